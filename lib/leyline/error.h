@@ -1,0 +1,43 @@
+#pragma once
+// How Esper fails: one exception type for what ends a command, a check for our own bugs. Any thread.
+
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+namespace esper::leyline {
+
+// The process's exit status (docs/runbook.md lists them for users).
+enum class ExitCode : int {
+  kDone = 0,
+  kConfig = 2,
+  kData = 3,
+  kDiverged = 4,
+  kCheckpoint = 5,
+  kResources = 6,
+  kPolicy = 7,
+  kBug = 70,
+  kTryAgain = 75,
+  kInterrupted = 130,
+  kTerminated = 143,
+};
+
+// Thrown at the edge where a command cannot go on; caught once, in main. The text is for the user: what, where, the way out.
+class Error : public std::runtime_error {
+ public:
+  Error(ExitCode code, const std::string& text) : std::runtime_error(text), code_(code) {}
+  ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+// Throws Error{kBug} with the place. Never reachable from a user's input.
+[[noreturn]] void fail_check(std::string_view condition, std::string_view message, std::string_view file, int line);
+
+}  // namespace esper::leyline
+
+#define ESPER_CHECK(condition, message)                                            \
+  do {                                                                             \
+    if (!(condition)) ::esper::leyline::fail_check(#condition, message, __FILE__, __LINE__); \
+  } while (false)

@@ -1,0 +1,17 @@
+# Compiler cache and third-party packages. Everything third-party is a SYSTEM include, so that our warnings stay ours.
+# scripts/bootstrap leaves two links in .esper/: python (the private environment) and catch2 (where Debian's own is version 2).
+find_program(ESPER_CCACHE ccache)
+if(ESPER_CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${CMAKE_COMMAND} -E env
+    CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${ESPER_CCACHE})
+endif()
+
+list(APPEND CMAKE_PREFIX_PATH ${PROJECT_SOURCE_DIR}/.esper/catch2/usr)
+find_package(Threads REQUIRED)
+find_package(nlohmann_json 3.11 REQUIRED)
+find_package(yaml-cpp 0.7 REQUIRED)
+find_package(CLI11 2.1 REQUIRED)
+find_package(spdlog 1.10 REQUIRED)
+if(ESPER_TESTS)
+  find_package(Catch2 3 REQUIRED)
+endif()
