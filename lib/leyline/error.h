@@ -22,7 +22,8 @@ enum class ExitCode : int {
   kTerminated = 143,
 };
 
-// Thrown at the edge where a command cannot go on; caught once, in main. The text is for the user: what, where, the way out.
+// Thrown at the edge where a command cannot go on; caught once, in main. The text is for the user: what, where, the way
+// out.
 class Error : public std::runtime_error {
  public:
   Error(ExitCode code, const std::string& text) : std::runtime_error(text), code_(code) {}
@@ -37,7 +38,7 @@ class Error : public std::runtime_error {
 
 }  // namespace esper::leyline
 
-#define ESPER_CHECK(condition, message)                                            \
-  do {                                                                             \
+#define ESPER_CHECK(condition, message)                                                      \
+  do {                                                                                       \
     if (!(condition)) ::esper::leyline::fail_check(#condition, message, __FILE__, __LINE__); \
   } while (false)

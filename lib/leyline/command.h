@@ -1,0 +1,98 @@
+#pragma once
+// What the policy asks for, and what came of it.
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace esper::leyline {
+
+enum class CommandType : std::uint8_t {
+  kUnknown = 0,
+  kSeed = 1,
+  kRollback = 2,
+  kOptimizer = 3,
+  kCircuitBreaker = 4,
+  kPause = 5,
+  kEmergency = 6,
+  kStructuralPruning = 7,
+};
+
+enum class SeedOperation : std::uint8_t {
+  kGerminate = 1,
+  kStartTraining = 2,
+  kStartGrafting = 3,  // TRAINING -> BLENDING
+  kStabilize = 4,      // BLENDING -> SHADOWING
+  kEvaluate = 5,       // SHADOWING -> PROBATIONARY
+  kFineTune = 6,
+  kFossilize = 7,
+  kCull = 8,
+  kCancel = 9,
+};
+constexpr auto names(SeedOperation) {
+  using O = SeedOperation;
+  return std::array{std::pair{O::kGerminate, "GERMINATE"},
+                    std::pair{O::kStartTraining, "START_TRAINING"},
+                    std::pair{O::kStartGrafting, "START_GRAFTING"},
+                    std::pair{O::kStabilize, "STABILIZE"},
+                    std::pair{O::kEvaluate, "EVALUATE"},
+                    std::pair{O::kFineTune, "FINE_TUNE"},
+                    std::pair{O::kFossilize, "FOSSILIZE"},
+                    std::pair{O::kCull, "CULL"},
+                    std::pair{O::kCancel, "CANCEL"}};
+}
+
+struct CommandSeedOperation {
+  SeedOperation operation = SeedOperation::kGerminate;
+  std::string slot;          // GERMINATE: where
+  std::string blueprint_id;  // GERMINATE: what
+  std::map<std::string, double> parameters;
+};
+
+struct AdaptationCommand {
+  std::uint32_t version = 1;
+  std::string command_id;
+  CommandType command_type = CommandType::kUnknown;
+  std::string target_seed_id;  // empty for GERMINATE
+  std::uint32_t execution_deadline_ms = 0;
+  std::uint64_t issued_at_ns = 0;
+  std::string issued_by;
+  std::optional<CommandSeedOperation> seed_operation;
+  std::map<std::string, std::string> annotations;  // "reason": why, in words
+};
+
+// What the policy said after one observation: its commands and its reasons, also when it asks for nothing.
+struct Decision {
+  std::vector<AdaptationCommand> commands;
+  std::string reason;
+};
+
+enum class Outcome : std::uint8_t { kSuccess = 1, kNeutral = 2, kRegression = 3, kAborted = 4 };
+constexpr auto names(Outcome) {
+  using O = Outcome;
+  return std::array{std::pair{O::kSuccess, "SUCCESS"}, std::pair{O::kNeutral, "NEUTRAL"},
+                    std::pair{O::kRegression, "REGRESSION"}, std::pair{O::kAborted, "ABORTED"}};
+}
+
+// How one command turned out, for those who teach the policy.
+struct FieldReport {
+  std::uint32_t version = 1;
+  std::string report_id;
+  std::string command_id;
+  std::string training_run_id;
+  std::string seed_id;
+  std::string blueprint_id;
+  Outcome outcome = Outcome::kNeutral;
+  std::map<std::string, double> metrics;
+  std::uint32_t observation_window_epochs = 0;
+  std::uint64_t issued_at_ns = 0;
+  std::string tamiyo_policy_version;
+  std::vector<std::string> follow_up_actions;
+  std::string notes;
+};
+
+}  // namespace esper::leyline

@@ -1,0 +1,99 @@
+#pragma once
+#include <cstdint>
+
+#include "leyline/field.h"
+#include "leyline/quantity.h"
+
+namespace esper::leyline {
+
+enum class DataKind { kDigits, kCsv, kMnist, kCifar10, kImages, kNpy, kText, kSynthetic };
+constexpr auto names(DataKind) {
+  using K = DataKind;
+  return std::array{std::pair{K::kDigits, "digits"}, std::pair{K::kCsv, "csv"},
+                    std::pair{K::kMnist, "mnist"},   std::pair{K::kCifar10, "cifar10"},
+                    std::pair{K::kImages, "images"}, std::pair{K::kNpy, "npy"},
+                    std::pair{K::kText, "text"},     std::pair{K::kSynthetic, "synthetic"}};
+}
+
+enum class BadSample { kFail, kSkip };
+constexpr auto names(BadSample) {
+  return std::array{std::pair{BadSample::kFail, "fail"}, std::pair{BadSample::kSkip, "skip"}};
+}
+
+struct AugmentConfig {
+  int crop_padding = 0;
+  bool flip = false;
+
+  static constexpr auto fields() {
+    using C = AugmentConfig;
+    return std::tuple{field("crop_padding", &C::crop_padding,
+                            "random crop after padding by so many pixels; 0 turns it off", between(0, 64)),
+                      field("flip", &C::flip, "mirror left to right, each training image with probability one half")};
+  }
+};
+
+// Numbers drawn from a normal distribution around one centre for each class.
+struct SyntheticConfig {
+  std::int64_t samples = 1024;
+  std::int64_t features = 16;
+  std::int64_t classes = 4;
+  double noise = 1.0;
+
+  static constexpr auto fields() {
+    using C = SyntheticConfig;
+    return std::tuple{field("samples", &C::samples, "how many samples", between(1, 1e8)),
+                      field("features", &C::features, "numbers in a sample", between(1, 1e6)),
+                      field("classes", &C::classes, "how many classes", between(2, 1e5)),
+                      field("noise", &C::noise, "standard deviation around a class's centre", between(0, 1e6))};
+  }
+};
+
+struct DataConfig {
+  DataKind kind = DataKind::kDigits;
+  std::string path;
+  std::string validation_path;
+  double validation_fraction = 0.2;
+  std::uint64_t split_seed = 0;
+  int batch_size = 64;
+  bool standardize = true;
+  std::vector<std::int64_t> shape;
+  std::int64_t max_samples = 0;
+  int image_size = 0;
+  int context = 64;
+  BadSample bad_sample = BadSample::kFail;
+  AugmentConfig augment;
+  SyntheticConfig synthetic;
+  int workers = 1;
+  int prefetch = 2;
+  bool pin_memory = true;
+
+  static constexpr auto fields() {
+    using C = DataConfig;
+    return std::tuple{
+        field("kind", &C::kind, "format of the data"),
+        field("path", &C::path, "file or folder; empty takes the data set that comes with Esper (digits only)"),
+        field("validation_path", &C::validation_path, "validation data of its own; empty splits off a part of `path`"),
+        field("validation_fraction", &C::validation_fraction, "share of the samples that is split off for validation",
+              between(0.01, 0.9)),
+        field("split_seed", &C::split_seed, "which split; the same number gives the same split on any machine"),
+        field("batch_size", &C::batch_size, "samples in one microbatch", between(1, 1e6)),
+        field("standardize", &C::standardize, "scale to mean 0 and deviation 1, measured on the training part alone"),
+        field("shape", &C::shape, "shape of one sample, [channels, height, width]; empty keeps the format's own",
+              between(1, 65536)),
+        field("max_samples", &C::max_samples, "use so many of each part, evenly over the file; 0 uses all",
+              at_least(0)),
+        field("image_size", &C::image_size, "images are scaled to so many pixels square; 0 demands equal sizes",
+              between(0, 4096)),
+        field("context", &C::context, "characters in one sample of text", between(1, 65536)),
+        field("bad_sample", &C::bad_sample, "fail on a sample that cannot be read, or skip and count it"),
+        field("augment", &C::augment, "random changes to training images"),
+        field("synthetic", &C::synthetic, "for kind synthetic"),
+        field("workers", &C::workers, "threads that prepare batches; 0 prepares them in the training thread",
+              between(0, 256)),
+        field("prefetch", &C::prefetch, "batches prepared ahead", between(1, 1024)),
+        field("pin_memory", &C::pin_memory, "stage batches in page-locked memory (CUDA only)")};
+  }
+  void validate(Findings& out) const;
+};
+
+}  // namespace esper::leyline

@@ -1,0 +1,88 @@
+#pragma once
+#include <cstdint>
+
+#include "leyline/field.h"
+
+namespace esper::leyline {
+
+enum class AlphaCurve { kLinear, kCosine, kSigmoid };
+constexpr auto names(AlphaCurve) {
+  using C = AlphaCurve;
+  return std::array{std::pair{C::kLinear, "linear"}, std::pair{C::kCosine, "cosine"},
+                    std::pair{C::kSigmoid, "sigmoid"}};
+}
+
+// How a seed's output joins the host's. h: host feature, s: seed output, a: alpha. Formulas: kasmina/composition.h.
+enum class Composition { kAdd, kMultiply, kGate, kConvex, kResidual };
+constexpr auto names(Composition) {
+  using C = Composition;
+  return std::array{std::pair{C::kAdd, "add"}, std::pair{C::kMultiply, "multiply"}, std::pair{C::kGate, "gate"},
+                    std::pair{C::kConvex, "convex"}, std::pair{C::kResidual, "residual"}};
+}
+
+// Thresholds of the lifecycle's gates; percentages are points of validation accuracy.
+struct GateConfig {
+  int min_training_epochs = 3;
+  double min_improvement_points = 0.5;
+  double min_gradient_ratio = 0.10;
+  int min_blending_epochs = 3;
+  int min_shadow_epochs = 1;
+  double max_shadow_drop_points = 1.0;
+  int min_probation_epochs = 1;
+  double min_contribution_points = 1.0;
+
+  static constexpr auto fields() {
+    using C = GateConfig;
+    return std::tuple{
+        field("min_training_epochs", &C::min_training_epochs, "G2: epochs in TRAINING before blending",
+              between(1, 1e6)),
+        field("min_improvement_points", &C::min_improvement_points, "G2: accuracy points gained since TRAINING began",
+              between(-100, 100)),
+        field("min_gradient_ratio", &C::min_gradient_ratio,
+              "G2: seed's gradient norm against the host's, size-corrected", between(0, 1e3)),
+        field("min_blending_epochs", &C::min_blending_epochs,
+              "G3: epochs in BLENDING before shadowing; alpha must have arrived too", between(1, 1e6)),
+        field("min_shadow_epochs", &C::min_shadow_epochs, "G4: epochs in SHADOWING", between(1, 1e6)),
+        field("max_shadow_drop_points", &C::max_shadow_drop_points,
+              "G4: accuracy points that full alpha may cost against the running network", between(0, 100)),
+        field("min_probation_epochs", &C::min_probation_epochs, "G5: epochs in PROBATIONARY", between(1, 1e6)),
+        field("min_contribution_points", &C::min_contribution_points,
+              "G5: accuracy points that validation loses without the seed", between(-100, 100))};
+  }
+};
+
+struct GrowthConfig {
+  bool enabled = true;
+  std::vector<std::string> blueprints;
+  std::vector<std::string> slots;
+  Composition composition = Composition::kAdd;
+  AlphaCurve alpha_curve = AlphaCurve::kSigmoid;
+  int alpha_ticks = 5;
+  double alpha_target = 1.0;
+  bool isolate = true;
+  int max_seeds = 4;
+  int embargo_epochs = 5;
+  int reset_epochs = 1;
+  GateConfig gates;
+
+  static constexpr auto fields() {
+    using C = GrowthConfig;
+    return std::tuple{
+        field("enabled", &C::enabled, "whether the network may grow at all"),
+        field("blueprints", &C::blueprints, "kinds of module that may be grown; empty allows all that fit the host"),
+        field("slots", &C::slots, "places where modules may grow, like r0c1; empty allows all"),
+        field("composition", &C::composition, "how a module's output joins the host's"),
+        field("alpha_curve", &C::alpha_curve, "shape of the blend from 0 to its target"),
+        field("alpha_ticks", &C::alpha_ticks, "epochs that the blend takes", between(1, 1e6)),
+        field("alpha_target", &C::alpha_target, "where the blend ends; probation then goes to 1", between(0.05, 1)),
+        field("isolate", &C::isolate, "keep the module's gradient out of the host while it trains alone"),
+        field("max_seeds", &C::max_seeds, "modules alive at the same time, fossilised ones not counted",
+              between(1, 64)),
+        field("embargo_epochs", &C::embargo_epochs, "epochs that a slot rests after a cull", between(0, 1e6)),
+        field("reset_epochs", &C::reset_epochs, "epochs in RESETTING before the slot is free", between(1, 1e6)),
+        field("gates", &C::gates, "what a seed must show before it moves on")};
+  }
+  void validate(Findings& out) const;
+};
+
+}  // namespace esper::leyline

@@ -1,0 +1,49 @@
+#pragma once
+// What the policy sees: numbers and names of one epoch, nothing that needs a tensor library.
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "leyline/seed.h"
+
+namespace esper::leyline {
+
+struct HardwareContext {
+  std::string device_type = "cpu";
+  std::string device_id;
+  double total_memory_gb = 0;
+  double available_memory_gb = 0;
+  double temperature_celsius = 0;
+  double utilization_percent = 0;
+  std::string compute_capability;
+};
+
+// A place where a module can grow.
+struct SlotState {
+  std::string slot;
+  Stage stage = Stage::kDormant;        // kDormant: free to germinate
+  std::vector<std::string> blueprints;  // that fit here and that the run allows
+};
+
+struct Observation {
+  std::uint32_t version = 1;
+  std::string packet_id;  // "<run>-epoch-<n>"
+  std::string training_run_id;
+  std::string experiment_name;
+  std::string source_subsystem = "tolaria";
+  std::uint64_t timestamp_ns = 0;   // wall clock, UNIX epoch
+  std::uint32_t current_epoch = 0;  // epochs completed
+  std::uint64_t global_step = 0;
+  double training_loss = 0;
+  double validation_loss = 0;
+  double validation_accuracy = 0;  // 0..1
+  HardwareContext hardware_context;
+  std::map<std::string, double>
+      training_metrics;                // names of the reference: loss, gradient_norm, samples_per_s, optimizer_lr, ...
+  std::vector<SeedState> seed_states;  // living and fossilised seeds
+  std::vector<SlotState> slots;
+};
+
+}  // namespace esper::leyline
