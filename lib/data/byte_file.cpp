@@ -1,0 +1,76 @@
+#include "data/byte_file.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+
+#include "data/inflate.h"
+#include "data/input_error.h"
+
+namespace esper::data {
+namespace {
+
+class File {
+ public:
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  explicit File(const std::filesystem::path& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
+  ~File() {
+    if (fd_ >= 0) close(fd_);
+  }
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  int fd() const { return fd_; }
+
+ private:
+  int fd_;
+};
+
+std::int64_t limit_of(const ReadOptions& options) {
+  return options.max_bytes > 0 ? options.max_bytes : default_max_bytes();
+}
+
+std::int64_t checked_size(const File& file, const std::filesystem::path& path, std::int64_t limit) {
+  if (file.fd() < 0) fail_input(path, "", std::string("cannot be opened: ") + std::strerror(errno));
+  struct stat facts {};
+  if (fstat(file.fd(), &facts) != 0) fail_input(path, "", std::string("cannot be read: ") + std::strerror(errno));
+  if (S_ISDIR(facts.st_mode)) fail_input(path, "", "is a folder where a file is expected");
+  if (!S_ISREG(facts.st_mode)) fail_input(path, "", "is not a regular file");
+  if (facts.st_size == 0) fail_input(path, "", "is empty");
+  if (facts.st_size > limit) {
+    fail_input(path, "",
+               "holds " + std::to_string(facts.st_size) + " bytes, over the limit of " + std::to_string(limit));
+  }
+  return facts.st_size;
+}
+
+}  // namespace
+
+Bytes read_bytes_raw(const std::filesystem::path& path, const ReadOptions& options) {
+  const File file(path);
+  Bytes bytes(static_cast<std::size_t>(checked_size(file, path, limit_of(options))));
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const auto got = read(file.fd(), bytes.data() + done, std::min<std::size_t>(bytes.size() - done, 1 << 30));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) fail_input(path, at_byte(static_cast<std::int64_t>(done)), std::strerror(errno));
+    if (got == 0)
+      fail_input(path, at_byte(static_cast<std::int64_t>(done)), "the file became shorter while it was read");
+    done += static_cast<std::size_t>(got);
+  }
+  return bytes;
+}
+
+Bytes read_bytes(const std::filesystem::path& path, const ReadOptions& options) {
+  auto bytes = read_bytes_raw(path, options);
+  const bool gzip = bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
+  if (!gzip) return bytes;
+  auto unfolded = inflate_gzip(bytes, limit_of(options), path);
+  if (unfolded.empty()) fail_input(path, "", "is empty once unfolded");
+  return unfolded;
+}
+
+}  // namespace esper::data

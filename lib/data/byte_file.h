@@ -1,0 +1,18 @@
+#pragma once
+// Whole files as bytes, within a limit. Any thread.
+
+#include <filesystem>
+
+#include "data/raw_samples.h"
+
+namespace esper::data {
+
+// The file's bytes; a gzip file (told by its first two bytes) is unfolded. Throws Error{kData} if the file is missing,
+// empty, not a regular file, unreadable, damaged as gzip, or unfolds to more than the limit; no more memory than the
+// limit is ever taken.
+Bytes read_bytes(const std::filesystem::path& file, const ReadOptions& options);
+
+// The file as it is, gzip or not.
+Bytes read_bytes_raw(const std::filesystem::path& file, const ReadOptions& options);
+
+}  // namespace esper::data

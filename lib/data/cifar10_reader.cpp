@@ -1,0 +1,64 @@
+#include "data/cifar10_reader.h"
+
+#include <algorithm>
+
+#include "data/byte_file.h"
+
+namespace esper::data {
+namespace fs = std::filesystem;
+namespace {
+
+constexpr std::int64_t kPixels = 3 * 32 * 32;
+constexpr std::int64_t kRecord = 1 + kPixels;
+
+RawSamples empty_part() {
+  RawSamples part;
+  part.sizes = {3, 32, 32};
+  part.values = Bytes();
+  part.class_names = {"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"};
+  return part;
+}
+
+void append_file(const fs::path& file, RawSamples& part, const ReadOptions& options, BadSamples& bad) {
+  const auto bytes = read_bytes(file, options);
+  const auto size = static_cast<std::int64_t>(bytes.size());
+  if (size % kRecord != 0) {
+    fail_input(
+        file, at_byte(size - size % kRecord),
+        "the last record is cut: " + std::to_string(size % kRecord) + " of " + std::to_string(kRecord) + " bytes");
+  }
+  auto& values = std::get<Bytes>(part.values);
+  for (std::int64_t at = 0; at < size; at += kRecord) {
+    const auto label = bytes[static_cast<std::size_t>(at)];
+    if (label > 9) {
+      bad.report(file, at_byte(at), "class " + std::to_string(label) + " is none of 0 to 9");
+      continue;
+    }
+    part.labels.push_back(label);
+    values.insert(values.end(), bytes.begin() + at + 1, bytes.begin() + at + kRecord);
+  }
+}
+
+}  // namespace
+
+RawParts read_cifar10(const fs::path& folder, const ReadOptions& options, BadSamples& bad) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    fail_input(folder, "", "is no folder; CIFAR-10 is a folder with data_batch_1.bin ...");
+  std::vector<fs::path> files;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    const auto name = entry.path().filename().string();
+    if (name.starts_with("data_batch_") && name.ends_with(".bin")) files.push_back(entry.path());
+  }
+  if (files.empty()) fail_input(folder, "", "holds no data_batch_1.bin");
+  std::sort(files.begin(), files.end());
+  RawParts parts{empty_part(), std::nullopt, 0};
+  for (const auto& file : files) append_file(file, parts.train, options, bad);
+  if (const auto test = folder / "test_batch.bin"; fs::exists(test, error)) {
+    parts.validation = empty_part();
+    append_file(test, *parts.validation, options, bad);
+  }
+  return parts;
+}
+
+}  // namespace esper::data

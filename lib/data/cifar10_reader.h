@@ -1,0 +1,13 @@
+#pragma once
+#include <filesystem>
+
+#include "data/input_error.h"
+#include "data/raw_samples.h"
+
+namespace esper::data {
+
+// The binary form of CIFAR-10: a folder with data_batch_1.bin ... and test_batch.bin; each record is one byte of class
+// and 3 x 32 x 32 bytes, red plane first. A record of a class above 9 is a bad sample. Throws Error{kData}.
+RawParts read_cifar10(const std::filesystem::path& folder, const ReadOptions& options, BadSamples& bad);
+
+}  // namespace esper::data

@@ -1,0 +1,77 @@
+#include "data/csv_cursor.h"
+
+namespace esper::data {
+
+CsvCursor::CsvCursor(std::string_view text) : text_(text) {
+  if (text_.starts_with("\xef\xbb\xbf")) position_ = line_start_ = 3;
+}
+
+CsvOutcome CsvCursor::next() {
+  fields_.clear();
+  unquoted_.clear();
+  while (!at_end() && at_line_end()) pass_line_end();
+  if (at_end()) return CsvOutcome::kEnd;
+  const auto line = line_;
+  const auto start = line_start_;
+  for (;;) {
+    if (!read_field()) {
+      // Go on after the line that the record began in: a quote that is never closed must not swallow the rest.
+      line_ = line;
+      position_ = line_start_ = start;
+      while (!at_line_end()) ++position_;
+      return CsvOutcome::kMalformed;
+    }
+    if (at_line_end()) return CsvOutcome::kRecord;
+    ++position_;  // the comma
+  }
+}
+
+void CsvCursor::pass_line_end() {
+  if (text_[position_] == '\r' && position_ + 1 < text_.size() && text_[position_ + 1] == '\n') ++position_;
+  ++position_;
+  ++line_;
+  line_start_ = position_;
+}
+
+bool CsvCursor::read_field() {
+  CsvField field{{}, line_, column()};
+  if (!at_end() && text_[position_] == '"') return read_quoted(field);
+  const auto begin = position_;
+  while (!at_line_end() && text_[position_] != ',') {
+    if (text_[position_] == '"') return fail("a quote inside a field that does not begin with one");
+    ++position_;
+  }
+  field.text = text_.substr(begin, position_ - begin);
+  fields_.push_back(field);
+  return true;
+}
+
+bool CsvCursor::read_quoted(CsvField& field) {
+  auto& folded = unquoted_.emplace_back();
+  problem_ = {"a quoted field is never closed", line_, column()};
+  ++position_;
+  for (;;) {
+    if (at_end()) return false;
+    if (text_[position_] == '"') {
+      ++position_;
+      if (at_end() || text_[position_] != '"') break;
+    }
+    if (at_line_end()) {
+      folded += '\n';
+      pass_line_end();
+    } else {
+      folded += text_[position_++];
+    }
+  }
+  if (!at_line_end() && text_[position_] != ',') return fail("text after a closing quote");
+  field.text = folded;
+  fields_.push_back(field);
+  return true;
+}
+
+bool CsvCursor::fail(const char* reason) {
+  problem_ = {reason, line_, column()};
+  return false;
+}
+
+}  // namespace esper::data

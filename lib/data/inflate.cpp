@@ -1,0 +1,100 @@
+#include "data/inflate.h"
+
+#include <zlib.h>
+
+#include <algorithm>
+
+#include "data/input_error.h"
+#include "leyline/error.h"
+
+namespace esper::data {
+namespace {
+
+constexpr int kGzipWindow = 15 + 16;
+constexpr int kRawWindow = -15;
+
+class Stream {
+ public:
+  Stream(std::span<const std::uint8_t> packed, int window) : packed_(packed) {
+    ESPER_CHECK(inflateInit2(&stream_, window) == Z_OK, "zlib does not start");
+  }
+  ~Stream() { inflateEnd(&stream_); }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  // Unfolds into `room` and returns zlib's status; `written` tells how much came.
+  int step(std::span<std::uint8_t> room, std::size_t& written) {
+    constexpr std::size_t kMost = 1u << 30;  // zlib counts in 32 bits
+    const auto in = std::min(packed_.size() - used_, kMost), out = std::min(room.size(), kMost);
+    stream_.next_in = const_cast<Bytef*>(packed_.data() + used_);
+    stream_.avail_in = static_cast<uInt>(in);
+    stream_.next_out = room.data();
+    stream_.avail_out = static_cast<uInt>(out);
+    const int status = inflate(&stream_, Z_NO_FLUSH);
+    used_ += in - stream_.avail_in;
+    written = out - stream_.avail_out;
+    return status;
+  }
+  bool next_member() { return used_ < packed_.size() && inflateReset(&stream_) == Z_OK; }
+  bool exhausted() const { return used_ == packed_.size(); }
+  std::int64_t used() const { return static_cast<std::int64_t>(used_); }
+  std::string reason() const { return stream_.msg ? stream_.msg : "the stream is damaged"; }
+
+ private:
+  std::span<const std::uint8_t> packed_;
+  std::size_t used_ = 0;
+  z_stream stream_{};
+};
+
+}  // namespace
+
+std::int64_t most_unfolded(std::int64_t packed) {
+  return packed > (std::int64_t{1} << 50) ? packed : packed * 1032 + 258;
+}
+
+Bytes inflate_gzip(std::span<const std::uint8_t> packed, std::int64_t limit, const std::filesystem::path& file) {
+  Stream stream(packed, kGzipWindow);
+  const auto most = static_cast<std::size_t>(std::min(limit, most_unfolded(static_cast<std::int64_t>(packed.size()))));
+  Bytes out(std::min(most + 1, packed.size() * 4 + 1024));  // the byte over the limit shows that it was passed
+  std::size_t done = 0;
+  for (;;) {
+    std::size_t written = 0;
+    const int status = stream.step(std::span(out).subspan(done), written);
+    done += written;
+    if (status == Z_STREAM_END && !stream.next_member()) break;
+    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {
+      fail_input(file, at_byte(stream.used()), "damaged gzip data: " + stream.reason());
+    }
+    if (done == out.size()) {
+      if (done > most)
+        fail_input(file, at_byte(stream.used()),
+                   "unfolds to more than the limit of " + std::to_string(most) + " bytes");
+      out.resize(std::min(most + 1, out.size() * 2));
+    } else if (stream.exhausted()) {
+      fail_input(file, at_byte(stream.used()), "gzip data end too early");
+    }
+  }
+  out.resize(done);
+  return out;
+}
+
+Bytes inflate_raw(std::span<const std::uint8_t> packed, std::int64_t size, const std::filesystem::path& file,
+                  std::int64_t offset) {
+  Stream stream(packed, kRawWindow);
+  Bytes out(static_cast<std::size_t>(size) + 1);  // one more byte shows a stream that is too long
+  std::size_t done = 0;
+  int status = Z_OK;
+  while (status == Z_OK && done < out.size()) {
+    std::size_t written = 0;
+    status = stream.step(std::span(out).subspan(done), written);
+    done += written;
+  }
+  if (status != Z_STREAM_END || done != static_cast<std::size_t>(size)) {
+    const auto why = status == Z_DATA_ERROR ? stream.reason() : "its length is not the one that the archive states";
+    fail_input(file, at_byte(offset + stream.used()), "damaged compressed data: " + why);
+  }
+  out.resize(done);
+  return out;
+}
+
+}  // namespace esper::data

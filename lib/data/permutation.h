@@ -1,0 +1,30 @@
+#pragma once
+// The order of an epoch, computed instead of stored: where sample i of epoch e under seed s comes from, in O(1).
+
+#include <array>
+#include <cstdint>
+
+#include "data/random.h"
+
+namespace esper::data {
+
+// A bijection of [0, size). A Feistel network (Luby, Rackoff 1988) permutes the next larger power of four, and a value
+// outside the range is fed through again until it falls inside ("cycle walking"; Black, Rogaway 2002). Immutable.
+class Permutation {
+ public:
+  Permutation(std::int64_t size, std::uint64_t key);
+  // The epoch's shuffle of `size` samples.
+  static Permutation of_epoch(std::int64_t size, std::uint64_t seed, std::int64_t epoch);
+
+  std::int64_t size() const { return size_; }
+  // The i-th element of the order; 0 <= i < size.
+  std::int64_t operator[](std::int64_t i) const;
+
+ private:
+  static constexpr int kRounds = 6;
+  std::int64_t size_;
+  int half_bits_;
+  std::array<std::uint64_t, kRounds> keys_;
+};
+
+}  // namespace esper::data

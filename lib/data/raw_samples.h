@@ -1,0 +1,53 @@
+#pragma once
+// What a reader hands over: samples as plain memory, before any tensor.
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "leyline/config/data_config.h"
+
+namespace esper::data {
+
+using Bytes = std::vector<std::uint8_t>;
+
+struct RawSamples {
+  std::vector<std::int64_t> sizes;                 // of one sample: [F] or [C, H, W]
+  std::variant<Bytes, std::vector<float>> values;  // samples one after another; bytes are pixels
+  std::vector<std::int64_t> labels;                // one a sample, from 0
+  std::vector<std::string> class_names;            // name of label i; empty where the format has none
+};
+
+// A format that brings its own validation part fills both.
+struct RawParts {
+  RawSamples train;
+  std::optional<RawSamples> validation;
+  std::int64_t skipped = 0;
+};
+
+struct ReadOptions {
+  leyline::BadSample bad_sample = leyline::BadSample::kFail;
+  std::int64_t max_bytes = 0;  // most bytes that one file may unfold to; 0 takes default_max_bytes()
+};
+
+// Half of the machine's memory, 16 GiB at most.
+std::int64_t default_max_bytes();
+
+// The largest class number that is believed; a larger one is a damaged file or no class at all.
+constexpr std::int64_t kMaxClasses = 1'000'000;
+
+std::int64_t elements_of(const std::vector<std::int64_t>& sizes);
+// The product, or nothing if it overflows or a size is negative.
+std::optional<std::int64_t> checked_product(const std::vector<std::int64_t>& sizes);
+
+// Gives each sample the sizes that data.shape asks for. Throws Error{kConfig} if the number of elements differs.
+void reshape(RawSamples& samples, const std::vector<std::int64_t>& shape);
+
+// Renumbers the validation part's labels so that both parts mean the same class by a number. Throws Error{kData} on a
+// class that training never sees. Nothing to do where the format has no names.
+void align_classes(const RawSamples& train, RawSamples& validation, const std::filesystem::path& validation_file);
+
+}  // namespace esper::data

@@ -1,0 +1,35 @@
+#include "data/synthetic.h"
+
+#include "data/input_error.h"
+#include "data/random.h"
+
+namespace esper::data {
+
+RawSamples make_synthetic(const leyline::SyntheticConfig& config, std::uint64_t seed) {
+  const auto total = checked_product({config.samples, config.features, sizeof(float)});
+  if (!total || *total > default_max_bytes()) {
+    fail_config("synthetic", std::to_string(config.samples) + " samples of " + std::to_string(config.features) +
+                                 " numbers take more memory than the limit of " + std::to_string(default_max_bytes()) +
+                                 " bytes");
+  }
+  const auto centres = key_of(seed, Stream::kCentres), noise = key_of(seed, Stream::kNoise);
+  RawSamples samples;
+  samples.sizes = {config.features};
+  std::vector<float> values(static_cast<std::size_t>(config.samples * config.features));
+  for (std::int64_t i = 0; i < config.samples; ++i) {
+    const std::int64_t label = i % config.classes;
+    samples.labels.push_back(label);
+    for (std::int64_t f = 0; f < config.features; ++f) {
+      const auto centre = random_normal(centres, static_cast<std::uint64_t>(label * config.features + f));
+      const auto at = static_cast<std::uint64_t>(i * config.features + f);
+      // Rounded to float before the sum: a fused multiply-add could not change the result then.
+      const auto shift = static_cast<float>(config.noise * random_normal(noise, at));
+      values[at] = static_cast<float>(centre) + shift;
+    }
+  }
+  for (std::int64_t c = 0; c < config.classes; ++c) samples.class_names.push_back(std::to_string(c));
+  samples.values = std::move(values);
+  return samples;
+}
+
+}  // namespace esper::data

@@ -1,0 +1,19 @@
+#pragma once
+#include <filesystem>
+
+#include "data/input_error.h"
+#include "data/raw_samples.h"
+
+namespace esper::data {
+
+// A text as characters: UTF-8 code points. A byte that is no valid UTF-8 is a bad sample (skipped alone). Throws
+// Error{kData}.
+std::u32string read_text(const std::filesystem::path& file, const ReadOptions& options, BadSamples& bad);
+
+// The distinct characters, ascending; a character's place is its token.
+std::u32string vocabulary_of(const std::u32string& text);
+
+// One character as UTF-8.
+std::string to_utf8(char32_t character);
+
+}  // namespace esper::data

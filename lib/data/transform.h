@@ -1,0 +1,47 @@
+#pragma once
+// Samples to a batch in one pass: gather, to float, standardise, crop, flip.
+
+#include <span>
+
+#include "data/dataset.h"
+
+namespace esper::data {
+
+// What the random changes of a batch depend on, and nothing else: not the worker, not the batches before.
+struct AugmentDraw {
+  std::uint64_t seed = 0;
+  std::int64_t epoch = 0;
+  std::int64_t first_position = 0;  // of the batch's first sample in the epoch's order
+};
+
+// Reads the data set, which must outlive it. Immutable; any thread. Plain loops over memory, no torch operators: it
+// neither starts torch's threads nor depends on how many there are.
+class Transform {
+ public:
+  // Throws Error{kConfig} if crop or flip is asked for and the samples are no images.
+  Transform(const Dataset& dataset, const Standardization& standardization, const leyline::AugmentConfig& augment);
+
+  // Sizes of a batch of `count` samples: [B, ...] for inputs, [B] or (sequences) [B, T] for targets.
+  std::vector<std::int64_t> input_sizes(std::int64_t count) const;
+  std::vector<std::int64_t> target_sizes(std::int64_t count) const;
+  torch::ScalarType input_type() const;  // float32; int64 for sequences
+
+  // Fills contiguous CPU tensors of those sizes with the named samples. Targets are int64. A padded pixel is 0 before
+  // standardisation.
+  void fill(std::span<const std::int64_t> samples, const AugmentDraw& draw, torch::Tensor& inputs,
+            torch::Tensor& targets) const;
+
+ private:
+  template <class T>
+  void fill_features(std::span<const std::int64_t> samples, float* out) const;
+  template <class T>
+  void fill_images(std::span<const std::int64_t> samples, const AugmentDraw& draw, float* out) const;
+  void fill_windows(std::span<const std::int64_t> samples, std::int64_t* inputs, std::int64_t* targets) const;
+
+  const Dataset& dataset_;
+  leyline::AugmentConfig augment_;
+  std::vector<float> mean_, deviation_;  // one a group, 0 and 1 where nothing is standardised
+  std::vector<float> pixel_values_;      // uint8 images: [C, 256], the result for each pixel value
+};
+
+}  // namespace esper::data

@@ -1,0 +1,160 @@
+#include "data/image_folder.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstdlib>
+
+#include "data/image_resize.h"
+#include "unit/data/test_files.h"
+
+namespace esper::data::test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using leyline::BadSample;
+
+leyline::DataConfig config_of(const TempFolder& folder) {
+  leyline::DataConfig config;
+  config.kind = leyline::DataKind::kImages;
+  config.path = folder.path();
+  return config;
+}
+
+RawParts read(const leyline::DataConfig& config) {
+  BadSamples bad(config.bad_sample);
+  auto parts = read_image_folder(config, {}, bad);
+  parts.skipped = bad.skipped();
+  return parts;
+}
+
+std::string complaint(const leyline::DataConfig& config) {
+  const auto error = error_of([&] { read(config); });
+  CHECK(error.code() == leyline::ExitCode::kData);
+  return error.what();
+}
+
+Bytes slice(const Bytes& all, std::size_t i, std::size_t size) {
+  return Bytes(all.begin() + static_cast<std::ptrdiff_t>(i * size),
+               all.begin() + static_cast<std::ptrdiff_t>((i + 1) * size));
+}
+
+void write_parts(const TempFolder& folder, int each) {
+  for (int i = 0; i < each; ++i) {
+    const auto name = std::to_string(1000 + i);
+    write_file(folder / ("train/cat/" + name + ".png"), png(picture(8, 6, i)));
+    write_file(folder / ("train/ant/" + name + ".PNG"), png(picture(8, 6, 100 + i)));
+    write_file(folder / ("test/cat/" + name + ".png"), png(picture(8, 6, 200 + i)));
+  }
+}
+
+TEST_CASE("images: folders are classes in order, a test folder validates, pixels come out exactly") {
+  const TempFolder folder;
+  write_parts(folder, 40);
+  const auto parts = read(config_of(folder));
+  CHECK(parts.train.class_names == std::vector<std::string>{"ant", "cat"});
+  CHECK(parts.train.sizes == std::vector<std::int64_t>{3, 6, 8});
+  REQUIRE(parts.train.labels.size() == 80);
+  CHECK(parts.train.labels[39] == 0);
+  CHECK(parts.train.labels[40] == 1);
+  const auto& values = std::get<Bytes>(parts.train.values);
+  for (int i = 0; i < 40; ++i) {
+    REQUIRE(slice(values, static_cast<std::size_t>(i), 144) == to_planes(picture(8, 6, 100 + i), 3));
+    REQUIRE(slice(values, static_cast<std::size_t>(40 + i), 144) == to_planes(picture(8, 6, i), 3));
+  }
+  REQUIRE(parts.validation);
+  CHECK(parts.validation->class_names == std::vector<std::string>{"cat"});
+}
+
+TEST_CASE("images: JPEG decodes close to the picture") {
+  const TempFolder folder;
+  const auto original = picture(32, 32, 1);
+  write_file(folder / "a.jpg", jpeg(original));
+  const auto image = decode_image(folder / "a.jpg", {});
+  REQUIRE(image.pixels.size() == original.pixels.size());
+  double error = 0;
+  for (std::size_t i = 0; i < image.pixels.size(); ++i)
+    error += std::abs(int{image.pixels[i]} - int{original.pixels[i]});
+  CHECK(error / static_cast<double>(image.pixels.size()) < 20);
+}
+
+TEST_CASE("images: max_samples picks evenly and leaves the rest undecoded") {
+  const TempFolder folder;
+  write_parts(folder, 10);
+  // The picks of 4 out of 20 are 0, 5, 10, 15; a damaged file elsewhere is never opened.
+  write_file(folder / "train/ant/1003.PNG", "no picture");
+  auto config = config_of(folder);
+  config.max_samples = 4;
+  const auto parts = read(config);
+  CHECK(parts.train.labels == std::vector<std::int64_t>{0, 0, 1, 1});
+  CHECK(slice(std::get<Bytes>(parts.train.values), 1, 144) == to_planes(picture(8, 6, 105), 3));
+}
+
+TEST_CASE("images: a folder of classes alone is split") {
+  const TempFolder folder;
+  for (int i = 0; i < 10; ++i)
+    write_file(folder / (std::string(i % 2 ? "b" : "a") + "/" + std::to_string(i) + ".png"), png(picture(4, 4, i)));
+  const auto parts = read(config_of(folder));
+  CHECK(parts.train.labels.size() == 8);
+  CHECK(parts.validation->labels.size() == 2);
+}
+
+TEST_CASE("images: one channel on request, scaling on request") {
+  const TempFolder folder;
+  write_parts(folder, 2);
+  auto config = config_of(folder);
+  config.shape = {1, 5, 5};
+  config.image_size = 5;
+  const auto parts = read(config);
+  CHECK(parts.train.sizes == std::vector<std::int64_t>{1, 5, 5});
+  CHECK(slice(std::get<Bytes>(parts.train.values), 0, 25) == to_planes(resize_square(picture(8, 6, 100), 5), 1));
+}
+
+TEST_CASE("images: damaged and odd-sized pictures are named, or skipped and counted") {
+  const TempFolder folder;
+  write_parts(folder, 5);
+  auto cut = jpeg(picture(8, 6, 1));
+  cut.resize(cut.size() * 2 / 3);
+  write_file(folder / "train/cat/1001.png", cut);
+  auto config = config_of(folder);
+  CHECK_THAT(complaint(config), ContainsSubstring("train/cat/1001.png: damaged JPEG"));
+  auto flipped = png(picture(8, 6, 1));
+  flipped[flipped.size() / 2] ^= 0x10;
+  write_file(folder / "train/cat/1001.png", flipped);
+  CHECK_THAT(complaint(config), ContainsSubstring("train/cat/1001.png: damaged PNG"));
+  write_file(folder / "train/cat/1001.png", png(picture(9, 6, 1)));
+  CHECK_THAT(complaint(config), ContainsSubstring("is 9 x 6 pixels, the first is 8 x 6"));
+  write_file(folder / "train/cat/1002.png", "");
+  config.bad_sample = BadSample::kSkip;
+  const auto parts = read(config);
+  CHECK(parts.skipped == 2);
+  CHECK(parts.train.labels.size() == 8);
+}
+
+TEST_CASE("images: a picture that claims giant sizes is refused before memory is taken") {
+  const TempFolder folder;
+  auto bytes = png(picture(8, 6, 1));
+  bytes[16] = 0x7f;  // width, big-endian, at byte 16; libpng checks the checksum first
+  write_file(folder / "c/a.png", bytes);
+  write_file(folder / "c/b.png", png(picture(8, 6, 1)));
+  CHECK_THAT(complaint(config_of(folder)), ContainsSubstring(".png: damaged PNG"));
+  auto large = jpeg(picture(8, 6, 1));
+  const Bytes marker{0xff, 0xc0, 0x00, 0x11, 0x08};
+  const auto frame = std::search(large.begin(), large.end(), marker.begin(), marker.end());
+  REQUIRE(frame != large.end());
+  std::fill_n(frame + 5, 4, std::uint8_t{0x7f});
+  write_file(folder / "c/a.png", large);
+  write_file(folder / "c/b.png", large);
+  CHECK_THAT(complaint(config_of(folder)), ContainsSubstring("claims 32639 x 32639 pixels"));
+}
+
+TEST_CASE("images: folders without pictures are refused") {
+  const TempFolder folder;
+  CHECK_THAT(complaint(config_of(folder)), ContainsSubstring("holds no pictures"));
+  auto config = config_of(folder);
+  config.path = folder / "none";
+  CHECK_THAT(complaint(config), ContainsSubstring("cannot be listed"));
+}
+
+}  // namespace
+}  // namespace esper::data::test

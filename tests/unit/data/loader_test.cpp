@@ -1,0 +1,228 @@
+#include "data/loader.h"
+
+#include <ATen/ops/arange.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <set>
+
+#include "leyline/error.h"
+
+namespace esper::data {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using namespace std::chrono_literals;
+
+Dataset images(std::int64_t count) {
+  Dataset set;
+  set.inputs = torch::arange(count * 3 * 6 * 6).remainder(251).reshape({count, 3, 6, 6}).to(torch::kUInt8);
+  set.targets = torch::arange(count);
+  set.shape = {SampleKind::kImage, {3, 6, 6}, count};
+  return set;
+}
+
+// Windows of a text, the one numbered `broken` past its end: preparing its batch fails.
+Dataset text_with_broken_window(std::int64_t count, std::int64_t broken) {
+  Dataset set;
+  set.inputs = torch::arange(count * 4 + 1);
+  set.windows = torch::arange(count) * 4;
+  set.windows[broken] = count * 4 + 1;
+  set.shape = {SampleKind::kSequence, {4}, count * 4 + 1};
+  return set;
+}
+
+LoaderConfig config_of(int workers, int prefetch = 2) {
+  LoaderConfig config;
+  config.batch_size = 8;
+  config.workers = workers;
+  config.prefetch = prefetch;
+  config.seed = 1337;
+  config.augment = {2, true};
+  return config;
+}
+
+void check_equal(const Batch& a, const Batch& b) {
+  REQUIRE(a.epoch == b.epoch);
+  REQUIRE(a.index == b.index);
+  REQUIRE(a.size == b.size);
+  REQUIRE(torch::equal(a.targets, b.targets));
+  REQUIRE(torch::equal(a.inputs, b.inputs));
+}
+
+std::vector<Batch> run_epochs(Loader& loader, int epochs) {
+  std::vector<Batch> batches;
+  for (int e = 0; e < epochs; ++e) {
+    while (auto batch = loader.next()) batches.push_back(*batch);
+  }
+  return batches;
+}
+
+TEST_CASE("an epoch delivers every sample once, in order, and keeps the last short batch") {
+  const auto set = images(45);
+  Loader loader(set, {}, config_of(2));
+  CHECK(loader.num_batches() == 6);
+  for (int epoch = 0; epoch < 2; ++epoch) {
+    std::multiset<std::int64_t> seen;
+    for (std::int64_t index = 0; index < 6; ++index) {
+      const auto batch = loader.next();
+      REQUIRE(batch);
+      CHECK(batch->epoch == epoch);
+      CHECK(batch->index == index);
+      CHECK(batch->size == (index == 5 ? 5 : 8));
+      CHECK(batch->inputs.sizes() == std::vector<std::int64_t>{batch->size, 3, 6, 6});
+      for (std::int64_t i = 0; i < batch->size; ++i) seen.insert(batch->targets[i].item<std::int64_t>());
+    }
+    CHECK(!loader.next());
+    CHECK(seen.size() == 45);
+    CHECK(std::set(seen.begin(), seen.end()).size() == 45);
+  }
+}
+
+TEST_CASE("the number of workers and of batches ahead changes no bit") {
+  const auto set = images(100);
+  const Standardization s{{0.4f, 0.5f, 0.6f}, {0.2f, 0.25f, 0.3f}};
+  Loader reference(set, s, config_of(0));
+  const auto expected = run_epochs(reference, 3);
+  for (const int workers : {1, 2, 8}) {
+    for (const int prefetch : {1, 3, 16}) {
+      Loader loader(set, s, config_of(workers, prefetch));
+      const auto batches = run_epochs(loader, 3);
+      REQUIRE(batches.size() == expected.size());
+      for (std::size_t i = 0; i < batches.size(); ++i) check_equal(batches[i], expected[i]);
+    }
+  }
+}
+
+TEST_CASE("seeking equals running to the place") {
+  const auto set = images(45);
+  Loader running(set, {}, config_of(0));
+  const auto expected = run_epochs(running, 3);
+  for (const int workers : {0, 1, 4}) {
+    for (std::size_t from = 0; from < expected.size(); ++from) {
+      Loader loader(set, {}, config_of(workers));
+      loader.seek(expected[from].epoch, expected[from].index);
+      for (std::size_t i = from; i < expected.size(); ++i) {
+        auto batch = loader.next();
+        if (!batch) batch = loader.next();
+        REQUIRE(batch);
+        check_equal(*batch, expected[i]);
+      }
+    }
+  }
+}
+
+TEST_CASE("seeking back and forth on one loader drops what was prepared for elsewhere") {
+  const auto set = images(45);
+  Loader running(set, {}, config_of(0)), loader(set, {}, config_of(3, 4));
+  const auto expected = run_epochs(running, 3);
+  for (const std::size_t at : {3u, 0u, 17u, 6u, 6u, 5u, 11u, 12u}) {
+    loader.seek(expected[at].epoch, expected[at].index);
+    check_equal(*loader.next(), expected[at]);
+  }
+}
+
+TEST_CASE("an epoch's end is a place to seek to") {
+  const auto set = images(45);
+  for (const auto order : {Order::kSequential, Order::kShuffled}) {
+    for (const int workers : {0, 2}) {
+      auto config = config_of(workers);
+      config.order = order;
+      Loader loader(set, {}, config);
+      loader.seek(4, 6);
+      CHECK(!loader.next());
+      const auto batch = loader.next();
+      REQUIRE(batch);
+      CHECK(batch->epoch == 5);
+      CHECK(batch->index == 0);
+    }
+  }
+}
+
+TEST_CASE("shuffled epochs differ; sequential ones are the data set itself, again and again") {
+  const auto set = images(45);
+  Loader shuffled(set, {}, config_of(1));
+  const auto batches = run_epochs(shuffled, 2);
+  CHECK(!torch::equal(batches[0].targets, batches[6].targets));
+  CHECK(!torch::equal(batches[0].targets, torch::arange(8)));
+  auto config = config_of(2);
+  config.order = Order::kSequential;
+  config.augment = {};
+  Loader sequential(set, {}, config);
+  for (int pass = 0; pass < 3; ++pass) {
+    if (pass == 2) sequential.seek(0, 0);
+    const auto first = sequential.next();
+    CHECK(torch::equal(first->targets, torch::arange(8)));
+    CHECK(torch::equal(first->inputs, set.inputs.slice(0, 0, 8).to(torch::kFloat32) / 255.f));
+    while (sequential.next()) {
+    }
+  }
+}
+
+TEST_CASE("what fails in a worker surfaces at its batch, again until a seek, and hangs nothing") {
+  const auto set = text_with_broken_window(40, 21);
+  for (const int workers : {0, 1, 4}) {
+    auto config = config_of(workers);
+    config.order = Order::kSequential;
+    config.augment = {};
+    Loader loader(set, {}, config);
+    CHECK(loader.next()->index == 0);
+    CHECK(loader.next()->index == 1);
+    for (int again = 0; again < 2; ++again) {
+      CHECK_THROWS_AS(loader.next(), leyline::Error);
+    }
+    loader.seek(0, 2);
+    CHECK_THROWS_AS(loader.next(), leyline::Error);
+    loader.seek(0, 3);
+    CHECK(loader.next()->index == 3);
+    CHECK(loader.next()->index == 4);
+    CHECK(!loader.next());
+  }
+}
+
+TEST_CASE("waiting has a deadline, and a late batch is still delivered") {
+  Dataset set;
+  set.inputs = torch::zeros({1, 30'000'000}, torch::kUInt8);
+  set.targets = torch::zeros({1}, torch::kInt64);
+  set.shape = {SampleKind::kFeatures, {30'000'000}, 2};
+  auto config = config_of(1);
+  config.augment = {};
+  config.deadline = 1ms;
+  Loader loader(set, {}, config);
+  try {
+    loader.next();
+    FAIL("30 million numbers in a millisecond");
+  } catch (const leyline::Error& error) {
+    CHECK(error.code() == leyline::ExitCode::kData);
+    CHECK_THAT(error.what(), ContainsSubstring("batch 0 of epoch 0 was not ready within 1 ms"));
+  }
+  std::optional<Batch> batch;
+  for (int tries = 0; !batch && tries < 10000; ++tries) {
+    try {
+      batch = loader.next();
+    } catch (const leyline::Error&) {
+    }
+  }
+  REQUIRE(batch);
+  CHECK(batch->index == 0);
+}
+
+TEST_CASE("a loader can be destroyed at any moment") {
+  const auto set = images(200);
+  for (int round = 0; round < 50; ++round) {
+    Loader loader(set, {}, config_of(8, 4));
+    if (round % 3 == 1) loader.seek(round, 1);
+    if (round % 3 == 2) loader.next();
+  }
+}
+
+TEST_CASE("the wait is accounted for") {
+  const auto set = images(45);
+  Loader loader(set, {}, config_of(0));
+  CHECK(loader.wait_ns() == 0);
+  loader.next();
+  CHECK(loader.wait_ns() > 0);
+}
+
+}  // namespace
+}  // namespace esper::data

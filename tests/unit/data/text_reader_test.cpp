@@ -1,0 +1,43 @@
+#include "data/text_reader.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "unit/data/test_files.h"
+
+namespace esper::data::test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using leyline::BadSample;
+
+std::u32string read(const std::string& text, BadSamples& bad) {
+  const TempFolder folder;
+  write_file(folder / "a.txt", text);
+  return read_text(folder / "a.txt", {}, bad);
+}
+
+TEST_CASE("text: characters are code points, the vocabulary is sorted") {
+  BadSamples bad(BadSample::kFail);
+  const auto text = read("b\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 ab", bad);
+  CHECK(text == U"b\u00e9\u20ac\U0001F600 ab");
+  const auto vocabulary = vocabulary_of(text);
+  CHECK(vocabulary == U" ab\u00e9\u20ac\U0001F600");
+  std::string back;
+  for (const auto c : text) back += to_utf8(c);
+  CHECK(back == "b\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80 ab");
+}
+
+TEST_CASE("text: bytes that are no UTF-8 are named, or skipped one by one") {
+  for (const std::string wrong :
+       {"\xff", "\xc0\xaf", "\xe0\x80\x80", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\x80"}) {
+    BadSamples strict(BadSample::kFail), lenient(BadSample::kSkip);
+    CHECK_THAT(error_of([&] { read("ab" + wrong, strict); }).what(),
+               ContainsSubstring("a.txt: byte 2: is not valid UTF-8"));
+    CHECK(read("ab" + wrong, lenient) == U"ab");
+    CHECK(lenient.skipped() == static_cast<std::int64_t>(wrong.size()));
+  }
+}
+
+}  // namespace
+}  // namespace esper::data::test
