@@ -122,6 +122,33 @@ TEST_CASE("seeking back and forth on one loader drops what was prepared for else
   }
 }
 
+TEST_CASE("a batch that was being prepared when the cursor moved never arrives") {
+  const auto set = images(4000);
+  auto config = config_of(3, 1);  // one slot: a late result could only land where the next batch is expected
+  config.batch_size = 1000;       // long enough to be under way when the next seek comes
+  Loader loader(set, {}, config);
+  for (int round = 0; round < 100; ++round) {
+    const std::int64_t epoch = round % 7, index = round * 3 % 4;
+    loader.seek(epoch, index);
+    const auto batch = loader.next();
+    REQUIRE(batch);
+    REQUIRE(batch->epoch == epoch);
+    REQUIRE(batch->index == index);
+    std::this_thread::sleep_for(100us);
+  }
+}
+
+TEST_CASE("a sample's augmentation does not depend on the size of the batches") {
+  const auto set = images(45);
+  auto small = config_of(1);
+  small.batch_size = 4;
+  Loader large_batches(set, {}, config_of(1)), small_batches(set, {}, small);
+  for (int i = 0; i < 5; ++i) {
+    const auto first = small_batches.next()->inputs, second = small_batches.next()->inputs;
+    CHECK(torch::equal(large_batches.next()->inputs, torch::cat({first, second})));
+  }
+}
+
 TEST_CASE("an epoch's end is a place to seek to") {
   const auto set = images(45);
   for (const auto order : {Order::kSequential, Order::kShuffled}) {

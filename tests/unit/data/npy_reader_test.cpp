@@ -101,6 +101,9 @@ TEST_CASE("npz: damaged archives are refused") {
   auto flipped = good;
   flipped[60] ^= 1;
   CHECK_THAT(refuse(flipped), ContainsSubstring("byte "));
+  auto changed = zip({{"x.npy", kFloats}, {"y.npy", kLabels}}, Packing::kStored);
+  changed[35 + kFloats.size() - 2] ^= 1;  // in the last number of x: 30 bytes of header and 5 of name come before it
+  CHECK_THAT(refuse(changed), ContainsSubstring("member x.npy fails its checksum"));
   CHECK_THAT(refuse(zip({{"z.npy", kFloats}}, Packing::kStored)), ContainsSubstring("holds no arrays x and y"));
   CHECK_THAT(refuse(zip({{"x.npy", kFloats}}, Packing::kStored)), ContainsSubstring("there is x but no y"));
   CHECK_THAT(refuse(kFloats), ContainsSubstring("is one array"));

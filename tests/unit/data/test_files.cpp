@@ -97,7 +97,7 @@ Bytes zip(const std::vector<NamedBytes>& members, Packing packing) {
     append_little(directory, 0x02014b50, 4);
     append_little(directory, 20, 2);
     append(directory, common);
-    append_little(directory, 0, 10);
+    append(directory, Bytes(10, 0));
     append_little(directory, out.size(), 4);
     append(directory, to_bytes(name));
     append_little(out, 0x04034b50, 4);
