@@ -1,0 +1,49 @@
+#pragma once
+// The network at the start, with marked places after its blocks where modules may grow. Training thread.
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "kasmina/tensor_table.h"
+#include "leyline/config/host_config.h"
+#include "leyline/sample_shape.h"
+
+namespace esper::kasmina {
+
+// kTrain: batch norm uses and updates batch statistics, dropout is on. kEvaluate: neither.
+enum class Mode { kTrain, kEvaluate };
+
+enum class FeatureKind { kFeatures, kImage, kSequence };
+
+// The shape of the feature at a slot, without the batch: [channels], [channels, height, width] or [tokens, channels].
+struct FeatureShape {
+  FeatureKind kind = FeatureKind::kFeatures;
+  std::int64_t channels = 0;
+  std::int64_t height = 0, width = 0;  // kImage
+  std::int64_t tokens = 0;             // kSequence: the longest
+};
+
+struct SlotSite {
+  std::string id;  // "r<row>c<column>"; hosts have one row, column counts along the network
+  FeatureShape shape;
+};
+
+// Called by the host's forward after each block with the slot's index into `sites`; returns what goes on.
+using SlotHook = std::function<torch::Tensor(std::size_t slot, const torch::Tensor& feature)>;
+
+struct Host {
+  TensorTable tensors;
+  std::vector<SlotSite> sites;
+  // inputs: float32 [B, F] or [B, C, H, W], int64 [B, T]; returns logits [B, classes], [B, T, classes] for tokens.
+  std::function<torch::Tensor(const torch::Tensor& inputs, Mode mode, const SlotHook& hook)> forward;
+};
+
+// Throws Error{kConfig} when the host does not fit the sample (an image host on flat features, too many poolings, ...).
+Host build_host(const leyline::HostConfig& config, const leyline::SampleShape& sample, std::uint64_t run_seed,
+                torch::Device device);
+
+}  // namespace esper::kasmina
