@@ -8,14 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "kasmina/mode.h"
 #include "kasmina/tensor_table.h"
 #include "leyline/config/host_config.h"
 #include "leyline/sample_shape.h"
 
 namespace esper::kasmina {
-
-// kTrain: batch norm uses and updates batch statistics, dropout is on. kEvaluate: neither.
-enum class Mode { kTrain, kEvaluate };
 
 enum class FeatureKind { kFeatures, kImage, kSequence };
 
@@ -35,9 +33,17 @@ struct SlotSite {
 // Called by the host's forward after each block with the slot's index into `sites`; returns what goes on.
 using SlotHook = std::function<torch::Tensor(std::size_t slot, const torch::Tensor& feature)>;
 
+// The ids of a host's tensors, in order of creation:
+//   linear       host.head.{weight,bias}
+//   mlp          host.block<i>.linear.{weight,bias}, host.head.{weight,bias}
+//   cnn          host.block<i>.conv.weight, host.block<i>.norm.{weight,bias,running_mean,running_var,
+//                num_batches_tracked}, host.head.{weight,bias}
+//   transformer  host.tokens.weight (also the head), host.positions.weight, host.layer<i>.{norm1,norm2}.{weight,bias},
+//                host.layer<i>.attention.{qkv,proj}.{weight,bias}, host.layer<i>.mlp.{up,down}.{weight,bias},
+//                host.norm.{weight,bias}
 struct Host {
   TensorTable tensors;
-  std::vector<SlotSite> sites;
+  std::vector<SlotSite> sites;  // linear: none, so it cannot grow
   // inputs: float32 [B, F] or [B, C, H, W], int64 [B, T]; returns logits [B, classes], [B, T, classes] for tokens.
   std::function<torch::Tensor(const torch::Tensor& inputs, Mode mode, const SlotHook& hook)> forward;
 };

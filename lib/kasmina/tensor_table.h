@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace esper::kasmina {
@@ -16,6 +17,7 @@ struct NamedTensor {
 };
 
 // In order of creation. Parameters are trained (float32 leaves that require a gradient); buffers are state that is not.
+// Modules hold the same tensors: write into them in place (copy_), never replace them.
 struct TensorTable {
   std::vector<NamedTensor> parameters;
   std::vector<NamedTensor> buffers;
@@ -27,9 +29,16 @@ struct Init {
   enum class Kind { kUniform, kNormal, kConstant } kind = Kind::kConstant;
   double value = 0;  // bound, standard deviation or the constant
 };
+inline constexpr Init kZeros{Init::Kind::kConstant, 0};
+inline constexpr Init kOnes{Init::Kind::kConstant, 1};
+
+// The seed of a parameter's own generator: FNV-1a (64 bits) of the id, mixed with the run's seed by splitmix64's
+// finaliser. The same on every machine and for ever: initial values of old runs depend on it.
+std::uint64_t parameter_seed(std::uint64_t run_seed, std::string_view id);
 
 // Creates tensors under a prefix. Each parameter draws from a generator of its own, seeded by (run seed, id): what else
-// the network holds, and when it grew, changes nothing.
+// the network holds, and when it grew, changes nothing. Values are drawn on the CPU, so every device starts the same.
+// A second tensor of the same id is a bug. Borrows the table.
 class ModuleScope {
  public:
   ModuleScope(TensorTable& table, std::string prefix, std::uint64_t run_seed, torch::Device device);
@@ -38,6 +47,8 @@ class ModuleScope {
   torch::Tensor buffer(const std::string& name, const torch::Tensor& value);
 
  private:
+  std::string new_id(const std::string& name) const;
+
   TensorTable& table_;
   std::string prefix_;
   std::uint64_t run_seed_;

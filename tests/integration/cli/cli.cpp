@@ -9,7 +9,7 @@ namespace esper::test {
 
 std::string binary() { return ESPER_BINARY_DIR "/bin/esper"; }
 
-Finished esper(std::vector<std::string> arguments, const std::vector<std::string>& environment) {
+Finished run_esper(std::vector<std::string> arguments, const std::vector<std::string>& environment) {
   arguments.insert(arguments.begin(), binary());
   return run_program(arguments, environment);
 }

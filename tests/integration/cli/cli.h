@@ -10,7 +10,7 @@ namespace esper::test {
 
 std::string binary();
 // Runs the built esper with these arguments.
-Finished esper(std::vector<std::string> arguments, const std::vector<std::string>& environment = {});
+Finished run_esper(std::vector<std::string> arguments, const std::vector<std::string>& environment = {});
 // The one JSON value that a program printed; a discarded value if it printed anything else.
 nlohmann::json json_of(const Finished& finished);
 

@@ -11,8 +11,6 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-using esper::test::esper;
-
 const std::string kReference = ESPER_SOURCE_DIR "/configs/run/reference.yaml";
 
 // The front with an engine folder that is empty: a copy of the binary somewhere else.
@@ -38,7 +36,7 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
                           Case{{"train"}, "--config"}, Case{{"train", "--resume", "a", "--run-dir", "b"}, "excludes"},
                           Case{{"evaluate", "/nonexistent"}, "/nonexistent is no run folder"});
   CAPTURE(c.arguments);
-  const Finished text = esper(c.arguments);
+  const Finished text = run_esper(c.arguments);
   CHECK(text.exit_code == 2);
   CHECK(text.out.empty());
   CHECK_THAT(text.err, StartsWith("esper: ") && ContainsSubstring(c.expected));
@@ -46,7 +44,7 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
   std::vector<std::string> with_json = c.arguments;
   with_json.push_back("--json");
   if (c.arguments.back() == "--set") return;  // would take --json for its value
-  const Finished json = esper(with_json);
+  const Finished json = run_esper(with_json);
   CHECK(json.exit_code == 2);
   const nlohmann::json error = json_of(json)["error"];
   CHECK(error["code"] == "config");
@@ -56,17 +54,17 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
 }
 
 TEST_CASE("no command prints the help on stderr and exits 2") {
-  const Finished finished = esper({});
+  const Finished finished = run_esper({});
   CHECK(finished.exit_code == 2);
   CHECK(finished.out.empty());
   CHECK_THAT(finished.err, ContainsSubstring("Usage: esper"));
 }
 
 TEST_CASE("the version tells how it was built") {
-  const Finished text = esper({"--version"});
+  const Finished text = run_esper({"--version"});
   CHECK(text.exit_code == 0);
   CHECK_THAT(text.out, StartsWith("esper 0.") && ContainsSubstring("libtorch"));
-  const nlohmann::json facts = json_of(esper({"--version", "--json"}));
+  const nlohmann::json facts = json_of(run_esper({"--version", "--json"}));
   for (const char* key : {"version", "commit", "compiler", "build_type", "libtorch"}) {
     CAPTURE(key);
     CHECK_FALSE(facts[key].get<std::string>().empty());
@@ -112,14 +110,14 @@ TEST_CASE("an engine that does not load is named") {
 }
 
 TEST_CASE("a mistake in ESPER_FAULTS is reported at once") {
-  const Finished finished = esper({"--version"}, {"ESPER_FAULTS=storage.write"});
+  const Finished finished = run_esper({"--version"}, {"ESPER_FAULTS=storage.write"});
   CHECK(finished.exit_code == 2);
   CHECK_THAT(finished.err, ContainsSubstring("ESPER_FAULTS"));
 }
 
 TEST_CASE("the bash completion offers what fits") {
   const TemporaryFolder folder;
-  const std::string script = folder.write("esper.bash", esper({"completion", "bash"}).out);
+  const std::string script = folder.write("esper.bash", run_esper({"completion", "bash"}).out);
   const auto offered = [&](const std::string& words, int position) {
     return run_program({"/bin/bash", "-c",
                         "source " + script + "; COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(position) +
@@ -134,11 +132,11 @@ TEST_CASE("the bash completion offers what fits") {
 
 TEST_CASE("completions for the other shells name every command") {
   const std::string shell = GENERATE("zsh", "fish");
-  const Finished finished = esper({"completion", shell});
+  const Finished finished = run_esper({"completion", shell});
   CHECK(finished.exit_code == 0);
   for (const char* word : {"train", "evaluate", "config", "explain", "doctor", "completion", "resume"}) {
     CAPTURE(shell, word);
     CHECK_THAT(finished.out, ContainsSubstring(word));
   }
-  CHECK(json_of(esper({"completion", shell, "--json"}))["script"] == finished.out);
+  CHECK(json_of(run_esper({"completion", shell, "--json"}))["script"] == finished.out);
 }

@@ -11,8 +11,6 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-using esper::test::esper;
-
 const std::string kReference = ESPER_SOURCE_DIR "/configs/run/reference.yaml";
 
 constexpr const char* kTenMistakes =
@@ -35,10 +33,10 @@ std::string content(const std::string& path) {
 }  // namespace
 
 TEST_CASE("a good run file is OK") {
-  const Finished text = esper({"config", "check", kReference});
+  const Finished text = run_esper({"config", "check", kReference});
   CHECK(text.exit_code == 0);
   CHECK_THAT(text.out, StartsWith("OK " + kReference));
-  const nlohmann::json json = json_of(esper({"config", "check", kReference, "--json"}));
+  const nlohmann::json json = json_of(run_esper({"config", "check", kReference, "--json"}));
   CHECK(json["ok"] == true);
   CHECK(json["config_hash"].get<std::string>().size() == 16);
 }
@@ -46,13 +44,13 @@ TEST_CASE("a good run file is OK") {
 TEST_CASE("ten mistakes are printed all ten, with places, and exit 2") {
   const TemporaryFolder folder;
   const std::string file = folder.write("bad.yaml", kTenMistakes);
-  const Finished text = esper({"config", "check", file});
+  const Finished text = run_esper({"config", "check", file});
   CHECK(text.exit_code == 2);
   CHECK(text.out.empty());
   CHECK_THAT(text.err, StartsWith("esper: 10 problems in the configuration\n"));
   CHECK_THAT(text.err, ContainsSubstring(file + ":4:9: epochs: expected a number, but it is \"012\""));
 
-  const Finished json = esper({"config", "check", file, "--json"});
+  const Finished json = run_esper({"config", "check", file, "--json"});
   CHECK(json.exit_code == 2);
   const nlohmann::json error = json_of(json)["error"];
   REQUIRE(error["problems"].size() == 10);
@@ -60,29 +58,29 @@ TEST_CASE("ten mistakes are printed all ten, with places, and exit 2") {
   CHECK(error["problems"][9]["line"] == 8);
   CHECK(error["problems"][9]["column"] == 27);
   CHECK(error["problems"][9]["file"] == file);
-  for (const char* command : {"show", "explain"}) CHECK(esper({"config", command, file}).exit_code == 2);
-  CHECK(esper({"config", "diff", kReference, file}).exit_code == 2);
+  for (const char* command : {"show", "explain"}) CHECK(run_esper({"config", command, file}).exit_code == 2);
+  CHECK(run_esper({"config", "diff", kReference, file}).exit_code == 2);
 }
 
 TEST_CASE("a missing run file exits 2 and is named") {
-  const Finished finished = esper({"config", "check", "/nonexistent/run.yaml"});
+  const Finished finished = run_esper({"config", "check", "/nonexistent/run.yaml"});
   CHECK(finished.exit_code == 2);
   CHECK_THAT(finished.err, ContainsSubstring("/nonexistent/run.yaml: cannot be opened: No such file"));
 }
 
 TEST_CASE("what is shown loads back to the same config") {
   const TemporaryFolder folder;
-  const Finished shown = esper({"config", "show", kReference, "--set", "epochs=7", "--set", "host.hidden=[5, 6]"});
+  const Finished shown = run_esper({"config", "show", kReference, "--set", "epochs=7", "--set", "host.hidden=[5, 6]"});
   CHECK(shown.exit_code == 0);
   const std::string file = folder.write("shown.yaml", shown.out);
-  CHECK(esper({"config", "show", file}).out == shown.out);
-  CHECK(json_of(esper({"config", "show", file, "--json"}))["host"]["hidden"] == nlohmann::json{5, 6});
-  const nlohmann::json diff = json_of(esper({"config", "diff", kReference, file, "--json"}));
+  CHECK(run_esper({"config", "show", file}).out == shown.out);
+  CHECK(json_of(run_esper({"config", "show", file, "--json"}))["host"]["hidden"] == nlohmann::json{5, 6});
+  const nlohmann::json diff = json_of(run_esper({"config", "diff", kReference, file, "--json"}));
   REQUIRE(diff["fields"].size() == 2);
   CHECK(diff["fields"][0]["path"] == "epochs");
   CHECK(diff["fields"][0]["second"] == 7);
-  CHECK_THAT(esper({"config", "diff", kReference, file}).out, StartsWith("epochs: 10 -> 7\nhost.hidden:"));
-  CHECK(esper({"config", "diff", file, file}).out == "no field differs\n");
+  CHECK_THAT(run_esper({"config", "diff", kReference, file}).out, StartsWith("epochs: 10 -> 7\nhost.hidden:"));
+  CHECK(run_esper({"config", "diff", file, file}).out == "no field differs\n");
 }
 
 TEST_CASE("explain tells where a value comes from") {
@@ -96,18 +94,18 @@ TEST_CASE("explain tells where a value comes from") {
   CHECK(fields[1]["origin"] == "--set training.optimizer.lr=0.5");
   CHECK(fields[1]["maximum"] == 1000.0);
   CHECK(fields[3]["origin"] == "default");
-  CHECK_THAT(esper({"config", "explain", kReference, "seed"}).out, StartsWith("seed: 1337\n"));
-  const Finished unknown = esper({"config", "explain", kReference, "sede"});
+  CHECK_THAT(run_esper({"config", "explain", kReference, "seed"}).out, StartsWith("seed: 1337\n"));
+  const Finished unknown = run_esper({"config", "explain", kReference, "sede"});
   CHECK(unknown.exit_code == 2);
   CHECK_THAT(unknown.err, ContainsSubstring("did you mean seed?"));
 }
 
 TEST_CASE("the schema commands print the committed files") {
-  CHECK(esper({"config", "schema"}).out == content(ESPER_SOURCE_DIR "/configs/schema.json"));
-  CHECK(esper({"config", "schema", "--markdown"}).out == content(ESPER_SOURCE_DIR "/docs/config.md"));
+  CHECK(run_esper({"config", "schema"}).out == content(ESPER_SOURCE_DIR "/configs/schema.json"));
+  CHECK(run_esper({"config", "schema", "--markdown"}).out == content(ESPER_SOURCE_DIR "/docs/config.md"));
 }
 
 TEST_CASE("nothing is coloured where nobody looks") {
-  CHECK(esper({"config", "check", kReference}).out.find('\033') == std::string::npos);
-  CHECK(esper({"nonsense"}).err.find('\033') == std::string::npos);
+  CHECK(run_esper({"config", "check", kReference}).out.find('\033') == std::string::npos);
+  CHECK(run_esper({"nonsense"}).err.find('\033') == std::string::npos);
 }

@@ -29,7 +29,7 @@ TEST_CASE("the help of every command is the approved one, with an example") {
   CAPTURE(command);
   std::vector<std::string> arguments = words_of(command);
   arguments.push_back("--help");
-  const Finished help = esper::test::esper(arguments);
+  const Finished help = run_esper(arguments);
   CHECK(help.exit_code == 0);
   CHECK(help.err.empty());
   CHECK_THAT(help.out, ContainsSubstring("Example: esper"));
@@ -42,7 +42,7 @@ TEST_CASE("the help of every command is the approved one, with an example") {
 
 TEST_CASE("help comes within 60 ms") {
   std::vector<double> times;
-  for (int i = 0; i < 15; ++i) times.push_back(esper::test::esper({"--help"}).took.count());
+  for (int i = 0; i < 15; ++i) times.push_back(run_esper({"--help"}).took.count());
   std::sort(times.begin(), times.end());
   const double median_ms = times[times.size() / 2];
   CAPTURE(times.front(), median_ms, times.back());

@@ -1,0 +1,44 @@
+#include "kasmina/host.h"
+
+#include <utility>
+
+#include "kasmina/host/hosts.h"
+#include "leyline/error.h"
+
+namespace esper::kasmina {
+namespace {
+
+HostBody build_body(ModuleScope scope, const leyline::HostConfig& config, const leyline::SampleShape& sample) {
+  switch (config.kind) {
+    case leyline::HostKind::kLinear:
+      return build_linear_host(scope, sample);
+    case leyline::HostKind::kMlp:
+      return build_mlp_host(scope, config, sample);
+    case leyline::HostKind::kCnn:
+      return build_cnn_host(scope, config, sample);
+    case leyline::HostKind::kTransformer:
+      return build_transformer_host(scope, config, sample);
+  }
+  ESPER_CHECK(false, "a host of unknown kind");
+  return {};
+}
+
+}  // namespace
+
+std::string slot_id(std::size_t column) { return "r0c" + std::to_string(column); }
+
+void require_config(bool holds, const std::string& text) {
+  if (!holds) throw leyline::Error(leyline::ExitCode::kConfig, text);
+}
+
+Host build_host(const leyline::HostConfig& config, const leyline::SampleShape& sample, std::uint64_t run_seed,
+                torch::Device device) {
+  ESPER_CHECK(sample.num_classes > 0, "the data set says how many classes there are");
+  Host host;
+  HostBody body = build_body(ModuleScope(host.tensors, "host", run_seed, device), config, sample);
+  host.sites = std::move(body.sites);
+  host.forward = std::move(body.forward);
+  return host;
+}
+
+}  // namespace esper::kasmina

@@ -1,0 +1,75 @@
+// Blocks of convolution, batch norm, ReLU and (the first pool_layers of them) a 2x2 max-pool; a slot after each block;
+// global average pool; linear head.
+
+#include <ATen/ops/max_pool2d.h>
+#include <ATen/ops/relu.h>
+
+#include <algorithm>
+
+#include "kasmina/host/hosts.h"
+#include "kasmina/layers.h"
+
+namespace esper::kasmina {
+namespace {
+
+enum class Pool { kYes, kNo };
+
+struct Block {
+  Conv2d conv;
+  BatchNorm2d norm;
+  Pool pool = Pool::kNo;
+
+  torch::Tensor operator()(const torch::Tensor& x, Mode mode) const {
+    const torch::Tensor y = at::relu(norm(conv(x), mode));
+    return pool == Pool::kYes ? at::max_pool2d(y, 2) : y;
+  }
+};
+
+// How often an edge can be halved, rounding down, before nothing is left.
+std::int64_t max_poolings(std::int64_t edge) {
+  std::int64_t count = 0;
+  for (; edge >= 2; edge /= 2) ++count;
+  return count;
+}
+
+void check_fit(const leyline::HostConfig& config, const leyline::SampleShape& sample) {
+  require_config(sample.kind == leyline::SampleKind::kImage,
+                 "host.kind: cnn takes images, and the data's samples are not; set data.shape to [channels, height, "
+                 "width], or take another host");
+  require_config(config.kernel % 2 == 1, "host.kernel: " + std::to_string(config.kernel) +
+                                             " is even; take an odd kernel, which keeps the image's size");
+  const std::int64_t poolings = std::min(config.blocks, config.pool_layers);
+  const std::int64_t most = max_poolings(std::min(sample.height, sample.width));
+  require_config(poolings <= most, "host.pool_layers: " + std::to_string(poolings) + " poolings leave nothing of " +
+                                       std::to_string(sample.height) + " x " + std::to_string(sample.width) +
+                                       " pixels; take at most " + std::to_string(most));
+}
+
+}  // namespace
+
+HostBody build_cnn_host(ModuleScope scope, const leyline::HostConfig& config, const leyline::SampleShape& sample) {
+  check_fit(config, sample);
+  std::int64_t in = sample.channels, out = config.base_channels, height = sample.height, width = sample.width;
+  HostBody body;
+  std::vector<Block> blocks;
+  for (std::int64_t i = 0; i < config.blocks; ++i) {
+    const ModuleScope block = scope.child("block" + std::to_string(i));
+    const Pool pool = i < config.pool_layers ? Pool::kYes : Pool::kNo;
+    blocks.push_back({make_conv2d(block.child("conv"), in, out, {.kernel = config.kernel}),
+                      make_batch_norm(block.child("norm"), out), pool});
+    if (pool == Pool::kYes) height /= 2, width /= 2;
+    body.sites.push_back(
+        {slot_id(body.sites.size()), {.kind = FeatureKind::kImage, .channels = out, .height = height, .width = width}});
+    in = out;
+    out *= 2;
+  }
+  const Linear head = make_linear(scope.child("head"), in, sample.num_classes);
+  body.forward = [blocks, head](const torch::Tensor& inputs, Mode mode, const SlotHook& hook) {
+    torch::Tensor x = inputs;
+    for (std::size_t i = 0; i < blocks.size(); ++i) x = hook(i, blocks[i](x, mode));
+    return head(x.mean({2, 3}));
+  };
+  return body;
+}
+
+}  // namespace esper::kasmina

@@ -1,0 +1,45 @@
+// Hosts over flat features: one linear layer, and a multilayer perceptron with a slot after each hidden layer.
+// Images are flattened.
+
+#include <ATen/ops/relu.h>
+
+#include "kasmina/host/hosts.h"
+#include "kasmina/layers.h"
+
+namespace esper::kasmina {
+namespace {
+
+std::int64_t num_features(const leyline::SampleShape& sample, const std::string& kind) {
+  require_config(sample.kind != leyline::SampleKind::kTokens,
+                 "host.kind: " + kind + " takes numbers or images, and the data are text; take transformer");
+  return sample.kind == leyline::SampleKind::kImage ? sample.channels * sample.height * sample.width : sample.features;
+}
+
+}  // namespace
+
+HostBody build_linear_host(ModuleScope scope, const leyline::SampleShape& sample) {
+  const Linear head = make_linear(scope.child("head"), num_features(sample, "linear"), sample.num_classes);
+  return {{}, [head](const torch::Tensor& inputs, Mode, const SlotHook&) { return head(inputs.flatten(1)); }};
+}
+
+HostBody build_mlp_host(ModuleScope scope, const leyline::HostConfig& config, const leyline::SampleShape& sample) {
+  require_config(!config.hidden.empty(),
+                 "host.hidden: an mlp needs at least one hidden layer; without one take linear");
+  std::int64_t width = num_features(sample, "mlp");
+  HostBody body;
+  std::vector<Linear> blocks;
+  for (const std::int64_t next : config.hidden) {
+    blocks.push_back(make_linear(scope.child("block" + std::to_string(blocks.size())).child("linear"), width, next));
+    body.sites.push_back({slot_id(body.sites.size()), {.kind = FeatureKind::kFeatures, .channels = next}});
+    width = next;
+  }
+  const Linear head = make_linear(scope.child("head"), width, sample.num_classes);
+  body.forward = [blocks, head, p = config.dropout](const torch::Tensor& inputs, Mode mode, const SlotHook& hook) {
+    torch::Tensor x = inputs.flatten(1);
+    for (std::size_t i = 0; i < blocks.size(); ++i) x = hook(i, dropout(at::relu(blocks[i](x)), p, mode));
+    return head(x);
+  };
+  return body;
+}
+
+}  // namespace esper::kasmina

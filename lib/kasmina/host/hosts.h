@@ -1,0 +1,25 @@
+#pragma once
+// The builders behind build_host(), one for each kind of host. They add tensors under `scope` and say where slots are.
+
+#include "kasmina/host.h"
+
+namespace esper::kasmina {
+
+// A host without its tensors, which are in the scope's table.
+struct HostBody {
+  std::vector<SlotSite> sites;
+  std::function<torch::Tensor(const torch::Tensor& inputs, Mode mode, const SlotHook& hook)> forward;
+};
+
+HostBody build_linear_host(ModuleScope scope, const leyline::SampleShape& sample);
+HostBody build_mlp_host(ModuleScope scope, const leyline::HostConfig& config, const leyline::SampleShape& sample);
+HostBody build_cnn_host(ModuleScope scope, const leyline::HostConfig& config, const leyline::SampleShape& sample);
+HostBody build_transformer_host(ModuleScope scope, const leyline::HostConfig& config,
+                                const leyline::SampleShape& sample);
+
+// "r0c<column>"
+std::string slot_id(std::size_t column);
+// Throws Error{kConfig}: the text names the field and the way out.
+void require_config(bool holds, const std::string& text);
+
+}  // namespace esper::kasmina

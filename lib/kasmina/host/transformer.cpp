@@ -1,0 +1,106 @@
+// A decoder: learned positions, pre-norm layers of causal attention and a GELU MLP of four times the width, a final
+// norm, and the token embedding as head. The layers are cut into segments with a slot after each.
+// Start as in GPT-2 (Radford et al. 2019): normal with deviation 0.02, the projections that end on the residual path
+// scaled down by sqrt(2 * layers), biases zero. PyTorch's N(0, 1) embedding would make a tied head's logits useless.
+
+#include <ATen/ops/arange.h>
+#include <ATen/ops/gelu.h>
+#include <ATen/ops/linear.h>
+
+#include <cmath>
+
+#include "kasmina/host/hosts.h"
+#include "kasmina/layers.h"
+
+namespace esper::kasmina {
+namespace {
+
+constexpr double kInitDeviation = 0.02;
+constexpr std::int64_t kMlpFactor = 4;
+
+struct Layer {
+  LayerNorm norm1;
+  SelfAttention attention;
+  LayerNorm norm2;
+  Linear up, down;
+  double dropout_p = 0;
+
+  torch::Tensor operator()(const torch::Tensor& x, Mode mode) const {
+    const torch::Tensor y = x + dropout(attention(norm1(x), mode), dropout_p, mode);
+    return y + dropout(down(at::gelu(up(norm2(y)))), dropout_p, mode);
+  }
+};
+
+struct Decoder {
+  Embedding tokens, positions;
+  std::vector<Layer> layers;
+  std::vector<std::size_t> segment_ends;  // one past each segment's last layer
+  LayerNorm norm;
+  torch::Tensor position_ids;  // [context], constant
+  double dropout_p = 0;
+
+  torch::Tensor operator()(const torch::Tensor& inputs, Mode mode, const SlotHook& hook) const {
+    torch::Tensor x = tokens(inputs) + positions(position_ids.narrow(0, 0, inputs.size(1)));
+    x = dropout(x, dropout_p, mode);
+    std::size_t layer = 0;
+    for (std::size_t segment = 0; segment < segment_ends.size(); ++segment) {
+      for (; layer < segment_ends[segment]; ++layer) x = layers[layer](x, mode);
+      x = hook(segment, x);
+    }
+    return at::linear(norm(x), tokens.weight);
+  }
+};
+
+Layer make_layer(ModuleScope scope, const leyline::HostConfig& config) {
+  const auto width = config.embedding;
+  const LinearOptions inner{.weight_init = Init{Init::Kind::kNormal, kInitDeviation}, .bias_init = kZeros};
+  const double last = kInitDeviation / std::sqrt(2.0 * static_cast<double>(config.layers));
+  const LinearOptions outer{.weight_init = Init{Init::Kind::kNormal, last}, .bias_init = kZeros};
+  const ModuleScope attention = scope.child("attention"), mlp = scope.child("mlp");
+  Layer layer;
+  layer.norm1 = make_layer_norm(scope.child("norm1"), width);
+  layer.attention = {make_linear(attention.child("qkv"), width, 3 * width, inner),
+                     make_linear(attention.child("proj"), width, width, outer), config.heads, config.dropout};
+  layer.norm2 = make_layer_norm(scope.child("norm2"), width);
+  layer.up = make_linear(mlp.child("up"), width, kMlpFactor * width, inner);
+  layer.down = make_linear(mlp.child("down"), kMlpFactor * width, width, outer);
+  layer.dropout_p = config.dropout;
+  return layer;
+}
+
+void check_fit(const leyline::HostConfig& config, const leyline::SampleShape& sample) {
+  require_config(sample.kind == leyline::SampleKind::kTokens,
+                 "host.kind: transformer takes text (data.kind: text); for numbers take mlp, for images cnn");
+  require_config(config.embedding % config.heads == 0, "host.heads: " + std::to_string(config.heads) +
+                                                           " does not divide host.embedding " +
+                                                           std::to_string(config.embedding));
+  require_config(config.segments <= config.layers, "host.segments: " + std::to_string(config.segments) +
+                                                       " is more than host.layers, " + std::to_string(config.layers));
+}
+
+}  // namespace
+
+HostBody build_transformer_host(ModuleScope scope, const leyline::HostConfig& config,
+                                const leyline::SampleShape& sample) {
+  check_fit(config, sample);
+  const Init start{Init::Kind::kNormal, kInitDeviation};
+  Decoder decoder;
+  decoder.dropout_p = config.dropout;
+  decoder.tokens = make_embedding(scope.child("tokens"), sample.num_classes, config.embedding, start);
+  decoder.positions = make_embedding(scope.child("positions"), sample.context, config.embedding, start);
+  for (std::int64_t i = 0; i < config.layers; ++i) {
+    decoder.layers.push_back(make_layer(scope.child("layer" + std::to_string(i)), config));
+  }
+  decoder.norm = make_layer_norm(scope.child("norm"), config.embedding);
+  decoder.position_ids = at::arange(sample.context, decoder.tokens.weight.options().dtype(torch::kInt64));
+  HostBody body;
+  for (std::int64_t s = 0; s < config.segments; ++s) {
+    decoder.segment_ends.push_back(static_cast<std::size_t>((s + 1) * config.layers / config.segments));
+    body.sites.push_back({slot_id(body.sites.size()),
+                          {.kind = FeatureKind::kSequence, .channels = config.embedding, .tokens = sample.context}});
+  }
+  body.forward = std::move(decoder);
+  return body;
+}
+
+}  // namespace esper::kasmina

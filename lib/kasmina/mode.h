@@ -1,0 +1,9 @@
+#pragma once
+// Whether a forward pass teaches or measures.
+
+namespace esper::kasmina {
+
+// kTrain: batch norm uses and updates batch statistics, dropout is on. kEvaluate: neither.
+enum class Mode { kTrain, kEvaluate };
+
+}  // namespace esper::kasmina
