@@ -85,18 +85,19 @@ TEST_CASE("without the engine a command that needs it says so and exits 70") {
   const std::string alone = binary_without_engine(folder);
   std::filesystem::create_directories(folder.path / "run");
   std::filesystem::copy_file(kReference, folder.path / "run" / "config.yaml");
-  const std::vector<std::string> arguments =
-      GENERATE_COPY(std::vector<std::string>{"doctor"}, std::vector<std::string>{"train", "--config", kReference},
-                    std::vector<std::string>{"evaluate", (folder.path / "run").string()},
-                    std::vector<std::string>{"train", "--resume", (folder.path / "run").string()});
-  std::vector<std::string> command{alone};
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  CAPTURE(command);
-  const Finished text = run_program(command);
-  CHECK(text.exit_code == 70);
-  CHECK_THAT(text.err, ContainsSubstring("the engine is missing") && ContainsSubstring("libesper_engine.so"));
-  command.push_back("--json");
-  CHECK(json_of(run_program(command))["error"]["code"] == "bug");
+  const std::string run = (folder.path / "run").string();
+  const std::vector<std::vector<std::string>> commands{{alone, "doctor"},
+                                                       {alone, "train", "--config", kReference},
+                                                       {alone, "evaluate", run},
+                                                       {alone, "train", "--resume", run}};
+  for (std::vector<std::string> command : commands) {
+    CAPTURE(command);
+    const Finished text = run_program(command);
+    CHECK(text.exit_code == 70);
+    CHECK_THAT(text.err, ContainsSubstring("the engine is missing") && ContainsSubstring("libesper_engine.so"));
+    command.push_back("--json");
+    CHECK(json_of(run_program(command))["error"]["code"] == "bug");
+  }
 }
 
 TEST_CASE("an engine that does not load is named") {

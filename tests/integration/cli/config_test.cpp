@@ -84,8 +84,8 @@ TEST_CASE("what is shown loads back to the same config") {
 }
 
 TEST_CASE("explain tells where a value comes from") {
-  const nlohmann::json fields = json_of(
-      esper({"config", "explain", kReference, "training.optimizer", "--set", "training.optimizer.lr=0.5", "--json"}));
+  const nlohmann::json fields = json_of(run_esper(
+      {"config", "explain", kReference, "training.optimizer", "--set", "training.optimizer.lr=0.5", "--json"}));
   REQUIRE(fields.size() == 8);
   CHECK(fields[0]["path"] == "training.optimizer.kind");
   CHECK_THAT(fields[0]["origin"].get<std::string>(), StartsWith(kReference + ":"));
@@ -103,6 +103,13 @@ TEST_CASE("explain tells where a value comes from") {
 TEST_CASE("the schema commands print the committed files") {
   CHECK(run_esper({"config", "schema"}).out == content(ESPER_SOURCE_DIR "/configs/schema.json"));
   CHECK(run_esper({"config", "schema", "--markdown"}).out == content(ESPER_SOURCE_DIR "/docs/config.md"));
+}
+
+TEST_CASE("the telemetry commands print the committed catalogue") {
+  CHECK(run_esper({"telemetry", "list", "--json"}).out ==
+        content(ESPER_SOURCE_DIR "/baselines/telemetry/catalogue.json"));
+  CHECK(run_esper({"telemetry", "list", "--markdown"}).out == content(ESPER_SOURCE_DIR "/docs/telemetry.md"));
+  CHECK_THAT(run_esper({"telemetry", "list"}).out, ContainsSubstring("tolaria.training.loss "));
 }
 
 TEST_CASE("nothing is coloured where nobody looks") {
