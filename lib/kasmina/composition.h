@@ -7,7 +7,7 @@
 //
 //   ADD       h + a (s - x)         the gradient along h stays 1 while x is isolated, at alpha 1 too
 //   CONVEX    h + a (s - h)         the gradient along h is 1 - a
-//   RESIDUAL  h + a s
+//   RESIDUAL  h + a s               for modules that start at zero; one that starts neutral doubles h at alpha 1
 //   MULTIPLY  h + a h tanh(s - x)
 //   GATE      h + a g (s - h)       the gradient along h is 1 - a g
 //

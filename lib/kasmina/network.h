@@ -16,6 +16,7 @@
 
 #include "kasmina/host.h"
 #include "kasmina/ownership.h"
+#include "kasmina/parameter_group.h"
 #include "kasmina/seed.h"
 #include "kasmina/slot.h"
 #include "leyline/command.h"
@@ -23,13 +24,6 @@
 #include "leyline/observation.h"
 
 namespace esper::kasmina {
-
-// Parameters that were born together and keep one optimizer clock: "host" first, then each seed in order of birth.
-struct ParameterGroup {
-  std::string id;     // "host", "seed-0001"
-  std::string owner;  // "host" for the host and for fossilised seeds, else the seed's id
-  std::vector<NamedTensor> parameters;
-};
 
 // What one epoch showed about one seed; fields that were not measured stay empty.
 struct SeedFacts {

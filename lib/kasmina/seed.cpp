@@ -89,7 +89,7 @@ Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, st
   seed.composition = growth.composition;
   seed.module = build_seed(*origin.blueprint, origin.shape, seed.id, run_seed, device);
   if (growth.composition == Composition::kGate) {
-    auto scope = ModuleScope(seed.module.tensors, seed.id, run_seed, device).child("gate");
+    auto scope = ModuleScope(seed.module.tensors, seed.id, run_seed, device).child("blend_gate");
     seed.gate_weight = scope.parameter("weight", {origin.shape.channels}, Init{Init::Kind::kConstant, 0});
     seed.gate_bias = scope.parameter("bias", {origin.shape.channels}, Init{Init::Kind::kConstant, 0});
   }

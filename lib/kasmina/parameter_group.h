@@ -1,0 +1,19 @@
+#pragma once
+// Which parameters share an optimizer clock. Split from network.h so that an optimizer needs no network.
+
+#include <string>
+#include <vector>
+
+#include "kasmina/tensor_table.h"
+
+namespace esper::kasmina {
+
+// Parameters that were born together and keep one optimizer clock: "host" first, then each living seed in order of
+// birth.
+struct ParameterGroup {
+  std::string id;     // "host", "seed-0001"
+  std::string owner;  // "host" for the host and for fossilised seeds, else the seed's id
+  std::vector<NamedTensor> parameters;
+};
+
+}  // namespace esper::kasmina

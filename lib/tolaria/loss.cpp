@@ -1,0 +1,47 @@
+#include "tolaria/loss.h"
+
+#include <limits>
+
+namespace esper::tolaria {
+namespace {
+
+// PyTorch skips targets of -100 by default; a skipped target would silently count as a sample.
+constexpr std::int64_t kIgnoreNone = std::numeric_limits<std::int64_t>::min();
+constexpr std::int64_t kClassDim = 1;
+
+}  // namespace
+
+Prediction flatten(const torch::Tensor& logits, const torch::Tensor& targets) {
+  Prediction result{logits, targets};
+  if (logits.dim() != 2) {
+    result.logits = logits.reshape({-1, logits.size(-1)});
+    result.targets = targets.reshape({-1});
+  }
+  if (logits.scalar_type() != torch::kFloat32) result.logits = result.logits.to(torch::kFloat32);
+  return result;
+}
+
+LossAndGradient cross_entropy(const Prediction& prediction, double label_smoothing, const torch::Tensor& weight) {
+  const torch::Tensor log_p = at::_log_softmax(prediction.logits, kClassDim, false);
+  auto [sum, total_weight] =
+      at::nll_loss_forward(log_p, prediction.targets, std::nullopt, at::Reduction::Sum, kIgnoreNone);
+  torch::Tensor gradient = at::nll_loss_backward(weight, log_p, prediction.targets, std::nullopt, at::Reduction::Sum,
+                                                 kIgnoreNone, total_weight);
+  if (label_smoothing > 0) {
+    const double share = label_smoothing / static_cast<double>(log_p.size(kClassDim));
+    sum = sum.mul(1 - label_smoothing).sub_(log_p.sum(), share);
+    gradient.mul_(1 - label_smoothing).sub_(weight, share);
+  }
+  return {sum, at::_log_softmax_backward_data(gradient, log_p, kClassDim, torch::kFloat32)};
+}
+
+torch::Tensor cross_entropy_sum(const Prediction& prediction) {
+  const torch::Tensor log_p = at::_log_softmax(prediction.logits, kClassDim, false);
+  return std::get<0>(at::nll_loss_forward(log_p, prediction.targets, std::nullopt, at::Reduction::Sum, kIgnoreNone));
+}
+
+torch::Tensor count_correct(const Prediction& prediction) {
+  return prediction.logits.argmax(kClassDim).eq_(prediction.targets).sum();
+}
+
+}  // namespace esper::tolaria

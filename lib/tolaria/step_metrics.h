@@ -1,0 +1,51 @@
+#pragma once
+// Sums over the steps of an epoch. They grow on the device, inside the step, and are read once. Training thread.
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kasmina/tensor_table.h"
+
+namespace esper::tolaria {
+
+// Named "metrics.<member>" in checkpoints. All 0-dim but group_norm_sum.
+struct MetricSums {
+  torch::Tensor loss_sum;           // float64: sum over target elements of the training loss
+  torch::Tensor correct;            // int64: target elements whose largest logit is the target
+  torch::Tensor samples;            // int64: target elements
+  torch::Tensor steps;              // int64
+  torch::Tensor finite_steps;       // int64: steps with a finite gradient norm
+  torch::Tensor clipped_steps;      // int64
+  torch::Tensor gradient_norm_sum;  // float64: global L2 norm before clipping, over finite steps
+  torch::Tensor group_norm_sum;     // float64 [groups]: the same per group; with one group it stays 0, being the global
+  std::vector<std::string> group_ids;
+};
+
+// What a number of steps showed.
+struct StepMetrics {
+  double loss = 0;           // mean over target elements
+  double accuracy = 0;       // 0..1, over target elements
+  std::int64_t samples = 0;  // target elements: samples, or tokens where each token has a target
+  std::int64_t steps = 0;
+  std::int64_t clipped_steps = 0;
+  std::int64_t nonfinite_steps = 0;                    // their gradient norms are in no mean
+  double gradient_norm = 0;                            // mean over finite steps of the global L2 norm, before clipping
+  std::map<std::string, double> group_gradient_norms;  // the same by group id
+  double loss_scale = 1;                               // now
+};
+
+struct StepState;
+
+MetricSums make_metric_sums(torch::Device device);
+// Sums of groups that stay are carried, new ones are zero.
+void sync_group_sums(MetricSums& sums, const std::vector<std::string>& group_ids);
+void append_named(const MetricSums& sums, std::vector<kasmina::NamedTensor>& out);
+
+// The one read of the device: waits for it, returns what the steps since the last call showed and starts again at zero.
+StepMetrics read_metrics(StepState& state);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,22 @@
+#pragma once
+// What one training step does, as plain data: the part of a run's configuration that a step reads.
+
+#include <c10/core/ScalarType.h>
+
+#include "leyline/config/training_config.h"
+
+namespace esper::tolaria {
+
+struct StepSettings {
+  leyline::OptimizerConfig optimizer;  // its lr is not read here: the step reads the tensor that the schedule fills
+  double label_smoothing = 0;          // 0 is plain cross entropy
+  double clip_norm = 0;                // 0 turns clipping off
+  double ema_decay = 0;                // 0 turns the averaged parameters off
+  c10::ScalarType compute_type = c10::ScalarType::Float;  // of autocast: Float (off), BFloat16, or Half with loss scale
+};
+
+inline StepSettings step_settings(const leyline::TrainingConfig& training, c10::ScalarType compute_type) {
+  return {training.optimizer, training.label_smoothing, training.clip_norm, training.ema_decay, compute_type};
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,84 @@
+#pragma once
+// Everything that a training step reads and writes, as tensors with stable names. Training thread only.
+//
+// Names, for checkpoints and recorded programs (ID is a parameter's id, GROUP a group's):
+//   ID                                                     the parameter itself
+//   optimizer.momentum_buffer.ID                           sgd with momentum
+//   optimizer.exp_avg.ID, optimizer.exp_avg_sq.ID          adamw
+//   optimizer.step.GROUP, optimizer.lr_scale.GROUP, optimizer.lr
+//   ema.ID                                                 where the run averages parameters
+//   scaler.scale, scaler.growth_tracker                    fp16 only
+//   metrics.*                                              see MetricSums
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kasmina/parameter_group.h"
+#include "tolaria/grad_scaler.h"
+#include "tolaria/step_metrics.h"
+#include "tolaria/step_settings.h"
+
+namespace esper::tolaria {
+
+// One parameter group with what the optimizer keeps for it. The lists are parallel; a list of something that this run
+// does not keep is empty.
+struct GroupState {
+  std::string id;
+  std::vector<std::string> parameter_ids;
+  std::vector<torch::Tensor> parameters;
+  std::vector<torch::Tensor> first_moments;   // sgd: momentum buffer; adamw: exp_avg
+  std::vector<torch::Tensor> second_moments;  // adamw: exp_avg_sq
+  std::vector<torch::Tensor> averages;        // exponential moving average of the parameters
+  torch::Tensor step;                         // 0-dim float32: updates so far, for bias correction
+  torch::Tensor lr_scale;                     // 0-dim float32: factor on the learning rate of this group
+};
+
+// Tensors that depend on nothing but the number of target elements of a step. Kept for good once made: a captured step
+// goes on reading them at their address.
+struct CountConstants {
+  std::int64_t num_targets = 0;
+  torch::Tensor inverse;  // 0-dim float32, 1 / num_targets
+};
+
+struct StepState {
+  torch::Device device = torch::kCPU;
+  std::vector<GroupState> groups;
+  torch::Tensor lr;  // 0-dim float32
+  LossScale loss_scale;
+  MetricSums metrics;
+
+  // Derived by sync_groups and train_step, in no checkpoint.
+  std::vector<torch::Tensor> parameters;  // of all groups, in order
+  torch::Tensor membership;               // float32 [groups, parameters], 1 where the parameter is of the group
+  std::vector<CountConstants> count_constants;
+};
+
+// A state without parameters, for these settings.
+StepState make_step_state(const StepSettings& settings, torch::Device device);
+
+// Which parameters kept their optimizer state, which are new, which are gone.
+struct StructureChange {
+  std::vector<std::string> carried, created, dropped;
+};
+
+// Makes the state fit the network's parameters, by id. What stays keeps its moments and average as the same tensor
+// objects, also when it moves to another group; a group that stays keeps its step count and learning-rate scale. New
+// moments and step counts start at zero, averages at the parameter's value. Call it at the start and after every change
+// of structure.
+StructureChange sync_groups(StepState& state, const StepSettings& settings,
+                            std::span<const kasmina::ParameterGroup> groups);
+
+// All of the state under its names, in a fixed order. The tensors are the state's own: copy values into them in place.
+std::vector<kasmina::NamedTensor> named_tensors(const StepState& state);
+
+// Writes the learning rate that the next steps use (before a group's lr_scale). Not a read of the device.
+void set_learning_rate(StepState& state, double lr);
+// Throws Error{kBug} for an unknown group.
+void set_lr_scale(StepState& state, const std::string& group_id, double scale);
+
+}  // namespace esper::tolaria

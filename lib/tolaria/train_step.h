@@ -1,0 +1,28 @@
+#pragma once
+// The training step: a pure function of a StepState and a batch. It reads nothing from the device. Training thread.
+
+#include <torch/types.h>
+
+#include <functional>
+#include <span>
+
+#include "tolaria/step_settings.h"
+#include "tolaria/step_state.h"
+
+namespace esper::tolaria {
+
+// inputs as the network takes them; targets int64 [B], or [B, T] with one class per token.
+struct Microbatch {
+  torch::Tensor inputs, targets;
+};
+
+// inputs to logits, [B, C] or [B, T, C].
+using Forward = std::function<torch::Tensor(const torch::Tensor& inputs)>;
+
+// One optimizer step on the mean loss over all targets of all microbatches, whatever their sizes: forward and one
+// backward per microbatch, unscale, global norm, clip, optimizer, averages, metric sums. With fp16 a step whose
+// gradients are not finite changes nothing but the loss scale and the metrics. microbatches: not empty.
+void train_step(StepState& state, const StepSettings& settings, std::span<const Microbatch> microbatches,
+                const Forward& forward);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,210 @@
+// Runs that Python torch recorded (scripts/record_parity.py), repeated by our hosts through train_step. The error of a
+// tensor is its largest absolute difference, relative to the largest magnitude in it. Each is printed.
+
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdio>
+#include <cstring>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "kasmina/host.h"
+#include "storage/real_file_system.h"
+#include "storage/safetensors.h"
+#include "tolaria/train_step.h"
+
+using namespace esper;
+using nlohmann::json;
+
+namespace {
+
+constexpr double kFp32Tolerance = 1e-5;
+// Halves have 11 bits, and one product that rounds the other way moves all later steps.
+constexpr double kFp16Tolerance = 2e-3;
+
+struct Recording {
+  json spec;
+  std::map<std::string, torch::Tensor> tensors;
+};
+
+torch::Tensor to_tensor(const storage::TensorView& view) {
+  const std::map<storage::Dtype, torch::ScalarType> types = {{storage::Dtype::kF32, torch::kFloat32},
+                                                             {storage::Dtype::kF64, torch::kFloat64},
+                                                             {storage::Dtype::kI64, torch::kInt64}};
+  torch::Tensor tensor = at::empty(view.shape, types.at(view.dtype));
+  std::memcpy(tensor.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
+  return tensor;
+}
+
+Recording load(const std::string& name) {
+  const std::string path = std::string(ESPER_SOURCE_DIR "/baselines/parity/") + name + ".safetensors";
+  const auto loaded = storage::load_safetensors(storage::real_file_system(), path, 1 << 20);
+  INFO(path << ": " << loaded.problem);
+  REQUIRE(loaded);
+  Recording recording{json::parse(loaded->contents.metadata.at("case")), {}};
+  for (const auto& view : loaded->contents.tensors) recording.tensors[view.name] = to_tensor(view);
+  return recording;
+}
+
+kasmina::Host build(const json& spec) {
+  const json& h = spec.at("host");
+  const json& s = spec.at("sample");
+  leyline::HostConfig config;
+  for (const auto& [kind, name] : names(config.kind)) {
+    if (name == h.at("kind")) config.kind = kind;
+  }
+  config.hidden = h.value("hidden", config.hidden);
+  config.blocks = h.value("blocks", config.blocks);
+  config.base_channels = h.value("base_channels", config.base_channels);
+  config.kernel = h.value("kernel", config.kernel);
+  config.pool_layers = h.value("pool_layers", config.pool_layers);
+  config.layers = h.value("layers", config.layers);
+  config.embedding = h.value("embedding", config.embedding);
+  config.heads = h.value("heads", config.heads);
+  config.segments = h.value("segments", config.segments);
+  using Kind = leyline::SampleKind;
+  const std::map<std::string, Kind> kinds = {
+      {"features", Kind::kFeatures}, {"image", Kind::kImage}, {"tokens", Kind::kTokens}};
+  leyline::SampleShape sample;
+  sample.kind = kinds.at(s.at("kind"));
+  sample.features = s.value("features", sample.features);
+  sample.channels = s.value("channels", sample.channels);
+  sample.height = s.value("height", sample.height);
+  sample.width = s.value("width", sample.width);
+  sample.context = s.value("context", sample.context);
+  sample.num_classes = s.at("num_classes");
+  return kasmina::build_host(config, sample, 1, torch::kCPU);
+}
+
+tolaria::StepSettings settings_of(const json& spec) {
+  tolaria::StepSettings settings;
+  const json& o = spec.at("optimizer");
+  auto& optimizer = settings.optimizer;
+  optimizer.kind = o.at("kind") == "sgd" ? leyline::OptimizerKind::kSgd : leyline::OptimizerKind::kAdamw;
+  optimizer.lr = o.at("lr");
+  optimizer.momentum = o.value("momentum", optimizer.momentum);
+  optimizer.nesterov = o.value("nesterov", optimizer.nesterov);
+  optimizer.beta1 = o.value("beta1", optimizer.beta1);
+  optimizer.beta2 = o.value("beta2", optimizer.beta2);
+  optimizer.eps = o.value("eps", optimizer.eps);
+  optimizer.weight_decay = o.at("weight_decay");
+  settings.clip_norm = spec.at("clip_norm");
+  settings.label_smoothing = spec.at("label_smoothing");
+  settings.ema_decay = spec.at("ema_decay");
+  if (spec.at("precision") == "fp16") settings.compute_type = torch::kHalf;
+  return settings;
+}
+
+std::vector<tolaria::Microbatch> batch_of(const Recording& recording, std::int64_t step) {
+  const torch::Tensor &inputs = recording.tensors.at("inputs"), &targets = recording.tensors.at("targets");
+  const std::int64_t batch = recording.spec.at("batch");
+  const torch::Tensor chosen = at::arange(step * batch, (step + 1) * batch, torch::kInt64).remainder(inputs.size(0));
+  std::vector<tolaria::Microbatch> parts;
+  std::int64_t begin = 0;
+  for (const std::int64_t size : recording.spec.at("microbatches")) {
+    const torch::Tensor part = chosen.narrow(0, begin, size);
+    parts.push_back({inputs.index_select(0, part), targets.index_select(0, part)});
+    begin += size;
+  }
+  return parts;
+}
+
+std::vector<kasmina::NamedTensor> all_tensors(const kasmina::Host& host) {
+  std::vector<kasmina::NamedTensor> all = host.tensors.parameters;
+  all.insert(all.end(), host.tensors.buffers.begin(), host.tensors.buffers.end());
+  return all;
+}
+
+void start_as_recorded(const Recording& recording, const kasmina::Host& host) {
+  at::NoGradGuard no_grad;
+  const auto all = all_tensors(host);
+  std::size_t recorded = 0;
+  for (const auto& [name, tensor] : recording.tensors) recorded += name.starts_with("initial.") ? 1 : 0;
+  REQUIRE(recorded == all.size());
+  for (const auto& named : all) {
+    INFO(named.id);
+    torch::Tensor target = named.tensor;
+    REQUIRE(recording.tensors.at("initial." + named.id).sizes() == target.sizes());
+    target.copy_(recording.tensors.at("initial." + named.id));
+  }
+}
+
+// Returns the relative error.
+double compare(const std::string& id, const torch::Tensor& ours, const torch::Tensor& recorded) {
+  const torch::Tensor a = ours.detach().to(torch::kFloat64), b = recorded.to(torch::kFloat64);
+  const double largest = b.abs().max().item<double>(), error = a.sub(b).abs().max().item<double>();
+  const double relative = largest > 0 ? error / largest : error;
+  std::printf("  %-44s absolute %.2e  relative %.2e\n", id.c_str(), error, relative);
+  return relative;
+}
+
+struct Trained {
+  std::vector<double> losses, scales;
+};
+
+Trained train(const Recording& recording, const kasmina::Host& host, const tolaria::StepSettings& settings,
+              tolaria::StepState& state) {
+  const auto no_slots = [](std::size_t, const torch::Tensor& x) { return x; };
+  const tolaria::Forward forward = [&](const torch::Tensor& x) {
+    return host.forward(x, kasmina::Mode::kTrain, no_slots);
+  };
+  Trained trained;
+  for (std::int64_t step = 0; step < recording.spec.at("steps").get<std::int64_t>(); ++step) {
+    tolaria::train_step(state, settings, batch_of(recording, step), forward);
+    const tolaria::StepMetrics metrics = tolaria::read_metrics(state);
+    trained.losses.push_back(metrics.loss);
+    trained.scales.push_back(metrics.loss_scale);
+  }
+  return trained;
+}
+
+void repeat(const std::string& name) {
+  at::set_num_threads(1);
+  const Recording recording = load(name);
+  const kasmina::Host host = build(recording.spec);
+  start_as_recorded(recording, host);
+  const tolaria::StepSettings settings = settings_of(recording.spec);
+  tolaria::StepState state = tolaria::make_step_state(settings, torch::kCPU);
+  if (state.loss_scale.enabled()) {
+    state.loss_scale.scale.fill_(recording.spec.at("initial_scale").get<double>());
+    state.loss_scale.policy.growth_interval = recording.spec.at("growth_interval");
+  }
+  const kasmina::ParameterGroup group{"host", "host", host.tensors.parameters};
+  tolaria::sync_groups(state, settings, std::span(&group, 1));
+
+  std::printf("%s\n", name.c_str());
+  const Trained trained = train(recording, host, settings, state);
+  const double tolerance = settings.compute_type == torch::kHalf ? kFp16Tolerance : kFp32Tolerance;
+  for (const auto& named : all_tensors(host)) {
+    INFO(named.id);
+    CHECK(compare(named.id, named.tensor, recording.tensors.at("final." + named.id)) < tolerance);
+  }
+  for (const auto& named : tolaria::named_tensors(state)) {
+    if (!named.id.starts_with("ema.")) continue;
+    INFO(named.id);
+    CHECK(compare(named.id, named.tensor, recording.tensors.at("average." + named.id.substr(4))) < tolerance);
+  }
+  CHECK(compare("loss of each step", at::tensor(trained.losses, torch::kFloat64), recording.tensors.at("loss")) <
+        tolerance);
+  CHECK(compare("loss scale", at::tensor(trained.scales, torch::kFloat64), recording.tensors.at("scale")) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("linear with SGD as in Python") { repeat("linear_sgd"); }
+TEST_CASE("mlp with SGD as in Python") { repeat("mlp_sgd"); }
+TEST_CASE("mlp with SGD and momentum as in Python") { repeat("mlp_sgd_momentum"); }
+TEST_CASE("mlp with SGD, Nesterov momentum and weight decay as in Python") { repeat("mlp_sgd_nesterov_decay"); }
+TEST_CASE("mlp with AdamW as in Python") { repeat("mlp_adamw"); }
+TEST_CASE("mlp with AdamW, clipping, label smoothing and averages as in Python") {
+  repeat("mlp_adamw_clip_smooth_ema");
+}
+TEST_CASE("mlp with AdamW over uneven microbatches as in Python") { repeat("mlp_adamw_microbatches"); }
+TEST_CASE("mlp in fp16 with overflowing steps and microbatches as in Python") { repeat("mlp_sgd_fp16"); }
+TEST_CASE("cnn with SGD and momentum as in Python") { repeat("cnn_sgd_momentum"); }
+TEST_CASE("cnn with SGD, Nesterov momentum and weight decay as in Python") { repeat("cnn_sgd_nesterov_decay"); }
+TEST_CASE("cnn with AdamW as in Python") { repeat("cnn_adamw"); }
+TEST_CASE("transformer with SGD and momentum as in Python") { repeat("transformer_sgd_momentum"); }
+TEST_CASE("transformer with AdamW as in Python") { repeat("transformer_adamw"); }
