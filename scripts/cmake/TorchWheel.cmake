@@ -34,11 +34,11 @@ add_library(esper_torch_pch OBJECT ${PROJECT_BINARY_DIR}/torch_pch.cpp)
 target_link_libraries(esper_torch_pch PRIVATE torch::cpu esper_options)
 target_precompile_headers(esper_torch_pch PRIVATE <torch/types.h> <string> <vector> <map> <functional> <optional>)
 
-# CUDA headers come from the toolkit where there is one, else from the environment's packages; nvcc is not needed.
+# CUDA headers come from the environment's packages, which match the wheel's libraries, else from the toolkit; nvcc is not needed.
 set(ESPER_HAS_CUDA OFF)
 get_filename_component(site ${ESPER_TORCH} DIRECTORY)
-find_path(ESPER_CUDA_INCLUDE cuda_runtime_api.h NO_DEFAULT_PATH
-  PATHS $ENV{CUDA_HOME}/include /usr/local/cuda/include ${site}/nvidia/cu13/include)
+find_path(ESPER_CUDA_INCLUDE crt/host_defines.h NO_DEFAULT_PATH
+  PATHS ${site}/nvidia/cu13/include $ENV{CUDA_HOME}/include /usr/local/cuda/include)
 find_library(ESPER_CUDART NAMES libcudart.so.13 NO_DEFAULT_PATH PATHS ${site}/nvidia/cu13/lib)
 if(ESPER_CUDA AND ESPER_CUDA_INCLUDE AND ESPER_CUDART AND EXISTS ${ESPER_TORCH}/lib/libtorch_cuda.so)
   set(ESPER_HAS_CUDA ON)
@@ -66,3 +66,7 @@ if(ESPER_HAS_CUDA)
   esper_import(torch::cuda ${ESPER_TORCH}/lib/libtorch_cuda.so LINKS torch::cpu torch::c10_cuda)
 endif()
 message(STATUS "CUDA side: ${ESPER_HAS_CUDA}")
+if(ESPER_CUDA STREQUAL "ON" AND NOT ESPER_HAS_CUDA)
+  message(FATAL_ERROR "ESPER_CUDA=ON, but the CUDA headers or libraries are missing: install scripts/requirements.txt or the CUDA toolkit")
+endif()
+set(ESPER_CUDA_BUILT ${ESPER_HAS_CUDA} CACHE INTERNAL "read by scripts/test")

@@ -1,0 +1,39 @@
+#pragma once
+// What this process runs on, for `esper doctor`, `--version` and the head of a run's telemetry. Any thread.
+
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "device/cuda_table.h"
+#include "device/memory_figures.h"
+
+namespace esper::device {
+
+struct HostFacts {
+  std::string cpu_model;
+  int logical_cores = 0;                      // that this process may use
+  std::vector<std::string> instruction_sets;  // those that matter for speed: avx2, fma, avx512f, amx_bf16, ...
+  std::uint64_t memory_total_bytes = 0;
+  std::uint64_t memory_available_bytes = 0;
+};
+HostFacts host_facts();
+
+struct TorchFacts {
+  std::string version;
+  std::string blas;            // library and version
+  std::string onednn;          // version
+  std::string cpu_capability;  // the instruction set that torch's kernels use, such as AVX512
+  int intra_op_threads = 0;
+  int inter_op_threads = 0;
+};
+TorchFacts torch_facts();
+
+// Every visible card; empty where there is none. Loads the CUDA module where the machine has a GPU.
+std::vector<GpuFacts> gpu_facts();
+
+MemoryFigures memory_figures(c10::Device device);
+
+}  // namespace esper::device

@@ -1,0 +1,18 @@
+#pragma once
+// Memory of a device or of this process, in bytes. Plain data.
+
+#include <cstdint>
+
+namespace esper::device {
+
+// CPU: used and peak are the resident memory of this process, reserved equals used, free and total are the machine's.
+// CUDA: used, peak and reserved are those of torch's caching allocator; free and total are the card's.
+struct MemoryFigures {
+  std::uint64_t used_bytes = 0;
+  std::uint64_t peak_bytes = 0;
+  std::uint64_t reserved_bytes = 0;
+  std::uint64_t free_bytes = 0;
+  std::uint64_t total_bytes = 0;
+};
+
+}  // namespace esper::device

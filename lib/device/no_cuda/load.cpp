@@ -1,0 +1,15 @@
+// Built where the CUDA side is not.
+#include "device/cuda_table.h"
+
+namespace esper::device {
+
+const CudaModule& load_cuda() {
+  static const CudaModule module{&refusing_cuda_table(),
+                                 "this build has no CUDA side; run scripts/bootstrap for its headers and build again"};
+  return module;
+}
+
+const CudaTable& cuda() { return refusing_cuda_table(); }
+bool cuda_loaded() { return false; }
+
+}  // namespace esper::device

@@ -1,0 +1,31 @@
+#pragma once
+// Autocast: products in a short type, sums and parameters in fp32.
+
+#include <c10/core/Device.h>
+#include <c10/core/ScalarType.h>
+
+#include "leyline/config/device_config.h"
+
+namespace esper::device {
+
+// auto is bf16 on CUDA from compute capability 8 (Ampere) on, which has units for it, and fp32 elsewhere.
+c10::ScalarType resolve_precision(leyline::Precision precision, c10::Device device);
+
+// Autocast to `dtype` on this thread while it lives; float32 leaves everything as it is. The end of the outermost scope
+// drops the cached short copies of the parameters, so that a parameter that changed is cast anew. Scopes nest; one
+// thread.
+class AutocastScope {
+ public:
+  AutocastScope(c10::DeviceType device_type, c10::ScalarType dtype);
+  ~AutocastScope();
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
+
+ private:
+  c10::DeviceType device_type_;
+  bool active_;
+  bool former_enabled_ = false;
+  c10::ScalarType former_dtype_ = c10::ScalarType::Float;
+};
+
+}  // namespace esper::device

@@ -1,0 +1,78 @@
+#include "device/rng.h"
+
+#include <ATen/CPUGeneratorImpl.h>
+#include <ATen/Context.h>
+
+#include <mutex>
+#include <string>
+
+#include "device/cuda_table.h"
+#include "leyline/error.h"
+
+namespace esper::device {
+namespace {
+
+// Generators are shared by all threads; torch's own rule is to hold their mutex.
+void seed_one(at::Generator generator, std::uint64_t seed) {
+  const std::lock_guard lock(generator.mutex());
+  generator.set_current_seed(seed);
+}
+
+at::Tensor state_of(at::Generator generator) {
+  const std::lock_guard lock(generator.mutex());
+  return generator.get_state();
+}
+
+void restore(at::Generator generator, const at::Tensor& state, const char* whose) {
+  const std::lock_guard lock(generator.mutex());
+  try {
+    generator.set_state(state);
+  } catch (const c10::Error& error) {
+    throw leyline::Error(leyline::ExitCode::kCheckpoint,
+                         std::string("the saved random state of the ") + whose +
+                             " does not fit this torch: " + error.what_without_backtrace());
+  }
+}
+
+at::Generator cuda_generator(c10::DeviceIndex index) {
+  return at::globalContext().defaultGenerator(c10::Device(c10::DeviceType::CUDA, index));
+}
+
+}  // namespace
+
+std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view id) {
+  std::uint64_t hash = 0xCBF29CE484222325U;
+  for (const char letter : id) {
+    hash ^= static_cast<unsigned char>(letter);
+    hash *= 0x100000001B3U;
+  }
+  std::uint64_t z = hash ^ (run_seed * 0x9E3779B97F4A7C15U);
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31U);
+}
+
+at::Generator make_generator(std::uint64_t seed) { return at::detail::createCPUGenerator(seed); }
+
+// Not at::manual_seed: it asks torch whether there is CUDA, and the answer "no" would stay.
+void seed_all(std::uint64_t seed) {
+  seed_one(at::detail::getDefaultCPUGenerator(), seed);
+  if (!cuda_loaded()) return;
+  for (int index = 0; index < cuda().device_count(); ++index) {
+    seed_one(cuda_generator(static_cast<c10::DeviceIndex>(index)), seed);
+  }
+}
+
+RngState rng_state(c10::Device device) {
+  RngState state;
+  state.cpu = state_of(at::detail::getDefaultCPUGenerator());
+  if (device.is_cuda()) state.cuda = state_of(cuda_generator(device.index()));
+  return state;
+}
+
+void set_rng_state(c10::Device device, const RngState& state) {
+  restore(at::detail::getDefaultCPUGenerator(), state.cpu, "CPU");
+  if (device.is_cuda() && state.cuda.defined()) restore(cuda_generator(device.index()), state.cuda, "GPU");
+}
+
+}  // namespace esper::device

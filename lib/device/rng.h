@@ -1,0 +1,35 @@
+#pragma once
+// Random numbers: seeds by name, generators of one's own, and the default generators' states for checkpoints.
+
+#include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
+#include <c10/core/Device.h>
+
+#include <cstdint>
+#include <string_view>
+
+namespace esper::device {
+
+// A seed for the thing named `id` in the run seeded `run_seed`: FNV-1a (64 bit) of the id's bytes, xor run_seed times
+// 0x9E3779B97F4A7C15, through the finaliser of splitmix64. The same on every machine, now and in later versions.
+std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view id);
+
+// A CPU generator of the caller's own, so that what it draws depends on nobody else.
+at::Generator make_generator(std::uint64_t seed);
+
+// Seeds torch's default generators: the CPU's and, where the CUDA module is loaded, every card's.
+void seed_all(std::uint64_t seed);
+
+// States of the default generators as uint8 tensors on the CPU; `cuda` is that of the run's card, undefined on a CPU
+// run.
+struct RngState {
+  at::Tensor cpu;
+  at::Tensor cuda;
+};
+RngState rng_state(c10::Device device);
+
+// Puts the states back. Without `state.cuda` a card's generator stays as it is. Throws leyline::Error{kCheckpoint}
+// where a state is none of this torch's.
+void set_rng_state(c10::Device device, const RngState& state);
+
+}  // namespace esper::device

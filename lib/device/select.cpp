@@ -1,0 +1,77 @@
+#include "device/select.h"
+
+#include <charconv>
+#include <filesystem>
+
+#include "device/cuda_table.h"
+#include "leyline/error.h"
+
+namespace esper::device {
+namespace {
+
+using leyline::Error;
+using leyline::ExitCode;
+
+// "cuda" or "cuda:N" to the card's index.
+int parse_cuda_index(std::string_view kind) {
+  if (kind == "cuda") return 0;
+  constexpr std::string_view kPrefix = "cuda:";
+  int index = -1;
+  if (kind.substr(0, kPrefix.size()) == kPrefix) {
+    const auto digits = kind.substr(kPrefix.size());
+    const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), index);
+    if (error != std::errc() || end != digits.data() + digits.size()) index = -1;
+  }
+  constexpr int kMostCards = 128;  // c10::DeviceIndex is 8 bits wide
+  if (index < 0 || index >= kMostCards) {
+    throw Error(ExitCode::kConfig, "device.kind: \"" + std::string(kind) + "\" is none of auto, cpu, cuda, cuda:N");
+  }
+  return index;
+}
+
+// Empty where CUDA can be used; else why not.
+std::string why_no_cuda() {
+  if (!gpu_present()) return "this machine has no NVIDIA GPU, or its driver is not loaded";
+  const auto& module = load_cuda();
+  if (!module.reason.empty()) return module.reason;
+  if (module.table->device_count() == 0) {
+    return "no GPU is usable: the driver is older than CUDA 13 asks for, or CUDA_VISIBLE_DEVICES hides the cards";
+  }
+  return "";
+}
+
+c10::Device cuda_device(int index) { return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)}; }
+
+}  // namespace
+
+bool gpu_present(const std::string& root) {
+  std::error_code ignored;
+  for (const char* file : {"/dev/nvidiactl", "/dev/dxg"}) {
+    if (std::filesystem::exists(root + file, ignored)) return true;
+  }
+  return false;
+}
+
+Selection select_device(std::string_view kind) {
+  const c10::Device cpu(c10::DeviceType::CPU);
+  if (kind == "cpu") return {cpu, ""};
+  if (kind == "auto") {
+    if (!gpu_present()) return {cpu, ""};
+    const auto reason = why_no_cuda();
+    if (reason.empty()) return {cuda_device(0), ""};
+    return {cpu, "training on the CPU although a GPU is there: " + reason};
+  }
+  const int index = parse_cuda_index(kind);
+  const auto reason = why_no_cuda();
+  if (!reason.empty()) {
+    throw Error(ExitCode::kResources,
+                "device.kind: " + std::string(kind) + ": " + reason + "; or train with device.kind: cpu");
+  }
+  if (index >= cuda().device_count()) {
+    throw Error(ExitCode::kResources, "device.kind: " + std::string(kind) + ": this process sees " +
+                                          std::to_string(cuda().device_count()) + " GPUs, counted from 0");
+  }
+  return {cuda_device(index), ""};
+}
+
+}  // namespace esper::device

@@ -1,0 +1,127 @@
+#include "storage/atomic_publish.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <charconv>
+#include <string_view>
+
+#include "leyline/error.h"
+#include "storage/checksum.h"
+#include "storage/file_tools.h"
+
+namespace esper::storage {
+namespace {
+
+using leyline::FileSystem;
+using leyline::IoError;
+using leyline::OpenMode;
+using leyline::PathKind;
+
+constexpr std::string_view kTemporary = ".tmp-";
+
+std::string temporary_name(const std::string& path) {
+  return path + std::string(kTemporary) + std::to_string(::getpid());
+}
+
+// Best effort, on the way out with another error: what stays is removed by remove_leftovers.
+void discard(FileSystem& file_system, const std::string& temporary) {
+  try {
+    remove_all(file_system, temporary);
+  } catch (const IoError&) {
+  }
+}
+
+ManifestFile write_synced(FileSystem& file_system, const std::string& path, const WriteContents& write_contents) {
+  auto file = file_system.open(path, OpenMode::kReplace);
+  Hash64 hash;
+  std::uint64_t total = 0;
+  write_contents([&](Bytes bytes) {
+    file.write(bytes);
+    hash.update(bytes);
+    total += bytes.size();
+  });
+  file.sync();
+  file.close();
+  return {path.substr(path.find_last_of('/') + 1), total, hex64(hash.digest())};
+}
+
+WriteContents contents_of(Bytes bytes) {
+  return [bytes](const ByteSink& sink) { sink(bytes); };
+}
+
+Manifest fill_folder(FileSystem& file_system, const std::string& folder, const std::vector<FolderFile>& files,
+                     const nlohmann::json& fields) {
+  Manifest manifest;
+  manifest.fields = fields;
+  for (const auto& file : files) {
+    ESPER_CHECK(is_plain_name(file.name) && file.name != kManifestName, "a published file needs a plain name");
+    manifest.files.push_back(write_synced(file_system, folder + "/" + file.name, file.write_contents));
+  }
+  const std::string text = manifest_text(manifest);
+  write_synced(file_system, folder + "/" + kManifestName, contents_of(bytes_of(text)));
+  file_system.sync_folder(folder);
+  return manifest;
+}
+
+// The process that a name like "x.tmp-4711" belongs to; 0 for any other name.
+pid_t owner_of(std::string_view name) {
+  const auto at = name.rfind(kTemporary);
+  if (at == std::string_view::npos) return 0;
+  const auto digits = name.substr(at + kTemporary.size());
+  pid_t pid = 0;
+  const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), pid);
+  return error == std::errc() && end == digits.data() + digits.size() && pid > 0 ? pid : 0;
+}
+
+bool is_gone(pid_t pid) { return ::kill(pid, 0) < 0 && errno == ESRCH; }
+
+}  // namespace
+
+void publish_file(FileSystem& file_system, const std::string& path, Bytes contents) {
+  publish_file(file_system, path, contents_of(contents));
+}
+
+void publish_file(FileSystem& file_system, const std::string& path, const WriteContents& write_contents) {
+  const std::string temporary = temporary_name(path);
+  try {
+    write_synced(file_system, temporary, write_contents);
+    file_system.rename(temporary, path);
+  } catch (...) {
+    discard(file_system, temporary);
+    throw;
+  }
+  file_system.sync_folder(parent_of(path));
+}
+
+Manifest publish_folder(FileSystem& file_system, const std::string& path, const std::vector<FolderFile>& files,
+                        const nlohmann::json& fields) {
+  // rename would silently replace an empty folder.
+  if (file_system.kind_of(path) != PathKind::kNothing) throw IoError("publish", path, EEXIST);
+  const std::string temporary = temporary_name(path);
+  Manifest manifest;
+  try {
+    remove_all(file_system, temporary);
+    file_system.make_folder(temporary);
+    manifest = fill_folder(file_system, temporary, files, fields);
+    file_system.rename(temporary, path);
+  } catch (...) {
+    discard(file_system, temporary);
+    throw;
+  }
+  file_system.sync_folder(parent_of(path));
+  return manifest;
+}
+
+std::vector<std::string> remove_leftovers(FileSystem& file_system, const std::string& folder) {
+  std::vector<std::string> removed;
+  for (const auto& entry : file_system.list(folder)) {
+    const pid_t owner = owner_of(entry.name);
+    if (owner == 0 || (owner != ::getpid() && !is_gone(owner))) continue;
+    remove_all(file_system, folder + "/" + entry.name);
+    removed.push_back(entry.name);
+  }
+  return removed;
+}
+
+}  // namespace esper::storage

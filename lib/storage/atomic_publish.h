@@ -1,0 +1,38 @@
+#pragma once
+// The one way anything durable comes to be: written beside its place under `<name>.tmp-<pid>`, synced, renamed, and the
+// parent folder synced. What a reader finds under the final name is whole, at every instant and after a power loss.
+// One thread at a time for one final name; its parent folder exists.
+//
+// All throw IoError and then leave the old state, with one exception that cannot be avoided: if only the last step (the
+// sync of the parent) fails, the new state is there, whole, but may vanish with a power loss.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "leyline/file_system.h"
+#include "storage/bytes.h"
+#include "storage/manifest.h"
+
+namespace esper::storage {
+
+// Replaces what is at `path`.
+void publish_file(leyline::FileSystem& file_system, const std::string& path, Bytes contents);
+void publish_file(leyline::FileSystem& file_system, const std::string& path, const WriteContents& write_contents);
+
+struct FolderFile {
+  std::string name;  // plain, not manifest.json
+  WriteContents write_contents;
+};
+
+// Makes the folder `path` with these files, and last its manifest.json with size and hash of each, and `fields`.
+// EEXIST if there is something at `path`. Returns what the manifest says.
+Manifest publish_folder(leyline::FileSystem& file_system, const std::string& path, const std::vector<FolderFile>& files,
+                        const nlohmann::json& fields);
+
+// Removes from `folder` every `*.tmp-<pid>` whose process is gone, and those of this process: call it before publishing
+// anything there, while holding the folder's lock. (A restarted container often has its old process id.) Returns the
+// names removed.
+std::vector<std::string> remove_leftovers(leyline::FileSystem& file_system, const std::string& folder);
+
+}  // namespace esper::storage

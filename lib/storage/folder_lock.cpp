@@ -1,0 +1,41 @@
+#include "storage/folder_lock.h"
+
+#include <unistd.h>
+
+#include "storage/bytes.h"
+#include "storage/file_tools.h"
+
+namespace esper::storage {
+namespace {
+
+constexpr std::uint64_t kMaxHolderBytes = 4096;
+
+std::string this_process() {
+  char host[256] = {};
+  ::gethostname(host, sizeof host - 1);
+  return "process " + std::to_string(::getpid()) + " on " + host;
+}
+
+std::string read_holder(leyline::FileSystem& file_system, const std::string& path) {
+  const auto contents = read_file(file_system, path, kMaxHolderBytes);
+  const std::string holder(text_of(contents));
+  return holder.empty() ? "another process" : holder;
+}
+
+}  // namespace
+
+FolderLockAttempt try_lock_folder(leyline::FileSystem& file_system, const std::string& folder) {
+  const std::string path = folder + "/lock";
+  auto lock = file_system.try_lock(path);
+  if (!lock) return {std::nullopt, read_holder(file_system, path)};
+  try {
+    lock->truncate(0);
+    lock->write(bytes_of(this_process()));
+  } catch (const leyline::IoError& error) {
+    // The name only serves a message. A run must be able to start on a full disk: it may be there to make room.
+    if (!error.out_of_space()) throw;
+  }
+  return {std::move(lock), {}};
+}
+
+}  // namespace esper::storage

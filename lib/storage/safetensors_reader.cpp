@@ -1,0 +1,82 @@
+#include <algorithm>
+#include <tuple>
+
+#include "storage/file_tools.h"
+#include "storage/little_endian.h"
+#include "storage/safetensors.h"
+#include "storage/safetensors_header.h"
+
+namespace esper::storage {
+namespace {
+
+constexpr std::size_t kLengthBytes = 8;
+
+// "" or how this file came about, for those who offer torch.save's output.
+std::string advice_for(Bytes file) {
+  const auto text = text_of(file);
+  if (!text.starts_with("PK\x03\x04") && !text.starts_with("\x80\x02")) return {};
+  return "; this looks like a pickle of torch.save (.pt), which can run code and is never read: convert it with the "
+         "Python package safetensors";
+}
+
+Checked<Safetensors> refused(std::string problem) { return damaged<Safetensors>(std::move(problem)); }
+
+// Checks the spans, which must tile `data` in order, and makes views of them.
+Checked<Safetensors> lay_out(SafetensorsHeader header, Bytes data) {
+  std::ranges::stable_sort(header.tensors, {}, &HeaderTensor::offsets);
+  Safetensors result;
+  result.metadata = std::move(header.metadata);
+  result.tensors.reserve(header.tensors.size());
+  std::uint64_t position = 0;
+  for (auto& tensor : header.tensors) {
+    const auto begin = static_cast<std::uint64_t>(tensor.offsets[0]);
+    const auto end = static_cast<std::uint64_t>(tensor.offsets[1]);
+    const std::string which = "tensor " + std::to_string(result.tensors.size()) + " by offset";
+    if (begin < position) return refused(which + " overlaps the one before it");
+    if (begin > position) return refused("there is a hole before " + which);
+    if (end < begin) return refused(which + " ends before it begins");
+    if (end > data.size()) return refused(which + " ends beyond the file");
+    const auto expected = byte_count(tensor.shape, tensor.dtype);
+    if (!expected) return refused(which + " has a shape beyond 64 bits");
+    if (*expected != end - begin) {
+      return refused(which + " has " + std::to_string(end - begin) + " bytes, its shape and type need " +
+                     std::to_string(*expected));
+    }
+    result.tensors.push_back(
+        {std::move(tensor.name), tensor.dtype, std::move(tensor.shape), data.subspan(begin, end - begin)});
+    position = end;
+  }
+  if (position != data.size()) {
+    return refused(std::to_string(data.size() - position) + " bytes at the end belong to no tensor");
+  }
+  return sound(std::move(result));
+}
+
+}  // namespace
+
+Checked<Safetensors> parse_safetensors(Bytes file) {
+  if (file.size() < kLengthBytes) return refused("the file has under 8 bytes");
+  const auto header_bytes = load_little_endian<std::uint64_t>(file);
+  if (header_bytes > kMaxSafetensorsHeaderBytes) return refused("the header claims over 100 MB" + advice_for(file));
+  if (header_bytes > file.size() - kLengthBytes) return refused("the header goes beyond the end of the file");
+  auto header = parse_safetensors_header(text_of(file.subspan(kLengthBytes, header_bytes)));
+  if (!header) return refused(std::move(header.problem));
+  return lay_out(std::move(*header.value), file.subspan(kLengthBytes + header_bytes));
+}
+
+Checked<LoadedSafetensors> load_safetensors(leyline::FileSystem& file_system, const std::string& path,
+                                            std::uint64_t max_bytes) {
+  LoadedSafetensors loaded;
+  try {
+    loaded.file = read_file(file_system, path, max_bytes);
+  } catch (const leyline::IoError& error) {
+    if (error.error_number() != EFBIG) throw;
+    return damaged<LoadedSafetensors>(path + " is larger than " + std::to_string(max_bytes) + " bytes");
+  }
+  auto parsed = parse_safetensors(loaded.file);
+  if (!parsed) return damaged<LoadedSafetensors>(path + ": " + parsed.problem);
+  loaded.contents = std::move(*parsed.value);
+  return sound(std::move(loaded));
+}
+
+}  // namespace esper::storage

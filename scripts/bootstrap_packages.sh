@@ -1,0 +1,83 @@
+# shellcheck shell=bash
+# Debian packages and Catch2 3; sourced by bootstrap.
+
+missing_packages() {
+  local wanted
+  mapfile -t wanted < <(grep -v '^#' "$ROOT/scripts/debian-packages.txt")
+  local installed
+  installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "${wanted[@]}" 2>/dev/null | sed -n 's/^ii //p' || true)
+  printf '%s\n' "${wanted[@]}" | grep -vxF -e "$installed" || true
+}
+
+# install_packages NAME...: as root, or with a sudo that asks for no password; else prints what to run.
+install_packages() {
+  if ((EUID != 0)) && ! sudo -n true 2>/dev/null; then
+    say "Debian packages are missing and this user may not install them. Run this, then try again:"
+    say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $*"
+    exit "$EXIT_RESOURCES"
+  fi
+  say "installing Debian packages: $*"
+  local log=$CACHE/log/apt.log as_root=(env DEBIAN_FRONTEND=noninteractive)
+  ((EUID == 0)) || as_root=(sudo -n "${as_root[@]}")
+  # A former install that was interrupted leaves packages unpacked but not configured; apt refuses to work until they are.
+  run_logged "$log" "dpkg --configure -a" "${as_root[@]}" dpkg --configure -a || exit "$EXIT_RESOURCES"
+  run_logged "$log" "apt-get update" "${as_root[@]}" apt-get update || exit "$EXIT_RESOURCES"
+  run_logged "$log" "apt-get install" "${as_root[@]}" \
+    apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@" || exit "$EXIT_RESOURCES"
+}
+
+ensure_packages() {
+  if ! command -v dpkg-query >/dev/null; then
+    say "not a Debian system: install what scripts/debian-packages.txt names, and Catch2 3, with your own package manager"
+    return
+  fi
+  local missing
+  mapfile -t missing < <(missing_packages)
+  ((${#missing[@]} == 0)) || install_packages "${missing[@]}"
+}
+
+# The header below exists only in version 3.
+catch2_present() {
+  [[ -e /usr/include/catch2/catch_test_macros.hpp || -e $ROOT/.esper/catch2/usr/include/catch2/catch_test_macros.hpp ]]
+}
+
+ensure_catch2() {
+  catch2_present && return
+  command -v apt-get >/dev/null || return 0
+  local name version
+  for name in catch2 libcatch2-dev; do
+    version=$(LC_ALL=C apt-cache policy "$name" | sed -n 's/^  Candidate: //p')
+    if [[ -n $version && $version != "(none)" ]] && dpkg --compare-versions "$version" ge 3; then
+      install_packages "$name"
+      return
+    fi
+  done
+  hold 8 "$CACHE/catch2.lock" 600 "the Catch2 download"
+  local folder=$CACHE/catch2-backports
+  [[ -e $folder/usr/include/catch2/catch_test_macros.hpp ]] || fetch_catch2_from_backports "$folder"
+  ln -sfn "$folder" "$ROOT/.esper/catch2"
+  exec 8>&-
+}
+
+# Debian 12's own Catch2 is version 2. The one in its backports is unpacked into FOLDER, out of the mirror that this machine
+# already uses; the system's apt configuration stays as it is.
+fetch_catch2_from_backports() {
+  local folder=$1 codename site
+  codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
+  # shellcheck disable=SC2016
+  site=$(apt-get indextargets --format '$(SITE) $(RELEASE)' 'Created-By: Packages' | awk -v r="$codename" '$2 == r {print $1; exit}')
+  [[ -n $site ]] || die "$EXIT_RESOURCES" "Catch2 3 is missing and apt knows no mirror for $codename; install Catch2 3 and try again"
+  say "fetching Catch2 3 from $codename-backports"
+  local work=$folder.partial log=$CACHE/log/catch2.log
+  rm -rf "$work"
+  mkdir -p "$work/apt/lists/partial" "$work/apt/cache/archives/partial" "$work/root"
+  echo "deb [signed-by=/usr/share/keyrings/debian-archive-keyring.gpg] $site $codename-backports main" >"$work/apt/sources.list"
+  local apt=(apt-get -o "Dir::Etc::sourcelist=$work/apt/sources.list" -o Dir::Etc::sourceparts=- -o "Dir::Cache=$work/apt/cache"
+    -o "Dir::State::Lists=$work/apt/lists" -o APT::Sandbox::User=)
+  run_logged "$log" "reading the list of $codename-backports" "${apt[@]}" update || exit "$EXIT_RESOURCES"
+  (cd "$work" && run_logged "$log" "downloading Catch2" "${apt[@]}" download libcatch2-dev) || exit "$EXIT_RESOURCES"
+  dpkg -x "$work"/libcatch2-dev_*.deb "$work/root"
+  rm -rf "$folder"
+  mv "$work/root" "$folder"
+  rm -rf "$work"
+}

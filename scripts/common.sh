@@ -1,0 +1,40 @@
+# shellcheck shell=bash disable=SC2034
+# Shared by the scripts of this folder; sourced, never run. Everything is said on stderr, one line a step.
+
+ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+CACHE=${ESPER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/esper}
+EXIT_RESOURCES=6
+EXIT_TRY_AGAIN=75
+STEP_DEADLINE_S=3600
+
+say() { printf 'esper: %s\n' "$*" >&2; }
+
+# die CODE TEXT...: the text names the way out.
+die() {
+  local code=$1
+  shift
+  say "$*"
+  exit "$code"
+}
+
+# hold FD FILE SECONDS WHAT: takes an exclusive lock on FILE, which lasts until FD is closed or the process ends.
+hold() {
+  local fd=$1 file=$2 seconds=$3 what=$4
+  mkdir -p "$(dirname "$file")"
+  eval "exec $fd>>\"\$file\""
+  flock -n "$fd" && return
+  say "waiting for $what in another process (up to $seconds s)"
+  flock -w "$seconds" "$fd" || die "$EXIT_TRY_AGAIN" "$what still runs elsewhere after $seconds s; try again when it is done (lock: $file)"
+}
+
+# run_logged LOG WHAT COMMAND...: quiet when it works; when it fails, says so and shows the end of the log.
+run_logged() {
+  local log=$1 what=$2 status=0
+  shift 2
+  mkdir -p "$(dirname "$log")"
+  timeout --foreground "$STEP_DEADLINE_S" "$@" >"$log" 2>&1 </dev/null || status=$?
+  ((status == 0)) && return
+  tail -n 40 "$log" >&2
+  say "$what failed with status $status; the whole log: $log"
+  return "$status"
+}

@@ -1,0 +1,49 @@
+"""Adds up a ctest JUnit report: programs, Catch2 test cases and assertions, seconds. Last line: "N passed, N failed" test cases.
+
+A program that is no Catch2 program, or that ended before it could sum up, counts as one test case."""
+
+import re
+import sys
+import xml.etree.ElementTree
+
+ALL_PASSED = re.compile(r"All tests passed \((\d+) assertions? in (\d+) test cases?\)")
+MIXED = re.compile(r"^(test cases|assertions): +(\d+)(.*)$", re.MULTILINE)
+
+
+def counted(word, text):
+    found = re.search(r"(\d+) " + word, text)
+    return int(found.group(1)) if found else 0
+
+
+def cases_of(output):
+    """(passed, failed, skipped, assertions) as the program's closing lines say; None without such lines."""
+    whole = ALL_PASSED.search(output)
+    if whole:
+        return int(whole.group(2)), 0, 0, int(whole.group(1))
+    mixed = {line[0]: line for line in MIXED.findall(output)}
+    if "test cases" not in mixed:
+        return None
+    rest = mixed["test cases"][2]
+    failed = counted("failed", rest)
+    return counted("passed", rest), failed, counted("skipped", rest), int(mixed.get("assertions", (0, 0))[1])
+
+
+def main():
+    suite = xml.etree.ElementTree.parse(sys.argv[1]).getroot()
+    programs = passed = failed = skipped = assertions = 0
+    for case in suite.iter("testcase"):
+        if case.get("status") == "disabled":
+            continue
+        programs += 1
+        worked = case.get("status") == "run"
+        counts = cases_of(case.findtext("system-out") or "") or (int(worked), int(not worked), 0, 0)
+        passed += counts[0]
+        failed += max(counts[1], int(not worked))
+        skipped += counts[2]
+        assertions += counts[3]
+    seconds = float(suite.get("time", "0"))
+    print(f"{programs} programs, {passed + failed + skipped} test cases ({skipped} skipped), {assertions} assertions, {seconds:.0f} s")
+    print(f"{passed} passed, {failed} failed")
+
+
+main()

@@ -1,0 +1,100 @@
+#include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "device/facts.h"
+#include "device/precision.h"
+#include "device/rng.h"
+#include "device/select.h"
+#include "device/settings.h"
+#include "device/staging.h"
+#include "leyline/error.h"
+
+namespace esper::device {
+namespace {
+
+c10::Device gpu() {
+  static const auto device = select_device("cuda").device;
+  return device;
+}
+
+TEST_CASE("auto and cuda take the first card, and a card too many is refused") {
+  CHECK(select_device("auto").device == c10::Device(c10::DeviceType::CUDA, 0));
+  CHECK(gpu().index() == 0);
+  CHECK(at::hasCUDA());
+  CHECK_THROWS_AS(select_device("cuda:" + std::to_string(cuda().device_count())), leyline::Error);
+}
+
+TEST_CASE("the card's facts are filled") {
+  gpu();
+  const auto facts = gpu_facts();
+  REQUIRE_FALSE(facts.empty());
+  CHECK_FALSE(facts[0].name.empty());
+  CHECK(facts[0].capability_major >= 5);
+  CHECK(facts[0].multiprocessors > 0);
+  CHECK(facts[0].driver_version >= 13000);
+  CHECK(facts[0].memory_total_bytes >= facts[0].memory_free_bytes);
+}
+
+TEST_CASE("the card's memory figures follow an allocation") {
+  const auto before = memory_figures(gpu());
+  const auto block = torch::ones({1 << 20}, torch::TensorOptions().device(gpu()));
+  const auto after = memory_figures(gpu());
+  CHECK(after.used_bytes == before.used_bytes + (4U << 20U));
+  CHECK(after.peak_bytes >= after.used_bytes);
+  CHECK(after.reserved_bytes >= after.used_bytes);
+}
+
+TEST_CASE("the card's generator is seeded, saved and put back") {
+  const auto options = torch::TensorOptions().device(gpu());
+  seed_all(9);
+  const auto first = torch::randn({64}, options);
+  seed_all(9);
+  CHECK(torch::equal(first, torch::randn({64}, options)));
+  const auto state = rng_state(gpu());
+  REQUIRE(state.cuda.defined());
+  CHECK(state.cuda.is_cpu());
+  const auto expected = torch::randn({64}, options);
+  set_rng_state(gpu(), state);
+  CHECK(torch::equal(expected, torch::randn({64}, options)));
+}
+
+TEST_CASE("staged copies arrive whole, many at once and with the pinned source dropped") {
+  const Staging staging(gpu());
+  std::vector<at::Tensor> sources;
+  std::vector<StagedCopy> copies;
+  for (int i = 0; i < 16; ++i) {
+    sources.push_back(torch::full({1 << 18}, static_cast<double>(i)));
+    copies.push_back(staging.start(staging.pin(sources.back())));
+  }
+  for (std::size_t i = 0; i < copies.size(); ++i) {
+    const auto arrived = staging.take(std::move(copies[i]));
+    CHECK(arrived.is_cuda());
+    CHECK(torch::equal(arrived.cpu(), sources[i]));
+  }
+}
+
+TEST_CASE("the side stream is not the stream that computes") {
+  gpu();
+  const auto side = cuda().side_stream(0);
+  CHECK(side != c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).getStream(gpu()));
+  CHECK_NOTHROW(cuda().synchronize(0));
+}
+
+TEST_CASE("autocast and settings reach the card") {
+  leyline::DeviceConfig config;
+  config.tf32 = false;
+  apply_settings(config, gpu());
+  const auto a = torch::rand({256, 256}, torch::TensorOptions().device(gpu()));
+  const auto exact = torch::matmul(a.cpu().to(torch::kDouble), a.cpu().to(torch::kDouble));
+  const auto error = (torch::matmul(a, a).cpu().to(torch::kDouble) - exact).abs().max().item<double>();
+  CHECK(error < 1e-3);
+  const auto dtype = resolve_precision(leyline::Precision::kAuto, gpu());
+  CHECK(dtype == (gpu_facts()[0].capability_major >= 8 ? torch::kBFloat16 : torch::kFloat));
+  const AutocastScope scope(c10::DeviceType::CUDA, torch::kBFloat16);
+  CHECK(torch::matmul(a, a).scalar_type() == torch::kBFloat16);
+}
+
+}  // namespace
+}  // namespace esper::device

@@ -1,0 +1,67 @@
+#include "device/precision.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace esper::device {
+namespace {
+
+using leyline::Precision;
+constexpr auto kCpu = c10::DeviceType::CPU;
+
+at::Tensor product() {
+  const auto a = torch::ones({4, 4});
+  return torch::matmul(a, a);
+}
+
+TEST_CASE("precision resolves by name, and auto is fp32 on the CPU") {
+  const c10::Device cpu(kCpu);
+  CHECK(resolve_precision(Precision::kFp32, cpu) == torch::kFloat);
+  CHECK(resolve_precision(Precision::kBf16, cpu) == torch::kBFloat16);
+  CHECK(resolve_precision(Precision::kFp16, cpu) == torch::kHalf);
+  CHECK(resolve_precision(Precision::kAuto, cpu) == torch::kFloat);
+}
+
+TEST_CASE("products are in the short type inside the scope only") {
+  {
+    const AutocastScope scope(kCpu, torch::kBFloat16);
+    CHECK(product().scalar_type() == torch::kBFloat16);
+  }
+  CHECK(product().scalar_type() == torch::kFloat);
+}
+
+TEST_CASE("float32 leaves everything as it is") {
+  const AutocastScope scope(kCpu, torch::kFloat);
+  CHECK(product().scalar_type() == torch::kFloat);
+}
+
+TEST_CASE("scopes nest and put back what was before, also past an exception") {
+  const AutocastScope outer(kCpu, torch::kBFloat16);
+  {
+    const AutocastScope inner(kCpu, torch::kHalf);
+    CHECK(product().scalar_type() == torch::kHalf);
+  }
+  CHECK(product().scalar_type() == torch::kBFloat16);
+  CHECK_THROWS([] {
+    const AutocastScope inner(kCpu, torch::kHalf);
+    throw std::runtime_error("leaves the scope");
+  }());
+  CHECK(product().scalar_type() == torch::kBFloat16);
+}
+
+TEST_CASE("a parameter that changed between two scopes is cast anew") {
+  auto weight = torch::ones({2, 2}).requires_grad_(true);
+  const auto input = torch::ones({2, 2});
+  const auto first_element = [&] {
+    const AutocastScope scope(kCpu, torch::kBFloat16);
+    return torch::matmul(input, weight).index({0, 0}).item<float>();
+  };
+  CHECK(first_element() == 2.0F);
+  {
+    const torch::NoGradGuard no_grad;
+    weight.mul_(3.0);
+  }
+  CHECK(first_element() == 6.0F);
+}
+
+}  // namespace
+}  // namespace esper::device

@@ -1,0 +1,73 @@
+#include "device/rng.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <set>
+#include <string>
+
+#include "leyline/error.h"
+
+namespace esper::device {
+namespace {
+
+const c10::Device kCpu(c10::DeviceType::CPU);
+
+// Expected values computed by hand in Python from the formula in rng.h: checkpoints and baselines rest on them.
+TEST_CASE("derived seeds are the same on every machine") {
+  CHECK(derive_seed(0, "") == 0xF52A15E9A9B5E89BU);
+  CHECK(derive_seed(1337, "host") == 0xC02A7BC59F5EA356U);
+  CHECK(derive_seed(1337, "seed-0003") == 0x76D231F7D7B31E69U);
+}
+
+TEST_CASE("derived seeds differ by run and by id") {
+  std::set<std::uint64_t> seen;
+  for (std::uint64_t run = 0; run < 100; ++run) {
+    for (int slot = 0; slot < 100; ++slot) seen.insert(derive_seed(run, "r0c" + std::to_string(slot)));
+  }
+  CHECK(seen.size() == 100 * 100);
+}
+
+TEST_CASE("generators with one seed draw the same, and leave the default generator alone") {
+  const auto before = rng_state(kCpu);
+  const auto a = torch::randn({8}, make_generator(7));
+  const auto b = torch::randn({8}, make_generator(7));
+  const auto c = torch::randn({8}, make_generator(8));
+  CHECK(torch::equal(a, b));
+  CHECK_FALSE(torch::equal(a, c));
+  CHECK(torch::equal(before.cpu, rng_state(kCpu).cpu));
+}
+
+TEST_CASE("seeding all starts the default generator anew") {
+  seed_all(11);
+  const auto first = torch::randn({8});
+  CHECK_FALSE(torch::equal(first, torch::randn({8})));
+  seed_all(11);
+  CHECK(torch::equal(first, torch::randn({8})));
+}
+
+TEST_CASE("a restored state goes on with the same numbers, also between two halves of a normal pair") {
+  seed_all(5);
+  torch::randn({3});
+  const auto state = rng_state(kCpu);
+  CHECK_FALSE(state.cuda.defined());
+  const auto expected = torch::randn({5});
+  torch::randn({100});
+  set_rng_state(kCpu, state);
+  CHECK(torch::equal(expected, torch::randn({5})));
+}
+
+TEST_CASE("a state that is none is a checkpoint error and changes nothing") {
+  const auto before = rng_state(kCpu);
+  const RngState broken{torch::zeros({16}, torch::kByte), {}};
+  try {
+    set_rng_state(kCpu, broken);
+    FAIL("accepted");
+  } catch (const leyline::Error& error) {
+    CHECK(error.code() == leyline::ExitCode::kCheckpoint);
+    CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("random state of the CPU"));
+  }
+  CHECK(torch::equal(before.cpu, rng_state(kCpu).cpu));
+}
+
+}  // namespace
+}  // namespace esper::device

@@ -1,0 +1,91 @@
+#include "device/select.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "device/cuda_table.h"
+#include "device/staging.h"
+#include "leyline/error.h"
+
+namespace esper::device {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+std::string loaded_libraries() {
+  std::ostringstream text;
+  text << std::ifstream("/proc/self/maps").rdbuf();
+  return text.str();
+}
+
+leyline::Error refusal_of(std::string_view kind) {
+  try {
+    select_device(kind);
+  } catch (const leyline::Error& error) {
+    return error;
+  }
+  throw std::logic_error("select_device accepted " + std::string(kind));
+}
+
+TEST_CASE("cpu is the CPU and loads no CUDA library") {
+  const auto selection = select_device("cpu");
+  CHECK(selection.device.is_cpu());
+  CHECK(selection.note.empty());
+  CHECK_THAT(loaded_libraries(), ContainsSubstring("libtorch_cpu"));
+  CHECK_THAT(loaded_libraries(), !ContainsSubstring("libtorch_cuda") && !ContainsSubstring("libesper_cuda"));
+}
+
+TEST_CASE("a word that is no device is a configuration error that lists the choices") {
+  for (const auto* kind : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda:999", "CUDA", "cuda0"}) {
+    CAPTURE(kind);
+    const auto error = refusal_of(kind);
+    CHECK(error.code() == leyline::ExitCode::kConfig);
+    CHECK_THAT(error.what(), ContainsSubstring("auto, cpu, cuda, cuda:N"));
+  }
+}
+
+TEST_CASE("without a GPU auto takes the CPU, CUDA is refused with the way out, and nothing of CUDA is loaded") {
+  if (gpu_present()) SKIP("this machine has a GPU");
+  const auto selection = select_device("auto");
+  CHECK(selection.device.is_cpu());
+  CHECK(selection.note.empty());
+  for (const auto* kind : {"cuda", "cuda:0", "cuda:3"}) {
+    const auto error = refusal_of(kind);
+    CHECK(error.code() == leyline::ExitCode::kResources);
+    CHECK_THAT(error.what(), ContainsSubstring("no NVIDIA GPU") && ContainsSubstring("device.kind: cpu"));
+  }
+  CHECK_FALSE(cuda_loaded());
+  CHECK_THAT(loaded_libraries(), !ContainsSubstring("libtorch_cuda") && !ContainsSubstring("libesper_cuda"));
+}
+
+TEST_CASE("a GPU is present where the driver made its device files") {
+  const auto root = std::filesystem::temp_directory_path() / "esper_gpu_present";
+  std::filesystem::remove_all(root);
+  std::filesystem::create_directories(root / "dev");
+  CHECK_FALSE(gpu_present(root.string()));
+  std::ofstream(root / "dev" / "nvidiactl") << "";
+  CHECK(gpu_present(root.string()));
+  std::filesystem::remove_all(root);
+}
+
+TEST_CASE("the table without CUDA counts no device and refuses the rest") {
+  const auto& table = refusing_cuda_table();
+  CHECK(table.device_count() == 0);
+  CHECK_THROWS_AS(table.facts(0), leyline::Error);
+  CHECK_THROWS_AS(table.memory(0), leyline::Error);
+  CHECK_THROWS_AS(table.synchronize(0), leyline::Error);
+  CHECK_THROWS_AS(table.side_stream(0), leyline::Error);
+}
+
+TEST_CASE("staging on the CPU hands the same memory through") {
+  const Staging staging(c10::Device(c10::DeviceType::CPU));
+  const auto host = torch::ones({3});
+  const auto out = staging.take(staging.start(staging.pin(host)));
+  CHECK(out.data_ptr() == host.data_ptr());
+}
+
+}  // namespace
+}  // namespace esper::device

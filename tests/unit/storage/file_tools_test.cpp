@@ -1,0 +1,72 @@
+#include "storage/file_tools.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+
+#include "storage/bytes.h"
+#include "storage/real_file_system.h"
+#include "support/faulty_file_system.h"
+#include "unit/storage/temporary_folder.h"
+
+using namespace esper::storage;
+using esper::leyline::IoError;
+using esper::leyline::PathKind;
+using esper::test::FaultyFileSystem;
+using esper::test::PowerLoss;
+using esper::test::TemporaryFolder;
+
+TEST_CASE("the parent of a path") {
+  CHECK(parent_of("a/b/c") == "a/b");
+  CHECK(parent_of("a/b/c/") == "a/b");
+  CHECK(parent_of("a//b") == "a");
+  CHECK(parent_of("c") == ".");
+  CHECK(parent_of("/c") == "/");
+  CHECK(parent_of("/") == "/");
+}
+
+TEST_CASE("folders are made with their parents and survive a power loss") {
+  FaultyFileSystem files;
+  ensure_folder(files, "runs/digits/checkpoints");
+  ensure_folder(files, "runs/digits/checkpoints");
+  files.lose_power(PowerLoss::kDropAll);
+  CHECK(files.kind_of("runs/digits/checkpoints") == PathKind::kFolder);
+}
+
+TEST_CASE("a file where a folder should be is an error") {
+  FaultyFileSystem files;
+  files.put("runs", "a file");
+  CHECK_THROWS_AS(ensure_folder(files, "runs"), IoError);
+}
+
+TEST_CASE("removing a folder does not follow links out of it") {
+  TemporaryFolder folder;
+  auto& files = real_file_system();
+  ensure_folder(files, folder / "keep");
+  files.open(folder / "keep/file", esper::leyline::OpenMode::kReplace).write(bytes_of("x"));
+  ensure_folder(files, folder / "gone/inner");
+  std::filesystem::create_directory_symlink(folder / "keep", folder / "gone/inner/link");
+  remove_all(files, folder / "gone");
+  remove_all(files, folder / "gone");
+  CHECK(files.kind_of(folder / "gone") == PathKind::kNothing);
+  CHECK(files.kind_of(folder / "keep/file") == PathKind::kFile);
+}
+
+TEST_CASE("a file over the limit is not read") {
+  FaultyFileSystem files;
+  files.put("big", std::string(100, 'x'));
+  CHECK(read_file(files, "big", 100).size() == 100);
+  try {
+    read_file(files, "big", 99);
+    FAIL("read it");
+  } catch (const IoError& error) {
+    CHECK(error.error_number() == EFBIG);
+  }
+}
+
+TEST_CASE("a free name counts up") {
+  FaultyFileSystem files;
+  CHECK(free_name(files, "a.bad") == "a.bad");
+  files.put("a.bad", "");
+  files.put("a.bad-2", "");
+  CHECK(free_name(files, "a.bad") == "a.bad-3");
+}
