@@ -140,7 +140,7 @@ TEST_CASE("whatever is commanded, stages stay legal, slots whole, owners unique 
   for (const auto composition :
        {leyline::Composition::kAdd, leyline::Composition::kMultiply, leyline::Composition::kGate,
         leyline::Composition::kConvex, leyline::Composition::kResidual}) {
-    for (int i = 0; i < 4; ++i) live(seed++, composition, seen, 250);
+    for (int i = 0; i < 4; ++i) live(seed++, composition, seen, 150);
   }
   // The walk is worth something only if it came everywhere.
   for (int stage = 1; stage <= 10; ++stage) CHECK(seen.contains(static_cast<Stage>(stage)));

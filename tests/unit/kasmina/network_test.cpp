@@ -81,6 +81,7 @@ TEST_CASE("culling restores the host's function bit for bit and sends the slot t
   run.grow_to("seed-0001", Stage::kBlending);
   run.disturb("seed-0001");
   REQUIRE_FALSE(same_bits(run.output(), before));
+  REQUIRE(run.network.owner_of("seed-0001.up.weight") == "seed-0001");
   auto cull = run.command(SeedOperation::kCull, "seed-0001");
   cull.annotations["reason"] = "it harms";
   const auto events = run.apply(cull);
@@ -90,6 +91,7 @@ TEST_CASE("culling restores the host's function bit for bit and sends the slot t
   CHECK(same_bits(run.output(), before));
   CHECK(run.network.parameter_groups().size() == 1);
   CHECK(run.network.scalars().empty());
+  CHECK_THROWS_AS(run.network.owner_of("seed-0001.up.weight"), leyline::Error);
   std::vector<Stage> stages = {run.slot_stage(0)};
   for (int i = 0; i < 4; ++i) {
     run.end_epoch();
