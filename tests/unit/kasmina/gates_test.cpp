@@ -69,8 +69,9 @@ TEST_CASE("G2 wants epochs, improvement and gradient") {
   check_field(good, &EpochEvidence::improvement_points, 0.49, learning_gate);
   check_field(good, &EpochEvidence::gradient_ratio, 0.09, learning_gate);
   const auto verdict = learning_gate(good, kConfig);
-  CHECK(verdict.reason ==
-        "epochs_in_training 3 of at least 3; improvement_points 0.5 of at least 0.5; gradient_ratio 0.1 of at least 0.1");
+  CHECK(
+      verdict.reason ==
+      "epochs_in_training 3 of at least 3; improvement_points 0.5 of at least 0.5; gradient_ratio 0.1 of at least 0.1");
   CHECK(value_of(verdict, "gradient_ratio") == 0.1);
 }
 

@@ -1,0 +1,435 @@
+#include "kasmina/network.h"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "leyline/error.h"
+#include "unit/kasmina/growing.h"
+
+namespace esper::kasmina {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+// Sends a command that must be refused with this code and must change nothing.
+void check_refused(Growing& run, const leyline::AdaptationCommand& command, const std::string& code,
+                   std::uint64_t now_ns = 0) {
+  CAPTURE(code);
+  const auto before = run.network.save_topology();
+  const auto version = run.network.structure_version();
+  const auto output = run.output();
+  const auto events = run.network.apply(command, run.probe, now_ns);
+  REQUIRE_FALSE(events.empty());
+  CHECK(events.back().kind == Kind::kCommandRejected);
+  CHECK(events.back().code == code);
+  CHECK_FALSE(events.back().reason.empty());
+  CHECK(events.back().command_id == command.command_id);
+  CHECK(run.network.save_topology() == before);
+  CHECK(run.network.structure_version() == version);
+  CHECK(same_bits(run.output(), output));
+}
+
+TEST_CASE("a graft changes no bit of the output, no tensor of the rest, and is told with its measurements") {
+  Growing run;
+  const auto before = run.output();
+  const auto host = run.network.parameter_groups().at(0).parameters;
+  const auto version = run.network.structure_version();
+  const auto events = run.germinate("r0c0", "mlp");
+  REQUIRE(events.size() == 3);
+  CHECK(events[0].kind == Kind::kGate);
+  CHECK(events[0].code == "G0");
+  CHECK(events[0].passed);
+  CHECK(events[1].kind == Kind::kGraft);
+  CHECK(events[2].kind == Kind::kStage);
+  CHECK(events[2].from == Stage::kDormant);
+  CHECK(events[2].to == Stage::kGerminated);
+  for (const auto& event : events) CHECK(event.seed_id == "seed-0001");
+  CHECK(same_bits(run.output(), before));
+  CHECK(run.network.structure_version() > version);
+  const auto groups = run.network.parameter_groups();
+  REQUIRE(groups.size() == 2);
+  CHECK(groups[1].id == "seed-0001");
+  for (std::size_t i = 0; i < host.size(); ++i) CHECK(groups[0].parameters[i].tensor.is_same(host[i].tensor));
+  CHECK(run.network.owner_of(groups[1].parameters[0].id) == "seed-0001");
+  CHECK(run.network.owner_of(host[0].id) == "host");
+}
+
+TEST_CASE("every composition grafts without a change") {
+  for (const auto composition :
+       {leyline::Composition::kAdd, leyline::Composition::kMultiply, leyline::Composition::kGate,
+        leyline::Composition::kConvex, leyline::Composition::kResidual}) {
+    auto growth = quick_growth();
+    growth.composition = composition;
+    Growing run(growth);
+    const auto before = run.output();
+    for (const char* blueprint : {"mlp", "mlp_small", "lora", "norm", "attention"}) {
+      CAPTURE(blueprint);
+      Growing fresh(growth);
+      CHECK_FALSE(Growing::rejected(fresh.germinate("r0c1", blueprint)));
+      CHECK(same_bits(fresh.output(), before));
+    }
+  }
+}
+
+TEST_CASE("culling restores the host's function bit for bit and sends the slot through its rest") {
+  Growing run;
+  const auto before = run.output();
+  run.germinate("r0c0", "mlp");
+  run.grow_to("seed-0001", Stage::kBlending);
+  run.disturb("seed-0001");
+  REQUIRE_FALSE(same_bits(run.output(), before));
+  REQUIRE(run.network.owner_of("seed-0001.up.weight") == "seed-0001");
+  auto cull = run.command(SeedOperation::kCull, "seed-0001");
+  cull.annotations["reason"] = "it harms";
+  const auto events = run.apply(cull);
+  REQUIRE(events.size() == 2);
+  CHECK(events[1].kind == Kind::kCull);
+  CHECK(events[1].reason == "it harms");
+  CHECK(same_bits(run.output(), before));
+  CHECK(run.network.parameter_groups().size() == 1);
+  CHECK(run.network.scalars().empty());
+  CHECK_THROWS_AS(run.network.owner_of("seed-0001.up.weight"), leyline::Error);
+  std::vector<Stage> stages = {run.slot_stage(0)};
+  for (int i = 0; i < 4; ++i) {
+    run.end_epoch();
+    stages.push_back(run.slot_stage(0));
+  }
+  const std::vector expected = {Stage::kCulled, Stage::kEmbargoed, Stage::kResetting, Stage::kDormant, Stage::kDormant};
+  CHECK((stages == expected));
+  run.germinate("r0c0", "lora");
+  CHECK(run.network.export_seed_states().at(0).seed_id == "seed-0002");
+}
+
+TEST_CASE("an embargo of zero epochs passes in one, a long one holds") {
+  for (const auto& [embargo, epochs] : {std::pair{0, 2}, std::pair{1, 2}, std::pair{5, 6}}) {
+    auto growth = quick_growth();
+    growth.embargo_epochs = embargo;
+    Growing run(growth);
+    run.germinate("r0c0", "mlp");
+    run.tell(SeedOperation::kCull, "seed-0001");
+    int waited = 0;
+    while (run.slot_stage(0) != Stage::kDormant) {
+      run.end_epoch();
+      ++waited;
+    }
+    CHECK(waited == epochs);
+  }
+}
+
+TEST_CASE("a seed reaches the host only through real epochs in every stage") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  REQUIRE_FALSE(Growing::rejected(run.tell(SeedOperation::kStartTraining, "seed-0001")));
+  const std::vector<std::pair<SeedOperation, int>> steps = {{SeedOperation::kStartGrafting, 2},
+                                                            {SeedOperation::kStabilize, 2},
+                                                            {SeedOperation::kEvaluate, 1},
+                                                            {SeedOperation::kFossilize, 1}};
+  for (const auto& [operation, epochs] : steps) {
+    for (int i = 0; i < epochs; ++i) {
+      check_refused(run, run.command(operation, "seed-0001"), "gate_failed");
+      run.end_epoch();
+    }
+    const auto events = run.tell(operation, "seed-0001");
+    REQUIRE_FALSE(Growing::rejected(events));
+    CHECK(events[0].kind == Kind::kGate);
+    CHECK_FALSE(events[0].values.empty());
+  }
+  CHECK(run.state("seed-0001").stage == Stage::kFossilized);
+  const auto groups = run.network.parameter_groups();
+  CHECK(groups.at(1).id == "seed-0001");
+  CHECK(groups.at(1).owner == "host");
+  CHECK(run.network.owner_of(groups.at(1).parameters[0].id) == "host");
+}
+
+TEST_CASE("a gate that saw no measurement does not pass") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  run.grow_to("seed-0001", Stage::kProbationary);
+  auto facts = run.good_facts();
+  facts.seeds[0].accuracy_without.reset();
+  run.network.end_epoch(facts);
+  const auto events = run.tell(SeedOperation::kFossilize, "seed-0001");
+  REQUIRE(Growing::rejected(events));
+  CHECK(events[0].kind == Kind::kGate);
+  CHECK_FALSE(events[0].passed);
+  CHECK(events[0].reason.find("contribution_points was not measured") != std::string::npos);
+  CHECK_FALSE(run.state("seed-0001").metrics.contains("contribution_points"));
+  facts = run.good_facts();
+  facts.validation_accuracy = kNaN;
+  run.network.end_epoch(facts);
+  CHECK(Growing::rejected(run.tell(SeedOperation::kFossilize, "seed-0001")));
+  run.end_epoch();
+  CHECK_FALSE(Growing::rejected(run.tell(SeedOperation::kFossilize, "seed-0001")));
+}
+
+TEST_CASE("commands that make no sense are refused by name and change nothing") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  const auto germination = [&] { return run.germination("r0c1", "mlp"); };
+  auto bad = germination();
+  bad.version = 2;
+  check_refused(run, bad, "unsupported_version");
+  bad = germination();
+  bad.command_id.clear();
+  check_refused(run, bad, "missing_command_id");
+  bad = germination();
+  bad.command_id = "c1";
+  check_refused(run, bad, "duplicate_command");
+  bad = germination();
+  bad.command_type = leyline::CommandType::kRollback;
+  check_refused(run, bad, "unsupported_command_type");
+  bad = germination();
+  bad.seed_operation.reset();
+  check_refused(run, bad, "missing_operation");
+  bad = germination();
+  bad.seed_operation->parameters["width"] = 2;
+  check_refused(run, bad, "unsupported_parameter");
+  bad = germination();
+  bad.target_seed_id = "seed-0002";
+  check_refused(run, bad, "unexpected_target");
+  check_refused(run, run.germination("r9c9", "mlp"), "unknown_slot");
+  check_refused(run, run.germination("r0c0", "mlp"), "slot_occupied");
+  check_refused(run, run.germination("r0c1", "conv_heavy"), "unknown_blueprint");
+  check_refused(run, run.germination("r0c1", "noop"), "blueprint_not_allowed");
+  check_refused(run, run.command(SeedOperation::kFineTune, "seed-0001"), "unsupported_operation");
+  check_refused(run, run.command(SeedOperation::kCull, "seed-0009"), "unknown_seed");
+  check_refused(run, run.command(SeedOperation::kFossilize, "seed-0001"), "illegal_move");
+  bad = run.command(SeedOperation::kCull, "seed-0001");
+  bad.seed_operation->slot = "r0c1";
+  check_refused(run, bad, "wrong_slot");
+  bad = run.command(SeedOperation::kCull, "seed-0001");
+  bad.seed_operation->blueprint_id = "lora";
+  check_refused(run, bad, "wrong_blueprint");
+  run.tell(SeedOperation::kCull, "seed-0001");
+  check_refused(run, run.germination("r0c0", "mlp"), "slot_resting");
+}
+
+TEST_CASE("a late command is refused, and so is one whose lateness cannot be judged") {
+  Growing run;
+  auto command = run.germination("r0c0", "mlp");
+  command.execution_deadline_ms = 10;
+  command.issued_at_ns = 1'000'000;
+  check_refused(run, command, "expired_command");
+  check_refused(run, command, "expired_command", 11'000'001);
+  CHECK_FALSE(Growing::rejected(run.network.apply(command, run.probe, 11'000'000)));
+}
+
+TEST_CASE("limits of the configuration hold") {
+  auto growth = quick_growth();
+  growth.max_seeds = 1;
+  growth.blueprints = {"lora", "norm"};
+  Growing run(growth);
+  CHECK(run.network.export_slots().at(0).blueprints == std::vector<std::string>{"norm", "lora"});
+  check_refused(run, run.germination("r0c0", "mlp"), "blueprint_not_allowed");
+  run.germinate("r0c0", "lora");
+  check_refused(run, run.germination("r0c1", "lora"), "too_many_seeds");
+  run.grow_to("seed-0001", Stage::kFossilized);
+  CHECK_FALSE(Growing::rejected(run.germinate("r0c1", "lora")));  // a fossil does not count
+
+  growth.slots = {"r0c1"};
+  Growing narrow(growth);
+  CHECK(narrow.slot_stage(0) == Stage::kTerminated);
+  CHECK(narrow.network.export_slots().at(0).blueprints.empty());
+  check_refused(narrow, narrow.germination("r0c0", "lora"), "slot_not_allowed");
+
+  growth.enabled = false;
+  Growing still(growth);
+  check_refused(still, still.germination("r0c1", "lora"), "growth_disabled");
+}
+
+TEST_CASE("names that do not exist end the run before it starts") {
+  auto growth = quick_growth();
+  growth.slots = {"r7c0"};
+  CHECK_THROWS_AS(Growing(growth), leyline::Error);
+  growth = quick_growth();
+  growth.blueprints = {"mlpp"};
+  try {
+    Growing run(growth);
+    FAIL("accepted");
+  } catch (const leyline::Error& error) {
+    CHECK(error.code() == leyline::ExitCode::kConfig);
+    CHECK(std::string(error.what()).find("\"mlpp\"") != std::string::npos);
+  }
+}
+
+TEST_CASE("a graft that cannot be measured, or breaks the output, is refused") {
+  Growing run;
+  auto events = run.network.apply(run.germination("r0c0", "mlp"), torch::Tensor());
+  REQUIRE(Growing::rejected(events));
+  CHECK(events[0].code == "G0");
+  CHECK(events[0].reason.find("was not measured") != std::string::npos);
+  const auto sick = at::full({2, 4}, kNaN);
+  CHECK(Growing::rejected(run.network.apply(run.germination("r0c0", "mlp"), sick)));
+  CHECK(run.slot_stage(0) == Stage::kDormant);
+  run.germinate("r0c0", "mlp");
+  CHECK(run.network.export_seed_states().at(0).seed_id == "seed-0001");  // refusals use up no name
+}
+
+TEST_CASE("a seed that no gradient reaches stays where it is") {
+  auto growth = quick_growth();
+  growth.blueprints = {"noop", "mlp"};
+  Growing run(growth);
+  REQUIRE_FALSE(Growing::rejected(run.germinate("r0c0", "noop")));
+  auto events = run.tell(SeedOperation::kStartTraining, "seed-0001");
+  REQUIRE(Growing::rejected(events));
+  CHECK(events[0].code == "G1");
+  CHECK(events[0].reason.find("parameters 0") != std::string::npos);
+  run.germinate("r0c1", "mlp");
+  {
+    const at::NoGradGuard no_grad;
+    run.parameter("host.head.weight").zero_();  // nothing comes back through the head
+  }
+  CHECK(Growing::rejected(run.tell(SeedOperation::kStartTraining, "seed-0002")));
+  CHECK(run.scalar("seed-0002.straight_through") == 0);
+}
+
+TEST_CASE("a seed with NaN in its tensors is culled at the epoch's end, the others stay") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  run.germinate("r0c1", "lora");
+  {
+    const at::NoGradGuard no_grad;
+    run.network.parameter_groups().at(1).parameters.at(0).tensor.view({-1})[0] = kNaN;
+  }
+  const auto events = run.end_epoch();
+  REQUIRE(events.size() == 2);
+  CHECK(events[1].kind == Kind::kCull);
+  CHECK(events[1].seed_id == "seed-0001");
+  CHECK(events[1].reason.find("NaN") != std::string::npos);
+  CHECK(run.slot_stage(0) == Stage::kCulled);
+  CHECK(run.slot_stage(1) == Stage::kGerminated);
+}
+
+TEST_CASE("a cancelled seed blends out tick by tick, then goes; one that is silent goes at once") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  run.grow_to("seed-0001", Stage::kProbationary);
+  CHECK_FALSE(Growing::rejected(run.tell(SeedOperation::kCancel, "seed-0001")));
+  check_refused(run, run.command(SeedOperation::kCancel, "seed-0001"), "seed_is_leaving");
+  float last = 1;
+  int epochs = 0;
+  while (run.slot_stage(0) == Stage::kProbationary) {
+    const float alpha = run.scalar("seed-0001.alpha");
+    CHECK(alpha < last);
+    CHECK(alpha > 0);
+    last = alpha;
+    run.end_epoch();
+    ++epochs;
+  }
+  CHECK(epochs == 2);  // alpha_ticks 3, of which the first came with the command
+  CHECK(run.slot_stage(0) == Stage::kCulled);
+  run.germinate("r0c1", "mlp");
+  run.tell(SeedOperation::kCancel, "seed-0002");
+  CHECK(run.slot_stage(1) == Stage::kCulled);
+}
+
+TEST_CASE("alpha moves one tick an epoch and a fossil cannot be culled") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  run.grow_to("seed-0001", Stage::kBlending);
+  std::vector<double> alphas;
+  for (int i = 0; i < 4; ++i) {
+    alphas.push_back(run.state("seed-0001").metrics.at("alpha"));
+    CHECK(static_cast<float>(alphas.back()) == run.scalar("seed-0001.alpha"));
+    run.end_epoch();
+  }
+  const auto curve = [](double t) { return curve_at(leyline::AlphaCurve::kSigmoid, t); };
+  CHECK(alphas == std::vector{curve(1.0 / 3), curve(2.0 / 3), 1.0, 1.0});
+  run.tell(SeedOperation::kStabilize, "seed-0001");
+  run.grow_to("seed-0001", Stage::kGerminated);
+  run.end_epoch();
+  run.tell(SeedOperation::kEvaluate, "seed-0001");
+  run.end_epoch();
+  run.tell(SeedOperation::kFossilize, "seed-0001");
+  check_refused(run, run.command(SeedOperation::kCull, "seed-0001"), "illegal_move");
+}
+
+TEST_CASE("what others see of a seed was measured") {
+  Growing run;
+  run.germinate("r0c1", "mlp");
+  auto seed = run.state("seed-0001");
+  CHECK(seed.slot == "r0c1");
+  CHECK(seed.blueprint == "mlp");
+  CHECK(seed.layer_depth == 1);
+  CHECK(seed.metrics.at("params") == 2 * 10 * 20 + 20 + 10);
+  for (const char* name : {"gradient_ratio", "improvement_points", "shadow_points", "contribution_points"}) {
+    CHECK_FALSE(seed.metrics.contains(name));
+  }
+  run.tell(SeedOperation::kStartTraining, "seed-0001");
+  run.end_epoch();
+  run.end_epoch();
+  seed = run.state("seed-0001");
+  CHECK(seed.age_epochs == 2);
+  CHECK(seed.stage_epochs == 2);
+  CHECK(seed.gradient_norm == 1.0F);
+  CHECK(seed.learning_rate == 0.1F);
+  CHECK(seed.metrics.at("improvement_points") == Catch::Approx(10));
+  const double host = 4 * 12 + 12 + 12 * 10 + 10 + 10 * 3 + 3;
+  CHECK(seed.metrics.at("gradient_ratio") == Catch::Approx(std::sqrt(host / 430)));
+}
+
+TEST_CASE("validation is asked to measure only what a gate will want") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  CHECK(run.network.seeds_to_shadow().empty());
+  run.grow_to("seed-0001", Stage::kTraining);
+  CHECK(run.network.seeds_to_shadow() == std::vector<std::string>{"seed-0001"});
+  CHECK(run.network.seeds_to_measure().empty());
+  run.grow_to("seed-0001", Stage::kGerminated);
+  for (int i = 0; i < 3; ++i) run.end_epoch();
+  run.tell(SeedOperation::kStartGrafting, "seed-0001");
+  CHECK(run.network.seeds_to_shadow().empty());
+  for (int i = 0; i < 3; ++i) run.end_epoch();
+  run.tell(SeedOperation::kStabilize, "seed-0001");
+  CHECK(run.network.seeds_to_shadow().empty());  // at alpha 1 the running network is the trial
+  auto facts = run.good_facts();
+  facts.seeds.clear();
+  run.network.end_epoch(facts);
+  CHECK(run.state("seed-0001").metrics.at("shadow_points") == 0);
+  run.tell(SeedOperation::kEvaluate, "seed-0001");
+  CHECK(run.network.seeds_to_measure() == std::vector<std::string>{"seed-0001"});
+}
+
+TEST_CASE("an alpha override lasts as long as its scope and restores the exact value") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  run.grow_to("seed-0001", Stage::kBlending);
+  run.disturb("seed-0001");
+  const auto running = run.output();
+  const Growing alone;
+  {
+    const AlphaOverride off(run.network, "seed-0001", 0);
+    CHECK(same_bits(run.output(), alone.output()));
+  }
+  CHECK(same_bits(run.output(), running));
+  {
+    const c10::InferenceMode inference;
+    const AlphaOverride full(run.network, "seed-0001", 1);
+    CHECK_FALSE(same_bits(run.output(), running));
+  }
+  CHECK(same_bits(run.output(), running));
+}
+
+TEST_CASE("attribution is uniform over growing seeds") {
+  Growing run;
+  CHECK(run.network.attribute_batch(3).sizes() == torch::IntArrayRef({3, 0}));
+  run.germinate("r0c0", "mlp");
+  run.germinate("r0c1", "mlp");
+  const auto shares = run.network.attribute_batch(3);
+  CHECK(shares.sizes() == torch::IntArrayRef({3, 2}));
+  CHECK(at::equal(shares, at::full({3, 2}, 0.5F)));
+}
+
+TEST_CASE("epochs ascend") {
+  Growing run;
+  run.end_epoch();
+  EpochFacts again;
+  again.epoch = 1;
+  CHECK_THROWS_AS(run.network.end_epoch(again), leyline::Error);
+}
+
+}  // namespace
+}  // namespace esper::kasmina
