@@ -51,7 +51,7 @@ build() {
   hold 9 "$BUILD.lock" "$BUILD_DEADLINE_S" "the build of this checkout"
   configure
   local status=0 start=$SECONDS log=$BUILD/build.log
-  timeout "$BUILD_DEADLINE_S" ninja -C "$BUILD" -j "$(build_jobs)" "$@" </dev/null 2>&1 9>&- | tee "$log" | follow_build || status=$?
+  timeout --foreground "$BUILD_DEADLINE_S" ninja -C "$BUILD" -j "$(build_jobs)" "$@" </dev/null 2>&1 9>&- | tee "$log" | follow_build || status=$?
   if ((status != 0)); then
     grep -v '^\[' "$log" | tail -n 60 >&2
     die 1 "the build failed after $((SECONDS - start)) s; the whole log: $log"

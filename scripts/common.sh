@@ -32,7 +32,7 @@ run_logged() {
   local log=$1 what=$2 status=0
   shift 2
   mkdir -p "$(dirname "$log")"
-  timeout "$STEP_DEADLINE_S" "$@" >"$log" 2>&1 </dev/null || status=$?
+  timeout --foreground "$STEP_DEADLINE_S" "$@" >"$log" 2>&1 </dev/null || status=$?
   ((status == 0)) && return
   tail -n 40 "$log" >&2
   say "$what failed with status $status; the whole log: $log"

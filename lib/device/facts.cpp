@@ -74,7 +74,7 @@ TorchFacts torch_facts() {
   facts.onednn = first_part(at::get_mkldnn_version());
   facts.cpu_capability = at::get_cpu_capability();
   facts.intra_op_threads = at::get_num_threads();
-  facts.inter_op_threads = at::get_num_interop_threads();
+  facts.inter_op_threads = static_cast<int>(at::get_num_interop_threads());
   return facts;
 }
 

@@ -2,6 +2,7 @@
 // Random numbers: seeds by name, generators of one's own, and the default generators' states for checkpoints.
 
 #include <ATen/core/Generator.h>
+#include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// The network that grows: a host, its slots, and the seeds in them. Training thread only.
+// The network that grows: a host, its slots, and the seeds in them. Training thread.
 //
 // A seed's stage acts on the forward only through four 0-dim tensors per seed (alpha, straight-through, isolation gate,
 // training gate), so a change of stage changes no structure; germinate, cull and rebuild do.
@@ -7,12 +7,15 @@
 #include <torch/types.h>
 
 #include <cstdint>
+#include <deque>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kasmina/host.h"
+#include "kasmina/ownership.h"
 #include "kasmina/parameter_group.h"
 #include "kasmina/seed.h"
 #include "kasmina/slot.h"
@@ -33,7 +36,7 @@ struct SeedFacts {
 struct EpochFacts {
   std::uint32_t epoch = 0;                              // epochs completed, this one included
   double validation_loss = 0, validation_accuracy = 0;  // accuracy 0..1
-  double host_gradient_norm = 0;
+  double host_gradient_norm = 0;                        // L2 over the parameters that the host owns
   double learning_rate = 0;
   std::vector<SeedFacts> seeds;
 };
@@ -46,53 +49,91 @@ struct LifecycleEvent {
   std::string reason;                                  // in words, with measured values and thresholds
   std::vector<std::pair<std::string, double>> values;  // measured values by name
   std::string command_id;
+  std::string code;    // kGate: "G0" to "G5"; kCommandRejected: "duplicate_command", "gate_failed", ...; else empty
+  bool passed = true;  // kGate: the verdict; kCommandRejected: false
 };
 
 class Network {
  public:
+  // Throws Error{kConfig} when growth names a slot or a blueprint that does not exist.
   Network(const leyline::HostConfig& host, const leyline::GrowthConfig& growth, const leyline::SampleShape& sample,
           std::uint64_t run_seed, torch::Device device);
+  Network(const Network&) = delete;
+  Network& operator=(const Network&) = delete;
 
-  torch::Tensor forward(const torch::Tensor& inputs, Mode mode);
+  torch::Tensor forward(const torch::Tensor& inputs, Mode mode) const;
 
-  // Changes whenever parameters or buffers come or go.
-  std::uint64_t structure_version() const;
+  // Changes whenever parameters or buffers come or go, or parameters change owner. Counts within this process only.
+  std::uint64_t structure_version() const { return structure_version_; }
   std::vector<ParameterGroup> parameter_groups() const;
   std::vector<NamedTensor> buffers() const;
   // Per seed: "seed-0001.alpha", ".straight_through", ".isolation_gate", ".training_gate": 0-dim float32 on the device.
   std::vector<NamedTensor> scalars() const;
-  const std::string& owner_of(const std::string& parameter_id) const;
+  const std::string& owner_of(const std::string& parameter_id) const { return ownership_.owner_of(parameter_id); }
 
-  // Applies one command; every outcome, refusals included, is an event. A refused command changes nothing.
-  // probe: a validation batch on which the largest output change of a graft is measured.
-  std::vector<LifecycleEvent> apply(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
-  // Takes in an epoch's measurements, moves alpha and dwell times by one tick, culls what must go.
+  // Applies one command between two epochs; every outcome, refusals included, is an event. A refused command changes
+  // nothing. probe: a validation batch on which the largest output change of a graft, and the gradient's path into a
+  // seed, are measured. now_ns: the wall clock; a command with a deadline is refused without it. Not for inference
+  // mode.
+  std::vector<LifecycleEvent> apply(const leyline::AdaptationCommand& command, const torch::Tensor& probe,
+                                    std::uint64_t now_ns = 0);
+  // Takes in an epoch's measurements, moves alpha and dwell times by one tick, culls what must go. Epochs ascend.
   std::vector<LifecycleEvent> end_epoch(const EpochFacts& facts);
 
+  // Growing and fossilised seeds, in order of birth. Points and metrics that were not measured are absent.
   std::vector<leyline::SeedState> export_seed_states() const;
   std::vector<leyline::SlotState> export_slots() const;
-  // Seeds whose contribution this epoch's validation should measure, and those that SHADOWING tries at full alpha.
+  // Seeds whose contribution this epoch's validation should measure (PROBATIONARY), and those to try at full alpha
+  // (TRAINING, and SHADOWING below alpha 1; at alpha 1 the running network is the trial).
   std::vector<std::string> seeds_to_measure() const;
   std::vector<std::string> seeds_to_shadow() const;
-  // [num_microbatches, num_seeds], rows sum to one: which share of a microbatch's gradient each seed answers for.
-  // Uniform.
+  // float32 [num_microbatches, growing seeds in order of birth], rows sum to one: which share of a microbatch's
+  // gradient each seed answers for. Uniform. Without a growing seed the rows are empty.
   torch::Tensor attribute_batch(std::int64_t num_microbatches) const;
 
-  // Everything but tensor values: topology, stages, counters, histories. restore() of it on a fresh network of the same
-  // configuration makes the same structure; the caller then copies tensor values in by id.
+  // Everything but tensor values: topology, stages, counters, histories. restore() of it on a network of the same
+  // configuration makes the same structure; the caller then copies tensor values in by id. Seeds that the network
+  // holds already keep their tensors. Throws Error{kCheckpoint} when it does not fit, and then changes nothing.
   nlohmann::json save_topology() const;
   void restore_topology(const nlohmann::json& saved);
 
  private:
   friend class AlphaOverride;
+  using Events = std::vector<LifecycleEvent>;
+
+  std::vector<const Slot*> in_order_of_birth() const;
+  Slot* find_seed(const std::string& seed_id);
+  std::vector<std::string> allowed_blueprints(const Slot& slot) const;
+  void refresh_scalars(Slot& slot);
+  void rebuild_ownership();
+
+  // network_command.cpp
+  Events germinate(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
+  Events move_seed(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
+  Events advance(Slot& slot, leyline::Stage to, const leyline::AdaptationCommand& command, const torch::Tensor& probe);
+  Events cancel(Slot& slot, const leyline::AdaptationCommand& command);
+  void enter(Slot& slot, leyline::Stage to);
+  Verdict judge(const Slot& slot, leyline::Stage to, const torch::Tensor& probe);
+  GraftEvidence measure_graft(std::size_t slot, const Seed& seed, const torch::Tensor& probe) const;
+  GradientEvidence measure_gradient(const Slot& slot, const torch::Tensor& probe);
+
+  // network_epoch.cpp
+  Events cull(Slot& slot, const std::string& reason, const std::string& command_id);
+  void take_in(Slot& slot, const EpochFacts& facts, std::int64_t host_parameters);
+  Events rest(Slot& slot);
+  std::vector<bool> broken_seeds() const;
+
   Host host_;
   leyline::GrowthConfig growth_;
   std::uint64_t run_seed_;
   torch::Device device_;
   std::vector<Slot> slots_;  // parallel to host_.sites
+  OwnershipRegistry ownership_;
   std::uint64_t structure_version_ = 1;
   std::uint32_t seeds_born_ = 0;
   std::uint32_t epoch_ = 0;
+  std::optional<double> accuracy_;       // running validation accuracy of the last epoch
+  std::deque<std::string> command_ids_;  // of the last commands that were carried out, oldest first
 };
 
 // While it lives, one seed's alpha has another value (validation only). Restores it exactly.

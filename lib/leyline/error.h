@@ -1,9 +1,11 @@
 #pragma once
 // How Esper fails: one exception type for what ends a command, a check for our own bugs. Any thread.
 
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace esper::leyline {
 
@@ -21,6 +23,20 @@ enum class ExitCode : int {
   kInterrupted = 130,
   kTerminated = 143,
 };
+constexpr auto names(ExitCode) {
+  using C = ExitCode;
+  return std::array{std::pair{C::kDone, "done"},
+                    std::pair{C::kConfig, "config"},
+                    std::pair{C::kData, "data"},
+                    std::pair{C::kDiverged, "diverged"},
+                    std::pair{C::kCheckpoint, "checkpoint"},
+                    std::pair{C::kResources, "resources"},
+                    std::pair{C::kPolicy, "policy"},
+                    std::pair{C::kBug, "bug"},
+                    std::pair{C::kTryAgain, "try_again"},
+                    std::pair{C::kInterrupted, "interrupted"},
+                    std::pair{C::kTerminated, "terminated"}};
+}
 
 // Thrown at the edge where a command cannot go on; caught once, in main. The text is for the user: what, where, the way
 // out.

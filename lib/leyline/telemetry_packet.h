@@ -59,7 +59,8 @@ struct TelemetryPacket {
 class TelemetrySink {
  public:
   virtual ~TelemetrySink() = default;
-  // Never blocks for long and never throws into the caller.
+  // The hub's emit never waits and never throws. A sink behind the hub says that it could not deliver a packet by
+  // throwing; the hub counts that (nissa.sink_errors_total), and neither the caller nor another sink notices.
   virtual void emit(const TelemetryPacket& packet) = 0;
 };
 

@@ -1,0 +1,53 @@
+#include <nlohmann/json.hpp>
+
+#include "esper/front.h"
+#include "esper/run_options.h"
+#include "leyline/config/field_table.h"
+#include "leyline/config/field_text.h"
+
+namespace esper {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct DiffOptions {
+  std::string first, second;
+  bool json = false;
+};
+
+int diff(const DiffOptions& options) {
+  leyline::RunConfig first = leyline::load_run_config(options.first);
+  leyline::RunConfig second = leyline::load_run_config(options.second);
+  const auto rows = leyline::field_table(first);
+  const auto others = leyline::field_table(second);
+  ordered_json list = ordered_json::array();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::string before = leyline::field_yaml(rows[i].value);
+    const std::string after = leyline::field_yaml(others[i].value);
+    if (before == after) continue;
+    list.push_back({{"path", rows[i].path},
+                    {"first", leyline::field_json(rows[i].value)},
+                    {"second", leyline::field_json(others[i].value)}});
+    if (!options.json) print(rows[i].path + ": " + before + " -> " + after + "\n");
+  }
+  if (options.json) {
+    print_json(ordered_json{{"first", options.first}, {"second", options.second}, {"fields", list}});
+  } else if (list.empty()) {
+    print("no field differs\n");
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_config_diff(CLI::App& config, Front& front) {
+  CLI::App* command = add_command(config, "diff", "Print the fields in which two run files differ",
+                                  "esper config diff configs/run/digits.yaml configs/run/digits_static.yaml");
+  const auto options = std::make_shared<DiffOptions>();
+  command->add_option("first", options->first, "Run file")->required()->type_name("FILE");
+  command->add_option("second", options->second, "Run file to compare with it")->required()->type_name("FILE");
+  add_json_flag(*command, options->json);
+  command->callback([&front, options] { front.run = [options] { return diff(*options); }; });
+}
+
+}  // namespace esper

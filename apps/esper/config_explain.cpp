@@ -1,0 +1,88 @@
+#include <nlohmann/json.hpp>
+
+#include "esper/front.h"
+#include "esper/run_options.h"
+#include "leyline/config/field_table.h"
+#include "leyline/config/field_text.h"
+#include "leyline/nearest.h"
+
+namespace esper {
+namespace {
+
+using leyline::FieldRow;
+using nlohmann::ordered_json;
+
+struct ExplainOptions : ConfigOptions {
+  std::string key;
+};
+
+// A field that is the key, or lies in the section that is the key.
+bool is_asked_for(const std::string& path, const std::string& key) {
+  return key.empty() || path == key || path.starts_with(key + ".");
+}
+
+[[noreturn]] void fail_unknown(const std::string& key, const std::vector<FieldRow>& rows) {
+  std::vector<std::string> paths;
+  for (const FieldRow& row : rows) paths.push_back(row.path);
+  const auto close = leyline::nearest(key, paths);
+  throw leyline::Error(leyline::ExitCode::kConfig,
+                       "there is no field \"" + key + "\"" + (close ? "; did you mean " + *close + "?" : ""));
+}
+
+std::string origin_of(const FieldRow& row, const leyline::LoadedConfig& loaded) {
+  const auto given = loaded.origins.find(row.path);
+  return given == loaded.origins.end() ? "default" : to_string(given->second);
+}
+
+ordered_json as_json(const FieldRow& row, const FieldRow& standard, const std::string& origin) {
+  ordered_json json = {
+      {"path", row.path}, {"value", leyline::field_json(row.value)}, {"default", leyline::field_json(standard.value)},
+      {"origin", origin}, {"type", leyline::type_text(row.value)},   {"help", std::string(row.help)}};
+  json["minimum"] = row.limits.min ? ordered_json(*row.limits.min) : ordered_json(nullptr);
+  json["maximum"] = row.limits.max ? ordered_json(*row.limits.max) : ordered_json(nullptr);
+  return json;
+}
+
+std::string as_text(const FieldRow& row, const FieldRow& standard, const std::string& origin) {
+  const std::string limits = leyline::limits_text(row.limits);
+  std::string text = row.path + ": " + leyline::field_yaml(row.value) + "\n";
+  text += "  " + std::string(row.help) + "\n";
+  text += "  " + leyline::type_text(row.value) + (limits.empty() ? "" : ", " + limits) + "; default " +
+          leyline::field_yaml(standard.value) + "; from " + origin + "\n";
+  return text;
+}
+
+int explain(const ExplainOptions& options) {
+  leyline::LoadedConfig loaded = load_or_throw(options);
+  leyline::RunConfig defaults;
+  const std::vector<FieldRow> rows = leyline::field_table(loaded.config);
+  const std::vector<FieldRow> standard = leyline::field_table(defaults);
+  ordered_json list = ordered_json::array();
+  std::string text;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].is_section() || !is_asked_for(rows[i].path, options.key)) continue;
+    const std::string origin = origin_of(rows[i], loaded);
+    list.push_back(as_json(rows[i], standard[i], origin));
+    text += as_text(rows[i], standard[i], origin);
+  }
+  if (list.empty()) fail_unknown(options.key, rows);
+  if (options.json) {
+    print_json(list);
+  } else {
+    print(text);
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_config_explain(CLI::App& config, Front& front) {
+  CLI::App* command = add_command(config, "explain", "Print each field's value, default, origin, limits and meaning",
+                                  "esper config explain configs/run/digits.yaml training.optimizer");
+  const auto options = std::make_shared<ExplainOptions>();
+  add_config_options(*command, *options);
+  command->add_option("key", options->key, "A field or a section; all if left out")->type_name("KEY");
+  command->callback([&front, options] { front.run = [options] { return explain(*options); }; });
+}
+
+}  // namespace esper

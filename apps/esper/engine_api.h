@@ -1,0 +1,31 @@
+#pragma once
+// What the front asks of the engine, libesper_engine.so. Both are built together, so plain C++ structs may cross.
+
+#include <string>
+#include <vector>
+
+#include "leyline/config/run_config.h"
+
+namespace esper {
+
+// Name of the resolved configuration inside a run folder.
+inline constexpr const char* kRunConfigFile = "config.yaml";
+
+struct EngineRequest {
+  std::string command;                   // "train", "evaluate", "doctor"
+  leyline::RunConfig config;             // train and evaluate: read and found good, assignments included
+  std::string config_path;               // where it was read from
+  std::vector<std::string> assignments;  // of --set, as given
+  std::string run_dir;                   // train: this very run folder (empty: a new one in config.runs_dir);
+                                         // evaluate: the run
+  std::string resume;                    // train: the run folder to continue; empty: start anew
+  std::string checkpoint;                // evaluate: the checkpoint's name; empty: the best, else the newest
+  bool json = false;                     // one JSON object on stdout at the end; words go to stderr
+  bool dry_run = false;                  // train: build everything, train nothing
+  bool quiet = false;                    // train: no progress
+};
+
+}  // namespace esper
+
+// Returns the exit code. leyline::Error passes through to the front, which prints it.
+extern "C" int esper_engine_run(const esper::EngineRequest& request);

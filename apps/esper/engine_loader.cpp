@@ -1,0 +1,39 @@
+#include "esper/engine_loader.h"
+
+#include <dlfcn.h>
+
+#include <filesystem>
+#include <string>
+
+#include "leyline/error.h"
+
+namespace esper {
+namespace {
+
+using leyline::Error;
+using leyline::ExitCode;
+
+std::filesystem::path engine_path() {
+  std::error_code error;
+  const std::filesystem::path self = std::filesystem::read_symlink("/proc/self/exe", error);
+  if (error) throw Error(ExitCode::kBug, "cannot find this program's own file: /proc/self/exe: " + error.message());
+  return (self.parent_path() / ".." / "lib" / "libesper_engine.so").lexically_normal();
+}
+
+}  // namespace
+
+int run_in_engine(const EngineRequest& request) {
+  const std::filesystem::path path = engine_path();
+  if (!std::filesystem::exists(path)) {
+    throw Error(ExitCode::kBug, "the engine is missing: " + path.string() + " is not there; `esper " + request.command +
+                                    "` needs a build with libtorch (scripts/esper builds it)");
+  }
+  // Never unloaded: libtorch keeps threads and thread-local state until the process ends.
+  void* engine = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (engine == nullptr) throw Error(ExitCode::kBug, std::string("the engine does not load: ") + dlerror());
+  const auto run = reinterpret_cast<decltype(&esper_engine_run)>(dlsym(engine, "esper_engine_run"));
+  if (run == nullptr) throw Error(ExitCode::kBug, std::string("the engine is of another version: ") + dlerror());
+  return run(request);
+}
+
+}  // namespace esper

@@ -1,0 +1,29 @@
+#include "esper/engine_loader.h"
+#include "esper/front.h"
+#include "esper/run_options.h"
+
+namespace esper {
+namespace {
+
+int evaluate(EngineRequest request) {
+  request.config_path = config_in_run(request.run_dir);
+  request.config = leyline::load_run_config(request.config_path, request.assignments);
+  return run_in_engine(request);
+}
+
+}  // namespace
+
+void add_evaluate(Front& front) {
+  CLI::App* command = add_command(front.root, "evaluate", "Measure a run's checkpoint on the validation data",
+                                  "esper evaluate runs/digits-20260301-120000 --json");
+  const auto request = std::make_shared<EngineRequest>();
+  request->command = "evaluate";
+  command->add_option("run", request->run_dir, "Run folder")->required()->type_name("RUN");
+  command->add_option("--checkpoint", request->checkpoint, "Checkpoint by name; else the best, else the newest")
+      ->type_name("NAME");
+  add_set_option(*command, request->assignments);
+  add_json_flag(*command, request->json);
+  command->callback([&front, request] { front.run = [request] { return evaluate(*request); }; });
+}
+
+}  // namespace esper

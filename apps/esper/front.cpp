@@ -1,0 +1,69 @@
+#include "esper/front.h"
+
+#include "leyline/nearest.h"
+
+namespace esper {
+namespace {
+
+constexpr const char* kExitCodes =
+    "Exit codes: 0 done, 2 configuration or command line, 3 data, 4 diverged, 5 checkpoint, 6 resources,\n"
+    "            7 policy, 70 bug, 75 try again later, 130/143 interrupted after saving\n";
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  return names;
+}
+
+}  // namespace
+
+CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& help, const std::string& example) {
+  CLI::App* command = parent.add_subcommand(name, help);
+  command->footer("Example: " + example + "\nExit codes: see esper --help\n");
+  return command;
+}
+
+void build_front(Front& front) {
+  CLI::App& root = front.root;
+  root.name("esper");
+  root.description("Esper trains a network and grows it while it trains.");
+  root.footer(std::string("Example: esper train --config configs/run/digits.yaml\n") + kExitCodes);
+  root.get_formatter()->column_width(32);
+  root.option_defaults()->take_last();
+  add_train(front);
+  add_evaluate(front);
+  CLI::App* config =
+      add_command(root, "config", "Check, show and explain run files", "esper config check configs/run/digits.yaml");
+  config->require_subcommand(1);
+  add_config_check(*config, front);
+  add_config_show(*config, front);
+  add_config_explain(*config, front);
+  add_config_schema(*config, front);
+  add_config_diff(*config, front);
+  CLI::App* telemetry = add_command(root, "telemetry", "What a run can report", "esper telemetry list");
+  telemetry->require_subcommand(1);
+  add_telemetry_list(*telemetry, front);
+  add_doctor(front);
+  add_completion(front);
+}
+
+std::string unknown_command(const CLI::App& root, const std::vector<std::string>& words) {
+  const CLI::App* app = &root;
+  std::string path = app->get_name();
+  for (const std::string& word : words) {
+    const std::vector<std::string> names = command_names(*app);
+    if (names.empty()) return "";
+    if (word.starts_with('-')) continue;
+    if (std::find(names.begin(), names.end(), word) == names.end()) {
+      const auto close = leyline::nearest(word, names);
+      const std::string hint =
+          close ? "; did you mean " + *close + "?" : "; commands: " + CLI::detail::join(names, ", ");
+      return path + " has no command \"" + word + "\"" + hint;
+    }
+    app = app->get_subcommand(word);
+    path += " " + word;
+  }
+  return "";
+}
+
+}  // namespace esper

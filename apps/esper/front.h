@@ -1,0 +1,39 @@
+#pragma once
+// The commands of the front. Each add_ function puts one command, with its options, under a parent; when the command
+// line asks for it, it leaves in `run` what is to be done.
+
+#include <CLI/CLI.hpp>
+#include <functional>
+#include <string>
+
+namespace esper {
+
+struct Front {
+  CLI::App& root;
+  std::function<int()> run;  // returns the exit code
+};
+
+void add_train(Front& front);
+void add_evaluate(Front& front);
+void add_doctor(Front& front);
+void add_completion(Front& front);
+void add_config_check(CLI::App& config, Front& front);
+void add_config_show(CLI::App& config, Front& front);
+void add_config_explain(CLI::App& config, Front& front);
+void add_config_schema(CLI::App& config, Front& front);
+void add_config_diff(CLI::App& config, Front& front);
+void add_telemetry_list(CLI::App& telemetry, Front& front);
+
+// The whole command line, without what it does.
+void build_front(Front& front);
+
+// Build facts, for `esper --version`.
+int print_version(bool json);
+
+// A subcommand with an example in its help.
+CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& help, const std::string& example);
+
+// For a command line with a word where a command belongs that is none: what to say. Empty if there is no such word.
+std::string unknown_command(const CLI::App& root, const std::vector<std::string>& words);
+
+}  // namespace esper

@@ -1,0 +1,63 @@
+// Dispatch, and the one place where errors end up.
+#include <algorithm>
+#include <cstdio>
+#include <new>
+
+#include "esper/front.h"
+#include "esper/output.h"
+#include "leyline/error.h"
+#include "leyline/fault.h"
+#include "leyline/problem.h"
+
+namespace esper {
+namespace {
+
+using leyline::ExitCode;
+
+int usage_error(const std::string& text, Format format) {
+  return report_error(ExitCode::kConfig, text + "\nTry `esper --help`.", {}, format);
+}
+
+int run_front(int argc, char** argv, Format format) {
+  leyline::fault::arm_from_environment();
+  CLI::App app;
+  Front front{app, {}};
+  build_front(front);
+  bool version = false, json = false;
+  app.add_flag("--version", version, "Print build facts");
+  app.add_flag("--json", json, "With --version: print JSON");
+  if (const std::string text = unknown_command(app, {argv + 1, argv + argc}); !text.empty()) {
+    return usage_error(text, format);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::Success& help) {
+    return app.exit(help);
+  } catch (const CLI::ParseError& error) {
+    return usage_error(error.what(), format);
+  }
+  if (version) return print_version(json);
+  if (front.run) return front.run();
+  std::fputs(app.help().c_str(), stderr);
+  return static_cast<int>(ExitCode::kConfig);
+}
+
+}  // namespace
+}  // namespace esper
+
+int main(int argc, char** argv) {
+  using esper::leyline::ExitCode;
+  const bool wants_json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
+  const esper::Format format = wants_json ? esper::Format::kJson : esper::Format::kText;
+  try {
+    return esper::run_front(argc, argv, format);
+  } catch (const esper::leyline::ConfigError& error) {
+    return esper::report_error(error.code(), error.what(), error.problems(), format);
+  } catch (const esper::leyline::Error& error) {
+    return esper::report_error(error.code(), error.what(), {}, format);
+  } catch (const std::bad_alloc&) {
+    return esper::report_error(ExitCode::kResources, "out of memory", {}, format);
+  } catch (const std::exception& error) {
+    return esper::report_error(ExitCode::kBug, std::string("unexpected error: ") + error.what(), {}, format);
+  }
+}

@@ -1,0 +1,27 @@
+#pragma once
+// How the front speaks: results on stdout, errors on stderr, and with --json everything as one JSON object on stdout.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leyline/problem.h"
+
+namespace esper {
+
+enum class Format { kText, kJson };
+
+void print(std::string_view text);
+void print_json(const nlohmann::ordered_json& json);
+
+enum class Colour { kRed, kGreen };
+enum class Stream { kOut, kError };
+// In colour where the stream is a terminal and NO_COLOR is not set.
+std::string coloured(std::string_view text, Colour colour, Stream stream);
+
+// Prints the error in both forms that `format` asks for and returns its exit code.
+int report_error(leyline::ExitCode code, const std::string& text, const std::vector<leyline::Problem>& problems,
+                 Format format);
+
+}  // namespace esper

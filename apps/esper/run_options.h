@@ -1,0 +1,32 @@
+#pragma once
+// Options that several commands share.
+
+#include <CLI/CLI.hpp>
+#include <string>
+#include <vector>
+
+#include "esper/output.h"
+#include "leyline/config/load.h"
+
+namespace esper {
+
+// A run file with assignments on top.
+struct ConfigOptions {
+  std::string file;
+  std::vector<std::string> assignments;
+  bool json = false;
+
+  Format format() const { return json ? Format::kJson : Format::kText; }
+};
+
+void add_set_option(CLI::App& command, std::vector<std::string>& assignments);
+void add_json_flag(CLI::App& command, bool& json);
+// FILE [--set k=v]... [--json]
+void add_config_options(CLI::App& command, ConfigOptions& options);
+
+// Throws ConfigError with all problems.
+leyline::LoadedConfig load_or_throw(const ConfigOptions& options);
+// The resolved config inside a run folder. Throws Error{kConfig} where there is none.
+std::string config_in_run(const std::string& run_dir);
+
+}  // namespace esper

@@ -1,0 +1,34 @@
+#pragma once
+// How much of a seed is blended in, epoch by epoch: plain data and the functions that move it. Any thread.
+
+#include "leyline/config/growth_config.h"
+
+namespace esper::kasmina {
+
+enum class AlphaMode { kHold, kUp, kDown };
+constexpr auto names(AlphaMode) {
+  using M = AlphaMode;
+  return std::array{std::pair{M::kHold, "HOLD"}, std::pair{M::kUp, "UP"}, std::pair{M::kDown, "DOWN"}};
+}
+
+// HOLD: value equals target. UP and DOWN: on the way from start to target, `ticks` of `total_ticks` done.
+struct AlphaController {
+  AlphaMode mode = AlphaMode::kHold;
+  leyline::AlphaCurve curve = leyline::AlphaCurve::kLinear;
+  double start = 0, target = 0, value = 0;  // 0..1
+  int ticks = 0, total_ticks = 0;           // one tick an epoch
+  bool operator==(const AlphaController&) const = default;
+};
+
+// The curve's height at time t, both 0..1; exactly 0 at 0 and 1 at 1. cosine: 0.5 (1 - cos(pi t)). sigmoid: logistic
+// of steepness 12 around 0.5, shifted and scaled to meet both ends.
+double curve_at(leyline::AlphaCurve curve, double t);
+
+// Stays at a value.
+AlphaController hold_alpha(leyline::AlphaCurve curve, double value);
+// Sets out for a target in [0, 1] that takes `ticks` >= 1 ticks. Only from HOLD: false, and nothing changed, otherwise.
+bool retarget(AlphaController& alpha, double target, int ticks);
+// One epoch on; snaps to the target with the last tick and holds there. HOLD stays as it is.
+void tick(AlphaController& alpha);
+
+}  // namespace esper::kasmina

@@ -1,0 +1,51 @@
+// docs/blueprints.md, printed from the catalogue.
+
+#include <sstream>
+
+#include "kasmina/blueprint/families.h"
+
+namespace esper::kasmina {
+namespace {
+
+struct Example {
+  FeatureShape shape;
+  std::string_view heading, words;
+};
+
+std::vector<Example> examples() {
+  return {{{.kind = FeatureKind::kFeatures, .channels = 64}, "Flat features [C]: host mlp", "C = 64"},
+          {{.kind = FeatureKind::kImage, .channels = 64, .height = 8, .width = 8},
+           "Images [C, H, W]: host cnn",
+           "C = 64, 8 x 8 pixels"},
+          {{.kind = FeatureKind::kSequence, .channels = 384, .tokens = 256},
+           "Sequences [T, C]: host transformer",
+           "C = 384, T = 256"}};
+}
+
+void print_row(std::ostream& out, const Blueprint& row, const FeatureShape& shape) {
+  out << "| `" << row.name << "` | " << row.policy_index << " | " << row.module << " | " << row.start << " | "
+      << row.formula << " | " << row.num_parameters(shape) << " | " << row.flops(shape) << " |\n";
+}
+
+}  // namespace
+
+std::string blueprint_markdown() {
+  std::ostringstream out;
+  out << "# Blueprints\n\n"
+         "The modules that can be grown. Printed from the catalogue in `lib/kasmina/blueprint/`; "
+         "`growth.blueprints` in a run file names them.\n\n"
+         "x is the feature at the slot, with C channels; every module returns a feature of the same shape. Neutral: "
+         "at birth the output equals the input. Parameters and multiply-adds (of one sample) are given for an example "
+         "shape. Index is the position in the policy's blueprint head.\n";
+  for (const Example& example : examples()) {
+    out << "\n## " << example.heading << "\n\nThe example is " << example.words
+        << ".\n\n| name | index | output | start | parameters | example | multiply-adds |\n"
+           "|---|---:|---|---|---|---:|---:|\n";
+    for (const Blueprint& row : blueprints()) {
+      if (row.fits == example.shape.kind) print_row(out, row, example.shape);
+    }
+  }
+  return out.str();
+}
+
+}  // namespace esper::kasmina

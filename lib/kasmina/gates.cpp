@@ -1,0 +1,112 @@
+#include "kasmina/gates.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace esper::kasmina {
+
+namespace {
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+// Collects the conditions of one gate.
+class Judge {
+ public:
+  explicit Judge(Gate gate) { verdict_.gate = gate; }
+
+  void at_least(const std::string& name, std::optional<double> value, double threshold) {
+    judge(name, value, " of at least ", threshold, value && *value >= threshold);
+  }
+  void at_most(const std::string& name, std::optional<double> value, double threshold) {
+    judge(name, value, " of at most ", threshold, value && *value <= threshold);
+  }
+  void above(const std::string& name, std::optional<double> value, double threshold) {
+    judge(name, value, ", wanted above ", threshold, value && *value > threshold);
+  }
+  void tell(const std::string& name, std::optional<double> value) {
+    if (value && std::isfinite(*value)) verdict_.values.emplace_back(name, *value);
+  }
+  Verdict verdict() const { return verdict_; }
+
+ private:
+  void judge(const std::string& name, std::optional<double> value, const char* relation, double threshold, bool holds) {
+    const bool finite = value && std::isfinite(*value);
+    auto& reason = verdict_.reason;
+    if (!reason.empty()) reason += "; ";
+    reason += name + " ";
+    if (!value) {
+      reason += "was not measured, needed" + std::string(relation) + number(threshold);
+    } else {
+      reason += number(*value) + relation + number(threshold) + (finite && holds ? "" : ": not met");
+    }
+    tell(name, value);
+    verdict_.passed = verdict_.passed && finite && holds;
+  }
+
+  Verdict verdict_;
+};
+
+}  // namespace
+
+Verdict sanity_gate(const GraftEvidence& evidence) {
+  Judge judge(Gate::kG0);
+  judge.at_most("nonfinite_parameters", evidence.nonfinite_parameters, 0);
+  judge.at_most("relative_output_change", evidence.relative_change, kMaxGraftChange);
+  judge.tell("change_at_full_alpha", evidence.change_at_full_alpha);
+  return judge.verdict();
+}
+
+Verdict gradient_gate(const GradientEvidence& evidence) {
+  Judge judge(Gate::kG1);
+  judge.at_least("parameters", evidence.num_parameters, 1);
+  judge.above("gradient_norm", evidence.gradient_norm, 0);
+  return judge.verdict();
+}
+
+Verdict learning_gate(const EpochEvidence& evidence, const leyline::GateConfig& config) {
+  Judge judge(Gate::kG2);
+  judge.at_least("epochs_in_training", evidence.stage_epochs, config.min_training_epochs);
+  judge.at_least("improvement_points", evidence.improvement_points, config.min_improvement_points);
+  judge.at_least("gradient_ratio", evidence.gradient_ratio, config.min_gradient_ratio);
+  return judge.verdict();
+}
+
+Verdict blending_gate(const EpochEvidence& evidence, const leyline::GateConfig& config) {
+  Judge judge(Gate::kG3);
+  judge.at_least("epochs_in_blending", evidence.stage_epochs, config.min_blending_epochs);
+  judge.at_least("alpha", evidence.alpha, evidence.alpha_target);
+  return judge.verdict();
+}
+
+Verdict shadow_gate(const EpochEvidence& evidence, const leyline::GateConfig& config) {
+  Judge judge(Gate::kG4);
+  judge.at_least("epochs_in_shadowing", evidence.stage_epochs, config.min_shadow_epochs);
+  judge.at_least("shadow_points", evidence.shadow_points, -config.max_shadow_drop_points);
+  return judge.verdict();
+}
+
+Verdict worth_gate(const EpochEvidence& evidence, const leyline::GateConfig& config) {
+  Judge judge(Gate::kG5);
+  judge.at_least("epochs_in_probation", evidence.stage_epochs, config.min_probation_epochs);
+  judge.at_least("contribution_points", evidence.contribution_points, config.min_contribution_points);
+  return judge.verdict();
+}
+
+std::optional<double> gradient_ratio(const GradientNorms& norms) {
+  if (norms.seed_parameters <= 0 || norms.host_parameters <= 0 || !(norms.host > 0)) return std::nullopt;
+  const double sizes = static_cast<double>(norms.host_parameters) / static_cast<double>(norms.seed_parameters);
+  const double ratio = norms.seed / norms.host * std::sqrt(sizes);
+  if (!std::isfinite(ratio)) return std::nullopt;
+  return ratio;
+}
+
+double smoothed_ratio(std::optional<double> before, double ratio) {
+  constexpr double kMemory = 0.9;
+  return before ? kMemory * *before + (1 - kMemory) * ratio : ratio;
+}
+
+}  // namespace esper::kasmina

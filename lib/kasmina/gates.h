@@ -1,0 +1,73 @@
+#pragma once
+// What a seed must show before it moves on. Pure functions of what was measured; a value that was not measured, or is
+// not finite, never passes. Any thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leyline/config/growth_config.h"
+
+namespace esper::kasmina {
+
+enum class Gate : std::uint8_t { kG0, kG1, kG2, kG3, kG4, kG5 };
+constexpr auto names(Gate) {
+  using G = Gate;
+  return std::array{std::pair{G::kG0, "G0"}, std::pair{G::kG1, "G1"}, std::pair{G::kG2, "G2"},
+                    std::pair{G::kG3, "G3"}, std::pair{G::kG4, "G4"}, std::pair{G::kG5, "G5"}};
+}
+
+struct Verdict {
+  Gate gate = Gate::kG0;
+  bool passed = true;
+  std::string reason;  // each condition with its measured value and threshold
+  std::vector<std::pair<std::string, double>> values;
+};
+
+// Largest output change that a graft may cause on the probe, relative to the largest output.
+inline constexpr double kMaxGraftChange = 1e-6;
+
+// G0, before GERMINATED.
+struct GraftEvidence {
+  std::optional<double> nonfinite_parameters;  // how many tensors of the seed hold NaN or infinity
+  std::optional<double> relative_change;       // max |after - before| / max |before| of the network's output
+  std::optional<double> change_at_full_alpha;  // the same with the seed fully blended in; told, not judged
+};
+
+// G1, before TRAINING.
+struct GradientEvidence {
+  double num_parameters = 0;
+  std::optional<double> gradient_norm;  // L2 over the seed's parameters, of a loss on the probe
+};
+
+// G2 to G5: what the epochs showed. Points are percentage points of validation accuracy.
+struct EpochEvidence {
+  std::uint32_t stage_epochs = 0;             // real epochs since the stage began
+  std::optional<double> improvement_points;   // see Seed::improvement_points
+  std::optional<double> gradient_ratio;       // smoothed; see gradient_ratio()
+  double alpha = 0, alpha_target = 0;         // alpha_target: where the blend ends
+  std::optional<double> shadow_points;        // accuracy at full alpha minus running accuracy
+  std::optional<double> contribution_points;  // running accuracy minus accuracy without the seed
+};
+
+Verdict sanity_gate(const GraftEvidence& evidence);                                       // G0 -> GERMINATED
+Verdict gradient_gate(const GradientEvidence& evidence);                                  // G1 -> TRAINING
+Verdict learning_gate(const EpochEvidence& evidence, const leyline::GateConfig& config);  // G2 -> BLENDING
+Verdict blending_gate(const EpochEvidence& evidence, const leyline::GateConfig& config);  // G3 -> SHADOWING
+Verdict shadow_gate(const EpochEvidence& evidence, const leyline::GateConfig& config);    // G4 -> PROBATIONARY
+Verdict worth_gate(const EpochEvidence& evidence, const leyline::GateConfig& config);     // G5 -> FOSSILIZED
+
+// (seed_norm / host_norm) * sqrt(host_parameters / seed_parameters) (reference 2.2): 1 when an average parameter of the
+// seed gets as much gradient as one of the host. Nothing if a norm is not finite, or the host's norm or a count is
+// zero.
+struct GradientNorms {
+  double seed = 0, host = 0;
+  std::int64_t seed_parameters = 0, host_parameters = 0;
+};
+std::optional<double> gradient_ratio(const GradientNorms& norms);
+// Exponential mean with factor 0.9; the first value starts it.
+double smoothed_ratio(std::optional<double> before, double ratio);
+
+}  // namespace esper::kasmina

@@ -1,0 +1,341 @@
+// Commands: what is refused and why, and what an accepted one does.
+
+#include <torch/csrc/autograd/autograd.h>
+
+#include <algorithm>
+
+#include "kasmina/network.h"
+#include "leyline/error.h"
+#include "leyline/names.h"
+
+namespace esper::kasmina {
+
+using leyline::AdaptationCommand;
+using leyline::SeedOperation;
+using leyline::Stage;
+
+namespace {
+
+using Events = std::vector<LifecycleEvent>;
+using Kind = LifecycleEvent::Kind;
+
+constexpr std::size_t kRememberedCommands = 1024;
+
+Events refused(const AdaptationCommand& command, const std::string& code, const std::string& reason) {
+  LifecycleEvent event;
+  event.kind = Kind::kCommandRejected;
+  event.seed_id = command.target_seed_id;
+  if (command.seed_operation) {
+    event.slot = command.seed_operation->slot;
+    event.blueprint = command.seed_operation->blueprint_id;
+  }
+  event.reason = reason;
+  event.command_id = command.command_id;
+  event.code = code;
+  event.passed = false;
+  return {event};
+}
+
+LifecycleEvent event_of(Kind kind, const Slot& slot, const AdaptationCommand& command) {
+  LifecycleEvent event;
+  event.kind = kind;
+  event.slot = slot.site.id;
+  event.command_id = command.command_id;
+  event.from = event.to = slot.stage;
+  if (slot.seed) {
+    event.seed_id = slot.seed->id;
+    event.blueprint = slot.seed->blueprint->name;
+  }
+  return event;
+}
+
+LifecycleEvent verdict_event(const Verdict& verdict, const Slot& slot, Stage to, const AdaptationCommand& command) {
+  auto event = event_of(Kind::kGate, slot, command);
+  event.to = to;
+  event.reason = verdict.reason;
+  event.values = verdict.values;
+  event.code = leyline::name_of(verdict.gate);
+  event.passed = verdict.passed;
+  return event;
+}
+
+LifecycleEvent stage_event(const Slot& slot, Stage from, const std::string& reason, const AdaptationCommand& command) {
+  auto event = event_of(Kind::kStage, slot, command);
+  event.from = from;
+  event.reason = reason;
+  return event;
+}
+
+Events gate_refusal(const LifecycleEvent& verdict, const AdaptationCommand& command) {
+  auto refusal = refused(command, "gate_failed", verdict.code + " failed: " + verdict.reason).front();
+  refusal.slot = verdict.slot;
+  refusal.blueprint = verdict.blueprint;
+  refusal.from = verdict.from;
+  refusal.to = verdict.to;
+  return {verdict, refusal};
+}
+
+// The stage that an operation asks for; nothing for those that are no plain step forward.
+std::optional<Stage> wanted_stage(SeedOperation operation) {
+  switch (operation) {
+    case SeedOperation::kStartTraining:
+      return Stage::kTraining;
+    case SeedOperation::kStartGrafting:
+      return Stage::kBlending;
+    case SeedOperation::kStabilize:
+      return Stage::kShadowing;
+    case SeedOperation::kEvaluate:
+      return Stage::kProbationary;
+    case SeedOperation::kFossilize:
+      return Stage::kFossilized;
+    default:
+      return std::nullopt;
+  }
+}
+
+bool is_supported(SeedOperation operation) {
+  return operation == SeedOperation::kGerminate || operation == SeedOperation::kCull ||
+         operation == SeedOperation::kCancel || wanted_stage(operation).has_value();
+}
+
+bool is_late(const AdaptationCommand& command, std::uint64_t now_ns) {
+  constexpr std::uint64_t kNanosecondsPerMillisecond = 1'000'000;
+  if (command.execution_deadline_ms == 0) return false;
+  return now_ns == 0 || now_ns > command.issued_at_ns + command.execution_deadline_ms * kNanosecondsPerMillisecond;
+}
+
+// What is wrong with a command whatever the network looks like.
+Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
+  if (command.version != 1) return refused(command, "unsupported_version", "only commands of version 1 are understood");
+  if (command.command_id.empty()) return refused(command, "missing_command_id", "the command has no id");
+  if (command.command_type != leyline::CommandType::kSeed) {
+    return refused(command, "unsupported_command_type", "the network carries out SEED commands only");
+  }
+  if (!command.seed_operation) return refused(command, "missing_operation", "a SEED command without an operation");
+  const auto& operation = *command.seed_operation;
+  if (!is_supported(operation.operation)) {
+    return refused(command, "unsupported_operation",
+                   std::string(leyline::name_of(operation.operation)) + " is not an operation of this network");
+  }
+  if (!operation.parameters.empty()) {
+    return refused(command, "unsupported_parameter",
+                   "no blueprint takes a parameter called \"" + operation.parameters.begin()->first + "\"");
+  }
+  if (is_late(command, now_ns)) {
+    return refused(command, "expired_command",
+                   "its deadline of " + std::to_string(command.execution_deadline_ms) +
+                       (now_ns == 0 ? " ms cannot be judged without the time" : " ms has passed"));
+  }
+  return {};
+}
+
+double l2_norm(const std::vector<torch::Tensor>& gradients) {
+  std::vector<torch::Tensor> norms;
+  for (const auto& gradient : gradients) {
+    if (gradient.defined()) norms.push_back(at::linalg_vector_norm(gradient));
+  }
+  return norms.empty() ? 0.0 : at::linalg_vector_norm(at::stack(norms)).item<double>();
+}
+
+}  // namespace
+
+std::vector<LifecycleEvent> Network::apply(const AdaptationCommand& command, const torch::Tensor& probe,
+                                           std::uint64_t now_ns) {
+  ESPER_CHECK(!c10::InferenceMode::is_enabled(), "a graft's tensors must not be born in inference mode");
+  if (auto refusal = refuse_form(command, now_ns); !refusal.empty()) return refusal;
+  if (std::find(command_ids_.begin(), command_ids_.end(), command.command_id) != command_ids_.end()) {
+    return refused(command, "duplicate_command", "a command of this id was carried out before");
+  }
+  const bool births = command.seed_operation->operation == SeedOperation::kGerminate;
+  auto events = births ? germinate(command, probe) : move_seed(command, probe);
+  if (events.back().kind != Kind::kCommandRejected) {
+    command_ids_.push_back(command.command_id);
+    if (command_ids_.size() > kRememberedCommands) command_ids_.pop_front();
+  }
+  return events;
+}
+
+std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command, const torch::Tensor& probe) {
+  const auto& wanted = *command.seed_operation;
+  const auto place = std::find_if(slots_.begin(), slots_.end(), [&](auto& s) { return s.site.id == wanted.slot; });
+  if (!growth_.enabled) return refused(command, "growth_disabled", "growth.enabled is false in this run");
+  if (!command.target_seed_id.empty()) {
+    return refused(command, "unexpected_target", "GERMINATE names a slot, not a seed: ids are given at birth");
+  }
+  if (place == slots_.end()) return refused(command, "unknown_slot", "this host has no slot \"" + wanted.slot + "\"");
+  if (const auto illegal = check_move(place->stage, Stage::kGerminated)) {
+    const auto code = holds_seed(place->stage)             ? "slot_occupied"
+                      : place->stage == Stage::kTerminated ? "slot_not_allowed"
+                                                           : "slot_resting";
+    return refused(command, code, wanted.slot + ": " + illegal->text());
+  }
+  const auto* blueprint = find_blueprint(wanted.blueprint_id, place->site.shape.kind);
+  if (!blueprint) {
+    return refused(command, "unknown_blueprint",
+                   "no blueprint \"" + wanted.blueprint_id + "\" for the kind of feature at " + wanted.slot);
+  }
+  const auto allowed = allowed_blueprints(*place);
+  if (std::find(allowed.begin(), allowed.end(), wanted.blueprint_id) == allowed.end()) {
+    const auto misfit = refusal(*blueprint, place->site.shape);
+    return misfit.empty() ? refused(command, "blueprint_not_allowed", "growth.blueprints leaves it out")
+                          : refused(command, "blueprint_does_not_fit", misfit);
+  }
+  const auto growing = std::count_if(slots_.begin(), slots_.end(), [](auto& s) { return is_growing(s.stage); });
+  if (growing >= growth_.max_seeds) {
+    return refused(command, "too_many_seeds",
+                   "growth.max_seeds of " + std::to_string(growth_.max_seeds) + " are growing already");
+  }
+
+  auto seed = make_seed({seeds_born_ + 1, blueprint, place->site.shape}, growth_, run_seed_, device_);
+  const auto evidence = measure_graft(static_cast<std::size_t>(place - slots_.begin()), seed, probe);
+  const auto verdict = sanity_gate(evidence);
+  auto gate = verdict_event(verdict, *place, Stage::kGerminated, command);
+  gate.blueprint = wanted.blueprint_id;
+  if (!verdict.passed) return gate_refusal(gate, command);
+
+  gate.seed_id = seed.id;
+  ownership_.claim(seed.module.tensors.parameters, seed.id);
+  place->seed = std::move(seed);
+  move_slot(*place, Stage::kGerminated, accuracy_);
+  ++seeds_born_;
+  ++structure_version_;
+  auto graft = event_of(Kind::kGraft, *place, command);
+  graft.values = verdict.values;
+  graft.values.emplace_back("params", static_cast<double>(place->seed->module.tensors.num_parameters()));
+  graft.reason = "grown behind alpha 0; the blueprint starts " + std::string(blueprint->start);
+  return {gate, graft, stage_event(*place, Stage::kDormant, verdict.reason, command)};
+}
+
+GraftEvidence Network::measure_graft(std::size_t slot, const Seed& seed, const torch::Tensor& probe) const {
+  GraftEvidence evidence;
+  if (!probe.defined() || probe.numel() == 0) return evidence;
+  const at::NoGradGuard no_grad;
+  const auto output = [&] {
+    return host_.forward(probe, Mode::kEvaluate, [&](std::size_t at, const torch::Tensor& feature) {
+      if (at == slot) return apply_seed(seed, feature, Mode::kEvaluate);
+      const auto& other = slots_[at].seed;
+      return other ? apply_seed(*other, feature, Mode::kEvaluate) : feature;
+    });
+  };
+  const auto before = forward(probe, Mode::kEvaluate).to(at::kDouble);
+  const auto after = output().to(at::kDouble);
+  seed.scalars.alpha.fill_(1);
+  const auto full = output().to(at::kDouble);
+  seed.scalars.alpha.fill_(0);
+  auto broken = at::zeros({}, before.options());
+  for (const auto& parameter : seed.module.tensors.parameters)
+    broken += at::isfinite(parameter.tensor).all().logical_not();
+  const auto scale = before.abs().max().clamp_min(1e-12);
+  const auto measured =
+      at::stack({broken, (after - before).abs().max() / scale, (full - before).abs().max() / scale}).cpu();
+  const auto* values = measured.const_data_ptr<double>();
+  evidence.nonfinite_parameters = values[0];
+  evidence.relative_change = values[1];
+  evidence.change_at_full_alpha = values[2];
+  return evidence;
+}
+
+// Runs the probe as a TRAINING seed would and follows cross entropy toward the first class back into the seed.
+GradientEvidence Network::measure_gradient(const Slot& slot, const torch::Tensor& probe) {
+  const auto& seed = *slot.seed;
+  GradientEvidence evidence{static_cast<double>(seed.module.tensors.num_parameters()), std::nullopt};
+  if (!probe.defined() || probe.numel() == 0 || evidence.num_parameters == 0) return evidence;
+  std::vector<torch::Tensor> parameters;
+  for (const auto& parameter : seed.module.tensors.parameters) parameters.push_back(parameter.tensor);
+  const at::AutoGradMode with_grad(true);
+  write_scalars(seed.scalars, scalar_values(Stage::kTraining, seed.alpha, growth_));
+  const auto output = forward(probe, Mode::kEvaluate);
+  const auto loss = (output.logsumexp(-1) - output.select(-1, 0)).mean();
+  if (loss.requires_grad()) {
+    evidence.gradient_norm = l2_norm(torch::autograd::grad({loss}, parameters, {}, std::nullopt, false, true));
+  }
+  write_scalars(seed.scalars, scalar_values(slot.stage, seed.alpha, growth_));
+  return evidence;
+}
+
+std::vector<LifecycleEvent> Network::move_seed(const AdaptationCommand& command, const torch::Tensor& probe) {
+  const auto& wanted = *command.seed_operation;
+  auto* slot = find_seed(command.target_seed_id);
+  if (!slot) {
+    return refused(command, "unknown_seed", "no living seed is called \"" + command.target_seed_id + "\"");
+  }
+  if (!wanted.slot.empty() && wanted.slot != slot->site.id) {
+    return refused(command, "wrong_slot", slot->seed->id + " is at " + slot->site.id + ", not at " + wanted.slot);
+  }
+  if (!wanted.blueprint_id.empty() && wanted.blueprint_id != slot->seed->blueprint->name) {
+    return refused(
+        command, "wrong_blueprint",
+        slot->seed->id + " is a " + std::string(slot->seed->blueprint->name) + ", not a " + wanted.blueprint_id);
+  }
+  const auto to = wanted_stage(wanted.operation).value_or(Stage::kCulled);
+  if (const auto illegal = check_move(slot->stage, to)) {
+    return refused(command, "illegal_move", slot->seed->id + ": " + illegal->text());
+  }
+  if (is_leaving(*slot) && wanted.operation != SeedOperation::kCull) {
+    return refused(command, "seed_is_leaving", slot->seed->id + " is being blended out");
+  }
+  const auto reason = command.annotations.find("reason");
+  if (wanted.operation == SeedOperation::kCull) {
+    return cull(*slot, reason == command.annotations.end() ? "asked to" : reason->second, command.command_id);
+  }
+  if (wanted.operation == SeedOperation::kCancel) return cancel(*slot, command);
+  return advance(*slot, to, command, probe);
+}
+
+std::vector<LifecycleEvent> Network::cancel(Slot& slot, const AdaptationCommand& command) {
+  auto& alpha = slot.seed->alpha;
+  if (alpha.value == 0) return cull(slot, "cancelled before it was heard", command.command_id);
+  alpha = hold_alpha(alpha.curve, alpha.value);
+  retarget(alpha, 0, growth_.alpha_ticks);
+  tick(alpha);
+  if (is_leaving(slot) && alpha.value == 0) return cull(slot, "cancelled", command.command_id);
+  refresh_scalars(slot);
+  return {stage_event(slot, slot.stage, "cancelled: blends out, then goes", command)};
+}
+
+Verdict Network::judge(const Slot& slot, Stage to, const torch::Tensor& probe) {
+  const auto evidence = evidence_of(slot, growth_);
+  switch (to) {
+    case Stage::kTraining:
+      return gradient_gate(measure_gradient(slot, probe));
+    case Stage::kBlending:
+      return learning_gate(evidence, growth_.gates);
+    case Stage::kShadowing:
+      return blending_gate(evidence, growth_.gates);
+    case Stage::kProbationary:
+      return shadow_gate(evidence, growth_.gates);
+    case Stage::kFossilized:
+      return worth_gate(evidence, growth_.gates);
+    default:
+      ESPER_CHECK(false, "no gate leads to this stage");
+      return {};
+  }
+}
+
+std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const AdaptationCommand& command,
+                                             const torch::Tensor& probe) {
+  const auto verdict = judge(slot, to, probe);
+  const auto gate = verdict_event(verdict, slot, to, command);
+  if (!verdict.passed) return gate_refusal(gate, command);
+  const auto from = slot.stage;
+  enter(slot, to);
+  return {gate, stage_event(slot, from, verdict.reason, command)};
+}
+
+void Network::enter(Slot& slot, Stage to) {
+  auto& seed = *slot.seed;
+  move_slot(slot, to, accuracy_);
+  if (to == Stage::kBlending) {
+    // The first tick at once: at alpha 0 without straight-through the coming epoch would teach the seed nothing.
+    retarget(seed.alpha, growth_.alpha_target, growth_.alpha_ticks);
+    tick(seed.alpha);
+  }
+  if (to == Stage::kProbationary) seed.alpha = hold_alpha(seed.alpha.curve, 1);
+  if (to == Stage::kFossilized) {
+    ownership_.transfer(seed.id, kHostOwner);
+    ++structure_version_;
+  }
+  refresh_scalars(slot);
+}
+
+}  // namespace esper::kasmina

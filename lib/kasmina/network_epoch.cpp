@@ -1,0 +1,156 @@
+// What an epoch's end does to slots and seeds.
+
+#include <cmath>
+
+#include "kasmina/network.h"
+#include "leyline/error.h"
+
+namespace esper::kasmina {
+
+using leyline::Stage;
+
+namespace {
+
+using Kind = LifecycleEvent::Kind;
+
+std::optional<double> if_finite(std::optional<double> value) {
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+double finite_or_zero(double value) { return std::isfinite(value) ? value : 0; }
+
+}  // namespace
+
+std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
+  ESPER_CHECK(facts.epoch > epoch_,
+              "epochs must ascend: " + std::to_string(facts.epoch) + " after " + std::to_string(epoch_));
+  epoch_ = facts.epoch;
+  accuracy_ = if_finite(facts.validation_accuracy);
+  std::int64_t host_parameters = 0;
+  for (const auto& group : parameter_groups()) {
+    if (group.owner != kHostOwner) continue;
+    for (const auto& parameter : group.parameters) host_parameters += parameter.tensor.numel();
+  }
+  const auto broken = broken_seeds();
+  std::vector<LifecycleEvent> events;
+  const auto tell = [&](const std::vector<LifecycleEvent>& more) {
+    events.insert(events.end(), more.begin(), more.end());
+  };
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    auto& slot = slots_[i];
+    if (!slot.seed) {
+      tell(rest(slot));
+      continue;
+    }
+    take_in(slot, facts, host_parameters);
+    if (broken[i]) {
+      tell(cull(slot, "its tensors hold NaN or infinity", ""));
+    } else if (is_leaving(slot) && slot.seed->alpha.mode == AlphaMode::kHold) {
+      tell(cull(slot, "blended out", ""));
+    } else {
+      refresh_scalars(slot);
+    }
+  }
+  return events;
+}
+
+void Network::take_in(Slot& slot, const EpochFacts& facts, std::int64_t host_parameters) {
+  auto& seed = *slot.seed;
+  auto& record = seed.record;
+  ++slot.stage_epochs;
+  ++record.age_epochs;
+  SeedFacts own;
+  for (const auto& candidate : facts.seeds) {
+    if (candidate.seed_id == seed.id) own = candidate;
+  }
+  record.accuracy = accuracy_;
+  // A seed that was germinated before the first epoch counts from that epoch's end.
+  if (!record.accuracy_at_stage_start) record.accuracy_at_stage_start = accuracy_;
+  record.gradient_norm = finite_or_zero(own.gradient_norm);
+  record.learning_rate = finite_or_zero(facts.learning_rate);
+  // A fossil keeps what it was admitted for.
+  if (is_growing(slot.stage)) {
+    record.accuracy_without = if_finite(own.accuracy_without);
+    record.accuracy_at_full_alpha = if_finite(own.accuracy_at_full_alpha);
+  }
+  // At alpha 1 the running network is the network at full alpha.
+  if (slot.stage == Stage::kShadowing && seed.alpha.value == 1) record.accuracy_at_full_alpha = accuracy_;
+  if (is_growing(slot.stage) && slot.stage >= Stage::kTraining) {
+    const auto ratio = gradient_ratio(
+        {own.gradient_norm, facts.host_gradient_norm, seed.module.tensors.num_parameters(), host_parameters});
+    if (ratio) record.gradient_ratio = smoothed_ratio(record.gradient_ratio, *ratio);
+  }
+  tick(seed.alpha);
+}
+
+// The epoch in which the slot was CULLED is the first of its embargo.
+std::vector<LifecycleEvent> Network::rest(Slot& slot) {
+  std::vector<LifecycleEvent> events;
+  const auto move = [&](Stage to, const std::string& reason) {
+    LifecycleEvent event;
+    event.slot = slot.site.id;
+    event.from = slot.stage;
+    event.to = to;
+    event.reason = reason;
+    move_slot(slot, to, std::nullopt);
+    events.push_back(event);
+  };
+  ++slot.stage_epochs;
+  const auto dwelt = [&](int epochs) { return slot.stage_epochs >= static_cast<std::uint32_t>(epochs); };
+  if (slot.stage == Stage::kCulled) {
+    move(Stage::kEmbargoed, "rests for " + std::to_string(growth_.embargo_epochs) + " epochs");
+    slot.stage_epochs = 1;
+  }
+  if (slot.stage == Stage::kEmbargoed && dwelt(growth_.embargo_epochs)) {
+    move(Stage::kResetting, "the embargo of " + std::to_string(growth_.embargo_epochs) + " epochs is over");
+  } else if (slot.stage == Stage::kResetting && dwelt(growth_.reset_epochs)) {
+    move(Stage::kDormant, "free again");
+  }
+  return events;
+}
+
+// One read for all seeds.
+std::vector<bool> Network::broken_seeds() const {
+  std::vector<bool> broken(slots_.size(), false);
+  std::vector<torch::Tensor> sound;
+  std::vector<std::size_t> places;
+  const at::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < slots_.size(); ++i) {
+    if (!is_growing(slots_[i].stage)) continue;
+    const auto& tensors = slots_[i].seed->module.tensors;
+    for (const auto* table : {&tensors.parameters, &tensors.buffers}) {
+      for (const auto& named : *table) {
+        sound.push_back(at::isfinite(named.tensor).all());
+        places.push_back(i);
+      }
+    }
+  }
+  if (sound.empty()) return broken;
+  const auto read = at::stack(sound).cpu();
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    if (!read.const_data_ptr<bool>()[i]) broken[places[i]] = true;
+  }
+  return broken;
+}
+
+std::vector<LifecycleEvent> Network::cull(Slot& slot, const std::string& reason, const std::string& command_id) {
+  LifecycleEvent stage;
+  stage.seed_id = slot.seed->id;
+  stage.slot = slot.site.id;
+  stage.blueprint = slot.seed->blueprint->name;
+  stage.from = slot.stage;
+  stage.to = Stage::kCulled;
+  stage.reason = reason;
+  stage.command_id = command_id;
+  auto gone = stage;
+  gone.kind = Kind::kCull;
+  gone.values = {{"age_epochs", slot.seed->record.age_epochs},
+                 {"params", static_cast<double>(slot.seed->module.tensors.num_parameters())},
+                 {"alpha", slot.seed->alpha.value}};
+  ownership_.release(slot.seed->id);
+  move_slot(slot, Stage::kCulled, std::nullopt);
+  ++structure_version_;
+  return {stage, gone};
+}
+
+}  // namespace esper::kasmina

@@ -1,0 +1,28 @@
+#pragma once
+// Who answers for each parameter: the host or one seed, never both, never nobody. Training thread.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kasmina/tensor_table.h"
+
+namespace esper::kasmina {
+
+inline constexpr const char* kHostOwner = "host";
+
+class OwnershipRegistry {
+ public:
+  // Takes ownerless parameters; one that has an owner already is a bug.
+  void claim(const std::vector<NamedTensor>& parameters, const std::string& owner);
+  // From a seed that fossilised to the host.
+  void transfer(const std::string& from, const std::string& to);
+  void release(const std::string& owner);
+  const std::string& owner_of(const std::string& parameter_id) const;
+  std::size_t size() const { return owners_.size(); }
+
+ private:
+  std::map<std::string, std::string> owners_;  // by parameter id
+};
+
+}  // namespace esper::kasmina

@@ -1,0 +1,114 @@
+#include "kasmina/seed.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "kasmina/composition.h"
+#include "kasmina/lifecycle.h"
+#include "leyline/error.h"
+
+namespace esper::kasmina {
+
+using leyline::Composition;
+using leyline::Stage;
+
+namespace {
+
+constexpr double kShut = 0, kOpen = 1;
+
+std::optional<double> points_between(std::optional<double> high, std::optional<double> low) {
+  if (!high || !low) return std::nullopt;
+  return 100.0 * (*high - *low);
+}
+
+SeedScalars make_scalars(torch::Device device) {
+  const auto scalar = [&] { return at::zeros({}, at::TensorOptions().dtype(at::kFloat).device(device)); };
+  return {scalar(), scalar(), scalar(), scalar()};
+}
+
+// The seed's output and gate, in the host's precision: a graft must not change the type of what flows on.
+Features features_at(const Seed& seed, const torch::Tensor& host, const torch::Tensor& input, Mode mode) {
+  const auto type = host.scalar_type();
+  Features features{host, input, seed.module.forward(input, mode).to(type), {}};
+  if (seed.gate_weight.defined()) {
+    features.gate = channel_gate(seed.shape.kind, input, seed.gate_weight, seed.gate_bias).to(type);
+  }
+  return features;
+}
+
+}  // namespace
+
+ScalarValues scalar_values(Stage stage, const AlphaController& alpha, const leyline::GrowthConfig& growth) {
+  ESPER_CHECK(holds_seed(stage), "a stage without a seed has no scalars");
+  const double shut = growth.isolate ? kShut : kOpen;
+  if (alpha.mode == AlphaMode::kDown) return {alpha.value, 0, shut, 0};
+  switch (stage) {
+    case Stage::kGerminated:
+      return {0, 0, shut, 0};
+    case Stage::kTraining:
+      return {0, 1, shut, 1};
+    case Stage::kBlending:
+    case Stage::kShadowing: {
+      const bool fades = growth.composition == Composition::kConvex || growth.composition == Composition::kGate;
+      return {alpha.value, 0, fades ? kOpen : shut, 1};
+    }
+    default:
+      return {1, 0, kOpen, 1};
+  }
+}
+
+void write_scalars(const SeedScalars& scalars, const ScalarValues& values) {
+  const at::NoGradGuard no_grad;
+  scalars.alpha.fill_(values.alpha);
+  scalars.straight_through.fill_(values.straight_through);
+  scalars.isolation_gate.fill_(values.isolation_gate);
+  scalars.training_gate.fill_(values.training_gate);
+}
+
+std::optional<double> SeedRecord::improvement_points() const {
+  if (!accuracy) return std::nullopt;
+  return points_between(std::max(*accuracy, accuracy_at_full_alpha.value_or(*accuracy)), accuracy_at_stage_start);
+}
+
+std::optional<double> SeedRecord::shadow_points() const { return points_between(accuracy_at_full_alpha, accuracy); }
+std::optional<double> SeedRecord::contribution_points() const { return points_between(accuracy, accuracy_without); }
+
+std::string seed_name(std::uint32_t number) {
+  char text[24];
+  std::snprintf(text, sizeof text, "seed-%04u", number);
+  return text;
+}
+
+Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, std::uint64_t run_seed,
+               torch::Device device) {
+  Seed seed;
+  seed.number = origin.number;
+  seed.id = seed_name(origin.number);
+  seed.blueprint = origin.blueprint;
+  seed.shape = origin.shape;
+  seed.composition = growth.composition;
+  seed.module = build_seed(*origin.blueprint, origin.shape, seed.id, run_seed, device);
+  if (growth.composition == Composition::kGate) {
+    auto scope = ModuleScope(seed.module.tensors, seed.id, run_seed, device).child("blend_gate");
+    seed.gate_weight = scope.parameter("weight", {origin.shape.channels}, Init{Init::Kind::kConstant, 0});
+    seed.gate_bias = scope.parameter("bias", {origin.shape.channels}, Init{Init::Kind::kConstant, 0});
+  }
+  seed.alpha = hold_alpha(growth.alpha_curve, 0);
+  seed.scalars = make_scalars(device);
+  write_scalars(seed.scalars, scalar_values(Stage::kGerminated, seed.alpha, growth));
+  return seed;
+}
+
+torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mode) {
+  const auto& scalars = seed.scalars;
+  if (!at::GradMode::is_enabled()) {
+    return compose(seed.composition, features_at(seed, feature, feature, mode), scalars.alpha);
+  }
+  auto features = features_at(seed, feature, scale_gradient(feature, scalars.isolation_gate), mode);
+  features.seed = scale_gradient(features.seed, scalars.training_gate);
+  if (features.gate.defined()) features.gate = scale_gradient(features.gate, scalars.training_gate);
+  return compose(seed.composition, features, scalars.alpha) +
+         straight_through(seed.composition, features, scalars.straight_through);
+}
+
+}  // namespace esper::kasmina

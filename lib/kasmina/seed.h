@@ -1,0 +1,90 @@
+#pragma once
+// One grown module: its tensors, the four scalars through which its stage acts, and what the epochs showed of it.
+// Training thread.
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kasmina/alpha.h"
+#include "kasmina/blueprint.h"
+#include "leyline/config/growth_config.h"
+#include "leyline/seed.h"
+
+namespace esper::kasmina {
+
+// 0-dim float32 on the device. They live as long as the seed and are only ever written in place.
+struct SeedScalars {
+  torch::Tensor alpha;             // share of the seed in the output, 0..1
+  torch::Tensor straight_through;  // 1: the seed learns though alpha is 0
+  torch::Tensor isolation_gate;    // 0: no gradient through the seed's input into the host
+  torch::Tensor training_gate;     // 0: no gradient into the seed, neither its parameters nor its input
+};
+
+struct ScalarValues {
+  double alpha = 0, straight_through = 0, isolation_gate = 0, training_gate = 0;
+};
+
+// What a seed's stage, and a blend-out under way, mean for its four scalars:
+//
+//   stage         alpha       straight  isolation  training
+//   GERMINATED    0           0         shut       0
+//   TRAINING      0           1         shut       1
+//   BLENDING      controller  0         shut *     1
+//   SHADOWING     controller  0         shut *     1
+//   PROBATIONARY  1           0         open       1
+//   FOSSILIZED    1           0         open       1
+//   any, DOWN     controller  0         shut       0
+//
+// Shut is open when growth.isolate is off. * Open for CONVEX and GATE: their path along the host's feature fades with
+// alpha, and with both shut the blocks before the slot would stop learning.
+ScalarValues scalar_values(leyline::Stage stage, const AlphaController& alpha, const leyline::GrowthConfig& growth);
+void write_scalars(const SeedScalars& scalars, const ScalarValues& values);
+
+// What the epochs showed; an empty field was not measured in the last epoch (gradient_ratio: ever). Accuracies 0..1.
+struct SeedRecord {
+  std::uint32_t age_epochs = 0;  // since germination
+  std::optional<double> accuracy_at_stage_start, accuracy, accuracy_without, accuracy_at_full_alpha;
+  std::optional<double> gradient_ratio;  // smoothed, since TRAINING began
+  double gradient_norm = 0, learning_rate = 0;
+
+  // The better of running accuracy and accuracy at full alpha, minus the running accuracy when the stage began. The
+  // running accuracy of a TRAINING seed is the host's alone, since its alpha is 0; full alpha shows the seed itself.
+  std::optional<double> improvement_points() const;
+  std::optional<double> shadow_points() const;        // accuracy at full alpha minus running accuracy
+  std::optional<double> contribution_points() const;  // running accuracy minus accuracy without the seed
+};
+
+struct Seed {
+  std::string id;            // "seed-0001"
+  std::uint32_t number = 0;  // 1 for the first one born in the run
+  const Blueprint* blueprint = nullptr;
+  FeatureShape shape;
+  leyline::Composition composition = leyline::Composition::kAdd;
+  SeedModule module;                     // its table holds the composition's gate too
+  torch::Tensor gate_weight, gate_bias;  // GATE only
+  AlphaController alpha;
+  SeedScalars scalars;
+  SeedRecord record;
+};
+
+// "seed-0001"
+std::string seed_name(std::uint32_t number);
+
+struct SeedOrigin {
+  std::uint32_t number = 1;
+  const Blueprint* blueprint = nullptr;
+  FeatureShape shape;
+};
+// A newborn with the scalars of GERMINATED; its values follow from the run's seed and its id alone. The learned gate of
+// GATE starts at 0.5.
+Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, std::uint64_t run_seed,
+               torch::Device device);
+
+// What leaves the slot when `feature` comes out of the host's block.
+torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
+
+}  // namespace esper::kasmina

@@ -1,0 +1,40 @@
+#include "kasmina/slot.h"
+
+#include "leyline/error.h"
+
+namespace esper::kasmina {
+
+using leyline::Stage;
+
+void move_slot(Slot& slot, Stage to, std::optional<double> accuracy) {
+  if (const auto illegal = check_move(slot.stage, to)) ESPER_CHECK(false, slot.site.id + ": " + illegal->text());
+  slot.stage = to;
+  slot.stage_epochs = 0;
+  if (!holds_seed(to)) {
+    slot.seed.reset();
+    return;
+  }
+  ESPER_CHECK(slot.seed.has_value(), slot.site.id + " entered a seed's stage without a seed");
+  slot.seed->record.accuracy_at_stage_start = accuracy;
+}
+
+EpochEvidence evidence_of(const Slot& slot, const leyline::GrowthConfig& growth) {
+  ESPER_CHECK(slot.seed.has_value(), slot.site.id + " holds no seed");
+  const auto& record = slot.seed->record;
+  EpochEvidence evidence;
+  evidence.stage_epochs = slot.stage_epochs;
+  evidence.improvement_points = record.improvement_points();
+  evidence.gradient_ratio = record.gradient_ratio;
+  evidence.alpha = slot.seed->alpha.value;
+  evidence.alpha_target = growth.alpha_target;
+  evidence.shadow_points = record.shadow_points();
+  evidence.contribution_points = record.contribution_points();
+  return evidence;
+}
+
+bool is_leaving(const Slot& slot) {
+  if (!slot.seed || slot.stage < Stage::kBlending) return false;
+  return slot.seed->alpha.target == 0;
+}
+
+}  // namespace esper::kasmina

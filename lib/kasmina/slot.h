@@ -1,0 +1,33 @@
+#pragma once
+// A place in the host where a module may grow. Training thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "kasmina/gates.h"
+#include "kasmina/host.h"
+#include "kasmina/lifecycle.h"
+#include "kasmina/seed.h"
+
+namespace esper::kasmina {
+
+// The stage is the slot's, and the seed's while there is one: seed.has_value() == holds_seed(stage), always.
+struct Slot {
+  SlotSite site;
+  leyline::Stage stage = leyline::Stage::kUnknown;
+  std::uint32_t stage_epochs = 0;  // real epochs since it entered the stage
+  std::optional<Seed> seed;
+};
+
+// Moves the slot and starts its epoch count; a move that the table refuses is a bug here, callers ask check_move().
+// `accuracy`: the running accuracy at the move, from which the seed's improvement in the new stage is counted.
+void move_slot(Slot& slot, leyline::Stage to, std::optional<double> accuracy);
+
+// What the gates G2 to G5 judge. The slot must hold a seed.
+EpochEvidence evidence_of(const Slot& slot, const leyline::GrowthConfig& growth);
+
+// A seed on its way out: blending down, or down already.
+bool is_leaving(const Slot& slot);
+
+}  // namespace esper::kasmina

@@ -1,0 +1,240 @@
+#include "leyline/config/load.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+
+#include "leyline/config/field_table.h"
+#include "leyline/config/read_value.h"
+#include "leyline/nearest.h"
+#include "leyline/yaml_document.h"
+
+namespace esper::leyline {
+namespace {
+
+constexpr std::string_view kExtends = "extends";
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+// Applies documents one after another to one config.
+class Loader {
+ public:
+  Loader(LoadedConfig& out, std::string run_file)
+      : out_(out), rows_(field_table(out.config)), run_file_(std::move(run_file)) {
+    for (const FieldRow& row : rows_) {
+      by_path_.emplace(row.path, &row);
+      keys_[row.section()].push_back(row.key());
+    }
+  }
+
+  void apply(const YamlDocument& document) {
+    layer(document.root.place.file);
+    out_.problems.insert(out_.problems.end(), document.problems.begin(), document.problems.end());
+    const bool broken = document.root.kind == YamlNode::Kind::kNull && !document.problems.empty();
+    if (!broken) apply_section(document.root, "");
+  }
+
+  // Names the files in the order in which their problems are listed.
+  void layer(const std::string& file) { layers_.emplace(file, layers_.size()); }
+  void report(const Place& place, const std::string& path, std::string text) {
+    out_.problems.push_back({place, path, std::move(text)});
+  }
+
+  void finish() {
+    add_findings();
+    const auto rank = [&](const Problem& problem) {
+      const auto found = layers_.find(problem.place.file);
+      return std::tuple(found == layers_.end() ? layers_.size() : found->second, problem.place.line,
+                        problem.place.column);
+    };
+    std::stable_sort(out_.problems.begin(), out_.problems.end(),
+                     [&](const Problem& a, const Problem& b) { return rank(a) < rank(b); });
+  }
+
+ private:
+  void apply_section(const YamlNode& node, const std::string& section) {
+    if (node.kind != YamlNode::Kind::kMap) {
+      return report(node.place, section,
+                    "expected a section, that is lines of \"key: value\"; known keys: " + known(section));
+    }
+    for (const YamlEntry& entry : node.entries) {
+      const bool extends = section.empty() && entry.key == kExtends;
+      if (!extends) apply_entry(entry, section);
+    }
+  }
+
+  void apply_entry(const YamlEntry& entry, const std::string& section) {
+    const std::string path = join_path(section, entry.key);
+    const auto found = by_path_.find(path);
+    const bool dotted = entry.key.find('.') != std::string::npos;
+    if (found == by_path_.end() || dotted) return report(entry.place, path, unknown_key(entry.key, section));
+    out_.origins[path] = entry.value.place;
+    const FieldRow& row = *found->second;
+    if (row.is_section()) {
+      apply_section(entry.value, path);
+    } else {
+      read_value(row, entry.value, out_.problems);
+    }
+  }
+
+  std::string known(const std::string& section) const { return listed(keys_.at(section)); }
+
+  std::string unknown_key(const std::string& key, const std::string& section) const {
+    std::vector<std::string> elsewhere;
+    for (const FieldRow& row : rows_) {
+      if (row.path == key || row.key() == key) elsewhere.push_back(row.path);
+    }
+    constexpr std::size_t kFew = 3;
+    if (const auto close = nearest(key, keys_.at(section))) {
+      return "unknown key; did you mean " + *close + "? Known here: " + known(section);
+    }
+    if (!elsewhere.empty() && elsewhere.size() <= kFew) {
+      return "unknown key; there is " + listed(elsewhere) + ". Known here: " + known(section);
+    }
+    return "unknown key; known here: " + known(section);
+  }
+
+  void add_findings() {
+    std::set<std::string> unread;
+    for (const Problem& problem : out_.problems) unread.insert(problem.path.substr(0, problem.path.find('[')));
+    const auto is_unread = [&](const std::string& path) { return unread.contains(path.substr(0, path.find('['))); };
+    for (const Finding& finding : validate_all(out_.config)) {
+      const bool doubtful = is_unread(finding.path) || std::any_of(finding.also.begin(), finding.also.end(), is_unread);
+      if (!doubtful) report(place_of(finding), finding.path, finding.text);
+    }
+  }
+
+  // Where the field was given, else one that its rule looked at, else its section, else the run file as a whole.
+  Place place_of(const Finding& finding) const {
+    std::vector<std::string> paths{finding.path.substr(0, finding.path.find('['))};
+    paths.insert(paths.end(), finding.also.begin(), finding.also.end());
+    for (std::string section = paths.front(); section.find('.') != std::string::npos;) {
+      section = section.substr(0, section.rfind('.'));
+      paths.push_back(section);
+    }
+    for (const std::string& path : paths) {
+      if (const auto found = out_.origins.find(path); found != out_.origins.end()) return found->second;
+    }
+    return {run_file_, 0, 0};
+  }
+
+  LoadedConfig& out_;
+  std::vector<FieldRow> rows_;
+  std::unordered_map<std::string, const FieldRow*> by_path_;
+  std::unordered_map<std::string, std::vector<std::string>> keys_;  // of each section
+  std::unordered_map<std::string, std::size_t> layers_;
+  std::string run_file_;
+};
+
+const YamlEntry* extends_entry(const YamlNode& root) {
+  for (const YamlEntry& entry : root.entries) {
+    if (entry.key == kExtends) return &entry;
+  }
+  return nullptr;
+}
+
+void apply_base(const YamlEntry& entry, const std::string& path, Loader& loader) {
+  if (entry.value.kind != YamlNode::Kind::kScalar) {
+    return loader.report(entry.value.place, std::string(kExtends), "expected the name of one file");
+  }
+  const std::filesystem::path base = std::filesystem::path(path).parent_path() / entry.value.text;
+  const YamlDocument document = read_yaml(base.string());
+  if (const YamlEntry* further = extends_entry(document.root)) {
+    loader.layer(base.string());
+    loader.report(further->place, std::string(kExtends), "a file that is extended must not extend another one");
+  }
+  loader.apply(document);
+}
+
+// "a.b=value" as a document of its own.
+YamlDocument assignment_document(const std::string& text) {
+  const std::string origin = "--set " + text;
+  const Place place{origin, 0, 0};
+  const std::size_t equals = text.find('=');
+  YamlDocument document;
+  document.root.place = place;
+  if (equals == 0 || equals == std::string::npos) {
+    document.problems.push_back({place, "", "write --set key=value, like --set training.optimizer.lr=0.1"});
+    return document;
+  }
+  const std::string_view value = std::string_view(text).substr(equals + 1);
+  document = parse_yaml(value, origin);
+  if (value.empty()) {
+    document.root.kind = YamlNode::Kind::kScalar;
+    document.root.style = YamlNode::Style::kQuoted;
+  }
+  if (!document.problems.empty()) return document;
+  std::string path = text.substr(0, equals);
+  while (true) {
+    const std::size_t dot = path.rfind('.');
+    YamlNode section;
+    section.kind = YamlNode::Kind::kMap;
+    section.place = place;
+    section.entries.push_back({path.substr(dot == std::string::npos ? 0 : dot + 1), place, std::move(document.root)});
+    document.root = std::move(section);
+    if (dot == std::string::npos) return document;
+    path.resize(dot);
+  }
+}
+
+void forget_places(YamlNode& node, const std::string& origin) {
+  node.place = {origin, 0, 0};
+  for (YamlNode& item : node.items) forget_places(item, origin);
+  for (YamlEntry& entry : node.entries) {
+    entry.place = node.place;
+    forget_places(entry.value, origin);
+  }
+}
+
+void apply_assignments(const std::vector<std::string>& assignments, Loader& loader) {
+  for (const std::string& text : assignments) {
+    YamlDocument document = assignment_document(text);
+    forget_places(document.root, "--set " + text);
+    for (Problem& problem : document.problems) problem.place = document.root.place;
+    loader.apply(document);
+  }
+}
+
+}  // namespace
+
+LoadedConfig read_run_config(const std::string& path, const std::vector<std::string>& assignments) {
+  LoadedConfig out;
+  Loader loader(out, path);
+  const YamlDocument document = read_yaml(path);
+  if (const YamlEntry* base = extends_entry(document.root)) apply_base(*base, path, loader);
+  loader.apply(document);
+  apply_assignments(assignments, loader);
+  loader.finish();
+  return out;
+}
+
+LoadedConfig read_run_config_text(std::string_view text, const std::string& name,
+                                  const std::vector<std::string>& assignments) {
+  LoadedConfig out;
+  Loader loader(out, name);
+  const YamlDocument document = parse_yaml(text, name);
+  if (const YamlEntry* base = extends_entry(document.root)) {
+    loader.layer(name);
+    loader.report(base->place, std::string(kExtends), "only a file can extend another one");
+  }
+  loader.apply(document);
+  apply_assignments(assignments, loader);
+  loader.finish();
+  return out;
+}
+
+RunConfig load_run_config(const std::string& path, const std::vector<std::string>& assignments) {
+  LoadedConfig loaded = read_run_config(path, assignments);
+  if (!loaded.problems.empty()) throw ConfigError(std::move(loaded.problems));
+  return std::move(loaded.config);
+}
+
+}  // namespace esper::leyline

@@ -1,0 +1,32 @@
+#pragma once
+// From run files and `--set a.b=c` to a RunConfig, with every problem at once.
+//
+// A run file may name one other file under `extends:` (relative to itself, which must not extend a further one); what
+// the run file says comes on top, key by key; a list replaces a list. Assignments come last, in order. Their values are
+// YAML (`--set host.hidden=[32,32]`); an empty value is the empty text.
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leyline/config/run_config.h"
+#include "leyline/problem.h"
+
+namespace esper::leyline {
+
+struct LoadedConfig {
+  RunConfig config;                      // what could be read; to be used only where there are no problems
+  std::vector<Problem> problems;         // by place: the extended file, the run file, the assignments
+  std::map<std::string, Place> origins;  // of each field and section that was given; a field not here has its default
+};
+
+LoadedConfig read_run_config(const std::string& path, const std::vector<std::string>& assignments = {});
+// The same for a text that is no file; `name` is what places show. It cannot extend.
+LoadedConfig read_run_config_text(std::string_view text, const std::string& name,
+                                  const std::vector<std::string>& assignments = {});
+
+// Throws ConfigError (exit 2) with all problems.
+RunConfig load_run_config(const std::string& path, const std::vector<std::string>& assignments = {});
+
+}  // namespace esper::leyline

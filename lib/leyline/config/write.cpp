@@ -1,0 +1,72 @@
+#include "leyline/config/write.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "leyline/config/field_table.h"
+#include "leyline/config/field_text.h"
+
+namespace esper::leyline {
+namespace {
+
+using nlohmann::ordered_json;
+
+std::uint64_t fnv1a(std::string_view text) {
+  std::uint64_t hash = 0xcbf29ce484222325;
+  for (const char c : text) {
+    hash ^= static_cast<unsigned char>(c);
+    hash *= 0x100000001b3;
+  }
+  return hash;
+}
+
+ordered_json& at_path(ordered_json& root, const std::string& path) {
+  ordered_json* node = &root;
+  for (std::size_t from = 0; from <= path.size();) {
+    const std::size_t dot = std::min(path.find('.', from), path.size());
+    node = &(*node)[path.substr(from, dot - from)];
+    from = dot + 1;
+  }
+  return *node;
+}
+
+}  // namespace
+
+std::string resolved_yaml(const RunConfig& config) {
+  RunConfig copy = config;
+  std::string text;
+  for (const FieldRow& row : field_table(copy)) {
+    const auto depth = static_cast<std::size_t>(std::count(row.path.begin(), row.path.end(), '.'));
+    text.append(2 * depth, ' ').append(row.key()).append(":");
+    if (!row.is_section()) text.append(" ").append(field_yaml(row.value));
+    text.append("\n");
+  }
+  return text;
+}
+
+ordered_json resolved_json(const RunConfig& config) {
+  RunConfig copy = config;
+  ordered_json json = ordered_json::object();
+  for (const FieldRow& row : field_table(copy)) {
+    if (!row.is_section()) at_path(json, row.path) = field_json(row.value);
+  }
+  return json;
+}
+
+std::uint64_t config_hash(const RunConfig& config) { return fnv1a(resolved_json(config).dump()); }
+
+std::uint64_t training_hash(const RunConfig& config) {
+  ordered_json json = resolved_json(config);
+  for (const char* key : {"name", "runs_dir", "safety", "telemetry"}) json.erase(key);
+  return fnv1a(json.dump());
+}
+
+std::string hash_text(std::uint64_t hash) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+}  // namespace esper::leyline

@@ -1,0 +1,24 @@
+#pragma once
+// A RunConfig as text, and what identifies it.
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "leyline/config/run_config.h"
+
+namespace esper::leyline {
+
+// Every field, defaults included, in declared order; loads back to an equal config.
+std::string resolved_yaml(const RunConfig& config);
+nlohmann::ordered_json resolved_json(const RunConfig& config);
+
+// FNV-1a (64 bit) of the resolved JSON, the same on every machine.
+std::uint64_t config_hash(const RunConfig& config);
+// The same without what does not change the numbers of a run: name, runs_dir, safety, telemetry. A run may be resumed
+// if this is equal.
+std::uint64_t training_hash(const RunConfig& config);
+// 16 hexadecimal digits.
+std::string hash_text(std::uint64_t hash);
+
+}  // namespace esper::leyline

@@ -1,0 +1,80 @@
+// The telemetry table as documents.
+
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "leyline/telemetry.h"
+
+namespace esper::leyline {
+namespace {
+
+std::string_view to_string(TelemetryKind kind) {
+  switch (kind) {
+    case TelemetryKind::kCounter:
+      return "counter";
+    case TelemetryKind::kGauge:
+      return "gauge";
+    case TelemetryKind::kHistogram:
+      return "histogram";
+    case TelemetryKind::kEvent:
+      return "event";
+  }
+  return "";
+}
+
+std::vector<std::string> split(std::string_view labels) {
+  std::istringstream words{std::string(labels)};
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+std::string label_list(std::string_view labels) {
+  std::string out;
+  for (const auto& label : split(labels)) out += (out.empty() ? "" : ", ") + label;
+  return out;
+}
+
+std::string markdown_row(const TelemetryEntry& entry) {
+  std::string out = "| `" + std::string(entry.name) + "` | ";
+  if (entry.kind != TelemetryKind::kEvent) {
+    out += std::string(to_string(entry.kind)) + " | " + std::string(entry.unit) + " | ";
+  }
+  return out + std::string(entry.help) + " | " + label_list(entry.labels) + " |\n";
+}
+
+}  // namespace
+
+std::string telemetry_markdown() {
+  std::string out =
+      "# Telemetry\n\n"
+      "Generated from `lib/leyline/telemetry_table.h`; `esper telemetry list` prints the same table.\n"
+      "A name without a dot is an event that dashboards know under that name; the packet's `source_subsystem` "
+      "says who reports it.\n\n"
+      "## Metrics\n\n| name | kind | unit | meaning | labels |\n| --- | --- | --- | --- | --- |\n";
+  for (const auto& entry : kTelemetryTable) {
+    if (entry.kind != TelemetryKind::kEvent) out += markdown_row(entry);
+  }
+  out += "\n## Events\n\n| name | meaning | labels |\n| --- | --- | --- |\n";
+  for (const auto& entry : kTelemetryTable) {
+    if (entry.kind == TelemetryKind::kEvent) out += markdown_row(entry);
+  }
+  return out;
+}
+
+std::string telemetry_json() {
+  std::string out = "[\n";
+  for (const auto& entry : kTelemetryTable) {
+    nlohmann::ordered_json row;
+    row["name"] = entry.name;
+    row["kind"] = to_string(entry.kind);
+    row["unit"] = entry.unit;
+    row["help"] = entry.help;
+    row["labels"] = split(entry.labels);
+    out += "  " + row.dump() + (&entry == &kTelemetryTable.back() ? "\n" : ",\n");
+  }
+  return out + "]\n";
+}
+
+}  // namespace esper::leyline

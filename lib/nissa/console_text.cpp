@@ -1,0 +1,149 @@
+#include "nissa/console_text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <string_view>
+#include <vector>
+
+#include "leyline/telemetry.h"
+
+namespace esper::nissa {
+namespace {
+
+using namespace leyline::literals;
+using leyline::TelemetryPacket;
+
+template <class... Values>
+std::string format(const char* pattern, Values... values) {
+  char text[128];
+  const int length = std::snprintf(text, sizeof text, pattern, values...);
+  return {text, static_cast<std::size_t>(std::clamp(length, 0, static_cast<int>(sizeof text) - 1))};
+}
+
+std::string harmless(std::string_view text) {
+  std::string out(text);
+  for (auto& c : out) {
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  }
+  return out;
+}
+
+std::string coloured(std::string text, const char* code, Colour colour) {
+  return colour == Colour::kOn ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
+}
+
+std::string loss_and_accuracy(const char* title, std::optional<double> loss, std::optional<double> accuracy) {
+  if (!loss) return "";
+  auto out = format("  %s %.4f", title, *loss);
+  if (accuracy) out += format(" %.2f%%", 100 * *accuracy);
+  return out;
+}
+
+bool is_turning_point(std::string_view name) {
+  constexpr std::array kNames{"seed_stage"_event.name(),           "seed_grafted"_event.name(),
+                              "tolaria.run_started"_event.name(),  "tolaria.run_finished"_event.name(),
+                              "tolaria.resumed"_event.name(),      "tolaria.interrupted"_event.name(),
+                              "tolaria.early_stop"_event.name(),   "tolaria.compile_enabled"_event.name(),
+                              "tolaria.save_resumed"_event.name(), "tolaria.graph_enabled"_event.name()};
+  return std::ranges::count(kNames, name) > 0;
+}
+
+std::string time_left(double seconds) {
+  const auto total = static_cast<long>(std::min(seconds, 359'999.0));
+  if (total < 3600) return format("%ld:%02ld", total / 60, total % 60);
+  return format("%ld:%02ld:%02ld", total / 3600, total / 60 % 60, total % 60);
+}
+
+std::string phase_text(const BarView& view) {
+  switch (view.phase) {
+    case leyline::Phase::kStarting:
+      return "starting";
+    case leyline::Phase::kTraining:
+      break;
+    case leyline::Phase::kValidating:
+      return "validating";
+    case leyline::Phase::kSaving:
+      return "saving";
+    case leyline::Phase::kDone:
+      return "done";
+  }
+  return format("step %llu/%llu", static_cast<unsigned long long>(view.step),
+                static_cast<unsigned long long>(view.steps));
+}
+
+double step_fraction(const BarView& view) {
+  return view.steps == 0 ? 0 : std::min(1.0, static_cast<double>(view.step) / static_cast<double>(view.steps));
+}
+
+std::string bar(double fraction, int width, Colour colour) {
+  const int full = static_cast<int>(fraction * width);
+  std::string out = "[";
+  out += coloured(std::string(full, '='), "32", colour);
+  return out.append(width - full, ' ') + "]";
+}
+
+}  // namespace
+
+std::optional<std::string> epoch_line(const TelemetryPacket& packet, std::uint32_t epochs) {
+  const auto train = loss_and_accuracy("train", value_of(packet, "tolaria.training.loss"_metric),
+                                       value_of(packet, "tolaria.training.accuracy"_metric));
+  if (train.empty()) return std::nullopt;
+  const auto epoch = packet.system_health.indicators.find("epoch");
+  std::string out = "epoch ";
+  out += epoch == packet.system_health.indicators.end() ? "?" : harmless(epoch->second);
+  if (epochs > 0) out += format("/%u", epochs);
+  out += train + loss_and_accuracy("valid", value_of(packet, "tolaria.validation.loss"_metric),
+                                   value_of(packet, "tolaria.validation.accuracy"_metric));
+  if (const auto seeds = value_of(packet, "tolaria.seeds.active"_metric)) out += format("  seeds %.0f", *seeds);
+  if (const auto rate = value_of(packet, "tolaria.lr_controller.current_lr"_metric)) {
+    out += format("  lr %.3g", *rate);
+  }
+  if (const auto speed = value_of(packet, "tolaria.training.samples_per_s"_metric)) {
+    out += format("  %.0f samples/s", *speed);
+  }
+  if (const auto time = value_of(packet, "tolaria.training.latency_ms"_metric)) {
+    out += format("  %.2f s", *time / 1000);
+  }
+  return out;
+}
+
+std::optional<std::string> event_line(const leyline::TelemetryEvent& event, Colour colour) {
+  using leyline::Level;
+  if (event.level < Level::kWarning && !is_turning_point(event.description)) return std::nullopt;
+  std::string out;
+  if (event.level == Level::kWarning) out = coloured("warning", "33", colour) + " ";
+  if (event.level == Level::kError) out = coloured("error", "31", colour) + " ";
+  if (event.level == Level::kCritical) out = coloured("critical", "31", colour) + " ";
+  out += harmless(event.description);
+  for (const auto& [name, value] : event.attributes) out += "  " + harmless(name) + " " + harmless(value);
+  return out;
+}
+
+double done_fraction(const BarView& view) {
+  if (view.phase == leyline::Phase::kDone) return 1;
+  if (view.epochs == 0 || view.epoch == 0) return 0;
+  return std::min(1.0, (view.epoch - 1 + step_fraction(view)) / view.epochs);
+}
+
+std::string bar_line(const BarView& view, int columns, Colour colour) {
+  const auto room = static_cast<std::size_t>(std::max(columns - 1, 0));
+  std::string head = view.epochs == 0 ? "" : format("epoch %u/%u ", view.epoch, view.epochs);
+  std::vector<std::string> parts{phase_text(view)};  // most important first
+  if (view.seconds_left) parts.push_back("eta " + time_left(*view.seconds_left));
+  if (view.loss) parts.push_back(format("loss %.4f", *view.loss));
+  if (view.accuracy) parts.push_back(format("accuracy %.2f%%", 100 * *view.accuracy));
+
+  std::string tail;
+  for (const auto& part : parts) {
+    if (head.size() + tail.size() + 2 + part.size() > room) break;
+    tail += (tail.empty() ? "" : "  ") + part;
+  }
+  constexpr std::size_t kNarrowest = 10, kWidest = 30;
+  const auto used = head.size() + tail.size() + 3;  // brackets and a blank
+  if (used + kNarrowest > room) return (head + tail).substr(0, room);
+  const int width = static_cast<int>(std::min(room - used, kWidest));
+  return head + bar(step_fraction(view), width, colour) + " " + tail;
+}
+
+}  // namespace esper::nissa

@@ -1,0 +1,38 @@
+#pragma once
+// telemetry.jsonl: one packet a line, each with one write(2) on an O_APPEND descriptor.
+
+#include <filesystem>
+#include <string>
+
+#include "leyline/quantity.h"
+#include "leyline/telemetry_packet.h"
+#include "nissa/descriptor.h"
+
+namespace esper::nissa {
+
+// A line that an earlier process did not finish is ended first, so that no later line is lost with it. The same holds
+// for a line that this sink could write only in part (full disk, slow pipe). When the file was moved or deleted, the
+// next packet makes a new one. path may be a pipe: without a reader, or with one that takes longer than the deadline,
+// packets are lost and counted by the hub.
+class JsonlSink final : public leyline::TelemetrySink {
+ public:
+  static constexpr leyline::Duration kWriteDeadline = std::chrono::seconds(1);
+
+  // Throws leyline::Error{kResources} if the file can be neither opened nor made. A pipe may get its reader later.
+  explicit JsonlSink(std::filesystem::path path, leyline::Duration write_deadline = kWriteDeadline);
+
+  // One thread at a time. Throws std::system_error if the packet could not be written whole.
+  void emit(const leyline::TelemetryPacket& packet) override;
+
+ private:
+  int open_file();  // errno
+  bool file_was_replaced() const;
+
+  std::filesystem::path path_;
+  leyline::Duration write_deadline_;
+  Descriptor file_;
+  bool torn_ = false;  // the file ends within a line
+  std::string line_;
+};
+
+}  // namespace esper::nissa

@@ -1,0 +1,51 @@
+#pragma once
+// A progress bar on a terminal's last line, drawn by its own thread at most ten times a second.
+
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "nissa/console_text.h"
+#include "leyline/progress.h"
+
+namespace esper::nissa {
+
+// Follows the terminal's width. Draws only what has changed.
+class ProgressBar {
+ public:
+  // terminal: an open descriptor that outlives the bar.
+  ProgressBar(std::shared_ptr<const leyline::Progress> progress, int terminal, Colour colour);
+  // Clears the bar's line.
+  ~ProgressBar();
+  ProgressBar(const ProgressBar&) = delete;
+  ProgressBar& operator=(const ProgressBar&) = delete;
+
+  // What the last finished epoch reached. Any thread.
+  void set_result(std::optional<double> loss, std::optional<double> accuracy);
+  // Writes text (whole lines, each with its newline) above the bar. Any thread. Throws std::system_error.
+  void print_above(std::string_view text);
+
+ private:
+  void run();
+  BarView look() const;  // with mutex_ held
+
+  const std::shared_ptr<const leyline::Progress> progress_;
+  const int terminal_;
+  const Colour colour_;
+  std::mutex mutex_;
+  std::condition_variable wake_;
+  bool stopping_ = false;
+  std::string shown_;
+  std::optional<double> loss_, accuracy_;
+  // Where the clock for the remaining time was started: a resumed run does not begin at zero.
+  std::chrono::steady_clock::time_point since_;
+  std::optional<double> start_fraction_;
+  std::thread thread_;
+};
+
+}  // namespace esper::nissa

@@ -1,0 +1,45 @@
+#pragma once
+// The rule-based policy (reference 3.6). When the host is stable and its accuracy stands still it grows one seed, takes
+// it stage by stage as far as its measurements allow, and prunes what does not help.
+//
+// One seed grows at a time, so that what changes can be put down to it. The slot is the free one with the fewest
+// prunes, of those the one nearest the output. The blueprint is the slot's one with the lowest penalty; ties rotate.
+// A refused germination counts as a prune; a refused step is asked for again after 1, 2, 4, ... epochs.
+
+#include <string>
+
+#include "leyline/config/growth_config.h"
+#include "leyline/config/policy_config.h"
+#include "leyline/controller.h"
+#include "tamiyo/heuristic_state.h"
+#include "tamiyo/stage_rules.h"
+
+namespace esper::tamiyo {
+
+class HeuristicController final : public leyline::Controller {
+ public:
+  HeuristicController(const leyline::HeuristicConfig& heuristic, const leyline::GrowthConfig& growth);
+
+  // Command ids are "<run>-e<epoch>-<n>". The same observations give the same decisions.
+  leyline::Decision decide(const leyline::Observation& observation) override;
+  std::string save_state() const override { return to_json(state_); }
+  void load_state(const std::string& json) override { state_ = state_from_json(json); }
+
+ private:
+  void watch_host(const leyline::Observation& observation);
+  void watch_seeds(const leyline::Observation& observation, leyline::Decision& decision);
+  void watch_seed(const leyline::SeedState& seed);
+  void settle_germination(const leyline::Observation& observation, leyline::Decision& decision);
+  void tend(const leyline::SeedState& seed, const leyline::Observation& observation, leyline::Decision& decision);
+  void prune(const std::string& blueprint, const std::string& slot, const leyline::Observation& observation);
+  void consider_germination(const leyline::Observation& observation, leyline::Decision& decision);
+  std::string why_not_now(const leyline::Observation& observation) const;
+  const leyline::SlotState* choose_slot(const leyline::Observation& observation) const;
+  std::string choose_blueprint(const leyline::SlotState& slot) const;
+  bool has_blueprint(const leyline::SlotState& slot) const { return !choose_blueprint(slot).empty(); }
+
+  Rules rules_;
+  HeuristicState state_;
+};
+
+}  // namespace esper::tamiyo

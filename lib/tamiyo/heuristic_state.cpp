@@ -1,0 +1,108 @@
+#include "tamiyo/heuristic_state.h"
+
+#include <nlohmann/json.hpp>
+
+#include "leyline/error.h"
+#include "leyline/names.h"
+
+namespace esper::tamiyo {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int kFormat = 1;
+
+template <class T>
+json optional_json(const std::optional<T>& value) {
+  return value ? json(*value) : json(nullptr);
+}
+
+template <class T>
+std::optional<T> read_optional(const json& value) {
+  if (value.is_null()) return std::nullopt;
+  return value.get<T>();
+}
+
+json watch_to_json(const SeedWatch& watch) {
+  return {{"slot", watch.slot},
+          {"blueprint", watch.blueprint},
+          {"stage", leyline::name_of(watch.stage)},
+          {"best_points", optional_json(watch.best_points)},
+          {"stale_epochs", watch.stale_epochs},
+          {"refusals", watch.refusals},
+          {"next_ask_epoch", watch.next_ask_epoch}};
+}
+
+[[noreturn]] void fail(const std::string& what) {
+  throw leyline::Error(leyline::ExitCode::kCheckpoint, "the saved state of the heuristic policy is unusable: " + what);
+}
+
+SeedWatch watch_from_json(const json& saved) {
+  SeedWatch watch;
+  watch.slot = saved.at("slot").get<std::string>();
+  watch.blueprint = saved.at("blueprint").get<std::string>();
+  const auto stage = leyline::from_name<leyline::Stage>(saved.at("stage").get<std::string>());
+  if (!stage) fail("unknown stage " + saved.at("stage").dump());
+  watch.stage = *stage;
+  watch.best_points = read_optional<double>(saved.at("best_points"));
+  watch.stale_epochs = saved.at("stale_epochs").get<std::uint32_t>();
+  watch.refusals = saved.at("refusals").get<std::uint32_t>();
+  watch.next_ask_epoch = saved.at("next_ask_epoch").get<std::uint32_t>();
+  return watch;
+}
+
+HeuristicState read(const json& saved) {
+  if (saved.at("format") != kFormat) fail("written by another version");
+  HeuristicState state;
+  state.last_epoch = saved.at("last_epoch").get<std::uint32_t>();
+  state.progress_accuracy = read_optional<double>(saved.at("progress_accuracy"));
+  state.epochs_without_progress = saved.at("epochs_without_progress").get<std::uint32_t>();
+  state.last_loss = read_optional<double>(saved.at("last_loss"));
+  state.calm_epochs = saved.at("calm_epochs").get<std::uint32_t>();
+  state.host_stable = saved.at("host_stable").get<bool>();
+  state.last_prune_epoch = read_optional<std::uint32_t>(saved.at("last_prune_epoch"));
+  state.germinations = saved.at("germinations").get<std::uint32_t>();
+  if (const auto& asked = saved.at("asked_germination"); !asked.is_null()) {
+    state.asked_germination = {asked.at("slot").get<std::string>(), asked.at("blueprint").get<std::string>()};
+  }
+  state.penalties = saved.at("penalties").get<std::map<std::string, double>>();
+  state.prunes = saved.at("prunes").get<std::map<std::string, std::uint32_t>>();
+  for (const auto& [id, watch] : saved.at("seeds").items()) state.seeds[id] = watch_from_json(watch);
+  return state;
+}
+
+}  // namespace
+
+std::string to_json(const HeuristicState& state) {
+  json seeds = json::object();
+  for (const auto& [id, watch] : state.seeds) seeds[id] = watch_to_json(watch);
+  json asked = nullptr;
+  if (state.asked_germination) {
+    asked = {{"slot", state.asked_germination->slot}, {"blueprint", state.asked_germination->blueprint}};
+  }
+  return json{{"format", kFormat},
+              {"last_epoch", state.last_epoch},
+              {"progress_accuracy", optional_json(state.progress_accuracy)},
+              {"epochs_without_progress", state.epochs_without_progress},
+              {"last_loss", optional_json(state.last_loss)},
+              {"calm_epochs", state.calm_epochs},
+              {"host_stable", state.host_stable},
+              {"last_prune_epoch", optional_json(state.last_prune_epoch)},
+              {"germinations", state.germinations},
+              {"asked_germination", std::move(asked)},
+              {"penalties", state.penalties},
+              {"prunes", state.prunes},
+              {"seeds", std::move(seeds)}}
+      .dump();
+}
+
+HeuristicState state_from_json(const std::string& text) {
+  try {
+    return read(json::parse(text));
+  } catch (const json::exception& error) {
+    fail(error.what());
+  }
+}
+
+}  // namespace esper::tamiyo

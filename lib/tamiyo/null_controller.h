@@ -1,0 +1,19 @@
+#pragma once
+// The policy that never asks for anything: policy.kind none.
+
+#include <string>
+
+#include "leyline/controller.h"
+
+namespace esper::tamiyo {
+
+class NullController final : public leyline::Controller {
+ public:
+  leyline::Decision decide(const leyline::Observation&) override {
+    return {{}, "policy.kind is none: growth is not asked for"};
+  }
+  std::string save_state() const override { return "{}"; }
+  void load_state(const std::string&) override {}
+};
+
+}  // namespace esper::tamiyo

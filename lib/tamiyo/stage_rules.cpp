@@ -1,0 +1,120 @@
+#include "tamiyo/stage_rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace esper::tamiyo {
+
+using leyline::SeedOperation;
+using leyline::SeedState;
+using leyline::Stage;
+
+namespace {
+
+// One condition of a step: met, or what is missing.
+class Conditions {
+ public:
+  void at_least(const char* name, std::optional<double> value, double threshold) {
+    const bool holds = value && *value >= threshold;
+    auto& text = holds ? met_ : missing_;
+    if (!text.empty()) text += ", ";
+    text += std::string(name) + " " + (value ? number(*value) : "not measured") + " (needs " + number(threshold) + ")";
+  }
+  NextStep step(SeedOperation operation) const {
+    if (missing_.empty()) return {operation, met_};
+    return {std::nullopt, "waits for " + missing_};
+  }
+
+ private:
+  std::string met_, missing_;
+};
+
+int epochs_wanted(Stage stage, const leyline::GateConfig& gates) {
+  switch (stage) {
+    case Stage::kTraining:
+      return gates.min_training_epochs;
+    case Stage::kShadowing:
+      return gates.min_shadow_epochs;
+    case Stage::kProbationary:
+      return gates.min_probation_epochs;
+    default:
+      return 0;
+  }
+}
+
+std::optional<double> heard_points(const SeedState& seed) {
+  if (seed.stage < Stage::kBlending) return std::nullopt;
+  const auto contribution = metric(seed, "contribution_points");
+  return seed.stage == Stage::kProbationary && contribution ? contribution : metric(seed, "improvement_points");
+}
+
+}  // namespace
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+std::optional<double> metric(const SeedState& seed, const std::string& name) {
+  const auto found = seed.metrics.find(name);
+  if (found == seed.metrics.end() || !std::isfinite(found->second)) return std::nullopt;
+  return found->second;
+}
+
+std::optional<double> judged_points(const SeedState& seed) {
+  switch (seed.stage) {
+    case Stage::kGerminated:
+      return std::nullopt;
+    case Stage::kShadowing:
+      return metric(seed, "shadow_points");
+    case Stage::kProbationary:
+      return metric(seed, "contribution_points");
+    default:
+      return metric(seed, "improvement_points");
+  }
+}
+
+NextStep next_step(const SeedState& seed, const Rules& rules) {
+  const auto& gates = rules.gates;
+  Conditions conditions;
+  switch (seed.stage) {
+    case Stage::kGerminated:
+      return {SeedOperation::kStartTraining, "it is grown in and may learn"};
+    case Stage::kTraining:
+      conditions.at_least("epochs in training", seed.stage_epochs, gates.min_training_epochs);
+      conditions.at_least("improvement points", metric(seed, "improvement_points"), gates.min_improvement_points);
+      conditions.at_least("gradient ratio", metric(seed, "gradient_ratio"), gates.min_gradient_ratio);
+      return conditions.step(SeedOperation::kStartGrafting);
+    case Stage::kBlending:
+      conditions.at_least("epochs in blending", seed.stage_epochs, gates.min_blending_epochs);
+      conditions.at_least("alpha", metric(seed, "alpha"), metric(seed, "alpha_target").value_or(1));
+      return conditions.step(SeedOperation::kStabilize);
+    case Stage::kShadowing:
+      conditions.at_least("epochs in shadowing", seed.stage_epochs, gates.min_shadow_epochs);
+      conditions.at_least("points at full alpha", metric(seed, "shadow_points"), -gates.max_shadow_drop_points);
+      return conditions.step(SeedOperation::kEvaluate);
+    case Stage::kProbationary:
+      conditions.at_least("epochs in probation", seed.stage_epochs, gates.min_probation_epochs);
+      conditions.at_least("contribution points", metric(seed, "contribution_points"),
+                          std::max(gates.min_contribution_points, rules.heuristic.min_fossilize_points));
+      return conditions.step(SeedOperation::kFossilize);
+    default:
+      return {std::nullopt, "nothing to do in its stage"};
+  }
+}
+
+std::string prune_reason(const SeedState& seed, std::uint32_t stale_epochs, const Rules& rules) {
+  const auto heard = heard_points(seed);
+  if (heard && *heard <= -rules.heuristic.prune_drop_points) {
+    return "it costs " + number(-*heard) + " accuracy points (allowed " + number(rules.heuristic.prune_drop_points) +
+           ")";
+  }
+  const auto limit = static_cast<std::uint32_t>(rules.heuristic.prune_after_epochs);
+  const auto wanted = static_cast<std::uint32_t>(epochs_wanted(seed.stage, rules.gates));
+  if (seed.stage == Stage::kBlending || stale_epochs < limit || seed.stage_epochs < wanted) return {};
+  return std::to_string(stale_epochs) + " epochs without improvement (allowed " + std::to_string(limit) + ")";
+}
+
+}  // namespace esper::tamiyo

@@ -1,0 +1,42 @@
+#pragma once
+// What a growing seed needs next, judged by its stage and its measurements alone. Pure functions. Any thread.
+
+#include <optional>
+#include <string>
+
+#include "leyline/command.h"
+#include "leyline/config/growth_config.h"
+#include "leyline/config/policy_config.h"
+#include "leyline/seed.h"
+
+namespace esper::tamiyo {
+
+struct Rules {
+  leyline::HeuristicConfig heuristic;
+  leyline::GateConfig gates;
+};
+
+// A finite metric of the seed; nothing if it was not measured.
+std::optional<double> metric(const leyline::SeedState& seed, const std::string& name);
+
+// What a seed of this stage is judged by, in accuracy points: improvement while TRAINING and BLENDING, the full-alpha
+// trial while SHADOWING, contribution while PROBATIONARY. GERMINATED has nothing to show.
+std::optional<double> judged_points(const leyline::SeedState& seed);
+
+struct NextStep {
+  std::optional<leyline::SeedOperation> operation;  // nothing: wait
+  std::string reason;
+};
+
+// The step to the next stage, asked for only once the seed shows what the stage's gate wants, or waiting with a reason.
+NextStep next_step(const leyline::SeedState& seed, const Rules& rules);
+
+// Why the seed should go; empty if it may stay. A drop of prune_drop_points prunes a seed that is heard (BLENDING on;
+// in TRAINING its alpha is 0 and a drop is not its doing), at once. prune_after_epochs without a new best prunes it
+// once it has had the epochs that its gate wants; a blend under way is never stale.
+std::string prune_reason(const leyline::SeedState& seed, std::uint32_t stale_epochs, const Rules& rules);
+
+// "0.5", "12", "-1.25"
+std::string number(double value);
+
+}  // namespace esper::tamiyo

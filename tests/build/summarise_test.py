@@ -1,0 +1,24 @@
+"""The summary of scripts/test counts Catch2's closing lines, and never hides a program that failed without them."""
+
+import subprocess
+import sys
+
+REPORT = """<testsuite time="12">
+<testcase name="a" status="run"><system-out>All tests passed (37 assertions in 5 test cases)</system-out></testcase>
+<testcase name="b" status="fail"><system-out>
+test cases:  7 | 4 passed | 2 failed | 1 skipped
+assertions: 20 | 18 passed | 2 failed
+</system-out></testcase>
+<testcase name="crashed" status="fail"><system-out>Randomness seeded to: 1</system-out></testcase>
+<testcase name="plain" status="run"><system-out>checked</system-out></testcase>
+<testcase name="crashed at exit" status="fail"><system-out>All tests passed (1 assertion in 1 test case)</system-out></testcase>
+</testsuite>"""
+EXPECTED = """5 programs, 16 test cases (1 skipped), 58 assertions, 12 s
+11 passed, 4 failed
+"""
+
+script, report = sys.argv[1:]
+with open(report, "w") as file:
+    file.write(REPORT)
+said = subprocess.run([sys.executable, script, report], capture_output=True, text=True, check=True).stdout
+assert said == EXPECTED, said

@@ -1,0 +1,143 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+
+#include "cli.h"
+
+using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+const std::string kReference = ESPER_SOURCE_DIR "/configs/run/reference.yaml";
+
+// The front with an engine folder that is empty: a copy of the binary somewhere else.
+std::string binary_without_engine(const TemporaryFolder& folder) {
+  std::filesystem::create_directories(folder.path / "bin");
+  std::filesystem::copy_file(binary(), folder.path / "bin" / "esper");
+  return (folder.path / "bin" / "esper").string();
+}
+
+}  // namespace
+
+TEST_CASE("a command line that makes no sense exits 2 and says why") {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string expected;
+  };
+  const Case c = GENERATE(Case{{"trian"}, "esper has no command \"trian\"; did you mean train?"},
+                          Case{{"config", "chekc"}, "esper config has no command \"chekc\"; did you mean check?"},
+                          Case{{"zzz"}, "esper has no command \"zzz\"; commands: train, evaluate, config"},
+                          Case{{"config"}, "A subcommand is required"}, Case{{"config", "check"}, "file is required"},
+                          Case{{"config", "check", "a", "--nope"}, "--nope"}, Case{{"--nope"}, "--nope"},
+                          Case{{"config", "check", "a", "--set"}, "--set"}, Case{{"completion", "tcsh"}, "tcsh"},
+                          Case{{"train"}, "--config"}, Case{{"train", "--resume", "a", "--run-dir", "b"}, "excludes"},
+                          Case{{"evaluate", "/nonexistent"}, "/nonexistent is no run folder"});
+  CAPTURE(c.arguments);
+  const Finished text = run_esper(c.arguments);
+  CHECK(text.exit_code == 2);
+  CHECK(text.out.empty());
+  CHECK_THAT(text.err, StartsWith("esper: ") && ContainsSubstring(c.expected));
+
+  std::vector<std::string> with_json = c.arguments;
+  with_json.push_back("--json");
+  if (c.arguments.back() == "--set") return;  // would take --json for its value
+  const Finished json = run_esper(with_json);
+  CHECK(json.exit_code == 2);
+  const nlohmann::json error = json_of(json)["error"];
+  CHECK(error["code"] == "config");
+  CHECK(error["exit_code"] == 2);
+  CHECK_THAT(error["text"].get<std::string>(), ContainsSubstring(c.expected));
+  CHECK(error["problems"].empty());
+}
+
+TEST_CASE("no command prints the help on stderr and exits 2") {
+  const Finished finished = run_esper({});
+  CHECK(finished.exit_code == 2);
+  CHECK(finished.out.empty());
+  CHECK_THAT(finished.err, ContainsSubstring("Usage: esper"));
+}
+
+TEST_CASE("the version tells how it was built") {
+  const Finished text = run_esper({"--version"});
+  CHECK(text.exit_code == 0);
+  CHECK_THAT(text.out, StartsWith("esper 0.") && ContainsSubstring("libtorch"));
+  const nlohmann::json facts = json_of(run_esper({"--version", "--json"}));
+  for (const char* key : {"version", "commit", "compiler", "build_type", "libtorch"}) {
+    CAPTURE(key);
+    CHECK_FALSE(facts[key].get<std::string>().empty());
+  }
+  CHECK(facts["cuda_side"].is_boolean());
+}
+
+TEST_CASE("a config mistake is found before the engine is looked for") {
+  const TemporaryFolder folder;
+  const std::string alone = binary_without_engine(folder);
+  const Finished finished = run_program({alone, "train", "--config", kReference, "--set", "epochs=0"});
+  CHECK(finished.exit_code == 2);
+  CHECK_THAT(finished.err, ContainsSubstring("--set epochs=0: epochs: must be 1"));
+}
+
+TEST_CASE("without the engine a command that needs it says so and exits 70") {
+  const TemporaryFolder folder;
+  const std::string alone = binary_without_engine(folder);
+  std::filesystem::create_directories(folder.path / "run");
+  std::filesystem::copy_file(kReference, folder.path / "run" / "config.yaml");
+  const std::string run = (folder.path / "run").string();
+  const std::vector<std::vector<std::string>> commands{{alone, "doctor"},
+                                                       {alone, "train", "--config", kReference},
+                                                       {alone, "evaluate", run},
+                                                       {alone, "train", "--resume", run}};
+  for (std::vector<std::string> command : commands) {
+    CAPTURE(command);
+    const Finished text = run_program(command);
+    CHECK(text.exit_code == 70);
+    CHECK_THAT(text.err, ContainsSubstring("the engine is missing") && ContainsSubstring("libesper_engine.so"));
+    command.push_back("--json");
+    CHECK(json_of(run_program(command))["error"]["code"] == "bug");
+  }
+}
+
+TEST_CASE("an engine that does not load is named") {
+  const TemporaryFolder folder;
+  const std::string alone = binary_without_engine(folder);
+  std::filesystem::create_directories(folder.path / "lib");
+  std::ofstream(folder.path / "lib" / "libesper_engine.so") << "not a library";
+  const Finished finished = run_program({alone, "doctor"});
+  CHECK(finished.exit_code == 70);
+  CHECK_THAT(finished.err, ContainsSubstring("the engine does not load"));
+}
+
+TEST_CASE("a mistake in ESPER_FAULTS is reported at once") {
+  const Finished finished = run_esper({"--version"}, {"ESPER_FAULTS=storage.write"});
+  CHECK(finished.exit_code == 2);
+  CHECK_THAT(finished.err, ContainsSubstring("ESPER_FAULTS"));
+}
+
+TEST_CASE("the bash completion offers what fits") {
+  const TemporaryFolder folder;
+  const std::string script = folder.write("esper.bash", run_esper({"completion", "bash"}).out);
+  const auto offered = [&](const std::string& words, int position) {
+    return run_program({"/bin/bash", "-c",
+                        "source " + script + "; COMP_WORDS=(" + words + "); COMP_CWORD=" + std::to_string(position) +
+                            "; _esper; echo ${COMPREPLY[*]}"})
+        .out;
+  };
+  CHECK(offered("esper tr", 1) == "train\n");
+  CHECK(offered("esper config s", 2) == "show schema\n");
+  CHECK(offered("esper train --r", 2) == "--run-dir --resume\n");
+  CHECK(offered("esper train --config x --dry", 4) == "--dry-run\n");
+}
+
+TEST_CASE("completions for the other shells name every command") {
+  const std::string shell = GENERATE("zsh", "fish");
+  const Finished finished = run_esper({"completion", shell});
+  CHECK(finished.exit_code == 0);
+  for (const char* word : {"train", "evaluate", "config", "explain", "doctor", "completion", "resume"}) {
+    CAPTURE(shell, word);
+    CHECK_THAT(finished.out, ContainsSubstring(word));
+  }
+  CHECK(json_of(run_esper({"completion", shell, "--json"}))["script"] == finished.out);
+}

@@ -1,0 +1,58 @@
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "cli.h"
+#include "support/baseline.h"
+
+using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
+
+namespace {
+
+std::vector<std::string> words_of(const std::string& command) {
+  std::vector<std::string> words;
+  for (std::size_t from = 0; from < command.size();) {
+    const std::size_t blank = std::min(command.find(' ', from), command.size());
+    words.push_back(command.substr(from, blank - from));
+    from = blank + 1;
+  }
+  return words;
+}
+
+}  // namespace
+
+TEST_CASE("the help of every command is the approved one, with an example") {
+  const std::string command =
+      GENERATE("", "train", "evaluate", "config", "config check", "config show", "config explain", "config schema",
+               "config diff", "telemetry", "telemetry list", "doctor", "completion");
+  CAPTURE(command);
+  std::vector<std::string> arguments = words_of(command);
+  arguments.push_back("--help");
+  const Finished help = run_esper(arguments);
+  CHECK(help.exit_code == 0);
+  CHECK(help.err.empty());
+  CHECK_THAT(help.out, ContainsSubstring("Example: esper"));
+  CHECK_THAT(help.out, ContainsSubstring("Exit codes:"));
+  std::string name = command.empty() ? "esper" : "esper_" + command;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  INFO("to take the new text: scripts/approve -m REASON");
+  CHECK(matches_baseline("cli/" + name + ".txt", help.out));
+}
+
+TEST_CASE("help comes within 60 ms") {
+  std::vector<double> times;
+  for (int i = 0; i < 15; ++i) times.push_back(run_esper({"--help"}).took.count());
+  std::sort(times.begin(), times.end());
+  const double median_ms = times[times.size() / 2];
+  CAPTURE(times.front(), median_ms, times.back());
+  CHECK(median_ms < 60);
+}
+
+TEST_CASE("the front is free of libtorch") {
+  const Finished needed = run_program({"/bin/sh", "-c", "ldd " + binary()});
+  CHECK(needed.exit_code == 0);
+  CHECK(needed.out.find("libtorch") == std::string::npos);
+  CHECK(needed.out.find("libc10") == std::string::npos);
+}

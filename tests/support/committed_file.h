@@ -1,0 +1,34 @@
+#pragma once
+// Comparing what the program generates with the file that is committed.
+
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+namespace esper::support {
+
+inline std::string read_text(const std::filesystem::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+// path is relative to the repository's root. Where the two differ, the generated text is left under build/received/.
+inline void check_committed_file(const std::string& path, const std::string& generated) {
+  const std::filesystem::path root = ESPER_SOURCE_DIR;
+  const auto received = root / "build/received" / path;
+  const bool same = read_text(root / path) == generated;
+  if (same) {
+    std::filesystem::remove(received);
+  } else {
+    std::filesystem::create_directories(received.parent_path());
+    std::ofstream(received, std::ios::binary) << generated;
+  }
+  INFO(path << " is out of date; the new text is in build/received/" << path);
+  CHECK(same);
+}
+
+}  // namespace esper::support

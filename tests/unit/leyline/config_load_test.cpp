@@ -1,0 +1,207 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+#include <fstream>
+
+#include "leyline/config/load.h"
+
+using namespace esper::leyline;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+// Of a text that has exactly one problem.
+std::string problem_of(const std::string& text) {
+  const LoadedConfig loaded = read_run_config_text(text, "f");
+  REQUIRE(loaded.problems.size() == 1);
+  return to_string(loaded.problems[0]);
+}
+
+struct Folder {
+  std::filesystem::path path = std::filesystem::temp_directory_path() / "esper_config_load_test";
+  Folder() { std::filesystem::create_directories(path / "base"); }
+  ~Folder() { std::filesystem::remove_all(path); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(path / name) << text;
+    return (path / name).string();
+  }
+};
+
+}  // namespace
+
+TEST_CASE("values of every type are read") {
+  const LoadedConfig loaded = read_run_config_text(
+      "seed: 18446744073709551615\n"
+      "data: {kind: csv, path: x.csv, max_samples: 9000000000, shape: [1, 8, 8], standardize: false}\n"
+      "training: {optimizer: {kind: adamw, lr: 1e-3, eps: 1E-9}}\n"
+      "growth: {slots: [r0c1, \"r1c0\"], max_seeds: 2}\n"
+      "safety: {policy_deadline: 1.5s}\n"
+      "checkpoint: {every: 200 steps}\n",
+      "f");
+  REQUIRE(loaded.problems.empty());
+  const RunConfig& config = loaded.config;
+  CHECK(config.seed == UINT64_MAX);
+  CHECK(config.data.kind == DataKind::kCsv);
+  CHECK(config.data.max_samples == 9'000'000'000);
+  CHECK(config.data.shape == std::vector<std::int64_t>{1, 8, 8});
+  CHECK_FALSE(config.data.standardize);
+  CHECK(config.training.optimizer.lr == 1e-3);
+  CHECK(config.training.optimizer.eps == 1e-9);
+  CHECK(config.growth.slots == std::vector<std::string>{"r0c1", "r1c0"});
+  CHECK(config.safety.policy_deadline == std::chrono::milliseconds(1500));
+  CHECK(config.checkpoint.every == Length{200, Length::Unit::kSteps});
+  CHECK(config.epochs == RunConfig{}.epochs);
+}
+
+TEST_CASE("a wrong value is refused with its place, its path and the way out") {
+  struct Case {
+    std::string text, expected;
+  };
+  const Case c = GENERATE(
+      Case{"epochs: 010\n", "f:1:9: epochs: expected a number, but it is \"010\", which could be octal"},
+      Case{"epochs: 0o17\n", "f:1:9: epochs: expected a number, but it is \"0o17\", which could be octal"},
+      Case{"epochs: 0x10\n", "f:1:9: epochs: expected a whole number, digits only, but it is \"0x10\""},
+      Case{"epochs: 1_000\n", "f:1:9: epochs: expected a whole number"},
+      Case{"epochs: 1e3\n", "f:1:9: epochs: expected a whole number"},
+      Case{"epochs: 1.0\n", "f:1:9: epochs: expected a whole number"},
+      Case{"epochs: 1:30\n", "f:1:9: epochs: expected a whole number"}, Case{"epochs: -\n", "f:1:"},
+      Case{"epochs: \"10\"\n", "f:1:9: epochs: expected a number, but it is \"10\" in quotes"},
+      Case{"epochs:\n", "f:1:1: epochs: expected a number, but it is empty"},
+      Case{"epochs: ~\n", "f:1:1: epochs: expected a number, but it is empty"},
+      Case{"epochs: [1]\n", "f:1:9: epochs: expected a number, but it is a list"},
+      Case{"epochs: {a: 1}\n", "f:1:9: epochs: expected a number, but it is a section"},
+      Case{"epochs: 0\n", "f:1:9: epochs: must be 1 to 1000000, but is 0"},
+      Case{"epochs: 99999999999\n", "f:1:9: epochs: does not fit into 32 bits"},
+      Case{"seed: -1\n", "f:1:7: seed: must be at least 0, but is -1"},
+      Case{"seed: 18446744073709551616\n", "f:1:7: seed: does not fit into 64 bits"},
+      Case{"data: {max_samples: -1}\n", "f:1:21: data.max_samples: must be at least 0, but is -1"},
+      Case{"data: {standardize: yes}\n", "f:1:21: data.standardize: expected true or false, but it is \"yes\""},
+      Case{"data: {standardize: on}\n", "f:1:21: data.standardize: expected true or false"},
+      Case{"data: {standardize: True}\n", "f:1:21: data.standardize: expected true or false"},
+      Case{"data: {standardize: \"true\"}\n", "f:1:21: data.standardize: expected true or false"},
+      Case{"data: {standardize: 1}\n", "f:1:21: data.standardize: expected true or false"},
+      Case{"name: no\n", "f:1:7: name: expected text, but it is \"no\", which reads as a boolean"},
+      Case{"name: Off\n", "f:1:7: name: expected text"}, Case{"name: true\n", "f:1:7: name: expected text"},
+      Case{"name:\n", "f:1:1: name: expected text, but it is empty; write \"\" for none"},
+      Case{"name: [a]\n", "f:1:7: name: expected text, but it is a list"},
+      Case{"device: {precision: fp23}\n",
+           "f:1:21: device.precision: expected one of auto, fp32, bf16, fp16, but it is \"fp23\"; did you mean fp32?"},
+      Case{"device: {precision: [fp32]}\n", "f:1:21: device.precision: expected one of"},
+      Case{"training: {optimizer: {lr: .nan}}\n", "f:1:28: training.optimizer.lr: expected a finite number"},
+      Case{"training: {optimizer: {lr: -.inf}}\n", "f:1:28: training.optimizer.lr: expected a finite number"},
+      Case{"training: {optimizer: {lr: nan}}\n", "f:1:28: training.optimizer.lr: expected a finite number"},
+      Case{"training: {optimizer: {lr: inf}}\n", "f:1:28: training.optimizer.lr: expected a finite number"},
+      Case{"training: {optimizer: {lr: 1e999}}\n", "f:1:28: training.optimizer.lr: expected a finite number"},
+      Case{"training: {optimizer: {lr: lots}}\n", "f:1:28: training.optimizer.lr: expected a number"},
+      Case{"training: {optimizer: {lr: 0x1p3}}\n", "f:1:28: training.optimizer.lr: expected a number"},
+      Case{"training: {optimizer: {lr: 00.5}}\n", "f:1:28: training.optimizer.lr: expected a number"},
+      Case{"training: {optimizer: {lr: '0.5'}}\n", "f:1:28: training.optimizer.lr: expected a number"},
+      Case{"training: {optimizer: {lr: -1}}\n", "f:1:28: training.optimizer.lr: must be 0 to 1000, but is -1"},
+      Case{"host: {hidden: 64}\n", "f:1:16: host.hidden: expected a list, like [64, 64], but it is \"64\""},
+      Case{"host: {hidden: [64, big]}\n", "f:1:21: host.hidden[1]: expected a whole number"},
+      Case{"host: {hidden: [64, 0]}\n", "f:1:21: host.hidden[1]: must be 1 to 65536, but is 0"},
+      Case{"growth: {slots: [r0c0, [r0c1]]}\n", "f:1:24: growth.slots[1]: expected text, but it is a list"},
+      Case{"safety: {policy_deadline: 2}\n", "f:1:27: safety.policy_deadline: expected a duration with its unit"},
+      Case{"safety: {policy_deadline: -2s}\n", "f:1:27: safety.policy_deadline: expected a duration"},
+      Case{"checkpoint: {every: 3}\n", "f:1:21: checkpoint.every: expected a number of epochs or steps"},
+      Case{"data: 3\n", "f:1:7: data: expected a section"}, Case{"data:\n", "f:1:1: data: expected a section"},
+      Case{"- a\n", "f:1:1: expected a section"}, Case{"", "f:1:1: expected a section"},
+      Case{"just text\n", "f:1:1: expected a section"},
+      Case{"extends: other.yaml\n", "f:1:1: extends: only a file can extend another one"},
+      Case{"data.kind: csv\n", "f:1:1: data.kind: unknown key"});
+  CAPTURE(c.text);
+  CHECK_THAT(problem_of(c.text), StartsWith(c.expected));
+}
+
+TEST_CASE("an unknown key names the nearest known one, or where it belongs") {
+  CHECK_THAT(problem_of("epohcs: 3\n"), ContainsSubstring("unknown key; did you mean epochs? Known here: name, seed"));
+  CHECK_THAT(problem_of("training:\n  lr: 3\n"),
+             StartsWith("f:2:3: training.lr: unknown key; there is training.optimizer.lr."));
+  CHECK_THAT(problem_of("zzz: 3\n"), ContainsSubstring("unknown key; known here: name, seed, epochs"));
+}
+
+TEST_CASE("assignments come last and are read like the file") {
+  const std::string text = "epochs: 3\nhost: {hidden: [8]}\n";
+  const LoadedConfig loaded = read_run_config_text(
+      text, "f", {"epochs=4", "training.optimizer.lr=0.5", "host.hidden=[1, 2, 3]", "name=\"yes\"", "data.path="});
+  REQUIRE(loaded.problems.empty());
+  CHECK(loaded.config.epochs == 4);
+  CHECK(loaded.config.training.optimizer.lr == 0.5);
+  CHECK(loaded.config.host.hidden == std::vector<std::int64_t>{1, 2, 3});
+  CHECK(loaded.config.name == "yes");
+  CHECK(loaded.config.data.path.empty());
+  CHECK(to_string(loaded.origins.at("epochs")) == "--set epochs=4");
+  CHECK(loaded.origins.at("host.hidden").file == "--set host.hidden=[1, 2, 3]");
+  CHECK_FALSE(loaded.origins.contains("seed"));
+}
+
+TEST_CASE("a wrong assignment is refused and names itself") {
+  struct Case {
+    std::string assignment, expected;
+  };
+  const Case c =
+      GENERATE(Case{"epochs=many", "--set epochs=many: epochs: expected a whole number"},
+               Case{"epohcs=3", "--set epohcs=3: epohcs: unknown key; did you mean epochs?"},
+               Case{"data.knd=csv", "--set data.knd=csv: data.knd: unknown key; did you mean kind?"},
+               Case{"epochs", "--set epochs: write --set key=value"}, Case{"=3", "--set =3: write --set key=value"},
+               Case{"epochs=[", "--set epochs=[: "}, Case{"epochs.x=3", "--set epochs.x=3: epochs: expected a number"},
+               Case{"data=3", "--set data=3: data: expected a section"}, Case{"..=3", "--set ..=3"},
+               Case{"epochs={a: 1, a: 2}", "--set epochs={a: 1, a: 2}"});
+  CAPTURE(c.assignment);
+  const LoadedConfig loaded = read_run_config_text("name: a\n", "f", {c.assignment});
+  REQUIRE_FALSE(loaded.problems.empty());
+  CHECK_THAT(to_string(loaded.problems[0]), StartsWith(c.expected));
+}
+
+TEST_CASE("a run file builds on another one") {
+  const Folder folder;
+  folder.write("base/base.yaml", "epochs: 3\nseed: 5\ntraining: {optimizer: {lr: 0.5, momentum: 0.1}}\n");
+  const std::string run =
+      folder.write("run.yaml", "extends: base/base.yaml\nseed: 7\ntraining: {optimizer: {lr: 0.25}}\n");
+  const LoadedConfig loaded = read_run_config(run);
+  REQUIRE(loaded.problems.empty());
+  CHECK(loaded.config.epochs == 3);
+  CHECK(loaded.config.seed == 7);
+  CHECK(loaded.config.training.optimizer.lr == 0.25);
+  CHECK(loaded.config.training.optimizer.momentum == 0.1);
+  CHECK_THAT(loaded.origins.at("epochs").file, ContainsSubstring("base/base.yaml"));
+  CHECK(loaded.origins.at("seed") == Place{run, 2, 7});
+}
+
+TEST_CASE("what is extended must be one good file") {
+  const Folder folder;
+  folder.write("base.yaml", "extends: further.yaml\nepochs: 0\n");
+  SECTION("problems of both files, the extended one first") {
+    const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: base.yaml\nseed: x\n"));
+    REQUIRE(loaded.problems.size() == 3);
+    CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring("base.yaml:1:1: extends: a file that is extended"));
+    CHECK_THAT(to_string(loaded.problems[1]), ContainsSubstring("base.yaml:2:9: epochs: must be 1"));
+    CHECK_THAT(to_string(loaded.problems[2]), ContainsSubstring("run.yaml:2:7: seed: expected"));
+  }
+  SECTION("missing") {
+    const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: none.yaml\n"));
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring("none.yaml: cannot be opened: No such file"));
+  }
+  SECTION("a list") {
+    const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: [a, b]\n"));
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(loaded.problems[0].text, ContainsSubstring("expected the name of one file"));
+  }
+}
+
+// Data that is too large for the repository is named by --set data.path.
+TEST_CASE("every run file of the project loads, but for a path that the user gives") {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(ESPER_SOURCE_DIR "/configs/run")) {
+    if (entry.path().extension() != ".yaml") continue;
+    ++count;
+    for (const Problem& problem : read_run_config(entry.path().string()).problems) {
+      CAPTURE(to_string(problem));
+      CHECK(problem.path == "data.path");
+    }
+  }
+  CHECK(count >= 1);
+}

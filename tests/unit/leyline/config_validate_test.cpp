@@ -1,0 +1,60 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "leyline/config/load.h"
+
+using namespace esper::leyline;
+using Catch::Matchers::StartsWith;
+
+TEST_CASE("rules between fields") {
+  struct Case {
+    std::string text, expected;  // expected: how the only problem starts; empty: none
+  };
+  const Case c = GENERATE(
+      Case{"device: {kind: cuda:1}", ""}, Case{"device: {kind: gpu}", "f:1:16: device.kind: must be auto, cpu"},
+      Case{"device: {kind: \"cuda:\"}", "f:1:16: device.kind"}, Case{"device: {kind: cuda:x}", "f:1:16: device.kind"},
+      Case{"data: {kind: csv}", "f:1:14: data.path: data of kind csv needs a path"},
+      Case{"data: {kind: csv, path: x.csv}", ""},
+      Case{"data: {kind: synthetic, path: x}", "f:1:31: data.path: data of kind synthetic"},
+      Case{"data: {kind: synthetic, validation_path: x}", "f:1:42: data.validation_path"},
+      Case{"data: {kind: synthetic, shape: [4, 5]}", "f:1:32: data.shape: its sizes must multiply"},
+      Case{"data: {kind: synthetic, shape: [1, 4, 4]}\nhost: {kind: cnn}", ""},
+      Case{"data: {kind: csv, path: x, augment: {flip: true}}", "f:1:44: data.augment.flip: only images"},
+      Case{"data: {kind: csv, path: x, shape: [1, 8, 8], augment: {flip: true}}", ""},
+      Case{"data: {kind: csv, path: x, image_size: 8}", "f:1:40: data.image_size: only images"},
+      Case{"data: {kind: text, path: x}\nhost: {kind: transformer}", ""},
+      Case{"data: {kind: text, path: x, shape: [4]}\nhost: {kind: transformer}", "f:1:36: data.shape: text has no"},
+      Case{"data: {kind: text, path: x}", "f:1:14: host.kind: data of kind text needs a transformer"},
+      Case{"host: {kind: transformer}", "f:1:14: host.kind: a transformer needs data of kind text"},
+      Case{"data: {kind: csv, path: x}\nhost: {kind: cnn}", "f:2:14: host.kind: a cnn needs images"},
+      Case{"host: {kind: cnn}", ""}, Case{"host: {kind: cnn, kernel: 2}", "f:1:27: host.kernel: must be odd"},
+      Case{"host: {kind: mlp, kernel: 2}", ""},
+      Case{"host: {kind: cnn, blocks: 2}", "f:1:27: host.pool_layers: must not exceed"},
+      Case{"host: {kind: cnn, blocks: 16, base_channels: 8}", "f:1:46: host.base_channels: the last of 16"},
+      Case{"host: {kind: mlp, hidden: []}", "f:1:27: host.hidden: an mlp needs"},
+      Case{"host: {kind: linear, hidden: []}", ""},
+      Case{"data: {kind: text, path: x}\nhost: {kind: transformer, heads: 5}", "f:2:34: host.heads: must divide"},
+      Case{"data: {kind: text, path: x}\nhost: {kind: transformer, segments: 4}", "f:2:37: host.segments: must divide"},
+      Case{"training: {optimizer: {nesterov: true}}", ""},
+      Case{"training: {optimizer: {nesterov: true, momentum: 0}}", "f:1:34: training.optimizer.nesterov: needs"},
+      Case{"training: {optimizer: {nesterov: true, kind: adamw}}", "f:1:34: training.optimizer.nesterov: is a form"},
+      Case{"training: {schedule: {kind: cosine, warmup_steps: 5, total_steps: 5}}",
+           "f:1:67: training.schedule.total_steps: must exceed"},
+      Case{"growth: {slots: [r0c0, r10c2]}", ""},
+      Case{"growth: {slots: [r0c0, 0c0]}", "f:1:17: growth.slots[1]: \"0c0\" is no slot"},
+      Case{"growth: {slots: [r0c0, r0c0]}", "f:1:17: growth.slots[1]: \"r0c0\" is listed twice"},
+      Case{"growth: {blueprints: [a, b, a]}", "f:1:22: growth.blueprints[2]: \"a\" is listed twice"},
+      Case{"safety: {save_deadline: 0s}", "f:1:25: safety.save_deadline: must be longer than 0"},
+      Case{"name: a/b", "f:1:7: name: must be 1 to 100"}, Case{"name: .hidden", "f:1:7: name"},
+      Case{"name: \"\"", "f:1:7: name"}, Case{"name: a.b_c-1", ""},
+      Case{"runs_dir: \"\"", "f:1:11: runs_dir: must name a folder"});
+  CAPTURE(c.text);
+  const LoadedConfig loaded = read_run_config_text(c.text + "\n", "f");
+  if (c.expected.empty()) {
+    CHECK(loaded.problems.empty());
+  } else {
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(to_string(loaded.problems[0]), StartsWith(c.expected));
+  }
+}

@@ -1,0 +1,38 @@
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "leyline/telemetry.h"
+#include "support/committed_file.h"
+
+using namespace esper;
+
+TEST_CASE("docs/telemetry.md is what the table says") {
+  support::check_committed_file("docs/telemetry.md", leyline::telemetry_markdown());
+}
+
+TEST_CASE("baselines/telemetry/catalogue.json is what the table says") {
+  support::check_committed_file("baselines/telemetry/catalogue.json", leyline::telemetry_json());
+}
+
+TEST_CASE("the JSON catalogue holds every row once") {
+  const auto rows = nlohmann::json::parse(leyline::telemetry_json());
+  REQUIRE(rows.size() == leyline::kTelemetryTable.size());
+  std::set<std::pair<std::string, bool>> seen;
+  for (const auto& row : rows) seen.emplace(row.at("name"), row.at("kind") == "event");
+  CHECK(seen.size() == rows.size());
+}
+
+TEST_CASE("names and labels are written in one grammar") {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789_";
+  for (const auto& entry : leyline::kTelemetryTable) {
+    INFO(entry.name);
+    CHECK(entry.name.find_first_not_of(std::string(kAllowed) + ".") == std::string_view::npos);
+    CHECK(entry.name.find("..") == std::string_view::npos);
+    CHECK(entry.labels.find_first_not_of(std::string(kAllowed) + " ") == std::string_view::npos);
+    CHECK(entry.labels.find("  ") == std::string_view::npos);
+    CHECK(entry.help.find('|') == std::string_view::npos);
+    CHECK(entry.help.back() != '.');
+  }
+}

@@ -1,0 +1,241 @@
+#include "nissa/hub.h"
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <future>
+#include <map>
+#include <stdexcept>
+
+#include "leyline/telemetry.h"
+#include "support/memory_sink.h"
+
+using namespace std::chrono_literals;
+using namespace esper;
+using namespace esper::leyline::literals;
+using esper::nissa::Delivery;
+using esper::nissa::Hub;
+using esper::nissa::NamedSink;
+using leyline::TelemetryPacket;
+using leyline::TelemetrySink;
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kPatience = 20s;  // for what must happen; never spent when all is well
+
+TelemetryPacket packet_number(int n) {
+  TelemetryPacket packet;
+  packet.packet_id = "p-" + std::to_string(n);
+  packet.source_subsystem = "tolaria";
+  return packet;
+}
+
+// What a test sees of a sink that the hub owns; it outlives both.
+struct Window {
+  support::MemorySink kept;
+  std::promise<void> entered;  // the sink got its first packet
+  std::promise<void> release;  // lets a blocked sink go on
+  std::shared_future<void> released = release.get_future().share();
+  std::atomic<int> failures_left{0};
+  std::atomic<bool> destroyed{false};
+
+  std::vector<std::string> ids() const {
+    std::vector<std::string> out;
+    for (const auto& packet : kept.packets()) out.push_back(packet.packet_id);
+    return out;
+  }
+};
+
+enum class Behaviour { kKeeps, kBlocksOnFirst };
+
+class TestSink final : public TelemetrySink {
+ public:
+  TestSink(std::shared_ptr<Window> window, Behaviour behaviour) : window_(std::move(window)), behaviour_(behaviour) {}
+  ~TestSink() override { window_->destroyed = true; }
+
+  void emit(const TelemetryPacket& packet) override {
+    if (behaviour_ == Behaviour::kBlocksOnFirst && first_) window_->entered.set_value();
+    if (behaviour_ == Behaviour::kBlocksOnFirst) window_->released.wait();
+    first_ = false;
+    if (window_->failures_left > 0) {
+      --window_->failures_left;
+      throw std::runtime_error("this sink fails on purpose");
+    }
+    window_->kept.emit(packet);
+  }
+
+ private:
+  std::shared_ptr<Window> window_;
+  Behaviour behaviour_;
+  bool first_ = true;
+};
+
+NamedSink test_sink(const std::shared_ptr<Window>& window, Behaviour behaviour = Behaviour::kKeeps) {
+  return {"test", std::make_unique<TestSink>(window, behaviour)};
+}
+
+std::vector<NamedSink> sinks(NamedSink first) {
+  std::vector<NamedSink> out;
+  out.push_back(std::move(first));
+  return out;
+}
+
+std::vector<std::string> numbered(int from, int to) {
+  std::vector<std::string> out;
+  for (int n = from; n < to; ++n) out.push_back("p-" + std::to_string(n));
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("packets arrive in the order in which they were emitted") {
+  const auto window = std::make_shared<Window>();
+  Hub hub(1000, sinks(test_sink(window)));
+  for (int n = 0; n < 500; ++n) hub.emit(packet_number(n));
+  CHECK(hub.flush(kPatience) == Delivery::kComplete);
+  CHECK(window->ids() == numbered(0, 500));
+  CHECK(hub.counts().delivered == 500);
+}
+
+TEST_CASE("a full queue drops and counts exactly, and the next packet through tells") {
+  const auto window = std::make_shared<Window>();
+  Hub hub(4, sinks(test_sink(window, Behaviour::kBlocksOnFirst)));
+  hub.emit(packet_number(0));
+  REQUIRE(window->entered.get_future().wait_for(kPatience) == std::future_status::ready);
+  for (int n = 1; n <= 11; ++n) hub.emit(packet_number(n));  // 4 wait, 7 find no room
+  CHECK(hub.counts().dropped == 7);
+  window->release.set_value();
+  REQUIRE(hub.flush(kPatience) == Delivery::kComplete);
+
+  CHECK(window->ids() == numbered(0, 5));
+  const auto packets = window->kept.packets();
+  CHECK(!value_of(packets[0], "nissa.dropped_total"_metric));
+  CHECK(value_of(packets[1], "nissa.dropped_total"_metric) == 7);
+  CHECK(value_of(packets[1], "nissa.packets_total"_metric) == 1);
+  CHECK(!value_of(packets[2], "nissa.dropped_total"_metric));
+}
+
+TEST_CASE("losses that no packet could tell are told at shutdown") {
+  const auto window = std::make_shared<Window>();
+  window->failures_left = 1;
+  Hub hub(4, sinks(test_sink(window)));
+  hub.emit(packet_number(0));
+  CHECK(hub.shutdown(kPatience) == Delivery::kComplete);
+  const auto packets = window->kept.packets();
+  REQUIRE(packets.size() == 1);
+  CHECK(packets[0].source_subsystem == "nissa");
+  CHECK(value_of(packets[0], "nissa.sink_errors_total"_metric) == 1);
+  CHECK(value_of(packets[0], "nissa.dropped_total"_metric) == 0);
+}
+
+TEST_CASE("flush gives up at its deadline and not before") {
+  const auto window = std::make_shared<Window>();
+  Hub hub(4, sinks(test_sink(window, Behaviour::kBlocksOnFirst)));
+  hub.emit(packet_number(0));
+  const auto start = Clock::now();
+  CHECK(hub.flush(50ms) == Delivery::kLate);
+  const auto took = Clock::now() - start;
+  CHECK(took >= 50ms);
+  CHECK(took < 5s);
+  window->release.set_value();
+  CHECK(hub.flush(kPatience) == Delivery::kComplete);
+}
+
+TEST_CASE("flush with nothing to wait for returns at once") {
+  Hub hub(4, sinks(test_sink(std::make_shared<Window>())));
+  CHECK(hub.flush(0s) == Delivery::kComplete);
+}
+
+TEST_CASE("shutdown delivers what waits and destroys the sinks") {
+  const auto window = std::make_shared<Window>();
+  Hub hub(1000, sinks(test_sink(window)));
+  for (int n = 0; n < 100; ++n) hub.emit(packet_number(n));
+  CHECK(hub.shutdown(kPatience) == Delivery::kComplete);
+  CHECK(window->ids() == numbered(0, 100));
+  CHECK(window->destroyed);
+  hub.emit(packet_number(100));
+  CHECK(hub.counts().dropped == 1);
+}
+
+TEST_CASE("a stuck sink does not hold up shutdown, and can still end later") {
+  const auto window = std::make_shared<Window>();
+  {
+    Hub hub(10, sinks(test_sink(window, Behaviour::kBlocksOnFirst)));
+    for (int n = 0; n < 4; ++n) hub.emit(packet_number(n));
+    REQUIRE(window->entered.get_future().wait_for(kPatience) == std::future_status::ready);
+    const auto start = Clock::now();
+    CHECK(hub.shutdown(50ms) == Delivery::kLate);
+    CHECK(hub.shutdown(50ms) == Delivery::kLate);
+    CHECK(hub.counts().dropped == 3);  // those that waited behind the stuck one
+    CHECK(Clock::now() - start < 5s);
+  }
+  CHECK(!window->destroyed);
+  window->release.set_value();
+  const auto until = Clock::now() + kPatience;
+  while (!window->destroyed && Clock::now() < until) std::this_thread::sleep_for(1ms);
+  CHECK(window->destroyed);
+  CHECK(window->ids() == std::vector<std::string>{"p-0", "nissa-losses"});
+}
+
+TEST_CASE("one sink's failure stops neither the others nor itself") {
+  const auto failing = std::make_shared<Window>();
+  const auto healthy = std::make_shared<Window>();
+  failing->failures_left = 3;
+  auto both = sinks(test_sink(failing));
+  both.push_back(test_sink(healthy));
+  Hub hub(100, std::move(both));
+  for (int n = 0; n < 10; ++n) hub.emit(packet_number(n));
+  CHECK(hub.flush(kPatience) == Delivery::kComplete);
+  CHECK(healthy->ids() == numbered(0, 10));
+  CHECK(failing->ids() == numbered(3, 10));
+  CHECK(hub.counts().sink_errors == 3);
+  CHECK(hub.counts().delivered == 10);
+}
+
+TEST_CASE("many threads may emit at once; each one's order is kept") {
+  const auto window = std::make_shared<Window>();
+  Hub hub(10'000, sinks(test_sink(window)));
+  std::vector<std::thread> emitters;
+  for (int who = 0; who < 4; ++who) {
+    emitters.emplace_back([&hub, who] {
+      for (int n = 0; n < 200; ++n) hub.emit(packet_number(who * 1000 + n));
+    });
+  }
+  for (auto& emitter : emitters) emitter.join();
+  REQUIRE(hub.shutdown(kPatience) == Delivery::kComplete);
+
+  std::map<int, int> last;
+  const auto ids = window->ids();
+  CHECK(ids.size() == 800);
+  for (const auto& id : ids) {
+    const int number = std::stoi(id.substr(2));
+    const auto [entry, fresh] = last.try_emplace(number / 1000, -1);
+    CHECK(number % 1000 > entry->second);
+    entry->second = number % 1000;
+  }
+}
+
+TEST_CASE("emitting an epoch's packet takes microseconds, whatever the sink does") {
+  TelemetryPacket packet = packet_number(0);
+  for (int n = 0; n < 40; ++n) packet.metrics.push_back(metric("tolaria.training.loss"_metric, n));
+  for (int n = 0; n < 10; ++n) {
+    packet.metrics.push_back(metric("kasmina.seed.alpha"_metric, n, {{"seed_id", "seed-0001"}, {"stage", "TRAINING"}}));
+  }
+  const auto window = std::make_shared<Window>();
+  Hub hub(100'000, sinks(test_sink(window, Behaviour::kBlocksOnFirst)));
+  std::vector<double> micros;
+  for (int n = 0; n < 2000; ++n) {
+    const auto start = Clock::now();
+    hub.emit(packet);
+    micros.push_back(std::chrono::duration<double, std::micro>(Clock::now() - start).count());
+  }
+  window->release.set_value();
+  std::ranges::sort(micros);
+  const double median = micros[1000], p99 = micros[1980];
+  WARN("emit of 50 metrics: median " << median << " us, p99 " << p99 << " us");
+#if defined(NDEBUG) && !defined(__SANITIZE_THREAD__) && !defined(__SANITIZE_ADDRESS__)
+  CHECK(p99 < 20);
+#endif
+}

@@ -1,0 +1,244 @@
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "leyline/error.h"
+#include "leyline/telemetry.h"
+#include "nissa/hub.h"
+#include "nissa/jsonl_reader.h"
+#include "nissa/jsonl_sink.h"
+
+using namespace std::chrono_literals;
+using namespace esper;
+using esper::leyline::TelemetryPacket;
+using esper::nissa::Delivery;
+using esper::nissa::Descriptor;
+using esper::nissa::Hub;
+using esper::nissa::JsonlSink;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr auto kPatience = 20s;
+
+// A folder that goes away with the test.
+struct Folder {
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "nissa-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() { fs::remove_all(path); }
+  fs::path path;
+};
+
+TelemetryPacket packet_named(const std::string& id) {
+  TelemetryPacket packet;
+  packet.packet_id = id;
+  return packet;
+}
+
+struct Contents {
+  std::vector<std::string> ids;
+  nissa::JsonlReport report;
+};
+
+Contents read(const fs::path& path) {
+  Contents out;
+  out.report =
+      nissa::read_jsonl(path, [&](const nlohmann::json& packet) { out.ids.push_back(packet.at("packet_id")); });
+  return out;
+}
+
+using Ids = std::vector<std::string>;
+
+std::vector<nissa::NamedSink> only(std::unique_ptr<leyline::TelemetrySink> sink) {
+  std::vector<nissa::NamedSink> out;
+  out.push_back({"jsonl", std::move(sink)});
+  return out;
+}
+
+}  // namespace
+
+TEST_CASE("packets come back from the file in order") {
+  const Folder folder;
+  const auto path = folder.path / "run" / "telemetry.jsonl";  // the sink makes the folder
+  {
+    JsonlSink sink(path);
+    sink.emit(packet_named("a"));
+    sink.emit(packet_named("b"));
+  }
+  JsonlSink(path).emit(packet_named("c"));  // a resumed run appends
+  const auto contents = read(path);
+  CHECK(contents.ids == Ids{"a", "b", "c"});
+  CHECK(contents.report.packets == 3);
+  CHECK(contents.report.damaged.empty());
+}
+
+TEST_CASE("a line torn by a kill costs that line only") {
+  const Folder folder;
+  const auto path = folder.path / "telemetry.jsonl";
+  JsonlSink(path).emit(packet_named("a"));
+  std::ofstream(path, std::ios::app) << R"({"packet_id":"torn","met)";
+
+  const auto torn = read(path);
+  CHECK(torn.ids == Ids{"a"});
+  REQUIRE(torn.report.damaged.size() == 1);
+  CHECK(torn.report.damaged[0].line == 2);
+  CHECK(torn.report.damaged[0].reason == "the file ends within this line");
+
+  JsonlSink resumed(path);
+  resumed.emit(packet_named("b"));
+  resumed.emit(packet_named("c"));
+  const auto whole = read(path);
+  CHECK(whole.ids == Ids{"a", "b", "c"});
+  REQUIRE(whole.report.damaged.size() == 1);
+  CHECK(whole.report.damaged[0].line == 2);
+}
+
+TEST_CASE("a file cut at any byte loses at most one packet, and gains later ones") {
+  const Folder folder;
+  const auto path = folder.path / "telemetry.jsonl";
+  {
+    JsonlSink sink(path);
+    sink.emit(packet_named("a"));
+    sink.emit(packet_named("b"));
+  }
+  const auto size = fs::file_size(path);
+  for (std::uintmax_t cut = size / 2; cut <= size; ++cut) {
+    const auto copy = folder.path / "copy.jsonl";
+    fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
+    fs::resize_file(copy, cut);
+    JsonlSink(copy).emit(packet_named("c"));
+    const bool second_is_whole = cut >= size - 1;  // the newline alone may be missing
+    CHECK(read(copy).ids == (second_is_whole ? Ids{"a", "b", "c"} : Ids{"a", "c"}));
+  }
+}
+
+TEST_CASE("the reader skips and reports what is no packet") {
+  const Folder folder;
+  const auto path = folder.path / "telemetry.jsonl";
+  {
+    std::ofstream file(path);
+    file << "not json\n\n[1,2]\n{\"packet_id\":\"x\"}\n" << std::string(5000, '[') << "\n";
+    file << std::string((16 << 20) + 1, 'x') << "\n";
+  }
+  JsonlSink(path).emit(packet_named("a"));
+  const auto contents = read(path);
+  CHECK(contents.ids == Ids{"a"});
+  std::vector<std::size_t> lines;
+  for (const auto& damaged : contents.report.damaged) lines.push_back(damaged.line);
+  CHECK(lines == std::vector<std::size_t>{1, 3, 4, 5, 6});
+}
+
+TEST_CASE("a file that cannot be read is the user's error") {
+  try {
+    read("/nowhere/telemetry.jsonl");
+    FAIL("read a file that is not there");
+  } catch (const leyline::Error& error) {
+    CHECK(error.code() == leyline::ExitCode::kData);
+    CHECK(std::string(error.what()).find("/nowhere/telemetry.jsonl") != std::string::npos);
+  }
+}
+
+TEST_CASE("a file that cannot be made is refused at once") {
+  CHECK_THROWS_AS(JsonlSink("/proc/nowhere/telemetry.jsonl"), leyline::Error);
+}
+
+TEST_CASE("on a full disk every packet is counted and the hub goes on") {
+  Hub hub(100, only(std::make_unique<JsonlSink>("/dev/full")));
+  for (int n = 0; n < 5; ++n) hub.emit(packet_named("p"));
+  CHECK(hub.flush(kPatience) == Delivery::kComplete);
+  CHECK(hub.counts().sink_errors == 5);
+  CHECK(hub.counts().delivered == 5);
+}
+
+TEST_CASE("a pipe without reader costs packets, not time") {
+  const Folder folder;
+  const auto path = folder.path / "pipe";
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  Hub hub(100, only(std::make_unique<JsonlSink>(path)));
+  const auto start = std::chrono::steady_clock::now();
+  for (int n = 0; n < 10; ++n) hub.emit(packet_named("p"));
+  CHECK(hub.flush(kPatience) == Delivery::kComplete);
+  CHECK(std::chrono::steady_clock::now() - start < 5s);
+  CHECK(hub.counts().sink_errors == 10);
+}
+
+TEST_CASE("a pipe whose reader closes gives errors, not a signal") {
+  const Folder folder;
+  const auto path = folder.path / "pipe";
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  auto reader = std::make_unique<Descriptor>(open(path.c_str(), O_RDONLY | O_NONBLOCK));
+  REQUIRE(reader->is_open());
+  struct sigaction action {};
+  sigaction(SIGPIPE, nullptr, &action);
+  REQUIRE(action.sa_handler == SIG_DFL);  // an unblocked SIGPIPE would end this test program
+
+  Hub hub(100, only(std::make_unique<JsonlSink>(path)));
+  hub.emit(packet_named("read"));
+  REQUIRE(hub.flush(kPatience) == Delivery::kComplete);
+  CHECK(hub.counts().sink_errors == 0);
+  reader.reset();
+  hub.emit(packet_named("lost"));
+  REQUIRE(hub.flush(kPatience) == Delivery::kComplete);
+  CHECK(hub.counts().sink_errors == 1);
+}
+
+TEST_CASE("a slow reader gets whole lines in order; what it cannot take in time is lost") {
+  const Folder folder;
+  const auto path = folder.path / "pipe";
+  REQUIRE(mkfifo(path.c_str(), 0600) == 0);
+  const Descriptor reader(open(path.c_str(), O_RDONLY | O_NONBLOCK));
+  JsonlSink sink(path, 20ms);
+  int failures = 0;
+  for (int n = 0; n < 4; ++n) {  // a pipe holds 64 KiB
+    auto packet = packet_named(std::to_string(n));
+    packet.system_health.summary.assign(30'000, 'x');
+    try {
+      sink.emit(packet);
+    } catch (const std::system_error& error) {
+      CHECK(error.code().value() == ETIMEDOUT);
+      ++failures;
+    }
+  }
+  CHECK(failures == 2);
+
+  const auto drained = folder.path / "drained.jsonl";
+  const auto drain = [&] {
+    std::ofstream out(drained, std::ios::app);
+    std::vector<char> block(1 << 16);
+    for (;;) {
+      const auto count = ::read(reader.number(), block.data(), block.size());
+      if (count <= 0) return;
+      out.write(block.data(), count);
+    }
+  };
+  drain();
+  sink.emit(packet_named("later"));
+  drain();
+  const auto contents = read(drained);
+  CHECK(contents.ids == Ids{"0", "1", "later"});
+  CHECK(contents.report.damaged.size() == 1);  // the beginning of "2"
+}
+
+TEST_CASE("a file that was moved away or deleted is made anew") {
+  const Folder folder;
+  const auto path = folder.path / "run" / "telemetry.jsonl";
+  JsonlSink sink(path);
+  sink.emit(packet_named("a"));
+  fs::rename(path, folder.path / "rotated.jsonl");
+  sink.emit(packet_named("b"));
+  CHECK(read(folder.path / "rotated.jsonl").ids == Ids{"a"});
+  CHECK(read(path).ids == Ids{"b"});
+  fs::remove_all(folder.path / "run");
+  sink.emit(packet_named("c"));
+  CHECK(read(path).ids == Ids{"c"});
+}

@@ -1,0 +1,249 @@
+#include "tamiyo/heuristic.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "leyline/error.h"
+#include "tamiyo/null_controller.h"
+#include "unit/tamiyo/simulated_run.h"
+
+namespace esper::tamiyo {
+namespace {
+
+using leyline::SeedOperation;
+using leyline::Stage;
+
+std::vector<SeedOperation> operations(const SimulatedRun& run) {
+  std::vector<SeedOperation> list;
+  for (const auto& command : run.history) list.push_back(command.seed_operation->operation);
+  return list;
+}
+
+std::vector<std::string> germinated(const SimulatedRun& run) {
+  std::vector<std::string> list;
+  for (const auto& command : run.history) {
+    if (command.seed_operation->operation == SeedOperation::kGerminate) {
+      list.push_back(command.seed_operation->blueprint_id);
+    }
+  }
+  return list;
+}
+
+HeuristicController controller() { return {leyline::HeuristicConfig{}, leyline::GrowthConfig{}}; }
+
+TEST_CASE("a plateau grows a seed and a useful seed becomes part of the host") {
+  SimulatedRun run({"good"});
+  auto policy = controller();
+  for (int epoch = 1; epoch < 5; ++epoch) CHECK(run.step(policy).commands.empty());
+  const auto decision = run.step(policy);
+  REQUIRE(decision.commands.size() == 1);
+  CHECK(decision.commands[0].command_id == "sim-e5-1");
+  CHECK(decision.commands[0].annotations.at("reason").find("plateau") != std::string::npos);
+  CHECK(decision.reason.find("germinates good") != std::string::npos);
+  for (int epoch = 6; epoch < 22; ++epoch) CHECK_FALSE(run.step(policy).reason.empty());
+  using O = SeedOperation;
+  const auto asked = operations(run);
+  const std::vector<O> first(asked.begin(), asked.begin() + 6);
+  CHECK(first ==
+        std::vector{O::kGerminate, O::kStartTraining, O::kStartGrafting, O::kStabilize, O::kEvaluate, O::kFossilize});
+  CHECK(run.now.seed_states.at(0).stage == Stage::kFossilized);
+}
+
+TEST_CASE("a seed waits for the epochs of its stage") {
+  SimulatedRun run({"good"});
+  auto policy = controller();
+  std::map<Stage, std::uint32_t> dwelt;
+  for (int epoch = 1; epoch < 25; ++epoch) {
+    run.end_epoch();
+    const auto decision = policy.decide(run.now);
+    for (const auto& command : decision.commands) {
+      if (const auto* seed = run.seed(command.target_seed_id)) dwelt.emplace(seed->stage, seed->stage_epochs);
+      run.obey(command);
+    }
+  }
+  CHECK(dwelt.at(Stage::kTraining) == 3);
+  CHECK(dwelt.at(Stage::kBlending) == 4);  // three would do, but alpha arrives with the fourth
+  CHECK(dwelt.at(Stage::kShadowing) == 1);
+  CHECK(dwelt.at(Stage::kProbationary) == 1);
+}
+
+TEST_CASE("a harmful seed is pruned, the embargo holds, and another blueprint is tried") {
+  SimulatedRun run({"bad", "good"});
+  auto policy = controller();
+  std::uint32_t pruned_at = 0, regrown_at = 0;
+  for (int epoch = 1; epoch < 30 && regrown_at == 0; ++epoch) {
+    for (const auto& command : run.step(policy).commands) {
+      const auto operation = command.seed_operation->operation;
+      if (operation == SeedOperation::kCull) {
+        pruned_at = run.now.current_epoch;
+        CHECK(command.annotations.at("reason").find("costs 4 accuracy points") != std::string::npos);
+      }
+      if (operation == SeedOperation::kGerminate && pruned_at) regrown_at = run.now.current_epoch;
+    }
+  }
+  REQUIRE(pruned_at > 0);
+  CHECK(regrown_at == pruned_at + 5);
+  CHECK(germinated(run) == std::vector<std::string>{"bad", "good"});
+  CHECK(run.history.back().seed_operation->slot == "r0c0");  // the other slot has no prune yet
+}
+
+TEST_CASE("a blueprint above the penalty limit is skipped until the penalty has decayed") {
+  leyline::HeuristicConfig config;
+  config.penalty_on_prune = 200;
+  config.embargo_epochs = 1;
+  SimulatedRun run({"bad"}, 1);
+  HeuristicController policy(config, leyline::GrowthConfig{});
+  std::uint32_t pruned_at = 0, regrown_at = 0;
+  bool told = false;
+  for (int epoch = 1; epoch < 40 && regrown_at == 0; ++epoch) {
+    const auto decision = run.step(policy);
+    told = told || decision.reason.find("penalty is at most 3") != std::string::npos;
+    for (const auto& command : decision.commands) {
+      if (command.seed_operation->operation == SeedOperation::kCull) pruned_at = run.now.current_epoch;
+      if (command.seed_operation->operation == SeedOperation::kGerminate && pruned_at)
+        regrown_at = run.now.current_epoch;
+    }
+  }
+  CHECK(told);
+  CHECK(regrown_at == pruned_at + 7);  // 200 / 2^7 is the first at most 3
+}
+
+TEST_CASE("a seed without worth is pruned after the epochs that are allowed") {
+  SimulatedRun run({"idle"});
+  auto policy = controller();
+  for (int epoch = 1;
+       epoch < 60 && (run.history.empty() || run.history.back().seed_operation->operation != SeedOperation::kCull);
+       ++epoch) {
+    run.step(policy);
+  }
+  REQUIRE(run.history.back().seed_operation->operation == SeedOperation::kCull);
+  CHECK(run.history.back().annotations.at("reason") == "5 epochs without improvement (allowed 5)");
+}
+
+TEST_CASE("a refused step is asked for again after ever longer pauses, then the seed is pruned") {
+  leyline::HeuristicConfig config;
+  config.prune_after_epochs = 20;
+  SimulatedRun run({"good"});
+  run.refuses_training = true;
+  HeuristicController policy(config, leyline::GrowthConfig{});
+  std::vector<std::uint32_t> asked;
+  bool pruned = false;
+  for (int epoch = 1; epoch < 40 && !pruned; ++epoch) {
+    for (const auto& command : run.step(policy).commands) {
+      if (command.seed_operation->operation == SeedOperation::kStartTraining) asked.push_back(run.now.current_epoch);
+      pruned = pruned || command.seed_operation->operation == SeedOperation::kCull;
+    }
+  }
+  CHECK(asked == std::vector<std::uint32_t>{6, 7, 9, 13, 21});
+  CHECK(pruned);
+}
+
+TEST_CASE("a germination that did not come up counts as a prune") {
+  SimulatedRun run({"good", "idle"});
+  auto policy = controller();
+  std::vector<std::uint32_t> asked;
+  std::vector<std::string> blueprints;
+  for (int epoch = 1; epoch <= 16; ++epoch) {
+    run.end_epoch();
+    for (const auto& command : policy.decide(run.now).commands) {  // never obeyed
+      asked.push_back(run.now.current_epoch);
+      blueprints.push_back(command.seed_operation->blueprint_id);
+    }
+  }
+  CHECK(asked == std::vector<std::uint32_t>{5, 11});
+  CHECK(blueprints == std::vector<std::string>{"good", "idle"});
+}
+
+TEST_CASE("a seed that vanished by itself counts as a prune") {
+  SimulatedRun run({"good"});
+  auto policy = controller();
+  for (int epoch = 1; epoch <= 7; ++epoch) run.step(policy);
+  REQUIRE(run.now.seed_states.size() == 1);
+  run.now.seed_states.clear();
+  const auto decision = run.step(policy);
+  CHECK(decision.reason.find("seed-1 is gone without being asked to") != std::string::npos);
+  CHECK(decision.reason.find("embargo after the last prune lasts until epoch 13") != std::string::npos);
+}
+
+TEST_CASE("a host that learns fast is left alone") {
+  SimulatedRun run({"good"});
+  auto policy = controller();
+  for (int epoch = 1; epoch < 20; ++epoch) {
+    run.now.validation_loss *= 0.9;
+    CHECK(run.step(policy).commands.empty());
+  }
+}
+
+TEST_CASE("an observation that cannot be right is answered with a reason and no command") {
+  SimulatedRun run({"good"});
+  auto policy = controller();
+  for (int epoch = 1; epoch <= 4; ++epoch) run.step(policy);
+  const auto before = policy.save_state();
+  run.end_epoch();
+  auto bad = run.now;
+  bad.validation_accuracy = std::numeric_limits<double>::quiet_NaN();
+  CHECK(policy.decide(bad).commands.empty());
+  CHECK(policy.decide(bad).reason.find("validation accuracy is nan") != std::string::npos);
+  bad = run.now;
+  bad.validation_loss = std::numeric_limits<double>::infinity();
+  CHECK(policy.decide(bad).commands.empty());
+  bad = run.now;
+  bad.current_epoch = 4;
+  CHECK(policy.decide(bad).reason.find("does not follow epoch 4") != std::string::npos);
+  CHECK(policy.save_state() == before);
+  CHECK(policy.decide(run.now).commands.size() == 1);
+}
+
+TEST_CASE("a state that went through JSON at each epoch decides the same") {
+  SimulatedRun plain({"bad", "idle", "good"}), saved({"bad", "idle", "good"});
+  auto policy = controller();
+  auto other = std::make_unique<HeuristicController>(leyline::HeuristicConfig{}, leyline::GrowthConfig{});
+  std::set<std::string> ids;
+  std::size_t commands = 0;
+  for (int epoch = 1; epoch < 120; ++epoch) {
+    const auto a = plain.step(policy);
+    const auto b = saved.step(*other);
+    REQUIRE(a.reason == b.reason);
+    REQUIRE(a.commands.size() == b.commands.size());
+    for (std::size_t i = 0; i < a.commands.size(); ++i) {
+      REQUIRE(a.commands[i].command_id == b.commands[i].command_id);
+      REQUIRE(a.commands[i].annotations == b.commands[i].annotations);
+      ids.insert(a.commands[i].command_id);
+      ++commands;
+    }
+    const auto text = other->save_state();
+    other = std::make_unique<HeuristicController>(leyline::HeuristicConfig{}, leyline::GrowthConfig{});
+    other->load_state(text);
+    REQUIRE(other->save_state() == text);
+  }
+  CHECK(commands > 10);
+  CHECK(ids.size() == commands);
+}
+
+TEST_CASE("a damaged state is refused as a checkpoint error") {
+  auto policy = controller();
+  for (const char* text : {"", "{}", "[1]", R"({"format": 9})", R"({"format": 1, "last_epoch": "x"})"}) {
+    CAPTURE(text);
+    try {
+      policy.load_state(text);
+      FAIL("accepted");
+    } catch (const leyline::Error& error) {
+      CHECK(error.code() == leyline::ExitCode::kCheckpoint);
+    }
+  }
+}
+
+TEST_CASE("the policy none asks for nothing and says so") {
+  SimulatedRun run({"good"});
+  NullController policy;
+  for (int epoch = 1; epoch < 20; ++epoch) {
+    const auto decision = run.step(policy);
+    CHECK(decision.commands.empty());
+    CHECK_FALSE(decision.reason.empty());
+  }
+}
+
+}  // namespace
+}  // namespace esper::tamiyo
