@@ -101,8 +101,9 @@ class Transformer(nn.Module):
         self.depth = layers
         self.tokens = nn.Embedding(vocabulary, width)
         self.positions = nn.Embedding(context, width)
+        # Wide enough that no gradient is mere rounding error, which AdamW would blow up into a step of full size.
         for table in (self.tokens, self.positions):
-            nn.init.normal_(table.weight, std=0.02)
+            nn.init.normal_(table.weight, std=0.1)
         for i in range(layers):
             self.add_module(f"layer{i}", Layer(width, heads))
         self.norm = nn.LayerNorm(width)

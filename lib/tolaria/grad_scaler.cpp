@@ -10,7 +10,6 @@ LossScale make_loss_scale(torch::ScalarType compute_type, torch::Device device, 
   result.scale = at::full({}, policy.initial_scale, options);
   result.growth_tracker = at::zeros({}, options.dtype(torch::kInt32));
   result.found_inf = at::zeros({}, options);
-  result.one = at::ones({}, options);
   return result;
 }
 
@@ -20,12 +19,9 @@ void append_named(const LossScale& loss_scale, std::vector<kasmina::NamedTensor>
   out.push_back({"scaler.growth_tracker", loss_scale.growth_tracker});
 }
 
-std::vector<torch::Tensor> unscale(LossScale& loss_scale, torch::TensorList gradients) {
+void unscale(LossScale& loss_scale, const torch::Tensor& gradients) {
   loss_scale.found_inf.zero_();
-  // Autograd may hand out one tensor for two parameters or a broadcast view, so it is never changed in place.
-  std::vector<torch::Tensor> result = at::_foreach_mul(gradients, loss_scale.scale.reciprocal());
-  at::_amp_foreach_non_finite_check_and_unscale_(result, loss_scale.found_inf, loss_scale.one);
-  return result;
+  at::_amp_foreach_non_finite_check_and_unscale_(gradients, loss_scale.found_inf, loss_scale.scale.reciprocal());
 }
 
 void keep_if_finite(const LossScale& loss_scale, torch::TensorList written, const std::function<void()>& update) {

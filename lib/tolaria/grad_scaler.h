@@ -26,7 +26,6 @@ struct LossScale {
   torch::Tensor scale;           // 0-dim float32
   torch::Tensor growth_tracker;  // 0-dim int32: steps since the last change
   torch::Tensor found_inf;       // 0-dim float32: 1 after a step with a non-finite gradient, else 0
-  torch::Tensor one;             // 0-dim float32
   bool enabled() const { return scale.defined(); }
 };
 
@@ -34,8 +33,8 @@ struct LossScale {
 LossScale make_loss_scale(torch::ScalarType compute_type, torch::Device device, const LossScalePolicy& policy = {});
 void append_named(const LossScale& loss_scale, std::vector<kasmina::NamedTensor>& out);
 
-// Gradients divided by the scale, as new tensors; sets found_inf for this step.
-std::vector<torch::Tensor> unscale(LossScale& loss_scale, torch::TensorList gradients);
+// Divides the gradients by the scale; sets found_inf for this step.
+void unscale(LossScale& loss_scale, const torch::Tensor& gradients);
 // Runs update; where found_inf is set, every tensor of `written` then has the bits from before. Costs one copy of them.
 void keep_if_finite(const LossScale& loss_scale, torch::TensorList written, const std::function<void()>& update);
 // Grows or halves the scale after a step.

@@ -1,5 +1,5 @@
 #pragma once
-// SGD and AdamW over lists of tensors. Learning rate and step count are 0-dim tensors, so an update is a fixed list of
+// SGD and AdamW over flat tensors. Learning rate and step count are 0-dim tensors, so an update is a fixed list of
 // tensor operations, whatever their values. Parity: torch.optim.SGD (dampening 0), torch.optim.AdamW (no amsgrad).
 
 #include <torch/types.h>
@@ -9,11 +9,8 @@
 
 namespace esper::tolaria {
 
-// One update of a group's parameters by their gradients (parallel to group.parameters); gradients are left as they are.
-// An undefined gradient means that the forward did not use the parameter: as in PyTorch it and its moments stay as they
-// are, but the group's step count, which PyTorch keeps for each parameter, goes on. lr: 0-dim float32, before lr_scale.
+// One update of a group's parameters by group.gradients, which it uses as scratch. lr: 0-dim float32, before lr_scale.
 // Call it without gradient recording.
-void update_parameters(GroupState& group, torch::TensorList gradients, const torch::Tensor& lr,
-                       const leyline::OptimizerConfig& config);
+void update_parameters(GroupState& group, const torch::Tensor& lr, const leyline::OptimizerConfig& config);
 
 }  // namespace esper::tolaria

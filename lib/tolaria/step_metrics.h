@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -12,17 +13,31 @@
 
 namespace esper::tolaria {
 
-// Named "metrics.<member>" in checkpoints. All 0-dim but group_norm_sum.
+// Positions in MetricSums::sums and in StepFigures::row.
+enum Figure : std::int64_t {
+  kLoss = 0,          // summed over target elements
+  kGradientNorm = 1,  // global L2 norm before clipping, over finite steps
+  kFinite = 2,        // steps with a finite gradient norm
+  kClipped = 3,       // steps that clipping shortened
+  kNumFigures = 4,
+};
+
+// Named "metrics.<member>" in checkpoints.
 struct MetricSums {
-  torch::Tensor loss_sum;           // float64: sum over target elements of the training loss
-  torch::Tensor correct;            // int64: target elements whose largest logit is the target
-  torch::Tensor samples;            // int64: target elements
-  torch::Tensor steps;              // int64
-  torch::Tensor finite_steps;       // int64: steps with a finite gradient norm
-  torch::Tensor clipped_steps;      // int64
-  torch::Tensor gradient_norm_sum;  // float64: global L2 norm before clipping, over finite steps
-  torch::Tensor group_norm_sum;     // float64 [groups]: the same per group; with one group it stays 0, being the global
+  torch::Tensor sums;     // float64 [kNumFigures]
+  torch::Tensor counts;   // int64 [2]: steps, target elements
+  torch::Tensor correct;  // 0-dim int64: target elements whose largest logit is the target
+  torch::Tensor
+      group_norm_sum;  // float64 [groups]: gradient norm per group; with one group it stays 0, being the global
   std::vector<std::string> group_ids;
+};
+
+// What one step shows, before it is added to the sums. Scratch, in no checkpoint.
+struct StepFigures {
+  torch::Tensor row;                              // float32 [kNumFigures]
+  std::array<torch::Tensor, kNumFigures> figure;  // its elements, 0-dim
+  torch::Tensor norm;                             // 0-dim float32: global norm of this step, finite or not
+  torch::Tensor infinity;                         // 0-dim float32 constant
 };
 
 // What a number of steps showed.
@@ -41,6 +56,7 @@ struct StepMetrics {
 struct StepState;
 
 MetricSums make_metric_sums(torch::Device device);
+StepFigures make_step_figures(torch::Device device);
 // Sums of groups that stay are carried, new ones are zero.
 void sync_group_sums(MetricSums& sums, const std::vector<std::string>& group_ids);
 void append_named(const MetricSums& sums, std::vector<kasmina::NamedTensor>& out);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 #include "leyline/error.h"
 
@@ -11,113 +12,139 @@ namespace {
 using kasmina::NamedTensor;
 using leyline::OptimizerKind;
 
-// What is kept for one parameter while groups are rearranged.
+// What is kept for one parameter while groups are rearranged; undefined where there is nothing.
 struct ParameterState {
   torch::Tensor first_moment, second_moment, average;
 };
 
-struct GroupScalars {
-  torch::Tensor step, lr_scale;
-};
+using KeptParameters = std::unordered_map<std::string, ParameterState>;
 
-struct Kept {
-  std::unordered_map<std::string, ParameterState> parameters;
-  std::unordered_map<std::string, GroupScalars> groups;
-};
-
-bool keeps_first_moment(const StepSettings& settings) {
+bool keeps_first_moments(const StepSettings& settings) {
   return settings.optimizer.kind == OptimizerKind::kAdamw || settings.optimizer.momentum != 0;
 }
 
-bool keeps_second_moment(const StepSettings& settings) { return settings.optimizer.kind == OptimizerKind::kAdamw; }
+bool keeps_second_moments(const StepSettings& settings) { return settings.optimizer.kind == OptimizerKind::kAdamw; }
 
-Kept take_apart(const std::vector<GroupState>& groups) {
-  Kept kept;
+torch::Tensor view_of(const FlatTensors& tensors, std::size_t i) {
+  return tensors.defined() ? tensors.views[i] : torch::Tensor();
+}
+
+KeptParameters take_apart(const std::vector<GroupState>& groups) {
+  KeptParameters kept;
   for (const GroupState& group : groups) {
-    kept.groups[group.id] = {group.step, group.lr_scale};
     for (std::size_t i = 0; i < group.parameters.size(); ++i) {
-      ParameterState& state = kept.parameters[group.parameter_ids[i]];
-      if (!group.first_moments.empty()) state.first_moment = group.first_moments[i];
-      if (!group.second_moments.empty()) state.second_moment = group.second_moments[i];
-      if (!group.averages.empty()) state.average = group.averages[i];
+      kept[group.parameter_ids[i]] = {view_of(group.first_moments, i), view_of(group.second_moments, i),
+                                      view_of(group.averages, i)};
     }
   }
   return kept;
 }
 
-ParameterState new_parameter_state(const StepSettings& settings, const torch::Tensor& parameter) {
-  const torch::Tensor value = parameter.detach();
-  ParameterState state;
-  if (keeps_first_moment(settings)) state.first_moment = at::zeros_like(value);
-  if (keeps_second_moment(settings)) state.second_moment = at::zeros_like(value);
-  if (settings.ema_decay > 0) state.average = value.clone();
-  return state;
+void copy_if_kept(const torch::Tensor& kept, FlatTensors& tensors, std::size_t i, const std::string& id) {
+  if (!kept.defined() || !tensors.defined()) return;
+  ESPER_CHECK(kept.sizes() == tensors.views[i].sizes(),
+              "parameter '" + id + "' came back with another shape: ids are never reused");
+  tensors.views[i].copy_(kept);
 }
 
-void append(GroupState& group, const NamedTensor& parameter, const ParameterState& state) {
-  group.parameter_ids.push_back(parameter.id);
-  group.parameters.push_back(parameter.tensor);
-  if (state.first_moment.defined()) group.first_moments.push_back(state.first_moment);
-  if (state.second_moment.defined()) group.second_moments.push_back(state.second_moment);
-  if (state.average.defined()) group.averages.push_back(state.average);
-}
-
-GroupState build_group(const StepState& state, const StepSettings& settings, const kasmina::ParameterGroup& group,
-                       Kept& kept, StructureChange& change) {
+// The group's own tensors at their start values.
+GroupState new_group(const StepState& state, const StepSettings& settings, const kasmina::ParameterGroup& group) {
   GroupState built;
   built.id = group.id;
-  if (const auto found = kept.groups.find(group.id); found != kept.groups.end()) {
-    built.step = found->second.step;
-    built.lr_scale = found->second.lr_scale;
-  } else {
-    const auto options = torch::dtype(torch::kFloat32).device(state.device);
-    built.step = at::zeros({}, options);
-    built.lr_scale = at::ones({}, options);
-  }
   for (const NamedTensor& parameter : group.parameters) {
-    const auto found = kept.parameters.find(parameter.id);
-    if (found == kept.parameters.end()) {
-      append(built, parameter, new_parameter_state(settings, parameter.tensor));
-      change.created.push_back(parameter.id);
-      continue;
-    }
-    const torch::Tensor& moment = found->second.first_moment;
-    ESPER_CHECK(!moment.defined() || moment.sizes() == parameter.tensor.sizes(),
-                "parameter '" + parameter.id + "' came back with another shape: ids are never reused");
-    append(built, parameter, found->second);
-    change.carried.push_back(parameter.id);
-    kept.parameters.erase(found);
+    built.parameter_ids.push_back(parameter.id);
+    built.parameters.push_back(parameter.tensor);
+  }
+  const auto scalar = torch::dtype(torch::kFloat32).device(state.device);
+  if (keeps_first_moments(settings)) built.first_moments = flat_zeros(built.parameters, state.device);
+  if (keeps_second_moments(settings)) {
+    built.second_moments = flat_zeros(built.parameters, state.device);
+    built.step = at::zeros({}, scalar);
+  }
+  if (settings.ema_decay > 0) {
+    built.averages = flat_zeros(built.parameters, state.device);
+    at::_foreach_copy_(built.averages.views, built.parameters);
+  }
+  built.lr_scale = at::ones({}, scalar);
+  built.rate = at::zeros({}, scalar);
+  return built;
+}
+
+const GroupState* find_group(const std::vector<GroupState>& groups, const std::string& id) {
+  const auto found =
+      std::find_if(groups.begin(), groups.end(), [&](const GroupState& group) { return group.id == id; });
+  return found == groups.end() ? nullptr : &*found;
+}
+
+// The group as it was if its parameters are the same; else a new one with the values of everything that is known.
+GroupState carry_group(const StepState& state, const StepSettings& settings, const kasmina::ParameterGroup& group,
+                       const KeptParameters& kept) {
+  const GroupState* old = find_group(state.groups, group.id);
+  GroupState built = new_group(state, settings, group);
+  const auto same_shape = [](const torch::Tensor& a, const torch::Tensor& b) { return a.sizes() == b.sizes(); };
+  if (old != nullptr && old->parameter_ids == built.parameter_ids &&
+      std::equal(old->parameters.begin(), old->parameters.end(), built.parameters.begin(), same_shape)) {
+    GroupState same = *old;
+    same.parameters = built.parameters;
+    return same;
+  }
+  if (old != nullptr) {
+    built.lr_scale = old->lr_scale;
+    built.step = old->step;
+  }
+  for (std::size_t i = 0; i < built.parameters.size(); ++i) {
+    const auto known = kept.find(built.parameter_ids[i]);
+    if (known == kept.end()) continue;
+    copy_if_kept(known->second.first_moment, built.first_moments, i, known->first);
+    copy_if_kept(known->second.second_moment, built.second_moments, i, known->first);
+    copy_if_kept(known->second.average, built.averages, i, known->first);
   }
   return built;
 }
 
-void rebuild_derived(StepState& state) {
+StructureChange compare(const KeptParameters& kept, const std::vector<GroupState>& before,
+                        const std::vector<GroupState>& after) {
+  StructureChange change;
+  std::unordered_set<std::string> living;
+  for (const GroupState& group : after) {
+    for (const std::string& id : group.parameter_ids) {
+      (kept.contains(id) ? change.carried : change.created).push_back(id);
+      living.insert(id);
+    }
+  }
+  for (const GroupState& group : before) {
+    for (const std::string& id : group.parameter_ids) {
+      if (!living.contains(id)) change.dropped.push_back(id);
+    }
+  }
+  return change;
+}
+
+void rebuild_scratch(StepState& state) {
   state.parameters.clear();
   for (const GroupState& group : state.groups) {
     state.parameters.insert(state.parameters.end(), group.parameters.begin(), group.parameters.end());
   }
-  torch::Tensor membership =
-      at::zeros({static_cast<std::int64_t>(state.groups.size()), static_cast<std::int64_t>(state.parameters.size())});
+  state.gradients = flat_zeros(state.parameters, state.device).flat;
   std::int64_t begin = 0;
-  for (std::size_t g = 0; g < state.groups.size(); ++g) {
-    const auto count = static_cast<std::int64_t>(state.groups[g].parameters.size());
-    membership[static_cast<std::int64_t>(g)].narrow(0, begin, count).fill_(1);
+  for (GroupState& group : state.groups) {
+    const std::int64_t count = count_elements(group.parameters);
+    group.gradients = lay_out(state.gradients.narrow(0, begin, count), group.parameters);
     begin += count;
   }
-  state.membership = membership.to(state.device);
 }
 
 void name_group(const GroupState& group, std::vector<NamedTensor>& out) {
-  const bool adamw = !group.second_moments.empty();
+  const bool adamw = group.second_moments.defined();
   const std::string first = adamw ? "optimizer.exp_avg." : "optimizer.momentum_buffer.";
   for (std::size_t i = 0; i < group.parameters.size(); ++i) {
     const std::string& id = group.parameter_ids[i];
     out.push_back({id, group.parameters[i]});
-    if (!group.first_moments.empty()) out.push_back({first + id, group.first_moments[i]});
-    if (adamw) out.push_back({"optimizer.exp_avg_sq." + id, group.second_moments[i]});
-    if (!group.averages.empty()) out.push_back({"ema." + id, group.averages[i]});
+    if (group.first_moments.defined()) out.push_back({first + id, group.first_moments.views[i]});
+    if (adamw) out.push_back({"optimizer.exp_avg_sq." + id, group.second_moments.views[i]});
+    if (group.averages.defined()) out.push_back({"ema." + id, group.averages.views[i]});
   }
-  out.push_back({"optimizer.step." + group.id, group.step});
+  if (group.step.defined()) out.push_back({"optimizer.step." + group.id, group.step});
   out.push_back({"optimizer.lr_scale." + group.id, group.lr_scale});
 }
 
@@ -129,27 +156,23 @@ StepState make_step_state(const StepSettings& settings, torch::Device device) {
   state.lr = at::full({}, settings.optimizer.lr, torch::dtype(torch::kFloat32).device(device));
   state.loss_scale = make_loss_scale(settings.compute_type, device);
   state.metrics = make_metric_sums(device);
+  state.figures = make_step_figures(device);
   return state;
 }
 
 StructureChange sync_groups(StepState& state, const StepSettings& settings,
                             std::span<const kasmina::ParameterGroup> groups) {
   at::NoGradGuard no_grad;
-  Kept kept = take_apart(state.groups);
-  StructureChange change;
+  const KeptParameters kept = take_apart(state.groups);
   std::vector<GroupState> built;
   std::vector<std::string> group_ids;
   for (const kasmina::ParameterGroup& group : groups) {
-    built.push_back(build_group(state, settings, group, kept, change));
+    built.push_back(carry_group(state, settings, group, kept));
     group_ids.push_back(group.id);
   }
-  for (const GroupState& group : state.groups) {
-    for (const std::string& id : group.parameter_ids) {
-      if (kept.parameters.contains(id)) change.dropped.push_back(id);
-    }
-  }
+  StructureChange change = compare(kept, state.groups, built);
   state.groups = std::move(built);
-  rebuild_derived(state);
+  rebuild_scratch(state);
   sync_group_sums(state.metrics, group_ids);
   return change;
 }
@@ -166,10 +189,9 @@ std::vector<NamedTensor> named_tensors(const StepState& state) {
 void set_learning_rate(StepState& state, double lr) { state.lr.fill_(lr); }
 
 void set_lr_scale(StepState& state, const std::string& group_id, double scale) {
-  const auto group = std::find_if(state.groups.begin(), state.groups.end(),
-                                  [&](const GroupState& candidate) { return candidate.id == group_id; });
-  ESPER_CHECK(group != state.groups.end(), "no parameter group '" + group_id + "'");
-  group->lr_scale.fill_(scale);
+  const GroupState* group = find_group(state.groups, group_id);
+  ESPER_CHECK(group != nullptr, "no parameter group '" + group_id + "'");
+  torch::Tensor(group->lr_scale).fill_(scale);
 }
 
 }  // namespace esper::tolaria

@@ -5,10 +5,12 @@
 //   ID                                                     the parameter itself
 //   optimizer.momentum_buffer.ID                           sgd with momentum
 //   optimizer.exp_avg.ID, optimizer.exp_avg_sq.ID          adamw
-//   optimizer.step.GROUP, optimizer.lr_scale.GROUP, optimizer.lr
+//   optimizer.step.GROUP                                   adamw
+//   optimizer.lr_scale.GROUP, optimizer.lr
 //   ema.ID                                                 where the run averages parameters
 //   scaler.scale, scaler.growth_tracker                    fp16 only
 //   metrics.*                                              see MetricSums
+// A host's buffers (batch norm's statistics) are the network's own and change in its forward.
 
 #include <torch/types.h>
 
@@ -19,30 +21,35 @@
 #include <vector>
 
 #include "kasmina/parameter_group.h"
+#include "tolaria/flat_tensors.h"
 #include "tolaria/grad_scaler.h"
 #include "tolaria/step_metrics.h"
 #include "tolaria/step_settings.h"
 
 namespace esper::tolaria {
 
-// One parameter group with what the optimizer keeps for it. The lists are parallel; a list of something that this run
-// does not keep is empty.
+// One parameter group with what the optimizer keeps for it. Views are parallel to the parameters.
 struct GroupState {
   std::string id;
   std::vector<std::string> parameter_ids;
-  std::vector<torch::Tensor> parameters;
-  std::vector<torch::Tensor> first_moments;   // sgd: momentum buffer; adamw: exp_avg
-  std::vector<torch::Tensor> second_moments;  // adamw: exp_avg_sq
-  std::vector<torch::Tensor> averages;        // exponential moving average of the parameters
-  torch::Tensor step;                         // 0-dim float32: updates so far, for bias correction
-  torch::Tensor lr_scale;                     // 0-dim float32: factor on the learning rate of this group
+  std::vector<torch::Tensor> parameters;  // where the modules have them
+  FlatTensors first_moments;              // sgd: momentum buffer; adamw: exp_avg
+  FlatTensors second_moments;             // adamw: exp_avg_sq
+  FlatTensors averages;                   // exponential moving average of the parameters
+  torch::Tensor step;                     // adamw: 0-dim float32, updates so far, for bias correction
+  torch::Tensor lr_scale;                 // 0-dim float32: factor on the learning rate of this group
+
+  // Scratch of one step, in no checkpoint.
+  FlatTensors gradients;  // a part of StepState::gradients
+  torch::Tensor rate;     // 0-dim float32: lr * lr_scale
 };
 
 // Tensors that depend on nothing but the number of target elements of a step. Kept for good once made: a captured step
 // goes on reading them at their address.
 struct CountConstants {
   std::int64_t num_targets = 0;
-  torch::Tensor inverse;  // 0-dim float32, 1 / num_targets
+  torch::Tensor inverse;    // 0-dim float32, 1 / num_targets
+  torch::Tensor increment;  // int64 [2]: one step, num_targets; what MetricSums::counts grows by
 };
 
 struct StepState {
@@ -54,7 +61,8 @@ struct StepState {
 
   // Derived by sync_groups and train_step, in no checkpoint.
   std::vector<torch::Tensor> parameters;  // of all groups, in order
-  torch::Tensor membership;               // float32 [groups, parameters], 1 where the parameter is of the group
+  torch::Tensor gradients;                // [elements of all parameters] float32
+  StepFigures figures;
   std::vector<CountConstants> count_constants;
 };
 
@@ -66,10 +74,10 @@ struct StructureChange {
   std::vector<std::string> carried, created, dropped;
 };
 
-// Makes the state fit the network's parameters, by id. What stays keeps its moments and average as the same tensor
-// objects, also when it moves to another group; a group that stays keeps its step count and learning-rate scale. New
-// moments and step counts start at zero, averages at the parameter's value. Call it at the start and after every change
-// of structure.
+// Makes the state fit the network's parameters, by id. What stays keeps its moments and average, as the same tensor
+// objects while its group has the same parameters, else as the same bits; a group that stays keeps its step count and
+// learning-rate scale. New moments and step counts start at zero, averages at the parameter's value. Call it at the
+// start and after every change of structure.
 StructureChange sync_groups(StepState& state, const StepSettings& settings,
                             std::span<const kasmina::ParameterGroup> groups);
 

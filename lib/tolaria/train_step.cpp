@@ -1,8 +1,7 @@
 #include "tolaria/train_step.h"
 
+#include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/autograd.h>
-
-#include <limits>
 
 #include "device/precision.h"
 #include "leyline/error.h"
@@ -15,13 +14,19 @@ namespace esper::tolaria {
 namespace {
 
 using Tensors = std::vector<torch::Tensor>;
+// Outside of the forward nothing is recorded, so the dispatcher need not ask autograd about every operation.
+using BelowAutograd = at::AutoDispatchBelowADInplaceOrView;
 
 const CountConstants& constants_for(StepState& state, std::int64_t num_targets) {
   for (const CountConstants& known : state.count_constants) {
     if (known.num_targets == num_targets) return known;
   }
-  const auto options = torch::dtype(torch::kFloat32).device(state.device);
-  state.count_constants.push_back({num_targets, at::full({}, 1.0 / static_cast<double>(num_targets), options)});
+  const auto real = torch::dtype(torch::kFloat32).device(state.device);
+  torch::Tensor increment = at::empty({2}, torch::kInt64);
+  increment[0].fill_(1);
+  increment[1].fill_(num_targets);
+  state.count_constants.push_back(
+      {num_targets, at::full({}, 1.0 / static_cast<double>(num_targets), real), increment.to(state.device)});
   return state.count_constants.back();
 }
 
@@ -38,73 +43,95 @@ torch::Tensor run_forward(const StepState& state, const StepSettings& settings, 
   return forward(microbatch.inputs);
 }
 
-// One gradient per parameter. Where no forward of the step used the parameter it is zero and `used` says so.
-struct StepGradients {
-  Tensors tensors;
-  std::vector<char> used;
-};
+enum class Accumulate { kStart, kAdd };
 
-// Gradients of weight * (sum of the microbatch's losses).
-Tensors microbatch_gradients(StepState& state, const StepSettings& settings, const Microbatch& microbatch,
-                             const Forward& forward, const torch::Tensor& weight) {
-  const torch::Tensor logits = run_forward(state, settings, microbatch, forward);
-  const Prediction prediction = flatten(logits.detach(), microbatch.targets);
+void put(torch::Tensor& sum, const torch::Tensor& part, Accumulate mode) {
+  if (mode == Accumulate::kStart) {
+    sum.copy_(part);
+  } else {
+    sum.add_(part);
+  }
+}
+
+// The gradient at the logits of weight * (sum of the microbatch's losses); takes down loss and correct predictions.
+torch::Tensor logits_gradient(StepState& state, const StepSettings& settings, const torch::Tensor& logits,
+                              const torch::Tensor& targets, const torch::Tensor& weight, Accumulate mode) {
+  const BelowAutograd below;
+  const Prediction prediction = flatten(logits.detach(), targets);
   const LossAndGradient loss = cross_entropy(prediction, settings.label_smoothing, weight);
-  state.metrics.loss_sum.add_(loss.sum);
+  put(state.figures.figure[kLoss], loss.sum, mode);
   state.metrics.correct.add_(count_correct(prediction));
-  const torch::Tensor gradient = loss.gradient.view(logits.sizes()).to(logits.scalar_type());
-  return torch::autograd::grad({logits}, state.parameters, {gradient}, false, false, true);
+  if (logits.dim() == 2 && logits.scalar_type() == torch::kFloat32) return loss.gradient;
+  return loss.gradient.view(logits.sizes()).to(logits.scalar_type());
 }
 
-void mark_used(const StepState& state, Tensors& part, std::vector<char>& used) {
-  for (std::size_t i = 0; i < part.size(); ++i) {
-    if (part[i].defined()) {
+// Writes or adds the parts to state.gradients. Where the forward did not use a parameter its part is undefined and
+// counts as zero; `used` then keeps its 0.
+void collect(StepState& state, Tensors parts, std::vector<char>& used, Accumulate mode) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].defined()) {
       used[i] = 1;
+      parts[i] = parts[i].reshape({-1});
     } else {
-      part[i] = at::zeros_like(state.parameters[i]);
+      parts[i] = at::zeros({state.parameters[i].numel()}, state.gradients.options());
     }
   }
-}
-
-StepGradients step_gradients(StepState& state, const StepSettings& settings, std::span<const Microbatch> microbatches,
-                             const Forward& forward) {
-  const std::int64_t num_targets = count_targets(microbatches);
-  const torch::Tensor& inverse = constants_for(state, num_targets).inverse;
-  const torch::Tensor weight = state.loss_scale.enabled() ? inverse.mul(state.loss_scale.scale) : inverse;
-  state.metrics.samples.add_(num_targets);
-  StepGradients sum{{}, std::vector<char>(state.parameters.size(), 0)};
-  for (std::size_t m = 0; m < microbatches.size(); ++m) {
-    Tensors part = microbatch_gradients(state, settings, microbatches[m], forward, weight);
-    mark_used(state, part, sum.used);
-    // What autograd returns may share memory between parameters; the first sum is ours.
-    if (m == 0) {
-      sum.tensors = std::move(part);
-    } else if (m == 1) {
-      sum.tensors = at::_foreach_add(sum.tensors, part);
-    } else {
-      at::_foreach_add_(sum.tensors, part);
-    }
-  }
-  return sum;
-}
-
-void add_norms(const StepState& state, const GradientNorms& norms) {
-  const MetricSums& sums = state.metrics;
-  sums.steps.add_(1);
-  sums.finite_steps.add_(norms.global.lt(std::numeric_limits<double>::infinity()));
-  sums.gradient_norm_sum.add_(norms.global.nan_to_num(0, 0, 0));
-  if (state.groups.size() > 1) {
-    const torch::Tensor squares = norms.per_tensor.mul(norms.per_tensor);
-    sums.group_norm_sum.add_(state.membership.mv(squares).sqrt_().nan_to_num_(0, 0, 0));
+  if (mode == Accumulate::kStart) {
+    at::cat_out(state.gradients, parts);
+  } else {
+    state.gradients.add_(at::cat(parts));
   }
 }
 
-void apply_gradients(StepState& state, const StepSettings& settings, const Tensors& gradients) {
-  std::size_t begin = 0;
+// Leaves in state.gradients the gradient of the mean loss over all targets of the step, times the loss scale. Returns
+// which parameters some forward used.
+std::vector<char> compute_gradients(StepState& state, const StepSettings& settings,
+                                    std::span<const Microbatch> microbatches, const Forward& forward) {
+  const CountConstants& constants = constants_for(state, count_targets(microbatches));
+  const torch::Tensor weight =
+      state.loss_scale.enabled() ? constants.inverse.mul(state.loss_scale.scale) : constants.inverse;
+  std::vector<char> used(state.parameters.size(), 0);
+  Accumulate mode = Accumulate::kStart;
+  for (const Microbatch& microbatch : microbatches) {
+    const torch::Tensor logits = run_forward(state, settings, microbatch, forward);
+    const torch::Tensor gradient = logits_gradient(state, settings, logits, microbatch.targets, weight, mode);
+    Tensors parts = torch::autograd::grad({logits}, state.parameters, {gradient}, false, false, true);
+    const BelowAutograd below;
+    collect(state, std::move(parts), used, mode);
+    mode = Accumulate::kAdd;
+  }
+  state.metrics.counts.add_(constants.increment);
+  return used;
+}
+
+// The norm of all gradients, from one pass over them also where there are groups.
+void measure_norms(StepState& state) {
+  torch::Tensor& norm = state.figures.norm;
+  if (state.groups.size() == 1) {
+    at::linalg_vector_norm_out(norm, state.gradients);
+    return;
+  }
+  Tensors norms;
+  for (const GroupState& group : state.groups) norms.push_back(at::linalg_vector_norm(group.gradients.flat));
+  const torch::Tensor per_group = at::stack(norms);
+  at::linalg_vector_norm_out(norm, per_group);
+  state.metrics.group_norm_sum.add_(at::where(norm.lt(state.figures.infinity), per_group, 0));
+}
+
+void clip_and_count(StepState& state, double clip_norm) {
+  StepFigures& figures = state.figures;
+  at::nan_to_num_out(figures.figure[kGradientNorm], figures.norm, 0, 0, 0);
+  at::lt_out(figures.figure[kFinite], figures.norm, figures.infinity);
+  if (clip_norm > 0) {
+    at::gt_out(figures.figure[kClipped], figures.norm, clip_norm);
+    state.gradients.mul_(clip_factor(figures.norm, clip_norm));
+  }
+  state.metrics.sums.add_(figures.row);
+}
+
+void apply_gradients(StepState& state, const StepSettings& settings) {
   for (GroupState& group : state.groups) {
-    const std::size_t count = group.parameters.size();
-    update_parameters(group, torch::TensorList(gradients).slice(begin, count), state.lr, settings.optimizer);
-    begin += count;
+    update_parameters(group, state.lr, settings.optimizer);
     if (settings.ema_decay > 0) update_averages(group, settings.ema_decay);
   }
 }
@@ -112,12 +139,36 @@ void apply_gradients(StepState& state, const StepSettings& settings, const Tenso
 Tensors written_by_update(const StepState& state) {
   Tensors written = state.parameters;
   for (const GroupState& group : state.groups) {
-    for (const Tensors* list : {&group.first_moments, &group.second_moments, &group.averages}) {
-      written.insert(written.end(), list->begin(), list->end());
+    for (const torch::Tensor& tensor :
+         {group.first_moments.flat, group.second_moments.flat, group.averages.flat, group.step}) {
+      if (tensor.defined()) written.push_back(tensor);
     }
-    written.push_back(group.step);
   }
   return written;
+}
+
+// What the optimizer writes for the parameters that no forward used.
+Tensors written_for_unused(const StepState& state, const std::vector<char>& used) {
+  Tensors written;
+  std::size_t i = 0;
+  for (const GroupState& group : state.groups) {
+    for (std::size_t k = 0; k < group.parameters.size(); ++k, ++i) {
+      if (used[i]) continue;
+      written.push_back(group.parameters[k]);
+      if (group.first_moments.defined()) written.push_back(group.first_moments.views[k]);
+      if (group.second_moments.defined()) written.push_back(group.second_moments.views[k]);
+    }
+  }
+  return written;
+}
+
+// As PyTorch, which skips a parameter without a gradient: decay and momentum leave it alone too.
+void apply_to_used(StepState& state, const StepSettings& settings, const std::vector<char>& used) {
+  const Tensors unused = written_for_unused(state, used);
+  Tensors before;
+  for (const torch::Tensor& tensor : unused) before.push_back(tensor.clone());
+  apply_gradients(state, settings);
+  for (std::size_t i = 0; i < unused.size(); ++i) unused[i].copy_(before[i]);
 }
 
 }  // namespace
@@ -126,21 +177,13 @@ void train_step(StepState& state, const StepSettings& settings, std::span<const 
                 const Forward& forward) {
   ESPER_CHECK(!microbatches.empty() && !state.parameters.empty(), "a step needs samples and parameters");
   at::NoGradGuard no_grad;
-  auto [gradients, used] = step_gradients(state, settings, microbatches, forward);
-  if (state.loss_scale.enabled()) gradients = unscale(state.loss_scale, gradients);
-  const GradientNorms norms = gradient_norms(gradients);
-  add_norms(state, norms);
-  if (settings.clip_norm > 0) {
-    state.metrics.clipped_steps.add_(norms.global.gt(settings.clip_norm));
-    gradients = at::_foreach_mul(gradients, clip_factor(norms.global, settings.clip_norm));
-  }
-  // The optimizer leaves a parameter alone whose gradient is undefined.
-  for (std::size_t i = 0; i < used.size(); ++i) {
-    if (!used[i]) gradients[i].reset();
-  }
-  if (!state.loss_scale.enabled()) return apply_gradients(state, settings, gradients);
-  keep_if_finite(state.loss_scale, written_by_update(state),
-                 [&, &all = gradients] { apply_gradients(state, settings, all); });
+  const std::vector<char> used = compute_gradients(state, settings, microbatches, forward);
+  const BelowAutograd below;
+  if (state.loss_scale.enabled()) unscale(state.loss_scale, state.gradients);
+  measure_norms(state);
+  clip_and_count(state, settings.clip_norm);
+  if (!state.loss_scale.enabled()) return apply_to_used(state, settings, used);
+  keep_if_finite(state.loss_scale, written_by_update(state), [&] { apply_to_used(state, settings, used); });
   update_scale(state.loss_scale);
 }
 

@@ -21,7 +21,8 @@ using Forward = std::function<torch::Tensor(const torch::Tensor& inputs)>;
 
 // One optimizer step on the mean loss over all targets of all microbatches, whatever their sizes: forward and one
 // backward per microbatch, unscale, global norm, clip, optimizer, averages, metric sums. With fp16 a step whose
-// gradients are not finite changes nothing but the loss scale and the metrics. microbatches: not empty.
+// gradients are not finite changes nothing but the loss scale and the metrics. A parameter that no forward of the step
+// used stays as it is, with its moments, as in PyTorch. microbatches: not empty.
 void train_step(StepState& state, const StepSettings& settings, std::span<const Microbatch> microbatches,
                 const Forward& forward);
 

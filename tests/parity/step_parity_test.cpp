@@ -140,6 +140,14 @@ double compare(const std::string& id, const torch::Tensor& ours, const torch::Te
   return relative;
 }
 
+// A key's bias shifts all scores of a query alike, which the softmax undoes: its true gradient is zero, and AdamW makes
+// steps of full size out of the rounding errors. So the middle third of such a bias is not compared.
+torch::Tensor comparable(const std::string& id, const torch::Tensor& tensor) {
+  if (!id.ends_with("attention.qkv.bias")) return tensor;
+  const auto thirds = tensor.detach().chunk(3);
+  return at::cat({thirds[0], thirds[2]});
+}
+
 struct Trained {
   std::vector<double> losses, scales;
 };
@@ -179,7 +187,8 @@ void repeat(const std::string& name) {
   const double tolerance = settings.compute_type == torch::kHalf ? kFp16Tolerance : kFp32Tolerance;
   for (const auto& named : all_tensors(host)) {
     INFO(named.id);
-    CHECK(compare(named.id, named.tensor, recording.tensors.at("final." + named.id)) < tolerance);
+    const torch::Tensor& recorded = recording.tensors.at("final." + named.id);
+    CHECK(compare(named.id, comparable(named.id, named.tensor), comparable(named.id, recorded)) < tolerance);
   }
   for (const auto& named : tolaria::named_tensors(state)) {
     if (!named.id.starts_with("ema.")) continue;
