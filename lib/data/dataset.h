@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "data/sample_shape.h"
 #include "data/standardization.h"
 #include "leyline/config/data_config.h"
+#include "leyline/sample_shape.h"
 
 namespace esper::data {
 
@@ -15,7 +15,7 @@ struct Dataset {
   torch::Tensor inputs;   // features [N, F], images [N, C, H, W]: uint8 pixels or float32; sequences: int64 [tokens]
   torch::Tensor targets;  // int64 [N]; undefined for sequences, whose target is the input one token later
   torch::Tensor windows;  // sequences: int64 [N], the token where sample i begins; else undefined
-  SampleShape shape;
+  leyline::SampleShape shape;
   std::vector<std::string> class_names;  // of sequences: the characters; empty where the format has none
 };
 

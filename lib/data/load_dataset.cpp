@@ -79,7 +79,8 @@ Dataset to_dataset(RawSamples raw, std::int64_t num_classes) {
   sizes.insert(sizes.begin(), count);
   set.inputs = std::visit([&](auto& values) { return adopt(std::move(values), sizes); }, raw.values);
   set.targets = adopt(std::move(raw.labels), {count});
-  set.shape = {raw.sizes.size() == 1 ? SampleKind::kFeatures : SampleKind::kImage, std::move(raw.sizes), num_classes};
+  set.shape = raw.sizes.size() == 1 ? leyline::features_shape(raw.sizes[0], num_classes)
+                                    : leyline::image_shape(raw.sizes[0], raw.sizes[1], raw.sizes[2], num_classes);
   set.class_names = std::move(raw.class_names);
   return set;
 }
@@ -150,7 +151,7 @@ Dataset to_windows(std::u32string_view text, const std::u32string& vocabulary, c
   set.inputs = tokens_of(text, vocabulary);
   const auto used = static_cast<std::int64_t>(starts.size());
   set.windows = adopt(std::move(starts), {used});
-  set.shape = {SampleKind::kSequence, {config.context}, static_cast<std::int64_t>(vocabulary.size())};
+  set.shape = leyline::tokens_shape(config.context, static_cast<std::int64_t>(vocabulary.size()));
   for (const auto character : vocabulary) set.class_names.push_back(to_utf8(character));
   return set;
 }
@@ -180,7 +181,7 @@ Splits split_text(const DataConfig& config, const ReadOptions& options) {
 }  // namespace
 
 std::int64_t num_samples(const Dataset& dataset) {
-  return dataset.shape.kind == SampleKind::kSequence ? dataset.windows.size(0) : dataset.targets.size(0);
+  return dataset.shape.kind == leyline::SampleKind::kTokens ? dataset.windows.size(0) : dataset.targets.size(0);
 }
 
 Splits load_dataset(const DataConfig& config) {

@@ -38,8 +38,8 @@ Standardization measure_as(const torch::Tensor& inputs, std::int64_t groups, dou
 
 }  // namespace
 
-Standardization measure(const torch::Tensor& inputs, const SampleShape& shape) {
-  const auto groups = shape.sizes.at(0);
+Standardization measure(const torch::Tensor& inputs, const leyline::SampleShape& shape) {
+  const auto groups = shape.sizes().at(0);
   return inputs.scalar_type() == torch::kUInt8 ? measure_as<std::uint8_t>(inputs, groups, 255.0)
                                                : measure_as<float>(inputs, groups, 1.0);
 }

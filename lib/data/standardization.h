@@ -3,7 +3,7 @@
 
 #include <vector>
 
-#include "data/sample_shape.h"
+#include "leyline/sample_shape.h"
 
 namespace esper::data {
 
@@ -16,6 +16,6 @@ struct Standardization {
 
 // Population mean and deviation of inputs [N, F] or [N, C, H, W], summed in double precision; a deviation of zero
 // counts as 1.
-Standardization measure(const torch::Tensor& inputs, const SampleShape& shape);
+Standardization measure(const torch::Tensor& inputs, const leyline::SampleShape& shape);
 
 }  // namespace esper::data

@@ -55,15 +55,15 @@ Transform::Transform(const Dataset& dataset, const Standardization& standardizat
     : dataset_(dataset), augment_(augment), mean_(standardization.mean), deviation_(standardization.deviation) {
   check_layout(dataset);
   const auto kind = dataset.shape.kind;
-  if (kind != SampleKind::kImage && (augment.crop_padding > 0 || augment.flip)) {
+  if (kind != leyline::SampleKind::kImage && (augment.crop_padding > 0 || augment.flip)) {
     fail_config("augment", "crop and flip need images; give data.shape = [channels, height, width] or turn them off");
   }
-  if (kind == SampleKind::kSequence) return;
-  const auto groups = static_cast<std::size_t>(dataset.shape.sizes[0]);
+  if (kind == leyline::SampleKind::kTokens) return;
+  const auto groups = static_cast<std::size_t>(dataset.shape.sizes()[0]);
   if (mean_.empty()) mean_.assign(groups, 0.f);
   if (deviation_.empty()) deviation_.assign(groups, 1.f);
   ESPER_CHECK(mean_.size() == groups && deviation_.size() == groups, "standardisation of another data set");
-  if (kind == SampleKind::kImage && dataset.inputs.scalar_type() == torch::kUInt8) {
+  if (kind == leyline::SampleKind::kImage && dataset.inputs.scalar_type() == torch::kUInt8) {
     for (std::size_t c = 0; c < groups; ++c) {
       for (int pixel = 0; pixel < 256; ++pixel) {
         pixel_values_.push_back((as_input(static_cast<std::uint8_t>(pixel)) - mean_[c]) / deviation_[c]);
@@ -73,23 +73,23 @@ Transform::Transform(const Dataset& dataset, const Standardization& standardizat
 }
 
 std::vector<std::int64_t> Transform::input_sizes(std::int64_t count) const {
-  auto sizes = dataset_.shape.sizes;
+  auto sizes = dataset_.shape.sizes();
   sizes.insert(sizes.begin(), count);
   return sizes;
 }
 
 std::vector<std::int64_t> Transform::target_sizes(std::int64_t count) const {
-  return dataset_.shape.kind == SampleKind::kSequence ? input_sizes(count) : std::vector<std::int64_t>{count};
+  return dataset_.shape.kind == leyline::SampleKind::kTokens ? input_sizes(count) : std::vector<std::int64_t>{count};
 }
 
 torch::ScalarType Transform::input_type() const {
-  return dataset_.shape.kind == SampleKind::kSequence ? torch::kInt64 : torch::kFloat32;
+  return dataset_.shape.kind == leyline::SampleKind::kTokens ? torch::kInt64 : torch::kFloat32;
 }
 
 void Transform::fill(std::span<const std::int64_t> samples, const AugmentDraw& draw, torch::Tensor& inputs,
                      torch::Tensor& targets) const {
   auto* labels = targets.data_ptr<std::int64_t>();
-  if (dataset_.shape.kind == SampleKind::kSequence)
+  if (dataset_.shape.kind == leyline::SampleKind::kTokens)
     return fill_windows(samples, inputs.data_ptr<std::int64_t>(), labels);
   const auto* all = dataset_.targets.const_data_ptr<std::int64_t>();
   for (const auto sample : samples) {
@@ -98,7 +98,7 @@ void Transform::fill(std::span<const std::int64_t> samples, const AugmentDraw& d
   }
   auto* out = inputs.data_ptr<float>();
   const bool pixels = dataset_.inputs.scalar_type() == torch::kUInt8;
-  if (dataset_.shape.kind == SampleKind::kFeatures) {
+  if (dataset_.shape.kind == leyline::SampleKind::kFeatures) {
     return pixels ? fill_features<std::uint8_t>(samples, out) : fill_features<float>(samples, out);
   }
   return pixels ? fill_images<std::uint8_t>(samples, draw, out) : fill_images<float>(samples, draw, out);
@@ -106,7 +106,7 @@ void Transform::fill(std::span<const std::int64_t> samples, const AugmentDraw& d
 
 template <class T>
 void Transform::fill_features(std::span<const std::int64_t> samples, float* out) const {
-  const auto width = dataset_.shape.sizes[0];
+  const auto width = dataset_.shape.sizes()[0];
   const T* all = dataset_.inputs.const_data_ptr<T>();
   for (const auto sample : samples) {
     const T* row = all + sample * width;
@@ -117,7 +117,8 @@ void Transform::fill_features(std::span<const std::int64_t> samples, float* out)
 
 template <class T>
 void Transform::fill_images(std::span<const std::int64_t> samples, const AugmentDraw& draw, float* out) const {
-  const auto channels = dataset_.shape.sizes[0], height = dataset_.shape.sizes[1], width = dataset_.shape.sizes[2];
+  const auto channels = dataset_.shape.sizes()[0], height = dataset_.shape.sizes()[1],
+             width = dataset_.shape.sizes()[2];
   const auto key = key_of(draw.seed, Stream::kAugment, static_cast<std::uint64_t>(draw.epoch));
   auto position = draw.first_position;
   for (const auto sample : samples) {
@@ -144,7 +145,7 @@ void Transform::fill_images(std::span<const std::int64_t> samples, const Augment
 }
 
 void Transform::fill_windows(std::span<const std::int64_t> samples, std::int64_t* inputs, std::int64_t* targets) const {
-  const auto length = dataset_.shape.sizes[0], tokens = dataset_.inputs.size(0);
+  const auto length = dataset_.shape.sizes()[0], tokens = dataset_.inputs.size(0);
   const auto* text = dataset_.inputs.const_data_ptr<std::int64_t>();
   const auto* starts = dataset_.windows.const_data_ptr<std::int64_t>();
   for (const auto sample : samples) {

@@ -59,7 +59,11 @@ std::uint64_t config_hash(const RunConfig& config) { return fnv1a(resolved_json(
 
 std::uint64_t training_hash(const RunConfig& config) {
   ordered_json json = resolved_json(config);
-  for (const char* key : {"name", "runs_dir", "safety", "telemetry"}) json.erase(key);
+  for (const char* key : {"name", "runs_dir", "safety", "telemetry", "checkpoint"}) json.erase(key);
+  for (const char* key : {"workers", "prefetch", "pin_memory"}) json["data"].erase(key);
+  const ScheduleConfig& schedule = config.training.schedule;
+  const bool epochs_shape_the_schedule = schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
+  if (!epochs_shape_the_schedule) json.erase("epochs");
   return fnv1a(json.dump());
 }
 

@@ -42,7 +42,7 @@ TEST_CASE("digits load out of the box") {
   const auto splits = load_dataset(config_of(DataKind::kDigits));
   CHECK(splits.train.inputs.sizes() == std::vector<std::int64_t>{1438, 64});
   CHECK(splits.validation.inputs.sizes() == std::vector<std::int64_t>{359, 64});
-  CHECK(splits.train.shape == SampleShape{SampleKind::kFeatures, {64}, 10});
+  CHECK(splits.train.shape == leyline::features_shape(64, 10));
   CHECK(splits.train.class_names.at(9) == "9");
   CHECK(splits.train.inputs.max().item<float>() == 16);
   CHECK((splits.train.inputs.sum() + splits.validation.inputs.sum()).item<double>() == 561718);
@@ -60,7 +60,7 @@ TEST_CASE("data.shape makes pictures of features") {
   auto config = config_of(DataKind::kDigits);
   config.shape = {1, 8, 8};
   const auto splits = load_dataset(config);
-  CHECK(splits.train.shape == SampleShape{SampleKind::kImage, {1, 8, 8}, 10});
+  CHECK(splits.train.shape == leyline::image_shape(1, 8, 8, 10));
   CHECK(splits.train.inputs.sizes() == std::vector<std::int64_t>{1438, 1, 8, 8});
   CHECK(splits.standardization.mean.size() == 1);
   config.shape = {1, 8, 9};
@@ -134,8 +134,7 @@ TEST_CASE("text becomes windows whose targets are one character later; the end v
   CHECK(splits.train.inputs.size(0) == 800);
   CHECK(splits.validation.inputs.size(0) == 200);
   CHECK(num_samples(splits.train) == 79);  // the 80th window would have no last target
-  CHECK(splits.train.shape ==
-        SampleShape{SampleKind::kSequence, {10}, static_cast<std::int64_t>(splits.train.class_names.size())});
+  CHECK(splits.train.shape == leyline::tokens_shape(10, static_cast<std::int64_t>(splits.train.class_names.size())));
   const auto token = splits.validation.inputs[0].item<std::int64_t>();
   CHECK(splits.train.class_names.at(static_cast<std::size_t>(token)) == text.substr(800, 1));
   config.context = 500;

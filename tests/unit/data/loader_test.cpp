@@ -18,7 +18,7 @@ Dataset images(std::int64_t count) {
   Dataset set;
   set.inputs = torch::arange(count * 3 * 6 * 6).remainder(251).reshape({count, 3, 6, 6}).to(torch::kUInt8);
   set.targets = torch::arange(count);
-  set.shape = {SampleKind::kImage, {3, 6, 6}, count};
+  set.shape = leyline::image_shape(3, 6, 6, count);
   return set;
 }
 
@@ -28,7 +28,7 @@ Dataset text_with_broken_window(std::int64_t count, std::int64_t broken) {
   set.inputs = torch::arange(count * 4 + 1);
   set.windows = torch::arange(count) * 4;
   set.windows[broken] = count * 4 + 1;
-  set.shape = {SampleKind::kSequence, {4}, count * 4 + 1};
+  set.shape = leyline::tokens_shape(4, count * 4 + 1);
   return set;
 }
 
@@ -211,7 +211,7 @@ TEST_CASE("waiting has a deadline, and a late batch is still delivered") {
   Dataset set;
   set.inputs = torch::zeros({1, 30'000'000}, torch::kUInt8);
   set.targets = torch::zeros({1}, torch::kInt64);
-  set.shape = {SampleKind::kFeatures, {30'000'000}, 2};
+  set.shape = leyline::features_shape(30'000'000, 2);
   auto config = config_of(1);
   config.augment = {};
   config.deadline = 1ms;

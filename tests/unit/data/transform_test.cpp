@@ -17,7 +17,7 @@ Dataset images(torch::ScalarType type) {
   Dataset set;
   set.inputs = torch::arange(6 * 2 * 5 * 7).remainder(251).reshape({6, 2, 5, 7}).to(type);
   set.targets = torch::arange(6);
-  set.shape = {SampleKind::kImage, {2, 5, 7}, 6};
+  set.shape = leyline::image_shape(2, 5, 7, 6);
   return set;
 }
 
@@ -54,7 +54,7 @@ TEST_CASE("a batch is gathered and standardised exactly as torch does it") {
     }
     Dataset features = images(type);
     features.inputs = features.inputs.reshape({6, 70});
-    features.shape = {SampleKind::kFeatures, {70}, 6};
+    features.shape = leyline::features_shape(70, 6);
     const auto s = measure(features.inputs, features.shape);
     CHECK(torch::equal(fill(Transform(features, s, {}), {5, 1}).inputs,
                        standardised(features, s).index_select(0, torch::tensor({5, 1}))));
@@ -107,7 +107,7 @@ TEST_CASE("windows of text: targets are inputs one later") {
   Dataset set;
   set.inputs = torch::arange(20);
   set.windows = torch::tensor({0, 7, 14}, torch::kInt64);
-  set.shape = {SampleKind::kSequence, {5}, 20};
+  set.shape = leyline::tokens_shape(5, 20);
   const auto out = fill(Transform(set, {}, {}), {2, 0});
   CHECK(torch::equal(out.inputs, torch::stack({torch::arange(14, 19), torch::arange(0, 5)})));
   CHECK(torch::equal(out.targets, out.inputs + 1));
@@ -116,7 +116,7 @@ TEST_CASE("windows of text: targets are inputs one later") {
 TEST_CASE("augmentation of what is no image is refused") {
   Dataset set = images(torch::kUInt8);
   set.inputs = set.inputs.reshape({6, 70});
-  set.shape = {SampleKind::kFeatures, {70}, 6};
+  set.shape = leyline::features_shape(70, 6);
   CHECK_THROWS_AS(Transform(set, {}, {0, true}), leyline::Error);
   CHECK_THROWS_AS(Transform(set, {}, {1, false}), leyline::Error);
 }

@@ -1,0 +1,17 @@
+#pragma once
+// The commands that need tensors. Each returns the exit status; errors are thrown to the front.
+
+#include <string>
+
+#include "esper/engine_api.h"
+
+namespace esper::engine {
+
+int train(const EngineRequest& request);
+int evaluate(const EngineRequest& request);
+int doctor(const EngineRequest& request);
+
+// One line on standard output.
+void print_line(const std::string& text);
+
+}  // namespace esper::engine

@@ -1,0 +1,155 @@
+#include "engine/composition.h"
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "leyline/config/write.h"
+#include "leyline/telemetry.h"
+#include "nissa/console_sink.h"
+#include "nissa/jsonl_sink.h"
+#include "tamiyo/heuristic.h"
+#include "tamiyo/null_controller.h"
+#include "tolaria/report.h"
+#include "tolaria/summary.h"
+
+namespace esper::engine {
+namespace {
+
+using leyline::event;
+using leyline::Level;
+using leyline::RunConfig;
+using namespace leyline::literals;
+
+constexpr leyline::Duration kTelemetryDeadline = std::chrono::seconds(5);
+
+std::unique_ptr<leyline::Controller> make_controller(const RunConfig& config) {
+  if (config.policy.kind == leyline::PolicyKind::kNone || !config.growth.enabled) {
+    return std::make_unique<tamiyo::NullController>();
+  }
+  return std::make_unique<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
+}
+
+std::unique_ptr<nissa::Hub> make_hub(const RunConfig& config, const tolaria::RunFolder& folder,
+                                     const std::shared_ptr<leyline::Progress>& display, Console console) {
+  std::vector<nissa::NamedSink> sinks;
+  if (config.telemetry.jsonl) sinks.push_back({"jsonl", std::make_unique<nissa::JsonlSink>(folder.telemetry())});
+  if (console == Console::kAsConfigured && config.telemetry.console != leyline::ConsoleMode::kNone) {
+    const auto style = config.telemetry.console == leyline::ConsoleMode::kPlain ? nissa::ConsoleStyle::kPlain
+                                                                                : nissa::console_style(STDERR_FILENO);
+    sinks.push_back({"console", std::make_unique<nissa::ConsoleSink>(display, STDERR_FILENO, style)});
+  }
+  return std::make_unique<nissa::Hub>(static_cast<std::size_t>(config.telemetry.queue), std::move(sinks));
+}
+
+// Inputs of the first validation batch, on which grafts are measured.
+torch::Tensor probe_of(Workbench& bench) {
+  bench.validation_data->seek(0, 0);
+  const auto batch = bench.validation_data->next();
+  ESPER_CHECK(batch, "a loaded data set has a validation batch");
+  return batch->inputs.to(bench.device);
+}
+
+std::string reasons_of(const std::vector<tolaria::RefusedCheckpoint>& refused) {
+  std::string text;
+  for (const auto& [path, reason] : refused) text += "\n  " + path + ": " + reason;
+  return text;
+}
+
+}  // namespace
+
+std::int64_t steps_per_epoch(const Workbench& bench) {
+  const std::int64_t batch = bench.config.data.batch_size;
+  const std::int64_t batches = (data::num_samples(bench.data.train) + batch - 1) / batch;
+  return (batches + bench.config.step.accumulation - 1) / bench.config.step.accumulation;
+}
+
+Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, leyline::FileSystem& files,
+                         Console console)
+    : bench_(bench),
+      files_(files),
+      training_hash_(leyline::hash_text(leyline::training_hash(bench.config))),
+      display_(std::make_shared<leyline::Progress>()),
+      hub_(make_hub(bench.config, folder, display_, console)),
+      consultation_(std::make_unique<tolaria::Consultation>(make_controller(bench.config), clock_,
+                                                            bench.config.safety.policy_deadline)) {}
+
+std::string Composition::accept(const tolaria::CheckpointImage& image) {
+  if (image.info.training_hash != training_hash_) return "it belongs to another configuration";
+  try {
+    auto model = tolaria::build_model(bench_.config, bench_.data.train.shape, bench_.settings, bench_.device);
+    auto progress = tolaria::run_progress_from_json(image.run.at("progress"));
+    const std::string controller = image.run.at("controller");
+    if (auto reason = tolaria::restore_model(*model, image.run.at("topology"), image.tensors, bench_.device);
+        !reason.empty()) {
+      return reason;
+    }
+    consultation_->restore(controller);
+    progress_ = progress;
+    bench_.model = std::move(model);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return {};
+}
+
+void Composition::restore(const tolaria::RunFolder& folder) {
+  restored_from_ = tolaria::restore_newest(
+      files_, folder.checkpoints(), [this](const tolaria::CheckpointImage& image) { return accept(image); }, refused_);
+  if (restored_from_.empty() && !refused_.empty()) {
+    throw leyline::Error(leyline::ExitCode::kCheckpoint,
+                         "no checkpoint of " + folder.path + " can be used:" + reasons_of(refused_));
+  }
+}
+
+void Composition::start(const tolaria::RunFolder& folder, Start how) {
+  open_loaders(bench_);
+  store_ = std::make_unique<tolaria::CheckpointStore>(files_, folder.checkpoints(), folder.journal(),
+                                                      bench_.config.checkpoint);
+  writer_ = std::make_unique<tolaria::CheckpointWriter>(*store_, clock_, bench_.config.safety.save_deadline);
+  run_ = std::unique_ptr<tolaria::Run>(new tolaria::Run{bench_.config, folder.run_id(), training_hash_, clock_,
+                                                        bench_.device, *bench_.train_data, *bench_.validation_data,
+                                                        bench_.data.skipped, probe_of(bench_), *bench_.model,
+                                                        *consultation_, *writer_, *hub_, display_, progress_});
+  run_->started = clock_.now();
+  for (const auto& [path, reason] : refused_) {
+    run_->events.push_back(
+        event("tolaria.checkpoint_refused"_event, Level::kWarning, {{"path", path}, {"reason", reason}}));
+  }
+  if (how == Start::kResumed) {
+    run_->events.push_back(event("tolaria.resumed"_event, Level::kInfo,
+                                 {{"run_dir", folder.path},
+                                  {"epoch", std::to_string(progress_.epoch)},
+                                  {"step", std::to_string(progress_.step)},
+                                  {"checkpoint", restored_from_}}));
+  } else {
+    run_->events.push_back(event("tolaria.run_started"_event, Level::kInfo,
+                                 {{"run_dir", folder.path},
+                                  {"name", bench_.config.name},
+                                  {"epochs", std::to_string(bench_.config.epochs)},
+                                  {"device", bench_.device.str()},
+                                  {"precision", torch::toString(bench_.settings.compute_type)},
+                                  {"config_hash", leyline::hash_text(leyline::config_hash(bench_.config))}}));
+  }
+  if (bench_.data.skipped > 0) {
+    run_->events.push_back(
+        event("tolaria.samples_skipped"_event, Level::kWarning, {{"count", std::to_string(bench_.data.skipped)}}));
+  }
+  writer_->record(nlohmann::json{
+      {"what", how == Start::kResumed ? "resumed" : "started"}, {"epoch", progress_.epoch}, {"step", progress_.step}}
+                      .dump());
+  tolaria::report_events(*run_);
+}
+
+void Composition::finish(const tolaria::RunOutcome& outcome) {
+  display_->phase = leyline::Phase::kDone;
+  run_->events.push_back(event("tolaria.run_finished"_event, Level::kInfo,
+                               {{"exit_code", std::to_string(static_cast<int>(tolaria::exit_code_of(outcome)))},
+                                {"epochs", std::to_string(run_->progress.epoch)},
+                                {"steps", std::to_string(run_->progress.step)},
+                                {"reason", outcome.reason}}));
+  tolaria::report_events(*run_);
+  hub_->shutdown(kTelemetryDeadline);
+}
+
+}  // namespace esper::engine

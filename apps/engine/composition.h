@@ -1,0 +1,57 @@
+#pragma once
+// A run put together from its configuration: everything the epoch loop refers to, in the order in which it must live.
+
+#include <memory>
+#include <optional>
+
+#include "engine/workbench.h"
+#include "leyline/file_system.h"
+#include "nissa/hub.h"
+#include "tolaria/checkpoint_store.h"
+#include "tolaria/checkpoint_writer.h"
+#include "tolaria/consultation.h"
+#include "tolaria/epoch_loop.h"
+#include "tolaria/run.h"
+#include "tolaria/run_folder.h"
+
+namespace esper::engine {
+
+enum class Console { kAsConfigured, kNone };
+enum class Start { kNew, kResumed };
+
+class Composition {
+ public:
+  // The bench and the file system outlive it.
+  Composition(Workbench& bench, const tolaria::RunFolder& folder, leyline::FileSystem& files, Console console);
+
+  // Before start(): goes back to the newest checkpoint that is whole and belongs to this configuration. Without any
+  // checkpoint the run begins anew; where there are some and none will do, throws Error{kCheckpoint} with the reasons.
+  void restore(const tolaria::RunFolder& folder);
+  // Makes the run ready for run_epochs.
+  void start(const tolaria::RunFolder& folder, Start how);
+  tolaria::Run& run() { return *run_; }
+  // Tells how it ended and lets telemetry drain, at most for its deadline.
+  void finish(const tolaria::RunOutcome& outcome);
+
+ private:
+  std::string accept(const tolaria::CheckpointImage& image);
+
+  Workbench& bench_;
+  leyline::FileSystem& files_;
+  leyline::Clock clock_;
+  std::string training_hash_;
+  std::shared_ptr<leyline::Progress> display_;
+  std::unique_ptr<nissa::Hub> hub_;
+  std::unique_ptr<tolaria::Consultation> consultation_;
+  tolaria::RunProgress progress_;  // of the checkpoint, once restored
+  std::string restored_from_;      // path; empty: from the beginning
+  std::vector<tolaria::RefusedCheckpoint> refused_;
+  std::unique_ptr<tolaria::CheckpointStore> store_;
+  std::unique_ptr<tolaria::CheckpointWriter> writer_;
+  std::unique_ptr<tolaria::Run> run_;
+};
+
+// Optimizer steps of one epoch.
+std::int64_t steps_per_epoch(const Workbench& bench);
+
+}  // namespace esper::engine

@@ -1,0 +1,85 @@
+// `esper evaluate`: a checkpoint's network on the validation data. Beside a run that is still going, too.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "engine/commands.h"
+#include "engine/workbench.h"
+#include "storage/real_file_system.h"
+#include "tolaria/checkpoint_store.h"
+#include "tolaria/ema.h"
+#include "tolaria/interrupt.h"
+#include "tolaria/measure.h"
+
+namespace esper::engine {
+namespace {
+
+using leyline::Error;
+using leyline::ExitCode;
+using nlohmann::ordered_json;
+
+std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
+  std::string text;
+  for (const auto& entry : entries)
+    text += (text.empty() ? "" : ", ") + entry.path.substr(entry.path.find_last_of('/') + 1);
+  return text;
+}
+
+std::string choose_checkpoint(leyline::FileSystem& files, const EngineRequest& request) {
+  const std::string folder = request.run_dir + "/checkpoints";
+  if (files.kind_of(folder) != leyline::PathKind::kFolder) {
+    throw Error(ExitCode::kConfig, request.run_dir + " is no run folder (no checkpoints in it)");
+  }
+  const auto entries = tolaria::list_checkpoints(files, folder);
+  if (entries.empty()) throw Error(ExitCode::kCheckpoint, "run " + request.run_dir + " has no checkpoint yet");
+  if (request.checkpoint.empty()) return entries.back().path;
+  if (request.checkpoint == "best") {
+    const auto best = tolaria::best_checkpoint(files, request.run_dir + "/journal");
+    const auto found = std::ranges::find(entries, folder + "/" + best, &tolaria::CheckpointEntry::path);
+    if (found != entries.end()) return found->path;
+    throw Error(ExitCode::kCheckpoint,
+                "run " + request.run_dir + " keeps no best checkpoint; there are: " + names_of(entries));
+  }
+  const auto found = std::ranges::find(entries, folder + "/" + request.checkpoint, &tolaria::CheckpointEntry::path);
+  if (found != entries.end()) return found->path;
+  throw Error(ExitCode::kConfig, "run " + request.run_dir + " has no checkpoint " + request.checkpoint +
+                                     "; there are: " + names_of(entries));
+}
+
+void restore(Workbench& bench, const std::string& path, leyline::FileSystem& files) {
+  const auto image = tolaria::read_checkpoint(files, path);
+  if (!image)
+    throw Error(ExitCode::kCheckpoint, path + " is damaged: " + image.problem + "; choose another with --checkpoint");
+  const auto reason = tolaria::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
+  if (!reason.empty()) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + reason);
+}
+
+}  // namespace
+
+int evaluate(const EngineRequest& request) {
+  const tolaria::Interrupt interrupt;
+  auto& files = storage::real_file_system();
+  const auto path = choose_checkpoint(files, request);
+  Workbench bench = set_up(request.config);
+  restore(bench, path, files);
+  open_loaders(bench);
+  const tolaria::EmaScope averaged(bench.model->state);
+  const auto result = tolaria::validation_pass(*bench.model, *bench.validation_data, bench.device);
+  const ordered_json report = {
+      {"run_dir", request.run_dir},
+      {"checkpoint", path},
+      {"validation", {{"loss", result.loss}, {"accuracy", result.accuracy}, {"samples", result.samples}}}};
+  if (request.json) {
+    print_line(report.dump(2));
+  } else {
+    char text[160];
+    std::snprintf(text, sizeof text, "validation loss %.6f, accuracy %.4f, %lld samples", result.loss, result.accuracy,
+                  static_cast<long long>(result.samples));
+    print_line(path);
+    print_line(text);
+  }
+  return 0;
+}
+
+}  // namespace esper::engine

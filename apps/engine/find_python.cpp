@@ -1,0 +1,81 @@
+#include "engine/find_python.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+
+extern char** environ;
+
+namespace esper::engine {
+namespace {
+
+constexpr std::chrono::seconds kDeadline{10};
+constexpr char kProbe[] =
+    "import importlib.util, platform; print(platform.python_version(), int(importlib.util.find_spec('torch') is not "
+    "None))";
+
+std::string candidate() {
+  if (const char* named = std::getenv("ESPER_PYTHON"); named != nullptr && *named != '\0') return named;
+  return ESPER_PRIVATE_PYTHON;
+}
+
+// What the program prints until it ends; nothing if it cannot be started, fails, or takes too long.
+std::optional<std::string> output_of(const std::string& program) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return std::nullopt;
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
+  char* const arguments[] = {const_cast<char*>(program.c_str()), const_cast<char*>("-c"), const_cast<char*>(kProbe),
+                             nullptr};
+  pid_t child = 0;
+  const int failure = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ);
+  posix_spawn_file_actions_destroy(&actions);
+  close(ends[1]);
+  std::string text;
+  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  while (failure == 0) {
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd waiting{ends[0], POLLIN, 0};
+    char block[256];
+    if (left.count() <= 0 || poll(&waiting, 1, static_cast<int>(left.count())) <= 0) {
+      kill(child, SIGKILL);
+      break;
+    }
+    const ssize_t got = read(ends[0], block, sizeof block);
+    if (got <= 0) break;
+    text.append(block, static_cast<std::size_t>(got));
+  }
+  close(ends[0]);
+  if (failure != 0) return std::nullopt;
+  int status = 0;
+  waitpid(child, &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == 0 ? std::optional(text) : std::nullopt;
+}
+
+}  // namespace
+
+PythonFacts find_python() {
+  const std::string path = candidate();
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) {
+    return {"", "", false, "no Python at " + path + "; run scripts/bootstrap, or name one with ESPER_PYTHON"};
+  }
+  const auto text = output_of(path);
+  const auto blank = text ? text->find(' ') : std::string::npos;
+  if (blank == std::string::npos) return {path, "", false, "it does not run"};
+  PythonFacts facts{path, text->substr(0, blank), (*text)[blank + 1] == '1', ""};
+  if (!facts.has_torch) facts.problem = "it has no torch; run scripts/bootstrap, or name another with ESPER_PYTHON";
+  return facts;
+}
+
+}  // namespace esper::engine

@@ -1,0 +1,106 @@
+// `esper train`: from a run file, or a run folder to go on with, to a finished run.
+
+#include <unistd.h>
+
+#include <nlohmann/json.hpp>
+
+#include "engine/commands.h"
+#include "engine/composition.h"
+#include "engine/workbench.h"
+#include "leyline/config/write.h"
+#include "nissa/log.h"
+#include "storage/atomic_publish.h"
+#include "storage/real_file_system.h"
+#include "tolaria/epoch_loop.h"
+#include "tolaria/interrupt.h"
+#include "tolaria/report.h"
+#include "tolaria/run_folder.h"
+#include "tolaria/summary.h"
+
+namespace esper::engine {
+namespace {
+
+using leyline::FileSystem;
+using leyline::RunConfig;
+using nlohmann::ordered_json;
+using tolaria::RunFolder;
+
+RunFolder new_folder(const EngineRequest& request, const RunConfig& config, FileSystem& files) {
+  const auto now = static_cast<std::uint64_t>(leyline::Clock().wall().count());
+  const auto path =
+      request.run_dir.empty() ? tolaria::new_run_path(files, config.runs_dir, config.name, now) : request.run_dir;
+  return tolaria::create_run_folder(files, path, leyline::resolved_yaml(config));
+}
+
+int dry_run(const Workbench& bench, const EngineRequest& request) {
+  std::int64_t parameters = 0, state_bytes = 0;
+  for (const auto& group : bench.model->network.parameter_groups()) {
+    for (const auto& parameter : group.parameters) parameters += parameter.tensor.numel();
+  }
+  for (const auto& tensor : tolaria::all_tensors(*bench.model, bench.device))
+    state_bytes += static_cast<std::int64_t>(tensor.tensor.nbytes());
+  const ordered_json plan = {{"device", bench.device.str()},
+                             {"train_samples", data::num_samples(bench.data.train)},
+                             {"validation_samples", data::num_samples(bench.data.validation)},
+                             {"steps_per_epoch", steps_per_epoch(bench)},
+                             {"epochs", bench.config.epochs},
+                             {"parameters", parameters},
+                             {"checkpoint_bytes", state_bytes}};
+  if (request.json) {
+    print_line(plan.dump(2));
+  } else {
+    for (const auto& [key, value] : plan.items())
+      print_line(key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()));
+  }
+  return 0;
+}
+
+void print_outcome(const ordered_json& summary, const EngineRequest& request) {
+  if (request.json) return print_line(summary.dump(2));
+  char figures[160];
+  std::snprintf(figures, sizeof figures, "%d epochs, %lld steps, %.1f s; validation loss %.4f, accuracy %.4f",
+                summary["epochs"].get<int>(), summary["steps"].get<long long>(), summary["wall_s"].get<double>(),
+                summary["validation"]["loss"].get<double>(), summary["validation"]["accuracy"].get<double>());
+  print_line(summary["status"].get<std::string>() + ": " + figures);
+  if (const auto reason = summary["reason"].get<std::string>(); !reason.empty()) print_line("reason: " + reason);
+  print_line("run folder: " + summary["run_dir"].get<std::string>());
+}
+
+void publish_summary(FileSystem& files, const RunFolder& folder, const ordered_json& summary) {
+  try {
+    storage::publish_file(files, folder.summary(), storage::bytes_of(summary.dump(2) + "\n"));
+  } catch (const leyline::IoError& error) {
+    nissa::log::warning(std::string("summary.json could not be written: ") + error.what());
+  }
+}
+
+}  // namespace
+
+int train(const EngineRequest& request) {
+  tolaria::Interrupt interrupt;
+  FileSystem& files = storage::real_file_system();
+  const bool resuming = !request.resume.empty();
+  std::optional<RunFolder> folder;
+  if (resuming) folder = tolaria::open_run_folder(files, request.resume);
+  const RunConfig config = request.config;
+
+  Workbench bench = set_up(config);
+  if (request.dry_run) return dry_run(bench, request);
+  if (!resuming) folder = new_folder(request, config, files);
+  Composition composition(bench, *folder, files, request.quiet ? Console::kNone : Console::kAsConfigured);
+  if (resuming) {
+    composition.restore(*folder);
+    storage::publish_file(files, folder->config(), storage::bytes_of(leyline::resolved_yaml(config)));
+  }
+  composition.start(*folder, resuming ? Start::kResumed : Start::kNew);
+
+  interrupt.begin_saving();
+  const auto outcome = tolaria::run_epochs(composition.run());
+  const auto summary = tolaria::summarize(composition.run(), outcome, folder->path);
+  composition.finish(outcome);
+  publish_summary(files, *folder, summary);
+  print_outcome(summary, request);
+  return static_cast<int>(tolaria::exit_code_of(outcome));
+}
+
+}  // namespace esper::engine

@@ -1,0 +1,47 @@
+#include "engine/workbench.h"
+
+#include "device/precision.h"
+#include "device/rng.h"
+#include "device/select.h"
+#include "device/settings.h"
+#include "nissa/log.h"
+
+namespace esper::engine {
+namespace {
+
+std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const data::Splits& splits,
+                                          const leyline::RunConfig& config, torch::Device device, data::Order order) {
+  const bool training = order == data::Order::kShuffled;
+  data::LoaderConfig loader;
+  loader.batch_size = config.data.batch_size;
+  loader.workers = config.data.workers;
+  loader.prefetch = config.data.prefetch;
+  loader.seed = config.seed;
+  loader.order = order;
+  if (training) loader.augment = config.data.augment;
+  loader.deadline = config.safety.data_deadline;
+  loader.staging = device.is_cuda() && config.data.pin_memory ? data::Staging::kPinned : data::Staging::kPageable;
+  return std::make_unique<data::Loader>(dataset, splits.standardization, loader);
+}
+
+}  // namespace
+
+Workbench set_up(const leyline::RunConfig& config) {
+  const auto selection = device::select_device(config.device.kind);
+  if (!selection.note.empty()) nissa::log::warning(selection.note);
+  device::apply_settings(config.device, selection.device);
+  device::seed_all(config.seed);
+  const auto settings =
+      tolaria::step_settings(config.training, device::resolve_precision(config.device.precision, selection.device));
+  Workbench bench{config, selection.device, settings, data::load_dataset(config.data), nullptr, nullptr, nullptr};
+  bench.model = tolaria::build_model(config, bench.data.train.shape, settings, bench.device);
+  return bench;
+}
+
+void open_loaders(Workbench& bench) {
+  bench.train_data = make_loader(bench.data.train, bench.data, bench.config, bench.device, data::Order::kShuffled);
+  bench.validation_data =
+      make_loader(bench.data.validation, bench.data, bench.config, bench.device, data::Order::kSequential);
+}
+
+}  // namespace esper::engine

@@ -1,0 +1,29 @@
+#pragma once
+// What training and evaluation both need before they start: device, data and a fresh model.
+
+#include <memory>
+
+#include "data/dataset.h"
+#include "data/loader.h"
+#include "leyline/config/run_config.h"
+#include "tolaria/model.h"
+
+namespace esper::engine {
+
+struct Workbench {
+  leyline::RunConfig config;
+  torch::Device device;
+  tolaria::StepSettings settings;
+  data::Splits data;
+  std::unique_ptr<data::Loader> train_data, validation_data;
+  std::unique_ptr<tolaria::Model> model;  // as it is at the start of a run
+};
+
+// Selects the device, applies its settings, seeds the random number generators, loads the data, builds the network.
+// Throws Error: kResources (no such device), kData, kConfig (network and data do not fit).
+Workbench set_up(const leyline::RunConfig& config);
+
+// Starts the loaders, which read out of bench.data: it stays where it is from now on.
+void open_loaders(Workbench& bench);
+
+}  // namespace esper::engine

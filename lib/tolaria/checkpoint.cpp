@@ -1,0 +1,118 @@
+#include "tolaria/checkpoint.h"
+
+#include <torch/types.h>
+
+#include <array>
+#include <cstring>
+
+#include "storage/atomic_publish.h"
+#include "storage/file_tools.h"
+#include "storage/published_folder.h"
+#include "storage/safetensors.h"
+
+namespace esper::tolaria {
+namespace {
+
+using kasmina::NamedTensor;
+using nlohmann::json;
+using storage::Checked;
+using storage::Dtype;
+
+constexpr std::uint64_t kMaxStateBytes = 1ull << 40;
+constexpr std::uint64_t kMaxRunBytes = 64ull << 20;
+constexpr char kStateName[] = "state.safetensors";
+constexpr char kRunName[] = "run.json";
+
+constexpr std::array kDtypes{std::pair{torch::kFloat32, Dtype::kF32},   std::pair{torch::kFloat64, Dtype::kF64},
+                             std::pair{torch::kInt64, Dtype::kI64},     std::pair{torch::kInt32, Dtype::kI32},
+                             std::pair{torch::kUInt8, Dtype::kU8},      std::pair{torch::kBool, Dtype::kBool},
+                             std::pair{torch::kBFloat16, Dtype::kBF16}, std::pair{torch::kFloat16, Dtype::kF16}};
+
+storage::TensorView view_of(const NamedTensor& named) {
+  const torch::Tensor& tensor = named.tensor;
+  for (const auto& [torch_type, type] : kDtypes) {
+    if (torch_type != tensor.scalar_type()) continue;
+    std::vector<std::int64_t> shape(tensor.sizes().begin(), tensor.sizes().end());
+    return {named.id, type, std::move(shape),
+            std::span(static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes())};
+  }
+  ESPER_CHECK(false, "a tensor of this type cannot be saved: " + named.id);
+}
+
+Checked<NamedTensor> tensor_of(const storage::TensorView& view) {
+  for (const auto& [torch_type, type] : kDtypes) {
+    if (type != view.dtype) continue;
+    torch::Tensor tensor = torch::empty(view.shape, torch_type);
+    if (!view.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
+    return storage::sound(NamedTensor{view.name, tensor});
+  }
+  return storage::damaged<NamedTensor>("tensor " + view.name + " has a type that no run saves");
+}
+
+Checked<std::vector<NamedTensor>> read_tensors(leyline::FileSystem& files, const std::string& path) {
+  const auto loaded = storage::load_safetensors(files, path, kMaxStateBytes);
+  if (!loaded) return storage::damaged<std::vector<NamedTensor>>(loaded.problem);
+  std::vector<NamedTensor> tensors;
+  for (const auto& view : loaded->contents.tensors) {
+    auto tensor = tensor_of(view);
+    if (!tensor) return storage::damaged<std::vector<NamedTensor>>(tensor.problem);
+    tensors.push_back(std::move(*tensor));
+  }
+  return storage::sound(std::move(tensors));
+}
+
+}  // namespace
+
+std::vector<NamedTensor> copy_to_cpu(const std::vector<NamedTensor>& tensors) {
+  std::vector<NamedTensor> copies;
+  copies.reserve(tensors.size());
+  for (const auto& [id, tensor] : tensors) {
+    copies.push_back(
+        {id, tensor.detach().to(torch::kCPU, tensor.scalar_type(), false, true, torch::MemoryFormat::Contiguous)});
+  }
+  return copies;
+}
+
+std::string first_not_finite(const std::vector<NamedTensor>& tensors) {
+  for (const auto& [id, tensor] : tensors) {
+    if (tensor.is_floating_point() && tensor.numel() > 0 && !torch::isfinite(tensor).all().item<bool>()) return id;
+  }
+  return {};
+}
+
+std::uint64_t write_checkpoint(leyline::FileSystem& files, const std::string& path, const CheckpointImage& image) {
+  std::vector<storage::TensorView> views;
+  views.reserve(image.tensors.size());
+  for (const auto& tensor : image.tensors) views.push_back(view_of(tensor));
+  const std::string run = image.run.dump();
+  const std::vector<storage::FolderFile> contents = {
+      {kStateName, [&](const storage::ByteSink& sink) { storage::write_safetensors(views, {}, sink); }},
+      {kRunName, [&](const storage::ByteSink& sink) { sink(storage::bytes_of(run)); }}};
+  const json fields = {
+      {"step", image.info.step}, {"epoch", image.info.epoch}, {"training_hash", image.info.training_hash}};
+  const auto manifest = storage::publish_folder(files, path, contents, fields);
+  std::uint64_t bytes = 0;
+  for (const auto& file : manifest.files) bytes += file.bytes;
+  return bytes;
+}
+
+Checked<CheckpointImage> read_checkpoint(leyline::FileSystem& files, const std::string& path) {
+  const auto manifest = storage::verify_folder(files, path);
+  if (!manifest) return storage::damaged<CheckpointImage>(manifest.problem);
+  CheckpointImage image;
+  try {
+    const json& fields = manifest->fields;
+    image.info = {fields.at("step"), fields.at("epoch"), fields.at("training_hash")};
+    const auto run = storage::read_file(files, path + "/" + kRunName, kMaxRunBytes);
+    image.run = json::parse(storage::text_of(run));
+  } catch (const json::exception& error) {
+    return storage::damaged<CheckpointImage>(std::string("it lacks a field that every checkpoint has: ") +
+                                             error.what());
+  }
+  auto tensors = read_tensors(files, path + "/" + kStateName);
+  if (!tensors) return storage::damaged<CheckpointImage>(tensors.problem);
+  image.tensors = std::move(*tensors);
+  return storage::sound(std::move(image));
+}
+
+}  // namespace esper::tolaria

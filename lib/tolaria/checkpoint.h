@@ -1,0 +1,45 @@
+#pragma once
+// One checkpoint on disk: a folder that was published whole, with
+//   state.safetensors  every tensor of the run by id
+//   run.json           everything else (progress, topology, controller), exact numbers
+//   manifest.json      sizes and hashes, and the fields of CheckpointInfo
+// No tensor in it is NaN or infinite, and nothing in it is code.
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <vector>
+
+#include "kasmina/tensor_table.h"
+#include "leyline/file_system.h"
+#include "storage/checked.h"
+
+namespace esper::tolaria {
+
+struct CheckpointInfo {
+  std::int64_t step = 0;
+  std::uint32_t epoch = 0;    // epochs completed
+  std::string training_hash;  // of the configuration that decides what is computed
+  bool operator==(const CheckpointInfo&) const = default;
+};
+
+// In memory, independent of the running state: CPU copies that nobody changes. Any thread.
+struct CheckpointImage {
+  CheckpointInfo info;
+  std::vector<kasmina::NamedTensor> tensors;
+  nlohmann::json run;
+};
+
+// Copies the tensors to the CPU. Training thread; waits for the device.
+std::vector<kasmina::NamedTensor> copy_to_cpu(const std::vector<kasmina::NamedTensor>& tensors);
+
+// The id of the first floating-point tensor that holds a NaN or an infinity; empty if none does.
+std::string first_not_finite(const std::vector<kasmina::NamedTensor>& tensors);
+
+// Publishes `path`. Returns its size in bytes. Throws IoError; nothing is at `path` then.
+std::uint64_t write_checkpoint(leyline::FileSystem& files, const std::string& path, const CheckpointImage& image);
+
+// Verifies every byte, then reads. Throws IoError only for trouble that is not the checkpoint's.
+storage::Checked<CheckpointImage> read_checkpoint(leyline::FileSystem& files, const std::string& path);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,110 @@
+#include "tolaria/checkpoint_store.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "storage/file_tools.h"
+#include "storage/published_folder.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::FileSystem;
+using nlohmann::json;
+
+// "epoch-0003-step-000000120": sorts by time, and one name never has two contents.
+std::string name_of(const CheckpointInfo& info) {
+  char name[64];
+  std::snprintf(name, sizeof name, "epoch-%04u-step-%09lld", info.epoch, static_cast<long long>(info.step));
+  return name;
+}
+
+// Nothing for names that no run publishes (leftovers, quarantined ones).
+std::optional<CheckpointEntry> entry_of(const std::string& folder, const std::string& name) {
+  CheckpointEntry entry{folder + "/" + name, 0, 0};
+  long long step = 0;
+  if (std::sscanf(name.c_str(), "epoch-%9u-step-%18lld", &entry.epoch, &step) != 2) return std::nullopt;
+  entry.step = step;
+  if (name_of({entry.step, entry.epoch, ""}) != name) return std::nullopt;
+  return entry;
+}
+
+}  // namespace
+
+std::vector<CheckpointEntry> list_checkpoints(FileSystem& files, const std::string& folder) {
+  std::vector<CheckpointEntry> entries;
+  for (const auto& found : files.list(folder)) {
+    const auto entry = entry_of(folder, found.name);
+    if (entry && found.kind == leyline::PathKind::kFolder) entries.push_back(*entry);
+  }
+  std::ranges::sort(entries, {}, [](const CheckpointEntry& entry) { return std::pair(entry.epoch, entry.step); });
+  return entries;
+}
+
+std::string best_checkpoint(FileSystem& files, const std::string& journal_path) {
+  std::string best;
+  storage::scan_journal(files, journal_path, [&](std::string_view text) {
+    const json note = json::parse(text, nullptr, false);
+    if (note.is_object() && note.value("what", "") == "checkpoint" && note.value("best", false))
+      best = note.value("name", "");
+  });
+  return best;
+}
+
+CheckpointStore::CheckpointStore(FileSystem& files, std::string folder, const std::string& journal_path,
+                                 leyline::CheckpointConfig config)
+    : files_(files),
+      folder_(std::move(folder)),
+      config_(config),
+      journal_(files, journal_path),
+      entries_(list_checkpoints(files, folder_)),
+      best_path_(folder_ + "/" + best_checkpoint(files, journal_path)) {}
+
+CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image, Rank rank) {
+  const std::string name = name_of(image.info);
+  const CheckpointEntry entry{folder_ + "/" + name, image.info.step, image.info.epoch};
+  // Saved already: an interrupt right after a save, or right after a resume.
+  if (files_.kind_of(entry.path) != leyline::PathKind::kNothing) return {entry, 0};
+  Published published{entry, write_checkpoint(files_, entry.path, image)};
+  record(json{{"what", "checkpoint"},
+              {"name", name},
+              {"step", entry.step},
+              {"epoch", entry.epoch},
+              {"bytes", published.bytes},
+              {"best", rank == Rank::kBest}}
+             .dump());
+  entries_.push_back(entry);
+  if (rank == Rank::kBest) best_path_ = entry.path;
+  delete_superseded();
+  return published;
+}
+
+void CheckpointStore::delete_superseded() {
+  const auto keep_from = static_cast<std::ptrdiff_t>(entries_.size()) - config_.keep_last;
+  for (std::ptrdiff_t i = keep_from - 1; i >= 0; --i) {
+    const auto place = entries_.begin() + i;
+    if (config_.keep_best && place->path == best_path_) continue;
+    storage::remove_all(files_, place->path);
+    entries_.erase(place);
+  }
+}
+
+std::string restore_newest(FileSystem& files, const std::string& folder,
+                           const std::function<std::string(const CheckpointImage&)>& accept,
+                           std::vector<RefusedCheckpoint>& refused) {
+  const auto entries = list_checkpoints(files, folder);
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    const auto image = read_checkpoint(files, entry->path);
+    if (!image) {
+      refused.push_back({storage::quarantine(files, entry->path), image.problem});
+      continue;
+    }
+    const std::string reason = accept(*image);
+    if (reason.empty()) return entry->path;
+    refused.push_back({entry->path, reason});
+  }
+  return {};
+}
+
+}  // namespace esper::tolaria

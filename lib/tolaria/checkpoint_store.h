@@ -1,0 +1,69 @@
+#pragma once
+// The checkpoints of one run: publish, remember in the journal, keep the right ones, find the newest good one.
+// One thread at a time.
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "leyline/config/run_config.h"
+#include "storage/journal.h"
+#include "tolaria/checkpoint.h"
+
+namespace esper::tolaria {
+
+struct CheckpointEntry {
+  std::string path;
+  std::int64_t step = 0;
+  std::uint32_t epoch = 0;  // epochs completed
+};
+
+class CheckpointStore {
+ public:
+  // folder: the run's checkpoints/; journal: the run's. Reads what is there.
+  CheckpointStore(leyline::FileSystem& files, std::string folder, const std::string& journal_path,
+                  leyline::CheckpointConfig config);
+
+  enum class Rank { kOrdinary, kBest };
+  struct Published {
+    CheckpointEntry entry;
+    std::uint64_t bytes = 0;  // 0: it was there already
+  };
+  // Publishes, records, then deletes what need not be kept. Throws IoError, and the state on disk is as before.
+  Published publish(const CheckpointImage& image, Rank rank);
+
+  // Oldest first; only what is published.
+  const std::vector<CheckpointEntry>& entries() const { return entries_; }
+  const std::string& best_path() const { return best_path_; }
+
+  // Appends a note to the run's journal (a JSON object as text).
+  void record(const std::string& json_text) { journal_.append(json_text); }
+
+ private:
+  void delete_superseded();
+
+  leyline::FileSystem& files_;
+  std::string folder_;
+  leyline::CheckpointConfig config_;
+  storage::JournalWriter journal_;
+  std::vector<CheckpointEntry> entries_;
+  std::string best_path_;
+};
+
+// The published checkpoints of a folder, oldest first. Beside a writer, too.
+std::vector<CheckpointEntry> list_checkpoints(leyline::FileSystem& files, const std::string& folder);
+// The name of the one that was best when it was published, by the run's journal; empty if none was.
+std::string best_checkpoint(leyline::FileSystem& files, const std::string& journal_path);
+
+struct RefusedCheckpoint {
+  std::string path, reason;
+};
+
+// Tries the checkpoints of `folder` from the newest on: read_checkpoint, then `accept`, which says why the image will
+// not do (empty: taken). A damaged one is quarantined (renamed to .bad); one that `accept` refuses stays. Gives the
+// path taken, or an empty one; `refused` says what was passed over. Needs the run's lock only to quarantine.
+std::string restore_newest(leyline::FileSystem& files, const std::string& folder,
+                           const std::function<std::string(const CheckpointImage&)>& accept,
+                           std::vector<RefusedCheckpoint>& refused);
+
+}  // namespace esper::tolaria

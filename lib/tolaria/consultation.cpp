@@ -1,0 +1,91 @@
+#include "tolaria/consultation.h"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+namespace esper::tolaria {
+
+// Outlives a Consultation whose controller hangs.
+struct Consultation::Shared {
+  std::unique_ptr<leyline::Controller> controller;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<leyline::Observation> question;
+  std::optional<Answer> answer;
+  std::string state;
+  bool busy = false;
+  bool stopping = false;
+
+  void work() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [&] { return stopping || question; });
+      if (stopping) return;
+      const leyline::Observation observation = *std::exchange(question, std::nullopt);
+      lock.unlock();
+      Answer made = decide(observation);
+      std::string after = made.kind == Answer::Kind::kDecided ? controller->save_state() : std::string();
+      lock.lock();
+      if (made.kind == Answer::Kind::kDecided) state = std::move(after);
+      answer = std::move(made);
+      busy = false;
+      changed.notify_all();
+    }
+  }
+
+  Answer decide(const leyline::Observation& observation) {
+    Answer made;
+    try {
+      made.decision = controller->decide(observation);
+    } catch (const std::exception& error) {
+      made.kind = Answer::Kind::kFailed;
+      made.problem = error.what();
+    }
+    return made;
+  }
+};
+
+Consultation::Consultation(std::unique_ptr<leyline::Controller> controller, leyline::Clock clock,
+                           leyline::Duration deadline)
+    : shared_(std::make_shared<Shared>()), clock_(std::move(clock)), deadline_(deadline) {
+  shared_->state = controller->save_state();
+  shared_->controller = std::move(controller);
+  std::thread([shared = shared_] { shared->work(); }).detach();
+}
+
+Consultation::~Consultation() {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->stopping = true;
+  shared_->changed.notify_all();
+}
+
+Answer Consultation::ask(const leyline::Observation& observation) {
+  const auto begin = clock_.now();
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->busy) return {Answer::Kind::kBusy, {}, "an earlier question is still being worked on", 0};
+  shared_->answer.reset();
+  shared_->question = observation;
+  shared_->busy = true;
+  shared_->changed.notify_all();
+  const bool in_time = clock_.wait_until(shared_->changed, lock, begin + deadline_, [&] { return !shared_->busy; });
+  Answer answer = in_time ? *std::exchange(shared_->answer, std::nullopt)
+                          : Answer{Answer::Kind::kLate, {}, "no decision within " + leyline::to_string(deadline_), 0};
+  answer.latency_ms = std::chrono::duration<double, std::milli>(clock_.now() - begin).count();
+  return answer;
+}
+
+std::string Consultation::state() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->state;
+}
+
+void Consultation::restore(const std::string& state) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->controller->load_state(state);
+  shared_->state = state;
+}
+
+}  // namespace esper::tolaria

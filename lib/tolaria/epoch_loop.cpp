@@ -1,0 +1,153 @@
+#include "tolaria/epoch_loop.h"
+
+#include <torch/types.h>
+
+#include <cmath>
+
+#include "leyline/telemetry.h"
+#include "tolaria/growth.h"
+#include "tolaria/interrupt.h"
+#include "tolaria/measure.h"
+#include "tolaria/report.h"
+#include "tolaria/saving.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+using Rank = CheckpointStore::Rank;
+
+double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
+
+// The microbatches of one optimizer step: fewer at the end of the epoch, none after it.
+void next_microbatches(Run& run, std::vector<Microbatch>& out) {
+  out.clear();
+  for (int i = 0; i < run.config.step.accumulation; ++i) {
+    const auto batch = run.train_data.next();
+    if (!batch) return;
+    out.push_back(
+        {batch->inputs.to(run.device, /*non_blocking=*/true), batch->targets.to(run.device, /*non_blocking=*/true)});
+  }
+}
+
+enum class Passage { kFinished, kInterrupted };
+
+// From the cursor to the end of the epoch.
+Passage train_epoch(Run& run, EpochTimes& times) {
+  run.display->phase = leyline::Phase::kTraining;
+  const auto begin = run.clock.now();
+  const auto wait_before = run.train_data.wait_ns();
+  run.train_data.seek(run.progress.epoch, run.progress.batch);
+  const Forward forward = [&](const torch::Tensor& inputs) {
+    return run.model.network.forward(inputs, kasmina::Mode::kTrain);
+  };
+  std::vector<Microbatch> microbatches;
+  for (next_microbatches(run, microbatches); !microbatches.empty(); next_microbatches(run, microbatches)) {
+    set_learning_rate(run.model.state, current_learning_rate(run));
+    train_step(run.model.state, run.model.settings, microbatches, forward);
+    run.progress.batch += static_cast<std::int64_t>(microbatches.size());
+    ++run.progress.step;
+    run.display->step.store(static_cast<std::uint64_t>(run.progress.batch / run.config.step.accumulation),
+                            std::memory_order_relaxed);
+    if (Interrupt::requested() != 0) return Passage::kInterrupted;
+    if (save_is_due_after_step(run)) save(run, Rank::kOrdinary);
+  }
+  times.train_ms = milliseconds(run.clock.now() - begin);
+  times.loader_wait_ms = static_cast<double>(run.train_data.wait_ns() - wait_before) / 1e6;
+  return Passage::kFinished;
+}
+
+// Takes the epoch's figures into the run's progress; true if validation is better than ever.
+bool note_figures(Run& run, const StepMetrics& metrics, const Measurements& measured) {
+  RunProgress& progress = run.progress;
+  progress.train = {metrics.loss, metrics.accuracy};
+  progress.validation = {measured.running.loss, measured.running.accuracy};
+  progress.loss.add(metrics.loss);
+  progress.gradient_norm.add(metrics.gradient_norm);
+  const double margin = run.config.training.early_stop_min_delta;
+  const bool better = !progress.best || measured.running.loss < progress.best->loss - margin;
+  progress.epochs_without_better = better ? 0 : progress.epochs_without_better + 1;
+  if (better) progress.best = BestEpoch{progress.epoch + 1, measured.running.loss, measured.running.accuracy};
+  return better;
+}
+
+std::string divergence(const StepMetrics& metrics, const Measurements& measured) {
+  if (!std::isfinite(metrics.loss)) return "the training loss is not finite";
+  if (!std::isfinite(measured.running.loss)) return "the validation loss is not finite";
+  return {};
+}
+
+RunOutcome diverged(Run& run, const std::string& reason) {
+  run.events.push_back(event("tolaria.diverged"_event, Level::kCritical,
+                             {{"epoch", std::to_string(run.progress.epoch + 1)},
+                              {"step", std::to_string(run.progress.step)},
+                              {"reason", reason}}));
+  finish_saving(run);
+  return {RunOutcome::Kind::kDiverged, 0, reason + "; try a lower training.optimizer.lr or training.clip_norm"};
+}
+
+RunOutcome interrupted(Run& run) {
+  const int signal = Interrupt::requested();
+  run.events.push_back(event("tolaria.interrupted"_event, Level::kWarning,
+                             {{"signal", std::to_string(signal)},
+                              {"epoch", std::to_string(run.progress.epoch)},
+                              {"step", std::to_string(run.progress.step)}}));
+  save(run, Rank::kOrdinary);
+  if (!finish_saving(run))
+    return {RunOutcome::Kind::kNotSaved, signal, "interrupted, and the state could not be saved"};
+  return {RunOutcome::Kind::kInterrupted, signal, "interrupted by signal " + std::to_string(signal) + " after saving"};
+}
+
+bool should_stop_early(const Run& run) {
+  const auto patience = static_cast<std::uint32_t>(run.config.training.early_stop_epochs);
+  return patience > 0 && run.progress.epochs_without_better >= patience;
+}
+
+enum class LastEpoch { kSaved, kNotSaved };
+
+RunOutcome finished(Run& run, LastEpoch last_epoch) {
+  RunOutcome outcome;
+  if (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs)) {
+    outcome = {RunOutcome::Kind::kEarlyStopped, 0, "validation loss no longer improves"};
+    run.events.push_back(
+        event("tolaria.early_stop"_event, Level::kInfo, {{"epoch", std::to_string(run.progress.epoch)}}));
+  }
+  if (last_epoch == LastEpoch::kNotSaved) save(run, Rank::kOrdinary);
+  if (!finish_saving(run)) return {RunOutcome::Kind::kNotSaved, 0, "the last state could not be saved"};
+  return outcome;
+}
+
+}  // namespace
+
+RunOutcome run_epochs(Run& run) {
+  run.display->epochs = static_cast<std::uint32_t>(run.config.epochs);
+  run.display->steps = static_cast<std::uint64_t>(run.steps_per_epoch());
+  auto last_epoch = run.progress.epoch > 0 ? LastEpoch::kSaved : LastEpoch::kNotSaved;
+  while (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs) && !should_stop_early(run)) {
+    run.display->epoch = run.progress.epoch + 1;
+    EpochTimes times;
+    if (train_epoch(run, times) == Passage::kInterrupted) return interrupted(run);
+
+    run.display->phase = leyline::Phase::kValidating;
+    const auto hook_begin = run.clock.now();
+    const Measurements measured = measure_epoch(run);
+    if (measured.interrupted) return interrupted(run);
+    const StepMetrics metrics = read_metrics(run.model.state);
+    if (const auto reason = divergence(metrics, measured); !reason.empty()) return diverged(run, reason);
+
+    const bool better = note_figures(run, metrics, measured);
+    const GrowthReport growth = grow(run, metrics, measured, times);
+    times.hook_ms = milliseconds(run.clock.now() - hook_begin);
+
+    const bool best = better && run.config.checkpoint.keep_best;
+    last_epoch = best || save_is_due_after_epoch(run) ? LastEpoch::kSaved : LastEpoch::kNotSaved;
+    if (last_epoch == LastEpoch::kSaved) save(run, best ? Rank::kBest : Rank::kOrdinary);
+    report_epoch(run, metrics, measured, times, growth);
+    if (Interrupt::requested() != 0) return interrupted(run);
+  }
+  return finished(run, last_epoch);
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,19 @@
+#pragma once
+// After an epoch: the seeds take in what was measured, the policy is asked, its commands are applied.
+
+#include "leyline/observation.h"
+#include "tolaria/observe.h"
+#include "tolaria/run.h"
+
+namespace esper::tolaria {
+
+// What the epoch's packet tells of it.
+struct GrowthReport {
+  double decide_ms = 0;
+  leyline::Decision decision;
+};
+
+// Advances the run's network and step state; events go to run.events and notes to the journal.
+GrowthReport grow(Run& run, const StepMetrics& metrics, const Measurements& measured, const EpochTimes& times);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,142 @@
+#include "tolaria/lifecycle_events.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "leyline/names.h"
+#include "leyline/telemetry.h"
+
+namespace esper::tolaria {
+namespace {
+
+using kasmina::LifecycleEvent;
+using leyline::event;
+using leyline::Level;
+using leyline::TelemetryEvent;
+using namespace leyline::literals;
+using Kind = LifecycleEvent::Kind;
+
+std::string name_of_stage(leyline::Stage stage) { return std::string(leyline::name_of(stage)); }
+
+// "accuracy_without=0.91 min_contribution_points=1"
+std::string text_of(const std::vector<std::pair<std::string, double>>& values) {
+  std::string text;
+  for (const auto& [name, value] : values) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%.6g", value);
+    text += (text.empty() ? "" : " ") + name + "=" + number;
+  }
+  return text;
+}
+
+TelemetryEvent stage_event(const LifecycleEvent& it, const std::string& epoch) {
+  return event("seed_stage"_event, Level::kInfo,
+               {{"seed_id", it.seed_id},
+                {"slot", it.slot},
+                {"blueprint", it.blueprint},
+                {"from", name_of_stage(it.from)},
+                {"to", name_of_stage(it.to)},
+                {"epoch", epoch},
+                {"reason", it.reason}});
+}
+
+TelemetryEvent structure_event(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
+  return event("seed_grafted"_event, Level::kInfo,
+               {{"seed_id", it.seed_id},
+                {"slot", it.slot},
+                {"blueprint", it.blueprint},
+                {"operation", it.kind == Kind::kGraft ? "GERMINATE" : "CULL"},
+                {"output_change", text_of(it.values)},
+                {"moments_carried", std::to_string(change.carried.size())},
+                {"moments_created", std::to_string(change.created.size())},
+                {"moments_dropped", std::to_string(change.dropped.size())},
+                {"epoch", epoch}});
+}
+
+TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
+  switch (it.kind) {
+    case Kind::kGate:
+      return it.passed ? event("gate_event"_event, Level::kInfo,
+                               {{"gate", it.code},
+                                {"seed_id", it.seed_id},
+                                {"from", name_of_stage(it.from)},
+                                {"to", name_of_stage(it.to)},
+                                {"measured", text_of(it.values)},
+                                {"epoch", epoch},
+                                {"reason", it.reason}})
+                       : event("gate_failure"_event, Level::kInfo,
+                               {{"gate", it.code},
+                                {"seed_id", it.seed_id},
+                                {"from", name_of_stage(it.from)},
+                                {"to", name_of_stage(it.to)},
+                                {"measured", text_of(it.values)},
+                                {"epoch", epoch},
+                                {"reason", it.reason}});
+    case Kind::kCommandRejected:
+      return event("command_rejected"_event, Level::kWarning,
+                   {{"command_id", it.command_id},
+                    {"seed_id", it.seed_id},
+                    {"slot", it.slot},
+                    {"blueprint", it.blueprint},
+                    {"reason", it.reason}});
+    case Kind::kGraft:
+    case Kind::kCull:
+      return structure_event(it, epoch, change);
+    case Kind::kStage:
+      break;
+  }
+  return stage_event(it, epoch);
+}
+
+const char* word_of(Kind kind) {
+  switch (kind) {
+    case Kind::kGate:
+      return "gate";
+    case Kind::kCommandRejected:
+      return "command_rejected";
+    case Kind::kGraft:
+      return "graft";
+    case Kind::kCull:
+      return "cull";
+    case Kind::kStage:
+      break;
+  }
+  return "stage";
+}
+
+}  // namespace
+
+void tell_lifecycle(Run& run, const std::vector<LifecycleEvent>& happened, const StructureChange& change) {
+  const std::string epoch = std::to_string(run.progress.epoch);
+  for (const auto& it : happened) {
+    run.events.push_back(telemetry_of(it, epoch, change));
+    run.writer.record(nlohmann::json{
+        {"what", word_of(it.kind)},
+        {"epoch", run.progress.epoch},
+        {"step", run.progress.step},
+        {"seed_id", it.seed_id},
+        {"slot", it.slot},
+        {"blueprint", it.blueprint},
+        {"from", name_of_stage(it.from)},
+        {"to", name_of_stage(it.to)},
+        {"command_id", it.command_id},
+        {"reason",
+         it.reason}}.dump());
+  }
+}
+
+void tell_decision(Run& run, const leyline::Decision& decision) {
+  std::string commands;
+  for (const auto& command : decision.commands) {
+    if (!command.seed_operation) continue;
+    commands +=
+        (commands.empty() ? "" : ", ") + std::string(leyline::name_of(command.seed_operation->operation)) + " " +
+        (command.target_seed_id.empty() ? command.seed_operation->blueprint_id + " at " + command.seed_operation->slot
+                                        : command.target_seed_id);
+  }
+  run.events.push_back(
+      event("tamiyo.decision"_event, Level::kInfo,
+            {{"epoch", std::to_string(run.progress.epoch)}, {"commands", commands}, {"reason", decision.reason}}));
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,38 @@
+#pragma once
+// The network and all state that its training carries, and how both go into and out of a checkpoint. Training thread.
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "kasmina/network.h"
+#include "leyline/config/run_config.h"
+#include "leyline/sample_shape.h"
+#include "tolaria/step_state.h"
+
+namespace esper::tolaria {
+
+struct Model {
+  kasmina::Network network;
+  StepSettings settings;
+  StepState state;
+};
+
+// settings: with the precision resolved for the device.
+std::unique_ptr<Model> build_model(const leyline::RunConfig& config, const leyline::SampleShape& sample,
+                                   const StepSettings& settings, torch::Device device);
+
+// Optimizer state, averages and metric sums follow the network's structure.
+StructureChange follow_structure(Model& model);
+
+// Every tensor that a resumed run needs, by id: parameters, buffers, seed scalars, step state, random number
+// generators.
+std::vector<kasmina::NamedTensor> all_tensors(const Model& model, torch::Device device);
+
+// Makes `model`, fresh from build_model, the one that was saved. Returns why not, and then the model is of no more use;
+// empty if all went well. The default random number generators are set last.
+std::string restore_model(Model& model, const nlohmann::json& topology,
+                          const std::vector<kasmina::NamedTensor>& tensors, torch::Device device);
+
+}  // namespace esper::tolaria

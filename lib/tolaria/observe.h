@@ -1,0 +1,25 @@
+#pragma once
+// One epoch as plain data: what the policy sees, and what its measurements say to the seeds.
+
+#include <string>
+
+#include "leyline/observation.h"
+#include "tolaria/measure.h"
+#include "tolaria/run.h"
+#include "tolaria/step_metrics.h"
+
+namespace esper::tolaria {
+
+// Wall-clock figures of one epoch; reported, never decided upon.
+struct EpochTimes {
+  double train_ms = 0;        // the training part, in this process
+  double loader_wait_ms = 0;  // of it, waiting for batches
+  double hook_ms = 0;         // measuring, deciding and applying
+};
+
+kasmina::EpochFacts facts_of(const Run& run, const StepMetrics& metrics, const Measurements& measured);
+
+// After the network has taken in the facts.
+leyline::Observation observe(const Run& run, const StepMetrics& metrics, const EpochTimes& times);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,178 @@
+#include "tolaria/report.h"
+
+#include <algorithm>
+
+#include "device/facts.h"
+#include "leyline/names.h"
+#include "leyline/telemetry.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::metric;
+using leyline::MetricValue;
+using leyline::SeedState;
+using leyline::Stage;
+using leyline::TelemetryPacket;
+using namespace leyline::literals;
+
+constexpr double flag(bool on) { return on ? 1 : 0; }
+
+TelemetryPacket new_packet(Run& run, const char* subsystem, const std::string& what) {
+  TelemetryPacket packet;
+  packet.packet_id = run.run_id + "-" + what;
+  packet.timestamp = leyline::rfc3339(run.clock.wall());
+  packet.source_subsystem = subsystem;
+  return packet;
+}
+
+bool is_active(Stage stage) { return stage >= Stage::kGerminated && stage <= Stage::kProbationary; }
+
+std::size_t count_active(const std::vector<SeedState>& seeds) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(seeds, [](const SeedState& seed) { return is_active(seed.stage); }));
+}
+
+std::int64_t count_parameters(const Run& run) {
+  std::int64_t total = 0;
+  for (const auto& group : run.model.network.parameter_groups()) {
+    for (const auto& parameter : group.parameters) total += parameter.tensor.numel();
+  }
+  return total;
+}
+
+void add_training(std::vector<MetricValue>& out, const Run& run, const StepMetrics& metrics, const EpochTimes& times) {
+  out.push_back(metric("tolaria.training.loss"_metric, metrics.loss));
+  out.push_back(metric("tolaria.training.accuracy"_metric, metrics.accuracy));
+  out.push_back(metric("tolaria.training.latency_ms"_metric, times.train_ms));
+  out.push_back(metric("tolaria.training.gradient_norm"_metric, metrics.gradient_norm));
+  out.push_back(metric("tolaria.training.samples_per_s"_metric,
+                       times.train_ms > 0 ? static_cast<double>(metrics.samples) / (times.train_ms / 1000) : 0));
+  out.push_back(metric("tolaria.training.steps_total"_metric, static_cast<double>(run.progress.step)));
+  out.push_back(metric("tolaria.training.params"_metric, static_cast<double>(count_parameters(run))));
+  out.push_back(metric("tolaria.loader.wait_ms"_metric, times.loader_wait_ms));
+  out.push_back(metric("tolaria.loader.skipped_samples_total"_metric, static_cast<double>(run.skipped_samples)));
+  out.push_back(
+      metric("tolaria.grad_agg.microbatches_total"_metric, static_cast<double>(run.train_data.num_batches())));
+  out.push_back(metric("tolaria.epochs.total"_metric, run.progress.epoch));
+  out.push_back(metric("tolaria.epochs.failed"_metric, static_cast<double>(run.progress.conservative_epochs)));
+}
+
+void add_settings(std::vector<MetricValue>& out, const Run& run) {
+  out.push_back(metric("tolaria.train.amp_enabled"_metric, flag(run.model.settings.compute_type != torch::kFloat32)));
+  out.push_back(metric("tolaria.train.tf32_enabled"_metric, flag(run.device.is_cuda() && run.config.device.tf32)));
+  out.push_back(metric("tolaria.train.foreach_enabled"_metric, 1));
+  out.push_back(metric("tolaria.train.compile_enabled"_metric, 0));
+  out.push_back(metric("tolaria.train.graph_enabled"_metric, 0));
+  out.push_back(metric("tolaria.train.pin_memory"_metric, flag(run.device.is_cuda() && run.config.data.pin_memory)));
+  out.push_back(metric("tolaria.lr_controller.enabled"_metric,
+                       flag(run.config.training.schedule.kind != leyline::ScheduleKind::kConstant)));
+  out.push_back(metric("tolaria.lr_controller.current_lr"_metric, current_learning_rate(run)));
+}
+
+void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements& measured, const EpochTimes& times,
+                               const GrowthReport& growth, const std::vector<SeedState>& seeds) {
+  out.push_back(metric("tolaria.validation.loss"_metric, measured.running.loss));
+  out.push_back(metric("tolaria.validation.accuracy"_metric, measured.running.accuracy));
+  out.push_back(metric("tolaria.validation.latency_ms"_metric, measured.running_ms));
+  out.push_back(metric("tolaria.epoch_hook.latency_ms"_metric, times.hook_ms));
+  out.push_back(metric("tolaria.seeds.active"_metric, static_cast<double>(count_active(seeds))));
+  out.push_back(metric("tamiyo.decide.latency_ms"_metric, growth.decide_ms));
+}
+
+void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
+  const auto memory = device::memory_figures(run.device);
+  out.push_back(metric("tolaria.checkpoint.written_total"_metric, static_cast<double>(run.saves_written)));
+  out.push_back(metric("tolaria.checkpoint.failed_total"_metric, static_cast<double>(run.saves_failed)));
+  out.push_back(metric("tolaria.checkpoint.skipped_total"_metric, static_cast<double>(run.saves_skipped)));
+  out.push_back(metric("tolaria.checkpoint.save_ms"_metric, run.save_ms));
+  out.push_back(metric("tolaria.checkpoint.stall_ms"_metric, run.save_stall_ms));
+  out.push_back(metric("tolaria.checkpoint.bytes"_metric, run.save_bytes));
+  out.push_back(metric("tolaria.memory.device_used_bytes"_metric, static_cast<double>(memory.used_bytes)));
+  out.push_back(metric("tolaria.memory.device_free_bytes"_metric, static_cast<double>(memory.free_bytes)));
+}
+
+void add_gradient_shares(std::vector<MetricValue>& out, const Run& run, const StepMetrics& metrics,
+                         const std::vector<SeedState>& seeds) {
+  double sum = 0;
+  for (const auto& [id, norm] : metrics.group_gradient_norms) sum += norm;
+  const double all_params = static_cast<double>(count_parameters(run));
+  for (const auto& seed : seeds) {
+    const auto norm = metrics.group_gradient_norms.find(seed.seed_id);
+    if (norm == metrics.group_gradient_norms.end()) continue;
+    const std::string stage(leyline::name_of(seed.stage));
+    const double params = seed.metrics.at("params");
+    out.push_back(
+        metric("tolaria.grad_agg.seed.norm"_metric, norm->second, {{"seed_id", seed.seed_id}, {"stage", stage}}));
+    out.push_back(metric("tolaria.grad_agg.seed.share"_metric, sum > 0 ? norm->second / sum : 0,
+                         {{"seed_id", seed.seed_id}, {"stage", stage}}));
+    out.push_back(metric("tolaria.grad_agg.seed.alpha"_metric, seed.metrics.at("alpha"),
+                         {{"seed_id", seed.seed_id}, {"stage", stage}}));
+    out.push_back(metric("tolaria.grad_agg.seed.params"_metric, params, {{"seed_id", seed.seed_id}, {"stage", stage}}));
+    out.push_back(metric("tolaria.grad_agg.seed.mask_fraction"_metric, params / all_params,
+                         {{"seed_id", seed.seed_id}, {"stage", stage}}));
+  }
+}
+
+template <class Handle>
+void add_if_known(TelemetryPacket& packet, Handle handle, const SeedState& seed, const char* name) {
+  const auto value = seed.metrics.find(name);
+  if (value == seed.metrics.end()) return;
+  packet.metrics.push_back(metric(handle, value->second,
+                                  {{"seed_id", seed.seed_id},
+                                   {"slot", seed.slot},
+                                   {"blueprint", seed.blueprint},
+                                   {"stage", std::string(leyline::name_of(seed.stage))}}));
+}
+
+void report_seed(Run& run, const SeedState& seed) {
+  auto packet = new_packet(run, "kasmina", "epoch-" + std::to_string(run.progress.epoch) + "-" + seed.seed_id);
+  packet.metrics.push_back(metric("kasmina.seed.stage"_metric, static_cast<double>(seed.stage),
+                                  {{"seed_id", seed.seed_id},
+                                   {"slot", seed.slot},
+                                   {"blueprint", seed.blueprint},
+                                   {"stage", std::string(leyline::name_of(seed.stage))}}));
+  add_if_known(packet, "kasmina.seed.alpha"_metric, seed, "alpha");
+  add_if_known(packet, "kasmina.seed.alpha_steps"_metric, seed, "alpha_ticks");
+  add_if_known(packet, "kasmina.seed.params"_metric, seed, "params");
+  add_if_known(packet, "kasmina.seed.gradient_ratio"_metric, seed, "gradient_ratio");
+  add_if_known(packet, "kasmina.seed.improvement_points"_metric, seed, "improvement_points");
+  add_if_known(packet, "kasmina.seed.shadow_points"_metric, seed, "shadow_points");
+  add_if_known(packet, "kasmina.seed.contribution_points"_metric, seed, "contribution_points");
+  packet.system_health.indicators["seed_id"] = seed.seed_id;
+  packet.system_health.indicators["step_index"] = std::to_string(run.progress.step);
+  leyline::finish_packet(packet, run.progress.epoch);
+  run.telemetry.emit(packet);
+}
+
+}  // namespace
+
+void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& measured, const EpochTimes& times,
+                  const GrowthReport& growth) {
+  const auto seeds = run.model.network.export_seed_states();
+  auto packet = new_packet(run, "tolaria", "epoch-" + std::to_string(run.progress.epoch));
+  add_training(packet.metrics, run, metrics, times);
+  add_settings(packet.metrics, run);
+  add_validation_and_growth(packet.metrics, measured, times, growth, seeds);
+  add_saving_and_memory(packet.metrics, run);
+  add_gradient_shares(packet.metrics, run, metrics, seeds);
+  if (run.model.settings.compute_type == torch::kFloat16) {
+    packet.metrics.push_back(metric("tolaria.scaler.scale"_metric, metrics.loss_scale));
+    packet.metrics.push_back(
+        metric("tolaria.scaler.skipped_steps_total"_metric, static_cast<double>(metrics.nonfinite_steps)));
+  }
+  packet.events = std::exchange(run.events, {});
+  leyline::finish_packet(packet, run.progress.epoch);
+  run.telemetry.emit(packet);
+  for (const auto& seed : seeds) report_seed(run, seed);
+}
+
+void report_events(Run& run) {
+  if (run.events.empty()) return;
+  auto packet = new_packet(run, "tolaria", "event-" + std::to_string(++run.packets));
+  packet.events = std::exchange(run.events, {});
+  leyline::finish_packet(packet, run.progress.epoch);
+  run.telemetry.emit(packet);
+}
+
+}  // namespace esper::tolaria

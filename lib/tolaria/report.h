@@ -1,0 +1,19 @@
+#pragma once
+// Telemetry of a run: one Tolaria packet and one packet for each seed after an epoch, and one for events in between.
+
+#include "tolaria/growth.h"
+#include "tolaria/measure.h"
+#include "tolaria/observe.h"
+#include "tolaria/run.h"
+#include "tolaria/step_metrics.h"
+
+namespace esper::tolaria {
+
+// Takes run.events along.
+void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& measured, const EpochTimes& times,
+                  const GrowthReport& growth);
+
+// A packet of run.events alone; nothing if there are none.
+void report_events(Run& run);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,56 @@
+#pragma once
+// One run: what apps/engine composes and the epoch loop drives. Training thread.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "data/dataset.h"
+#include "data/loader.h"
+#include "leyline/clock.h"
+#include "leyline/config/run_config.h"
+#include "leyline/progress.h"
+#include "leyline/telemetry_packet.h"
+#include "tolaria/checkpoint_writer.h"
+#include "tolaria/consultation.h"
+#include "tolaria/model.h"
+#include "tolaria/run_progress.h"
+#include "tolaria/train_step.h"
+
+namespace esper::tolaria {
+
+struct Run {
+  leyline::RunConfig config;
+  std::string run_id;
+  std::string training_hash;
+  leyline::Clock clock;
+  torch::Device device;
+  data::Loader& train_data;
+  data::Loader& validation_data;
+  std::int64_t skipped_samples;  // that could not be read
+  torch::Tensor probe;           // inputs of a validation batch, on the device: grafts are measured on it
+  Model& model;
+  Consultation& consultation;
+  CheckpointWriter& writer;
+  leyline::TelemetrySink& telemetry;
+  std::shared_ptr<leyline::Progress> display;
+  RunProgress progress;
+
+  leyline::Duration started{};                  // of this process, monotonic
+  std::vector<leyline::TelemetryEvent> events{};  // go out with the next packet
+  std::uint64_t packets = 0;
+  std::int64_t saves_written = 0, saves_failed = 0, saves_skipped = 0;  // of this process
+  double save_ms = 0, save_stall_ms = 0, save_bytes = 0;                // of the last save
+  bool saving_paused = false;                                           // the disk is full
+
+  std::int64_t steps_per_epoch() const {
+    return (train_data.num_batches() + config.step.accumulation - 1) / config.step.accumulation;
+  }
+  double wall_s() const { return progress.wall_s + std::chrono::duration<double>(clock.now() - started).count(); }
+};
+
+// Of the step that comes next.
+double current_learning_rate(const Run& run);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,67 @@
+#include "tolaria/run_folder.h"
+
+#include <ctime>
+
+#include "storage/atomic_publish.h"
+#include "storage/file_tools.h"
+#include "storage/folder_lock.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::Error;
+using leyline::ExitCode;
+using leyline::FileSystem;
+using leyline::PathKind;
+
+leyline::File lock_or_refuse(FileSystem& files, const std::string& path) {
+  auto attempt = storage::try_lock_folder(files, path);
+  if (!attempt.lock) {
+    throw Error(ExitCode::kTryAgain, "run folder " + path + " is in use by " + attempt.holder +
+                                         "; wait until that run has ended, or choose another folder with --run-dir");
+  }
+  return std::move(*attempt.lock);
+}
+
+}  // namespace
+
+std::string RunFolder::run_id() const {
+  const auto slash = path.find_last_of('/');
+  return slash == std::string::npos ? path : path.substr(slash + 1);
+}
+
+RunFolder create_run_folder(FileSystem& files, const std::string& path, const std::string& config_yaml) {
+  storage::ensure_folder(files, path);
+  RunFolder folder{path, lock_or_refuse(files, path)};
+  if (files.kind_of(folder.config()) != PathKind::kNothing) {
+    throw Error(ExitCode::kConfig, "run folder " + path + " holds a run already; go on with it by --resume " + path +
+                                       ", or choose another folder with --run-dir");
+  }
+  storage::ensure_folder(files, folder.checkpoints());
+  storage::publish_file(files, folder.config(), storage::bytes_of(config_yaml));
+  return folder;
+}
+
+RunFolder open_run_folder(FileSystem& files, const std::string& path) {
+  if (files.kind_of(path + "/config.yaml") != PathKind::kFile) {
+    throw Error(ExitCode::kConfig,
+                path + " is no run folder (no config.yaml in it); `esper train` prints the folder of each run");
+  }
+  RunFolder folder{path, lock_or_refuse(files, path)};
+  storage::ensure_folder(files, folder.checkpoints());
+  storage::remove_leftovers(files, folder.path);
+  storage::remove_leftovers(files, folder.checkpoints());
+  return folder;
+}
+
+std::string new_run_path(FileSystem& files, const std::string& runs_dir, const std::string& name,
+                         std::uint64_t wall_ns) {
+  const auto seconds = static_cast<std::time_t>(wall_ns / 1'000'000'000);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &utc);
+  return storage::free_name(files, runs_dir + "/" + name + "-" + stamp);
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,62 @@
+#include "tolaria/run_progress.h"
+
+#include <nlohmann/json.hpp>
+
+namespace esper::tolaria {
+namespace {
+
+using nlohmann::json;
+
+json figures(const EpochFigures& value) { return {{"loss", value.loss}, {"accuracy", value.accuracy}}; }
+EpochFigures figures_from(const json& saved) { return {saved.at("loss"), saved.at("accuracy")}; }
+
+json ewma(const Ewma& value) { return {{"mean", value.mean}, {"variance", value.variance}}; }
+Ewma ewma_from(const json& saved) { return {saved.at("mean"), saved.at("variance")}; }
+
+}  // namespace
+
+void Ewma::add(double value) {
+  constexpr double kAlpha = 0.2;
+  const double before = mean;
+  mean = kAlpha * value + (1 - kAlpha) * mean;
+  variance = kAlpha * (value - before) * (value - mean) + (1 - kAlpha) * variance;
+}
+
+json to_json(const RunProgress& progress) {
+  json saved = {{"epoch", progress.epoch},
+                {"batch", progress.batch},
+                {"step", progress.step},
+                {"wall_s", progress.wall_s},
+                {"train", figures(progress.train)},
+                {"validation", figures(progress.validation)},
+                {"best", nullptr},
+                {"epochs_without_better", progress.epochs_without_better},
+                {"loss", ewma(progress.loss)},
+                {"gradient_norm", ewma(progress.gradient_norm)},
+                {"conservative_epochs", progress.conservative_epochs}};
+  if (progress.best) {
+    saved["best"] = {
+        {"epoch", progress.best->epoch}, {"loss", progress.best->loss}, {"accuracy", progress.best->accuracy}};
+  }
+  return saved;
+}
+
+RunProgress run_progress_from_json(const json& saved) {
+  RunProgress progress;
+  progress.epoch = saved.at("epoch");
+  progress.batch = saved.at("batch");
+  progress.step = saved.at("step");
+  progress.wall_s = saved.at("wall_s");
+  progress.train = figures_from(saved.at("train"));
+  progress.validation = figures_from(saved.at("validation"));
+  if (const json& best = saved.at("best"); !best.is_null()) {
+    progress.best = BestEpoch{best.at("epoch"), best.at("loss"), best.at("accuracy")};
+  }
+  progress.epochs_without_better = saved.at("epochs_without_better");
+  progress.loss = ewma_from(saved.at("loss"));
+  progress.gradient_norm = ewma_from(saved.at("gradient_norm"));
+  progress.conservative_epochs = saved.at("conservative_epochs");
+  return progress;
+}
+
+}  // namespace esper::tolaria

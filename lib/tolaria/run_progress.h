@@ -1,0 +1,43 @@
+#pragma once
+// Where a run stands, apart from tensors: plain data that a checkpoint carries as JSON and a resumed run goes on from.
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+namespace esper::tolaria {
+
+struct EpochFigures {
+  double loss = 0;      // mean over samples
+  double accuracy = 0;  // 0..1
+};
+
+struct BestEpoch {
+  std::uint32_t epoch = 0;  // epochs completed then
+  double loss = 0, accuracy = 0;
+};
+
+// Exponentially weighted mean and variance, alpha 0.2: m' = a x + (1-a) m, v' = a (x-m)(x-m') + (1-a) v.
+struct Ewma {
+  double mean = 0, variance = 0;
+  void add(double value);
+};
+
+struct RunProgress {
+  std::uint32_t epoch = 0;         // epochs completed, validation and decision included
+  std::int64_t batch = 0;          // microbatches of the running epoch that are trained
+  std::int64_t step = 0;           // optimizer steps since the run began
+  double wall_s = 0;               // spent in earlier processes of this run
+  EpochFigures train, validation;  // of the last completed epoch
+  std::optional<BestEpoch> best;   // lowest validation loss
+  std::uint32_t epochs_without_better = 0;
+  Ewma loss, gradient_norm;
+  std::uint64_t conservative_epochs = 0;  // epochs whose decision was late or failed
+};
+
+nlohmann::json to_json(const RunProgress& progress);
+// Throws nlohmann::json::exception where a field is missing or of another type.
+RunProgress run_progress_from_json(const nlohmann::json& saved);
+
+}  // namespace esper::tolaria

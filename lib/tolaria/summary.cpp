@@ -1,0 +1,99 @@
+#include "tolaria/summary.h"
+
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "leyline/names.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::ExitCode;
+using nlohmann::ordered_json;
+using Kind = RunOutcome::Kind;
+
+const char* status_of(Kind kind) {
+  switch (kind) {
+    case Kind::kDone:
+      return "done";
+    case Kind::kEarlyStopped:
+      return "early_stopped";
+    case Kind::kInterrupted:
+      return "interrupted";
+    case Kind::kDiverged:
+      return "diverged";
+    case Kind::kNotSaved:
+      break;
+  }
+  return "not_saved";
+}
+
+ordered_json seeds_of(const Run& run) {
+  ordered_json seeds = ordered_json::array();
+  for (const auto& seed : run.model.network.export_seed_states()) {
+    const auto contribution = seed.metrics.find("contribution_points");
+    seeds.push_back(
+        {{"seed_id", seed.seed_id},
+         {"slot", seed.slot},
+         {"blueprint", seed.blueprint},
+         {"stage", leyline::name_of(seed.stage)},
+         {"alpha", seed.metrics.at("alpha")},
+         {"params", static_cast<std::int64_t>(seed.metrics.at("params"))},
+         {"contribution", contribution == seed.metrics.end() ? ordered_json() : ordered_json(contribution->second)}});
+  }
+  return seeds;
+}
+
+ordered_json checkpoints_of(const Run& run) {
+  ordered_json checkpoints = ordered_json::array();
+  for (const auto& entry : run.writer.store().entries()) {
+    checkpoints.push_back({{"path", entry.path}, {"epoch", entry.epoch}, {"step", entry.step}});
+  }
+  return checkpoints;
+}
+
+}  // namespace
+
+ExitCode exit_code_of(const RunOutcome& outcome) {
+  switch (outcome.kind) {
+    case Kind::kDone:
+    case Kind::kEarlyStopped:
+      return ExitCode::kDone;
+    case Kind::kInterrupted:
+      return outcome.signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted;
+    case Kind::kDiverged:
+      return ExitCode::kDiverged;
+    case Kind::kNotSaved:
+      break;
+  }
+  return ExitCode::kResources;
+}
+
+ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::string& run_dir) {
+  const RunProgress& progress = run.progress;
+  std::int64_t parameters = 0;
+  for (const auto& group : run.model.network.parameter_groups()) {
+    for (const auto& parameter : group.parameters) parameters += parameter.tensor.numel();
+  }
+  ordered_json summary = {
+      {"run_dir", run_dir},
+      {"status", status_of(outcome.kind)},
+      {"exit_code", static_cast<int>(exit_code_of(outcome))},
+      {"reason", outcome.reason},
+      {"epochs", progress.epoch},
+      {"steps", progress.step},
+      {"wall_s", run.wall_s()},
+      {"parameters", parameters},
+      {"train", {{"loss", progress.train.loss}, {"accuracy", progress.train.accuracy}}},
+      {"validation", {{"loss", progress.validation.loss}, {"accuracy", progress.validation.accuracy}}},
+      {"best", nullptr},
+      {"seeds", seeds_of(run)},
+      {"checkpoints", checkpoints_of(run)}};
+  if (progress.best) {
+    summary["best"] = {
+        {"epoch", progress.best->epoch}, {"loss", progress.best->loss}, {"accuracy", progress.best->accuracy}};
+  }
+  return summary;
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,20 @@
+#pragma once
+// What a run came to, as JSON: summary.json in the run folder, and what `esper train --json` prints.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "leyline/error.h"
+#include "tolaria/epoch_loop.h"
+#include "tolaria/run.h"
+
+namespace esper::tolaria {
+
+leyline::ExitCode exit_code_of(const RunOutcome& outcome);
+
+// {run_dir, status, exit_code, reason, epochs, steps, wall_s, parameters, train {loss, accuracy}, validation {...},
+//  best {epoch, loss, accuracy}, seeds [{seed_id, slot, blueprint, stage, alpha, params, contribution}],
+//  checkpoints [{path, epoch, step}]}; contribution in accuracy points, null where it was not measured.
+nlohmann::ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::string& run_dir);
+
+}  // namespace esper::tolaria
