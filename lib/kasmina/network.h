@@ -108,12 +108,15 @@ class Network {
   void rebuild_ownership();
 
   // network_command.cpp
+  Events refuse_germination(const leyline::AdaptationCommand& command) const;
   Events germinate(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
   Events move_seed(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
   Events advance(Slot& slot, leyline::Stage to, const leyline::AdaptationCommand& command, const torch::Tensor& probe);
   Events cancel(Slot& slot, const leyline::AdaptationCommand& command);
   void enter(Slot& slot, leyline::Stage to);
   Verdict judge(const Slot& slot, leyline::Stage to, const torch::Tensor& probe);
+
+  // network_probe.cpp
   GraftEvidence measure_graft(std::size_t slot, const Seed& seed, const torch::Tensor& probe) const;
   GradientEvidence measure_gradient(const Slot& slot, const torch::Tensor& probe);
 

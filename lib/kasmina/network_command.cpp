@@ -1,7 +1,5 @@
 // Commands: what is refused and why, and what an accepted one does.
 
-#include <torch/csrc/autograd/autograd.h>
-
 #include <algorithm>
 
 #include "kasmina/network.h"
@@ -129,14 +127,6 @@ Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
   return {};
 }
 
-double l2_norm(const std::vector<torch::Tensor>& gradients) {
-  std::vector<torch::Tensor> norms;
-  for (const auto& gradient : gradients) {
-    if (gradient.defined()) norms.push_back(at::linalg_vector_norm(gradient));
-  }
-  return norms.empty() ? 0.0 : at::linalg_vector_norm(at::stack(norms)).item<double>();
-}
-
 }  // namespace
 
 std::vector<LifecycleEvent> Network::apply(const AdaptationCommand& command, const torch::Tensor& probe,
@@ -155,7 +145,7 @@ std::vector<LifecycleEvent> Network::apply(const AdaptationCommand& command, con
   return events;
 }
 
-std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command, const torch::Tensor& probe) {
+std::vector<LifecycleEvent> Network::refuse_germination(const AdaptationCommand& command) const {
   const auto& wanted = *command.seed_operation;
   const auto place = std::find_if(slots_.begin(), slots_.end(), [&](auto& s) { return s.site.id == wanted.slot; });
   if (!growth_.enabled) return refused(command, "growth_disabled", "growth.enabled is false in this run");
@@ -177,7 +167,7 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
   const auto allowed = allowed_blueprints(*place);
   if (std::find(allowed.begin(), allowed.end(), wanted.blueprint_id) == allowed.end()) {
     const auto misfit = refusal(*blueprint, place->site.shape);
-    return misfit.empty() ? refused(command, "blueprint_not_allowed", "growth.blueprints leaves it out")
+    return misfit.empty() ? refused(command, "blueprint_not_allowed", "growth.blueprints does not name it")
                           : refused(command, "blueprint_does_not_fit", misfit);
   }
   const auto growing = std::count_if(slots_.begin(), slots_.end(), [](auto& s) { return is_growing(s.stage); });
@@ -185,7 +175,14 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
     return refused(command, "too_many_seeds",
                    "growth.max_seeds of " + std::to_string(growth_.max_seeds) + " are growing already");
   }
+  return {};
+}
 
+std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command, const torch::Tensor& probe) {
+  if (auto refusal = refuse_germination(command); !refusal.empty()) return refusal;
+  const auto& wanted = *command.seed_operation;
+  const auto place = std::find_if(slots_.begin(), slots_.end(), [&](auto& s) { return s.site.id == wanted.slot; });
+  const auto* blueprint = find_blueprint(wanted.blueprint_id, place->site.shape.kind);
   auto seed = make_seed({seeds_born_ + 1, blueprint, place->site.shape}, growth_, run_seed_, device_);
   const auto evidence = measure_graft(static_cast<std::size_t>(place - slots_.begin()), seed, probe);
   const auto verdict = sanity_gate(evidence);
@@ -204,53 +201,6 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
   graft.values.emplace_back("params", static_cast<double>(place->seed->module.tensors.num_parameters()));
   graft.reason = "grown behind alpha 0; the blueprint starts " + std::string(blueprint->start);
   return {gate, graft, stage_event(*place, Stage::kDormant, verdict.reason, command)};
-}
-
-GraftEvidence Network::measure_graft(std::size_t slot, const Seed& seed, const torch::Tensor& probe) const {
-  GraftEvidence evidence;
-  if (!probe.defined() || probe.numel() == 0) return evidence;
-  const at::NoGradGuard no_grad;
-  const auto output = [&] {
-    return host_.forward(probe, Mode::kEvaluate, [&](std::size_t at, const torch::Tensor& feature) {
-      if (at == slot) return apply_seed(seed, feature, Mode::kEvaluate);
-      const auto& other = slots_[at].seed;
-      return other ? apply_seed(*other, feature, Mode::kEvaluate) : feature;
-    });
-  };
-  const auto before = forward(probe, Mode::kEvaluate).to(at::kDouble);
-  const auto after = output().to(at::kDouble);
-  seed.scalars.alpha.fill_(1);
-  const auto full = output().to(at::kDouble);
-  seed.scalars.alpha.fill_(0);
-  auto broken = at::zeros({}, before.options());
-  for (const auto& parameter : seed.module.tensors.parameters)
-    broken += at::isfinite(parameter.tensor).all().logical_not();
-  const auto scale = before.abs().max().clamp_min(1e-12);
-  const auto measured =
-      at::stack({broken, (after - before).abs().max() / scale, (full - before).abs().max() / scale}).cpu();
-  const auto* values = measured.const_data_ptr<double>();
-  evidence.nonfinite_parameters = values[0];
-  evidence.relative_change = values[1];
-  evidence.change_at_full_alpha = values[2];
-  return evidence;
-}
-
-// Runs the probe as a TRAINING seed would and follows cross entropy toward the first class back into the seed.
-GradientEvidence Network::measure_gradient(const Slot& slot, const torch::Tensor& probe) {
-  const auto& seed = *slot.seed;
-  GradientEvidence evidence{static_cast<double>(seed.module.tensors.num_parameters()), std::nullopt};
-  if (!probe.defined() || probe.numel() == 0 || evidence.num_parameters == 0) return evidence;
-  std::vector<torch::Tensor> parameters;
-  for (const auto& parameter : seed.module.tensors.parameters) parameters.push_back(parameter.tensor);
-  const at::AutoGradMode with_grad(true);
-  write_scalars(seed.scalars, scalar_values(Stage::kTraining, seed.alpha, growth_));
-  const auto output = forward(probe, Mode::kEvaluate);
-  const auto loss = (output.logsumexp(-1) - output.select(-1, 0)).mean();
-  if (loss.requires_grad()) {
-    evidence.gradient_norm = l2_norm(torch::autograd::grad({loss}, parameters, {}, std::nullopt, false, true));
-  }
-  write_scalars(seed.scalars, scalar_values(slot.stage, seed.alpha, growth_));
-  return evidence;
 }
 
 std::vector<LifecycleEvent> Network::move_seed(const AdaptationCommand& command, const torch::Tensor& probe) {

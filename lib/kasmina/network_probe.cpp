@@ -1,0 +1,70 @@
+// What is measured on the probe batch before a seed is grafted and before it trains.
+
+#include <torch/csrc/autograd/autograd.h>
+
+#include "kasmina/network.h"
+
+namespace esper::kasmina {
+
+using leyline::Stage;
+
+namespace {
+
+double l2_norm(const std::vector<torch::Tensor>& gradients) {
+  std::vector<torch::Tensor> norms;
+  for (const auto& gradient : gradients) {
+    if (gradient.defined()) norms.push_back(at::linalg_vector_norm(gradient));
+  }
+  return norms.empty() ? 0.0 : at::linalg_vector_norm(at::stack(norms)).item<double>();
+}
+
+}  // namespace
+
+GraftEvidence Network::measure_graft(std::size_t slot, const Seed& seed, const torch::Tensor& probe) const {
+  GraftEvidence evidence;
+  if (!probe.defined() || probe.numel() == 0) return evidence;
+  const at::NoGradGuard no_grad;
+  const auto output = [&] {
+    return host_.forward(probe, Mode::kEvaluate, [&](std::size_t at, const torch::Tensor& feature) {
+      if (at == slot) return apply_seed(seed, feature, Mode::kEvaluate);
+      const auto& other = slots_[at].seed;
+      return other ? apply_seed(*other, feature, Mode::kEvaluate) : feature;
+    });
+  };
+  const auto before = forward(probe, Mode::kEvaluate).to(at::kDouble);
+  const auto after = output().to(at::kDouble);
+  seed.scalars.alpha.fill_(1);
+  const auto full = output().to(at::kDouble);
+  seed.scalars.alpha.fill_(0);
+  auto broken = at::zeros({}, before.options());
+  for (const auto& parameter : seed.module.tensors.parameters)
+    broken += at::isfinite(parameter.tensor).all().logical_not();
+  const auto scale = before.abs().max().clamp_min(1e-12);
+  const auto measured =
+      at::stack({broken, (after - before).abs().max() / scale, (full - before).abs().max() / scale}).cpu();
+  const auto* values = measured.const_data_ptr<double>();
+  evidence.nonfinite_parameters = values[0];
+  evidence.relative_change = values[1];
+  evidence.change_at_full_alpha = values[2];
+  return evidence;
+}
+
+// Runs the probe as a TRAINING seed would and follows cross entropy toward the first class back into the seed.
+GradientEvidence Network::measure_gradient(const Slot& slot, const torch::Tensor& probe) {
+  const auto& seed = *slot.seed;
+  GradientEvidence evidence{static_cast<double>(seed.module.tensors.num_parameters()), std::nullopt};
+  if (!probe.defined() || probe.numel() == 0 || evidence.num_parameters == 0) return evidence;
+  std::vector<torch::Tensor> parameters;
+  for (const auto& parameter : seed.module.tensors.parameters) parameters.push_back(parameter.tensor);
+  const at::AutoGradMode with_grad(true);
+  write_scalars(seed.scalars, scalar_values(Stage::kTraining, seed.alpha, growth_));
+  const auto output = forward(probe, Mode::kEvaluate);
+  const auto loss = (output.logsumexp(-1) - output.select(-1, 0)).mean();
+  if (loss.requires_grad()) {
+    evidence.gradient_norm = l2_norm(torch::autograd::grad({loss}, parameters, {}, std::nullopt, false, true));
+  }
+  write_scalars(seed.scalars, scalar_values(slot.stage, seed.alpha, growth_));
+  return evidence;
+}
+
+}  // namespace esper::kasmina
