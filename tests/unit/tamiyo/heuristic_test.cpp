@@ -122,6 +122,23 @@ TEST_CASE("a seed without worth is pruned after the epochs that are allowed") {
   CHECK(run.history.back().annotations.at("reason") == "5 epochs without improvement (allowed 5)");
 }
 
+TEST_CASE("a seed that does harm goes, though it could move on") {
+  SimulatedRun run({"good"});
+  auto policy = controller();
+  leyline::SeedState seed;
+  seed.seed_id = "seed-1";
+  seed.slot = "r0c0";
+  seed.blueprint = "good";
+  seed.stage = Stage::kBlending;
+  seed.stage_epochs = 5;
+  seed.metrics = {{"alpha", 1}, {"alpha_target", 1}, {"improvement_points", -3}};
+  run.now.seed_states = {seed};
+  run.now.current_epoch = 9;
+  const auto decision = policy.decide(run.now);
+  REQUIRE(decision.commands.size() == 1);
+  CHECK(decision.commands[0].seed_operation->operation == SeedOperation::kCull);
+}
+
 TEST_CASE("a refused step is asked for again after ever longer pauses, then the seed is pruned") {
   leyline::HeuristicConfig config;
   config.prune_after_epochs = 20;
