@@ -47,13 +47,14 @@ GrowthReport grow(Run& run, const StepMetrics& metrics, const Measurements& meas
   ++run.progress.epoch;
   run.progress.batch = 0;
   const Answer answer = run.consultation.ask(observe(run, metrics, times));
-  if (answer.kind != Answer::Kind::kDecided) {
+  if (answer.kind == Answer::Kind::kDecided) {
+    tell_decision(run, answer.decision);
+    apply(run, answer.decision);
+  } else {
     tell_silence(run, answer);
-    return {answer.latency_ms, {}};
   }
-  tell_decision(run, answer.decision);
-  apply(run, answer.decision);
-  return {answer.latency_ms, answer.decision};
+  follow_training_gates(run.model);
+  return {answer.latency_ms};
 }
 
 }  // namespace esper::tolaria

@@ -10,7 +10,6 @@ namespace esper::tolaria {
 // What the epoch's packet tells of it.
 struct GrowthReport {
   double decide_ms = 0;
-  leyline::Decision decision;
 };
 
 // Advances the run's network and step state; events go to run.events and notes to the journal.

@@ -62,6 +62,18 @@ StructureChange follow_structure(Model& model) {
   return sync_groups(model.state, model.settings, model.network.parameter_groups());
 }
 
+void follow_training_gates(Model& model) {
+  constexpr std::string_view kGate = ".training_gate";
+  const torch::NoGradGuard no_grad;
+  for (const auto& [id, gate] : model.network.scalars()) {
+    if (!id.ends_with(kGate)) continue;
+    const std::string seed_id = id.substr(0, id.size() - kGate.size());
+    for (auto& group : model.state.groups) {
+      if (group.id == seed_id) group.lr_scale.copy_(gate);
+    }
+  }
+}
+
 std::vector<NamedTensor> all_tensors(const Model& model, torch::Device device) {
   auto tensors = model_tensors(model);
   const auto rng = device::rng_state(device);

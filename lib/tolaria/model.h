@@ -26,6 +26,9 @@ std::unique_ptr<Model> build_model(const leyline::RunConfig& config, const leyli
 // Optimizer state, averages and metric sums follow the network's structure.
 StructureChange follow_structure(Model& model);
 
+// A seed whose training gate is closed keeps its parameters: neither momentum nor weight decay moves them.
+void follow_training_gates(Model& model);
+
 // Every tensor that a resumed run needs, by id: parameters, buffers, seed scalars, step state, random number
 // generators.
 std::vector<kasmina::NamedTensor> all_tensors(const Model& model, torch::Device device);

@@ -1,6 +1,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
+#include <set>
+
 #include "leyline/config/field_table.h"
 #include "leyline/config/field_text.h"
 #include "leyline/config/load.h"
@@ -65,7 +67,9 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
     if (row.is_section()) continue;
     CAPTURE(row.path);
     const std::string top = row.path.substr(0, row.path.find('.'));
-    const bool free = top == "name" || top == "runs_dir" || top == "safety" || top == "telemetry";
+    const std::set<std::string> free_sections{"name", "runs_dir", "epochs", "safety", "telemetry", "checkpoint"};
+    const std::set<std::string> free_fields{"data.workers", "data.prefetch", "data.pin_memory"};
+    const bool free = free_sections.contains(top) || free_fields.contains(row.path);
     const RunConfig before = config;
     std::visit(Change{}, row.value);
     CHECK(config_hash(config) != config_hash(defaults));
@@ -73,6 +77,16 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
     config = before;
   }
   CHECK(config_hash(config) == config_hash(defaults));
+}
+
+TEST_CASE("epochs count for the training hash where the schedule ends with the run") {
+  RunConfig config;
+  config.training.schedule.kind = ScheduleKind::kCosine;
+  RunConfig longer = config;
+  ++longer.epochs;
+  CHECK(training_hash(config) != training_hash(longer));
+  config.training.schedule.total_steps = longer.training.schedule.total_steps = 100;
+  CHECK(training_hash(config) == training_hash(longer));
 }
 
 TEST_CASE("hashes are written with 16 digits and stay the same") {
