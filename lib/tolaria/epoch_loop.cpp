@@ -25,6 +25,9 @@ double milliseconds(leyline::Duration duration) { return std::chrono::duration<d
 void next_microbatches(Run& run, std::vector<Microbatch>& out) {
   out.clear();
   for (int i = 0; i < run.config.step.accumulation; ++i) {
+    // The loader tells the end once, and the call after this one must see it: its next answer is the next epoch's.
+    const bool all_taken = run.progress.batch + i == run.train_data.num_batches();
+    if (all_taken && i > 0) return;
     const auto batch = run.train_data.next();
     if (!batch) return;
     out.push_back(
