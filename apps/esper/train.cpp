@@ -61,17 +61,17 @@ void add_train(Front& front) {
                                   "         esper train --resume runs/digits-20260301-120000");
   const auto request = std::make_shared<EngineRequest>();
   request->command = "train";
-  command->add_option("--config", request->config_path, "Run file; with --resume, the run's own if left out")
+  command->add_option("--config", request->config_path, "Run file; with --resume the run's own unless given")
       ->type_name("FILE");
   add_set_option(*command, request->assignments);
   CLI::Option* run_dir =
-      command->add_option("--run-dir", request->run_dir, "The run folder itself; else a new one in runs_dir")
+      command->add_option("--run-dir", request->run_dir, "Run folder to make; a new one in runs_dir if left out")
           ->type_name("DIR");
-  command->add_option("--resume", request->resume, "Continue this run from its newest good checkpoint")
+  command->add_option("--resume", request->resume, "Run folder to continue, from its newest good checkpoint")
       ->type_name("RUN")
       ->excludes(run_dir);
-  command->add_flag("--dry-run", request->dry_run, "Build everything, train nothing");
-  command->add_flag("-q,--quiet", request->quiet, "No progress");
+  command->add_flag("--dry-run", request->dry_run, "Build everything, print its sizes, train nothing");
+  command->add_flag("-q,--quiet", request->quiet, "No progress and no events on the console");
   add_json_flag(*command, request->json);
   command->callback([&front, request] { front.run = [request] { return train(*request); }; });
 }

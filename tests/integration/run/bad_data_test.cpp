@@ -28,7 +28,7 @@ std::string npy(const std::string& shape, std::size_t bytes) {
          std::string(bytes, '\0');
 }
 
-std::string gzip_begin() { return read_text(ESPER_SOURCE_DIR "/data/digits/digits.csv.gz").substr(0, 2000); }
+std::string gzip_begin() { return contents_of(ESPER_SOURCE_DIR "/data/digits/digits.csv.gz").substr(0, 2000); }
 
 struct Case {
   const char* kind;

@@ -8,16 +8,20 @@
 
 #include "run_record.h"
 #include "run_room.h"
-#include "support/baseline.h"
+#include "support/committed_file.h"
 
 using namespace esper::test;
 
 namespace {
 
-// libtorch and the instruction set of its kernels: within one such class losses repeat to the last bit.
+// libtorch, the instruction set of its kernels, and the processor's maker, by which BLAS libraries choose theirs:
+// within one such class losses repeat to the last bit.
 std::string machine_class() {
-  const auto torch = json_of(run_esper({"doctor", "--json"}))["torch"];
-  return "# libtorch " + torch["version"].get<std::string>() + ", " + torch["cpu_capability"].get<std::string>() + "\n";
+  const auto facts = json_of(run_esper({"doctor", "--json"}));
+  const auto& torch = facts["torch"];
+  const auto model = facts["cpu"]["model"].get<std::string>();
+  return "# libtorch " + torch["version"].get<std::string>() + ", " + torch["cpu_capability"].get<std::string>() +
+         ", " + model.substr(0, model.find(' ')) + "\n";
 }
 
 // "epoch train-loss validation-loss", one line an epoch, every digit.
@@ -63,11 +67,11 @@ TEST_CASE("losses are those that were approved") {
 
   const std::string header = machine_class();
   const std::string losses = losses_of(room.run("run"));
-  const std::string path = std::string("losses/") + c.name + ".txt";
-  const std::string approved = read_text(std::string(ESPER_SOURCE_DIR "/baselines/") + path);
+  const std::string path = std::string("baselines/losses/") + c.name + ".txt";
+  const std::string approved = contents_of(std::string(ESPER_SOURCE_DIR "/") + path);
   const std::string approved_header = approved.substr(0, approved.find('\n') + 1);
   if (approved.empty() || approved_header == header) {
-    CHECK(matches_baseline(path, header + losses));
+    check_committed_file(path, header + losses);
     return;
   }
   std::cout << c.name << ": this machine is \"" << header.substr(2, header.size() - 3) << "\", the baseline \""

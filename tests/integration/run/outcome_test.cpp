@@ -19,7 +19,7 @@ struct FloatCount {
   std::size_t all = 0, not_finite = 0;
 };
 FloatCount count_floats(const fs::path& file) {
-  const std::string bytes = read_text(file);
+  const std::string bytes = contents_of(file);
   std::uint64_t header_size = 0;
   std::memcpy(&header_size, bytes.data(), sizeof header_size);
   const json header = json::parse(bytes.substr(8, header_size));

@@ -66,7 +66,7 @@ TEST_CASE("a resumed run keeps the training it began; what would change it is na
 
   REQUIRE(resume(room.run("run"), {"epochs=3", "checkpoint.keep_last=2", "data.workers=0"}).exit_code == 0);
   CHECK(checkpoints_of(room.run("run")).size() <= 3);
-  CHECK_THAT(read_text(room.run("run") / "config.yaml"), ContainsSubstring("keep_last: 2"));
+  CHECK_THAT(contents_of(room.run("run") / "config.yaml"), ContainsSubstring("keep_last: 2"));
 }
 
 TEST_CASE("under a cosine schedule that ends with the run, epochs are part of the training") {

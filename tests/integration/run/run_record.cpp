@@ -33,14 +33,14 @@ void note_epoch(RunRecord& record, const json& packet) {
 
 }  // namespace
 
-std::string read_text(const fs::path& file) {
+std::string contents_of(const fs::path& file) {
   std::ifstream stream(file, std::ios::binary);
   std::ostringstream text;
   text << stream.rdbuf();
   return text.str();
 }
 
-json read_json(const fs::path& file) { return json::parse(read_text(file), nullptr, false); }
+json read_json(const fs::path& file) { return json::parse(contents_of(file), nullptr, false); }
 
 std::vector<std::string> checkpoints_of(const fs::path& run) {
   std::vector<std::string> names;
@@ -77,7 +77,7 @@ void copy_run_until(const fs::path& from, const std::string& checkpoint, const f
 
 std::vector<json> packets_of(const fs::path& run) {
   std::vector<json> packets;
-  std::istringstream lines(read_text(run / "telemetry.jsonl"));
+  std::istringstream lines(contents_of(run / "telemetry.jsonl"));
   for (std::string line; std::getline(lines, line);) {
     packets.push_back(json::parse(line, nullptr, false));
     CAPTURE(line);
@@ -101,7 +101,7 @@ RunRecord record_of(const fs::path& run) {
   const auto names = checkpoints_of(run);
   REQUIRE_FALSE(names.empty());
   record.last_checkpoint = names.back();
-  record.tensors = read_text(run / "checkpoints" / names.back() / "state.safetensors");
+  record.tensors = contents_of(run / "checkpoints" / names.back() / "state.safetensors");
   record.state = state_of(run, names.back());
   record.state["progress"].erase("wall_s");
   const json summary = read_json(run / "summary.json");

@@ -9,7 +9,7 @@
 
 namespace esper::test {
 
-std::string read_text(const std::filesystem::path& file);
+std::string contents_of(const std::filesystem::path& file);
 nlohmann::json read_json(const std::filesystem::path& file);
 
 // Names of the published checkpoints, oldest first; none where there is no such folder.
