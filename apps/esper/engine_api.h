@@ -19,7 +19,7 @@ struct EngineRequest {
   std::string run_dir;                   // train: this very run folder (empty: a new one in config.runs_dir);
                                          // evaluate: the run
   std::string resume;                    // train: the run folder to continue; empty: start anew
-  std::string checkpoint;                // evaluate: the checkpoint's name; empty: the best, else the newest
+  std::string checkpoint;                // evaluate: the checkpoint's name, or "best"; empty: the newest
   bool json = false;                     // one JSON object on stdout at the end; words go to stderr
   bool dry_run = false;                  // train: build everything, train nothing
   bool quiet = false;                    // train: no progress

@@ -19,7 +19,9 @@ void add_evaluate(Front& front) {
   const auto request = std::make_shared<EngineRequest>();
   request->command = "evaluate";
   command->add_option("run", request->run_dir, "Run folder")->required()->type_name("RUN");
-  command->add_option("--checkpoint", request->checkpoint, "Checkpoint by name; else the best, else the newest")
+  command
+      ->add_option("--checkpoint", request->checkpoint,
+                   "Checkpoint by name, or best for the one of the best epoch; the newest if left out")
       ->type_name("NAME");
   add_set_option(*command, request->assignments);
   add_json_flag(*command, request->json);

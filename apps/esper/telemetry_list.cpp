@@ -30,7 +30,8 @@ void add_telemetry_list(CLI::App& telemetry, Front& front) {
     bool markdown = false, json = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::Option* markdown = command->add_flag("--markdown", options->markdown, "Print the text of docs/telemetry.md");
+  CLI::Option* markdown =
+      command->add_flag("--markdown", options->markdown, "Print the text of docs/telemetry.md instead");
   command->add_flag("--json", options->json, "Print JSON, errors too")->excludes(markdown);
   command->callback([&front, options] {
     front.run = [options] {

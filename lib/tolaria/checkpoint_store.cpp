@@ -129,6 +129,7 @@ std::string restore_newest(FileSystem& files, const std::string& folder,
                            const std::function<std::string(const CheckpointImage&)>& accept,
                            std::vector<RefusedCheckpoint>& refused) {
   const auto entries = list_checkpoints(files, folder);
+  std::vector<RefusedCheckpoint> passed_over;
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     const auto image = read_checkpoint(files, entry->path);
     if (!image) {
@@ -136,9 +137,14 @@ std::string restore_newest(FileSystem& files, const std::string& folder,
       continue;
     }
     const std::string reason = accept(*image);
-    if (reason.empty()) return entry->path;
-    refused.push_back({entry->path, reason});
+    if (reason.empty()) {
+      // The run will publish under these names itself.
+      for (auto& passed : passed_over) refused.push_back(put_away(files, passed.path, passed.reason));
+      return entry->path;
+    }
+    passed_over.push_back({entry->path, reason});
   }
+  refused.insert(refused.end(), passed_over.begin(), passed_over.end());
   return {};
 }
 

@@ -65,9 +65,9 @@ struct RefusedCheckpoint {
 };
 
 // Tries the checkpoints of `folder` from the newest on: read_checkpoint, then `accept`, which says why the image will
-// not do (empty: taken). A damaged one is quarantined (renamed to .bad, or told why it cannot be); one that
-// `accept` refuses stays. Gives the path taken, or an empty one; `refused` says what was passed over. Needs the run's
-// lock only to quarantine.
+// not do (empty: taken). A damaged one is quarantined (renamed to .bad, or told why it cannot be). One that `accept`
+// refuses is, too, once an older one was taken, since the run will need its name; where none was taken it stays. Gives
+// the path taken, or an empty one; `refused` says what was passed over. Needs the run's lock.
 std::string restore_newest(leyline::FileSystem& files, const std::string& folder,
                            const std::function<std::string(const CheckpointImage&)>& accept,
                            std::vector<RefusedCheckpoint>& refused);

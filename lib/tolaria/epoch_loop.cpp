@@ -24,12 +24,13 @@ double milliseconds(leyline::Duration duration) { return std::chrono::duration<d
 void next_microbatches(Run& run, std::vector<Microbatch>& out) {
   out.clear();
   for (int i = 0; i < run.config.step.accumulation; ++i) {
+    // The loader tells the end once, and the call after this one must see it: its next answer is the next epoch's.
+    const bool all_taken = run.progress.batch + i == run.train_data.num_batches();
+    if (all_taken && i > 0) return;
     const auto batch = run.train_data.next();
     if (!batch) return;
     out.push_back(
         {batch->inputs.to(run.device, /*non_blocking=*/true), batch->targets.to(run.device, /*non_blocking=*/true)});
-    // The loader says once that an epoch is over, and that belongs to the next call: it would go on with another epoch.
-    if (batch->index + 1 == run.train_data.num_batches()) return;
   }
 }
 

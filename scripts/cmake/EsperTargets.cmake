@@ -72,5 +72,6 @@ function(esper_test name)
     target_compile_options(${name} PRIVATE -fPIC)
   endif()
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600)
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600
+    ENVIRONMENT OMP_WAIT_POLICY=PASSIVE)
 endfunction()

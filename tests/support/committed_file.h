@@ -7,8 +7,9 @@
 #include <sstream>
 #include <string>
 
-namespace esper::support {
+namespace esper::test {
 
+// Empty where there is no such file.
 inline std::string read_text(const std::filesystem::path& path) {
   std::ifstream file(path, std::ios::binary);
   std::ostringstream text;
@@ -16,19 +17,20 @@ inline std::string read_text(const std::filesystem::path& path) {
   return text.str();
 }
 
-// path is relative to the repository's root. Where the two differ, the generated text is left under build/received/.
+// path: relative to the repository's root, in docs/, configs/ or baselines/. Where the two differ the check fails, and
+// the generated text is left in build/received/PATH, from where scripts/approve takes it.
 inline void check_committed_file(const std::string& path, const std::string& generated) {
   const std::filesystem::path root = ESPER_SOURCE_DIR;
   const auto received = root / "build/received" / path;
-  const bool same = read_text(root / path) == generated;
+  const bool same = std::filesystem::exists(root / path) && read_text(root / path) == generated;
   if (same) {
     std::filesystem::remove(received);
   } else {
     std::filesystem::create_directories(received.parent_path());
     std::ofstream(received, std::ios::binary) << generated;
   }
-  INFO(path << " is out of date; the new text is in build/received/" << path);
+  INFO(path << " differs; the new text is in build/received/" << path << "; to take it: scripts/approve -m REASON");
   CHECK(same);
 }
 
-}  // namespace esper::support
+}  // namespace esper::test

@@ -6,7 +6,7 @@
 
 #include "leyline/telemetry_packet.h"
 
-namespace esper::support {
+namespace esper::test {
 
 class MemorySink final : public leyline::TelemetrySink {
  public:
@@ -24,4 +24,4 @@ class MemorySink final : public leyline::TelemetrySink {
   std::vector<leyline::TelemetryPacket> packets_;
 };
 
-}  // namespace esper::support
+}  // namespace esper::test

@@ -75,24 +75,48 @@ bool read_all(Pipe& out, Pipe& err, Finished& result, SteadyClock::time_point en
 
 }  // namespace
 
-Finished run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment,
-                     std::chrono::milliseconds deadline) {
+struct RunningProgram::Pipes {
   Pipe out, err;
-  Finished result;
-  const auto start = SteadyClock::now();
-  const pid_t child = fork();
-  if (child < 0) throw std::system_error(errno, std::generic_category(), "fork");
-  if (child == 0) become(command, environment, out, err);
-  out.close_write();
-  err.close_write();
-  result.timed_out = !read_all(out, err, result, start + deadline);
-  if (result.timed_out) kill(child, SIGKILL);
-  int status = 0;
-  while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+};
+
+RunningProgram::RunningProgram(const std::vector<std::string>& command, const std::vector<std::string>& environment)
+    : pipes_(std::make_unique<Pipes>()), start_(SteadyClock::now()), child_(fork()) {
+  if (child_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
+  if (child_ == 0) become(command, environment, pipes_->out, pipes_->err);
+  pipes_->out.close_write();
+  pipes_->err.close_write();
+}
+
+RunningProgram::~RunningProgram() {
+  if (child_ < 0) return;
+  kill(child_, SIGKILL);
+  while (waitpid(child_, nullptr, 0) < 0 && errno == EINTR) {
   }
-  result.took = SteadyClock::now() - start;
+}
+
+void RunningProgram::send(int signal) const { kill(child_, signal); }
+
+bool RunningProgram::has_ended() const {
+  siginfo_t facts{};
+  return waitid(P_PID, static_cast<id_t>(child_), &facts, WEXITED | WNOHANG | WNOWAIT) == 0 && facts.si_pid == child_;
+}
+
+Finished RunningProgram::wait(std::chrono::milliseconds deadline) {
+  Finished result;
+  result.timed_out = !read_all(pipes_->out, pipes_->err, result, SteadyClock::now() + deadline);
+  if (result.timed_out) kill(child_, SIGKILL);
+  int status = 0;
+  while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
+  }
+  child_ = -1;
+  result.took = SteadyClock::now() - start_;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
+}
+
+Finished run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment,
+                     std::chrono::milliseconds deadline) {
+  return RunningProgram(command, environment).wait(deadline);
 }
 
 }  // namespace esper::test

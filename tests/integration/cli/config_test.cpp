@@ -1,9 +1,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <fstream>
-#include <sstream>
 
 #include "cli.h"
+#include "support/committed_file.h"
 
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
@@ -22,13 +21,6 @@ constexpr const char* kTenMistakes =
     "host: {kind: cnn, kernel: 4}\n"
     "training: {optimizer: {lr: .nan}}\n"
     "safety: {policy_deadline: 2}\n";
-
-std::string content(const std::string& path) {
-  std::ifstream stream(path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
-}
 
 }  // namespace
 
@@ -101,14 +93,14 @@ TEST_CASE("explain tells where a value comes from") {
 }
 
 TEST_CASE("the schema commands print the committed files") {
-  CHECK(run_esper({"config", "schema"}).out == content(ESPER_SOURCE_DIR "/configs/schema.json"));
-  CHECK(run_esper({"config", "schema", "--markdown"}).out == content(ESPER_SOURCE_DIR "/docs/config.md"));
+  CHECK(run_esper({"config", "schema"}).out == read_text(ESPER_SOURCE_DIR "/configs/schema.json"));
+  CHECK(run_esper({"config", "schema", "--markdown"}).out == read_text(ESPER_SOURCE_DIR "/docs/config.md"));
 }
 
 TEST_CASE("the telemetry commands print the committed catalogue") {
   CHECK(run_esper({"telemetry", "list", "--json"}).out ==
-        content(ESPER_SOURCE_DIR "/baselines/telemetry/catalogue.json"));
-  CHECK(run_esper({"telemetry", "list", "--markdown"}).out == content(ESPER_SOURCE_DIR "/docs/telemetry.md"));
+        read_text(ESPER_SOURCE_DIR "/baselines/telemetry/catalogue.json"));
+  CHECK(run_esper({"telemetry", "list", "--markdown"}).out == read_text(ESPER_SOURCE_DIR "/docs/telemetry.md"));
   CHECK_THAT(run_esper({"telemetry", "list"}).out, ContainsSubstring("tolaria.training.loss "));
 }
 

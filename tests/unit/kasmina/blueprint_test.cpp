@@ -4,12 +4,10 @@
 #include <ATen/ops/randn.h>
 
 #include <catch2/catch_test_macros.hpp>
-#include <filesystem>
-#include <fstream>
 #include <set>
-#include <sstream>
 
 #include "leyline/error.h"
+#include "support/committed_file.h"
 
 namespace esper::kasmina {
 namespace {
@@ -234,14 +232,7 @@ TEST_CASE("a seed's tensors carry its id, and start the same whenever it grows")
 }
 
 TEST_CASE("docs/blueprints.md is what the catalogue prints") {
-  const std::filesystem::path source = ESPER_SOURCE_DIR;
-  std::stringstream committed;
-  committed << std::ifstream(source / "docs/blueprints.md").rdbuf();
-  if (committed.str() == blueprint_markdown()) return;
-  const std::filesystem::path received = source / "build/received/docs/blueprints.md";
-  std::filesystem::create_directories(received.parent_path());
-  std::ofstream(received) << blueprint_markdown();
-  FAIL("docs/blueprints.md is not what the catalogue prints now; that is in " << received);
+  test::check_committed_file("docs/blueprints.md", blueprint_markdown());
 }
 
 }  // namespace

@@ -1,33 +1,18 @@
 #include <catch2/catch_test_macros.hpp>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "leyline/config/field_table.h"
 #include "leyline/config/schema.h"
+#include "support/committed_file.h"
 
 using namespace esper::leyline;
+using esper::test::check_committed_file;
 
-namespace {
-
-std::string committed(const std::string& path) {
-  std::ifstream stream(ESPER_SOURCE_DIR "/" + path, std::ios::binary);
-  std::ostringstream text;
-  text << stream.rdbuf();
-  return text.str();
+TEST_CASE("configs/schema.json is what the fields say") {
+  check_committed_file("configs/schema.json", config_json_schema().dump(2) + "\n");
 }
 
-}  // namespace
-
-TEST_CASE("configs/schema.json is up to date") {
-  INFO("to renew it: build/release/bin/esper config schema > configs/schema.json");
-  CHECK(committed("configs/schema.json") == config_json_schema().dump(2) + "\n");
-}
-
-TEST_CASE("docs/config.md is up to date") {
-  INFO("to renew it: build/release/bin/esper config schema --markdown > docs/config.md");
-  CHECK(committed("docs/config.md") == config_markdown());
-}
+TEST_CASE("docs/config.md is what the fields say") { check_committed_file("docs/config.md", config_markdown()); }
 
 TEST_CASE("the schema describes every field and allows no other") {
   RunConfig config;

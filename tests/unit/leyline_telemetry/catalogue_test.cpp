@@ -9,11 +9,11 @@
 using namespace esper;
 
 TEST_CASE("docs/telemetry.md is what the table says") {
-  support::check_committed_file("docs/telemetry.md", leyline::telemetry_markdown());
+  test::check_committed_file("docs/telemetry.md", leyline::telemetry_markdown());
 }
 
 TEST_CASE("baselines/telemetry/catalogue.json is what the table says") {
-  support::check_committed_file("baselines/telemetry/catalogue.json", leyline::telemetry_json());
+  test::check_committed_file("baselines/telemetry/catalogue.json", leyline::telemetry_json());
 }
 
 TEST_CASE("the JSON catalogue holds every row once") {

@@ -34,7 +34,7 @@ TelemetryPacket packet_number(int n) {
 
 // What a test sees of a sink that the hub owns; it outlives both.
 struct Window {
-  support::MemorySink kept;
+  test::MemorySink kept;
   std::promise<void> entered;  // the sink got its first packet
   std::promise<void> release;  // lets a blocked sink go on
   std::shared_future<void> released = release.get_future().share();

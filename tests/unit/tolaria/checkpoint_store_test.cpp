@@ -115,7 +115,7 @@ TEST_CASE("another state or a damaged one under the name makes room for the righ
   CHECK(files.names_in(kFolder).size() == 3);
 }
 
-TEST_CASE("the newest good one is taken; damaged ones are put away, those of others stay") {
+TEST_CASE("the newest good one is taken; damaged ones and those of others are put away") {
   FaultyFileSystem files;
   {
     auto store = open_store(files, keeping(9, false));
@@ -129,21 +129,24 @@ TEST_CASE("the newest good one is taken; damaged ones are put away, those of oth
   };
   CHECK(restore_newest(files, kFolder, accept, refused) == path_of(2));
   REQUIRE(refused.size() == 2);
-  CHECK(refused[0].path == path_of(4));
-  CHECK(refused[0].reason == "it belongs to another configuration");
-  CHECK(refused[1].path == path_of(3) + ".bad");
-  CHECK(refused[1].reason.find("state.safetensors has 5 bytes") != std::string::npos);
+  CHECK(refused[0].path == path_of(3) + ".bad");
+  CHECK(refused[0].reason.find("state.safetensors has 5 bytes") != std::string::npos);
+  CHECK(refused[1].path == path_of(4) + ".bad");
+  CHECK(refused[1].reason == "it belongs to another configuration");
+  CHECK(list_checkpoints(files, kFolder).size() == 2);
 
-  // What was passed over never counts as newer than what the resumed run saves.
-  auto store = open_store(files, keeping(1, false));
-  store.publish(small_image(3), Rank::kOrdinary);
-  CHECK(epochs_in(store) == std::vector<std::uint32_t>{3});
+  // Where none will do, those of others stay for those others.
+  refused.clear();
+  const auto no = [](const CheckpointImage&) { return std::string("no"); };
+  CHECK(restore_newest(files, kFolder, no, refused).empty());
+  CHECK(refused.size() == 2);
+  CHECK(list_checkpoints(files, kFolder).size() == 2);
 }
 
 TEST_CASE("a damaged checkpoint that cannot be put away is passed over all the same") {
   const auto accept = [](const CheckpointImage&) { return std::string(); };
   int seen = 0;
-  for (int n = 1; n < 40; ++n) {
+  for (int n = 1; n < 60; ++n) {
     FaultyFileSystem files;
     {
       auto store = open_store(files, keeping(9, false));

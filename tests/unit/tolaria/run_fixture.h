@@ -36,7 +36,7 @@ class WatchedSink final : public leyline::TelemetrySink {
   std::function<void(const leyline::TelemetryPacket&)> on_packet;
 
  private:
-  support::MemorySink kept_;
+  esper::test::MemorySink kept_;
 };
 
 class SmallRun {

@@ -1,0 +1,75 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "run_record.h"
+#include "run_room.h"
+
+using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+namespace {
+
+json figures_of(const Finished& finished) {
+  INFO(finished.err);
+  REQUIRE(finished.exit_code == 0);
+  json figures = json_of(finished)["validation"];
+  figures.erase("samples");
+  return figures;
+}
+
+}  // namespace
+
+TEST_CASE("evaluate gives the run's own validation figures, to the last digit") {
+  // Nothing changes the network after the last validation: its seeds are fossils by then.
+  const Words assignments = GENERATE(Words{}, Words{"training.ema_decay=0.9"}, perceptron());
+  CAPTURE(assignments);
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), assignments).exit_code == 0);
+  const std::string run = room.run("run");
+  const json summary = read_json(run + "/summary.json");
+  const auto newest = checkpoints_of(run).back();
+
+  const Finished finished = run_esper({"evaluate", run, "--json"});
+  const json report = json_of(finished);
+  CHECK(figures_of(finished) == summary["validation"]);
+  CHECK(report["run_dir"] == run);
+  CHECK(report["checkpoint"] == run + "/checkpoints/" + newest);
+  CHECK(report["validation"]["samples"] == 240);
+  CHECK(figures_of(run_esper({"evaluate", run, "--json", "--checkpoint", newest})) == summary["validation"]);
+
+  const Finished text = run_esper({"evaluate", run});
+  CHECK(text.exit_code == 0);
+  CHECK_THAT(text.out, ContainsSubstring(newest) && ContainsSubstring("validation loss"));
+}
+
+TEST_CASE("the best checkpoint is the one of the best epoch") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  // So long that the best epoch is not among the last ones kept, and no growth that changes the network after it.
+  REQUIRE(train(config, room.run("run"),
+                {"growth.enabled=false", "training.optimizer.lr=0.5", "epochs=30", "checkpoint.keep_last=1"})
+              .exit_code == 0);
+  const std::string run = room.run("run");
+  const json best = read_json(run + "/summary.json")["best"];
+  const Finished finished = run_esper({"evaluate", run, "--json", "--checkpoint", "best"});
+  CHECK(figures_of(finished) == json{{"loss", best["loss"]}, {"accuracy", best["accuracy"]}});
+  const auto name = json_of(finished)["checkpoint"].get<std::string>();
+  CHECK(state_of(run, name.substr(name.rfind('/') + 1))["progress"]["epoch"] == best["epoch"]);
+}
+
+TEST_CASE("an unknown checkpoint exits 2 and lists those that there are; a folder without any has its own text") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), {"epochs=1"}).exit_code == 0);
+  const std::string run = room.run("run");
+  const Finished finished = run_esper({"evaluate", run, "--checkpoint", "epoch-9999", "--json"});
+  CHECK(finished.exit_code == 2);
+  CHECK_THAT(json_of(finished)["error"]["text"].get<std::string>(),
+             ContainsSubstring("no checkpoint epoch-9999") && ContainsSubstring(checkpoints_of(run).back()));
+  std::filesystem::remove_all(run + "/checkpoints");
+  std::filesystem::create_directory(run + "/checkpoints");
+  CHECK(run_esper({"evaluate", run}).exit_code == 5);
+}

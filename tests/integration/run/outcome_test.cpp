@@ -1,0 +1,105 @@
+// How runs end, and what summary.json says of it.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <cstring>
+
+#include "run_record.h"
+#include "run_room.h"
+
+using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+// The number of float32 elements in a state.safetensors, and of those that are not finite.
+struct FloatCount {
+  std::size_t all = 0, not_finite = 0;
+};
+FloatCount count_floats(const fs::path& file) {
+  const std::string bytes = contents_of(file);
+  std::uint64_t header_size = 0;
+  std::memcpy(&header_size, bytes.data(), sizeof header_size);
+  const json header = json::parse(bytes.substr(8, header_size));
+  FloatCount count;
+  for (const auto& [name, tensor] : header.items()) {
+    if (name == "__metadata__" || tensor["dtype"] != "F32") continue;
+    const std::size_t end = tensor["data_offsets"][1];
+    for (std::size_t at = tensor["data_offsets"][0]; at < end; at += sizeof(float)) {
+      float value = 0;
+      std::memcpy(&value, bytes.data() + 8 + header_size + at, sizeof value);
+      ++count.all;
+      count.not_finite += std::isfinite(value) ? 0 : 1;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+TEST_CASE("a run that diverges exits 4, says so, and keeps its last good state") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  // Softmax saturates rather than overflows under a merely large rate; decay then makes parameters grow without end.
+  const Finished finished =
+      train(config, room.run("run"),
+            {"training.optimizer.lr=1000", "training.optimizer.weight_decay=10", "growth.enabled=false",
+             "checkpoint.every=1 steps", "host.kind=mlp", "data.shape=[64]", "growth.blueprints=[]"});
+  INFO(finished.err);
+  CHECK(finished.exit_code == 4);
+  const json summary = json_of(finished);
+  CHECK(summary["status"] == "diverged");
+  CHECK(summary["exit_code"] == 4);
+  CHECK_THAT(summary["reason"].get<std::string>(), ContainsSubstring("not finite") && ContainsSubstring("lr"));
+  CHECK(events_of(room.run("run"), "tolaria.diverged").size() == 1);
+  const auto names = checkpoints_of(room.run("run"));
+  REQUIRE_FALSE(names.empty());
+  for (const auto& name : names) {
+    const auto count = count_floats(room.run("run") / "checkpoints" / name / "state.safetensors");
+    CHECK(count.all > 1000);
+    CHECK(count.not_finite == 0);
+  }
+}
+
+TEST_CASE("summary.json and train --json hold the same, with every field") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const Finished finished = train(config, room.run("run"));
+  REQUIRE(finished.exit_code == 0);
+  const json summary = read_json(room.run("run") / "summary.json");
+  CHECK(json_of(finished) == summary);
+  CHECK(summary["run_dir"] == room.run("run").string());
+  CHECK(summary["status"] == "done");
+  CHECK(summary["exit_code"] == 0);
+  CHECK(summary["epochs"] == 24);
+  CHECK(summary["steps"] == 24 * 8);
+  CHECK(summary["wall_s"].get<double>() > 0);
+  for (const char* part : {"train", "validation", "best"}) {
+    CAPTURE(part);
+    CHECK(summary[part]["loss"].get<double>() > 0);
+    CHECK(summary[part]["accuracy"].get<double>() > 0);
+    CHECK(summary[part]["accuracy"].get<double>() <= 1);
+  }
+  CHECK(summary["best"]["epoch"].get<int>() > 0);
+  REQUIRE(summary["seeds"].size() == 2);
+  for (const auto& seed : summary["seeds"]) {
+    CHECK(seed["seed_id"].get<std::string>().starts_with("seed-"));
+    CHECK(seed["slot"].is_string());
+    CHECK(seed["blueprint"].get<std::string>().starts_with("conv_"));
+    CHECK(seed["stage"] == "FOSSILIZED");
+    CHECK(seed["alpha"] == 1);
+    CHECK(seed["params"].get<int>() > 0);
+    CHECK(seed["contribution"].is_number());
+  }
+  const auto names = checkpoints_of(room.run("run"));
+  REQUIRE(summary["checkpoints"].size() == names.size());
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const auto& entry = summary["checkpoints"][i];
+    CHECK(entry["path"] == (room.run("run") / "checkpoints" / names[i]).string());
+    const auto progress = state_of(room.run("run"), names[i])["progress"];
+    CHECK(entry["epoch"] == progress["epoch"]);
+    CHECK(entry["step"] == progress["step"]);
+  }
+}
