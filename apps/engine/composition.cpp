@@ -104,9 +104,9 @@ void Composition::restore(const tolaria::RunFolder& folder) {
 
 void Composition::start(const tolaria::RunFolder& folder, Start how) {
   open_loaders(bench_);
-  store_ = std::make_unique<tolaria::CheckpointStore>(files_, folder.checkpoints(), folder.journal(),
-                                                      bench_.config.checkpoint);
-  writer_ = std::make_unique<tolaria::CheckpointWriter>(*store_, clock_, bench_.config.safety.save_deadline);
+  writer_ = std::make_unique<tolaria::CheckpointWriter>(
+      tolaria::CheckpointStore(files_, folder.checkpoints(), folder.journal(), bench_.config.checkpoint), clock_,
+      bench_.config.safety.save_deadline);
   run_ = std::unique_ptr<tolaria::Run>(new tolaria::Run{bench_.config, folder.run_id(), training_hash_, clock_,
                                                         bench_.device, *bench_.train_data, *bench_.validation_data,
                                                         bench_.data.skipped, probe_of(bench_), *bench_.model,

@@ -46,7 +46,6 @@ class Composition {
   tolaria::RunProgress progress_;  // of the checkpoint, once restored
   std::string restored_from_;      // path; empty: from the beginning
   std::vector<tolaria::RefusedCheckpoint> refused_;
-  std::unique_ptr<tolaria::CheckpointStore> store_;
   std::unique_ptr<tolaria::CheckpointWriter> writer_;
   std::unique_ptr<tolaria::Run> run_;
 };

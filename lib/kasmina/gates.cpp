@@ -35,6 +35,7 @@ class Judge {
  private:
   void judge(const std::string& name, std::optional<double> value, const char* relation, double threshold, bool holds) {
     const bool finite = value && std::isfinite(*value);
+    verdict_.required.emplace_back(name, threshold);
     auto& reason = verdict_.reason;
     if (!reason.empty()) reason += "; ";
     reason += name + " ";

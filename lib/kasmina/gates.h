@@ -22,8 +22,9 @@ constexpr auto names(Gate) {
 struct Verdict {
   Gate gate = Gate::kG0;
   bool passed = true;
-  std::string reason;  // each condition with its measured value and threshold
-  std::vector<std::pair<std::string, double>> values;
+  std::string reason;                                    // each condition with its measured value and threshold
+  std::vector<std::pair<std::string, double>> values;    // measured
+  std::vector<std::pair<std::string, double>> required;  // the thresholds, by the names of what they are held against
 };
 
 // Largest output change that a graft may cause on the probe, relative to the largest output.

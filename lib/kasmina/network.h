@@ -46,8 +46,9 @@ struct LifecycleEvent {
   enum class Kind { kStage, kGate, kGraft, kCull, kCommandRejected } kind = Kind::kStage;
   std::string seed_id, slot, blueprint;
   leyline::Stage from = leyline::Stage::kUnknown, to = leyline::Stage::kUnknown;
-  std::string reason;                                  // in words, with measured values and thresholds
-  std::vector<std::pair<std::string, double>> values;  // measured values by name
+  std::string reason;                                    // in words, with measured values and thresholds
+  std::vector<std::pair<std::string, double>> values;    // measured values by name
+  std::vector<std::pair<std::string, double>> required;  // kGate: thresholds by name
   std::string command_id;
   std::string code;    // kGate: "G0" to "G5"; kCommandRejected: "duplicate_command", "gate_failed", ...; else empty
   bool passed = true;  // kGate: the verdict; kCommandRejected: false

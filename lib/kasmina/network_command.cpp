@@ -52,6 +52,7 @@ LifecycleEvent verdict_event(const Verdict& verdict, const Slot& slot, Stage to,
   event.to = to;
   event.reason = verdict.reason;
   event.values = verdict.values;
+  event.required = verdict.required;
   event.code = leyline::name_of(verdict.gate);
   event.passed = verdict.passed;
   return event;

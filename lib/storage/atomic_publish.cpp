@@ -113,6 +113,15 @@ Manifest publish_folder(FileSystem& file_system, const std::string& path, const 
   return manifest;
 }
 
+void remove_published(FileSystem& file_system, const std::string& path) {
+  if (file_system.kind_of(path) == PathKind::kNothing) return;
+  const std::string temporary = temporary_name(path);
+  remove_all(file_system, temporary);
+  file_system.rename(path, temporary);
+  file_system.sync_folder(parent_of(path));
+  remove_all(file_system, temporary);
+}
+
 std::vector<std::string> remove_leftovers(FileSystem& file_system, const std::string& folder) {
   std::vector<std::string> removed;
   for (const auto& entry : file_system.list(folder)) {

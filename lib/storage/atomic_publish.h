@@ -30,6 +30,10 @@ struct FolderFile {
 Manifest publish_folder(leyline::FileSystem& file_system, const std::string& path, const std::vector<FolderFile>& files,
                         const nlohmann::json& fields);
 
+// Takes away what publish_file or publish_folder made, durably. It goes to a leftover's name first, so that no reader
+// ever finds a part of it under its own. Nothing there is no error.
+void remove_published(leyline::FileSystem& file_system, const std::string& path);
+
 // Removes from `folder` every `*.tmp-<pid>` whose process is gone, and those of this process: call it before publishing
 // anything there, while holding the folder's lock. (A restarted container often has its old process id.) Returns the
 // names removed.

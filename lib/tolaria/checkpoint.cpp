@@ -2,7 +2,9 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstring>
 
 #include "storage/atomic_publish.h"
@@ -30,6 +32,7 @@ constexpr std::array kDtypes{std::pair{torch::kFloat32, Dtype::kF32},   std::pai
 
 storage::TensorView view_of(const NamedTensor& named) {
   const torch::Tensor& tensor = named.tensor;
+  ESPER_CHECK(tensor.is_cpu() && tensor.is_contiguous(), "a tensor to be saved is a contiguous CPU copy: " + named.id);
   for (const auto& [torch_type, type] : kDtypes) {
     if (torch_type != tensor.scalar_type()) continue;
     std::vector<std::int64_t> shape(tensor.sizes().begin(), tensor.sizes().end());
@@ -61,6 +64,16 @@ Checked<std::vector<NamedTensor>> read_tensors(leyline::FileSystem& files, const
   return storage::sound(std::move(tensors));
 }
 
+// JSON has no NaN: it would come back as null.
+std::string first_not_finite(const json& value, const std::string& place) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>())) return place;
+  if (!value.is_structured()) return {};
+  for (const auto& [key, item] : value.items()) {
+    if (auto found = first_not_finite(item, place + "/" + key); !found.empty()) return found;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::vector<NamedTensor> copy_to_cpu(const std::vector<NamedTensor>& tensors) {
@@ -73,11 +86,13 @@ std::vector<NamedTensor> copy_to_cpu(const std::vector<NamedTensor>& tensors) {
   return copies;
 }
 
-std::string first_not_finite(const std::vector<NamedTensor>& tensors) {
-  for (const auto& [id, tensor] : tensors) {
-    if (tensor.is_floating_point() && tensor.numel() > 0 && !torch::isfinite(tensor).all().item<bool>()) return id;
+std::string first_not_finite(const CheckpointImage& image) {
+  for (const auto& [id, tensor] : image.tensors) {
+    if (tensor.is_floating_point() && tensor.numel() > 0 && !torch::isfinite(tensor).all().item<bool>()) {
+      return "tensor " + id;
+    }
   }
-  return {};
+  return first_not_finite(image.run, std::string(kRunName) + ": ");
 }
 
 std::uint64_t write_checkpoint(leyline::FileSystem& files, const std::string& path, const CheckpointImage& image) {
@@ -96,19 +111,29 @@ std::uint64_t write_checkpoint(leyline::FileSystem& files, const std::string& pa
   return bytes;
 }
 
-Checked<CheckpointImage> read_checkpoint(leyline::FileSystem& files, const std::string& path) {
+Checked<CheckpointInfo> verify_checkpoint(leyline::FileSystem& files, const std::string& path) {
   const auto manifest = storage::verify_folder(files, path);
-  if (!manifest) return storage::damaged<CheckpointImage>(manifest.problem);
-  CheckpointImage image;
+  if (!manifest) return storage::damaged<CheckpointInfo>(manifest.problem);
+  for (const char* name : {kStateName, kRunName}) {
+    if (std::ranges::find(manifest->files, name, &storage::ManifestFile::name) == manifest->files.end()) {
+      return storage::damaged<CheckpointInfo>("its manifest does not list " + std::string(name));
+    }
+  }
   try {
     const json& fields = manifest->fields;
-    image.info = {fields.at("step"), fields.at("epoch"), fields.at("training_hash")};
-    const auto run = storage::read_file(files, path + "/" + kRunName, kMaxRunBytes);
-    image.run = json::parse(storage::text_of(run));
+    return storage::sound(CheckpointInfo{fields.at("step"), fields.at("epoch"), fields.at("training_hash")});
   } catch (const json::exception& error) {
-    return storage::damaged<CheckpointImage>(std::string("it lacks a field that every checkpoint has: ") +
-                                             error.what());
+    return storage::damaged<CheckpointInfo>("its manifest lacks a field: " + std::string(error.what()));
   }
+}
+
+Checked<CheckpointImage> read_checkpoint(leyline::FileSystem& files, const std::string& path) {
+  const auto info = verify_checkpoint(files, path);
+  if (!info) return storage::damaged<CheckpointImage>(info.problem);
+  CheckpointImage image{*info, {}, {}};
+  const auto run = storage::read_file(files, path + "/" + kRunName, kMaxRunBytes);
+  image.run = json::parse(storage::text_of(run), nullptr, false);
+  if (!image.run.is_object()) return storage::damaged<CheckpointImage>(std::string(kRunName) + " is no JSON object");
   auto tensors = read_tensors(files, path + "/" + kStateName);
   if (!tensors) return storage::damaged<CheckpointImage>(tensors.problem);
   image.tensors = std::move(*tensors);

@@ -33,11 +33,16 @@ struct CheckpointImage {
 // Copies the tensors to the CPU. Training thread; waits for the device.
 std::vector<kasmina::NamedTensor> copy_to_cpu(const std::vector<kasmina::NamedTensor>& tensors);
 
-// The id of the first floating-point tensor that holds a NaN or an infinity; empty if none does.
-std::string first_not_finite(const std::vector<kasmina::NamedTensor>& tensors);
+// The first tensor ("tensor host.weight") or number of `run` ("run.json: /progress/step") that is NaN or infinite;
+// empty if none is.
+std::string first_not_finite(const CheckpointImage& image);
 
-// Publishes `path`. Returns its size in bytes. Throws IoError; nothing is at `path` then.
+// Publishes `path`. The image's tensors are contiguous and on the CPU. Returns its size in bytes. Throws IoError;
+// nothing is at `path` then.
 std::uint64_t write_checkpoint(leyline::FileSystem& files, const std::string& path, const CheckpointImage& image);
+
+// Verifies every byte and says whose checkpoint it is. Throws as read_checkpoint.
+storage::Checked<CheckpointInfo> verify_checkpoint(leyline::FileSystem& files, const std::string& path);
 
 // Verifies every byte, then reads. Throws IoError only for trouble that is not the checkpoint's.
 storage::Checked<CheckpointImage> read_checkpoint(leyline::FileSystem& files, const std::string& path);

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <optional>
 
-#include "storage/file_tools.h"
+#include "storage/atomic_publish.h"
 #include "storage/published_folder.h"
 
 namespace esper::tolaria {
@@ -28,6 +28,14 @@ std::optional<CheckpointEntry> entry_of(const std::string& folder, const std::st
   entry.step = step;
   if (name_of({entry.step, entry.epoch, ""}) != name) return std::nullopt;
   return entry;
+}
+
+RefusedCheckpoint put_away(FileSystem& files, const std::string& path, const std::string& problem) {
+  try {
+    return {storage::quarantine(files, path), problem};
+  } catch (const leyline::IoError& error) {  // a reader's right, or a writer that deleted it just now
+    return {path, problem + "; it could not be renamed to .bad: " + error.what()};
+  }
 }
 
 }  // namespace
@@ -64,30 +72,57 @@ CheckpointStore::CheckpointStore(FileSystem& files, std::string folder, const st
 CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image, Rank rank) {
   const std::string name = name_of(image.info);
   const CheckpointEntry entry{folder_ + "/" + name, image.info.step, image.info.epoch};
-  // Saved already: an interrupt right after a save, or right after a resume.
-  if (files_.kind_of(entry.path) != leyline::PathKind::kNothing) return {entry, 0};
-  Published published{entry, write_checkpoint(files_, entry.path, image)};
-  record(json{{"what", "checkpoint"},
-              {"name", name},
-              {"step", entry.step},
-              {"epoch", entry.epoch},
-              {"bytes", published.bytes},
-              {"best", rank == Rank::kBest}}
-             .dump());
-  entries_.push_back(entry);
-  if (rank == Rank::kBest) best_path_ = entry.path;
-  delete_superseded();
+  Published published{entry, holds(entry, image.info) ? 0 : write_checkpoint(files_, entry.path, image), {}};
+  list(entry);
+  const bool new_best = rank == Rank::kBest && best_path_ != entry.path;
+  if (published.bytes > 0 || new_best) {
+    record(json{{"what", "checkpoint"},
+                {"name", name},
+                {"step", entry.step},
+                {"epoch", entry.epoch},
+                {"bytes", published.bytes},
+                {"best", rank == Rank::kBest}}
+               .dump());
+  }
+  if (new_best) best_path_ = entry.path;
+  published.not_deleted = delete_superseded();
   return published;
 }
 
-void CheckpointStore::delete_superseded() {
+// Saved already: an interrupt right after a save or right after a resume, or a save whose last step failed. Anything
+// else under the name is damaged or of another configuration, and makes room.
+bool CheckpointStore::holds(const CheckpointEntry& entry, const CheckpointInfo& info) {
+  if (files_.kind_of(entry.path) == leyline::PathKind::kNothing) return false;
+  const auto found = verify_checkpoint(files_, entry.path);
+  if (found && *found == info) {
+    files_.sync_folder(folder_);
+    return true;
+  }
+  storage::quarantine(files_, entry.path);
+  std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == entry.path; });
+  return false;
+}
+
+// As the newest: a good one is never behind one that a resumed run passed over.
+void CheckpointStore::list(const CheckpointEntry& entry) {
+  std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == entry.path; });
+  entries_.push_back(entry);
+}
+
+std::string CheckpointStore::delete_superseded() {
   const auto keep_from = static_cast<std::ptrdiff_t>(entries_.size()) - config_.keep_last;
+  std::string problem;
   for (std::ptrdiff_t i = keep_from - 1; i >= 0; --i) {
     const auto place = entries_.begin() + i;
     if (config_.keep_best && place->path == best_path_) continue;
-    storage::remove_all(files_, place->path);
-    entries_.erase(place);
+    try {
+      storage::remove_published(files_, place->path);
+      entries_.erase(place);
+    } catch (const leyline::IoError& error) {
+      problem = error.what();
+    }
   }
+  return problem;
 }
 
 std::string restore_newest(FileSystem& files, const std::string& folder,
@@ -98,13 +133,13 @@ std::string restore_newest(FileSystem& files, const std::string& folder,
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     const auto image = read_checkpoint(files, entry->path);
     if (!image) {
-      refused.push_back({storage::quarantine(files, entry->path), image.problem});
+      refused.push_back(put_away(files, entry->path, image.problem));
       continue;
     }
     const std::string reason = accept(*image);
     if (reason.empty()) {
       // The run will publish under these names itself.
-      for (auto& passed : passed_over) refused.push_back({storage::quarantine(files, passed.path), passed.reason});
+      for (auto& passed : passed_over) refused.push_back(put_away(files, passed.path, passed.reason));
       return entry->path;
     }
     passed_over.push_back({entry->path, reason});

@@ -28,8 +28,11 @@ class CheckpointStore {
   struct Published {
     CheckpointEntry entry;
     std::uint64_t bytes = 0;  // 0: it was there already
+    std::string not_deleted;  // why a superseded one is still there; the next publish tries again
   };
-  // Publishes, records, then deletes what need not be kept. Throws IoError, and the state on disk is as before.
+  // Publishes, records, then deletes what need not be kept. What is under the name already stays if it is whole and the
+  // same state, else it is quarantined. Throws IoError; then nothing was deleted, and at the name is either nothing new
+  // or all of it.
   Published publish(const CheckpointImage& image, Rank rank);
 
   // Oldest first; only what is published.
@@ -40,7 +43,9 @@ class CheckpointStore {
   void record(const std::string& json_text) { journal_.append(json_text); }
 
  private:
-  void delete_superseded();
+  bool holds(const CheckpointEntry& entry, const CheckpointInfo& info);
+  void list(const CheckpointEntry& entry);
+  std::string delete_superseded();
 
   leyline::FileSystem& files_;
   std::string folder_;
@@ -60,9 +65,9 @@ struct RefusedCheckpoint {
 };
 
 // Tries the checkpoints of `folder` from the newest on: read_checkpoint, then `accept`, which says why the image will
-// not do (empty: taken). A damaged one is quarantined (renamed to .bad). One that `accept` refuses is, too, once an
-// older one was taken, since the run will need its name; where none was taken it stays. Gives the path taken, or an
-// empty one; `refused` says what was passed over. Needs the run's lock.
+// not do (empty: taken). A damaged one is quarantined (renamed to .bad, or told why it cannot be). One that `accept`
+// refuses is, too, once an older one was taken, since the run will need its name; where none was taken it stays. Gives
+// the path taken, or an empty one; `refused` says what was passed over. Needs the run's lock.
 std::string restore_newest(leyline::FileSystem& files, const std::string& folder,
                            const std::function<std::string(const CheckpointImage&)>& accept,
                            std::vector<RefusedCheckpoint>& refused);

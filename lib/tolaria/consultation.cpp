@@ -26,8 +26,8 @@ struct Consultation::Shared {
       if (stopping) return;
       const leyline::Observation observation = *std::exchange(question, std::nullopt);
       lock.unlock();
-      Answer made = decide(observation);
-      std::string after = made.kind == Answer::Kind::kDecided ? controller->save_state() : std::string();
+      std::string after;
+      Answer made = decide(observation, after);
       lock.lock();
       if (made.kind == Answer::Kind::kDecided) state = std::move(after);
       answer = std::move(made);
@@ -36,15 +36,20 @@ struct Consultation::Shared {
     }
   }
 
-  Answer decide(const leyline::Observation& observation) {
+  // `after`: the controller's state then. A decision whose state cannot be saved is none: a resumed run would not know
+  // it.
+  Answer decide(const leyline::Observation& observation, std::string& after) {
     Answer made;
+    const auto failed = [](const std::string& why) { return Answer{Answer::Kind::kFailed, {}, why, 0}; };
     try {
       made.decision = controller->decide(observation);
+      after = controller->save_state();
+      return made;
     } catch (const std::exception& error) {
-      made.kind = Answer::Kind::kFailed;
-      made.problem = error.what();
+      return failed(error.what());
+    } catch (...) {
+      return failed("unknown failure");
     }
-    return made;
   }
 };
 
@@ -53,13 +58,16 @@ Consultation::Consultation(std::unique_ptr<leyline::Controller> controller, leyl
     : shared_(std::make_shared<Shared>()), clock_(std::move(clock)), deadline_(deadline) {
   shared_->state = controller->save_state();
   shared_->controller = std::move(controller);
-  std::thread([shared = shared_] { shared->work(); }).detach();
+  thread_ = std::thread([shared = shared_] { shared->work(); });
 }
 
 Consultation::~Consultation() {
-  const std::lock_guard lock(shared_->mutex);
+  std::unique_lock lock(shared_->mutex);
   shared_->stopping = true;
   shared_->changed.notify_all();
+  const bool idle = !shared_->busy;  // then the thread only waits, and ends at once
+  lock.unlock();
+  idle ? thread_.join() : thread_.detach();
 }
 
 Answer Consultation::ask(const leyline::Observation& observation) {

@@ -4,6 +4,7 @@
 
 #include <memory>
 #include <string>
+#include <thread>
 
 #include "leyline/clock.h"
 #include "leyline/controller.h"
@@ -15,7 +16,7 @@ struct Answer {
     kDecided,
     kLate,    // no answer before the deadline: the default, no commands, applies
     kBusy,    // an earlier question is still being worked on; not asked
-    kFailed,  // the controller threw
+    kFailed,  // the controller threw, while deciding or while saying its state
   } kind = Kind::kDecided;
   leyline::Decision decision;
   std::string problem;
@@ -25,7 +26,7 @@ struct Answer {
 class Consultation {
  public:
   Consultation(std::unique_ptr<leyline::Controller> controller, leyline::Clock clock, leyline::Duration deadline);
-  // Does not wait for a controller that hangs.
+  // Does not wait for a controller that is still working: its thread is left to itself, and shares nothing with others.
   ~Consultation();
   Consultation(const Consultation&) = delete;
   Consultation& operator=(const Consultation&) = delete;
@@ -42,6 +43,7 @@ class Consultation {
   std::shared_ptr<Shared> shared_;
   leyline::Clock clock_;
   leyline::Duration deadline_;
+  std::thread thread_;
 };
 
 }  // namespace esper::tolaria

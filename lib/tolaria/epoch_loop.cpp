@@ -17,7 +17,6 @@ namespace {
 using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
-using Rank = CheckpointStore::Rank;
 
 double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
@@ -48,14 +47,14 @@ Passage train_epoch(Run& run, EpochTimes& times) {
   };
   std::vector<Microbatch> microbatches;
   for (next_microbatches(run, microbatches); !microbatches.empty(); next_microbatches(run, microbatches)) {
-    set_learning_rate(run.model.state, current_learning_rate(run));
+    set_learning_rate(run.model.state, next_learning_rate(run));
     train_step(run.model.state, run.model.settings, microbatches, forward);
     run.progress.batch += static_cast<std::int64_t>(microbatches.size());
     ++run.progress.step;
     run.display->step.store(static_cast<std::uint64_t>(run.progress.batch / run.config.step.accumulation),
                             std::memory_order_relaxed);
     if (Interrupt::requested() != 0) return Passage::kInterrupted;
-    if (save_is_due_after_step(run)) save(run, Rank::kOrdinary);
+    if (save_is_due_after_step(run)) save(run);
   }
   times.train_ms = milliseconds(run.clock.now() - begin);
   times.loader_wait_ms = static_cast<double>(run.train_data.wait_ns() - wait_before) / 1e6;
@@ -87,7 +86,7 @@ RunOutcome diverged(Run& run, const std::string& reason) {
                              {{"epoch", std::to_string(run.progress.epoch + 1)},
                               {"step", std::to_string(run.progress.step)},
                               {"reason", reason}}));
-  finish_saving(run);
+  finish_saves(run);
   return {RunOutcome::Kind::kDiverged, 0, reason + "; try a lower training.optimizer.lr or training.clip_norm"};
 }
 
@@ -97,8 +96,7 @@ RunOutcome interrupted(Run& run) {
                              {{"signal", std::to_string(signal)},
                               {"epoch", std::to_string(run.progress.epoch)},
                               {"step", std::to_string(run.progress.step)}}));
-  save(run, Rank::kOrdinary);
-  if (!finish_saving(run))
+  if (!save_last_state(run))
     return {RunOutcome::Kind::kNotSaved, signal, "interrupted, and the state could not be saved"};
   return {RunOutcome::Kind::kInterrupted, signal, "interrupted by signal " + std::to_string(signal) + " after saving"};
 }
@@ -108,17 +106,14 @@ bool should_stop_early(const Run& run) {
   return patience > 0 && run.progress.epochs_without_better >= patience;
 }
 
-enum class LastEpoch { kSaved, kNotSaved };
-
-RunOutcome finished(Run& run, LastEpoch last_epoch) {
+RunOutcome finished(Run& run) {
   RunOutcome outcome;
   if (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs)) {
     outcome = {RunOutcome::Kind::kEarlyStopped, 0, "validation loss no longer improves"};
     run.events.push_back(
         event("tolaria.early_stop"_event, Level::kInfo, {{"epoch", std::to_string(run.progress.epoch)}}));
   }
-  if (last_epoch == LastEpoch::kNotSaved) save(run, Rank::kOrdinary);
-  if (!finish_saving(run)) return {RunOutcome::Kind::kNotSaved, 0, "the last state could not be saved"};
+  if (!save_last_state(run)) return {RunOutcome::Kind::kNotSaved, 0, "the last state could not be saved"};
   return outcome;
 }
 
@@ -127,7 +122,7 @@ RunOutcome finished(Run& run, LastEpoch last_epoch) {
 RunOutcome run_epochs(Run& run) {
   run.display->epochs = static_cast<std::uint32_t>(run.config.epochs);
   run.display->steps = static_cast<std::uint64_t>(run.steps_per_epoch());
-  auto last_epoch = run.progress.epoch > 0 ? LastEpoch::kSaved : LastEpoch::kNotSaved;
+  if (run.progress.step > 0) run.saved = state_of(run);  // it comes from a checkpoint
   while (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs) && !should_stop_early(run)) {
     run.display->epoch = run.progress.epoch + 1;
     EpochTimes times;
@@ -144,13 +139,11 @@ RunOutcome run_epochs(Run& run) {
     const GrowthReport growth = grow(run, metrics, measured, times);
     times.hook_ms = milliseconds(run.clock.now() - hook_begin);
 
-    const bool best = better && run.config.checkpoint.keep_best;
-    last_epoch = best || save_is_due_after_epoch(run) ? LastEpoch::kSaved : LastEpoch::kNotSaved;
-    if (last_epoch == LastEpoch::kSaved) save(run, best ? Rank::kBest : Rank::kOrdinary);
+    if ((better && run.config.checkpoint.keep_best) || save_is_due_after_epoch(run)) save(run);
     report_epoch(run, metrics, measured, times, growth);
     if (Interrupt::requested() != 0) return interrupted(run);
   }
-  return finished(run, last_epoch);
+  return finished(run);
 }
 
 }  // namespace esper::tolaria

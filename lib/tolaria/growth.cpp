@@ -13,6 +13,7 @@ using namespace leyline::literals;
 // Optimizer moments follow the structure.
 StructureChange follow_structure_since(std::uint64_t version_before, Run& run) {
   if (run.model.network.structure_version() == version_before) return {};
+  ++run.optimizer_rebuilds;
   return follow_structure(run.model);
 }
 
@@ -36,25 +37,35 @@ void tell_silence(Run& run, const Answer& answer) {
   if (answer.kind == Answer::Kind::kFailed) {
     run.events.push_back(event("tolaria.tamiyo_error"_event, Level::kWarning, {{"error", answer.problem}}));
   } else {
-    run.events.push_back(event("tolaria.tamiyo_timeout"_event, Level::kWarning, {{"error", answer.problem}}));
+    ++run.policy_timeouts;
+    if (answer.kind == Answer::Kind::kLate) run.policy_timeout_ms = answer.latency_ms;
+    run.events.push_back(event(
+        "tolaria.tamiyo_timeout"_event, Level::kWarning,
+        {{"error", answer.problem},
+         {"latency_ms", std::to_string(answer.latency_ms)},
+         {"deadline_ms",
+          std::to_string(std::chrono::duration<double, std::milli>(run.config.safety.policy_deadline).count())}}));
   }
 }
 
 }  // namespace
 
 GrowthReport grow(Run& run, const StepMetrics& metrics, const Measurements& measured, const EpochTimes& times) {
-  take_in(run, facts_of(run, metrics, measured));
+  const auto facts = facts_of(run, metrics, measured);
   ++run.progress.epoch;
   run.progress.batch = 0;
+  take_in(run, facts);
+  const auto begin = run.clock.now();
   const Answer answer = run.consultation.ask(observe(run, metrics, times));
-  if (answer.kind == Answer::Kind::kDecided) {
+  run.conservative = answer.kind != Answer::Kind::kDecided;
+  if (!run.conservative) {
     tell_decision(run, answer.decision);
     apply(run, answer.decision);
   } else {
     tell_silence(run, answer);
   }
   follow_training_gates(run.model);
-  return {answer.latency_ms};
+  return {answer.latency_ms, std::chrono::duration<double, std::milli>(run.clock.now() - begin).count()};
 }
 
 }  // namespace esper::tolaria

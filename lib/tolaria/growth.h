@@ -9,7 +9,8 @@ namespace esper::tolaria {
 
 // What the epoch's packet tells of it.
 struct GrowthReport {
-  double decide_ms = 0;
+  double decide_ms = 0;  // the policy
+  double hook_ms = 0;    // the policy and its commands
 };
 
 // Advances the run's network and step state; events go to run.events and notes to the journal.

@@ -37,6 +37,7 @@ Interrupt::~Interrupt() {
   set_handler(SIGINT, SIG_DFL);
   set_handler(SIGTERM, SIG_DFL);
   has_state_to_save = false;
+  requested_signal = 0;
 }
 
 void Interrupt::begin_saving() { has_state_to_save = true; }

@@ -40,6 +40,19 @@ TelemetryEvent stage_event(const LifecycleEvent& it, const std::string& epoch) {
                 {"reason", it.reason}});
 }
 
+template <class Handle>
+TelemetryEvent gate_event(Handle handle, const LifecycleEvent& it, const std::string& epoch) {
+  return event(handle, Level::kInfo,
+               {{"gate", it.code},
+                {"seed_id", it.seed_id},
+                {"from", name_of_stage(it.from)},
+                {"to", name_of_stage(it.to)},
+                {"measured", text_of(it.values)},
+                {"required", text_of(it.required)},
+                {"epoch", epoch},
+                {"reason", it.reason}});
+}
+
 TelemetryEvent structure_event(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
   return event("seed_grafted"_event, Level::kInfo,
                {{"seed_id", it.seed_id},
@@ -56,22 +69,7 @@ TelemetryEvent structure_event(const LifecycleEvent& it, const std::string& epoc
 TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
   switch (it.kind) {
     case Kind::kGate:
-      return it.passed ? event("gate_event"_event, Level::kInfo,
-                               {{"gate", it.code},
-                                {"seed_id", it.seed_id},
-                                {"from", name_of_stage(it.from)},
-                                {"to", name_of_stage(it.to)},
-                                {"measured", text_of(it.values)},
-                                {"epoch", epoch},
-                                {"reason", it.reason}})
-                       : event("gate_failure"_event, Level::kInfo,
-                               {{"gate", it.code},
-                                {"seed_id", it.seed_id},
-                                {"from", name_of_stage(it.from)},
-                                {"to", name_of_stage(it.to)},
-                                {"measured", text_of(it.values)},
-                                {"epoch", epoch},
-                                {"reason", it.reason}});
+      return it.passed ? gate_event("gate_event"_event, it, epoch) : gate_event("gate_failure"_event, it, epoch);
     case Kind::kCommandRejected:
       return event("command_rejected"_event, Level::kWarning,
                    {{"command_id", it.command_id},
@@ -121,7 +119,7 @@ void tell_lifecycle(Run& run, const std::vector<LifecycleEvent>& happened, const
         {"to", name_of_stage(it.to)},
         {"command_id", it.command_id},
         {"reason",
-         it.reason}}.dump());
+         it.reason}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 }
 

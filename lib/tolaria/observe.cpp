@@ -39,7 +39,7 @@ kasmina::EpochFacts facts_of(const Run& run, const StepMetrics& metrics, const M
   facts.validation_loss = measured.running.loss;
   facts.validation_accuracy = measured.running.accuracy;
   facts.host_gradient_norm = norm_of_group(metrics, "host");
-  facts.learning_rate = current_learning_rate(run);
+  facts.learning_rate = last_learning_rate(run);
   for (const auto& group : run.model.network.parameter_groups()) {
     if (group.id == "host") continue;
     facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_of(measured.accuracy_without, group.id),
@@ -66,7 +66,7 @@ leyline::Observation observe(const Run& run, const StepMetrics& metrics, const E
       {"accuracy", metrics.accuracy},
       {"gradient_norm", metrics.gradient_norm},
       {"samples_per_s", times.train_ms > 0 ? static_cast<double>(metrics.samples) / (times.train_ms / 1000) : 0},
-      {"optimizer_lr", current_learning_rate(run)},
+      {"optimizer_lr", last_learning_rate(run)},
       {"optimizer_momentum", run.config.training.optimizer.momentum},
       {"optimizer_family_index", run.config.training.optimizer.kind == leyline::OptimizerKind::kSgd ? 0.0 : 2.0},
       {"loss_delta", metrics.loss - progress.loss.mean},

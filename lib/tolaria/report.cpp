@@ -67,7 +67,7 @@ void add_settings(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.train.pin_memory"_metric, flag(run.device.is_cuda() && run.config.data.pin_memory)));
   out.push_back(metric("tolaria.lr_controller.enabled"_metric,
                        flag(run.config.training.schedule.kind != leyline::ScheduleKind::kConstant)));
-  out.push_back(metric("tolaria.lr_controller.current_lr"_metric, current_learning_rate(run)));
+  out.push_back(metric("tolaria.lr_controller.current_lr"_metric, last_learning_rate(run)));
 }
 
 void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements& measured, const EpochTimes& times,
@@ -77,7 +77,15 @@ void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements
   out.push_back(metric("tolaria.validation.latency_ms"_metric, measured.running_ms));
   out.push_back(metric("tolaria.epoch_hook.latency_ms"_metric, times.hook_ms));
   out.push_back(metric("tolaria.seeds.active"_metric, static_cast<double>(count_active(seeds))));
+  out.push_back(metric("tolaria.hook.latency_ms"_metric, growth.hook_ms));
   out.push_back(metric("tamiyo.decide.latency_ms"_metric, growth.decide_ms));
+}
+
+void add_policy(std::vector<MetricValue>& out, const Run& run) {
+  out.push_back(metric("tolaria.mode.conservative"_metric, flag(run.conservative)));
+  out.push_back(metric("tolaria.timeout.tamiyo_total"_metric, static_cast<double>(run.policy_timeouts)));
+  out.push_back(metric("tolaria.timeout.tamiyo_last_ms"_metric, run.policy_timeout_ms));
+  out.push_back(metric("tolaria.opt.rebuilds_total"_metric, static_cast<double>(run.optimizer_rebuilds)));
 }
 
 void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
@@ -88,6 +96,7 @@ void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.checkpoint.save_ms"_metric, run.save_ms));
   out.push_back(metric("tolaria.checkpoint.stall_ms"_metric, run.save_stall_ms));
   out.push_back(metric("tolaria.checkpoint.bytes"_metric, run.save_bytes));
+  out.push_back(metric("tolaria.journal.lost_total"_metric, static_cast<double>(run.notes_lost)));
   out.push_back(metric("tolaria.memory.device_used_bytes"_metric, static_cast<double>(memory.used_bytes)));
   out.push_back(metric("tolaria.memory.device_free_bytes"_metric, static_cast<double>(memory.free_bytes)));
 }
@@ -97,6 +106,9 @@ void add_gradient_shares(std::vector<MetricValue>& out, const Run& run, const St
   double sum = 0;
   for (const auto& [id, norm] : metrics.group_gradient_norms) sum += norm;
   const double all_params = static_cast<double>(count_parameters(run));
+  const auto host = metrics.group_gradient_norms.find("host");
+  const double host_norm = host == metrics.group_gradient_norms.end() ? 0 : host->second;
+  out.push_back(metric("tolaria.grad_agg.teacher_share"_metric, sum > 0 ? host_norm / sum : 0));
   for (const auto& seed : seeds) {
     const auto norm = metrics.group_gradient_norms.find(seed.seed_id);
     if (norm == metrics.group_gradient_norms.end()) continue;
@@ -154,6 +166,7 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
   add_training(packet.metrics, run, metrics, times);
   add_settings(packet.metrics, run);
   add_validation_and_growth(packet.metrics, measured, times, growth, seeds);
+  add_policy(packet.metrics, run);
   add_saving_and_memory(packet.metrics, run);
   add_gradient_shares(packet.metrics, run, metrics, seeds);
   if (run.model.settings.compute_type == torch::kFloat16) {

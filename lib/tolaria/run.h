@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -37,12 +38,19 @@ struct Run {
   std::shared_ptr<leyline::Progress> display;
   RunProgress progress;
 
-  leyline::Duration started{};                  // of this process, monotonic
+  leyline::Duration started{};                    // of this process, monotonic
   std::vector<leyline::TelemetryEvent> events{};  // go out with the next packet
   std::uint64_t packets = 0;
   std::int64_t saves_written = 0, saves_failed = 0, saves_skipped = 0;  // of this process
   double save_ms = 0, save_stall_ms = 0, save_bytes = 0;                // of the last save
   bool saving_paused = false;                                           // the disk is full
+  std::optional<CheckpointInfo> saved{};                                // the newest state known to be on the disk
+  std::int64_t notes_lost = 0;                                          // of the journal
+  bool journal_failing = false;                                         // told since the last save that went well
+  std::int64_t policy_timeouts = 0;                                     // of this process
+  double policy_timeout_ms = 0;                                         // of the last one
+  bool conservative = false;                                            // the last epoch had no decision
+  std::int64_t optimizer_rebuilds = 0;                                  // of this process
 
   std::int64_t steps_per_epoch() const {
     return (train_data.num_batches() + config.step.accumulation - 1) / config.step.accumulation;
@@ -50,7 +58,12 @@ struct Run {
   double wall_s() const { return progress.wall_s + std::chrono::duration<double>(clock.now() - started).count(); }
 };
 
+// Which state the run is in.
+CheckpointInfo state_of(const Run& run);
+
 // Of the step that comes next.
-double current_learning_rate(const Run& run);
+double next_learning_rate(const Run& run);
+// Of the last step.
+double last_learning_rate(const Run& run);
 
 }  // namespace esper::tolaria

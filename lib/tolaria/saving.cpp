@@ -1,6 +1,7 @@
 #include "tolaria/saving.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "leyline/telemetry.h"
 
@@ -11,9 +12,11 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
+using Rank = CheckpointStore::Rank;
+
 CheckpointImage image_of(const Run& run) {
   CheckpointImage image;
-  image.info = {run.progress.step, run.progress.epoch, run.training_hash};
+  image.info = state_of(run);
   image.tensors = copy_to_cpu(all_tensors(run.model, run.device));
   RunProgress progress = run.progress;
   progress.wall_s = run.wall_s();
@@ -23,14 +26,34 @@ CheckpointImage image_of(const Run& run) {
   return image;
 }
 
+// The state right after the best epoch, not one from the middle of the next.
+Rank rank_of(const Run& run) {
+  const RunProgress& progress = run.progress;
+  const bool best = progress.best && progress.best->epoch == progress.epoch && progress.batch == 0;
+  return best && run.config.checkpoint.keep_best ? Rank::kBest : Rank::kOrdinary;
+}
+
+void tell_lost_note(Run& run, const SaveResult& result) {
+  ++run.notes_lost;
+  if (std::exchange(run.journal_failing, true)) return;
+  run.events.push_back(event("tolaria.journal_failed"_event, Level::kWarning, {{"reason", result.problem}}));
+}
+
 void tell_saved(Run& run, const SaveResult& result) {
+  run.saved = result.info;
+  run.journal_failing = false;
   if (run.saving_paused) {
     run.events.push_back(event("tolaria.save_resumed"_event, Level::kInfo, {{"path", result.path}}));
     run.saving_paused = false;
   }
+  if (!result.not_deleted.empty()) {
+    run.events.push_back(
+        event("tolaria.checkpoint_not_deleted"_event, Level::kWarning, {{"reason", result.not_deleted}}));
+  }
+  if (result.bytes == 0) return;  // it was there already, and told then
   ++run.saves_written;
   run.save_ms = result.save_ms;
-  if (result.bytes > 0) run.save_bytes = static_cast<double>(result.bytes);
+  run.save_bytes = static_cast<double>(result.bytes);
   run.events.push_back(event("tolaria.checkpoint_saved"_event, Level::kInfo,
                              {{"path", result.path},
                               {"epoch", std::to_string(result.info.epoch)},
@@ -58,10 +81,10 @@ bool due(const leyline::Length& every, leyline::Length::Unit unit, std::int64_t 
 
 }  // namespace
 
-void save(Run& run, CheckpointStore::Rank rank) {
+void save(Run& run) {
   run.display->phase = leyline::Phase::kSaving;
   const auto begin = run.clock.now();
-  if (run.writer.submit(image_of(run), rank) == CheckpointWriter::Handover::kBusy) {
+  if (run.writer.submit(image_of(run), rank_of(run)) == CheckpointWriter::Handover::kBusy) {
     ++run.saves_skipped;
     run.events.push_back(event("tolaria.checkpoint_skipped"_event, Level::kWarning,
                                {{"epoch", std::to_string(run.progress.epoch)},
@@ -82,16 +105,29 @@ bool save_is_due_after_epoch(const Run& run) {
 
 void collect_save_results(Run& run) {
   for (const auto& result : run.writer.take_results()) {
-    result.path.empty() ? tell_failed(run, result) : tell_saved(run, result);
+    if (result.kind == SaveResult::Kind::kNote) {
+      tell_lost_note(run, result);
+    } else {
+      result.path.empty() ? tell_failed(run, result) : tell_saved(run, result);
+    }
   }
 }
 
-bool finish_saving(Run& run) {
+bool finish_saves(Run& run) {
   run.display->phase = leyline::Phase::kSaving;
   const bool written = run.writer.flush();
-  const auto failed_before = run.saves_failed;
   collect_save_results(run);
-  return written && run.saves_failed == failed_before && !run.saving_paused;
+  return written;
+}
+
+bool save_last_state(Run& run) {
+  constexpr int kAttempts = 2;
+  for (int i = 0; i < kAttempts; ++i) {
+    if (!finish_saves(run)) return false;
+    if (run.saved == state_of(run)) return true;
+    save(run);
+  }
+  return finish_saves(run) && run.saved == state_of(run);
 }
 
 }  // namespace esper::tolaria

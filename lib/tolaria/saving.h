@@ -5,9 +5,9 @@
 
 namespace esper::tolaria {
 
-// Copies the run's state and hands it to the writer. If that is still busy at its deadline, the save is skipped and
-// told.
-void save(Run& run, CheckpointStore::Rank rank);
+// Copies the run's state and hands it to the writer, as the best one if the epoch that just ended is. If the writer is
+// still busy at its deadline, the save is skipped and told.
+void save(Run& run);
 
 // True where `checkpoint.every` in steps has come, or in epochs.
 bool save_is_due_after_step(const Run& run);
@@ -16,7 +16,11 @@ bool save_is_due_after_epoch(const Run& run);
 // Turns the writer's results so far into events.
 void collect_save_results(Run& run);
 
-// Waits until all is written, at most until the deadline. False if it passed, or if the last save failed.
-bool finish_saving(Run& run);
+// Waits until what was handed over is written, at most until the deadline; false if that passed.
+bool finish_saves(Run& run);
+
+// Afterwards the run's state is on the disk, or this is false. What is under way is finished first; a save that
+// goes wrong is tried once more.
+bool save_last_state(Run& run);
 
 }  // namespace esper::tolaria

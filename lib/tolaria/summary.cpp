@@ -46,7 +46,7 @@ ordered_json seeds_of(const Run& run) {
 
 ordered_json checkpoints_of(const Run& run) {
   ordered_json checkpoints = ordered_json::array();
-  for (const auto& entry : run.writer.store().entries()) {
+  for (const auto& entry : run.writer.checkpoints()) {
     checkpoints.push_back({{"path", entry.path}, {"epoch", entry.epoch}, {"step", entry.step}});
   }
   return checkpoints;

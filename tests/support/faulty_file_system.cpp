@@ -1,7 +1,6 @@
 #include "support/faulty_file_system.h"
 
 #include <algorithm>
-#include <functional>
 #include <random>
 
 #include "storage/bytes.h"
@@ -13,78 +12,15 @@ using leyline::IoError;
 using leyline::OpenMode;
 using leyline::PathKind;
 
-struct FaultyFileSystem::Node {
-  bool is_folder = false;
-  bool locked = false;
-  std::string data;
-  std::string durable_data;
-  std::map<std::string, NodePointer> entries;
-  std::map<std::string, NodePointer> durable_entries;
-};
-
 struct FaultyFileSystem::Handle {
-  NodePointer node;
+  FileNodePointer node;
   std::string path;
   OpenMode mode;
   std::size_t position;
   bool holds_lock;
 };
 
-namespace {
-
-std::vector<std::string> parts_of(const std::string& path) {
-  std::vector<std::string> parts;
-  std::size_t start = 0;
-  while (start <= path.size()) {
-    const auto end = std::min(path.find('/', start), path.size());
-    const auto part = path.substr(start, end - start);
-    if (!part.empty() && part != ".") parts.push_back(part);
-    start = end + 1;
-  }
-  return parts;
-}
-
-template <class Entries>
-void apply_changes(Entries& entries,
-                   const std::vector<std::pair<std::string, typename Entries::mapped_type>>& changes) {
-  for (const auto& [name, node] : changes) {
-    if (node) {
-      entries[name] = node;
-    } else {
-      entries.erase(name);
-    }
-  }
-}
-
-// What a power loss may leave of a file: all, nothing new, or its length with the last written part zero.
-std::string torn(const std::string& durable, const std::string& current, std::mt19937_64& random) {
-  switch (random() % 3) {
-    case 0:
-      return durable;
-    case 1:
-      return current;
-    default: {
-      std::string result = current;
-      const std::size_t common =
-          std::mismatch(durable.begin(), durable.end(), current.begin(), current.end()).first - durable.begin();
-      const std::size_t kept = common + (current.size() > common ? random() % (current.size() - common) : 0);
-      std::fill(result.begin() + static_cast<std::ptrdiff_t>(kept), result.end(), '\0');
-      return result;
-    }
-  }
-}
-
-std::string with_zeros(const std::string& durable, const std::string& current) {
-  std::string result = current;
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    if (i >= durable.size() || durable[i] != current[i]) result[i] = '\0';
-  }
-  return result;
-}
-
-}  // namespace
-
-FaultyFileSystem::FaultyFileSystem() : root_(std::make_shared<Node>()) { root_->is_folder = true; }
+FaultyFileSystem::FaultyFileSystem() : root_(std::make_shared<FileNode>()) { root_->is_folder = true; }
 FaultyFileSystem::~FaultyFileSystem() = default;
 
 void FaultyFileSystem::fail_call(int n, int error_number) {
@@ -120,17 +56,25 @@ void FaultyFileSystem::lose_power(PowerLoss what, std::uint64_t seed) {
     }
   }
   unsynced_.clear();
-  const std::function<void(Node&)> recover = [&](Node& node) {
-    if (what == PowerLoss::kKeepEntries) node.durable_data = with_zeros(node.durable_data, node.data);
-    if (what == PowerLoss::kReorder) node.durable_data = torn(node.durable_data, node.data, random);
-    node.data = node.durable_data;
-    node.entries = node.durable_entries;
-    for (auto& [name, child] : node.entries) recover(*child);
-  };
-  recover(*root_);
+  recover(*root_, what, random);
+}
+
+void FaultyFileSystem::hold_calls() {
+  const std::lock_guard guard(hold_mutex_);
+  holding_ = true;
+}
+
+void FaultyFileSystem::release_calls() {
+  const std::lock_guard guard(hold_mutex_);
+  holding_ = false;
+  released_.notify_all();
 }
 
 void FaultyFileSystem::count_call(const char* operation, const std::string& path) {
+  {
+    std::unique_lock hold(hold_mutex_);
+    if (!released_.wait_for(hold, kLongestHold, [&] { return !holding_; })) throw IoError(operation, path, ETIMEDOUT);
+  }
   ++calls_;
   if (kill_at_ > 0 && calls_ >= kill_at_) {
     fault_happened_ = true;
@@ -142,45 +86,26 @@ void FaultyFileSystem::count_call(const char* operation, const std::string& path
   }
 }
 
-FaultyFileSystem::NodePointer FaultyFileSystem::find(const std::string& path) const {
-  NodePointer node = root_;
-  for (const auto& part : parts_of(path)) {
-    const auto entry = node->entries.find(part);
-    if (entry == node->entries.end()) return nullptr;
-    node = entry->second;
-  }
-  return node;
-}
+FileNodePointer FaultyFileSystem::find(const std::string& path) const { return find_node(root_, parts_of(path)); }
 
-std::pair<FaultyFileSystem::NodePointer, std::string> FaultyFileSystem::place_of(const std::string& path,
-                                                                                 const char* operation) const {
+std::pair<FileNodePointer, std::string> FaultyFileSystem::place_of(const std::string& path,
+                                                                   const char* operation) const {
   auto parts = parts_of(path);
   if (parts.empty()) throw IoError(operation, path, EBUSY);
   const std::string name = parts.back();
   parts.pop_back();
-  NodePointer node = root_;
-  for (const auto& part : parts) {
-    const auto entry = node->entries.find(part);
-    if (entry == node->entries.end()) throw IoError(operation, path, ENOENT);
-    node = entry->second;
-  }
-  if (!node->is_folder) throw IoError(operation, path, ENOTDIR);
-  return {node, name};
+  const auto folder = find_node(root_, parts);
+  if (!folder) throw IoError(operation, path, ENOENT);
+  if (!folder->is_folder) throw IoError(operation, path, ENOTDIR);
+  return {folder, name};
 }
 
-void FaultyFileSystem::change(const NodePointer& folder, std::vector<std::pair<std::string, NodePointer>> entries) {
+void FaultyFileSystem::change(const FileNodePointer& folder, EntryChanges entries) {
   apply_changes(folder->entries, entries);
   unsynced_.push_back({folder, std::move(entries)});
 }
 
-std::uint64_t FaultyFileSystem::used_bytes() const {
-  const std::function<std::uint64_t(const Node&)> size = [&](const Node& node) {
-    std::uint64_t total = node.data.size();
-    for (const auto& [name, child] : node.entries) total += size(*child);
-    return total;
-  };
-  return size(*root_);
-}
+std::uint64_t FaultyFileSystem::used_bytes() const { return bytes_in(*root_); }
 
 std::optional<std::string> FaultyFileSystem::contents(const std::string& path) const {
   const auto node = find(path);
@@ -190,7 +115,7 @@ std::optional<std::string> FaultyFileSystem::contents(const std::string& path) c
 
 void FaultyFileSystem::put(const std::string& path, std::string contents) {
   const auto [folder, name] = place_of(path, "put");
-  const auto node = std::make_shared<Node>();
+  const auto node = std::make_shared<FileNode>();
   node->data = node->durable_data = std::move(contents);
   folder->entries[name] = folder->durable_entries[name] = node;
 }
@@ -208,7 +133,7 @@ void FaultyFileSystem::make_folder(const std::string& path) {
   count_call("make folder", path);
   const auto [folder, name] = place_of(path, "make folder");
   if (folder->entries.contains(name)) throw IoError("make folder", path, EEXIST);
-  const auto node = std::make_shared<Node>();
+  const auto node = std::make_shared<FileNode>();
   node->is_folder = true;
   change(folder, {{name, node}});
 }
@@ -279,17 +204,17 @@ std::uint64_t FaultyFileSystem::free_bytes(const std::string& path) {
   return used < max_bytes_ ? max_bytes_ - used : 0;
 }
 
-FaultyFileSystem::NodePointer FaultyFileSystem::open_node(const std::string& path, const char* operation) {
+FileNodePointer FaultyFileSystem::open_node(const std::string& path, const char* operation) {
   auto node = find(path);
   if (node && node->is_folder) throw IoError(operation, path, EISDIR);
   if (node) return node;
   const auto [folder, name] = place_of(path, operation);
-  node = std::make_shared<Node>();
+  node = std::make_shared<FileNode>();
   change(folder, {{name, node}});
   return node;
 }
 
-int FaultyFileSystem::add_handle(NodePointer node, const std::string& path, OpenMode mode) {
+int FaultyFileSystem::add_handle(FileNodePointer node, const std::string& path, OpenMode mode) {
   handles_.emplace(next_handle_, Handle{std::move(node), path, mode, 0, false});
   return next_handle_++;
 }

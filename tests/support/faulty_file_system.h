@@ -3,6 +3,8 @@
 // and a power loss that takes everything not synced. Contents and folder entries are made durable separately, as POSIX
 // has it. Every call of the interface counts as one. Any thread.
 
+#include <chrono>
+#include <condition_variable>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,18 +14,13 @@
 #include <vector>
 
 #include "leyline/file_system.h"
+#include "support/file_tree.h"
 
 namespace esper::test {
 
 // Thrown by the chosen call and by every later one: the process is gone. Not an IoError, so that no handler of I/O
 // failures takes it for one.
 struct ProcessKilled {};
-
-enum class PowerLoss {
-  kDropAll,      // nothing that was not synced is there
-  kKeepEntries,  // all names and lengths are there, contents that were not synced are zeros (a journalling file system)
-  kReorder,      // each change of a folder and each file independently made it, or not, or in part
-};
 
 class FaultyFileSystem final : public leyline::FileSystem {
  public:
@@ -35,6 +32,10 @@ class FaultyFileSystem final : public leyline::FileSystem {
   void kill_at_call(int n);                 // a write that is hit stores the first half of its bytes
   void limit_bytes(std::uint64_t bytes);    // all files together; ENOSPC beyond
   void limit_write(std::size_t bytes);      // longest single write
+  // A disk that hangs: every call waits until it is released; after kLongestHold it fails, so that no test hangs.
+  void hold_calls();
+  void release_calls();
+  static constexpr std::chrono::seconds kLongestHold{20};
   bool fault_happened() const { return fault_happened_; }
   int calls() const { return calls_; }
 
@@ -47,6 +48,7 @@ class FaultyFileSystem final : public leyline::FileSystem {
   std::optional<std::string> contents(const std::string& path) const;
   void put(const std::string& path, std::string contents);
   std::vector<std::string> names_in(const std::string& folder) const;
+  std::uint64_t used_bytes() const;  // what limit_bytes is about
 
   void make_folder(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
@@ -57,12 +59,10 @@ class FaultyFileSystem final : public leyline::FileSystem {
   std::uint64_t free_bytes(const std::string& path) override;
 
  private:
-  struct Node;
-  using NodePointer = std::shared_ptr<Node>;
   struct Handle;
-  struct EntryChange {  // of one folder, not yet synced; a null node is a removal
-    NodePointer folder;
-    std::vector<std::pair<std::string, NodePointer>> entries;
+  struct EntryChange {  // of one folder, not yet synced
+    FileNodePointer folder;
+    EntryChanges entries;
   };
 
   int open_handle(const std::string& path, leyline::OpenMode mode) override;
@@ -75,16 +75,18 @@ class FaultyFileSystem final : public leyline::FileSystem {
   void close_handle(int handle) override;
 
   void count_call(const char* operation, const std::string& path);
-  NodePointer find(const std::string& path) const;
-  std::pair<NodePointer, std::string> place_of(const std::string& path, const char* operation) const;
-  NodePointer open_node(const std::string& path, const char* operation);
-  int add_handle(NodePointer node, const std::string& path, leyline::OpenMode mode);
+  FileNodePointer find(const std::string& path) const;
+  std::pair<FileNodePointer, std::string> place_of(const std::string& path, const char* operation) const;
+  FileNodePointer open_node(const std::string& path, const char* operation);
+  int add_handle(FileNodePointer node, const std::string& path, leyline::OpenMode mode);
   Handle& at(int handle);
-  void change(const NodePointer& folder, std::vector<std::pair<std::string, NodePointer>> entries);
-  std::uint64_t used_bytes() const;
+  void change(const FileNodePointer& folder, EntryChanges entries);
 
+  std::mutex hold_mutex_;
+  std::condition_variable released_;
+  bool holding_ = false;
   mutable std::mutex mutex_;
-  NodePointer root_;
+  FileNodePointer root_;
   std::map<int, Handle> handles_;
   std::vector<EntryChange> unsynced_;
   int next_handle_ = 3;

@@ -14,6 +14,7 @@
 using namespace esper::storage;
 using namespace esper::test;
 using esper::leyline::IoError;
+using esper::leyline::PathKind;
 
 namespace {
 
@@ -156,6 +157,26 @@ TEST_CASE("a published folder is never replaced") {
   check_folder(files);
   files.make_folder("checkpoints/empty");
   CHECK_THROWS_AS(publish_folder(files, "checkpoints/empty", {}, {}), IoError);
+}
+
+TEST_CASE("what is removed is there whole or not at all, whatever fails") {
+  const FaultScenario scenario = {[](FaultyFileSystem& files) {
+                                    folder_scenario().prepare(files);
+                                    publish_folder(files, "checkpoints/step-7", two_files(), kFields);
+                                  },
+                                  [](FaultyFileSystem& files) { remove_published(files, "checkpoints/step-7"); },
+                                  [](FaultyFileSystem& files, Outcome outcome) {
+                                    const bool there = files.kind_of("checkpoints/step-7") != PathKind::kNothing;
+                                    if (outcome == Outcome::kDone) CHECK_FALSE(there);
+                                    if (there) check_folder(files);
+                                    remove_leftovers(files, "checkpoints");
+                                    CHECK(files.names_in("checkpoints").size() == (there ? 1 : 0));
+                                    CHECK_NOTHROW(remove_published(files, "checkpoints/step-7"));
+                                    CHECK_NOTHROW(remove_published(files, "checkpoints/step-7"));
+                                  }};
+  fail_every_call(scenario);
+  kill_at_every_call(scenario);
+  lose_power_at_every_call(scenario);
 }
 
 TEST_CASE("a producer that throws leaves the old state") {

@@ -1,0 +1,249 @@
+#include "tolaria/checkpoint_store.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "storage/atomic_publish.h"
+#include "storage/file_tools.h"
+#include "unit/storage/fault_loop.h"
+#include "unit/tolaria/checkpoint_fixture.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using esper::test::FaultScenario;
+using esper::test::FaultyFileSystem;
+using esper::test::Outcome;
+using Rank = CheckpointStore::Rank;
+
+constexpr char kFolder[] = "/run/checkpoints";
+constexpr char kJournal[] = "/run/journal";
+
+std::string path_of(std::uint32_t epoch) {
+  return std::string(kFolder) + "/epoch-000" + std::to_string(epoch) + "-step-0000000" + std::to_string(10 * epoch);
+}
+
+CheckpointStore open_store(FaultyFileSystem& files, leyline::CheckpointConfig config) {
+  storage::ensure_folder(files, kFolder);
+  return {files, kFolder, kJournal, config};
+}
+
+std::vector<std::uint32_t> epochs_in(const CheckpointStore& store) {
+  std::vector<std::uint32_t> epochs;
+  for (const auto& entry : store.entries()) epochs.push_back(entry.epoch);
+  return epochs;
+}
+
+// The epoch whose state a resumed run gets; 0 if none.
+std::uint32_t restored(FaultyFileSystem& files) {
+  std::uint32_t epoch = 0;
+  std::vector<RefusedCheckpoint> refused;
+  const auto take = [&](const CheckpointImage& image) {
+    epoch = image.info.epoch;
+    CHECK(image.tensors.front().tensor[0].item<float>() == static_cast<float>(epoch));
+    return std::string();
+  };
+  restore_newest(files, kFolder, take, refused);
+  CHECK(refused.empty());
+  return epoch;
+}
+
+}  // namespace
+
+TEST_CASE("names sort by time, and only names that a run publishes are listed") {
+  FaultyFileSystem files;
+  auto store = open_store(files, keeping(5, false));
+  store.publish(small_image(2), Rank::kOrdinary);
+  const auto published = store.publish(small_image(3), Rank::kOrdinary);
+  CHECK(published.entry.path == "/run/checkpoints/epoch-0003-step-000000030");
+  for (const auto* name : {"epoch-0009-step-000000090.bad", "epoch-0009-step-000000090.tmp-1", "epoch-9-step-90", "x",
+                           "epoch-0009-step-000000090x", "epoch-0009-step-"}) {
+    files.make_folder(std::string(kFolder) + "/" + name);
+  }
+  files.put(std::string(kFolder) + "/epoch-0008-step-000000080", "a file");
+  const auto listed = list_checkpoints(files, kFolder);
+  REQUIRE(listed.size() == 2);
+  CHECK(listed[0].path == path_of(2));
+  CHECK((listed[1].step == 30 && listed[1].epoch == 3));
+}
+
+TEST_CASE("the newest are kept, and the best one with them") {
+  FaultyFileSystem files;
+  auto store = open_store(files, keeping(2, true));
+  for (std::uint32_t epoch = 1; epoch <= 5; ++epoch) {
+    store.publish(small_image(epoch), epoch == 2 ? Rank::kBest : Rank::kOrdinary);
+  }
+  CHECK(epochs_in(store) == std::vector<std::uint32_t>{2, 4, 5});
+  CHECK(store.best_path() == path_of(2));
+  CHECK(best_checkpoint(files, kJournal) == "epoch-0002-step-000000020");
+  CHECK(list_checkpoints(files, kFolder).size() == 3);
+
+  // A new process knows it from the journal; the next best one takes its place.
+  auto again = open_store(files, keeping(2, true));
+  again.publish(small_image(6), Rank::kOrdinary);
+  CHECK(epochs_in(again) == std::vector<std::uint32_t>{2, 5, 6});
+  again.publish(small_image(7), Rank::kBest);
+  CHECK(epochs_in(again) == std::vector<std::uint32_t>{6, 7});
+
+  auto without = open_store(files, keeping(1, false));
+  without.publish(small_image(8), Rank::kOrdinary);
+  CHECK(epochs_in(without) == std::vector<std::uint32_t>{8});
+}
+
+TEST_CASE("a state that is on the disk already is not written again, but can become the best") {
+  FaultyFileSystem files;
+  auto store = open_store(files, keeping(3, true));
+  CHECK(store.publish(small_image(1), Rank::kOrdinary).bytes > 0);
+  CHECK(store.publish(small_image(1), Rank::kOrdinary).bytes == 0);
+  CHECK(store.best_path().ends_with("/"));
+  CHECK(store.publish(small_image(1), Rank::kBest).bytes == 0);
+  CHECK(best_checkpoint(files, kJournal) == "epoch-0001-step-000000010");
+  CHECK(epochs_in(store) == std::vector<std::uint32_t>{1});
+}
+
+TEST_CASE("another state or a damaged one under the name makes room for the right one") {
+  FaultyFileSystem files;
+  auto store = open_store(files, keeping(3, true));
+  store.publish(small_image(1, "of another configuration"), Rank::kOrdinary);
+  CHECK(store.publish(small_image(1), Rank::kOrdinary).bytes > 0);
+  CHECK(read_checkpoint(files, path_of(1))->info.training_hash == "hash");
+  CHECK(read_checkpoint(files, path_of(1) + ".bad")->info.training_hash == "of another configuration");
+
+  files.put(path_of(1) + "/run.json", "{}");
+  CHECK(store.publish(small_image(1), Rank::kOrdinary).bytes > 0);
+  CHECK(read_checkpoint(files, path_of(1)));
+  CHECK(epochs_in(store) == std::vector<std::uint32_t>{1});
+  CHECK(files.names_in(kFolder).size() == 3);
+}
+
+TEST_CASE("the newest good one is taken; damaged ones and those of others are put away") {
+  FaultyFileSystem files;
+  {
+    auto store = open_store(files, keeping(9, false));
+    for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) store.publish(small_image(epoch), Rank::kOrdinary);
+    store.publish(small_image(4, "foreign"), Rank::kOrdinary);
+  }
+  files.put(path_of(3) + "/state.safetensors", "short");
+  std::vector<RefusedCheckpoint> refused;
+  const auto accept = [](const CheckpointImage& image) {
+    return std::string(image.info.training_hash == "hash" ? "" : "it belongs to another configuration");
+  };
+  CHECK(restore_newest(files, kFolder, accept, refused) == path_of(2));
+  REQUIRE(refused.size() == 2);
+  CHECK(refused[0].path == path_of(3) + ".bad");
+  CHECK(refused[0].reason.find("state.safetensors has 5 bytes") != std::string::npos);
+  CHECK(refused[1].path == path_of(4) + ".bad");
+  CHECK(refused[1].reason == "it belongs to another configuration");
+  CHECK(list_checkpoints(files, kFolder).size() == 2);
+
+  // Where none will do, those of others stay for those others.
+  refused.clear();
+  const auto no = [](const CheckpointImage&) { return std::string("no"); };
+  CHECK(restore_newest(files, kFolder, no, refused).empty());
+  CHECK(refused.size() == 2);
+  CHECK(list_checkpoints(files, kFolder).size() == 2);
+}
+
+TEST_CASE("a damaged checkpoint that cannot be put away is passed over all the same") {
+  const auto accept = [](const CheckpointImage&) { return std::string(); };
+  int seen = 0;
+  for (int n = 1; n < 60; ++n) {
+    FaultyFileSystem files;
+    {
+      auto store = open_store(files, keeping(9, false));
+      for (std::uint32_t epoch = 1; epoch <= 2; ++epoch) store.publish(small_image(epoch), Rank::kOrdinary);
+    }
+    files.put(path_of(2) + "/run.json", "");
+    std::vector<RefusedCheckpoint> refused;
+    files.fail_call(n, EROFS);
+    try {
+      const auto taken = restore_newest(files, kFolder, accept, refused);
+      CHECK(taken == path_of(1));
+    } catch (const leyline::IoError&) {
+      continue;  // the fault hit something that is not the checkpoint's
+    }
+    REQUIRE(refused.size() == 1);
+    if (refused[0].reason.find("could not be renamed") == std::string::npos) continue;
+    CHECK(refused[0].path == path_of(2));
+    ++seen;
+  }
+  CHECK(seen >= 2);
+}
+
+TEST_CASE("whatever fails while a checkpoint is published, the old one or the new one is there, whole") {
+  const FaultScenario scenario = {
+      [](FaultyFileSystem& files) {
+        open_store(files, keeping(1, true)).publish(small_image(1), Rank::kBest);
+        files.sync_folder("/");
+      },
+      [](FaultyFileSystem& files) {
+        auto store = open_store(files, keeping(1, true));
+        store.publish(small_image(2), Rank::kBest);
+      },
+      [](FaultyFileSystem& files, Outcome outcome) {
+        const auto epoch = restored(files);
+        CHECK((epoch == 1 || epoch == 2));
+        if (outcome == Outcome::kDone) CHECK(epoch == 2);
+        for (const auto& entry : list_checkpoints(files, kFolder)) CHECK(read_checkpoint(files, entry.path));
+
+        // A new process goes on: leftovers are gone, the next save works, and one is kept.
+        storage::remove_leftovers(files, kFolder);
+        auto store = open_store(files, keeping(1, true));
+        store.publish(small_image(3), Rank::kBest);
+        CHECK(files.names_in(kFolder) == std::vector<std::string>{"epoch-0003-step-000000030"});
+        CHECK(best_checkpoint(files, kJournal) == "epoch-0003-step-000000030");
+      }};
+  fail_every_call(scenario);
+  kill_at_every_call(scenario);
+  lose_power_at_every_call(scenario);
+}
+
+TEST_CASE("a process that goes on after a failed save saves the next state, and the last good one stayed") {
+  for (const int error_number : {EIO, ENOSPC}) {
+    for (int n = 1;; ++n) {
+      INFO("errno " << error_number << ", call " << n);
+      FaultyFileSystem files;
+      auto store = open_store(files, keeping(1, false));
+      store.publish(small_image(1), Rank::kOrdinary);
+      files.fail_call(n, error_number);
+      bool saved = true;
+      std::string not_deleted;
+      try {
+        not_deleted = store.publish(small_image(2), Rank::kOrdinary).not_deleted;
+      } catch (const leyline::IoError&) {
+        saved = false;
+      }
+      const bool happened = files.fault_happened();
+      files.fail_call(0, 0);  // none any more
+      const auto epoch = restored(files);
+      CHECK((epoch == 2 || (!saved && epoch == 1)));
+      CHECK((not_deleted.empty() || happened));
+      // The same state again, as a run does at its end: it is saved exactly once.
+      store.publish(small_image(2), Rank::kOrdinary);
+      CHECK(restored(files) == 2);
+      store.publish(small_image(3), Rank::kOrdinary);
+      CHECK(epochs_in(store) == std::vector<std::uint32_t>{3});
+      CHECK(list_checkpoints(files, kFolder).size() == 1);
+      if (!happened) break;
+    }
+  }
+}
+
+TEST_CASE("what a full disk cannot take leaves nothing half written") {
+  for (std::uint64_t room = 0; room < 3000; room += 40) {
+    INFO(room << " bytes left");
+    FaultyFileSystem files;
+    auto store = open_store(files, keeping(2, false));
+    store.publish(small_image(1), Rank::kOrdinary);
+    files.limit_bytes(files.used_bytes() + room);
+    try {
+      store.publish(small_image(2), Rank::kOrdinary);
+      CHECK(restored(files) == 2);
+    } catch (const leyline::IoError& error) {
+      CHECK(error.out_of_space());
+      for (const auto& entry : list_checkpoints(files, kFolder)) CHECK(read_checkpoint(files, entry.path));
+    }
+    CHECK(restored(files) >= 1);
+  }
+}
+
+}  // namespace esper::tolaria::test

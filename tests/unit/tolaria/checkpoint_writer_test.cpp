@@ -1,0 +1,185 @@
+#include "tolaria/checkpoint_writer.h"
+
+#include <array>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <limits>
+
+#include "storage/file_tools.h"
+#include "support/faulty_file_system.h"
+#include "unit/tolaria/checkpoint_fixture.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using esper::test::FaultyFileSystem;
+using std::chrono::milliseconds;
+using Rank = CheckpointStore::Rank;
+using Handover = CheckpointWriter::Handover;
+
+constexpr char kFolder[] = "/run/checkpoints";
+constexpr char kJournal[] = "/run/journal";
+
+CheckpointStore open_store(FaultyFileSystem& files) {
+  storage::ensure_folder(files, kFolder);
+  return {files, kFolder, kJournal, keeping(5, true)};
+}
+
+struct Writing {
+  FaultyFileSystem files;
+  CheckpointWriter writer;
+
+  explicit Writing(leyline::Duration deadline = std::chrono::seconds(10))
+      : writer(open_store(files), leyline::Clock(), deadline) {}
+  // Submits and waits for the one result.
+  SaveResult save(CheckpointImage image) {
+    REQUIRE(writer.submit(std::move(image), Rank::kOrdinary) == Handover::kTaken);
+    REQUIRE(writer.flush());
+    const auto results = writer.take_results();
+    REQUIRE(results.size() == 1);
+    return results.front();
+  }
+};
+
+std::vector<std::string> journal_of(FaultyFileSystem& files) {
+  std::vector<std::string> notes;
+  storage::scan_journal(files, kJournal, [&](std::string_view note) { notes.emplace_back(note); });
+  return notes;
+}
+
+double elapsed_ms(std::chrono::steady_clock::time_point since) {
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - since).count();
+}
+
+}  // namespace
+
+TEST_CASE("a save tells where it is, how large and how long") {
+  Writing it;
+  const auto result = it.save(small_image(1));
+  CHECK(result.kind == SaveResult::Kind::kCheckpoint);
+  CHECK(result.info == small_image(1).info);
+  CHECK(result.path == "/run/checkpoints/epoch-0001-step-000000010");
+  CHECK(result.bytes > 256);
+  CHECK(result.save_ms > 0);
+  CHECK(result.problem.empty());
+  CHECK(it.writer.checkpoints().size() == 1);
+  CHECK(it.writer.take_results().empty());
+}
+
+TEST_CASE("a full disk is a result, and when there is space again the next save works") {
+  Writing it;
+  REQUIRE(it.save(small_image(1)).out_of_space == false);
+  it.files.limit_bytes(it.files.used_bytes() + 100);
+  for (std::uint32_t epoch = 2; epoch <= 3; ++epoch) {
+    const auto full = it.save(small_image(epoch));
+    CHECK(full.out_of_space);
+    CHECK(full.path.empty());
+    CHECK(full.info.epoch == epoch);
+    CHECK(full.problem.find("No space left") != std::string::npos);
+  }
+  CHECK(it.writer.checkpoints().size() == 1);
+  CHECK(it.files.names_in(kFolder).size() == 1);
+  it.files.limit_bytes(UINT64_MAX);
+  CHECK(it.save(small_image(3)).path.ends_with("epoch-0003-step-000000030"));
+  CHECK(it.writer.checkpoints().size() == 2);
+}
+
+TEST_CASE("a disk that hangs makes the next save wait its deadline, and no longer") {
+  Writing it(milliseconds(40));
+  it.files.hold_calls();
+  REQUIRE(it.writer.submit(small_image(1), Rank::kOrdinary) == Handover::kTaken);
+  const auto begin = std::chrono::steady_clock::now();
+  CHECK(it.writer.submit(small_image(2), Rank::kOrdinary) == Handover::kBusy);
+  CHECK(elapsed_ms(begin) >= 40);
+  CHECK(elapsed_ms(begin) < 2000);
+  CHECK_FALSE(it.writer.flush());
+  CHECK(it.writer.checkpoints().empty());  // and does not touch what the thread works on
+  it.files.release_calls();
+  while (!it.writer.flush()) continue;
+  CHECK(it.writer.take_results().size() == 1);
+  CHECK(it.save(small_image(2)).path != "");
+}
+
+TEST_CASE("notes and saves come into the journal in the order given") {
+  Writing it;
+  it.writer.record(R"({"n":1})");
+  it.writer.submit(small_image(1), Rank::kOrdinary);
+  it.writer.record(R"({"n":2})");
+  it.writer.submit(small_image(2), Rank::kBest);
+  it.writer.record(R"({"n":3})");
+  REQUIRE(it.writer.flush());
+  const auto notes = journal_of(it.files);
+  REQUIRE(notes.size() == 5);
+  CHECK(notes[0] == R"({"n":1})");
+  CHECK(notes[1].find("epoch-0001") != std::string::npos);
+  CHECK(notes[2] == R"({"n":2})");
+  CHECK(notes[3].find("epoch-0002") != std::string::npos);
+  CHECK(notes[4] == R"({"n":3})");
+  CHECK(it.writer.take_results().size() == 2);
+}
+
+TEST_CASE("a note that cannot be written is a result of its own and stops nothing") {
+  Writing it;
+  it.files.limit_bytes(it.files.used_bytes());
+  it.writer.record(R"({"n":1})");
+  REQUIRE(it.writer.flush());
+  const auto results = it.writer.take_results();
+  REQUIRE(results.size() == 1);
+  CHECK(results[0].kind == SaveResult::Kind::kNote);
+  CHECK(results[0].out_of_space);
+  it.files.limit_bytes(UINT64_MAX);
+  it.writer.record(R"({"n":2})");
+  REQUIRE(it.writer.flush());
+  CHECK(journal_of(it.files) == std::vector<std::string>{R"({"n":2})"});
+}
+
+TEST_CASE("a state that is not finite, or cannot be written at all, is refused and named") {
+  Writing it;
+  auto nan = small_image(1);
+  nan.tensors.push_back({"host.bias", at::full({2}, std::numeric_limits<double>::quiet_NaN())});
+  CHECK(it.save(nan).problem == "tensor host.bias is not finite; such a state is not worth going back to");
+  auto in_json = small_image(1);
+  in_json.run["loss"] = std::numeric_limits<double>::infinity();
+  CHECK(it.save(in_json).problem.starts_with("run.json: /loss is not finite"));
+  auto unknown = small_image(1);
+  unknown.tensors.push_back({"complex", at::zeros({2}, torch::kComplexFloat)});
+  CHECK(it.save(unknown).problem.find("complex") != std::string::npos);
+  auto not_text = small_image(1);
+  not_text.run["controller"] = "\xff\xfe";
+  CHECK(it.save(not_text).problem != "");
+  CHECK(it.files.names_in(kFolder).empty());
+  CHECK(it.save(small_image(1)).path != "");
+}
+
+TEST_CASE("what waits when the writer goes is written") {
+  FaultyFileSystem files;
+  {
+    CheckpointWriter writer(open_store(files), leyline::Clock(), std::chrono::seconds(10));
+    files.hold_calls();
+    writer.submit(small_image(1), Rank::kOrdinary);
+    writer.record(R"({"n":1})");
+    files.release_calls();
+  }
+  CHECK(read_checkpoint(files, "/run/checkpoints/epoch-0001-step-000000010"));
+  CHECK(journal_of(files).size() == 2);
+}
+
+TEST_CASE("a disk that hangs does not keep the process from ending") {
+  // Never destroyed: the thread that is left to itself may use it to the end.
+  static auto& systems = *new std::array<FaultyFileSystem, 2>;
+  for (const bool after_flush : {false, true}) {
+    auto& files = systems[after_flush];
+    const auto begin = std::chrono::steady_clock::now();
+    {
+      CheckpointWriter writer(open_store(files), leyline::Clock(), milliseconds(30));
+      files.hold_calls();
+      writer.submit(small_image(1), Rank::kOrdinary);
+      if (after_flush) CHECK_FALSE(writer.flush());
+    }
+    CHECK(elapsed_ms(begin) >= 30);
+    CHECK(elapsed_ms(begin) < 2000);
+    files.release_calls();
+  }
+}
+
+}  // namespace esper::tolaria::test

@@ -1,0 +1,188 @@
+#include "tolaria/consultation.h"
+
+#include <algorithm>
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <future>
+#include <stdexcept>
+#include <thread>
+
+#include "unit/tolaria/scripted_controller.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using leyline::Decision;
+using leyline::Observation;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+using Kind = Answer::Kind;
+
+Observation after_epoch(std::uint32_t epoch) {
+  Observation seen;
+  seen.current_epoch = epoch;
+  return seen;
+}
+
+Decision answer_for(const Observation& seen) { return {{}, "epoch " + std::to_string(seen.current_epoch)}; }
+
+// Stands still until it is opened.
+struct Barrier {
+  std::promise<void> promise;
+  std::shared_future<void> opened = promise.get_future().share();
+  void open() { promise.set_value(); }
+};
+
+// Asks until the controller is free again.
+Answer ask_when_free(Consultation& consultation, const Observation& seen) {
+  Answer answer = consultation.ask(seen);
+  for (int i = 0; i < 5000 && answer.kind == Kind::kBusy; ++i) {
+    std::this_thread::sleep_for(milliseconds(1));
+    answer = consultation.ask(seen);
+  }
+  return answer;
+}
+
+class Faulty final : public leyline::Controller {
+ public:
+  explicit Faulty(std::function<void(int call)> saving) : saving_(std::move(saving)) {}
+  Decision decide(const Observation& seen) override {
+    decided_ = true;
+    return answer_for(seen);
+  }
+  std::string save_state() const override {
+    if (decided_) saving_(++calls_);
+    return "{\"calls\":" + std::to_string(calls_) + "}";
+  }
+  void load_state(const std::string&) override { throw std::runtime_error("not one of mine"); }
+
+ private:
+  std::function<void(int)> saving_;
+  bool decided_ = false;
+  mutable int calls_ = 0;
+};
+
+}  // namespace
+
+TEST_CASE("an answer in time is the decision, with its latency and the state after it") {
+  Consultation consultation(scripted(answer_for), leyline::Clock(), seconds(20));
+  CHECK(consultation.state() == "{}");
+  for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) {
+    const auto answer = consultation.ask(after_epoch(epoch));
+    CHECK(answer.kind == Kind::kDecided);
+    CHECK(answer.decision.reason == "epoch " + std::to_string(epoch));
+    CHECK(answer.latency_ms > 0);
+    CHECK(consultation.state() == "{\"epoch\":" + std::to_string(epoch) + "}");
+  }
+}
+
+TEST_CASE("a controller that does not answer costs the deadline and no more") {
+  double least_over_ms = 1e9;
+  for (int attempt = 0; attempt < 5; ++attempt) {  // the machine may be busy with something else
+    Barrier barrier;
+    Consultation consultation(scripted([opened = barrier.opened](const Observation& seen) {
+                                opened.wait();
+                                return answer_for(seen);
+                              }),
+                              leyline::Clock(), milliseconds(20));
+    const auto begin = std::chrono::steady_clock::now();
+    const auto answer = consultation.ask(after_epoch(1));
+    const double took = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+    CHECK(answer.kind == Kind::kLate);
+    CHECK(answer.problem == "no decision within 20ms");
+    CHECK(answer.decision.commands.empty());
+    CHECK(answer.latency_ms >= 20);
+    CHECK(took >= 20);
+    least_over_ms = std::min(least_over_ms, took - 20);
+    barrier.open();
+  }
+  CHECK(least_over_ms < 5);
+}
+
+TEST_CASE("a late answer is dropped; nobody is asked before it came; then all works again") {
+  Barrier barrier;
+  Consultation consultation(scripted([opened = barrier.opened](const Observation& seen) {
+                              if (seen.current_epoch == 1) opened.wait();
+                              return answer_for(seen);
+                            }),
+                            leyline::Clock(), milliseconds(20));
+  CHECK(consultation.ask(after_epoch(1)).kind == Kind::kLate);
+  const auto busy = consultation.ask(after_epoch(2));
+  CHECK(busy.kind == Kind::kBusy);
+  CHECK(busy.latency_ms == 0);
+  CHECK(consultation.state() == "{}");
+  barrier.open();
+  const auto answer = ask_when_free(consultation, after_epoch(3));
+  CHECK(answer.kind == Kind::kDecided);
+  CHECK(answer.decision.reason == "epoch 3");
+  CHECK(consultation.state() == "{\"epoch\":3}");
+}
+
+TEST_CASE("a controller that throws has failed this once") {
+  Consultation consultation(scripted([](const Observation& seen) -> Decision {
+                              if (seen.current_epoch == 1) throw std::runtime_error("no idea");
+                              if (seen.current_epoch == 2) throw 7;
+                              return answer_for(seen);
+                            }),
+                            leyline::Clock(), seconds(20));
+  CHECK(consultation.ask(after_epoch(1)).problem == "no idea");
+  const auto unknown = consultation.ask(after_epoch(2));
+  CHECK(unknown.kind == Kind::kFailed);
+  CHECK(unknown.problem == "unknown failure");
+  CHECK(unknown.latency_ms > 0);
+  CHECK(consultation.state() == "{}");
+  CHECK(consultation.ask(after_epoch(3)).kind == Kind::kDecided);
+}
+
+TEST_CASE("a controller that cannot say its state has failed, and the state before stands") {
+  Consultation consultation(std::make_unique<Faulty>([](int call) {
+                              if (call == 2) throw std::runtime_error("cannot save");
+                            }),
+                            leyline::Clock(), seconds(20));
+  CHECK(consultation.ask(after_epoch(1)).kind == Kind::kDecided);
+  const auto failed = consultation.ask(after_epoch(2));
+  CHECK(failed.kind == Kind::kFailed);
+  CHECK(failed.problem == "cannot save");
+  CHECK(failed.decision.reason.empty());
+  CHECK(consultation.state() == "{\"calls\":1}");
+  CHECK(consultation.ask(after_epoch(3)).kind == Kind::kDecided);
+}
+
+TEST_CASE("a saved state goes into the controller, and one that it refuses is the caller's to hear of") {
+  Consultation consultation(scripted(answer_for), leyline::Clock(), seconds(20));
+  consultation.restore("{\"epoch\":41}");
+  CHECK(consultation.state() == "{\"epoch\":41}");
+  Consultation refusing(std::make_unique<Faulty>([](int) {}), leyline::Clock(), seconds(20));
+  CHECK_THROWS_AS(refusing.restore("{}"), std::runtime_error);
+  CHECK(refusing.state() == "{\"calls\":0}");
+}
+
+TEST_CASE("a consultation ends at once, though its controller is stuck, and the controller is freed later") {
+  Barrier barrier;
+  const auto alive = std::make_shared<int>(1);
+  const auto begin = std::chrono::steady_clock::now();
+  {
+    Consultation consultation(scripted([alive, opened = barrier.opened](const Observation& seen) {
+                                opened.wait();
+                                return answer_for(seen);
+                              }),
+                              leyline::Clock(), milliseconds(10));
+    CHECK(consultation.ask(after_epoch(1)).kind == Kind::kLate);
+  }
+  CHECK(std::chrono::steady_clock::now() - begin < seconds(2));
+  CHECK(alive.use_count() > 1);
+  barrier.open();
+  for (int i = 0; i < 5000 && alive.use_count() > 1; ++i) std::this_thread::sleep_for(milliseconds(1));
+  CHECK(alive.use_count() == 1);
+}
+
+TEST_CASE("an idle controller is gone when the consultation is") {
+  const auto alive = std::make_shared<int>(1);
+  {
+    Consultation consultation(scripted([alive](const Observation& seen) { return answer_for(seen); }), {}, seconds(1));
+  }
+  CHECK(alive.use_count() == 1);
+}
+
+}  // namespace esper::tolaria::test

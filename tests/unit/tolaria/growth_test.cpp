@@ -1,0 +1,174 @@
+#include "tolaria/growth.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <future>
+#include <stdexcept>
+
+#include "unit/tolaria/run_fixture.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using leyline::Decision;
+using leyline::Observation;
+using leyline::SeedOperation;
+using leyline::TelemetryEvent;
+using Kind = RunOutcome::Kind;
+
+leyline::RunConfig growing_config(int epochs) {
+  auto config = small_config();
+  config.epochs = epochs;
+  config.growth.alpha_ticks = 2;
+  config.growth.gates.min_training_epochs = 2;
+  config.growth.gates.min_improvement_points = -100;
+  config.growth.gates.min_gradient_ratio = 0;
+  return config;
+}
+
+// Grows a seed, asks too early for its blending, blends it, then takes it away.
+Decision whole_life(const Observation& seen) {
+  const auto ask = [&](SeedOperation operation) {
+    return Decision{{seed_command(seen, operation, "seed-0001")}, "as the test says"};
+  };
+  switch (seen.current_epoch) {
+    case 1:
+      return {{germination(seen)}, "as the test says"};
+    case 2:
+      return ask(SeedOperation::kStartTraining);
+    case 3:
+      return ask(SeedOperation::kStartGrafting);
+    case 4:
+      return ask(SeedOperation::kStartGrafting);
+    case 5:
+      return ask(SeedOperation::kCull);
+    default:
+      return {{}, "waits"};
+  }
+}
+
+const TelemetryEvent& only(const std::vector<TelemetryEvent>& events) {
+  REQUIRE(events.size() == 1);
+  return events.front();
+}
+
+}  // namespace
+
+TEST_CASE("a seed's life is told in events that say what was measured and what was required") {
+  SmallRun it(growing_config(6), whole_life);
+  REQUIRE(it.go().kind == Kind::kDone);
+
+  const auto gates = it.events("gate_event");
+  REQUIRE(gates.size() == 3);
+  CHECK(gates[0].attributes.at("gate") == "G0");
+  CHECK(gates[0].attributes.at("epoch") == "1");
+  CHECK(gates[0].attributes.at("from") == "DORMANT");
+  CHECK(gates[0].attributes.at("to") == "GERMINATED");
+  CHECK(gates[0].attributes.at("measured").find("relative_output_change=") != std::string::npos);
+  CHECK(gates[0].attributes.at("required") == "nonfinite_parameters=0 relative_output_change=1e-06");
+  CHECK(gates[1].attributes.at("required") == "parameters=1 gradient_norm=0");
+  CHECK(gates[2].attributes.at("gate") == "G2");
+  CHECK(gates[2].attributes.at("measured").starts_with("epochs_in_training=2 improvement_points="));
+  CHECK(gates[2].attributes.at("required") == "epochs_in_training=2 improvement_points=-100 gradient_ratio=0");
+
+  const auto failure = only(it.events("gate_failure"));
+  CHECK(failure.attributes.at("gate") == "G2");
+  CHECK(failure.attributes.at("seed_id") == "seed-0001");
+  CHECK(failure.attributes.at("epoch") == "3");
+  CHECK(failure.attributes.at("measured").starts_with("epochs_in_training=1 "));
+  CHECK(failure.attributes.at("reason").find("epochs_in_training 1 of at least 2: not met") != std::string::npos);
+
+  const auto rejected = only(it.events("command_rejected"));
+  CHECK(rejected.level == leyline::Level::kWarning);
+  CHECK(rejected.attributes.at("command_id") == "command-3");
+  CHECK(rejected.attributes.at("reason").starts_with("G2 failed"));
+
+  const auto grafts = it.events("seed_grafted");
+  REQUIRE(grafts.size() == 2);
+  CHECK(grafts[0].attributes.at("operation") == "GERMINATE");
+  CHECK(std::stoi(grafts[0].attributes.at("moments_carried")) == 6);
+  CHECK(std::stoi(grafts[0].attributes.at("moments_created")) > 0);
+  CHECK(grafts[0].attributes.at("moments_dropped") == "0");
+  CHECK(grafts[1].attributes.at("operation") == "CULL");
+  CHECK(grafts[1].attributes.at("moments_dropped") == grafts[0].attributes.at("moments_created"));
+
+  std::vector<std::string> stages;
+  for (const auto& stage : it.events("seed_stage")) {
+    stages.push_back(stage.attributes.at("to") + "@" + stage.attributes.at("epoch"));
+    CHECK(stage.attributes.at("slot") == "r0c0");
+  }
+  // What an epoch's end does is told with that epoch, as what was decided after it.
+  CHECK(stages == std::vector<std::string>{"GERMINATED@1", "TRAINING@2", "BLENDING@4", "CULLED@5", "EMBARGOED@6"});
+  CHECK(it.events("tamiyo.decision").size() == 6);
+  CHECK(it.events("tamiyo.decision")[0].attributes.at("commands").find("GERMINATE ") == 0);
+  CHECK(it.values("tolaria.opt.rebuilds_total") == std::vector<double>{1, 1, 1, 1, 2, 2});
+
+  int notes = 0;
+  for (const auto& note : it.journal()) notes += note.find("\"what\":\"stage\"") != std::string::npos ? 1 : 0;
+  CHECK(notes == 5);
+}
+
+TEST_CASE("a policy that does not answer costs an epoch its deadline, no command, and is counted") {
+  std::promise<void> promise;
+  const auto opened = promise.get_future().share();
+  auto config = growing_config(5);
+  config.safety.policy_deadline = std::chrono::milliseconds(15);
+  SmallRun it(config, [opened](const Observation& seen) -> Decision {
+    if (seen.current_epoch == 2) opened.wait();
+    return {{germination(seen)}, "late or not"};
+  });
+  // Epoch 3 comes while epoch 2 is still being thought about; then that is over.
+  it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+    if (packet.packet_id != "small-run-epoch-3") return;
+    promise.set_value();
+    while (it.consultation.state() != "{\"epoch\":2}") continue;
+  };
+  REQUIRE(it.go().kind == Kind::kDone);
+
+  const auto timeouts = it.events("tolaria.tamiyo_timeout");
+  REQUIRE(timeouts.size() == 2);
+  CHECK(timeouts[0].level == leyline::Level::kWarning);
+  CHECK(timeouts[0].attributes.at("error") == "no decision within 15ms");
+  CHECK(std::stod(timeouts[0].attributes.at("latency_ms")) >= 15);
+  CHECK(timeouts[0].attributes.at("deadline_ms") == "15.000000");
+  CHECK(timeouts[1].attributes.at("error") == "an earlier question is still being worked on");
+  CHECK(it.values("tolaria.timeout.tamiyo_total") == std::vector<double>{0, 1, 2, 2, 2});
+  CHECK(it.values("tolaria.mode.conservative") == std::vector<double>{0, 1, 1, 0, 0});
+  CHECK(it.values("tolaria.epochs.failed") == std::vector<double>{0, 1, 2, 2, 2});
+  CHECK(it.values("tolaria.timeout.tamiyo_last_ms")[0] == 0);
+  CHECK(it.values("tolaria.timeout.tamiyo_last_ms")[4] >= 15);
+  // The late answer's command was not carried out: one seed of epoch 1, one refusal of epoch 4 and 5 each.
+  CHECK(it.events("tamiyo.decision").size() == 3);
+  CHECK(it.events("seed_grafted").size() == 1);
+}
+
+TEST_CASE("a policy that throws costs an epoch its commands and no more") {
+  SmallRun it(growing_config(3), [](const Observation& seen) -> Decision {
+    if (seen.current_epoch == 2) throw std::runtime_error("no idea");
+    return {{}, "fine"};
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  CHECK(only(it.events("tolaria.tamiyo_error")).attributes.at("error") == "no idea");
+  CHECK(it.events("tolaria.tamiyo_timeout").empty());
+  CHECK(it.values("tolaria.mode.conservative") == std::vector<double>{0, 1, 0});
+  CHECK(it.values("tolaria.timeout.tamiyo_total") == std::vector<double>{0, 0, 0});
+  CHECK(it.values("tolaria.epochs.failed").back() == 1);
+  CHECK(it.run.progress.conservative_epochs == 1);
+}
+
+TEST_CASE("commands that make no sense are refused, told, and change nothing") {
+  SmallRun plain(growing_config(2));
+  REQUIRE(plain.go().kind == Kind::kDone);
+  SmallRun it(growing_config(2), [](const Observation& seen) {
+    auto nowhere = germination(seen);
+    nowhere.seed_operation->slot = "r9c9";
+    auto no_such_seed = seed_command(seen, SeedOperation::kFossilize, "seed-\xff");
+    no_such_seed.command_id += "b";
+    leyline::AdaptationCommand empty;
+    return Decision{{nowhere, no_such_seed, empty}, "garbage"};
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  CHECK(it.events("command_rejected").size() == 6);
+  CHECK(differing(it.bits(), plain.bits()).empty());
+}
+
+}  // namespace esper::tolaria::test

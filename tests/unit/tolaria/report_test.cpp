@@ -1,0 +1,198 @@
+#include "tolaria/report.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <iterator>
+#include <set>
+
+#include "leyline/telemetry.h"
+#include "unit/tolaria/run_fixture.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using leyline::Decision;
+using leyline::Observation;
+using leyline::SeedOperation;
+using Names = std::set<std::string>;
+
+// What every epoch packet carries, and with it the contract with dashboards.
+const Names kAlways = {"tamiyo.decide.latency_ms",
+                       "tolaria.checkpoint.bytes",
+                       "tolaria.checkpoint.failed_total",
+                       "tolaria.checkpoint.save_ms",
+                       "tolaria.checkpoint.skipped_total",
+                       "tolaria.checkpoint.stall_ms",
+                       "tolaria.checkpoint.written_total",
+                       "tolaria.epoch_hook.latency_ms",
+                       "tolaria.epochs.failed",
+                       "tolaria.epochs.total",
+                       "tolaria.grad_agg.microbatches_total",
+                       "tolaria.grad_agg.teacher_share",
+                       "tolaria.hook.latency_ms",
+                       "tolaria.journal.lost_total",
+                       "tolaria.loader.skipped_samples_total",
+                       "tolaria.loader.wait_ms",
+                       "tolaria.lr_controller.current_lr",
+                       "tolaria.lr_controller.enabled",
+                       "tolaria.memory.device_free_bytes",
+                       "tolaria.memory.device_used_bytes",
+                       "tolaria.mode.conservative",
+                       "tolaria.opt.rebuilds_total",
+                       "tolaria.seeds.active",
+                       "tolaria.timeout.tamiyo_last_ms",
+                       "tolaria.timeout.tamiyo_total",
+                       "tolaria.train.amp_enabled",
+                       "tolaria.train.compile_enabled",
+                       "tolaria.train.foreach_enabled",
+                       "tolaria.train.graph_enabled",
+                       "tolaria.train.pin_memory",
+                       "tolaria.train.tf32_enabled",
+                       "tolaria.training.accuracy",
+                       "tolaria.training.gradient_norm",
+                       "tolaria.training.latency_ms",
+                       "tolaria.training.loss",
+                       "tolaria.training.params",
+                       "tolaria.training.samples_per_s",
+                       "tolaria.training.steps_total",
+                       "tolaria.validation.accuracy",
+                       "tolaria.validation.latency_ms",
+                       "tolaria.validation.loss"};
+const Names kPerSeed = {"tolaria.grad_agg.seed.alpha", "tolaria.grad_agg.seed.mask_fraction",
+                        "tolaria.grad_agg.seed.norm", "tolaria.grad_agg.seed.params", "tolaria.grad_agg.seed.share"};
+
+Names names_in(const leyline::TelemetryPacket& packet) {
+  Names names;
+  for (const auto& metric : packet.metrics) names.emplace(metric.name);
+  return names;
+}
+
+Names missing(const Names& expected, const Names& found) {
+  Names names;
+  std::ranges::set_difference(expected, found, std::inserter(names, names.end()));
+  return names;
+}
+
+double value_of(const leyline::TelemetryPacket& packet, const std::string& name) {
+  const auto found = std::ranges::find(packet.metrics, name, &leyline::MetricValue::name);
+  REQUIRE(found != packet.metrics.end());
+  return found->value;
+}
+
+// One seed, trained from the second epoch on.
+Decision grow_one(const Observation& seen) {
+  if (seen.current_epoch == 1) return {{germination(seen)}, ""};
+  if (seen.current_epoch == 2) return {{seed_command(seen, SeedOperation::kStartTraining, "seed-0001")}, ""};
+  return {};
+}
+
+}  // namespace
+
+TEST_CASE("an epoch packet carries exactly the names that exist by now, each with its unit") {
+  SmallRun it;
+  it.go();
+  const auto packets = it.packets("tolaria");
+  REQUIRE(packets.size() == 3);
+  for (std::size_t i = 0; i < packets.size(); ++i) {
+    const auto& packet = packets[i];
+    CHECK(packet.packet_id == "small-run-epoch-" + std::to_string(i + 1));
+    CHECK(missing(kAlways, names_in(packet)) == Names{});
+    CHECK(missing(names_in(packet), kAlways) == Names{});
+    CHECK(packet.metrics.size() == kAlways.size());  // none twice
+    for (const auto& metric : packet.metrics) {
+      INFO(metric.name);
+      const auto row = std::ranges::find(leyline::kTelemetryTable, metric.name, &leyline::TelemetryEntry::name);
+      REQUIRE(row != leyline::kTelemetryTable.end());
+      CHECK(metric.unit == row->unit);
+      CHECK(std::isfinite(metric.value));
+    }
+    CHECK(packet.level == leyline::Level::kInfo);
+    CHECK(packet.system_health.status == leyline::Health::kHealthy);
+    CHECK(packet.system_health.indicators.at("epoch") == std::to_string(i + 1));
+    CHECK(packet.timestamp.ends_with("Z"));
+  }
+  CHECK(it.packets("kasmina").empty());
+}
+
+TEST_CASE("an epoch packet's figures are those of the run") {
+  auto config = small_config();
+  config.training.schedule.kind = leyline::ScheduleKind::kStep;
+  config.training.schedule.step_epochs = 1;
+  config.training.schedule.gamma = 0.5;
+  SmallRun it(config);
+  it.go();
+  const auto last = it.packets("tolaria").back();
+  CHECK(value_of(last, "tolaria.training.loss") == it.run.progress.train.loss);
+  CHECK(value_of(last, "tolaria.training.accuracy") == it.run.progress.train.accuracy);
+  CHECK(value_of(last, "tolaria.validation.loss") == it.run.progress.validation.loss);
+  CHECK(value_of(last, "tolaria.validation.accuracy") == it.run.progress.validation.accuracy);
+  CHECK(value_of(last, "tolaria.training.steps_total") == 18);
+  CHECK(value_of(last, "tolaria.epochs.total") == 3);
+  CHECK(value_of(last, "tolaria.grad_agg.microbatches_total") == 6);
+  CHECK(value_of(last, "tolaria.grad_agg.teacher_share") == 1);
+  CHECK(value_of(last, "tolaria.training.params") == 6 * 12 + 12 + 12 * 10 + 10 + 10 * 3 + 3);
+  CHECK(value_of(last, "tolaria.training.latency_ms") > 0);
+  CHECK(value_of(last, "tolaria.epoch_hook.latency_ms") >= value_of(last, "tolaria.hook.latency_ms"));
+  CHECK(value_of(last, "tolaria.hook.latency_ms") >= value_of(last, "tamiyo.decide.latency_ms"));
+  // The rate of the epoch's last step, not of the one to come.
+  CHECK(it.values("tolaria.lr_controller.current_lr") == std::vector<double>{0.05, 0.025, 0.0125});
+  CHECK(value_of(last, "tolaria.lr_controller.enabled") == 1);
+}
+
+TEST_CASE("a seed has its share in the epoch packet and a packet of its own") {
+  auto config = small_config();
+  config.epochs = 4;
+  SmallRun it(config, grow_one);
+  it.go();
+  const auto epochs = it.packets("tolaria");
+  REQUIRE(epochs.size() == 4);
+  auto expected = kAlways;
+  expected.insert(kPerSeed.begin(), kPerSeed.end());
+  const auto& last = epochs.back();
+  CHECK(names_in(last) == expected);
+  CHECK(value_of(last, "tolaria.seeds.active") == 1);
+  const double teacher = value_of(last, "tolaria.grad_agg.teacher_share");
+  const double seed = value_of(last, "tolaria.grad_agg.seed.share");
+  CHECK(seed > 0);
+  CHECK(std::abs(teacher + seed - 1) < 1e-9);
+  CHECK(value_of(last, "tolaria.grad_agg.seed.mask_fraction") ==
+        value_of(last, "tolaria.grad_agg.seed.params") / value_of(last, "tolaria.training.params"));
+  for (const auto& metric : last.metrics) {
+    if (!kPerSeed.contains(std::string(metric.name))) continue;
+    CHECK(metric.attributes == leyline::Attributes{{"seed_id", "seed-0001"}, {"stage", "TRAINING"}});
+  }
+
+  const auto seeds = it.packets("kasmina");
+  REQUIRE(seeds.size() == 4);  // it is told from the epoch on after which it was grown
+  const auto& own = seeds.back();
+  CHECK(own.packet_id == "small-run-epoch-4-seed-0001");
+  CHECK(names_in(own) == Names{"kasmina.seed.alpha", "kasmina.seed.alpha_steps", "kasmina.seed.gradient_ratio",
+                               "kasmina.seed.improvement_points", "kasmina.seed.params", "kasmina.seed.shadow_points",
+                               "kasmina.seed.stage"});
+  CHECK(value_of(own, "kasmina.seed.stage") == 3);
+  CHECK(own.metrics.front().attributes.at("slot") == "r0c0");
+  CHECK(own.metrics.front().attributes.at("stage") == "TRAINING");
+  CHECK(own.system_health.indicators.at("seed_id") == "seed-0001");
+  CHECK(own.system_health.indicators.at("step_index") == "24");
+}
+
+TEST_CASE("events between epochs go out in a packet of their own, with the highest level of them") {
+  SmallRun it;
+  report_events(it.run);
+  CHECK(it.sink.packets().empty());
+  using namespace leyline::literals;
+  it.run.events.push_back(leyline::event("tolaria.early_stop"_event, leyline::Level::kInfo));
+  it.run.events.push_back(leyline::event("tolaria.diverged"_event, leyline::Level::kCritical));
+  report_events(it.run);
+  CHECK(it.run.events.empty());
+  const auto packets = it.sink.packets();
+  REQUIRE(packets.size() == 1);
+  CHECK(packets[0].packet_id == "small-run-event-1");
+  CHECK(packets[0].level == leyline::Level::kCritical);
+  CHECK(packets[0].events[1].event_id == "evt-1");
+  CHECK(packets[0].system_health.summary == "tolaria.diverged");
+  CHECK(packets[0].system_health.status == leyline::Health::kDegraded);
+}
+
+}  // namespace esper::tolaria::test

@@ -1,0 +1,123 @@
+#include "tolaria/run_folder.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "storage/file_tools.h"
+#include "unit/storage/fault_loop.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using esper::test::FaultScenario;
+using esper::test::FaultyFileSystem;
+using esper::test::Outcome;
+using leyline::Error;
+using leyline::ExitCode;
+
+// The exit code with which `act` fails, and the text.
+template <class Act>
+std::pair<ExitCode, std::string> failure_of(Act act) {
+  try {
+    act();
+  } catch (const Error& error) {
+    return {error.code(), error.what()};
+  }
+  FAIL("nothing was refused");
+  return {};
+}
+
+bool has(const std::string& text, const std::string& part) { return text.find(part) != std::string::npos; }
+
+}  // namespace
+
+TEST_CASE("a new run folder has its configuration, its checkpoints' place and its lock") {
+  FaultyFileSystem files;
+  const auto folder = create_run_folder(files, "/runs/a/digits-1", "epochs: 3\n");
+  CHECK(folder.path == "/runs/a/digits-1");
+  CHECK(folder.run_id() == "digits-1");
+  CHECK(files.contents(folder.config()) == "epochs: 3\n");
+  CHECK(files.names_in(folder.path) == std::vector<std::string>{"checkpoints", "config.yaml", "lock"});
+  CHECK(folder.summary() == "/runs/a/digits-1/summary.json");
+  CHECK(RunFolder{"plain", files.open("/x", leyline::OpenMode::kReplace)}.run_id() == "plain");
+}
+
+TEST_CASE("a folder that is in use is refused, by those who create and by those who resume") {
+  FaultyFileSystem files;
+  const auto first = create_run_folder(files, "/run", "a: 1\n");
+  for (const bool create : {true, false}) {
+    const auto [code, text] = failure_of([&] {
+      if (create) {
+        create_run_folder(files, "/run", "a: 2\n");
+      } else {
+        open_run_folder(files, "/run");
+      }
+    });
+    CHECK(code == ExitCode::kTryAgain);
+    CHECK(has(text, "run folder /run is in use by process "));
+  }
+  CHECK(files.contents("/run/config.yaml") == "a: 1\n");
+}
+
+TEST_CASE("a finished run is not overwritten, and can be opened again") {
+  FaultyFileSystem files;
+  create_run_folder(files, "/run", "a: 1\n");
+  const auto [code, text] = failure_of([&] { create_run_folder(files, "/run", "a: 2\n"); });
+  CHECK(code == ExitCode::kConfig);
+  CHECK(has(text, "--resume /run"));
+  CHECK(files.contents("/run/config.yaml") == "a: 1\n");
+  CHECK(open_run_folder(files, "/run").path == "/run");
+}
+
+TEST_CASE("what is no run folder is not resumed") {
+  FaultyFileSystem files;
+  files.make_folder("/empty");
+  for (const auto* path : {"/empty", "/nothing"}) {
+    const auto [code, text] = failure_of([&] { open_run_folder(files, path); });
+    CHECK(code == ExitCode::kConfig);
+    CHECK(has(text, "is no run folder"));
+    CHECK(files.names_in(path).empty());
+  }
+}
+
+TEST_CASE("opening a run removes what processes that are gone left half written, and nothing else") {
+  FaultyFileSystem files;
+  create_run_folder(files, "/run", "a: 1\n");
+  constexpr const char* kGone = ".tmp-2147483646";
+  files.put("/run/summary.json" + std::string(kGone), "{");
+  files.make_folder("/run/checkpoints/epoch-0001-step-000000010" + std::string(kGone));
+  files.put("/run/checkpoints/epoch-0001-step-000000010" + std::string(kGone) + "/run.json", "{");
+  files.make_folder("/run/checkpoints/epoch-0002-step-000000020");
+  files.put("/run/notes.txt", "mine");
+  open_run_folder(files, "/run");
+  CHECK(files.names_in("/run") == std::vector<std::string>{"checkpoints", "config.yaml", "lock", "notes.txt"});
+  CHECK(files.names_in("/run/checkpoints") == std::vector<std::string>{"epoch-0002-step-000000020"});
+}
+
+TEST_CASE("a run whose folder could not be made can be started again there") {
+  const FaultScenario scenario = {[](FaultyFileSystem& files) { storage::ensure_folder(files, "/runs"); },
+                                  [](FaultyFileSystem& files) { create_run_folder(files, "/runs/a", "a: 1\n"); },
+                                  [](FaultyFileSystem& files, Outcome outcome) {
+                                    const auto config = files.contents("/runs/a/config.yaml");
+                                    CHECK((!config || *config == "a: 1\n"));  // never a part of it
+                                    if (outcome == Outcome::kDone) CHECK(config);
+                                    if (!config) create_run_folder(files, "/runs/a", "a: 2\n");
+                                    CHECK_NOTHROW(open_run_folder(files, "/runs/a"));
+                                  }};
+  fail_every_call(scenario);
+  kill_at_every_call(scenario);
+  lose_power_at_every_call(scenario);
+}
+
+TEST_CASE("names of runs carry the time and never meet") {
+  FaultyFileSystem files;
+  storage::ensure_folder(files, "/runs");
+  constexpr std::uint64_t kWall = 1'772'323'200'000'000'000;  // 2026-03-01 00:00:00 UTC
+  const std::string first = new_run_path(files, "/runs", "digits", kWall + 999'999'999);
+  CHECK(first == "/runs/digits-20260301-000000");
+  files.make_folder(first);
+  CHECK(new_run_path(files, "/runs", "digits", kWall) == first + "-2");
+  files.make_folder(first + "-2");
+  CHECK(new_run_path(files, "/runs", "digits", kWall) == first + "-3");
+}
+
+}  // namespace esper::tolaria::test

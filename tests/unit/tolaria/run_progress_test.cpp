@@ -1,0 +1,77 @@
+#include "tolaria/run_progress.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+namespace esper::tolaria::test {
+namespace {
+
+RunProgress odd_numbers() {
+  RunProgress progress;
+  progress.epoch = 4294967295u;
+  progress.batch = (std::int64_t{1} << 60) + 1;
+  progress.step = (std::int64_t{1} << 62) + 3;
+  progress.wall_s = 0.1 + 0.2;
+  progress.train = {1.0 / 3, 5e-324};
+  progress.validation = {std::nextafter(1.0, 2.0), 0.1};
+  progress.best = BestEpoch{7, 1e-300, 2.0 / 3};
+  progress.epochs_without_better = 9;
+  progress.loss = {M_PI, M_E};
+  progress.gradient_norm = {1e308, -0.0};
+  progress.conservative_epochs = UINT64_MAX;
+  return progress;
+}
+
+}  // namespace
+
+TEST_CASE("a run's progress comes back from text to the last bit") {
+  const auto progress = odd_numbers();
+  const auto back = run_progress_from_json(nlohmann::json::parse(to_json(progress).dump()));
+  CHECK(back.epoch == progress.epoch);
+  CHECK(back.batch == progress.batch);
+  CHECK(back.step == progress.step);
+  CHECK(back.wall_s == progress.wall_s);
+  CHECK((back.train.loss == progress.train.loss && back.train.accuracy == progress.train.accuracy));
+  CHECK((back.validation.loss == progress.validation.loss && back.validation.accuracy == 0.1));
+  REQUIRE(back.best);
+  CHECK((back.best->epoch == 7 && back.best->loss == 1e-300 && back.best->accuracy == 2.0 / 3));
+  CHECK(back.epochs_without_better == 9);
+  CHECK((back.loss.mean == M_PI && back.loss.variance == M_E));
+  CHECK((back.gradient_norm.mean == 1e308 && std::signbit(back.gradient_norm.variance)));
+  CHECK(back.conservative_epochs == UINT64_MAX);
+  CHECK_FALSE(run_progress_from_json(to_json(RunProgress{})).best);
+}
+
+TEST_CASE("saved progress that lacks a field or has another type is an error") {
+  const auto saved = to_json(odd_numbers());
+  for (const auto& [key, value] : saved.items()) {
+    INFO(key);
+    auto without = saved;
+    without.erase(key);
+    CHECK_THROWS_AS(run_progress_from_json(without), nlohmann::json::exception);
+    auto other = saved;
+    other[key] = "text";
+    CHECK_THROWS_AS(run_progress_from_json(other), nlohmann::json::exception);
+  }
+}
+
+TEST_CASE("the weighted mean and variance follow their formula") {
+  Ewma ewma;
+  double mean = 0, variance = 0;
+  for (const double x : {2.0, 1.5, 1.75, -3.0, 0.1}) {
+    const double next = 0.2 * x + 0.8 * mean;
+    variance = 0.2 * (x - mean) * (x - next) + 0.8 * variance;
+    mean = next;
+    ewma.add(x);
+    CHECK(std::abs(ewma.mean - mean) < 1e-15);
+    CHECK(std::abs(ewma.variance - variance) < 1e-15);
+  }
+  // By hand, for the first value from zero: 0.2 * 2 = 0.4, 0.2 * 2 * 1.6 = 0.64.
+  Ewma first;
+  first.add(2);
+  CHECK(std::abs(first.mean - 0.4) < 1e-15);
+  CHECK(std::abs(first.variance - 0.64) < 1e-15);
+}
+
+}  // namespace esper::tolaria::test

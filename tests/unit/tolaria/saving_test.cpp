@@ -1,0 +1,256 @@
+// What becomes of a run when its disk fails: training goes on, and what is told is true.
+
+#include "tolaria/saving.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <cmath>
+#include <csignal>
+#include <nlohmann/json.hpp>
+
+#include "tolaria/summary.h"
+#include "unit/tolaria/run_fixture.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using leyline::Level;
+using leyline::Observation;
+using Kind = RunOutcome::Kind;
+
+// Calls `at` with the epoch that is decided upon; the writer may be busy then.
+ScriptedController::Script at_each_epoch(std::function<void(std::uint32_t)> at) {
+  return [at = std::move(at)](const Observation& seen) {
+    at(seen.current_epoch);
+    return leyline::Decision{};
+  };
+}
+
+leyline::RunConfig epochs(int count) {
+  auto config = small_config();
+  config.epochs = count;
+  config.checkpoint.keep_last = 10;
+  return config;
+}
+
+void check_all_whole(SmallRun& it) {
+  for (const auto& entry : list_checkpoints(it.files, kCheckpoints)) CHECK(read_checkpoint(it.files, entry.path));
+  for (const auto& name : it.files.names_in(kCheckpoints)) CHECK(name.find(".tmp-") == std::string::npos);
+}
+
+}  // namespace
+
+TEST_CASE("a run saves each epoch, tells it, and its figures say so") {
+  SmallRun it(epochs(4));
+  CHECK(it.go().kind == Kind::kDone);
+  CHECK(list_checkpoints(it.files, kCheckpoints).size() == 4);
+  const auto saved = it.events("tolaria.checkpoint_saved");
+  REQUIRE(saved.size() == 4);
+  for (std::size_t i = 0; i < saved.size(); ++i) {
+    CHECK(saved[i].attributes.at("epoch") == std::to_string(i + 1));
+    CHECK(saved[i].attributes.at("step") == std::to_string(6 * (i + 1)));
+    CHECK(std::stoll(saved[i].attributes.at("bytes")) > 1000);
+    CHECK(saved[i].attributes.at("path").starts_with(kCheckpoints));
+  }
+  CHECK(it.run.saves_written == 4);
+  // The save of an epoch is under way when its packet goes out; that of the epoch before is done.
+  const auto written = it.values("tolaria.checkpoint.written_total");
+  REQUIRE(written.size() == 4);
+  CHECK(written[3] >= 3);
+  CHECK(it.values("tolaria.checkpoint.bytes")[3] > 1000);
+  CHECK(it.values("tolaria.checkpoint.save_ms")[3] > 0);
+  CHECK(it.values("tolaria.checkpoint.stall_ms")[0] > 0);
+  CHECK(it.values("tolaria.checkpoint.failed_total")[3] == 0);
+  CHECK(it.values("tolaria.checkpoint.skipped_total")[3] == 0);
+}
+
+TEST_CASE("a full disk pauses saving, training goes on, and saving resumes when there is space") {
+  SmallRun* here = nullptr;
+  SmallRun it(epochs(5), at_each_epoch([&](std::uint32_t epoch) {
+                if (epoch == 2) {
+                  here->writer.flush();
+                  here->files.limit_bytes(here->files.used_bytes());
+                }
+                if (epoch == 4) here->files.limit_bytes(UINT64_MAX);
+              }));
+  here = &it;
+  CHECK(it.go().kind == Kind::kDone);
+  CHECK(it.run.progress.epoch == 5);
+  const auto paused = it.events("tolaria.save_paused");
+  REQUIRE(paused.size() == 1);
+  CHECK(paused[0].level == Level::kWarning);
+  CHECK(paused[0].attributes.at("reason").find("No space left") != std::string::npos);
+  CHECK(it.events("tolaria.checkpoint_failed").size() == 1);
+  CHECK(it.events("tolaria.save_resumed").size() == 1);
+  CHECK(it.run.saves_failed >= 1);
+  CHECK_FALSE(it.run.saving_paused);
+  CHECK(list_checkpoints(it.files, kCheckpoints).back().epoch == 5);
+  check_all_whole(it);
+  // The packet that tells of it is degraded, for those who only look at health.
+  bool degraded = false;
+  for (const auto& packet : it.packets("tolaria")) {
+    degraded =
+        degraded || (packet.level == Level::kWarning && packet.system_health.status == leyline::Health::kDegraded);
+  }
+  CHECK(degraded);
+}
+
+TEST_CASE("a disk that stays full to the end is exit 6, and the last good checkpoint is still there") {
+  SmallRun* here = nullptr;
+  SmallRun it(epochs(3), at_each_epoch([&](std::uint32_t epoch) {
+                if (epoch != 2) return;
+                here->writer.flush();
+                here->files.limit_bytes(here->files.used_bytes());
+              }));
+  here = &it;
+  const auto outcome = it.go();
+  CHECK(outcome.kind == Kind::kNotSaved);
+  CHECK(exit_code_of(outcome) == leyline::ExitCode::kResources);
+  CHECK(it.run.progress.epoch == 3);
+  CHECK(it.events("tolaria.save_paused").size() == 1);
+  CHECK(it.events("tolaria.save_resumed").empty());
+  CHECK(list_checkpoints(it.files, kCheckpoints).back().epoch == 1);
+  check_all_whole(it);
+}
+
+TEST_CASE("one failed write at the end is tried again") {
+  for (const int error_number : {EIO, ENOSPC}) {
+    SmallRun* here = nullptr;
+    auto config = epochs(2);
+    config.checkpoint.every = {0, leyline::Length::Unit::kEpochs};  // at the end only
+    config.checkpoint.keep_best = false;
+    SmallRun it(config, at_each_epoch([&](std::uint32_t epoch) {
+                  if (epoch == 2) here->files.fail_call(4, error_number);
+                }));
+    here = &it;
+    save(it.run);  // of epoch 0, so that the failing call is not the first one of the run
+    REQUIRE(finish_saves(it.run));
+    CHECK(it.go().kind == Kind::kDone);
+    CHECK(list_checkpoints(it.files, kCheckpoints).back().epoch == 2);
+    check_all_whole(it);
+  }
+}
+
+TEST_CASE("a disk that hangs for a while costs saves, not the run") {
+  SmallRun* here = nullptr;
+  auto config = epochs(4);
+  config.safety.save_deadline = std::chrono::milliseconds(30);
+  SmallRun it(config, at_each_epoch([&](std::uint32_t epoch) {
+                if (epoch == 1) here->files.hold_calls();
+                if (epoch == 4) {
+                  here->files.release_calls();
+                  while (!here->writer.flush()) continue;
+                }
+              }));
+  here = &it;
+  CHECK(it.go().kind == Kind::kDone);
+  const auto skipped = it.events("tolaria.checkpoint_skipped");
+  REQUIRE(skipped.size() == 2);
+  CHECK(skipped[0].attributes.at("epoch") == "2");
+  CHECK(it.run.saves_skipped == 2);
+  CHECK(it.values("tolaria.checkpoint.skipped_total") == std::vector<double>{0, 1, 2, 2});
+  CHECK(it.values("tolaria.checkpoint.stall_ms")[1] >= 30);
+  CHECK(list_checkpoints(it.files, kCheckpoints).back().epoch == 4);
+}
+
+TEST_CASE("a disk that hangs to the end is exit 6 after the deadline; an interrupted run does not claim to be saved") {
+  for (const bool interrupt : {false, true}) {
+    SmallRun* here = nullptr;
+    auto config = epochs(2);
+    config.safety.save_deadline = std::chrono::milliseconds(30);
+    SmallRun it(config, at_each_epoch([&](std::uint32_t epoch) {
+                  if (epoch == 1) here->files.hold_calls();
+                  if (epoch == 1 && interrupt) raise(SIGINT);
+                }));
+    here = &it;
+    const auto begin = std::chrono::steady_clock::now();
+    const auto outcome = it.go();
+    CHECK(outcome.kind == Kind::kNotSaved);
+    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+    CHECK(summarize(it.run, outcome, "/run")["checkpoints"].empty());  // asked for while the disk still hangs
+    it.files.release_calls();
+    while (!it.writer.flush()) continue;  // the disk goes before the thread would
+  }
+}
+
+TEST_CASE("lost journal notes are told once and counted, and cost neither the run nor its saves") {
+  SmallRun* here = nullptr;
+  SmallRun it(epochs(3), at_each_epoch([&](std::uint32_t epoch) {
+                if (epoch != 1) return;
+                here->writer.flush();
+                here->files.limit_bytes(here->files.used_bytes());
+                for (int i = 0; i < 3; ++i) here->writer.record(R"({"what":"note"})");
+                here->writer.flush();
+                here->files.limit_bytes(UINT64_MAX);
+              }));
+  here = &it;
+  CHECK(it.go().kind == Kind::kDone);
+  CHECK(it.run.notes_lost == 3);
+  const auto failed = it.events("tolaria.journal_failed");
+  REQUIRE(failed.size() == 1);
+  CHECK(failed[0].level == Level::kWarning);
+  CHECK(failed[0].attributes.at("reason").find("/run/journal") != std::string::npos);
+  CHECK(it.values("tolaria.journal.lost_total").back() == 3);
+  CHECK(it.run.saves_failed == 0);
+  CHECK(it.events("tolaria.save_paused").empty());
+  CHECK(list_checkpoints(it.files, kCheckpoints).size() == 3);
+}
+
+TEST_CASE("a superseded checkpoint that cannot be deleted is told, and goes with the next save") {
+  auto config = epochs(1);
+  config.checkpoint.keep_last = 1;
+  config.checkpoint.keep_best = false;
+  bool told = false;
+  for (int n = 1; n < 100 && !told; ++n) {
+    SmallRun it(config);
+    save(it.run);
+    REQUIRE(finish_saves(it.run));
+    it.run.progress.step = 1;
+    it.files.fail_call(n, EIO);
+    save(it.run);
+    REQUIRE(finish_saves(it.run));
+    const auto events = it.events("tolaria.checkpoint_not_deleted");
+    if (events.empty()) continue;
+    told = true;
+    CHECK(events[0].attributes.at("reason").find("epoch-0000-step-000000000") != std::string::npos);
+    CHECK(it.run.saved == state_of(it.run));
+    it.run.progress.step = 2;
+    save(it.run);
+    REQUIRE(finish_saves(it.run));
+    CHECK(list_checkpoints(it.files, kCheckpoints).size() == 1);
+  }
+  CHECK(told);
+}
+
+TEST_CASE("the best epoch's state is kept as the best, one from the middle of the next epoch is not") {
+  SmallRun it(epochs(1));
+  it.run.progress.epoch = 2;
+  it.run.progress.best = BestEpoch{2, 0.5, 0.9};
+  it.run.progress.step = 12;
+  save(it.run);
+  it.run.progress.step = 14;
+  it.run.progress.batch = 2;
+  save(it.run);
+  REQUIRE(finish_saves(it.run));
+  CHECK(best_checkpoint(it.files, kJournal) == "epoch-0002-step-000000012");
+}
+
+TEST_CASE("a state that is not finite is never saved, and the run says which tensor it was") {
+  SmallRun it(epochs(2));
+  {
+    const torch::NoGradGuard no_grad;
+    it.model->network.parameter_groups().front().parameters.front().tensor.fill_(std::nan(""));
+  }
+  save(it.run);
+  REQUIRE(finish_saves(it.run));
+  const auto failed = it.events("tolaria.checkpoint_failed");
+  REQUIRE(failed.size() == 1);
+  CHECK(failed[0].attributes.at("reason").starts_with("tensor host."));
+  const auto outcome = it.go();
+  CHECK(outcome.kind == Kind::kDiverged);
+  CHECK(exit_code_of(outcome) == leyline::ExitCode::kDiverged);
+  CHECK(it.events("tolaria.diverged").size() == 1);
+  CHECK(list_checkpoints(it.files, kCheckpoints).empty());
+}
+
+}  // namespace esper::tolaria::test

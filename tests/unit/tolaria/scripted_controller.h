@@ -1,0 +1,54 @@
+#pragma once
+// A controller that does what a test says.
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "leyline/controller.h"
+
+namespace esper::tolaria::test {
+
+class ScriptedController final : public leyline::Controller {
+ public:
+  using Script = std::function<leyline::Decision(const leyline::Observation&)>;
+
+  explicit ScriptedController(Script script) : script_(std::move(script)) {}
+  leyline::Decision decide(const leyline::Observation& observation) override {
+    auto decision = script_(observation);
+    state_ = "{\"epoch\":" + std::to_string(observation.current_epoch) + "}";
+    return decision;
+  }
+  std::string save_state() const override { return state_; }
+  void load_state(const std::string& json) override { state_ = json; }
+
+ private:
+  Script script_;
+  std::string state_ = "{}";
+};
+
+inline std::unique_ptr<leyline::Controller> scripted(ScriptedController::Script script) {
+  return std::make_unique<ScriptedController>(std::move(script));
+}
+
+inline leyline::AdaptationCommand seed_command(const leyline::Observation& seen, leyline::SeedOperation operation,
+                                               const std::string& seed_id) {
+  leyline::AdaptationCommand command;
+  command.command_id = "command-" + std::to_string(seen.current_epoch);
+  command.command_type = leyline::CommandType::kSeed;
+  command.target_seed_id = seed_id;
+  command.seed_operation.emplace();
+  command.seed_operation->operation = operation;
+  return command;
+}
+
+// At the first slot, the first blueprint that fits.
+inline leyline::AdaptationCommand germination(const leyline::Observation& seen) {
+  auto command = seed_command(seen, leyline::SeedOperation::kGerminate, "");
+  command.seed_operation->slot = seen.slots.front().slot;
+  command.seed_operation->blueprint_id = seen.slots.front().blueprints.front();
+  return command;
+}
+
+}  // namespace esper::tolaria::test
