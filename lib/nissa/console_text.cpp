@@ -30,7 +30,7 @@ std::string harmless(std::string_view text) {
   return out;
 }
 
-std::string coloured(std::string text, const char* code, Colour colour) {
+std::string coloured(const std::string& text, const char* code, Colour colour) {
   return colour == Colour::kOn ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
 }
 
