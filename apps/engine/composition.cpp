@@ -4,7 +4,9 @@
 
 #include <nlohmann/json.hpp>
 
+#include "device/precision.h"
 #include "leyline/config/write.h"
+#include "leyline/names.h"
 #include "leyline/telemetry.h"
 #include "nissa/console_sink.h"
 #include "nissa/jsonl_sink.h"
@@ -123,13 +125,14 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
                                   {"step", std::to_string(progress_.step)},
                                   {"checkpoint", restored_from_}}));
   } else {
-    run_->events.push_back(event("tolaria.run_started"_event, Level::kInfo,
-                                 {{"run_dir", folder.path},
-                                  {"name", bench_.config.name},
-                                  {"epochs", std::to_string(bench_.config.epochs)},
-                                  {"device", bench_.device.str()},
-                                  {"precision", torch::toString(bench_.settings.compute_type)},
-                                  {"config_hash", leyline::hash_text(leyline::config_hash(bench_.config))}}));
+    run_->events.push_back(
+        event("tolaria.run_started"_event, Level::kInfo,
+              {{"run_dir", folder.path},
+               {"name", bench_.config.name},
+               {"epochs", std::to_string(bench_.config.epochs)},
+               {"device", bench_.device.str()},
+               {"precision", std::string(leyline::name_of(device::precision_of(bench_.settings.compute_type)))},
+               {"config_hash", leyline::hash_text(leyline::config_hash(bench_.config))}}));
   }
   if (bench_.data.skipped > 0) {
     run_->events.push_back(

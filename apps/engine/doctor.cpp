@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -80,15 +81,60 @@ ordered_json python_section() {
       {"path", python.path}, {"version", python.version}, {"has_torch", python.has_torch}, {"problem", python.problem}};
 }
 
-void print_section(const std::string& name, const ordered_json& section) {
-  print_line(name);
-  for (const auto& [key, value] : section.items()) {
-    if (value.is_object()) {
-      for (const auto& [inner, text] : value.items()) print_line("  " + inner + ": " + text.dump());
-    } else if (!(value.is_string() && value.get<std::string>().empty())) {
-      print_line("  " + (section.is_array() ? std::string() : key + ": ") +
-                 (value.is_string() ? value.get<std::string>() : value.dump()));
-    }
+void print_fact(const char* name, const std::string& value) {
+  char label[32];
+  std::snprintf(label, sizeof label, "  %-18s", name);
+  print_line(label + value);
+}
+
+std::string gib(const ordered_json& bytes) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.1f GiB", bytes.get<double>() / 0x1p30);
+  return text;
+}
+
+void print_machine(const ordered_json& torch, const ordered_json& cpu, const ordered_json& gpus) {
+  print_line("libtorch");
+  print_fact("version", torch["version"]);
+  print_fact("BLAS", torch["blas"]);
+  print_fact("oneDNN", torch["onednn"]);
+  print_fact("kernels for", torch["cpu_capability"]);
+  print_fact("threads", torch["intra_op_threads"].dump() + " inside an operator, " + torch["inter_op_threads"].dump() +
+                            " between operators");
+  print_line("CPU");
+  print_fact("model", cpu["model"]);
+  print_fact("cores", cpu["cores"].dump());
+  std::string sets;
+  for (const auto& name : cpu["instruction_sets"]) {
+    if (!sets.empty()) sets += ' ';
+    sets += name.get<std::string>();
+  }
+  print_fact("instruction sets", sets);
+  print_fact("memory", gib(cpu["memory_total_bytes"]) + ", " + gib(cpu["memory_available_bytes"]) + " available");
+  print_line("GPU");
+  if (gpus.empty()) print_line("  none that can be used: training runs on the CPU");
+  for (const auto& card : gpus) {
+    print_fact("model", card["name"]);
+    print_fact("capability", card["compute_capability"]);
+    print_fact("memory", gib(card["memory_total_bytes"]) + ", " + gib(card["memory_free_bytes"]) + " free");
+  }
+}
+
+void print_surroundings(const ordered_json& disk, const ordered_json& python) {
+  print_line("disk of this folder");
+  if (disk.contains("problem")) {
+    print_fact("problem", disk["problem"]);
+  } else {
+    char speed[48];
+    std::snprintf(speed, sizeof speed, "%.0f MB/s written and synced", disk["write_and_sync_mb_per_s"].get<double>());
+    print_fact("speed", speed);
+    print_fact("free", gib(disk["free_bytes"]));
+  }
+  print_line("Python");
+  if (const std::string problem = python["problem"]; !problem.empty()) print_fact("problem", problem);
+  if (const std::string path = python["path"]; !path.empty()) print_fact("path", path);
+  if (const std::string version = python["version"]; !version.empty()) {
+    print_fact("version", version + (python["has_torch"].get<bool>() ? ", with torch" : ", without torch"));
   }
 }
 
@@ -104,8 +150,8 @@ int doctor(const EngineRequest& request) {
     print_line(report.dump(2));
     return 0;
   }
-  for (const auto& [name, section] : report.items()) print_section(name, section);
-  if (report["gpus"].empty()) print_line("  none: training runs on the CPU");
+  print_machine(report["torch"], report["cpu"], report["gpus"]);
+  print_surroundings(report["disk"], report["python"]);
   return 0;
 }
 

@@ -4,15 +4,11 @@
 
 #include <cstdint>
 
+#include "leyline/hash.h"
+
 namespace esper::data {
 
-// The finaliser of SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
-constexpr std::uint64_t mix64(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15u;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
-  return x ^ (x >> 31);
-}
+using leyline::mix64;
 
 // What a key is for; the same seed gives unrelated numbers to each.
 enum class Stream : std::uint64_t { kSplit = 1, kShuffle = 2, kAugment = 3, kCentres = 4, kNoise = 5 };

@@ -1,52 +1,38 @@
 #include "data/text_reader.h"
 
-#include <algorithm>
+#include <cstdint>
+#include <string_view>
 
 #include "data/byte_file.h"
+#include "leyline/utf8.h"
 
 namespace esper::data {
 namespace {
 
-// Length of the valid UTF-8 sequence at `at` and its code point; 0 if there is none (RFC 3629: no overlong forms, no
-// surrogates, nothing above U+10FFFF).
-int decode(const Bytes& bytes, std::size_t at, char32_t& character) {
-  const std::uint8_t lead = bytes[at];
-  const int length = lead < 0x80                   ? 1
-                     : lead >= 0xc2 && lead < 0xe0 ? 2
-                     : lead >= 0xe0 && lead < 0xf0 ? 3
-                     : lead >= 0xf0 && lead < 0xf5 ? 4
-                                                   : 0;
-  if (length == 0 || bytes.size() - at < static_cast<std::size_t>(length)) return 0;
-  if (length == 1) {
-    character = lead;
-    return 1;
-  }
-  character = lead & (0xffu >> (length + 1));
-  for (int i = 1; i < length; ++i) {
-    const std::uint8_t byte = bytes[at + static_cast<std::size_t>(i)];
-    if ((byte & 0xc0) != 0x80) return 0;
-    character = character << 6 | (byte & 0x3fu);
-  }
-  const bool overlong = (length == 3 && character < 0x800) || (length == 4 && character < 0x10000);
-  const bool surrogate = character >= 0xd800 && character < 0xe000;
-  return overlong || surrogate || character > 0x10ffff ? 0 : length;
+// The code point of a well-formed sequence.
+char32_t decode(std::string_view sequence) {
+  const auto lead = static_cast<std::uint8_t>(sequence[0]);
+  if (sequence.size() == 1) return lead;
+  char32_t character = lead & (0xffu >> (sequence.size() + 1));
+  for (const char byte : sequence.substr(1)) character = character << 6 | (static_cast<std::uint8_t>(byte) & 0x3fu);
+  return character;
 }
 
 }  // namespace
 
 std::u32string read_text(const std::filesystem::path& file, const ReadOptions& options, BadSamples& bad) {
   const auto bytes = read_bytes(file, options);
+  const std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::u32string text;
   text.reserve(bytes.size());
-  for (std::size_t at = 0; at < bytes.size();) {
-    char32_t character = 0;
-    const int length = decode(bytes, at, character);
-    if (length == 0) {
+  for (std::size_t at = 0; at < rest.size();) {
+    const int length = leyline::utf8_length(rest.substr(at));
+    if (length < 0) {
       bad.report(file, at_byte(static_cast<std::int64_t>(at)), "is not valid UTF-8");
       ++at;
       continue;
     }
-    text.push_back(character);
+    text.push_back(decode(rest.substr(at, static_cast<std::size_t>(length))));
     at += static_cast<std::size_t>(length);
   }
   return text;

@@ -3,6 +3,7 @@
 #include <ATen/autocast_mode.h>
 
 #include "device/cuda_table.h"
+#include "leyline/error.h"
 
 namespace esper::device {
 
@@ -20,6 +21,13 @@ c10::ScalarType resolve_precision(leyline::Precision precision, c10::Device devi
   constexpr int kAmpere = 8;
   const bool fast_bf16 = device.is_cuda() && cuda().facts(device.index()).capability_major >= kAmpere;
   return fast_bf16 ? c10::ScalarType::BFloat16 : c10::ScalarType::Float;
+}
+
+leyline::Precision precision_of(c10::ScalarType dtype) {
+  if (dtype == c10::ScalarType::BFloat16) return leyline::Precision::kBf16;
+  if (dtype == c10::ScalarType::Half) return leyline::Precision::kFp16;
+  ESPER_CHECK(dtype == c10::ScalarType::Float, "a type that no precision names");
+  return leyline::Precision::kFp32;
 }
 
 AutocastScope::AutocastScope(c10::DeviceType device_type, c10::ScalarType dtype)

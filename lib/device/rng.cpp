@@ -8,6 +8,7 @@
 
 #include "device/cuda_table.h"
 #include "leyline/error.h"
+#include "leyline/hash.h"
 
 namespace esper::device {
 namespace {
@@ -41,15 +42,7 @@ at::Generator cuda_generator(c10::DeviceIndex index) {
 }  // namespace
 
 std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view id) {
-  std::uint64_t hash = 0xCBF29CE484222325U;
-  for (const char letter : id) {
-    hash ^= static_cast<unsigned char>(letter);
-    hash *= 0x100000001B3U;
-  }
-  std::uint64_t z = hash ^ (run_seed * 0x9E3779B97F4A7C15U);
-  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
-  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
-  return z ^ (z >> 31U);
+  return leyline::mix64(leyline::mix64(run_seed) ^ leyline::fnv1a(id));
 }
 
 at::Generator make_generator(std::uint64_t seed) { return at::detail::createCPUGenerator(seed); }

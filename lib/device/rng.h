@@ -10,8 +10,8 @@
 
 namespace esper::device {
 
-// A seed for the thing named `id` in the run seeded `run_seed`: FNV-1a (64 bit) of the id's bytes, xor run_seed times
-// 0x9E3779B97F4A7C15, through the finaliser of splitmix64. The same on every machine, now and in later versions.
+// A seed for the thing named `id` in the run seeded `run_seed`: mix64(mix64(run_seed) ^ fnv1a(id)), see leyline/hash.h.
+// The same on every machine and for ever: initial values of old runs depend on it.
 std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view id);
 
 // A CPU generator of the caller's own, so that what it draws depends on nobody else.

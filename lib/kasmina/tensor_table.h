@@ -32,10 +32,6 @@ struct Init {
 inline constexpr Init kZeros{Init::Kind::kConstant, 0};
 inline constexpr Init kOnes{Init::Kind::kConstant, 1};
 
-// The seed of a parameter's own generator: FNV-1a (64 bits) of the id, mixed with the run's seed by splitmix64's
-// finaliser. The same on every machine and for ever: initial values of old runs depend on it.
-std::uint64_t parameter_seed(std::uint64_t run_seed, std::string_view id);
-
 // Creates tensors under a prefix. Each parameter draws from a generator of its own, seeded by (run seed, id): what else
 // the network holds, and when it grew, changes nothing. Values are drawn on the CPU, so every device starts the same.
 // A second tensor of the same id is a bug. Borrows the table.

@@ -84,9 +84,9 @@ bool internal::hit_armed(std::string_view point) {
   }
   const auto found = s.points.find(point);
   if (found == s.points.end()) return false;
-  Armed& armed = found->second;
-  ++armed.hits;
-  return armed.hits >= armed.nth && armed.hits - armed.nth < armed.times;
+  Armed& counted = found->second;
+  ++counted.hits;
+  return counted.hits >= counted.nth && counted.hits - counted.nth < counted.times;
 }
 
 void arm(std::string_view point, std::uint64_t nth, std::uint64_t times) {

@@ -1,6 +1,5 @@
 #include "leyline/telemetry.h"
 
-
 namespace esper::leyline {
 namespace {
 

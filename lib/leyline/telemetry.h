@@ -24,11 +24,11 @@
 
 namespace esper::leyline {
 
-// A string literal as a template argument.
+// A string literal as a template argument. Implicit, so that literals serve as they are; the same for Label below.
 template <std::size_t kSize>
 struct TelemetryName {
   char text[kSize]{};
-  consteval TelemetryName(const char (&in)[kSize]) { std::copy_n(in, kSize, text); }
+  consteval TelemetryName(const char (&in)[kSize]) { std::copy_n(in, kSize, text); }  // NOLINT(google-explicit-*)
   constexpr std::string_view view() const { return {text, kSize - 1}; }
 };
 
@@ -77,7 +77,7 @@ consteval auto operator""_event() { return Event<find_event(kName.view())>{}; }
 template <std::size_t kRow>
 struct Label {
   std::string_view text;
-  consteval Label(const char* name) : text(name) {
+  consteval Label(const char* name) : text(name) {  // NOLINT(google-explicit-*)
     if (!allows_label(kTelemetryTable[kRow], text)) {
       throw "lib/leyline/telemetry_table.h does not allow this label for this name";
     }

@@ -1,31 +1,10 @@
 #include "leyline/yaml_encoding.h"
 
+#include "leyline/utf8.h"
 #include "leyline/yaml_document.h"
 
 namespace esper::leyline {
 namespace {
-
-// Length of the UTF-8 sequence at the start of `text`, 0 if it is none (overlong forms and surrogates are none).
-std::size_t utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t i) -> unsigned {
-    return i < text.size() ? static_cast<unsigned char>(text[i]) : 0;
-  };
-  const auto continues = [&](std::size_t i) { return (byte(i) & 0xC0) == 0x80; };
-  const unsigned first = byte(0);
-  if (first < 0x80) return 1;
-  if (first >= 0xC2 && first <= 0xDF) return continues(1) ? 2 : 0;
-  if (first >= 0xE0 && first <= 0xEF) {
-    const bool overlong = first == 0xE0 && byte(1) < 0xA0;
-    const bool surrogate = first == 0xED && byte(1) > 0x9F;
-    return continues(1) && continues(2) && !overlong && !surrogate ? 3 : 0;
-  }
-  if (first >= 0xF0 && first <= 0xF4) {
-    const bool overlong = first == 0xF0 && byte(1) < 0x90;
-    const bool beyond = first == 0xF4 && byte(1) > 0x8F;
-    return continues(1) && continues(2) && continues(3) && !overlong && !beyond ? 4 : 0;
-  }
-  return 0;
-}
 
 std::optional<std::string> wrong_start(std::string_view text) {
   const std::string_view head = text.substr(0, 4);
@@ -45,7 +24,7 @@ std::optional<std::string> wrong_byte(std::string_view rest, bool in_indentation
   if (byte == '\0') return "NUL byte; the file is not text";
   const bool control = (byte < 0x20 && byte != '\t' && byte != '\r' && byte != '\n') || byte == 0x7F;
   if (control) return "control character; remove it, or write it as an escape inside double quotes";
-  if (utf8_length(rest) == 0) return "not UTF-8; save the file as UTF-8";
+  if (utf8_length(rest) < 0) return "not UTF-8; save the file as UTF-8";
   return std::nullopt;
 }
 
@@ -71,7 +50,7 @@ std::optional<Problem> unfit_for_yaml(std::string_view text, const std::string& 
       ++column;
       in_indentation &= text[i] == ' ';
     }
-    i += utf8_length(rest);
+    i += static_cast<std::size_t>(utf8_length(rest));
   }
   return std::nullopt;
 }

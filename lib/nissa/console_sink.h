@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "leyline/progress.h"
 #include "leyline/telemetry_packet.h"
 #include "nissa/console_text.h"
-#include "leyline/progress.h"
 #include "nissa/progress_bar.h"
 
 namespace esper::nissa {

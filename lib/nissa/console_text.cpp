@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "leyline/telemetry.h"
@@ -29,7 +30,7 @@ std::string harmless(std::string_view text) {
   return out;
 }
 
-std::string coloured(std::string text, const char* code, Colour colour) {
+std::string coloured(const std::string& text, const char* code, Colour colour) {
   return colour == Colour::kOn ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
 }
 
@@ -47,6 +48,37 @@ bool is_turning_point(std::string_view name) {
                               "tolaria.early_stop"_event.name(),   "tolaria.compile_enabled"_event.name(),
                               "tolaria.save_resumed"_event.name(), "tolaria.graph_enabled"_event.name()};
   return std::ranges::count(kNames, name) > 0;
+}
+
+// "seed-0001 r0c0 conv_heavy: GERMINATED -> TRAINING": what an event is about, first of all. Takes its attributes away.
+std::string subject_of(leyline::Attributes& attributes) {
+  const auto take = [&](const char* name) {
+    const auto node = attributes.extract(name);
+    return node.empty() ? std::string() : harmless(node.mapped());
+  };
+  std::string out;
+  for (const char* name : {"gate", "seed_id", "slot", "blueprint"}) {
+    if (const auto text = take(name); !text.empty()) out += " " + text;
+  }
+  const auto from = take("from"), to = take("to");
+  if (!from.empty() || !to.empty()) out += ": " + from + " -> " + to;
+  return out;
+}
+
+// In the telemetry table's order, a reason last; what is empty says nothing.
+std::string other_attributes(std::string_view event, const leyline::Attributes& attributes) {
+  const auto row = leyline::find_event(event);
+  const auto labels = row < leyline::kTelemetryTable.size() ? leyline::kTelemetryTable[row].labels : std::string_view();
+  std::vector<std::pair<std::size_t, std::string>> parts;
+  for (const auto& [name, value] : attributes) {
+    if (value.empty()) continue;
+    const auto place = name == "reason" ? std::string_view::npos : labels.find(name);
+    parts.emplace_back(place, "  " + harmless(name) + " " + harmless(value));
+  }
+  std::ranges::stable_sort(parts, {}, &std::pair<std::size_t, std::string>::first);
+  std::string out;
+  for (const auto& [place, text] : parts) out += text;
+  return out;
 }
 
 std::string time_left(double seconds) {
@@ -116,8 +148,9 @@ std::optional<std::string> event_line(const leyline::TelemetryEvent& event, Colo
   if (event.level == Level::kError) out = coloured("error", "31", colour) + " ";
   if (event.level == Level::kCritical) out = coloured("critical", "31", colour) + " ";
   out += harmless(event.description);
-  for (const auto& [name, value] : event.attributes) out += "  " + harmless(name) + " " + harmless(value);
-  return out;
+  auto attributes = event.attributes;
+  out += subject_of(attributes);
+  return out + other_attributes(event.description, attributes);
 }
 
 double done_fraction(const BarView& view) {

@@ -5,8 +5,8 @@
 #include <optional>
 #include <string>
 
-#include "leyline/telemetry_packet.h"
 #include "leyline/progress.h"
+#include "leyline/telemetry_packet.h"
 
 namespace esper::nissa {
 
@@ -18,7 +18,9 @@ enum class Colour { kOff, kOn };
 std::optional<std::string> epoch_line(const leyline::TelemetryPacket& packet, std::uint32_t epochs);
 
 // One line about an event that a person wants to see as it happens: WARNING and above, and the turning points of a run
-// or of a seed. Control characters become '?', so that no text can steer the terminal.
+// or of a seed. What it is about comes first, a reason last, empty attributes not at all. Control characters become
+// '?', so that no text can steer the terminal.
+//   seed_stage seed-0001 r0c0 conv_heavy: GERMINATED -> TRAINING  epoch 16  reason gate G1 passed
 std::optional<std::string> event_line(const leyline::TelemetryEvent& event, Colour colour);
 
 // What the bar shows.

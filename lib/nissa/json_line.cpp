@@ -5,40 +5,11 @@
 #include <cstdint>
 #include <string_view>
 
+#include "leyline/names.h"
+#include "leyline/utf8.h"
+
 namespace esper::nissa {
 namespace {
-
-template <class Enum>
-std::string_view name_of(Enum value) {
-  for (const auto& [known, name] : names(value)) {
-    if (known == value) return name;
-  }
-  return "";
-}
-
-// Bytes of the well-formed UTF-8 sequence at the front of text; where there is none, the length of the ill-formed part
-// (what the Unicode standard calls its maximal subpart), negative. Table 3-7 of the standard.
-int utf8_length(std::string_view text) {
-  const auto byte = [&](std::size_t n) { return n < text.size() ? static_cast<std::uint8_t>(text[n]) : 0; };
-  const auto lead = byte(0);
-  int length = 0;
-  int low = 0x80, high = 0xBF;  // what the second byte may be
-  if (lead < 0x80) return 1;
-  if (lead >= 0xC2 && lead <= 0xDF) length = 2;
-  if (lead >= 0xE0 && lead <= 0xEF) length = 3;
-  if (lead >= 0xF0 && lead <= 0xF4) length = 4;
-  if (lead == 0xE0) low = 0xA0;
-  if (lead == 0xED) high = 0x9F;
-  if (lead == 0xF0) low = 0x90;
-  if (lead == 0xF4) high = 0x8F;
-  if (length == 0) return -1;
-  for (int n = 1; n < length; ++n) {
-    if (byte(n) < low || byte(n) > high) return -n;
-    low = 0x80;
-    high = 0xBF;
-  }
-  return length;
-}
 
 void append_escaped(char c, std::string& out) {
   constexpr std::string_view kHex = "0123456789abcdef";
@@ -69,7 +40,7 @@ void append_string(std::string_view text, std::string& out) {
   out += '"';
   while (!text.empty()) {
     const char first = text.front();
-    const int length = utf8_length(text);
+    const int length = leyline::utf8_length(text);
     if (length < 0) {
       out += "\xEF\xBF\xBD";
     } else if (static_cast<std::uint8_t>(first) < 0x20 || first == '"' || first == '\\') {
@@ -130,7 +101,7 @@ void append_event(const leyline::TelemetryEvent& event, std::string& out) {
   out += '{';
   append_member("event_id", event.event_id, out);
   append_member("description", event.description, out);
-  append_member("level", name_of(event.level), out);
+  append_member("level", leyline::name_of(event.level), out);
   append_attributes("attributes", event.attributes, out);
   out += '}';
 }
@@ -153,12 +124,12 @@ void append_json_line(const leyline::TelemetryPacket& packet, std::string& out) 
   append_member("packet_id", packet.packet_id, out);
   append_member("timestamp", packet.timestamp, out);
   append_member("source_subsystem", packet.source_subsystem, out);
-  append_member("level", name_of(packet.level), out);
+  append_member("level", leyline::name_of(packet.level), out);
   append_list("metrics", packet.metrics, append_metric, out);
   append_list("events", packet.events, append_event, out);
   append_key("system_health", out);
   out += '{';
-  append_member("status", name_of(packet.system_health.status), out);
+  append_member("status", leyline::name_of(packet.system_health.status), out);
   append_member("summary", packet.system_health.summary, out);
   append_attributes("indicators", packet.system_health.indicators, out);
   out += "}}\n";

@@ -10,8 +10,8 @@
 #include <string_view>
 #include <thread>
 
-#include "nissa/console_text.h"
 #include "leyline/progress.h"
+#include "nissa/console_text.h"
 
 namespace esper::nissa {
 

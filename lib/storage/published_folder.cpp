@@ -68,7 +68,7 @@ Checked<Manifest> verify_folder(FileSystem& file_system, const std::string& fold
 }
 
 std::string quarantine(FileSystem& file_system, const std::string& path) {
-  const std::string target = free_name(file_system, path + ".bad");
+  std::string target = free_name(file_system, path + ".bad");
   file_system.rename(path, target);
   file_system.sync_folder(parent_of(path));
   return target;

@@ -88,7 +88,7 @@ class RealFileSystem final : public leyline::FileSystem {
       if (::fstatat(::dirfd(folder.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
         entries.push_back({name, kind_of_mode(status.st_mode)});
       } else if (errno != ENOENT) {  // removed by somebody since
-        fail("list", path + "/" + name);
+        fail("list", std::string(path).append("/").append(name));
       }
     }
     if (errno != 0) fail("list", path);

@@ -17,6 +17,7 @@ constexpr std::size_t kHeaderAlignment = 8;
 
 std::vector<const TensorView*> in_file_order(const std::vector<TensorView>& tensors) {
   std::vector<const TensorView*> sorted;
+  sorted.reserve(tensors.size());
   for (const auto& tensor : tensors) sorted.push_back(&tensor);
   std::ranges::sort(sorted, [](const TensorView* left, const TensorView* right) {
     return left->dtype != right->dtype ? left->dtype > right->dtype : left->name < right->name;

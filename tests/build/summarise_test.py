@@ -1,4 +1,5 @@
-"""The summary of scripts/test counts Catch2's closing lines, and never hides a program that failed without them."""
+"""The summary of scripts/test counts Catch2's closing lines, never hides a program that failed without them, and says
+why a program was skipped."""
 
 import subprocess
 import sys
@@ -12,9 +13,13 @@ assertions: 20 | 18 passed | 2 failed
 <testcase name="crashed" status="fail"><system-out>Randomness seeded to: 1</system-out></testcase>
 <testcase name="plain" status="run"><system-out>checked</system-out></testcase>
 <testcase name="crashed at exit" status="fail"><system-out>All tests passed (1 assertion in 1 test case)</system-out></testcase>
+<testcase name="left out" status="notrun"><skipped message="SKIP_RETURN_CODE=6"/><system-out>no tool
+</system-out></testcase>
+<testcase name="not built" status="notrun"><skipped message="Unable to find executable"/></testcase>
 </testsuite>"""
-EXPECTED = """5 programs, 16 test cases (1 skipped), 58 assertions, 12 s
-11 passed, 4 failed
+EXPECTED = """skipped: left out: no tool
+6 programs, 18 test cases (2 skipped), 58 assertions, 12 s
+11 passed, 5 failed
 """
 
 script, report = sys.argv[1:]

@@ -3,24 +3,15 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <string_view>
 
 #include "leyline/config/field_table.h"
 #include "leyline/config/field_text.h"
+#include "leyline/hash.h"
 
 namespace esper::leyline {
 namespace {
 
 using nlohmann::ordered_json;
-
-std::uint64_t fnv1a(std::string_view text) {
-  std::uint64_t hash = 0xcbf29ce484222325;
-  for (const char c : text) {
-    hash ^= static_cast<unsigned char>(c);
-    hash *= 0x100000001b3;
-  }
-  return hash;
-}
 
 ordered_json& at_path(ordered_json& root, const std::string& path) {
   ordered_json* node = &root;

@@ -1,6 +1,5 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
-
 #include <set>
 
 #include "leyline/config/field_table.h"

@@ -44,7 +44,7 @@ TelemetryPacket epoch_packet() {
 
 constexpr const char* kEpochText =
     "epoch 3/10  train 0.4312 87.10%  valid 0.3911 90.05%  seeds 2  lr 0.01  12345 samples/s  1.20 s\n"
-    "seed_stage  from TRAINING  seed_id seed-0001  to BLENDING\n"
+    "seed_stage seed-0001: TRAINING -> BLENDING\n"
     "warning tolaria.checkpoint_failed  reason disk full?[2J\n";
 
 // What comes out of a descriptor within a while, until it holds the wanted text.
@@ -122,6 +122,22 @@ TEST_CASE("an epoch line leaves out what is not known") {
   CHECK(!epoch_line(packet, 10));
   packet.metrics.push_back(metric("tolaria.training.loss"_metric, 1));
   CHECK(epoch_line(packet, 0) == "epoch ?  train 1.0000");
+}
+
+TEST_CASE("an event line starts with what it is about, ends with the reason and leaves out what is empty") {
+  const auto stage = event("seed_stage"_event, Level::kInfo,
+                           {{"seed_id", "seed-0001"},
+                            {"slot", "r0c0"},
+                            {"blueprint", "conv_heavy"},
+                            {"from", "GERMINATED"},
+                            {"to", "TRAINING"},
+                            {"epoch", "16"},
+                            {"reason", "G1 passed"}});
+  CHECK(event_line(stage, Colour::kOff) ==
+        "seed_stage seed-0001 r0c0 conv_heavy: GERMINATED -> TRAINING  epoch 16  reason G1 passed");
+  const auto start = event("tolaria.run_started"_event, Level::kInfo,
+                           {{"run_dir", "runs/a"}, {"device", "cpu"}, {"name", "a"}, {"version", ""}});
+  CHECK(event_line(start, Colour::kOff) == "tolaria.run_started  run_dir runs/a  name a  device cpu");
 }
 
 TEST_CASE("colours are used only where asked for") {

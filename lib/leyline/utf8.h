@@ -1,0 +1,11 @@
+#pragma once
+#include <string_view>
+
+namespace esper::leyline {
+
+// Bytes of the well-formed UTF-8 sequence at the front of text, 1 to 4 (overlong forms, surrogates and what is above
+// U+10FFFF are none). Where there is none, the length of the ill-formed part, negative: what the Unicode standard calls
+// its maximal subpart. Table 3-7 of the standard. An empty text counts as one byte. Any thread.
+int utf8_length(std::string_view text);
+
+}  // namespace esper::leyline
