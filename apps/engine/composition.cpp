@@ -13,6 +13,7 @@
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
 #include "tolaria/report.h"
+#include "tolaria/saving.h"
 #include "tolaria/summary.h"
 
 namespace esper::engine {
@@ -60,27 +61,31 @@ std::string reasons_of(const std::vector<tolaria::RefusedCheckpoint>& refused) {
 
 }  // namespace
 
-std::int64_t steps_per_epoch(const Workbench& bench) {
+std::int64_t batches_per_epoch(const Workbench& bench) {
   const std::int64_t batch = bench.config.data.batch_size;
-  const std::int64_t batches = (data::num_samples(bench.data.train) + batch - 1) / batch;
-  return (batches + bench.config.step.accumulation - 1) / bench.config.step.accumulation;
+  return (data::num_samples(bench.data.train) + batch - 1) / batch;
 }
 
 Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, leyline::FileSystem& files,
                          Console console)
     : bench_(bench),
       files_(files),
-      training_hash_(leyline::hash_text(leyline::training_hash(bench.config))),
+      training_hash_(leyline::hash_text(leyline::training_hash(bench.config)) + "-" + data_fingerprint(bench.data)),
       display_(std::make_shared<leyline::Progress>()),
       hub_(make_hub(bench.config, folder, display_, console)),
       consultation_(std::make_unique<tolaria::Consultation>(make_controller(bench.config), clock_,
                                                             bench.config.safety.policy_deadline)) {}
 
 std::string Composition::accept(const tolaria::CheckpointImage& image) {
-  if (image.info.training_hash != training_hash_) return "it belongs to another configuration";
+  if (image.info.training_hash != training_hash_) {
+    const bool same_configuration = image.info.training_hash.substr(0, 16) == training_hash_.substr(0, 16);
+    return same_configuration ? "the data are not those it was trained on" : "it belongs to another configuration";
+  }
   try {
     auto model = tolaria::build_model(bench_.config, bench_.data.train.shape, bench_.settings, bench_.device);
     auto progress = tolaria::run_progress_from_json(image.run.at("progress"));
+    if (progress.epoch != image.info.epoch || progress.step != image.info.step) return "run.json is of another step";
+    if (progress.batch > batches_per_epoch(bench_)) return "its cursor is beyond the end of the epoch";
     const std::string controller = image.run.at("controller");
     if (auto reason = tolaria::restore_model(*model, image.run.at("topology"), image.tensors, bench_.device);
         !reason.empty()) {
@@ -142,6 +147,20 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
       {"what", how == Start::kResumed ? "resumed" : "started"}, {"epoch", progress_.epoch}, {"step", progress_.step}}
                       .dump());
   tolaria::report_events(*run_);
+}
+
+void Composition::abandon(const std::exception& error) {
+  // A batch that cannot be had leaves the state of the last whole step; anything else may have stopped within one.
+  const auto* known = dynamic_cast<const leyline::Error*>(&error);
+  const bool whole = known != nullptr && known->code() == leyline::ExitCode::kData;
+  const bool saved = whole && tolaria::save_last_state(*run_);
+  run_->events.push_back(event("tolaria.run_finished"_event, Level::kError,
+                               {{"epochs", std::to_string(run_->progress.epoch)},
+                                {"steps", std::to_string(run_->progress.step)},
+                                {"status", saved ? "failed after saving" : "failed"},
+                                {"reason", error.what()}}));
+  tolaria::report_events(*run_);
+  hub_->shutdown(kTelemetryDeadline);
 }
 
 void Composition::finish(const tolaria::RunOutcome& outcome) {

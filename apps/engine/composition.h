@@ -1,6 +1,7 @@
 #pragma once
 // A run put together from its configuration: everything the epoch loop refers to, in the order in which it must live.
 
+#include <exception>
 #include <memory>
 #include <optional>
 
@@ -32,6 +33,8 @@ class Composition {
   tolaria::Run& run() { return *run_; }
   // Tells how it ended and lets telemetry drain, at most for its deadline.
   void finish(const tolaria::RunOutcome& outcome);
+  // The same for a run that an exception ended; saves what can be saved.
+  void abandon(const std::exception& error);
 
  private:
   std::string accept(const tolaria::CheckpointImage& image);
@@ -39,7 +42,7 @@ class Composition {
   Workbench& bench_;
   leyline::FileSystem& files_;
   leyline::Clock clock_;
-  std::string training_hash_;
+  std::string training_hash_;  // of configuration and data: "<hash>-<fingerprint>"
   std::shared_ptr<leyline::Progress> display_;
   std::unique_ptr<nissa::Hub> hub_;
   std::unique_ptr<tolaria::Consultation> consultation_;
@@ -50,7 +53,7 @@ class Composition {
   std::unique_ptr<tolaria::Run> run_;
 };
 
-// Optimizer steps of one epoch.
-std::int64_t steps_per_epoch(const Workbench& bench);
+// Microbatches of one epoch.
+std::int64_t batches_per_epoch(const Workbench& bench);
 
 }  // namespace esper::engine

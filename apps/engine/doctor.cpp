@@ -71,6 +71,7 @@ ordered_json disk_section() {
     return {{"write_and_sync_mb_per_s", static_cast<double>(kDiskTestBytes) / 1e6 / seconds.count()},
             {"free_bytes", free_bytes}};
   } catch (const leyline::IoError& error) {
+    storage::remove_all(files, path);
     return {{"problem", error.what()}};
   }
 }

@@ -1,6 +1,10 @@
 // The engine's one entry.
 
+#include <c10/util/Exception.h>
+
 #include <cstdio>
+#include <new>
+#include <string_view>
 
 #include "engine/commands.h"
 #include "leyline/error.h"
@@ -15,10 +19,34 @@ void print_line(const std::string& text) {
 
 }  // namespace esper::engine
 
-extern "C" int esper_engine_run(const esper::EngineRequest& request) {
+namespace {
+
+int run_command(const esper::EngineRequest& request) {
   using esper::leyline::Error;
   if (request.command == "train") return esper::engine::train(request);
   if (request.command == "evaluate") return esper::engine::evaluate(request);
   if (request.command == "doctor") return esper::engine::doctor(request);
   throw Error(esper::leyline::ExitCode::kBug, "the engine has no command " + request.command);
+}
+
+bool is_lack_of_memory(const c10::Error& error) {
+  const std::string_view text = error.what_without_backtrace();
+  return dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr || text.find("allocate memory") != text.npos;
+}
+
+}  // namespace
+
+extern "C" int esper_engine_run(const esper::EngineRequest& request) {
+  using esper::leyline::Error;
+  using esper::leyline::ExitCode;
+  constexpr char kWayOut[] = "; take a smaller host or data.batch_size";
+  try {
+    return run_command(request);
+  } catch (const c10::Error& error) {
+    const std::string text = error.what_without_backtrace();
+    if (is_lack_of_memory(error)) throw Error(ExitCode::kResources, "out of memory: " + text + kWayOut);
+    throw Error(ExitCode::kBug, text);
+  } catch (const std::bad_alloc&) {
+    throw Error(ExitCode::kResources, std::string("out of memory") + kWayOut);
+  }
 }

@@ -42,7 +42,8 @@ int dry_run(const Workbench& bench, const EngineRequest& request) {
   const ordered_json plan = {{"device", bench.device.str()},
                              {"train_samples", data::num_samples(bench.data.train)},
                              {"validation_samples", data::num_samples(bench.data.validation)},
-                             {"steps_per_epoch", steps_per_epoch(bench)},
+                             {"steps_per_epoch", (batches_per_epoch(bench) + bench.config.step.accumulation - 1) /
+                                                     bench.config.step.accumulation},
                              {"epochs", bench.config.epochs},
                              {"parameters", parameters},
                              {"checkpoint_bytes", state_bytes}};
@@ -74,6 +75,25 @@ void publish_summary(FileSystem& files, const RunFolder& folder, const ordered_j
   }
 }
 
+tolaria::RunOutcome run_epochs(Composition& composition) {
+  try {
+    return tolaria::run_epochs(composition.run());
+  } catch (const std::exception& error) {
+    composition.abandon(error);
+    throw;
+  }
+}
+
+// What was changed with --set on a resumed run is kept; a full disk keeps the run from nothing.
+void keep_config(FileSystem& files, const RunFolder& folder, const RunConfig& config) {
+  try {
+    storage::publish_file(files, folder.config(), storage::bytes_of(leyline::resolved_yaml(config)));
+  } catch (const leyline::IoError& error) {
+    if (!error.out_of_space()) throw;
+    nissa::log::warning(std::string("config.yaml keeps its earlier contents: ") + error.what());
+  }
+}
+
 }  // namespace
 
 int train(const EngineRequest& request) {
@@ -90,12 +110,12 @@ int train(const EngineRequest& request) {
   Composition composition(bench, *folder, files, request.quiet ? Console::kNone : Console::kAsConfigured);
   if (resuming) {
     composition.restore(*folder);
-    storage::publish_file(files, folder->config(), storage::bytes_of(leyline::resolved_yaml(config)));
+    keep_config(files, *folder, config);
   }
   composition.start(*folder, resuming ? Start::kResumed : Start::kNew);
 
   interrupt.begin_saving();
-  const auto outcome = tolaria::run_epochs(composition.run());
+  const auto outcome = run_epochs(composition);
   const auto summary = tolaria::summarize(composition.run(), outcome, folder->path);
   composition.finish(outcome);
   publish_summary(files, *folder, summary);

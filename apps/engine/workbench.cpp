@@ -5,6 +5,7 @@
 #include "device/select.h"
 #include "device/settings.h"
 #include "nissa/log.h"
+#include "storage/checksum.h"
 
 namespace esper::engine {
 namespace {
@@ -36,6 +37,18 @@ Workbench set_up(const leyline::RunConfig& config) {
   Workbench bench{config, selection.device, settings, data::load_dataset(config.data), nullptr, nullptr, nullptr};
   bench.model = tolaria::build_model(config, bench.data.train.shape, settings, bench.device);
   return bench;
+}
+
+std::string data_fingerprint(const data::Splits& data) {
+  storage::Hash64 hash;
+  for (const data::Dataset* part : {&data.train, &data.validation}) {
+    for (const torch::Tensor* tensor : {&part->inputs, &part->targets, &part->windows}) {
+      if (!tensor->defined()) continue;
+      const torch::Tensor flat = tensor->contiguous();
+      hash.update({static_cast<const std::byte*>(flat.const_data_ptr()), flat.nbytes()});
+    }
+  }
+  return storage::hex64(hash.digest());
 }
 
 void open_loaders(Workbench& bench) {

@@ -2,6 +2,7 @@
 // What training and evaluation both need before they start: device, data and a fresh model.
 
 #include <memory>
+#include <string>
 
 #include "data/dataset.h"
 #include "data/loader.h"
@@ -22,6 +23,9 @@ struct Workbench {
 // Selects the device, applies its settings, seeds the random number generators, loads the data, builds the network.
 // Throws Error: kResources (no such device), kData, kConfig (network and data do not fit).
 Workbench set_up(const leyline::RunConfig& config);
+
+// 16 hexadecimal digits of a hash of every sample and target of both parts: what a run was trained on.
+std::string data_fingerprint(const data::Splits& data);
 
 // Starts the loaders, which read out of bench.data: it stays where it is from now on.
 void open_loaders(Workbench& bench);

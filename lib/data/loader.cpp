@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include "leyline/error.h"
+#include "leyline/fault.h"
 
 namespace esper::data {
 namespace {
@@ -84,6 +85,7 @@ void Loader::stop_producing() {
 }
 
 std::optional<Batch> Loader::next() {
+  if (leyline::fault::hit("data.batch")) throw leyline::Error(leyline::ExitCode::kData, "fault point data.batch");
   const auto began = std::chrono::steady_clock::now();
   struct AddTime {
     std::chrono::steady_clock::time_point from;

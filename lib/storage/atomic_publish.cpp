@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "leyline/error.h"
+#include "leyline/fault.h"
 #include "storage/checksum.h"
 #include "storage/file_tools.h"
 
@@ -96,6 +97,7 @@ void publish_file(FileSystem& file_system, const std::string& path, const WriteC
 
 Manifest publish_folder(FileSystem& file_system, const std::string& path, const std::vector<FolderFile>& files,
                         const nlohmann::json& fields) {
+  if (leyline::fault::hit("storage.publish")) throw leyline::IoError("write", path, ENOSPC);
   // rename would silently replace an empty folder.
   if (file_system.kind_of(path) != PathKind::kNothing) throw IoError("publish", path, EEXIST);
   const std::string temporary = temporary_name(path);

@@ -6,6 +6,8 @@
 #include <optional>
 #include <thread>
 
+#include "leyline/fault.h"
+
 namespace esper::tolaria {
 
 // Outlives a Consultation whose controller hangs.
@@ -42,6 +44,7 @@ struct Consultation::Shared {
     Answer made;
     const auto failed = [](const std::string& why) { return Answer{Answer::Kind::kFailed, {}, why, 0}; };
     try {
+      if (leyline::fault::hit("tamiyo.decide")) return failed("fault point tamiyo.decide");
       made.decision = controller->decide(observation);
       after = controller->save_state();
       return made;

@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "device/cuda_table.h"
 #include "leyline/telemetry.h"
 #include "tolaria/growth.h"
 #include "tolaria/interrupt.h"
@@ -49,13 +50,16 @@ Passage train_epoch(Run& run, EpochTimes& times) {
   for (next_microbatches(run, microbatches); !microbatches.empty(); next_microbatches(run, microbatches)) {
     set_learning_rate(run.model.state, next_learning_rate(run));
     train_step(run.model.state, run.model.settings, microbatches, forward);
+    for (const auto& [inputs, targets] : microbatches) times.samples += targets.numel();
     run.progress.batch += static_cast<std::int64_t>(microbatches.size());
     ++run.progress.step;
-    run.display->step.store(static_cast<std::uint64_t>(run.progress.batch / run.config.step.accumulation),
+    run.display->step.store(static_cast<std::uint64_t>((run.progress.batch + run.config.step.accumulation - 1) /
+                                                       run.config.step.accumulation),
                             std::memory_order_relaxed);
     if (Interrupt::requested() != 0) return Passage::kInterrupted;
     if (save_is_due_after_step(run)) save(run);
   }
+  if (run.device.is_cuda()) device::cuda().synchronize(run.device.index());
   times.train_ms = milliseconds(run.clock.now() - begin);
   times.loader_wait_ms = static_cast<double>(run.train_data.wait_ns() - wait_before) / 1e6;
   return Passage::kFinished;
@@ -68,11 +72,14 @@ bool note_figures(Run& run, const StepMetrics& metrics, const Measurements& meas
   progress.validation = {measured.running.loss, measured.running.accuracy};
   progress.loss.add(metrics.loss);
   progress.gradient_norm.add(metrics.gradient_norm);
-  const double margin = run.config.training.early_stop_min_delta;
-  const bool better = !progress.best || measured.running.loss < progress.best->loss - margin;
-  progress.epochs_without_better = better ? 0 : progress.epochs_without_better + 1;
-  if (better) progress.best = BestEpoch{progress.epoch + 1, measured.running.loss, measured.running.accuracy};
-  return better;
+  const double loss = measured.running.loss;
+  const bool clearly_better =
+      !progress.patience_loss || loss < *progress.patience_loss - run.config.training.early_stop_min_delta;
+  progress.epochs_without_better = clearly_better ? 0 : progress.epochs_without_better + 1;
+  if (clearly_better) progress.patience_loss = loss;
+  const bool best = !progress.best || loss < progress.best->loss;
+  if (best) progress.best = BestEpoch{progress.epoch + 1, loss, measured.running.accuracy};
+  return best;
 }
 
 std::string divergence(const StepMetrics& metrics, const Measurements& measured) {

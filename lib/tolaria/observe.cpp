@@ -65,7 +65,7 @@ leyline::Observation observe(const Run& run, const StepMetrics& metrics, const E
       {"loss", metrics.loss},
       {"accuracy", metrics.accuracy},
       {"gradient_norm", metrics.gradient_norm},
-      {"samples_per_s", times.train_ms > 0 ? static_cast<double>(metrics.samples) / (times.train_ms / 1000) : 0},
+      {"samples_per_s", times.train_ms > 0 ? static_cast<double>(times.samples) / (times.train_ms / 1000) : 0},
       {"optimizer_lr", last_learning_rate(run)},
       {"optimizer_momentum", run.config.training.optimizer.momentum},
       {"optimizer_family_index", run.config.training.optimizer.kind == leyline::OptimizerKind::kSgd ? 0.0 : 2.0},

@@ -13,6 +13,7 @@ namespace esper::tolaria {
 // Wall-clock figures of one epoch; reported, never decided upon.
 struct EpochTimes {
   double train_ms = 0;        // the training part, in this process
+  std::int64_t samples = 0;   // target elements trained on in that time
   double loader_wait_ms = 0;  // of it, waiting for batches
   double hook_ms = 0;         // measuring, deciding and applying
 };

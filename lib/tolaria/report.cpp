@@ -47,7 +47,7 @@ void add_training(std::vector<MetricValue>& out, const Run& run, const StepMetri
   out.push_back(metric("tolaria.training.latency_ms"_metric, times.train_ms));
   out.push_back(metric("tolaria.training.gradient_norm"_metric, metrics.gradient_norm));
   out.push_back(metric("tolaria.training.samples_per_s"_metric,
-                       times.train_ms > 0 ? static_cast<double>(metrics.samples) / (times.train_ms / 1000) : 0));
+                       times.train_ms > 0 ? static_cast<double>(times.samples) / (times.train_ms / 1000) : 0));
   out.push_back(metric("tolaria.training.steps_total"_metric, static_cast<double>(run.progress.step)));
   out.push_back(metric("tolaria.training.params"_metric, static_cast<double>(count_parameters(run))));
   out.push_back(metric("tolaria.loader.wait_ms"_metric, times.loader_wait_ms));
@@ -182,7 +182,8 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
 
 void report_events(Run& run) {
   if (run.events.empty()) return;
-  auto packet = new_packet(run, "tolaria", "event-" + std::to_string(++run.packets));
+  auto packet = new_packet(run, "tolaria",
+                           "step-" + std::to_string(run.progress.step) + "-event-" + std::to_string(++run.packets));
   packet.events = std::exchange(run.events, {});
   leyline::finish_packet(packet, run.progress.epoch);
   run.telemetry.emit(packet);

@@ -1,6 +1,7 @@
 #include "tolaria/run_folder.h"
 
 #include <ctime>
+#include <filesystem>
 
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
@@ -26,8 +27,9 @@ leyline::File lock_or_refuse(FileSystem& files, const std::string& path) {
 }  // namespace
 
 std::string RunFolder::run_id() const {
-  const auto slash = path.find_last_of('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
+  std::string whole = std::filesystem::absolute(path).lexically_normal().string();
+  while (whole.size() > 1 && whole.back() == '/') whole.pop_back();
+  return std::filesystem::path(whole).filename().string();
 }
 
 RunFolder create_run_folder(FileSystem& files, const std::string& path, const std::string& config_yaml) {

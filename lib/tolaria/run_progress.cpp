@@ -1,6 +1,8 @@
 #include "tolaria/run_progress.h"
 
+#include <limits>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 namespace esper::tolaria {
 namespace {
@@ -12,6 +14,15 @@ EpochFigures figures_from(const json& saved) { return {saved.at("loss"), saved.a
 
 json ewma(const Ewma& value) { return {{"mean", value.mean}, {"variance", value.variance}}; }
 Ewma ewma_from(const json& saved) { return {saved.at("mean"), saved.at("variance")}; }
+
+template <class Count>
+Count count(const json& saved, const char* name) {
+  const auto value = saved.at(name).get<std::int64_t>();
+  if (value < 0 || static_cast<std::uint64_t>(value) > std::numeric_limits<Count>::max()) {
+    throw std::out_of_range(std::string(name) + " is " + std::to_string(value));
+  }
+  return static_cast<Count>(value);
+}
 
 }  // namespace
 
@@ -30,6 +41,7 @@ json to_json(const RunProgress& progress) {
                 {"train", figures(progress.train)},
                 {"validation", figures(progress.validation)},
                 {"best", nullptr},
+                {"patience_loss", nullptr},
                 {"epochs_without_better", progress.epochs_without_better},
                 {"loss", ewma(progress.loss)},
                 {"gradient_norm", ewma(progress.gradient_norm)},
@@ -38,24 +50,26 @@ json to_json(const RunProgress& progress) {
     saved["best"] = {
         {"epoch", progress.best->epoch}, {"loss", progress.best->loss}, {"accuracy", progress.best->accuracy}};
   }
+  if (progress.patience_loss) saved["patience_loss"] = *progress.patience_loss;
   return saved;
 }
 
 RunProgress run_progress_from_json(const json& saved) {
   RunProgress progress;
-  progress.epoch = saved.at("epoch");
-  progress.batch = saved.at("batch");
-  progress.step = saved.at("step");
+  progress.epoch = count<std::uint32_t>(saved, "epoch");
+  progress.batch = count<std::int64_t>(saved, "batch");
+  progress.step = count<std::int64_t>(saved, "step");
   progress.wall_s = saved.at("wall_s");
   progress.train = figures_from(saved.at("train"));
   progress.validation = figures_from(saved.at("validation"));
   if (const json& best = saved.at("best"); !best.is_null()) {
-    progress.best = BestEpoch{best.at("epoch"), best.at("loss"), best.at("accuracy")};
+    progress.best = BestEpoch{count<std::uint32_t>(best, "epoch"), best.at("loss"), best.at("accuracy")};
   }
-  progress.epochs_without_better = saved.at("epochs_without_better");
+  if (const json& loss = saved.at("patience_loss"); !loss.is_null()) progress.patience_loss = loss.get<double>();
+  progress.epochs_without_better = count<std::uint32_t>(saved, "epochs_without_better");
   progress.loss = ewma_from(saved.at("loss"));
   progress.gradient_norm = ewma_from(saved.at("gradient_norm"));
-  progress.conservative_epochs = saved.at("conservative_epochs");
+  progress.conservative_epochs = count<std::uint64_t>(saved, "conservative_epochs");
   return progress;
 }
 

@@ -25,19 +25,21 @@ struct Ewma {
 };
 
 struct RunProgress {
-  std::uint32_t epoch = 0;         // epochs completed, validation and decision included
-  std::int64_t batch = 0;          // microbatches of the running epoch that are trained
-  std::int64_t step = 0;           // optimizer steps since the run began
-  double wall_s = 0;               // spent in earlier processes of this run
-  EpochFigures train, validation;  // of the last completed epoch
-  std::optional<BestEpoch> best;   // lowest validation loss
+  std::uint32_t epoch = 0;              // epochs completed, validation and decision included
+  std::int64_t batch = 0;               // microbatches of the running epoch that are trained
+  std::int64_t step = 0;                // optimizer steps since the run began
+  double wall_s = 0;                    // spent in earlier processes of this run
+  EpochFigures train, validation;       // of the last completed epoch
+  std::optional<BestEpoch> best;        // lowest validation loss
+  std::optional<double> patience_loss;  // that an epoch must beat by early_stop_min_delta
   std::uint32_t epochs_without_better = 0;
   Ewma loss, gradient_norm;
   std::uint64_t conservative_epochs = 0;  // epochs whose decision was late or failed
 };
 
 nlohmann::json to_json(const RunProgress& progress);
-// Throws nlohmann::json::exception where a field is missing or of another type.
+// Throws nlohmann::json::exception where a field is missing or of another type, std::out_of_range for a count that is
+// none.
 RunProgress run_progress_from_json(const nlohmann::json& saved);
 
 }  // namespace esper::tolaria
