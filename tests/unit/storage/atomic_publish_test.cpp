@@ -170,7 +170,7 @@ TEST_CASE("what is removed is there whole or not at all, whatever fails") {
                                     if (outcome == Outcome::kDone) CHECK_FALSE(there);
                                     if (there) check_folder(files);
                                     remove_leftovers(files, "checkpoints");
-                                    CHECK(files.names_in("checkpoints").size() == (there ? 1 : 0));
+                                    CHECK(files.names_in("checkpoints").size() == (there ? 2 : 1));  // step-3 stays
                                     CHECK_NOTHROW(remove_published(files, "checkpoints/step-7"));
                                     CHECK_NOTHROW(remove_published(files, "checkpoints/step-7"));
                                   }};
