@@ -39,7 +39,7 @@ torch::Tensor bias_correction(const torch::Tensor& step, double beta) {
 // rate / c1 * m / (sqrt(v / c2) + eps), with c1 and c2 the bias corrections. sqrt(c2) is moved out of the root, so that
 // the long tensors see one operation less.
 void adamw(GroupState& group, const OptimizerConfig& config) {
-  group.step.add_(group.lr_scale.sign());  // a frozen group's clock stands still
+  group.step.add_(1);
   torch::Tensor &gradient = group.gradients.flat, &m = group.first_moments.flat, &v = group.second_moments.flat;
   if (config.weight_decay != 0) {
     at::_foreach_mul_(group.parameters, group.rate.mul(-config.weight_decay).add_(1));

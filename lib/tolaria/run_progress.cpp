@@ -69,7 +69,7 @@ RunProgress run_progress_from_json(const json& saved) {
   progress.epochs_without_better = count<std::uint32_t>(saved, "epochs_without_better");
   progress.loss = ewma_from(saved.at("loss"));
   progress.gradient_norm = ewma_from(saved.at("gradient_norm"));
-  progress.conservative_epochs = count<std::uint64_t>(saved, "conservative_epochs");
+  progress.conservative_epochs = saved.at("conservative_epochs");
   return progress;
 }
 

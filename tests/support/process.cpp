@@ -35,6 +35,19 @@ struct Pipe {
   }
 };
 
+// A signal that reaches the child before it becomes another program must not find the test framework's handlers.
+pid_t fork_without_handlers() {
+  sigset_t all, before;
+  sigfillset(&all);
+  sigprocmask(SIG_SETMASK, &all, &before);
+  const pid_t child = fork();
+  if (child == 0) {
+    for (const int signal_number : {SIGINT, SIGTERM}) signal(signal_number, SIG_DFL);
+  }
+  sigprocmask(SIG_SETMASK, &before, nullptr);
+  return child;
+}
+
 [[noreturn]] void become(const std::vector<std::string>& command, const std::vector<std::string>& environment,
                          const Pipe& out, const Pipe& err) {
   const int nothing = open("/dev/null", O_RDONLY);
@@ -80,7 +93,7 @@ struct RunningProgram::Pipes {
 };
 
 RunningProgram::RunningProgram(const std::vector<std::string>& command, const std::vector<std::string>& environment)
-    : pipes_(std::make_unique<Pipes>()), start_(SteadyClock::now()), child_(fork()) {
+    : pipes_(std::make_unique<Pipes>()), start_(SteadyClock::now()), child_(fork_without_handlers()) {
   if (child_ < 0) throw std::system_error(errno, std::generic_category(), "fork");
   if (child_ == 0) become(command, environment, pipes_->out, pipes_->err);
   pipes_->out.close_write();

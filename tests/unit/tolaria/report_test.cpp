@@ -188,7 +188,7 @@ TEST_CASE("events between epochs go out in a packet of their own, with the highe
   CHECK(it.run.events.empty());
   const auto packets = it.sink.packets();
   REQUIRE(packets.size() == 1);
-  CHECK(packets[0].packet_id == "small-run-event-1");
+  CHECK(packets[0].packet_id == "small-run-step-0-event-1");
   CHECK(packets[0].level == leyline::Level::kCritical);
   CHECK(packets[0].events[1].event_id == "evt-1");
   CHECK(packets[0].system_health.summary == "tolaria.diverged");
