@@ -77,6 +77,7 @@ void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements
   out.push_back(metric("tolaria.validation.latency_ms"_metric, measured.running_ms));
   out.push_back(metric("tolaria.epoch_hook.latency_ms"_metric, times.hook_ms));
   out.push_back(metric("tolaria.seeds.active"_metric, static_cast<double>(count_active(seeds))));
+  out.push_back(metric("kasmina.seeds.active"_metric, static_cast<double>(count_active(seeds))));
   out.push_back(metric("tolaria.hook.latency_ms"_metric, growth.hook_ms));
   out.push_back(metric("tamiyo.decide.latency_ms"_metric, growth.decide_ms));
 }
@@ -99,6 +100,8 @@ void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.journal.lost_total"_metric, static_cast<double>(run.notes_lost)));
   out.push_back(metric("tolaria.memory.device_used_bytes"_metric, static_cast<double>(memory.used_bytes)));
   out.push_back(metric("tolaria.memory.device_free_bytes"_metric, static_cast<double>(memory.free_bytes)));
+  const auto process = device::memory_figures(torch::kCPU);
+  out.push_back(metric("tolaria.memory.resident_bytes"_metric, static_cast<double>(process.used_bytes)));
 }
 
 void add_gradient_shares(std::vector<MetricValue>& out, const Run& run, const StepMetrics& metrics,
