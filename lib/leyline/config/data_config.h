@@ -20,6 +20,12 @@ constexpr auto names(BadSample) {
   return std::array{std::pair{BadSample::kFail, "fail"}, std::pair{BadSample::kSkip, "skip"}};
 }
 
+enum class Resident { kAuto, kOn, kOff };
+constexpr auto names(Resident) {
+  using R = Resident;
+  return std::array{std::pair{R::kAuto, "auto"}, std::pair{R::kOn, "on"}, std::pair{R::kOff, "off"}};
+}
+
 struct AugmentConfig {
   int crop_padding = 0;
   bool flip = false;
@@ -66,6 +72,9 @@ struct DataConfig {
   int workers = 1;
   int prefetch = 2;
   bool pin_memory = true;
+  bool persistent_workers = true;
+  bool gpu_prefetch = true;
+  Resident gpu_dataset = Resident::kAuto;
 
   static constexpr auto fields() {
     using C = DataConfig;
@@ -91,7 +100,12 @@ struct DataConfig {
         field("workers", &C::workers, "threads that prepare batches; 0 prepares them in the training thread",
               between(0, 256)),
         field("prefetch", &C::prefetch, "batches prepared ahead", between(1, 1024)),
-        field("pin_memory", &C::pin_memory, "stage batches in page-locked memory (CUDA only)")};
+        field("pin_memory", &C::pin_memory, "stage batches in page-locked memory (CUDA only)"),
+        field("persistent_workers", &C::persistent_workers, "keep the threads from one epoch to the next"),
+        field("gpu_prefetch", &C::gpu_prefetch, "copy the next batch to the device beside the step (CUDA only)"),
+        field("gpu_dataset", &C::gpu_dataset,
+              "keep the data set on the device and make batches there; auto does so on CUDA while it takes less than a "
+              "quarter of the free memory")};
   }
   void validate(Findings& out) const;
 };

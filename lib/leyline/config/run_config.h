@@ -6,6 +6,7 @@
 #include "leyline/config/growth_config.h"
 #include "leyline/config/host_config.h"
 #include "leyline/config/policy_config.h"
+#include "leyline/config/step_config.h"
 #include "leyline/config/training_config.h"
 
 namespace esper::leyline {

@@ -19,6 +19,7 @@ struct OptimizerConfig {
   double beta2 = 0.999;
   double eps = 1e-8;
   double weight_decay = 0.0;
+  bool foreach = true;
 
   static constexpr auto fields() {
     using C = OptimizerConfig;
@@ -30,7 +31,8 @@ struct OptimizerConfig {
                       field("beta2", &C::beta2, "adamw: decay of the second moment", between(0, 0.999999)),
                       field("eps", &C::eps, "adamw: added to the root of the second moment", between(1e-16, 1)),
                       field("weight_decay", &C::weight_decay, "sgd: L2 penalty in the gradient; adamw: decoupled decay",
-                            between(0, 10))};
+                            between(0, 10)),
+                      field("foreach", &C::foreach, "update all parameters in one call, not one after the other")};
   }
 };
 
@@ -84,16 +86,6 @@ struct TrainingConfig {
               "a loss counts as better if it is lower by more than this", between(0, 1e6))};
   }
   void validate(Findings& out) const;
-};
-
-struct StepConfig {
-  int accumulation = 1;
-
-  static constexpr auto fields() {
-    using C = StepConfig;
-    return std::tuple{field("accumulation", &C::accumulation, "microbatches whose gradients make one optimizer step",
-                            between(1, 65536))};
-  }
 };
 
 }  // namespace esper::leyline

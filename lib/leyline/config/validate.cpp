@@ -157,6 +157,10 @@ void TrainingConfig::validate(Findings& out) const {
   }
 }
 
+void StepConfig::validate(Findings& out) const {
+  if (compile.deadline <= Duration(0)) out.push_back({"compile.deadline", "must be longer than 0", {}});
+}
+
 void GrowthConfig::validate(Findings& out) const {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (is_slot_id(slots[i])) continue;

@@ -51,7 +51,10 @@ std::uint64_t config_hash(const RunConfig& config) { return fnv1a(resolved_json(
 std::uint64_t training_hash(const RunConfig& config) {
   ordered_json json = resolved_json(config);
   for (const char* key : {"name", "runs_dir", "safety", "telemetry", "checkpoint"}) json.erase(key);
-  for (const char* key : {"workers", "prefetch", "pin_memory"}) json["data"].erase(key);
+  for (const char* key : {"workers", "prefetch", "pin_memory", "persistent_workers", "gpu_prefetch", "gpu_dataset"}) {
+    json["data"].erase(key);
+  }
+  for (const char* key : {"lane", "compile", "graph", "check_every"}) json["step"].erase(key);
   const ScheduleConfig& schedule = config.training.schedule;
   const bool epochs_shape_the_schedule = schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
   if (!epochs_shape_the_schedule) json.erase("epochs");

@@ -1,0 +1,81 @@
+#pragma once
+#include <cstdint>
+
+#include "leyline/field.h"
+#include "leyline/quantity.h"
+
+namespace esper::leyline {
+
+// How a training step is run. See docs/lanes.md.
+enum class Lane { kAuto, kEager, kReplay, kGraph, kCompiled };
+constexpr auto names(Lane) {
+  using L = Lane;
+  return std::array{std::pair{L::kAuto, "auto"}, std::pair{L::kEager, "eager"}, std::pair{L::kReplay, "replay"},
+                    std::pair{L::kGraph, "graph"}, std::pair{L::kCompiled, "compiled"}};
+}
+
+enum class CompileMode { kDefault, kReduceOverhead, kMaxAutotune };
+constexpr auto names(CompileMode) {
+  using M = CompileMode;
+  return std::array{std::pair{M::kDefault, "default"}, std::pair{M::kReduceOverhead, "reduce-overhead"},
+                    std::pair{M::kMaxAutotune, "max-autotune"}};
+}
+
+struct CompileConfig {
+  CompileMode mode = CompileMode::kDefault;
+  bool dynamic = false;
+  int warmup_steps = 1;
+  Duration deadline = std::chrono::seconds(120);
+  std::int64_t memory_limit_mb = 4096;
+  std::string cache_dir;
+  std::int64_t cache_limit_mb = 2048;
+
+  static constexpr auto fields() {
+    using C = CompileConfig;
+    return std::tuple{
+        field("mode", &C::mode,
+              "default; reduce-overhead also captures the program as a CUDA graph; max-autotune also times kernels"),
+        field("dynamic", &C::dynamic, "one program for every batch size instead of one for each"),
+        field("warmup_steps", &C::warmup_steps, "eager steps before a step is recorded", between(0, 1e6)),
+        field("deadline", &C::deadline, "longest time for one compilation; then the run goes on without"),
+        field("memory_limit_mb", &C::memory_limit_mb, "most memory of the compiler's process", between(256, 1e6)),
+        field("cache_dir", &C::cache_dir, "folder of compiled programs; empty takes the user's cache folder"),
+        field("cache_limit_mb", &C::cache_limit_mb, "size of that folder; the programs unused for longest go first",
+              between(16, 1e6))};
+  }
+};
+
+struct GraphConfig {
+  int warmup_batches = 1;
+
+  static constexpr auto fields() {
+    using C = GraphConfig;
+    return std::tuple{field("warmup_batches", &C::warmup_batches, "runs of the step before it is captured (CUDA only)",
+                            between(0, 1000))};
+  }
+};
+
+struct StepConfig {
+  int accumulation = 1;
+  Lane lane = Lane::kAuto;
+  CompileConfig compile;
+  GraphConfig graph;
+  std::int64_t check_every = 10000;
+
+  static constexpr auto fields() {
+    using C = StepConfig;
+    return std::tuple{
+        field("accumulation", &C::accumulation, "microbatches whose gradients make one optimizer step",
+              between(1, 65536)),
+        field("lane", &C::lane,
+              "how the step runs: eager, replay (its recorded operations), graph (CUDA graph), compiled, or auto, "
+              "which takes what is measured to be fastest"),
+        field("compile", &C::compile, "the compiled lane"), field("graph", &C::graph, "the graph lane"),
+        field("check_every", &C::check_every,
+              "steps between two comparisons of a fast lane with eager while it runs; 0 compares once, at the start",
+              at_least(0))};
+  }
+  void validate(Findings& out) const;
+};
+
+}  // namespace esper::leyline
