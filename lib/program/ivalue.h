@@ -1,0 +1,29 @@
+#pragma once
+// Between a program's arguments and the dispatcher's IValues. Training thread.
+
+#include <ATen/core/ivalue.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <functional>
+
+#include "program/program.h"
+
+namespace esper::program {
+
+// The operator of that name ("aten::mul.Tensor"); empty where this torch has none.
+std::optional<c10::OperatorHandle> find_operator(const std::string& name);
+std::string operator_name(const c10::OperatorHandle& op);
+
+// `name_tensor` gives a tensor its value; it is not asked about undefined ones. Throws Error{kBug} where the argument is
+// of a kind that programs do not hold (a generator, a stream, ...).
+using NameTensor = std::function<ValueId(const at::Tensor&)>;
+Argument to_argument(const c10::IValue& value, const NameTensor& name_tensor);
+
+// The IValue that the schema's argument takes. `tensor` gives a value its tensor.
+using TensorOf = std::function<at::Tensor(ValueId)>;
+c10::IValue to_ivalue(const Argument& argument, const c10::Argument& schema, const TensorOf& tensor);
+
+// Why the schema's argument does not take this; empty if it does.
+std::string mismatch(const Argument& argument, const c10::Argument& schema);
+
+}  // namespace esper::program

@@ -1,0 +1,32 @@
+#pragma once
+// A compiled program: a package that AOTInductor made. Training thread.
+
+#include <ATen/core/Tensor.h>
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace torch::inductor {
+class AOTIModelPackageLoader;
+}
+
+namespace esper::program {
+
+class Package {
+ public:
+  // Loads native code: only packages from a folder that nobody else writes to. Throws leyline::Error{kResources} with
+  // the reason where it does not load.
+  explicit Package(const std::string& path);
+  ~Package();
+  Package(Package&&) noexcept;
+
+  // inputs: parallel to the program's, of the recorded types; those that the program writes are written.
+  void run(const std::vector<at::Tensor>& inputs) const;
+
+ private:
+  std::unique_ptr<torch::inductor::AOTIModelPackageLoader> loader_;
+};
+
+}  // namespace esper::program

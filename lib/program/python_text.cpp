@@ -1,0 +1,214 @@
+#include "program/python_text.h"
+
+#include <array>
+#include <cmath>
+
+#include "leyline/error.h"
+#include "program/ivalue.h"
+
+namespace esper::program {
+namespace {
+
+using c10::TypeKind;
+
+std::string joined(std::initializer_list<std::string_view> parts) {
+  std::string text;
+  for (const std::string_view part : parts) text.append(part);
+  return text;
+}
+
+std::string dtype_name(c10::ScalarType dtype) {
+  switch (dtype) {
+    case c10::ScalarType::Byte:
+      return "torch.uint8";
+    case c10::ScalarType::Char:
+      return "torch.int8";
+    case c10::ScalarType::Short:
+      return "torch.int16";
+    case c10::ScalarType::Int:
+      return "torch.int32";
+    case c10::ScalarType::Long:
+      return "torch.int64";
+    case c10::ScalarType::Half:
+      return "torch.float16";
+    case c10::ScalarType::Float:
+      return "torch.float32";
+    case c10::ScalarType::Double:
+      return "torch.float64";
+    case c10::ScalarType::Bool:
+      return "torch.bool";
+    case c10::ScalarType::BFloat16:
+      return "torch.bfloat16";
+    default:
+      ESPER_CHECK(false, std::string("no step computes in ") + c10::toString(dtype));
+      return {};
+  }
+}
+
+std::string memory_format_name(std::int64_t format) {
+  constexpr std::array kNames{"torch.contiguous_format", "torch.preserve_format", "torch.channels_last",
+                              "torch.channels_last_3d"};
+  ESPER_CHECK(format >= 0 && format < static_cast<std::int64_t>(kNames.size()), "a memory format without a name");
+  return kNames[static_cast<std::size_t>(format)];
+}
+
+std::string real(double value) {
+  if (std::isnan(value)) return "float('nan')";
+  if (std::isinf(value)) return value > 0 ? "float('inf')" : "float('-inf')";
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", value);
+  std::string result = text;
+  if (result.find_first_of(".en") == std::string::npos) result.append(".0");
+  return result;
+}
+
+template <class Range, class Print>
+std::string tuple(const Range& range, const Print& print) {
+  std::string text = "(";
+  for (const auto& item : range) text.append(print(item)).append(",");
+  text.push_back(')');
+  return text;
+}
+
+template <class Range, class Print>
+std::string list(const Range& range, const Print& print) {
+  std::string text = "[";
+  for (const auto& item : range) text.append(print(item)).append(",");
+  text.push_back(']');
+  return text;
+}
+
+std::string whole(std::int64_t value) { return std::to_string(value); }
+
+class Writer {
+ public:
+  explicit Writer(const Program& program) : program_(program) {}
+
+  std::string write() {
+    std::string text = "import torch\n\nINPUTS = [\n";
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) text.append(input(i));
+    text.append("]\n\n\ndef step(");
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) text.append(name(static_cast<ValueId>(i))).append(", ");
+    text.append("):\n");
+    for (const Operation& operation : program_.operations) text.append(line(operation));
+    return text.append(joined({"    return (", result(), ",)\n"}));
+  }
+
+ private:
+  std::string name(ValueId id) const {
+    if (id == kNoValue) return "None";
+    const bool is_input = static_cast<std::size_t>(id) < program_.inputs.size();
+    return joined({is_input ? "a" : "t", std::to_string(id)});
+  }
+
+  std::string input(std::size_t i) const {
+    const TensorType& type = program_.values[i];
+    return joined({"    (", tuple(type.sizes, whole), ", ", tuple(type.strides, whole), ", ", dtype_name(type.dtype),
+                   ", '", c10::DeviceTypeName(type.device, true), "'),  # ", program_.inputs[i].name, "\n"});
+  }
+
+  // What the compiled step returns; its caller has no use for it, but a program without a result does not compile.
+  std::string result() const {
+    for (auto at = program_.operations.rbegin(); at != program_.operations.rend(); ++at) {
+      for (const Argument& made : at->results) {
+        const auto* tensor = std::get_if<TensorArgument>(&made);
+        if (tensor == nullptr || tensor->id < static_cast<ValueId>(program_.inputs.size())) continue;
+        if (program_.values[static_cast<std::size_t>(tensor->id)].sizes.empty()) return name(tensor->id);
+      }
+    }
+    return "torch.ops.aten.full.default([], 0.0)";
+  }
+
+  std::string line(const Operation& operation) const {
+    const auto op = find_operator(operation.name);
+    ESPER_CHECK(op.has_value(), "a program that was not verified");
+    const auto& schema = op->schema().arguments();
+    std::string arguments;
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+      const bool left_out = std::holds_alternative<std::monostate>(operation.arguments[i]) &&
+                            schema[i].default_value().has_value() && schema[i].kwarg_only();
+      if (left_out) continue;
+      const std::string text = argument(operation.arguments[i], schema[i]);
+      if (text.empty()) continue;
+      if (!arguments.empty()) arguments.append(", ");
+      if (schema[i].kwarg_only()) arguments.append(schema[i].name()).append("=");
+      arguments.append(text);
+    }
+    const std::string overload = op->operator_name().overload_name;
+    const std::string base = op->operator_name().name.substr(std::string_view("aten::").size());
+    return joined({"    ", results(operation, op->schema()), "torch.ops.aten.", base, ".",
+                   overload.empty() ? "default" : overload, "(", arguments, ")\n"});
+  }
+
+  // "t7, _ = ": a return that is an argument written in place keeps its name.
+  std::string results(const Operation& operation, const c10::FunctionSchema& schema) const {
+    std::string text;
+    for (std::size_t i = 0; i < operation.results.size(); ++i) {
+      const c10::AliasInfo* alias = schema.returns()[i].alias_info();
+      const auto* tensor = std::get_if<TensorArgument>(&operation.results[i]);
+      const auto* tensors = std::get_if<TensorListArgument>(&operation.results[i]);
+      const bool written = alias != nullptr && alias->isWrite();
+      if (!text.empty()) text.append(", ");
+      if (!written && tensors != nullptr) {
+        text.append(tuple(tensors->ids, [this](ValueId id) { return name(id); }));
+      } else {
+        const bool named = !written && tensor != nullptr && tensor->id != kNoValue;
+        text.append(named ? name(tensor->id) : "_");
+      }
+    }
+    return text.empty() ? text : text.append(" = ");
+  }
+
+  std::string argument(const Argument& argument, const c10::Argument& schema) const {
+    const c10::Type* type = schema.real_type().get();
+    if (const auto* optional = type->castRaw<c10::OptionalType>()) type = optional->getElementType().get();
+    if (const auto* value = std::get_if<std::int64_t>(&argument)) {
+      if (type->kind() == TypeKind::ScalarTypeType) return dtype_name(static_cast<c10::ScalarType>(*value));
+      if (type->kind() == TypeKind::MemoryFormatType) return memory_format_name(*value);
+      if (type->kind() == TypeKind::LayoutType) return "torch.strided";
+      return whole(*value);
+    }
+    if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&argument)) {
+      // C++ takes one number for int[2]; the lowerings want both.
+      const bool spread = schema.N() && numbers->size() == 1 && *schema.N() > 1;
+      if (spread) {
+        return list(std::vector<std::int64_t>(static_cast<std::size_t>(*schema.N()), numbers->front()), whole);
+      }
+      return list(*numbers, whole);
+    }
+    return plain(argument);
+  }
+
+  std::string plain(const Argument& argument) const {
+    const auto truth = [](bool value) { return std::string(value ? "True" : "False"); };
+    if (const auto* tensor = std::get_if<TensorArgument>(&argument)) return name(tensor->id);
+    if (const auto* tensors = std::get_if<TensorListArgument>(&argument)) {
+      return list(tensors->ids, [this](ValueId id) { return name(id); });
+    }
+    if (const auto* value = std::get_if<bool>(&argument)) return truth(*value);
+    if (const auto* value = std::get_if<double>(&argument)) return real(*value);
+    if (const auto* values = std::get_if<std::vector<double>>(&argument)) return list(*values, real);
+    if (const auto* values = std::get_if<std::vector<bool>>(&argument)) return list(*values, truth);
+    if (const auto* text = std::get_if<std::string>(&argument)) return quoted(*text);
+    if (const auto* device = std::get_if<DeviceArgument>(&argument)) return quoted(device->name);
+    return "None";
+  }
+
+  static std::string quoted(const std::string& text) {
+    std::string result = "'";
+    for (const char c : text) {
+      if (c == '\'' || c == '\\') result.push_back('\\');
+      result.push_back(c);
+    }
+    result.push_back('\'');
+    return result;
+  }
+
+  const Program& program_;
+};
+
+}  // namespace
+
+std::string python_text(const Program& program) { return Writer(program).write(); }
+
+}  // namespace esper::program

@@ -1,0 +1,260 @@
+#include "program/recorder.h"
+
+#include <ATen/core/dispatch/Dispatcher.h>
+#include <torch/library.h>
+
+#include <unordered_map>
+
+#include "leyline/error.h"
+#include "program/ivalue.h"
+
+namespace esper::program {
+namespace {
+
+using torch::jit::Stack;
+
+// Torch has this key for tensors that only pretend; nothing uses it in a C++ process, and it lies below autograd and
+// autocast and above every backend.
+constexpr auto kKey = c10::DispatchKey::Fake;
+
+struct Refusal {
+  std::string reason;
+};
+
+TensorType type_of(const at::Tensor& tensor) {
+  return {tensor.scalar_type(), tensor.device().type(), tensor.sizes().vec(), tensor.strides().vec()};
+}
+
+class Recording {
+ public:
+  explicit Recording(std::span<const Root> roots) : roots_(roots), scratch_(roots.size(), kNoValue) {
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+      storages_[storage_of(roots[i].tensor)].root = static_cast<std::int32_t>(i);
+      if (roots[i].role != Root::Role::kInput) continue;
+      input_of_root_[static_cast<std::int32_t>(i)] = static_cast<std::int32_t>(program_.inputs.size());
+      program_.inputs.push_back({roots[i].name, Access::kRead});
+      define(roots[i].tensor);
+    }
+  }
+
+  // Before the call: the arguments are named while the tensors are as the operator finds them.
+  std::vector<Argument> name_arguments(const c10::OperatorHandle& op, const Stack& stack) {
+    const auto& schema = op.schema().arguments();
+    const std::size_t first = stack.size() - schema.size();
+    const NameTensor name = [&](const at::Tensor& tensor) { return name_of(tensor, op); };
+    std::vector<Argument> arguments;
+    for (std::size_t i = 0; i < schema.size(); ++i) {
+      arguments.push_back(to_argument(stack[first + i], name));
+      if (schema[i].alias_info() != nullptr && schema[i].alias_info()->isWrite()) note_writes(stack[first + i]);
+    }
+    return arguments;
+  }
+
+  void add(const c10::OperatorHandle& op, std::vector<Argument> arguments, const Stack& stack) {
+    const auto& returns = op.schema().returns();
+    const std::size_t first = stack.size() - returns.size();
+    Operation operation{operator_name(op), std::move(arguments), {}};
+    for (std::size_t i = 0; i < returns.size(); ++i) operation.results.push_back(result_of(stack[first + i]));
+    program_.operations.push_back(std::move(operation));
+  }
+
+  void refuse(const std::string& reason) {
+    if (refusal_.empty()) refusal_ = reason;
+  }
+  bool refused() const { return !refusal_.empty(); }
+  const std::string& refusal() const { return refusal_; }
+  Program take() { return std::move(program_); }
+
+ private:
+  struct StorageFacts {
+    std::int32_t root = -1;         // index into roots_
+    std::vector<ValueId> values{};  // that lie in it, oldest first
+  };
+
+  static const c10::StorageImpl* storage_of(const at::Tensor& tensor) {
+    return tensor.storage().unsafeGetStorageImpl();
+  }
+
+  ValueId define(const at::Tensor& tensor) {
+    const auto id = static_cast<ValueId>(program_.values.size());
+    program_.values.push_back(type_of(tensor));
+    tensors_.push_back(tensor);
+    known_[tensor.unsafeGetTensorImpl()] = id;
+    if (tensor.has_storage()) storages_[storage_of(tensor)].values.push_back(id);
+    return id;
+  }
+
+  bool same_view(const at::Tensor& a, const at::Tensor& b) const {
+    return a.scalar_type() == b.scalar_type() && a.storage_offset() == b.storage_offset() && a.sizes() == b.sizes() &&
+           a.strides() == b.strides();
+  }
+
+  // A tensor object that was not seen before may still be a value that was: autograd wraps what it saves anew.
+  ValueId find_alias(const at::Tensor& tensor, const StorageFacts& facts) const {
+    for (auto id = facts.values.rbegin(); id != facts.values.rend(); ++id) {
+      if (same_view(tensors_[static_cast<std::size_t>(*id)], tensor)) return *id;
+    }
+    return kNoValue;
+  }
+
+  ValueId name_of(const at::Tensor& tensor, const c10::OperatorHandle& op) {
+    if (const auto found = known_.find(tensor.unsafeGetTensorImpl()); found != known_.end()) return found->second;
+    const auto facts = storages_.find(storage_of(tensor));
+    if (facts == storages_.end()) {
+      throw Refusal{operator_name(op) + " uses a tensor of shape " + c10::str(tensor.sizes()) +
+                    " that is neither state nor batch nor made by the step"};
+    }
+    keep_.push_back(tensor);
+    const ValueId alias = find_alias(tensor, facts->second);
+    if (alias != kNoValue) return known_[tensor.unsafeGetTensorImpl()] = alias;
+    return view_of(base_of(facts->second), tensor);
+  }
+
+  // The value that spans the storage: the input, or the scratch or intermediate tensor that came first.
+  ValueId base_of(const StorageFacts& facts) {
+    if (facts.root >= 0 && roots_[static_cast<std::size_t>(facts.root)].role == Root::Role::kScratch) {
+      ValueId& scratch = scratch_[static_cast<std::size_t>(facts.root)];
+      if (scratch == kNoValue) scratch = make_scratch(roots_[static_cast<std::size_t>(facts.root)].tensor);
+      return scratch;
+    }
+    return facts.values.front();
+  }
+
+  ValueId make_scratch(const at::Tensor& tensor) {
+    const ValueId id = define(tensor);
+    program_.operations.push_back({"aten::empty_strided",
+                                   {tensor.sizes().vec(), tensor.strides().vec(),
+                                    static_cast<std::int64_t>(tensor.scalar_type()), std::monostate{},
+                                    DeviceArgument{c10::DeviceTypeName(tensor.device().type(), true)},
+                                    std::monostate{}},
+                                   {TensorArgument{id}}});
+    return id;
+  }
+
+  ValueId view_of(ValueId base, const at::Tensor& tensor) {
+    const at::Tensor& whole = tensors_[static_cast<std::size_t>(base)];
+    if (same_view(whole, tensor)) return base;
+    if (whole.scalar_type() != tensor.scalar_type()) throw Refusal{"a view of another type than what it looks into"};
+    const ValueId id = define(tensor);
+    program_.operations.push_back(
+        {"aten::as_strided",
+         {TensorArgument{base}, tensor.sizes().vec(), tensor.strides().vec(), tensor.storage_offset()},
+         {TensorArgument{id}}});
+    return id;
+  }
+
+  void note_writes(const c10::IValue& value) {
+    if (value.isTensor()) return note_write(value.toTensor());
+    if (!value.isList()) return;
+    for (const c10::IValue& item : value.toListRef()) {
+      if (item.isTensor()) note_write(item.toTensor());
+    }
+  }
+
+  void note_write(const at::Tensor& tensor) {
+    if (!tensor.defined() || !tensor.has_storage()) return;
+    const auto facts = storages_.find(storage_of(tensor));
+    if (facts == storages_.end()) return;
+    const auto input = input_of_root_.find(facts->second.root);
+    if (input != input_of_root_.end()) {
+      program_.inputs[static_cast<std::size_t>(input->second)].access = Access::kWritten;
+    }
+  }
+
+  Argument result_of(const c10::IValue& value) {
+    if (value.isTensor()) {
+      const at::Tensor& tensor = value.toTensor();
+      return tensor.defined() ? Argument(TensorArgument{result_of(tensor)}) : Argument(TensorArgument{kNoValue});
+    }
+    if (!value.isTensorList()) return std::monostate{};
+    TensorListArgument list;
+    for (const at::Tensor& tensor : value.toTensorVector()) list.ids.push_back(result_of(tensor));
+    return list;
+  }
+
+  ValueId result_of(const at::Tensor& tensor) {
+    const auto found = known_.find(tensor.unsafeGetTensorImpl());
+    return found != known_.end() ? found->second : define(tensor);
+  }
+
+  std::span<const Root> roots_;
+  Program program_;
+  std::string refusal_;
+  std::vector<at::Tensor> tensors_;  // by value; held, so that no address comes twice
+  std::vector<at::Tensor> keep_;     // other tensor objects for the same values, held likewise
+  std::unordered_map<const c10::TensorImpl*, ValueId> known_;
+  std::unordered_map<const c10::StorageImpl*, StorageFacts> storages_;
+  std::unordered_map<std::int32_t, std::int32_t> input_of_root_;
+  std::vector<ValueId> scratch_;  // by root
+};
+
+// The dispatcher calls a plain function. Autograd may run a CUDA step's backward in its own threads, one at a time.
+Recording* current = nullptr;
+
+bool reads_device(const c10::OperatorHandle& op) {
+  const std::string& name = op.operator_name().name;
+  return name == "aten::_local_scalar_dense" || name == "aten::item";
+}
+
+c10::DispatchKeySet below(c10::DispatchKeySet keys) {
+  return keys & c10::after_func_keyset & c10::DispatchKeySet(c10::DispatchKeySet::FULL_AFTER, kKey);
+}
+
+void record_call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack* stack) {
+  Recording* recording = current;
+  // Made of other operators, and of those alone: they are what is recorded. It may or may not return a view; they know.
+  if (op.hasKernelForDispatchKey(c10::DispatchKey::CompositeImplicitAutograd)) {
+    op.redispatchBoxed(below(keys), stack);
+    return;
+  }
+  std::vector<Argument> arguments;
+  if (recording != nullptr && !recording->refused()) {
+    try {
+      if (reads_device(op)) throw Refusal{op.operator_name().name + " reads the device"};
+      arguments = recording->name_arguments(op, *stack);
+    } catch (const Refusal& refusal) {
+      recording->refuse(refusal.reason);
+    } catch (const leyline::Error& error) {
+      recording->refuse(operator_name(op) + ": " + error.what());
+    }
+  }
+  {
+    const c10::impl::ExcludeDispatchKeyGuard exclude(kKey);
+    op.redispatchBoxed(below(keys), stack);
+  }
+  if (recording != nullptr && !recording->refused()) recording->add(op, std::move(arguments), *stack);
+}
+
+class Listening {
+ public:
+  explicit Listening(Recording& recording) : include_(kKey) {
+    ESPER_CHECK(current == nullptr, "two recordings at once");
+    current = &recording;
+  }
+  ~Listening() { current = nullptr; }
+  Listening(const Listening&) = delete;
+  Listening& operator=(const Listening&) = delete;
+
+ private:
+  c10::impl::IncludeDispatchKeyGuard include_;
+};
+
+}  // namespace
+
+std::variant<Program, std::string> record(std::span<const Root> roots, const std::function<void()>& step) {
+  Recording recording(roots);
+  {
+    const Listening listening(recording);
+    step();
+  }
+  if (recording.refused()) return recording.refusal();
+  Program program = recording.take();
+  if (std::string reason = verify(program); !reason.empty()) return reason;
+  return program;
+}
+
+}  // namespace esper::program
+
+TORCH_LIBRARY_IMPL(_, Fake, library) {
+  library.fallback(torch::CppFunction::makeFromBoxedFunction<&esper::program::record_call>());
+}

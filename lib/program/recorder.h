@@ -1,0 +1,36 @@
+#pragma once
+// Takes down what a step does, as it does it. Training thread.
+//
+// The recorder listens in torch's dispatcher below autograd, so it sees forward, backward and optimizer as plain ATen
+// calls, whatever C++ called them. The step runs as usual meanwhile: recording one costs a step no result.
+
+#include <ATen/core/Tensor.h>
+
+#include <functional>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "program/program.h"
+
+namespace esper::program {
+
+// What a step's tensors are made of: every storage that is there before the step and that the step touches, once.
+struct Root {
+  enum class Role {
+    kInput,   // state or batch: its contents matter before or after the step
+    kScratch  // written before it is read in every step; the program makes its own
+  };
+  std::string name;
+  at::Tensor tensor;  // contiguous from the start of its storage on, or all of what the step may see of it
+  Role role = Role::kInput;
+};
+
+// Runs `step` once and returns it as a program whose inputs are the roots of role kInput, in their order. Views of roots
+// that were made before the step become operations of the program. Returns instead why there is none: a tensor that
+// comes from no root (its operator is named), a read of the device by the host, an argument that programs do not hold.
+// The step has run to its end in either case. What `step` throws passes through.
+std::variant<Program, std::string> record(std::span<const Root> roots, const std::function<void()>& step);
+
+}  // namespace esper::program
