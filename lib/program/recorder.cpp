@@ -7,6 +7,7 @@
 
 #include "leyline/error.h"
 #include "program/ivalue.h"
+#include "program/simplify.h"
 
 namespace esper::program {
 namespace {
@@ -248,7 +249,7 @@ std::variant<Program, std::string> record(std::span<const Root> roots, const std
     step();
   }
   if (recording.refused()) return recording.refusal();
-  Program program = recording.take();
+  Program program = simplify(recording.take());
   if (std::string reason = verify(program); !reason.empty()) return reason;
   return program;
 }

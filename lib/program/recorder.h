@@ -27,7 +27,8 @@ struct Root {
   Role role = Role::kInput;
 };
 
-// Runs `step` once and returns it as a program whose inputs are the roots of role kInput, in their order. Views of roots
+// Runs `step` once and returns it as a program whose inputs are those roots of role kInput that it
+// touches, in their order and under their names. Views of roots
 // that were made before the step become operations of the program. Returns instead why there is none: a tensor that
 // comes from no root (its operator is named), a read of the device by the host, an argument that programs do not hold.
 // The step has run to its end in either case. What `step` throws passes through.

@@ -6,6 +6,9 @@
 
 #include "program/recorder.h"
 #include "program/replay.h"
+#include "program/package.h"
+#include "program/python_text.h"
+#include <fstream>
 #include "unit/program/steps.h"
 
 using namespace esper::program;
@@ -45,4 +48,14 @@ TEST_CASE("a recorded step replays to the same bits") {
   };
   for (int i = 0; i < 3; ++i)
     std::cout << "eager " << time([&] { eager.run(); }) << " replay " << time([&] { replay.run(); }) << "\n";
+
+  std::ofstream("/tmp/dev/tiny.py") << python_text(program);
+  if (std::ifstream("/tmp/dev/tiny.pt2")) {
+    TinyStep compiled, reference;
+    Package package("/tmp/dev/tiny.pt2");
+    const auto in = compiled.inputs();
+    for (int i = 0; i < 5; ++i) { package.run(in); reference.run(); }
+    std::cout << "diff " << (compiled.parameters - reference.parameters).abs().max().item<float>() << "\n";
+    for (int i = 0; i < 3; ++i) std::cout << "compiled " << time([&] { package.run(in); }) << "\n";
+  }
 }

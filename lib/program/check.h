@@ -1,0 +1,44 @@
+#pragma once
+// Does a lane do what eager does? Compares what one step changed. Training thread; reads the device.
+
+#include <ATen/core/Tensor.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace esper::program {
+
+// One tensor of the state, under the name that a refusal tells.
+struct Tracked {
+  enum class Kind {
+    kSmooth,     // follows the gradient smoothly: moments, sums, statistics, parameters under SGD
+    kNormalised  // divided by its own size, so that where a gradient is all rounding so is the update: parameters, AdamW
+  };
+  std::string name;
+  at::Tensor tensor;
+  Kind kind = Kind::kSmooth;
+};
+
+// Largest accepted ratio of the L2 norm of the two changes' difference to the L2 norm of eager's change, to which the
+// rounding of the values themselves is added.
+struct Tolerance {
+  double smooth = 0;
+  double normalised = 0;
+};
+// For a step that computes in this type.
+Tolerance tolerance_of(c10::ScalarType compute_type);
+
+struct Difference {
+  std::string tensor;
+  double difference = 0;  // as defined at Tolerance
+  double tolerance = 0;
+};
+
+// The first tensor whose change is not eager's; empty if all are. Whole-number tensors may differ by one part in fifty,
+// for ties that rounding decides. before, expected, actual: parallel to tracked.
+std::optional<Difference> first_difference(const std::vector<Tracked>& tracked, const std::vector<at::Tensor>& before,
+                                           const std::vector<at::Tensor>& expected,
+                                           const std::vector<at::Tensor>& actual, Tolerance tolerance);
+
+}  // namespace esper::program

@@ -1,0 +1,123 @@
+#include "program/compile_desk.h"
+
+#include <algorithm>
+
+#include "leyline/names.h"
+#include "program/cache/cache_folder.h"
+#include "program/cache/cache_key.h"
+#include "program/python_text.h"
+
+namespace esper::program {
+namespace {
+
+// Products of fewer multiplications than this cost more to call than to compute.
+constexpr std::int64_t kSmallProduct = 4096;
+
+std::int64_t multiplications(const Program& program, const Operation& operation, std::size_t first) {
+  const auto* a = std::get_if<TensorArgument>(&operation.arguments[first]);
+  const auto* b = std::get_if<TensorArgument>(&operation.arguments[first + 1]);
+  if (a == nullptr || b == nullptr) return 0;
+  const auto& left = program.values[static_cast<std::size_t>(a->id)].sizes;
+  const auto& right = program.values[static_cast<std::size_t>(b->id)].sizes;
+  return left.size() == 2 && right.size() == 2 ? left[0] * left[1] * right[1] : 0;
+}
+
+bool has_small_product(const Program& program) {
+  return std::ranges::any_of(program.operations, [&](const Operation& operation) {
+    const bool biased = operation.name == "aten::addmm";
+    if (!biased && operation.name != "aten::mm") return false;
+    const std::int64_t size = multiplications(program, operation, biased ? 1 : 0);
+    return size > 0 && size <= kSmallProduct;
+  });
+}
+
+bool pools_backward(const Program& program) {
+  return std::ranges::any_of(program.operations, [](const Operation& operation) {
+    return operation.name == "aten::max_pool2d_with_indices_backward";
+  });
+}
+
+CompilerSettings compiler_settings(const DeskSettings& settings) {
+  CompilerSettings result;
+  result.python = settings.python;
+  result.torch_version = settings.torch_version;
+  result.deadline = settings.compile.deadline;
+  result.memory_limit_mb = settings.compile.memory_limit_mb;
+  return result;
+}
+
+}  // namespace
+
+CompileDesk::CompileDesk(leyline::FileSystem& files, DeskSettings settings, leyline::Clock clock)
+    : settings_(std::move(settings)), instruction_set_(cpu_instruction_set()) {
+  auto folder = private_cache_folder(settings_.compile.cache_dir);
+  if (!folder.ok()) {
+    problem_ = folder.problem();
+    return;
+  }
+  CacheSettings cache;
+  cache.folder = folder.value();
+  cache.limit_bytes = static_cast<std::uint64_t>(settings_.compile.cache_limit_mb) << 20;
+  cache_ = std::make_unique<PackageCache>(files, cache, clock);
+  compiler_ = std::make_unique<Compiler>(compiler_settings(settings_), *cache_);
+}
+
+std::string CompileDesk::key(const Program& program, const std::string& recipe) const {
+  KeyParts parts;
+  parts.program = save_program(program);
+  parts.torch_version = settings_.torch_version;
+  parts.device = settings_.device;
+  parts.instruction_set = instruction_set_;
+  parts.threads = settings_.threads;
+  parts.mode = leyline::name_of(settings_.compile.mode);
+  parts.recipe = recipe;
+  return cache_key(parts);
+}
+
+std::vector<std::string> CompileDesk::recipes(const Program& program) {
+  if (const auto choice = cache_->recall_choice(choice_key(program))) return {choice->recipe};
+  if (pools_backward(program)) return {"aten_pool"};
+  if (has_small_product(program)) return {"loops", "default"};
+  return {"default"};
+}
+
+void CompileDesk::remember_winner(const Program& program, const std::string& recipe,
+                                  const std::map<std::string, double>& step_us) {
+  cache_->remember_choice(choice_key(program), {recipe, step_us});
+}
+
+std::optional<CachedPackage> CompileDesk::find(const std::string& key) { return cache_->find(key); }
+
+void CompileDesk::quarantine(const std::string& key, const std::string& reason) { cache_->quarantine(key, reason); }
+
+bool CompileDesk::was_quarantined(const std::string& key) { return cache_->quarantine_reason(key).has_value(); }
+
+void CompileDesk::submit(const Program& program, const std::string& recipe, CompileEffort effort) {
+  CompileRequest request;
+  request.key = key(program, recipe);
+  request.source = python_text(program);
+  request.recipe = recipe;
+  request.mode = leyline::name_of(settings_.compile.mode);
+  request.device = settings_.device.substr(0, settings_.device.find(' '));
+  request.threads = settings_.threads;
+  request.effort = effort;
+  compiler_->submit(std::move(request));
+}
+
+void CompileDesk::cancel(const std::string& key) { compiler_->cancel(key); }
+
+std::optional<CompileOutcome> CompileDesk::poll(const std::string& key) {
+  while (auto outcome = compiler_->poll()) outcomes_.push_back(std::move(*outcome));
+  const auto found = std::ranges::find(outcomes_, key, &CompileOutcome::key);
+  if (found == outcomes_.end()) return std::nullopt;
+  CompileOutcome outcome = std::move(*found);
+  outcomes_.erase(found);
+  return outcome;
+}
+
+std::optional<CompileOutcome> CompileDesk::wait(const std::string& key) {
+  constexpr leyline::Duration kStartAndOverhead = std::chrono::seconds(90);
+  return compiler_->wait(key, settings_.compile.deadline + kStartAndOverhead);
+}
+
+}  // namespace esper::program

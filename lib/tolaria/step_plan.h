@@ -1,0 +1,40 @@
+#pragma once
+// What is known about one shape of the step: a structure of the network with shapes of microbatches. Plain data.
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "program/compile/compile_request.h"
+#include "program/trial.h"
+#include "tolaria/fast_lane.h"
+
+namespace esper::tolaria {
+
+// A program to compile: how it is lowered, and with what effort.
+struct Variant {
+  std::string recipe;
+  program::CompileEffort effort = program::CompileEffort::kQuick;
+  std::string key;  // in the cache
+};
+
+struct StepPlan {
+  std::uint64_t structure = 0;                   // of the network
+  std::vector<std::vector<std::int64_t>> sizes;  // of inputs and targets, microbatch after microbatch
+
+  std::int64_t warmup_left = 0;
+  bool recorded = false;                       // or tried to
+  std::optional<program::Program> program;     // empty: the step cannot be recorded
+  std::optional<FastLane> incumbent;           // runs the step; empty: eager does
+  std::optional<FastLane> challenger;          // under trial
+  bool challenger_checked = false;
+  program::Trial trial;
+  std::deque<Variant> wanted;                  // to be compiled, in this order
+  std::optional<Variant> compiling;
+  std::vector<std::string> put_away;           // keys of compiled programs that erred or were not faster
+  std::int64_t steps = 0;                      // of this shape
+};
+
+}  // namespace esper::tolaria

@@ -1,0 +1,34 @@
+#pragma once
+// The tensors of a step as a recording, a comparison and a compiled program need them. Training thread.
+
+#include <span>
+#include <vector>
+
+#include "device/rng.h"
+#include "program/check.h"
+#include "program/recorder.h"
+#include "tolaria/model.h"
+#include "tolaria/train_step.h"
+
+namespace esper::tolaria {
+
+// Every piece of memory that the step touches: state, buffers, seed scalars, and the batch as "batch.<i>.inputs" and
+// "batch.<i>.targets".
+std::vector<program::Root> step_roots(const Model& model, std::span<const Microbatch> microbatches);
+
+// What a step may change, by parameter: for telling where two steps differ.
+std::vector<program::Tracked> tracked_tensors(const Model& model);
+
+// All that a step may change, as it is now; restore() puts it back, random number generators included.
+class StepSnapshot {
+ public:
+  StepSnapshot(const Model& model, torch::Device device);
+  void restore() const;
+
+ private:
+  torch::Device device_;
+  std::vector<torch::Tensor> tensors_, saved_;
+  device::RngState rng_;
+};
+
+}  // namespace esper::tolaria

@@ -1,0 +1,117 @@
+#include "tolaria/step_runner.h"
+
+#include <algorithm>
+
+#include "leyline/names.h"
+#include "leyline/telemetry.h"
+#include "tolaria/step_roots.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::event;
+using leyline::Lane;
+using leyline::Level;
+using namespace leyline::literals;
+
+bool same_sizes(const StepPlan& plan, std::span<const Microbatch> microbatches) {
+  if (plan.sizes.size() != 2 * microbatches.size()) return false;
+  for (std::size_t i = 0; i < microbatches.size(); ++i) {
+    if (microbatches[i].inputs.sizes() != plan.sizes[2 * i]) return false;
+    if (microbatches[i].targets.sizes() != plan.sizes[2 * i + 1]) return false;
+  }
+  return true;
+}
+
+double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
+
+}  // namespace
+
+StepRunner::StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device, CompileDesk* desk,
+                       TellEvent tell)
+    : model_(model), config_(config), device_(device), desk_(desk), tell_(std::move(tell)) {
+  forward_ = [this](const torch::Tensor& inputs) { return model_.network.forward(inputs, kasmina::Mode::kTrain); };
+  figures_.warmup_remaining = config_.lane == Lane::kEager ? 0 : config_.compile.warmup_steps;
+}
+
+void StepRunner::step(std::span<const Microbatch> microbatches, std::int64_t steps_left) {
+  ++epoch_steps_;
+  if (config_.lane == Lane::kEager) return eager(microbatches);
+  StepPlan& plan = plan_of(microbatches);
+  ++plan.steps;
+  if (plan.warmup_left > 0) {
+    figures_.warmup_remaining = --plan.warmup_left;
+    return eager(microbatches);
+  }
+  if (!plan.recorded) {
+    record(plan, microbatches);
+    want_compiled(plan, microbatches, steps_left);
+    return;
+  }
+  if (plan.compiling) take_compiled(plan, microbatches);
+  if (plan.challenger) return try_challenger(plan, microbatches);
+  if (plan.incumbent && config_.check_every > 0 && plan.steps % config_.check_every == 0) {
+    if (compare_with_eager(plan, *plan.incumbent, microbatches) == Verdict::kDiffers) plan.incumbent.reset();
+    return;
+  }
+  run_incumbent(plan, microbatches);
+}
+
+// A step of another structure or shape never meets a program of this one: this is asked before every launch.
+StepPlan& StepRunner::plan_of(Batch microbatches) {
+  const std::uint64_t structure = model_.network.structure_version();
+  if (!plans_.empty() && plans_.front()->structure != structure) plans_.clear();
+  for (const auto& plan : plans_) {
+    if (same_sizes(*plan, microbatches)) return *plan;
+  }
+  auto plan = std::make_unique<StepPlan>();
+  plan->structure = structure;
+  plan->warmup_left = config_.compile.warmup_steps;
+  for (const Microbatch& microbatch : microbatches) {
+    plan->sizes.push_back(microbatch.inputs.sizes().vec());
+    plan->sizes.push_back(microbatch.targets.sizes().vec());
+  }
+  plans_.push_back(std::move(plan));
+  return *plans_.back();
+}
+
+void StepRunner::eager(Batch microbatches) {
+  figures_.in_use = Lane::kEager;
+  ++figures_.steps[static_cast<std::size_t>(Lane::kEager)];
+  train_step(model_.state, model_.settings, microbatches, forward_);
+}
+
+void StepRunner::record(StepPlan& plan, Batch microbatches) {
+  const auto begin = clock_.now();
+  plan.recorded = true;
+  auto recorded = program::record(step_roots(model_, microbatches), [&] { eager(microbatches); });
+  if (const auto* reason = std::get_if<std::string>(&recorded)) {
+    ++figures_.refusals;
+    tell_(event("tolaria.lane_refused"_event, Level::kWarning,
+                {{"lane", std::string(leyline::name_of(config_.lane))}, {"reason", *reason}}));
+  } else {
+    plan.program = std::move(std::get<program::Program>(recorded));
+    const bool replays = config_.lane == Lane::kAuto || config_.lane == Lane::kReplay;
+    if (replays) challenge(plan, FastLane::replay(*plan.program, model_, microbatches));
+  }
+  figures_.warmup_ms += milliseconds(clock_.now() - begin);
+}
+
+void StepRunner::run_in(FastLane& lane, Batch microbatches) {
+  figures_.in_use = lane.lane();
+  ++figures_.steps[static_cast<std::size_t>(lane.lane())];
+  if (lane.lane() == Lane::kCompiled) ++epoch_compiled_steps_;
+  lane.run(microbatches);
+}
+
+void StepRunner::run_incumbent(StepPlan& plan, Batch microbatches) {
+  if (!plan.incumbent) return eager(microbatches);
+  run_in(*plan.incumbent, microbatches);
+}
+
+void StepRunner::note_epoch() {
+  if (epoch_steps_ > 0 && epoch_compiled_steps_ == epoch_steps_) ++figures_.compiled_epochs;
+  epoch_steps_ = epoch_compiled_steps_ = 0;
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,148 @@
+// How a lane earns the real step: it agrees with eager, and it is faster.
+
+#include "leyline/names.h"
+#include "leyline/telemetry.h"
+#include "tolaria/step_roots.h"
+#include "tolaria/step_runner.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::event;
+using leyline::Lane;
+using leyline::Level;
+using program::Contender;
+using namespace leyline::literals;
+
+// A lane that is not this much faster is not worth the change of bits.
+constexpr double kLeastSpeedup = 1.02;
+
+std::vector<torch::Tensor> copies(const std::vector<program::Tracked>& tracked) {
+  std::vector<torch::Tensor> result;
+  for (const program::Tracked& item : tracked) result.push_back(item.tensor.detach().clone());
+  return result;
+}
+
+double microseconds(leyline::Duration duration) { return std::chrono::duration<double, std::micro>(duration).count(); }
+double milliseconds(leyline::Duration duration) { return microseconds(duration) / 1000; }
+
+std::string name_of(const std::optional<FastLane>& lane) {
+  return std::string(leyline::name_of(lane ? lane->lane() : Lane::kEager));
+}
+
+std::string digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+}  // namespace
+
+void StepRunner::challenge(StepPlan& plan, FastLane lane) {
+  plan.challenger = std::move(lane);
+  plan.challenger_checked = false;
+  plan.trial = {};
+}
+
+// The step that training goes on from is eager's, whatever the lane did.
+StepRunner::Verdict StepRunner::compare_with_eager(StepPlan& plan, FastLane& lane, Batch microbatches) {
+  const auto begin = clock_.now();
+  const auto tracked = tracked_tensors(model_);
+  const StepSnapshot start(model_, device_);
+  const auto before = copies(tracked);
+  std::string error;
+  try {
+    run_in(lane, microbatches);
+  } catch (const std::exception& failure) {
+    error = failure.what();
+  }
+  const auto actual = copies(tracked);
+  start.restore();
+  eager(microbatches);
+  ++figures_.checks;
+  std::optional<program::Difference> difference;
+  if (error.empty()) {
+    std::vector<torch::Tensor> expected;
+    for (const program::Tracked& item : tracked) expected.push_back(item.tensor.detach());
+    difference =
+        first_difference(tracked, before, expected, actual, program::tolerance_of(model_.settings.compute_type));
+    if (difference) error = "its step differs from eager's";
+  }
+  figures_.warmup_ms += milliseconds(clock_.now() - begin);
+  if (error.empty()) return Verdict::kSame;
+  ++figures_.checks_failed;
+  put_away(plan, lane, error, difference ? &*difference : nullptr);
+  return Verdict::kDiffers;
+}
+
+void StepRunner::try_challenger(StepPlan& plan, Batch microbatches) {
+  if (!plan.challenger_checked) {
+    plan.challenger_checked = true;
+    if (compare_with_eager(plan, *plan.challenger, microbatches) == Verdict::kDiffers) {
+      plan.challenger.reset();
+    } else if (config_.lane != Lane::kAuto) {
+      adopt(plan, 0, "it is the lane that was asked for");
+    }
+    return;
+  }
+  const auto begin = clock_.now();
+  if (plan.trial.turn() == Contender::kIncumbent) {
+    run_incumbent(plan, microbatches);
+  } else {
+    run_in(*plan.challenger, microbatches);
+  }
+  // Only here: a kernel that is still on its way would be measured with the next step.
+  if (device_.is_cuda()) device::cuda().synchronize(device_.index());
+  plan.trial.note(clock_.now() - begin);
+  if (plan.trial.done()) settle_trial(plan);
+}
+
+void StepRunner::settle_trial(StepPlan& plan) {
+  const double speedup = plan.trial.speedup();
+  if (!plan.incumbent) figures_.eager_step_us = microseconds(plan.trial.median(Contender::kIncumbent));
+  const auto faster = speedup >= kLeastSpeedup ? Contender::kChallenger : Contender::kIncumbent;
+  figures_.steady_step_us = microseconds(plan.trial.median(faster));
+  if (faster == Contender::kChallenger) return adopt(plan, speedup, "it was measured to be faster");
+  put_away(plan, *plan.challenger, "it was not faster: " + digits(speedup) + " times the speed of " +
+                                       name_of(plan.incumbent), nullptr);
+  plan.challenger.reset();
+}
+
+void StepRunner::adopt(StepPlan& plan, double speedup, const std::string& reason) {
+  tell_(event("tolaria.lane_adopted"_event, Level::kInfo,
+              {{"lane", name_of(plan.challenger)},
+               {"from", name_of(plan.incumbent)},
+               {"speedup", digits(speedup)},
+               {"reason", reason}}));
+  if (plan.challenger->lane() == Lane::kCompiled) {
+    tell_(event("tolaria.compile_enabled"_event, Level::kInfo,
+                {{"mode", std::string(leyline::name_of(config_.compile.mode))},
+                 {"dynamic", config_.compile.dynamic ? "true" : "false"},
+                 {"speedup", digits(speedup)}}));
+  }
+  plan.incumbent = std::move(plan.challenger);
+  plan.challenger.reset();
+}
+
+void StepRunner::put_away(StepPlan& plan, const FastLane& lane, const std::string& reason,
+                          const program::Difference* where) {
+  ++figures_.refusals;
+  const bool erred = plan.trial.done() == false;
+  leyline::TelemetryEvent refused =
+      event("tolaria.lane_refused"_event, erred ? Level::kWarning : Level::kInfo,
+            {{"lane", std::string(leyline::name_of(lane.lane()))}, {"reason", reason}});
+  if (where != nullptr) {
+    refused.attributes["tensor"] = where->tensor;
+    refused.attributes["difference"] = digits(where->difference);
+    refused.attributes["tolerance"] = digits(where->tolerance);
+  }
+  tell_(std::move(refused));
+  if (lane.lane() != Lane::kCompiled) return;
+  plan.put_away.push_back(lane.key());
+  if (erred) {
+    ++figures_.quarantined;
+    desk_->quarantine(lane.key(), reason);
+  }
+}
+
+}  // namespace esper::tolaria
