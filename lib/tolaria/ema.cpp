@@ -2,18 +2,24 @@
 
 namespace esper::tolaria {
 
-void update_averages(GroupState& group, double decay) {
-  at::_foreach_lerp_(group.averages.views, group.parameters, 1 - decay);
+void update_averages(GroupState& group, const StepSettings& settings) {
+  const double weight = 1 - settings.ema_decay;
+  if (settings.optimizer.foreach) {
+    group.averages.flat.lerp_(group.parameters.flat, weight);
+    return;
+  }
+  for (std::size_t i = 0; i < group.averages.views.size(); ++i) {
+    group.averages.views[i].lerp_(group.parameters.views[i], weight);
+  }
 }
 
 EmaScope::EmaScope(StepState& state) {
   at::NoGradGuard no_grad;
   for (const GroupState& group : state.groups) {
-    for (std::size_t i = 0; i < group.averages.views.size(); ++i) {
-      parameters_.push_back(group.parameters[i]);
-      saved_.push_back(group.parameters[i].detach().clone());
-      parameters_.back().copy_(group.averages.views[i]);
-    }
+    if (!group.averages.defined()) continue;
+    parameters_.push_back(group.parameters.flat);
+    saved_.push_back(group.parameters.flat.clone());
+    parameters_.back().copy_(group.averages.flat);
   }
 }
 

@@ -5,12 +5,14 @@
 
 #include <vector>
 
+#include "tolaria/step_settings.h"
 #include "tolaria/step_state.h"
 
 namespace esper::tolaria {
 
-// One step of the average. Call it without gradient recording.
-void update_averages(GroupState& group, double decay);
+// One step of the average: one call, or one per parameter where the optimizer's `foreach` is false, which changes no
+// bit. Call it without gradient recording.
+void update_averages(GroupState& group, const StepSettings& settings);
 
 // While it lives the parameters hold their averages; then they get back the very bits they had. The tensors stay the
 // same objects. Without averages it does nothing. No step may run meanwhile.
@@ -22,7 +24,7 @@ class EmaScope {
   EmaScope& operator=(const EmaScope&) = delete;
 
  private:
-  std::vector<torch::Tensor> parameters_, saved_;
+  std::vector<torch::Tensor> parameters_, saved_;  // flat, per group
 };
 
 }  // namespace esper::tolaria

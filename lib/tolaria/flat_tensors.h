@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <cstddef>
 #include <vector>
 
 namespace esper::tolaria {
@@ -15,9 +16,19 @@ struct FlatTensors {
   bool defined() const { return flat.defined(); }
 };
 
+// Undefined where nothing is kept.
+torch::Tensor view_of(const FlatTensors& tensors, std::size_t i);
 std::int64_t count_elements(torch::TensorList shapes);
 // Views of `flat`, which has count_elements(shapes) elements.
 FlatTensors lay_out(const torch::Tensor& flat, torch::TensorList shapes);
 FlatTensors flat_zeros(torch::TensorList shapes, torch::Device device);
+
+// Moves tensors into one piece of memory: each stays the same object with the same bits and its requires_grad, and is a
+// view from now on. A view of one that somebody took before looks at the memory it left. tensors: contiguous float32.
+FlatTensors move_together(torch::TensorList tensors, torch::Device device);
+// The same into memory that `flat` holds already: a tensor that lies in its place stays untouched.
+void move_into(FlatTensors& flat, torch::TensorList tensors);
+// False once somebody moved the first view elsewhere: what is written into `flat` would no longer reach the tensors.
+bool in_place(const FlatTensors& flat);
 
 }  // namespace esper::tolaria

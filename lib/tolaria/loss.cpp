@@ -21,18 +21,18 @@ Prediction flatten(const torch::Tensor& logits, const torch::Tensor& targets) {
   return result;
 }
 
-LossAndGradient cross_entropy(const Prediction& prediction, double label_smoothing, const torch::Tensor& weight) {
+torch::Tensor cross_entropy(const Prediction& prediction, const LossOptions& options, const LossSum& out) {
   const torch::Tensor log_p = at::_log_softmax(prediction.logits, kClassDim, false);
-  auto [sum, total_weight] =
-      at::nll_loss_forward(log_p, prediction.targets, std::nullopt, at::Reduction::Sum, kIgnoreNone);
-  torch::Tensor gradient = at::nll_loss_backward(weight, log_p, prediction.targets, std::nullopt, at::Reduction::Sum,
-                                                 kIgnoreNone, total_weight);
-  if (label_smoothing > 0) {
-    const double share = label_smoothing / static_cast<double>(log_p.size(kClassDim));
-    sum = sum.mul(1 - label_smoothing).sub_(log_p.sum(), share);
-    gradient.mul_(1 - label_smoothing).sub_(weight, share);
+  at::nll_loss_forward_out(out.sum, out.total_weight, log_p, prediction.targets, std::nullopt, at::Reduction::Sum,
+                           kIgnoreNone);
+  torch::Tensor gradient = at::nll_loss_backward(options.weight, log_p, prediction.targets, std::nullopt,
+                                                 at::Reduction::Sum, kIgnoreNone, out.total_weight);
+  if (options.label_smoothing > 0) {
+    const double share = options.label_smoothing / static_cast<double>(log_p.size(kClassDim));
+    out.sum.mul_(1 - options.label_smoothing).sub_(log_p.sum(), share);
+    gradient.mul_(1 - options.label_smoothing).sub_(options.weight, share);
   }
-  return {sum, at::_log_softmax_backward_data(gradient, log_p, kClassDim, torch::kFloat32)};
+  return at::_log_softmax_backward_data(gradient, log_p, kClassDim, torch::kFloat32);
 }
 
 torch::Tensor cross_entropy_sum(const Prediction& prediction) {
@@ -40,8 +40,8 @@ torch::Tensor cross_entropy_sum(const Prediction& prediction) {
   return std::get<0>(at::nll_loss_forward(log_p, prediction.targets, std::nullopt, at::Reduction::Sum, kIgnoreNone));
 }
 
-torch::Tensor count_correct(const Prediction& prediction) {
-  return prediction.logits.argmax(kClassDim).eq_(prediction.targets).sum();
-}
+torch::Tensor hits(const Prediction& prediction) { return prediction.logits.argmax(kClassDim).eq_(prediction.targets); }
+
+torch::Tensor count_correct(const Prediction& prediction) { return hits(prediction).sum(); }
 
 }  // namespace esper::tolaria

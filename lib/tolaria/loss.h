@@ -16,17 +16,26 @@ struct Prediction {
 // type; the loss is taken in float32. The result carries no gradient.
 Prediction flatten(const torch::Tensor& logits, const torch::Tensor& targets);
 
-struct LossAndGradient {
-  torch::Tensor sum;       // 0-dim float32: sum over targets of the loss
-  torch::Tensor gradient;  // [N, C] float32: weight * d(sum)/d(logits)
+// Where a loss is written, 0-dim float32.
+struct LossSum {
+  torch::Tensor& sum;           // over targets
+  torch::Tensor& total_weight;  // scratch of the kernel
+};
+
+struct LossOptions {
+  double label_smoothing;
+  const torch::Tensor& weight;  // 0-dim float32, on the gradient
 };
 
 // As PyTorch's cross_entropy with reduction "sum": (1 - s) * -log p[target] + s/C * sum over classes of -log p, s the
-// label smoothing. weight: 0-dim float32. A target outside 0..C-1 throws on the CPU; none is ignored.
-LossAndGradient cross_entropy(const Prediction& prediction, double label_smoothing, const torch::Tensor& weight);
+// label smoothing. Returns weight * d(sum)/d(logits), [N, C] float32. A target outside 0..C-1 throws on the CPU; none
+// is ignored.
+torch::Tensor cross_entropy(const Prediction& prediction, const LossOptions& options, const LossSum& out);
 // Without smoothing and without gradient.
 torch::Tensor cross_entropy_sum(const Prediction& prediction);
 
+// int64 [N]: 1 where the largest logit is the target's, else 0.
+torch::Tensor hits(const Prediction& prediction);
 // 0-dim int64: how many targets have the largest logit.
 torch::Tensor count_correct(const Prediction& prediction);
 

@@ -1,6 +1,6 @@
 #pragma once
-// SGD and AdamW over flat tensors. Learning rate and step count are 0-dim tensors, so an update is a fixed list of
-// tensor operations, whatever their values. Parity: torch.optim.SGD (dampening 0), torch.optim.AdamW (no amsgrad).
+// SGD and AdamW over flat tensors. Learning rate and step count are tensors, so an update is a fixed list of tensor
+// operations, whatever their values. Parity: torch.optim.SGD (dampening 0), torch.optim.AdamW (no amsgrad).
 
 #include <torch/types.h>
 
@@ -9,8 +9,8 @@
 
 namespace esper::tolaria {
 
-// One update of a group's parameters by group.gradients, which it uses as scratch. lr: 0-dim float32, before lr_scale.
-// Call it without gradient recording.
-void update_parameters(GroupState& group, const torch::Tensor& lr, const leyline::OptimizerConfig& config);
+// One update of a group's parameters by its gradients, which it uses as scratch: one call over all of them, or with
+// config.foreach false one per parameter, which changes no bit. After update_scalars, without gradient recording.
+void update_parameters(GroupState& group, const leyline::OptimizerConfig& config);
 
 }  // namespace esper::tolaria

@@ -61,7 +61,7 @@ void add_training(std::vector<MetricValue>& out, const Run& run, const StepMetri
 void add_settings(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.train.amp_enabled"_metric, flag(run.model.settings.compute_type != torch::kFloat32)));
   out.push_back(metric("tolaria.train.tf32_enabled"_metric, flag(run.device.is_cuda() && run.config.device.tf32)));
-  out.push_back(metric("tolaria.train.foreach_enabled"_metric, 1));
+  out.push_back(metric("tolaria.train.foreach_enabled"_metric, flag(run.config.training.optimizer.foreach)));
   out.push_back(metric("tolaria.train.compile_enabled"_metric, 0));
   out.push_back(metric("tolaria.train.graph_enabled"_metric, 0));
   out.push_back(metric("tolaria.train.pin_memory"_metric, flag(run.device.is_cuda() && run.config.data.pin_memory)));

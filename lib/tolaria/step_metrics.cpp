@@ -32,6 +32,10 @@ StepFigures make_step_figures(torch::Device device) {
   StepFigures figures;
   figures.row = at::zeros({kNumFigures}, options);
   for (std::int64_t i = 0; i < kNumFigures; ++i) figures.figure[static_cast<std::size_t>(i)] = figures.row[i];
+  figures.wide_row = at::zeros({kNumFigures}, options.dtype(torch::kFloat64));
+  figures.part = at::zeros({}, options);
+  figures.total_weight = at::zeros({}, options);
+  figures.correct = at::zeros({}, options.dtype(torch::kInt64));
   figures.norm = at::zeros({}, options);
   figures.infinity = at::full({}, std::numeric_limits<float>::infinity(), options);
   return figures;

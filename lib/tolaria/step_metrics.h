@@ -35,8 +35,13 @@ struct MetricSums {
 // What one step shows, before it is added to the sums. Scratch, in no checkpoint.
 struct StepFigures {
   torch::Tensor row;                              // float32 [kNumFigures]
-  std::array<torch::Tensor, kNumFigures> figure;  // its elements, 0-dim
+  torch::Tensor wide_row;                         // float64 [kNumFigures]: the same, as the sums take it
+  std::array<torch::Tensor, kNumFigures> figure;  // elements of row, 0-dim
+  torch::Tensor part;                             // 0-dim float32: loss of one microbatch, before it is added
+  torch::Tensor total_weight;                     // 0-dim float32: the loss kernel's second result, read by nobody
+  torch::Tensor correct;                          // 0-dim int64: of one microbatch
   torch::Tensor norm;                             // 0-dim float32: global norm of this step, finite or not
+  torch::Tensor group_norms;                      // float32 [groups]: the same per group, where there are several
   torch::Tensor infinity;                         // 0-dim float32 constant
 };
 

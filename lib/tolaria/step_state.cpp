@@ -25,14 +25,10 @@ bool keeps_first_moments(const StepSettings& settings) {
 
 bool keeps_second_moments(const StepSettings& settings) { return settings.optimizer.kind == OptimizerKind::kAdamw; }
 
-torch::Tensor view_of(const FlatTensors& tensors, std::size_t i) {
-  return tensors.defined() ? tensors.views[i] : torch::Tensor();
-}
-
 KeptParameters take_apart(const std::vector<GroupState>& groups) {
   KeptParameters kept;
   for (const GroupState& group : groups) {
-    for (std::size_t i = 0; i < group.parameters.size(); ++i) {
+    for (std::size_t i = 0; i < group.parameter_ids.size(); ++i) {
       kept[group.parameter_ids[i]] = {view_of(group.first_moments, i), view_of(group.second_moments, i),
                                       view_of(group.averages, i)};
     }
@@ -47,52 +43,38 @@ void copy_if_kept(const torch::Tensor& kept, FlatTensors& tensors, std::size_t i
   tensors.views[i].copy_(kept);
 }
 
-// The group's own tensors at their start values.
-GroupState new_group(const StepState& state, const StepSettings& settings, const kasmina::ParameterGroup& group) {
-  GroupState built;
-  built.id = group.id;
-  for (const NamedTensor& parameter : group.parameters) {
-    built.parameter_ids.push_back(parameter.id);
-    built.parameters.push_back(parameter.tensor);
-  }
-  const auto scalar = torch::dtype(torch::kFloat32).device(state.device);
-  if (keeps_first_moments(settings)) built.first_moments = flat_zeros(built.parameters, state.device);
-  if (keeps_second_moments(settings)) {
-    built.second_moments = flat_zeros(built.parameters, state.device);
-    built.step = at::zeros({}, scalar);
-  }
-  if (settings.ema_decay > 0) {
-    built.averages = flat_zeros(built.parameters, state.device);
-    at::_foreach_copy_(built.averages.views, built.parameters);
-  }
-  built.lr_scale = at::ones({}, scalar);
-  built.rate = at::zeros({}, scalar);
-  return built;
-}
-
 const GroupState* find_group(const std::vector<GroupState>& groups, const std::string& id) {
   const auto found =
       std::find_if(groups.begin(), groups.end(), [&](const GroupState& group) { return group.id == id; });
   return found == groups.end() ? nullptr : &*found;
 }
 
-// The group as it was if its parameters are the same; else a new one with the values of everything that is known.
-GroupState carry_group(const StepState& state, const StepSettings& settings, const kasmina::ParameterGroup& group,
-                       const KeptParameters& kept) {
-  const GroupState* old = find_group(state.groups, group.id);
-  GroupState built = new_group(state, settings, group);
-  const auto same_shape = [](const torch::Tensor& a, const torch::Tensor& b) { return a.sizes() == b.sizes(); };
-  if (old != nullptr && old->parameter_ids == built.parameter_ids &&
-      std::equal(old->parameters.begin(), old->parameters.end(), built.parameters.begin(), same_shape)) {
-    GroupState same = *old;
-    same.parameters = built.parameters;
-    return same;
+bool has_same_parameters(const GroupState& old, const kasmina::ParameterGroup& group) {
+  return std::equal(group.parameters.begin(), group.parameters.end(), old.parameter_ids.begin(),
+                    old.parameter_ids.end(),
+                    [](const NamedTensor& named, const std::string& id) { return named.id == id; }) &&
+         std::equal(group.parameters.begin(), group.parameters.end(), old.parameters.views.begin(),
+                    [](const NamedTensor& named, const torch::Tensor& old_parameter) {
+                      return named.tensor.sizes() == old_parameter.sizes();
+                    });
+}
+
+// The group's flat tensors, with the values of everything that is known and start values else.
+GroupState new_group(const StepState& state, const StepSettings& settings, const kasmina::ParameterGroup& group,
+                     const KeptParameters& kept) {
+  GroupState built;
+  built.id = group.id;
+  std::vector<torch::Tensor> parameters;
+  for (const NamedTensor& named : group.parameters) {
+    built.parameter_ids.push_back(named.id);
+    parameters.push_back(named.tensor);
   }
-  if (old != nullptr) {
-    built.lr_scale = old->lr_scale;
-    built.step = old->step;
-  }
-  for (std::size_t i = 0; i < built.parameters.size(); ++i) {
+  if (keeps_first_moments(settings)) built.first_moments = flat_zeros(parameters, state.device);
+  if (keeps_second_moments(settings)) built.second_moments = flat_zeros(parameters, state.device);
+  if (settings.ema_decay > 0) built.averages = flat_zeros(parameters, state.device);
+  built.parameters = move_together(parameters, state.device);
+  if (built.averages.defined()) built.averages.flat.copy_(built.parameters.flat);
+  for (std::size_t i = 0; i < parameters.size(); ++i) {
     const auto known = kept.find(built.parameter_ids[i]);
     if (known == kept.end()) continue;
     copy_if_kept(known->second.first_moment, built.first_moments, i, known->first);
@@ -100,6 +82,40 @@ GroupState carry_group(const StepState& state, const StepSettings& settings, con
     copy_if_kept(known->second.average, built.averages, i, known->first);
   }
   return built;
+}
+
+// The group as it was if its parameters are the same; else a new one.
+GroupState carry_group(const StepState& state, const StepSettings& settings, const kasmina::ParameterGroup& group,
+                       const KeptParameters& kept) {
+  const GroupState* old = find_group(state.groups, group.id);
+  if (old == nullptr || !has_same_parameters(*old, group)) return new_group(state, settings, group, kept);
+  GroupState same = *old;
+  std::vector<torch::Tensor> parameters;
+  for (const NamedTensor& named : group.parameters) parameters.push_back(named.tensor);
+  move_into(same.parameters, parameters);
+  return same;
+}
+
+// Scalars for the groups that were built, with the values of those that were there before.
+void carry_scalars(StepState& state, const StepSettings& settings, std::vector<GroupState>& built) {
+  const auto same_id = [](const GroupState& a, const GroupState& b) { return a.id == b.id; };
+  const bool same = std::equal(state.groups.begin(), state.groups.end(), built.begin(), built.end(), same_id);
+  if (!same || !state.scalars.scratch.defined()) {
+    state.scalars = make_group_scalars(settings.optimizer, built.size(), state.device);
+  }
+  const GroupScalars& scalars = state.scalars;
+  for (std::size_t i = 0; i < built.size(); ++i) {
+    const auto part = [i](const torch::Tensor& all) {
+      return all.defined() ? all[static_cast<std::int64_t>(i)] : torch::Tensor();
+    };
+    GroupState& group = built[i];
+    group.lr_scale = part(scalars.lr_scales), group.step = part(scalars.steps);
+    group.rate = part(scalars.rates), group.eps = part(scalars.eps), group.decay = part(scalars.decay);
+    const GroupState* old = find_group(state.groups, group.id);
+    if (same || old == nullptr) continue;
+    group.lr_scale.copy_(old->lr_scale);
+    if (group.step.defined()) group.step.copy_(old->step);
+  }
 }
 
 StructureChange compare(const KeptParameters& kept, const std::vector<GroupState>& before,
@@ -123,13 +139,16 @@ StructureChange compare(const KeptParameters& kept, const std::vector<GroupState
 void rebuild_scratch(StepState& state) {
   state.parameters.clear();
   for (const GroupState& group : state.groups) {
-    state.parameters.insert(state.parameters.end(), group.parameters.begin(), group.parameters.end());
+    const auto& views = group.parameters.views;
+    state.parameters.insert(state.parameters.end(), views.begin(), views.end());
   }
   state.gradients = flat_zeros(state.parameters, state.device).flat;
-  std::int64_t begin = 0;
+  state.figures.group_norms = at::zeros({static_cast<std::int64_t>(state.groups.size())}, state.gradients.options());
+  std::int64_t begin = 0, index = 0;
   for (GroupState& group : state.groups) {
-    const std::int64_t count = count_elements(group.parameters);
-    group.gradients = lay_out(state.gradients.narrow(0, begin, count), group.parameters);
+    const std::int64_t count = group.parameters.flat.numel();
+    group.gradients = lay_out(state.gradients.narrow(0, begin, count), group.parameters.views);
+    group.gradient_norm = state.figures.group_norms[index++];
     begin += count;
   }
 }
@@ -137,9 +156,9 @@ void rebuild_scratch(StepState& state) {
 void name_group(const GroupState& group, std::vector<NamedTensor>& out) {
   const bool adamw = group.second_moments.defined();
   const std::string first = adamw ? "optimizer.exp_avg." : "optimizer.momentum_buffer.";
-  for (std::size_t i = 0; i < group.parameters.size(); ++i) {
+  for (std::size_t i = 0; i < group.parameter_ids.size(); ++i) {
     const std::string& id = group.parameter_ids[i];
-    out.push_back({id, group.parameters[i]});
+    out.push_back({id, group.parameters.views[i]});
     if (group.first_moments.defined()) out.push_back({first + id, group.first_moments.views[i]});
     if (adamw) out.push_back({"optimizer.exp_avg_sq." + id, group.second_moments.views[i]});
     if (group.averages.defined()) out.push_back({"ema." + id, group.averages.views[i]});
@@ -170,6 +189,7 @@ StructureChange sync_groups(StepState& state, const StepSettings& settings,
     built.push_back(carry_group(state, settings, group, kept));
     group_ids.push_back(group.id);
   }
+  carry_scalars(state, settings, built);
   StructureChange change = compare(kept, state.groups, built);
   state.groups = std::move(built);
   rebuild_scratch(state);

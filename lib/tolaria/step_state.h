@@ -23,25 +23,29 @@
 #include "kasmina/parameter_group.h"
 #include "tolaria/flat_tensors.h"
 #include "tolaria/grad_scaler.h"
+#include "tolaria/group_scalars.h"
 #include "tolaria/step_metrics.h"
 #include "tolaria/step_settings.h"
 
 namespace esper::tolaria {
 
-// One parameter group with what the optimizer keeps for it. Views are parallel to the parameters.
+// One parameter group with what the optimizer keeps for it, laid out alike: an element is at the same place in all flat
+// tensors of its group.
 struct GroupState {
   std::string id;
   std::vector<std::string> parameter_ids;
-  std::vector<torch::Tensor> parameters;  // where the modules have them
-  FlatTensors first_moments;              // sgd: momentum buffer; adamw: exp_avg
-  FlatTensors second_moments;             // adamw: exp_avg_sq
-  FlatTensors averages;                   // exponential moving average of the parameters
-  torch::Tensor step;                     // adamw: 0-dim float32, updates so far, for bias correction
-  torch::Tensor lr_scale;                 // 0-dim float32: factor on the learning rate of this group
+  FlatTensors parameters;      // the views are the tensors that the modules compute with
+  FlatTensors first_moments;   // sgd: momentum buffer; adamw: exp_avg
+  FlatTensors second_moments;  // adamw: exp_avg_sq
+  FlatTensors averages;        // exponential moving average of the parameters
 
-  // Scratch of one step, in no checkpoint.
-  FlatTensors gradients;  // a part of StepState::gradients
-  torch::Tensor rate;     // 0-dim float32: lr * lr_scale
+  // Parts of StepState's tensors; 0-dim those of StepState::scalars.
+  torch::Tensor step;           // adamw
+  torch::Tensor lr_scale;       // factor on the learning rate of this group
+  torch::Tensor rate;           // scratch
+  torch::Tensor eps, decay;     // scratch, adamw
+  FlatTensors gradients;        // scratch
+  torch::Tensor gradient_norm;  // scratch, 0-dim: in StepFigures::group_norms
 };
 
 // Tensors that depend on nothing but the number of target elements of a step. Kept for good once made: a captured step
@@ -56,6 +60,7 @@ struct StepState {
   torch::Device device = torch::kCPU;
   std::vector<GroupState> groups;
   torch::Tensor lr;  // 0-dim float32
+  GroupScalars scalars;
   LossScale loss_scale;
   MetricSums metrics;
 
@@ -74,10 +79,12 @@ struct StructureChange {
   std::vector<std::string> carried, created, dropped;
 };
 
-// Makes the state fit the network's parameters, by id. What stays keeps its moments and average, as the same tensor
-// objects while its group has the same parameters, else as the same bits; a group that stays keeps its step count and
-// learning-rate scale. New moments and step counts start at zero, averages at the parameter's value. Call it at the
-// start and after every change of structure.
+// Makes the state fit the network's parameters, by id. A group's parameters are moved into one piece of memory: the
+// tensors stay the same objects with the same bits, but views of them that somebody took before do not follow. What
+// stays keeps its place in memory, its moments and its average, as the same tensor objects while its group has the same
+// parameters, else as the same bits; a group that stays keeps its step count and learning-rate scale. New moments and
+// step counts start at zero, averages at the parameter's value. Call it at the start and after every change of
+// structure. Parameters belong to one StepState at a time: the last one that took them.
 StructureChange sync_groups(StepState& state, const StepSettings& settings,
                             std::span<const kasmina::ParameterGroup> groups);
 

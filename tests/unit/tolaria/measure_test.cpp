@@ -76,7 +76,7 @@ TEST_CASE("what a seed is worth is the difference that its alpha makes") {
   // A seed that spoils everything: without it the network is better.
   for (const auto& group : it.model->state.groups) {
     if (group.id != "seed-0001") continue;
-    for (const auto& parameter : group.parameters) {
+    for (const auto& parameter : group.parameters.views) {
       parameter.detach().copy_(at::arange(parameter.numel()).sin().mul(50).reshape(parameter.sizes()));
     }
   }
