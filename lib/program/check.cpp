@@ -46,9 +46,9 @@ std::optional<Difference> first_difference(const std::vector<Tracked>& tracked, 
                                            const std::vector<at::Tensor>& expected,
                                            const std::vector<at::Tensor>& actual, Tolerance tolerance) {
   for (std::size_t i = 0; i < tracked.size(); ++i) {
-    const double limit = !expected[i].is_floating_point()                 ? kWholeNumberTolerance
+    const double limit = !expected[i].is_floating_point()                ? kWholeNumberTolerance
                          : tracked[i].kind == Tracked::Kind::kNormalised ? tolerance.normalised
-                                                                          : tolerance.smooth;
+                                                                         : tolerance.smooth;
     const double difference = relative_difference(before[i], expected[i], actual[i]);
     if (difference <= limit) continue;
     if (std::isinf(difference) && equal_where_not_finite(expected[i], actual[i])) continue;

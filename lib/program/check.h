@@ -13,7 +13,8 @@ namespace esper::program {
 struct Tracked {
   enum class Kind {
     kSmooth,     // follows the gradient smoothly: moments, sums, statistics, parameters under SGD
-    kNormalised  // divided by its own size, so that where a gradient is all rounding so is the update: parameters, AdamW
+    kNormalised  // divided by its own size, so that where a gradient is all rounding so is the update: parameters,
+                 // AdamW
   };
   std::string name;
   at::Tensor tensor;

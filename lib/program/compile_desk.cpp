@@ -51,12 +51,12 @@ CompilerSettings compiler_settings(const DeskSettings& settings) {
 CompileDesk::CompileDesk(leyline::FileSystem& files, DeskSettings settings, leyline::Clock clock)
     : settings_(std::move(settings)), instruction_set_(cpu_instruction_set()) {
   auto folder = private_cache_folder(settings_.compile.cache_dir);
-  if (!folder.ok()) {
-    problem_ = folder.problem();
+  if (!folder) {
+    problem_ = folder.problem;
     return;
   }
   CacheSettings cache;
-  cache.folder = folder.value();
+  cache.folder = *folder;
   cache.limit_bytes = static_cast<std::uint64_t>(settings_.compile.cache_limit_mb) << 20;
   cache_ = std::make_unique<PackageCache>(files, cache, clock);
   compiler_ = std::make_unique<Compiler>(compiler_settings(settings_), *cache_);

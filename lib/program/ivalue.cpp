@@ -89,7 +89,8 @@ struct Fits {
            (argument.id != kNoValue || schema.type()->kind() == TypeKind::OptionalType);
   }
   bool operator()(const TensorListArgument&) const {
-    return list_of({TypeKind::TensorType}) || (element_type(type) != nullptr && is_optional_tensor(*element_type(type)));
+    return list_of({TypeKind::TensorType}) ||
+           (element_type(type) != nullptr && is_optional_tensor(*element_type(type)));
   }
   bool operator()(bool) const { return type.kind() == TypeKind::BoolType || type.kind() == TypeKind::NumberType; }
   bool operator()(std::int64_t) const { return is_whole_number(type.kind()); }

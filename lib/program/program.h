@@ -34,9 +34,9 @@ struct DeviceArgument {
   std::string name;
   bool operator==(const DeviceArgument&) const = default;
 };
-using Argument = std::variant<std::monostate, TensorArgument, TensorListArgument, bool, std::int64_t, double,
-                              std::vector<std::int64_t>, std::vector<double>, std::vector<bool>, std::string,
-                              DeviceArgument>;
+using Argument =
+    std::variant<std::monostate, TensorArgument, TensorListArgument, bool, std::int64_t, double,
+                 std::vector<std::int64_t>, std::vector<double>, std::vector<bool>, std::string, DeviceArgument>;
 
 // One call. `results` is parallel to the schema's returns: a tensor, a list of tensors, or nothing (monostate) where
 // the return is no tensor. A return that the schema marks as written names the value of the argument it is.

@@ -95,8 +95,7 @@ std::string save_program(const Program& program) {
     json["inputs"].push_back({input.name, input.access == Access::kWritten ? "inout" : "in"});
   }
   for (const TensorType& type : program.values) {
-    json["values"].push_back(
-        {static_cast<int>(type.dtype), static_cast<int>(type.device), type.sizes, type.strides});
+    json["values"].push_back({static_cast<int>(type.dtype), static_cast<int>(type.device), type.sizes, type.strides});
   }
   for (const Operation& operation : program.operations) {
     json["operations"].push_back({operation.name, write(operation.arguments), write(operation.results)});

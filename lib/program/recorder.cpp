@@ -123,12 +123,11 @@ class Recording {
 
   ValueId make_scratch(const at::Tensor& tensor) {
     const ValueId id = define(tensor);
-    program_.operations.push_back({"aten::empty_strided",
-                                   {tensor.sizes().vec(), tensor.strides().vec(),
-                                    static_cast<std::int64_t>(tensor.scalar_type()), std::monostate{},
-                                    DeviceArgument{c10::DeviceTypeName(tensor.device().type(), true)},
-                                    std::monostate{}},
-                                   {TensorArgument{id}}});
+    program_.operations.push_back(
+        {"aten::empty_strided",
+         {tensor.sizes().vec(), tensor.strides().vec(), static_cast<std::int64_t>(tensor.scalar_type()),
+          std::monostate{}, DeviceArgument{c10::DeviceTypeName(tensor.device().type(), true)}, std::monostate{}},
+         {TensorArgument{id}}});
     return id;
   }
 

@@ -38,7 +38,9 @@ bool writes_argument(const c10::OperatorHandle& op) {
 }
 
 // Copies with a change of type or layout; copy_ does the same into given memory.
-bool is_copy(const Operation& operation) { return operation.name == "aten::_to_copy" || operation.name == "aten::clone"; }
+bool is_copy(const Operation& operation) {
+  return operation.name == "aten::_to_copy" || operation.name == "aten::clone";
+}
 
 std::int64_t bytes_of(const TensorType& type) {
   std::int64_t last = 0;
@@ -71,8 +73,8 @@ void ReplayPlanner::run() {
 }
 
 bool ReplayPlanner::all_settled(const Argument& argument) const {
-  return std::ranges::all_of(
-      ids_of(argument), [&](ValueId id) { return id == kNoValue || settled_[static_cast<std::size_t>(id)]; });
+  return std::ranges::all_of(ids_of(argument),
+                             [&](ValueId id) { return id == kNoValue || settled_[static_cast<std::size_t>(id)]; });
 }
 
 void ReplayPlanner::decide() {
@@ -122,8 +124,7 @@ bool ReplayPlanner::is_planned(Step& step, const Operation& operation) const {
     if (tensor == nullptr || tensor->id == kNoValue) return false;
   }
   if (operation.results.empty()) return false;
-  const TensorType& type =
-      program_.values[static_cast<std::size_t>(std::get<TensorArgument>(operation.results[0]).id)];
+  const TensorType& type = program_.values[static_cast<std::size_t>(std::get<TensorArgument>(operation.results[0]).id)];
   if (operation.name == kEmpty) {
     step.fate = Fate::kPlanned;
     return true;
@@ -170,8 +171,7 @@ void ReplayPlanner::settle(std::size_t at) {
   }
 }
 
-std::vector<c10::IValue> ReplayPlanner::settled_arguments(const Operation& operation,
-                                                          const c10::FunctionSchema& schema,
+std::vector<c10::IValue> ReplayPlanner::settled_arguments(const Operation& operation, const c10::FunctionSchema& schema,
                                                           std::vector<Replay::Patch>& patches) const {
   const TensorOf value = [this](ValueId id) { return replay_.values_[static_cast<std::size_t>(id)]; };
   std::vector<c10::IValue> arguments;
@@ -226,8 +226,8 @@ void ReplayPlanner::add_call(std::size_t at) {
   call.arguments = settled_arguments(operation, call.op.schema(), call.patches);
   for (const Argument& result : operation.results) {
     std::vector<ValueId> ids = ids_of(result);
-    const bool all_known = std::ranges::all_of(
-        ids, [&](ValueId id) { return id == kNoValue || settled_[static_cast<std::size_t>(id)]; });
+    const bool all_known =
+        std::ranges::all_of(ids, [&](ValueId id) { return id == kNoValue || settled_[static_cast<std::size_t>(id)]; });
     if (all_known) ids.clear();
     call.results.push_back(std::move(ids));
   }

@@ -1,5 +1,6 @@
 #pragma once
-// Which of two lanes is faster on the real step: three times twenty steps of each, taking turns. Plain data; any thread.
+// Which of two lanes is faster on the real step: three times twenty steps of each, taking turns. Plain data; any
+// thread.
 
 #include <array>
 #include <vector>

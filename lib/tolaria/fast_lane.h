@@ -18,9 +18,9 @@ namespace esper::tolaria {
 struct StepInputs {
   StepInputs(const program::Program& program, const Model& model, std::span<const Microbatch> microbatches);
 
-  std::vector<torch::Tensor> tensors;      // parallel to the program's inputs
+  std::vector<torch::Tensor> tensors;  // parallel to the program's inputs
   struct BatchPart {
-    std::size_t input;                     // index into tensors
+    std::size_t input;  // index into tensors
     std::size_t microbatch;
     enum class Half { kInputs, kTargets } half;
   };

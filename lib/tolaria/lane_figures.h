@@ -9,15 +9,15 @@
 namespace esper::tolaria {
 
 struct LaneFigures {
-  leyline::Lane in_use = leyline::Lane::kEager;         // of the last step
-  std::array<std::int64_t, 5> steps{};                  // by Lane
-  double warmup_ms = 0;                                 // of the training thread: recording, planning, loading, checks
-  double compile_ms = 0;                                // of the compiler's process, for the last program
-  double eager_step_us = 0, steady_step_us = 0;         // medians when lanes were last compared
-  std::int64_t warmup_remaining = 0;                    // eager steps before this shape of step is recorded
-  std::int64_t pending = 0;                             // programs that are being compiled
+  leyline::Lane in_use = leyline::Lane::kEager;  // of the last step
+  std::array<std::int64_t, 5> steps{};           // by Lane
+  double warmup_ms = 0;                          // of the training thread: recording, planning, loading, checks
+  double compile_ms = 0;                         // of the compiler's process, for the last program
+  double eager_step_us = 0, steady_step_us = 0;  // medians when lanes were last compared
+  std::int64_t warmup_remaining = 0;             // eager steps before this shape of step is recorded
+  std::int64_t pending = 0;                      // programs that are being compiled
   std::int64_t cache_hits = 0, cache_misses = 0, quarantined = 0, refusals = 0, checks = 0, checks_failed = 0;
-  std::int64_t compiled_epochs = 0;                     // in which no step ran in another lane
+  std::int64_t compiled_epochs = 0;  // in which no step ran in another lane
 
   std::int64_t steps_in(leyline::Lane lane) const { return steps[static_cast<std::size_t>(lane)]; }
 };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -25,16 +26,19 @@ struct StepPlan {
   std::vector<std::vector<std::int64_t>> sizes;  // of inputs and targets, microbatch after microbatch
 
   std::int64_t warmup_left = 0;
-  bool recorded = false;                       // or tried to
-  std::optional<program::Program> program;     // empty: the step cannot be recorded
-  std::optional<FastLane> incumbent;           // runs the step; empty: eager does
-  std::optional<FastLane> challenger;          // under trial
+  bool recorded = false;                    // or tried to
+  std::optional<program::Program> program;  // empty: the step cannot be recorded
+  std::optional<FastLane> incumbent;        // runs the step; empty: eager does
+  std::optional<FastLane> challenger;       // under trial
   bool challenger_checked = false;
   program::Trial trial;
-  std::deque<Variant> wanted;                  // to be compiled, in this order
+  std::deque<Variant> wanted;  // to be compiled, in this order
   std::optional<Variant> compiling;
-  std::vector<std::string> put_away;           // keys of compiled programs that erred or were not faster
-  std::int64_t steps = 0;                      // of this shape
+  bool undecided = false;                   // whether compiling pays
+  std::string recipe;                       // of the compiled program loaded last
+  std::map<std::string, double> recipe_us;  // median step time by recipe, as measured
+  std::vector<std::string> put_away;        // keys of compiled programs that erred or were not faster
+  std::int64_t steps = 0;                   // of this shape
 };
 
 }  // namespace esper::tolaria

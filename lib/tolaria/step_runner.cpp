@@ -27,8 +27,8 @@ double milliseconds(leyline::Duration duration) { return std::chrono::duration<d
 
 }  // namespace
 
-StepRunner::StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device, CompileDesk* desk,
-                       TellEvent tell)
+StepRunner::StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device,
+                       program::CompileDesk* desk, TellEvent tell)
     : model_(model), config_(config), device_(device), desk_(desk), tell_(std::move(tell)) {
   forward_ = [this](const torch::Tensor& inputs) { return model_.network.forward(inputs, kasmina::Mode::kTrain); };
   figures_.warmup_remaining = config_.lane == Lane::kEager ? 0 : config_.compile.warmup_steps;
@@ -45,11 +45,11 @@ void StepRunner::step(std::span<const Microbatch> microbatches, std::int64_t ste
   }
   if (!plan.recorded) {
     record(plan, microbatches);
-    want_compiled(plan, microbatches, steps_left);
+    want_compiled(plan, microbatches);
     return;
   }
   if (plan.compiling) take_compiled(plan, microbatches);
-  if (plan.challenger) return try_challenger(plan, microbatches);
+  if (plan.challenger) return try_challenger(plan, microbatches, steps_left);
   if (plan.incumbent && config_.check_every > 0 && plan.steps % config_.check_every == 0) {
     if (compare_with_eager(plan, *plan.incumbent, microbatches) == Verdict::kDiffers) plan.incumbent.reset();
     return;

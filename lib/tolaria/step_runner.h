@@ -13,7 +13,7 @@
 
 #include "leyline/clock.h"
 #include "leyline/telemetry_packet.h"
-#include "tolaria/compile_desk.h"
+#include "program/compile_desk.h"
 #include "tolaria/lane_figures.h"
 #include "tolaria/model.h"
 #include "tolaria/step_plan.h"
@@ -26,7 +26,8 @@ using TellEvent = std::function<void(leyline::TelemetryEvent)>;
 class StepRunner {
  public:
   // Borrows model and desk. desk: null where nothing may be compiled.
-  StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device, CompileDesk* desk, TellEvent tell);
+  StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device, program::CompileDesk* desk,
+             TellEvent tell);
   StepRunner(const StepRunner&) = delete;
   StepRunner& operator=(const StepRunner&) = delete;
 
@@ -49,29 +50,34 @@ class StepRunner {
   // step_trial.cpp
   enum class Verdict { kSame, kDiffers };
   Verdict compare_with_eager(StepPlan& plan, FastLane& lane, Batch microbatches);
-  void try_challenger(StepPlan& plan, Batch microbatches);
+  void try_challenger(StepPlan& plan, Batch microbatches, std::int64_t steps_left);
   void challenge(StepPlan& plan, FastLane lane);
   void settle_trial(StepPlan& plan);
   void adopt(StepPlan& plan, double speedup, const std::string& reason);
   void put_away(StepPlan& plan, const FastLane& lane, const std::string& reason, const program::Difference* where);
 
   // step_compile.cpp
-  void want_compiled(StepPlan& plan, Batch microbatches, std::int64_t steps_left);
-  bool load_cached(StepPlan& plan, const Variant& variant, Batch microbatches);
-  bool is_worth_compiling(const StepPlan& plan, std::int64_t steps_left);
+  void want_compiled(StepPlan& plan, Batch microbatches);
+  void wait_for_compiled(StepPlan& plan, Batch microbatches);
+  void decide_on_compiling(StepPlan& plan, double step_us, std::int64_t steps_left);
   void compile_next(StepPlan& plan);
   void take_compiled(StepPlan& plan, Batch microbatches);
+  void finish_compilation(StepPlan& plan, const std::optional<program::CompileOutcome>& outcome, Batch microbatches);
+  bool load_cached(StepPlan& plan, const Variant& variant, Batch microbatches);
+  void note_recipe(StepPlan& plan, double step_us);
+  void tell_no_compiler(const std::string& kind, const std::string& reason);
 
   Model& model_;
   leyline::StepConfig config_;
   torch::Device device_;
   leyline::Clock clock_;
-  CompileDesk* desk_;
+  program::CompileDesk* desk_;
   TellEvent tell_;
   Forward forward_;
   std::vector<std::unique_ptr<StepPlan>> plans_;  // all of the network's present structure
   LaneFigures figures_;
   std::int64_t epoch_steps_ = 0, epoch_compiled_steps_ = 0;
+  bool told_no_compiler_ = false;
 };
 
 }  // namespace esper::tolaria

@@ -1,5 +1,6 @@
 // How a lane earns the real step: it agrees with eager, and it is faster.
 
+#include "device/cuda_table.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
 #include "tolaria/step_roots.h"
@@ -75,7 +76,7 @@ StepRunner::Verdict StepRunner::compare_with_eager(StepPlan& plan, FastLane& lan
   return Verdict::kDiffers;
 }
 
-void StepRunner::try_challenger(StepPlan& plan, Batch microbatches) {
+void StepRunner::try_challenger(StepPlan& plan, Batch microbatches, std::int64_t steps_left) {
   if (!plan.challenger_checked) {
     plan.challenger_checked = true;
     if (compare_with_eager(plan, *plan.challenger, microbatches) == Verdict::kDiffers) {
@@ -94,18 +95,27 @@ void StepRunner::try_challenger(StepPlan& plan, Batch microbatches) {
   // Only here: a kernel that is still on its way would be measured with the next step.
   if (device_.is_cuda()) device::cuda().synchronize(device_.index());
   plan.trial.note(clock_.now() - begin);
+  if (plan.undecided && plan.trial.turn() == Contender::kChallenger) {
+    decide_on_compiling(plan, microseconds(plan.trial.median(Contender::kIncumbent)), steps_left);
+  }
   if (plan.trial.done()) settle_trial(plan);
 }
 
 void StepRunner::settle_trial(StepPlan& plan) {
   const double speedup = plan.trial.speedup();
   if (!plan.incumbent) figures_.eager_step_us = microseconds(plan.trial.median(Contender::kIncumbent));
+  const bool compiled = plan.challenger->lane() == Lane::kCompiled;
+  const double challenger_us = microseconds(plan.trial.median(Contender::kChallenger));
   const auto faster = speedup >= kLeastSpeedup ? Contender::kChallenger : Contender::kIncumbent;
   figures_.steady_step_us = microseconds(plan.trial.median(faster));
-  if (faster == Contender::kChallenger) return adopt(plan, speedup, "it was measured to be faster");
-  put_away(plan, *plan.challenger, "it was not faster: " + digits(speedup) + " times the speed of " +
-                                       name_of(plan.incumbent), nullptr);
-  plan.challenger.reset();
+  if (faster == Contender::kChallenger) {
+    adopt(plan, speedup, "it was measured to be faster");
+  } else {
+    const std::string reason = "it was not faster: " + digits(speedup) + " times the speed of ";
+    put_away(plan, *plan.challenger, reason + name_of(plan.incumbent), nullptr);
+    plan.challenger.reset();
+  }
+  if (compiled) note_recipe(plan, challenger_us);
 }
 
 void StepRunner::adopt(StepPlan& plan, double speedup, const std::string& reason) {
@@ -128,9 +138,8 @@ void StepRunner::put_away(StepPlan& plan, const FastLane& lane, const std::strin
                           const program::Difference* where) {
   ++figures_.refusals;
   const bool erred = plan.trial.done() == false;
-  leyline::TelemetryEvent refused =
-      event("tolaria.lane_refused"_event, erred ? Level::kWarning : Level::kInfo,
-            {{"lane", std::string(leyline::name_of(lane.lane()))}, {"reason", reason}});
+  leyline::TelemetryEvent refused = event("tolaria.lane_refused"_event, erred ? Level::kWarning : Level::kInfo,
+                                          {{"lane", std::string(leyline::name_of(lane.lane()))}, {"reason", reason}});
   if (where != nullptr) {
     refused.attributes["tensor"] = where->tensor;
     refused.attributes["difference"] = digits(where->difference);

@@ -1,0 +1,276 @@
+#include "program/cache/package_cache.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "program/cache/cache_key.h"
+#include "storage/atomic_publish.h"
+#include "storage/file_tools.h"
+
+namespace esper::program {
+namespace {
+
+using leyline::IoError;
+using leyline::PathKind;
+using nlohmann::json;
+using storage::bytes_of;
+using storage::text_of;
+
+constexpr std::uint64_t kMaxEntryBytes = 4ull << 30;
+constexpr std::uint64_t kMaxTextBytes = 1u << 20;
+constexpr leyline::Duration kLockPoll = std::chrono::milliseconds(2);
+constexpr char kReason[] = ".reason";
+
+// Sorts by time as text.
+std::string quarantine_name(leyline::Duration wall, const std::string& key) {
+  char time[24];
+  std::snprintf(time, sizeof time, "%019lld", static_cast<long long>(wall.count()));
+  return std::string(time) + "-" + key;
+}
+
+// Not there, as opposed to there and unreadable.
+bool is_absent(const IoError& error) { return error.error_number() == ENOENT || error.error_number() == ENOTDIR; }
+
+// This process's trouble, not the entry's: it must not cost a good entry.
+bool is_passing(const IoError& error) {
+  switch (error.error_number()) {
+    case EMFILE:
+    case ENFILE:
+    case ENOMEM:
+    case EACCES:
+      return true;
+    default:
+      return is_absent(error);
+  }
+}
+
+}  // namespace
+
+PackageCache::PackageCache(leyline::FileSystem& file_system, CacheSettings settings, leyline::Clock clock)
+    : file_system_(file_system), settings_(std::move(settings)), clock_(std::move(clock)) {}
+
+std::optional<leyline::File> PackageCache::lock() {
+  const auto deadline = clock_.now() + settings_.lock_deadline;
+  for (;;) {
+    auto held = file_system_.try_lock(settings_.folder + "/lock");
+    if (held || clock_.now() >= deadline) return held;
+    clock_.sleep(kLockPoll);
+  }
+}
+
+void PackageCache::ensure_folders() {
+  for (const char* name : {"entries", "used", "choices", "quarantine"}) {
+    storage::ensure_folder(file_system_, settings_.folder + "/" + name);
+  }
+}
+
+storage::Checked<PackageEntry> PackageCache::load(const std::string& key) {
+  auto entry = parse_entry(storage::read_file(file_system_, entry_path(key), kMaxEntryBytes));
+  if (entry && entry->key != key) return storage::damaged<PackageEntry>("it is the entry of another program");
+  return entry;
+}
+
+std::optional<CachedPackage> PackageCache::find(const std::string& key) {
+  ESPER_CHECK(is_cache_key(key), "a cache key has 32 hexadecimal digits");
+  try {
+    const auto entry = load(key);
+    if (entry) {
+      touch(key);
+      return CachedPackage{PackageFile(entry->package()), entry->facts, entry->package().size()};
+    }
+  } catch (const IoError& error) {
+    if (is_passing(error)) return std::nullopt;
+  }
+  quarantine_if_damaged(key);
+  return std::nullopt;
+}
+
+void PackageCache::quarantine_if_damaged(const std::string& key) {
+  ++damaged_;
+  try {
+    const std::lock_guard guard(mutex_);
+    const auto held = lock();
+    if (!held) return;
+    std::string reason;
+    try {  // again, under the lock: it may have been replaced since
+      const auto entry = load(key);
+      if (entry) return;
+      reason = entry.problem;
+    } catch (const IoError& error) {
+      if (is_passing(error)) return;
+      reason = error.what();
+    }
+    put_away(key, reason);
+  } catch (const IoError&) {  // a cache that cannot be changed; find() refuses the entry each time
+  }
+}
+
+// Best effort: without it the entry only looks older than it is. Not synced: losing it costs nothing.
+void PackageCache::touch(const std::string& key) {
+  try {
+    const std::lock_guard guard(mutex_);
+    const std::string path = settings_.folder + "/used/" + key;
+    const std::string temporary = path + ".tmp-" + std::to_string(::getpid());
+    auto file = file_system_.open(temporary, leyline::OpenMode::kReplace);
+    file.write(bytes_of(std::to_string(clock_.wall().count())));
+    file.close();
+    file_system_.rename(temporary, path);
+  } catch (const IoError&) {
+  }
+}
+
+std::int64_t PackageCache::last_use(const std::string& key) {
+  std::int64_t time = 0;
+  try {
+    const auto contents = storage::read_file(file_system_, settings_.folder + "/used/" + key, kMaxTextBytes);
+    const auto text = text_of(contents);
+    std::from_chars(text.data(), text.data() + text.size(), time);
+  } catch (const IoError&) {
+  }
+  return std::min<std::int64_t>(time, clock_.wall().count());
+}
+
+std::vector<PackageCache::Usage> PackageCache::usage() {
+  std::vector<Usage> all;
+  for (const auto& entry : file_system_.list(settings_.folder + "/entries")) {
+    if (!is_cache_key(entry.name)) continue;
+    try {
+      const auto bytes = file_system_.open(entry_path(entry.name), leyline::OpenMode::kRead).size();
+      all.push_back({entry.name, bytes, last_use(entry.name)});
+    } catch (const IoError& error) {
+      if (!is_absent(error)) all.push_back({entry.name, 0, 0});  // unreadable: the first to go
+    }
+  }
+  std::ranges::sort(all, {}, &Usage::last_use);
+  return all;
+}
+
+void PackageCache::evict_for(std::uint64_t bytes, const std::string& replaced) {
+  auto all = usage();
+  std::uint64_t total = bytes;
+  for (const auto& entry : all) total += entry.key == replaced ? 0 : entry.bytes;
+  for (const auto& entry : all) {
+    if (total <= settings_.limit_bytes) return;
+    if (entry.key == replaced) continue;
+    storage::remove_all(file_system_, entry_path(entry.key));
+    storage::remove_all(file_system_, settings_.folder + "/used/" + entry.key);
+    total -= entry.bytes;
+  }
+}
+
+void PackageCache::store(const std::string& key, const PackageFacts& facts, storage::Bytes package) {
+  const std::string header = entry_header(key, facts, package);
+  evict_for(header.size() + package.size(), key);
+  storage::publish_file(file_system_, entry_path(key), [&](const storage::ByteSink& sink) {
+    sink(bytes_of(header));
+    sink(package);
+  });
+}
+
+InsertOutcome PackageCache::insert(const std::string& key, const std::string& path, const PackageFacts& facts) {
+  ESPER_CHECK(is_cache_key(key), "a cache key has 32 hexadecimal digits");
+  try {
+    const auto package = storage::read_file(file_system_, path, kMaxEntryBytes);
+    if (package.size() > settings_.limit_bytes / 2) {
+      return {InsertFailure::kTooLarge, "the package has " + std::to_string(package.size()) +
+                                            " bytes, and the cache may hold " + std::to_string(settings_.limit_bytes) +
+                                            " (step.compile.cache_limit_mb)"};
+    }
+    const std::lock_guard guard(mutex_);
+    ensure_folders();
+    const auto held = lock();
+    if (!held) return {InsertFailure::kBusy, "another process holds the lock of " + settings_.folder};
+    storage::remove_leftovers(file_system_, settings_.folder + "/entries");
+    storage::remove_leftovers(file_system_, settings_.folder + "/used");
+    store(key, facts, package);
+  } catch (const IoError& error) {
+    return {error.out_of_space() ? InsertFailure::kNoSpace : InsertFailure::kIo, error.what()};
+  }
+  touch(key);
+  return {};
+}
+
+void PackageCache::put_away(const std::string& key, const std::string& reason) {
+  if (file_system_.kind_of(entry_path(key)) == PathKind::kNothing) return;
+  ensure_folders();
+  const std::string target = settings_.folder + "/quarantine/" + quarantine_name(clock_.wall(), key);
+  file_system_.rename(entry_path(key), target);
+  file_system_.sync_folder(settings_.folder + "/entries");
+  storage::publish_file(file_system_, target + kReason, bytes_of(reason + "\n"));
+  bound_quarantine();
+}
+
+// Oldest first; names begin with the time.
+void PackageCache::bound_quarantine() {
+  const std::string folder = settings_.folder + "/quarantine/";
+  const auto entries = file_system_.list(folder);
+  std::uint64_t total = 0;
+  std::vector<std::uint64_t> sizes;
+  for (const auto& entry : entries) {
+    sizes.push_back(
+        entry.kind == PathKind::kFile ? file_system_.open(folder + entry.name, leyline::OpenMode::kRead).size() : 0);
+    total += sizes.back();
+  }
+  for (std::size_t i = 0; i < entries.size() && total > settings_.quarantine_limit_bytes; ++i) {
+    storage::remove_all(file_system_, folder + entries[i].name);
+    total -= sizes[i];
+  }
+}
+
+bool PackageCache::quarantine(const std::string& key, const std::string& reason) {
+  ESPER_CHECK(is_cache_key(key), "a cache key has 32 hexadecimal digits");
+  try {
+    const std::lock_guard guard(mutex_);
+    if (file_system_.kind_of(settings_.folder) == PathKind::kNothing) return true;
+    const auto held = lock();
+    if (!held) return false;
+    put_away(key, reason);
+  } catch (const IoError&) {
+  }
+  try {
+    return file_system_.kind_of(entry_path(key)) == PathKind::kNothing;
+  } catch (const IoError&) {
+    return false;
+  }
+}
+
+std::optional<std::string> PackageCache::quarantine_reason(const std::string& key) {
+  const std::string folder = settings_.folder + "/quarantine/";
+  const std::string ending = "-" + key + kReason;
+  std::optional<std::string> reason;
+  try {
+    for (const auto& entry : file_system_.list(folder)) {
+      if (!entry.name.ends_with(ending)) continue;
+      reason = text_of(storage::read_file(file_system_, folder + entry.name, kMaxTextBytes));
+      while (!reason->empty() && reason->back() == '\n') reason->pop_back();
+    }
+  } catch (const IoError&) {
+  }
+  return reason;
+}
+
+void PackageCache::remember_choice(const std::string& key, const RecipeChoice& choice) {
+  const std::string text = json{{"recipe", choice.recipe}, {"step_us", choice.step_us}}.dump() + "\n";
+  try {
+    const std::lock_guard guard(mutex_);
+    ensure_folders();
+    const auto held = lock();
+    if (held) storage::publish_file(file_system_, settings_.folder + "/choices/" + key, bytes_of(text));
+  } catch (const IoError&) {
+  }
+}
+
+std::optional<RecipeChoice> PackageCache::recall_choice(const std::string& key) {
+  try {
+    const auto contents = storage::read_file(file_system_, settings_.folder + "/choices/" + key, kMaxTextBytes);
+    const json fields = json::parse(text_of(contents));
+    return RecipeChoice{fields.at("recipe"), fields.at("step_us")};
+  } catch (const IoError&) {
+  } catch (const json::exception&) {  // damaged: the recipes are compared again, and the file is replaced
+  }
+  return std::nullopt;
+}
+
+}  // namespace esper::program

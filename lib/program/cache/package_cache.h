@@ -1,0 +1,104 @@
+#pragma once
+// Compiled packages that outlive the run that made them, shared by all runs of a user. Any thread, any number of
+// processes: readers take no lock (an entry is one file, published by rename), changes take the folder's lock with a
+// deadline.
+//
+//   FOLDER/lock                     flock of whoever changes something
+//   FOLDER/entries/KEY              package_entry.h
+//   FOLDER/used/KEY                 when it was last used, nanoseconds since the UNIX epoch
+//   FOLDER/choices/KEY              which recipe won, with the times measured
+//   FOLDER/quarantine/TIME-KEY      an entry that erred, and TIME-KEY.reason with the reason in words
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "leyline/clock.h"
+#include "leyline/file_system.h"
+#include "program/cache/package_entry.h"
+#include "program/cache/package_file.h"
+
+namespace esper::program {
+
+struct CacheSettings {
+  std::string folder;                         // absolute; from private_cache_folder()
+  std::uint64_t limit_bytes = 2048ull << 20;  // of all entries
+  std::uint64_t quarantine_limit_bytes = 64ull << 20;
+  leyline::Duration lock_deadline = std::chrono::seconds(2);
+};
+
+struct CachedPackage {
+  PackageFile file;
+  PackageFacts facts;
+  std::uint64_t bytes = 0;
+};
+
+enum class InsertFailure { kNoSpace, kTooLarge, kBusy, kIo };
+struct InsertOutcome {
+  std::optional<InsertFailure> failure;  // none: the package is stored
+  std::string reason;                    // in words, with a failure
+};
+
+// Which recipe was fastest for a program when they were last compared.
+struct RecipeChoice {
+  std::string recipe;
+  std::map<std::string, double> step_us;  // of every recipe that was measured
+};
+
+class PackageCache {
+ public:
+  // `file_system` outlives the cache. Makes nothing yet.
+  PackageCache(leyline::FileSystem& file_system, CacheSettings settings, leyline::Clock clock = {});
+
+  const std::string& folder() const { return settings_.folder; }
+
+  // Nothing if there is no such entry or it cannot be read. A damaged one is quarantined on the way.
+  std::optional<CachedPackage> find(const std::string& key);
+
+  // Stores the package that lies in the file `path`, replacing the entry of that key, and evicts those unused for
+  // longest until all fit. After a failure the cache is as before, but for what was evicted.
+  InsertOutcome insert(const std::string& key, const std::string& path, const PackageFacts& facts);
+
+  // Puts the entry away, so that it is not found again until it was compiled anew. Best effort: a cache that cannot be
+  // written to keeps it, and the caller must not use it either way. Returns whether it is away.
+  bool quarantine(const std::string& key, const std::string& reason);
+
+  // The reason given last for this key, if it is still in quarantine.
+  std::optional<std::string> quarantine_reason(const std::string& key);
+
+  // `key`: cache_key with an empty recipe. Best effort.
+  void remember_choice(const std::string& key, const RecipeChoice& choice);
+  std::optional<RecipeChoice> recall_choice(const std::string& key);
+
+  // Damaged entries found so far.
+  std::uint64_t damaged() const { return damaged_; }
+
+ private:
+  struct Usage {
+    std::string key;
+    std::uint64_t bytes = 0;
+    std::int64_t last_use = 0;
+  };
+
+  std::string entry_path(const std::string& key) const { return settings_.folder + "/entries/" + key; }
+  std::optional<leyline::File> lock();
+  void ensure_folders();
+  storage::Checked<PackageEntry> load(const std::string& key);
+  void touch(const std::string& key);
+  std::int64_t last_use(const std::string& key);
+  std::vector<Usage> usage();
+  void evict_for(std::uint64_t bytes, const std::string& replaced);
+  void store(const std::string& key, const PackageFacts& facts, storage::Bytes package);
+  void put_away(const std::string& key, const std::string& reason);
+  void quarantine_if_damaged(const std::string& key);
+  void bound_quarantine();
+
+  leyline::FileSystem& file_system_;
+  const CacheSettings settings_;
+  const leyline::Clock clock_;
+  std::mutex mutex_;  // publish_file wants one thread of a process at a time for one name
+  std::atomic<std::uint64_t> damaged_{0};
+};
+
+}  // namespace esper::program

@@ -1,0 +1,38 @@
+#pragma once
+// The file format of one cached package: a first line "<hex64 of the rest of the line> <JSON>\n", then the package's
+// bytes. The JSON has the key, size and hash of the package and what is known about it, so no byte can change unseen;
+// one file, so that it is replaced and removed in one step. Any thread.
+
+#include <string>
+#include <vector>
+
+#include "storage/bytes.h"
+#include "storage/checked.h"
+
+namespace esper::program {
+
+// About how a package came to be.
+struct PackageFacts {
+  std::string recipe;         // named function of the worker
+  std::string effort;         // quick | full
+  std::string torch_version;  // of the worker
+  std::string compiler;       // for wrapper and kernels, as the worker says
+  double compile_ms = 0;
+  std::string created;  // RFC 3339
+};
+
+struct PackageEntry {
+  std::string key;
+  PackageFacts facts;
+  std::vector<std::byte> file;  // the whole entry
+  std::size_t package_at = 0;   // where the package begins in it
+
+  storage::Bytes package() const { return storage::Bytes(file).subspan(package_at); }
+};
+
+std::string entry_header(const std::string& key, const PackageFacts& facts, storage::Bytes package);
+
+// Every damage is a problem in words.
+storage::Checked<PackageEntry> parse_entry(std::vector<std::byte> file);
+
+}  // namespace esper::program

@@ -1,0 +1,61 @@
+#pragma once
+// What the compile service is asked, and what it answers.
+
+#include <array>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+
+namespace esper::program {
+
+// quick: ready soonest, its wrapper hardly optimised; full: the fastest step. Both compute the same.
+enum class CompileEffort { kQuick, kFull };
+constexpr auto names(CompileEffort) {
+  using E = CompileEffort;
+  return std::array{std::pair{E::kQuick, "quick"}, std::pair{E::kFull, "full"}};
+}
+
+struct CompileRequest {
+  std::string key;     // 32 hexadecimal digits (cache_key); names the entry in the cache
+  std::string source;  // Python: INPUTS and step() over torch.ops.aten (program/python_text)
+  std::string recipe = "default";
+  std::string mode = "default";  // default | reduce-overhead | max-autotune
+  std::string device = "cpu";    // cpu | cuda
+  int threads = 1;               // baked into the package
+  CompileEffort effort = CompileEffort::kQuick;
+};
+
+enum class CompileFailure {
+  kNoPython,      // there is none, it cannot be run, or it has no torch
+  kWrongTorch,    // its torch is not the one that this process runs
+  kNoCompiler,    // Python is there, a C++ compiler is not
+  kFailed,        // the program could not be compiled; the reason has the compiler's words
+  kTimeout,       // longer than CompilerSettings::deadline
+  kOutOfMemory,   // more than CompilerSettings::memory_limit_mb
+  kCrashed,       // the worker process died, and again after it was restarted
+  kCancelled,     // cancel(), or the compiler was destroyed
+  kDiskFull,      // no space for the work or for the package
+  kCacheRefused,  // compiled, but the cache did not take it
+};
+constexpr auto names(CompileFailure) {
+  using F = CompileFailure;
+  return std::array{std::pair{F::kNoPython, "no_python"},     std::pair{F::kWrongTorch, "wrong_torch"},
+                    std::pair{F::kNoCompiler, "no_compiler"}, std::pair{F::kFailed, "failed"},
+                    std::pair{F::kTimeout, "timeout"},        std::pair{F::kOutOfMemory, "out_of_memory"},
+                    std::pair{F::kCrashed, "crashed"},        std::pair{F::kCancelled, "cancelled"},
+                    std::pair{F::kDiskFull, "disk_full"},     std::pair{F::kCacheRefused, "cache_refused"}};
+}
+
+struct CompileOutcome {
+  std::string key;
+  CompileEffort effort = CompileEffort::kQuick;
+  std::string recipe;
+  double compile_ms = 0;                   // the worker's time for this program, its own start not counted
+  std::map<std::string, double> stage_ms;  // export, generate, wrapper, kernel, link, package, ...
+  std::string compiler;                    // e.g. "clang++ -O0, g++ -O3"
+  std::optional<CompileFailure> failure;   // none: PackageCache::find(key) has it
+  std::string reason;                      // in words, with a failure
+};
+
+}  // namespace esper::program

@@ -1,0 +1,104 @@
+#pragma once
+// The compile service: a background thread with one worker process, both started at the first submit(). Programs are
+// compiled one after another, in the order of their submission; packages go to the cache. A worker that crashes is
+// restarted after a pause that doubles, at most CompilerSettings::max_restarts times; then every request is refused.
+// All functions may be called from any thread and, but for wait(), return at once.
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "leyline/clock.h"
+#include "program/cache/package_cache.h"
+#include "program/compile/compile_request.h"
+#include "program/compile/worker_process.h"
+
+namespace esper::program {
+
+struct CompilerSettings {
+  std::string python;         // executable whose torch is the one this process runs; see find_python()
+  std::string torch_version;  // of this process; a worker with another is refused. Empty: not compared
+  std::string cxx;            // C++ compiler; empty: $CXX, else what the worker finds in PATH
+  leyline::Duration deadline = std::chrono::seconds(120);       // of one compilation
+  leyline::Duration start_deadline = std::chrono::seconds(60);  // of the worker's start: it imports torch
+  std::int64_t memory_limit_mb = 4096;  // of one compilation: what the worker and its compilers add to a warm worker
+  int max_restarts = 3;
+  leyline::Duration restart_pause = std::chrono::milliseconds(500);
+};
+
+// $ESPER_PYTHON, else the Python of the environment that the library file `torch_library`
+// (.../lib/python3.11/site-packages/torch/lib/libtorch_cpu.so) belongs to; empty if there is none.
+std::string find_python(const std::string& torch_library);
+
+class Compiler {
+ public:
+  // `cache` outlives it. Starts nothing.
+  Compiler(CompilerSettings settings, PackageCache& cache);
+  // Cancels what waits and kills the worker with its children: takes milliseconds.
+  ~Compiler();
+  Compiler(const Compiler&) = delete;
+  Compiler& operator=(const Compiler&) = delete;
+
+  void submit(CompileRequest request);
+  // Its outcome is then kCancelled; the worker stays warm. Nothing of that key waiting or running: no effect.
+  void cancel(const std::string& key);
+  // Each outcome is given once, by poll() or by wait().
+  std::optional<CompileOutcome> poll();
+  // Nothing when the deadline (from now) passes first, or nothing of that key was submitted.
+  std::optional<CompileOutcome> wait(const std::string& key, leyline::Duration deadline);
+
+  // Requests without outcome yet.
+  int pending() const;
+  // The worker's process group; 0 while there is none. For tests and diagnosis.
+  pid_t worker_group() const { return worker_group_; }
+  int restarts() const { return restarts_; }
+
+ private:
+  void run();
+  bool next(CompileRequest& request);
+  CompileOutcome compile(const CompileRequest& request);
+  std::optional<CompileOutcome> attempt(const CompileRequest& request);
+  std::optional<CompileOutcome> start_worker(const CompileRequest& request);
+  std::optional<CompileOutcome> await_reply(const CompileRequest& request, std::uint64_t job);
+  CompileOutcome accept(const CompileRequest& request, const std::string& line);
+  CompileOutcome ended(const CompileRequest& request, CompileFailure failure, std::string reason) const;
+  WorkerCommand worker_command() const;
+  void stop_worker();
+  bool pause(leyline::Duration length);
+  bool is_abandoned(const std::string& key);
+  void wake();
+  void drain_wakes();
+
+  const CompilerSettings settings_;
+  PackageCache& cache_;
+  const leyline::Clock clock_;
+
+  mutable std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<CompileRequest> waiting_;
+  std::vector<CompileOutcome> outcomes_;
+  std::string running_;  // key; empty: none
+  bool abandon_running_ = false;
+  bool stopping_ = false;
+
+  Descriptor wake_read_, wake_write_;
+  std::atomic<pid_t> worker_group_{0};
+  std::atomic<int> restarts_{0};
+
+  // Of the background thread only.
+  std::optional<WorkerProcess> worker_;
+  std::string worker_torch_;
+  std::string last_end_;
+  std::optional<CompileOutcome> hopeless_;  // what every further request is told
+  std::uint64_t jobs_ = 0;
+
+  std::thread thread_;
+};
+
+}  // namespace esper::program

@@ -1,0 +1,246 @@
+"""The compile worker: started by Esper, spoken to in lines of JSON on standard input and output.
+
+One process imports torch once and stays. For each job it forks a child, so that a job can be killed, and a crash costs
+only the job. Everything it starts is in its process group; when standard input ends, Esper is gone, and the group kills
+itself.
+
+  in   {"job": 1, "source": ..., "recipe": ..., "mode": ..., "device": ..., "threads": 1, "effort": "quick",
+        "memory_limit_mb": 4096}                      one at a time
+       {"cancel": 1}
+  out  {"torch": "2.11.0+cu130"}                      once, when ready; or {"error": ..., "reason": ...}
+       {"job": 1, "package": "/.../program.pt2", "ms": 2345.6, "stages": {"export": 300.1, ...}, "compiler": ...}
+       {"job": 1, "error": "failed", "reason": ..., "ms": ...}
+
+Errors are those of compile_request.h.
+"""
+
+import ctypes
+import errno
+import json
+import os
+import queue
+import select
+import shutil
+import signal
+import sys
+import threading
+import time
+
+import toolchain
+
+PR_SET_PDEATHSIG = 1
+PR_SET_CHILD_SUBREAPER = 36
+POLL_S = 0.05
+MAX_REASON = 4000
+
+
+def prctl(option, value):
+    ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
+
+
+def say(message):
+    data = (json.dumps(message) + "\n").encode()
+    while data:
+        data = data[os.write(1, data):]
+
+
+def kill_group():
+    os.killpg(0, signal.SIGKILL)
+
+
+def read_input(lines):
+    """Runs in a thread of its own, so that the end of the input is noticed whatever the worker does."""
+    rest = b""
+    while True:
+        try:
+            data = os.read(0, 1 << 16)
+        except InterruptedError:
+            continue
+        if not data:
+            kill_group()
+        *whole, rest = (rest + data).split(b"\n")
+        for line in whole:
+            lines.put(json.loads(line))
+
+
+def descendants():
+    """Processes below this one, children that lost their parent included: they fall to the subreaper."""
+    parents = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                with open(f"/proc/{name}/stat", "rb") as file:
+                    parents[int(name)] = int(file.read().rsplit(b")", 1)[1].split()[1])
+            except OSError:
+                continue
+    found, level = [], [os.getpid()]
+    while level:
+        level = [pid for pid, parent in parents.items() if parent in level]
+        found += level
+    return found
+
+
+def anonymous_bytes(pid):
+    try:
+        with open(f"/proc/{pid}/status", "rb") as file:
+            for line in file:
+                if line.startswith(b"RssAnon:"):
+                    return int(line.split()[1]) << 10
+    except OSError:
+        pass
+    return 0
+
+
+def kill_descendants():
+    while True:
+        for pid in descendants():
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        try:
+            while os.waitpid(-1, os.WNOHANG)[0]:
+                pass
+        except ChildProcessError:
+            return
+        time.sleep(0.002)
+
+
+class Job:
+    """One forked child, as its parent sees it."""
+
+    def __init__(self, request, folder):
+        self.request = request
+        self.folder = os.path.join(folder, "jobs", f"{os.getpid()}-{request['job']}")
+        self.began = time.monotonic()
+        # What the child shares with this process is not counted as its own.
+        self.shared_bytes = anonymous_bytes(os.getpid())
+        read_end, write_end = os.pipe()
+        self.pid = os.fork()
+        if self.pid == 0:
+            os.close(read_end)
+            run_child(request, self.folder, folder, write_end)
+        os.close(write_end)
+        self.pipe = read_end
+        self.received = b""
+
+    def used_bytes(self):
+        used = sum(anonymous_bytes(pid) for pid in descendants())
+        return used - min(self.shared_bytes, anonymous_bytes(self.pid))
+
+    def wait(self, lines):
+        """The answer to Esper, once there is one."""
+        limit = self.request["memory_limit_mb"] << 20
+        while True:
+            if select.select([self.pipe], [], [], POLL_S)[0]:
+                data = os.read(self.pipe, 1 << 16)
+                if not data:
+                    return self.ended()
+                self.received += data
+                continue
+            if self.is_cancelled(lines):
+                return {"error": "cancelled", "reason": "cancelled"}
+            if self.used_bytes() > limit:
+                megabytes = self.request["memory_limit_mb"]
+                reason = f"it needed more than {megabytes} MB (step.compile.memory_limit_mb)"
+                return {"error": "out_of_memory", "reason": reason}
+
+    def is_cancelled(self, lines):
+        try:
+            while True:
+                if lines.get_nowait().get("cancel") == self.request["job"]:
+                    return True
+        except queue.Empty:
+            return False
+
+    def ended(self):
+        if self.received:
+            return json.loads(self.received)
+        status = os.waitpid(self.pid, 0)[1]
+        if os.WIFSIGNALED(status):
+            return {"error": "crashed", "reason": f"the compilation died of signal {os.WTERMSIG(status)}"}
+        return {"error": "crashed", "reason": f"the compilation ended with status {os.WEXITSTATUS(status)}"}
+
+    def finish(self, answer):
+        kill_descendants()
+        os.close(self.pipe)
+        answer["job"] = self.request["job"]
+        answer["ms"] = (time.monotonic() - self.began) * 1000
+        if "error" in answer:
+            shutil.rmtree(self.folder, ignore_errors=True)
+        say(answer)
+
+
+def run_child(request, job_folder, folder, pipe):
+    """Never returns."""
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    import job
+
+    try:
+        os.makedirs(job_folder)
+        answer = job.compile_program(request, job_folder, folder)
+    except BaseException as error:  # whatever it is, the parent must learn of it
+        answer = job.describe(error)
+        answer["reason"] = answer["reason"][-MAX_REASON:]
+    data = json.dumps(answer).encode()
+    while data:
+        data = data[os.write(pipe, data):]
+    os._exit(0)
+
+
+def remove_stale_jobs(folder):
+    jobs = os.path.join(folder, "jobs")
+    os.makedirs(jobs, exist_ok=True)
+    for name in os.listdir(jobs):
+        try:
+            os.kill(int(name.split("-")[0]), 0)
+        except (OSError, ValueError) as error:
+            if not isinstance(error, PermissionError):
+                shutil.rmtree(os.path.join(jobs, name), ignore_errors=True)
+
+
+def start(folder):
+    # Until the thread below sees the end of the input, and while an import holds the interpreter.
+    prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+    prctl(PR_SET_CHILD_SUBREAPER, 1)
+    os.nice(19)
+    lines = queue.SimpleQueue()
+    threading.Thread(target=read_input, args=(lines,), daemon=True).start()
+    try:
+        remove_stale_jobs(folder)
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        say({"error": "disk_full" if full else "cache_refused", "reason": str(error)})
+        return None
+    missing = toolchain.missing_compiler()
+    if missing:
+        say({"error": "no_compiler", "reason": missing})
+        return None
+    try:
+        import job
+    except ImportError as error:
+        say({"error": "no_python", "reason": f"{sys.executable} cannot import torch: {error}"})
+        return None
+    prctl(PR_SET_PDEATHSIG, 0)
+    say({"torch": job.TORCH_VERSION})
+    return lines
+
+
+def main():
+    folder = sys.argv[1]
+    lines = start(folder)
+    if lines is None:
+        return
+    warm = False
+    while True:
+        # Esper's first program is waited for: what later ones gain by is done after it.
+        if not warm and lines.empty():
+            pass
+        request = lines.get()
+        if "job" not in request:
+            continue
+        work = Job(request, folder)
+        work.finish(work.wait(lines))
+
+
+main()

@@ -1,0 +1,265 @@
+#include "program/cache/package_cache.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <set>
+
+#include "program/cache/cache_key.h"
+#include "storage/file_tools.h"
+#include "storage/real_file_system.h"
+#include "support/faulty_file_system.h"
+#include "unit/storage/temporary_folder.h"
+
+namespace esper::program {
+namespace {
+
+using test::FaultyFileSystem;
+using test::TemporaryFolder;
+
+std::string key_of(int n) { return cache_key({"program " + std::to_string(n), "", "", "", 1, "", ""}); }
+
+PackageFacts some_facts() { return {"loops", "full", "2.11.0", "g++ -O3", 2345.5, "2026-03-01T12:00:00.000000Z"}; }
+
+std::string read_back(const PackageFile& file) {
+  std::ifstream in(file.path(), std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+// A cache in memory with time that a test moves.
+struct MemoryCache {
+  FaultyFileSystem files;
+  std::shared_ptr<leyline::ManualTime> time = std::make_shared<leyline::ManualTime>(std::chrono::hours(1000));
+  PackageCache cache;
+
+  explicit MemoryCache(std::uint64_t limit = 1 << 20, std::uint64_t quarantine_limit = 1 << 20)
+      : cache(files, {"/cache", limit, quarantine_limit, std::chrono::milliseconds(50)}, leyline::Clock(time)) {
+    files.put("/made", "");
+  }
+
+  InsertOutcome insert(int n, const std::string& package) {
+    files.put("/made", package);
+    time->advance(std::chrono::seconds(1));
+    return cache.insert(key_of(n), "/made", some_facts());
+  }
+  bool has(int n) {
+    time->advance(std::chrono::seconds(1));
+    return cache.find(key_of(n)).has_value();
+  }
+  std::vector<std::string> quarantined() { return files.names_in("/cache/quarantine"); }
+};
+
+}  // namespace
+
+TEST_CASE("a key depends on every part and on where parts end") {
+  const KeyParts base = {"p", "t", "d", "i", 1, "m", "r"};
+  auto parts = std::vector<KeyParts>(8, base);
+  parts[1].program = "q";
+  parts[2].torch_version = "u";
+  parts[3].device = "e";
+  parts[4].instruction_set = "j";
+  parts[5].threads = 2;
+  parts[6].mode = "n";
+  parts[7].recipe = "s";
+  parts.push_back({"p", "td", "", "i", 1, "m", "r"});
+  std::set<std::string> keys;
+  for (const auto& part : parts) {
+    CHECK(is_cache_key(cache_key(part)));
+    keys.insert(cache_key(part));
+  }
+  CHECK(keys.size() == parts.size());
+  CHECK(cache_key(base) == cache_key(parts[0]));
+  CHECK_FALSE(is_cache_key("../../../../../../../etc/passwd.."));
+}
+
+TEST_CASE("what is inserted is found, with what is known about it") {
+  MemoryCache memory;
+  CHECK_FALSE(memory.has(1));
+  REQUIRE_FALSE(memory.insert(1, "package one").failure);
+  const auto found = memory.cache.find(key_of(1));
+  REQUIRE(found);
+  CHECK(read_back(found->file) == "package one");
+  CHECK(found->bytes == 11);
+  CHECK(found->facts.recipe == "loops");
+  CHECK(found->facts.effort == "full");
+  CHECK(found->facts.compile_ms == 2345.5);
+  CHECK_FALSE(memory.has(2));
+}
+
+TEST_CASE("a package in a reader's hands survives replacement, eviction and damage") {
+  MemoryCache memory;
+  memory.insert(1, "first");
+  const auto found = memory.cache.find(key_of(1));
+  REQUIRE(found);
+  memory.insert(1, "second");
+  memory.files.put("/cache/entries/" + key_of(1), "damage");
+  CHECK(read_back(found->file) == "first");
+}
+
+TEST_CASE("the package unused for longest goes first") {
+  MemoryCache memory(3000);
+  const std::string package(700, 'x');
+  for (int n = 1; n <= 2; ++n) REQUIRE_FALSE(memory.insert(n, package).failure);
+  REQUIRE(memory.has(1));  // now 2 is the older one
+  REQUIRE_FALSE(memory.insert(3, package).failure);
+  CHECK(memory.has(1));
+  REQUIRE_FALSE(memory.insert(4, package).failure);
+  CHECK_FALSE(memory.has(2));
+  CHECK(memory.has(1));
+  CHECK(memory.has(4));
+  CHECK(memory.insert(5, std::string(2000, 'y')).failure == InsertFailure::kTooLarge);
+  CHECK(memory.has(4));
+}
+
+TEST_CASE("every flipped byte and every truncation is noticed and quarantined") {
+  const std::string path = "/cache/entries/" + key_of(1);
+  MemoryCache memory;
+  memory.insert(1, "the package");
+  const std::string whole = *memory.files.contents(path);
+  for (std::size_t at = 0; at < whole.size(); ++at) {
+    std::string flipped = whole;
+    flipped[at] = static_cast<char>(flipped[at] ^ 0x10);
+    for (const auto& damaged : {flipped, whole.substr(0, at)}) {
+      INFO("byte " << at);
+      memory.files.put(path, damaged);
+      CHECK_FALSE(memory.has(1));
+      CHECK_FALSE(memory.files.contents(path));  // away
+      CHECK(memory.cache.quarantine_reason(key_of(1)));
+    }
+  }
+  CHECK(memory.cache.damaged() == 2 * whole.size());
+  REQUIRE_FALSE(memory.insert(1, "the package").failure);  // compiled anew
+  CHECK(memory.has(1));
+}
+
+TEST_CASE("an entry under another's name is not offered") {
+  MemoryCache memory;
+  memory.insert(1, "package one");
+  memory.files.put("/cache/entries/" + key_of(2), *memory.files.contents("/cache/entries/" + key_of(1)));
+  CHECK_FALSE(memory.has(2));
+  CHECK(memory.has(1));
+}
+
+TEST_CASE("quarantine keeps the reason and is bounded") {
+  MemoryCache memory(1 << 20, 5000);
+  for (int n = 0; n < 20; ++n) {
+    memory.insert(n, std::string(1000, 'x'));
+    CHECK(memory.cache.quarantine(key_of(n), "differs from eager in loss"));
+    CHECK_FALSE(memory.has(n));
+  }
+  CHECK(memory.cache.quarantine_reason(key_of(19)) == "differs from eager in loss");
+  CHECK_FALSE(memory.cache.quarantine_reason(key_of(0)));
+  std::uint64_t total = 0;
+  for (const auto& name : memory.quarantined()) total += memory.files.contents("/cache/quarantine/" + name)->size();
+  CHECK(total <= 5000);
+  CHECK(memory.cache.quarantine(key_of(99), "not there"));
+}
+
+TEST_CASE("the choice of a recipe is remembered") {
+  MemoryCache memory;
+  CHECK_FALSE(memory.cache.recall_choice(key_of(1)));
+  memory.cache.remember_choice(key_of(1), {"loops", {{"loops", 4.5}, {"default", 5.25}}});
+  const auto choice = memory.cache.recall_choice(key_of(1));
+  REQUIRE(choice);
+  CHECK(choice->recipe == "loops");
+  CHECK(choice->step_us.at("default") == 5.25);
+  memory.files.put("/cache/choices/" + key_of(1), "{\"recipe\":3}");
+  CHECK_FALSE(memory.cache.recall_choice(key_of(1)));
+}
+
+TEST_CASE("every failing call of an insertion leaves the old package or the new one") {
+  for (const int error_number : {EIO, ENOSPC, EMFILE}) {
+    for (int n = 1;; ++n) {
+      MemoryCache memory;
+      memory.insert(1, "old package");
+      memory.files.put("/made", "new package");
+      memory.files.fail_call(n, error_number);
+      const auto outcome = memory.cache.insert(key_of(1), "/made", some_facts());
+      const bool happened = memory.files.fault_happened();
+      memory.files.restart();
+      INFO("call " << n << ", errno " << error_number << ": " << outcome.reason);
+      CHECK((!outcome.failure || !outcome.reason.empty()));
+      const auto found = memory.cache.find(key_of(1));
+      REQUIRE(found);
+      const std::string package = read_back(found->file);
+      CHECK((package == "new package" || (outcome.failure && package == "old package")));
+      CHECK(memory.files.names_in("/cache/entries").size() == 1);
+      if (!happened) break;
+    }
+  }
+}
+
+TEST_CASE("a full disk is a reason, and leaves nothing half written") {
+  MemoryCache memory;
+  REQUIRE_FALSE(memory.insert(1, "package one").failure);
+  memory.files.put("/made", std::string(5000, 'x'));
+  memory.files.limit_bytes(memory.files.used_bytes() + 1000);
+  const auto outcome = memory.cache.insert(key_of(2), "/made", some_facts());
+  CHECK(outcome.failure == InsertFailure::kNoSpace);
+  CHECK(memory.files.names_in("/cache/entries") == std::vector<std::string>{key_of(1)});
+  CHECK(memory.has(1));
+}
+
+TEST_CASE("a lock that is held elsewhere is waited for only until the deadline") {
+  MemoryCache memory;
+  memory.insert(1, "package one");
+  {
+    const auto held = memory.files.try_lock("/cache/lock");
+    REQUIRE(held);
+    CHECK(memory.insert(2, "package two").failure == InsertFailure::kBusy);
+    CHECK(memory.has(1));  // readers need no lock
+    CHECK_FALSE(memory.cache.quarantine(key_of(1), "late"));
+  }
+  CHECK_FALSE(memory.insert(2, "package two").failure);
+}
+
+namespace {
+
+// One of several processes that insert, find, put away and evict the same few packages.
+int torment(const std::string& folder, int seed) {
+  PackageCache cache(storage::real_file_system(), {folder, 40'000, 20'000, std::chrono::seconds(5)});
+  const std::string made = folder + "-made-" + std::to_string(seed);
+  unsigned random = static_cast<unsigned>(seed) * 7919u + 1;
+  for (int round = 0; round < 150; ++round) {
+    random = random * 1664525u + 1013904223u;
+    const int n = static_cast<int>(random >> 16) % 6;
+    const std::string package(static_cast<std::size_t>(8000 + n), static_cast<char>('a' + n));
+    switch (random >> 28) {
+      case 0:
+        cache.quarantine(key_of(n), "at random");
+        break;
+      case 1:
+      case 2:
+      case 3:
+      case 4: {
+        std::ofstream(made, std::ios::binary) << package;
+        if (cache.insert(key_of(n), made, some_facts()).failure) return 2;
+        break;
+      }
+      default:
+        if (const auto found = cache.find(key_of(n)); found && read_back(found->file) != package) return 3;
+    }
+  }
+  return cache.damaged() == 0 ? 0 : 4;
+}
+
+}  // namespace
+
+TEST_CASE("processes that insert, evict and load at once never see half a package") {
+  const TemporaryFolder folder;
+  std::vector<pid_t> children;
+  for (int seed = 0; seed < 4; ++seed) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(torment(folder / "programs", seed));
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+}
+
+}  // namespace esper::program

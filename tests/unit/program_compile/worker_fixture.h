@@ -1,0 +1,92 @@
+#pragma once
+// The private environment's Python, a program to compile, and whether processes are gone.
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <thread>
+
+#include "leyline/clock.h"
+#include "program/cache/cache_key.h"
+#include "program/compile/compiler.h"
+#include "storage/real_file_system.h"
+#include "unit/storage/temporary_folder.h"
+
+namespace esper::program {
+
+inline std::string test_python() { return std::string(ESPER_SOURCE_DIR) + "/.esper/python/bin/python"; }
+
+// Every process of the group has ended (zombies do not count: nobody but init waits for orphans).
+inline bool group_has_members(pid_t group) {
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    const std::string name = entry.path().filename();
+    if (name.find_first_not_of("0123456789") != std::string::npos) continue;
+    std::ifstream file(entry.path() / "stat");
+    std::string text;
+    std::getline(file, text);
+    const auto end = text.rfind(')');
+    if (end == std::string::npos) continue;
+    char state = 0;
+    int parent = 0, of = 0;
+    if (std::sscanf(text.c_str() + end + 1, " %c %d %d", &state, &parent, &of) == 3 && of == group && state != 'Z') {
+      return true;
+    }
+  }
+  return false;
+}
+
+inline bool group_is_gone(pid_t group, leyline::Duration deadline) {
+  const leyline::Clock clock;
+  const auto end = clock.now() + deadline;
+  while (group_has_members(group)) {
+    if (clock.now() > end) return false;
+    clock.sleep(std::chrono::milliseconds(10));
+  }
+  return true;
+}
+
+inline const char* tiny_program() {
+  return R"(import torch
+INPUTS = [((4,), (1,), torch.float32, "cpu"), ((4,), (1,), torch.float32, "cpu")]
+def step(a0, a1):
+    t0 = torch.ops.aten.mul.Tensor(a0, 0.9)
+    torch.ops.aten.add_.Tensor(a1, t0, alpha=1)
+    return (t0,)
+)";
+}
+
+// A service over a cache of its own.
+struct Service {
+  test::TemporaryFolder folder;
+  PackageCache cache{storage::real_file_system(), {folder / "programs"}};
+  CompilerSettings settings;
+  std::optional<Compiler> compiler;
+
+  Service() {
+    settings.python = test_python();
+    settings.restart_pause = std::chrono::milliseconds(20);
+    std::filesystem::create_directories(folder / "programs");
+  }
+  Compiler& start() { return compiler.emplace(settings, cache); }
+
+  static CompileRequest request(int n) {
+    CompileRequest made;
+    made.source = std::string(tiny_program()) + "# " + std::to_string(n) + "\n";
+    made.key = cache_key({made.source, "", "", "", 1, "", ""});
+    return made;
+  }
+
+  // An executable script in the folder.
+  std::string script(const std::string& name, const std::string& text) {
+    const std::string path = folder / name;
+    std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
+    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    return path;
+  }
+};
+
+}  // namespace esper::program

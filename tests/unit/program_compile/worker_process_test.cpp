@@ -1,0 +1,48 @@
+#include "program/compile/worker_process.h"
+
+#include <signal.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <thread>
+
+#include "program/compile/worker_source.h"
+#include "unit/program_compile/worker_fixture.h"
+
+namespace esper::program {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+TEST_CASE("a process that does not answer is not waited for longer than told") {
+  WorkerProcess process({test_python(), "import time; time.sleep(60)", {}, {}});
+  std::string line;
+  CHECK(process.read_line(line, milliseconds(50), -1) == WorkerProcess::Read::kTimeout);
+  const pid_t group = process.pid();
+  process.kill();
+  CHECK(process.end() == "signal 9");
+  CHECK(group_is_gone(group, seconds(1)));
+}
+
+TEST_CASE("the end of a process is told from its silence") {
+  WorkerProcess process({test_python(), "print('one', flush=True)", {}, {}});
+  std::string line;
+  REQUIRE(process.read_line(line, seconds(10), -1) == WorkerProcess::Read::kLine);
+  CHECK(line == "one");
+  CHECK(process.read_line(line, seconds(10), -1) == WorkerProcess::Read::kEnd);
+  process.kill();
+  CHECK(process.end() == "exit status 0");
+}
+
+TEST_CASE("the environment of a worker is what it was given, and nothing else") {
+  ::setenv("ESPER_STRAY", "1", 1);
+  WorkerProcess process(
+      {test_python(), "import os; print(sorted(os.environ), os.listdir('/proc/self/fd'))", {}, {{"A", "1"}}});
+  ::unsetenv("ESPER_STRAY");
+  std::string line;
+  REQUIRE(process.read_line(line, seconds(10), -1) == WorkerProcess::Read::kLine);
+  INFO(line);
+  CHECK(line.find("'A'") != std::string::npos);
+  CHECK(line.find("ESPER_STRAY") == std::string::npos);
+}
+
+}  // namespace esper::program
