@@ -116,10 +116,25 @@ torch::Tensor dropout(const torch::Tensor& x, double p, Mode mode) {
   return p > 0 && mode == Mode::kTrain ? at::dropout(x, p, /*train=*/true) : x;
 }
 
+namespace {
+
+// On a CPU the backward pass of attention in bf16 takes many times that in float32: autocast stops at its door.
+torch::Tensor causal_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, double dropout) {
+  constexpr bool kCausal = true;
+  if (!q.is_cpu() || q.scalar_type() == torch::kFloat32) {
+    return at::scaled_dot_product_attention(q, k, v, {}, dropout, kCausal);
+  }
+  const c10::impl::ExcludeDispatchKeyGuard no_autocast(c10::DispatchKey::AutocastCPU);
+  const auto in_float = [](const torch::Tensor& tensor) { return tensor.to(torch::kFloat32); };
+  return at::scaled_dot_product_attention(in_float(q), in_float(k), in_float(v), {}, dropout, kCausal);
+}
+
+}  // namespace
+
 torch::Tensor SelfAttention::operator()(const torch::Tensor& x, Mode mode) const {
   const auto [q, k, v] = split_heads(*this, x);
   const double p = mode == Mode::kTrain ? dropout : 0.0;
-  return proj(join_heads(at::scaled_dot_product_attention(q, k, v, {}, p, /*is_causal=*/true)));
+  return proj(join_heads(causal_attention(q, k, v, p)));
 }
 
 torch::Tensor SelfAttention::with_mask(const torch::Tensor& x, const torch::Tensor& mask) const {

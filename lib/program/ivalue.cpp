@@ -142,6 +142,22 @@ c10::IValue to_ivalue(const Argument& argument, const c10::Argument& schema, con
   return std::visit(ToIValue{present_type(schema), tensor}, argument);
 }
 
+std::optional<std::size_t> viewed_argument(const c10::FunctionSchema& schema, std::size_t result) {
+  const auto& arguments = schema.arguments();
+  const c10::Argument& made = schema.returns()[result];
+  // A list of views, as split makes, carries its letter within; its argument then loses its own ("a -> *").
+  if (made.type()->kind() == TypeKind::ListType && !arguments.empty() && arguments[0].alias_info() != nullptr &&
+      !arguments[0].alias_info()->isWrite()) {
+    return 0;
+  }
+  if (made.alias_info() == nullptr) return std::nullopt;
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const c10::AliasInfo* other = arguments[i].alias_info();
+    if (other != nullptr && other->beforeSets() == made.alias_info()->beforeSets()) return i;
+  }
+  return std::nullopt;
+}
+
 std::string mismatch(const Argument& argument, const c10::Argument& schema) {
   if (std::visit(Fits{schema, present_type(schema)}, argument)) return {};
   return "argument " + schema.name() + " is no " + schema.type()->annotation_str();

@@ -11,6 +11,8 @@ Package::Package(const std::string& path) {
   constexpr bool kOneThread = true;  // one run at a time: no lock around each
   try {
     loader_ = std::make_unique<torch::inductor::AOTIModelPackageLoader>(path, "model", kOneThread);
+  } catch (const c10::Error& error) {
+    throw leyline::Error(leyline::ExitCode::kResources, path + " does not load: " + error.what_without_backtrace());
   } catch (const std::exception& error) {
     throw leyline::Error(leyline::ExitCode::kResources, path + " does not load: " + error.what());
   }

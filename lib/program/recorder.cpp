@@ -55,7 +55,11 @@ class Recording {
     const auto& returns = op.schema().returns();
     const std::size_t first = stack.size() - returns.size();
     Operation operation{operator_name(op), std::move(arguments), {}};
-    for (std::size_t i = 0; i < returns.size(); ++i) operation.results.push_back(result_of(stack[first + i]));
+    for (std::size_t i = 0; i < returns.size(); ++i) {
+      const bool hidden_view = !viewed_argument(op.schema(), i) && shares_known_memory(stack[first + i]);
+      if (hidden_view && !name_as_view(operation)) return;
+      operation.results.push_back(result_of(stack[first + i]));
+    }
     program_.operations.push_back(std::move(operation));
   }
 
@@ -67,6 +71,21 @@ class Recording {
   Program take() { return std::move(program_); }
 
  private:
+  bool shares_known_memory(const c10::IValue& value) const {
+    if (!value.isTensor() || !value.toTensor().defined() || !value.toTensor().has_storage()) return false;
+    return storages_.contains(storage_of(value.toTensor()));
+  }
+
+  // Who plans memory has to know every view for one. _unsafe_view keeps silent, for autograd's sake; view is the same.
+  bool name_as_view(Operation& operation) {
+    if (operation.name != "aten::_unsafe_view") {
+      refuse(operation.name + " returns memory of its argument and does not say so");
+      return false;
+    }
+    operation.name = "aten::view";
+    return true;
+  }
+
   struct StorageFacts {
     std::int32_t root = -1;         // index into roots_
     std::vector<ValueId> values{};  // that lie in it, oldest first

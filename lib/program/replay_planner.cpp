@@ -26,9 +26,11 @@ bool is_random(const c10::OperatorHandle& op) {
   return std::find(tags.begin(), tags.end(), at::Tag::nondeterministic_seeded) != tags.end();
 }
 
-bool may_alias_argument(const c10::OperatorHandle& op) {
-  return std::ranges::any_of(op.schema().returns(),
-                             [](const c10::Argument& result) { return result.alias_info() != nullptr; });
+bool makes_views(const c10::OperatorHandle& op) {
+  for (std::size_t i = 0; i < op.schema().returns().size(); ++i) {
+    if (viewed_argument(op.schema(), i)) return true;
+  }
+  return false;
 }
 
 bool writes_argument(const c10::OperatorHandle& op) {
@@ -104,8 +106,7 @@ ReplayPlanner::Step ReplayPlanner::decide(std::size_t at) {
   const Operation& operation = program_.operations[at];
   Step step{*find_operator(operation.name), Fate::kCall, std::nullopt};
   if (writes_argument(step.op)) return step;
-  if (may_alias_argument(step.op)) {
-    // What a view looks into tells whether it is one: reshape, for one, copies where it has to.
+  if (makes_views(step.op)) {
     const auto* base = operation.arguments.empty() ? nullptr : std::get_if<TensorArgument>(&operation.arguments[0]);
     if (base != nullptr && all_settled(operation.arguments[0])) step.fate = Fate::kView;
     return step;

@@ -12,17 +12,6 @@ std::vector<ValueId> ids_of(const Argument& argument) {
   return {};
 }
 
-// The argument that a result may alias: schemas give both the same letter.
-const Argument* aliased(const Operation& operation, const c10::FunctionSchema& schema, std::size_t result) {
-  const c10::AliasInfo* info = schema.returns()[result].alias_info();
-  if (info == nullptr) return nullptr;
-  for (std::size_t i = 0; i < schema.arguments().size(); ++i) {
-    const c10::AliasInfo* other = schema.arguments()[i].alias_info();
-    if (other != nullptr && other->beforeSets() == info->beforeSets()) return &operation.arguments[i];
-  }
-  return nullptr;
-}
-
 }  // namespace
 
 ValueStorage find_storage(const Program& program) {
@@ -44,7 +33,8 @@ ValueStorage find_storage(const Program& program) {
       for (const ValueId id : ids_of(argument)) touch(id, index);
     }
     for (std::size_t result = 0; result < operation.results.size(); ++result) {
-      const Argument* base = aliased(operation, op->schema(), result);
+      const auto viewed = viewed_argument(op->schema(), result);
+      const Argument* base = viewed ? &operation.arguments[*viewed] : nullptr;
       for (const ValueId id : ids_of(operation.results[result])) {
         if (id == kNoValue) continue;
         const auto value = static_cast<std::size_t>(id);

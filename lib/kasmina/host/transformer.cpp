@@ -36,11 +36,10 @@ struct Decoder {
   std::vector<Layer> layers;
   std::vector<std::size_t> segment_ends;  // one past each segment's last layer
   LayerNorm norm;
-  torch::Tensor position_ids;  // [context], constant
   double dropout_p = 0;
 
   torch::Tensor operator()(const torch::Tensor& inputs, Mode mode, const SlotHook& hook) const {
-    torch::Tensor x = tokens(inputs) + positions(position_ids.narrow(0, 0, inputs.size(1)));
+    torch::Tensor x = tokens(inputs) + positions.weight.narrow(0, 0, inputs.size(1));
     x = dropout(x, dropout_p, mode);
     std::size_t layer = 0;
     for (std::size_t segment = 0; segment < segment_ends.size(); ++segment) {
@@ -92,7 +91,6 @@ HostBody build_transformer_host(ModuleScope scope, const leyline::HostConfig& co
     decoder.layers.push_back(make_layer(scope.child("layer" + std::to_string(i)), config));
   }
   decoder.norm = make_layer_norm(scope.child("norm"), config.embedding);
-  decoder.position_ids = at::arange(sample.context, decoder.tokens.weight.options().dtype(torch::kInt64));
   HostBody body;
   for (std::int64_t s = 0; s < config.segments; ++s) {
     decoder.segment_ends.push_back(static_cast<std::size_t>((s + 1) * config.layers / config.segments));

@@ -151,10 +151,13 @@ class Build:
                 return
             if target.endswith(".so"):
                 self.join()
+                # libtorch.so holds nothing of its own and would load the CUDA libraries into a CPU process.
+                words = [word for word in shlex.split(builder.get_command_line()) if word != "-ltorch"]
+                self.run("link", words, os.path.dirname(target))
+                return
             began = time.monotonic()
             inductors_own(builder)
-            stage = "link" if target.endswith(".so") else "constants"
-            self.stages[stage] = self.stages.get(stage, 0) + (time.monotonic() - began) * 1000
+            self.stages["constants"] = self.stages.get("constants", 0) + (time.monotonic() - began) * 1000
 
         cpp_builder.CppBuilder.build = build
 

@@ -1,0 +1,29 @@
+#pragma once
+// One lane by itself, made ready at once: for measuring lanes against each other, and for testing them. A run uses
+// StepRunner. Training thread.
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "leyline/config/step_config.h"
+#include "program/compile_desk.h"
+#include "tolaria/model.h"
+#include "tolaria/train_step.h"
+
+namespace esper::tolaria {
+
+struct PreparedLane {
+  leyline::Lane lane = leyline::Lane::kEager;
+  std::function<void(std::span<const Microbatch>)> step;  // one training step of microbatches shaped like the example
+  double warmup_ms = 0;                                   // until it was ready, compilation included
+  std::string recipe;                                     // compiled
+  std::string refusal;                                    // why there is no step; empty: there is one
+};
+
+// Waits until the lane is ready; the model's state is as before. desk: for lane compiled; null refuses it. The model and
+// the desk outlive the lane.
+PreparedLane prepare_lane(Model& model, leyline::Lane lane, std::span<const Microbatch> example, torch::Device device,
+                          program::CompileDesk* desk);
+
+}  // namespace esper::tolaria
