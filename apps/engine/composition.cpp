@@ -109,6 +109,11 @@ void Composition::restore(const tolaria::RunFolder& folder) {
   }
 }
 
+void Composition::keep_time(leyline::Duration since, Trace trace) {
+  ledger_ = leyline::Ledger(clock_, since);
+  if (trace == Trace::kOn) ledger_.keep_spans();
+}
+
 void Composition::start(const tolaria::RunFolder& folder, Start how) {
   open_loaders(bench_);
   writer_ = std::make_unique<tolaria::CheckpointWriter>(
@@ -119,6 +124,7 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
                                                         bench_.data.skipped, probe_of(bench_), *bench_.model,
                                                         *consultation_, *writer_, *hub_, display_, progress_});
   run_->started = clock_.now();
+  run_->ledger = std::move(ledger_);
   for (const auto& [path, reason] : refused_) {
     run_->events.push_back(
         event("tolaria.checkpoint_refused"_event, Level::kWarning, {{"path", path}, {"reason", reason}}));
@@ -159,18 +165,19 @@ void Composition::abandon(const std::exception& error) {
                                 {"steps", std::to_string(run_->progress.step)},
                                 {"status", saved ? "failed after saving" : "failed"},
                                 {"reason", error.what()}}));
-  tolaria::report_events(*run_);
+  tolaria::report_end(*run_);
   hub_->shutdown(kTelemetryDeadline);
 }
 
 void Composition::finish(const tolaria::RunOutcome& outcome) {
+  const leyline::LedgerScope telling(run_->ledger, leyline::Owner::kTelemetry);
   display_->phase = leyline::Phase::kDone;
   run_->events.push_back(event("tolaria.run_finished"_event, Level::kInfo,
                                {{"exit_code", std::to_string(static_cast<int>(tolaria::exit_code_of(outcome)))},
                                 {"epochs", std::to_string(run_->progress.epoch)},
                                 {"steps", std::to_string(run_->progress.step)},
                                 {"reason", outcome.reason}}));
-  tolaria::report_events(*run_);
+  tolaria::report_end(*run_);
   hub_->shutdown(kTelemetryDeadline);
 }
 

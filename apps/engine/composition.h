@@ -19,6 +19,7 @@ namespace esper::engine {
 
 enum class Console { kAsConfigured, kNone };
 enum class Start { kNew, kResumed };
+enum class Trace { kOff, kOn };
 
 class Composition {
  public:
@@ -28,6 +29,8 @@ class Composition {
   // Before start(): goes back to the newest checkpoint that is whole and belongs to this configuration. Without any
   // checkpoint the run begins anew; where there are some and none will do, throws Error{kCheckpoint} with the reasons.
   void restore(const tolaria::RunFolder& folder);
+  // Where the account of the process's time begins, and whether it keeps every span. Before start().
+  void keep_time(leyline::Duration since, Trace trace);
   // Makes the run ready for run_epochs.
   void start(const tolaria::RunFolder& folder, Start how);
   tolaria::Run& run() { return *run_; }
@@ -43,6 +46,7 @@ class Composition {
   leyline::FileSystem& files_;
   leyline::Clock clock_;
   std::string training_hash_;  // of configuration and data: "<hash>-<fingerprint>"
+  leyline::Ledger ledger_;     // the run's, once started
   std::shared_ptr<leyline::Progress> display_;
   std::unique_ptr<nissa::Hub> hub_;
   std::unique_ptr<tolaria::Consultation> consultation_;

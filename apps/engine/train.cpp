@@ -7,6 +7,7 @@
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/workbench.h"
+#include "leyline/chrome_trace.h"
 #include "leyline/config/write.h"
 #include "nissa/log.h"
 #include "storage/atomic_publish.h"
@@ -75,11 +76,22 @@ void publish_summary(FileSystem& files, const RunFolder& folder, const ordered_j
   }
 }
 
-tolaria::RunOutcome run_epochs(Composition& composition) {
+void publish_trace(FileSystem& files, const RunFolder& folder, tolaria::Run& run) {
+  if (!run.ledger.spans()) return;
+  run.ledger.settle();
+  try {
+    storage::publish_file(files, folder.trace(), storage::bytes_of(leyline::chrome_trace(run.ledger, run.run_id)));
+  } catch (const leyline::IoError& error) {
+    nissa::log::warning(std::string("trace.json could not be written: ") + error.what());
+  }
+}
+
+tolaria::RunOutcome run_epochs(Composition& composition, FileSystem& files, const RunFolder& folder) {
   try {
     return tolaria::run_epochs(composition.run());
   } catch (const std::exception& error) {
     composition.abandon(error);
+    publish_trace(files, folder, composition.run());
     throw;
   }
 }
@@ -108,6 +120,7 @@ int train(const EngineRequest& request) {
   if (request.dry_run) return dry_run(bench, request);
   if (!resuming) folder = new_folder(request, config, files);
   Composition composition(bench, *folder, files, request.quiet ? Console::kNone : Console::kAsConfigured);
+  composition.keep_time(request.started, request.trace ? Trace::kOn : Trace::kOff);
   if (resuming) {
     composition.restore(*folder);
     keep_config(files, *folder, config);
@@ -115,9 +128,11 @@ int train(const EngineRequest& request) {
   composition.start(*folder, resuming ? Start::kResumed : Start::kNew);
 
   interrupt.begin_saving();
-  const auto outcome = run_epochs(composition);
-  const auto summary = tolaria::summarize(composition.run(), outcome, folder->path);
+  const auto outcome = run_epochs(composition, files, *folder);
+  auto summary = tolaria::summarize(composition.run(), outcome, folder->path);
   composition.finish(outcome);
+  publish_trace(files, *folder, composition.run());
+  summary["ledger"] = tolaria::summarize_ledger(composition.run());
   publish_summary(files, *folder, summary);
   print_outcome(summary, request);
   return static_cast<int>(tolaria::exit_code_of(outcome));

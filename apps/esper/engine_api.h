@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "leyline/config/run_config.h"
+#include "leyline/quantity.h"
 
 namespace esper {
 
@@ -23,6 +24,8 @@ struct EngineRequest {
   bool json = false;                     // one JSON object on stdout at the end; words go to stderr
   bool dry_run = false;                  // train: build everything, train nothing
   bool quiet = false;                    // train: no progress
+  bool trace = false;                    // train: write trace.json
+  leyline::Duration started{};           // when this process began, by the monotonic clock
 };
 
 }  // namespace esper

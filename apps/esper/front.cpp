@@ -32,6 +32,7 @@ void build_front(Front& front) {
   root.option_defaults()->take_last();
   add_train(front);
   add_evaluate(front);
+  add_why_slow(front);
   CLI::App* config =
       add_command(root, "config", "Check, show and explain run files", "esper config check configs/run/digits.yaml");
   config->require_subcommand(1);

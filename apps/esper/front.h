@@ -15,6 +15,7 @@ struct Front {
 
 void add_train(Front& front);
 void add_evaluate(Front& front);
+void add_why_slow(Front& front);
 void add_doctor(Front& front);
 void add_completion(Front& front);
 void add_config_check(CLI::App& config, Front& front);

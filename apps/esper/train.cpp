@@ -1,6 +1,7 @@
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
+#include "leyline/clock.h"
 #include "leyline/config/field_table.h"
 #include "leyline/config/field_text.h"
 #include "leyline/config/write.h"
@@ -61,6 +62,7 @@ void add_train(Front& front) {
                                   "         esper train --resume runs/digits-20260301-120000");
   const auto request = std::make_shared<EngineRequest>();
   request->command = "train";
+  request->started = leyline::Clock().now();
   command->add_option("--config", request->config_path, "Run file; with --resume the run's own unless given")
       ->type_name("FILE");
   add_set_option(*command, request->assignments);
@@ -71,6 +73,9 @@ void add_train(Front& front) {
       ->type_name("RUN")
       ->excludes(run_dir);
   command->add_flag("--dry-run", request->dry_run, "Build everything, print its sizes, train nothing");
+  command->add_flag(
+      "--trace", request->trace,
+      "Write trace.json into the run folder: what the training thread did when (chrome://tracing, Perfetto)");
   command->add_flag("-q,--quiet", request->quiet, "No progress and no events on the console");
   add_json_flag(*command, request->json);
   command->callback([&front, request] { front.run = [request] { return train(*request); }; });

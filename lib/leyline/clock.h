@@ -35,6 +35,7 @@ class Clock {
   Clock() = default;
   explicit Clock(std::shared_ptr<ManualTime> manual) : manual_(std::move(manual)) {}
 
+  bool is_manual() const { return manual_ != nullptr; }
   // Monotonic, from an origin of its own: for intervals and deadlines.
   Duration now() const;
   // Since the UNIX epoch: for time stamps.

@@ -68,7 +68,10 @@ class LineReader {
       ++report_.packets;
       on_packet_(packet);
     } else if (too_long_ || !line_.empty()) {
-      report_.damaged.push_back({number_, torn.empty() ? std::move(reason) : std::string(torn)});
+      ++report_.damaged_total;
+      if (report_.damaged.size() < JsonlReport::kDamagedKept) {
+        report_.damaged.push_back({number_, torn.empty() ? std::move(reason) : std::string(torn)});
+      }
     }
     line_.clear();
     too_long_ = false;

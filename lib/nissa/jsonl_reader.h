@@ -17,7 +17,11 @@ struct DamagedLine {
 
 struct JsonlReport {
   std::size_t packets = 0;
-  std::vector<DamagedLine> damaged;  // skipped: torn by a crash or a full disk, or no packet at all
+  // Skipped: torn by a crash or a full disk, or no packet at all. The first kDamagedKept of them.
+  std::vector<DamagedLine> damaged;
+  std::size_t damaged_total = 0;
+
+  static constexpr std::size_t kDamagedKept = 1000;
 };
 
 // Calls on_packet for each line that holds a packet, in order. Lines longer than 16 MiB are skipped and reported

@@ -16,10 +16,28 @@ namespace esper::tolaria {
 namespace {
 
 using leyline::event;
+using leyline::LedgerScope;
 using leyline::Level;
+using leyline::Owner;
 using namespace leyline::literals;
 
 double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
+
+std::optional<data::Batch> next_batch(Run& run) {
+  const LedgerScope waiting(run.ledger, Owner::kLoaderWait, leyline::SinceLast{});
+  return run.train_data.next();
+}
+
+Microbatch on_device(Run& run, const data::Batch& batch) {
+  if (run.device.is_cpu()) return {batch.inputs, batch.targets};
+  const LedgerScope copying(run.ledger, Owner::kTransfer);
+  return {batch.inputs.to(run.device, /*non_blocking=*/true), batch.targets.to(run.device, /*non_blocking=*/true)};
+}
+
+StepMetrics epoch_metrics(Run& run) {
+  const LedgerScope reading(run.ledger, Owner::kTelemetry);
+  return read_metrics(run.model.state);
+}
 
 // The microbatches of one optimizer step: fewer at the end of the epoch, none after it.
 void next_microbatches(Run& run, std::vector<Microbatch>& out) {
@@ -28,10 +46,9 @@ void next_microbatches(Run& run, std::vector<Microbatch>& out) {
     // The loader tells the end once, and the call after this one must see it: its next answer is the next epoch's.
     const bool all_taken = run.progress.batch + i == run.train_data.num_batches();
     if (all_taken && i > 0) return;
-    const auto batch = run.train_data.next();
+    const auto batch = next_batch(run);
     if (!batch) return;
-    out.push_back(
-        {batch->inputs.to(run.device, /*non_blocking=*/true), batch->targets.to(run.device, /*non_blocking=*/true)});
+    out.push_back(on_device(run, *batch));
   }
 }
 
@@ -39,6 +56,7 @@ enum class Passage { kFinished, kInterrupted };
 
 // From the cursor to the end of the epoch.
 Passage train_epoch(Run& run, EpochTimes& times) {
+  const LedgerScope computing(run.ledger, Owner::kCompute);
   run.display->phase = leyline::Phase::kTraining;
   const auto begin = run.clock.now();
   const auto wait_before = run.train_data.wait_ns();
@@ -48,8 +66,10 @@ Passage train_epoch(Run& run, EpochTimes& times) {
   };
   std::vector<Microbatch> microbatches;
   for (next_microbatches(run, microbatches); !microbatches.empty(); next_microbatches(run, microbatches)) {
+    run.ledger.begin_step();
     set_learning_rate(run.model.state, next_learning_rate(run));
     train_step(run.model.state, run.model.settings, microbatches, forward);
+    run.ledger.end_step(run.progress.step);
     for (const auto& [inputs, targets] : microbatches) times.samples += targets.numel();
     run.progress.batch += static_cast<std::int64_t>(microbatches.size());
     ++run.progress.step;
@@ -127,11 +147,13 @@ RunOutcome finished(Run& run) {
 }  // namespace
 
 RunOutcome run_epochs(Run& run) {
+  run.ledger.start_up_is_over();
   run.display->epochs = static_cast<std::uint32_t>(run.config.epochs);
   run.display->steps = static_cast<std::uint64_t>(run.steps_per_epoch());
   if (run.progress.step > 0) run.saved = state_of(run);  // it comes from a checkpoint
   while (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs) && !should_stop_early(run)) {
     run.display->epoch = run.progress.epoch + 1;
+    const leyline::LedgerEpoch epoch(run.ledger, run.progress.epoch + 1);
     EpochTimes times;
     if (train_epoch(run, times) == Passage::kInterrupted) return interrupted(run);
 
@@ -139,7 +161,7 @@ RunOutcome run_epochs(Run& run) {
     const auto hook_begin = run.clock.now();
     const Measurements measured = measure_epoch(run);
     if (measured.interrupted) return interrupted(run);
-    const StepMetrics metrics = read_metrics(run.model.state);
+    const StepMetrics metrics = epoch_metrics(run);
     if (const auto reason = divergence(metrics, measured); !reason.empty()) return diverged(run, reason);
 
     const bool better = note_figures(run, metrics, measured);

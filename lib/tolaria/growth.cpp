@@ -51,6 +51,7 @@ void tell_silence(Run& run, const Answer& answer) {
 }  // namespace
 
 GrowthReport grow(Run& run, const StepMetrics& metrics, const Measurements& measured, const EpochTimes& times) {
+  const leyline::LedgerScope deciding(run.ledger, leyline::Owner::kPolicy);
   const auto facts = facts_of(run, metrics, measured);
   ++run.progress.epoch;
   run.progress.batch = 0;

@@ -22,6 +22,7 @@ ValidationResult validation_pass(const Model& model, data::Loader& loader, torch
 }
 
 Measurements measure_epoch(Run& run) {
+  const leyline::LedgerScope validating(run.ledger, leyline::Owner::kValidation);
   Measurements measured;
   const EmaScope averaged(run.model.state);
   const auto begin = run.clock.now();

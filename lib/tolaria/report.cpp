@@ -4,13 +4,16 @@
 
 #include "device/facts.h"
 #include "leyline/names.h"
+#include "leyline/span_log.h"
 #include "leyline/telemetry.h"
 
 namespace esper::tolaria {
 namespace {
 
+using leyline::LedgerScope;
 using leyline::metric;
 using leyline::MetricValue;
+using leyline::Owner;
 using leyline::SeedState;
 using leyline::Stage;
 using leyline::TelemetryPacket;
@@ -104,6 +107,50 @@ void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.memory.resident_bytes"_metric, static_cast<double>(process.used_bytes)));
 }
 
+// What every owner had of the time since the last packet that told it. Owners without any are left out.
+void add_ledger(std::vector<MetricValue>& out, Run& run) {
+  const leyline::OwnerTimes times = run.ledger.settle();
+  for (const auto& [owner, name] : names(Owner{})) {
+    const auto time = times[index_of(owner)];
+    if (time.count() == 0) continue;
+    out.push_back(metric("tolaria.ledger.ms"_metric, std::chrono::duration<double, std::milli>(time).count(),
+                         {{"owner", std::string(name)}}));
+  }
+}
+
+void add_step_times(std::vector<MetricValue>& out, Run& run) {
+  const leyline::StepQuantiles steps = run.ledger.take_step_quantiles();
+  if (steps.steps == 0) return;
+  out.push_back(metric("tolaria.step.p50_us"_metric, steps.p50_us));
+  out.push_back(metric("tolaria.step.p95_us"_metric, steps.p95_us));
+}
+
+// For the trace, if there is to be one.
+void mark(Run& run, const std::vector<leyline::TelemetryEvent>& events) {
+  if (!run.ledger.spans()) return;
+  for (const auto& event : events) {
+    run.ledger.spans()->marks.add({run.ledger.now(), std::string(event.description), event.attributes, {}});
+  }
+}
+void mark_figures(Run& run, const StepMetrics& metrics, const Measurements& measured) {
+  if (!run.ledger.spans()) return;
+  const auto now = run.ledger.now();
+  run.ledger.spans()->marks.add({now, "training loss", {}, metrics.loss});
+  run.ledger.spans()->marks.add({now, "validation loss", {}, measured.running.loss});
+}
+
+std::vector<leyline::TelemetryEvent> take_events(Run& run) {
+  mark(run, run.events);
+  return std::exchange(run.events, {});
+}
+
+TelemetryPacket packet_of_events(Run& run) {
+  auto packet = new_packet(run, "tolaria",
+                           "step-" + std::to_string(run.progress.step) + "-event-" + std::to_string(++run.packets));
+  packet.events = take_events(run);
+  return packet;
+}
+
 void add_gradient_shares(std::vector<MetricValue>& out, const Run& run, const StepMetrics& metrics,
                          const std::vector<SeedState>& seeds) {
   double sum = 0;
@@ -164,6 +211,7 @@ void report_seed(Run& run, const SeedState& seed) {
 
 void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& measured, const EpochTimes& times,
                   const GrowthReport& growth) {
+  const LedgerScope telling(run.ledger, Owner::kTelemetry);
   const auto seeds = run.model.network.export_seed_states();
   auto packet = new_packet(run, "tolaria", "epoch-" + std::to_string(run.progress.epoch));
   add_training(packet.metrics, run, metrics, times);
@@ -177,7 +225,10 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
     packet.metrics.push_back(
         metric("tolaria.scaler.skipped_steps_total"_metric, static_cast<double>(metrics.nonfinite_steps)));
   }
-  packet.events = std::exchange(run.events, {});
+  add_ledger(packet.metrics, run);
+  add_step_times(packet.metrics, run);
+  mark_figures(run, metrics, measured);
+  packet.events = take_events(run);
   leyline::finish_packet(packet, run.progress.epoch);
   run.telemetry.emit(packet);
   for (const auto& seed : seeds) report_seed(run, seed);
@@ -185,9 +236,16 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
 
 void report_events(Run& run) {
   if (run.events.empty()) return;
-  auto packet = new_packet(run, "tolaria",
-                           "step-" + std::to_string(run.progress.step) + "-event-" + std::to_string(++run.packets));
-  packet.events = std::exchange(run.events, {});
+  const LedgerScope telling(run.ledger, Owner::kTelemetry);
+  auto packet = packet_of_events(run);
+  leyline::finish_packet(packet, run.progress.epoch);
+  run.telemetry.emit(packet);
+}
+
+void report_end(Run& run) {
+  const LedgerScope telling(run.ledger, Owner::kTelemetry);
+  auto packet = packet_of_events(run);
+  add_ledger(packet.metrics, run);
   leyline::finish_packet(packet, run.progress.epoch);
   run.telemetry.emit(packet);
 }

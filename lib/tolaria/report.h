@@ -13,6 +13,9 @@ namespace esper::tolaria {
 void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& measured, const EpochTimes& times,
                   const GrowthReport& growth);
 
+// The last packet of a process: run.events, and the time since the last epoch.
+void report_end(Run& run);
+
 // A packet of run.events alone; nothing if there are none.
 void report_events(Run& run);
 

@@ -11,6 +11,7 @@
 #include "data/loader.h"
 #include "leyline/clock.h"
 #include "leyline/config/run_config.h"
+#include "leyline/ledger.h"
 #include "leyline/progress.h"
 #include "leyline/telemetry_packet.h"
 #include "tolaria/checkpoint_writer.h"
@@ -51,6 +52,7 @@ struct Run {
   double policy_timeout_ms = 0;                                         // of the last one
   bool conservative = false;                                            // the last epoch had no decision
   std::int64_t optimizer_rebuilds = 0;                                  // of this process
+  leyline::Ledger ledger{};                                             // of this thread's time, in this process
 
   std::int64_t steps_per_epoch() const {
     return (train_data.num_batches() + config.step.accumulation - 1) / config.step.accumulation;

@@ -1,6 +1,6 @@
 #pragma once
 // The folder in which a run keeps everything: config.yaml (resolved), telemetry.jsonl, journal, checkpoints/,
-// summary.json, and the lock that gives it one writer. Training thread.
+// summary.json, trace.json where it was asked for, and the lock that gives it one writer. Training thread.
 
 #include <cstdint>
 #include <string>
@@ -17,6 +17,7 @@ struct RunFolder {
   std::string telemetry() const { return path + "/telemetry.jsonl"; }
   std::string journal() const { return path + "/journal"; }
   std::string checkpoints() const { return path + "/checkpoints"; }
+  std::string trace() const { return path + "/trace.json"; }
   std::string summary() const { return path + "/summary.json"; }
   // "digits-20260301-101500": names the run in telemetry.
   std::string run_id() const;

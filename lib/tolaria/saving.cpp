@@ -82,6 +82,7 @@ bool due(const leyline::Length& every, leyline::Length::Unit unit, std::int64_t 
 }  // namespace
 
 void save(Run& run) {
+  const leyline::LedgerScope saving(run.ledger, leyline::Owner::kCheckpoint);
   run.display->phase = leyline::Phase::kSaving;
   const auto begin = run.clock.now();
   if (run.writer.submit(image_of(run), rank_of(run)) == CheckpointWriter::Handover::kBusy) {
@@ -114,6 +115,7 @@ void collect_save_results(Run& run) {
 }
 
 bool finish_saves(Run& run) {
+  const leyline::LedgerScope saving(run.ledger, leyline::Owner::kCheckpoint);
   run.display->phase = leyline::Phase::kSaving;
   const bool written = run.writer.flush();
   collect_save_results(run);

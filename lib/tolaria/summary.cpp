@@ -96,4 +96,18 @@ ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::str
   return summary;
 }
 
+ordered_json summarize_ledger(Run& run) {
+  const auto ms = [](leyline::Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
+  run.ledger.settle();
+  const auto until = run.clock.wall();
+  ordered_json owners;
+  for (const auto& [owner, name] : names(leyline::Owner{})) {
+    owners[std::string(name)] = ms(run.ledger.totals()[index_of(owner)]);
+  }
+  return {{"from", leyline::rfc3339(until - run.ledger.wall())},
+          {"until", leyline::rfc3339(until)},
+          {"wall_ms", ms(run.ledger.wall())},
+          {"ms", std::move(owners)}};
+}
+
 }  // namespace esper::tolaria

@@ -17,4 +17,8 @@ leyline::ExitCode exit_code_of(const RunOutcome& outcome);
 //  checkpoints [{path, epoch, step}]}; contribution in accuracy points, null where it was not measured.
 nlohmann::ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::string& run_dir);
 
+// {from, until, wall_ms, ms {owner: ...}} of this process, as nissa::read_run_ledger reads it: the account of the
+// training thread's time from its start until now. `from` and `until` are times of day, RFC 3339.
+nlohmann::ordered_json summarize_ledger(Run& run);
+
 }  // namespace esper::tolaria

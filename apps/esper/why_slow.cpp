@@ -1,0 +1,40 @@
+#include <nlohmann/json.hpp>
+
+#include "esper/front.h"
+#include "esper/run_options.h"
+#include "nissa/slowness.h"
+
+namespace esper {
+namespace {
+
+struct WhySlowOptions {
+  std::string run;
+  bool json = false;
+};
+
+int why_slow(const WhySlowOptions& options) {
+  const leyline::RunConfig config = leyline::load_run_config(config_in_run(options.run));
+  const nissa::RunLedger ledger = nissa::read_run_ledger(options.run);
+  const nissa::Advice advice = nissa::advise(config, ledger);
+  if (options.json) {
+    print_json(nissa::slowness_json(options.run, ledger, advice));
+  } else {
+    print(nissa::slowness_text(options.run, ledger, advice));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_why_slow(Front& front) {
+  CLI::App* command = add_command(front.root, "why-slow", "Print where a run's time went, and what to try about it",
+                                  "esper why-slow runs/digits-20260301-120000");
+  const auto options = std::make_shared<WhySlowOptions>();
+  command->add_option("run", options->run, "Run folder, of a run that ended, goes on or was killed")
+      ->required()
+      ->type_name("RUN");
+  add_json_flag(*command, options->json);
+  command->callback([&front, options] { front.run = [options] { return why_slow(*options); }; });
+}
+
+}  // namespace esper

@@ -1,0 +1,117 @@
+// The ledger in a real run: who has the time when something in particular is slow.
+
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "leyline/chrome_trace.h"
+#include "leyline/names.h"
+#include "leyline/telemetry.h"
+#include "support/trace_check.h"
+#include "tolaria/report.h"
+#include "tolaria/summary.h"
+#include "unit/tolaria/run_fixture.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using leyline::Owner;
+using std::chrono::milliseconds;
+using Shares = std::map<std::string, double>;
+
+// Milliseconds by owner, over all packets.
+Shares told_by(const SmallRun& it) {
+  Shares shares;
+  for (const auto& packet : it.sink.packets()) {
+    for (const auto& metric : packet.metrics) {
+      if (metric.name == "tolaria.ledger.ms") shares[metric.attributes.at("owner")] += metric.value;
+    }
+  }
+  return shares;
+}
+
+double sum(const Shares& shares) {
+  double all = 0;
+  for (const auto& [owner, ms] : shares) all += ms;
+  return all;
+}
+
+double ms_of(const SmallRun& it, Owner owner) {
+  return std::chrono::duration<double, std::milli>(it.run.ledger.totals()[index_of(owner)]).count();
+}
+
+}  // namespace
+
+TEST_CASE("what the packets tell is all of the process's time") {
+  SmallRun it;
+  it.go();
+  report_end(it.run);
+  const auto wall = std::chrono::duration<double, std::milli>(it.run.ledger.wall()).count();
+  const auto shares = told_by(it);
+  CHECK(std::abs(sum(shares) - wall) < 1e-6 * wall);
+  CHECK(leyline::sum_of(it.run.ledger.totals()) == it.run.ledger.wall());
+  for (const char* owner : {"compute", "loader_wait", "validation", "policy", "telemetry", "checkpoint", "start_up"}) {
+    CAPTURE(owner);
+    CHECK(shares.contains(owner));
+  }
+  CHECK_FALSE(shares.contains("transfer"));  // the data are where the network is
+  for (const double us : it.values("tolaria.step.p50_us")) CHECK(us > 1);
+  CHECK(it.values("tolaria.step.p50_us").size() == 3);
+  CHECK(it.values("tolaria.step.p95_us").size() == 3);
+}
+
+TEST_CASE("a slow policy has its time, and so has one that comes too late") {
+  SmallRun slow(small_config(), [](const leyline::Observation&) {
+    std::this_thread::sleep_for(milliseconds(60));
+    return leyline::Decision{};
+  });
+  slow.go();
+  slow.run.ledger.settle();
+  CHECK(ms_of(slow, Owner::kPolicy) >= 180);
+  CHECK(ms_of(slow, Owner::kPolicy) > 0.5 * std::chrono::duration<double, std::milli>(slow.run.ledger.wall()).count());
+
+  auto config = small_config();
+  config.epochs = 1;
+  config.safety.policy_deadline = milliseconds(80);
+  SmallRun late(config, [](const leyline::Observation&) {
+    std::this_thread::sleep_for(milliseconds(400));
+    return leyline::Decision{};
+  });
+  late.go();
+  late.run.ledger.settle();
+  CHECK(ms_of(late, Owner::kPolicy) >= 80);
+  CHECK(ms_of(late, Owner::kPolicy) < 400);
+}
+
+TEST_CASE("an interrupted run's account is whole, and its trace too") {
+  auto config = small_config();
+  SmallRun it(config);
+  it.run.ledger.keep_spans();
+  it.sink.on_packet = [](const leyline::TelemetryPacket&) {
+    if (Interrupt::requested() == 0) std::raise(SIGINT);
+  };
+  CHECK(it.go().kind == RunOutcome::Kind::kInterrupted);
+  report_end(it.run);
+  const auto summary = summarize_ledger(it.run);
+  double all = 0;
+  for (const auto& [owner, ms] : summary["ms"].items()) all += ms.get<double>();
+  CHECK(std::abs(all - summary["wall_ms"].get<double>()) < 1e-6 * all);
+  CHECK(summary["from"] < summary["until"]);
+  CHECK(it.run.ledger.owner() == Owner::kIdle);
+
+  const auto trace = nlohmann::json::parse(leyline::chrome_trace(it.run.ledger, "small"));
+  esper::test::check_trace(trace);
+  std::map<std::string, int> counts;
+  for (const auto& event : trace["traceEvents"]) ++counts[event["name"].get<std::string>()];
+  CHECK(counts["epoch"] == 1);
+  CHECK(counts["step"] == 6);
+  CHECK(counts["loader_wait"] == 7);  // the last one finds the epoch's end
+  CHECK(counts["validation"] == 1);
+  CHECK(counts["training loss"] == 1);
+  CHECK(counts["tolaria.interrupted"] == 1);
+  CHECK(counts["checkpoint"] >= 1);
+}
+
+}  // namespace esper::tolaria::test
