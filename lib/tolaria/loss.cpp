@@ -9,6 +9,24 @@ namespace {
 constexpr std::int64_t kIgnoreNone = std::numeric_limits<std::int64_t>::min();
 constexpr std::int64_t kClassDim = 1;
 
+// PyTorch's CPU kernels for the last dimension take a row at a time, by vectors: a row shorter than a vector goes
+// element by element. Then it pays to turn the logits over, so that a vector holds one class of many samples.
+bool are_narrow(const torch::Tensor& logits) {
+  constexpr std::int64_t kVector = 16, kMinSamples = 16;
+  return logits.is_cpu() && logits.size(kClassDim) < kVector && logits.size(0) >= kMinSamples;
+}
+
+torch::Tensor log_softmax(const torch::Tensor& logits) {
+  if (!are_narrow(logits)) return at::_log_softmax(logits, kClassDim, false);
+  return at::_log_softmax(logits.t(), 0, false).t().contiguous();
+}
+
+// gradient, at the log-probabilities, becomes that at the logits. Each of its rows sums to -weight.
+torch::Tensor through_log_softmax(torch::Tensor& gradient, const torch::Tensor& log_p, const torch::Tensor& weight) {
+  if (are_narrow(log_p)) return gradient.addcmul_(log_p.exp(), weight);
+  return at::_log_softmax_backward_data(gradient, log_p, kClassDim, torch::kFloat32);
+}
+
 }  // namespace
 
 Prediction flatten(const torch::Tensor& logits, const torch::Tensor& targets) {
@@ -22,7 +40,7 @@ Prediction flatten(const torch::Tensor& logits, const torch::Tensor& targets) {
 }
 
 torch::Tensor cross_entropy(const Prediction& prediction, const LossOptions& options, const LossSum& out) {
-  const torch::Tensor log_p = at::_log_softmax(prediction.logits, kClassDim, false);
+  const torch::Tensor log_p = log_softmax(prediction.logits);
   at::nll_loss_forward_out(out.sum, out.total_weight, log_p, prediction.targets, std::nullopt, at::Reduction::Sum,
                            kIgnoreNone);
   torch::Tensor gradient = at::nll_loss_backward(options.weight, log_p, prediction.targets, std::nullopt,
@@ -32,11 +50,11 @@ torch::Tensor cross_entropy(const Prediction& prediction, const LossOptions& opt
     out.sum.mul_(1 - options.label_smoothing).sub_(log_p.sum(), share);
     gradient.mul_(1 - options.label_smoothing).sub_(options.weight, share);
   }
-  return at::_log_softmax_backward_data(gradient, log_p, kClassDim, torch::kFloat32);
+  return through_log_softmax(gradient, log_p, options.weight);
 }
 
 torch::Tensor cross_entropy_sum(const Prediction& prediction) {
-  const torch::Tensor log_p = at::_log_softmax(prediction.logits, kClassDim, false);
+  const torch::Tensor log_p = log_softmax(prediction.logits);
   return std::get<0>(at::nll_loss_forward(log_p, prediction.targets, std::nullopt, at::Reduction::Sum, kIgnoreNone));
 }
 

@@ -63,6 +63,88 @@ TEST_CASE("growth keeps what stays, bit for bit and as the same tensors") {
   CHECK(same_bits(snapshot(bench.state).at("optimizer.step.host"), at::full({}, 4.0f)));
 }
 
+TEST_CASE("parameters move into one flat tensor with their bits and stay the same objects") {
+  const SmallNet net = SmallNet::make(), same = SmallNet::make();
+  const auto* before = net.w2.unsafeGetTensorImpl();
+  const auto groups = net.groups();
+  StepState state = make_step_state(plain_sgd(), torch::kCPU);
+  sync_groups(state, plain_sgd(), groups);
+  const torch::Tensor& flat = state.groups[0].parameters.flat;
+  CHECK(flat.numel() == 6 * 8 + 8 + 8 * 4 + 4);
+  CHECK(net.w2.unsafeGetTensorImpl() == before);
+  for (const auto& named : groups[0].parameters) {
+    CHECK(named.tensor.is_alias_of(flat));
+    CHECK(named.tensor.is_leaf());
+    CHECK(named.tensor.requires_grad());
+  }
+  CHECK(same_bits(net.w1, same.w1));
+  CHECK(same_bits(net.b2, same.b2));
+  at::NoGradGuard no_grad;
+  flat.fill_(2);
+  CHECK(same_bits(net.b2, at::full({4}, 2.0f)));
+}
+
+TEST_CASE("growth moves no other group's memory") {
+  Bench bench(adamw_with_averages());
+  bench.step({samples(8)});
+  const torch::Tensor flat = bench.state.groups[0].parameters.flat;
+  const void *place = flat.const_data_ptr(), *weight = bench.net.w2.const_data_ptr();
+  const torch::Tensor grown = at::ones({5}).requires_grad_(true);
+  auto groups = bench.net.groups();
+  groups.push_back(seed(grown));
+  sync_groups(bench.state, bench.settings, groups);
+  CHECK(bench.state.groups[0].parameters.flat.is_same(flat));
+  CHECK(bench.net.w2.const_data_ptr() == weight);
+  CHECK(grown.is_alias_of(bench.state.groups[1].parameters.flat));
+  sync_groups(bench.state, bench.settings, bench.net.groups());
+  CHECK(bench.state.groups[0].parameters.flat.const_data_ptr() == place);
+  CHECK(bench.net.w2.const_data_ptr() == weight);
+}
+
+TEST_CASE("a tensor that replaces another of its id is trained in its place, with its own values") {
+  Bench bench(adamw());
+  bench.step({samples(8)});
+  const torch::Tensor moment = named(bench.state, "optimizer.exp_avg.host.1.weight");
+  const torch::Tensor flat = bench.state.groups[0].parameters.flat;
+  bench.net.w1 = at::full({8, 6}, 0.25).requires_grad_(true);
+  sync_groups(bench.state, bench.settings, bench.net.groups());
+  CHECK(bench.state.groups[0].parameters.flat.is_same(flat));
+  CHECK(same_bits(bench.net.w1, at::full({8, 6}, 0.25f)));
+  CHECK(bench.net.w1.is_alias_of(flat));
+  CHECK(named(bench.state, "optimizer.exp_avg.host.1.weight").is_same(moment));
+  bench.step({samples(8)});
+  CHECK_FALSE(same_bits(bench.net.w1, at::full({8, 6}, 0.25f)));
+}
+
+TEST_CASE("all flat tensors of a group have an element at the same place") {
+  StepSettings settings = adamw_with_averages();
+  Bench bench(settings, Grouping::kTwo);
+  for (const GroupState& group : bench.state.groups) {
+    for (const FlatTensors* kept : {&group.gradients, &group.first_moments, &group.second_moments, &group.averages}) {
+      for (std::size_t i = 0; i < group.parameters.views.size(); ++i) {
+        CHECK(kept->views[i].storage_offset() - kept->flat.storage_offset() ==
+              group.parameters.views[i].storage_offset());
+      }
+    }
+  }
+}
+
+TEST_CASE("a state whose parameters another one took refuses to step") {
+  Bench bench(plain_sgd());
+  StepState other = make_step_state(plain_sgd(), torch::kCPU);
+  sync_groups(other, plain_sgd(), bench.net.groups());
+  CHECK_THROWS_AS(bench.step({samples(8)}), esper::leyline::Error);
+}
+
+TEST_CASE("a group without parameters takes part") {
+  Bench bench(adamw_with_averages());
+  auto groups = bench.net.groups();
+  groups.push_back({"seed-0001", "seed-0001", {}});
+  sync_groups(bench.state, bench.settings, groups);
+  bench.step({samples(8)});
+  CHECK(read_metrics(bench.state).group_gradient_norms.at("seed-0001") == 0);
+}
+
 TEST_CASE("what is gone is dropped and told") {
   Bench bench(adamw());
   auto groups = bench.net.groups();
