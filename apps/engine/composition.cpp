@@ -67,14 +67,15 @@ std::int64_t batches_per_epoch(const Workbench& bench) {
 }
 
 Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, leyline::FileSystem& files,
-                         Console console)
+                         Console console, std::unique_ptr<leyline::Controller> controller)
     : bench_(bench),
       files_(files),
       training_hash_(leyline::hash_text(leyline::training_hash(bench.config)) + "-" + data_fingerprint(bench.data)),
       display_(std::make_shared<leyline::Progress>()),
       hub_(make_hub(bench.config, folder, display_, console)),
-      consultation_(std::make_unique<tolaria::Consultation>(make_controller(bench.config), clock_,
-                                                            bench.config.safety.policy_deadline)) {}
+      consultation_(
+          std::make_unique<tolaria::Consultation>(controller ? std::move(controller) : make_controller(bench.config),
+                                                  clock_, bench.config.safety.policy_deadline)) {}
 
 std::string Composition::accept(const tolaria::CheckpointImage& image) {
   if (image.info.training_hash != training_hash_) {

@@ -48,8 +48,10 @@ Passage train_epoch(Run& run, EpochTimes& times) {
   };
   std::vector<Microbatch> microbatches;
   for (next_microbatches(run, microbatches); !microbatches.empty(); next_microbatches(run, microbatches)) {
+    const auto step_begin = run.step_times ? run.clock.now() : leyline::Duration{};
     set_learning_rate(run.model.state, next_learning_rate(run));
     train_step(run.model.state, run.model.settings, microbatches, forward);
+    if (run.step_times) run.step_times->push_back({step_begin, run.clock.now()});
     for (const auto& [inputs, targets] : microbatches) times.samples += targets.numel();
     run.progress.batch += static_cast<std::int64_t>(microbatches.size());
     ++run.progress.step;

@@ -21,6 +21,11 @@
 
 namespace esper::tolaria {
 
+// When one step of the loop began and ended, monotonic.
+struct StepTime {
+  leyline::Duration begin{}, end{};
+};
+
 struct Run {
   leyline::RunConfig config;
   std::string run_id;
@@ -51,6 +56,7 @@ struct Run {
   double policy_timeout_ms = 0;                                         // of the last one
   bool conservative = false;                                            // the last epoch had no decision
   std::int64_t optimizer_rebuilds = 0;                                  // of this process
+  std::vector<StepTime>* step_times = nullptr;                          // gets every step, where somebody measures
 
   std::int64_t steps_per_epoch() const {
     return (train_data.num_batches() + config.step.accumulation - 1) / config.step.accumulation;
