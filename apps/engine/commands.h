@@ -10,6 +10,9 @@ namespace esper::engine {
 int train(const EngineRequest& request);
 int evaluate(const EngineRequest& request);
 int doctor(const EngineRequest& request);
+int run_bench(const EngineRequest& request);
+int save_baseline(const EngineRequest& request);
+int check_baseline(const EngineRequest& request);
 
 // One line on standard output.
 void print_line(const std::string& text);

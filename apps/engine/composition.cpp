@@ -67,14 +67,15 @@ std::int64_t batches_per_epoch(const Workbench& bench) {
 }
 
 Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, leyline::FileSystem& files,
-                         Console console)
+                         Console console, std::unique_ptr<leyline::Controller> controller)
     : bench_(bench),
       files_(files),
       training_hash_(leyline::hash_text(leyline::training_hash(bench.config)) + "-" + data_fingerprint(bench.data)),
       display_(std::make_shared<leyline::Progress>()),
       hub_(make_hub(bench.config, folder, display_, console)),
-      consultation_(std::make_unique<tolaria::Consultation>(make_controller(bench.config), clock_,
-                                                            bench.config.safety.policy_deadline)) {}
+      consultation_(
+          std::make_unique<tolaria::Consultation>(controller ? std::move(controller) : make_controller(bench.config),
+                                                  clock_, bench.config.safety.policy_deadline)) {}
 
 std::string Composition::accept(const tolaria::CheckpointImage& image) {
   if (image.info.training_hash != training_hash_) {
@@ -123,6 +124,7 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
                                                         bench_.device, *bench_.train_data, *bench_.validation_data,
                                                         bench_.data.skipped, probe_of(bench_), *bench_.model,
                                                         *consultation_, *writer_, *hub_, display_, progress_});
+  run_->desk = bench_.desk.get();
   run_->started = clock_.now();
   run_->ledger = std::move(ledger_);
   for (const auto& [path, reason] : refused_) {

@@ -23,8 +23,9 @@ enum class Trace { kOff, kOn };
 
 class Composition {
  public:
-  // The bench and the file system outlive it.
-  Composition(Workbench& bench, const tolaria::RunFolder& folder, leyline::FileSystem& files, Console console);
+  // The bench and the file system outlive it. controller: null takes the one that the configuration names.
+  Composition(Workbench& bench, const tolaria::RunFolder& folder, leyline::FileSystem& files, Console console,
+              std::unique_ptr<leyline::Controller> controller = nullptr);
 
   // Before start(): goes back to the newest checkpoint that is whole and belongs to this configuration. Without any
   // checkpoint the run begins anew; where there are some and none will do, throws Error{kCheckpoint} with the reasons.

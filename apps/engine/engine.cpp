@@ -26,6 +26,9 @@ int run_command(const esper::EngineRequest& request) {
   if (request.command == "train") return esper::engine::train(request);
   if (request.command == "evaluate") return esper::engine::evaluate(request);
   if (request.command == "doctor") return esper::engine::doctor(request);
+  if (request.command == "bench") return esper::engine::run_bench(request);
+  if (request.command == "baseline save") return esper::engine::save_baseline(request);
+  if (request.command == "baseline check") return esper::engine::check_baseline(request);
   throw Error(esper::leyline::ExitCode::kBug, "the engine has no command " + request.command);
 }
 

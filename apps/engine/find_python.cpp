@@ -64,6 +64,12 @@ std::optional<std::string> output_of(const std::string& program) {
 
 }  // namespace
 
+std::string python_candidate() {
+  std::error_code ignored;
+  const std::string path = candidate();
+  return std::filesystem::exists(path, ignored) ? path : "";
+}
+
 PythonFacts find_python() {
   const std::string path = candidate();
   std::error_code ignored;

@@ -12,6 +12,10 @@ struct PythonFacts {
   std::string problem;  // why it cannot compile, and the way out
 };
 
+// The Python that is taken, by path alone: $ESPER_PYTHON, else that of this checkout's private environment. Empty if
+// there is no such file. Starts nothing.
+std::string python_candidate();
+
 // ESPER_PYTHON, else the private environment of this checkout. Starts it once, without a shell, for at most 10 s.
 PythonFacts find_python();
 

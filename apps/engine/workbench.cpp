@@ -1,11 +1,16 @@
 #include "engine/workbench.h"
 
+#include <ATen/Parallel.h>
+
+#include "device/cuda_table.h"
 #include "device/precision.h"
 #include "device/rng.h"
 #include "device/select.h"
 #include "device/settings.h"
+#include "engine/find_python.h"
 #include "nissa/log.h"
 #include "storage/checksum.h"
+#include "storage/real_file_system.h"
 
 namespace esper::engine {
 namespace {
@@ -36,7 +41,21 @@ Workbench set_up(const leyline::RunConfig& config) {
       tolaria::step_settings(config.training, device::resolve_precision(config.device.precision, selection.device));
   Workbench bench{config, selection.device, settings, data::load_dataset(config.data), nullptr, nullptr, nullptr};
   bench.model = tolaria::build_model(config, bench.data.train.shape, settings, bench.device);
+  const bool may_compile = config.step.lane == leyline::Lane::kAuto || config.step.lane == leyline::Lane::kCompiled;
+  if (may_compile) bench.desk = make_desk(config, bench.device);
   return bench;
+}
+
+std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device) {
+  const std::string python = python_candidate();
+  if (python.empty()) return nullptr;
+  program::DeskSettings settings;
+  settings.compile = config.step.compile;
+  settings.python = python;
+  settings.torch_version = ESPER_LIBTORCH;
+  settings.device = device.is_cuda() ? "cuda " + device::cuda().facts(device.index()).name : "cpu";
+  settings.threads = at::get_num_threads();
+  return std::make_unique<program::CompileDesk>(storage::real_file_system(), settings);
 }
 
 std::string data_fingerprint(const data::Splits& data) {

@@ -7,6 +7,7 @@
 #include "data/dataset.h"
 #include "data/loader.h"
 #include "leyline/config/run_config.h"
+#include "program/compile_desk.h"
 #include "tolaria/model.h"
 
 namespace esper::engine {
@@ -17,7 +18,8 @@ struct Workbench {
   tolaria::StepSettings settings;
   data::Splits data;
   std::unique_ptr<data::Loader> train_data, validation_data;
-  std::unique_ptr<tolaria::Model> model;  // as it is at the start of a run
+  std::unique_ptr<tolaria::Model> model;         // as it is at the start of a run
+  std::unique_ptr<program::CompileDesk> desk{};  // null where no lane of the run compiles, or there is no Python
 };
 
 // Selects the device, applies its settings, seeds the random number generators, loads the data, builds the network.
@@ -26,6 +28,9 @@ Workbench set_up(const leyline::RunConfig& config);
 
 // 16 hexadecimal digits of a hash of every sample and target of both parts: what a run was trained on.
 std::string data_fingerprint(const data::Splits& data);
+
+// Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
+std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device);
 
 // Starts the loaders, which read out of bench.data: it stays where it is from now on.
 void open_loaders(Workbench& bench);

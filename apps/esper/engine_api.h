@@ -9,11 +9,26 @@
 
 namespace esper {
 
+// What `esper bench` and the measuring half of `esper baseline` are asked for.
+struct BenchRequest {
+  std::string scenario;            // its name, or that of the run file
+  bool built_in = true;            // the scenario is one of Esper's own
+  bool drills = false;             // neither --config nor --scenario: the three drills' figures too
+  std::vector<std::string> lanes;  // by name, in this order; the first is what others are compared with
+  int rounds = 21;                 // in which all rows take turns
+  bool peer_python = false;        // also the same training in Python
+  bool counts_only = false;        // count operations, time nothing
+  std::string output_dir;          // where the artefacts go; empty: none are written
+  std::string commit;              // of this build
+  std::string baseline;            // baseline save, check: the file to write or to compare with
+  double budget = 0.05;            // baseline check: how much slower may be
+};
+
 // Name of the resolved configuration inside a run folder.
 inline constexpr const char* kRunConfigFile = "config.yaml";
 
 struct EngineRequest {
-  std::string command;                   // "train", "evaluate", "doctor"
+  std::string command;                   // "train", "evaluate", "doctor", "bench", "baseline save", "baseline check"
   leyline::RunConfig config;             // train and evaluate: read and found good, assignments included
   std::string config_path;               // where it was read from
   std::vector<std::string> assignments;  // of --set, as given
@@ -26,6 +41,7 @@ struct EngineRequest {
   bool quiet = false;                    // train: no progress
   bool trace = false;                    // train: write trace.json
   leyline::Duration started{};           // when this process began, by the monotonic clock
+  BenchRequest bench;
 };
 
 }  // namespace esper

@@ -45,6 +45,8 @@ void build_front(Front& front) {
       add_command(root, "telemetry", "List the metrics and events that a run can report", "esper telemetry list");
   telemetry->require_subcommand(1);
   add_telemetry_list(*telemetry, front);
+  add_bench(front);
+  add_baseline(front);
   add_doctor(front);
   add_completion(front);
 }

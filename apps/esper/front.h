@@ -16,6 +16,8 @@ struct Front {
 void add_train(Front& front);
 void add_evaluate(Front& front);
 void add_why_slow(Front& front);
+void add_bench(Front& front);
+void add_baseline(Front& front);
 void add_doctor(Front& front);
 void add_completion(Front& front);
 void add_config_check(CLI::App& config, Front& front);
@@ -30,6 +32,8 @@ void build_front(Front& front);
 
 // Build facts, for `esper --version`.
 int print_version(bool json);
+// The commit that was built.
+std::string build_commit();
 
 // A subcommand with an example in its help.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& help, const std::string& example);

@@ -6,6 +6,8 @@
 
 namespace esper {
 
+std::string build_commit() { return ESPER_COMMIT; }
+
 int print_version(bool json) {
   const bool cuda = std::string(ESPER_CUDA_SIDE) == "ON";
   if (json) {

@@ -11,6 +11,7 @@
 #include "tolaria/measure.h"
 #include "tolaria/report.h"
 #include "tolaria/saving.h"
+#include "tolaria/step_runner.h"
 
 namespace esper::tolaria {
 namespace {
@@ -52,24 +53,31 @@ void next_microbatches(Run& run, std::vector<Microbatch>& out) {
   }
 }
 
+// How many steps of this shape the run still has: one an epoch where it is the epoch's last, which may be shorter.
+std::int64_t steps_left(const Run& run, std::span<const Microbatch> microbatches) {
+  const std::int64_t epochs_left = run.config.epochs - run.progress.epoch;
+  const bool whole = static_cast<int>(microbatches.size()) == run.config.step.accumulation &&
+                     microbatches.back().inputs.size(0) == run.config.data.batch_size;
+  return whole ? epochs_left * run.steps_per_epoch() : epochs_left;
+}
+
 enum class Passage { kFinished, kInterrupted };
 
 // From the cursor to the end of the epoch.
-Passage train_epoch(Run& run, EpochTimes& times) {
+Passage train_epoch(Run& run, StepRunner& runner, EpochTimes& times) {
   const LedgerScope computing(run.ledger, Owner::kCompute);
   run.display->phase = leyline::Phase::kTraining;
   const auto begin = run.clock.now();
   const auto wait_before = run.train_data.wait_ns();
   run.train_data.seek(run.progress.epoch, run.progress.batch);
-  const Forward forward = [&](const torch::Tensor& inputs) {
-    return run.model.network.forward(inputs, kasmina::Mode::kTrain);
-  };
   std::vector<Microbatch> microbatches;
   for (next_microbatches(run, microbatches); !microbatches.empty(); next_microbatches(run, microbatches)) {
+    const auto step_begin = run.step_times ? run.clock.now() : leyline::Duration{};
     run.ledger.begin_step();
     set_learning_rate(run.model.state, next_learning_rate(run));
-    train_step(run.model.state, run.model.settings, microbatches, forward);
+    runner.step(microbatches, steps_left(run, microbatches));
     run.ledger.end_step(run.progress.step);
+    if (run.step_times) run.step_times->push_back({step_begin, run.clock.now()});
     for (const auto& [inputs, targets] : microbatches) times.samples += targets.numel();
     run.progress.batch += static_cast<std::int64_t>(microbatches.size());
     ++run.progress.step;
@@ -80,6 +88,8 @@ Passage train_epoch(Run& run, EpochTimes& times) {
     if (save_is_due_after_step(run)) save(run);
   }
   if (run.device.is_cuda()) device::cuda().synchronize(run.device.index());
+  runner.note_epoch();
+  run.lanes = runner.figures();
   times.train_ms = milliseconds(run.clock.now() - begin);
   times.loader_wait_ms = static_cast<double>(run.train_data.wait_ns() - wait_before) / 1e6;
   return Passage::kFinished;
@@ -151,11 +161,14 @@ RunOutcome run_epochs(Run& run) {
   run.display->epochs = static_cast<std::uint32_t>(run.config.epochs);
   run.display->steps = static_cast<std::uint64_t>(run.steps_per_epoch());
   if (run.progress.step > 0) run.saved = state_of(run);  // it comes from a checkpoint
+  StepRunner runner(run.model, run.config.step, run.device,
+                    {run.desk, &run.ledger, run.clock,
+                     [&run](leyline::TelemetryEvent told) { run.events.push_back(std::move(told)); }});
   while (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs) && !should_stop_early(run)) {
     run.display->epoch = run.progress.epoch + 1;
     const leyline::LedgerEpoch epoch(run.ledger, run.progress.epoch + 1);
     EpochTimes times;
-    if (train_epoch(run, times) == Passage::kInterrupted) return interrupted(run);
+    if (train_epoch(run, runner, times) == Passage::kInterrupted) return interrupted(run);
 
     run.display->phase = leyline::Phase::kValidating;
     const auto hook_begin = run.clock.now();

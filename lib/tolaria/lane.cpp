@@ -48,7 +48,8 @@ PreparedLane compiled(Model& model, const program::Program& program, Batch examp
 PreparedLane prepare(Model& model, Lane lane, Batch example, torch::Device device, program::CompileDesk* desk) {
   if (lane == Lane::kEager) {
     const Forward forward = training_forward(model);
-    return {lane, [&model, forward](Batch batch) { train_step(model.state, model.settings, batch, forward); }, 0, {}, {}};
+    return {
+        lane, [&model, forward](Batch batch) { train_step(model.state, model.settings, batch, forward); }, 0, {}, {}};
   }
   if (lane == Lane::kCompiled && desk == nullptr) return refused(lane, "there is no Python with torch");
   if (lane == Lane::kCompiled && !desk->problem().empty()) return refused(lane, desk->problem());

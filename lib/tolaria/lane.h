@@ -21,8 +21,8 @@ struct PreparedLane {
   std::string refusal;                                    // why there is no step; empty: there is one
 };
 
-// Waits until the lane is ready; the model's state is as before. desk: for lane compiled; null refuses it. The model and
-// the desk outlive the lane.
+// Waits until the lane is ready; the model's state is as before. desk: for lane compiled; null refuses it. The model
+// and the desk outlive the lane.
 PreparedLane prepare_lane(Model& model, leyline::Lane lane, std::span<const Microbatch> example, torch::Device device,
                           program::CompileDesk* desk);
 

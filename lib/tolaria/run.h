@@ -14,13 +14,20 @@
 #include "leyline/ledger.h"
 #include "leyline/progress.h"
 #include "leyline/telemetry_packet.h"
+#include "program/compile_desk.h"
 #include "tolaria/checkpoint_writer.h"
 #include "tolaria/consultation.h"
+#include "tolaria/lane_figures.h"
 #include "tolaria/model.h"
 #include "tolaria/run_progress.h"
 #include "tolaria/train_step.h"
 
 namespace esper::tolaria {
+
+// When one step of the loop began and ended, monotonic.
+struct StepTime {
+  leyline::Duration begin{}, end{};
+};
 
 struct Run {
   leyline::RunConfig config;
@@ -53,6 +60,9 @@ struct Run {
   bool conservative = false;                                            // the last epoch had no decision
   std::int64_t optimizer_rebuilds = 0;                                  // of this process
   leyline::Ledger ledger{};                                             // of this thread's time, in this process
+  program::CompileDesk* desk = nullptr;                                 // null: nothing can be compiled
+  LaneFigures lanes{};                                                  // of the epochs so far, in this process
+  std::vector<StepTime>* step_times = nullptr;                          // gets every step, where somebody measures
 
   std::int64_t steps_per_epoch() const {
     return (train_data.num_batches() + config.step.accumulation - 1) / config.step.accumulation;

@@ -28,12 +28,13 @@ std::string whole(double value) { return std::to_string(static_cast<std::int64_t
 void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
   const bool wanted = config_.lane == Lane::kAuto || config_.lane == Lane::kCompiled;
   if (!wanted || !plan.program) return;
-  if (desk_ == nullptr || !desk_->problem().empty()) {
-    return tell_no_compiler("unavailable", desk_ == nullptr ? "there is no Python with torch" : desk_->problem());
+  if (services_.desk == nullptr || !services_.desk->problem().empty()) {
+    return tell_no_compiler("unavailable",
+                            services_.desk == nullptr ? "there is no Python with torch" : services_.desk->problem());
   }
-  for (const std::string& recipe : desk_->recipes(*plan.program)) {
-    const std::string key = desk_->key(*plan.program, recipe);
-    if (!desk_->was_quarantined(key)) plan.wanted.push_back({recipe, CompileEffort::kQuick, key});
+  for (const std::string& recipe : services_.desk->recipes(*plan.program)) {
+    const std::string key = services_.desk->key(*plan.program, recipe);
+    if (!services_.desk->was_quarantined(key)) plan.wanted.push_back({recipe, CompileEffort::kQuick, key});
   }
   if (plan.wanted.empty()) return;
   if (load_cached(plan, plan.wanted.front(), microbatches)) {
@@ -49,13 +50,12 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
 
 // The lane that was asked for by name begins at the same step whenever the program is compiled: the run waits.
 void StepRunner::wait_for_compiled(StepPlan& plan, Batch microbatches) {
-  const auto begin = clock_.now();
+  const Preparing preparing(*this);
   plan.wanted.resize(1);
   plan.wanted.front().effort = CompileEffort::kFull;
   compile_next(plan);
-  const auto outcome = desk_->wait(plan.compiling->key);
+  const auto outcome = services_.desk->wait(plan.compiling->key);
   finish_compilation(plan, outcome, microbatches);
-  figures_.warmup_ms += milliseconds(clock_.now() - begin);
 }
 
 // Weighs what is left of the run against a compilation, once the step's own time is known.
@@ -64,11 +64,11 @@ void StepRunner::decide_on_compiling(StepPlan& plan, double step_us, std::int64_
   const double left_s = step_us * 1e-6 * static_cast<double>(steps_left);
   const double cost_s = kCompileSeconds + kSecondsPerOperator * static_cast<double>(plan.program->operations.size());
   const bool worth = left_s * kShareSaved > cost_s;
-  tell_(event("tolaria.lane_chosen"_event, Level::kInfo,
-              {{"lane", worth ? "compiled" : std::string(leyline::name_of(figures_.in_use))},
-               {"steps_left", std::to_string(steps_left)},
-               {"reason", "about " + whole(left_s) + " s of steps are left, a compilation takes about " +
-                              whole(cost_s) + " s" + (worth ? "" : ": it would not pay")}}));
+  tell(event("tolaria.lane_chosen"_event, Level::kInfo,
+             {{"lane", worth ? "compiled" : std::string(leyline::name_of(figures_.in_use))},
+              {"steps_left", std::to_string(steps_left)},
+              {"reason", "about " + whole(left_s) + " s of steps are left, a compilation takes about " + whole(cost_s) +
+                             " s" + (worth ? "" : ": it would not pay")}}));
   if (!worth) return plan.wanted.clear();
   compile_next(plan);
 }
@@ -77,19 +77,18 @@ void StepRunner::compile_next(StepPlan& plan) {
   if (plan.wanted.empty()) return;
   plan.compiling = plan.wanted.front();
   plan.wanted.pop_front();
-  desk_->submit(*plan.program, plan.compiling->recipe, plan.compiling->effort);
+  services_.desk->submit(*plan.program, plan.compiling->recipe, plan.compiling->effort);
   ++figures_.pending;
-  tell_(event("tolaria.compile_started"_event, Level::kInfo,
-              {{"key", plan.compiling->key}, {"operators", std::to_string(plan.program->operations.size())}}));
+  tell(event("tolaria.compile_started"_event, Level::kInfo,
+             {{"key", plan.compiling->key}, {"operators", std::to_string(plan.program->operations.size())}}));
 }
 
 void StepRunner::take_compiled(StepPlan& plan, Batch microbatches) {
   if (plan.challenger) return;
-  const auto outcome = desk_->poll(plan.compiling->key);
+  const auto outcome = services_.desk->poll(plan.compiling->key);
   if (!outcome) return;
-  const auto begin = clock_.now();
+  const Preparing preparing(*this);
   finish_compilation(plan, outcome, microbatches);
-  figures_.warmup_ms += milliseconds(clock_.now() - begin);
 }
 
 void StepRunner::finish_compilation(StepPlan& plan, const std::optional<program::CompileOutcome>& outcome,
@@ -103,34 +102,34 @@ void StepRunner::finish_compilation(StepPlan& plan, const std::optional<program:
     return tell_no_compiler(std::string(leyline::name_of(*outcome->failure)), outcome->reason);
   }
   figures_.compile_ms = outcome->compile_ms;
-  tell_(event("tolaria.compile_finished"_event, Level::kInfo,
-              {{"key", variant.key}, {"compile_ms", whole(outcome->compile_ms)}, {"recipe", variant.recipe}}));
+  tell(event("tolaria.compile_finished"_event, Level::kInfo,
+             {{"key", variant.key}, {"compile_ms", whole(outcome->compile_ms)}, {"recipe", variant.recipe}}));
   if (!load_cached(plan, variant, microbatches)) compile_next(plan);
 }
 
 // Makes the package the challenger; false where the cache does not have it, or it does not load.
 bool StepRunner::load_cached(StepPlan& plan, const Variant& variant, Batch microbatches) {
-  const auto begin = clock_.now();
-  const auto cached = desk_->find(variant.key);
+  const auto begin = services_.clock.now();
+  const auto cached = services_.desk->find(variant.key);
   if (!cached) return false;
   try {
     challenge(plan, FastLane::compiled(*plan.program, model_, microbatches, cached->file.path(), variant.key));
   } catch (const leyline::Error& error) {
-    desk_->quarantine(variant.key, error.what());
+    services_.desk->quarantine(variant.key, error.what());
     ++figures_.quarantined;
-    tell_(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", error.what()}}));
+    tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", error.what()}}));
     return false;
   }
   plan.recipe = variant.recipe;
-  tell_(event("tolaria.compile_cache_hit"_event, Level::kInfo,
-              {{"key", variant.key}, {"load_ms", whole(milliseconds(clock_.now() - begin))}}));
+  tell(event("tolaria.compile_cache_hit"_event, Level::kInfo,
+             {{"key", variant.key}, {"load_ms", whole(milliseconds(services_.clock.now() - begin))}}));
   return true;
 }
 
 // Said once in a run: training goes on in the lanes that are there.
 void StepRunner::tell_no_compiler(const std::string& kind, const std::string& reason) {
   if (std::exchange(told_no_compiler_, true)) return;
-  tell_(event("tolaria.compile_fallback"_event, Level::kWarning, {{"error", kind}, {"reason", reason}}));
+  tell(event("tolaria.compile_fallback"_event, Level::kWarning, {{"error", kind}, {"reason", reason}}));
 }
 
 // After a trial of a compiled program.
@@ -138,7 +137,7 @@ void StepRunner::note_recipe(StepPlan& plan, double step_us) {
   plan.recipe_us[plan.recipe] = step_us;
   if (plan.wanted.empty() && plan.recipe_us.size() > 1) {
     const auto winner = std::ranges::min_element(plan.recipe_us, {}, [](const auto& item) { return item.second; });
-    desk_->remember_winner(*plan.program, winner->first, plan.recipe_us);
+    services_.desk->remember_winner(*plan.program, winner->first, plan.recipe_us);
   }
   compile_next(plan);
 }

@@ -27,11 +27,18 @@ double milliseconds(leyline::Duration duration) { return std::chrono::duration<d
 
 }  // namespace
 
-StepRunner::StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device,
-                       program::CompileDesk* desk, TellEvent tell)
-    : model_(model), config_(config), device_(device), desk_(desk), tell_(std::move(tell)) {
+StepRunner::StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device, RunnerServices services)
+    : model_(model), config_(config), device_(device), services_(std::move(services)) {
   forward_ = [this](const torch::Tensor& inputs) { return model_.network.forward(inputs, kasmina::Mode::kTrain); };
   figures_.warmup_remaining = config_.lane == Lane::kEager ? 0 : config_.compile.warmup_steps;
+}
+
+StepRunner::Preparing::Preparing(StepRunner& runner) : runner_(runner), begin_(runner.services_.clock.now()) {
+  if (runner.services_.ledger != nullptr) scope_.emplace(*runner.services_.ledger, leyline::Owner::kCompile);
+}
+
+StepRunner::Preparing::~Preparing() {
+  runner_.figures_.warmup_ms += milliseconds(runner_.services_.clock.now() - begin_);
 }
 
 void StepRunner::step(std::span<const Microbatch> microbatches, std::int64_t steps_left) {
@@ -82,19 +89,18 @@ void StepRunner::eager(Batch microbatches) {
 }
 
 void StepRunner::record(StepPlan& plan, Batch microbatches) {
-  const auto begin = clock_.now();
+  const Preparing preparing(*this);
   plan.recorded = true;
   auto recorded = program::record(step_roots(model_, microbatches), [&] { eager(microbatches); });
   if (const auto* reason = std::get_if<std::string>(&recorded)) {
     ++figures_.refusals;
-    tell_(event("tolaria.lane_refused"_event, Level::kWarning,
-                {{"lane", std::string(leyline::name_of(config_.lane))}, {"reason", *reason}}));
+    tell(event("tolaria.lane_refused"_event, Level::kWarning,
+               {{"lane", std::string(leyline::name_of(config_.lane))}, {"reason", *reason}}));
   } else {
     plan.program = std::move(std::get<program::Program>(recorded));
     const bool replays = config_.lane == Lane::kAuto || config_.lane == Lane::kReplay;
     if (replays) challenge(plan, FastLane::replay(*plan.program, model_, microbatches));
   }
-  figures_.warmup_ms += milliseconds(clock_.now() - begin);
 }
 
 void StepRunner::run_in(FastLane& lane, Batch microbatches) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "leyline/clock.h"
+#include "leyline/ledger.h"
 #include "leyline/telemetry_packet.h"
 #include "program/compile_desk.h"
 #include "tolaria/lane_figures.h"
@@ -21,13 +22,18 @@
 
 namespace esper::tolaria {
 
-using TellEvent = std::function<void(leyline::TelemetryEvent)>;
+// What a runner works with besides the model; all of it outlives the runner.
+struct RunnerServices {
+  program::CompileDesk* desk = nullptr;  // null: nothing can be compiled
+  leyline::Ledger* ledger = nullptr;     // null: nobody keeps account
+  leyline::Clock clock{};
+  std::function<void(leyline::TelemetryEvent)> tell;
+};
 
 class StepRunner {
  public:
-  // Borrows model and desk. desk: null where nothing may be compiled.
-  StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device, program::CompileDesk* desk,
-             TellEvent tell);
+  // Borrows the model.
+  StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device, RunnerServices services);
   StepRunner(const StepRunner&) = delete;
   StepRunner& operator=(const StepRunner&) = delete;
 
@@ -46,6 +52,20 @@ class StepRunner {
   void eager(Batch microbatches);
   void run_incumbent(StepPlan& plan, Batch microbatches);
   void run_in(FastLane& lane, Batch microbatches);
+  void tell(leyline::TelemetryEvent event) const { services_.tell(std::move(event)); }
+
+  // While it lives, the training thread's time goes to preparing lanes.
+  class Preparing {
+   public:
+    explicit Preparing(StepRunner& runner);
+    ~Preparing();
+    Preparing(const Preparing&) = delete;
+
+   private:
+    StepRunner& runner_;
+    leyline::Duration begin_;
+    std::optional<leyline::LedgerScope> scope_;
+  };
 
   // step_trial.cpp
   enum class Verdict { kSame, kDiffers };
@@ -70,9 +90,7 @@ class StepRunner {
   Model& model_;
   leyline::StepConfig config_;
   torch::Device device_;
-  leyline::Clock clock_;
-  program::CompileDesk* desk_;
-  TellEvent tell_;
+  RunnerServices services_;
   Forward forward_;
   std::vector<std::unique_ptr<StepPlan>> plans_;  // all of the network's present structure
   LaneFigures figures_;

@@ -47,7 +47,7 @@ void StepRunner::challenge(StepPlan& plan, FastLane lane) {
 
 // The step that training goes on from is eager's, whatever the lane did.
 StepRunner::Verdict StepRunner::compare_with_eager(StepPlan& plan, FastLane& lane, Batch microbatches) {
-  const auto begin = clock_.now();
+  const Preparing preparing(*this);
   const auto tracked = tracked_tensors(model_);
   const StepSnapshot start(model_, device_);
   const auto before = copies(tracked);
@@ -69,7 +69,6 @@ StepRunner::Verdict StepRunner::compare_with_eager(StepPlan& plan, FastLane& lan
         first_difference(tracked, before, expected, actual, program::tolerance_of(model_.settings.compute_type));
     if (difference) error = "its step differs from eager's";
   }
-  figures_.warmup_ms += milliseconds(clock_.now() - begin);
   if (error.empty()) return Verdict::kSame;
   ++figures_.checks_failed;
   put_away(plan, lane, error, difference ? &*difference : nullptr);
@@ -86,7 +85,7 @@ void StepRunner::try_challenger(StepPlan& plan, Batch microbatches, std::int64_t
     }
     return;
   }
-  const auto begin = clock_.now();
+  const auto begin = services_.clock.now();
   if (plan.trial.turn() == Contender::kIncumbent) {
     run_incumbent(plan, microbatches);
   } else {
@@ -94,7 +93,7 @@ void StepRunner::try_challenger(StepPlan& plan, Batch microbatches, std::int64_t
   }
   // Only here: a kernel that is still on its way would be measured with the next step.
   if (device_.is_cuda()) device::cuda().synchronize(device_.index());
-  plan.trial.note(clock_.now() - begin);
+  plan.trial.note(services_.clock.now() - begin);
   if (plan.undecided && plan.trial.turn() == Contender::kChallenger) {
     decide_on_compiling(plan, microseconds(plan.trial.median(Contender::kIncumbent)), steps_left);
   }
@@ -119,16 +118,16 @@ void StepRunner::settle_trial(StepPlan& plan) {
 }
 
 void StepRunner::adopt(StepPlan& plan, double speedup, const std::string& reason) {
-  tell_(event("tolaria.lane_adopted"_event, Level::kInfo,
-              {{"lane", name_of(plan.challenger)},
-               {"from", name_of(plan.incumbent)},
-               {"speedup", digits(speedup)},
-               {"reason", reason}}));
+  tell(event("tolaria.lane_adopted"_event, Level::kInfo,
+             {{"lane", name_of(plan.challenger)},
+              {"from", name_of(plan.incumbent)},
+              {"speedup", digits(speedup)},
+              {"reason", reason}}));
   if (plan.challenger->lane() == Lane::kCompiled) {
-    tell_(event("tolaria.compile_enabled"_event, Level::kInfo,
-                {{"mode", std::string(leyline::name_of(config_.compile.mode))},
-                 {"dynamic", config_.compile.dynamic ? "true" : "false"},
-                 {"speedup", digits(speedup)}}));
+    tell(event("tolaria.compile_enabled"_event, Level::kInfo,
+               {{"mode", std::string(leyline::name_of(config_.compile.mode))},
+                {"dynamic", config_.compile.dynamic ? "true" : "false"},
+                {"speedup", digits(speedup)}}));
   }
   plan.incumbent = std::move(plan.challenger);
   plan.challenger.reset();
@@ -145,12 +144,12 @@ void StepRunner::put_away(StepPlan& plan, const FastLane& lane, const std::strin
     refused.attributes["difference"] = digits(where->difference);
     refused.attributes["tolerance"] = digits(where->tolerance);
   }
-  tell_(std::move(refused));
+  tell(std::move(refused));
   if (lane.lane() != Lane::kCompiled) return;
   plan.put_away.push_back(lane.key());
   if (erred) {
     ++figures_.quarantined;
-    desk_->quarantine(lane.key(), reason);
+    services_.desk->quarantine(lane.key(), reason);
   }
 }
 

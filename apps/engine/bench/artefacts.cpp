@@ -1,0 +1,114 @@
+#include "engine/bench/artefacts.h"
+
+#include <sys/utsname.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "device/facts.h"
+#include "engine/bench/controllers.h"
+#include "engine/bench/report.h"
+#include "engine/find_python.h"
+#include "leyline/statistics.h"
+#include "storage/atomic_publish.h"
+#include "storage/file_tools.h"
+#include "tamiyo/heuristic.h"
+
+namespace esper::engine::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr int kTimeoutEpochs = 40;
+constexpr leyline::Duration kSlowAnswer = std::chrono::milliseconds(3), kShortDeadline = std::chrono::milliseconds(1);
+
+// Values of each metric without attributes, over the epochs.
+std::map<std::string, std::vector<double>> series(const LoopFigures& figures) {
+  std::map<std::string, std::vector<double>> out;
+  for (const auto& packet : figures.packets) {
+    for (const auto& metric : packet.at("metrics")) {
+      if (metric.at("value").is_number()) out[metric.at("name")].push_back(metric.at("value"));
+    }
+  }
+  return out;
+}
+
+// One block of the file: the metrics and events of one part of Esper.
+ordered_json block(const LoopFigures& figures, bool of_tamiyo) {
+  ordered_json metrics = ordered_json::object(), events = ordered_json::array();
+  for (const auto& [name, values] : series(figures)) {
+    if (name.starts_with("tamiyo.") == of_tamiyo) metrics[name] = leyline::median(values);
+  }
+  std::string level = "INFO";
+  for (const auto& event : figures.events) {
+    if (event.at("description").get<std::string>().starts_with("tamiyo") != of_tamiyo) continue;
+    events.push_back({{"description", event.at("description")},
+                      {"level", event.at("level")},
+                      {"attributes", event.at("attributes")}});
+    if (event.at("level") != "INFO") level = event.at("level");
+  }
+  return {{"metrics", metrics}, {"events", events}, {"priority", level == "INFO" ? "NORMAL" : "HIGH"}};
+}
+
+void write(leyline::FileSystem& files, const std::string& path, const ordered_json& json) {
+  // Sorted keys, as the reference writes them.
+  storage::publish_file(files, path, storage::bytes_of(nlohmann::json::parse(json.dump()).dump(2) + "\n"));
+}
+
+}  // namespace
+
+LoopFigures run_normal_drill(const leyline::RunConfig& config, const Scratch& scratch) {
+  return run_loop(config, scratch, "normal");
+}
+
+LoopFigures run_timeout_drill(const leyline::RunConfig& given, const Scratch& scratch) {
+  leyline::RunConfig config = given;
+  config.epochs = std::min(config.epochs, kTimeoutEpochs);
+  config.safety.policy_deadline = kShortDeadline;
+  auto policy = std::make_unique<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
+  return run_loop(config, scratch, "timeout", slow_controller(std::move(policy), kSlowAnswer));
+}
+
+ordered_json drill_json(const LoopFigures& figures, const ordered_json& environment, const ordered_json& noise) {
+  ordered_json distributions = {{"epoch_ms", distribution(figures.epoch_ms)},
+                                {"step_us", distribution(figures.step_us)}};
+  for (const auto& [name, values] : series(figures)) {
+    if (name.ends_with("_ms")) distributions[name] = distribution(values);
+  }
+  return {{"tolaria", block(figures, false)},
+          {"tamiyo", block(figures, true)},
+          {"distributions", distributions},
+          {"environment", environment},
+          {"noise", noise}};
+}
+
+ordered_json metadata_json(const ordered_json& environment) {
+  utsname system{};
+  uname(&system);
+  const auto cards = device::gpu_facts();
+  return {{"python_version", find_python().version},
+          {"platform", std::string(system.sysname) + "-" + system.release + "-" + system.machine},
+          {"cpu_count", environment.at("fingerprint").at("cores")},
+          {"cuda_devices", cards.size()},
+          {"cuda_name", cards.empty() ? ordered_json(nullptr) : ordered_json(cards.front().name)},
+          {"environment", environment},
+          {"files", {"bench.json", "metadata.json", "tolaria_normal_epoch.json", "tolaria_tamiyo_timeout.json"}},
+          {"left_out",
+           {{"tolaria_rollback_deadline.json", "this build has no rollback to put under a deadline"},
+            {"kasmina_prefetch_benchmark.json", "modules are built in the process; nothing is fetched"}}}};
+}
+
+void write_artefacts(leyline::FileSystem& files, const std::string& folder, const ordered_json& report,
+                     const leyline::RunConfig& config, const Scratch& scratch) {
+  storage::ensure_folder(files, folder);
+  const auto& environment = report.at("environment");
+  const auto& noise = report.at("noise");
+  write(files, folder + "/tolaria_normal_epoch.json",
+        drill_json(run_normal_drill(config, scratch), environment, noise));
+  write(files, folder + "/tolaria_tamiyo_timeout.json",
+        drill_json(run_timeout_drill(config, scratch), environment, noise));
+  write(files, folder + "/bench.json", report);
+  write(files, folder + "/metadata.json", metadata_json(environment));
+}
+
+}  // namespace esper::engine::bench

@@ -1,0 +1,29 @@
+#pragma once
+// The files of the reference's drills, under its names: what each run's telemetry said, with distributions.
+
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+
+#include "engine/bench/loop.h"
+#include "leyline/file_system.h"
+
+namespace esper::engine::bench {
+
+// The reference workload with an answer in time, and with a policy that is too slow for its deadline of 1 ms.
+LoopFigures run_normal_drill(const leyline::RunConfig& config, const Scratch& scratch);
+LoopFigures run_timeout_drill(const leyline::RunConfig& config, const Scratch& scratch);
+
+// {"tolaria": {metrics {name: value}, events [{description, level, attributes}], priority}, "tamiyo": likewise,
+// "distributions" {name: {p50, p95, ...}}, "environment", "noise"}. A metric's value is its median over the epochs.
+nlohmann::ordered_json drill_json(const LoopFigures& figures, const nlohmann::ordered_json& environment,
+                                  const nlohmann::ordered_json& noise);
+
+// {python_version, platform, cpu_count, cuda_devices, cuda_name} as the reference has it, with environment, the files
+// that were written and those that were left out with the reason.
+nlohmann::ordered_json metadata_json(const nlohmann::ordered_json& environment);
+
+// Runs the drills and writes all files into `folder`, which is made; each is published whole. Throws IoError.
+void write_artefacts(leyline::FileSystem& files, const std::string& folder, const nlohmann::ordered_json& report,
+                     const leyline::RunConfig& config, const Scratch& scratch);
+
+}  // namespace esper::engine::bench

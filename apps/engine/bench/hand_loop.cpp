@@ -1,0 +1,115 @@
+// The yardstick: a training loop over libtorch as a careful person writes it, with the fused optimizer.
+
+#include <ATen/ops/_foreach_mul.h>
+#include <ATen/ops/_foreach_norm.h>
+#include <ATen/ops/_fused_adamw.h>
+#include <ATen/ops/_fused_sgd.h>
+#include <ATen/ops/cross_entropy_loss.h>
+#include <torch/types.h>
+
+#include "device/precision.h"
+#include "engine/bench/trainee.h"
+#include "kasmina/host.h"
+
+namespace esper::engine::bench {
+namespace {
+
+constexpr double kClipEps = 1e-6;  // as torch.nn.utils.clip_grad_norm_
+
+class HandLoop {
+ public:
+  explicit HandLoop(const Workload& workload)
+      : workload_(workload),
+        config_(workload.bench.config.training),
+        compute_type_(workload.bench.settings.compute_type),
+        device_(workload.bench.device),
+        host_(kasmina::build_host(workload.bench.config.host, workload.bench.data.train.shape,
+                                  workload.bench.config.seed, device_)) {
+    for (const auto& named : host_.tensors.parameters) {
+      parameters_.push_back(named.tensor);
+      first_.push_back(at::zeros_like(named.tensor));
+      if (config_.optimizer.kind == leyline::OptimizerKind::kAdamw) {
+        second_.push_back(at::zeros_like(named.tensor));
+        counts_.push_back(at::zeros({}, torch::dtype(torch::kFloat32).device(device_)));
+      }
+    }
+  }
+
+  void step() {
+    const Microbatches& microbatches = workload_.steps[next_];
+    if (++next_ == workload_.steps.size()) next_ = 0;
+    for (const auto& batch : microbatches) {
+      loss_of(batch).div(static_cast<double>(microbatches.size())).backward();
+    }
+    const at::NoGradGuard no_grad;
+    std::vector<torch::Tensor> gradients;
+    for (const auto& parameter : parameters_) gradients.push_back(parameter.grad());
+    if (config_.clip_norm > 0) clip(gradients);
+    update(gradients);
+    first_step_ = false;
+    for (auto& parameter : parameters_) parameter.mutable_grad().reset();
+  }
+
+  std::vector<torch::Tensor> parameters() const {
+    std::vector<torch::Tensor> out;
+    for (const auto& parameter : parameters_)
+      out.push_back(parameter.detach().to(torch::kCPU, torch::kFloat64).clone());
+    return out;
+  }
+
+ private:
+  torch::Tensor loss_of(const tolaria::Microbatch& batch) const {
+    const auto keep = [](std::size_t, const torch::Tensor& feature) { return feature; };
+    torch::Tensor logits;
+    {
+      const device::AutocastScope autocast(device_.type(), compute_type_);
+      logits = host_.forward(batch.inputs, kasmina::Mode::kTrain, keep);
+    }
+    if (logits.dim() == 3) logits = logits.flatten(0, 1);
+    return at::cross_entropy_loss(logits.to(torch::kFloat32), batch.targets.flatten(), {}, at::Reduction::Mean, -100,
+                                  config_.label_smoothing);
+  }
+
+  void clip(const std::vector<torch::Tensor>& gradients) const {
+    const torch::Tensor norm = at::stack(at::_foreach_norm(gradients)).norm();
+    at::_foreach_mul_(gradients, norm.add(kClipEps).reciprocal_().mul_(config_.clip_norm).clamp_max_(1.0));
+  }
+
+  void update(const std::vector<torch::Tensor>& gradients) {
+    const auto& optimizer = config_.optimizer;
+    if (optimizer.kind == leyline::OptimizerKind::kAdamw) {
+      at::_foreach_add_(counts_, 1);
+      at::_fused_adamw_(parameters_, gradients, first_, second_, {}, counts_, optimizer.lr, optimizer.beta1,
+                        optimizer.beta2, optimizer.weight_decay, optimizer.eps, false, false);
+    } else {
+      const auto buffers = optimizer.momentum > 0 ? at::TensorList(first_) : at::TensorList();
+      at::_fused_sgd_(parameters_, gradients, buffers, optimizer.weight_decay, optimizer.momentum, optimizer.lr, 0,
+                      optimizer.nesterov, false, first_step_);
+    }
+  }
+
+  const Workload& workload_;
+  const leyline::TrainingConfig config_;
+  const torch::ScalarType compute_type_;
+  const torch::Device device_;
+  kasmina::Host host_;
+  std::vector<torch::Tensor> parameters_, first_, second_, counts_;
+  std::size_t next_ = 0;
+  bool first_step_ = true;
+};
+
+}  // namespace
+
+Trainee hand_trainee(const Workload& workload) {
+  Trainee trainee;
+  trainee.name = "hand";
+  if (workload.bench.settings.compute_type == torch::kFloat16) trainee.refusal = "the loop by hand has no loss scaling";
+  if (workload.bench.config.training.ema_decay > 0) trainee.refusal = "the loop by hand averages no parameters";
+  if (!trainee.refusal.empty()) return trainee;
+  const auto loop = std::make_shared<HandLoop>(workload);
+  trainee.step = [loop] { loop->step(); };
+  trainee.parameters = [loop] { return loop->parameters(); };
+  return trainee;
+}
+
+}  // namespace esper::engine::bench

@@ -1,0 +1,53 @@
+#include "engine/bench/loop.h"
+
+#include "engine/composition.h"
+#include "leyline/config/write.h"
+#include "nissa/jsonl_reader.h"
+#include "storage/real_file_system.h"
+#include "tolaria/summary.h"
+
+namespace esper::engine::bench {
+namespace {
+
+double microseconds(leyline::Duration duration) { return std::chrono::duration<double, std::micro>(duration).count(); }
+
+void take_times(const std::vector<tolaria::StepTime>& times, LoopFigures& figures) {
+  for (const auto& [begin, end] : times) figures.step_us.push_back(microseconds(end - begin));
+  const auto stride = static_cast<std::size_t>(figures.steps_per_epoch);
+  for (std::size_t last = 2 * stride - 1; last < times.size(); last += stride) {
+    figures.epoch_ms.push_back(microseconds(times[last].end - times[last - stride].end) / 1e3);
+  }
+}
+
+void take_packets(const std::string& path, LoopFigures& figures) {
+  nissa::read_jsonl(path, [&](const nlohmann::json& packet) {
+    for (const auto& event : packet.at("events")) figures.events.push_back(event);
+    const bool epoch = packet.at("packet_id").get<std::string>().find("-epoch-") != std::string::npos;
+    if (epoch && packet.at("source_subsystem") == "tolaria") figures.packets.push_back(packet);
+  });
+}
+
+}  // namespace
+
+LoopFigures run_loop(const leyline::RunConfig& config, const Scratch& scratch, const std::string& name,
+                     std::unique_ptr<leyline::Controller> controller) {
+  auto& files = storage::real_file_system();
+  Workbench bench = set_up(config);
+  const auto folder = tolaria::create_run_folder(files, scratch.path(name), leyline::resolved_yaml(config));
+  Composition composition(bench, folder, files, Console::kNone, std::move(controller));
+  composition.start(folder, Start::kNew);
+  std::vector<tolaria::StepTime> times;
+  composition.run().step_times = &times;
+  LoopFigures figures;
+  figures.steps_per_epoch = composition.run().steps_per_epoch();
+  times.reserve(static_cast<std::size_t>(figures.steps_per_epoch * config.epochs));
+  const auto outcome = tolaria::run_epochs(composition.run());
+  composition.finish(outcome);
+  const auto code = tolaria::exit_code_of(outcome);
+  if (code != leyline::ExitCode::kDone) throw leyline::Error(code, "the measured run stopped: " + outcome.reason);
+  take_times(times, figures);
+  take_packets(folder.telemetry(), figures);
+  return figures;
+}
+
+}  // namespace esper::engine::bench

@@ -1,0 +1,99 @@
+#include "engine/bench/measure.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cstdio>
+
+#include "leyline/names.h"
+
+namespace esper::engine::bench {
+namespace {
+
+constexpr int kCountedSteps = 20;
+
+Trainee make(const Workload& workload, const std::string& name, leyline::Lane lane) {
+  return name == "hand" ? hand_trainee(workload) : lane_trainee(workload, lane);
+}
+
+std::string far_off(const Agreement& agreement) {
+  char text[120];
+  std::snprintf(text, sizeof text, "after the same steps it is %.3g off, and %.3g is allowed", agreement.worst,
+                agreement.tolerance);
+  return text;
+}
+
+// Rows of this process, each checked against a fresh eager model.
+class Line {
+ public:
+  Line(const Workload& workload, Measurement& out) : workload_(workload), out_(out) {}
+
+  void add(const std::string& name, leyline::Lane lane) {
+    Trainee trainee = make(workload_, name, lane);
+    if (!trainee.refusal.empty()) return out_.refused.push_back({name, trainee.refusal});
+    const Agreement agreement = compare(lane_trainee(workload_, leyline::Lane::kEager), trainee, workload_);
+    if (!agreement.holds()) return out_.refused.push_back({name, far_off(agreement)});
+    out_.disagreement[name] = agreement.worst;
+    out_.counts[name] =
+        count_step(trainee.step, kCountedSteps, workload_.bench.device.is_cuda() ? Kernels::kCuda : Kernels::kNone);
+    trainee.name = name;
+    contenders.push_back(contender_of(std::move(trainee), workload_.bench.device));
+    out_.lanes.push_back(name);
+  }
+
+  std::vector<Contender> contenders;
+
+ private:
+  const Workload& workload_;
+  Measurement& out_;
+};
+
+void add_peers(const Workload& workload, const Scratch& scratch, std::vector<Contender>& contenders, Measurement& out) {
+  Peers peers = open_peers(workload, scratch, find_python());
+  for (const PeerRow& row : peers.rows) {
+    if (!row.refusal.empty()) {
+      out.refused.push_back({row.name, row.refusal});
+      continue;
+    }
+    out.peers.push_back(row.name);
+    out.optimizers[row.name] = row.optimizer;
+  }
+  std::ranges::move(peers.contenders, std::back_inserter(contenders));
+}
+
+// A row that fell out on the way is told as refused.
+void drop_failed(Measurement& out) {
+  for (const Row& row : out.rows) {
+    if (row.failure.empty()) continue;
+    out.refused.push_back({row.name, row.failure});
+    std::erase(out.lanes, row.name);
+    std::erase(out.peers, row.name);
+  }
+  std::erase_if(out.rows, [](const Row& row) { return !row.failure.empty(); });
+}
+
+}  // namespace
+
+const Row* Measurement::find(const std::string& name) const {
+  const auto found = std::ranges::find(rows, name, &Row::name);
+  return found == rows.end() ? nullptr : &*found;
+}
+
+Measurement measure(const Workload& workload, const Scratch& scratch, const MeasurePlan& plan) {
+  Measurement out;
+  Line line(workload, out);
+  for (const leyline::Lane lane : plan.lanes) line.add(std::string(leyline::name_of(lane)), lane);
+  line.add("hand", leyline::Lane::kEager);
+  if (!plan.times || line.contenders.empty()) return out;
+  std::vector<Contender> contenders = std::move(line.contenders);
+  if (plan.peers) add_peers(workload, scratch, contenders, out);
+  const auto first = leyline::from_name<leyline::Lane>(out.lanes.front());
+  Trainee again = make(workload, out.lanes.front(), first.value_or(leyline::Lane::kEager));
+  again.name = kSameAgain;
+  contenders.push_back(contender_of(std::move(again), workload.bench.device));
+  out.rows = take_turns(contenders, plan.turns);
+  drop_failed(out);
+  return out;
+}
+
+}  // namespace esper::engine::bench

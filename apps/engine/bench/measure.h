@@ -1,0 +1,44 @@
+#pragma once
+// One scenario measured: every lane, the loop by hand and, where asked for, Python, in turns.
+
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "engine/bench/counts.h"
+#include "engine/bench/peers.h"
+#include "engine/bench/rounds.h"
+#include "engine/bench/trainee.h"
+
+namespace esper::engine::bench {
+
+// The first lane once more: how far apart two rows of the same thing seem.
+inline constexpr const char* kSameAgain = "same_again";
+
+struct Refused {
+  std::string name, reason;
+};
+
+struct Measurement {
+  std::vector<Row> rows;                  // lanes in the order asked for, then "hand", then peers, last kSameAgain
+  std::vector<std::string> lanes, peers;  // names in `rows`
+  std::map<std::string, std::string> optimizers;  // of peers
+  std::vector<Refused> refused;
+  std::map<std::string, double> disagreement;  // of each lane with the first, see Agreement::worst
+  std::map<std::string, StepCounts> counts;    // by lane
+
+  const Row* find(const std::string& name) const;
+};
+
+struct MeasurePlan {
+  std::vector<leyline::Lane> lanes;
+  bool peers = false;
+  bool times = true;  // false: counts only
+  Plan turns;
+};
+
+// Checks each row's answer before it is timed; one that trains something else is refused with how far off it is.
+Measurement measure(const Workload& workload, const Scratch& scratch, const MeasurePlan& plan);
+
+}  // namespace esper::engine::bench

@@ -1,0 +1,37 @@
+#pragma once
+// A program beside this one that answers questions: one line of JSON each way, every answer within its deadline.
+
+#include <sys/types.h>
+
+#include <chrono>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+namespace esper::engine::bench {
+
+class PeerProcess {
+ public:
+  // Starts `command` in a process group of its own; its standard error goes to the file `log`. Throws
+  // std::runtime_error if it cannot be started.
+  PeerProcess(const std::vector<std::string>& command, std::string log);
+  // Kills the whole group and waits for its end.
+  ~PeerProcess();
+  PeerProcess(const PeerProcess&) = delete;
+  PeerProcess& operator=(const PeerProcess&) = delete;
+
+  // Throws std::runtime_error that says in words what went wrong (no answer in time, ended, no JSON) with the last
+  // line of its log; the process is killed then, and every later question fails alike.
+  nlohmann::json ask(const nlohmann::json& question, std::chrono::milliseconds deadline);
+
+ private:
+  std::string read_line(std::chrono::steady_clock::time_point until);
+  [[noreturn]] void give_up(const std::string& why);
+  void kill_group();
+
+  pid_t child_ = -1;
+  int to_child_ = -1, from_child_ = -1;
+  std::string log_, buffered_, failure_;
+};
+
+}  // namespace esper::engine::bench

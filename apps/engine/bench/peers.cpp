@@ -1,0 +1,173 @@
+#include "engine/bench/peers.h"
+
+#include <ATen/Parallel.h>
+#include <torch/types.h>
+
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "device/rng.h"
+#include "embedded_peer.h"
+#include "leyline/config/write.h"
+#include "storage/safetensors.h"
+#include "tolaria/step_metrics.h"
+
+namespace esper::engine::bench {
+namespace {
+
+using nlohmann::json;
+using std::chrono::seconds;
+
+constexpr int kCheckSteps = 3;
+constexpr seconds kOpenDeadline{90}, kReadyDeadline{240}, kRunDeadline{60};
+
+void add_tensor(const std::string& name, const torch::Tensor& tensor, std::vector<torch::Tensor>& held,
+                std::vector<storage::TensorView>& views) {
+  held.push_back(tensor.detach().cpu().contiguous());
+  const torch::Tensor& kept = held.back();
+  ESPER_CHECK(kept.scalar_type() == torch::kFloat32 || kept.scalar_type() == torch::kInt64, "numbers or indices");
+  views.push_back({name, kept.scalar_type() == torch::kFloat32 ? storage::Dtype::kF32 : storage::Dtype::kI64,
+                   kept.sizes().vec(), std::span(static_cast<const std::byte*>(kept.const_data_ptr()), kept.nbytes())});
+}
+
+// The network at the run's start and the microbatches of all steps.
+void write_tensors(const Workload& workload, const std::string& path) {
+  std::vector<torch::Tensor> held;
+  std::vector<storage::TensorView> views;
+  const auto model = fresh_model(workload);
+  for (const auto& group : model->network.parameter_groups()) {
+    for (const auto& [id, tensor] : group.parameters) add_tensor(id, tensor, held, views);
+  }
+  for (const auto& [id, tensor] : model->network.buffers()) add_tensor(id, tensor, held, views);
+  for (std::size_t i = 0; i < workload.steps.size(); ++i) {
+    for (std::size_t k = 0; k < workload.steps[i].size(); ++k) {
+      const std::string name = "step." + std::to_string(i) + "." + std::to_string(k);
+      add_tensor(name + ".inputs", workload.steps[i][k].inputs, held, views);
+      add_tensor(name + ".targets", workload.steps[i][k].targets, held, views);
+    }
+  }
+  std::ofstream file(path, std::ios::binary);
+  storage::write_safetensors(views, {}, [&](storage::Bytes bytes) {
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  });
+  if (!file.flush()) throw std::runtime_error("the scratch folder has no room for the peer's tensors");
+}
+
+std::string autocast_name(torch::ScalarType type) {
+  if (type == torch::kBFloat16) return "bfloat16";
+  return type == torch::kFloat16 ? "float16" : "float32";
+}
+
+json describe(const Workload& workload) {
+  const auto& config = workload.bench.config;
+  const auto& sample = workload.bench.data.train.shape;
+  const json resolved = json::parse(leyline::resolved_json(config).dump());
+  return {{"host", resolved.at("host")},
+          {"training", resolved.at("training")},
+          {"accumulation", config.step.accumulation},
+          {"compile_mode", resolved.at("step").at("compile").at("mode")},
+          {"seed", config.seed},
+          {"threads", at::get_num_threads()},
+          {"device", workload.bench.device.str()},
+          {"autocast", autocast_name(workload.bench.settings.compute_type)},
+          {"sample",
+           {{"features", sample.features},
+            {"channels", sample.channels},
+            {"height", sample.height},
+            {"width", sample.width},
+            {"context", sample.context},
+            {"num_classes", sample.num_classes}}}};
+}
+
+// Our own losses of the first steps, without dropout, as the peer reports its own.
+std::vector<double> our_losses(const Workload& workload) {
+  leyline::RunConfig config = workload.bench.config;
+  config.host.dropout = 0;
+  device::seed_all(config.seed);
+  const auto model =
+      tolaria::build_model(config, workload.bench.data.train.shape, workload.bench.settings, workload.bench.device);
+  tolaria::set_learning_rate(model->state, config.training.optimizer.lr);
+  const auto forward = [&](const torch::Tensor& x) { return model->network.forward(x, kasmina::Mode::kTrain); };
+  std::vector<double> losses;
+  for (std::size_t i = 0; i < kCheckSteps; ++i) {
+    const auto& microbatches = workload.steps[i % workload.steps.size()];
+    // The peer tells the loss of a step's last microbatch; with one microbatch it is the step's.
+    tolaria::train_step(model->state, model->settings, microbatches, forward);
+    losses.push_back(tolaria::read_metrics(model->state).loss);
+  }
+  return losses;
+}
+
+void check_same_training(const Workload& workload, const json& answer) {
+  std::int64_t parameters = 0;
+  const auto model = fresh_model(workload);
+  for (const auto& parameter : model->state.parameters) parameters += parameter.numel();
+  if (answer.at("parameters").get<std::int64_t>() != parameters) {
+    throw std::runtime_error("it built another network: " + answer.at("parameters").dump() + " parameters, ours has " +
+                             std::to_string(parameters));
+  }
+  if (workload.bench.config.step.accumulation > 1) return;
+  const double tolerance = workload.bench.settings.compute_type == torch::kFloat32 ? 2e-4 : 2e-2;
+  const auto ours = our_losses(workload);
+  for (std::size_t i = 0; i < ours.size(); ++i) {
+    const double theirs = answer.at("losses").at(i).get<double>();
+    if (std::abs(theirs - ours[i]) <= tolerance * std::max(1.0, std::abs(ours[i]))) continue;
+    throw std::runtime_error("it trains something else: loss " + std::to_string(theirs) + " at step " +
+                             std::to_string(i + 1) + ", ours is " + std::to_string(ours[i]));
+  }
+}
+
+json answer_of(PeerProcess& process, const json& question, std::chrono::milliseconds deadline) {
+  json answer = process.ask(question, deadline);
+  if (answer.contains("error")) throw std::runtime_error(answer["error"].get<std::string>());
+  return answer;
+}
+
+Contender open_peer(PeerRow& row, const Workload& workload, const Scratch& scratch, const PythonFacts& python) {
+  const auto process = std::make_shared<PeerProcess>(std::vector<std::string>{python.path, scratch.path("peer.py")},
+                                                     scratch.path(row.name + ".log"));
+  const json question = {{"do", "open"},
+                         {"workload", describe(workload)},
+                         {"tensors", scratch.path("peer.safetensors")},
+                         {"check_steps", kCheckSteps}};
+  check_same_training(workload, answer_of(*process, question, kOpenDeadline));
+  const json made = answer_of(*process, {{"do", row.name}}, kReadyDeadline);
+  row.optimizer = made.at("optimizer");
+  const auto run = [process](int steps, std::vector<double>& out_us) {
+    const json answer = answer_of(*process, {{"do", "run"}, {"steps", steps}}, kRunDeadline);
+    const auto times = answer.at("us").get<std::vector<double>>();
+    if (times.empty()) throw std::runtime_error("it timed no step");
+    out_us.insert(out_us.end(), times.begin(), times.end());
+  };
+  return {row.name, run, made.at("warmup_ms").get<double>()};
+}
+
+std::string obstacle(const Workload& workload, const PythonFacts& python) {
+  if (!python.problem.empty()) return python.problem;
+  if (workload.bench.settings.compute_type == torch::kFloat16) return "the peer has no loss scaling";
+  if (workload.bench.config.training.ema_decay > 0) return "the peer averages no parameters";
+  return {};
+}
+
+}  // namespace
+
+Peers open_peers(const Workload& workload, const Scratch& scratch, const PythonFacts& python) {
+  Peers peers;
+  for (const char* name : {"python_eager", "python_compiled"})
+    peers.rows.push_back({name, "", obstacle(workload, python)});
+  if (!peers.rows.front().refusal.empty()) return peers;
+  write_tensors(workload, scratch.path("peer.safetensors"));
+  std::ofstream(scratch.path("peer.py")) << kPeerProgram;
+  for (PeerRow& row : peers.rows) {
+    try {
+      peers.contenders.push_back(open_peer(row, workload, scratch, python));
+    } catch (const std::exception& error) {
+      row.refusal = error.what();
+    }
+  }
+  return peers;
+}
+
+}  // namespace esper::engine::bench

@@ -1,0 +1,179 @@
+#include "engine/bench/report.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "leyline/statistics.h"
+
+namespace esper::engine::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json row_json(const char* key, const Row& row) {
+  return {{key, row.name},
+          {"p50_us", leyline::percentile(row.step_us, 50)},
+          {"p95_us", leyline::percentile(row.step_us, 95)},
+          {"p99_us", leyline::percentile(row.step_us, 99)},
+          {"warmup_ms", row.warmup_ms},
+          {"steps", row.step_us.size()},
+          {"rounds_us", row.round_medians}};
+}
+
+ordered_json interval_json(const leyline::Interval& interval) { return {interval.low, interval.high}; }
+
+void add_ratios(const Measurement& measurement, ordered_json& out) {
+  ordered_json ratios = ordered_json::object(), intervals = ordered_json::object();
+  for (const Row& a : measurement.rows) {
+    for (const Row& b : measurement.rows) {
+      if (a.name == b.name || a.name == kSameAgain || b.name == kSameAgain) continue;
+      const auto estimate = ratio(a, b);
+      ratios[a.name + "/" + b.name] = estimate.median;
+      intervals[a.name + "/" + b.name] = interval_json(estimate.interval);
+    }
+  }
+  out["ratios"] = std::move(ratios);
+  out["intervals"] = std::move(intervals);
+}
+
+// The first lane against itself.
+ordered_json noise_json(const Measurement& measurement) {
+  const Row* again = measurement.find(kSameAgain);
+  if (again == nullptr || measurement.lanes.empty()) return nullptr;
+  const auto estimate = ratio(*measurement.find(measurement.lanes.front()), *again);
+  return {{"lane", measurement.lanes.front()},
+          {"ratio", estimate.median},
+          {"interval", interval_json(estimate.interval)},
+          {"floor", leyline::noise_floor(estimate)},
+          {"rounds", estimate.pairs}};
+}
+
+std::vector<double> steady(const std::vector<double>& values) {
+  return {values.begin() + static_cast<std::ptrdiff_t>(values.size() / 10), values.end()};
+}
+
+double metric_of(const nlohmann::json& packet, const std::string& name) {
+  for (const auto& metric : packet.at("metrics")) {
+    if (metric.at("name") == name && metric.at("value").is_number()) return metric.at("value");
+  }
+  return 0;
+}
+
+ordered_json parts(const LoopFigures& figures) {
+  ordered_json out = ordered_json::object();
+  for (const char* name : {"tolaria.training.latency_ms", "tolaria.loader.wait_ms", "tolaria.validation.latency_ms",
+                           "tolaria.epoch_hook.latency_ms", "tamiyo.decide.latency_ms"}) {
+    std::vector<double> values;
+    for (const auto& packet : figures.packets) values.push_back(metric_of(packet, name));
+    if (!values.empty()) out[name] = leyline::median(steady(values));
+  }
+  return out;
+}
+
+template <class... Values>
+std::string line(const char* format, Values... values) {
+  char text[200];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+std::string row_line(const ordered_json& row, const std::string& name, const ordered_json& report,
+                     const std::string& first) {
+  const std::string key = name + "/" + first;
+  const std::string relative = name == first                       ? "1.00"
+                               : report.at("ratios").contains(key) ? line("%.3f", report["ratios"][key].get<double>())
+                                                                   : "-";
+  return line("%-17s %11.1f %11.2f %11.2f %11.2f %9s\n", name.c_str(), row.at("warmup_ms").get<double>(),
+              row.at("p50_us").get<double>(), row.at("p95_us").get<double>(), row.at("p99_us").get<double>(),
+              relative.c_str());
+}
+
+std::string rows_text(const ordered_json& report) {
+  if (report.at("lanes").empty()) return {};
+  const std::string first = report.at("lanes").front().at("lane");
+  std::string text = line("%-17s %11s %11s %11s %11s %9s\n", "lane", "warm-up ms", "p50 us", "p95 us", "p99 us",
+                          ("/" + first).c_str());
+  for (const auto& row : report.at("lanes")) text += row_line(row, row.at("lane"), report, first);
+  for (const auto& row : report.at("peers")) text += row_line(row, row.at("name"), report, first);
+  return text;
+}
+
+}  // namespace
+
+ordered_json distribution(const std::vector<double>& values) {
+  if (values.empty()) return nullptr;
+  return {{"p50", leyline::percentile(values, 50)},
+          {"p95", leyline::percentile(values, 95)},
+          {"p99", leyline::percentile(values, 99)},
+          {"mean", std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size())},
+          {"max", *std::ranges::max_element(values)},
+          {"count", values.size()}};
+}
+
+ordered_json counts_json(const StepCounts& counts) {
+  ordered_json json = {{"operators", counts.operators}, {"host_reads", counts.host_reads}};
+  json["allocations"] = counts.allocations ? ordered_json(*counts.allocations) : ordered_json(nullptr);
+  json["kernel_launches"] = counts.kernel_launches ? ordered_json(*counts.kernel_launches) : ordered_json(nullptr);
+  return json;
+}
+
+ordered_json measurement_json(const Measurement& measurement) {
+  ordered_json out;
+  out["lanes"] = ordered_json::array();
+  for (const auto& name : measurement.lanes) {
+    if (const Row* row = measurement.find(name)) out["lanes"].push_back(row_json("lane", *row));
+  }
+  out["peers"] = ordered_json::array();
+  for (const auto& name : measurement.peers) {
+    out["peers"].push_back(row_json("name", *measurement.find(name)));
+    out["peers"].back()["optimizer"] = measurement.optimizers.at(name);
+  }
+  out["refused"] = ordered_json::array();
+  for (const auto& [name, reason] : measurement.refused) out["refused"].push_back({{"name", name}, {"reason", reason}});
+  add_ratios(measurement, out);
+  out["noise"] = noise_json(measurement);
+  out["disagreement"] = measurement.disagreement;
+  out["counts"] = ordered_json::object();
+  for (const auto& [name, counts] : measurement.counts) out["counts"][name] = counts_json(counts);
+  return out;
+}
+
+ordered_json epoch_json(const LoopFigures& figures) {
+  const auto times = steady(figures.epoch_ms);
+  if (times.empty()) return nullptr;
+  return {{"p50_ms", leyline::percentile(times, 50)},   {"p95_ms", leyline::percentile(times, 95)},
+          {"p99_ms", leyline::percentile(times, 99)},   {"epochs", times.size()},
+          {"steps_per_epoch", figures.steps_per_epoch}, {"parts_p50_ms", parts(figures)}};
+}
+
+std::string table_text(const ordered_json& report) {
+  std::string text = "scenario " + report.at("scenario").get<std::string>() + ", " +
+                     report.at("environment").at("fingerprint").at("cpu").get<std::string>() + ", " +
+                     report.at("environment").at("fingerprint").at("threads").dump() + " threads\n";
+  text += rows_text(report);
+  for (const auto& row : report.at("refused")) {
+    text += line("%-17s", row.at("name").get<std::string>().c_str()) +
+            " not run: " + row.at("reason").get<std::string>() + "\n";
+  }
+  if (!report.at("epoch").is_null()) {
+    const auto& epoch = report.at("epoch");
+    text += line("epoch of %d steps: p50 %.3f ms, p95 %.3f ms, p99 %.3f ms over %d epochs\n",
+                 epoch.at("steps_per_epoch").get<int>(), epoch.at("p50_ms").get<double>(),
+                 epoch.at("p95_ms").get<double>(), epoch.at("p99_ms").get<double>(), epoch.at("epochs").get<int>());
+  }
+  if (report.contains("growth") && report["growth"].contains("ratio")) {
+    const auto& growth = report["growth"];
+    text += line("growing: slowest step (p99) %.1f us, %.2f times the steady p50; worst stall %.1f us\n",
+                 growth.at("growing_p99_us").get<double>(), growth.at("ratio").get<double>(),
+                 growth.at("worst_stall_us").get<double>());
+  }
+  if (!report.at("noise").is_null()) {
+    text += line("noise: %s against itself %.3f, interval %.3f to %.3f\n",
+                 report["noise"]["lane"].get<std::string>().c_str(), report["noise"]["ratio"].get<double>(),
+                 report["noise"]["interval"][0].get<double>(), report["noise"]["interval"][1].get<double>());
+  }
+  return text;
+}
+
+}  // namespace esper::engine::bench

@@ -1,0 +1,28 @@
+#include "engine/bench/scratch.h"
+
+#include <stdlib.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "leyline/error.h"
+
+namespace esper::engine::bench {
+
+Scratch::Scratch() {
+  const char* named = std::getenv("TMPDIR");
+  folder_ = std::string(named != nullptr && *named != '\0' ? named : "/tmp") + "/esper-bench-XXXXXX";
+  if (mkdtemp(folder_.data()) == nullptr) {
+    throw leyline::Error(leyline::ExitCode::kResources, "no folder for the measurement: " + folder_ + ": " +
+                                                            std::generic_category().message(errno) +
+                                                            "; name another place with TMPDIR");
+  }
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
+}  // namespace esper::engine::bench

@@ -1,0 +1,76 @@
+#include "engine/bench/trainee.h"
+
+#include <torch/types.h>
+
+#include "device/rng.h"
+#include "engine/bench/step_clock.h"
+#include "leyline/names.h"
+#include "tolaria/lane.h"
+
+namespace esper::engine::bench {
+namespace {
+
+constexpr int kStepsToAgree = 3;
+constexpr double kTinyMovement = 1e-9;
+
+// Owns what the closures of a lane refer to.
+struct LaneState {
+  std::unique_ptr<tolaria::Model> model;
+  tolaria::PreparedLane lane;
+  std::size_t next = 0;
+};
+
+std::vector<torch::Tensor> copies(const std::vector<torch::Tensor>& tensors) {
+  std::vector<torch::Tensor> out;
+  for (const torch::Tensor& tensor : tensors) out.push_back(tensor.detach().to(torch::kCPU, torch::kFloat64).clone());
+  return out;
+}
+
+double tolerance_for(const leyline::RunConfig& config, const tolaria::StepSettings& settings) {
+  constexpr double kExactNumbers = 2e-3, kShortNumbers = 0.1, kRandomNumbers = 2.0;
+  if (config.host.dropout > 0) return kRandomNumbers;
+  return settings.compute_type == torch::kFloat32 ? kExactNumbers : kShortNumbers;
+}
+
+}  // namespace
+
+Trainee lane_trainee(const Workload& workload, leyline::Lane lane) {
+  const auto state = std::make_shared<LaneState>();
+  state->model = fresh_model(workload);
+  state->lane = tolaria::prepare_lane(*state->model, lane, workload.steps.front(), workload.bench.device,
+                                      workload.bench.desk.get());
+  Trainee trainee;
+  trainee.name = leyline::name_of(lane);
+  trainee.warmup_ms = state->lane.warmup_ms;
+  trainee.refusal = state->lane.refusal;
+  trainee.step = [state, &workload] {
+    state->lane.step(workload.steps[state->next]);
+    if (++state->next == workload.steps.size()) state->next = 0;
+  };
+  trainee.parameters = [state] { return copies(state->model->state.parameters); };
+  return trainee;
+}
+
+Contender contender_of(Trainee trainee, torch::Device device) {
+  const auto run = [step = std::move(trainee.step), device](int steps, std::vector<double>& out_us) {
+    time_steps(steps, device, out_us, step);
+  };
+  return {std::move(trainee.name), run, trainee.warmup_ms};
+}
+
+Agreement compare(const Trainee& a, const Trainee& b, const Workload& workload) {
+  const auto start = a.parameters();
+  for (const Trainee* trainee : {&a, &b}) {
+    device::seed_all(workload.bench.config.seed);
+    for (int i = 0; i < kStepsToAgree; ++i) trainee->step();
+  }
+  const auto left = a.parameters(), right = b.parameters();
+  double apart = 0, moved = 0;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    apart = std::max(apart, left[i].sub(right[i]).abs().max().item<double>());
+    moved = std::max(moved, left[i].sub(start[i]).abs().max().item<double>());
+  }
+  return {apart / std::max(moved, kTinyMovement), tolerance_for(workload.bench.config, workload.bench.settings)};
+}
+
+}  // namespace esper::engine::bench

@@ -1,0 +1,39 @@
+#pragma once
+// The rows that run in this process: one for each lane of Esper, and a loop over libtorch as one writes it by hand.
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "engine/bench/rounds.h"
+#include "engine/bench/workload.h"
+#include "leyline/config/step_config.h"
+
+namespace esper::engine::bench {
+
+struct Trainee {
+  std::string name;
+  std::function<void()> step;                              // the next step of the workload
+  std::function<std::vector<torch::Tensor>()> parameters;  // as they are now, in the network's order
+  double warmup_ms = 0;
+  std::string refusal;  // why it cannot run; empty: step works
+};
+
+// Each has a model of its own, at the run's start, and goes through the same batches. The workload outlives it.
+Trainee lane_trainee(const Workload& workload, leyline::Lane lane);
+// forward, cross entropy, backward, clipping where asked for, the fused optimizer; no figures about the training.
+Trainee hand_trainee(const Workload& workload);
+
+Contender contender_of(Trainee trainee, torch::Device device);
+
+// How far two trainees are apart after the same steps.
+struct Agreement {
+  double worst = 0;      // largest difference of two parameters, over the largest movement of any
+  double tolerance = 0;  // of this precision
+  bool holds() const { return worst <= tolerance; }
+};
+// Steps both; each should be fresh. Random operators draw from the same seed; lanes may number their draws differently,
+// so with dropout the comparison is as coarse as the noise of a step.
+Agreement compare(const Trainee& a, const Trainee& b, const Workload& workload);
+
+}  // namespace esper::engine::bench

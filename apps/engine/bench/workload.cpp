@@ -1,0 +1,66 @@
+#include "engine/bench/workload.h"
+
+#include <torch/types.h>
+
+#include <fstream>
+#include <random>
+
+#include "device/rng.h"
+#include "leyline/error.h"
+
+namespace esper::engine::bench {
+namespace {
+
+// 65 different characters, as many as the usual collection of plays has.
+constexpr std::string_view kAlphabet = "\n !$&',-.3:;?ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+constexpr std::size_t kTextLength = 40'000;
+constexpr std::uint64_t kTextSeed = 7;
+
+void write_text(const std::string& path) {
+  std::mt19937_64 random(kTextSeed);
+  std::string text(kAlphabet);
+  while (text.size() < kTextLength) text += kAlphabet[random() % kAlphabet.size()];
+  std::ofstream(path, std::ios::binary) << text;
+}
+
+}  // namespace
+
+leyline::RunConfig with_made_up_text(leyline::RunConfig config, const Scratch& scratch) {
+  if (config.data.kind != leyline::DataKind::kText) return config;
+  config.data.path = scratch.path("made-up.txt");
+  write_text(config.data.path);
+  return config;
+}
+
+std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config) {
+  auto workload = std::make_unique<Workload>(Workload{set_up(config), {}});
+  Workbench& bench = workload->bench;
+  open_loaders(bench);
+  bench.train_data->seek(0, 0);
+  Microbatches step;
+  while (workload->steps.size() < kMaxSteps) {
+    const auto batch = bench.train_data->next();
+    if (!batch || batch->size < config.data.batch_size) break;
+    step.push_back({batch->inputs.to(bench.device), batch->targets.to(bench.device)});
+    if (static_cast<int>(step.size()) == config.step.accumulation) {
+      workload->steps.push_back(std::exchange(step, {}));
+    }
+  }
+  if (workload->steps.empty()) {
+    throw leyline::Error(leyline::ExitCode::kConfig,
+                         "the training data do not fill one step of data.batch_size " +
+                             std::to_string(config.data.batch_size) + " times step.accumulation " +
+                             std::to_string(config.step.accumulation) + "; lower one of them");
+  }
+  return workload;
+}
+
+std::unique_ptr<tolaria::Model> fresh_model(const Workload& workload) {
+  const Workbench& bench = workload.bench;
+  device::seed_all(bench.config.seed);
+  auto model = tolaria::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
+  tolaria::set_learning_rate(model->state, bench.config.training.optimizer.lr);
+  return model;
+}
+
+}  // namespace esper::engine::bench

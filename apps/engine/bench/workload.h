@@ -1,0 +1,31 @@
+#pragma once
+// What every row of a measurement trains on: one configuration, one data set, the same batches in the same order.
+
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "engine/bench/scratch.h"
+#include "engine/workbench.h"
+#include "tolaria/train_step.h"
+
+namespace esper::engine::bench {
+
+using Microbatches = std::vector<tolaria::Microbatch>;
+
+struct Workload {
+  Workbench bench;
+  std::vector<Microbatches> steps;  // the microbatches of each step, all full; at most kMaxSteps, used in turn
+};
+inline constexpr std::size_t kMaxSteps = 16;
+
+// The configuration with a text file in the scratch folder, where a scenario wants one that Esper makes up.
+leyline::RunConfig with_made_up_text(leyline::RunConfig config, const Scratch& scratch);
+
+// Throws Error as set_up() does, and kConfig where the data do not fill one step.
+std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config);
+
+// A fresh model at the run's start; each has the same bits.
+std::unique_ptr<tolaria::Model> fresh_model(const Workload& workload);
+
+}  // namespace esper::engine::bench

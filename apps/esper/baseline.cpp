@@ -1,0 +1,208 @@
+// `esper baseline`: reports of `esper bench`, kept by machine and scenario.
+#include "leyline/baseline.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "esper/bench_options.h"
+#include "esper/engine_loader.h"
+#include "esper/front.h"
+#include "esper/run_options.h"
+
+namespace esper {
+namespace {
+
+namespace fs = std::filesystem;
+using leyline::Error;
+using leyline::ExitCode;
+using nlohmann::ordered_json;
+
+constexpr const char* kFolder = "baselines/perf";
+constexpr int kFewestPairs = 15;
+constexpr double kMostBudget = 10.0;
+
+struct Kept {
+  fs::path path;
+  ordered_json report;
+};
+
+std::string as_given(const fs::path& path) { return path.lexically_normal().string(); }
+
+ordered_json read_report(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  if (!file) throw Error(ExitCode::kConfig, "no baseline at " + as_given(path) + "; esper baseline list shows them");
+  std::ostringstream text;
+  text << file.rdbuf();
+  auto report = ordered_json::parse(text.str(), nullptr, false);
+  if (!report.is_object() || !report.contains("ratios") || !report.contains("environment")) {
+    throw Error(ExitCode::kConfig, as_given(path) + " is no baseline (no ratios or no environment in it)");
+  }
+  return report;
+}
+
+// Files <folder>/<machine>/<scenario>.json, sorted.
+std::vector<fs::path> files_in(const fs::path& folder) {
+  std::vector<fs::path> found;
+  std::error_code ignored;
+  for (const auto& machine : fs::directory_iterator(folder, ignored)) {
+    if (!machine.is_directory()) continue;
+    for (const auto& entry : fs::directory_iterator(machine.path(), ignored)) {
+      if (entry.path().extension() == ".json") found.push_back(entry.path());
+    }
+  }
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+// A file's path, or "MACHINE/SCENARIO" in the folder.
+fs::path resolve(const std::string& name, const std::string& folder) {
+  if (fs::path(name).extension() == ".json") return name;
+  return fs::path(folder) / (name + ".json");
+}
+
+ordered_json summary_of(const fs::path& path) {
+  const auto report = read_report(path);
+  return {{"path", path.string()},
+          {"machine", path.parent_path().filename().string()},
+          {"scenario", report.at("scenario")},
+          {"time", report["environment"].at("now").at("time")},
+          {"commit", report["environment"]["now"].at("commit")},
+          {"floor", report.at("noise").is_object() ? report["noise"].at("floor") : ordered_json(nullptr)}};
+}
+
+int list(const std::string& folder, bool json) {
+  ordered_json all = ordered_json::array();
+  for (const fs::path& path : files_in(folder)) all.push_back(summary_of(path));
+  if (json) {
+    print_json(ordered_json{{"baselines", all}});
+    return 0;
+  }
+  if (all.empty()) print("no baselines in " + folder + "; esper baseline save makes one\n");
+  for (const auto& row : all) {
+    print(row.at("machine").get<std::string>() + "/" + row.at("scenario").get<std::string>() + "  " +
+          row.at("time").get<std::string>() + "  commit " + row.at("commit").get<std::string>() + "\n");
+  }
+  return 0;
+}
+
+int show(const fs::path& path, bool json) {
+  const auto report = read_report(path);
+  if (json) {
+    print_json(report);
+    return 0;
+  }
+  print(as_given(path) + "\n");
+  for (const auto& [key, value] : report["environment"].at("fingerprint").items())
+    print("  " + key + ": " + value.dump() + "\n");
+  for (const auto& [name, value] : report["ratios"].items()) {
+    char text[120];
+    std::snprintf(text, sizeof text, "%-28s %.4f\n", name.c_str(), value.get<double>());
+    print(text);
+  }
+  return 0;
+}
+
+int diff(const fs::path& before, const fs::path& after, bool json) {
+  const auto difference = leyline::baseline_difference(read_report(before), read_report(after));
+  if (json) {
+    print_json(difference);
+    return 0;
+  }
+  for (const auto& [name, row] : difference.at("ratios").items()) {
+    char text[160];
+    std::snprintf(text, sizeof text, "%-28s %.4f -> %.4f  (%.3f times)\n", name.c_str(), row.at("before").get<double>(),
+                  row.at("after").get<double>(), row.at("change").get<double>());
+    print(text);
+  }
+  return 0;
+}
+
+// The two that measure.
+struct Measuring : BenchOptions {
+  std::string folder = kFolder;
+  double budget = 0.05;
+};
+
+int measure(const Measuring& options, const char* command) {
+  EngineRequest request = bench_request(options);
+  request.command = command;
+  request.bench.rounds = std::max(request.bench.rounds, kFewestPairs);
+  request.bench.baseline = options.folder;
+  request.bench.budget = options.budget;
+  return run_in_engine(request);
+}
+
+void add_folder(CLI::App& command, std::string& folder) {
+  command.add_option("--dir", folder, "Where the baselines are")->type_name("DIR")->capture_default_str();
+}
+
+void add_measuring(CLI::App& baseline, Front& front) {
+  CLI::App* save = add_command(baseline, "save", "Measure a scenario and keep the report under this machine's name",
+                               "esper baseline save --scenario mlp");
+  const auto saving = std::make_shared<Measuring>();
+  add_workload_options(*save, *saving);
+  add_folder(*save, saving->folder);
+  save->callback([&front, saving] { front.run = [saving] { return measure(*saving, "baseline save"); }; });
+
+  CLI::App* check =
+      add_command(baseline, "check", "Measure a scenario and compare its ratios with the kept ones",
+                  "esper baseline check --scenario mlp --budget 0.05\n"
+                  "Ends with 0 if nothing became slower, 1 if something did, 75 if the machine is too noisy");
+  const auto checking = std::make_shared<Measuring>();
+  add_workload_options(*check, *checking);
+  add_folder(*check, checking->folder);
+  check->add_option("--budget", checking->budget, "How much slower may be; 0.05 is five percent")
+      ->type_name("SHARE")
+      ->check(CLI::Range(0.001, kMostBudget))
+      ->capture_default_str();
+  check->callback([&front, checking] { front.run = [checking] { return measure(*checking, "baseline check"); }; });
+}
+
+struct Looking {
+  std::string folder = kFolder, first, second;
+  bool json = false;
+};
+
+void add_looking(CLI::App& baseline, Front& front) {
+  const auto looking = std::make_shared<Looking>();
+  CLI::App* all = add_command(baseline, "list", "The baselines that there are", "esper baseline list");
+  add_folder(*all, looking->folder);
+  add_json_flag(*all, looking->json);
+  all->callback([&front, looking] { front.run = [looking] { return list(looking->folder, looking->json); }; });
+
+  CLI::App* one = add_command(baseline, "show", "One baseline", "esper baseline show MACHINE/reference");
+  one->add_option("baseline", looking->first, "MACHINE/SCENARIO, or a file")->required()->type_name("NAME");
+  add_folder(*one, looking->folder);
+  add_json_flag(*one, looking->json);
+  one->callback([&front, looking] {
+    front.run = [looking] { return show(resolve(looking->first, looking->folder), looking->json); };
+  });
+
+  CLI::App* two = add_command(baseline, "diff", "How the ratios of two baselines of one machine differ",
+                              "esper baseline diff MACHINE/reference build/reference.json");
+  two->add_option("before", looking->first, "MACHINE/SCENARIO, or a file")->required()->type_name("NAME");
+  two->add_option("after", looking->second, "likewise")->required()->type_name("NAME");
+  add_folder(*two, looking->folder);
+  add_json_flag(*two, looking->json);
+  two->callback([&front, looking] {
+    front.run = [looking] {
+      return diff(resolve(looking->first, looking->folder), resolve(looking->second, looking->folder), looking->json);
+    };
+  });
+}
+
+}  // namespace
+
+void add_baseline(Front& front) {
+  CLI::App* baseline = add_command(front.root, "baseline", "Keep measured ratios and compare with them later",
+                                   "esper baseline check --scenario reference");
+  baseline->require_subcommand(1);
+  add_measuring(*baseline, front);
+  add_looking(*baseline, front);
+}
+
+}  // namespace esper

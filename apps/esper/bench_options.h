@@ -1,0 +1,41 @@
+#pragma once
+// What `esper bench` and `esper baseline` share of the command line: a scenario or a run file, with the reference's
+// flags on top. Each flag is an assignment to a field of the run file, so that it means the same to `esper train
+// --set`.
+
+#include <CLI/CLI.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "esper/engine_api.h"
+
+namespace esper {
+
+struct BenchOptions {
+  std::string config, scenario;
+  std::vector<std::string> assignments;
+  bool no_compile = false, compile_dynamic = false, enable_graphs = false, enable_gpu_prefetch = false;
+  bool gpu_dataset = false, no_persistent_workers = false, no_pin_memory = false;
+  std::string compile_mode;
+  std::optional<int> compile_warmup_steps, graph_warmup_batches, dataloader_workers, prefetch_factor, threads, epochs;
+  std::string lanes;  // by comma; empty: as the flags say
+  int rounds = 21;
+  bool json = false;
+};
+
+// --config, --scenario, --set, --threads, --epochs, --lanes, --rounds, --json.
+void add_workload_options(CLI::App& command, BenchOptions& options);
+// --no-compile to --no-pin-memory.
+void add_lane_options(CLI::App& command, BenchOptions& options);
+
+// The flags as assignments; those of --set come last.
+std::vector<std::string> assignments_of(const BenchOptions& options);
+// The lanes to measure: of --lanes, else eager, replay, compiled and auto, without the compiled ones under --no-compile
+// and --enable-graphs, with the graph under --enable-graphs. Throws Error{kConfig} for a name that is no lane.
+std::vector<std::string> lanes_of(const BenchOptions& options);
+
+// The whole request but for its command. Throws Error{kConfig} and ConfigError.
+EngineRequest bench_request(const BenchOptions& options);
+
+}  // namespace esper
