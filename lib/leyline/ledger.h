@@ -87,6 +87,8 @@ class Ledger {
 
   // What each owner had since the last call; sums to the nanosecond to the clock's time between the two calls.
   OwnerTimes settle();
+  // The time since the last settle().
+  Duration unsettled() const { return clock_.now() - settled_at_; }
   // Of all settled intervals, and their sum as the clock measured it.
   const OwnerTimes& totals() const { return totals_; }
   Duration wall() const { return settled_at_ - since_; }

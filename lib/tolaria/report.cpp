@@ -103,9 +103,12 @@ void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.journal.lost_total"_metric, static_cast<double>(run.notes_lost)));
   out.push_back(metric("tolaria.memory.device_used_bytes"_metric, static_cast<double>(memory.used_bytes)));
   out.push_back(metric("tolaria.memory.device_free_bytes"_metric, static_cast<double>(memory.free_bytes)));
-  const auto process = device::memory_figures(torch::kCPU);
+  const auto process = run.device.is_cpu() ? memory : device::memory_figures(torch::kCPU);
   out.push_back(metric("tolaria.memory.resident_bytes"_metric, static_cast<double>(process.used_bytes)));
 }
+
+// Telling the ledger takes about a microsecond; epochs shorter than this share one telling.
+constexpr auto kShortestAccount = std::chrono::milliseconds(1);
 
 // What every owner had of the time since the last packet that told it. Owners without any are left out.
 void add_ledger(std::vector<MetricValue>& out, Run& run) {
@@ -225,8 +228,10 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
     packet.metrics.push_back(
         metric("tolaria.scaler.skipped_steps_total"_metric, static_cast<double>(metrics.nonfinite_steps)));
   }
-  add_ledger(packet.metrics, run);
-  add_step_times(packet.metrics, run);
+  if (run.ledger.unsettled() >= kShortestAccount) {
+    add_ledger(packet.metrics, run);
+    add_step_times(packet.metrics, run);
+  }
   mark_figures(run, metrics, measured);
   packet.events = take_events(run);
   leyline::finish_packet(packet, run.progress.epoch);

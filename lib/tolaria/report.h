@@ -9,7 +9,7 @@
 
 namespace esper::tolaria {
 
-// Takes run.events along.
+// Takes run.events along, and the ledger since the last packet that had it, once that is a millisecond.
 void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& measured, const EpochTimes& times,
                   const GrowthReport& growth);
 

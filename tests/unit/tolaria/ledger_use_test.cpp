@@ -45,7 +45,10 @@ double ms_of(const SmallRun& it, Owner owner) {
 }  // namespace
 
 TEST_CASE("what the packets tell is all of the process's time") {
-  SmallRun it;
+  SmallRun it(small_config(), [](const leyline::Observation&) {
+    std::this_thread::sleep_for(milliseconds(1));
+    return leyline::Decision{};
+  });
   it.go();
   report_end(it.run);
   const auto wall = std::chrono::duration<double, std::milli>(it.run.ledger.wall()).count();
@@ -59,7 +62,7 @@ TEST_CASE("what the packets tell is all of the process's time") {
   CHECK_FALSE(shares.contains("transfer"));  // the data are where the network is
   for (const double us : it.values("tolaria.step.p50_us")) CHECK(us > 1);
   CHECK(it.values("tolaria.step.p50_us").size() == 3);
-  CHECK(it.values("tolaria.step.p95_us").size() == 3);
+  CHECK(it.values("tolaria.step.p95_us").size() == it.values("tolaria.step.p50_us").size());
 }
 
 TEST_CASE("a slow policy has its time, and so has one that comes too late") {

@@ -32,7 +32,6 @@ const Names kAlways = {"tamiyo.decide.latency_ms",
                        "tolaria.grad_agg.teacher_share",
                        "tolaria.hook.latency_ms",
                        "tolaria.journal.lost_total",
-                       "tolaria.ledger.ms",
                        "tolaria.loader.skipped_samples_total",
                        "tolaria.loader.wait_ms",
                        "tolaria.lr_controller.current_lr",
@@ -44,8 +43,6 @@ const Names kAlways = {"tamiyo.decide.latency_ms",
                        "tolaria.mode.conservative",
                        "tolaria.opt.rebuilds_total",
                        "tolaria.seeds.active",
-                       "tolaria.step.p50_us",
-                       "tolaria.step.p95_us",
                        "tolaria.timeout.tamiyo_last_ms",
                        "tolaria.timeout.tamiyo_total",
                        "tolaria.train.amp_enabled",
@@ -64,12 +61,16 @@ const Names kAlways = {"tamiyo.decide.latency_ms",
                        "tolaria.validation.accuracy",
                        "tolaria.validation.latency_ms",
                        "tolaria.validation.loss"};
+// Those of the ledger: in every packet but that of an epoch shorter than a millisecond.
+const Names kOfTheLedger = {"tolaria.ledger.ms", "tolaria.step.p50_us", "tolaria.step.p95_us"};
 const Names kPerSeed = {"tolaria.grad_agg.seed.alpha", "tolaria.grad_agg.seed.mask_fraction",
                         "tolaria.grad_agg.seed.norm", "tolaria.grad_agg.seed.params", "tolaria.grad_agg.seed.share"};
 
+// All but the ledger's.
 Names names_in(const leyline::TelemetryPacket& packet) {
   Names names;
   for (const auto& metric : packet.metrics) names.emplace(metric.name);
+  for (const auto& name : kOfTheLedger) names.erase(name);
   return names;
 }
 
