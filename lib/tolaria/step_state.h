@@ -2,7 +2,7 @@
 // Everything that a training step reads and writes, as tensors with stable names. Training thread only.
 //
 // Names, for checkpoints and recorded programs (ID is a parameter's id, GROUP a group's):
-//   ID                                                     the parameter itself
+//   ID                                                     the parameter itself, the tensor that its module holds
 //   optimizer.momentum_buffer.ID                           sgd with momentum
 //   optimizer.exp_avg.ID, optimizer.exp_avg_sq.ID          adamw
 //   optimizer.step.GROUP                                   adamw

@@ -191,7 +191,7 @@ int main() {
   at::set_num_threads(1);
   time_case(features("linear_16_4_batch_4", leyline::HostKind::kLinear, 16, 4, 4), 500, 50);
   time_case(features("mlp_64_128_64_10_batch_64", leyline::HostKind::kMlp, 64, 10, 64), 200, 20);
-  time_case(features("mlp_784_128_64_10_batch_128", leyline::HostKind::kMlp, 784, 10, 128), 100, 5);
+  time_case(features("mlp_784_128_64_10_batch_128", leyline::HostKind::kMlp, 784, 10, 128), 100, 20);
   time_case(images("cnn_3x32x32_batch_32", 32, 32), 50, 1);
   return 0;
 }
