@@ -25,7 +25,6 @@ std::vector<torch::Tensor> copies(const std::vector<program::Tracked>& tracked) 
 }
 
 double microseconds(leyline::Duration duration) { return std::chrono::duration<double, std::micro>(duration).count(); }
-double milliseconds(leyline::Duration duration) { return microseconds(duration) / 1000; }
 
 std::string name_of(const std::optional<FastLane>& lane) {
   return std::string(leyline::name_of(lane ? lane->lane() : Lane::kEager));

@@ -1,61 +1,121 @@
 #include <torch/types.h>
 
 #include <catch2/catch_test_macros.hpp>
-#include <chrono>
-#include <iostream>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "program/recorder.h"
 #include "program/replay.h"
-#include "program/package.h"
-#include "program/python_text.h"
-#include <fstream>
 #include "unit/program/steps.h"
 
 using namespace esper::program;
 using namespace esper::tests;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
-Program recorded(TinyStep& step) {
-  const auto roots = step.roots();
-  auto result = record(roots, [&] { step.run(); });
-  if (const auto* reason = std::get_if<std::string>(&result)) FAIL(*reason);
-  return std::get<Program>(result);
+std::string refusal(std::span<const Root> roots, const std::function<void()>& step) {
+  const auto result = record(roots, step);
+  REQUIRE(std::holds_alternative<std::string>(result));
+  return std::get<std::string>(result);
+}
+
+bool contains(const Program& program, const std::string& name) {
+  return std::ranges::any_of(program.operations, [&](const Operation& operation) { return operation.name == name; });
 }
 
 }  // namespace
 
-TEST_CASE("a recorded step replays to the same bits") {
-  at::set_num_threads(1);
-  TinyStep eager, replayed;
-  const Program program = recorded(replayed);
-  eager.run();
-  std::cout << to_text(program);
-  const auto inputs = replayed.inputs();
-  const std::size_t moving[] = {2, 3};
-  Replay replay(program, inputs, moving);
-  std::cout << "calls " << replay.num_calls() << " bytes " << replay.planned_bytes() << "\n";
-  for (int i = 0; i < 5; ++i) {
-    eager.run();
-    replay.run();
-    CHECK(at::equal(eager.parameters, replayed.parameters));
-  }
-  const auto time = [](auto&& f) {
-    for (int i = 0; i < 200; ++i) f();
-    const auto t = std::chrono::steady_clock::now();
-    for (int i = 0; i < 2000; ++i) f();
-    return std::chrono::duration<double, std::micro>(std::chrono::steady_clock::now() - t).count() / 2000;
-  };
-  for (int i = 0; i < 3; ++i)
-    std::cout << "eager " << time([&] { eager.run(); }) << " replay " << time([&] { replay.run(); }) << "\n";
+TEST_CASE("a recording is forward, backward and optimizer as plain operators, and changes nothing") {
+  TinyStep recorded, plain;
+  const Program program = recording_of(recorded);
+  plain.run();
+  CHECK(at::equal(plain.parameters, recorded.parameters));
+  CHECK(contains(program, "aten::addmm"));
+  CHECK(contains(program, "aten::nll_loss_backward"));
+  CHECK(contains(program, "aten::addcmul_"));
+  CHECK(verify(program).empty());
+}
 
-  std::ofstream("/tmp/dev/tiny.py") << python_text(program);
-  if (std::ifstream("/tmp/dev/tiny.pt2")) {
-    TinyStep compiled, reference;
-    Package package("/tmp/dev/tiny.pt2");
-    const auto in = compiled.inputs();
-    for (int i = 0; i < 5; ++i) { package.run(in); reference.run(); }
-    std::cout << "diff " << (compiled.parameters - reference.parameters).abs().max().item<float>() << "\n";
-    for (int i = 0; i < 3; ++i) std::cout << "compiled " << time([&] { package.run(in); }) << "\n";
-  }
+TEST_CASE("inputs are the roots that the step touches, and those that it writes are known") {
+  TinyStep step;
+  auto roots = step.roots();
+  roots.push_back({"untouched", at::zeros({3})});
+  const Program program = std::get<Program>(record(roots, [&] { step.run(); }));
+  REQUIRE(program.inputs.size() == 5);
+  const std::vector<Input> expected = {{"parameters", Access::kWritten},
+                                       {"momentum", Access::kWritten},
+                                       {"inputs", Access::kRead},
+                                       {"targets", Access::kRead},
+                                       {"lr", Access::kRead}};
+  CHECK((program.inputs == expected));
+}
+
+TEST_CASE("a tensor from nowhere is an error that names the operator") {
+  TinyStep step;
+  const at::Tensor stranger = at::randn({4});
+  CHECK_THAT(refusal(step.roots(), [&] { at::mul(step.lr, stranger); }),
+             StartsWith("aten::mul.Tensor uses a tensor of shape [4]"));
+}
+
+TEST_CASE("a read by the host is an error") {
+  TinyStep step;
+  CHECK_THAT(refusal(step.roots(), [&] { step.lr.item<float>(); }), ContainsSubstring("reads the device"));
+}
+
+TEST_CASE("a generator of the step's own is an error, since a program holds none") {
+  TinyStep step;
+  const at::Generator generator = at::detail::createCPUGenerator(1);
+  CHECK_THAT(refusal(step.roots(), [&] { step.momentum.bernoulli_(0.5, generator); }),
+             ContainsSubstring("aten::bernoulli_.float"));
+}
+
+TEST_CASE("after a refusal the next recording is a good one") {
+  TinyStep step;
+  refusal(step.roots(), [&] { step.lr.item<float>(); });
+  CHECK(std::holds_alternative<Program>(record(step.roots(), [&] { step.run(); })));
+}
+
+TEST_CASE("what a step throws passes through, and listening ends") {
+  TinyStep step;
+  CHECK_THROWS_AS(record(step.roots(), [] { throw std::runtime_error("no"); }), std::runtime_error);
+  CHECK(std::holds_alternative<Program>(record(step.roots(), [&] { step.run(); })));
+}
+
+TEST_CASE("scratch is the program's own: it is no input") {
+  const at::Tensor state = at::ones({4}), scratch = at::zeros({8});
+  const at::Tensor half = scratch.narrow(0, 4, 4);
+  const std::vector<Root> roots = {{"state", state}, {"scratch", scratch, Root::Role::kScratch}};
+  const auto step = [&] {
+    half.copy_(state);
+    state.add_(half);
+  };
+  const Program program = std::get<Program>(record(roots, step));
+  REQUIRE(program.inputs.size() == 1);
+  CHECK(contains(program, "aten::empty_strided"));
+  Replay replay(program, std::vector<at::Tensor>{state}, {});
+  scratch.fill_(77);
+  replay.run();
+  CHECK(at::equal(state, at::full({4}, 4.0)));
+  CHECK(at::equal(scratch, at::full({8}, 77.0)));
+}
+
+TEST_CASE("an operator that hides that it returns a view is recorded as the view it is") {
+  const at::Tensor state = at::ones({6});
+  const std::vector<Root> roots = {{"state", state}};
+  const Program program = std::get<Program>(record(roots, [&] { at::_unsafe_view(state, {2, 3}).add_(1); }));
+  CHECK(contains(program, "aten::view"));
+  CHECK(program.inputs.front().access == Access::kWritten);
+}
+
+TEST_CASE("what nobody needs is left out, but not what draws random numbers") {
+  const at::Tensor state = at::ones({6});
+  const std::vector<Root> roots = {{"state", state}};
+  const Program program = std::get<Program>(record(roots, [&] {
+    at::exp(state);
+    at::rand_like(state);
+    state.add_(1);
+  }));
+  CHECK_FALSE(contains(program, "aten::exp"));
+  CHECK(contains(program, "aten::rand_like"));
 }

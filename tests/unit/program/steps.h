@@ -42,4 +42,9 @@ struct TinyStep {
   std::vector<at::Tensor> inputs() const { return {parameters, momentum, inputs_, targets, lr}; }
 };
 
+// Runs the step once.
+inline program::Program recording_of(TinyStep& step) {
+  return std::get<program::Program>(program::record(step.roots(), [&] { step.run(); }));
+}
+
 }  // namespace esper::tests

@@ -1,0 +1,62 @@
+#include <torch/types.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <limits>
+
+#include "program/check.h"
+#include "program/trial.h"
+
+using namespace esper::program;
+using Catch::Matchers::WithinRel;
+
+namespace {
+
+std::optional<Difference> compare(const at::Tensor& before, const at::Tensor& expected, const at::Tensor& actual) {
+  const std::vector<Tracked> tracked = {{"same", before}, {"weight", before}};
+  return first_difference(tracked, {before, before}, {expected, expected}, {expected, actual},
+                          tolerance_of(c10::ScalarType::Float));
+}
+
+}  // namespace
+
+TEST_CASE("rounding is no difference, a wrong factor is one, and the tensor is named") {
+  at::manual_seed(1);
+  const at::Tensor before = at::randn({1000}), change = at::randn({1000}) * 1e-3;
+  const at::Tensor expected = before + change;
+  CHECK_FALSE(compare(before, expected, before + change * (1 + 1e-5)));
+  const auto difference = compare(before, expected, before + change * 0.9);
+  REQUIRE(difference);
+  CHECK(difference->tensor == "weight");
+  CHECK_THAT(difference->difference, WithinRel(0.1, 0.05));
+  CHECK(compare(before, expected, before));
+}
+
+TEST_CASE("values that are not finite are the same only where eager's are not either") {
+  const at::Tensor before = at::zeros({4});
+  const at::Tensor broken = at::full({4}, std::numeric_limits<float>::quiet_NaN());
+  CHECK(compare(before, at::ones({4}), broken));
+  CHECK_FALSE(compare(before, broken, broken));
+}
+
+TEST_CASE("whole numbers may differ by a tie or two, not by more") {
+  const at::Tensor before = at::zeros({}, at::kLong);
+  CHECK_FALSE(compare(before, at::full({}, 100, at::kLong), at::full({}, 101, at::kLong)));
+  CHECK(compare(before, at::full({}, 100, at::kLong), at::full({}, 90, at::kLong)));
+}
+
+TEST_CASE("lanes take turns of twenty steps, three times, and the median decides") {
+  using std::chrono::microseconds;
+  Trial trial;
+  int steps[2] = {0, 0};
+  while (!trial.done()) {
+    const bool challenger = trial.turn() == Contender::kChallenger;
+    ++steps[challenger];
+    const bool disturbed = steps[challenger] % 7 == 0;
+    trial.note(disturbed ? microseconds(900) : microseconds(challenger ? 50 : 100));
+  }
+  CHECK(steps[0] == 60);
+  CHECK(steps[1] == 60);
+  CHECK(trial.median(Contender::kIncumbent) == microseconds(100));
+  CHECK_THAT(trial.speedup(), WithinRel(2.0, 1e-9));
+}

@@ -1,0 +1,102 @@
+#include "program/program.h"
+
+#include <torch/types.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <random>
+
+#include "program/python_text.h"
+#include "unit/program/steps.h"
+
+using namespace esper::program;
+using namespace esper::tests;
+
+TEST_CASE("a program survives its text, and its hash tells programs apart") {
+  TinyStep step;
+  const Program program = recording_of(step);
+  const auto loaded = load_program(save_program(program));
+  REQUIRE(std::holds_alternative<Program>(loaded));
+  CHECK((std::get<Program>(loaded) == program));
+  CHECK(program_hash(std::get<Program>(loaded)) == program_hash(program));
+  Program other = program;
+  other.operations.back().arguments.back() = -2.0;
+  CHECK(program_hash(other) != program_hash(program));
+}
+
+TEST_CASE("equal steps give equal programs") {
+  TinyStep a, b;
+  CHECK((recording_of(a) == recording_of(b)));
+}
+
+TEST_CASE("numbers keep their bits and their type through the text") {
+  Program program;
+  program.inputs = {{"x", Access::kWritten}};
+  program.values = {{c10::ScalarType::Float, c10::DeviceType::CPU, {2}, {1}}};
+  for (const Argument& value : {Argument(std::int64_t{1}), Argument(1.0), Argument(0.1), Argument(-HUGE_VAL)}) {
+    program.operations = {{"aten::mul_.Scalar", {TensorArgument{0}, value}, {TensorArgument{0}}}};
+    const auto loaded = load_program(save_program(program));
+    REQUIRE(std::holds_alternative<Program>(loaded));
+    CHECK((std::get<Program>(loaded) == program));
+  }
+}
+
+TEST_CASE("what cannot be run is told") {
+  TinyStep step;
+  const Program good = recording_of(step);
+  Program bad = good;
+  bad.operations[0].name = "aten::no_such_operator";
+  CHECK(verify(bad) == "aten::no_such_operator: this torch has no such operator");
+  bad = good;
+  bad.operations.erase(bad.operations.begin());
+  CHECK(verify(bad).find("before it is made") != std::string::npos);
+  bad = good;
+  bad.operations.back().arguments.pop_back();
+  CHECK(verify(bad).find("another number of arguments") != std::string::npos);
+  bad = good;
+  bad.operations.back().arguments[0] = std::string("text");
+  CHECK(verify(bad).find("is no Tensor") != std::string::npos);
+  bad = good;
+  bad.operations[0].arguments[0] = TensorArgument{1'000'000};
+  CHECK_FALSE(verify(bad).empty());
+  bad = good;
+  bad.values[0].strides.pop_back();
+  CHECK_FALSE(verify(bad).empty());
+}
+
+TEST_CASE("no damaged text is taken for a program it is not, and none brings the reader down") {
+  TinyStep step;
+  const Program program = recording_of(step);
+  const std::string text = save_program(program);
+  std::mt19937_64 random(5);
+  for (int i = 0; i < 3000; ++i) {
+    std::string damaged = text;
+    const std::size_t at = random() % damaged.size();
+    switch (random() % 3) {
+      case 0:
+        damaged[at] = static_cast<char>(random());
+        break;
+      case 1:
+        damaged.resize(at);
+        break;
+      default:
+        damaged.erase(at, 1 + random() % 8);
+    }
+    const auto loaded = load_program(damaged);
+    if (const auto* found = std::get_if<Program>(&loaded)) CHECK(verify(*found).empty());
+  }
+}
+
+TEST_CASE("the Python of a program names every input and returns a tensor") {
+  TinyStep step;
+  const std::string text = python_text(recording_of(step));
+  CHECK(text.find("((4,16,), (16,1,), torch.float32, 'cpu'),  # inputs") != std::string::npos);
+  CHECK(text.find("torch.ops.aten.addcmul_.default(a0, a1, a4, value=-1)") != std::string::npos);
+  CHECK(text.find("    return (t") != std::string::npos);
+}
+
+TEST_CASE("a kernel size that C++ gives once is written for every dimension") {
+  const at::Tensor images = at::ones({1, 1, 4, 4}), out = at::zeros({1, 1, 2, 2});
+  const std::vector<Root> roots = {{"images", images}, {"out", out}};
+  const Program program = std::get<Program>(record(roots, [&] { out.add_(at::max_pool2d(images, 2)); }));
+  CHECK(python_text(program).find("max_pool2d_with_indices.default(a0, [2,2,], [2,2,]") != std::string::npos);
+}
