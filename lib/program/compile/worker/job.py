@@ -1,12 +1,14 @@
 """One compilation: a program's text in, a package out."""
 
 import errno
+import functools
 import gc
 import os
 import shutil
 import tempfile
 import time
 
+import sympy
 import torch
 import torch._inductor
 import torch._inductor.config as inductor
@@ -37,7 +39,33 @@ def step(a0, a1, a2):
     return (loss,)
 """
 
+
+
+def simplify_sums_quickly():
+    """Inductor asks sympy.simplify for strides: half the time of a convolution network's code generation. For an index
+    without divisions, multiplying out gives the same answer."""
+    from torch._inductor.codegen import cpp
+    from torch.utils._sympy.functions import FloorDiv, ModularIndexing
+
+    slow_stride, slow_range = cpp.stride_at, cpp.simplify_index_in_vec_range
+
+    @functools.lru_cache(None)
+    def stride_at(index, var):
+        if index.has(FloorDiv, ModularIndexing) or not index.has(var):
+            return slow_stride(index, var)
+        return sympy.expand(index.subs({var: var + 1}) - index)
+
+    @functools.lru_cache(None)
+    def simplify_index(index, var, length):
+        if index.has(FloorDiv, ModularIndexing):
+            return slow_range(index, var, length)
+        return sympy.expand(index)
+
+    cpp.stride_at, cpp.simplify_index_in_vec_range = stride_at, simplify_index
+
+
 build = None
+simplify_sums_quickly()
 toolchain.install(lambda: build)
 inductor.cpp.cxx = (toolchain.compiler(),)
 
