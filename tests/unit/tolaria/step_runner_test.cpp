@@ -47,8 +47,8 @@ TEST_CASE("a run in auto ends with eager's bits while nothing is compiled, whate
   Runs eager(tiny(), Lane::kEager), automatic(tiny(), Lane::kAuto);
   for (std::uint64_t step = 0; step < 300; ++step) {
     const auto batch = make_batches(tiny(), 1, step);
-    eager.runner->step(batch, 1000);
-    automatic.runner->step(batch, 1000);
+    eager.runner->step(batch, {0, 1000});
+    automatic.runner->step(batch, {0, 1000});
   }
   CHECK(same_state(*eager.model, *automatic.model));
   CHECK(automatic.runner->figures().steps_in(Lane::kReplay) > 100);
@@ -64,7 +64,7 @@ TEST_CASE("what makes compiling impossible is said once in a run") {
   LaneCase other = tiny();
   for (const std::int64_t batch : {4, 3, 2}) {
     other.batch = batch;
-    for (int step = 0; step < 5; ++step) runs.runner->step(make_batches(other, 1), 1000);
+    for (int step = 0; step < 5; ++step) runs.runner->step(make_batches(other, 1), {0, 1000});
   }
   CHECK(std::ranges::count_if(runs.events, [](const auto& event) {
           return event.description == "tolaria.compile_fallback" && event.level == leyline::Level::kWarning;
@@ -75,8 +75,8 @@ TEST_CASE("the lane that was asked for is taken after one comparison, without a 
   Runs eager(tiny(), Lane::kEager), replay(tiny(), Lane::kReplay);
   const auto batch = make_batches(tiny(), 1);
   for (int step = 0; step < 10; ++step) {
-    eager.runner->step(batch, 100);
-    replay.runner->step(batch, 100);
+    eager.runner->step(batch, {0, 100});
+    replay.runner->step(batch, {0, 100});
   }
   CHECK(same_state(*eager.model, *replay.model));
   CHECK(replay.runner->figures().steps_in(Lane::kReplay) == 8);  // one to compare, then all but warm-up and recording
@@ -89,8 +89,8 @@ TEST_CASE("a batch of another size and a step of several microbatches have progr
   Runs eager(tiny(), Lane::kEager), replay(tiny(), Lane::kReplay);
   for (std::uint64_t step = 0; step < 30; ++step) {
     auto batch = make_batches(step % 3 == 2 ? ragged : tiny(), step % 5 == 4 ? 2 : 1, step);
-    eager.runner->step(batch, 100);
-    replay.runner->step(batch, 100);
+    eager.runner->step(batch, {0, 100});
+    replay.runner->step(batch, {0, 100});
     REQUIRE(same_state(*eager.model, *replay.model));
   }
 }
@@ -116,8 +116,8 @@ TEST_CASE("after a change of structure no program of the former one runs") {
       grow(replay, 1);
       REQUIRE(replay.model->network.structure_version() != before);
     }
-    eager.runner->step(batch, 100);
-    replay.runner->step(batch, 100);
+    eager.runner->step(batch, {0, 100});
+    replay.runner->step(batch, {0, 100});
     REQUIRE(same_state(*eager.model, *replay.model));
   }
   CHECK(replay.runner->figures().steps_in(Lane::kReplay) >= 6);
