@@ -248,18 +248,20 @@ class Peer:
     def best_compiled(self):
         """The whole step under torch.compile; of the optimizers that it takes, the one with the faster step."""
         best, problem = None, None
-        for flavour in ("foreach", "fused"):
+        for flavour in ("foreach", "fused", "for-loop"):
+            if best is not None and flavour == "for-loop":
+                break
             trainer, begin = self.trainer(flavour), time.perf_counter()
             torch._dynamo.reset()
             trial = (trainer, torch.compile(trainer.step, mode=self.workload["compile_mode"]))
             try:
                 self.run(3, trial)
-            except Exception as error:
+                took = (time.perf_counter() - begin) * 1e3
+                speed = self.speed(trial)
+            except Exception as error:  # torch 2.11 fails on some optimizers only after a few steps
                 print(flavour, error, file=sys.stderr)
                 problem = error
                 continue
-            took = (time.perf_counter() - begin) * 1e3
-            speed = self.speed(trial)
             if best is None or speed < best[0]:
                 best = (speed, flavour, trial, took)
         if best is None:

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::chrono::seconds kDeadline{120};
 
-Finished esper(Words arguments, const Words& environment = {}) {
+Finished run_esper_long(Words arguments, const Words& environment = {}) {
   arguments.insert(arguments.begin(), binary());
   return run_program(arguments, environment, kDeadline);
 }
@@ -58,7 +58,7 @@ void check_block(const json& block) {
 TEST_CASE("bench reports lanes, epochs, ratios and noise, and writes the drills' files") {
   const RunRoom room;
   const auto folder = room.path / "artefacts";
-  const auto report = report_of(esper(quick("bench") + Words{"--json", "--output-dir", folder.string()}));
+  const auto report = report_of(run_esper_long(quick("bench") + Words{"--json", "--output-dir", folder.string()}));
   CHECK(report.at("scenario") == "reference");
   CHECK(report.at("environment").at("fingerprint").at("threads") == 1);
   REQUIRE(report.at("lanes").size() == 2);
@@ -93,7 +93,7 @@ TEST_CASE("a Python that is missing, crashes or talks nonsense is a row that say
   const RunRoom room;
   const auto reasons = [&](const std::string& python) {
     const auto report =
-        report_of(esper(quick("bench") + Words{"--json", "--peer", "python"}, {"ESPER_PYTHON=" + python}));
+        report_of(run_esper_long(quick("bench") + Words{"--json", "--peer", "python"}, {"ESPER_PYTHON=" + python}));
     CHECK(report.at("peers").empty());
     REQUIRE(report.at("refused").size() == 2);
     CHECK(report["refused"][0].at("name") == "python_eager");
@@ -112,31 +112,32 @@ TEST_CASE("a baseline is kept by machine, shown, and compared on that machine al
   const RunRoom room;
   const auto folder = room.path / "perf";
   const Words where = {"--dir", folder.string()};
-  const auto saved = esper(Words{"baseline"} + quick("save") + where);
+  const auto saved = run_esper_long(Words{"baseline"} + quick("save") + where);
   REQUIRE(saved.exit_code == 0);
-  const auto list = json::parse(esper(Words{"baseline", "list", "--json"} + where).out).at("baselines");
+  const auto list = json::parse(run_esper_long(Words{"baseline", "list", "--json"} + where).out).at("baselines");
   REQUIRE(list.size() == 1);
   const std::filesystem::path path = list[0].at("path").get<std::string>();
   CHECK(path.filename() == "reference.json");
-  CHECK_THAT(esper({"baseline", "show", path.string()}).out, ContainsSubstring("eager/hand"));
-  CHECK_THAT(esper({"baseline", "diff", path.string(), path.string()}).out, ContainsSubstring("(1.000 times)"));
+  CHECK_THAT(run_esper_long({"baseline", "show", path.string()}).out, ContainsSubstring("eager/hand"));
+  CHECK_THAT(run_esper_long({"baseline", "diff", path.string(), path.string()}).out,
+             ContainsSubstring("(1.000 times)"));
 
-  const auto checked = esper(Words{"baseline"} + quick("check") + where + Words{"--budget", "9"});
+  const auto checked = run_esper_long(Words{"baseline"} + quick("check") + where + Words{"--budget", "9"});
   CAPTURE(checked.out, checked.err);
   CHECK(checked.exit_code == 0);
 
   auto foreign = read_json(path);
   foreign["environment"]["fingerprint"]["cpu"] = "another processor";
   std::ofstream(path) << foreign.dump();
-  const auto refused = esper(Words{"baseline"} + quick("check") + where);
+  const auto refused = run_esper_long(Words{"baseline"} + quick("check") + where);
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, ContainsSubstring("another machine") && ContainsSubstring("another processor"));
   std::filesystem::remove(path);
-  CHECK_THAT(esper(Words{"baseline"} + quick("check") + where).err, ContainsSubstring("esper baseline save"));
+  CHECK_THAT(run_esper_long(Words{"baseline"} + quick("check") + where).err, ContainsSubstring("esper baseline save"));
 }
 
 TEST_CASE("growing is measured step by step") {
-  const auto report = report_of(esper({"bench", "--scenario", "growth", "--epochs", "18", "--json"}));
+  const auto report = report_of(run_esper_long({"bench", "--scenario", "growth", "--epochs", "18", "--json"}));
   const auto& growth = report.at("growth");
   CHECK(growth.at("ratio").get<double>() > 0);
   std::string stages;

@@ -8,6 +8,7 @@
 #include "esper/front.h"
 #include "esper/scenarios.h"
 #include "leyline/error.h"
+#include "leyline/problem.h"
 
 using namespace esper;
 using Catch::Matchers::ContainsSubstring;
