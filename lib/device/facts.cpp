@@ -129,7 +129,8 @@ MemoryFigures memory_figures(c10::Device device) {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
   figures.used_bytes = resident_bytes();
-  figures.peak_bytes = static_cast<std::uint64_t>(usage.ru_maxrss) * 1024;
+  // The kernel's record of the peak lags behind by some pages.
+  figures.peak_bytes = std::max(figures.used_bytes, static_cast<std::uint64_t>(usage.ru_maxrss) * 1024);
   figures.reserved_bytes = figures.used_bytes;
   figures.free_bytes = available_bytes();
   figures.total_bytes = total_bytes();
