@@ -71,6 +71,12 @@ void StepRunner::run_step(StepPlan& plan, Batch microbatches, std::int64_t steps
   run_incumbent(plan, microbatches);
 }
 
+bool StepRunner::settled() const {
+  return std::ranges::all_of(plans_, [](const auto& plan) {
+    return plan->recorded && !plan->challenger && !plan->compiling && !plan->undecided;
+  });
+}
+
 // A step of another structure or shape never meets a program of this one: this is asked before every launch.
 StepPlan& StepRunner::plan_of(Batch microbatches) {
   const std::uint64_t structure = model_.network.structure_version();

@@ -48,6 +48,9 @@ class StepRunner {
 
   void step(std::span<const Microbatch> microbatches, StepPlace place);
 
+  // Nothing is left to try or to wait for, for the shapes seen so far.
+  bool settled() const;
+
   const LaneFigures& figures() const { return figures_; }
   // At the end of an epoch: was all of it compiled?
   void note_epoch();
