@@ -73,5 +73,5 @@ function(esper_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600
-    ENVIRONMENT OMP_WAIT_POLICY=PASSIVE)
+    ENVIRONMENT "OMP_WAIT_POLICY=PASSIVE;ESPER_CACHE=${PROJECT_BINARY_DIR}/test-cache")
 endfunction()
