@@ -52,6 +52,9 @@ const CudaModule& load_cuda();
 const CudaTable& cuda();
 bool cuda_loaded();
 
+// The calling thread's current stream on that card.
+c10::Stream current_stream(c10::Device device);
+
 // The table of no_cuda/: no devices; everything else throws leyline::Error{kResources}.
 const CudaTable& refusing_cuda_table();
 

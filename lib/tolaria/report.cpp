@@ -61,6 +61,13 @@ void add_training(std::vector<MetricValue>& out, const Run& run, const StepMetri
   out.push_back(metric("tolaria.epochs.failed"_metric, static_cast<double>(run.progress.conservative_epochs)));
 }
 
+// On the CPU nothing is copied.
+void add_copies(std::vector<MetricValue>& out, const Run& run, const EpochTimes& times) {
+  if (!run.device.is_cuda()) return;
+  out.push_back(metric("tolaria.h2d_copy_ms"_metric, times.copies.copy_ms));
+  out.push_back(metric("tolaria.h2d_wait_ms"_metric, times.copies.wait_ms));
+}
+
 void add_settings(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.train.amp_enabled"_metric, flag(run.model.settings.compute_type != torch::kFloat32)));
   out.push_back(metric("tolaria.train.tf32_enabled"_metric, flag(run.device.is_cuda() && run.config.device.tf32)));
@@ -218,6 +225,7 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
   const auto seeds = run.model.network.export_seed_states();
   auto packet = new_packet(run, "tolaria", "epoch-" + std::to_string(run.progress.epoch));
   add_training(packet.metrics, run, metrics, times);
+  add_copies(packet.metrics, run, times);
   add_settings(packet.metrics, run);
   add_validation_and_growth(packet.metrics, measured, times, growth, seeds);
   add_policy(packet.metrics, run);

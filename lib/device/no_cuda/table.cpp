@@ -1,3 +1,5 @@
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 #include "device/cuda_table.h"
 #include "leyline/error.h"
 
@@ -18,6 +20,9 @@ constexpr CudaTable kRefusing{
 };
 
 }  // namespace
+
+// c10 asks whichever backend is registered for the device: libtorch_cuda's, once the module is loaded.
+c10::Stream current_stream(c10::Device device) { return c10::impl::VirtualGuardImpl(device.type()).getStream(device); }
 
 const CudaTable& refusing_cuda_table() { return kRefusing; }
 

@@ -61,17 +61,26 @@ TEST_CASE("the card's generator is seeded, saved and put back") {
 }
 
 TEST_CASE("staged copies arrive whole, many at once and with the pinned source dropped") {
-  const Staging staging(gpu());
-  std::vector<at::Tensor> sources;
-  std::vector<StagedCopy> copies;
-  for (int i = 0; i < 16; ++i) {
-    sources.push_back(torch::full({1 << 18}, static_cast<double>(i)));
-    copies.push_back(staging.start(staging.pin(sources.back())));
-  }
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    const auto arrived = staging.take(std::move(copies[i]));
-    CHECK(arrived.is_cuda());
-    CHECK(torch::equal(arrived.cpu(), sources[i]));
+  for (const auto stream : {Staging::Stream::kSide, Staging::Stream::kCurrent}) {
+    Staging staging(gpu(), stream);
+    std::vector<at::Tensor> sources;
+    std::vector<StagedCopy> copies;
+    for (int i = 0; i < 16; ++i) {
+      sources.push_back(torch::full({1 << 18}, static_cast<double>(i)));
+      const std::vector<at::Tensor> pinned{sources.back().pin_memory()};
+      copies.push_back(staging.start(pinned));
+    }
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const auto arrived = staging.take(std::move(copies[i]));
+      CHECK(arrived[0].is_cuda());
+      CHECK(torch::equal(arrived[0].cpu(), sources[i]));
+    }
+    cuda().synchronize(0);
+    const CopyTimes times = staging.take_times();
+    CHECK(times.copy_ms > 0);  // 16 MiB
+    CHECK(times.copy_ms < 1000);
+    CHECK(times.wait_ms >= 0);
+    CHECK(staging.take_times().copy_ms == 0);
   }
 }
 
