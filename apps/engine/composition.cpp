@@ -125,6 +125,7 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
                                                         bench_.data.skipped, probe_of(bench_), *bench_.model,
                                                         *consultation_, *writer_, *hub_, display_, progress_});
   run_->desk = bench_.desk.get();
+  if (how == Start::kResumed) run_->lane_log = tolaria::read_lane_log(files_, folder.journal());
   run_->started = clock_.now();
   run_->ledger = std::move(ledger_);
   for (const auto& [path, reason] : refused_) {

@@ -13,7 +13,6 @@ namespace esper {
 struct BenchRequest {
   std::string scenario;            // its name, or that of the run file
   bool built_in = true;            // the scenario is one of Esper's own
-  bool drills = false;             // neither --config nor --scenario: the three drills' figures too
   std::vector<std::string> lanes;  // by name, in this order; the first is what others are compared with
   int rounds = 21;                 // in which all rows take turns
   bool peer_python = false;        // also the same training in Python

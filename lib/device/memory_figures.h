@@ -5,7 +5,8 @@
 
 namespace esper::device {
 
-// CPU: used and peak are the resident memory of this process, reserved equals used, free and total are the machine's.
+// CPU: used and peak are the resident memory of this process, reserved equals used, free and total are the machine's
+// (free is at most a quarter of a second old).
 // CUDA: used, peak and reserved are those of torch's caching allocator; free and total are the card's.
 struct MemoryFigures {
   std::uint64_t used_bytes = 0;

@@ -31,11 +31,21 @@ bool has_small_product(const Program& program) {
   });
 }
 
+bool multiplies_in_bf16(const Program& program) {
+  return std::ranges::any_of(program.operations, [&](const Operation& operation) {
+    if (operation.name != "aten::mm" && operation.name != "aten::addmm") return false;
+    const auto* a = std::get_if<TensorArgument>(&operation.arguments[0]);
+    return a != nullptr && program.values[static_cast<std::size_t>(a->id)].dtype == c10::ScalarType::BFloat16;
+  });
+}
+
 bool pools_backward(const Program& program) {
   return std::ranges::any_of(program.operations, [](const Operation& operation) {
     return operation.name == "aten::max_pool2d_with_indices_backward";
   });
 }
+
+bool has_tiles(const std::string& instruction_set) { return instruction_set.find("amx_bf16") != std::string::npos; }
 
 CompilerSettings compiler_settings(const DeskSettings& settings) {
   CompilerSettings result;
@@ -76,7 +86,13 @@ std::string CompileDesk::key(const Program& program, const std::string& recipe) 
 
 std::vector<std::string> CompileDesk::recipes(const Program& program) {
   if (const auto choice = cache_->recall_choice(choice_key(program))) return {choice->recipe};
-  if (pools_backward(program)) return {"aten_pool"};
+  if (settings_.device == "cpu" && pools_backward(program)) return {"aten_pool"};
+  const bool on_cpu = settings_.device == "cpu";
+  if (on_cpu && multiplies_in_bf16(program)) {
+    // A processor with tiles for bf16 is fast at its products; others are faster at float32's.
+    return has_tiles(instruction_set_) ? std::vector<std::string>{"default"}
+                                       : std::vector<std::string>{"wide_bf16", "default"};
+  }
   if (has_small_product(program)) return {"loops", "default"};
   return {"default"};
 }

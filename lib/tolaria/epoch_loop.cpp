@@ -52,7 +52,7 @@ Passage train_epoch(Run& run, BatchSource& batches, StepRunner& runner, EpochTim
     const auto step_begin = run.step_times ? run.clock.now() : leyline::Duration{};
     run.ledger.begin_step();
     set_learning_rate(run.model.state, next_learning_rate(run));
-    runner.step(microbatches, steps_left(run, microbatches));
+    runner.step(microbatches, {run.progress.step, steps_left(run, microbatches)});
     run.ledger.end_step(run.progress.step);
     if (run.step_times) run.step_times->push_back({step_begin, run.clock.now()});
     for (const auto& [inputs, targets] : microbatches) times.samples += targets.numel();
@@ -141,7 +141,8 @@ RunOutcome run_epochs(Run& run) {
   if (run.progress.step > 0) run.saved = state_of(run);  // it comes from a checkpoint
   StepRunner runner(run.model, run.config.step, run.device,
                     {run.desk, &run.ledger, run.clock,
-                     [&run](leyline::TelemetryEvent told) { run.events.push_back(std::move(told)); }});
+                     [&run](leyline::TelemetryEvent told) { run.events.push_back(std::move(told)); },
+                     [&run](std::string note) { run.writer.record(std::move(note)); }, run.lane_log});
   BatchSource batches(run, look_ahead_of(run));
   while (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs) && !should_stop_early(run)) {
     run.display->epoch = run.progress.epoch + 1;

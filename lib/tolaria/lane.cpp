@@ -5,6 +5,7 @@
 #include "leyline/names.h"
 #include "tolaria/fast_lane.h"
 #include "tolaria/step_roots.h"
+#include "tolaria/step_runner.h"
 
 namespace esper::tolaria {
 namespace {
@@ -45,12 +46,31 @@ PreparedLane compiled(Model& model, const program::Program& program, Batch examp
   return {Lane::kCompiled, [lane](Batch batch) { lane->run(batch); }, 0, recipe, {}};
 }
 
+// A runner of its own, brought to where it has nothing left to try.
+PreparedLane settled_runner(Model& model, Batch example, torch::Device device, program::CompileDesk* desk) {
+  constexpr std::int64_t kLongRun = 1'000'000'000;
+  constexpr std::chrono::seconds kLongest{300};
+  leyline::StepConfig config;
+  config.lane = Lane::kAuto;
+  config.check_every = 0;
+  auto runner = std::make_shared<StepRunner>(model, config, device, RunnerServices{desk, nullptr, {}, [](auto) {}});
+  const StepSnapshot start(model, device);
+  const auto begin = std::chrono::steady_clock::now();
+  do {
+    runner->step(example, {0, kLongRun});
+  } while (!runner->settled() && std::chrono::steady_clock::now() - begin < kLongest);
+  start.restore();
+  if (!runner->settled()) return refused(Lane::kAuto, "it was still trying lanes after five minutes");
+  return {Lane::kAuto, [runner](Batch batch) { runner->step(batch, {0, kLongRun}); }, 0, {}, {}};
+}
+
 PreparedLane prepare(Model& model, Lane lane, Batch example, torch::Device device, program::CompileDesk* desk) {
   if (lane == Lane::kEager) {
     const Forward forward = training_forward(model);
     return {
         lane, [&model, forward](Batch batch) { train_step(model.state, model.settings, batch, forward); }, 0, {}, {}};
   }
+  if (lane == Lane::kAuto) return settled_runner(model, example, device, desk);
   if (lane == Lane::kCompiled && desk == nullptr) return refused(lane, "there is no Python with torch");
   if (lane == Lane::kCompiled && !desk->problem().empty()) return refused(lane, desk->problem());
   auto recorded = record_step(model, example, device);

@@ -10,6 +10,7 @@
 namespace esper::tolaria {
 namespace {
 
+using leyline::Lane;
 using leyline::LedgerScope;
 using leyline::metric;
 using leyline::MetricValue;
@@ -72,12 +73,38 @@ void add_settings(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.train.amp_enabled"_metric, flag(run.model.settings.compute_type != torch::kFloat32)));
   out.push_back(metric("tolaria.train.tf32_enabled"_metric, flag(run.device.is_cuda() && run.config.device.tf32)));
   out.push_back(metric("tolaria.train.foreach_enabled"_metric, flag(run.config.training.optimizer.foreach)));
-  out.push_back(metric("tolaria.train.compile_enabled"_metric, 0));
-  out.push_back(metric("tolaria.train.graph_enabled"_metric, 0));
+  out.push_back(metric("tolaria.train.compile_enabled"_metric, flag(run.lanes.in_use == Lane::kCompiled)));
+  out.push_back(metric("tolaria.train.graph_enabled"_metric, flag(run.lanes.in_use == Lane::kGraph)));
   out.push_back(metric("tolaria.train.pin_memory"_metric, flag(run.device.is_cuda() && run.config.data.pin_memory)));
   out.push_back(metric("tolaria.lr_controller.enabled"_metric,
                        flag(run.config.training.schedule.kind != leyline::ScheduleKind::kConstant)));
   out.push_back(metric("tolaria.lr_controller.current_lr"_metric, last_learning_rate(run)));
+}
+
+void add_lanes(std::vector<MetricValue>& out, const LaneFigures& lanes) {
+  for (const Lane lane : {Lane::kEager, Lane::kReplay, Lane::kGraph, Lane::kCompiled}) {
+    if (lanes.steps_in(lane) == 0) continue;
+    const std::string name(leyline::name_of(lane));
+    out.push_back(metric("tolaria.step.lane"_metric, flag(lanes.in_use == lane), {{"lane", name}}));
+    out.push_back(
+        metric("tolaria.step.lane_steps_total"_metric, static_cast<double>(lanes.steps_in(lane)), {{"lane", name}}));
+  }
+  const auto count = [&](auto handle, std::int64_t value) {
+    out.push_back(metric(handle, static_cast<double>(value)));
+  };
+  count("tolaria.compile_warmup_remaining"_metric, lanes.warmup_remaining);
+  count("tolaria.compile.compiled_epochs_total"_metric, lanes.compiled_epochs);
+  count("tolaria.compile.pending"_metric, lanes.pending);
+  count("tolaria.compile.cache_hits_total"_metric, lanes.cache_hits);
+  count("tolaria.compile.cache_misses_total"_metric, lanes.cache_misses);
+  count("tolaria.compile.quarantined_total"_metric, lanes.quarantined);
+  count("tolaria.step.refusals_total"_metric, lanes.refusals);
+  count("tolaria.step.checks_total"_metric, lanes.checks);
+  count("tolaria.step.checks_failed_total"_metric, lanes.checks_failed);
+  out.push_back(metric("tolaria.compile.warmup_ms"_metric, lanes.warmup_ms));
+  out.push_back(metric("tolaria.compile.compile_ms"_metric, lanes.compile_ms));
+  out.push_back(metric("tolaria.compile.eager_step_us"_metric, lanes.eager_step_us));
+  out.push_back(metric("tolaria.compile.steady_step_us"_metric, lanes.steady_step_us));
 }
 
 void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements& measured, const EpochTimes& times,
@@ -227,6 +254,7 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
   add_training(packet.metrics, run, metrics, times);
   add_copies(packet.metrics, run, times);
   add_settings(packet.metrics, run);
+  if (run.config.step.lane != Lane::kEager) add_lanes(packet.metrics, run.lanes);
   add_validation_and_growth(packet.metrics, measured, times, growth, seeds);
   add_policy(packet.metrics, run);
   add_saving_and_memory(packet.metrics, run);

@@ -18,6 +18,7 @@
 #include "tolaria/checkpoint_writer.h"
 #include "tolaria/consultation.h"
 #include "tolaria/lane_figures.h"
+#include "tolaria/lane_log.h"
 #include "tolaria/model.h"
 #include "tolaria/run_progress.h"
 #include "tolaria/train_step.h"
@@ -61,6 +62,7 @@ struct Run {
   std::int64_t optimizer_rebuilds = 0;                                  // of this process
   leyline::Ledger ledger{};                                             // of this thread's time, in this process
   program::CompileDesk* desk = nullptr;                                 // null: nothing can be compiled
+  LaneLog lane_log{};                                                   // of earlier processes of this run
   LaneFigures lanes{};                                                  // of the epochs so far, in this process
   std::vector<StepTime>* step_times = nullptr;                          // gets every step, where somebody measures
 

@@ -25,6 +25,8 @@ struct StepPlan {
   std::uint64_t structure = 0;                   // of the network
   std::vector<std::vector<std::int64_t>> sizes;  // of inputs and targets, microbatch after microbatch
 
+  std::string shape;  // the sizes as text
+
   std::int64_t warmup_left = 0;
   bool recorded = false;                    // or tried to
   std::optional<program::Program> program;  // empty: the step cannot be recorded

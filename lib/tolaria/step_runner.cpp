@@ -41,11 +41,18 @@ StepRunner::Preparing::~Preparing() {
   runner_.figures_.warmup_ms += milliseconds(runner_.services_.clock.now() - begin_);
 }
 
-void StepRunner::step(std::span<const Microbatch> microbatches, std::int64_t steps_left) {
+void StepRunner::step(std::span<const Microbatch> microbatches, StepPlace place) {
   ++epoch_steps_;
-  if (config_.lane == Lane::kEager) return eager(microbatches);
+  const bool only_eager = config_.lane == Lane::kEager && services_.log.empty();
+  if (only_eager) return eager(microbatches);
   StepPlan& plan = plan_of(microbatches);
   ++plan.steps;
+  if (services_.log.empty() || !follow(plan, microbatches, place.number)) run_step(plan, microbatches, place.left);
+  note_bits(plan, place.number);
+}
+
+void StepRunner::run_step(StepPlan& plan, Batch microbatches, std::int64_t steps_left) {
+  if (config_.lane == Lane::kEager) return eager(microbatches);
   if (plan.warmup_left > 0) {
     figures_.warmup_remaining = --plan.warmup_left;
     return eager(microbatches);
@@ -64,6 +71,12 @@ void StepRunner::step(std::span<const Microbatch> microbatches, std::int64_t ste
   run_incumbent(plan, microbatches);
 }
 
+bool StepRunner::settled() const {
+  return std::ranges::all_of(plans_, [](const auto& plan) {
+    return plan->recorded && !plan->challenger && !plan->compiling && !plan->undecided;
+  });
+}
+
 // A step of another structure or shape never meets a program of this one: this is asked before every launch.
 StepPlan& StepRunner::plan_of(Batch microbatches) {
   const std::uint64_t structure = model_.network.structure_version();
@@ -78,12 +91,14 @@ StepPlan& StepRunner::plan_of(Batch microbatches) {
     plan->sizes.push_back(microbatch.inputs.sizes().vec());
     plan->sizes.push_back(microbatch.targets.sizes().vec());
   }
+  plan->shape = c10::str(plan->sizes);
   plans_.push_back(std::move(plan));
   return *plans_.back();
 }
 
 void StepRunner::eager(Batch microbatches) {
   figures_.in_use = Lane::kEager;
+  ran_compiled_ = nullptr;
   ++figures_.steps[static_cast<std::size_t>(Lane::kEager)];
   train_step(model_.state, model_.settings, microbatches, forward_);
 }
@@ -106,7 +121,9 @@ void StepRunner::record(StepPlan& plan, Batch microbatches) {
 void StepRunner::run_in(FastLane& lane, Batch microbatches) {
   figures_.in_use = lane.lane();
   ++figures_.steps[static_cast<std::size_t>(lane.lane())];
-  if (lane.lane() == Lane::kCompiled) ++epoch_compiled_steps_;
+  const bool compiled = lane.lane() == Lane::kCompiled;
+  if (compiled) ++epoch_compiled_steps_;
+  ran_compiled_ = compiled ? &lane.key() : nullptr;
   lane.run(microbatches);
 }
 

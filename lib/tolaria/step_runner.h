@@ -16,6 +16,7 @@
 #include "leyline/telemetry_packet.h"
 #include "program/compile_desk.h"
 #include "tolaria/lane_figures.h"
+#include "tolaria/lane_log.h"
 #include "tolaria/model.h"
 #include "tolaria/step_plan.h"
 #include "tolaria/train_step.h"
@@ -28,6 +29,14 @@ struct RunnerServices {
   leyline::Ledger* ledger = nullptr;     // null: nobody keeps account
   leyline::Clock clock{};
   std::function<void(leyline::TelemetryEvent)> tell;
+  std::function<void(std::string)> note{};  // a note for the run's journal
+  LaneLog log{};                            // of the run so far, where it is resumed
+};
+
+// Where in the run a step stands.
+struct StepPlace {
+  std::int64_t number = 0;  // as RunProgress::step before it
+  std::int64_t left = 0;    // how many more of its shape the run has, if nothing stops it
 };
 
 class StepRunner {
@@ -37,8 +46,10 @@ class StepRunner {
   StepRunner(const StepRunner&) = delete;
   StepRunner& operator=(const StepRunner&) = delete;
 
-  // One step. steps_left: how many more of this shape the run has, if nothing stops it.
-  void step(std::span<const Microbatch> microbatches, std::int64_t steps_left);
+  void step(std::span<const Microbatch> microbatches, StepPlace place);
+
+  // Nothing is left to try or to wait for, for the shapes seen so far.
+  bool settled() const;
 
   const LaneFigures& figures() const { return figures_; }
   // At the end of an epoch: was all of it compiled?
@@ -48,6 +59,7 @@ class StepRunner {
   using Batch = std::span<const Microbatch>;
 
   StepPlan& plan_of(Batch microbatches);
+  void run_step(StepPlan& plan, Batch microbatches, std::int64_t steps_left);
   void record(StepPlan& plan, Batch microbatches);
   void eager(Batch microbatches);
   void run_incumbent(StepPlan& plan, Batch microbatches);
@@ -76,6 +88,11 @@ class StepRunner {
   void adopt(StepPlan& plan, double speedup, const std::string& reason);
   void put_away(StepPlan& plan, const FastLane& lane, const std::string& reason, const program::Difference* where);
 
+  // step_follow.cpp
+  bool follow(StepPlan& plan, Batch microbatches, std::int64_t number);
+  std::string load_noted(StepPlan& plan, const std::string& key, Batch microbatches);
+  void note_bits(StepPlan& plan, std::int64_t number);
+
   // step_compile.cpp
   void want_compiled(StepPlan& plan, Batch microbatches);
   void wait_for_compiled(StepPlan& plan, Batch microbatches);
@@ -96,6 +113,9 @@ class StepRunner {
   LaneFigures figures_;
   std::int64_t epoch_steps_ = 0, epoch_compiled_steps_ = 0;
   bool told_no_compiler_ = false;
+  std::map<std::string, std::string> bits_;    // by shape: key of the compiled program that ran last, or empty
+  const std::string* ran_compiled_ = nullptr;  // key of the program that ran the last step; null: eager's bits
+  static inline const std::string kEagersBits{};
 };
 
 }  // namespace esper::tolaria

@@ -52,7 +52,7 @@ StepRunner::Verdict StepRunner::compare_with_eager(StepPlan& plan, FastLane& lan
   const auto before = copies(tracked);
   std::string error;
   try {
-    run_in(lane, microbatches);
+    lane.run(microbatches);
   } catch (const std::exception& failure) {
     error = failure.what();
   }

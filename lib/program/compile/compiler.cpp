@@ -291,7 +291,9 @@ std::optional<CompileOutcome> Compiler::start_worker(const CompileRequest& reque
 }
 
 std::optional<CompileOutcome> Compiler::await_reply(const CompileRequest& request, std::uint64_t job) {
-  auto deadline = clock_.now() + settings_.deadline;
+  // A worker may still be at what it does between two jobs.
+  auto deadline = clock_.now() + settings_.start_deadline;
+  bool began = false;
   std::optional<CompileOutcome> verdict;  // once the job is being stopped: what it will be called
   const auto stop_job = [&](CompileFailure failure, const std::string& reason) {
     verdict = ended(request, failure, reason);
@@ -300,7 +302,10 @@ std::optional<CompileOutcome> Compiler::await_reply(const CompileRequest& reques
   };
   for (;;) {
     drain_wakes();
-    if (!verdict && is_abandoned(request.key)) stop_job(CompileFailure::kCancelled, "cancelled");
+    if (!verdict && is_abandoned(request.key)) {
+      stop_job(CompileFailure::kCancelled, "cancelled");
+      if (!began) return verdict;  // the worker drops it before it does anything
+    }
     std::string line;
     switch (worker_->read_line(line, deadline - clock_.now(), wake_read_.get())) {
       case WorkerProcess::Read::kWoken:
@@ -309,15 +314,18 @@ std::optional<CompileOutcome> Compiler::await_reply(const CompileRequest& reques
         if (verdict) stop_worker();
         return verdict;
       case WorkerProcess::Read::kTimeout:
-        if (verdict) return stop_worker(), verdict;  // it does not even stop a job
+        if (verdict || !began) return stop_worker(), verdict;  // it does not even answer
         stop_job(CompileFailure::kTimeout,
                  "it took longer than " + leyline::to_string(settings_.deadline) + " (step.compile.deadline)");
         break;
       case WorkerProcess::Read::kLine: {
         const json reply = parse_line(line);
-        if (!reply.is_object() || reply.value("job", std::uint64_t{0}) != job) break;
-        if (verdict) return verdict;
-        return accept(request, line);
+        if (!reply.is_object()) break;
+        if (!verdict && reply.value("began", std::uint64_t{0}) == job) {
+          began = true;
+          deadline = clock_.now() + settings_.deadline;
+        }
+        if (reply.value("job", std::uint64_t{0}) == job) return verdict ? *verdict : accept(request, line);
       }
     }
   }

@@ -8,6 +8,7 @@ itself.
         "memory_limit_mb": 4096}                      one at a time
        {"cancel": 1}
   out  {"torch": "2.11.0+cu130"}                      once, when ready; or {"error": ..., "reason": ...}
+       {"began": 1}                                   the time of a job counts from here
        {"job": 1, "package": "/.../program.pt2", "ms": 2345.6, "stages": {"export": 300.1, ...}, "compiler": ...}
        {"job": 1, "error": "failed", "reason": ..., "ms": ...}
 
@@ -233,14 +234,18 @@ def main():
         return
     warm = False
     while True:
-        # Esper's first program is waited for: what later ones gain by is done after it.
-        if not warm and lines.empty():
-            pass
+        # The first program is waited for: what later ones gain by is done after it.
         request = lines.get()
         if "job" not in request:
             continue
+        say({"began": request["job"]})
         work = Job(request, folder)
         work.finish(work.wait(lines))
+        if not warm and lines.empty():
+            import job
+
+            job.warm_up(os.path.join(folder, "jobs", f"{os.getpid()}-warm-up"), folder)
+            warm = True
 
 
 main()

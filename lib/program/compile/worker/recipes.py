@@ -49,8 +49,28 @@ def loops():
     decomposition.decompositions[aten.addmm.default] = addmm
 
 
+def wide_bf16():
+    """bf16 products as fp32 ones of the same rounded operands, rounded once: the same values, but for the order of
+    their sums. For processors without AMX, whose fp32 product is the faster one."""
+
+    def is_bf16(*operands):
+        return all(operand.dtype == torch.bfloat16 and operand.device.type == "cpu" for operand in operands)
+
+    def mm(a, b):
+        return torch.mm(a.float(), b.float()).to(a.dtype) if is_bf16(a, b) else NotImplemented
+
+    def addmm(bias, a, b, beta=1, alpha=1):
+        if not is_bf16(bias, a, b):
+            return NotImplemented
+        return torch.addmm(bias.float(), a.float(), b.float(), beta=beta, alpha=alpha).to(a.dtype)
+
+    decomposition.decompositions[aten.mm.default] = mm
+    decomposition.decompositions[aten.addmm.default] = addmm
+
+
 RECIPES = {
     "default": lambda: None,
     "aten_pool": aten_pool,
     "loops": loops,
+    "wide_bf16": wide_bf16,
 }

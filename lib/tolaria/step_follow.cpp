@@ -1,0 +1,77 @@
+// How a resumed run gives its steps the bits that they had before: it follows the notes of its journal.
+
+#include "leyline/telemetry.h"
+#include "tolaria/step_roots.h"
+#include "tolaria/step_runner.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::event;
+using leyline::Lane;
+using leyline::Level;
+using namespace leyline::literals;
+
+}  // namespace
+
+// Takes the step if the journal says which bits it had.
+bool StepRunner::follow(StepPlan& plan, Batch microbatches, std::int64_t number) {
+  const LaneNote* note = services_.log.at(plan.shape, number);
+  if (note == nullptr) return false;
+  if (note->key.empty()) {
+    plan.incumbent.reset();
+    eager(microbatches);
+  } else {
+    if (!plan.incumbent || plan.incumbent->key() != note->key) {
+      if (std::string reason = load_noted(plan, note->key, microbatches); !reason.empty()) {
+        services_.log.forget(plan.shape);
+        tell(event(
+            "tolaria.lane_refused"_event, Level::kWarning,
+            {{"lane", "compiled"}, {"reason", "this resumed run cannot repeat its steps to the bit: " + reason}}));
+        return false;
+      }
+    }
+    run_in(*plan.incumbent, microbatches);
+  }
+  if (!services_.log.goes_on_after(plan.shape, number)) {
+    services_.log.forget(plan.shape);
+    plan.warmup_left = 0;
+    plan.recorded = plan.incumbent.has_value();
+  }
+  return true;
+}
+
+// Makes the program that the notes name the incumbent; says why not where it cannot.
+std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch microbatches) {
+  const Preparing preparing(*this);
+  if (services_.desk == nullptr || !services_.desk->problem().empty()) return "nothing compiled can be had here";
+  if (!plan.program) {
+    const StepSnapshot start(model_, device_);
+    const auto step = [&] { train_step(model_.state, model_.settings, microbatches, forward_); };
+    step();
+    auto recorded = program::record(step_roots(model_, microbatches), step);
+    start.restore();
+    if (const auto* reason = std::get_if<std::string>(&recorded)) return *reason;
+    plan.program = std::move(std::get<program::Program>(recorded));
+  }
+  const auto cached = services_.desk->find(key);
+  if (!cached) return "the cache no longer has the compiled program " + key;
+  if (services_.desk->key(*plan.program, cached->facts.recipe) != key) return "its steps were another program";
+  try {
+    plan.incumbent = FastLane::compiled(*plan.program, model_, microbatches, cached->file.path(), key);
+  } catch (const leyline::Error& error) {
+    return error.what();
+  }
+  return {};
+}
+
+// After each step: the journal learns of a change of bits.
+void StepRunner::note_bits(StepPlan& plan, std::int64_t number) {
+  const std::string& key = ran_compiled_ == nullptr ? kEagersBits : *ran_compiled_;
+  std::string& last = bits_[plan.shape];
+  if (last == key) return;
+  last = key;
+  if (services_.note) services_.note(lane_note_json(plan.shape, {number, key}));
+}
+
+}  // namespace esper::tolaria

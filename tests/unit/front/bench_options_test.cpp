@@ -1,0 +1,94 @@
+#include "esper/bench_options.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <filesystem>
+
+#include "esper/front.h"
+#include "esper/scenarios.h"
+#include "leyline/error.h"
+#include "leyline/problem.h"
+
+using namespace esper;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using Words = std::vector<std::string>;
+
+namespace esper {
+std::string build_commit() { return "0123456789ab"; }
+}  // namespace esper
+
+namespace {
+
+BenchOptions parse(Words words) {
+  BenchOptions options;
+  CLI::App command;
+  add_workload_options(command, options);
+  add_lane_options(command, options);
+  std::reverse(words.begin(), words.end());
+  command.parse(words);
+  return options;
+}
+
+leyline::RunConfig config_of(const Words& words) { return bench_request(parse(words)).config; }
+
+}  // namespace
+
+TEST_CASE("every flag of the reference sets its field") {
+  CHECK(config_of({"--compile-mode", "max-autotune"}).step.compile.mode == leyline::CompileMode::kMaxAutotune);
+  CHECK(config_of({"--compile-dynamic"}).step.compile.dynamic);
+  CHECK(config_of({"--compile-warmup-steps", "5"}).step.compile.warmup_steps == 5);
+  CHECK(config_of({"--graph-warmup-batches", "7"}).step.graph.warmup_batches == 7);
+  CHECK(config_of({"--no-compile"}).step.lane == leyline::Lane::kEager);
+  CHECK(config_of({"--enable-graphs"}).step.lane == leyline::Lane::kGraph);
+  CHECK(config_of({"--enable-gpu-prefetch"}).data.gpu_prefetch);
+  CHECK(config_of({"--gpu-dataset"}).data.gpu_dataset == leyline::Resident::kOn);
+  CHECK(config_of({"--dataloader-workers", "2"}).data.workers == 2);
+  CHECK(config_of({"--prefetch-factor", "4"}).data.prefetch == 4);
+  CHECK_FALSE(config_of({"--no-persistent-workers"}).data.persistent_workers);
+  CHECK_FALSE(config_of({"--no-pin-memory"}).data.pin_memory);
+  CHECK(config_of({"--threads", "3"}).device.threads == 3);
+  CHECK(config_of({"--epochs", "17"}).epochs == 17);
+}
+
+TEST_CASE("without flags the reference workload runs as its file says, on one thread") {
+  const auto request = bench_request(parse({}));
+  CHECK(request.bench.scenario == "reference");
+  CHECK(request.bench.built_in);
+  CHECK(request.config.device.threads == 1);
+  CHECK(request.config.data.batch_size == 4);
+  CHECK(request.config.step.lane == leyline::Lane::kAuto);
+  CHECK(request.bench.lanes == Words{"eager", "replay", "compiled", "auto"});
+  CHECK(request.bench.commit == "0123456789ab");
+}
+
+TEST_CASE("--set has the last word") {
+  CHECK(config_of({"--dataloader-workers", "2", "--set", "data.workers=5"}).data.workers == 5);
+}
+
+TEST_CASE("flags choose the lanes, and --lanes overrules them") {
+  CHECK(lanes_of(parse({"--no-compile"})) == Words{"eager", "replay"});
+  CHECK(lanes_of(parse({"--enable-graphs"})) == Words{"eager", "replay", "graph"});
+  CHECK(lanes_of(parse({"--no-compile", "--lanes", "compiled,eager"})) == Words{"compiled", "eager"});
+  CHECK_THROWS_MATCHES(lanes_of(parse({"--lanes", "eager,warp"})), leyline::Error,
+                       MessageMatches(ContainsSubstring("warp") && ContainsSubstring("compiled")));
+}
+
+TEST_CASE("every scenario loads, and each file of configs/bench is one") {
+  std::size_t files = 0;
+  for (const auto& entry : std::filesystem::directory_iterator(std::string(ESPER_SOURCE_DIR) + "/configs/bench")) {
+    CAPTURE(entry.path());
+    const auto request = bench_request(parse({"--scenario", entry.path().stem().string()}));
+    CHECK(request.config.device.threads == 1);
+    CHECK_FALSE(request.config.checkpoint.keep_best);
+    ++files;
+  }
+  CHECK(files == scenarios().size());
+}
+
+TEST_CASE("a scenario that there is not is named with the nearest") {
+  CHECK_THROWS_MATCHES(bench_request(parse({"--scenario", "mlp_wid"})), leyline::Error,
+                       MessageMatches(ContainsSubstring("did you mean mlp_wide")));
+  CHECK_THROWS_AS(bench_request(parse({"--compile-mode", "fastest"})), leyline::ConfigError);
+}
