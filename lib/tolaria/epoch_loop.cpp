@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "device/cuda_table.h"
+#include "device/profiler.h"
 #include "leyline/telemetry.h"
 #include "tolaria/batch_source.h"
 #include "tolaria/growth.h"
@@ -136,6 +137,7 @@ RunOutcome finished(Run& run) {
 
 RunOutcome run_epochs(Run& run) {
   run.ledger.start_up_is_over();
+  if (run.device.is_cuda()) run.ledger.set_hooks(device::nvtx_ranges());
   run.display->epochs = static_cast<std::uint32_t>(run.config.epochs);
   run.display->steps = static_cast<std::uint64_t>(run.steps_per_epoch());
   if (run.progress.step > 0) run.saved = state_of(run);  // it comes from a checkpoint

@@ -107,6 +107,14 @@ void add_lanes(std::vector<MetricValue>& out, const LaneFigures& lanes) {
   out.push_back(metric("tolaria.compile.steady_step_us"_metric, lanes.steady_step_us));
 }
 
+void add_graphs(std::vector<MetricValue>& out, const GraphFigures& graphs) {
+  if (graphs.captures == 0) return;
+  out.push_back(metric("tolaria.graph.capture_ms"_metric, graphs.capture_ms));
+  out.push_back(metric("tolaria.graph.stage_copy_ms"_metric, graphs.stage_copy_ms));
+  out.push_back(metric("tolaria.graph.replay_ms"_metric, graphs.replay_ms));
+  out.push_back(metric("tolaria.graph.replays_total"_metric, static_cast<double>(graphs.replays)));
+}
+
 void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements& measured, const EpochTimes& times,
                                const GrowthReport& growth, const std::vector<SeedState>& seeds) {
   out.push_back(metric("tolaria.validation.loss"_metric, measured.running.loss));
@@ -255,6 +263,7 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
   add_copies(packet.metrics, run, times);
   add_settings(packet.metrics, run);
   if (run.config.step.lane != Lane::kEager) add_lanes(packet.metrics, run.lanes);
+  add_graphs(packet.metrics, run.lanes.graphs);
   add_validation_and_growth(packet.metrics, measured, times, growth, seeds);
   add_policy(packet.metrics, run);
   add_saving_and_memory(packet.metrics, run);

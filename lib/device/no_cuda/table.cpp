@@ -17,6 +17,15 @@ constexpr CudaTable kRefusing{
     .memory = [](int) -> MemoryFigures { refuse(); },
     .synchronize = [](int) { refuse(); },
     .side_stream = [](int) -> c10::Stream { refuse(); },
+    .graph_pool = []() -> GraphPool { refuse(); },
+    .graph_create = [](int, GraphPool) -> CudaGraph* { refuse(); },
+    .graph_begin = [](CudaGraph*) { refuse(); },
+    .graph_end = [](CudaGraph*) { refuse(); },
+    .graph_replay = [](CudaGraph*) { refuse(); },
+    .graph_destroy = [](CudaGraph*) { refuse(); },
+    .set_host_waits = [](HostWaits) { refuse(); },
+    .range_push = [](const char*) { refuse(); },
+    .range_pop = [] { refuse(); },
 };
 
 }  // namespace

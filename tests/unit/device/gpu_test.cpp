@@ -1,5 +1,6 @@
+#include "support/gpu.h"
+
 #include <ATen/Context.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -14,12 +15,10 @@
 namespace esper::device {
 namespace {
 
-c10::Device gpu() {
-  static const auto device = select_device("cuda").device;
-  return device;
-}
+c10::Device gpu() { return esper::test::gpu_or_skip(); }
 
 TEST_CASE("auto and cuda take the first card, and a card too many is refused") {
+  gpu();
   CHECK(select_device("auto").device == c10::Device(c10::DeviceType::CUDA, 0));
   CHECK(gpu().index() == 0);
   CHECK(at::hasCUDA());
@@ -87,7 +86,7 @@ TEST_CASE("staged copies arrive whole, many at once and with the pinned source d
 TEST_CASE("the side stream is not the stream that computes") {
   gpu();
   const auto side = cuda().side_stream(0);
-  CHECK(side != c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).getStream(gpu()));
+  CHECK(side != current_stream(gpu()));
   CHECK_NOTHROW(cuda().synchronize(0));
 }
 

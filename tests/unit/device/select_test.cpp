@@ -78,6 +78,11 @@ TEST_CASE("the table without CUDA counts no device and refuses the rest") {
   CHECK_THROWS_AS(table.memory(0), leyline::Error);
   CHECK_THROWS_AS(table.synchronize(0), leyline::Error);
   CHECK_THROWS_AS(table.side_stream(0), leyline::Error);
+  CHECK_THROWS_AS(table.graph_pool(), leyline::Error);
+  CHECK_THROWS_AS(table.graph_create(0, {}), leyline::Error);
+  CHECK_THROWS_AS(table.graph_replay(nullptr), leyline::Error);
+  CHECK_THROWS_AS(table.set_host_waits(HostWaits::kRefused), leyline::Error);
+  CHECK_THROWS_AS(table.range_push(""), leyline::Error);
 }
 
 TEST_CASE("staging on the CPU hands the same memory through") {

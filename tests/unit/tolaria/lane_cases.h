@@ -61,8 +61,8 @@ inline std::vector<LaneCase> lane_cases() {
   return {linear, mlp, wide, wide_bf16, cnn, transformer, transformer_bf16};
 }
 
-inline std::unique_ptr<tolaria::Model> make_model(const LaneCase& c) {
-  return tolaria::build_model(c.config, c.sample, tolaria::step_settings(c.config.training, c.compute), torch::kCPU);
+inline std::unique_ptr<tolaria::Model> make_model(const LaneCase& c, torch::Device device = torch::kCPU) {
+  return tolaria::build_model(c.config, c.sample, tolaria::step_settings(c.config.training, c.compute), device);
 }
 
 // Microbatches of one step; `seed` tells steps apart.
@@ -73,9 +73,9 @@ inline std::vector<tolaria::Microbatch> make_batches(const LaneCase& c, int coun
     std::vector<std::int64_t> shape = {c.batch};
     for (const std::int64_t size : c.sample.sizes()) shape.push_back(size);
     const bool tokens = c.sample.kind == leyline::SampleKind::kTokens;
-    batches.push_back({tokens ? at::randint(c.sample.num_classes, shape, torch::kInt64) : at::randn(shape),
-                       at::randint(c.sample.num_classes, tokens ? shape : std::vector<std::int64_t>{c.batch},
-                                   torch::kInt64)});
+    batches.push_back(
+        {tokens ? at::randint(c.sample.num_classes, shape, torch::kInt64) : at::randn(shape),
+         at::randint(c.sample.num_classes, tokens ? shape : std::vector<std::int64_t>{c.batch}, torch::kInt64)});
   }
   return batches;
 }
