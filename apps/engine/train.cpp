@@ -16,6 +16,7 @@
 #include "tolaria/interrupt.h"
 #include "tolaria/report.h"
 #include "tolaria/run_folder.h"
+#include "tolaria/step_runner.h"
 #include "tolaria/summary.h"
 
 namespace esper::engine {
@@ -117,6 +118,7 @@ int train(const EngineRequest& request) {
   const RunConfig config = request.config;
 
   Workbench bench = set_up(config);
+  tolaria::check_lane(config.step, bench.device);
   if (request.dry_run) return dry_run(bench, request);
   if (!resuming) folder = new_folder(request, config, files);
   Composition composition(bench, *folder, files, request.quiet ? Console::kNone : Console::kAsConfigured);

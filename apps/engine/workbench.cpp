@@ -3,11 +3,13 @@
 #include <ATen/Parallel.h>
 
 #include "device/cuda_table.h"
+#include "device/facts.h"
 #include "device/precision.h"
 #include "device/rng.h"
 #include "device/select.h"
 #include "device/settings.h"
 #include "engine/find_python.h"
+#include "leyline/error.h"
 #include "nissa/log.h"
 #include "storage/checksum.h"
 #include "storage/real_file_system.h"
@@ -15,8 +17,21 @@
 namespace esper::engine {
 namespace {
 
-std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const data::Splits& splits,
-                                          const leyline::RunConfig& config, torch::Device device, data::Order order) {
+// Where batches come from: data.gpu_dataset.
+data::Source source_of(const Workbench& bench) {
+  const auto& config = bench.config.data;
+  if (config.gpu_dataset == leyline::Resident::kOn) return data::Source::kResident;
+  if (config.gpu_dataset == leyline::Resident::kOff || !bench.device.is_cuda()) return data::Source::kThreads;
+  const auto bytes = data::resident_bytes(bench.data.train, config.augment) +
+                     data::resident_bytes(bench.data.validation, leyline::AugmentConfig{});
+  constexpr std::uint64_t kShare = 4;  // the rest is for the network, its gradients and what the step keeps
+  const auto free = device::memory_figures(bench.device).free_bytes;
+  return kShare * static_cast<std::uint64_t>(bytes) < free ? data::Source::kResident : data::Source::kThreads;
+}
+
+std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const Workbench& bench, data::Source source,
+                                          data::Order order) {
+  const auto& config = bench.config;
   const bool training = order == data::Order::kShuffled;
   data::LoaderConfig loader;
   loader.batch_size = config.data.batch_size;
@@ -26,8 +41,18 @@ std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const da
   loader.order = order;
   if (training) loader.augment = config.data.augment;
   loader.deadline = config.safety.data_deadline;
-  loader.staging = device.is_cuda() && config.data.pin_memory ? data::Staging::kPinned : data::Staging::kPageable;
-  return std::make_unique<data::Loader>(dataset, splits.standardization, loader);
+  const bool pinned = bench.device.is_cuda() && config.data.pin_memory;
+  loader.staging = pinned ? data::Staging::kPinned : data::Staging::kPageable;
+  loader.worker_life = config.data.persistent_workers ? data::WorkerLife::kLoader : data::WorkerLife::kEpoch;
+  loader.source = source;
+  loader.device = bench.device;
+  try {
+    return std::make_unique<data::Loader>(dataset, bench.data.standardization, loader);
+  } catch (const c10::OutOfMemoryError&) {
+    throw leyline::Error(leyline::ExitCode::kResources, "data.gpu_dataset: the data set does not fit on " +
+                                                            bench.device.str() +
+                                                            "; turn it off, or lower data.max_samples");
+  }
 }
 
 }  // namespace
@@ -71,9 +96,9 @@ std::string data_fingerprint(const data::Splits& data) {
 }
 
 void open_loaders(Workbench& bench) {
-  bench.train_data = make_loader(bench.data.train, bench.data, bench.config, bench.device, data::Order::kShuffled);
-  bench.validation_data =
-      make_loader(bench.data.validation, bench.data, bench.config, bench.device, data::Order::kSequential);
+  const data::Source source = source_of(bench);
+  bench.train_data = make_loader(bench.data.train, bench, source, data::Order::kShuffled);
+  bench.validation_data = make_loader(bench.data.validation, bench, source, data::Order::kSequential);
 }
 
 }  // namespace esper::engine

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "data/input_error.h"
-#include "data/random.h"
+#include "data/placement.h"
 #include "leyline/error.h"
 
 namespace esper::data {
@@ -11,22 +11,6 @@ namespace {
 
 float as_input(std::uint8_t pixel) { return static_cast<float>(pixel) / 255.f; }
 float as_input(float value) { return value; }
-
-// Where the window of the source picture lies, and which way round it is read.
-struct Placement {
-  std::int64_t top = 0, left = 0;
-  bool mirrored = false;
-};
-
-Placement place(const leyline::AugmentConfig& augment, std::uint64_t key, std::int64_t position) {
-  Placement where;
-  const auto counter = static_cast<std::uint64_t>(position) * 3;
-  const auto choices = static_cast<std::uint32_t>(2 * augment.crop_padding + 1);
-  where.top = static_cast<std::int64_t>(random_below(key, counter, choices)) - augment.crop_padding;
-  where.left = static_cast<std::int64_t>(random_below(key, counter + 1, choices)) - augment.crop_padding;
-  where.mirrored = augment.flip && random_below(key, counter + 2, 2) == 1;
-  return where;
-}
 
 // One row of the output: `value(x)` gives source column x, `padding` stands left and right of the picture.
 template <class Value>
@@ -119,13 +103,13 @@ template <class T>
 void Transform::fill_images(std::span<const std::int64_t> samples, const AugmentDraw& draw, float* out) const {
   const auto channels = dataset_.shape.sizes()[0], height = dataset_.shape.sizes()[1],
              width = dataset_.shape.sizes()[2];
-  const auto key = key_of(draw.seed, Stream::kAugment, static_cast<std::uint64_t>(draw.epoch));
+  const auto key = placement_key(draw.seed, draw.epoch);
   auto position = draw.first_position;
   for (const auto sample : samples) {
     const auto where = place(augment_, key, position++);
     const T* plane = dataset_.inputs.const_data_ptr<T>() + sample * channels * height * width;
     for (std::int64_t c = 0; c < channels; ++c, plane += height * width) {
-      const float mean = mean_[c], deviation = deviation_[c], padding = (0.f - mean) / deviation;
+      const float mean = mean_[c], deviation = deviation_[c], padding = padding_of(c);
       for (std::int64_t y = 0; y < height; ++y, out += width) {
         const auto source = y + where.top;
         if (source < 0 || source >= height) {

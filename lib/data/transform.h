@@ -31,6 +31,11 @@ class Transform {
   void fill(std::span<const std::int64_t> samples, const AugmentDraw& draw, torch::Tensor& inputs,
             torch::Tensor& targets) const;
 
+  // A padded pixel of an image's channel in the output.
+  float padding_of(std::int64_t channel) const {
+    return (0.f - mean_[static_cast<std::size_t>(channel)]) / deviation_[static_cast<std::size_t>(channel)];
+  }
+
  private:
   template <class T>
   void fill_features(std::span<const std::int64_t> samples, float* out) const;

@@ -22,6 +22,15 @@ struct GpuFacts {
   std::uint64_t memory_free_bytes = 0;
 };
 
+// Memory that captured graphs share: at::cuda::MempoolId_t, told apart from torch's others by its numbers.
+struct GraphPool {
+  std::uint64_t first = 0, second = 0;
+};
+struct CudaGraph;  // at::cuda::CUDAGraph with what its end needs, known to the module alone
+
+// What torch does when the host is about to wait for the card (torch.cuda.set_sync_debug_mode).
+enum class HostWaits { kAllowed, kRefused };
+
 // `index` counts the visible cards from 0; one out of range throws c10::Error. Any thread.
 struct CudaTable {
   int (*device_count)();  // 0 where there is no driver; never throws
@@ -29,10 +38,28 @@ struct CudaTable {
   MemoryFigures (*memory)(int index);
   void (*synchronize)(int index);         // waits for everything queued on the card
   c10::Stream (*side_stream)(int index);  // a stream of high priority out of torch's pool
+
+  // Graphs. begin, end and replay work on the calling thread's current stream, which for begin is not the default one;
+  // the calling thread alone may not wait or allocate outside of the pool while a capture lasts. The card's default
+  // generator belongs to every graph: each replay draws on from where the generator stands, and moves it on.
+  GraphPool (*graph_pool)();
+  CudaGraph* (*graph_create)(int index, GraphPool pool);
+  void (*graph_begin)(CudaGraph* graph);
+  void (*graph_end)(CudaGraph* graph);  // instantiates; throws c10::Error where the capture was invalid
+  void (*graph_replay)(CudaGraph* graph);
+  // In any state, also in the middle of a capture that failed: the stream and the allocator are then as before. Throws
+  // nothing. The card has finished the graph's last replay.
+  void (*graph_destroy)(CudaGraph* graph);
+
+  void (*set_host_waits)(HostWaits waits);  // refused: a wait throws c10::Error. For tests; of the whole process.
+
+  // NVTX ranges of the calling thread; nothing but a few nanoseconds without a profiler.
+  void (*range_push)(const char* name);
+  void (*range_pop)();
 };
 
 // Raised with every change of CudaTable or of what it returns, so that a module of another build is refused.
-constexpr int kCudaTableVersion = 1;
+constexpr int kCudaTableVersion = 2;
 constexpr const char* kCudaModuleEntry = "esper_cuda_table";
 using CudaModuleEntry = const CudaTable* (*)(int version);  // null: another version
 
@@ -51,6 +78,9 @@ const CudaModule& load_cuda();
 // The module's table if load_cuda() has succeeded, else the one that refuses. Loads nothing. Any thread.
 const CudaTable& cuda();
 bool cuda_loaded();
+
+// The calling thread's current stream on that card.
+c10::Stream current_stream(c10::Device device);
 
 // The table of no_cuda/: no devices; everything else throws leyline::Error{kResources}.
 const CudaTable& refusing_cuda_table();

@@ -1,36 +1,69 @@
 #include "device/staging.h"
 
-#include <ATen/ops/empty.h>
 #include <c10/core/StreamGuard.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include "device/cuda_table.h"
 
 namespace esper::device {
+namespace {
 
-Staging::Staging(c10::Device device) : device_(device) {
-  if (device.is_cuda()) stream_ = cuda().side_stream(device.index());
+// EventFlag::BACKEND_DEFAULT is the one whose events know the time (c10/core/impl/InlineEvent.h, elapsedTime).
+constexpr auto kTimed = c10::EventFlag::BACKEND_DEFAULT;
+
+}  // namespace
+
+CopyEvents::CopyEvents(c10::DeviceType type)
+    : copy_begin(type, kTimed), copy_end(type, kTimed), wait_begin(type, kTimed), wait_end(type, kTimed) {}
+
+Staging::Staging(c10::Device device, Stream stream) : device_(device), mode_(stream) {
+  if (device.is_cuda() && stream == Stream::kSide) side_ = cuda().side_stream(device.index());
 }
 
-at::Tensor Staging::pin(const at::Tensor& host) const { return stream_ ? host.pin_memory() : host; }
-
-StagedCopy Staging::start(const at::Tensor& host) const {
-  if (!stream_) return {host, nullptr};
-  constexpr bool kNonBlocking = true;
-  const c10::StreamGuard guard(*stream_);
-  StagedCopy copy{host.to(host.options().device(device_), kNonBlocking), std::make_unique<c10::Event>(device_.type())};
-  copy.done->record(*stream_);
+StagedCopy Staging::start(std::span<const at::Tensor> host) {
+  if (device_.is_cpu()) return {{host.begin(), host.end()}, nullptr};
+  note_finished();
+  StagedCopy copy;
+  if (spare_.empty()) {
+    copy.events = std::make_unique<CopyEvents>(device_.type());
+  } else {
+    copy.events = std::move(spare_.front());
+    spare_.pop_front();
+  }
+  const auto stream = side_ ? *side_ : current_stream(device_);
+  const c10::StreamGuard guard(stream);
+  copy.events->copy_begin.record(stream);
+  for (const at::Tensor& tensor : host) copy.tensors.push_back(tensor.to(device_, /*non_blocking=*/true));
+  copy.events->copy_end.record(stream);
   return copy;
 }
 
 // The memory belongs to the side stream's pool; record_stream keeps it from being handed out again while the step still
 // reads it.
-at::Tensor Staging::take(StagedCopy copy) const {
-  if (copy.done == nullptr) return copy.tensor;
-  const auto current = c10::impl::VirtualGuardImpl(device_.type()).getStream(device_);
-  copy.done->block(current);
-  copy.tensor.record_stream(current);
-  return copy.tensor;
+std::vector<at::Tensor> Staging::take(StagedCopy copy) {
+  if (copy.events == nullptr) return std::move(copy.tensors);
+  const auto current = current_stream(device_);
+  copy.events->wait_begin.record(current);
+  copy.events->copy_end.block(current);
+  copy.events->wait_end.record(current);
+  for (const at::Tensor& tensor : copy.tensors) tensor.record_stream(current);
+  running_.push_back(std::move(copy.events));
+  return std::move(copy.tensors);
+}
+
+void Staging::note_finished() {
+  while (!running_.empty() && running_.front()->wait_end.query()) {
+    const CopyEvents& events = *running_.front();
+    const double copy_ms = events.copy_begin.elapsedTime(events.copy_end);
+    times_.copy_ms += copy_ms;
+    times_.wait_ms += mode_ == Stream::kCurrent ? copy_ms : events.wait_begin.elapsedTime(events.wait_end);
+    spare_.push_back(std::move(running_.front()));
+    running_.pop_front();
+  }
+}
+
+CopyTimes Staging::take_times() {
+  note_finished();
+  return std::exchange(times_, {});
 }
 
 }  // namespace esper::device

@@ -1,41 +1,65 @@
 #pragma once
-// Copies batches to the device beside the step: out of pinned memory, on a stream of its own.
+// Copies batches to the device beside the step: out of pinned memory, on a stream of its own. Training thread.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
 #include <c10/core/Event.h>
 #include <c10/core/Stream.h>
 
+#include <deque>
 #include <memory>
 #include <optional>
+#include <span>
+#include <vector>
 
 namespace esper::device {
 
-// A copy that may still be under way.
-struct StagedCopy {
-  at::Tensor tensor;                 // on the device; not to be read before take()
-  std::unique_ptr<c10::Event> done;  // null on the CPU
+// Events with times, which nobody waits for: they are asked later whether they have passed.
+struct CopyEvents {
+  explicit CopyEvents(c10::DeviceType type);
+  c10::Event copy_begin, copy_end;  // on the stream that copies
+  c10::Event wait_begin, wait_end;  // on the stream that computes, around its wait for the copy
 };
 
-// On the CPU everything here returns the tensor that it was given: nothing is copied.
-// pin() and start() belong to one thread (the loader's), take() to the thread that trains.
+// A copy that may still be under way.
+struct StagedCopy {
+  std::vector<at::Tensor> tensors;     // on the device; not to be read before take()
+  std::unique_ptr<CopyEvents> events;  // null on the CPU
+};
+
+struct CopyTimes {
+  double copy_ms = 0;  // that the copies took on the device
+  double wait_ms = 0;  // that the computing stream stood still for them
+};
+
+// On the CPU everything here returns the tensors that it was given: nothing is copied.
 class Staging {
  public:
-  explicit Staging(c10::Device device);
+  enum class Stream {
+    kSide,     // copies run beside what the current stream computes
+    kCurrent,  // and in front of it
+  };
+  Staging(c10::Device device, Stream stream);
 
-  // The same values in page-locked memory, which alone can be copied beside other work.
-  at::Tensor pin(const at::Tensor& host) const;
+  // Queues the copies of tensors that lie in pinned memory and returns at once; pageable memory is copied too, but the
+  // host waits for that. The sources may be dropped: torch gives their pinned memory to nobody else before the copy is
+  // done (CachingHostAllocator_recordEvent, in ATen's copy to a device).
+  StagedCopy start(std::span<const at::Tensor> host);
 
-  // Queues the copy and returns at once. `host` comes from pin(); it may be dropped, torch keeps its memory until the
-  // copy is done.
-  StagedCopy start(const at::Tensor& host) const;
+  // The tensors on the device. The calling thread's current stream waits for the copy; the host does not.
+  std::vector<at::Tensor> take(StagedCopy copy);
 
-  // The tensor on the device. The calling thread's current stream waits for the copy; the host does not.
-  at::Tensor take(StagedCopy copy) const;
+  // Of the copies that are over and were not told yet. After a synchronize() that is all of them.
+  CopyTimes take_times();
 
  private:
+  void note_finished();
+
   c10::Device device_;
-  std::optional<c10::Stream> stream_;  // none on the CPU
+  Stream mode_;
+  std::optional<c10::Stream> side_;  // kSide on a card
+  std::deque<std::unique_ptr<CopyEvents>> running_, spare_;
+  CopyTimes times_;
 };
 
 }  // namespace esper::device

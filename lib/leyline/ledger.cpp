@@ -100,6 +100,15 @@ OwnerTimes Ledger::settle() {
   return interval;
 }
 
+Duration Ledger::so_far(Owner owner) {
+  const std::uint64_t ticks = advance();
+  const auto passed = static_cast<double>((clock_.now() - born_at_).count());
+  const double ns_per_tick = ticks > born_ticks_ ? passed / static_cast<double>(ticks - born_ticks_) : ns_per_tick_;
+  const std::size_t i = index_of(owner);
+  const auto running = static_cast<std::int64_t>(static_cast<double>(ticks_of_[i]) * ns_per_tick);
+  return totals_[i] + unsettled_[i] + Duration(running);
+}
+
 Duration Ledger::time_of(std::uint64_t ticks) const {
   const auto passed = static_cast<double>(std::max(ticks, born_ticks_) - born_ticks_);
   return born_at_ - since_ + Duration(static_cast<std::int64_t>(passed * ns_per_tick_));

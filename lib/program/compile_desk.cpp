@@ -86,14 +86,14 @@ std::string CompileDesk::key(const Program& program, const std::string& recipe) 
 
 std::vector<std::string> CompileDesk::recipes(const Program& program) {
   if (const auto choice = cache_->recall_choice(choice_key(program))) return {choice->recipe};
-  if (settings_.device == "cpu" && pools_backward(program)) return {"aten_pool"};
-  const bool on_cpu = settings_.device == "cpu";
+  const bool on_cpu = settings_.device == "cpu";  // the other recipes were measured there
+  if (on_cpu && pools_backward(program)) return {"aten_pool"};
   if (on_cpu && multiplies_in_bf16(program)) {
     // A processor with tiles for bf16 is fast at its products; others are faster at float32's.
     return has_tiles(instruction_set_) ? std::vector<std::string>{"default"}
                                        : std::vector<std::string>{"wide_bf16", "default"};
   }
-  if (has_small_product(program)) return {"loops", "default"};
+  if (on_cpu && has_small_product(program)) return {"loops", "default"};
   return {"default"};
 }
 

@@ -32,6 +32,8 @@ class CompileDesk {
   // Empty: programs can be asked for.
   const std::string& problem() const { return problem_; }
 
+  leyline::CompileMode mode() const { return settings_.compile.mode; }
+
   std::string key(const Program& program, const std::string& recipe) const;
   // Lowerings that may suit the program, the most promising first; where they were compared before, the winner alone.
   std::vector<std::string> recipes(const Program& program);

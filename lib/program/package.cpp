@@ -7,10 +7,15 @@
 
 namespace esper::program {
 
-Package::Package(const std::string& path) {
-  constexpr bool kOneThread = true;  // one run at a time: no lock around each
+// One thread: one run at a time needs no lock around each, and on a card no events between runs, which a captured run
+// could not ask. Without a stream handle the CUDA runner takes the current stream
+// (AOTIModelContainerRunnerCuda::run_impl).
+Package::Package(const std::string& path, c10::Device device) {
+  constexpr bool kOneThread = true;
+  constexpr std::size_t kOneRunner = 1;
+  const c10::DeviceIndex index = device.is_cuda() ? device.index() : c10::DeviceIndex{-1};
   try {
-    loader_ = std::make_unique<torch::inductor::AOTIModelPackageLoader>(path, "model", kOneThread);
+    loader_ = std::make_unique<torch::inductor::AOTIModelPackageLoader>(path, "model", kOneThread, kOneRunner, index);
   } catch (const c10::Error& error) {
     throw leyline::Error(leyline::ExitCode::kResources, path + " does not load: " + error.what_without_backtrace());
   } catch (const std::exception& error) {

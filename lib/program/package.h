@@ -18,11 +18,13 @@ class Package {
  public:
   // Loads native code: only packages from a folder that nobody else writes to. Throws leyline::Error{kResources} with
   // the reason where it does not load.
-  explicit Package(const std::string& path);
+  // On a card `device` names which; the package was compiled for its kind.
+  Package(const std::string& path, c10::Device device);
   ~Package();
   Package(Package&&) noexcept;
 
   // inputs: parallel to the program's, of the recorded types; those that the program writes are written.
+  // On a card the work is queued on the current stream.
   void run(const std::vector<at::Tensor>& inputs) const;
 
  private:

@@ -5,7 +5,9 @@
 #include <cmath>
 
 #include "device/cuda_table.h"
+#include "device/profiler.h"
 #include "leyline/telemetry.h"
+#include "tolaria/batch_source.h"
 #include "tolaria/growth.h"
 #include "tolaria/interrupt.h"
 #include "tolaria/measure.h"
@@ -24,33 +26,9 @@ using namespace leyline::literals;
 
 double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
-std::optional<data::Batch> next_batch(Run& run) {
-  const LedgerScope waiting(run.ledger, Owner::kLoaderWait, leyline::SinceLast{});
-  return run.train_data.next();
-}
-
-Microbatch on_device(Run& run, const data::Batch& batch) {
-  if (run.device.is_cpu()) return {batch.inputs, batch.targets};
-  const LedgerScope copying(run.ledger, Owner::kTransfer);
-  return {batch.inputs.to(run.device, /*non_blocking=*/true), batch.targets.to(run.device, /*non_blocking=*/true)};
-}
-
 StepMetrics epoch_metrics(Run& run) {
   const LedgerScope reading(run.ledger, Owner::kTelemetry);
   return read_metrics(run.model.state);
-}
-
-// The microbatches of one optimizer step: fewer at the end of the epoch, none after it.
-void next_microbatches(Run& run, std::vector<Microbatch>& out) {
-  out.clear();
-  for (int i = 0; i < run.config.step.accumulation; ++i) {
-    // The loader tells the end once, and the call after this one must see it: its next answer is the next epoch's.
-    const bool all_taken = run.progress.batch + i == run.train_data.num_batches();
-    if (all_taken && i > 0) return;
-    const auto batch = next_batch(run);
-    if (!batch) return;
-    out.push_back(on_device(run, *batch));
-  }
 }
 
 // How many steps of this shape the run still has: one an epoch where it is the epoch's last, which may be shorter.
@@ -64,14 +42,14 @@ std::int64_t steps_left(const Run& run, std::span<const Microbatch> microbatches
 enum class Passage { kFinished, kInterrupted };
 
 // From the cursor to the end of the epoch.
-Passage train_epoch(Run& run, StepRunner& runner, EpochTimes& times) {
+Passage train_epoch(Run& run, BatchSource& batches, StepRunner& runner, EpochTimes& times) {
   const LedgerScope computing(run.ledger, Owner::kCompute);
   run.display->phase = leyline::Phase::kTraining;
   const auto begin = run.clock.now();
-  const auto wait_before = run.train_data.wait_ns();
-  run.train_data.seek(run.progress.epoch, run.progress.batch);
+  const auto wait_before = run.ledger.so_far(Owner::kLoaderWait);
+  batches.begin_epoch();
   std::vector<Microbatch> microbatches;
-  for (next_microbatches(run, microbatches); !microbatches.empty(); next_microbatches(run, microbatches)) {
+  for (batches.next(microbatches); !microbatches.empty(); batches.next(microbatches)) {
     const auto step_begin = run.step_times ? run.clock.now() : leyline::Duration{};
     run.ledger.begin_step();
     set_learning_rate(run.model.state, next_learning_rate(run));
@@ -91,7 +69,8 @@ Passage train_epoch(Run& run, StepRunner& runner, EpochTimes& times) {
   runner.note_epoch();
   run.lanes = runner.figures();
   times.train_ms = milliseconds(run.clock.now() - begin);
-  times.loader_wait_ms = static_cast<double>(run.train_data.wait_ns() - wait_before) / 1e6;
+  times.loader_wait_ms = milliseconds(run.ledger.so_far(Owner::kLoaderWait) - wait_before);
+  times.copies = batches.take_times();
   return Passage::kFinished;
 }
 
@@ -158,6 +137,7 @@ RunOutcome finished(Run& run) {
 
 RunOutcome run_epochs(Run& run) {
   run.ledger.start_up_is_over();
+  if (run.device.is_cuda()) run.ledger.set_hooks(device::nvtx_ranges());
   run.display->epochs = static_cast<std::uint32_t>(run.config.epochs);
   run.display->steps = static_cast<std::uint64_t>(run.steps_per_epoch());
   if (run.progress.step > 0) run.saved = state_of(run);  // it comes from a checkpoint
@@ -165,11 +145,12 @@ RunOutcome run_epochs(Run& run) {
                     {run.desk, &run.ledger, run.clock,
                      [&run](leyline::TelemetryEvent told) { run.events.push_back(std::move(told)); },
                      [&run](std::string note) { run.writer.record(std::move(note)); }, run.lane_log});
+  BatchSource batches(run, look_ahead_of(run));
   while (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs) && !should_stop_early(run)) {
     run.display->epoch = run.progress.epoch + 1;
     const leyline::LedgerEpoch epoch(run.ledger, run.progress.epoch + 1);
     EpochTimes times;
-    if (train_epoch(run, runner, times) == Passage::kInterrupted) return interrupted(run);
+    if (train_epoch(run, batches, runner, times) == Passage::kInterrupted) return interrupted(run);
 
     run.display->phase = leyline::Phase::kValidating;
     const auto hook_begin = run.clock.now();

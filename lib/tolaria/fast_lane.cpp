@@ -49,12 +49,25 @@ FastLane FastLane::replay(const program::Program& program, const Model& model, s
 FastLane FastLane::compiled(const program::Program& program, const Model& model, std::span<const Microbatch> example,
                             const std::string& package_path, const std::string& key) {
   FastLane lane(StepInputs(program, model, example));
-  lane.package_ = std::make_unique<program::Package>(package_path);
+  lane.package_ = std::make_unique<program::Package>(package_path, model.state.device);
   lane.key_ = key;
   return lane;
 }
 
+// The program works on the buffers while it is captured, and the graph remembers them; nothing of it refers to this
+// object, which may be moved.
+void FastLane::capture(const Model& model, std::span<const Microbatch> example, torch::Device device, int warm_ups,
+                       std::shared_ptr<GraphFigures> figures) {
+  const auto step = [this](std::span<const Microbatch> microbatches) { run_directly(microbatches); };
+  graph_ = std::make_unique<GraphedStep>(model, example, device, warm_ups, step, std::move(figures));
+}
+
 void FastLane::run(std::span<const Microbatch> microbatches) {
+  if (graph_) return graph_->run(microbatches);
+  run_directly(microbatches);
+}
+
+void FastLane::run_directly(std::span<const Microbatch> microbatches) {
   for (const StepInputs::BatchPart& part : inputs_.batch) {
     const torch::Tensor& tensor = part_of(microbatches[part.microbatch], part.half);
     if (replay_) {

@@ -10,6 +10,7 @@
 #include "program/package.h"
 #include "program/program.h"
 #include "program/replay.h"
+#include "tolaria/graphed_step.h"
 #include "tolaria/step_roots.h"
 
 namespace esper::tolaria {
@@ -35,19 +36,30 @@ class FastLane {
   static FastLane compiled(const program::Program& program, const Model& model, std::span<const Microbatch> example,
                            const std::string& package_path, const std::string& key);
 
+  // From now on the lane's work is replayed as a CUDA graph, captured once here: a replay becomes lane graph, a
+  // compiled program stays one. The model is as before. Throws program::CaptureFailure; the lane then runs as it did.
+  void capture(const Model& model, std::span<const Microbatch> example, torch::Device device, int warm_ups,
+               std::shared_ptr<GraphFigures> figures);
+
   // One training step. The microbatches have the shapes of the example.
   void run(std::span<const Microbatch> microbatches);
 
-  leyline::Lane lane() const { return replay_ ? leyline::Lane::kReplay : leyline::Lane::kCompiled; }
+  leyline::Lane lane() const {
+    if (!replay_) return leyline::Lane::kCompiled;
+    return graph_ ? leyline::Lane::kGraph : leyline::Lane::kReplay;
+  }
   const std::string& key() const { return key_; }
 
  private:
   explicit FastLane(StepInputs inputs) : inputs_(std::move(inputs)) {}
 
+  void run_directly(std::span<const Microbatch> microbatches);
+
   StepInputs inputs_;
   std::unique_ptr<program::Replay> replay_;
   std::unique_ptr<program::Package> package_;
-  std::string key_;  // compiled
+  std::string key_;                     // compiled
+  std::unique_ptr<GraphedStep> graph_;  // goes before what it was captured from
 };
 
 }  // namespace esper::tolaria

@@ -13,6 +13,8 @@ namespace {
 using leyline::Lane;
 using Batch = std::span<const Microbatch>;
 
+constexpr int kGraphWarmUps = 3;
+
 PreparedLane refused(Lane lane, const std::string& reason) { return {lane, {}, 0, {}, reason}; }
 
 Forward training_forward(Model& model) {
@@ -30,7 +32,8 @@ std::variant<program::Program, std::string> record_step(Model& model, Batch exam
   return recorded;
 }
 
-PreparedLane compiled(Model& model, const program::Program& program, Batch example, program::CompileDesk& desk) {
+PreparedLane compiled(Model& model, const program::Program& program, Batch example, torch::Device device,
+                      program::CompileDesk& desk) {
   const std::string recipe = desk.recipes(program).front();
   const std::string key = desk.key(program, recipe);
   auto cached = desk.find(key);
@@ -43,6 +46,9 @@ PreparedLane compiled(Model& model, const program::Program& program, Batch examp
     if (!cached) return refused(Lane::kCompiled, "the cache lost the program");
   }
   auto lane = std::make_shared<FastLane>(FastLane::compiled(program, model, example, cached->file.path(), key));
+  if (desk.mode() == leyline::CompileMode::kReduceOverhead && device.is_cuda()) {
+    lane->capture(model, example, device, kGraphWarmUps, std::make_shared<GraphFigures>());
+  }
   return {Lane::kCompiled, [lane](Batch batch) { lane->run(batch); }, 0, recipe, {}};
 }
 
@@ -71,14 +77,15 @@ PreparedLane prepare(Model& model, Lane lane, Batch example, torch::Device devic
         lane, [&model, forward](Batch batch) { train_step(model.state, model.settings, batch, forward); }, 0, {}, {}};
   }
   if (lane == Lane::kAuto) return settled_runner(model, example, device, desk);
+  if (lane == Lane::kGraph && !device.is_cuda()) return refused(lane, "a CUDA graph needs device.kind: cuda");
   if (lane == Lane::kCompiled && desk == nullptr) return refused(lane, "there is no Python with torch");
   if (lane == Lane::kCompiled && !desk->problem().empty()) return refused(lane, desk->problem());
   auto recorded = record_step(model, example, device);
   if (auto* reason = std::get_if<std::string>(&recorded)) return refused(lane, *reason);
   const auto& program = std::get<program::Program>(recorded);
-  if (lane == Lane::kCompiled) return compiled(model, program, example, *desk);
-  if (lane != Lane::kReplay) return refused(lane, "there is no such lane on this device");
+  if (lane == Lane::kCompiled) return compiled(model, program, example, device, *desk);
   auto replay = std::make_shared<FastLane>(FastLane::replay(program, model, example));
+  if (lane == Lane::kGraph) replay->capture(model, example, device, kGraphWarmUps, std::make_shared<GraphFigures>());
   return {lane, [replay](Batch batch) { replay->run(batch); }, 0, {}, {}};
 }
 

@@ -8,6 +8,13 @@
 
 namespace esper::tolaria {
 
+// Of CUDA graphs. Times are those of the last one captured, and of the last replay that was sampled.
+struct GraphFigures {
+  double capture_ms = 0;                    // of the host
+  double stage_copy_ms = 0, replay_ms = 0;  // of the card
+  std::int64_t captures = 0, replays = 0, failures = 0;
+};
+
 struct LaneFigures {
   leyline::Lane in_use = leyline::Lane::kEager;  // of the last step
   std::array<std::int64_t, 5> steps{};           // by Lane
@@ -18,6 +25,7 @@ struct LaneFigures {
   std::int64_t pending = 0;                      // programs that are being compiled
   std::int64_t cache_hits = 0, cache_misses = 0, quarantined = 0, refusals = 0, checks = 0, checks_failed = 0;
   std::int64_t compiled_epochs = 0;  // in which no step ran in another lane
+  GraphFigures graphs;               // at the end of the epoch
 
   std::int64_t steps_in(leyline::Lane lane) const { return steps[static_cast<std::size_t>(lane)]; }
 };

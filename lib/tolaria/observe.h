@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "device/staging.h"
 #include "leyline/observation.h"
 #include "tolaria/measure.h"
 #include "tolaria/run.h"
@@ -15,6 +16,7 @@ struct EpochTimes {
   double train_ms = 0;        // the training part, in this process
   std::int64_t samples = 0;   // target elements trained on in that time
   double loader_wait_ms = 0;  // of it, waiting for batches
+  device::CopyTimes copies;   // of batches to the device, as its events told
   double hook_ms = 0;         // measuring, deciding and applying
 };
 

@@ -62,6 +62,13 @@ void add_training(std::vector<MetricValue>& out, const Run& run, const StepMetri
   out.push_back(metric("tolaria.epochs.failed"_metric, static_cast<double>(run.progress.conservative_epochs)));
 }
 
+// On the CPU nothing is copied.
+void add_copies(std::vector<MetricValue>& out, const Run& run, const EpochTimes& times) {
+  if (!run.device.is_cuda()) return;
+  out.push_back(metric("tolaria.h2d_copy_ms"_metric, times.copies.copy_ms));
+  out.push_back(metric("tolaria.h2d_wait_ms"_metric, times.copies.wait_ms));
+}
+
 void add_settings(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.train.amp_enabled"_metric, flag(run.model.settings.compute_type != torch::kFloat32)));
   out.push_back(metric("tolaria.train.tf32_enabled"_metric, flag(run.device.is_cuda() && run.config.device.tf32)));
@@ -98,6 +105,14 @@ void add_lanes(std::vector<MetricValue>& out, const LaneFigures& lanes) {
   out.push_back(metric("tolaria.compile.compile_ms"_metric, lanes.compile_ms));
   out.push_back(metric("tolaria.compile.eager_step_us"_metric, lanes.eager_step_us));
   out.push_back(metric("tolaria.compile.steady_step_us"_metric, lanes.steady_step_us));
+}
+
+void add_graphs(std::vector<MetricValue>& out, const GraphFigures& graphs) {
+  if (graphs.captures == 0) return;
+  out.push_back(metric("tolaria.graph.capture_ms"_metric, graphs.capture_ms));
+  out.push_back(metric("tolaria.graph.stage_copy_ms"_metric, graphs.stage_copy_ms));
+  out.push_back(metric("tolaria.graph.replay_ms"_metric, graphs.replay_ms));
+  out.push_back(metric("tolaria.graph.replays_total"_metric, static_cast<double>(graphs.replays)));
 }
 
 void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements& measured, const EpochTimes& times,
@@ -245,8 +260,10 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
   const auto seeds = run.model.network.export_seed_states();
   auto packet = new_packet(run, "tolaria", "epoch-" + std::to_string(run.progress.epoch));
   add_training(packet.metrics, run, metrics, times);
+  add_copies(packet.metrics, run, times);
   add_settings(packet.metrics, run);
   if (run.config.step.lane != Lane::kEager) add_lanes(packet.metrics, run.lanes);
+  add_graphs(packet.metrics, run.lanes.graphs);
   add_validation_and_growth(packet.metrics, measured, times, growth, seeds);
   add_policy(packet.metrics, run);
   add_saving_and_memory(packet.metrics, run);

@@ -113,7 +113,7 @@ bool StepRunner::load_cached(StepPlan& plan, const Variant& variant, Batch micro
   const auto cached = services_.desk->find(variant.key);
   if (!cached) return false;
   try {
-    challenge(plan, FastLane::compiled(*plan.program, model_, microbatches, cached->file.path(), variant.key));
+    challenge(plan, load_package(plan, microbatches, cached->file.path(), variant.key));
   } catch (const leyline::Error& error) {
     services_.desk->quarantine(variant.key, error.what());
     ++figures_.quarantined;

@@ -58,7 +58,7 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
   if (!cached) return "the cache no longer has the compiled program " + key;
   if (services_.desk->key(*plan.program, cached->facts.recipe) != key) return "its steps were another program";
   try {
-    plan.incumbent = FastLane::compiled(*plan.program, model_, microbatches, cached->file.path(), key);
+    plan.incumbent = load_package(plan, microbatches, cached->file.path(), key);
   } catch (const leyline::Error& error) {
     return error.what();
   }

@@ -29,6 +29,7 @@ double milliseconds(leyline::Duration duration) { return std::chrono::duration<d
 
 StepRunner::StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device, RunnerServices services)
     : model_(model), config_(config), device_(device), services_(std::move(services)) {
+  check_lane(config, device);
   forward_ = [this](const torch::Tensor& inputs) { return model_.network.forward(inputs, kasmina::Mode::kTrain); };
   figures_.warmup_remaining = config_.lane == Lane::kEager ? 0 : config_.compile.warmup_steps;
 }
@@ -60,7 +61,7 @@ void StepRunner::run_step(StepPlan& plan, Batch microbatches, std::int64_t steps
   if (!plan.recorded) {
     record(plan, microbatches);
     want_compiled(plan, microbatches);
-    return;
+    return challenge_uncompiled(plan, microbatches);
   }
   if (plan.compiling) take_compiled(plan, microbatches);
   if (plan.challenger) return try_challenger(plan, microbatches, steps_left);
@@ -113,8 +114,6 @@ void StepRunner::record(StepPlan& plan, Batch microbatches) {
                {{"lane", std::string(leyline::name_of(config_.lane))}, {"reason", *reason}}));
   } else {
     plan.program = std::move(std::get<program::Program>(recorded));
-    const bool replays = config_.lane == Lane::kAuto || config_.lane == Lane::kReplay;
-    if (replays) challenge(plan, FastLane::replay(*plan.program, model_, microbatches));
   }
 }
 
@@ -135,6 +134,7 @@ void StepRunner::run_incumbent(StepPlan& plan, Batch microbatches) {
 void StepRunner::note_epoch() {
   if (epoch_steps_ > 0 && epoch_compiled_steps_ == epoch_steps_) ++figures_.compiled_epochs;
   epoch_steps_ = epoch_compiled_steps_ = 0;
+  figures_.graphs = *graphs_;
 }
 
 }  // namespace esper::tolaria

@@ -39,9 +39,12 @@ struct StepPlace {
   std::int64_t left = 0;    // how many more of its shape the run has, if nothing stops it
 };
 
+// Throws Error{kConfig} where the lane that was asked for cannot be had on the device.
+void check_lane(const leyline::StepConfig& config, torch::Device device);
+
 class StepRunner {
  public:
-  // Borrows the model.
+  // Borrows the model. Throws as check_lane().
   StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device, RunnerServices services);
   StepRunner(const StepRunner&) = delete;
   StepRunner& operator=(const StepRunner&) = delete;
@@ -93,6 +96,12 @@ class StepRunner {
   std::string load_noted(StepPlan& plan, const std::string& key, Batch microbatches);
   void note_bits(StepPlan& plan, std::int64_t number);
 
+  // step_graph.cpp
+  bool may_capture() const;
+  bool capture(FastLane& lane, Batch microbatches);
+  void challenge_uncompiled(StepPlan& plan, Batch microbatches);
+  FastLane load_package(StepPlan& plan, Batch microbatches, const std::string& path, const std::string& key);
+
   // step_compile.cpp
   void want_compiled(StepPlan& plan, Batch microbatches);
   void wait_for_compiled(StepPlan& plan, Batch microbatches);
@@ -111,6 +120,7 @@ class StepRunner {
   Forward forward_;
   std::vector<std::unique_ptr<StepPlan>> plans_;  // all of the network's present structure
   LaneFigures figures_;
+  std::shared_ptr<GraphFigures> graphs_ = std::make_shared<GraphFigures>();  // lanes count into it
   std::int64_t epoch_steps_ = 0, epoch_compiled_steps_ = 0;
   bool told_no_compiler_ = false;
   std::map<std::string, std::string> bits_;    // by shape: key of the compiled program that ran last, or empty

@@ -128,6 +128,9 @@ void StepRunner::adopt(StepPlan& plan, double speedup, const std::string& reason
                 {"dynamic", config_.compile.dynamic ? "true" : "false"},
                 {"speedup", digits(speedup)}}));
   }
+  if (plan.challenger->lane() == Lane::kGraph) {
+    tell(event("tolaria.graph_enabled"_event, Level::kInfo, {{"capture_ms", digits(graphs_->capture_ms)}}));
+  }
   plan.incumbent = std::move(plan.challenger);
   plan.challenger.reset();
 }

@@ -1,16 +1,28 @@
 // libesper_cuda.so: the table that works. Linking it pulls in libtorch_cuda, which registers CUDA with torch when it is
 // loaded.
 #include <ATen/Context.h>
+#include <ATen/core/CachingHostAllocator.h>
+#include <ATen/cuda/CUDAGeneratorImpl.h>
+#include <ATen/cuda/CUDAGraph.h>
 #include <c10/cuda/CUDACachingAllocator.h>
 #include <c10/cuda/CUDAException.h>
 #include <c10/cuda/CUDAFunctions.h>
 #include <c10/cuda/CUDAGuard.h>
 #include <c10/cuda/CUDAStream.h>
 #include <cuda_runtime_api.h>
+#include <nvtx3/nvToolsExt.h>
 
 #include "device/cuda_table.h"
 
 namespace esper::device {
+
+struct CudaGraph {
+  c10::DeviceIndex device;
+  at::cuda::MempoolId_t pool;
+  at::cuda::CUDAGraph graph;
+  bool capturing = false;
+};
+
 namespace {
 
 int device_count() { return c10::cuda::device_count(); }
@@ -66,11 +78,85 @@ c10::Stream side_stream(int index) {
   return c10::cuda::getStreamFromPool(kHighPriority, checked(index)).unwrap();
 }
 
+// A handle of the kind that any number of captures may share (ATen/cuda/CUDAGraph.h, graph_pool_handle).
+GraphPool graph_pool() {
+  const auto [first, second] = at::cuda::graph_pool_handle();
+  return {first, second};
+}
+
+// CUDAGraph notes the current stream when it is made, so it is made on the right card.
+CudaGraph* graph_create(int index, GraphPool pool) {
+  const c10::cuda::CUDAGuard guard(checked(index));
+  return new CudaGraph{checked(index), {pool.first, pool.second}, {}};
+}
+
+// ThreadLocal, not Global: the loader's threads may take page-locked memory meanwhile, which Global forbids to every
+// thread of the process (cudaStreamCaptureMode in the CUDA runtime's manual). What is captured here runs on the calling
+// thread alone. Registering the generator by hand is what capture_begin does by itself in this torch; an earlier or
+// later one may leave it to the caller (Note [Explicit Registration of Generators to the CUDA Graph]).
+void graph_begin(CudaGraph* graph) {
+  graph->graph.register_generator_state(at::cuda::detail::getDefaultCUDAGenerator(graph->device));
+  graph->capturing = true;
+  graph->graph.capture_begin(graph->pool, cudaStreamCaptureModeThreadLocal);
+}
+
+void graph_end(CudaGraph* graph) {
+  graph->graph.capture_end();
+  graph->capturing = false;
+}
+
+void graph_replay(CudaGraph* graph) { graph->graph.replay(); }
+
+template <class Work>
+void ignoring_errors(Work work) {
+  try {
+    work();
+  } catch (const std::exception&) {
+  }
+}
+
+// capture_end ends the stream's capture first, and throws if that was invalid; what it does after that, and what
+// reset() does only for a capture that ended well, is then done here: both allocators leave the pool, and give it back.
+void end_failed_capture(CudaGraph& graph) {
+  auto* host = at::getHostAllocator(at::kCUDA);
+  ignoring_errors([&] { graph.graph.capture_end(); });
+  ignoring_errors([&] { c10::cuda::CUDACachingAllocator::endAllocateToPool(graph.device, graph.pool); });
+  ignoring_errors([&] { c10::cuda::CUDACachingAllocator::releasePool(graph.device, graph.pool); });
+  ignoring_errors([&] { host->end_allocate_to_pool(graph.pool); });
+  ignoring_errors([&] { host->release_pool(graph.pool); });
+  cudaGetLastError();  // an invalid capture leaves an error that the next, innocent call would report
+}
+
+void graph_destroy(CudaGraph* graph) {
+  const c10::cuda::CUDAGuard guard(graph->device);
+  if (graph->capturing) end_failed_capture(*graph);
+  delete graph;
+}
+
+void set_host_waits(HostWaits waits) {
+  using c10::cuda::SyncDebugMode;
+  c10::cuda::warning_state().set_sync_debug_mode(waits == HostWaits::kRefused ? SyncDebugMode::L_ERROR
+                                                                              : SyncDebugMode::L_DISABLED);
+}
+
+// NVTX 3 is a header: it looks for a profiler at the first call, and without one a call is a jump.
+void range_push(const char* name) { nvtxRangePushA(name); }
+void range_pop() { nvtxRangePop(); }
+
 constexpr CudaTable kTable{.device_count = device_count,
                            .facts = facts,
                            .memory = memory,
                            .synchronize = synchronize,
-                           .side_stream = side_stream};
+                           .side_stream = side_stream,
+                           .graph_pool = graph_pool,
+                           .graph_create = graph_create,
+                           .graph_begin = graph_begin,
+                           .graph_end = graph_end,
+                           .graph_replay = graph_replay,
+                           .graph_destroy = graph_destroy,
+                           .set_host_waits = set_host_waits,
+                           .range_push = range_push,
+                           .range_pop = range_pop};
 
 }  // namespace
 }  // namespace esper::device

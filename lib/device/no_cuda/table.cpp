@@ -1,3 +1,5 @@
+#include <c10/core/impl/VirtualGuardImpl.h>
+
 #include "device/cuda_table.h"
 #include "leyline/error.h"
 
@@ -15,9 +17,21 @@ constexpr CudaTable kRefusing{
     .memory = [](int) -> MemoryFigures { refuse(); },
     .synchronize = [](int) { refuse(); },
     .side_stream = [](int) -> c10::Stream { refuse(); },
+    .graph_pool = []() -> GraphPool { refuse(); },
+    .graph_create = [](int, GraphPool) -> CudaGraph* { refuse(); },
+    .graph_begin = [](CudaGraph*) { refuse(); },
+    .graph_end = [](CudaGraph*) { refuse(); },
+    .graph_replay = [](CudaGraph*) { refuse(); },
+    .graph_destroy = [](CudaGraph*) { refuse(); },
+    .set_host_waits = [](HostWaits) { refuse(); },
+    .range_push = [](const char*) { refuse(); },
+    .range_pop = [] { refuse(); },
 };
 
 }  // namespace
+
+// c10 asks whichever backend is registered for the device: libtorch_cuda's, once the module is loaded.
+c10::Stream current_stream(c10::Device device) { return c10::impl::VirtualGuardImpl(device.type()).getStream(device); }
 
 const CudaTable& refusing_cuda_table() { return kRefusing; }
 

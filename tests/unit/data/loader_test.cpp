@@ -243,12 +243,28 @@ TEST_CASE("a loader can be destroyed at any moment") {
   }
 }
 
-TEST_CASE("the wait is accounted for") {
+TEST_CASE("threads that end with their epoch give the same batches, and can be sent anywhere") {
   const auto set = images(45);
-  Loader loader(set, {}, config_of(0));
-  CHECK(loader.wait_ns() == 0);
-  loader.next();
-  CHECK(loader.wait_ns() > 0);
+  Loader reference(set, {}, config_of(0));
+  const auto expected = run_epochs(reference, 3);
+  for (const auto order : {Order::kShuffled, Order::kSequential}) {
+    auto config = config_of(2, 3);
+    config.worker_life = WorkerLife::kEpoch;
+    config.order = order;
+    if (order == Order::kSequential) {
+      Loader loader(set, {}, config);
+      for (int pass = 0; pass < 3; ++pass) CHECK(run_epochs(loader, 1).size() == 6);
+      continue;
+    }
+    Loader loader(set, {}, config);
+    const auto batches = run_epochs(loader, 3);
+    REQUIRE(batches.size() == expected.size());
+    for (std::size_t i = 0; i < batches.size(); ++i) check_equal(batches[i], expected[i]);
+    for (const std::size_t at : {17u, 0u, 6u}) {
+      loader.seek(expected[at].epoch, expected[at].index);
+      check_equal(*loader.next(), expected[at]);
+    }
+  }
 }
 
 }  // namespace

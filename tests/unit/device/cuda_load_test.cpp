@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "device/cuda_table.h"
+#include "device/profiler.h"
 #include "device/rng.h"
 
 namespace esper::device {
@@ -23,6 +24,26 @@ TEST_CASE("the CUDA module loads on demand and registers CUDA with torch") {
   CHECK_THROWS_AS(cuda().facts(cuda().device_count()), c10::Error);
   CHECK_THROWS_AS(cuda().facts(-1), c10::Error);
   CHECK_NOTHROW(seed_all(3));
+}
+
+TEST_CASE("ranges for a profiler follow the ledger, with or without one") {
+  REQUIRE(load_cuda().reason.empty());
+  leyline::Ledger ledger;
+  ledger.set_hooks(nvtx_ranges());
+  for (const auto& [owner, name] : names(leyline::Owner{})) {
+    CHECK(names(owner)[index_of(owner)].second == std::string_view(name));  // what the hook looks up
+    const leyline::LedgerScope outer(ledger, owner);
+    const leyline::LedgerScope inner(ledger, leyline::Owner::kTransfer);
+  }
+  CHECK(ledger.owner() == leyline::Owner::kStartUp);
+}
+
+TEST_CASE("without a card a graph is refused and nothing is left behind") {
+  REQUIRE(load_cuda().reason.empty());
+  if (cuda().device_count() > 0) SKIP("this machine has a GPU");
+  CHECK_THROWS_AS(cuda().graph_create(0, {}), c10::Error);
+  CHECK_NOTHROW(cuda().set_host_waits(HostWaits::kRefused));
+  CHECK_NOTHROW(cuda().set_host_waits(HostWaits::kAllowed));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
+#include "support/gpu.h"
+
 #include <ATen/Context.h>
-#include <c10/core/impl/VirtualGuardImpl.h>
 
 #include <catch2/catch_test_macros.hpp>
 
@@ -14,12 +15,10 @@
 namespace esper::device {
 namespace {
 
-c10::Device gpu() {
-  static const auto device = select_device("cuda").device;
-  return device;
-}
+c10::Device gpu() { return esper::test::gpu_or_skip(); }
 
 TEST_CASE("auto and cuda take the first card, and a card too many is refused") {
+  gpu();
   CHECK(select_device("auto").device == c10::Device(c10::DeviceType::CUDA, 0));
   CHECK(gpu().index() == 0);
   CHECK(at::hasCUDA());
@@ -61,24 +60,33 @@ TEST_CASE("the card's generator is seeded, saved and put back") {
 }
 
 TEST_CASE("staged copies arrive whole, many at once and with the pinned source dropped") {
-  const Staging staging(gpu());
-  std::vector<at::Tensor> sources;
-  std::vector<StagedCopy> copies;
-  for (int i = 0; i < 16; ++i) {
-    sources.push_back(torch::full({1 << 18}, static_cast<double>(i)));
-    copies.push_back(staging.start(staging.pin(sources.back())));
-  }
-  for (std::size_t i = 0; i < copies.size(); ++i) {
-    const auto arrived = staging.take(std::move(copies[i]));
-    CHECK(arrived.is_cuda());
-    CHECK(torch::equal(arrived.cpu(), sources[i]));
+  for (const auto stream : {Staging::Stream::kSide, Staging::Stream::kCurrent}) {
+    Staging staging(gpu(), stream);
+    std::vector<at::Tensor> sources;
+    std::vector<StagedCopy> copies;
+    for (int i = 0; i < 16; ++i) {
+      sources.push_back(torch::full({1 << 18}, static_cast<double>(i)));
+      const std::vector<at::Tensor> pinned{sources.back().pin_memory()};
+      copies.push_back(staging.start(pinned));
+    }
+    for (std::size_t i = 0; i < copies.size(); ++i) {
+      const auto arrived = staging.take(std::move(copies[i]));
+      CHECK(arrived[0].is_cuda());
+      CHECK(torch::equal(arrived[0].cpu(), sources[i]));
+    }
+    cuda().synchronize(0);
+    const CopyTimes times = staging.take_times();
+    CHECK(times.copy_ms > 0);  // 16 MiB
+    CHECK(times.copy_ms < 1000);
+    CHECK(times.wait_ms >= 0);
+    CHECK(staging.take_times().copy_ms == 0);
   }
 }
 
 TEST_CASE("the side stream is not the stream that computes") {
   gpu();
   const auto side = cuda().side_stream(0);
-  CHECK(side != c10::impl::VirtualGuardImpl(c10::DeviceType::CUDA).getStream(gpu()));
+  CHECK(side != current_stream(gpu()));
   CHECK_NOTHROW(cuda().synchronize(0));
 }
 

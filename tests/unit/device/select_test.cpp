@@ -78,13 +78,23 @@ TEST_CASE("the table without CUDA counts no device and refuses the rest") {
   CHECK_THROWS_AS(table.memory(0), leyline::Error);
   CHECK_THROWS_AS(table.synchronize(0), leyline::Error);
   CHECK_THROWS_AS(table.side_stream(0), leyline::Error);
+  CHECK_THROWS_AS(table.graph_pool(), leyline::Error);
+  CHECK_THROWS_AS(table.graph_create(0, {}), leyline::Error);
+  CHECK_THROWS_AS(table.graph_replay(nullptr), leyline::Error);
+  CHECK_THROWS_AS(table.set_host_waits(HostWaits::kRefused), leyline::Error);
+  CHECK_THROWS_AS(table.range_push(""), leyline::Error);
 }
 
 TEST_CASE("staging on the CPU hands the same memory through") {
-  const Staging staging(c10::Device(c10::DeviceType::CPU));
-  const auto host = torch::ones({3});
-  const auto out = staging.take(staging.start(staging.pin(host)));
-  CHECK(out.data_ptr() == host.data_ptr());
+  for (const auto stream : {Staging::Stream::kSide, Staging::Stream::kCurrent}) {
+    Staging staging(c10::Device(c10::DeviceType::CPU), stream);
+    const std::vector<at::Tensor> host{torch::ones({3}), torch::ones({2})};
+    const auto out = staging.take(staging.start(host));
+    REQUIRE(out.size() == 2);
+    CHECK(out[0].data_ptr() == host[0].data_ptr());
+    CHECK(out[1].data_ptr() == host[1].data_ptr());
+    CHECK(staging.take_times().copy_ms == 0);
+  }
 }
 
 }  // namespace

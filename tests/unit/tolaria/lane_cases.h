@@ -61,8 +61,8 @@ inline std::vector<LaneCase> lane_cases() {
   return {linear, mlp, wide, wide_bf16, cnn, transformer, transformer_bf16};
 }
 
-inline std::unique_ptr<tolaria::Model> make_model(const LaneCase& c) {
-  return tolaria::build_model(c.config, c.sample, tolaria::step_settings(c.config.training, c.compute), torch::kCPU);
+inline std::unique_ptr<tolaria::Model> make_model(const LaneCase& c, torch::Device device = torch::kCPU) {
+  return tolaria::build_model(c.config, c.sample, tolaria::step_settings(c.config.training, c.compute), device);
 }
 
 // Microbatches of one step; `seed` tells steps apart.

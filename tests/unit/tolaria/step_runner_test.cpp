@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "device/rng.h"
+#include "leyline/error.h"
+#include "tolaria/lane.h"
 #include "unit/tolaria/lane_cases.h"
 
 using namespace esper;
@@ -121,4 +123,19 @@ TEST_CASE("after a change of structure no program of the former one runs") {
     REQUIRE(same_state(*eager.model, *replay.model));
   }
   CHECK(replay.runner->figures().steps_in(Lane::kReplay) == 6);
+}
+
+TEST_CASE("a CUDA graph is refused on the CPU, with the way out") {
+  auto model = make_model(tiny());
+  leyline::StepConfig config;
+  config.lane = Lane::kGraph;
+  try {
+    tolaria::StepRunner(*model, config, torch::kCPU, {});
+    FAIL("not refused");
+  } catch (const leyline::Error& error) {
+    CHECK(error.code() == leyline::ExitCode::kConfig);
+    CHECK(std::string(error.what()).find("step.lane: auto") != std::string::npos);
+  }
+  const auto prepared = tolaria::prepare_lane(*model, Lane::kGraph, make_batches(tiny(), 1), torch::kCPU, nullptr);
+  CHECK(prepared.refusal.find("CUDA") != std::string::npos);
 }

@@ -121,7 +121,8 @@ def compile_program(request, job_folder, folder):
     """In a process of its own, which is changed by it."""
     global build
     gc.disable()
-    build = toolchain.Build(folder, request["effort"], TORCH_VERSION)
+    kind = toolchain.Build if request["device"] == "cpu" else toolchain.InductorsBuild
+    build = kind(folder, request["effort"], TORCH_VERSION)
     recipes.RECIPES[request["recipe"]]()
     torch.set_num_threads(request["threads"])
     package = compile_source(request, job_folder, build.stages)

@@ -208,6 +208,18 @@ class Build:
             self.run("constants", words)
 
 
+class InductorsBuild(Build):
+    """For an accelerator: its wrapper wants that device's headers and libraries, which Inductor knows."""
+
+    inductors_own = None
+
+    def describe(self):
+        return f"{self.cxx} as Inductor calls it"
+
+    def build(self, builder):
+        InductorsBuild.inductors_own(builder)
+
+
 class NoBuild(Build):
     """Makes empty files: for the warm-up, which is about Python."""
 
@@ -223,6 +235,7 @@ def install(current):
     from torch._inductor import codecache, cpp_builder, cpu_vec_isa
 
     probe = cpu_vec_isa.VecISA.check_build
+    InductorsBuild.inductors_own = cpp_builder.CppBuilder.build
     cpu_vec_isa.VecISA.check_build = lambda isa, code: current().has_instructions(probe, isa, code)
     codecache._precompile_header = lambda *args, **kwargs: ""
     cpp_builder.CppBuilder.build = lambda builder: current().build(builder)

@@ -1,0 +1,42 @@
+#pragma once
+// What a loader is asked for, and what it hands out. Plain data.
+
+#include <chrono>
+#include <cstdint>
+
+#include "data/dataset.h"
+
+namespace esper::data {
+
+enum class Order { kSequential, kShuffled };
+enum class Staging { kPageable, kPinned };  // pinned: batches in page-locked memory; only where CUDA is in use
+enum class WorkerLife { kLoader, kEpoch };  // until when the threads live; the first goes on to prepare the next epoch
+enum class Source {
+  kThreads,   // worker threads prepare batches from the data set as it was loaded
+  kResident,  // the data set lies ready on the device, and next() picks batches out of it; no threads
+};
+
+struct LoaderConfig {
+  std::int64_t batch_size = 64;
+  int workers = 1;   // 0: next() prepares the batch itself
+  int prefetch = 2;  // batches prepared ahead, at least 1
+  std::uint64_t seed = 0;
+  Order order = Order::kShuffled;
+  leyline::AugmentConfig augment;
+  std::chrono::nanoseconds deadline = std::chrono::seconds(60);  // most that next() waits for a worker
+  Staging staging = Staging::kPageable;
+  WorkerLife worker_life = WorkerLife::kLoader;
+  Source source = Source::kThreads;
+  torch::Device device = torch::kCPU;  // where a resident data set lies; batches of kThreads lie on the CPU
+};
+
+struct Batch {
+  torch::Tensor inputs;   // float32 [B, ...]; int64 [B, T] for sequences
+  torch::Tensor targets;  // int64 [B]; [B, T] for sequences
+  std::int64_t epoch = 0, index = 0, size = 0;
+};
+
+// Batches of one epoch; the last, shorter one counts.
+std::int64_t batches_of(std::int64_t samples, std::int64_t batch_size);
+
+}  // namespace esper::data

@@ -1,0 +1,18 @@
+#pragma once
+// For tests that need a card: those of label gpu.
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "device/cuda_table.h"
+#include "device/select.h"
+
+namespace esper::test {
+
+// The first card. Skips the test, visibly, on a machine without any; a card that cannot be used fails it.
+inline c10::Device gpu_or_skip() {
+  if (!device::gpu_present()) SKIP("this machine has no NVIDIA GPU: nothing was tested on one");
+  static const auto device = device::select_device("cuda").device;
+  return device;
+}
+
+}  // namespace esper::test

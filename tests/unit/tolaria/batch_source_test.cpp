@@ -1,0 +1,99 @@
+// Looking ahead changes no batch, whatever the epoch's end looks like.
+
+#include "tolaria/batch_source.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "unit/tolaria/run_fixture.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using Steps = std::vector<std::vector<Microbatch>>;
+
+leyline::RunConfig config_of(int batch_size, int accumulation) {
+  auto config = small_config();
+  config.data.batch_size = batch_size;
+  config.step.accumulation = accumulation;
+  return config;
+}
+
+// The rest of one epoch from a cursor, in copies.
+Steps steps_from(Run& run, BatchSource& batches, std::uint32_t epoch, std::int64_t batch) {
+  run.progress.epoch = epoch;
+  run.progress.batch = batch;
+  batches.begin_epoch();
+  Steps steps;
+  std::vector<Microbatch> step;
+  for (batches.next(step); !step.empty(); batches.next(step)) {
+    for (auto& [inputs, targets] : step) inputs = inputs.clone();
+    steps.push_back(step);
+  }
+  return steps;
+}
+
+bool same(const Steps& a, const Steps& b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (a[i].size() != b[i].size()) return false;
+    for (std::size_t k = 0; k < a[i].size(); ++k) {
+      if (!torch::equal(a[i][k].inputs, b[i][k].inputs)) return false;
+      if (!torch::equal(a[i][k].targets, b[i][k].targets)) return false;
+    }
+  }
+  return true;
+}
+
+TEST_CASE("an epoch's steps are the same whether they are fetched ahead or not") {
+  for (const auto& [batch_size, accumulation] :
+       {std::pair{8, 1}, {8, 4}, {7, 1}, {7, 3}, {5, 4}, {48, 1}, {16, 3}, {64, 2}}) {
+    CAPTURE(batch_size, accumulation);
+    SmallRun it(config_of(batch_size, accumulation));
+    BatchSource plain(it.run, LookAhead::kNone), ahead(it.run, LookAhead::kOneStep);
+    const std::int64_t batches = it.train_data->num_batches();
+    for (const std::uint32_t epoch : {0u, 1u, 2u}) {
+      const auto expected = steps_from(it.run, plain, epoch, 0);
+      CHECK(static_cast<std::int64_t>(expected.size()) == it.run.steps_per_epoch());
+      CHECK(same(steps_from(it.run, ahead, epoch, 0), expected));
+      const std::int64_t middle = batches / 2;
+      CHECK(same(steps_from(it.run, ahead, epoch, middle), steps_from(it.run, plain, epoch, middle)));
+      CHECK(steps_from(it.run, ahead, epoch, batches).empty());
+    }
+  }
+}
+
+TEST_CASE("a step that is fetched ahead belongs to nobody when the epoch is begun anew") {
+  SmallRun it(config_of(8, 1));
+  BatchSource plain(it.run, LookAhead::kNone), ahead(it.run, LookAhead::kOneStep);
+  it.run.progress.batch = 0;
+  ahead.begin_epoch();
+  std::vector<Microbatch> step;
+  ahead.next(step);
+  CHECK(same(steps_from(it.run, ahead, 1, 2), steps_from(it.run, plain, 1, 2)));
+}
+
+TEST_CASE("on the CPU nothing is copied and nobody looks ahead") {
+  SmallRun it;
+  CHECK(look_ahead_of(it.run) == LookAhead::kNone);
+  BatchSource batches(it.run, LookAhead::kOneStep);
+  steps_from(it.run, batches, 0, 0);
+  CHECK(batches.take_times().copy_ms == 0);
+  CHECK(batches.take_times().wait_ms == 0);
+  it.go();
+  CHECK(it.values("tolaria.h2d_copy_ms").empty());
+}
+
+TEST_CASE("the epoch's wait for batches is what the ledger gave to it") {
+  SmallRun it;
+  it.go();
+  it.run.ledger.settle();
+  double told = 0;
+  for (const double ms : it.values("tolaria.loader.wait_ms")) told += ms;
+  const auto owned = it.run.ledger.totals()[index_of(leyline::Owner::kLoaderWait)];
+  const double ms = std::chrono::duration<double, std::milli>(owned).count();
+  CHECK(ms > 0);
+  CHECK(std::abs(told - ms) < 0.02 * ms + 0.01);
+}
+
+}  // namespace
+}  // namespace esper::tolaria::test
