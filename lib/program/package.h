@@ -17,8 +17,9 @@ namespace esper::program {
 class Package {
  public:
   // Loads native code: only packages from a folder that nobody else writes to. Throws leyline::Error{kResources} with
-  // the reason where it does not load.
-  explicit Package(const std::string& path);
+  // the reason where it does not load, or was compiled for other inputs than `inputs` (inputs_text of the program): it
+  // would read and write beyond them.
+  Package(const std::string& path, const std::string& inputs);
   ~Package();
   Package(Package&&) noexcept;
 

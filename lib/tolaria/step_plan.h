@@ -31,6 +31,7 @@ struct StepPlan {
   std::optional<FastLane> incumbent;        // runs the step; empty: eager does
   std::optional<FastLane> challenger;       // under trial
   bool challenger_checked = false;
+  bool replay_waits = false;  // for the verdict on a compiled program from the cache
   program::Trial trial;
   std::deque<Variant> wanted;  // to be compiled, in this order
   std::optional<Variant> compiling;

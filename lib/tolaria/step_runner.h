@@ -73,6 +73,7 @@ class StepRunner {
   void try_challenger(StepPlan& plan, Batch microbatches, std::int64_t steps_left);
   void challenge(StepPlan& plan, FastLane lane);
   void settle_trial(StepPlan& plan);
+  void drop_challenger(StepPlan& plan, Batch microbatches);
   void adopt(StepPlan& plan, double speedup, const std::string& reason);
   void put_away(StepPlan& plan, const FastLane& lane, const std::string& reason, const program::Difference* where);
 

@@ -78,7 +78,7 @@ void StepRunner::try_challenger(StepPlan& plan, Batch microbatches, std::int64_t
   if (!plan.challenger_checked) {
     plan.challenger_checked = true;
     if (compare_with_eager(plan, *plan.challenger, microbatches) == Verdict::kDiffers) {
-      plan.challenger.reset();
+      drop_challenger(plan, microbatches);
     } else if (config_.lane != Lane::kAuto) {
       adopt(plan, 0, "it is the lane that was asked for");
     }
@@ -96,7 +96,16 @@ void StepRunner::try_challenger(StepPlan& plan, Batch microbatches, std::int64_t
   if (plan.undecided && plan.trial.turn() == Contender::kChallenger) {
     decide_on_compiling(plan, microseconds(plan.trial.median(Contender::kIncumbent)), steps_left);
   }
-  if (plan.trial.done()) settle_trial(plan);
+  if (!plan.trial.done()) return;
+  settle_trial(plan);
+  if (!plan.challenger && !plan.incumbent) drop_challenger(plan, microbatches);
+}
+
+// The next lane that waits takes its place.
+void StepRunner::drop_challenger(StepPlan& plan, Batch microbatches) {
+  plan.challenger.reset();
+  if (!std::exchange(plan.replay_waits, false)) return;
+  challenge(plan, FastLane::replay(*plan.program, model_, microbatches));
 }
 
 void StepRunner::settle_trial(StepPlan& plan) {
@@ -148,7 +157,7 @@ void StepRunner::put_away(StepPlan& plan, const FastLane& lane, const std::strin
   plan.put_away.push_back(lane.key());
   if (erred) {
     ++figures_.quarantined;
-    services_.desk->quarantine(lane.key(), reason);
+    services_.desk->quarantine(lane.key(), program::EntryFault::kWrong, reason);
   }
 }
 
