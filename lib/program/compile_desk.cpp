@@ -10,8 +10,6 @@
 namespace esper::program {
 namespace {
 
-const std::string kErred = "erred: ";
-
 // Products of fewer multiplications than this cost more to call than to compute.
 constexpr std::int64_t kSmallProduct = 4096;
 
@@ -106,13 +104,12 @@ void CompileDesk::remember_winner(const Program& program, const std::string& rec
 
 std::optional<CachedPackage> CompileDesk::find(const std::string& key) { return cache_->find(key); }
 
-void CompileDesk::quarantine(const std::string& key, const std::string& reason) {
-  cache_->quarantine(key, kErred + reason);
+void CompileDesk::quarantine(const std::string& key, EntryFault fault, const std::string& reason) {
+  cache_->quarantine(key, fault, reason);
 }
 
-bool CompileDesk::has_erred(const std::string& key) {
-  const auto reason = cache_->quarantine_reason(key);
-  return reason && reason->starts_with(kErred);
+std::optional<std::string> CompileDesk::found_wrong(const std::string& key) {
+  return cache_->quarantine_reason(key, EntryFault::kWrong);
 }
 
 void CompileDesk::submit(const Program& program, const std::string& recipe, CompileEffort effort) {
@@ -138,9 +135,9 @@ std::optional<CompileOutcome> CompileDesk::poll(const std::string& key) {
   return outcome;
 }
 
-std::optional<CompileOutcome> CompileDesk::wait(const std::string& key) {
-  constexpr leyline::Duration kStartAndOverhead = std::chrono::seconds(90);
-  return compiler_->wait(key, settings_.compile.deadline + kStartAndOverhead);
+std::optional<CompileOutcome> CompileDesk::wait(const std::string& key, leyline::Duration longest) {
+  if (auto outcome = poll(key)) return outcome;
+  return compiler_->wait(key, longest);
 }
 
 }  // namespace esper::program

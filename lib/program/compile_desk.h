@@ -40,15 +40,21 @@ class CompileDesk {
   void remember_winner(const Program& program, const std::string& recipe, const std::map<std::string, double>& step_us);
 
   std::optional<CachedPackage> find(const std::string& key);
-  void quarantine(const std::string& key, const std::string& reason);
-  // It was put away by quarantine(), not for damage alone: compiling it again would make the same.
-  bool has_erred(const std::string& key);
+  // Puts the cached program away; kWrong: for good, it is not worth compiling again.
+  void quarantine(const std::string& key, EntryFault fault, const std::string& reason);
+  // What was found wrong with the program of that key, in this run or an earlier one.
+  std::optional<std::string> found_wrong(const std::string& key);
+  // Damaged entries that find() met and put away.
+  std::uint64_t damaged() const { return cache_->damaged(); }
 
   void submit(const Program& program, const std::string& recipe, CompileEffort effort);
   void cancel(const std::string& key);
   // The outcome of that program, if there is one. Never blocks.
   std::optional<CompileOutcome> poll(const std::string& key);
-  std::optional<CompileOutcome> wait(const std::string& key);  // at most the deadline of a compilation, and some
+  std::optional<CompileOutcome> wait(const std::string& key, leyline::Duration longest);
+  std::optional<CompileOutcome> wait(const std::string& key) { return wait(key, longest_wait()); }
+  // The deadline of a compilation and what comes on top: the worker's start.
+  leyline::Duration longest_wait() const { return settings_.compile.deadline + std::chrono::seconds(90); }
   int pending() const { return compiler_ ? compiler_->pending() : 0; }
 
  private:

@@ -17,9 +17,10 @@ namespace esper::program {
 class Package {
  public:
   // Loads native code: only packages from a folder that nobody else writes to. Throws leyline::Error{kResources} with
-  // the reason where it does not load.
+  // the reason where it does not load, or was compiled for other inputs than `inputs` (inputs_text of the program): it
+  // would read and write beyond them.
   // On a card `device` names which; the package was compiled for its kind.
-  Package(const std::string& path, c10::Device device);
+  Package(const std::string& path, const std::string& inputs, c10::Device device);
   ~Package();
   Package(Package&&) noexcept;
 

@@ -211,4 +211,10 @@ class Writer {
 
 std::string python_text(const Program& program) { return Writer(program).write(); }
 
+std::string inputs_text(const Program& program) {
+  const std::string text = python_text(program);
+  const auto begin = text.find("INPUTS"), end = text.find("\n]", begin);
+  return text.substr(begin, end + 2 - begin);
+}
+
 }  // namespace esper::program

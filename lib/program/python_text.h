@@ -11,4 +11,7 @@ namespace esper::program {
 // those that the program writes, and returns one tensor.
 std::string python_text(const Program& program);
 
+// The part of that text that defines INPUTS.
+std::string inputs_text(const Program& program);
+
 }  // namespace esper::program

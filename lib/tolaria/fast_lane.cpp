@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "leyline/error.h"
+#include "program/python_text.h"
 
 namespace esper::tolaria {
 namespace {
@@ -49,7 +50,7 @@ FastLane FastLane::replay(const program::Program& program, const Model& model, s
 FastLane FastLane::compiled(const program::Program& program, const Model& model, std::span<const Microbatch> example,
                             const std::string& package_path, const std::string& key) {
   FastLane lane(StepInputs(program, model, example));
-  lane.package_ = std::make_unique<program::Package>(package_path, model.state.device);
+  lane.package_ = std::make_unique<program::Package>(package_path, program::inputs_text(program), model.state.device);
   lane.key_ = key;
   return lane;
 }

@@ -2,6 +2,7 @@
 
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
+#include "tolaria/interrupt.h"
 #include "tolaria/step_runner.h"
 
 namespace esper::tolaria {
@@ -19,6 +20,8 @@ using namespace leyline::literals;
 constexpr double kCompileSeconds = 10, kSecondsPerOperator = 0.03;
 constexpr double kShareSaved = 0.3;
 
+constexpr leyline::Duration kLookForSignals = std::chrono::milliseconds(100);
+
 double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
 std::string whole(double value) { return std::to_string(static_cast<std::int64_t>(value)); }
@@ -32,11 +35,18 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
     return tell_no_compiler("unavailable",
                             services_.desk == nullptr ? "there is no Python with torch" : services_.desk->problem());
   }
+  std::string wrong;
   for (const std::string& recipe : services_.desk->recipes(*plan.program)) {
     const std::string key = services_.desk->key(*plan.program, recipe);
-    if (!services_.desk->has_erred(key)) plan.wanted.push_back({recipe, CompileEffort::kQuick, key});
+    if (const auto reason = services_.desk->found_wrong(key)) {
+      wrong = *reason;
+    } else {
+      plan.wanted.push_back({recipe, CompileEffort::kQuick, key});
+    }
   }
-  if (plan.wanted.empty()) return;
+  if (plan.wanted.empty()) {
+    return tell_no_compiler("quarantined", "the program was compiled before and put away: " + wrong);
+  }
   const Variant best = plan.wanted.front();
   const bool found = load_cached(plan, best, microbatches);
   ++(found ? figures_.cache_hits : figures_.cache_misses);
@@ -56,7 +66,16 @@ void StepRunner::wait_for_compiled(StepPlan& plan, Batch microbatches) {
   plan.wanted.resize(1);
   plan.wanted.front().effort = CompileEffort::kFull;
   compile_next(plan);
-  const auto outcome = services_.desk->wait(plan.compiling->key);
+  const std::string key = plan.compiling->key;
+  const auto end = services_.clock.now() + services_.desk->longest_wait();
+  std::optional<program::CompileOutcome> outcome;
+  while (!outcome && services_.clock.now() < end) {
+    outcome = services_.desk->wait(key, kLookForSignals);
+    if (outcome || Interrupt::requested() == 0) continue;
+    plan.compiling.reset();  // the run is about to stop, and the compiler with it
+    --figures_.pending;
+    return services_.desk->cancel(key);
+  }
   finish_compilation(plan, outcome, microbatches);
 }
 
@@ -113,14 +132,21 @@ void StepRunner::finish_compilation(StepPlan& plan, const std::optional<program:
 // Makes the package the challenger; false where the cache does not have it, or it does not load.
 bool StepRunner::load_cached(StepPlan& plan, const Variant& variant, Batch microbatches) {
   const auto begin = services_.clock.now();
+  const auto damaged_before = services_.desk->damaged();
   const auto cached = services_.desk->find(variant.key);
-  if (!cached) return false;
+  const auto put_away = [&](const std::string& error) {
+    ++figures_.quarantined;
+    tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", error}}));
+  };
+  if (!cached) {
+    if (services_.desk->damaged() > damaged_before) put_away("the compiled program in the cache was damaged");
+    return false;
+  }
   try {
     challenge(plan, load_package(plan, microbatches, cached->file.path(), variant.key));
   } catch (const leyline::Error& error) {
-    services_.desk->quarantine(variant.key, error.what());
-    ++figures_.quarantined;
-    tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", error.what()}}));
+    services_.desk->quarantine(variant.key, program::EntryFault::kDamaged, error.what());
+    put_away(error.what());
     return false;
   }
   plan.recipe = variant.recipe;

@@ -63,6 +63,7 @@ void StepRunner::run_step(StepPlan& plan, Batch microbatches, StepPlace place) {
     return challenge_uncompiled(plan, microbatches);
   }
   if (plan.compiling) take_compiled(plan, microbatches);
+  if (!plan.challenger && !plan.incumbent && !plan.tried_uncompiled) challenge_uncompiled(plan, microbatches);
   if (plan.challenger) return try_challenger(plan, microbatches, place.left);
   run_unchallenged(plan, microbatches, place);
 }

@@ -81,7 +81,6 @@ void StepRunner::try_challenger(StepPlan& plan, Batch microbatches, std::int64_t
       const bool compiled = plan.challenger->lane() == Lane::kCompiled;
       plan.challenger.reset();
       if (compiled) compile_next(plan);
-      if (!plan.incumbent) challenge_uncompiled(plan, microbatches);
     } else if (config_.lane != Lane::kAuto) {
       adopt(plan, 0, "it is the lane that was asked for");
     }
@@ -99,7 +98,8 @@ void StepRunner::try_challenger(StepPlan& plan, Batch microbatches, std::int64_t
   if (plan.undecided && plan.trial.turn() == Contender::kChallenger) {
     decide_on_compiling(plan, microseconds(plan.trial.median(Contender::kIncumbent)), steps_left);
   }
-  if (plan.trial.done()) settle_trial(plan);
+  if (!plan.trial.done()) return;
+  settle_trial(plan);
 }
 
 void StepRunner::settle_trial(StepPlan& plan) {
@@ -141,7 +141,7 @@ void StepRunner::adopt(StepPlan& plan, double speedup, const std::string& reason
 // The state may be half written: the run ends with the error, and the next one does without this program.
 void StepRunner::put_away_failed(const FastLane& lane, const std::string& reason) {
   ++figures_.quarantined;
-  services_.desk->quarantine(lane.key(), reason);
+  services_.desk->quarantine(lane.key(), program::EntryFault::kWrong, reason);
   tell(event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", "step failed"}, {"reason", reason}}));
 }
 
@@ -159,7 +159,7 @@ void StepRunner::put_away(const FastLane& lane, Cause cause, const std::string& 
   tell(std::move(refused));
   if (!erred || lane.lane() != Lane::kCompiled) return;
   ++figures_.quarantined;
-  services_.desk->quarantine(lane.key(), reason);
+  services_.desk->quarantine(lane.key(), program::EntryFault::kWrong, reason);
 }
 
 }  // namespace esper::tolaria

@@ -21,7 +21,8 @@ using storage::text_of;
 constexpr std::uint64_t kMaxEntryBytes = 4ull << 30;
 constexpr std::uint64_t kMaxTextBytes = 1u << 20;
 constexpr leyline::Duration kLockPoll = std::chrono::milliseconds(2);
-constexpr char kReason[] = ".reason";
+
+const char* ending_of(EntryFault fault) { return fault == EntryFault::kWrong ? ".wrong" : ".damaged"; }
 
 // Sorts by time as text.
 std::string quarantine_name(leyline::Duration wall, const std::string& key) {
@@ -102,7 +103,7 @@ void PackageCache::quarantine_if_damaged(const std::string& key) {
       if (is_passing(error)) return;
       reason = error.what();
     }
-    put_away(key, reason);
+    put_away(key, EntryFault::kDamaged, reason);
   } catch (const IoError&) {  // a cache that cannot be changed; find() refuses the entry each time
   }
 }
@@ -192,13 +193,13 @@ InsertOutcome PackageCache::insert(const std::string& key, const std::string& pa
   return {};
 }
 
-void PackageCache::put_away(const std::string& key, const std::string& reason) {
+void PackageCache::put_away(const std::string& key, EntryFault fault, const std::string& reason) {
   if (file_system_.kind_of(entry_path(key)) == PathKind::kNothing) return;
   ensure_folders();
   const std::string target = settings_.folder + "/quarantine/" + quarantine_name(clock_.wall(), key);
   file_system_.rename(entry_path(key), target);
   file_system_.sync_folder(settings_.folder + "/entries");
-  storage::publish_file(file_system_, target + kReason, bytes_of(reason + "\n"));
+  storage::publish_file(file_system_, target + ending_of(fault), bytes_of(reason + "\n"));
   bound_quarantine();
 }
 
@@ -219,14 +220,14 @@ void PackageCache::bound_quarantine() {
   }
 }
 
-bool PackageCache::quarantine(const std::string& key, const std::string& reason) {
+bool PackageCache::quarantine(const std::string& key, EntryFault fault, const std::string& reason) {
   ESPER_CHECK(is_cache_key(key), "a cache key has 32 hexadecimal digits");
   try {
     const std::lock_guard guard(mutex_);
     if (file_system_.kind_of(settings_.folder) == PathKind::kNothing) return true;
     const auto held = lock();
     if (!held) return false;
-    put_away(key, reason);
+    put_away(key, fault, reason);
   } catch (const IoError&) {
   }
   try {
@@ -236,9 +237,9 @@ bool PackageCache::quarantine(const std::string& key, const std::string& reason)
   }
 }
 
-std::optional<std::string> PackageCache::quarantine_reason(const std::string& key) {
+std::optional<std::string> PackageCache::quarantine_reason(const std::string& key, EntryFault fault) {
   const std::string folder = settings_.folder + "/quarantine/";
-  const std::string ending = "-" + key + kReason;
+  const std::string ending = "-" + key + ending_of(fault);
   std::optional<std::string> reason;
   try {
     for (const auto& entry : file_system_.list(folder)) {

@@ -7,7 +7,7 @@
 //   FOLDER/entries/KEY              package_entry.h
 //   FOLDER/used/KEY                 when it was last used, nanoseconds since the UNIX epoch
 //   FOLDER/choices/KEY              which recipe won, with the times measured
-//   FOLDER/quarantine/TIME-KEY      an entry that erred, and TIME-KEY.reason with the reason in words
+//   FOLDER/quarantine/TIME-KEY      an entry that erred, and TIME-KEY.damaged or .wrong with the reason in words
 
 #include <cstdint>
 #include <map>
@@ -40,6 +40,11 @@ struct InsertOutcome {
   std::string reason;                    // in words, with a failure
 };
 
+enum class EntryFault {
+  kDamaged,  // it is not what was compiled, or does not load: compiled anew it may be good
+  kWrong,    // it computes something else than the program: compiled anew it would again
+};
+
 // Which recipe was fastest for a program when they were last compared.
 struct RecipeChoice {
   std::string recipe;
@@ -62,10 +67,10 @@ class PackageCache {
 
   // Puts the entry away, so that it is not found again until it was compiled anew. Best effort: a cache that cannot be
   // written to keeps it, and the caller must not use it either way. Returns whether it is away.
-  bool quarantine(const std::string& key, const std::string& reason);
+  bool quarantine(const std::string& key, EntryFault fault, const std::string& reason);
 
-  // The reason given last for this key, if it is still in quarantine.
-  std::optional<std::string> quarantine_reason(const std::string& key);
+  // The reason given last for this key, if it is still in quarantine for that.
+  std::optional<std::string> quarantine_reason(const std::string& key, EntryFault fault);
 
   // `key`: cache_key with an empty recipe. Best effort.
   void remember_choice(const std::string& key, const RecipeChoice& choice);
@@ -90,7 +95,7 @@ class PackageCache {
   std::vector<Usage> usage();
   void evict_for(std::uint64_t bytes, const std::string& replaced);
   void store(const std::string& key, const PackageFacts& facts, storage::Bytes package);
-  void put_away(const std::string& key, const std::string& reason);
+  void put_away(const std::string& key, EntryFault fault, const std::string& reason);
   void quarantine_if_damaged(const std::string& key);
   void bound_quarantine();
 

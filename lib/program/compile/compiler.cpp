@@ -244,12 +244,18 @@ std::optional<CompileOutcome> Compiler::start_worker(const CompileRequest& reque
                                                  ? "no Python was found; name one with ESPER_PYTHON"
                                                  : "there is no executable " + settings_.python);
   }
+  std::error_code problem;
+  std::filesystem::create_directories(cache_.folder() + "/worker", problem);
+  if (problem) {
+    const bool full = problem == std::errc::no_space_on_device;
+    return refuse(full ? CompileFailure::kDiskFull : CompileFailure::kCacheRefused,
+                  "cannot write to " + cache_.folder() + ": " + problem.message() +
+                      "; name another folder with step.compile.cache_dir or ESPER_CACHE");
+  }
   try {
-    std::filesystem::create_directories(cache_.folder() + "/worker");
     worker_.emplace(worker_command());
   } catch (const std::system_error& error) {
-    const bool full = error.code() == std::errc::no_space_on_device;
-    return refuse(full ? CompileFailure::kDiskFull : CompileFailure::kNoPython, error.what());
+    return refuse(CompileFailure::kNoPython, error.what());
   }
   worker_group_ = worker_->pid();
   std::string line;

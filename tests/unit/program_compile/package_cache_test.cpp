@@ -126,7 +126,8 @@ TEST_CASE("every flipped byte and every truncation is noticed and quarantined") 
       memory.files.put(path, damaged);
       CHECK_FALSE(memory.has(1));
       CHECK_FALSE(memory.files.contents(path));  // away
-      CHECK(memory.cache.quarantine_reason(key_of(1)));
+      CHECK(memory.cache.quarantine_reason(key_of(1), EntryFault::kDamaged));
+      CHECK_FALSE(memory.cache.quarantine_reason(key_of(1), EntryFault::kWrong));
     }
   }
   CHECK(memory.cache.damaged() == 2 * whole.size());
@@ -146,15 +147,15 @@ TEST_CASE("quarantine keeps the reason and is bounded") {
   MemoryCache memory(1 << 20, 5000);
   for (int n = 0; n < 20; ++n) {
     memory.insert(n, std::string(1000, 'x'));
-    CHECK(memory.cache.quarantine(key_of(n), "differs from eager in loss"));
+    CHECK(memory.cache.quarantine(key_of(n), EntryFault::kWrong, "differs from eager in loss"));
     CHECK_FALSE(memory.has(n));
   }
-  CHECK(memory.cache.quarantine_reason(key_of(19)) == "differs from eager in loss");
-  CHECK_FALSE(memory.cache.quarantine_reason(key_of(0)));
+  CHECK(memory.cache.quarantine_reason(key_of(19), EntryFault::kWrong) == "differs from eager in loss");
+  CHECK_FALSE(memory.cache.quarantine_reason(key_of(0), EntryFault::kWrong));
   std::uint64_t total = 0;
   for (const auto& name : memory.quarantined()) total += memory.files.contents("/cache/quarantine/" + name)->size();
   CHECK(total <= 5000);
-  CHECK(memory.cache.quarantine(key_of(99), "not there"));
+  CHECK(memory.cache.quarantine(key_of(99), EntryFault::kWrong, "not there"));
 }
 
 TEST_CASE("the choice of a recipe is remembered") {
@@ -210,7 +211,7 @@ TEST_CASE("a lock that is held elsewhere is waited for only until the deadline")
     REQUIRE(held);
     CHECK(memory.insert(2, "package two").failure == InsertFailure::kBusy);
     CHECK(memory.has(1));  // readers need no lock
-    CHECK_FALSE(memory.cache.quarantine(key_of(1), "late"));
+    CHECK_FALSE(memory.cache.quarantine(key_of(1), EntryFault::kWrong, "late"));
   }
   CHECK_FALSE(memory.insert(2, "package two").failure);
 }
@@ -228,7 +229,7 @@ int torment(const std::string& folder, int seed) {
     const std::string package(static_cast<std::size_t>(8000 + n), static_cast<char>('a' + n));
     switch (random >> 28) {
       case 0:
-        cache.quarantine(key_of(n), "at random");
+        cache.quarantine(key_of(n), EntryFault::kDamaged, "at random");
         break;
       case 1:
       case 2:

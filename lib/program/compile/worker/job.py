@@ -86,14 +86,21 @@ class Step(torch.nn.Module):
             return self.step(*inputs)
 
 
+def inputs_text(source):
+    """What a package was compiled for; it is compared before the package runs (program/python_text.h)."""
+    return source[source.index("INPUTS") : source.index("def step")].strip()
+
+
 def settings(request):
     chosen = {
         # Random operators stay kernels of the run's own generator: seeds and resuming work as in eager.
         "fallback_random": True,
         "cpp.threads": request["threads"],
+        "aot_inductor.metadata": {"esper_inputs": inputs_text(request["source"])},
     }
-    if request["device"] == "cpu":
-        # A program of loops alone then allocates nothing: its intermediate values lie on the stack.
+    if request["device"] == "cpu" and "aten.bernoulli_." not in request["source"]:
+        # A program of loops alone then allocates nothing: its intermediate values lie on the stack. Inductor's call of
+        # bernoulli_ does not compile with a value that lies there.
         chosen["aot_inductor.allow_stack_allocation"] = True
     if request["mode"] == "max-autotune":
         chosen["max_autotune"] = True

@@ -1,0 +1,68 @@
+// A run that is stopped while its step is being compiled.
+#include <signal.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "integration/lanes/lane_run.h"
+
+using namespace esper::test;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A run whose compiler hangs, at the moment when it does.
+struct Compiling {
+  LaneRunRoom room;
+  std::unique_ptr<RunningProgram> program;
+
+  Compiling() {
+    const fs::path called = room.path / "called";
+    program = std::make_unique<RunningProgram>(
+        room.command("run", "compiled"),
+        room.environment({"CXX=" + room.compiler("touch " + called.string() + "; sleep 300")}));
+    REQUIRE(comes_to([&] { return fs::exists(called) || program->has_ended(); }, 90s));
+    REQUIRE_FALSE(program->has_ended());
+    REQUIRE_FALSE(room.workers().empty());
+  }
+};
+
+}  // namespace
+
+TEST_CASE("nothing is left two seconds after a run was killed while it compiled, and it can be resumed") {
+  need_python_with_torch();
+  Compiling run;
+  run.program->send(SIGKILL);
+  CHECK(run.program->wait(5s).exit_code == 128 + SIGKILL);
+  CHECK(run.room.workers_are_gone(2s));
+}
+
+TEST_CASE("SIGINT and SIGTERM during the wait for a compilation save the state and end the run at once") {
+  need_python_with_torch();
+  for (const int signal : {SIGINT, SIGTERM}) {
+    Compiling run;
+    const auto begin = std::chrono::steady_clock::now();
+    run.program->send(signal);
+    const Finished finished = run.program->wait(20s);
+    INFO(finished.err);
+    CHECK_FALSE(finished.timed_out);
+    CHECK(finished.exit_code == 128 + signal);
+    CHECK(std::chrono::steady_clock::now() - begin < 3s);
+    CHECK(run.room.workers_are_gone(500ms));
+    const auto folder = run.room.run("run");
+    const auto summary = read_json(folder / "summary.json");
+    CHECK(summary["status"] == "interrupted");
+    REQUIRE_FALSE(checkpoints_of(folder).empty());
+    CHECK(state_of(folder, checkpoints_of(folder).back())["progress"]["step"] == summary["steps"]);
+    CHECK(summary["steps"] == 2);  // warm-up, and the step that was recorded
+    CHECK(troubles_of(folder).empty());
+
+    // It goes on from there, and ends as if it had never stopped.
+    REQUIRE(run.room.train("eager", "eager").exit_code == 0);
+    const Finished resumed =
+        run_program(resume_command(folder, {"step.lane=eager"}), run.room.environment(), std::chrono::minutes(2));
+    INFO(resumed.err);
+    REQUIRE(resumed.exit_code == 0);
+    check_equal(record_of(folder), record_of(run.room.run("eager")), Telemetry::kMayLack);
+  }
+}

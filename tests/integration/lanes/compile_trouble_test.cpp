@@ -1,0 +1,178 @@
+// Compiling goes wrong in every way it can: the run goes on as if nothing had been asked for, and says so once.
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+
+#include "integration/lanes/lane_run.h"
+
+using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+void check_as_eager(const LaneRunRoom& room, const std::string& name) {
+  if (!fs::exists(room.run("eager"))) REQUIRE(room.train("eager", "eager").exit_code == 0);
+  check_equal(record_of(room.run(name)), record_of(room.run("eager")));
+  CHECK(compiled_steps(room.run(name)) == 0);
+}
+
+// Went to its end in eager, told the one reason, left no process.
+void check_fell_back(const LaneRunRoom& room, const std::string& name, const Finished& finished,
+                     const std::string& kind, const std::string& reason) {
+  CAPTURE(name);
+  INFO(finished.out << finished.err);
+  REQUIRE(finished.exit_code == 0);
+  CHECK(room.workers_are_gone(0ms));
+  const auto troubles = troubles_of(room.run(name));
+  REQUIRE(troubles.size() == 1);
+  CHECK(troubles[0].event == "tolaria.compile_fallback");
+  CHECK(troubles[0].kind == kind);
+  CHECK_THAT(troubles[0].reason, ContainsSubstring(reason));
+  CHECK(troubles[0].reason.size() < 2000);
+  check_as_eager(room, name);
+}
+
+}  // namespace
+
+TEST_CASE("without Python, or with one that is none, the run trains in eager and says so once") {
+  const LaneRunRoom room;
+  for (const std::string lane : {"compiled", "auto"}) {
+    check_fell_back(room, "none-" + lane, room.train("none-" + lane, lane, {"ESPER_PYTHON=/nonexistent"}),
+                    "unavailable", "Python");
+  }
+  check_fell_back(room, "text", room.train("text", "compiled", {"ESPER_PYTHON=/etc/passwd"}), "no_python",
+                  "/etc/passwd");
+}
+
+TEST_CASE("a compiler that fails, hangs, is missing: the run trains in eager and says why") {
+  need_python_with_torch();
+  const LaneRunRoom room;
+  check_fell_back(room, "false", room.train("false", "compiled", {"CXX=/bin/false"}), "no_compiler", "/bin/false");
+  check_fell_back(room, "missing", room.train("missing", "compiled", {"CXX=/nowhere/g++"}), "no_compiler",
+                  "/nowhere/g++");
+  const std::string fails = "CXX=" + room.compiler("echo the compiler is out of order; exit 1");
+  check_fell_back(room, "fails", room.train("fails", "compiled", {fails}), "failed", "out of order");
+  const std::string hangs = "CXX=" + room.compiler("sleep 300");
+  check_fell_back(room, "hang", room.train("hang", "compiled", {hangs}, {"step.compile.deadline=3s"}), "timeout",
+                  "step.compile.deadline");
+}
+
+TEST_CASE("a worker that is killed at its job again and again is given up, and the run trains in eager") {
+  need_python_with_torch();
+  const LaneRunRoom room;
+  const fs::path called = room.path / "called";
+  RunningProgram program(
+      room.command("killed", "compiled"),
+      room.environment({"CXX=" + room.compiler("echo $PPID >> " + called.string() + "; sleep 300")}));
+  for (int kills = 0; kills < 4 && !program.has_ended(); ++kills) {
+    REQUIRE(comes_to([&] { return fs::exists(called) || program.has_ended(); }, 60s));
+    if (program.has_ended()) break;
+    for (const pid_t worker : room.workers()) ::kill(worker, SIGKILL);
+    REQUIRE(room.workers_are_gone(1s));
+    fs::remove(called);
+  }
+  check_fell_back(room, "killed", program.wait(60s), "crashed", "died");
+}
+
+TEST_CASE("a cache folder that cannot be used leaves the run in eager") {
+  need_python_with_torch();
+  const LaneRunRoom room;
+  SECTION("others may write to it") {
+    fs::create_directories(room.cache() / "programs");
+    ::chmod((room.cache() / "programs").c_str(), 0777);
+    check_fell_back(room, "open", room.train("open", "compiled"), "unavailable", "others may write");
+  }
+  SECTION("it belongs to another user") {
+    fs::create_directories(room.cache() / "programs");
+    if (::chown((room.cache() / "programs").c_str(), 65534, 65534) != 0) SKIP("only root can give a folder away");
+    check_fell_back(room, "other", room.train("other", "compiled"), "unavailable", "another user");
+  }
+  SECTION("it is a file") {
+    std::ofstream(room.cache() / "programs") << "no folder";
+    check_fell_back(room, "file", room.train("file", "compiled"), "unavailable", "no folder");
+  }
+}
+
+namespace {
+
+// The run with a file system of these mount options at its cache folder, seen by its own processes alone.
+Finished train_with_mount(const LaneRunRoom& room, const std::string& name, const std::string& options) {
+  fs::create_directories(room.cache() / "programs");
+  const std::string script = "mount -t tmpfs -o mode=0700," + options + " none " +
+                             (room.cache() / "programs").string() + " || exit 99; exec \"$@\"";
+  Words command{"/usr/bin/unshare", "-m", "/bin/sh", "-c", script, "sh"};
+  const Finished finished =
+      run_program(command + room.command(name, "compiled"), room.environment(), std::chrono::minutes(4));
+  if (finished.exit_code == 99 || (finished.exit_code != 0 && finished.err.find("unshare") != std::string::npos) ||
+      finished.exit_code == 127) {
+    SKIP("no file system can be mounted here: " + finished.err);
+  }
+  return finished;
+}
+
+}  // namespace
+
+TEST_CASE("a full disk under the cache folder leaves the run in eager") {
+  need_python_with_torch();
+  const LaneRunRoom room;
+  check_fell_back(room, "full", train_with_mount(room, "full", "size=64k"), "disk_full", "space");
+}
+
+TEST_CASE("a cache folder that cannot be written to leaves the run in eager") {
+  need_python_with_torch();
+  const LaneRunRoom room;
+  check_fell_back(room, "readonly", train_with_mount(room, "readonly", "ro"), "cache_refused", "ESPER_CACHE");
+}
+
+TEST_CASE("two runs share a cold cache; a damaged program in it is noticed, said once, and replaced") {
+  need_python_with_torch();
+  const LaneRunRoom room;
+  RunningProgram one(room.command("one", "compiled"), room.environment());
+  RunningProgram two(room.command("two", "compiled"), room.environment());
+  const std::vector<Finished> both = {one.wait(4min), two.wait(4min)};
+  for (const Finished& finished : both) {
+    INFO(finished.out << finished.err);
+    CHECK(finished.exit_code == 0);
+  }
+  CHECK(room.workers_are_gone(0ms));
+  for (const std::string name : {"one", "two"}) {
+    CHECK(troubles_of(room.run(name)).empty());
+    CHECK(compiled_steps(room.run(name)) >= 60);
+  }
+  check_equal(record_of(room.run("one")), record_of(room.run("two")));
+
+  REQUIRE(room.train("hit", "compiled", {"CXX=/bin/false"}).exit_code == 0);  // nothing is left to compile
+  CHECK(troubles_of(room.run("hit")).empty());
+  check_equal(record_of(room.run("hit")), record_of(room.run("one")));
+
+  REQUIRE(room.entries().size() == 1);
+  {
+    std::fstream entry(room.entries().front(), std::ios::in | std::ios::out | std::ios::binary);
+    entry.seekp(5000);
+    entry.write("\1\2\3\4\5\6\7\10", 8);
+  }
+  const Finished finished = room.train("damaged", "compiled");
+  INFO(finished.out << finished.err);
+  REQUIRE(finished.exit_code == 0);
+  const auto troubles = troubles_of(room.run("damaged"));
+  REQUIRE(troubles.size() == 1);
+  CHECK(troubles[0].event == "tolaria.compile_runtime_fallback");
+  CHECK_THAT(troubles[0].kind, ContainsSubstring("damaged"));
+  CHECK(events_of(room.run("damaged"), "tolaria.compile_finished").size() == 1);
+  check_equal(record_of(room.run("damaged")), record_of(room.run("one")));
+  CHECK(room.workers_are_gone(0ms));
+
+  // Nothing can be compiled, and the only program is damaged again: eager.
+  fs::resize_file(room.entries().front(), 3000);
+  const Finished without = room.train("without", "compiled", {"CXX=/bin/false"});
+  REQUIRE(without.exit_code == 0);
+  CHECK(troubles_of(room.run("without")).size() == 2);  // the damage, and why there is no other
+  check_as_eager(room, "without");
+}

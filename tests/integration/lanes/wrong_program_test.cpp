@@ -1,0 +1,237 @@
+// Programs that are not what their name in the cache says: refused before they touch the training state.
+#include <catch2/catch_test_macros.hpp>
+
+#include "integration/lanes/lane_room.h"
+#include "leyline/names.h"
+#include "program/python_text.h"
+
+using namespace esper;
+using namespace esper::tests;
+using leyline::Lane;
+
+namespace {
+
+LaneCase small_mlp() {
+  LaneCase c = lane_case("mlp", leyline::HostKind::kMlp, leyline::features_shape(64, 64), 32);
+  c.config.host.hidden = {64};
+  c.config.training.optimizer.momentum = 0.9;
+  return c;
+}
+
+struct Target {
+  std::string text, recipe, key;
+};
+
+// What the runner will look for.
+Target target_of(const LaneCase& c, program::CompileDesk& desk) {
+  auto model = make_model(c);
+  const auto program = program_of(*model, make_batches(c, 1));
+  const auto recipes = desk.recipes(program);
+  REQUIRE(recipes == std::vector<std::string>{"default"});
+  return {program::python_text(program), recipes.front(), desk.key(program, recipes.front())};
+}
+
+std::string replaced(const std::string& text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  INFO(text);
+  REQUIRE(at != std::string::npos);
+  REQUIRE(text.find(from, at + 1) == std::string::npos);
+  return std::string(text).replace(at, from.size(), to);
+}
+
+// A program with one operator changed, and the tensor whose change shows first.
+struct Fault {
+  const char* name;
+  const char* from;
+  const char* to;
+  std::vector<std::string> tensors;
+};
+
+const Fault kMomentum = {"momentum 0.8 for 0.9",
+                         "torch.ops.aten.mul_.Scalar(a1, 0.90000000000000002)",
+                         "torch.ops.aten.mul_.Scalar(a1, 0.8)",
+                         {"host.", "optimizer.momentum_buffer."}};
+const Fault kCount = {
+    "a lost sum of samples", "    _ = torch.ops.aten.add_.Tensor(a5, a9, alpha=1)\n", "", {"metrics.counts"}};
+const Fault kSign = {"a step uphill", ", value=-1)\n    return", ", value=1)\n    return", {"host."}};
+
+// Trains with the wrong program in the cache, and again with what that left behind.
+void check_refused(const Fault& fault, Lane lane) {
+  CAPTURE(fault.name, leyline::name_of(lane));
+  const LaneRoom room;
+  const LaneCase c = small_mlp();
+  const Target target = target_of(c, *room.desk());
+  const auto package = compile_text(room, replaced(target.text, fault.from, fault.to), target.recipe);
+  plant(room, target.key, package);
+
+  LaneRun eager(c, Lane::kEager, nullptr);
+  eager.steps(60, c, 1);
+  const auto desk = room.desk();
+  LaneRun run(c, lane, desk.get());
+  run.steps(60, c, 1);
+  CHECK(same_bits(*eager.model, *run.model));
+  CHECK(run.figures().steps_in(Lane::kCompiled) == 1);  // the one from copied state
+  CHECK(run.figures().quarantined == 1);
+  CHECK(run.told("tolaria.compile_enabled").empty());
+  const auto refused = run.told("tolaria.lane_refused");
+  REQUIRE_FALSE(refused.empty());
+  CHECK(refused.front().level == leyline::Level::kWarning);
+  CHECK(refused.front().attributes.at("lane") == "compiled");
+  const std::string tensor = refused.front().attributes.at("tensor");
+  CAPTURE(tensor);
+  CHECK(std::ranges::any_of(fault.tensors, [&](const auto& begin) { return tensor.starts_with(begin); }));
+
+  CHECK_FALSE(desk->find(target.key));
+  CHECK(desk->found_wrong(target.key));
+  CHECK(room.names_in("entries").empty());
+  const auto later_desk = room.desk();
+  LaneRun later(c, lane, later_desk.get());
+  later.steps(60, c, 1);
+  CHECK(same_bits(*eager.model, *later.model));
+  CHECK(later.figures().steps_in(Lane::kCompiled) == 0);
+  CHECK(later.told("tolaria.compile_started").empty());
+  const auto told = later.told("tolaria.compile_fallback");
+  REQUIRE(told.size() == 1);
+  CHECK(told.front().attributes.at("error") == "quarantined");
+  CHECK(told.front().attributes.at("reason").find("differs from eager") != std::string::npos);
+}
+
+// A package like `package` whose shared library ends in the middle.
+std::string with_cut_library(const LaneRoom& room, const std::string& package) {
+  const std::string cut = room.path / "cut.pt2";
+  const auto finished =
+      test::run_program({test::python_path(), "-c",
+                         "import sys, zipfile\n"
+                         "source, target = zipfile.ZipFile(sys.argv[1]), zipfile.ZipFile(sys.argv[2], 'w')\n"
+                         "cut = 0\n"
+                         "for item in source.infolist():\n"
+                         "    data = source.read(item)\n"
+                         "    if item.filename.endswith('.so'):\n"
+                         "        cut, data = 1, data[:len(data) // 2]\n"
+                         "    target.writestr(item, data)\n"
+                         "target.close()\n"
+                         "sys.exit(not cut)\n",
+                         package, cut});
+  INFO(finished.err);
+  REQUIRE(finished.exit_code == 0);
+  return cut;
+}
+
+// Trains to the end of eager's steps with a package that cannot be used; the runner then makes a good one.
+void check_replaced(const LaneRoom& room, const LaneCase& c, const Target& target) {
+  const auto desk = room.desk();
+  LaneRun run(c, Lane::kCompiled, desk.get()), eager(c, Lane::kEager, nullptr);
+  run.steps(2, c, 1);  // warm-up, and the step that is recorded
+  eager.steps(2, c, 1);
+  CHECK(same_bits(*eager.model, *run.model));
+  const auto told = run.told("tolaria.compile_runtime_fallback");
+  REQUIRE(told.size() == 1);
+  CHECK(told.front().level == leyline::Level::kWarning);
+  INFO(told.front().attributes.at("error"));
+  CHECK_FALSE(told.front().attributes.at("error").empty());
+  CHECK(run.figures().quarantined == 1);
+  CHECK(room.names_in("quarantine").size() == 2);  // it, and the reason
+
+  for (const auto& event : run.told("tolaria.compile_fallback")) UNSCOPED_INFO(event.attributes.at("reason"));
+  CHECK(run.told("tolaria.compile_finished").size() == 1);
+  run.steps(10, c, 3);
+  CHECK(run.figures().steps_in(Lane::kCompiled) == 10);
+  CHECK(desk->find(target.key));
+  // A good program took its place, and the next run uses that at once.
+  LaneRun next(c, Lane::kCompiled, desk.get());
+  next.steps(12, c, 1);
+  CHECK(next.figures().cache_hits == 1);
+  CHECK(next.figures().steps_in(Lane::kCompiled) == 10);
+  CHECK(next.told("tolaria.compile_started").empty());
+}
+
+}  // namespace
+
+TEST_CASE("a wrong kernel in the cache is refused, put away, and never touches the training state") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  check_refused(kMomentum, Lane::kCompiled);
+  check_refused(kMomentum, Lane::kAuto);
+  check_refused(kCount, Lane::kCompiled);
+  check_refused(kSign, Lane::kCompiled);
+}
+
+TEST_CASE("after a wrong kernel was refused, auto still finds the fastest of the other lanes") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  const LaneCase c = small_mlp();
+  const Target target = target_of(c, *room.desk());
+  plant(room, target.key, compile_text(room, replaced(target.text, kMomentum.from, kMomentum.to), target.recipe));
+  const auto desk = room.desk();
+  LaneRun run(c, Lane::kAuto, desk.get());
+  run.steps(200, c, 1);
+  CHECK(run.figures().steps_in(Lane::kReplay) >= 60);
+}
+
+TEST_CASE("a package whose library is cut short does not load, and a good one takes its place") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  const LaneCase c = small_mlp();
+  const Target target = target_of(c, *room.desk());
+  plant(room, target.key, with_cut_library(room, compile_text(room, target.text, target.recipe)));
+  check_replaced(room, c, target);
+}
+
+TEST_CASE("a program for other shapes under the right name is refused before it runs") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  const LaneCase c = small_mlp();
+  LaneCase larger = c;
+  larger.config.host.hidden = {512};
+  const Target target = target_of(c, *room.desk());
+  plant(room, target.key, compile_text(room, target_of(larger, *room.desk()).text, target.recipe));
+  check_replaced(room, c, target);
+}
+
+TEST_CASE("after a change of structure or batch size a compiled program of the former one never runs") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = small_mlp();
+  LaneCase ragged = c;
+  ragged.batch = 20;
+  LaneRun run(c, Lane::kCompiled, &lasting_desk()), eager(c, Lane::kEager, nullptr);
+  const auto both = [&](int count, const LaneCase& shape, std::uint64_t seed) {
+    run.steps(count, shape, seed);
+    eager.steps(count, shape, seed);
+  };
+  const auto close = [&] {
+    const auto left = tolaria::named_tensors(run.model->state), right = tolaria::named_tensors(eager.model->state);
+    REQUIRE(left.size() == right.size());
+    for (std::size_t i = 0; i < left.size(); ++i) {
+      INFO(left[i].id);
+      CHECK(at::allclose(left[i].tensor, right[i].tensor, 1e-4, 1e-5));
+    }
+  };
+  both(10, c, 1);
+  CHECK(run.figures().steps_in(Lane::kCompiled) == 8);
+  both(1, ragged, 50);  // a shape that was never seen: eager
+  CHECK(run.figures().steps_in(Lane::kCompiled) == 8);
+  both(5, c, 60);
+  CHECK(run.figures().steps_in(Lane::kCompiled) == 13);
+  both(6, ragged, 70);
+  close();
+
+  const auto before = run.figures().steps_in(Lane::kCompiled);
+  for (LaneRun* each : {&run, &eager}) {
+    leyline::AdaptationCommand command;
+    command.command_id = "grow";
+    command.command_type = leyline::CommandType::kSeed;
+    const auto slot = each->model->network.export_slots().front();
+    command.seed_operation = {leyline::SeedOperation::kGerminate, slot.slot, slot.blueprints.front(), {}};
+    each->model->network.apply(command, make_batches(c, 1).front().inputs);
+    tolaria::follow_structure(*each->model);
+  }
+  both(2, c, 90);  // warm-up and recording
+  CHECK(run.figures().steps_in(Lane::kCompiled) == before);
+  both(10, c, 100);
+  CHECK(run.figures().steps_in(Lane::kCompiled) == before + 10);
+  close();
+}
