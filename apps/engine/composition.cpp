@@ -33,6 +33,14 @@ std::unique_ptr<leyline::Controller> make_controller(const RunConfig& config) {
   return std::make_unique<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
 }
 
+// The run's own controllers are a few comparisons; of one that was handed in nothing is known.
+std::unique_ptr<tolaria::Consultation> make_consultation(std::unique_ptr<leyline::Controller> controller,
+                                                         const RunConfig& config, const leyline::Clock& clock) {
+  const auto pace = controller ? tolaria::Pace::kMayTakeLong : tolaria::Pace::kImmediate;
+  if (!controller) controller = make_controller(config);
+  return std::make_unique<tolaria::Consultation>(std::move(controller), clock, config.safety.policy_deadline, pace);
+}
+
 std::unique_ptr<nissa::Hub> make_hub(const RunConfig& config, const tolaria::RunFolder& folder,
                                      const std::shared_ptr<leyline::Progress>& display, Console console) {
   std::vector<nissa::NamedSink> sinks;
@@ -73,9 +81,7 @@ Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, ley
       training_hash_(leyline::hash_text(leyline::training_hash(bench.config)) + "-" + data_fingerprint(bench.data)),
       display_(std::make_shared<leyline::Progress>()),
       hub_(make_hub(bench.config, folder, display_, console)),
-      consultation_(
-          std::make_unique<tolaria::Consultation>(controller ? std::move(controller) : make_controller(bench.config),
-                                                  clock_, bench.config.safety.policy_deadline)) {}
+      consultation_(make_consultation(std::move(controller), bench.config, clock_)) {}
 
 std::string Composition::accept(const tolaria::CheckpointImage& image) {
   if (image.info.training_hash != training_hash_) {

@@ -18,9 +18,9 @@ struct Interval {
 
 // How two contenders that took turns compare. Pair i is (numerators[i], denominators[i]).
 struct RatioEstimate {
-  double median = 0;      // of the paired quotients
-  Interval interval;      // holds the true median with a confidence of 95 %
-  double sign_p = 1;      // two-sided sign test of "the quotient is 1": chance to be at least this lopsided
+  double median = 0;  // of the paired quotients
+  Interval interval;  // holds the true median with a confidence of 95 %
+  double sign_p = 1;  // two-sided sign test of "the quotient is 1": chance to be at least this lopsided
   std::size_t pairs = 0;
 };
 

@@ -23,7 +23,8 @@ Argument to_argument(const c10::IValue& value, const NameTensor& name_tensor);
 using TensorOf = std::function<at::Tensor(ValueId)>;
 c10::IValue to_ivalue(const Argument& argument, const c10::Argument& schema, const TensorOf& tensor);
 
-// The argument whose memory a result may look into, as the schema says it; empty where the result has memory of its own.
+// The argument whose memory a result may look into, as the schema says it; empty where the result has memory of its
+// own.
 std::optional<std::size_t> viewed_argument(const c10::FunctionSchema& schema, std::size_t result);
 
 // Why the schema's argument does not take this; empty if it does.

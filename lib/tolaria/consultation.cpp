@@ -57,14 +57,15 @@ struct Consultation::Shared {
 };
 
 Consultation::Consultation(std::unique_ptr<leyline::Controller> controller, leyline::Clock clock,
-                           leyline::Duration deadline)
+                           leyline::Duration deadline, Pace pace)
     : shared_(std::make_shared<Shared>()), clock_(std::move(clock)), deadline_(deadline) {
   shared_->state = controller->save_state();
   shared_->controller = std::move(controller);
-  thread_ = std::thread([shared = shared_] { shared->work(); });
+  if (pace == Pace::kMayTakeLong) thread_ = std::thread([shared = shared_] { shared->work(); });
 }
 
 Consultation::~Consultation() {
+  if (!thread_.joinable()) return;
   std::unique_lock lock(shared_->mutex);
   shared_->stopping = true;
   shared_->changed.notify_all();
@@ -73,7 +74,23 @@ Consultation::~Consultation() {
   idle ? thread_.join() : thread_.detach();
 }
 
+Answer Consultation::late() const {
+  return {Answer::Kind::kLate, {}, "no decision within " + leyline::to_string(deadline_), 0};
+}
+
+Answer Consultation::ask_on_the_spot(const leyline::Observation& observation) {
+  const auto begin = clock_.now();
+  std::string after;
+  Answer answer = shared_->decide(observation, after);
+  const auto took = clock_.now() - begin;
+  if (answer.kind == Answer::Kind::kDecided) shared_->state = std::move(after);
+  if (took > deadline_) answer = late();
+  answer.latency_ms = std::chrono::duration<double, std::milli>(took).count();
+  return answer;
+}
+
 Answer Consultation::ask(const leyline::Observation& observation) {
+  if (!thread_.joinable()) return ask_on_the_spot(observation);
   const auto begin = clock_.now();
   std::unique_lock lock(shared_->mutex);
   if (shared_->busy) return {Answer::Kind::kBusy, {}, "an earlier question is still being worked on", 0};
@@ -82,8 +99,7 @@ Answer Consultation::ask(const leyline::Observation& observation) {
   shared_->busy = true;
   shared_->changed.notify_all();
   const bool in_time = clock_.wait_until(shared_->changed, lock, begin + deadline_, [&] { return !shared_->busy; });
-  Answer answer = in_time ? *std::exchange(shared_->answer, std::nullopt)
-                          : Answer{Answer::Kind::kLate, {}, "no decision within " + leyline::to_string(deadline_), 0};
+  Answer answer = in_time ? *std::exchange(shared_->answer, std::nullopt) : late();
   answer.latency_ms = std::chrono::duration<double, std::milli>(clock_.now() - begin).count();
   return answer;
 }

@@ -1,6 +1,7 @@
 #pragma once
-// Asking the controller with a deadline. The controller runs on a thread of its own; an answer that comes late is
-// dropped, and while it is still being worked on nothing new is asked. Used by the training thread.
+// Asking the controller with a deadline: an answer that comes late is dropped. A controller that may take its time runs
+// on a thread of its own, and while it is still working nothing new is asked; one that only does some arithmetic is
+// asked on the spot, which saves a small epoch most of what a decision costs. Used by the training thread.
 
 #include <memory>
 #include <string>
@@ -23,9 +24,15 @@ struct Answer {
   double latency_ms = 0;
 };
 
+enum class Pace {
+  kMayTakeLong,  // asked on a thread of its own: it can hang, and training goes on
+  kImmediate     // asked in the training thread: it neither waits nor computes for long
+};
+
 class Consultation {
  public:
-  Consultation(std::unique_ptr<leyline::Controller> controller, leyline::Clock clock, leyline::Duration deadline);
+  Consultation(std::unique_ptr<leyline::Controller> controller, leyline::Clock clock, leyline::Duration deadline,
+               Pace pace = Pace::kMayTakeLong);
   // Does not wait for a controller that is still working: its thread is left to itself, and shares nothing with others.
   ~Consultation();
   Consultation(const Consultation&) = delete;
@@ -39,11 +46,14 @@ class Consultation {
   void restore(const std::string& state);
 
  private:
+  Answer ask_on_the_spot(const leyline::Observation& observation);
+  Answer late() const;
+
   struct Shared;
   std::shared_ptr<Shared> shared_;
   leyline::Clock clock_;
   leyline::Duration deadline_;
-  std::thread thread_;
+  std::thread thread_;  // none for an immediate controller
 };
 
 }  // namespace esper::tolaria

@@ -16,7 +16,7 @@ using namespace leyline::literals;
 // A compilation takes this long where nothing is warm, and a compiled step saves about this share of a step. It goes on
 // beside the training, so what it has to earn back is the disturbance, not its time; with both guesses off by a factor
 // of two the decision still costs less than it brings.
-constexpr double kCompileSeconds = 15, kSecondsPerOperator = 0.03;
+constexpr double kCompileSeconds = 10, kSecondsPerOperator = 0.03;
 constexpr double kShareSaved = 0.3;
 
 double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
@@ -65,10 +65,10 @@ void StepRunner::decide_on_compiling(StepPlan& plan, double step_us, std::int64_
   const double cost_s = kCompileSeconds + kSecondsPerOperator * static_cast<double>(plan.program->operations.size());
   const bool worth = left_s * kShareSaved > cost_s;
   tell(event("tolaria.lane_chosen"_event, Level::kInfo,
-             {{"lane", worth ? "compiled" : std::string(leyline::name_of(figures_.in_use))},
+             {{"lane", "compiled"},
               {"steps_left", std::to_string(steps_left)},
-              {"reason", "about " + whole(left_s) + " s of steps are left, a compilation takes about " + whole(cost_s) +
-                             " s" + (worth ? "" : ": it would not pay")}}));
+              {"reason", std::string(worth ? "prepared" : "left out") + ": about " + whole(left_s) +
+                             " s of steps are left, and a compilation takes about " + whole(cost_s) + " s"}}));
   if (!worth) return plan.wanted.clear();
   compile_next(plan);
 }

@@ -67,11 +67,9 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
 
 // After each step: the journal learns of a change of bits.
 void StepRunner::note_bits(StepPlan& plan, std::int64_t number) {
-  const std::string& key = ran_compiled_ == nullptr ? kEagersBits : *ran_compiled_;
-  std::string& last = bits_[plan.shape];
-  if (last == key) return;
-  last = key;
-  if (services_.note) services_.note(lane_note_json(plan.shape, {number, key}));
+  if (plan.noted == ran_) return;
+  plan.noted = bits_[plan.shape] = ran_;
+  if (services_.note) services_.note(lane_note_json(plan.shape, {number, ran_}));
 }
 
 }  // namespace esper::tolaria

@@ -81,7 +81,7 @@ bool StepRunner::settled() const {
 // A step of another structure or shape never meets a program of this one: this is asked before every launch.
 StepPlan& StepRunner::plan_of(Batch microbatches) {
   const std::uint64_t structure = model_.network.structure_version();
-  if (!plans_.empty() && plans_.front()->structure != structure) plans_.clear();
+  if (!plans_.empty() && plans_.front()->structure != structure) drop_plans();
   for (const auto& plan : plans_) {
     if (same_sizes(*plan, microbatches)) return *plan;
   }
@@ -93,13 +93,24 @@ StepPlan& StepRunner::plan_of(Batch microbatches) {
     plan->sizes.push_back(microbatch.targets.sizes().vec());
   }
   plan->shape = c10::str(plan->sizes);
+  plan->noted = bits_[plan->shape];
   plans_.push_back(std::move(plan));
   return *plans_.back();
 }
 
+// What is being compiled for a structure that is gone is given up; what is compiled stays in the cache.
+void StepRunner::drop_plans() {
+  for (const auto& plan : plans_) {
+    if (!plan->compiling) continue;
+    services_.desk->cancel(plan->compiling->key);
+    --figures_.pending;
+  }
+  plans_.clear();
+}
+
 void StepRunner::eager(Batch microbatches) {
   figures_.in_use = Lane::kEager;
-  ran_compiled_ = nullptr;
+  ran_.clear();
   ++figures_.steps[static_cast<std::size_t>(Lane::kEager)];
   train_step(model_.state, model_.settings, microbatches, forward_);
 }
@@ -122,8 +133,13 @@ void StepRunner::run_in(FastLane& lane, Batch microbatches) {
   ++figures_.steps[static_cast<std::size_t>(lane.lane())];
   const bool compiled = lane.lane() == Lane::kCompiled;
   if (compiled) ++epoch_compiled_steps_;
-  ran_compiled_ = compiled ? &lane.key() : nullptr;
-  lane.run(microbatches);
+  ran_ = lane.key();
+  try {
+    lane.run(microbatches);
+  } catch (const std::exception& error) {
+    if (compiled) put_away_failed(lane, error.what());
+    throw;
+  }
 }
 
 void StepRunner::run_incumbent(StepPlan& plan, Batch microbatches) {

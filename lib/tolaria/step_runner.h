@@ -66,6 +66,7 @@ class StepRunner {
   void record(StepPlan& plan, Batch microbatches);
   void eager(Batch microbatches);
   void run_incumbent(StepPlan& plan, Batch microbatches);
+  void drop_plans();
   void run_in(FastLane& lane, Batch microbatches);
   void tell(leyline::TelemetryEvent event) const { services_.tell(std::move(event)); }
 
@@ -90,6 +91,8 @@ class StepRunner {
   void settle_trial(StepPlan& plan);
   void adopt(StepPlan& plan, double speedup, const std::string& reason);
   void put_away(StepPlan& plan, const FastLane& lane, const std::string& reason, const program::Difference* where);
+
+  void put_away_failed(const FastLane& lane, const std::string& reason);
 
   // step_follow.cpp
   bool follow(StepPlan& plan, Batch microbatches, std::int64_t number);
@@ -123,9 +126,8 @@ class StepRunner {
   std::shared_ptr<GraphFigures> graphs_ = std::make_shared<GraphFigures>();  // lanes count into it
   std::int64_t epoch_steps_ = 0, epoch_compiled_steps_ = 0;
   bool told_no_compiler_ = false;
-  std::map<std::string, std::string> bits_;    // by shape: key of the compiled program that ran last, or empty
-  const std::string* ran_compiled_ = nullptr;  // key of the program that ran the last step; null: eager's bits
-  static inline const std::string kEagersBits{};
+  std::map<std::string, std::string> bits_;  // by shape: key of the compiled program that ran last, or empty
+  std::string ran_;                          // key of the compiled program that ran the last step, or empty
 };
 
 }  // namespace esper::tolaria

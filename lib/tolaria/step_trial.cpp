@@ -135,6 +135,13 @@ void StepRunner::adopt(StepPlan& plan, double speedup, const std::string& reason
   plan.challenger.reset();
 }
 
+// The state may be half written: the run ends with the error, and the next one does without this program.
+void StepRunner::put_away_failed(const FastLane& lane, const std::string& reason) {
+  ++figures_.quarantined;
+  services_.desk->quarantine(lane.key(), reason);
+  tell(event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", "step failed"}, {"reason", reason}}));
+}
+
 void StepRunner::put_away(StepPlan& plan, const FastLane& lane, const std::string& reason,
                           const program::Difference* where) {
   ++figures_.refusals;

@@ -78,7 +78,7 @@ TEST_CASE("what is shown loads back to the same config") {
 TEST_CASE("explain tells where a value comes from") {
   const nlohmann::json fields = json_of(run_esper(
       {"config", "explain", kReference, "training.optimizer", "--set", "training.optimizer.lr=0.5", "--json"}));
-  REQUIRE(fields.size() == 8);
+  REQUIRE(fields.size() == 9);
   CHECK(fields[0]["path"] == "training.optimizer.kind");
   CHECK_THAT(fields[0]["origin"].get<std::string>(), StartsWith(kReference + ":"));
   CHECK(fields[1]["value"] == 0.5);

@@ -60,8 +60,9 @@ TEST_CASE("losses are those that were approved") {
   CAPTURE(c.name);
   const RunRoom room;
   const std::string config = std::string(ESPER_SOURCE_DIR "/configs/run/") + c.name + ".yaml";
-  const Finished finished = train(
-      config, room.run("run"), c.assignments + Words{"device.kind=cpu", "device.threads=1", "telemetry.console=none"});
+  const Finished finished =
+      train(config, room.run("run"),
+            c.assignments + Words{"step.lane=eager", "device.kind=cpu", "device.threads=1", "telemetry.console=none"});
   INFO(finished.err);
   REQUIRE(finished.exit_code == 0);
 

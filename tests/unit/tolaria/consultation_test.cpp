@@ -77,6 +77,30 @@ TEST_CASE("an answer in time is the decision, with its latency and the state aft
   }
 }
 
+TEST_CASE("an immediate controller is asked in this thread, and an answer over the deadline is dropped all the same") {
+  const auto time = std::make_shared<leyline::ManualTime>();
+  const auto caller = std::this_thread::get_id();
+  const auto decide = [&](const Observation& seen) {
+    CHECK(std::this_thread::get_id() == caller);
+    time->advance(seconds(seen.current_epoch));
+    return answer_for(seen);
+  };
+  Consultation consultation(scripted(decide), leyline::Clock(time), seconds(2), Pace::kImmediate);
+  const auto quick = consultation.ask(after_epoch(1));
+  CHECK(quick.kind == Kind::kDecided);
+  CHECK(quick.latency_ms == 1000);
+  CHECK(consultation.state() == "{\"epoch\":1}");
+  CHECK(consultation.ask(after_epoch(3)).kind == Kind::kLate);
+}
+
+TEST_CASE("what an immediate controller throws is an answer that failed") {
+  const auto decide = [](const Observation&) -> Decision { throw std::runtime_error("no idea"); };
+  Consultation consultation(scripted(decide), leyline::Clock(), seconds(2), Pace::kImmediate);
+  const auto answer = consultation.ask(after_epoch(1));
+  CHECK(answer.kind == Kind::kFailed);
+  CHECK(answer.problem == "no idea");
+}
+
 TEST_CASE("a controller that does not answer costs the deadline and no more") {
   double least_over_ms = 1e9;
   for (int attempt = 0; attempt < 5; ++attempt) {  // the machine may be busy with something else

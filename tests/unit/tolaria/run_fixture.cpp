@@ -45,6 +45,7 @@ leyline::RunConfig small_config() {
   leyline::RunConfig config;
   config.name = "small";
   config.epochs = 3;
+  config.step.lane = leyline::Lane::kReplay;  // eager's bits, and no word of a missing compiler
   config.data.kind = leyline::DataKind::kSynthetic;
   config.data.synthetic = {.samples = 64, .features = 6, .classes = 3, .noise = 1.5};
   config.data.validation_fraction = 0.25;
