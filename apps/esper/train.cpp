@@ -36,8 +36,9 @@ void refuse_other_training(const EngineRequest& request) {
       leyline::ExitCode::kConfig,
       "run " + request.resume + " was begun with another training; it would change" +
           training_changes(before, request.config) +
-          "\nA resumed run may change name, runs_dir, safety, checkpoint, telemetry, data.workers, data.prefetch, "
-          "data.pin_memory, and epochs unless a cosine schedule ends with the run. For anything else begin a new "
+          "\nA resumed run may change name, runs_dir, safety, checkpoint, telemetry, step.lane and how lanes are made, "
+          "data.workers, data.prefetch, data.pin_memory, data.persistent_workers, data.gpu_prefetch, data.gpu_dataset, "
+          "and epochs unless a cosine schedule ends with the run. For anything else begin a new "
           "run: esper train --config " +
           path + " --set ...");
 }

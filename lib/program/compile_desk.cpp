@@ -10,6 +10,8 @@
 namespace esper::program {
 namespace {
 
+const std::string kErred = "erred: ";
+
 // Products of fewer multiplications than this cost more to call than to compute.
 constexpr std::int64_t kSmallProduct = 4096;
 
@@ -104,9 +106,14 @@ void CompileDesk::remember_winner(const Program& program, const std::string& rec
 
 std::optional<CachedPackage> CompileDesk::find(const std::string& key) { return cache_->find(key); }
 
-void CompileDesk::quarantine(const std::string& key, const std::string& reason) { cache_->quarantine(key, reason); }
+void CompileDesk::quarantine(const std::string& key, const std::string& reason) {
+  cache_->quarantine(key, kErred + reason);
+}
 
-bool CompileDesk::was_quarantined(const std::string& key) { return cache_->quarantine_reason(key).has_value(); }
+bool CompileDesk::has_erred(const std::string& key) {
+  const auto reason = cache_->quarantine_reason(key);
+  return reason && reason->starts_with(kErred);
+}
 
 void CompileDesk::submit(const Program& program, const std::string& recipe, CompileEffort effort) {
   CompileRequest request;

@@ -41,7 +41,8 @@ class CompileDesk {
 
   std::optional<CachedPackage> find(const std::string& key);
   void quarantine(const std::string& key, const std::string& reason);
-  bool was_quarantined(const std::string& key);
+  // It was put away by quarantine(), not for damage alone: compiling it again would make the same.
+  bool has_erred(const std::string& key);
 
   void submit(const Program& program, const std::string& recipe, CompileEffort effort);
   void cancel(const std::string& key);

@@ -34,18 +34,20 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
   }
   for (const std::string& recipe : services_.desk->recipes(*plan.program)) {
     const std::string key = services_.desk->key(*plan.program, recipe);
-    if (!services_.desk->was_quarantined(key)) plan.wanted.push_back({recipe, CompileEffort::kQuick, key});
+    if (!services_.desk->has_erred(key)) plan.wanted.push_back({recipe, CompileEffort::kQuick, key});
   }
   if (plan.wanted.empty()) return;
-  if (load_cached(plan, plan.wanted.front(), microbatches)) {
-    ++figures_.cache_hits;
-    plan.wanted.clear();
-    return;
+  const Variant best = plan.wanted.front();
+  const bool found = load_cached(plan, best, microbatches);
+  ++(found ? figures_.cache_hits : figures_.cache_misses);
+  if (found) plan.wanted.clear();
+  if (found && !plan.wants_full) return;
+  if (config_.lane == Lane::kAuto) {
+    if (found) plan.wanted.push_back({best.recipe, CompileEffort::kFull, best.key});
+    plan.undecided = true;
+  } else if (!found) {
+    wait_for_compiled(plan, microbatches);
   }
-  ++figures_.cache_misses;
-  plan.wanted.push_back({plan.wanted.front().recipe, CompileEffort::kFull, plan.wanted.front().key});
-  plan.undecided = config_.lane == Lane::kAuto;
-  if (config_.lane == Lane::kCompiled) wait_for_compiled(plan, microbatches);
 }
 
 // The lane that was asked for by name begins at the same step whenever the program is compiled: the run waits.
@@ -69,8 +71,9 @@ void StepRunner::decide_on_compiling(StepPlan& plan, double step_us, std::int64_
               {"steps_left", std::to_string(steps_left)},
               {"reason", std::string(worth ? "prepared" : "left out") + ": about " + whole(left_s) +
                              " s of steps are left, and a compilation takes about " + whole(cost_s) + " s"}}));
-  if (!worth) return plan.wanted.clear();
-  compile_next(plan);
+  if (worth) return compile_next(plan);
+  plan.wanted.clear();
+  plan.wants_full = false;
 }
 
 void StepRunner::compile_next(StepPlan& plan) {
@@ -121,6 +124,7 @@ bool StepRunner::load_cached(StepPlan& plan, const Variant& variant, Batch micro
     return false;
   }
   plan.recipe = variant.recipe;
+  if (cached->facts.effort == leyline::name_of(CompileEffort::kFull)) plan.wants_full = false;
   tell(event("tolaria.compile_cache_hit"_event, Level::kInfo,
              {{"key", variant.key}, {"load_ms", whole(milliseconds(services_.clock.now() - begin))}}));
   return true;
@@ -132,14 +136,19 @@ void StepRunner::tell_no_compiler(const std::string& kind, const std::string& re
   tell(event("tolaria.compile_fallback"_event, Level::kWarning, {{"error", kind}, {"reason", reason}}));
 }
 
-// After a trial of a compiled program.
+// After a trial of a compiled program: the next lowering has its turn, and the winner is then compiled with full
+// effort.
 void StepRunner::note_recipe(StepPlan& plan, double step_us) {
   plan.recipe_us[plan.recipe] = step_us;
-  if (plan.wanted.empty() && plan.recipe_us.size() > 1) {
+  if (plan.wanted.empty() && !plan.compiling) {
     const auto winner = std::ranges::min_element(plan.recipe_us, {}, [](const auto& item) { return item.second; });
-    services_.desk->remember_winner(*plan.program, winner->first, plan.recipe_us);
+    if (plan.recipe_us.size() > 1) services_.desk->remember_winner(*plan.program, winner->first, plan.recipe_us);
+    const bool full = std::exchange(plan.wants_full, false);
+    if (full) {
+      plan.wanted.push_back({winner->first, CompileEffort::kFull, services_.desk->key(*plan.program, winner->first)});
+    }
   }
-  compile_next(plan);
+  if (!plan.undecided && !plan.compiling) compile_next(plan);
 }
 
 }  // namespace esper::tolaria

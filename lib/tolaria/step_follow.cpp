@@ -17,8 +17,8 @@ using namespace leyline::literals;
 // Takes the step if the journal says which bits it had.
 bool StepRunner::follow(StepPlan& plan, Batch microbatches, std::int64_t number) {
   const LaneNote* note = services_.log.at(plan.shape, number);
-  if (note == nullptr) return false;
-  if (note->key.empty()) {
+  if (note == nullptr && !services_.log.goes_on_after(plan.shape, number)) return false;
+  if (note == nullptr || note->key.empty()) {
     plan.incumbent.reset();
     eager(microbatches);
   } else {

@@ -50,6 +50,7 @@ void StepRunner::challenge_uncompiled(StepPlan& plan, Batch microbatches) {
     if (graph) tell(event("tolaria.graph_skipped_compile"_event, Level::kInfo, {}));
     return;
   }
+  if (std::exchange(plan.tried_uncompiled, true)) return;
   const Preparing preparing(*this);
   FastLane lane = FastLane::replay(*plan.program, model_, microbatches);
   const bool captured = graph && may_capture() && capture(lane, microbatches);

@@ -25,7 +25,8 @@ struct StepPlan {
   std::uint64_t structure = 0;                   // of the network
   std::vector<std::vector<std::int64_t>> sizes;  // of inputs and targets, microbatch after microbatch
 
-  std::string shape;  // the sizes as text
+  std::string shape;                 // the sizes as text
+  std::optional<std::string> noted;  // as the journal has it: key of the compiled program, or empty
 
   std::int64_t warmup_left = 0;
   bool recorded = false;                    // or tried to
@@ -39,8 +40,8 @@ struct StepPlan {
   bool undecided = false;                   // whether compiling pays
   std::string recipe;                       // of the compiled program loaded last
   std::map<std::string, double> recipe_us;  // median step time by recipe, as measured
-  std::vector<std::string> put_away;        // keys of compiled programs that erred or were not faster
-  std::int64_t steps = 0;                   // of this shape
+  bool wants_full = true;                   // the winner is to be compiled with full effort yet
+  bool tried_uncompiled = false;            // replay, or a captured graph
 };
 
 }  // namespace esper::tolaria

@@ -47,12 +47,11 @@ void StepRunner::step(std::span<const Microbatch> microbatches, StepPlace place)
   const bool only_eager = config_.lane == Lane::kEager && services_.log.empty();
   if (only_eager) return eager(microbatches);
   StepPlan& plan = plan_of(microbatches);
-  ++plan.steps;
-  if (services_.log.empty() || !follow(plan, microbatches, place.number)) run_step(plan, microbatches, place.left);
+  if (services_.log.empty() || !follow(plan, microbatches, place.number)) run_step(plan, microbatches, place);
   note_bits(plan, place.number);
 }
 
-void StepRunner::run_step(StepPlan& plan, Batch microbatches, std::int64_t steps_left) {
+void StepRunner::run_step(StepPlan& plan, Batch microbatches, StepPlace place) {
   if (config_.lane == Lane::kEager) return eager(microbatches);
   if (plan.warmup_left > 0) {
     figures_.warmup_remaining = --plan.warmup_left;
@@ -64,12 +63,25 @@ void StepRunner::run_step(StepPlan& plan, Batch microbatches, std::int64_t steps
     return challenge_uncompiled(plan, microbatches);
   }
   if (plan.compiling) take_compiled(plan, microbatches);
-  if (plan.challenger) return try_challenger(plan, microbatches, steps_left);
-  if (plan.incumbent && config_.check_every > 0 && plan.steps % config_.check_every == 0) {
-    if (compare_with_eager(plan, *plan.incumbent, microbatches) == Verdict::kDiffers) plan.incumbent.reset();
+  if (plan.challenger) return try_challenger(plan, microbatches, place.left);
+  run_unchallenged(plan, microbatches, place);
+}
+
+// Counted over the whole run, so that a resumed one compares at the same steps.
+bool StepRunner::check_is_due(std::int64_t number) const {
+  return config_.check_every > 0 && number > 0 && number % config_.check_every == 0;
+}
+
+void StepRunner::run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace place) {
+  if (plan.incumbent && check_is_due(place.number)) {
+    if (compare_with_eager(*plan.incumbent, microbatches) == Verdict::kDiffers) plan.incumbent.reset();
     return;
   }
+  const auto begin = plan.undecided ? services_.clock.now() : leyline::Duration();
   run_incumbent(plan, microbatches);
+  if (!plan.undecided) return;
+  const std::chrono::duration<double, std::micro> took = services_.clock.now() - begin;
+  decide_on_compiling(plan, took.count(), place.left);
 }
 
 bool StepRunner::settled() const {
@@ -93,7 +105,7 @@ StepPlan& StepRunner::plan_of(Batch microbatches) {
     plan->sizes.push_back(microbatch.targets.sizes().vec());
   }
   plan->shape = c10::str(plan->sizes);
-  plan->noted = bits_[plan->shape];
+  if (const auto known = bits_.find(plan->shape); known != bits_.end()) plan->noted = known->second;
   plans_.push_back(std::move(plan));
   return *plans_.back();
 }

@@ -62,7 +62,7 @@ class StepRunner {
   using Batch = std::span<const Microbatch>;
 
   StepPlan& plan_of(Batch microbatches);
-  void run_step(StepPlan& plan, Batch microbatches, std::int64_t steps_left);
+  void run_step(StepPlan& plan, Batch microbatches, StepPlace place);
   void record(StepPlan& plan, Batch microbatches);
   void eager(Batch microbatches);
   void run_incumbent(StepPlan& plan, Batch microbatches);
@@ -85,12 +85,15 @@ class StepRunner {
 
   // step_trial.cpp
   enum class Verdict { kSame, kDiffers };
-  Verdict compare_with_eager(StepPlan& plan, FastLane& lane, Batch microbatches);
+  Verdict compare_with_eager(FastLane& lane, Batch microbatches);
   void try_challenger(StepPlan& plan, Batch microbatches, std::int64_t steps_left);
   void challenge(StepPlan& plan, FastLane lane);
   void settle_trial(StepPlan& plan);
   void adopt(StepPlan& plan, double speedup, const std::string& reason);
-  void put_away(StepPlan& plan, const FastLane& lane, const std::string& reason, const program::Difference* where);
+  enum class Cause { kErred, kNotFaster };
+  void put_away(const FastLane& lane, Cause cause, const std::string& reason, const program::Difference* where);
+  void run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace place);
+  bool check_is_due(std::int64_t number) const;
 
   void put_away_failed(const FastLane& lane, const std::string& reason);
 

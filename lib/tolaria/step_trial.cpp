@@ -45,7 +45,7 @@ void StepRunner::challenge(StepPlan& plan, FastLane lane) {
 }
 
 // The step that training goes on from is eager's, whatever the lane did.
-StepRunner::Verdict StepRunner::compare_with_eager(StepPlan& plan, FastLane& lane, Batch microbatches) {
+StepRunner::Verdict StepRunner::compare_with_eager(FastLane& lane, Batch microbatches) {
   const Preparing preparing(*this);
   const auto tracked = tracked_tensors(model_);
   const StepSnapshot start(model_, device_);
@@ -70,15 +70,18 @@ StepRunner::Verdict StepRunner::compare_with_eager(StepPlan& plan, FastLane& lan
   }
   if (error.empty()) return Verdict::kSame;
   ++figures_.checks_failed;
-  put_away(plan, lane, error, difference ? &*difference : nullptr);
+  put_away(lane, Cause::kErred, error, difference ? &*difference : nullptr);
   return Verdict::kDiffers;
 }
 
 void StepRunner::try_challenger(StepPlan& plan, Batch microbatches, std::int64_t steps_left) {
   if (!plan.challenger_checked) {
     plan.challenger_checked = true;
-    if (compare_with_eager(plan, *plan.challenger, microbatches) == Verdict::kDiffers) {
+    if (compare_with_eager(*plan.challenger, microbatches) == Verdict::kDiffers) {
+      const bool compiled = plan.challenger->lane() == Lane::kCompiled;
       plan.challenger.reset();
+      if (compiled) compile_next(plan);
+      if (!plan.incumbent) challenge_uncompiled(plan, microbatches);
     } else if (config_.lane != Lane::kAuto) {
       adopt(plan, 0, "it is the lane that was asked for");
     }
@@ -110,7 +113,7 @@ void StepRunner::settle_trial(StepPlan& plan) {
     adopt(plan, speedup, "it was measured to be faster");
   } else {
     const std::string reason = "it was not faster: " + digits(speedup) + " times the speed of ";
-    put_away(plan, *plan.challenger, reason + name_of(plan.incumbent), nullptr);
+    put_away(*plan.challenger, Cause::kNotFaster, reason + name_of(plan.incumbent), nullptr);
     plan.challenger.reset();
   }
   if (compiled) note_recipe(plan, challenger_us);
@@ -142,10 +145,10 @@ void StepRunner::put_away_failed(const FastLane& lane, const std::string& reason
   tell(event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", "step failed"}, {"reason", reason}}));
 }
 
-void StepRunner::put_away(StepPlan& plan, const FastLane& lane, const std::string& reason,
+void StepRunner::put_away(const FastLane& lane, Cause cause, const std::string& reason,
                           const program::Difference* where) {
   ++figures_.refusals;
-  const bool erred = plan.trial.done() == false;
+  const bool erred = cause == Cause::kErred;
   leyline::TelemetryEvent refused = event("tolaria.lane_refused"_event, erred ? Level::kWarning : Level::kInfo,
                                           {{"lane", std::string(leyline::name_of(lane.lane()))}, {"reason", reason}});
   if (where != nullptr) {
@@ -154,12 +157,9 @@ void StepRunner::put_away(StepPlan& plan, const FastLane& lane, const std::strin
     refused.attributes["tolerance"] = digits(where->tolerance);
   }
   tell(std::move(refused));
-  if (lane.lane() != Lane::kCompiled) return;
-  plan.put_away.push_back(lane.key());
-  if (erred) {
-    ++figures_.quarantined;
-    services_.desk->quarantine(lane.key(), reason);
-  }
+  if (!erred || lane.lane() != Lane::kCompiled) return;
+  ++figures_.quarantined;
+  services_.desk->quarantine(lane.key(), reason);
 }
 
 }  // namespace esper::tolaria

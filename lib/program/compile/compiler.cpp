@@ -40,15 +40,6 @@ std::string text_in(const json& object, const char* name) {
 
 }  // namespace
 
-std::string find_python(const std::string& torch_library) {
-  if (const auto named = environment("ESPER_PYTHON"); !named.empty()) return named;
-  // ENV/lib/python3.x/site-packages/torch/lib/libtorch_cpu.so
-  auto folder = std::filesystem::path(torch_library);
-  for (int level = 0; level < 6; ++level) folder = folder.parent_path();
-  const std::string python = (folder / "bin/python3").string();
-  return is_executable(python) ? python : std::string();
-}
-
 Compiler::Compiler(CompilerSettings settings, PackageCache& cache) : settings_(std::move(settings)), cache_(cache) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) throw leyline::IoError("make", "a pipe", errno);

@@ -22,19 +22,15 @@
 namespace esper::program {
 
 struct CompilerSettings {
-  std::string python;         // executable whose torch is the one this process runs; see find_python()
+  std::string python;         // executable whose torch is the one this process runs
   std::string torch_version;  // of this process; a worker with another is refused. Empty: not compared
   std::string cxx;            // C++ compiler; empty: $CXX, else what the worker finds in PATH
-  leyline::Duration deadline = std::chrono::seconds(120);       // of one compilation
-  leyline::Duration start_deadline = std::chrono::seconds(60);  // of the worker's start: it imports torch
+  leyline::Duration deadline = std::chrono::seconds(120);        // of one compilation
+  leyline::Duration start_deadline = std::chrono::seconds(180);  // of the worker's start: it imports torch
   std::int64_t memory_limit_mb = 4096;  // of one compilation: what the worker and its compilers add to a warm worker
   int max_restarts = 3;
   leyline::Duration restart_pause = std::chrono::milliseconds(500);
 };
-
-// $ESPER_PYTHON, else the Python of the environment that the library file `torch_library`
-// (.../lib/python3.11/site-packages/torch/lib/libtorch_cpu.so) belongs to; empty if there is none.
-std::string find_python(const std::string& torch_library);
 
 class Compiler {
  public:
