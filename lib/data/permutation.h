@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "data/random.h"
 
@@ -19,8 +20,12 @@ class Permutation {
   std::int64_t size() const { return size_; }
   // The i-th element of the order; 0 <= i < size.
   std::int64_t operator[](std::int64_t i) const;
+  // The same for i = first, first + 1, ...: several at a time, which is quicker where each has to wait for itself.
+  void fill(std::int64_t first, std::span<std::int64_t> out) const;
 
  private:
+  std::uint64_t once(std::uint64_t value) const;
+
   static constexpr int kRounds = 6;
   std::int64_t size_;
   int half_bits_;

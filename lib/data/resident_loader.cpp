@@ -161,10 +161,15 @@ std::optional<Batch> ResidentLoader::next() {
 void ResidentLoader::choose_rows(Shape& shape) {
   auto* chosen = shape.host.data_ptr<std::int64_t>();
   const auto first = batch_ * config_.batch_size, rows = inputs_.size(0);
-  for (std::int64_t i = 0; i < shape.size; ++i) {
-    const auto sample = config_.order == Order::kShuffled ? (*order_)[first + i] : first + i;
-    chosen[i] = starts_.empty() ? sample : starts_[static_cast<std::size_t>(sample)];
-    ESPER_CHECK(chosen[i] >= 0 && chosen[i] < rows, "a sample outside the data set");
+  const std::span out(chosen, static_cast<std::size_t>(shape.size));
+  if (config_.order == Order::kShuffled) {
+    order_->fill(first, out);
+  } else {
+    std::iota(out.begin(), out.end(), first);
+  }
+  for (std::int64_t& row : out) {
+    if (!starts_.empty()) row = starts_[static_cast<std::size_t>(row)];
+    ESPER_CHECK(row >= 0 && row < rows, "a sample outside the data set");
   }
 }
 

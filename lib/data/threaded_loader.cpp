@@ -1,5 +1,6 @@
 #include "data/threaded_loader.h"
 
+#include <numeric>
 #include <system_error>
 
 #include "leyline/error.h"
@@ -44,9 +45,10 @@ Batch ThreadedLoader::make_batch(std::int64_t epoch, std::int64_t index) const {
   const auto total = num_samples(dataset_), first = index * config_.batch_size;
   const auto size = std::min(config_.batch_size, total - first);
   std::vector<std::int64_t> samples(static_cast<std::size_t>(size));
-  const auto order = Permutation::of_epoch(total, config_.seed, epoch);
-  for (std::int64_t i = 0; i < size; ++i) {
-    samples[static_cast<std::size_t>(i)] = config_.order == Order::kShuffled ? order[first + i] : first + i;
+  if (config_.order == Order::kShuffled) {
+    Permutation::of_epoch(total, config_.seed, epoch).fill(first, samples);
+  } else {
+    std::iota(samples.begin(), samples.end(), first);
   }
   const auto options = torch::TensorOptions().pinned_memory(config_.staging == Staging::kPinned);
   Batch batch{at::empty(transform_.input_sizes(size), options.dtype(transform_.input_type())),

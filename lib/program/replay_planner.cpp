@@ -123,6 +123,8 @@ bool ReplayPlanner::is_planned(Step& step, const Operation& operation) const {
   for (const Argument& result : operation.results) {
     const auto* tensor = std::get_if<TensorArgument>(&result);
     if (tensor == nullptr || tensor->id == kNoValue) return false;
+    // The arena lies where the state lies; a scalar that a step on a card keeps on the host has no place in it.
+    if (program_.values[static_cast<std::size_t>(tensor->id)].device != program_.values.front().device) return false;
   }
   if (operation.results.empty()) return false;
   const TensorType& type = program_.values[static_cast<std::size_t>(std::get<TensorArgument>(operation.results[0]).id)];

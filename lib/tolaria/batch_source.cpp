@@ -19,7 +19,6 @@ BatchSource::BatchSource(Run& run, LookAhead look_ahead)
 
 void BatchSource::begin_epoch() {
   run_.train_data.seek(run_.progress.epoch, run_.progress.batch);
-  position_ = run_.progress.batch;
   ended_ = under_way_ = false;
   next_ = {};
 }
@@ -29,17 +28,15 @@ std::optional<data::Batch> BatchSource::wait_for_batch() {
   return run_.train_data.next();
 }
 
-// The loader tells the end once, and its answer after that is the next epoch's.
+// The loader tells the end once, and its answer after that would be the next epoch's.
 void BatchSource::fetch(std::vector<Microbatch>& out) {
   out.clear();
   for (int i = 0; i < run_.config.step.accumulation && !ended_; ++i) {
-    if (i > 0 && position_ == run_.train_data.num_batches()) return;
     auto batch = wait_for_batch();
     if (!batch) {
       ended_ = true;
       return;
     }
-    ++position_;
     out.push_back({std::move(batch->inputs), std::move(batch->targets)});
   }
 }

@@ -43,9 +43,8 @@ class BatchSource {
   const LookAhead look_ahead_;
   const bool copies_;  // the loader's batches lie elsewhere than the network
   device::Staging staging_;
-  std::int64_t position_ = 0;  // in the epoch, of the loader
-  bool ended_ = false;         // the loader has told the end of the epoch
-  bool under_way_ = false;     // next_ is the step after the one handed out last
+  bool ended_ = false;      // the loader has told the end of the epoch
+  bool under_way_ = false;  // next_ is the step after the one handed out last
   device::StagedCopy next_;
   std::vector<Microbatch> fetched_;
   std::vector<torch::Tensor> tensors_;

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <set>
+#include <vector>
 
 #include "data/selection.h"
 
@@ -94,6 +95,19 @@ TEST_CASE("even picks are spread over the whole range") {
   CHECK(evenly(10, 20).size() == 10);
   CHECK(evenly(10, 5) == std::vector<std::int64_t>{0, 2, 4, 6, 8});
   CHECK(evenly(10, 3) == std::vector<std::int64_t>{0, 3, 6});
+}
+
+TEST_CASE("several at a time are the same as one by one") {
+  for (const std::int64_t size : {1, 2, 16, 45, 1000, 70000}) {
+    const Permutation order(size, 99);
+    for (const std::int64_t first : {std::int64_t{0}, size / 3}) {
+      std::vector<std::int64_t> together(static_cast<std::size_t>(std::min<std::int64_t>(size - first, 45)));
+      order.fill(first, together);
+      for (std::size_t i = 0; i < together.size(); ++i) {
+        REQUIRE(together[i] == order[first + static_cast<std::int64_t>(i)]);
+      }
+    }
+  }
 }
 
 }  // namespace

@@ -199,6 +199,26 @@ TEST_CASE("quantiles of a histogram are within three percent, from nothing to ho
   CHECK(times.quantile(1) >= times.quantile(0));
 }
 
+TEST_CASE("what an owner has had so far needs no settling, and loses nothing to it") {
+  Ledger ledger;
+  const Duration before = ledger.so_far(Owner::kLoaderWait);
+  CHECK(before.count() == 0);
+  const auto wait = [&](int ms) {
+    const LedgerScope waiting(ledger, Owner::kLoaderWait);
+    const Clock clock;
+    for (const Duration until = clock.now() + std::chrono::milliseconds(ms); clock.now() < until;) {
+    }
+  };
+  wait(20);
+  const auto ms_of = [](Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
+  const double unsettled = ms_of(ledger.so_far(Owner::kLoaderWait));
+  CHECK(unsettled >= 19.9);
+  ledger.settle();
+  CHECK(ms_of(ledger.so_far(Owner::kLoaderWait)) == Catch::Approx(unsettled).epsilon(0.01));
+  wait(10);
+  CHECK(ms_of(ledger.so_far(Owner::kLoaderWait)) >= unsettled + 9.9);
+}
+
 namespace {
 std::vector<Owner> entered, left;
 }
