@@ -41,6 +41,7 @@ TEST_CASE("a folder that others may write to is refused") {
 
 TEST_CASE("the environment names the folder when the run file does not") {
   const test::TemporaryFolder folder;
+  ::unsetenv("ESPER_CACHE");
   ::setenv("XDG_CACHE_HOME", (folder / "xdg").c_str(), 1);
   CHECK(*private_cache_folder("") == folder / "xdg/esper/programs");
   ::setenv("ESPER_CACHE", (folder / "own").c_str(), 1);

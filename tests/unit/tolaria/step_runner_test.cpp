@@ -49,8 +49,9 @@ TEST_CASE("a run in auto ends with eager's bits while nothing is compiled, whate
   Runs eager(tiny(), Lane::kEager), automatic(tiny(), Lane::kAuto);
   for (std::uint64_t step = 0; step < 300; ++step) {
     const auto batch = make_batches(tiny(), 1, step);
-    eager.runner->step(batch, {0, 1000});
-    automatic.runner->step(batch, {0, 1000});
+    const auto number = static_cast<std::int64_t>(step);
+    eager.runner->step(batch, {number, 1000});
+    automatic.runner->step(batch, {number, 1000});
   }
   CHECK(same_state(*eager.model, *automatic.model));
   CHECK(automatic.runner->figures().steps_in(Lane::kReplay) > 100);
