@@ -85,7 +85,8 @@ std::string CompileDesk::key(const Program& program, const std::string& recipe) 
 }
 
 std::vector<std::string> CompileDesk::recipes(const Program& program) {
-  if (const auto choice = cache_->recall_choice(choice_key(program))) return {choice->recipe};
+  const auto choice = cache_->recall_choice(choice_key(program));
+  if (choice && !found_wrong(key(program, choice->recipe))) return {choice->recipe};
   const bool on_cpu = settings_.device == "cpu";  // the other recipes were measured there
   if (on_cpu && pools_backward(program)) return {"aten_pool"};
   if (on_cpu && multiplies_in_bf16(program)) {

@@ -204,7 +204,18 @@ void ReplayPlanner::settle_planned(std::size_t at) {
     call.arguments = settled_arguments(operation, step.op.schema(), call.patches);
     for (std::size_t i = 0; i < operation.results.size(); ++i) call.arguments.emplace_back(result(i));
   }
+  note_dead(call, at);
   replay_.calls_.push_back(std::move(call));
+}
+
+// Values that a run makes and that nobody needs after this call.
+void ReplayPlanner::note_dead(Replay::Call& call, std::size_t at) const {
+  for (std::size_t value = program_.inputs.size(); value < program_.values.size(); ++value) {
+    const auto owner = static_cast<std::size_t>(storage_.owner[value]);
+    if (!settled_[value] && storage_.last_use[owner] == static_cast<std::int32_t>(at)) {
+      call.dead_after.push_back(static_cast<ValueId>(value));
+    }
+  }
 }
 
 void ReplayPlanner::settle_now(std::size_t at) {
@@ -212,7 +223,6 @@ void ReplayPlanner::settle_now(std::size_t at) {
   std::vector<Replay::Patch> patches;
   std::vector<c10::IValue> stack = settled_arguments(operation, steps_[at].op.schema(), patches);
   ESPER_CHECK(patches.empty(), operation.name + " waits for a run's values");
-  const c10::IValue first = stack.empty() ? c10::IValue() : stack.front();
   steps_[at].op.callBoxed(stack);
   for (std::size_t i = 0; i < operation.results.size(); ++i) {
     const std::vector<ValueId> ids = ids_of(operation.results[i]);
@@ -234,12 +244,7 @@ void ReplayPlanner::add_call(std::size_t at) {
     if (all_known) ids.clear();
     call.results.push_back(std::move(ids));
   }
-  for (std::size_t value = program_.inputs.size(); value < program_.values.size(); ++value) {
-    const auto owner = static_cast<std::size_t>(storage_.owner[value]);
-    if (!settled_[value] && storage_.last_use[owner] == static_cast<std::int32_t>(at)) {
-      call.dead_after.push_back(static_cast<ValueId>(value));
-    }
-  }
+  note_dead(call, at);
   replay_.calls_.push_back(std::move(call));
 }
 

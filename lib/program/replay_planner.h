@@ -27,13 +27,13 @@ class ReplayPlanner {
 
   void decide();
   Step decide(std::size_t at);
-  std::optional<Step> decide_view(const Step& step, const Operation& operation) const;
   bool is_planned(Step& step, const Operation& operation) const;
   void lay_out();
   void settle(std::size_t at);
   void settle_planned(std::size_t at);
   void settle_now(std::size_t at);
   void add_call(std::size_t at);
+  void note_dead(Replay::Call& call, std::size_t at) const;
   std::vector<c10::IValue> settled_arguments(const Operation& operation, const c10::FunctionSchema& schema,
                                              std::vector<Replay::Patch>& patches) const;
   bool all_settled(const Argument& argument) const;

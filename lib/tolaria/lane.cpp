@@ -37,7 +37,7 @@ PreparedLane compiled(Model& model, const program::Program& program, Batch examp
   const std::string recipe = desk.recipes(program).front();
   const std::string key = desk.key(program, recipe);
   auto cached = desk.find(key);
-  if (!cached) {
+  if (!cached || cached->facts.effort != leyline::name_of(program::CompileEffort::kFull)) {
     desk.submit(program, recipe, program::CompileEffort::kFull);
     const auto outcome = desk.wait(key);
     if (!outcome) return refused(Lane::kCompiled, "the compiler gave no answer in time");

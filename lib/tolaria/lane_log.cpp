@@ -37,8 +37,10 @@ LaneLog read_lane_log(leyline::FileSystem& files, const std::string& journal_pat
   storage::scan_journal(files, journal_path, [&](std::string_view text) {
     const auto note = nlohmann::json::parse(text, nullptr, false);
     if (!note.is_object() || note.value("what", "") != "lane") return;
-    if (!note.contains("step") || !note["step"].is_number_integer()) return;
-    log.add(note.value("shape", ""), {note["step"].get<std::int64_t>(), note.value("key", "")});
+    const auto is = [&](const char* name, auto type) { return note.contains(name) && (note[name].*type)(); };
+    using Json = nlohmann::json;
+    if (!is("step", &Json::is_number_integer) || !is("shape", &Json::is_string) || !is("key", &Json::is_string)) return;
+    log.add(note["shape"], {note["step"].get<std::int64_t>(), note["key"]});
   });
   return log;
 }

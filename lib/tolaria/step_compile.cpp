@@ -24,6 +24,11 @@ constexpr leyline::Duration kLookForSignals = std::chrono::milliseconds(100);
 
 double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
+// Of an earlier request for the same program, given up with the structure it was for.
+bool was_cancelled(const program::CompileOutcome& outcome) {
+  return outcome.failure == program::CompileFailure::kCancelled;
+}
+
 std::string whole(double value) { return std::to_string(static_cast<std::int64_t>(value)); }
 
 }  // namespace
@@ -48,7 +53,7 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
     return tell_no_compiler("quarantined", "the program was compiled before and put away: " + wrong);
   }
   const Variant best = plan.wanted.front();
-  const bool found = load_cached(plan, best, microbatches);
+  const bool found = load_cached(plan, best, microbatches) && (config_.lane == Lane::kAuto || !plan.wants_full);
   ++(found ? figures_.cache_hits : figures_.cache_misses);
   if (found) plan.wanted.clear();
   if (found && !plan.wants_full) return;
@@ -71,11 +76,13 @@ void StepRunner::wait_for_compiled(StepPlan& plan, Batch microbatches) {
   std::optional<program::CompileOutcome> outcome;
   while (!outcome && services_.clock.now() < end) {
     outcome = services_.desk->wait(key, kLookForSignals);
+    if (outcome && was_cancelled(*outcome)) outcome.reset();
     if (outcome || Interrupt::requested() == 0) continue;
     plan.compiling.reset();  // the run is about to stop, and the compiler with it
     --figures_.pending;
     return services_.desk->cancel(key);
   }
+  if (!outcome) services_.desk->cancel(key);
   finish_compilation(plan, outcome, microbatches);
 }
 
@@ -108,7 +115,7 @@ void StepRunner::compile_next(StepPlan& plan) {
 void StepRunner::take_compiled(StepPlan& plan, Batch microbatches) {
   if (plan.challenger) return;
   const auto outcome = services_.desk->poll(plan.compiling->key);
-  if (!outcome) return;
+  if (!outcome || was_cancelled(*outcome)) return;
   const Preparing preparing(*this);
   finish_compilation(plan, outcome, microbatches);
 }

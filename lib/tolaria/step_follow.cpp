@@ -65,6 +65,12 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
   return {};
 }
 
+// What the journal has in force already need not be noted again: a note drops those of later steps, and a run that is
+// killed once more still needs them.
+void StepRunner::know_noted(StepPlan& plan, std::int64_t number) {
+  if (const LaneNote* note = services_.log.at(plan.shape, number)) plan.noted = bits_[plan.shape] = note->key;
+}
+
 // After each step: the journal learns of a change of bits.
 void StepRunner::note_bits(StepPlan& plan, std::int64_t number) {
   if (plan.noted == ran_) return;

@@ -52,10 +52,17 @@ void StepRunner::challenge_uncompiled(StepPlan& plan, Batch microbatches) {
   }
   if (std::exchange(plan.tried_uncompiled, true)) return;
   const Preparing preparing(*this);
-  FastLane lane = FastLane::replay(*plan.program, model_, microbatches);
-  const bool captured = graph && may_capture() && capture(lane, microbatches);
-  if (config_.lane == Lane::kGraph && !captured) return;
-  challenge(plan, std::move(lane));
+  try {
+    FastLane lane = FastLane::replay(*plan.program, model_, microbatches);
+    const bool captured = graph && may_capture() && capture(lane, microbatches);
+    if (config_.lane == Lane::kGraph && !captured) return;
+    challenge(plan, std::move(lane));
+  } catch (const c10::Error& error) {
+    // Most likely memory: a run that fits in eager goes on in eager.
+    ++figures_.refusals;
+    tell(event("tolaria.lane_refused"_event, Level::kWarning,
+               {{"lane", "replay"}, {"reason", error.what_without_backtrace()}}));
+  }
 }
 
 FastLane StepRunner::load_package(StepPlan& plan, Batch microbatches, const std::string& path, const std::string& key) {

@@ -47,6 +47,7 @@ void StepRunner::step(std::span<const Microbatch> microbatches, StepPlace place)
   const bool only_eager = config_.lane == Lane::kEager && services_.log.empty();
   if (only_eager) return eager(microbatches);
   StepPlan& plan = plan_of(microbatches);
+  if (!plan.noted) know_noted(plan, place.number);
   if (services_.log.empty() || !follow(plan, microbatches, place.number)) run_step(plan, microbatches, place);
   note_bits(plan, place.number);
 }

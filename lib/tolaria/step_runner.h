@@ -100,6 +100,7 @@ class StepRunner {
   // step_follow.cpp
   bool follow(StepPlan& plan, Batch microbatches, std::int64_t number);
   std::string load_noted(StepPlan& plan, const std::string& key, Batch microbatches);
+  void know_noted(StepPlan& plan, std::int64_t number);
   void note_bits(StepPlan& plan, std::int64_t number);
 
   // step_graph.cpp

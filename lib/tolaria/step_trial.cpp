@@ -79,8 +79,10 @@ void StepRunner::try_challenger(StepPlan& plan, Batch microbatches, std::int64_t
     plan.challenger_checked = true;
     if (compare_with_eager(*plan.challenger, microbatches) == Verdict::kDiffers) {
       const bool compiled = plan.challenger->lane() == Lane::kCompiled;
+      const std::string key = plan.challenger->key();
       plan.challenger.reset();
-      if (compiled) compile_next(plan);
+      if (compiled) std::erase_if(plan.wanted, [&](const Variant& variant) { return variant.key == key; });
+      if (compiled && !plan.undecided) compile_next(plan);
     } else if (config_.lane != Lane::kAuto) {
       adopt(plan, 0, "it is the lane that was asked for");
     }
@@ -141,7 +143,7 @@ void StepRunner::adopt(StepPlan& plan, double speedup, const std::string& reason
 // The state may be half written: the run ends with the error, and the next one does without this program.
 void StepRunner::put_away_failed(const FastLane& lane, const std::string& reason) {
   ++figures_.quarantined;
-  services_.desk->quarantine(lane.key(), program::EntryFault::kWrong, reason);
+  services_.desk->quarantine(lane.key(), program::EntryFault::kDamaged, reason);
   tell(event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", "step failed"}, {"reason", reason}}));
 }
 
@@ -159,7 +161,9 @@ void StepRunner::put_away(const FastLane& lane, Cause cause, const std::string& 
   tell(std::move(refused));
   if (!erred || lane.lane() != Lane::kCompiled) return;
   ++figures_.quarantined;
-  services_.desk->quarantine(lane.key(), program::EntryFault::kWrong, reason);
+  // Only a wrong answer is one for good; what was thrown may have been a lack of memory.
+  const auto fault = where != nullptr ? program::EntryFault::kWrong : program::EntryFault::kDamaged;
+  services_.desk->quarantine(lane.key(), fault, reason);
 }
 
 }  // namespace esper::tolaria

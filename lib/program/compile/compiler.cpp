@@ -139,7 +139,13 @@ bool Compiler::next(CompileRequest& request) {
 void Compiler::run() {
   CompileRequest request;
   while (next(request)) {
-    auto outcome = compile(request);
+    CompileOutcome outcome;
+    try {
+      outcome = compile(request);
+    } catch (const std::exception& error) {
+      stop_worker();
+      outcome = ended(request, CompileFailure::kCrashed, error.what());
+    }
     const std::lock_guard guard(mutex_);
     running_.clear();
     outcomes_.push_back(std::move(outcome));
