@@ -75,6 +75,7 @@ std::string why_not_comparable(const ordered_json& kept, const ordered_json& now
 
 BaselineVerdict check_against_baseline(const ordered_json& kept, const ordered_json& now, double budget) {
   require_comparable(kept, now);
+  if (!(budget >= 0)) throw Error(ExitCode::kConfig, "the budget must be a number from 0 on");
   const double floor = std::max(floor_of(kept), floor_of(now));
   const auto rounds = rounds_of(now);
   ordered_json rows = ordered_json::array();
@@ -84,6 +85,9 @@ BaselineVerdict check_against_baseline(const ordered_json& kept, const ordered_j
     const auto slash = name.find('/');
     const auto a = rounds.find(name.substr(0, slash)), b = rounds.find(name.substr(slash + 1));
     if (!is_gated(name) || a == rounds.end() || b == rounds.end()) continue;
+    if (!value.is_number() || value.get<double>() <= 0) {
+      throw Error(ExitCode::kConfig, "the kept ratio " + name + " is no positive number; save the baseline anew");
+    }
     std::vector<double> expected = b->second;
     for (double& time : expected) time *= value.get<double>();
     const auto pairs = std::min(a->second.size(), expected.size());
@@ -99,6 +103,11 @@ BaselineVerdict check_against_baseline(const ordered_json& kept, const ordered_j
                     {"pairs", estimate.pairs},
                     {"verdict", word(verdict)}});
     text += line(rows.back());
+  }
+  if (rows.empty()) {
+    throw Error(ExitCode::kConfig,
+                "nothing was compared: the baseline and this measurement share no lane with a ratio; measure the lanes "
+                "that the baseline has, or save it anew");
   }
   const int code = worst == Verdict::kPass   ? 0
                    : worst == Verdict::kFail ? kSlower

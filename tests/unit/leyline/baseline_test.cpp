@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
 
 #include "leyline/error.h"
 #include "leyline/machine_name.h"
@@ -42,6 +43,18 @@ TEST_CASE("a ratio that stays passes, one that grows beyond the budget fails") {
   CHECK_THAT(slower.text, ContainsSubstring("eager/hand") && ContainsSubstring("slower"));
 
   CHECK(check_against_baseline(report(0.9), report(0.5), 0.05).exit_code == 0);
+}
+
+TEST_CASE("where nothing can be compared the answer is an error, not a pass") {
+  ordered_json foreign = report(0.9);
+  foreign["ratios"] = {{"compiled/hand", 0.1}};
+  CHECK_THROWS_MATCHES(check_against_baseline(foreign, report(0.9), 0.05), Error,
+                       MessageMatches(ContainsSubstring("nothing was compared")));
+  ordered_json damaged = report(0.9);
+  damaged["ratios"] = {{"eager/hand", "x"}};
+  CHECK_THROWS_MATCHES(check_against_baseline(damaged, report(0.9), 0.05), Error,
+                       MessageMatches(ContainsSubstring("save the baseline anew")));
+  CHECK_THROWS_AS(check_against_baseline(report(0.9), report(0.9), std::nan("")), Error);
 }
 
 TEST_CASE("nothing is judged on a machine that is too noisy, now or then") {
