@@ -55,7 +55,6 @@ class CompileDesk {
   std::optional<CompileOutcome> wait(const std::string& key) { return wait(key, longest_wait()); }
   // The deadline of a compilation and what comes on top: the worker's start.
   leyline::Duration longest_wait() const { return settings_.compile.deadline + std::chrono::seconds(240); }
-  int pending() const { return compiler_ ? compiler_->pending() : 0; }
 
  private:
   std::string choice_key(const Program& program) const { return key(program, ""); }

@@ -142,6 +142,17 @@ c10::IValue to_ivalue(const Argument& argument, const c10::Argument& schema, con
   return std::visit(ToIValue{present_type(schema), tensor}, argument);
 }
 
+bool is_written(const c10::Argument& argument) {
+  return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
+}
+
+bool writes_argument(const c10::OperatorHandle& op) { return std::ranges::any_of(op.schema().arguments(), is_written); }
+
+bool is_random(const c10::OperatorHandle& op) {
+  const auto tags = op.getTags();
+  return std::find(tags.begin(), tags.end(), at::Tag::nondeterministic_seeded) != tags.end();
+}
+
 std::optional<std::size_t> viewed_argument(const c10::FunctionSchema& schema, std::size_t result) {
   const auto& arguments = schema.arguments();
   const c10::Argument& made = schema.returns()[result];

@@ -23,6 +23,12 @@ Argument to_argument(const c10::IValue& value, const NameTensor& name_tensor);
 using TensorOf = std::function<at::Tensor(ValueId)>;
 c10::IValue to_ivalue(const Argument& argument, const c10::Argument& schema, const TensorOf& tensor);
 
+// The operator writes into this argument, or this result is an argument that it wrote into.
+bool is_written(const c10::Argument& argument);
+bool writes_argument(const c10::OperatorHandle& op);
+// It draws from a generator, so that calling it or not is seen from outside.
+bool is_random(const c10::OperatorHandle& op);
+
 // The argument whose memory a result may look into, as the schema says it; empty where the result has memory of its
 // own.
 std::optional<std::size_t> viewed_argument(const c10::FunctionSchema& schema, std::size_t result);

@@ -68,6 +68,12 @@ std::string printed(const std::vector<Argument>& arguments) {
 
 }  // namespace
 
+std::vector<ValueId> ids_of(const Argument& argument) {
+  if (const auto* one = std::get_if<TensorArgument>(&argument)) return {one->id};
+  if (const auto* many = std::get_if<TensorListArgument>(&argument)) return many->ids;
+  return {};
+}
+
 std::string aten_name(const Operation& operation) {
   constexpr std::string_view kAten = "aten::";
   ESPER_CHECK(operation.name.starts_with(kAten), operation.name + " is no ATen operator");

@@ -63,6 +63,9 @@ struct Program {
   bool operator==(const Program&) const = default;
 };
 
+// The values that an argument names, kNoValue among them; none where it is no tensor.
+std::vector<ValueId> ids_of(const Argument& argument);
+
 // "add.Tensor" of "aten::add.Tensor"; the namespace must be aten.
 std::string aten_name(const Operation& operation);
 

@@ -144,10 +144,9 @@ class Writer {
   std::string results(const Operation& operation, const c10::FunctionSchema& schema) const {
     std::string text;
     for (std::size_t i = 0; i < operation.results.size(); ++i) {
-      const c10::AliasInfo* alias = schema.returns()[i].alias_info();
       const auto* tensor = std::get_if<TensorArgument>(&operation.results[i]);
       const auto* tensors = std::get_if<TensorListArgument>(&operation.results[i]);
-      const bool written = alias != nullptr && alias->isWrite();
+      const bool written = is_written(schema.returns()[i]);
       if (!text.empty()) text.append(", ");
       if (!written && tensors != nullptr) {
         text.append(tuple(tensors->ids, [this](ValueId id) { return name(id); }));

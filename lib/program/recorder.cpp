@@ -46,7 +46,7 @@ class Recording {
     std::vector<Argument> arguments;
     for (std::size_t i = 0; i < schema.size(); ++i) {
       arguments.push_back(to_argument(stack[first + i], name));
-      if (schema[i].alias_info() != nullptr && schema[i].alias_info()->isWrite()) note_writes(stack[first + i]);
+      if (is_written(schema[i])) note_writes(stack[first + i]);
     }
     return arguments;
   }

@@ -32,7 +32,6 @@ class Replay {
   void run();
 
   std::size_t num_calls() const { return calls_.size(); }
-  std::int64_t planned_bytes() const { return arena_.numel(); }
 
  private:
   friend class ReplayPlanner;

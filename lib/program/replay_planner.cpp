@@ -11,19 +11,8 @@ namespace {
 
 constexpr char kEmpty[] = "aten::empty_strided", kCopy[] = "aten::copy_";
 
-std::vector<ValueId> ids_of(const Argument& argument) {
-  if (const auto* one = std::get_if<TensorArgument>(&argument)) return {one->id};
-  if (const auto* many = std::get_if<TensorListArgument>(&argument)) return many->ids;
-  return {};
-}
-
 bool has_tensor_argument(const Operation& operation) {
   return std::ranges::any_of(operation.arguments, [](const Argument& argument) { return !ids_of(argument).empty(); });
-}
-
-bool is_random(const c10::OperatorHandle& op) {
-  const auto tags = op.getTags();
-  return std::find(tags.begin(), tags.end(), at::Tag::nondeterministic_seeded) != tags.end();
 }
 
 bool makes_views(const c10::OperatorHandle& op) {
@@ -31,12 +20,6 @@ bool makes_views(const c10::OperatorHandle& op) {
     if (viewed_argument(op.schema(), i)) return true;
   }
   return false;
-}
-
-bool writes_argument(const c10::OperatorHandle& op) {
-  return std::ranges::any_of(op.schema().arguments(), [](const c10::Argument& argument) {
-    return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
-  });
 }
 
 // Copies with a change of type or layout; copy_ does the same into given memory.
@@ -84,7 +67,7 @@ void ReplayPlanner::decide() {
     const auto op = find_operator(operation.name);
     const auto& arguments = op->schema().arguments();
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (arguments[i].alias_info() == nullptr || !arguments[i].alias_info()->isWrite()) continue;
+      if (!is_written(arguments[i])) continue;
       for (const ValueId id : ids_of(operation.arguments[i])) {
         if (id != kNoValue) written_[static_cast<std::size_t>(storage_.owner[static_cast<std::size_t>(id)])] = true;
       }

@@ -7,25 +7,15 @@
 namespace esper::program {
 namespace {
 
-template <class Visit>
-void for_each_id(const Argument& argument, const Visit& visit) {
-  if (const auto* one = std::get_if<TensorArgument>(&argument)) {
-    if (one->id != kNoValue) visit(one->id);
-  } else if (const auto* many = std::get_if<TensorListArgument>(&argument)) {
-    for (const ValueId id : many->ids) {
-      if (id != kNoValue) visit(id);
-    }
-  }
-}
-
 bool seen_from_outside(const Operation& operation) {
   const auto op = find_operator(operation.name);
-  if (!op) return true;
-  const auto tags = op->getTags();
-  if (std::find(tags.begin(), tags.end(), at::Tag::nondeterministic_seeded) != tags.end()) return true;
-  return std::ranges::any_of(op->schema().arguments(), [](const c10::Argument& argument) {
-    return argument.alias_info() != nullptr && argument.alias_info()->isWrite();
-  });
+  return !op || is_random(*op) || writes_argument(*op);
+}
+
+void mark(const Argument& argument, std::vector<bool>& used) {
+  for (const ValueId id : ids_of(argument)) {
+    if (id != kNoValue) used[static_cast<std::size_t>(id)] = true;
+  }
 }
 
 // By operation.
@@ -35,15 +25,12 @@ std::vector<bool> find_needed(const Program& program, std::vector<bool>& used) {
     const Operation& operation = program.operations[at];
     bool keep = seen_from_outside(operation);
     for (const Argument& result : operation.results) {
-      for_each_id(result, [&](ValueId id) { keep = keep || used[static_cast<std::size_t>(id)]; });
+      for (const ValueId id : ids_of(result)) keep = keep || (id != kNoValue && used[static_cast<std::size_t>(id)]);
     }
     needed[at] = keep;
     if (!keep) continue;
-    for (const Argument& argument : operation.arguments) {
-      for_each_id(argument, [&](ValueId id) { used[static_cast<std::size_t>(id)] = true; });
-    }
-    for (const Argument& result : operation.results) {
-      for_each_id(result, [&](ValueId id) { used[static_cast<std::size_t>(id)] = true; });
+    for (const auto* arguments : {&operation.arguments, &operation.results}) {
+      for (const Argument& argument : *arguments) mark(argument, used);
     }
   }
   return needed;

@@ -4,20 +4,10 @@
 #include "program/ivalue.h"
 
 namespace esper::program {
-namespace {
-
-std::vector<ValueId> ids_of(const Argument& argument) {
-  if (const auto* one = std::get_if<TensorArgument>(&argument)) return {one->id};
-  if (const auto* many = std::get_if<TensorListArgument>(&argument)) return many->ids;
-  return {};
-}
-
-}  // namespace
 
 ValueStorage find_storage(const Program& program) {
   const std::size_t num_values = program.values.size();
-  ValueStorage storage{std::vector<ValueId>(num_values), std::vector<std::int32_t>(num_values, -1),
-                       std::vector<std::int32_t>(num_values, -1)};
+  ValueStorage storage{std::vector<ValueId>(num_values), std::vector<std::int32_t>(num_values, -1)};
   std::vector<bool> defined(num_values, false);
   for (std::size_t i = 0; i < num_values; ++i) storage.owner[i] = static_cast<ValueId>(i);
   std::fill_n(defined.begin(), program.inputs.size(), true);
@@ -40,7 +30,6 @@ ValueStorage find_storage(const Program& program) {
         const auto value = static_cast<std::size_t>(id);
         if (!defined[value]) {
           defined[value] = true;
-          storage.made_by[value] = index;
           if (base != nullptr && !ids_of(*base).empty() && ids_of(*base).front() != kNoValue) {
             storage.owner[value] = storage.owner[static_cast<std::size_t>(ids_of(*base).front())];
           }

@@ -11,7 +11,6 @@ namespace esper::program {
 // Of one value: the value that brought its memory into being, itself unless it is a view.
 struct ValueStorage {
   std::vector<ValueId> owner;          // by value
-  std::vector<std::int32_t> made_by;   // by value: the operation that makes it; -1 for inputs
   std::vector<std::int32_t> last_use;  // by owner: the last operation that touches its memory; -1 where none does
 };
 

@@ -36,8 +36,7 @@ class Verifier {
       if (!all_defined(operation.arguments[i])) return "argument " + arguments[i].name() + " is used before it is made";
     }
     for (std::size_t i = 0; i < returns.size(); ++i) {
-      const bool written = returns[i].alias_info() != nullptr && returns[i].alias_info()->isWrite();
-      if (std::string reason = define(operation.results[i], written); !reason.empty()) return reason;
+      if (std::string reason = define(operation.results[i], is_written(returns[i])); !reason.empty()) return reason;
     }
     return {};
   }
@@ -45,19 +44,13 @@ class Verifier {
   bool in_range(ValueId id) const { return id >= 0 && static_cast<std::size_t>(id) < program_.values.size(); }
 
   bool all_defined(const Argument& argument) const {
-    const auto known = [&](ValueId id) {
+    return std::ranges::all_of(ids_of(argument), [&](ValueId id) {
       return id == kNoValue || (in_range(id) && defined_[static_cast<std::size_t>(id)]);
-    };
-    if (const auto* one = std::get_if<TensorArgument>(&argument)) return known(one->id);
-    if (const auto* many = std::get_if<TensorListArgument>(&argument)) return std::ranges::all_of(many->ids, known);
-    return true;
+    });
   }
 
   std::string define(const Argument& result, bool written) {
-    std::vector<ValueId> ids;
-    if (const auto* one = std::get_if<TensorArgument>(&result)) ids = {one->id};
-    if (const auto* many = std::get_if<TensorListArgument>(&result)) ids = many->ids;
-    for (const ValueId id : ids) {
+    for (const ValueId id : ids_of(result)) {
       if (id == kNoValue) continue;
       if (!in_range(id)) return "its result is no value";
       const bool known = defined_[static_cast<std::size_t>(id)];

@@ -1,6 +1,6 @@
 #pragma once
 // One child process that is spoken to in lines of text, and everything it starts: they are one process group, and end
-// together. One thread at a time, which also makes the object; interrupt() from any.
+// together. One thread at a time, which also makes the object.
 
 #include <sys/types.h>
 

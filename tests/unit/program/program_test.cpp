@@ -23,6 +23,14 @@ TEST_CASE("a program survives its text, and its hash tells programs apart") {
   CHECK(program_hash(other) != program_hash(program));
 }
 
+TEST_CASE("a program is printed one line an operation") {
+  TinyStep step;
+  const std::string text = to_text(recording_of(step));
+  CHECK(text.starts_with("%0 inout Float[68] parameters\n"));
+  CHECK(text.find("%3 in Long[4] targets\n") != std::string::npos);
+  CHECK(text.ends_with("%0 = aten::addcmul_(%0, %1, %4, -1)\n"));
+}
+
 TEST_CASE("equal steps give equal programs") {
   TinyStep a, b;
   CHECK((recording_of(a) == recording_of(b)));

@@ -1,0 +1,98 @@
+// A run that was compiled on the way and goes on from an earlier step.
+
+#include <ATen/Parallel.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "integration/lanes/lane_room.h"
+#include "storage/journal.h"
+#include "storage/real_file_system.h"
+
+using namespace esper;
+using namespace esper::tests;
+using leyline::Lane;
+
+namespace {
+
+constexpr std::int64_t kLastStep = 160;  // the trial of the compiled program ends at about step 123
+constexpr std::int64_t kManyLeft = 1'000'000;
+
+using Values = std::vector<torch::Tensor>;
+
+Values values_of(const tolaria::Model& model) {
+  Values values;
+  for (const auto& named : tolaria::named_tensors(model.state)) values.push_back(named.tensor.detach().clone());
+  return values;
+}
+
+// Runs steps of a model in auto; its changes of bits go into the journal, and it follows those that stand there.
+class Journey {
+ public:
+  Journey(const LaneCase& c, const std::string& journal)
+      : case_(c), model_(make_model(c)), journal_(storage::real_file_system(), journal) {
+    leyline::StepConfig config;
+    config.lane = Lane::kAuto;
+    tolaria::RunnerServices services;
+    services.desk = &lasting_desk();
+    services.tell = [](const leyline::TelemetryEvent&) {};
+    services.note = [this](const std::string& note) { journal_.append(note); };
+    services.log = tolaria::read_lane_log(storage::real_file_system(), journal);
+    runner_ = std::make_unique<tolaria::StepRunner>(*model_, config, torch::kCPU, std::move(services));
+  }
+
+  void start_from(const Values& values) {
+    const torch::NoGradGuard no_grad;
+    const auto named = tolaria::named_tensors(model_->state);
+    for (std::size_t i = 0; i < named.size(); ++i) named[i].tensor.detach().copy_(values[i]);
+  }
+
+  void run(std::int64_t from, std::int64_t to) {
+    for (std::int64_t step = from; step < to; ++step) {
+      runner_->step(make_batches(case_, 1, static_cast<std::uint64_t>(step)), {step, kManyLeft});
+    }
+  }
+
+  const tolaria::Model& model() const { return *model_; }
+  std::int64_t compiled_steps() const { return runner_->figures().steps_in(Lane::kCompiled); }
+
+ private:
+  LaneCase case_;
+  std::unique_ptr<tolaria::Model> model_;
+  storage::JournalWriter journal_;
+  std::unique_ptr<tolaria::StepRunner> runner_;
+};
+
+}  // namespace
+
+TEST_CASE("a run resumed before, within or after the trial of a compiled program has the bits it would have had") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneCase c = lane_cases().front();
+  LaneRun(c, Lane::kCompiled, &lasting_desk()).steps(3, c, 1);  // the program is in the cache from now on
+
+  const std::vector<std::int64_t> stops = {1, 30, 70, 150};
+  std::vector<Values> checkpoints;
+  const LaneRoom room;
+  Journey whole(c, room.path / "journal");
+  std::int64_t at = 0;
+  for (const std::int64_t stop : stops) {
+    whole.run(at, stop);
+    checkpoints.push_back(values_of(whole.model()));
+    at = stop;
+  }
+  whole.run(at, kLastStep);
+  REQUIRE(whole.compiled_steps() >= 60);
+
+  for (std::size_t i = 0; i < stops.size(); ++i) {
+    INFO("resumed at step " << stops[i]);
+    {
+      Journey killed_again(c, room.path / "journal");
+      killed_again.start_from(checkpoints[i]);
+      killed_again.run(stops[i], stops[i] + 5);
+    }
+    Journey resumed(c, room.path / "journal");
+    resumed.start_from(checkpoints[i]);
+    resumed.run(stops[i], kLastStep);
+    CHECK(same_bits(whole.model(), resumed.model()));
+  }
+}
