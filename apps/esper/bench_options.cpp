@@ -18,7 +18,7 @@ using leyline::ExitCode;
 using leyline::Lane;
 
 constexpr const char* kReference = "reference";
-constexpr int kFewestRounds = 3, kMostRounds = 1000;
+constexpr int kMostRounds = 1000;
 
 std::vector<std::string> scenario_names() {
   std::vector<std::string> names;
@@ -47,9 +47,32 @@ leyline::RunConfig read_scenario(const Scenario& scenario, const std::vector<std
   return loaded.config;
 }
 
+// By comma, the empty ones too.
+std::vector<std::string> entries_of(const std::string& list) {
+  std::vector<std::string> entries;
+  for (std::size_t from = 0; from <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', from), list.size());
+    entries.push_back(list.substr(from, comma - from));
+    from = comma + 1;
+  }
+  return entries;
+}
+
+// What is wrong with one more entry of --lanes; empty: nothing.
+std::string lane_problem(const std::string& name, const std::vector<std::string>& earlier,
+                         const BenchOptions& options) {
+  if (name.empty()) return "entry " + std::to_string(earlier.size() + 1) + " is empty";
+  const auto lane = leyline::from_name<Lane>(name);
+  if (!lane) return "\"" + name + "\" is no lane; lanes: " + leyline::all_names<Lane>();
+  if (std::find(earlier.begin(), earlier.end(), name) != earlier.end()) return name + " is there twice";
+  const bool compiles = *lane == Lane::kCompiled || *lane == Lane::kAuto;
+  if (compiles && options.no_compile) return "--no-compile leaves " + name + " out; drop one of the two";
+  return "";
+}
+
 }  // namespace
 
-void add_workload_options(CLI::App& command, BenchOptions& options) {
+void add_workload_options(CLI::App& command, BenchOptions& options, int fewest_rounds) {
   CLI::Option* config =
       command.add_option("--config", options.config, "Measure this run file's training")->type_name("FILE");
   command
@@ -69,21 +92,23 @@ void add_workload_options(CLI::App& command, BenchOptions& options) {
       ->type_name("LIST");
   command.add_option("--rounds", options.rounds, "Rounds in which all rows take turns")
       ->type_name("N")
-      ->check(CLI::Range(kFewestRounds, kMostRounds))
+      ->check(CLI::Range(fewest_rounds, kMostRounds))
       ->capture_default_str();
   add_json_flag(command, options.json);
 }
 
 void add_lane_options(CLI::App& command, BenchOptions& options) {
-  command.add_flag("--no-compile", options.no_compile, "Leave the compiled lanes out");
+  command.add_flag("--no-compile", options.no_compile, "Leave the compiled lanes (compiled, auto) out");
   command
       .add_option("--compile-mode", options.compile_mode,
                   "step.compile.mode: " + leyline::all_names<leyline::CompileMode>())
       ->type_name("M");
-  command.add_flag("--compile-dynamic", options.compile_dynamic, "step.compile.dynamic: one program for all sizes");
+  command.add_flag("--compile-dynamic", options.compile_dynamic,
+                   "step.compile.dynamic: one program for all sizes; refused, not there yet");
   command.add_option("--compile-warmup-steps", options.compile_warmup_steps, "step.compile.warmup_steps")
       ->type_name("N");
-  command.add_flag("--enable-graphs", options.enable_graphs, "Measure the CUDA graph in place of the compiled lanes");
+  command.add_flag("--enable-graphs", options.enable_graphs,
+                   "Measure the CUDA graph in place of the compiled lanes; it needs a GPU");
   command.add_option("--graph-warmup-batches", options.graph_warmup_batches, "step.graph.warmup_batches")
       ->type_name("N");
   command.add_flag("--enable-gpu-prefetch", options.enable_gpu_prefetch, "data.gpu_prefetch: true");
@@ -118,18 +143,21 @@ std::vector<std::string> assignments_of(const BenchOptions& options) {
 }
 
 std::vector<std::string> lanes_of(const BenchOptions& options) {
-  if (options.lanes.empty()) {
+  if (!options.lanes) {
     if (options.enable_graphs) return {"eager", "replay", "graph"};
     if (options.no_compile) return {"eager", "replay"};
     return {"eager", "replay", "compiled", "auto"};
   }
-  std::vector<std::string> lanes = CLI::detail::split(options.lanes, ',');
-  for (const std::string& name : lanes) {
-    if (leyline::from_name<Lane>(name)) continue;
-    throw Error(ExitCode::kConfig, "--lanes: \"" + name + "\" is no lane; lanes: " + leyline::all_names<Lane>());
+  std::vector<std::string> lanes;
+  for (const std::string& name : entries_of(*options.lanes)) {
+    if (const auto problem = lane_problem(name, lanes, options); !problem.empty())
+      throw Error(ExitCode::kConfig, "--lanes " + *options.lanes + ": " + problem);
+    lanes.push_back(name);
   }
   return lanes;
 }
+
+bool is_growth(const BenchRequest& bench) { return bench.built_in && bench.scenario == "growth"; }
 
 EngineRequest bench_request(const BenchOptions& options) {
   EngineRequest request;

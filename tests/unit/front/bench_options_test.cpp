@@ -70,9 +70,32 @@ TEST_CASE("--set has the last word") {
 TEST_CASE("flags choose the lanes, and --lanes overrules them") {
   CHECK(lanes_of(parse({"--no-compile"})) == Words{"eager", "replay"});
   CHECK(lanes_of(parse({"--enable-graphs"})) == Words{"eager", "replay", "graph"});
-  CHECK(lanes_of(parse({"--no-compile", "--lanes", "compiled,eager"})) == Words{"compiled", "eager"});
+  CHECK(lanes_of(parse({"--enable-graphs", "--lanes", "compiled,eager"})) == Words{"compiled", "eager"});
   CHECK_THROWS_MATCHES(lanes_of(parse({"--lanes", "eager,warp"})), leyline::Error,
                        MessageMatches(ContainsSubstring("warp") && ContainsSubstring("compiled")));
+}
+
+TEST_CASE("entries of --lanes that are empty, come twice or contradict another flag are named") {
+  struct Case {
+    Words words;
+    std::string expected;
+  };
+  for (const Case& c : {Case{{"--lanes", "eager,,replay"}, "entry 2 is empty"},
+                        Case{{"--lanes", ""}, "entry 1 is empty"}, Case{{"--lanes", "eager,"}, "entry 2 is empty"},
+                        Case{{"--lanes", "eager,replay,eager"}, "eager is there twice"},
+                        Case{{"--no-compile", "--lanes", "eager,compiled"}, "--no-compile leaves compiled out"},
+                        Case{{"--no-compile", "--lanes", "auto"}, "--no-compile leaves auto out"}}) {
+    CAPTURE(c.words);
+    CHECK_THROWS_MATCHES(lanes_of(parse(c.words)), leyline::Error, MessageMatches(ContainsSubstring(c.expected)));
+  }
+}
+
+TEST_CASE("the scenario that grows is Esper's own of that name alone") {
+  CHECK(is_growth(bench_request(parse({"--scenario", "growth"})).bench));
+  CHECK_FALSE(is_growth(bench_request(parse({})).bench));
+  BenchRequest of_a_file = bench_request(parse({"--scenario", "growth"})).bench;
+  of_a_file.built_in = false;
+  CHECK_FALSE(is_growth(of_a_file));
 }
 
 TEST_CASE("every scenario loads, and each file of configs/bench is one") {
