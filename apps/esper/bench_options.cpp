@@ -37,12 +37,44 @@ const Scenario& find_scenario(const std::string& name) {
                   (close ? "; did you mean " + *close + "?" : "; scenarios: " + CLI::detail::join(names, ", ")));
 }
 
-void add_number(std::vector<std::string>& out, const char* field, const std::optional<int>& value) {
-  if (value) out.push_back(std::string(field) + "=" + std::to_string(*value));
+// What a flag says about the run file.
+struct Meaning {
+  std::string flag, assignment;  // as given, with its value: "--compile-mode default", "step.compile.mode=default"
+};
+
+std::vector<Meaning> meanings_of(const BenchOptions& options) {
+  std::vector<Meaning> out;
+  const auto on = [&](bool given, const std::string& flag, const std::string& assignment) {
+    if (given) out.push_back({flag, assignment});
+  };
+  const auto value = [&](const std::optional<int>& given, const std::string& flag, const std::string& field) {
+    if (given) out.push_back({flag + " " + std::to_string(*given), field + "=" + std::to_string(*given)});
+  };
+  on(!options.compile_mode.empty(), "--compile-mode " + options.compile_mode,
+     "step.compile.mode=" + options.compile_mode);
+  on(options.compile_dynamic, "--compile-dynamic", "step.compile.dynamic=true");
+  value(options.compile_warmup_steps, "--compile-warmup-steps", "step.compile.warmup_steps");
+  value(options.graph_warmup_batches, "--graph-warmup-batches", "step.graph.warmup_batches");
+  on(options.enable_graphs, "--enable-graphs", "step.lane=graph");
+  on(options.no_compile && !options.enable_graphs, "--no-compile", "step.lane=eager");
+  on(options.enable_gpu_prefetch, "--enable-gpu-prefetch", "data.gpu_prefetch=true");
+  on(options.gpu_dataset, "--gpu-dataset", "data.gpu_dataset=on");
+  value(options.dataloader_workers, "--dataloader-workers", "data.workers");
+  value(options.prefetch_factor, "--prefetch-factor", "data.prefetch");
+  on(options.no_persistent_workers, "--no-persistent-workers", "data.persistent_workers=false");
+  on(options.no_pin_memory, "--no-pin-memory", "data.pin_memory=false");
+  value(options.threads, "--threads", "device.threads");
+  value(options.epochs, "--epochs", "epochs");
+  return out;
 }
 
-leyline::RunConfig read_scenario(const Scenario& scenario, const std::vector<std::string>& assignments) {
-  auto loaded = leyline::read_run_config_text(scenario.text, "scenario " + std::string(scenario.name), assignments);
+// The configuration; a problem with a flag's value names the flag and not the assignment that stands for it.
+leyline::RunConfig checked(leyline::LoadedConfig loaded, const BenchOptions& options) {
+  for (auto& problem : loaded.problems) {
+    for (const Meaning& meaning : meanings_of(options)) {
+      if (problem.place.file == "--set " + meaning.assignment) problem.place.file = meaning.flag;
+    }
+  }
   if (!loaded.problems.empty()) throw leyline::ConfigError(std::move(loaded.problems));
   return loaded.config;
 }
@@ -121,23 +153,7 @@ void add_lane_options(CLI::App& command, BenchOptions& options) {
 
 std::vector<std::string> assignments_of(const BenchOptions& options) {
   std::vector<std::string> out;
-  if (!options.compile_mode.empty()) out.push_back("step.compile.mode=" + options.compile_mode);
-  if (options.compile_dynamic) out.emplace_back("step.compile.dynamic=true");
-  add_number(out, "step.compile.warmup_steps", options.compile_warmup_steps);
-  add_number(out, "step.graph.warmup_batches", options.graph_warmup_batches);
-  if (options.enable_graphs) {
-    out.emplace_back("step.lane=graph");
-  } else if (options.no_compile) {
-    out.emplace_back("step.lane=eager");
-  }
-  if (options.enable_gpu_prefetch) out.emplace_back("data.gpu_prefetch=true");
-  if (options.gpu_dataset) out.emplace_back("data.gpu_dataset=on");
-  add_number(out, "data.workers", options.dataloader_workers);
-  add_number(out, "data.prefetch", options.prefetch_factor);
-  if (options.no_persistent_workers) out.emplace_back("data.persistent_workers=false");
-  if (options.no_pin_memory) out.emplace_back("data.pin_memory=false");
-  add_number(out, "device.threads", options.threads);
-  add_number(out, "epochs", options.epochs);
+  for (const Meaning& meaning : meanings_of(options)) out.push_back(meaning.assignment);
   out.insert(out.end(), options.assignments.begin(), options.assignments.end());
   return out;
 }
@@ -171,10 +187,12 @@ EngineRequest bench_request(const BenchOptions& options) {
   if (options.config.empty()) {
     const Scenario& scenario = find_scenario(options.scenario.empty() ? kReference : options.scenario);
     request.bench.scenario = scenario.name;
-    request.config = read_scenario(scenario, request.assignments);
+    request.config = checked(
+        leyline::read_run_config_text(scenario.text, "scenario " + std::string(scenario.name), request.assignments),
+        options);
   } else {
     request.bench.scenario = std::filesystem::path(options.config).stem().string();
-    request.config = leyline::load_run_config(options.config, request.assignments);
+    request.config = checked(leyline::read_run_config(options.config, request.assignments), options);
   }
   return request;
 }

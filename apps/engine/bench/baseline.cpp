@@ -61,7 +61,7 @@ void refuse_to_overwrite(leyline::FileSystem& files, const EngineRequest& reques
 
 int save_baseline(const EngineRequest& request) {
   const bench::Scratch scratch;
-  const bench::CleanEnd clean_end(scratch.folder());
+  const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
   auto& files = storage::real_file_system();
   const auto session = bench::open_session(request.bench, request.config, scratch);
   const std::string path = path_for(request, session.header);
@@ -78,7 +78,7 @@ int save_baseline(const EngineRequest& request) {
 
 int check_baseline(const EngineRequest& request) {
   const bench::Scratch scratch;
-  const bench::CleanEnd clean_end(scratch.folder());
+  const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
   const auto session = bench::open_session(request.bench, request.config, scratch);
   const auto kept = read_kept(storage::real_file_system(), request, session.header);
   const auto report = bench::run_scenario(session, scratch);

@@ -61,6 +61,7 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
                              {"warmup_ms", figures.step_us.front() / 1e3},
                              {"steps", times.at("count")}});
   report["epoch"] = epoch_json(figures);
+  report["epoch_lane"] = lane;
   report["growth"] = growth_json(figures);
 }
 
@@ -103,6 +104,7 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch) {
   } else if (!request.counts_only) {
     show_phase("whole epochs");
     report["epoch"] = epoch_json(run_loop(session.config, scratch, "epochs"));
+    report["epoch_lane"] = leyline::name_of(session.config.step.lane);
   }
   end_progress();
   return report;
@@ -112,7 +114,7 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch) {
 
 int run_bench(const EngineRequest& request) {
   const bench::Scratch scratch;
-  const bench::CleanEnd clean_end(scratch.folder());
+  const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
   auto& files = storage::real_file_system();
   const std::string& folder = request.bench.output_dir;
   if (!folder.empty()) bench::open_output_folder(files, folder, "--output-dir");

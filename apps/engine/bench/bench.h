@@ -23,8 +23,8 @@ struct Session {
 // Throws Error as prepare_workload().
 Session open_session(const BenchRequest& request, const leyline::RunConfig& config, const Scratch& scratch);
 
-// The header and what report.h says, with `growth` for the scenario of that name, and with `epoch_problem` where whole
-// epochs could not be run.
+// The header and what report.h says, with `growth` for the scenario of that name, and with `epoch_lane` or, where
+// whole epochs could not be run, `epoch_problem`.
 nlohmann::ordered_json run_scenario(const Session& session, const Scratch& scratch);
 
 }  // namespace esper::engine::bench

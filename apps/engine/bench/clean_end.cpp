@@ -9,14 +9,19 @@
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
+#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
 #include "engine/bench/progress.h"
 #include "leyline/error.h"
+#include "leyline/names.h"
+#include "leyline/standard_output.h"
 
 namespace esper::engine::bench {
 namespace {
+
+constexpr char kLastWord[] = "interrupted; the measurement was given up, and nothing of it was kept";
 
 std::atomic<int> signal_pipe{-1};
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -40,6 +45,18 @@ void set_handler(int signal, void (*handler)(int)) {
   sigaction(signal, &action, nullptr);
 }
 
+// In the form that the front gives every error.
+void tell_as_json(leyline::ExitCode code) {
+  const nlohmann::ordered_json error = {{"code", leyline::name_of(code)},
+                                        {"exit_code", static_cast<int>(code)},
+                                        {"text", kLastWord},
+                                        {"problems", nlohmann::ordered_json::array()}};
+  try {
+    leyline::write_output(nlohmann::ordered_json{{"error", error}}.dump(2) + "\n");
+  } catch (const std::exception&) {  // nobody reads it; the exit status tells it
+  }
+}
+
 // Other threads may be making files in it at this very moment.
 void remove_folder(const std::string& folder) {
   constexpr int kTries = 50;
@@ -52,7 +69,7 @@ void remove_folder(const std::string& folder) {
 
 }  // namespace
 
-CleanEnd::CleanEnd(std::string folder) : folder_(std::move(folder)) {
+CleanEnd::CleanEnd(std::string folder, LastWord last_word) : folder_(std::move(folder)), last_word_(last_word) {
   if (pipe2(ends_, O_CLOEXEC) != 0) {
     throw leyline::Error(leyline::ExitCode::kResources,
                          "no pipe for signals: " + std::generic_category().message(errno));
@@ -78,8 +95,9 @@ void CleanEnd::watch() const {
   }
   if (signal == 0) return;
   end_progress();
-  std::fputs("esper: interrupted; the measurement was given up, and nothing of it was kept\n", stderr);
+  std::fprintf(stderr, "esper: %s\n", kLastWord);
   remove_folder(folder_);
+  if (last_word_ == LastWord::kJson) tell_as_json(static_cast<leyline::ExitCode>(128 + signal));
   _exit(128 + signal);
 }
 

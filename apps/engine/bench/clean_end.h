@@ -7,10 +7,12 @@
 
 namespace esper::engine::bench {
 
+enum class LastWord { kText, kJson };  // the latter on standard output too, as an error object
+
 class CleanEnd {
  public:
   // Installs the handlers; one instance a process. `folder` is removed at a signal, not at the end of this object.
-  explicit CleanEnd(std::string folder);
+  CleanEnd(std::string folder, LastWord last_word);
   // Gives the signals back their usual meaning.
   ~CleanEnd();
   CleanEnd(const CleanEnd&) = delete;
@@ -20,6 +22,7 @@ class CleanEnd {
   void watch() const;
 
   std::string folder_;
+  LastWord last_word_;
   int ends_[2] = {-1, -1};  // of a pipe: the handler writes the signal, the thread reads it; 0: stop watching
   std::thread watcher_;
 };

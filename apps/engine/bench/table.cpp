@@ -61,9 +61,10 @@ std::string epoch_text(const ordered_json& report) {
   }
   if (report.at("epoch").is_null()) return {};
   const auto& epoch = report.at("epoch");
-  return line("epoch of %d steps: p50 %.3f ms, p95 %.3f ms, p99 %.3f ms over %d epochs\n",
-              epoch.at("steps_per_epoch").get<int>(), epoch.at("p50_ms").get<double>(),
-              epoch.at("p95_ms").get<double>(), epoch.at("p99_ms").get<double>(), epoch.at("epochs").get<int>());
+  return line("epoch of %d steps in lane %s: p50 %.3f ms, p95 %.3f ms, p99 %.3f ms over %d epochs\n",
+              epoch.at("steps_per_epoch").get<int>(), report.at("epoch_lane").get<std::string>().c_str(),
+              epoch.at("p50_ms").get<double>(), epoch.at("p95_ms").get<double>(), epoch.at("p99_ms").get<double>(),
+              epoch.at("epochs").get<int>());
 }
 
 std::string growth_text(const ordered_json& report) {

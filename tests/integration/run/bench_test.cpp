@@ -202,8 +202,9 @@ TEST_CASE("a lane that cannot run here is a row that says so, and the others are
 TEST_CASE("an interrupted measurement takes its folder along and says so") {
   const RunRoom room;
   for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
-    RunningProgram program({binary(), "bench", "--scenario", "mlp_wide", "--lanes", "eager,replay", "--rounds", "1000"},
-                           {"TMPDIR=" + room.path.string()});
+    RunningProgram program(
+        {binary(), "bench", "--scenario", "mlp_wide", "--lanes", "eager,replay", "--rounds", "1000", "--json"},
+        {"TMPDIR=" + room.path.string()});
     const auto begun = [&] { return !std::filesystem::is_empty(room.path); };
     for (int i = 0; i < 3000 && !begun() && !program.has_ended(); ++i) std::this_thread::sleep_for(10ms);
     REQUIRE(begun());
@@ -211,8 +212,9 @@ TEST_CASE("an interrupted measurement takes its folder along and says so") {
     program.send(signal);
     const Finished finished = program.wait(kDeadline);
     CHECK(finished.exit_code == status);
-    CHECK(finished.out.empty());
-    CHECK_THAT(finished.err, ContainsSubstring("interrupted"));
+    const auto told = json::parse(finished.out).at("error");
+    CHECK(told.at("exit_code") == status);
+    CHECK_THAT(finished.err, ContainsSubstring(told.at("text").get<std::string>()));
     CHECK(std::filesystem::is_empty(room.path));
   }
 }

@@ -52,6 +52,18 @@ TEST_CASE("every flag of the reference sets its field") {
   CHECK(config_of({"--epochs", "17"}).epochs == 17);
 }
 
+TEST_CASE("a value that a field refuses is told with the flag that it came by") {
+  const auto told = [](const Words& words, const std::string& flag) {
+    CAPTURE(words);
+    CHECK_THROWS_MATCHES(bench_request(parse(words)), leyline::ConfigError,
+                         MessageMatches(ContainsSubstring("\n  " + flag + ": ")));
+  };
+  told({"--compile-mode", "fastest"}, "--compile-mode fastest");
+  told({"--dataloader-workers", "-1"}, "--dataloader-workers -1");
+  told({"--compile-dynamic"}, "--compile-dynamic");
+  told({"--prefetch-factor", "2", "--set", "data.prefetch=0"}, "--set data.prefetch=0");
+}
+
 TEST_CASE("without flags the reference workload runs as its file says, on one thread") {
   const auto request = bench_request(parse({}));
   CHECK(request.bench.scenario == "reference");
