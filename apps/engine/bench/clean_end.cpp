@@ -21,7 +21,7 @@
 namespace esper::engine::bench {
 namespace {
 
-constexpr char kLastWord[] = "interrupted; the measurement was given up, and nothing of it was kept";
+constexpr char kLastWord[] = "interrupted; the measurement was given up";
 
 std::atomic<int> signal_pipe{-1};
 static_assert(std::atomic<int>::is_always_lock_free);
