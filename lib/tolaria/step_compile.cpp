@@ -37,8 +37,10 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
   const bool wanted = config_.lane == Lane::kAuto || config_.lane == Lane::kCompiled;
   if (!wanted || !plan.program) return;
   if (services_.desk == nullptr || !services_.desk->problem().empty()) {
-    return tell_no_compiler("unavailable",
-                            services_.desk == nullptr ? "there is no Python with torch" : services_.desk->problem());
+    return tell_no_compiler("unavailable", services_.desk == nullptr
+                                               ? "there is no Python; run scripts/bootstrap, or name one with torch "
+                                                 "in ESPER_PYTHON"
+                                               : services_.desk->problem());
   }
   std::string wrong;
   for (const std::string& recipe : services_.desk->recipes(*plan.program)) {
