@@ -132,7 +132,7 @@ def compile_program(request, job_folder, folder):
     global build
     gc.disable()
     kind = toolchain.Build if request["device"] == "cpu" else toolchain.InductorsBuild
-    build = kind(folder, request["effort"], TORCH_VERSION)
+    build = kind(folder, job_folder, request["effort"], TORCH_VERSION)
     recipes.RECIPES[request["recipe"]]()
     torch.set_num_threads(request["threads"])
     package = compile_source(request, job_folder, build.stages)
@@ -142,8 +142,7 @@ def compile_program(request, job_folder, folder):
 def warm_up(job_folder, folder):
     """Fills what Inductor fills at first use, so that the jobs forked from here find it: seconds."""
     global build
-    build = toolchain.NoBuild(folder, "quick", TORCH_VERSION)
-    os.makedirs(job_folder, exist_ok=True)
+    build = toolchain.NoBuild(folder, job_folder, "quick", TORCH_VERSION)
     try:
         compile_source({"source": WARM_UP, "threads": 1, "mode": "default", "device": "cpu"}, job_folder, {})
     finally:

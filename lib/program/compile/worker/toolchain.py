@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import threading
 import time
+import uuid
 
 # Compilers that are known to build for every instruction set that a processor of these has and torch asks for.
 KNOWN_GOOD = {"g++": 11, "clang++": 14}
@@ -72,8 +73,9 @@ def digest(*parts):
 class Build:
     """What Inductor's builder is replaced by, for one job."""
 
-    def __init__(self, folder, effort, torch_version):
+    def __init__(self, folder, job_folder, effort, torch_version):
         self.folder = os.path.join(folder, torch_version)
+        self.job_folder = job_folder
         self.cxx = compiler()
         clang = None if os.environ.get("CXX") else shutil.which("clang++")
         # Of the wrapper, which only calls kernels.
@@ -90,16 +92,17 @@ class Build:
 
     def run(self, stage, command):
         began = time.monotonic()
-        done = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+        done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
         self.stages[stage] = self.stages.get(stage, 0) + (time.monotonic() - began) * 1000
         if done.returncode != 0:
             raise RuntimeError(f"{command[0]} failed: " + done.stdout.decode(errors="replace")[-3000:])
 
     def kept(self, place, make):
-        """The file `place`, made by make(temporary name) if it is not there yet."""
+        """The file `place`, made by make(temporary name) if it is not there yet. Until it is whole it lies in the job's
+        folder, and goes with it."""
         if not os.path.exists(place):
             os.makedirs(os.path.dirname(place), exist_ok=True)
-            mine = f"{place}.{os.getpid()}"
+            mine = os.path.join(self.job_folder, uuid.uuid4().hex)
             make(mine)
             os.replace(mine, place)
         return place
