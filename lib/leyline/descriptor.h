@@ -16,7 +16,8 @@ class Descriptor {
     return *this;
   }
   ~Descriptor() { reset(); }
-  int get() const { return number_; }
+  int number() const { return number_; }
+  bool is_open() const { return number_ >= 0; }
   void reset() {
     if (number_ >= 0) ::close(std::exchange(number_, -1));
   }

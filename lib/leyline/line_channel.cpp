@@ -45,14 +45,14 @@ LineChannel::Send LineChannel::send(const std::string& line, Duration timeout) {
   const auto deadline = clock.now() + timeout;
   const std::string text = line + "\n";
   for (std::string_view rest = text; !rest.empty();) {
-    const auto sent = ::send(ours_.get(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+    const auto sent = ::send(ours_.number(), rest.data(), rest.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
     if (sent >= 0) {
       rest.remove_prefix(static_cast<std::size_t>(sent));
       continue;
     }
     if (errno != EINTR && errno != EAGAIN && errno != EWOULDBLOCK) return Send::kEnd;
     if (clock.now() >= deadline) return Send::kTimeout;
-    pollfd room{ours_.get(), POLLOUT, 0};
+    pollfd room{ours_.number(), POLLOUT, 0};
     ::poll(&room, 1, milliseconds_until(clock, deadline));
   }
   return Send::kSent;
@@ -75,11 +75,11 @@ LineChannel::Read LineChannel::read_line(std::string& line, Duration timeout, in
   while (!take_line(line)) {
     if (received_.size() > kLongestLine) return Read::kEnd;
     if (clock.now() >= deadline) return Read::kTimeout;
-    pollfd ready[] = {{ours_.get(), POLLIN, 0}, {wake, POLLIN, 0}};
+    pollfd ready[] = {{ours_.number(), POLLIN, 0}, {wake, POLLIN, 0}};
     // Interrupted or not yet: what the deadline says about it is seen above.
     if (::poll(ready, 2, milliseconds_until(clock, deadline)) <= 0) continue;
     if (ready[0].revents != 0) {
-      const auto got = ::recv(ours_.get(), block, sizeof block, MSG_DONTWAIT);
+      const auto got = ::recv(ours_.number(), block, sizeof block, MSG_DONTWAIT);
       if (got < 0 && (errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK)) continue;
       if (got <= 0) return Read::kEnd;
       received_.append(block, static_cast<std::size_t>(got));

@@ -31,4 +31,9 @@ class LoadingFolder {
 // Takes away what killed processes of this user left. Returns how many folders.
 int sweep_loading_folders();
 
+// Removes the folders in `parent` whose name begins with `prefix`, that belong to this user and that no process has
+// locked: whoever uses one holds its lock (flock), which ends with the process. Holds the lock of
+// `parent` meanwhile, for those who make folders there; where somebody has it, nothing is swept. Returns how many went.
+int sweep_unlocked(const std::string& parent, const std::string& prefix);
+
 }  // namespace esper::program

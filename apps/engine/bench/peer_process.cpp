@@ -34,8 +34,8 @@ PeerProcess::PeerProcess(const std::vector<std::string>& command, std::string lo
     : channel_(theirs), log_(std::move(log)) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, theirs.get(), STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, theirs.get(), STDOUT_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, theirs.number(), STDIN_FILENO);
+  posix_spawn_file_actions_adddup2(&actions, theirs.number(), STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);

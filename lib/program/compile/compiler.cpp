@@ -33,12 +33,12 @@ Compiler::~Compiler() {
 void Compiler::wake() {
   const char byte = 1;
   // A full pipe wakes as well.
-  [[maybe_unused]] const auto ignored = ::write(wake_write_.get(), &byte, 1);
+  [[maybe_unused]] const auto ignored = ::write(wake_write_.number(), &byte, 1);
 }
 
 void Compiler::drain_wakes() {
   char bytes[64];
-  while (::read(wake_read_.get(), bytes, sizeof bytes) > 0) {
+  while (::read(wake_read_.number(), bytes, sizeof bytes) > 0) {
   }
 }
 
@@ -170,7 +170,7 @@ CompileOutcome Compiler::compile(const CompileRequest& request) {
 }
 
 WorkerAnswer Compiler::attempt(const CompileRequest& request) {
-  const Interrupt interrupt = {wake_read_.get(), [&] {
+  const Interrupt interrupt = {wake_read_.number(), [&] {
                                  drain_wakes();
                                  return is_abandoned(request.key);
                                }};

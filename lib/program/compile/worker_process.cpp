@@ -21,13 +21,13 @@ constexpr int kScriptDescriptor = 3;
 
 Descriptor file_in_memory(std::string_view text) {
   Descriptor file(::memfd_create("esper-compile-worker", MFD_CLOEXEC));
-  if (file.get() < 0) fail("cannot make a file in memory");
+  if (!file.is_open()) fail("cannot make a file in memory");
   while (!text.empty()) {
-    const auto written = ::write(file.get(), text.data(), text.size());
+    const auto written = ::write(file.number(), text.data(), text.size());
     if (written <= 0) fail("cannot write a file in memory");
     text.remove_prefix(static_cast<std::size_t>(written));
   }
-  ::lseek(file.get(), 0, SEEK_SET);
+  ::lseek(file.number(), 0, SEEK_SET);
   return file;
 }
 
@@ -72,8 +72,8 @@ struct SpawnPlan {
 WorkerProcess::WorkerProcess(const WorkerCommand& command, Descriptor theirs) : channel_(theirs) {
   auto script = file_in_memory(command.source);
   // dup2 onto the number it already has would leave close-on-exec set.
-  if (script.get() == kScriptDescriptor)
-    script = Descriptor(::fcntl(script.get(), F_DUPFD_CLOEXEC, kScriptDescriptor + 1));
+  if (script.number() == kScriptDescriptor)
+    script = Descriptor(::fcntl(script.number(), F_DUPFD_CLOEXEC, kScriptDescriptor + 1));
 
   // -I: neither the user's packages nor PYTHON* variables change what the worker is.
   std::vector<std::string> arguments = {command.python, "-I", "/dev/fd/" + std::to_string(kScriptDescriptor)};
@@ -82,7 +82,7 @@ WorkerProcess::WorkerProcess(const WorkerCommand& command, Descriptor theirs) : 
   for (const auto& [name, value] : command.environment) environment.push_back(name + "=" + value);
   const auto argument_pointers = pointers_to(arguments);
   const auto environment_pointers = pointers_to(environment);
-  const SpawnPlan plan(theirs.get(), script.get());
+  const SpawnPlan plan(theirs.number(), script.number());
   const int error = ::posix_spawn(&pid_, command.python.c_str(), &plan.files, &plan.attributes,
                                   argument_pointers.data(), environment_pointers.data());
   if (error != 0) {

@@ -9,6 +9,7 @@
 
 #include "leyline/names.h"
 #include "program/compile/worker_source.h"
+#include "program/loading_folder.h"
 
 namespace esper::program {
 namespace {
@@ -63,6 +64,7 @@ void WorkerSession::stop() {
   process_->kill();
   process_.reset();
   group_ = 0;
+  sweep_unlocked(folder_ + "/jobs", "");  // what it was at
 }
 
 WorkerAnswer WorkerSession::hopeless(CompileFailure failure, std::string reason) {

@@ -66,7 +66,7 @@ TEST_CASE("a reader that takes a byte now and then does not renew the deadline o
   std::thread reader([&] {
     char bytes[4096];
     while (!stop) {
-      [[maybe_unused]] const auto ignored = ::recv(theirs.get(), bytes, sizeof bytes, MSG_DONTWAIT);
+      [[maybe_unused]] const auto ignored = ::recv(theirs.number(), bytes, sizeof bytes, MSG_DONTWAIT);
       std::this_thread::sleep_for(milliseconds(20));
     }
   });
@@ -81,12 +81,12 @@ TEST_CASE("a reader that takes a byte now and then does not renew the deadline o
 TEST_CASE("lines arrive one by one, and the other side's end is told from its silence") {
   Descriptor theirs;
   LineChannel channel(theirs);
-  REQUIRE(::send(theirs.get(), "one\ntw", 6, 0) == 6);
+  REQUIRE(::send(theirs.number(), "one\ntw", 6, 0) == 6);
   std::string line;
   REQUIRE(channel.read_line(line, seconds(1)) == LineChannel::Read::kLine);
   CHECK(line == "one");
   CHECK(channel.read_line(line, milliseconds(10)) == LineChannel::Read::kTimeout);
-  REQUIRE(::send(theirs.get(), "o\n", 2, 0) == 2);
+  REQUIRE(::send(theirs.number(), "o\n", 2, 0) == 2);
   REQUIRE(channel.read_line(line, seconds(1)) == LineChannel::Read::kLine);
   CHECK(line == "two");
   theirs.reset();

@@ -21,6 +21,7 @@ import ctypes
 import errno
 import fcntl
 import json
+import math
 import os
 import queue
 import select
@@ -36,7 +37,9 @@ import toolchain
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 POLL_S = 0.05
+CLEAR_UP_S = 1
 MAX_REASON = 4000
+in_use = []  # the folder of the job at hand
 
 
 def prctl(option, value):
@@ -58,11 +61,18 @@ channel = take_channel()
 
 def say(message):
     data = (json.dumps(message) + "\n").encode()
-    while data:
-        data = data[os.write(channel, data):]
+    try:
+        while data:
+            data = data[os.write(channel, data):]
+    except OSError:
+        leave_nothing()
 
 
-def kill_group():
+def leave_nothing():
+    """Esper is gone: processes end, and what they were at goes."""
+    kill_descendants(time.monotonic() + CLEAR_UP_S)
+    for folder in in_use:
+        shutil.rmtree(folder, ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
 
 
@@ -75,7 +85,7 @@ def read_input(lines):
         except OSError:
             data = b""
         if not data:
-            kill_group()
+            leave_nothing()
         *whole, rest = (rest + data).split(b"\n")
         for line in whole:
             lines.put(json.loads(line))
@@ -109,8 +119,8 @@ def anonymous_bytes(pid):
     return 0
 
 
-def kill_descendants():
-    while True:
+def kill_descendants(until=math.inf):
+    while time.monotonic() < until:
         for pid in descendants():
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -223,6 +233,7 @@ def make_held(folder):
     """Makes it, and returns the descriptor whose lock says that it is in use: it goes with the processes that have it."""
     with held(os.path.dirname(folder)):
         os.mkdir(folder)
+        in_use[:] = [folder]
         hold = os.open(folder, os.O_RDONLY)
         fcntl.flock(hold, fcntl.LOCK_EX)
         return hold

@@ -40,7 +40,6 @@ def step(a0, a1, a2):
 """
 
 
-
 def simplify_sums_quickly():
     """Inductor asks sympy.simplify for strides: half the time of a convolution network's code generation. For an index
     without divisions, multiplying out gives the same answer."""
@@ -64,8 +63,28 @@ def simplify_sums_quickly():
     cpp.stride_at, cpp.simplify_index_in_vec_range = stride_at, simplify_index
 
 
+def settle_dtype_rules_once():
+    """Inductor fills its one table of them again for each operation of each loop: a tenth of its time. They change only
+    when more are registered."""
+    from torch._inductor import dtype_propagation, utils
+    from torch._inductor.codegen import common
+
+    handler = dtype_propagation.DtypePropagationOpsHandler
+    fill, filled = handler.__init__, None
+
+    def fill_if_new(self):
+        nonlocal filled
+        registered = (len(utils.op_dtype_propagation_rules), len(common.pointwise_overrides_data))
+        if filled != registered:
+            fill(self)
+            filled = registered
+
+    handler.__init__ = fill_if_new
+
+
 build = None
 simplify_sums_quickly()
+settle_dtype_rules_once()
 toolchain.install(lambda: build)
 inductor.cpp.cxx = (toolchain.compiler(),)
 
