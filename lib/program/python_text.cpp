@@ -5,17 +5,12 @@
 
 #include "leyline/error.h"
 #include "program/ivalue.h"
+#include "program/joined.h"
 
 namespace esper::program {
 namespace {
 
 using c10::TypeKind;
-
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string text;
-  for (const std::string_view part : parts) text.append(part);
-  return text;
-}
 
 std::string dtype_name(c10::ScalarType dtype) {
   switch (dtype) {

@@ -40,7 +40,6 @@ def step(a0, a1, a2):
 """
 
 
-
 def simplify_sums_quickly():
     """Inductor asks sympy.simplify for strides: half the time of a convolution network's code generation. For an index
     without divisions, multiplying out gives the same answer."""
@@ -64,8 +63,28 @@ def simplify_sums_quickly():
     cpp.stride_at, cpp.simplify_index_in_vec_range = stride_at, simplify_index
 
 
+def settle_dtype_rules_once():
+    """Inductor fills its one table of them again for each operation of each loop: a tenth of its time. They change only
+    when more are registered."""
+    from torch._inductor import dtype_propagation, utils
+    from torch._inductor.codegen import common
+
+    handler = dtype_propagation.DtypePropagationOpsHandler
+    fill, filled = handler.__init__, None
+
+    def fill_if_new(self):
+        nonlocal filled
+        registered = (len(utils.op_dtype_propagation_rules), len(common.pointwise_overrides_data))
+        if filled != registered:
+            fill(self)
+            filled = registered
+
+    handler.__init__ = fill_if_new
+
+
 build = None
 simplify_sums_quickly()
+settle_dtype_rules_once()
 toolchain.install(lambda: build)
 inductor.cpp.cxx = (toolchain.compiler(),)
 
@@ -132,7 +151,7 @@ def compile_program(request, job_folder, folder):
     global build
     gc.disable()
     kind = toolchain.Build if request["device"] == "cpu" else toolchain.InductorsBuild
-    build = kind(folder, request["effort"], TORCH_VERSION)
+    build = kind(folder, job_folder, request["effort"], TORCH_VERSION)
     recipes.RECIPES[request["recipe"]]()
     torch.set_num_threads(request["threads"])
     package = compile_source(request, job_folder, build.stages)
@@ -142,8 +161,7 @@ def compile_program(request, job_folder, folder):
 def warm_up(job_folder, folder):
     """Fills what Inductor fills at first use, so that the jobs forked from here find it: seconds."""
     global build
-    build = toolchain.NoBuild(folder, "quick", TORCH_VERSION)
-    os.makedirs(job_folder, exist_ok=True)
+    build = toolchain.NoBuild(folder, job_folder, "quick", TORCH_VERSION)
     try:
         compile_source({"source": WARM_UP, "threads": 1, "mode": "default", "device": "cpu"}, job_folder, {})
     finally:
