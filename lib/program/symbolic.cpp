@@ -1,5 +1,6 @@
 #include "program/symbolic.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <optional>
