@@ -70,7 +70,8 @@ void StepRunner::found_family(StepPlan& plan, Batch microbatches, std::int64_t n
 // Once the founder has settled on a program, the others try that one.
 void StepRunner::take_shared(StepPlan& plan, Batch microbatches) {
   const StepPlan& founder = *plan.family->founder;
-  if (plan.took_shared || plan.challenger || !is_settled(founder) || !runs_compiled(founder)) return;
+  const bool has_had = plan.took_shared || runs_compiled(plan);
+  if (has_had || plan.challenger || !is_settled(founder) || !runs_compiled(founder)) return;
   plan.took_shared = true;
   const Preparing preparing(*this);
   const Variant shared{founder.recipe, program::CompileEffort::kFull, founder.incumbent->key()};

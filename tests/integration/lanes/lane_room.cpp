@@ -60,6 +60,7 @@ std::unique_ptr<program::CompileDesk> LaneRoom::desk() const {
 std::unique_ptr<program::CompileDesk> LaneRoom::dynamic_desk() const {
   program::DeskSettings settings = desk_settings(cache());
   settings.compile.dynamic = true;
+  settings.compile.deadline = std::chrono::minutes(10);  // on a busy machine
   return std::make_unique<program::CompileDesk>(storage::real_file_system(), settings);
 }
 
