@@ -1,6 +1,9 @@
 // step.compile.dynamic: one compiled program for every batch size.
+#include <stdlib.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
 
 #include "integration/lanes/lane_room.h"
 #include "program/python_text.h"
@@ -243,6 +246,30 @@ TEST_CASE("a package that is right at one size and wrong at another is dropped f
   CHECK_THAT(refused.front().attributes.at("reason"), ContainsSubstring("put away"));
   CHECK(later.fast.figures().steps_in(Lane::kCompiled) == 4);
   CHECK(room.names_in("entries").size() == 2);
+}
+
+TEST_CASE("where the program for all sizes does not compile each size has its own, and the run says so once") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  // A compiler that is out of order once.
+  const auto compiler = room.path / "g++", first = room.path / "first";
+  std::ofstream(first) << "";
+  std::ofstream(compiler) << "#!/bin/sh\ncase \"$*\" in *version*) exec g++ \"$@\";; esac\n"
+                          << "rm " << first.string() << " 2>/dev/null && { echo out of order; exit 1; }\n"
+                          << "exec g++ \"$@\"\n";
+  std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+  ::setenv("CXX", compiler.c_str(), 1);
+  const auto desk = room.dynamic_desk();
+  Pair pair(linear(), desk.get());
+  pair.steps(6, linear());
+  ::unsetenv("CXX");
+  const auto refused = pair.fast.told("tolaria.lane_refused");
+  REQUIRE(refused.size() == 1);
+  CHECK_THAT(refused.front().attributes.at("reason"), ContainsSubstring("out of order"));
+  CHECK(pair.fast.told("tolaria.compile_fallback").empty());
+  CHECK(pair.fast.told("tolaria.compile_enabled").front().attributes.at("dynamic") == "false");
+  CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 2);  // warm-up, two recordings, check
 }
 
 namespace {
