@@ -72,9 +72,9 @@ CompileDesk::CompileDesk(leyline::FileSystem& files, DeskSettings settings, leyl
   compiler_ = std::make_unique<Compiler>(compiler_settings(settings_), *cache_);
 }
 
-std::string CompileDesk::key(const Program& program, const std::string& recipe) const {
+std::string CompileDesk::key(const SymbolicProgram& program, const std::string& recipe) const {
   KeyParts parts;
-  parts.program = save_program(program);
+  parts.program = save_symbolic(program);
   parts.torch_version = settings_.torch_version;
   parts.device = settings_.device;
   parts.instruction_set = instruction_set_;
@@ -84,9 +84,10 @@ std::string CompileDesk::key(const Program& program, const std::string& recipe) 
   return cache_key(parts);
 }
 
-std::vector<std::string> CompileDesk::recipes(const Program& program) {
-  const auto choice = cache_->recall_choice(choice_key(program));
-  if (choice && !found_wrong(key(program, choice->recipe))) return {choice->recipe};
+std::vector<std::string> CompileDesk::recipes(const SymbolicProgram& symbolic) {
+  const Program& program = symbolic.program;
+  const auto choice = cache_->recall_choice(choice_key(symbolic));
+  if (choice && !found_wrong(key(symbolic, choice->recipe))) return {choice->recipe};
   const bool on_cpu = settings_.device == "cpu";  // the other recipes were measured there
   if (on_cpu && pools_backward(program)) return {"aten_pool"};
   if (on_cpu && multiplies_in_bf16(program)) {
@@ -98,7 +99,7 @@ std::vector<std::string> CompileDesk::recipes(const Program& program) {
   return {"default"};
 }
 
-void CompileDesk::remember_winner(const Program& program, const std::string& recipe,
+void CompileDesk::remember_winner(const SymbolicProgram& program, const std::string& recipe,
                                   const std::map<std::string, double>& step_us) {
   cache_->remember_choice(choice_key(program), {recipe, step_us});
 }
@@ -113,7 +114,7 @@ std::optional<std::string> CompileDesk::found_wrong(const std::string& key) {
   return cache_->quarantine_reason(key, EntryFault::kWrong);
 }
 
-void CompileDesk::submit(const Program& program, const std::string& recipe, CompileEffort effort) {
+void CompileDesk::submit(const SymbolicProgram& program, const std::string& recipe, CompileEffort effort) {
   CompileRequest request;
   request.key = key(program, recipe);
   request.source = python_text(program);

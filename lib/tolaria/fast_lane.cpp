@@ -4,6 +4,7 @@
 
 #include "leyline/error.h"
 #include "program/python_text.h"
+#include "tolaria/step_sizes.h"
 
 namespace esper::tolaria {
 namespace {
@@ -47,9 +48,10 @@ FastLane FastLane::replay(const program::Program& program, const Model& model, s
   return lane;
 }
 
-FastLane FastLane::compiled(const program::Program& program, const Model& model, std::span<const Microbatch> example,
-                            const std::string& package_path, const std::string& key) {
-  FastLane lane(StepInputs(program, model, example));
+FastLane FastLane::compiled(const program::SymbolicProgram& program, const Model& model,
+                            std::span<const Microbatch> example, const std::string& package_path,
+                            const std::string& key) {
+  FastLane lane(StepInputs(program.at(batch_size_of(example)), model, example));
   lane.package_ = std::make_unique<program::Package>(package_path, program::inputs_text(program), model.state.device);
   lane.key_ = key;
   return lane;

@@ -8,8 +8,8 @@
 
 #include "leyline/config/step_config.h"
 #include "program/package.h"
-#include "program/program.h"
 #include "program/replay.h"
+#include "program/symbolic.h"
 #include "tolaria/graphed_step.h"
 #include "tolaria/step_roots.h"
 
@@ -33,8 +33,10 @@ class FastLane {
   // Plans the replay; the program is verified.
   static FastLane replay(const program::Program& program, const Model& model, std::span<const Microbatch> example);
   // Throws leyline::Error{kResources} where the package does not load. key: its name in the cache.
-  static FastLane compiled(const program::Program& program, const Model& model, std::span<const Microbatch> example,
-                           const std::string& package_path, const std::string& key);
+  // program: for this size, or for all, with the example's among them.
+  static FastLane compiled(const program::SymbolicProgram& program, const Model& model,
+                           std::span<const Microbatch> example, const std::string& package_path,
+                           const std::string& key);
 
   // From now on the lane's work is replayed as a CUDA graph, captured once here: a replay becomes lane graph, a
   // compiled program stays one. The model is as before. Throws program::CaptureFailure; the lane then runs as it did.

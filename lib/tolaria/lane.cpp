@@ -6,6 +6,7 @@
 #include "tolaria/fast_lane.h"
 #include "tolaria/step_roots.h"
 #include "tolaria/step_runner.h"
+#include "tolaria/step_sizes.h"
 
 namespace esper::tolaria {
 namespace {
@@ -21,18 +22,7 @@ Forward training_forward(Model& model) {
   return [&model](const torch::Tensor& inputs) { return model.network.forward(inputs, kasmina::Mode::kTrain); };
 }
 
-// Of a step whose effects are undone.
-std::variant<program::Program, std::string> record_step(Model& model, Batch example, torch::Device device) {
-  const StepSnapshot start(model, device);
-  const Forward forward = training_forward(model);
-  const auto step = [&] { train_step(model.state, model.settings, example, forward); };
-  step();  // what only the first step makes must not become a part of every step
-  auto recorded = program::record(step_roots(model, example), step);
-  start.restore();
-  return recorded;
-}
-
-PreparedLane compiled(Model& model, const program::Program& program, Batch example, torch::Device device,
+PreparedLane compiled(Model& model, const program::SymbolicProgram& program, Batch example, torch::Device device,
                       program::CompileDesk& desk) {
   const std::string recipe = desk.recipes(program).front();
   const std::string key = desk.key(program, recipe);
@@ -52,6 +42,15 @@ PreparedLane compiled(Model& model, const program::Program& program, Batch examp
   return {Lane::kCompiled, [lane](Batch batch) { lane->run(batch); }, 0, recipe, {}};
 }
 
+PreparedLane compiled_for_all_sizes(Model& model, const program::Program& recorded, Batch example, torch::Device device,
+                                    program::CompileDesk& desk) {
+  const auto symbolic = record_for_all_sizes(model, example, recorded, training_forward(model));
+  if (const auto* reason = std::get_if<std::string>(&symbolic)) {
+    return refused(Lane::kCompiled, "there is no program for all batch sizes: " + *reason);
+  }
+  return compiled(model, std::get<program::SymbolicProgram>(symbolic), example, device, desk);
+}
+
 // A runner of its own, brought to where it has nothing left to try.
 PreparedLane settled_runner(Model& model, Batch example, torch::Device device, program::CompileDesk* desk) {
   constexpr std::int64_t kLongRun = 1'000'000'000;
@@ -59,6 +58,7 @@ PreparedLane settled_runner(Model& model, Batch example, torch::Device device, p
   leyline::StepConfig config;
   config.lane = Lane::kAuto;
   config.check_every = 0;
+  config.compile.dynamic = desk != nullptr && desk->is_dynamic();
   auto runner = std::make_shared<StepRunner>(model, config, device, RunnerServices{desk, nullptr, {}, [](auto) {}});
   const StepSnapshot start(model, device);
   const auto begin = std::chrono::steady_clock::now();
@@ -80,9 +80,12 @@ PreparedLane prepare(Model& model, Lane lane, Batch example, torch::Device devic
   if (lane == Lane::kGraph && !device.is_cuda()) return refused(lane, "a CUDA graph needs device.kind: cuda");
   if (lane == Lane::kCompiled && desk == nullptr) return refused(lane, "there is no Python with torch");
   if (lane == Lane::kCompiled && !desk->problem().empty()) return refused(lane, desk->problem());
-  auto recorded = record_step(model, example, device);
+  auto recorded = record_undone(model, example, training_forward(model));
   if (auto* reason = std::get_if<std::string>(&recorded)) return refused(lane, *reason);
   const auto& program = std::get<program::Program>(recorded);
+  if (lane == Lane::kCompiled && desk->is_dynamic()) {
+    return compiled_for_all_sizes(model, program, example, device, *desk);
+  }
   if (lane == Lane::kCompiled) return compiled(model, program, example, device, *desk);
   auto replay = std::make_shared<FastLane>(FastLane::replay(program, model, example));
   if (lane == Lane::kGraph) replay->capture(model, example, device, kGraphWarmUps, std::make_shared<GraphFigures>());

@@ -42,14 +42,13 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
                                                  "in ESPER_PYTHON"
                                                : services_.desk->problem());
   }
-  std::string wrong;
-  for (const std::string& recipe : services_.desk->recipes(*plan.program)) {
-    const std::string key = services_.desk->key(*plan.program, recipe);
-    if (const auto reason = services_.desk->found_wrong(key)) {
-      wrong = *reason;
-    } else {
-      plan.wanted.push_back({recipe, CompileEffort::kQuick, key});
-    }
+  if (config_.compile.dynamic) join_family(plan, microbatches);
+  if (plan.is_follower()) return take_shared(plan, microbatches);
+  std::string wrong = list_variants(plan);
+  if (plan.wanted.empty() && plan.family != nullptr) {
+    give_up_family(*plan.family, "it was compiled before and put away: " + wrong);
+    plan.recorded = true;
+    wrong = list_variants(plan);
   }
   if (plan.wanted.empty()) {
     return tell_no_compiler("quarantined", "the program was compiled before and put away: " + wrong);
@@ -65,6 +64,21 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
   } else if (!found) {
     wait_for_compiled(plan, microbatches);
   }
+}
+
+// Fills plan.wanted with what is not known to be wrong; says of the last one that is, why.
+std::string StepRunner::list_variants(StepPlan& plan) {
+  std::string wrong;
+  const program::SymbolicProgram program = plan.to_compile();
+  for (const std::string& recipe : services_.desk->recipes(program)) {
+    const std::string key = services_.desk->key(program, recipe);
+    if (const auto reason = services_.desk->found_wrong(key)) {
+      wrong = *reason;
+    } else {
+      plan.wanted.push_back({recipe, CompileEffort::kQuick, key});
+    }
+  }
+  return wrong;
 }
 
 // The lane that was asked for by name begins at the same step whenever the program is compiled: the run waits.
@@ -108,7 +122,7 @@ void StepRunner::compile_next(StepPlan& plan) {
   if (plan.wanted.empty()) return;
   plan.compiling = plan.wanted.front();
   plan.wanted.pop_front();
-  services_.desk->submit(*plan.program, plan.compiling->recipe, plan.compiling->effort);
+  services_.desk->submit(plan.to_compile(), plan.compiling->recipe, plan.compiling->effort);
   ++figures_.pending;
   tell(event("tolaria.compile_started"_event, Level::kInfo,
              {{"key", plan.compiling->key}, {"operators", std::to_string(plan.program->operations.size())}}));
@@ -130,6 +144,9 @@ void StepRunner::finish_compilation(StepPlan& plan, const std::optional<program:
   if (!outcome) return tell_no_compiler("timeout", "the compiler gave no answer in time");
   if (outcome->failure) {
     plan.wanted.clear();
+    const bool has_one = plan.incumbent && plan.incumbent->lane() == Lane::kCompiled;
+    const bool of_program = *outcome->failure == program::CompileFailure::kFailed;
+    if (plan.family != nullptr && of_program && !has_one) return give_up_family(*plan.family, outcome->reason);
     return tell_no_compiler(std::string(leyline::name_of(*outcome->failure)), outcome->reason);
   }
   figures_.compile_ms = outcome->compile_ms;
@@ -174,13 +191,15 @@ void StepRunner::tell_no_compiler(const std::string& kind, const std::string& re
 // After a trial of a compiled program: the next lowering has its turn, and the winner is then compiled with full
 // effort.
 void StepRunner::note_recipe(StepPlan& plan, double step_us) {
+  if (plan.is_follower()) return;
   plan.recipe_us[plan.recipe] = step_us;
   if (plan.wanted.empty() && !plan.compiling) {
     const auto winner = std::ranges::min_element(plan.recipe_us, {}, [](const auto& item) { return item.second; });
-    if (plan.recipe_us.size() > 1) services_.desk->remember_winner(*plan.program, winner->first, plan.recipe_us);
+    if (plan.recipe_us.size() > 1) services_.desk->remember_winner(plan.to_compile(), winner->first, plan.recipe_us);
     const bool full = std::exchange(plan.wants_full, false);
     if (full) {
-      plan.wanted.push_back({winner->first, CompileEffort::kFull, services_.desk->key(*plan.program, winner->first)});
+      plan.wanted.push_back(
+          {winner->first, CompileEffort::kFull, services_.desk->key(plan.to_compile(), winner->first)});
     }
   }
   if (!plan.undecided && !plan.compiling) compile_next(plan);

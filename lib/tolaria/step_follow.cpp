@@ -1,8 +1,8 @@
 // How a resumed run gives its steps the bits that they had before: it follows the notes of its journal.
 
 #include "leyline/telemetry.h"
-#include "tolaria/step_roots.h"
 #include "tolaria/step_runner.h"
+#include "tolaria/step_sizes.h"
 
 namespace esper::tolaria {
 namespace {
@@ -46,17 +46,18 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
   const Preparing preparing(*this);
   if (services_.desk == nullptr || !services_.desk->problem().empty()) return "nothing compiled can be had here";
   if (!plan.program) {
-    const StepSnapshot start(model_, device_);
-    const auto step = [&] { train_step(model_.state, model_.settings, microbatches, forward_); };
-    step();
-    auto recorded = program::record(step_roots(model_, microbatches), step);
-    start.restore();
+    auto recorded = record_undone(model_, microbatches, forward_);
     if (const auto* reason = std::get_if<std::string>(&recorded)) return *reason;
     plan.program = std::move(std::get<program::Program>(recorded));
   }
   const auto cached = services_.desk->find(key);
   if (!cached) return "the cache no longer has the compiled program " + key;
-  if (services_.desk->key(*plan.program, cached->facts.recipe) != key) return "its steps were another program";
+  const auto is_noted = [&] { return services_.desk->key(plan.to_compile(), cached->facts.recipe) == key; };
+  if (!is_noted()) join_family(plan, microbatches);  // it may be one for all batch sizes, whatever is asked for now
+  if (!is_noted()) {
+    if (!config_.compile.dynamic) plan.family = nullptr;
+    return "its steps were another program";
+  }
   try {
     plan.incumbent = load_package(plan, microbatches, cached->file.path(), key);
   } catch (const leyline::Error& error) {

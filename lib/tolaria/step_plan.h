@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "program/compile/compile_request.h"
+#include "program/symbolic.h"
 #include "program/trial.h"
 #include "tolaria/fast_lane.h"
 
@@ -21,6 +22,15 @@ struct Variant {
   std::string key;  // in the cache
 };
 
+struct StepPlan;
+
+// Shapes that differ in nothing but the batch size, and the one program for all of them.
+struct StepFamily {
+  program::SymbolicProgram program;
+  StepPlan* founder = nullptr;  // decides, compiles and measures recipes for the others, which take what it settles on
+  std::int64_t founder_size = 0;
+};
+
 struct StepPlan {
   std::uint64_t structure = 0;                   // of the network
   std::vector<std::vector<std::int64_t>> sizes;  // of inputs and targets, microbatch after microbatch
@@ -31,6 +41,8 @@ struct StepPlan {
   std::int64_t warmup_left = 0;
   bool recorded = false;                    // or tried to
   std::optional<program::Program> program;  // empty: the step cannot be recorded
+  StepFamily* family = nullptr;             // null: what is compiled is for this shape alone
+  bool took_shared = false;                 // the family's compiled program was tried here, or is being tried
   std::optional<FastLane> incumbent;        // runs the step; empty: eager does
   std::optional<FastLane> challenger;       // under trial
   bool challenger_checked = false;
@@ -42,6 +54,10 @@ struct StepPlan {
   std::map<std::string, double> recipe_us;  // median step time by recipe, as measured
   bool wants_full = true;                   // the winner is to be compiled with full effort yet
   bool tried_uncompiled = false;            // replay, or a captured graph
+
+  // What is compiled for it.
+  program::SymbolicProgram to_compile() const { return family != nullptr ? family->program : *program; }
+  bool is_follower() const { return family != nullptr && family->founder != this; }
 };
 
 }  // namespace esper::tolaria

@@ -64,6 +64,7 @@ void StepRunner::run_step(StepPlan& plan, Batch microbatches, StepPlace place) {
     return challenge_uncompiled(plan, microbatches);
   }
   if (plan.compiling) take_compiled(plan, microbatches);
+  if (plan.is_follower()) take_shared(plan, microbatches);
   if (!plan.challenger && !plan.incumbent && !plan.tried_uncompiled) challenge_uncompiled(plan, microbatches);
   if (plan.challenger) return try_challenger(plan, microbatches, place.left);
   run_unchallenged(plan, microbatches, place);
@@ -76,7 +77,11 @@ bool StepRunner::check_is_due(std::int64_t number) const {
 
 void StepRunner::run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace place) {
   if (plan.incumbent && check_is_due(place.number)) {
-    if (compare_with_eager(*plan.incumbent, microbatches) == Verdict::kDiffers) plan.incumbent.reset();
+    const std::string key = plan.incumbent->key();
+    if (compare_with_eager(*plan.incumbent, microbatches) == Verdict::kDiffers) {
+      plan.incumbent.reset();
+      drop_shared(plan, key);
+    }
     return;
   }
   const auto begin = plan.undecided ? services_.clock.now() : leyline::Duration();
@@ -120,6 +125,7 @@ void StepRunner::drop_plans() {
     --figures_.pending;
   }
   plans_.clear();
+  families_.clear();
 }
 
 void StepRunner::eager(Batch microbatches) {

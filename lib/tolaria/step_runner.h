@@ -119,13 +119,24 @@ class StepRunner {
   bool load_cached(StepPlan& plan, const Variant& variant, Batch microbatches);
   void note_recipe(StepPlan& plan, double step_us);
   void tell_no_compiler(const std::string& kind, const std::string& reason);
+  std::string list_variants(StepPlan& plan);
+
+  // step_family.cpp
+  void join_family(StepPlan& plan, Batch microbatches);
+  void found_family(StepPlan& plan, Batch microbatches, std::int64_t n);
+  void take_shared(StepPlan& plan, Batch microbatches);
+  void give_up_family(const StepFamily& family, const std::string& reason);
+  void drop_shared(const StepPlan& plan, const std::string& key);
+  void tell_not_dynamic(const std::string& reason);
 
   Model& model_;
   leyline::StepConfig config_;
   torch::Device device_;
   RunnerServices services_;
   Forward forward_;
-  std::vector<std::unique_ptr<StepPlan>> plans_;  // all of the network's present structure
+  std::vector<std::unique_ptr<StepPlan>> plans_;       // all of the network's present structure
+  std::vector<std::unique_ptr<StepFamily>> families_;  // of these plans
+  bool no_families_ = false;                           // a program for all sizes could not be compiled
   LaneFigures figures_;
   std::shared_ptr<GraphFigures> graphs_ = std::make_shared<GraphFigures>();  // lanes count into it
   std::int64_t epoch_steps_ = 0, epoch_compiled_steps_ = 0;

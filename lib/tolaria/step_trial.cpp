@@ -81,6 +81,7 @@ void StepRunner::try_challenger(StepPlan& plan, Batch microbatches, std::int64_t
       const bool compiled = plan.challenger->lane() == Lane::kCompiled;
       const std::string key = plan.challenger->key();
       plan.challenger.reset();
+      if (compiled) drop_shared(plan, key);
       if (compiled) std::erase_if(plan.wanted, [&](const Variant& variant) { return variant.key == key; });
       if (compiled && !plan.undecided) compile_next(plan);
     } else if (config_.lane != Lane::kAuto) {
@@ -130,7 +131,7 @@ void StepRunner::adopt(StepPlan& plan, double speedup, const std::string& reason
   if (plan.challenger->lane() == Lane::kCompiled) {
     tell(event("tolaria.compile_enabled"_event, Level::kInfo,
                {{"mode", std::string(leyline::name_of(config_.compile.mode))},
-                {"dynamic", config_.compile.dynamic ? "true" : "false"},
+                {"dynamic", plan.family != nullptr ? "true" : "false"},
                 {"speedup", digits(speedup)}}));
   }
   if (plan.challenger->lane() == Lane::kGraph) {

@@ -92,7 +92,15 @@ inductor.cpp.cxx = (toolchain.compiler(),)
 def load(source):
     names = {}
     exec(compile(source, "<program>", "exec"), names)
-    return names["step"], names["INPUTS"]
+    return names
+
+
+def sizes_of(names):
+    """What torch.export is told about the inputs' sizes: that the batch may have any of them, where it may."""
+    if "SIZES" not in names:
+        return None
+    n = torch.export.Dim("n", min=names["SIZES"][0], max=names["SIZES"][1])
+    return {"inputs": tuple({0: n} if i in names["BATCH"] else None for i in range(len(names["INPUTS"])))}
 
 
 class Step(torch.nn.Module):
@@ -135,9 +143,11 @@ def compile_source(request, job_folder, stages):
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.environ["TMPDIR"] = tempfile.tempdir = job_folder
     clock = time.monotonic
     began = clock()
-    step, shapes = load(request["source"])
-    inputs = tuple(torch.empty_strided(size, stride, dtype=dtype, device=device) for size, stride, dtype, device in shapes)
-    exported = torch.export.export(Step(step), inputs, strict=False)
+    names = load(request["source"])
+    inputs = tuple(
+        torch.empty_strided(size, stride, dtype=dtype, device=device) for size, stride, dtype, device in names["INPUTS"]
+    )
+    exported = torch.export.export(Step(names["step"]), inputs, dynamic_shapes=sizes_of(names), strict=False)
     stages["export"] = (clock() - began) * 1000
     package = os.path.join(job_folder, "program.pt2")
     began = clock()

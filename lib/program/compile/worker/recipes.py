@@ -24,9 +24,14 @@ def aten_pool():
     keep_as_kernel(aten.max_pool2d_with_indices_backward.default)
 
 
+def typical(size):
+    """Of a batch that may have any size, the one that the program is written for; asking for it binds nothing."""
+    return size if isinstance(size, int) else size.node.hint
+
+
 def size_of_product(a, b):
-    sizes = [*a.shape, b.shape[-1]]
-    return None if any(not isinstance(size, int) for size in sizes) else torch.Size(sizes).numel()
+    sizes = [typical(size) for size in (*a.shape, b.shape[-1])]
+    return None if None in sizes else torch.Size(sizes).numel()
 
 
 def loops():
