@@ -8,6 +8,12 @@
 namespace esper::tolaria {
 namespace {
 
+// Training thread.
+std::uint64_t next_bits() {
+  static std::uint64_t last = 0;
+  return ++last;
+}
+
 const torch::Tensor& part_of(const Microbatch& microbatch, StepInputs::BatchPart::Half half) {
   return half == StepInputs::BatchPart::Half::kInputs ? microbatch.inputs : microbatch.targets;
 }
@@ -52,6 +58,7 @@ FastLane FastLane::compiled(const program::Program& program, const Model& model,
   FastLane lane(StepInputs(program, model, example));
   lane.package_ = std::make_unique<program::Package>(package_path, program::inputs_text(program), model.state.device);
   lane.key_ = key;
+  lane.bits_ = next_bits();
   return lane;
 }
 

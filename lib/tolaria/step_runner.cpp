@@ -1,6 +1,7 @@
 #include "tolaria/step_runner.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
@@ -14,13 +15,31 @@ using leyline::Lane;
 using leyline::Level;
 using namespace leyline::literals;
 
-bool same_sizes(const StepPlan& plan, std::span<const Microbatch> microbatches) {
-  if (plan.sizes.size() != 2 * microbatches.size()) return false;
-  for (std::size_t i = 0; i < microbatches.size(); ++i) {
-    if (microbatches[i].inputs.sizes() != plan.sizes[2 * i]) return false;
-    if (microbatches[i].targets.sizes() != plan.sizes[2 * i + 1]) return false;
-  }
+using Numbers = std::span<const std::int64_t>;
+
+// Takes the tensor's number of dimensions and its sizes off the front; false where they are others.
+bool take_sizes(Numbers& left, const torch::Tensor& tensor) {
+  const at::IntArrayRef sizes = tensor.sizes();
+  if (left.size() <= sizes.size() || left.front() != static_cast<std::int64_t>(sizes.size())) return false;
+  if (!std::equal(sizes.begin(), sizes.end(), left.begin() + 1)) return false;
+  left = left.subspan(1 + sizes.size());
   return true;
+}
+
+bool same_sizes(const StepPlan& plan, std::span<const Microbatch> microbatches) {
+  Numbers left = plan.sizes;
+  for (const auto& [inputs, targets] : microbatches) {
+    if (!take_sizes(left, inputs) || !take_sizes(left, targets)) return false;
+  }
+  return left.empty();
+}
+
+std::string shape_of(std::span<const Microbatch> microbatches) {
+  std::vector<std::vector<std::int64_t>> sizes;
+  for (const auto& [inputs, targets] : microbatches) {
+    sizes.insert(sizes.end(), {inputs.sizes().vec(), targets.sizes().vec()});
+  }
+  return c10::str(sizes);
 }
 
 double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
@@ -46,9 +65,13 @@ void StepRunner::step(std::span<const Microbatch> microbatches, StepPlace place)
   ++epoch_steps_;
   const bool only_eager = config_.lane == Lane::kEager && services_.log.empty();
   if (only_eager) return eager(microbatches);
-  StepPlan& plan = plan_of(microbatches);
-  if (!plan.noted) know_noted(plan, place.number);
-  if (services_.log.empty() || !follow(plan, microbatches, place.number)) run_step(plan, microbatches, place);
+  StepPlan& plan = plan_of(microbatches, place.number);
+  bool followed = false;
+  if (!services_.log.empty()) {
+    if (!plan.noted) know_noted(plan, place.number);
+    followed = follow(plan, microbatches, place.number);
+  }
+  if (!followed) run_step(plan, microbatches, place);
   note_bits(plan, place.number);
 }
 
@@ -65,18 +88,22 @@ void StepRunner::run_step(StepPlan& plan, Batch microbatches, StepPlace place) {
   }
   if (plan.compiling) take_compiled(plan, microbatches);
   if (!plan.challenger && !plan.incumbent && !plan.tried_uncompiled) challenge_uncompiled(plan, microbatches);
-  if (plan.challenger) return try_challenger(plan, microbatches, place.left);
+  if (plan.challenger) return try_challenger(plan, microbatches, place);
   run_unchallenged(plan, microbatches, place);
 }
 
-// Counted over the whole run, so that a resumed one compares at the same steps.
-bool StepRunner::check_is_due(std::int64_t number) const {
-  return config_.check_every > 0 && number > 0 && number % config_.check_every == 0;
+// The run's steps are cut into stretches of check_every; each shape is compared at its first step in a stretch, however
+// rare the shape is. Counted from the run's start, and where the last change of bits was noted in the journal, so that
+// a resumed run compares at the steps at which it would have.
+void StepRunner::check_again_after(StepPlan& plan, std::int64_t number) const {
+  const std::int64_t every = config_.check_every;
+  plan.next_check = every > 0 ? (number / every + 1) * every : std::numeric_limits<std::int64_t>::max();
 }
 
 void StepRunner::run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace place) {
-  if (plan.incumbent && check_is_due(place.number)) {
-    if (compare_with_eager(*plan.incumbent, microbatches) == Verdict::kDiffers) plan.incumbent.reset();
+  if (plan.incumbent && place.number >= plan.next_check) {
+    const Verdict verdict = compare_with_eager(plan.incumbent, microbatches);
+    if (verdict != Verdict::kUndecided) check_again_after(plan, place.number);
     return;
   }
   const auto begin = plan.undecided ? services_.clock.now() : leyline::Duration();
@@ -93,20 +120,27 @@ bool StepRunner::settled() const {
 }
 
 // A step of another structure or shape never meets a program of this one: this is asked before every launch.
-StepPlan& StepRunner::plan_of(Batch microbatches) {
+StepPlan& StepRunner::plan_of(Batch microbatches, std::int64_t number) {
   const std::uint64_t structure = model_.network.structure_version();
   if (!plans_.empty() && plans_.front()->structure != structure) drop_plans();
   for (const auto& plan : plans_) {
     if (same_sizes(*plan, microbatches)) return *plan;
   }
+  return new_plan(microbatches, number);
+}
+
+StepPlan& StepRunner::new_plan(Batch microbatches, std::int64_t number) {
   auto plan = std::make_unique<StepPlan>();
-  plan->structure = structure;
+  plan->structure = model_.network.structure_version();
   plan->warmup_left = config_.compile.warmup_steps;
-  for (const Microbatch& microbatch : microbatches) {
-    plan->sizes.push_back(microbatch.inputs.sizes().vec());
-    plan->sizes.push_back(microbatch.targets.sizes().vec());
+  for (const auto& [inputs, targets] : microbatches) {
+    for (const torch::Tensor& tensor : {inputs, targets}) {
+      plan->sizes.push_back(tensor.dim());
+      plan->sizes.insert(plan->sizes.end(), tensor.sizes().begin(), tensor.sizes().end());
+    }
   }
-  plan->shape = c10::str(plan->sizes);
+  plan->shape = shape_of(microbatches);
+  check_again_after(*plan, number);
   if (const auto known = bits_.find(plan->shape); known != bits_.end()) plan->noted = known->second;
   plans_.push_back(std::move(plan));
   return *plans_.back();
@@ -124,7 +158,7 @@ void StepRunner::drop_plans() {
 
 void StepRunner::eager(Batch microbatches) {
   figures_.in_use = Lane::kEager;
-  ran_.clear();
+  note_ran(0, std::string());
   ++figures_.steps[static_cast<std::size_t>(Lane::kEager)];
   train_step(model_.state, model_.settings, microbatches, forward_);
 }
@@ -142,12 +176,19 @@ void StepRunner::record(StepPlan& plan, Batch microbatches) {
   }
 }
 
+void StepRunner::note_ran(std::uint64_t bits, const std::string& key) {
+  if (ran_bits_ == bits) return;
+  ran_bits_ = bits;
+  ran_ = key;
+}
+
 void StepRunner::run_in(FastLane& lane, Batch microbatches) {
-  figures_.in_use = lane.lane();
-  ++figures_.steps[static_cast<std::size_t>(lane.lane())];
-  const bool compiled = lane.lane() == Lane::kCompiled;
+  const Lane kind = lane.lane();
+  figures_.in_use = kind;
+  ++figures_.steps[static_cast<std::size_t>(kind)];
+  const bool compiled = kind == Lane::kCompiled;
   if (compiled) ++epoch_compiled_steps_;
-  ran_ = lane.key();
+  note_ran(lane.bits(), lane.key());
   try {
     lane.run(microbatches);
   } catch (const std::exception& error) {
