@@ -70,11 +70,6 @@ void FastLane::capture(const Model& model, std::span<const Microbatch> example, 
   graph_ = std::make_unique<GraphedStep>(model, example, device, warm_ups, step, std::move(figures));
 }
 
-void FastLane::run(std::span<const Microbatch> microbatches) {
-  if (graph_) return graph_->run(microbatches);
-  run_directly(microbatches);
-}
-
 void FastLane::run_directly(std::span<const Microbatch> microbatches) {
   for (const StepInputs::BatchPart& part : inputs_.batch) {
     const torch::Tensor& tensor = part_of(microbatches[part.microbatch], part.half);

@@ -47,7 +47,10 @@ class FastLane {
                std::shared_ptr<GraphFigures> figures);
 
   // One training step. The microbatches have the shapes of the example.
-  void run(std::span<const Microbatch> microbatches);
+  void run(std::span<const Microbatch> microbatches) {
+    if (graph_) return graph_->run(microbatches);
+    run_directly(microbatches);
+  }
 
   leyline::Lane lane() const {
     if (!replay_) return leyline::Lane::kCompiled;

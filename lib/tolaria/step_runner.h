@@ -61,6 +61,7 @@ class StepRunner {
  private:
   using Batch = std::span<const Microbatch>;
 
+  StepPlan* known_plan(Batch microbatches) const;
   StepPlan& plan_of(Batch microbatches, std::int64_t number);
   StepPlan& new_plan(Batch microbatches, std::int64_t number);
   void run_step(StepPlan& plan, Batch microbatches, StepPlace place);
@@ -69,6 +70,7 @@ class StepRunner {
   void run_incumbent(StepPlan& plan, Batch microbatches);
   void drop_plans();
   void run_in(FastLane& lane, Batch microbatches);
+  void run_now(FastLane& lane, Batch microbatches);  // the same, for step_runner.cpp alone
   void note_ran(std::uint64_t bits, const std::string& key);
   void tell(leyline::TelemetryEvent event) const { services_.tell(std::move(event)); }
 
