@@ -29,6 +29,12 @@ bool was_cancelled(const program::CompileOutcome& outcome) {
   return outcome.failure == program::CompileFailure::kCancelled;
 }
 
+// The next one may still be compiled, and the winner with full effort.
+bool is_of_one_recipe(program::CompileFailure failure) {
+  using F = program::CompileFailure;
+  return failure == F::kFailed || failure == F::kTimeout || failure == F::kOutOfMemory || failure == F::kCrashed;
+}
+
 std::string whole(double value) { return std::to_string(static_cast<std::int64_t>(value)); }
 
 }  // namespace
@@ -119,6 +125,7 @@ void StepRunner::decide_on_compiling(StepPlan& plan, double step_us, std::int64_
 }
 
 void StepRunner::compile_next(StepPlan& plan) {
+  if (plan.wanted.empty()) choose_recipe(plan);
   if (plan.wanted.empty()) return;
   plan.compiling = plan.wanted.front();
   plan.wanted.pop_front();
@@ -143,11 +150,13 @@ void StepRunner::finish_compilation(StepPlan& plan, const std::optional<program:
   --figures_.pending;
   if (!outcome) return tell_no_compiler("timeout", "the compiler gave no answer in time");
   if (outcome->failure) {
-    plan.wanted.clear();
-    const bool has_one = plan.incumbent && plan.incumbent->lane() == Lane::kCompiled;
+    if (!is_of_one_recipe(*outcome->failure)) plan.wanted.clear();
     const bool of_program = *outcome->failure == program::CompileFailure::kFailed;
-    if (plan.family != nullptr && of_program && !has_one) return give_up_family(*plan.family, outcome->reason);
-    return tell_no_compiler(std::string(leyline::name_of(*outcome->failure)), outcome->reason);
+    if (plan.family != nullptr && of_program && plan.wanted.empty() && plan.recipe_us.empty()) {
+      return give_up_family(*plan.family, outcome->reason);
+    }
+    tell_no_compiler(std::string(leyline::name_of(*outcome->failure)), outcome->reason);
+    return compile_next(plan);
   }
   figures_.compile_ms = outcome->compile_ms;
   tell(event("tolaria.compile_finished"_event, Level::kInfo,
@@ -188,21 +197,21 @@ void StepRunner::tell_no_compiler(const std::string& kind, const std::string& re
   tell(event("tolaria.compile_fallback"_event, Level::kWarning, {{"error", kind}, {"reason", reason}}));
 }
 
-// After a trial of a compiled program: the next lowering has its turn, and the winner is then compiled with full
-// effort.
+// After a trial of a compiled program: the next lowering has its turn.
 void StepRunner::note_recipe(StepPlan& plan, double step_us) {
   if (plan.is_follower()) return;
   plan.recipe_us[plan.recipe] = step_us;
-  if (plan.wanted.empty() && !plan.compiling) {
-    const auto winner = std::ranges::min_element(plan.recipe_us, {}, [](const auto& item) { return item.second; });
-    if (plan.recipe_us.size() > 1) services_.desk->remember_winner(plan.to_compile(), winner->first, plan.recipe_us);
-    const bool full = std::exchange(plan.wants_full, false);
-    if (full) {
-      plan.wanted.push_back(
-          {winner->first, CompileEffort::kFull, services_.desk->key(plan.to_compile(), winner->first)});
-    }
-  }
   if (!plan.undecided && !plan.compiling) compile_next(plan);
+}
+
+// When every lowering had its turn, however it ended: the fastest of those that came to a trial is compiled with full
+// effort, unless it is already.
+void StepRunner::choose_recipe(StepPlan& plan) {
+  if (plan.recipe_us.empty()) return;
+  const auto winner = std::ranges::min_element(plan.recipe_us, {}, [](const auto& item) { return item.second; });
+  if (plan.recipe_us.size() > 1) services_.desk->remember_winner(plan.to_compile(), winner->first, plan.recipe_us);
+  if (!std::exchange(plan.wants_full, false)) return;
+  plan.wanted.push_back({winner->first, CompileEffort::kFull, services_.desk->key(plan.to_compile(), winner->first)});
 }
 
 }  // namespace esper::tolaria

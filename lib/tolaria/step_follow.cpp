@@ -59,7 +59,9 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
     return "its steps were another program";
   }
   try {
-    plan.incumbent = load_package(plan, microbatches, cached->file.path(), key);
+    FastLane lane = load_package(plan, microbatches, cached->file.path(), key);
+    plan.incumbent.reset();
+    plan.incumbent.emplace(std::move(lane));
   } catch (const leyline::Error& error) {
     return error.what();
   }
@@ -69,13 +71,19 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
 // What the journal has in force already need not be noted again: a note drops those of later steps, and a run that is
 // killed once more still needs them.
 void StepRunner::know_noted(StepPlan& plan, std::int64_t number) {
-  if (const LaneNote* note = services_.log.at(plan.shape, number)) plan.noted = bits_[plan.shape] = note->key;
+  const LaneNote* note = services_.log.at(plan.shape, number);
+  if (note == nullptr) return;
+  plan.noted = bits_[plan.shape] = note->key;
+  if (!note->key.empty()) check_again_after(plan, note->step);
 }
 
 // After each step: the journal learns of a change of bits.
 void StepRunner::note_bits(StepPlan& plan, std::int64_t number) {
+  if (plan.noted_bits == ran_bits_) return;
+  plan.noted_bits = ran_bits_;
   if (plan.noted == ran_) return;
   plan.noted = bits_[plan.shape] = ran_;
+  if (!ran_.empty()) check_again_after(plan, number);
   if (services_.note) services_.note(lane_note_json(plan.shape, {number, ran_}));
 }
 

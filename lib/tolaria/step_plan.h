@@ -32,11 +32,16 @@ struct StepFamily {
 };
 
 struct StepPlan {
-  std::uint64_t structure = 0;                   // of the network
-  std::vector<std::vector<std::int64_t>> sizes;  // of inputs and targets, microbatch after microbatch
+  std::uint64_t structure = 0;  // of the network
+  // Of inputs and targets, microbatch after microbatch: number of dimensions, then their sizes. Asked at every step.
+  std::vector<std::int64_t> sizes;
 
   std::string shape;                 // the sizes as text
   std::optional<std::string> noted;  // as the journal has it: key of the compiled program, or empty
+  static constexpr std::uint64_t kUnknownBits = ~std::uint64_t{0};
+  std::uint64_t noted_bits = kUnknownBits;  // FastLane::bits() of `noted`, so that a step compares no text
+
+  std::int64_t next_check = 0;  // from this step of the run on the incumbent is to be compared with eager again
 
   std::int64_t warmup_left = 0;
   bool recorded = false;                    // or tried to

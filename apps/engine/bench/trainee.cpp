@@ -41,7 +41,7 @@ Trainee lane_trainee(const Workload& workload, leyline::Lane lane) {
   const auto state = std::make_shared<LaneState>();
   state->model = fresh_model(workload);
   state->lane = tolaria::prepare_lane(*state->model, lane, workload.steps.front(), workload.bench.device,
-                                      workload.bench.desk.get());
+                                      workload.bench.desk.get(), workload.bench.config.step);
   Trainee trainee;
   trainee.name = leyline::name_of(lane);
   trainee.warmup_ms = state->lane.warmup_ms;
