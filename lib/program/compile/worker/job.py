@@ -162,7 +162,8 @@ def compile_program(request, job_folder, folder):
     gc.disable()
     kind = toolchain.Build if request["device"] == "cpu" else toolchain.InductorsBuild
     build = kind(folder, job_folder, request["effort"], TORCH_VERSION)
-    recipes.RECIPES[request["recipe"]]()
+    recipes.for_all(request["device"])
+    request["source"] = recipes.RECIPES[request["recipe"]](request["source"])
     torch.set_num_threads(request["threads"])
     package = compile_source(request, job_folder, build.stages)
     return {"package": package, "stages": build.stages, "compiler": build.describe()}
