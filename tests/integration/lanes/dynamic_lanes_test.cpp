@@ -255,7 +255,7 @@ TEST_CASE("where the program for all sizes does not compile each size has its ow
   // A compiler that is out of order once.
   const auto compiler = room.path / "g++", first = room.path / "first";
   std::ofstream(first) << "";
-  std::ofstream(compiler) << "#!/bin/sh\ncase \"$*\" in *version*) exec g++ \"$@\";; esac\n"
+  std::ofstream(compiler) << "#!/bin/sh\ncase \"$1\" in *version) exec g++ \"$@\";; esac\n"
                           << "rm " << first.string() << " 2>/dev/null && { echo out of order; exit 1; }\n"
                           << "exec g++ \"$@\"\n";
   std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
