@@ -60,10 +60,11 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
     return tell_no_compiler("quarantined", "the program was compiled before and put away: " + wrong);
   }
   const Variant best = plan.wanted.front();
-  const bool found = load_cached(plan, best, microbatches) && (config_.lane == Lane::kAuto || !plan.wants_full);
+  const bool loaded = load_cached(plan, best, microbatches), full = plan.in_full.contains(best.recipe);
+  const bool found = loaded && (config_.lane == Lane::kAuto || full);
   ++(found ? figures_.cache_hits : figures_.cache_misses);
   if (found) plan.wanted.clear();
-  if (found && !plan.wants_full) return;
+  if (found && full) return;
   if (config_.lane == Lane::kAuto) {
     if (found) plan.wanted.push_back({best.recipe, CompileEffort::kFull, best.key});
     plan.undecided = true;
@@ -185,7 +186,7 @@ bool StepRunner::load_cached(StepPlan& plan, const Variant& variant, Batch micro
     return false;
   }
   plan.recipe = variant.recipe;
-  if (cached->facts.effort == leyline::name_of(CompileEffort::kFull)) plan.wants_full = false;
+  if (cached->facts.effort == leyline::name_of(CompileEffort::kFull)) plan.in_full.insert(variant.recipe);
   tell(event("tolaria.compile_cache_hit"_event, Level::kInfo,
              {{"key", variant.key}, {"load_ms", whole(milliseconds(services_.clock.now() - begin))}}));
   return true;
@@ -210,7 +211,7 @@ void StepRunner::choose_recipe(StepPlan& plan) {
   if (plan.recipe_us.empty()) return;
   const auto winner = std::ranges::min_element(plan.recipe_us, {}, [](const auto& item) { return item.second; });
   if (plan.recipe_us.size() > 1) services_.desk->remember_winner(plan.to_compile(), winner->first, plan.recipe_us);
-  if (!std::exchange(plan.wants_full, false)) return;
+  if (!std::exchange(plan.wants_full, false) || plan.in_full.contains(winner->first)) return;
   plan.wanted.push_back({winner->first, CompileEffort::kFull, services_.desk->key(plan.to_compile(), winner->first)});
 }
 

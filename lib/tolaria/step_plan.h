@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -57,7 +58,8 @@ struct StepPlan {
   bool undecided = false;                   // whether compiling pays
   std::string recipe;                       // of the compiled program loaded last
   std::map<std::string, double> recipe_us;  // median step time by recipe, as measured
-  bool wants_full = true;                   // the winner is to be compiled with full effort yet
+  std::set<std::string> in_full;            // recipes whose package was compiled with full effort
+  bool wants_full = true;                   // the winner is to be, if it is not among them
   bool tried_uncompiled = false;            // replay, or a captured graph
 
   // What is compiled for it.
