@@ -115,11 +115,10 @@ void StepRunner::decide_on_compiling(StepPlan& plan, double step_us, std::int64_
   const double left_s = step_us * 1e-6 * static_cast<double>(steps_left);
   const double cost_s = kCompileSeconds + kSecondsPerOperator * static_cast<double>(plan.program->operations.size());
   const bool worth = left_s * kShareSaved > cost_s;
+  std::string reason = worth ? "prepared" : "left out";
+  reason += ": about " + whole(left_s) + " s of steps are left, and a compilation takes about " + whole(cost_s) + " s";
   tell(event("tolaria.lane_chosen"_event, Level::kInfo,
-             {{"lane", "compiled"},
-              {"steps_left", std::to_string(steps_left)},
-              {"reason", std::string(worth ? "prepared" : "left out") + ": about " + whole(left_s) +
-                             " s of steps are left, and a compilation takes about " + whole(cost_s) + " s"}}));
+             {{"lane", "compiled"}, {"steps_left", std::to_string(steps_left)}, {"reason", reason}}));
   if (worth) return compile_next(plan);
   plan.wanted.clear();
   plan.wants_full = false;
