@@ -68,8 +68,7 @@ PreparedLane compiled(const Room& room, const program::SymbolicProgram& program)
 }
 
 PreparedLane compiled_for_all_sizes(const Room& room, const program::Program& recorded) {
-  const auto symbolic =
-      record_for_all_sizes(room.model, room.example, recorded, training_forward(room.model));
+  const auto symbolic = record_for_all_sizes(room.model, room.example, recorded, training_forward(room.model));
   if (const auto* reason = std::get_if<std::string>(&symbolic)) {
     return refused(Lane::kCompiled, "there is no program for all batch sizes: " + *reason);
   }

@@ -60,7 +60,6 @@ TEST_CASE("a value that a field refuses is told with the flag that it came by") 
   };
   told({"--compile-mode", "fastest"}, "--compile-mode fastest");
   told({"--dataloader-workers", "-1"}, "--dataloader-workers -1");
-  told({"--compile-dynamic"}, "--compile-dynamic");
   told({"--prefetch-factor", "2", "--set", "data.prefetch=0"}, "--set data.prefetch=0");
 }
 
