@@ -57,10 +57,13 @@ int sweep_loading_folders() {
 LoadingFolder::LoadingFolder() {
   static const int swept = sweep_loading_folders();
   static_cast<void>(swept);
+  std::error_code problem;
+  const fs::path temporary = fs::temp_directory_path(problem);
+  if (problem) throw IoError("find", "the temporary folder (TMPDIR)", problem.value());
   // A process that sweeps may take the folder away before it is locked: then another is made.
   constexpr int kTries = 10;
   for (int i = 0; i < kTries && !in_use_.is_open(); ++i) {
-    std::string made = (fs::temp_directory_path() / kPrefix).string() + "XXXXXX";
+    std::string made = (temporary / kPrefix).string() + "XXXXXX";
     if (::mkdtemp(made.data()) == nullptr) throw IoError("make", made, errno);
     in_use_ = locked(made);
     if (in_use_.is_open() && !fs::exists(made)) in_use_.reset();

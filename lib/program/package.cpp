@@ -10,6 +10,7 @@
 #include <stdexcept>
 
 #include "leyline/error.h"
+#include "leyline/file_system.h"
 #include "program/loading_folder.h"
 
 namespace esper::program {
@@ -86,6 +87,10 @@ Package::Package(const std::string& path, const std::string& inputs, c10::Device
     auto unpacked = unpack(path, *folder_);
     runner_ = load(unpacked.library, folder_->path(), device);
     facts = std::move(unpacked.facts);
+  } catch (const leyline::IoError&) {
+    throw;  // of the temporary folder, and not the package's fault
+  } catch (const std::bad_alloc&) {
+    throw;
   } catch (const c10::Error& error) {
     throw leyline::Error(leyline::ExitCode::kResources, kNoLoad + error.what_without_backtrace());
   } catch (const std::exception& error) {

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "leyline/error.h"
+#include "program/joined.h"
 
 namespace esper::program {
 namespace {
@@ -13,12 +14,6 @@ namespace {
 using Part = NumberPlace::Part;
 using Form = SizeExpression::Form;
 using Number = std::variant<std::int64_t, double>;
-
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string text;
-  for (const std::string_view part : parts) text.append(part);
-  return text;
-}
 
 // Where the number that ends a name begins; its length where none does. Only what to_string would write again.
 std::size_t number_in(const std::string& name) {

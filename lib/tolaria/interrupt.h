@@ -1,6 +1,7 @@
 #pragma once
 // SIGINT and SIGTERM: while there is nothing to save they end the process at once; afterwards the first one asks the
-// training thread to save and stop, and a second one ends the process. Exit status 130 and 143 either way.
+// training thread to save and stop, and a second one, a second later at the earliest, ends the process. Exit status 130
+// and 143 either way.
 
 namespace esper::tolaria {
 

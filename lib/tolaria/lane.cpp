@@ -42,10 +42,15 @@ std::variant<program::Program, std::string> record_step(const Room& room) {
   const Forward forward = training_forward(model);
   const auto step = [&] { train_step(room.model.state, room.model.settings, room.example, forward); };
   // At least one: what only the first step makes must not become a part of every step.
-  for (int i = 0; i < std::max(1, config.compile.warmup_steps); ++i) step();
-  auto recorded = program::record(step_roots(model, example), step);
-  start.restore();
-  return recorded;
+  try {
+    for (int i = 0; i < std::max(1, config.compile.warmup_steps); ++i) step();
+    auto recorded = program::record(step_roots(model, example), step);
+    start.restore();
+    return recorded;
+  } catch (...) {
+    start.restore();
+    throw;
+  }
 }
 
 PreparedLane compiled(const Room& room, const program::SymbolicProgram& program) {

@@ -1,5 +1,6 @@
 // When a step is compiled, and how its programs come into use.
 
+#include "leyline/file_system.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
 #include "tolaria/interrupt.h"
@@ -77,12 +78,15 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
 std::string StepRunner::list_variants(StepPlan& plan) {
   std::string wrong;
   const program::SymbolicProgram program = plan.to_compile();
+  // Where kernels are chosen by timing, two compilations need not compute the same bits, and one key names both.
+  const bool by_timing = config_.compile.mode == leyline::CompileMode::kMaxAutotune;
+  const CompileEffort first_effort = by_timing ? CompileEffort::kFull : CompileEffort::kQuick;
   for (const std::string& recipe : services_.desk->recipes(program)) {
     const std::string key = services_.desk->key(program, recipe);
     if (const auto reason = services_.desk->found_wrong(key)) {
       wrong = *reason;
     } else {
-      plan.wanted.push_back({recipe, CompileEffort::kQuick, key});
+      plan.wanted.push_back({recipe, first_effort, key});
     }
   }
   return wrong;
@@ -179,9 +183,15 @@ bool StepRunner::load_cached(StepPlan& plan, const Variant& variant, Batch micro
   }
   try {
     challenge(plan, load_package(plan, microbatches, cached->file.path(), variant.key));
+  } catch (const leyline::IoError& error) {  // a full disk: the package may be good
+    tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", error.what()}}));
+    return false;
   } catch (const leyline::Error& error) {
     services_.desk->quarantine(variant.key, program::EntryFault::kDamaged, error.what());
     put_away(error.what());
+    return false;
+  } catch (const std::exception& error) {  // most likely memory
+    tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", error.what()}}));
     return false;
   }
   plan.recipe = variant.recipe;

@@ -13,11 +13,10 @@ using leyline::Level;
 using program::SymbolicProgram;
 using namespace leyline::literals;
 
-bool runs_compiled(const StepPlan& plan) {
-  return plan.incumbent.has_value() && plan.incumbent->lane() == Lane::kCompiled;
+bool has_begun(const StepPlan& plan) {
+  const bool tries = plan.challenger && plan.challenger->lane() == Lane::kCompiled;
+  return plan.compiling || tries || plan.runs_compiled();
 }
-
-bool has_begun(const StepPlan& plan) { return plan.compiling || plan.challenger || runs_compiled(plan); }
 
 bool is_settled(const StepPlan& plan) {
   return plan.recorded && !plan.challenger && !plan.compiling && !plan.undecided && plan.wanted.empty();
@@ -70,8 +69,8 @@ void StepRunner::found_family(StepPlan& plan, Batch microbatches, std::int64_t n
 // Once the founder has settled on a program, the others try that one.
 void StepRunner::take_shared(StepPlan& plan, Batch microbatches) {
   const StepPlan& founder = *plan.family->founder;
-  const bool has_had = plan.took_shared || runs_compiled(plan);
-  if (has_had || plan.challenger || !is_settled(founder) || !runs_compiled(founder)) return;
+  if (plan.runs_compiled()) plan.took_shared = true;  // a resumed run found it in its notes
+  if (plan.took_shared || plan.challenger || !is_settled(founder) || !founder.runs_compiled()) return;
   plan.took_shared = true;
   const Preparing preparing(*this);
   const Variant shared{founder.recipe, program::CompileEffort::kFull, founder.incumbent->key()};
@@ -86,6 +85,8 @@ void StepRunner::give_up_family(const StepFamily& family, const std::string& rea
     if (plan->family != &family) continue;
     plan->family = nullptr;
     plan->recorded = false;
+    plan->in_full.clear();
+    plan->recipe_us.clear();
   }
 }
 
@@ -93,8 +94,11 @@ void StepRunner::give_up_family(const StepFamily& family, const std::string& rea
 void StepRunner::drop_shared(const StepPlan& plan, const std::string& key) {
   if (plan.family == nullptr) return;
   for (const auto& other : plans_) {
-    if (other->family == plan.family && runs_compiled(*other) && other->incumbent->key() == key) {
-      other->incumbent.reset();
+    if (other->family != plan.family) continue;
+    for (auto* lane : {&other->incumbent, &other->challenger}) {
+      if (!*lane || (*lane)->key() != key) continue;
+      lane->reset();
+      other->tried_uncompiled = false;
     }
   }
 }

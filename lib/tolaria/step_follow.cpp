@@ -62,7 +62,7 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
     FastLane lane = load_package(plan, microbatches, cached->file.path(), key);
     plan.incumbent.reset();
     plan.incumbent.emplace(std::move(lane));
-  } catch (const leyline::Error& error) {
+  } catch (const std::exception& error) {
     return error.what();
   }
   return {};
@@ -77,14 +77,19 @@ void StepRunner::know_noted(StepPlan& plan, std::int64_t number) {
   if (!note->key.empty()) check_again_after(plan, note->step);
 }
 
-// After each step: the journal learns of a change of bits.
-void StepRunner::note_bits(StepPlan& plan, std::int64_t number) {
-  if (plan.noted_bits == ran_bits_) return;
+// After a step that the journal told of: nothing is noted again, for the same reason.
+bool StepRunner::know_bits(StepPlan& plan, std::int64_t number) {
+  if (plan.noted_bits == ran_bits_) return false;
   plan.noted_bits = ran_bits_;
-  if (plan.noted == ran_) return;
+  if (plan.noted == ran_) return false;
   plan.noted = bits_[plan.shape] = ran_;
   if (!ran_.empty()) check_again_after(plan, number);
-  if (services_.note) services_.note(lane_note_json(plan.shape, {number, ran_}));
+  return true;
+}
+
+// After each other step: the journal learns of a change of bits.
+void StepRunner::note_bits(StepPlan& plan, std::int64_t number) {
+  if (know_bits(plan, number) && services_.note) services_.note(lane_note_json(plan.shape, {number, ran_}));
 }
 
 }  // namespace esper::tolaria

@@ -65,6 +65,7 @@ struct StepPlan {
 
   // What is compiled for it.
   program::SymbolicProgram to_compile() const { return family != nullptr ? family->program : *program; }
+  bool runs_compiled() const { return incumbent.has_value() && incumbent->lane() == leyline::Lane::kCompiled; }
   bool is_follower() const { return family != nullptr && family->founder != this; }
 };
 

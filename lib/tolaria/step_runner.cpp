@@ -105,7 +105,7 @@ inline void StepRunner::run_now(FastLane& lane, Batch microbatches) {
 void StepRunner::step(std::span<const Microbatch> microbatches, StepPlace place) {
   ++epoch_steps_;
   if (services_.log.empty()) {
-    if (config_.lane == Lane::kEager) return eager(microbatches);
+    if (config_.lane == Lane::kEager && bits_.empty()) return eager(microbatches);
     StepPlan* const known = known_plan(microbatches);
     if (known != nullptr && is_settled(*known, place.number)) {
       run_now(*known->incumbent, microbatches);
@@ -119,8 +119,12 @@ void StepRunner::step(std::span<const Microbatch> microbatches, StepPlace place)
     if (!plan.noted) know_noted(plan, place.number);
     followed = follow(plan, microbatches, place.number);
   }
-  if (!followed) run_step(plan, microbatches, place);
-  note_bits(plan, place.number);
+  if (followed) {
+    know_bits(plan, place.number);
+  } else {
+    run_step(plan, microbatches, place);
+    note_bits(plan, place.number);
+  }
 }
 
 void StepRunner::run_step(StepPlan& plan, Batch microbatches, StepPlace place) {
@@ -151,10 +155,8 @@ void StepRunner::check_again_after(StepPlan& plan, std::int64_t number) const {
 
 void StepRunner::run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace place) {
   if (plan.incumbent && place.number >= plan.next_check) {
-    const std::string key = plan.incumbent->key();
     const Verdict verdict = compare_with_eager(plan, plan.incumbent, microbatches);
     if (verdict != Verdict::kUndecided) check_again_after(plan, place.number);
-    if (verdict == Verdict::kRefused) drop_shared(plan, key);
     return;
   }
   const auto begin = plan.undecided ? services_.clock.now() : leyline::Duration();
@@ -166,7 +168,8 @@ void StepRunner::run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace 
 
 bool StepRunner::settled() const {
   return std::ranges::all_of(plans_, [](const auto& plan) {
-    return plan->recorded && !plan->challenger && !plan->compiling && !plan->undecided;
+    const bool may_follow = plan->is_follower() && !plan->took_shared && plan->family->founder->runs_compiled();
+    return plan->recorded && !plan->challenger && !plan->compiling && !plan->undecided && !may_follow;
   });
 }
 
@@ -202,6 +205,7 @@ void StepRunner::drop_plans() {
   }
   plans_.clear();
   families_.clear();
+  no_families_ = false;
 }
 
 void StepRunner::eager(Batch microbatches) {

@@ -93,7 +93,7 @@ class StepRunner {
   Verdict compare_with_eager(StepPlan& plan, std::optional<FastLane>& lane, Batch microbatches);
   void check_challenger(StepPlan& plan, Batch microbatches, std::int64_t number);
   enum class Cause { kErred, kNoMemory, kNotFaster };
-  Verdict refuse(std::optional<FastLane>& lane, const std::string& reason, Cause cause,
+  Verdict refuse(StepPlan& plan, std::optional<FastLane>& lane, const std::string& reason, Cause cause,
                  const std::optional<program::Difference>& where);
 
   // step_trial.cpp
@@ -111,6 +111,7 @@ class StepRunner {
   bool follow(StepPlan& plan, Batch microbatches, std::int64_t number);
   std::string load_noted(StepPlan& plan, const std::string& key, Batch microbatches);
   void know_noted(StepPlan& plan, std::int64_t number);
+  bool know_bits(StepPlan& plan, std::int64_t number);
   void note_bits(StepPlan& plan, std::int64_t number);
 
   // step_graph.cpp

@@ -56,7 +56,7 @@ const Fault kCount = {
     "a lost sum of samples", "    _ = torch.ops.aten.add_.Tensor(a5, a9, alpha=1)\n", "", {"metrics.counts"}};
 // So little that it might be a unit on the edge.
 const Fault kSlight = {
-    "momentum 0.895 for 0.9", kMomentum.from, ", a1, alpha=0.895, out=a1)", {"host.", "optimizer.momentum_buffer."}, 3};
+    "momentum 0.895 for 0.9", kMomentum.from, ", a1, alpha=0.895, out=a1)", {"host.", "optimizer.momentum_buffer."}, 6};
 const Fault kSign = {"a step uphill", ", value=-1)\n    return", ", value=1)\n    return", {"host."}};
 
 // Trains with the wrong program in the cache, and again with what that left behind.

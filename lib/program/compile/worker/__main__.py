@@ -246,7 +246,10 @@ def remove_stale_jobs(folder):
     with held(jobs):
         for name in os.listdir(jobs):
             path = os.path.join(jobs, name)
-            hold = os.open(path, os.O_RDONLY)
+            try:
+                hold = os.open(path, os.O_RDONLY)
+            except FileNotFoundError:
+                continue  # another one was faster
             try:
                 fcntl.flock(hold, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
@@ -283,6 +286,21 @@ def start(folder):
     return lines
 
 
+def try_to_warm_up(job, folder):
+    """Later jobs are faster for it, and right without it."""
+    warm_up = os.path.join(folder, "jobs", f"{uuid.uuid4().hex}-warm-up")
+    try:
+        hold = make_held(warm_up)
+    except OSError:
+        return
+    try:
+        job.warm_up(warm_up, folder)
+    except Exception:  # noqa: BLE001
+        pass
+    finally:
+        os.close(hold)
+
+
 def main():
     folder = sys.argv[1]
     lines = start(folder)
@@ -308,11 +326,8 @@ def main():
             continue
         work.finish(work.wait(lines))
         if not warm and lines.empty():
-            warm_up = os.path.join(folder, "jobs", f"{uuid.uuid4().hex}-warm-up")
-            hold = make_held(warm_up)
-            job.warm_up(warm_up, folder)
-            os.close(hold)
             warm = True
+            try_to_warm_up(job, folder)
 
 
 main()
