@@ -134,6 +134,17 @@ void add_policy(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.opt.rebuilds_total"_metric, static_cast<double>(run.optimizer_rebuilds)));
 }
 
+void add_rollback(std::vector<MetricValue>& out, const RollbackFigures& figures) {
+  const auto count = [&](auto handle, std::int64_t value) {
+    out.push_back(metric(handle, static_cast<double>(value)));
+  };
+  count("tolaria.rollback.snapshots_total"_metric, figures.snapshots);
+  count("tolaria.rollback.fast_size_bytes"_metric, figures.size_bytes);
+  count("tolaria.rollback.fast_hits_total"_metric, figures.hits);
+  count("tolaria.rollback.fast_misses_total"_metric, figures.misses);
+  if (figures.hits > 0) out.push_back(metric("tolaria.rollback.restore_latency_ms"_metric, figures.latency_ms));
+}
+
 void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
   const auto memory = device::memory_figures(run.device);
   out.push_back(metric("tolaria.checkpoint.written_total"_metric, static_cast<double>(run.saves_written)));
@@ -266,6 +277,7 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
   add_graphs(packet.metrics, run.lanes.graphs);
   add_validation_and_growth(packet.metrics, measured, times, growth, seeds);
   add_policy(packet.metrics, run);
+  add_rollback(packet.metrics, run.rollback);
   add_saving_and_memory(packet.metrics, run);
   add_gradient_shares(packet.metrics, run, metrics, seeds);
   if (run.model.settings.compute_type == torch::kFloat16) {
