@@ -3,8 +3,8 @@
 #include <c10/util/Exception.h>
 
 #include <new>
-#include <string_view>
 
+#include "device/out_of_memory.h"
 #include "engine/commands.h"
 #include "leyline/error.h"
 #include "leyline/standard_output.h"
@@ -28,11 +28,6 @@ int run_command(const esper::EngineRequest& request) {
   throw Error(esper::leyline::ExitCode::kBug, "the engine has no command " + request.command);
 }
 
-bool is_lack_of_memory(const c10::Error& error) {
-  const std::string_view text = error.what_without_backtrace();
-  return dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr || text.find("allocate memory") != text.npos;
-}
-
 }  // namespace
 
 extern "C" int esper_engine_run(const esper::EngineRequest& request) {
@@ -42,9 +37,10 @@ extern "C" int esper_engine_run(const esper::EngineRequest& request) {
   try {
     return run_command(request);
   } catch (const c10::Error& error) {
-    const std::string text = error.what_without_backtrace();
-    if (is_lack_of_memory(error)) throw Error(ExitCode::kResources, "out of memory: " + text + kWayOut);
-    throw Error(ExitCode::kBug, text);
+    if (const std::string lack = esper::device::lack_of_memory(error); !lack.empty()) {
+      throw Error(ExitCode::kResources, lack + kWayOut);
+    }
+    throw Error(ExitCode::kBug, error.what_without_backtrace());
   } catch (const std::bad_alloc&) {
     throw Error(ExitCode::kResources, std::string("out of memory") + kWayOut);
   }

@@ -64,10 +64,11 @@ void build_front(Front& front) {
   add_config_explain(*config, front);
   add_config_schema(*config, front);
   add_config_diff(*config, front);
-  CLI::App* telemetry =
-      add_command(root, "telemetry", "List the metrics and events that a run can report", "esper telemetry list");
+  CLI::App* telemetry = add_command(root, "telemetry", "List and compare the metrics and events that runs report",
+                                    "esper telemetry list");
   telemetry->require_subcommand(1);
   add_telemetry_list(*telemetry, front);
+  add_telemetry_diff(*telemetry, front);
   add_bench(front);
   add_baseline(front);
   add_doctor(front);

@@ -26,6 +26,7 @@ void add_config_explain(CLI::App& config, Front& front);
 void add_config_schema(CLI::App& config, Front& front);
 void add_config_diff(CLI::App& config, Front& front);
 void add_telemetry_list(CLI::App& telemetry, Front& front);
+void add_telemetry_diff(CLI::App& telemetry, Front& front);
 
 // The whole command line, without what it does.
 void build_front(Front& front);

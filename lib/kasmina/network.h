@@ -39,6 +39,7 @@ struct EpochFacts {
   double host_gradient_norm = 0;                        // L2 over the parameters that the host owns
   double learning_rate = 0;
   std::vector<SeedFacts> seeds;
+  std::string undone;  // why the epoch's learning was taken back, and growing seeds are culled; empty: it stands
 };
 
 // Something that happened to a seed, ready to be told: a stage change, a gate's verdict, a graft, a refusal.
@@ -52,6 +53,18 @@ struct LifecycleEvent {
   std::string command_id;
   std::string code;    // kGate: "G0" to "G5"; kCommandRejected: "duplicate_command", "gate_failed", ...; else empty
   bool passed = true;  // kGate: the verdict; kCommandRejected: false
+};
+
+// The event of a command that is not carried out.
+LifecycleEvent refusal_of(const leyline::AdaptationCommand& command, const std::string& code,
+                          const std::string& reason);
+
+// What commands change in a network, its tensors by reference: as good as the tensors are left alone.
+struct NetworkStructure {
+  std::vector<Slot> slots;
+  OwnershipRegistry ownership;
+  std::uint32_t seeds_born = 0;
+  std::deque<std::string> command_ids;
 };
 
 class Network {
@@ -75,9 +88,13 @@ class Network {
   // Applies one command between two epochs; every outcome, refusals included, is an event. A refused command changes
   // nothing. probe: a validation batch on which the largest output change of a graft, and the gradient's path into a
   // seed, are measured. now_ns: the wall clock; a command with a deadline is refused without it. Not for inference
-  // mode.
+  // mode. A lack of memory is a refusal as well.
   std::vector<LifecycleEvent> apply(const leyline::AdaptationCommand& command, const torch::Tensor& probe,
                                     std::uint64_t now_ns = 0);
+  // For a command that was carried out here but cannot be outside: put_back() of what structure() gave before undoes
+  // it.
+  NetworkStructure structure() const { return {slots_, ownership_, seeds_born_, command_ids_}; }
+  void put_back(NetworkStructure before);
   // Takes in an epoch's measurements, moves alpha and dwell times by one tick, culls what must go. Epochs ascend.
   std::vector<LifecycleEvent> end_epoch(const EpochFacts& facts);
 
@@ -109,6 +126,7 @@ class Network {
   void rebuild_ownership();
 
   // network_command.cpp
+  Events carry_out(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
   Events refuse_germination(const leyline::AdaptationCommand& command) const;
   Events germinate(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
   Events move_seed(const leyline::AdaptationCommand& command, const torch::Tensor& probe);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "device/out_of_memory.h"
 #include "kasmina/network.h"
 #include "leyline/error.h"
 #include "leyline/names.h"
@@ -20,18 +21,7 @@ using Kind = LifecycleEvent::Kind;
 constexpr std::size_t kRememberedCommands = 1024;
 
 Events refused(const AdaptationCommand& command, const std::string& code, const std::string& reason) {
-  LifecycleEvent event;
-  event.kind = Kind::kCommandRejected;
-  event.seed_id = command.target_seed_id;
-  if (command.seed_operation) {
-    event.slot = command.seed_operation->slot;
-    event.blueprint = command.seed_operation->blueprint_id;
-  }
-  event.reason = reason;
-  event.command_id = command.command_id;
-  event.code = code;
-  event.passed = false;
-  return {event};
+  return {refusal_of(command, code, reason)};
 }
 
 LifecycleEvent event_of(Kind kind, const Slot& slot, const AdaptationCommand& command) {
@@ -66,7 +56,7 @@ LifecycleEvent stage_event(const Slot& slot, Stage from, const std::string& reas
 }
 
 Events gate_refusal(const LifecycleEvent& verdict, const AdaptationCommand& command) {
-  auto refusal = refused(command, "gate_failed", verdict.code + " failed: " + verdict.reason).front();
+  auto refusal = refusal_of(command, "gate_failed", verdict.code + " failed: " + verdict.reason);
   refusal.slot = verdict.slot;
   refusal.blueprint = verdict.blueprint;
   refusal.from = verdict.from;
@@ -130,6 +120,21 @@ Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
 
 }  // namespace
 
+LifecycleEvent refusal_of(const AdaptationCommand& command, const std::string& code, const std::string& reason) {
+  LifecycleEvent event;
+  event.kind = Kind::kCommandRejected;
+  event.seed_id = command.target_seed_id;
+  if (command.seed_operation) {
+    event.slot = command.seed_operation->slot;
+    event.blueprint = command.seed_operation->blueprint_id;
+  }
+  event.reason = reason;
+  event.command_id = command.command_id;
+  event.code = code;
+  event.passed = false;
+  return event;
+}
+
 std::vector<LifecycleEvent> Network::apply(const AdaptationCommand& command, const torch::Tensor& probe,
                                            std::uint64_t now_ns) {
   ESPER_CHECK(!c10::InferenceMode::is_enabled(), "a graft's tensors must not be born in inference mode");
@@ -137,13 +142,35 @@ std::vector<LifecycleEvent> Network::apply(const AdaptationCommand& command, con
   if (std::find(command_ids_.begin(), command_ids_.end(), command.command_id) != command_ids_.end()) {
     return refused(command, "duplicate_command", "a command of this id was carried out before");
   }
-  const bool births = command.seed_operation->operation == SeedOperation::kGerminate;
-  auto events = births ? germinate(command, probe) : move_seed(command, probe);
+  auto events = carry_out(command, probe);
   if (events.back().kind != Kind::kCommandRejected) {
     command_ids_.push_back(command.command_id);
     if (command_ids_.size() > kRememberedCommands) command_ids_.pop_front();
   }
   return events;
+}
+
+// Operations take their memory before they change anything: building and measuring a seed comes first.
+std::vector<LifecycleEvent> Network::carry_out(const AdaptationCommand& command, const torch::Tensor& probe) {
+  const bool births = command.seed_operation->operation == SeedOperation::kGerminate;
+  try {
+    return births ? germinate(command, probe) : move_seed(command, probe);
+  } catch (const std::exception& error) {
+    const std::string lack = device::lack_of_memory(error);
+    if (lack.empty()) throw;
+    return refused(command, "out_of_memory", lack);
+  }
+}
+
+void Network::put_back(NetworkStructure before) {
+  slots_ = std::move(before.slots);
+  ownership_ = std::move(before.ownership);
+  seeds_born_ = before.seeds_born;
+  command_ids_ = std::move(before.command_ids);
+  for (auto& slot : slots_) {
+    if (slot.seed) refresh_scalars(slot);
+  }
+  ++structure_version_;
 }
 
 std::vector<LifecycleEvent> Network::refuse_germination(const AdaptationCommand& command) const {

@@ -1,6 +1,7 @@
 // What an epoch's end does to slots and seeds.
 
 #include <cmath>
+#include <limits>
 
 #include "kasmina/network.h"
 #include "leyline/error.h"
@@ -13,11 +14,13 @@ namespace {
 
 using Kind = LifecycleEvent::Kind;
 
-std::optional<double> if_finite(std::optional<double> value) {
-  return value && std::isfinite(*value) ? value : std::nullopt;
+// What is no share of samples was not measured.
+std::optional<double> if_accuracy(std::optional<double> value) {
+  return value && *value >= 0 && *value <= 1 ? value : std::nullopt;
 }
 
-double finite_or_zero(double value) { return std::isfinite(value) ? value : 0; }
+// Others see it as a float.
+double if_float_or_zero(double value) { return std::abs(value) <= std::numeric_limits<float>::max() ? value : 0; }
 
 }  // namespace
 
@@ -25,7 +28,7 @@ std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
   ESPER_CHECK(facts.epoch > epoch_,
               "epochs must ascend: " + std::to_string(facts.epoch) + " after " + std::to_string(epoch_));
   epoch_ = facts.epoch;
-  accuracy_ = if_finite(facts.validation_accuracy);
+  accuracy_ = if_accuracy(facts.validation_accuracy);
   std::int64_t host_parameters = 0;
   for (const auto& group : parameter_groups()) {
     if (group.owner != kHostOwner) continue;
@@ -45,6 +48,8 @@ std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
     take_in(slot, facts, host_parameters);
     if (broken[i]) {
       tell(cull(slot, "its tensors hold NaN or infinity", ""));
+    } else if (!facts.undone.empty() && is_growing(slot.stage)) {
+      tell(cull(slot, facts.undone, ""));
     } else if (is_leaving(slot) && slot.seed->alpha.mode == AlphaMode::kHold) {
       tell(cull(slot, "blended out", ""));
     } else {
@@ -66,12 +71,12 @@ void Network::take_in(Slot& slot, const EpochFacts& facts, std::int64_t host_par
   record.accuracy = accuracy_;
   // A seed that was germinated before the first epoch counts from that epoch's end.
   if (!record.accuracy_at_stage_start) record.accuracy_at_stage_start = accuracy_;
-  record.gradient_norm = finite_or_zero(own.gradient_norm);
-  record.learning_rate = finite_or_zero(facts.learning_rate);
+  record.gradient_norm = if_float_or_zero(own.gradient_norm);
+  record.learning_rate = if_float_or_zero(facts.learning_rate);
   // A fossil keeps what it was admitted for.
   if (is_growing(slot.stage)) {
-    record.accuracy_without = if_finite(own.accuracy_without);
-    record.accuracy_at_full_alpha = if_finite(own.accuracy_at_full_alpha);
+    record.accuracy_without = if_accuracy(own.accuracy_without);
+    record.accuracy_at_full_alpha = if_accuracy(own.accuracy_at_full_alpha);
   }
   // At alpha 1 the running network is the network at full alpha.
   if (slot.stage == Stage::kShadowing && seed.alpha.value == 1) record.accuracy_at_full_alpha = accuracy_;

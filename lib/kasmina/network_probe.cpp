@@ -18,6 +18,22 @@ double l2_norm(const std::vector<torch::Tensor>& gradients) {
   return norms.empty() ? 0.0 : at::linalg_vector_norm(at::stack(norms)).item<double>();
 }
 
+// While it lives, a seed acts as in another stage.
+class StageScope {
+ public:
+  StageScope(const SeedScalars& scalars, const ScalarValues& here, const ScalarValues& afterwards)
+      : scalars_(scalars), afterwards_(afterwards) {
+    write_scalars(scalars_, here);
+  }
+  ~StageScope() { write_scalars(scalars_, afterwards_); }
+  StageScope(const StageScope&) = delete;
+  StageScope& operator=(const StageScope&) = delete;
+
+ private:
+  const SeedScalars& scalars_;
+  ScalarValues afterwards_;
+};
+
 }  // namespace
 
 GraftEvidence Network::measure_graft(std::size_t slot, const Seed& seed, const torch::Tensor& probe) const {
@@ -57,13 +73,13 @@ GradientEvidence Network::measure_gradient(const Slot& slot, const torch::Tensor
   std::vector<torch::Tensor> parameters;
   for (const auto& parameter : seed.module.tensors.parameters) parameters.push_back(parameter.tensor);
   const at::AutoGradMode with_grad(true);
-  write_scalars(seed.scalars, scalar_values(Stage::kTraining, seed.alpha, growth_));
+  const StageScope as_in_training(seed.scalars, scalar_values(Stage::kTraining, seed.alpha, growth_),
+                                  scalar_values(slot.stage, seed.alpha, growth_));
   const auto output = forward(probe, Mode::kEvaluate);
   const auto loss = (output.logsumexp(-1) - output.select(-1, 0)).mean();
   if (loss.requires_grad()) {
     evidence.gradient_norm = l2_norm(torch::autograd::grad({loss}, parameters, {}, std::nullopt, false, true));
   }
-  write_scalars(seed.scalars, scalar_values(slot.stage, seed.alpha, growth_));
   return evidence;
 }
 

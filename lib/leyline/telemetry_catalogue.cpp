@@ -51,7 +51,9 @@ std::string telemetry_markdown() {
       "# Telemetry\n\n"
       "Generated from `lib/leyline/telemetry_table.h`; `esper telemetry list` prints the same table.\n"
       "A name without a dot is an event that dashboards know under that name; the packet's `source_subsystem` "
-      "says who reports it.\n\n"
+      "says who reports it.\n"
+      "`esper telemetry diff baselines/telemetry/reference.json table` shows that no name, unit or label of the system "
+      "before this one is lost; the same command compares what two runs reported.\n\n"
       "## Metrics\n\n| name | kind | unit | meaning | labels |\n| --- | --- | --- | --- | --- |\n";
   for (const auto& entry : kTelemetryTable) {
     if (entry.kind != TelemetryKind::kEvent) out += markdown_row(entry);

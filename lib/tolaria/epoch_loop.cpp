@@ -8,6 +8,7 @@
 #include "device/profiler.h"
 #include "leyline/telemetry.h"
 #include "tolaria/batch_source.h"
+#include "tolaria/good_state.h"
 #include "tolaria/growth.h"
 #include "tolaria/interrupt.h"
 #include "tolaria/measure.h"
@@ -97,6 +98,14 @@ std::string divergence(const StepMetrics& metrics, const Measurements& measured)
   return {};
 }
 
+// What a growing seed did is undone, and then there is nothing to say.
+std::string divergence_or_undo(Run& run, GoodState& good_state, StepMetrics& metrics, Measurements& measured) {
+  std::string reason = divergence(metrics, measured);
+  if (reason.empty()) reason = good_state.explosion(measured);
+  if (reason.empty() || !good_state.put_back(run, reason, metrics, measured)) return reason;
+  return divergence(metrics, measured);
+}
+
 RunOutcome diverged(Run& run, const std::string& reason) {
   run.events.push_back(event("tolaria.diverged"_event, Level::kCritical,
                              {{"epoch", std::to_string(run.progress.epoch + 1)},
@@ -146,6 +155,8 @@ RunOutcome run_epochs(Run& run) {
                      [&run](leyline::TelemetryEvent told) { run.events.push_back(std::move(told)); },
                      [&run](std::string note) { run.writer.record(std::move(note)); }, run.lane_log});
   BatchSource batches(run, look_ahead_of(run));
+  GoodState good_state;
+  if (run.progress.step > 0) good_state.keep(run);
   while (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs) && !should_stop_early(run)) {
     run.display->epoch = run.progress.epoch + 1;
     const leyline::LedgerEpoch epoch(run.ledger, run.progress.epoch + 1);
@@ -154,13 +165,16 @@ RunOutcome run_epochs(Run& run) {
 
     run.display->phase = leyline::Phase::kValidating;
     const auto hook_begin = run.clock.now();
-    const Measurements measured = measure_epoch(run);
+    Measurements measured = measure_epoch(run);
     if (measured.interrupted) return interrupted(run);
-    const StepMetrics metrics = epoch_metrics(run);
-    if (const auto reason = divergence(metrics, measured); !reason.empty()) return diverged(run, reason);
+    StepMetrics metrics = epoch_metrics(run);
+    if (const auto reason = divergence_or_undo(run, good_state, metrics, measured); !reason.empty()) {
+      return diverged(run, reason);
+    }
 
     const bool better = note_figures(run, metrics, measured);
     const GrowthReport growth = grow(run, metrics, measured, times);
+    good_state.keep(run);
     times.hook_ms = milliseconds(run.clock.now() - hook_begin);
 
     if ((better && run.config.checkpoint.keep_best) || save_is_due_after_epoch(run)) save(run);

@@ -122,6 +122,17 @@ void add_policy(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.opt.rebuilds_total"_metric, static_cast<double>(run.optimizer_rebuilds)));
 }
 
+void add_rollback(std::vector<MetricValue>& out, const RollbackFigures& figures) {
+  const auto count = [&](auto handle, std::int64_t value) {
+    out.push_back(metric(handle, static_cast<double>(value)));
+  };
+  count("tolaria.rollback.snapshots_total"_metric, figures.snapshots);
+  count("tolaria.rollback.fast_size_bytes"_metric, figures.size_bytes);
+  count("tolaria.rollback.fast_hits_total"_metric, figures.hits);
+  count("tolaria.rollback.fast_misses_total"_metric, figures.misses);
+  if (figures.hits > 0) out.push_back(metric("tolaria.rollback.restore_latency_ms"_metric, figures.latency_ms));
+}
+
 void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
   const auto memory = device::memory_figures(run.device);
   out.push_back(metric("tolaria.checkpoint.written_total"_metric, static_cast<double>(run.saves_written)));
@@ -196,6 +207,7 @@ std::vector<MetricValue> epoch_metrics(const Run& run, const EpochOutcome& figur
   add_graphs(out, run.lanes.graphs);
   add_validation_and_growth(out, figures.measured, figures.times, figures.growth, figures.seeds);
   add_policy(out, run);
+  add_rollback(out, run.rollback);
   add_saving_and_memory(out, run);
   add_gradient_shares(out, run, figures.steps, figures.seeds);
   add_scaler(out, run, figures.steps);

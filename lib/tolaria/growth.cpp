@@ -1,6 +1,7 @@
 #include "tolaria/growth.h"
 
 #include "leyline/telemetry.h"
+#include "tolaria/apply_command.h"
 #include "tolaria/lifecycle_events.h"
 
 namespace esper::tolaria {
@@ -25,10 +26,10 @@ void take_in(Run& run, const kasmina::EpochFacts& facts) {
 
 void apply(Run& run, const leyline::Decision& decision) {
   for (const auto& command : decision.commands) {
-    const auto version = run.model.network.structure_version();
-    const auto happened =
-        run.model.network.apply(command, run.probe, static_cast<std::uint64_t>(run.clock.wall().count()));
-    tell_lifecycle(run, happened, follow_structure_since(version, run));
+    const auto done =
+        apply_command(run.model, command, run.probe, static_cast<std::uint64_t>(run.clock.wall().count()));
+    if (done.structure_changed) ++run.optimizer_rebuilds;
+    tell_lifecycle(run, done.events, done.change);
   }
 }
 

@@ -73,6 +73,7 @@ TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, 
     case Kind::kCommandRejected:
       return event("command_rejected"_event, Level::kWarning,
                    {{"command_id", it.command_id},
+                    {"code", it.code},
                     {"seed_id", it.seed_id},
                     {"slot", it.slot},
                     {"blueprint", it.blueprint},

@@ -15,6 +15,7 @@ struct Measurements {
   std::map<std::string, double> accuracy_without;  // by seed id, its alpha at 0
   std::map<std::string, double> accuracy_at_full;  // by seed id, its alpha at 1
   bool interrupted = false;                        // a signal came in between; the rest was not measured
+  std::string undone;                              // why the epoch's learning was taken back; empty: it stands
 };
 
 // One pass over the validation data with the network as it is. complete is false if a signal ended it early.

@@ -40,6 +40,7 @@ kasmina::EpochFacts facts_of(const Run& run, const StepMetrics& metrics, const M
   facts.validation_accuracy = measured.running.accuracy;
   facts.host_gradient_norm = norm_of_group(metrics, "host");
   facts.learning_rate = last_learning_rate(run);
+  facts.undone = measured.undone;
   for (const auto& group : run.model.network.parameter_groups()) {
     if (group.id == "host") continue;
     facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_of(measured.accuracy_without, group.id),

@@ -30,6 +30,13 @@ struct StepTime {
   leyline::Duration begin{}, end{};
 };
 
+// Going back to an earlier state, in this process.
+struct RollbackFigures {
+  std::int64_t snapshots = 0, hits = 0, misses = 0;
+  std::int64_t size_bytes = 0;  // held in memory now
+  double latency_ms = 0;        // of the last one
+};
+
 struct Run {
   leyline::RunConfig config;
   std::string run_id;
@@ -60,6 +67,7 @@ struct Run {
   double policy_timeout_ms = 0;                                         // of the last one
   bool conservative = false;                                            // the last epoch had no decision
   std::int64_t optimizer_rebuilds = 0;                                  // of this process
+  RollbackFigures rollback{};                                           // of this process
   leyline::Ledger ledger{};                                             // of this thread's time, in this process
   program::CompileDesk* desk = nullptr;                                 // null: nothing can be compiled
   LaneLog lane_log{};                                                   // of earlier processes of this run

@@ -52,6 +52,12 @@ StepSnapshot::StepSnapshot(const Model& model, torch::Device device)
   for (const torch::Tensor& tensor : tensors_) saved_.push_back(tensor.detach().clone());
 }
 
+std::int64_t StepSnapshot::bytes() const {
+  std::int64_t total = 0;
+  for (const torch::Tensor& tensor : saved_) total += static_cast<std::int64_t>(tensor.nbytes());
+  return total;
+}
+
 void StepSnapshot::restore() const {
   const torch::NoGradGuard no_grad;
   for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].detach().copy_(saved_[i]);

@@ -24,6 +24,7 @@ class StepSnapshot {
  public:
   StepSnapshot(const Model& model, torch::Device device);
   void restore() const;
+  std::int64_t bytes() const;
 
  private:
   torch::Device device_;

@@ -196,6 +196,43 @@ TEST_CASE("a mistake in ESPER_FAULTS is reported at once") {
   CHECK_THAT(finished.err, ContainsSubstring("ESPER_FAULTS"));
 }
 
+TEST_CASE("telemetry diff proves that no name of the reference is lost, and says what is") {
+  const std::string reference = ESPER_SOURCE_DIR "/baselines/telemetry/reference.json";
+  const Finished proof = run_esper({"telemetry", "diff", reference, "table"});
+  CHECK(proof.exit_code == 0);
+  CHECK_THAT(proof.out, ContainsSubstring("only in B") && ContainsSubstring("B has everything that A has: 270 names"));
+  CHECK(proof.out.find("only in A") == std::string::npos);
+
+  const TemporaryFolder folder;
+  const std::string list = folder.write(
+      "list.json", R"([{"name": "tolaria.training.loss", "kind": "gauge", "unit": "nats", "labels": ["colour"]},
+                       {"name": "tolaria.lost", "kind": "event"}])");
+  const Finished lacks = run_esper({"telemetry", "diff", list, "table"});
+  CHECK(lacks.exit_code == 1);
+  CHECK_THAT(lacks.out, ContainsSubstring("only in A, 1:\n  tolaria.lost (event)\n"));
+  CHECK_THAT(lacks.out, ContainsSubstring("  tolaria.training.loss: unit nats -> loss\n"));
+  CHECK_THAT(lacks.out, ContainsSubstring("  tolaria.training.loss: labels only in A: colour\n"));
+  CHECK_THAT(lacks.out, ContainsSubstring("B lacks something that A has\n"));
+  const Finished json = run_esper({"telemetry", "diff", list, "table", "--json"});
+  CHECK(json.exit_code == 1);
+  const nlohmann::json told = json_of(json);
+  CHECK(told["only_in_first"] == nlohmann::json::parse(R"([{"name": "tolaria.lost", "kind": "event"}])"));
+  CHECK(told["different"][0]["unit"]["first"] == "nats");
+  CHECK(told["different"][0]["labels_only_in_first"][0] == "colour");
+  CHECK(told["second_has_all"] == false);
+
+  const std::string run = folder.write(
+      "telemetry.jsonl",
+      R"({"packet_id":"p","metrics":[{"name":"tolaria.training.loss","value":1,"unit":"loss","attributes":{}}],)"
+      R"("events":[],"system_health":{}})"
+      "\n{\"torn");
+  const Finished of_run = run_esper({"telemetry", "diff", folder.path.string(), "table"});
+  CHECK(of_run.exit_code == 0);
+  CHECK_THAT(of_run.out, ContainsSubstring("B has everything that A has: 1 names"));
+  CHECK_THAT(of_run.out, ContainsSubstring("not all was read: " + run + " has 1 damaged lines"));
+  CHECK(run_esper({"telemetry", "diff", folder.path.string() + "/none", "table"}).exit_code == 3);
+}
+
 TEST_CASE("the bash completion offers what fits") {
   const TemporaryFolder folder;
   const std::string script = folder.write("esper.bash", run_esper({"completion", "bash"}).out);

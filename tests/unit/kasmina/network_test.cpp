@@ -303,6 +303,38 @@ TEST_CASE("a seed with NaN in its tensors is culled at the epoch's end, the othe
   CHECK(run.slot_stage(1) == Stage::kGerminated);
 }
 
+TEST_CASE("where an epoch's learning is undone all growing seeds go, and fossils stay") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  run.grow_to("seed-0001", Stage::kFossilized);
+  run.germinate("r0c1", "lora");
+  auto facts = run.good_facts();
+  facts.undone = "the loss exploded while it grew";
+  const auto events = run.network.end_epoch(facts);
+  REQUIRE(events.size() == 2);
+  CHECK(events[1].kind == Kind::kCull);
+  CHECK(events[1].seed_id == "seed-0002");
+  CHECK(events[1].reason == "the loss exploded while it grew");
+  CHECK(run.slot_stage(0) == Stage::kFossilized);
+  CHECK(run.slot_stage(1) == Stage::kCulled);
+}
+
+TEST_CASE("what is no accuracy was not measured, and what others cannot hold is told as zero") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  run.tell(SeedOperation::kStartTraining, "seed-0001");
+  run.end_epoch();
+  auto facts = run.good_facts();
+  facts.validation_accuracy = 1e308;
+  facts.learning_rate = -1e308;
+  facts.seeds[0].gradient_norm = 1e300;
+  run.network.end_epoch(facts);
+  const auto seed = run.state("seed-0001");
+  CHECK_FALSE(seed.metrics.contains("improvement_points"));
+  CHECK(seed.gradient_norm == 0);
+  CHECK(seed.learning_rate == 0);
+}
+
 TEST_CASE("a cancelled seed blends out tick by tick, then goes; one that is silent goes at once") {
   Growing run;
   run.germinate("r0c0", "mlp");

@@ -1,0 +1,118 @@
+#include <nlohmann/json.hpp>
+
+#include "esper/front.h"
+#include "esper/run_options.h"
+#include "leyline/names.h"
+#include "nissa/telemetry_names.h"
+
+namespace esper {
+namespace {
+
+using nissa::NameDifference;
+using nissa::NamesDiff;
+using nissa::TelemetryName;
+using nissa::TelemetryNames;
+using nlohmann::ordered_json;
+
+constexpr int kLacks = 1;
+
+struct DiffOptions {
+  std::string first, second;
+  bool json = false;
+};
+
+std::string text_of(const TelemetryName& name) {
+  return name.name + (name.kind == TelemetryName::Kind::kEvent ? " (event)" : "");
+}
+
+std::string joined(const std::vector<std::string>& words) { return CLI::detail::join(words, ", "); }
+
+void print_names(const std::string& title, const std::vector<TelemetryName>& names) {
+  if (names.empty()) return;
+  print(title + ", " + std::to_string(names.size()) + ":\n");
+  for (const TelemetryName& name : names) print("  " + text_of(name) + "\n");
+}
+
+void print_difference(const NameDifference& difference) {
+  const std::string name = "  " + text_of(difference.name) + ": ";
+  if (difference.first_unit != difference.second_unit) {
+    print(name + "unit " + difference.first_unit + " -> " + difference.second_unit + "\n");
+  }
+  if (!difference.only_first.empty()) print(name + "labels only in A: " + joined(difference.only_first) + "\n");
+  if (!difference.only_second.empty()) print(name + "labels only in B: " + joined(difference.only_second) + "\n");
+}
+
+void print_text(const DiffOptions& options, const TelemetryNames& first, const NamesDiff& diff) {
+  print("A: " + options.first + "\nB: " + options.second + "\n");
+  print_names("only in A", diff.only_first);
+  print_names("only in B", diff.only_second);
+  if (!diff.different.empty()) print("in both, but not alike, " + std::to_string(diff.different.size()) + ":\n");
+  for (const NameDifference& difference : diff.different) print_difference(difference);
+  print(diff.second_has_all ? "B has everything that A has: " + std::to_string(first.names.size()) + " names\n"
+                            : "B lacks something that A has\n");
+}
+
+ordered_json json_of(const TelemetryName& name) {
+  return {{"name", name.name}, {"kind", std::string(leyline::name_of(name.kind))}};
+}
+
+ordered_json json_of(const std::vector<TelemetryName>& names) {
+  ordered_json list = ordered_json::array();
+  for (const TelemetryName& name : names) list.push_back(json_of(name));
+  return list;
+}
+
+ordered_json json_of(const NameDifference& difference) {
+  ordered_json row = json_of(difference.name);
+  if (difference.first_unit != difference.second_unit) {
+    row["unit"] = {{"first", difference.first_unit}, {"second", difference.second_unit}};
+  }
+  row["labels_only_in_first"] = difference.only_first;
+  row["labels_only_in_second"] = difference.only_second;
+  return row;
+}
+
+ordered_json json_of(const DiffOptions& options, const NamesDiff& diff, const std::vector<std::string>& gaps) {
+  ordered_json different = ordered_json::array();
+  for (const NameDifference& difference : diff.different) different.push_back(json_of(difference));
+  return {{"first", options.first},
+          {"second", options.second},
+          {"only_in_first", json_of(diff.only_first)},
+          {"only_in_second", json_of(diff.only_second)},
+          {"different", different},
+          {"second_has_all", diff.second_has_all},
+          {"gaps", gaps}};
+}
+
+int diff(const DiffOptions& options) {
+  const TelemetryNames first = nissa::read_names(options.first);
+  const TelemetryNames second = nissa::read_names(options.second);
+  const NamesDiff found = nissa::diff_names(first, second);
+  std::vector<std::string> gaps = first.gaps;
+  gaps.insert(gaps.end(), second.gaps.begin(), second.gaps.end());
+  if (options.json) {
+    print_json(json_of(options, found, gaps));
+  } else {
+    print_text(options, first, found);
+    for (const std::string& gap : gaps) print("not all was read: " + gap + "\n");
+  }
+  return found.second_has_all ? 0 : kLacks;
+}
+
+}  // namespace
+
+void add_telemetry_diff(CLI::App& telemetry, Front& front) {
+  CLI::App* command = add_command(
+      telemetry, "diff", "Print which metrics and events one side knows and the other lacks",
+      "esper telemetry diff baselines/telemetry/reference.json table\n"
+      "A and B: a list of names like that file; a run folder, or its telemetry.jsonl, for what the run reported;\n"
+      "or the word table for what this build can report\n"
+      "Ends with 0 if B has every name of A, with its unit and its labels, and with 1 if it lacks something");
+  const auto options = std::make_shared<DiffOptions>();
+  command->add_option("first", options->first, "What must all be there")->required()->type_name("A");
+  command->add_option("second", options->second, "Where it must be")->required()->type_name("B");
+  add_json_flag(*command, options->json);
+  command->callback([&front, options] { front.run = [options] { return diff(*options); }; });
+}
+
+}  // namespace esper

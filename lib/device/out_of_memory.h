@@ -1,0 +1,13 @@
+#pragma once
+// Telling a lack of memory, on the host or on a card, from all other failures. Any thread.
+
+#include <exception>
+#include <string>
+
+namespace esper::device {
+
+// In words, in one line; empty if the error is another one. Known are std::bad_alloc, PyTorch's error of a card's
+// allocator, and that of its host allocator, which only the text tells.
+std::string lack_of_memory(const std::exception& error);
+
+}  // namespace esper::device

@@ -1,0 +1,330 @@
+// Growth that goes wrong in a run on real data: it is refused or undone with a named reason, the run goes on, and
+// nothing is half applied.
+
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "leyline/config/load.h"
+#include "leyline/error.h"
+#include "support/failing_allocator.h"
+#include "unit/tolaria/run_fixture.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using leyline::AdaptationCommand;
+using leyline::Decision;
+using leyline::Observation;
+using leyline::SeedOperation;
+using Kind = RunOutcome::Kind;
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+leyline::RunConfig digits_config(int epochs) {
+  auto config = small_config();
+  config.epochs = epochs;
+  config.data.kind = leyline::DataKind::kDigits;
+  config.data.batch_size = 64;
+  config.host.hidden = {12, 6};
+  config.training.optimizer.momentum = 0.9;
+  config.growth.alpha_ticks = 2;
+  config.growth.gates.min_training_epochs = 1;
+  config.growth.gates.min_improvement_points = -100;
+  config.growth.gates.min_gradient_ratio = 0;
+  return config;
+}
+
+AdaptationCommand germination_at(const Observation& seen, const std::string& slot, const std::string& blueprint) {
+  auto command = seed_command(seen, SeedOperation::kGerminate, "");
+  command.seed_operation->slot = slot;
+  command.seed_operation->blueprint_id = blueprint;
+  return command;
+}
+
+// Germinates at epoch 1, trains from epoch 2, blends from epoch 3.
+Decision grows(const Observation& seen) {
+  const auto ask = [&](SeedOperation operation) {
+    return Decision{{seed_command(seen, operation, "seed-0001")}, "as the test says"};
+  };
+  switch (seen.current_epoch) {
+    case 1:
+      return {{germination_at(seen, "r0c0", "mlp")}, "as the test says"};
+    case 2:
+      return ask(SeedOperation::kStartTraining);
+    case 3:
+      return ask(SeedOperation::kStartGrafting);
+    default:
+      return {{}, "waits"};
+  }
+}
+
+void check_finite(const SmallRun& it, int epochs) {
+  for (const char* name : {"tolaria.training.loss", "tolaria.validation.loss", "tolaria.training.gradient_norm"}) {
+    const auto values = it.values(name);
+    CHECK(values.size() == static_cast<std::size_t>(epochs));
+    for (const double value : values) CHECK(std::isfinite(value));
+  }
+  for (const auto& [id, tensor] : it.bits()) {
+    if (tensor.is_floating_point() && !at::isfinite(tensor).all().item<bool>()) FAIL_CHECK(id << " is not finite");
+  }
+}
+
+// Multiplies the parameters of a group.
+void spoil(SmallRun& it, const std::string& group_id, double factor) {
+  const at::NoGradGuard no_grad;
+  for (const auto& group : it.run.model.network.parameter_groups()) {
+    if (group.id != group_id) continue;
+    for (const auto& parameter : group.parameters) torch::Tensor(parameter.tensor).add_(0.01).mul_(factor);
+  }
+}
+
+// Of the host: parameters and moments.
+std::map<std::string, torch::Tensor> host_bits(const SmallRun& it) {
+  auto bits = it.bits();
+  std::erase_if(bits, [](const auto& entry) { return entry.first.find("host.") == std::string::npos; });
+  return bits;
+}
+
+std::string epoch_packet(int epoch) { return "small-run-epoch-" + std::to_string(epoch); }
+
+}  // namespace
+
+TEST_CASE("each command that makes no sense is refused with its code, and the run is the one without it, bit for bit") {
+  struct Case {
+    const char* code;
+    std::function<AdaptationCommand(const Observation&)> make;
+  };
+  const std::vector<Case> cases = {
+      {"unknown_blueprint", [](auto& seen) { return germination_at(seen, "r0c1", "teapot"); }},
+      {"unknown_blueprint", [](auto& seen) { return germination_at(seen, "r0c1", "conv_heavy"); }},
+      {"blueprint_does_not_fit", [](auto& seen) { return germination_at(seen, "r0c1", "lora"); }},
+      {"blueprint_not_allowed", [](auto& seen) { return germination_at(seen, "r0c1", "noop"); }},
+      {"unknown_slot", [](auto& seen) { return germination_at(seen, "r9c9", "mlp"); }},
+      {"slot_occupied", [](auto& seen) { return germination_at(seen, "r0c0", "mlp"); }},
+      {"illegal_move", [](auto& seen) { return seed_command(seen, SeedOperation::kFossilize, "seed-0001"); }},
+      {"illegal_move", [](auto& seen) { return seed_command(seen, SeedOperation::kStabilize, "seed-0001"); }},
+      {"unknown_seed", [](auto& seen) { return seed_command(seen, SeedOperation::kCull, "seed-0007"); }},
+      {"expired_command",
+       [](auto& seen) {
+         auto command = seed_command(seen, SeedOperation::kCull, "seed-0001");
+         command.issued_at_ns = 1;
+         command.execution_deadline_ms = 5;
+         return command;
+       }},
+      {"duplicate_command",
+       [](auto& seen) {
+         auto command = seed_command(seen, SeedOperation::kCull, "seed-0001");
+         command.command_id = "command-1";
+         return command;
+       }},
+      {"unsupported_parameter",
+       [](auto& seen) {
+         auto command = seed_command(seen, SeedOperation::kStartTraining, "seed-0001");
+         command.seed_operation->parameters["alpha"] = 1.5;
+         return command;
+       }},
+      {"unsupported_operation", [](auto& seen) { return seed_command(seen, SeedOperation::kFineTune, "seed-0001"); }},
+  };
+  SmallRun plain(digits_config(5), grows);
+  REQUIRE(plain.go().kind == Kind::kDone);
+
+  SmallRun it(digits_config(5), [&](const Observation& seen) {
+    auto decision = grows(seen);
+    if (seen.current_epoch != 1 && seen.current_epoch != 4) return decision;
+    int number = 0;
+    for (const auto& bad : cases) {
+      auto command = bad.make(seen);
+      if (std::string_view(bad.code) != "duplicate_command")
+        command.command_id.append("-").append(std::to_string(++number));
+      decision.commands.push_back(command);
+    }
+    return decision;
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  check_finite(it, 5);
+  const auto rejected = it.events("command_rejected");
+  REQUIRE(rejected.size() == 2 * cases.size());
+  for (std::size_t i = 0; i < rejected.size(); ++i) {
+    const std::string expected = cases[i % cases.size()].code;
+    const auto& told = rejected[i].attributes;
+    // By epoch 4 the seed blends: what was out of order then may be judged by its gate now.
+    const bool later = i >= cases.size() && expected == "illegal_move";
+    if (later) {
+      CHECK((told.at("code") == "illegal_move" || told.at("code") == "gate_failed"));
+    } else {
+      CHECK(told.at("code") == expected);
+    }
+    CHECK_FALSE(told.at("reason").empty());
+  }
+  CHECK(differing(it.bits(), plain.bits()).empty());
+}
+
+TEST_CASE("a seed with NaN in its parameters is culled, and what it did to the rest is undone") {
+  for (const int after : {2, 3, 4}) {  // TRAINING, BLENDING, later in the blend
+    CAPTURE(after);
+    SmallRun it(digits_config(7), grows);
+    std::map<std::string, torch::Tensor> sound;
+    it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+      if (packet.packet_id == epoch_packet(after)) {
+        sound = host_bits(it);
+        spoil(it, "seed-0001", kNaN);
+      }
+      if (packet.packet_id == epoch_packet(after + 1)) CHECK(differing(host_bits(it), sound).empty());
+    };
+    REQUIRE(it.go().kind == Kind::kDone);
+    REQUIRE_FALSE(sound.empty());
+    check_finite(it, 7);
+    const auto restored = it.events("tolaria.rollback.restored");
+    REQUIRE(restored.size() == 1);
+    CHECK(restored[0].level == leyline::Level::kWarning);
+    CHECK(restored[0].attributes.at("reason") == "the training loss is not finite");
+    CHECK(restored[0].attributes.at("epoch") == std::to_string(after + 1));
+    CHECK(restored[0].attributes.at("to_epoch") == std::to_string(after));
+    std::string culled;
+    for (const auto& stage : it.events("seed_stage")) {
+      if (stage.attributes.at("to") == "CULLED")
+        culled = stage.attributes.at("reason") + "@" + stage.attributes.at("epoch");
+    }
+    CHECK(culled == "the training loss is not finite while it grew@" + std::to_string(after + 1));
+    CHECK(it.events("tolaria.diverged").empty());
+    CHECK(it.values("tolaria.rollback.fast_hits_total").back() == 1);
+    CHECK(it.values("tolaria.rollback.fast_size_bytes").back() == 0);  // nothing grows any more
+    CHECK(it.values("tolaria.rollback.fast_size_bytes")[1] > 0);
+    CHECK(it.values("tolaria.seeds.active").back() == 0);
+  }
+}
+
+TEST_CASE("a seed that makes the loss explode is culled, whether the loss stays finite or not") {
+  for (const double factor : {-1e4, 1e30}) {
+    CAPTURE(factor);
+    auto config = digits_config(7);
+    config.training.optimizer.lr = factor > 1e10 ? 0.05 : 1e-9;  // that the finite one stays as it is
+    config.training.optimizer.momentum = 0;
+    SmallRun it(config, grows);
+    it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+      if (packet.packet_id == epoch_packet(4)) spoil(it, "seed-0001", factor);
+    };
+    REQUIRE(it.go().kind == Kind::kDone);
+    check_finite(it, 7);
+    const auto restored = it.events("tolaria.rollback.restored");
+    REQUIRE(restored.size() == 1);
+    const std::string reason = restored[0].attributes.at("reason");
+    CHECK((reason.find("not finite") != std::string::npos) == (factor > 1e10));
+    CHECK((reason.find("the validation loss rose from") != std::string::npos) == (factor < 1e10));
+    for (const double loss : it.values("tolaria.validation.loss")) CHECK(loss < 12);
+    CHECK(it.values("tolaria.seeds.active").back() == 0);
+  }
+}
+
+TEST_CASE("all growing seeds go, their slots rest the whole embargo, and the run may grow again") {
+  auto config = digits_config(9);
+  config.growth.embargo_epochs = 2;
+  SmallRun it(config, [](const Observation& seen) -> Decision {
+    auto decision = grows(seen);
+    if (seen.current_epoch == 2) decision.commands.push_back(germination_at(seen, "r0c1", "mlp"));
+    if (seen.current_epoch == 8) decision.commands.push_back(germination_at(seen, "r0c0", "lora"));
+    if (!decision.commands.empty()) decision.commands.back().command_id += "-last";
+    return decision;
+  });
+  it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+    if (packet.packet_id == epoch_packet(3)) spoil(it, "seed-0001", kNaN);
+  };
+  REQUIRE(it.go().kind == Kind::kDone);
+  check_finite(it, 9);
+  std::vector<std::string> stages;
+  for (const auto& stage : it.events("seed_stage")) {
+    if (stage.attributes.at("slot") == "r0c0" && std::stoi(stage.attributes.at("epoch")) >= 4) {
+      stages.push_back(stage.attributes.at("to") + "@" + stage.attributes.at("epoch"));
+    }
+  }
+  // The whole embargo, as after any cull.
+  CHECK(stages == std::vector<std::string>{"CULLED@4", "EMBARGOED@5", "RESETTING@6", "DORMANT@7", "GERMINATED@8"});
+  std::set<std::string> culled;
+  for (const auto& graft : it.events("seed_grafted")) {
+    if (graft.attributes.at("operation") == "CULL") culled.insert(graft.attributes.at("seed_id"));
+  }
+  CHECK(culled == std::set<std::string>{"seed-0001", "seed-0002"});
+}
+
+TEST_CASE("where no seed grows, or no earlier state could be kept, a loss that is not finite ends the run") {
+  SmallRun alone(digits_config(4));
+  alone.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+    if (packet.packet_id == epoch_packet(2)) spoil(alone, "host", kNaN);
+  };
+  CHECK(alone.go().kind == Kind::kDiverged);
+  CHECK(alone.events("tolaria.diverged").size() == 1);
+  CHECK(alone.events("tolaria.rollback.restored").empty());
+  CHECK(alone.events("tolaria.rollback.restore_failed").empty());
+
+  auto& memory = esper::test::FailingAllocator::instance();
+  SmallRun starved(digits_config(7), [&](const Observation& seen) {
+    if (seen.current_epoch == 4) memory.fail_at(1);  // nothing is commanded: the copy is what allocates next
+    return grows(seen);
+  });
+  starved.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+    if (packet.packet_id != epoch_packet(4)) return;
+    CHECK(memory.fired());
+    spoil(starved, "seed-0001", kNaN);
+  };
+  CHECK(starved.go().kind == Kind::kDiverged);
+  CHECK(starved.values("tolaria.rollback.fast_size_bytes").back() == 0);
+  const auto failed = starved.events("tolaria.rollback.restore_failed");
+  REQUIRE(failed.size() == 1);
+  CHECK(failed[0].attributes.at("detail") == "no earlier state is kept in memory");
+}
+
+TEST_CASE("damage to the host itself while a seed grows is undone once; without a seed it ends the run") {
+  SmallRun it(digits_config(9), grows);
+  it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
+    if (packet.packet_id == epoch_packet(4) || packet.packet_id == epoch_packet(6)) spoil(it, "host", kNaN);
+  };
+  CHECK(it.go().kind == Kind::kDiverged);
+  CHECK(it.events("tolaria.rollback.restored").size() == 1);
+  CHECK(it.values("tolaria.training.loss").size() == 6);
+}
+
+TEST_CASE("memory that runs out while a seed is grafted costs the graft, not the run") {
+  SmallRun plain(digits_config(3));
+  REQUIRE(plain.go().kind == Kind::kDone);
+  auto& memory = esper::test::FailingAllocator::instance();
+  for (const int n : {1, 7, 40}) {
+    CAPTURE(n);
+    SmallRun it(digits_config(3), [&](const Observation& seen) -> Decision {
+      if (seen.current_epoch != 1) return {{}, "waits"};
+      memory.fail_at(n);
+      return {{germination_at(seen, "r0c0", "mlp")}, "as the test says"};
+    });
+    REQUIRE(it.go().kind == Kind::kDone);
+    CHECK(memory.fired());
+    check_finite(it, 3);
+    const auto rejected = it.events("command_rejected");
+    REQUIRE(rejected.size() == 1);
+    CHECK(rejected[0].attributes.at("code") == "out_of_memory");
+    CHECK(rejected[0].attributes.at("reason").starts_with("out of memory"));
+    CHECK(it.events("seed_grafted").empty());
+    CHECK(differing(it.bits(), plain.bits()).empty());
+  }
+}
+
+TEST_CASE("an alpha outside 0..1 is refused where it can come in: the configuration and a saved topology") {
+  SmallRun it(digits_config(2), grows);
+  REQUIRE(it.go().kind == Kind::kDone);
+  const auto before = it.run.model.network.save_topology();
+  for (const double alpha : {-0.1, 1.5, kNaN}) {
+    CAPTURE(alpha);
+    const auto loaded = leyline::read_run_config(ESPER_SOURCE_DIR "/configs/run/digits.yaml",
+                                                 {"growth.alpha_target=" + std::to_string(alpha)});
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK(loaded.problems[0].path == "growth.alpha_target");
+    auto topology = before;
+    topology["slots"][0]["seed"]["alpha"]["value"] = alpha;
+    CHECK_THROWS_AS(it.run.model.network.restore_topology(topology), leyline::Error);
+    CHECK(it.run.model.network.save_topology() == before);
+  }
+}
+
+}  // namespace esper::tolaria::test
