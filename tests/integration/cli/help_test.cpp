@@ -26,8 +26,9 @@ std::vector<std::string> words_of(const std::string& command) {
 TEST_CASE("the help of every command is the approved one, with an example") {
   const std::string command =
       GENERATE("", "train", "evaluate", "why-slow", "config", "config check", "config show", "config explain",
-               "config schema", "config diff", "telemetry", "telemetry list", "doctor", "completion", "bench",
-               "baseline", "baseline save", "baseline check", "baseline list", "baseline show", "baseline diff");
+               "config schema", "config diff", "telemetry", "telemetry list", "topo", "topo log", "topo show",
+               "topo diff", "receipt", "fork", "doctor", "completion", "bench", "baseline", "baseline save",
+               "baseline check", "baseline list", "baseline show", "baseline diff");
   CAPTURE(command);
   std::vector<std::string> arguments = words_of(command);
   arguments.push_back("--help");
