@@ -9,6 +9,7 @@ namespace esper::engine {
 
 int train(const EngineRequest& request);
 int evaluate(const EngineRequest& request);
+int fork_run(const EngineRequest& request);
 int doctor(const EngineRequest& request);
 int run_bench(const EngineRequest& request);
 int save_baseline(const EngineRequest& request);

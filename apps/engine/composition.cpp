@@ -5,13 +5,16 @@
 #include <nlohmann/json.hpp>
 
 #include "device/precision.h"
+#include "kasmina/topology.h"
 #include "leyline/config/write.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
 #include "nissa/console_sink.h"
 #include "nissa/jsonl_sink.h"
+#include "nissa/log.h"
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
+#include "tolaria/growth_check.h"
 #include "tolaria/report.h"
 #include "tolaria/saving.h"
 #include "tolaria/summary.h"
@@ -67,6 +70,15 @@ std::string reasons_of(const std::vector<tolaria::RefusedCheckpoint>& refused) {
   return text;
 }
 
+// A fork that was cut off before its checkpoint was there would begin from nothing.
+void refuse_half_a_fork(const leyline::GrowthHistory& history, const tolaria::RunFolder& folder) {
+  for (const auto& note : history.notes()) {
+    if (note.what != "forked") continue;
+    throw leyline::Error(leyline::ExitCode::kCheckpoint,
+                         folder.path + " was forked from " + note.parent + ", but its checkpoint is gone; fork again");
+  }
+}
+
 }  // namespace
 
 std::int64_t batches_per_epoch(const Workbench& bench) {
@@ -78,7 +90,7 @@ Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, ley
                          Console console, std::unique_ptr<leyline::Controller> controller)
     : bench_(bench),
       files_(files),
-      training_hash_(leyline::hash_text(leyline::training_hash(bench.config)) + "-" + data_fingerprint(bench.data)),
+      training_hash_(training_hash_of(bench)),
       display_(std::make_shared<leyline::Progress>()),
       hub_(make_hub(bench.config, folder, display_, console)),
       consultation_(make_consultation(std::move(controller), bench.config, clock_)) {}
@@ -104,15 +116,21 @@ std::string Composition::accept(const tolaria::CheckpointImage& image) {
   } catch (const std::exception& error) {
     return error.what();
   }
+  unchecked_ = tolaria::check_growth(history_, image);
   return {};
 }
 
 void Composition::restore(const tolaria::RunFolder& folder) {
+  history_ = tolaria::read_growth_history(files_, folder.journal());
   restored_from_ = tolaria::restore_newest(
       files_, folder.checkpoints(), [this](const tolaria::CheckpointImage& image) { return accept(image); }, refused_);
   if (restored_from_.empty() && !refused_.empty()) {
     throw leyline::Error(leyline::ExitCode::kCheckpoint,
                          "no checkpoint of " + folder.path + " can be used:" + reasons_of(refused_));
+  }
+  if (restored_from_.empty()) refuse_half_a_fork(history_, folder);
+  if (!unchecked_.empty()) {
+    nissa::log::warning("the network of " + restored_from_ + " could not be held against the journal: " + unchecked_);
   }
 }
 
@@ -158,9 +176,9 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
     run_->events.push_back(
         event("tolaria.samples_skipped"_event, Level::kWarning, {{"count", std::to_string(bench_.data.skipped)}}));
   }
-  writer_->record(nlohmann::json{
-      {"what", how == Start::kResumed ? "resumed" : "started"}, {"epoch", progress_.epoch}, {"step", progress_.step}}
-                      .dump());
+  writer_->record(tolaria::start_note(how == Start::kResumed ? "resumed" : "started",
+                                      {progress_.step, progress_.epoch, training_hash_},
+                                      kasmina::topology_of(bench_.model->network.save_topology())));
   tolaria::report_events(*run_);
 }
 

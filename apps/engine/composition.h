@@ -7,6 +7,7 @@
 
 #include "engine/workbench.h"
 #include "leyline/file_system.h"
+#include "leyline/growth_history.h"
 #include "nissa/hub.h"
 #include "tolaria/checkpoint_store.h"
 #include "tolaria/checkpoint_writer.h"
@@ -28,7 +29,8 @@ class Composition {
               std::unique_ptr<leyline::Controller> controller = nullptr);
 
   // Before start(): goes back to the newest checkpoint that is whole and belongs to this configuration. Without any
-  // checkpoint the run begins anew; where there are some and none will do, throws Error{kCheckpoint} with the reasons.
+  // checkpoint the run begins anew; where there are some and none will do, throws Error{kCheckpoint} with the reasons;
+  // also where the journal and the checkpoint tell two different networks.
   void restore(const tolaria::RunFolder& folder);
   // Where the account of the process's time begins, and whether it keeps every span. Before start().
   void keep_time(leyline::Duration since, Trace trace);
@@ -54,6 +56,8 @@ class Composition {
   tolaria::RunProgress progress_;  // of the checkpoint, once restored
   std::string restored_from_;      // path; empty: from the beginning
   std::vector<tolaria::RefusedCheckpoint> refused_;
+  leyline::GrowthHistory history_;  // of the run that is resumed
+  std::string unchecked_;           // why the checkpoint could not be held against it
   std::unique_ptr<tolaria::CheckpointWriter> writer_;
   std::unique_ptr<tolaria::Run> run_;
 };

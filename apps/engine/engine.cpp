@@ -21,6 +21,7 @@ int run_command(const esper::EngineRequest& request) {
   using esper::leyline::Error;
   if (request.command == "train") return esper::engine::train(request);
   if (request.command == "evaluate") return esper::engine::evaluate(request);
+  if (request.command == "fork") return esper::engine::fork_run(request);
   if (request.command == "doctor") return esper::engine::doctor(request);
   if (request.command == "bench") return esper::engine::run_bench(request);
   if (request.command == "baseline save") return esper::engine::save_baseline(request);

@@ -9,6 +9,7 @@
 #include "device/select.h"
 #include "device/settings.h"
 #include "engine/find_python.h"
+#include "leyline/config/write.h"
 #include "leyline/error.h"
 #include "nissa/log.h"
 #include "storage/checksum.h"
@@ -93,6 +94,10 @@ std::string data_fingerprint(const data::Splits& data) {
     }
   }
   return storage::hex64(hash.digest());
+}
+
+std::string training_hash_of(const Workbench& bench) {
+  return leyline::hash_text(leyline::training_hash(bench.config)) + "-" + data_fingerprint(bench.data);
 }
 
 void open_loaders(Workbench& bench) {

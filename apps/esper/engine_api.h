@@ -24,15 +24,23 @@ struct BenchRequest {
   double budget = 0.05;            // baseline check: how much slower may be
 };
 
+// What `esper fork` is asked for.
+struct ForkRequest {
+  std::string parent;                // the run folder that is forked
+  std::int64_t step = 0;             // at which of its checkpoints
+  std::vector<std::string> without;  // seeds that are left out
+  bool train = true;                 // go on training at once
+};
+
 // Name of the resolved configuration inside a run folder.
 inline constexpr const char* kRunConfigFile = "config.yaml";
 
 struct EngineRequest {
-  std::string command;                   // "train", "evaluate", "doctor", "bench", "baseline save", "baseline check"
+  std::string command;                   // "train", "evaluate", "fork", "doctor", "bench", "baseline save", ...
   leyline::RunConfig config;             // train and evaluate: read and found good, assignments included
   std::string config_path;               // where it was read from
   std::vector<std::string> assignments;  // of --set, as given
-  std::string run_dir;                   // train: this very run folder (empty: a new one in config.runs_dir);
+  std::string run_dir;                   // train, fork: this very run folder (empty: a new one in config.runs_dir);
                                          // evaluate: the run
   std::string resume;                    // train: the run folder to continue; empty: start anew
   std::string checkpoint;                // evaluate: the checkpoint's name, or "best"; empty: the newest
@@ -42,6 +50,7 @@ struct EngineRequest {
   bool trace = false;                    // train: write trace.json
   leyline::Duration started{};           // when this process began, by the monotonic clock
   BenchRequest bench;
+  ForkRequest fork;
 };
 
 }  // namespace esper

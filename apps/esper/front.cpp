@@ -69,6 +69,14 @@ void build_front(Front& front) {
   telemetry->require_subcommand(1);
   add_telemetry_list(*telemetry, front);
   add_telemetry_diff(*telemetry, front);
+  CLI::App* topo = add_command(root, "topo", "Show how a run's network grew, from its journal",
+                               "esper topo show runs/digits-20260301-120000");
+  topo->require_subcommand(1);
+  add_topo_log(*topo, front);
+  add_topo_show(*topo, front);
+  add_topo_diff(*topo, front);
+  add_receipt(front);
+  add_fork(front);
   add_bench(front);
   add_baseline(front);
   add_doctor(front);

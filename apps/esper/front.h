@@ -15,6 +15,11 @@ struct Front {
 
 void add_train(Front& front);
 void add_evaluate(Front& front);
+void add_fork(Front& front);
+void add_receipt(Front& front);
+void add_topo_log(CLI::App& topo, Front& front);
+void add_topo_show(CLI::App& topo, Front& front);
+void add_topo_diff(CLI::App& topo, Front& front);
 void add_why_slow(Front& front);
 void add_bench(Front& front);
 void add_baseline(Front& front);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "leyline/names.h"
+#include "leyline/topology.h"
 
 namespace esper::kasmina {
 
@@ -42,7 +43,7 @@ std::optional<IllegalMove> check_move(Stage from, Stage to) {
   return IllegalMove{from, to};
 }
 
-bool holds_seed(Stage stage) { return stage >= Stage::kGerminated && stage <= Stage::kFossilized; }
+bool holds_seed(Stage stage) { return leyline::has_module(stage); }
 bool is_growing(Stage stage) { return holds_seed(stage) && stage != Stage::kFossilized; }
 
 }  // namespace esper::kasmina

@@ -145,6 +145,43 @@ Slot slot_from_json(const json& saved, const SlotSource& source) {
   return slot;
 }
 
+leyline::Topology topology_of(const json& saved) {
+  leyline::Topology topology;
+  try {
+    topology.seeds_born = saved.at("seeds_born").get<std::uint32_t>();
+    for (const auto& slot : saved.at("slots")) {
+      leyline::SlotTopology place{
+          slot.at("id").get<std::string>(), static_cast<Stage>(slot.at("stage").get<int>()), {}, {}};
+      if (const auto& seed = slot.at("seed"); !seed.is_null()) {
+        place.seed_id = seed_name(seed.at("number").get<std::uint32_t>());
+        place.blueprint = seed.at("blueprint").get<std::string>();
+      }
+      topology.slots.push_back(std::move(place));
+    }
+  } catch (const json::exception& error) {
+    fail("its JSON", error.what());
+  }
+  return topology;
+}
+
+json without_seed(json saved, const std::string& seed_id) {
+  const auto topology = topology_of(saved);
+  std::string known;
+  for (std::size_t i = 0; i < topology.slots.size(); ++i) {
+    const auto& slot = topology.slots[i];
+    if (slot.seed_id.empty()) continue;
+    known += (known.empty() ? "" : ", ") + slot.seed_id;
+    if (slot.seed_id != seed_id) continue;
+    auto& place = saved.at("slots").at(i);
+    place["stage"] = static_cast<int>(Stage::kDormant);
+    place["stage_epochs"] = 0;
+    place["seed"] = nullptr;
+    return saved;
+  }
+  throw leyline::Error(leyline::ExitCode::kConfig, "there is no seed \"" + seed_id + "\" at this step; there " +
+                                                       (known.empty() ? "are none" : "are: " + known));
+}
+
 json Network::save_topology() const {
   json slots = json::array();
   for (const auto& slot : slots_) slots.push_back(slot_to_json(slot));

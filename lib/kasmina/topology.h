@@ -1,9 +1,11 @@
 #pragma once
-// A slot as JSON, doubles exact: everything but the values of its tensors. Training thread.
+// A slot as JSON, doubles exact: everything but the values of its tensors; and what others need of a saved topology.
+// Training thread.
 
 #include <nlohmann/json_fwd.hpp>
 
 #include "kasmina/slot.h"
+#include "leyline/topology.h"
 
 namespace esper::kasmina {
 
@@ -20,5 +22,12 @@ struct SlotSource {
 };
 // Throws Error{kCheckpoint}, naming the slot and what does not fit.
 Slot slot_from_json(const nlohmann::json& saved, const SlotSource& source);
+
+// Of what Network::save_topology() gave: which seed sits where, without what was measured. Throws Error{kCheckpoint}.
+leyline::Topology topology_of(const nlohmann::json& saved);
+
+// The same with that seed left out, whatever its stage: its slot is DORMANT, its number is not given again. Throws
+// Error{kConfig} that names the seeds there are.
+nlohmann::json without_seed(nlohmann::json saved, const std::string& seed_id);
 
 }  // namespace esper::kasmina

@@ -105,4 +105,9 @@ HeuristicState state_from_json(const std::string& text) {
   }
 }
 
+void forget_seed(HeuristicState& state, const std::string& seed_id, const std::string& slot) {
+  state.seeds.erase(seed_id);
+  if (state.asked_germination && state.asked_germination->slot == slot) state.asked_germination.reset();
+}
+
 }  // namespace esper::tamiyo

@@ -46,4 +46,7 @@ std::string to_json(const HeuristicState& state);
 // Throws Error{kCheckpoint} when the text is not such a state.
 HeuristicState state_from_json(const std::string& text);
 
+// As if the policy had never heard of that seed: one that is gone without being asked to would count as a prune.
+void forget_seed(HeuristicState& state, const std::string& seed_id, const std::string& slot);
+
 }  // namespace esper::tamiyo

@@ -76,13 +76,11 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
   list(entry);
   const bool new_best = rank == Rank::kBest && best_path_ != entry.path;
   if (published.bytes > 0 || new_best) {
-    record(json{{"what", "checkpoint"},
-                {"name", name},
-                {"step", entry.step},
-                {"epoch", entry.epoch},
-                {"bytes", published.bytes},
-                {"best", rank == Rank::kBest}}
-               .dump());
+    json note = {{"what", "checkpoint"},     {"name", name},
+                 {"step", entry.step},       {"epoch", entry.epoch},
+                 {"bytes", published.bytes}, {"best", rank == Rank::kBest}};
+    if (image.run.contains("topology_hash")) note["topology"] = image.run["topology_hash"];
+    record(note.dump());
   }
   if (new_best) best_path_ = entry.path;
   published.not_deleted = delete_superseded();

@@ -3,9 +3,11 @@
 #include <torch/types.h>
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
 #include "device/cuda_table.h"
 #include "device/profiler.h"
+#include "kasmina/topology.h"
 #include "leyline/telemetry.h"
 #include "tolaria/batch_source.h"
 #include "tolaria/good_state.h"
@@ -145,6 +147,7 @@ RunOutcome finished(Run& run) {
 }  // namespace
 
 RunOutcome run_epochs(Run& run) {
+  run.topology = kasmina::topology_of(run.model.network.save_topology());
   run.ledger.start_up_is_over();
   if (run.device.is_cuda()) run.ledger.set_hooks(device::nvtx_ranges());
   run.display->epochs = static_cast<std::uint32_t>(run.config.epochs);

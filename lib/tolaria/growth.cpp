@@ -11,6 +11,8 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
+double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
+
 // Optimizer moments follow the structure.
 StructureChange follow_structure_since(std::uint64_t version_before, Run& run) {
   if (run.model.network.structure_version() == version_before) return {};
@@ -26,10 +28,12 @@ void take_in(Run& run, const kasmina::EpochFacts& facts) {
 
 void apply(Run& run, const leyline::Decision& decision) {
   for (const auto& command : decision.commands) {
+    const auto begin = run.clock.now();
     const auto done =
         apply_command(run.model, command, run.probe, static_cast<std::uint64_t>(run.clock.wall().count()));
     if (done.structure_changed) ++run.optimizer_rebuilds;
-    tell_lifecycle(run, done.events, done.change);
+    tell_lifecycle(run, done.events, done.change,
+                   {cause_in_words(command, decision), milliseconds(run.clock.now() - begin)});
   }
 }
 
@@ -40,12 +44,10 @@ void tell_silence(Run& run, const Answer& answer) {
   } else {
     ++run.policy_timeouts;
     if (answer.kind == Answer::Kind::kLate) run.policy_timeout_ms = answer.latency_ms;
-    run.events.push_back(event(
-        "tolaria.tamiyo_timeout"_event, Level::kWarning,
-        {{"error", answer.problem},
-         {"latency_ms", std::to_string(answer.latency_ms)},
-         {"deadline_ms",
-          std::to_string(std::chrono::duration<double, std::milli>(run.config.safety.policy_deadline).count())}}));
+    run.events.push_back(event("tolaria.tamiyo_timeout"_event, Level::kWarning,
+                               {{"error", answer.problem},
+                                {"latency_ms", std::to_string(answer.latency_ms)},
+                                {"deadline_ms", std::to_string(milliseconds(run.config.safety.policy_deadline))}}));
   }
 }
 
@@ -67,7 +69,7 @@ GrowthReport grow(Run& run, const StepMetrics& metrics, const Measurements& meas
     tell_silence(run, answer);
   }
   follow_training_gates(run.model);
-  return {answer.latency_ms, std::chrono::duration<double, std::milli>(run.clock.now() - begin).count()};
+  return {answer.latency_ms, milliseconds(run.clock.now() - begin)};
 }
 
 }  // namespace esper::tolaria

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "kasmina/lifecycle_note.h"
+#include "leyline/error.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
 
@@ -87,41 +89,55 @@ TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, 
   return stage_event(it, epoch);
 }
 
-const char* word_of(Kind kind) {
-  switch (kind) {
-    case Kind::kGate:
-      return "gate";
-    case Kind::kCommandRejected:
-      return "command_rejected";
-    case Kind::kGraft:
-      return "graft";
-    case Kind::kCull:
-      return "cull";
-    case Kind::kStage:
-      break;
+// Everything that the seed's parameters cost, and its buffers.
+std::int64_t memory_of(const Run& run, const std::string& seed_id) {
+  std::int64_t bytes = 0;
+  for (const auto& group : run.model.state.groups) {
+    if (group.id != seed_id) continue;
+    for (const auto* tensors :
+         {&group.parameters, &group.first_moments, &group.second_moments, &group.averages, &group.gradients}) {
+      if (tensors->defined()) bytes += static_cast<std::int64_t>(tensors->flat.nbytes());
+    }
   }
-  return "stage";
+  for (const auto& [id, tensor] : run.model.network.buffers()) {
+    if (id.starts_with(seed_id + ".")) bytes += static_cast<std::int64_t>(tensor.nbytes());
+  }
+  return bytes;
+}
+
+void follow(leyline::Topology& topology, const LifecycleEvent& it) {
+  if (it.kind != Kind::kStage) return;
+  const auto misfit = leyline::apply(topology, {it.slot, it.seed_id, it.blueprint, it.from, it.to});
+  ESPER_CHECK(misfit.empty(), "an event that does not follow from the network: " + misfit);
+}
+
+std::string note_text(const Run& run, const LifecycleEvent& it, const Cause& cause) {
+  auto note = kasmina::note_of(it);
+  note.place = {run.progress.epoch, run.progress.step};
+  note.hash = leyline::topology_hash(run.topology);
+  note.event->decision = cause.decision;
+  if (it.kind == Kind::kGraft || it.kind == Kind::kCull) note.event->took_ms = cause.took_ms;
+  if (it.kind == Kind::kGraft) note.event->memory_bytes = memory_of(run, it.seed_id);
+  return leyline::growth_note_json(note).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
 }  // namespace
 
-void tell_lifecycle(Run& run, const std::vector<LifecycleEvent>& happened, const StructureChange& change) {
+void tell_lifecycle(Run& run, const std::vector<LifecycleEvent>& happened, const StructureChange& change,
+                    const Cause& cause) {
   const std::string epoch = std::to_string(run.progress.epoch);
   for (const auto& it : happened) {
+    follow(run.topology, it);
     run.events.push_back(telemetry_of(it, epoch, change));
-    run.writer.record(nlohmann::json{
-        {"what", word_of(it.kind)},
-        {"epoch", run.progress.epoch},
-        {"step", run.progress.step},
-        {"seed_id", it.seed_id},
-        {"slot", it.slot},
-        {"blueprint", it.blueprint},
-        {"from", name_of_stage(it.from)},
-        {"to", name_of_stage(it.to)},
-        {"command_id", it.command_id},
-        {"reason",
-         it.reason}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    run.writer.record(note_text(run, it, cause));
   }
+}
+
+std::string cause_in_words(const leyline::AdaptationCommand& command, const leyline::Decision& decision) {
+  const auto reason = command.annotations.find("reason");
+  const std::string why = reason == command.annotations.end() ? decision.reason : reason->second;
+  if (!command.seed_operation) return why;
+  return std::string(leyline::name_of(command.seed_operation->operation)) + ": " + why;
 }
 
 void tell_decision(Run& run, const leyline::Decision& decision) {

@@ -14,6 +14,7 @@
 #include "leyline/ledger.h"
 #include "leyline/progress.h"
 #include "leyline/telemetry_packet.h"
+#include "leyline/topology.h"
 #include "program/compile_desk.h"
 #include "tolaria/checkpoint_writer.h"
 #include "tolaria/consultation.h"
@@ -69,6 +70,7 @@ struct Run {
   std::int64_t optimizer_rebuilds = 0;                                  // of this process
   RollbackFigures rollback{};                                           // of this process
   leyline::Ledger ledger{};                                             // of this thread's time, in this process
+  leyline::Topology topology{};                                         // the network's, for the journal
   program::CompileDesk* desk = nullptr;                                 // null: nothing can be compiled
   LaneLog lane_log{};                                                   // of earlier processes of this run
   LaneFigures lanes{};                                                  // of the epochs so far, in this process

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "kasmina/topology.h"
 #include "leyline/telemetry.h"
 
 namespace esper::tolaria {
@@ -20,8 +21,11 @@ CheckpointImage image_of(const Run& run) {
   image.tensors = copy_to_cpu(all_tensors(run.model, run.device));
   RunProgress progress = run.progress;
   progress.wall_s = run.wall_s();
+  auto topology = run.model.network.save_topology();
+  auto hash = leyline::topology_hash(kasmina::topology_of(topology));
   image.run = {{"progress", to_json(progress)},
-               {"topology", run.model.network.save_topology()},
+               {"topology", std::move(topology)},
+               {"topology_hash", std::move(hash)},
                {"controller", run.consultation.state()}};
   return image;
 }

@@ -184,6 +184,22 @@ TEST_CASE("a seed that vanished by itself counts as a prune") {
   CHECK(decision.reason.find("embargo after the last prune lasts until epoch 13") != std::string::npos);
 }
 
+TEST_CASE("a seed that is forgotten is not missed, just asked for or grown already") {
+  for (const int epochs : {5, 7}) {
+    SimulatedRun run({"good"});
+    auto policy = controller();
+    for (int epoch = 1; epoch <= epochs; ++epoch) run.step(policy);
+    auto state = state_from_json(policy.save_state());
+    REQUIRE(state.asked_germination.has_value() == (epochs == 5));
+    run.now.seed_states.clear();
+    forget_seed(state, "seed-1", run.history.front().seed_operation->slot);
+    policy.load_state(to_json(state));
+    const auto decision = run.step(policy);
+    CAPTURE(epochs, decision.reason);
+    CHECK(decision.reason.find("prune") == std::string::npos);
+  }
+}
+
 TEST_CASE("a host that learns fast is left alone") {
   SimulatedRun run({"good"});
   auto policy = controller();

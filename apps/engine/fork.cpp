@@ -1,0 +1,154 @@
+// `esper fork`: a run folder of its own that goes on from a checkpoint of another run, with seeds left out.
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "engine/commands.h"
+#include "engine/workbench.h"
+#include "kasmina/topology.h"
+#include "leyline/config/write.h"
+#include "nissa/log.h"
+#include "storage/real_file_system.h"
+#include "tamiyo/heuristic_state.h"
+#include "tolaria/checkpoint_store.h"
+#include "tolaria/growth_check.h"
+#include "tolaria/interrupt.h"
+#include "tolaria/run_folder.h"
+
+namespace esper::engine {
+namespace {
+
+using leyline::Error;
+using leyline::ExitCode;
+using nlohmann::json;
+using tolaria::CheckpointImage;
+
+std::string name_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
+
+// The later one where an epoch ended at that step.
+std::string checkpoint_at(leyline::FileSystem& files, const ForkRequest& fork) {
+  const std::string folder = fork.parent + "/checkpoints";
+  if (files.kind_of(folder) != leyline::PathKind::kFolder) {
+    throw Error(ExitCode::kConfig, fork.parent + " is no run folder (no checkpoints in it)");
+  }
+  std::string found, steps;
+  std::int64_t last = -1;
+  for (const auto& entry : tolaria::list_checkpoints(files, folder)) {
+    if (entry.step == fork.step) found = entry.path;
+    if (entry.step != last) steps += (steps.empty() ? "" : ", ") + std::to_string(entry.step);
+    last = entry.step;
+  }
+  if (!found.empty()) return found;
+  throw Error(ExitCode::kConfig, "run " + fork.parent + " keeps no checkpoint of step " + std::to_string(fork.step) +
+                                     (steps.empty() ? "; it keeps none at all" : "; it keeps those of: " + steps) +
+                                     ". More are kept with checkpoint.every and checkpoint.keep_last");
+}
+
+// The checkpoint as the bench's model, journal and data agreeing with it.
+CheckpointImage restore_parent(Workbench& bench, leyline::FileSystem& files, const std::string& path,
+                               const ForkRequest& fork) {
+  auto image = tolaria::read_checkpoint(files, path);
+  if (!image) throw Error(ExitCode::kCheckpoint, path + " is damaged: " + image.problem + "; take another step");
+  if (image->info.training_hash != training_hash_of(bench)) {
+    throw Error(ExitCode::kCheckpoint, path + " was trained with another configuration, or on other data");
+  }
+  const auto doubt = tolaria::check_growth(tolaria::read_growth_history(files, fork.parent + "/journal"), *image);
+  if (!doubt.empty())
+    nissa::log::warning("the network of " + path + " could not be held against the journal: " + doubt);
+  const auto reason = tolaria::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
+  if (!reason.empty()) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + reason);
+  return std::move(*image);
+}
+
+// The policy is not to wonder where they went.
+void forget(const std::vector<std::string>& seeds, const leyline::RunConfig& config, CheckpointImage& image) {
+  if (config.policy.kind != leyline::PolicyKind::kHeuristic || !config.growth.enabled) return;
+  auto state = tamiyo::state_from_json(image.run.at("controller").get<std::string>());
+  for (const auto& slot : kasmina::topology_of(image.run.at("topology")).slots) {
+    if (std::ranges::find(seeds, slot.seed_id) != seeds.end()) tamiyo::forget_seed(state, slot.seed_id, slot.id);
+  }
+  image.run["controller"] = tamiyo::to_json(state);
+}
+
+// The state without the seeds: their tensors, moments and sums are gone, all others as they were, to the bit.
+void leave_out(Workbench& bench, const std::vector<std::string>& seeds, CheckpointImage& image) {
+  forget(seeds, bench.config, image);
+  json topology = image.run.at("topology");
+  for (const auto& seed : seeds) topology = kasmina::without_seed(std::move(topology), seed);
+  bench.model->network.restore_topology(topology);
+  tolaria::follow_structure(*bench.model);
+  image.tensors = tolaria::copy_to_cpu(tolaria::all_tensors(*bench.model, bench.device));
+  image.run["topology"] = bench.model->network.save_topology();
+  image.run["topology_hash"] = leyline::topology_hash(kasmina::topology_of(image.run["topology"]));
+  // Its best epoch was another network's.
+  json& progress = image.run.at("progress");
+  progress["best"] = nullptr;
+  progress["patience_loss"] = nullptr;
+  progress["epochs_without_better"] = 0;
+}
+
+leyline::GrowthNote fork_note(const ForkRequest& fork, const std::string& checkpoint, const CheckpointImage& image) {
+  leyline::GrowthNote note;
+  note.what = "forked";
+  note.place = {image.info.epoch, image.info.step};
+  note.snapshot = kasmina::topology_of(image.run.at("topology"));
+  note.parent = fork.parent;
+  note.checkpoint = name_of(checkpoint);
+  note.without = fork.without;
+  return note;
+}
+
+// Makes the new run's folder, whole when this returns. Its lock ends with it.
+std::string publish(const EngineRequest& request, const std::string& checkpoint, const CheckpointImage& image,
+                    leyline::FileSystem& files) {
+  const auto& config = request.config;
+  const auto now = static_cast<std::uint64_t>(leyline::Clock().wall().count());
+  const auto path =
+      request.run_dir.empty() ? tolaria::new_run_path(files, config.runs_dir, config.name, now) : request.run_dir;
+  const auto folder = tolaria::create_run_folder(files, path, leyline::resolved_yaml(config));
+  tolaria::CheckpointStore store(files, folder.checkpoints(), folder.journal(), config.checkpoint);
+  const json note = leyline::growth_note_json(fork_note(request.fork, checkpoint, image));
+  store.record(note.dump(-1, ' ', false, json::error_handler_t::replace));
+  store.publish(image, tolaria::CheckpointStore::Rank::kOrdinary);
+  return path;
+}
+
+void print_fork(const EngineRequest& request, const std::string& checkpoint, const std::string& path) {
+  const auto& fork = request.fork;
+  if (request.json) {
+    return print_line(nlohmann::ordered_json{
+        {"run_dir", path}, {"parent", fork.parent}, {"checkpoint", checkpoint}, {"without", fork.without}}
+                          .dump(2));
+  }
+  std::string seeds;
+  for (const auto& seed : fork.without) seeds += (seeds.empty() ? ", without " : ", ") + seed;
+  print_line("forked from " + checkpoint + seeds);
+  print_line("go on with it: esper train --resume " + path);
+}
+
+// Everything but what goes on training needs, so that its memory is free again by then.
+std::string make_fork(const EngineRequest& request) {
+  const tolaria::Interrupt interrupt;
+  auto& files = storage::real_file_system();
+  const auto checkpoint = checkpoint_at(files, request.fork);
+  Workbench bench = set_up(request.config);
+  auto image = restore_parent(bench, files, checkpoint, request.fork);
+  if (!request.fork.without.empty()) leave_out(bench, request.fork.without, image);
+  const auto path = publish(request, checkpoint, image, files);
+  if (!request.fork.train) print_fork(request, checkpoint, path);
+  return path;
+}
+
+}  // namespace
+
+int fork_run(const EngineRequest& request) {
+  const auto path = make_fork(request);
+  if (!request.fork.train) return 0;
+  EngineRequest onward = request;
+  onward.command = "train";
+  onward.run_dir.clear();
+  onward.resume = path;
+  return train(onward);
+}
+
+}  // namespace esper::engine

@@ -1,0 +1,64 @@
+#include <charconv>
+
+#include "esper/engine_loader.h"
+#include "esper/front.h"
+#include "esper/run_options.h"
+#include "leyline/clock.h"
+
+namespace esper {
+namespace {
+
+// "RUN@STEP"; the folder's own name may hold an @.
+void read_origin(const std::string& origin, ForkRequest& fork) {
+  const auto at = origin.rfind('@');
+  const char* const end = origin.data() + origin.size();
+  const bool parted = at != std::string::npos && at > 0;
+  const auto read = parted ? std::from_chars(origin.data() + at + 1, end, fork.step) : std::from_chars_result{};
+  if (!parted || read.ec != std::errc() || read.ptr != end || fork.step < 0) {
+    throw leyline::Error(leyline::ExitCode::kConfig,
+                         "\"" + origin +
+                             "\" is not RUN@STEP, like runs/digits-20260301-120000@460; the steps are in the "
+                             "names of the run's checkpoints");
+  }
+  fork.parent = origin.substr(0, at);
+}
+
+int fork_run(EngineRequest request, const std::string& origin) {
+  read_origin(origin, request.fork);
+  request.config_path = config_in_run(request.fork.parent);
+  request.config = leyline::load_run_config(request.config_path);
+  return run_in_engine(request);
+}
+
+}  // namespace
+
+void add_fork(Front& front) {
+  CLI::App* command =
+      add_command(front.root, "fork", "Train on from a checkpoint of a run, in a run of its own, with seeds left out",
+                  "esper fork runs/digits-20260301-120000@460 --without seed-0001");
+  const auto request = std::make_shared<EngineRequest>();
+  const auto origin = std::make_shared<std::string>();
+  const auto only_make = std::make_shared<bool>(false);
+  request->command = "fork";
+  request->started = leyline::Clock().now();
+  command->add_option("origin", *origin, "Run folder and step of one of its checkpoints")
+      ->required()
+      ->type_name("RUN@STEP");
+  command
+      ->add_option("--without", request->fork.without,
+                   "Seed to leave out: its tensors and moments go, its slot is free; may be repeated")
+      ->type_name("SEED")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
+      ->allow_extra_args(false);
+  command->add_option("--run-dir", request->run_dir, "Run folder to make; a new one in runs_dir if left out")
+      ->type_name("DIR");
+  command->add_flag("--no-train", *only_make, "Only make the run folder; esper train --resume goes on with it");
+  command->add_flag("-q,--quiet", request->quiet, "No progress and no events on the console");
+  add_json_flag(*command, request->json);
+  command->callback([&front, request, origin, only_make] {
+    request->fork.train = !*only_make;
+    front.run = [request, origin] { return fork_run(*request, *origin); };
+  });
+}
+
+}  // namespace esper

@@ -1,0 +1,43 @@
+#include "nissa/receipt.h"
+
+#include <nlohmann/json.hpp>
+
+#include "esper/front.h"
+#include "esper/run_options.h"
+
+namespace esper {
+namespace {
+
+struct ReceiptOptions {
+  std::string run, seed;
+  bool json = false;
+};
+
+int receipt(const ReceiptOptions& options) {
+  const nissa::Receipt read = nissa::read_receipt(options.run, options.seed);
+  if (options.json) {
+    print_json(nissa::receipt_json(options.run, read));
+  } else {
+    print(nissa::receipt_text(read));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_receipt(Front& front) {
+  CLI::App* command =
+      add_command(front.root, "receipt", "Print what a seed cost and brought, and why it stayed or went",
+                  "esper receipt runs/digits-20260301-120000 seed-0001");
+  const auto options = std::make_shared<ReceiptOptions>();
+  command->add_option("run", options->run, "Run folder, of a run that ended, goes on or was killed")
+      ->required()
+      ->type_name("RUN");
+  command->add_option("seed", options->seed, "Seed, like seed-0001; esper topo log names them")
+      ->required()
+      ->type_name("SEED");
+  add_json_flag(*command, options->json);
+  command->callback([&front, options] { front.run = [options] { return receipt(*options); }; });
+}
+
+}  // namespace esper

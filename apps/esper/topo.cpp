@@ -1,0 +1,217 @@
+// `esper topo`: what a run's journal tells of its growth.
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "esper/front.h"
+#include "esper/run_options.h"
+#include "leyline/names.h"
+#include "nissa/run_history.h"
+
+namespace esper {
+namespace {
+
+using leyline::GrowthHistory;
+using leyline::GrowthNote;
+using leyline::RunPlace;
+using leyline::Topology;
+using nlohmann::ordered_json;
+
+struct TopoOptions {
+  std::string run;
+  std::optional<std::int64_t> at;
+  std::int64_t from = 0, to = 0;
+  bool json = false;
+};
+
+std::string text_of(const RunPlace& place) {
+  return "epoch " + std::to_string(place.epoch) + ", step " + std::to_string(place.step);
+}
+
+ordered_json place_json(const RunPlace& place) { return {{"epoch", place.epoch}, {"step", place.step}}; }
+
+void print_gaps(const std::vector<std::string>& gaps) {
+  for (const auto& gap : gaps) print("note: " + gap + "\n");
+}
+
+// "GERMINATE: plateau" behind what it led to.
+std::string asked(const leyline::GrowthEvent& event) {
+  return event.decision.empty() ? "" : " (asked to " + event.decision + ")";
+}
+
+std::string event_text(const GrowthNote& note) {
+  const auto& event = *note.event;
+  const std::string to(name_of(event.to)), from(name_of(event.from));
+  const std::string who = event.seed_id.empty() ? event.blueprint : event.seed_id + " " + event.blueprint;
+  const std::string where = event.slot + (who.empty() ? "" : " " + who);
+  if (note.what == "stage" && event.from == event.to) return where + " " + to + ": " + event.reason + asked(event);
+  if (note.what == "stage") return where + " " + from + " -> " + to + asked(event);
+  if (note.what == "gate")
+    return where + " " + event.code + (event.passed.value_or(false) ? " passed: " : " not passed: ") + event.reason;
+  if (note.what == "command_rejected") return where + " refused (" + event.code + "): " + event.reason + asked(event);
+  return where + " " + note.what + (event.reason.empty() ? "" : ": " + event.reason);
+}
+
+std::string note_text(const GrowthNote& note) {
+  if (note.event) return event_text(note);
+  std::string text = note.what;
+  if (!note.parent.empty()) text += " from " + note.parent + ", checkpoint " + note.checkpoint;
+  for (std::size_t i = 0; i < note.without.size(); ++i) text += (i == 0 ? ", without " : ", ") + note.without[i];
+  return text;
+}
+
+// All but the checkpoints: those change nothing.
+bool is_shown(const GrowthNote& note) { return note.what != "checkpoint"; }
+
+void print_log(const nissa::RunHistory& run) {
+  std::string last_doubt;
+  run.history.replay({}, [&](const GrowthNote& note, const GrowthHistory::State& now) {
+    if (!now.doubt.empty() && now.doubt != last_doubt) print("! " + now.doubt + "\n");
+    last_doubt = now.doubt;
+    if (!is_shown(note)) return;
+    const std::string hash = note.hash.empty() && note.snapshot ? topology_hash(*note.snapshot) : note.hash;
+    print((hash.empty() ? std::string(16, '-') : hash) + "  " + text_of(note.place) + ": " + note_text(note) + "\n");
+  });
+  if (run.history.taken_back() > 0) {
+    print(std::to_string(run.history.taken_back()) + " notes were taken back: the run was resumed from before them\n");
+  }
+}
+
+ordered_json log_json(const TopoOptions& options, const nissa::RunHistory& run) {
+  ordered_json notes = ordered_json::array();
+  const auto state = run.history.replay({}, [&](const GrowthNote& note, const GrowthHistory::State& now) {
+    if (!is_shown(note)) return;
+    ordered_json told = growth_note_json(note);
+    if (!now.doubt.empty()) told["doubt"] = now.doubt;
+    notes.push_back(std::move(told));
+  });
+  return {{"run_dir", options.run},
+          {"notes", std::move(notes)},
+          {"topology", topology_json(state.topology)},
+          {"hash", topology_hash(state.topology)},
+          {"taken_back", run.history.taken_back()},
+          {"gaps", run.gaps}};
+}
+
+int log(const TopoOptions& options) {
+  const auto run = nissa::read_run_history(options.run);
+  if (options.json) {
+    print_json(log_json(options, run));
+  } else {
+    print_log(run);
+    print_gaps(run.gaps);
+  }
+  return 0;
+}
+
+struct Moment {
+  RunPlace place;
+  GrowthHistory::State state;
+};
+
+Moment moment_at(const nissa::RunHistory& run, std::optional<std::int64_t> step) {
+  const auto place = run.history.place_at(step.value_or(INT64_MAX));
+  if (!place) {
+    throw leyline::Error(leyline::ExitCode::kData,
+                         step ? "the journal tells nothing of step " + std::to_string(*step) + " or before it"
+                              : std::string("the journal tells nothing of growth"));
+  }
+  return {*place, run.history.replay(place)};
+}
+
+//   input
+//     |
+//   [r0c0]--- seed-0001 conv_light, TRAINING
+//     |
+//   [r0c1]    DORMANT
+//     |
+//   output
+std::string drawing(const Topology& topology) {
+  std::string text = "  input\n    |\n";
+  for (const auto& slot : topology.slots) {
+    const std::string stage(name_of(slot.stage));
+    text += "  [" + slot.id + "]" +
+            (slot.seed_id.empty() ? "    " + stage : "--- " + slot.seed_id + " " + slot.blueprint + ", " + stage) +
+            "\n    |\n";
+  }
+  return text + "  output\n";
+}
+
+int show(const TopoOptions& options) {
+  const auto run = nissa::read_run_history(options.run);
+  const auto [place, state] = moment_at(run, options.at);
+  if (options.json) {
+    print_json({{"run_dir", options.run},
+                {"at", place_json(place)},
+                {"topology", topology_json(state.topology)},
+                {"hash", topology_hash(state.topology)},
+                {"doubt", state.doubt},
+                {"gaps", run.gaps}});
+    return 0;
+  }
+  print("as of " + text_of(place) + "; seeds born so far: " + std::to_string(state.topology.seeds_born) +
+        "; topology " + topology_hash(state.topology) + "\n" + drawing(state.topology));
+  if (!state.doubt.empty()) print("! " + state.doubt + "\n");
+  print_gaps(run.gaps);
+  return 0;
+}
+
+int diff(const TopoOptions& options) {
+  const auto run = nissa::read_run_history(options.run);
+  const auto a = moment_at(run, options.from), b = moment_at(run, options.to);
+  const auto changes = differences(a.state.topology, b.state.topology);
+  if (options.json) {
+    print_json({{"run_dir", options.run},
+                {"a", {{"at", place_json(a.place)}, {"hash", topology_hash(a.state.topology)}}},
+                {"b", {{"at", place_json(b.place)}, {"hash", topology_hash(b.state.topology)}}},
+                {"differences", changes},
+                {"gaps", run.gaps}});
+    return 0;
+  }
+  print("from " + text_of(a.place) + " to " + text_of(b.place) + (changes.empty() ? ": the same topology\n" : ":\n"));
+  for (const auto& change : changes) print("  " + change + "\n");
+  print_gaps(run.gaps);
+  return 0;
+}
+
+std::shared_ptr<TopoOptions> add_topo(CLI::App& command, Front& front, int (*act)(const TopoOptions&)) {
+  const auto options = std::make_shared<TopoOptions>();
+  command.add_option("run", options->run, "Run folder, of a run that ended, goes on or was killed")
+      ->required()
+      ->type_name("RUN");
+  add_json_flag(command, options->json);
+  command.callback([&front, options, act] { front.run = [options, act] { return act(*options); }; });
+  return options;
+}
+
+}  // namespace
+
+void add_topo_log(CLI::App& topo, Front& front) {
+  add_topo(*add_command(topo, "log", "Print every event of growth, with step, reason and the topology's hash after it",
+                        "esper topo log runs/digits-20260301-120000"),
+           front, log);
+}
+
+void add_topo_show(CLI::App& topo, Front& front) {
+  CLI::App* command = add_command(topo, "show", "Draw which seed sat at which slot, rebuilt from the journal",
+                                  "esper topo show runs/digits-20260301-120000 --at 460");
+  const auto options = add_topo(*command, front, show);
+  command->add_option("--at", options->at, "Optimizer steps done; the newest event if left out")
+      ->type_name("STEP")
+      ->check(CLI::NonNegativeNumber);
+}
+
+void add_topo_diff(CLI::App& topo, Front& front) {
+  CLI::App* command = add_command(topo, "diff", "Print what changed in the topology between two steps",
+                                  "esper topo diff runs/digits-20260301-120000 230 920");
+  const auto options = add_topo(*command, front, diff);
+  command->add_option("a", options->from, "Optimizer steps done")
+      ->required()
+      ->type_name("A")
+      ->check(CLI::NonNegativeNumber);
+  command->add_option("b", options->to, "Optimizer steps done")
+      ->required()
+      ->type_name("B")
+      ->check(CLI::NonNegativeNumber);
+}
+
+}  // namespace esper

@@ -1,0 +1,59 @@
+#pragma once
+// A run's growth as its journal tells it: what is still true of the run (a resumed run takes back what came after its
+// checkpoint), and the topology at any place of it. Any thread, one at a time.
+
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leyline/growth_note.h"
+
+namespace esper::leyline {
+
+class GrowthHistory {
+ public:
+  static constexpr std::size_t kMostNotes = 200'000;
+  static constexpr std::size_t kMostBytes = 256 << 20;  // of their texts
+
+  // Takes in one record of the journal, in order.
+  void take(std::string_view text);
+
+  // Those that hold, in order.
+  const std::vector<GrowthNote>& notes() const { return notes_; }
+  std::size_t damaged() const { return damaged_; }        // records that are no sound notes
+  std::size_t taken_back() const { return taken_back_; }  // notes that a resumed run went back behind
+  std::size_t left_out() const { return left_out_; }      // beyond the limits above
+
+  struct State {
+    Topology topology;
+    bool starts_known = false;  // a note told the whole topology; else only slots with an event are known
+    std::string doubt;          // why the topology may not be the run's here; empty: nothing speaks against it
+    std::size_t gaps = 0;       // places so far where notes must be missing
+  };
+  // Rebuilds note by note up to `until` (all of them without one), and shows the state after each.
+  using Visit = std::function<void(const GrowthNote&, const State&)>;
+  State replay(std::optional<RunPlace> until = {}, const Visit& visit = {}) const;
+
+  // The last place at this step or before it; none if nothing is known of so early a step.
+  std::optional<RunPlace> place_at(std::int64_t step) const;
+
+ private:
+  std::vector<GrowthNote> notes_;
+  std::size_t damaged_ = 0, taken_back_ = 0, left_out_ = 0, bytes_ = 0;
+};
+
+// Does the journal rebuild what a checkpoint of this place holds?
+struct Agreement {
+  enum class Kind {
+    kAgrees,
+    kUnknown,  // the journal does not tell: it is of an older version, or lacks notes
+    kDiffers,
+  } kind = Kind::kUnknown;
+  std::string text;  // kUnknown: why; kDiffers: what, slot by slot, journal -> checkpoint
+};
+Agreement compare(const GrowthHistory& history, RunPlace place, const Topology& held);
+
+}  // namespace esper::leyline

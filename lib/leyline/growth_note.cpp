@@ -1,0 +1,151 @@
+#include "leyline/growth_note.h"
+
+#include <array>
+#include <cmath>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "leyline/names.h"
+
+namespace esper::leyline {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int kDeepestNesting = 8;
+constexpr std::size_t kLongestNote = 1 << 20;
+constexpr std::array kEvents = {"stage", "gate", "graft", "cull", "command_rejected", "isolation_violation"};
+constexpr std::array kSnapshots = {"started", "resumed", "forked"};
+
+template <std::size_t kSize>
+bool is_one_of(const std::array<const char*, kSize>& names, const std::string& what) {
+  for (const std::string_view name : names) {
+    if (name == what) return true;
+  }
+  return false;
+}
+
+std::string text_at(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found == object.end() || found->is_null() ? std::string() : found->get<std::string>();
+}
+
+template <class T>
+std::optional<T> number_at(const json& object, const char* name) {
+  const auto found = object.find(name);
+  if (found == object.end() || !found->is_number()) return std::nullopt;
+  return found->get<T>();
+}
+
+Stage stage_at(const json& object, const char* name) {
+  const auto stage = from_name<Stage>(object.at(name).get<std::string>());
+  if (!stage) throw std::invalid_argument("no stage");
+  return *stage;
+}
+
+std::map<std::string, double> numbers_at(const json& object, const char* name) {
+  std::map<std::string, double> numbers;
+  const auto found = object.find(name);
+  if (found == object.end()) return numbers;
+  for (const auto& [key, value] : found->items()) {
+    if (value.is_number()) numbers[key] = value.get<double>();  // null: it was not finite
+  }
+  return numbers;
+}
+
+RunPlace place_of(const json& object) {
+  RunPlace place;
+  const auto epoch = object.at("epoch").get<std::int64_t>();
+  place.step = object.at("step").get<std::int64_t>();
+  if (epoch < 0 || epoch > UINT32_MAX || place.step < 0) throw std::out_of_range("no place of a run");
+  place.epoch = static_cast<std::uint32_t>(epoch);
+  return place;
+}
+
+GrowthEvent event_of(const json& object) {
+  GrowthEvent event;
+  event.seed_id = text_at(object, "seed_id");
+  event.slot = text_at(object, "slot");
+  event.blueprint = text_at(object, "blueprint");
+  event.from = stage_at(object, "from");
+  event.to = stage_at(object, "to");
+  event.reason = text_at(object, "reason");
+  event.command_id = text_at(object, "command_id");
+  event.decision = text_at(object, "decision");
+  event.code = text_at(object, "code");
+  if (const auto passed = object.find("passed"); passed != object.end()) event.passed = passed->get<bool>();
+  event.values = numbers_at(object, "values");
+  event.required = numbers_at(object, "required");
+  event.took_ms = number_at<double>(object, "took_ms");
+  event.memory_bytes = number_at<std::int64_t>(object, "memory_bytes");
+  return event;
+}
+
+// Throws where something is missing or of another type.
+NoteKind read(const json& object, GrowthNote& note) {
+  note.what = object.at("what").get<std::string>();
+  const bool event = is_one_of(kEvents, note.what), snapshot = is_one_of(kSnapshots, note.what);
+  if (!event && !snapshot && note.what != "checkpoint") return NoteKind::kOther;
+  note.place = place_of(object);
+  if (event) {
+    note.event = event_of(object);
+    note.hash = text_at(object, "topology");
+  } else if (snapshot) {
+    if (object.contains("topology")) note.snapshot = read_topology(object["topology"]);
+    note.parent = text_at(object, "parent");
+    note.checkpoint = text_at(object, "checkpoint");
+    if (object.contains("without")) note.without = object["without"].get<std::vector<std::string>>();
+  } else {
+    note.checkpoint = text_at(object, "name");
+    note.hash = text_at(object, "topology");
+  }
+  return NoteKind::kGrowth;
+}
+
+void add_event(json& object, const GrowthEvent& event) {
+  object["seed_id"] = event.seed_id;
+  object["slot"] = event.slot;
+  object["blueprint"] = event.blueprint;
+  object["from"] = name_of(event.from);
+  object["to"] = name_of(event.to);
+  object["command_id"] = event.command_id;
+  object["reason"] = event.reason;
+  if (!event.decision.empty()) object["decision"] = event.decision;
+  if (!event.code.empty()) object["code"] = event.code;
+  if (event.passed) object["passed"] = *event.passed;
+  if (!event.values.empty()) object["values"] = event.values;
+  if (!event.required.empty()) object["required"] = event.required;
+  if (event.took_ms) object["took_ms"] = *event.took_ms;
+  if (event.memory_bytes) object["memory_bytes"] = *event.memory_bytes;
+}
+
+}  // namespace
+
+json growth_note_json(const GrowthNote& note) {
+  json object = {{"what", note.what}, {"epoch", note.place.epoch}, {"step", note.place.step}};
+  if (note.event) add_event(object, *note.event);
+  if (!note.hash.empty()) object["topology"] = note.hash;
+  if (note.snapshot) object["topology"] = topology_json(*note.snapshot);
+  if (!note.parent.empty()) object["parent"] = note.parent;
+  if (!note.checkpoint.empty()) object[note.what == "checkpoint" ? "name" : "checkpoint"] = note.checkpoint;
+  if (!note.without.empty()) object["without"] = note.without;
+  return object;
+}
+
+NoteKind read_growth_note(std::string_view text, GrowthNote& note) {
+  if (text.size() > kLongestNote) return NoteKind::kDamaged;
+  const auto shallow = [](int depth, json::parse_event_t, json&) {
+    if (depth > kDeepestNesting) throw std::length_error("nested too deep");
+    return true;
+  };
+  try {
+    note = {};
+    return read(json::parse(text, shallow), note);
+  } catch (const std::exception&) {
+    return NoteKind::kDamaged;
+  }
+}
+
+}  // namespace esper::leyline

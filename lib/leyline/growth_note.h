@@ -1,0 +1,63 @@
+#pragma once
+// What a run's journal says about its growth, note by note. The journal holds one JSON object a record; `what` says of
+// which kind:
+//   started, resumed, forked   with the whole topology; forked also parent, checkpoint, without
+//   stage, gate, graft, cull, command_rejected, ...   an event in a seed's life
+//   checkpoint                 name, and the topology's hash when it was published
+// Any thread.
+
+#include <compare>
+#include <cstdint>
+#include <map>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "leyline/topology.h"
+
+namespace esper::leyline {
+
+// Where in a run: epochs completed, then optimizer steps. What an epoch's end brings is at that epoch, one higher than
+// a checkpoint of the same step that was saved within the epoch.
+struct RunPlace {
+  std::uint32_t epoch = 0;
+  std::int64_t step = 0;
+  auto operator<=>(const RunPlace&) const = default;
+};
+
+// An event in a seed's life.
+struct GrowthEvent {
+  std::string seed_id{}, slot{}, blueprint{};
+  Stage from = Stage::kUnknown, to = Stage::kUnknown;
+  std::string reason{};                        // in words, with measured values and thresholds
+  std::string command_id{};                    // empty: it came with an epoch's end
+  std::string decision{};                      // "FOSSILIZE: ...": what was asked for and why, as the policy put it
+  std::string code{};                          // gate: "G0" to "G5"; command_rejected: "slot_occupied", ...
+  std::optional<bool> passed{};                // gate: the verdict
+  std::map<std::string, double> values{};      // measured, by name
+  std::map<std::string, double> required{};    // thresholds, by name
+  std::optional<double> took_ms{};             // graft, cull: how long training stood still for the command
+  std::optional<std::int64_t> memory_bytes{};  // graft: the seed's weights, gradients, optimizer state and buffers
+};
+
+struct GrowthNote {
+  std::string what;
+  RunPlace place;
+  std::string hash;                  // of the topology after it; empty where the note tells none
+  std::optional<Topology> snapshot;  // started, resumed, forked
+  std::optional<GrowthEvent> event;
+  std::string checkpoint;            // its name; forked: the parent's
+  std::string parent;                // forked: the parent's folder
+  std::vector<std::string> without;  // forked: seeds that were left out
+};
+
+nlohmann::json growth_note_json(const GrowthNote& note);
+
+enum class NoteKind { kGrowth, kOther, kDamaged };
+// Fills `note` where the text is one of these; kOther for a sound note about something else. Nothing in the text is
+// trusted: what is missing or of another type makes it kDamaged.
+NoteKind read_growth_note(std::string_view text, GrowthNote& note);
+
+}  // namespace esper::leyline

@@ -1,0 +1,109 @@
+#include "nissa/seed_telemetry.h"
+
+#include <charconv>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "leyline/telemetry.h"
+#include "nissa/jsonl_reader.h"
+
+namespace esper::nissa {
+namespace {
+
+using nlohmann::json;
+using namespace leyline::literals;
+using ByEpoch = SeedTelemetry::ByEpoch;
+
+constexpr std::size_t kMostEpochs = 1'000'000;
+
+const json& member(const json& object, const char* name) {
+  static const json kNothing;
+  const auto found = object.is_object() ? object.find(name) : object.end();
+  return object.is_object() && found != object.end() ? *found : kNothing;
+}
+
+std::string text_at(const json& object, const char* name) {
+  const json& value = member(object, name);
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
+std::optional<std::uint32_t> number_in(const std::string& text) {
+  std::uint32_t number = 0;
+  const auto end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
+  return number;
+}
+
+class Reader {
+ public:
+  explicit Reader(const std::string& seed_id) : seed_id_(seed_id) {}
+
+  void take(const json& packet) {
+    for (const auto& event : member(packet, "events")) {
+      if (text_at(event, "description") == "tolaria.resumed"_event.name()) go_back(member(event, "attributes"));
+    }
+    const auto epoch = number_in(text_at(member(member(packet, "system_health"), "indicators"), "epoch"));
+    if (!epoch) return;
+    for (const auto& metric : member(packet, "metrics")) take_metric(metric, *epoch);
+  }
+
+  SeedTelemetry found;
+  std::size_t left_out = 0;
+
+ private:
+  void take_metric(const json& metric, std::uint32_t epoch) {
+    const json& value = member(metric, "value");
+    if (!value.is_number()) return;
+    const std::string name = text_at(metric, "name");
+    const auto put = [&](ByEpoch& values) {
+      if (values.size() >= kMostEpochs && !values.contains(epoch)) {
+        ++left_out;
+      } else {
+        values[epoch] = value.get<double>();
+      }
+    };
+    if (name == "tolaria.step.p50_us"_metric.name()) put(found.step_p50_us);
+    if (text_at(member(metric, "attributes"), "seed_id") != seed_id_) return;
+    if (name == "kasmina.seed.contribution_points"_metric.name()) put(found.contribution_points);
+    if (name == "tolaria.grad_agg.seed.conflicts"_metric.name()) put(found.conflicts);
+    if (name == "tolaria.grad_agg.seed.conflict_ratio"_metric.name()) put(found.conflict_ratio);
+    if (name == "kasmina.seed.isolation_violations"_metric.name()) put(found.isolation_violations);
+  }
+
+  void go_back(const json& attributes) {
+    const auto epoch = number_in(text_at(attributes, "epoch"));
+    if (!epoch) return;
+    for (ByEpoch* values : {&found.step_p50_us, &found.contribution_points, &found.conflicts, &found.conflict_ratio,
+                            &found.isolation_violations}) {
+      values->erase(values->upper_bound(*epoch), values->end());
+    }
+  }
+
+  const std::string& seed_id_;
+};
+
+}  // namespace
+
+SeedTelemetry read_seed_telemetry(const std::filesystem::path& run, const std::string& seed_id,
+                                  std::vector<std::string>& gaps) {
+  const auto path = run / "telemetry.jsonl";
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(path, ignored)) {
+    gaps.push_back("there is no telemetry.jsonl: times, conflicts and most measurements are missing");
+    return {};
+  }
+  Reader reader(seed_id);
+  const auto report = read_jsonl(path, [&](const json& packet) { reader.take(packet); });
+  if (report.damaged_total > 0) {
+    gaps.push_back("telemetry.jsonl has " + std::to_string(report.damaged_total) +
+                   " damaged lines; what they measured is missing");
+  }
+  if (reader.left_out > 0) {
+    gaps.push_back("telemetry.jsonl tells of more than " + std::to_string(kMostEpochs) +
+                   " epochs; the rest was left out");
+  }
+  return std::move(reader.found);
+}
+
+}  // namespace esper::nissa

@@ -1,0 +1,37 @@
+#include "tolaria/growth_check.h"
+
+#include "kasmina/topology.h"
+#include "leyline/error.h"
+#include "storage/journal.h"
+
+namespace esper::tolaria {
+
+using leyline::Agreement;
+
+leyline::GrowthHistory read_growth_history(leyline::FileSystem& files, const std::string& journal_path) {
+  leyline::GrowthHistory history;
+  storage::scan_journal(files, journal_path, [&](std::string_view text) { history.take(text); });
+  return history;
+}
+
+std::string check_growth(const leyline::GrowthHistory& history, const CheckpointImage& image) {
+  const auto held = kasmina::topology_of(image.run.at("topology"));
+  const auto agreement = compare(history, {image.info.epoch, image.info.step}, held);
+  if (agreement.kind != Agreement::Kind::kDiffers) return agreement.text;
+  throw leyline::Error(leyline::ExitCode::kCheckpoint,
+                       "the journal and the checkpoint of epoch " + std::to_string(image.info.epoch) + ", step " +
+                           std::to_string(image.info.step) +
+                           " tell two different networks (journal -> checkpoint): " + agreement.text +
+                           "; move the checkpoint away to go on from an older one, or the file journal to trust the "
+                           "checkpoint");
+}
+
+std::string start_note(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology) {
+  leyline::GrowthNote note;
+  note.what = what;
+  note.place = {at.epoch, at.step};
+  note.snapshot = topology;
+  return leyline::growth_note_json(note).dump();
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,20 @@
+#pragma once
+// The network of a checkpoint against the one that the run's journal rebuilds.
+
+#include <string>
+
+#include "leyline/file_system.h"
+#include "leyline/growth_history.h"
+#include "tolaria/checkpoint.h"
+
+namespace esper::tolaria {
+
+leyline::GrowthHistory read_growth_history(leyline::FileSystem& files, const std::string& journal_path);
+
+// Throws Error{kCheckpoint} that says what differs. Returns why the journal cannot tell; empty where both agree.
+std::string check_growth(const leyline::GrowthHistory& history, const CheckpointImage& image);
+
+// The journal's note of a process that begins ("started") or goes on ("resumed") with this network.
+std::string start_note(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology);
+
+}  // namespace esper::tolaria

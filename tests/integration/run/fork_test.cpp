@@ -1,0 +1,210 @@
+// `esper fork`, and a journal that is held against the checkpoints of its run.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <map>
+#include <set>
+
+#include "leyline/growth_history.h"
+#include "run_record.h"
+#include "run_room.h"
+#include "storage/journal.h"
+#include "storage/real_file_system.h"
+#include "storage/safetensors.h"
+
+using namespace esper;
+using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+// Bytes of every tensor of a checkpoint, by id.
+std::map<std::string, std::string> tensors_of(const fs::path& run, const std::string& checkpoint) {
+  std::map<std::string, std::string> tensors;
+  const auto loaded = storage::load_safetensors(
+      storage::real_file_system(), (run / "checkpoints" / checkpoint / "state.safetensors").string(), 1 << 30);
+  REQUIRE(loaded);
+  for (const auto& view : loaded->contents.tensors) {
+    tensors[view.name] = std::string(reinterpret_cast<const char*>(view.bytes.data()), view.bytes.size());
+  }
+  return tensors;
+}
+
+leyline::GrowthHistory history_of(const fs::path& run) {
+  leyline::GrowthHistory history;
+  storage::scan_journal(storage::real_file_system(), (run / "journal").string(),
+                        [&](std::string_view text) { history.take(text); });
+  return history;
+}
+
+bool is_of_seed(const std::string& tensor, const std::string& seed) { return tensor.find(seed) != std::string::npos; }
+
+// Not the seed's alone, but one row of it is: they are shorter now.
+bool has_rows_of_seeds(const std::string& tensor) { return tensor.starts_with("metrics."); }
+
+// The first checkpoint within an epoch whose slots stand like this.
+std::string checkpoint_with(const fs::path& run, const std::string& stages) {
+  for (const auto& name : checkpoints_of(run)) {
+    const auto state = state_of(run, name);
+    if (state["progress"]["batch"] != 0 && stages_of(state) == stages) return name;
+  }
+  FAIL("no checkpoint stands like " << stages);
+  return {};
+}
+
+std::string origin(const fs::path& run, const std::string& checkpoint) {
+  return run.string() + "@" + std::to_string(state_of(run, checkpoint)["progress"]["step"].get<int>());
+}
+
+Finished fork_run(const std::string& from, const fs::path& to, const Words& more = {}) {
+  fs::create_directories(to.parent_path());
+  return run_esper(Words{"fork", from, "--run-dir", to.string(), "--json"} + more);
+}
+
+}  // namespace
+
+TEST_CASE("a forked run lacks the seed, has the host to the bit, and trains") {
+  const std::string stages = GENERATE("DORMANT TRAINING", "DORMANT BLENDING", "TRAINING FOSSILIZED");
+  CAPTURE(stages);
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("parent")).exit_code == 0);
+  const auto parent = room.run("parent"), child = room.run("child");
+  const auto name = checkpoint_with(parent, stages);
+  const Finished made = fork_run(origin(parent, name), child, {"--without", "seed-0001", "--no-train"});
+  INFO(made.err);
+  REQUIRE(made.exit_code == 0);
+  CHECK(json_of(made)["run_dir"] == child.string());
+  CHECK(json_of(made)["without"] == json{"seed-0001"});
+
+  REQUIRE(checkpoints_of(child) == std::vector{name});
+  const auto before = tensors_of(parent, name), after = tensors_of(child, name);
+  std::size_t gone = 0;
+  for (const auto& [id, bytes] : before) {
+    CAPTURE(id);
+    gone += is_of_seed(id, "seed-0001") ? 1 : 0;
+    CHECK(after.contains(id) == !is_of_seed(id, "seed-0001"));
+    if (!has_rows_of_seeds(id) && after.contains(id)) CHECK(after.at(id) == bytes);
+  }
+  CHECK(gone > 6);  // weights, moments and the four scalars
+  CHECK(after.contains("host.head.weight"));
+  const auto state = state_of(child, name);
+  CHECK(stages_of(state) == stages.substr(0, stages.find(' ')) + " DORMANT");
+  CHECK(state["topology"]["seeds_born"] == state_of(parent, name)["topology"]["seeds_born"]);
+  CHECK(state["progress"]["step"] == state_of(parent, name)["progress"]["step"]);
+  const auto forked = history_of(child).notes().front();
+  CHECK(forked.what == "forked");
+  CHECK(forked.parent == parent.string());
+  CHECK(forked.checkpoint == name);
+  CHECK(forked.without == std::vector<std::string>{"seed-0001"});
+
+  const Finished trained = resume(child);
+  INFO(trained.err);
+  REQUIRE(trained.exit_code == 0);
+  CHECK(trained.err.find("could not be held against") == std::string::npos);
+  CHECK(json_of(trained)["epochs"] == 24);
+  std::set<std::string> living;
+  for (const auto& seed : read_json(child / "summary.json")["seeds"]) living.insert(seed["seed_id"]);
+  CHECK_FALSE(living.contains("seed-0001"));
+  CHECK(history_of(child).replay().gaps == 0);
+}
+
+TEST_CASE("a fork that leaves nothing out goes on as its parent did; fork trains at once") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("parent")).exit_code == 0);
+  const auto parent = room.run("parent"), child = room.run("child");
+  const auto names = checkpoints_of(parent);
+  const Finished finished = fork_run(origin(parent, names[names.size() / 2]), child);
+  INFO(finished.err);
+  REQUIRE(finished.exit_code == 0);
+  CHECK(json_of(finished)["status"] == "done");
+  // Both run folders are called "run", so that even the ids of commands are the same.
+  check_equal(record_of(child), record_of(parent), Telemetry::kMayLack);
+}
+
+TEST_CASE("a fork that cannot be made leaves no run behind and names what there is") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), {"epochs=4"}).exit_code == 0);
+  const auto run = room.run("run");
+  const auto last = checkpoints_of(run).back();
+  const auto refused = [&](const std::string& from, const Words& more, int code, const std::string& text) {
+    CAPTURE(from, more);
+    const Finished finished = fork_run(from, room.run("child"), more);
+    CHECK(finished.exit_code == code);
+    CHECK_THAT(json_of(finished)["error"]["text"].get<std::string>(), ContainsSubstring(text));
+    CHECK_FALSE(fs::exists(room.run("child") / "config.yaml"));
+  };
+  refused(run.string() + "@6", {}, 2, "keeps no checkpoint of step 6; it keeps those of: 7, 8, 14");
+  refused(origin(run, last), {"--without", "seed-0009"}, 2, "there is no seed \"seed-0009\" at this step");
+  fs::resize_file(run / "checkpoints" / last / "state.safetensors", 5);
+  refused(origin(run, last), {}, 5, "is damaged");
+  const Finished onto_itself = fork_run(origin(run, checkpoints_of(run).front()), run);
+  CHECK(onto_itself.exit_code == 2);
+  CHECK_THAT(onto_itself.out, ContainsSubstring("holds a run already"));
+}
+
+TEST_CASE("a fork whose checkpoint is gone does not begin from nothing") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("parent"), {"epochs=2"}).exit_code == 0);
+  const auto child = room.run("child");
+  REQUIRE(fork_run(room.run("parent").string() + "@7", child, {"--no-train"}).exit_code == 0);
+  fs::remove_all(child / "checkpoints");
+  const Finished finished = resume(child);
+  CHECK(finished.exit_code == 5);
+  CHECK_THAT(finished.out, ContainsSubstring("its checkpoint is gone; fork again"));
+}
+
+TEST_CASE("a checkpoint that is not the one the journal tells of ends with exit code 5 and what differs") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("parent")).exit_code == 0);
+  const auto parent = room.run("parent"), child = room.run("child");
+  const auto name = checkpoint_with(parent, "DORMANT TRAINING");
+  REQUIRE(fork_run(origin(parent, name), child, {"--without", "seed-0001", "--no-train"}).exit_code == 0);
+  // Same configuration, same data, same step: only the journal knows that this is another network.
+  fs::remove_all(child / "checkpoints" / name);
+  fs::copy(parent / "checkpoints" / name, child / "checkpoints" / name);
+  const Finished finished = resume(child);
+  CHECK(finished.exit_code == 5);
+  CHECK_THAT(json_of(finished)["error"]["text"].get<std::string>(),
+             ContainsSubstring("r0c1: DORMANT -> TRAINING seed-0001"));
+  CHECK(checkpoints_of(child) == std::vector{name});  // nothing was put away
+  // The way out that the text names.
+  fs::rename(child / "journal", child / "journal.other");
+  const Finished trusted = resume(child);
+  CHECK(trusted.exit_code == 0);
+  CHECK_THAT(trusted.err, ContainsSubstring("could not be held against the journal"));
+}
+
+TEST_CASE("the journal of a whole run rebuilds every checkpoint, and its commands tell of it") {
+  const Words assignments = GENERATE(Words{}, culling() + Words{"host.blocks=1", "epochs=16"});
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), assignments).exit_code == 0);
+  const auto run = room.run("run");
+  const auto history = history_of(run);
+  CHECK(history.replay().gaps == 0);
+  for (const auto& name : checkpoints_of(run)) {
+    const auto state = state_of(run, name);
+    const auto rebuilt = history.replay(leyline::RunPlace{state["progress"]["epoch"], state["progress"]["step"]});
+    CHECK(topology_hash(rebuilt.topology) == state["topology_hash"]);
+  }
+  const auto log = json_of(run_esper({"topo", "log", run.string(), "--json"}));
+  CHECK(log["hash"] == state_of(run, checkpoints_of(run).back())["topology_hash"]);
+  CHECK(log["gaps"].empty());
+  const auto receipt = json_of(run_esper({"receipt", run.string(), "seed-0001", "--json"}));
+  CAPTURE(receipt.dump(2));
+  CHECK(receipt["parameters"].get<double>() > 0);
+  CHECK(receipt["memory_bytes"].get<double>() >= 12 * receipt["parameters"].get<double>());
+  CHECK(receipt["stall_ms"]["graft"].get<double>() > 0);
+  CHECK(receipt["step_ms"]["after"].get<double>() > 0);
+  CHECK(receipt["contribution"]["measurements"].get<int>() > 0);
+  CHECK(receipt["outcome"] == (assignments.empty() ? "fossilised" : "culled"));
+  const Finished text = run_esper({"receipt", run.string(), "seed-0001"});
+  CHECK_THAT(text.out, ContainsSubstring("asked to GERMINATE: plateau") && ContainsSubstring("G0 passed"));
+}

@@ -1,0 +1,209 @@
+#include "leyline/growth_history.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+using namespace esper::leyline;
+using nlohmann::json;
+using Kind = Agreement::Kind;
+
+namespace {
+
+// Writes the notes of a run as the run itself would.
+struct Journal {
+  Topology now{{{"r0c0", Stage::kDormant, "", ""}, {"r0c1", Stage::kTerminated, "", ""}}, 0};
+  std::vector<std::string> records;
+
+  void snapshot(const std::string& what, RunPlace place) {
+    GrowthNote note;
+    note.what = what;
+    note.place = place;
+    note.snapshot = now;
+    records.push_back(growth_note_json(note).dump());
+  }
+  void stage(RunPlace place, Stage from, Stage to, const std::string& seed = "seed-0001") {
+    GrowthNote note;
+    note.what = "stage";
+    note.place = place;
+    note.event = GrowthEvent{.seed_id = seed, .slot = "r0c0", .blueprint = "mlp", .from = from, .to = to};
+    apply(now, {"r0c0", seed, "mlp", from, to});
+    note.hash = topology_hash(now);
+    records.push_back(growth_note_json(note).dump());
+  }
+  void checkpoint(RunPlace place) {
+    records.push_back(json{{"what", "checkpoint"},
+                           {"name", "c"},
+                           {"epoch", place.epoch},
+                           {"step", place.step},
+                           {"topology", topology_hash(now)}}
+                          .dump());
+  }
+  GrowthHistory read() const {
+    GrowthHistory history;
+    for (const auto& record : records) history.take(record);
+    return history;
+  }
+};
+
+Journal life() {
+  Journal journal;
+  journal.snapshot("started", {0, 0});
+  journal.stage({1, 8}, Stage::kDormant, Stage::kGerminated);
+  journal.checkpoint({1, 8});
+  journal.stage({2, 16}, Stage::kGerminated, Stage::kTraining);
+  journal.checkpoint({2, 20});
+  journal.stage({3, 24}, Stage::kTraining, Stage::kCulled);
+  journal.stage({4, 32}, Stage::kCulled, Stage::kEmbargoed, "");
+  return journal;
+}
+
+}  // namespace
+
+TEST_CASE("a topology's hash follows from what it says, and only from that") {
+  const Topology topology{{{"r0c0", Stage::kTraining, "seed-0001", "mlp"}}, 1};
+  CHECK(topology_hash(topology) == topology_hash(read_topology(json::parse(topology_json(topology).dump()))));
+  // The form is for ever: journals hold these hashes.
+  CHECK(topology_json(topology).dump() ==
+        R"({"seeds_born":1,"slots":[{"blueprint":"mlp","id":"r0c0","seed":"seed-0001","stage":"TRAINING"}]})");
+  auto other = topology;
+  other.slots[0].stage = Stage::kBlending;
+  CHECK(topology_hash(other) != topology_hash(topology));
+  other = topology;
+  other.seeds_born = 2;
+  CHECK(topology_hash(other) != topology_hash(topology));
+  CHECK(differences(topology, topology).empty());
+  CHECK(differences(topology, other) == std::vector<std::string>{"seeds born: 1 -> 2"});
+}
+
+TEST_CASE("a change that does not follow is applied and told") {
+  Topology topology{{{"r0c0", Stage::kTraining, "seed-0001", "mlp"}}, 1};
+  CHECK(apply(topology, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending}).empty());
+  CHECK(apply(topology, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending}) ==
+        "r0c0 is BLENDING seed-0001 mlp, not TRAINING");
+  CHECK(apply(topology, {"r0c0", "seed-0002", "mlp", Stage::kBlending, Stage::kShadowing}) ==
+        "r0c0 holds seed-0001, not seed-0002");
+  CHECK(describe(topology.slots[0]) == "SHADOWING seed-0002 mlp");
+}
+
+TEST_CASE("every place of a run is rebuilt from its journal") {
+  const auto journal = life();
+  const auto history = journal.read();
+  CHECK(history.damaged() == 0);
+  CHECK(history.replay().topology == journal.now);
+  CHECK(history.replay().doubt.empty());
+  const auto at = [&](RunPlace place) { return describe(history.replay(place).topology.slots.at(0)); };
+  CHECK(at({0, 0}) == "DORMANT");
+  CHECK(at({0, 8}) == "DORMANT");  // saved within the epoch's last step, before the epoch ended
+  CHECK(at({1, 8}) == "GERMINATED seed-0001 mlp");
+  CHECK(at({2, 20}) == "TRAINING seed-0001 mlp");
+  CHECK(at({3, 30}) == "CULLED");
+  CHECK(history.replay().topology.seeds_born == 1);
+  CHECK(history.place_at(23) == RunPlace{2, 20});
+  CHECK_FALSE(history.place_at(-1));
+}
+
+TEST_CASE("a resumed run takes back what came after its checkpoint") {
+  auto journal = life();
+  journal.now = life().read().replay(RunPlace{2, 20}).topology;
+  journal.snapshot("resumed", {2, 20});
+  journal.stage({3, 24}, Stage::kTraining, Stage::kBlending);
+  const auto history = journal.read();
+  CHECK(history.taken_back() == 2);
+  CHECK(history.replay().doubt.empty());
+  CHECK(describe(history.replay().topology.slots[0]) == "BLENDING seed-0001 mlp");
+  CHECK(history.replay().topology == journal.now);
+}
+
+TEST_CASE("a lost note is found where it is missed, and a later one heals what it can") {
+  auto journal = life();
+  journal.records.erase(journal.records.begin() + 3);  // GERMINATED -> TRAINING
+  const auto history = journal.read();
+  CHECK(history.replay(RunPlace{2, 20}).doubt.starts_with("notes are missing before step 20"));
+  CHECK(history.replay().doubt.empty());  // the cull says what is there now
+  CHECK(history.replay().gaps == 1);
+  CHECK(compare(history, {2, 20}, life().read().replay(RunPlace{2, 20}).topology).kind == Kind::kUnknown);
+}
+
+TEST_CASE("a checkpoint agrees with the journal, differs from it, or cannot be judged") {
+  const auto history = life().read();
+  const auto right = history.replay(RunPlace{2, 20}).topology;
+  CHECK(compare(history, {2, 20}, right).kind == Kind::kAgrees);
+  auto wrong = right;
+  wrong.slots[0] = {"r0c0", Stage::kBlending, "seed-0001", "norm"};
+  const auto differs = compare(history, {2, 20}, wrong);
+  CHECK(differs.kind == Kind::kDiffers);
+  CHECK(differs.text == "r0c0: TRAINING seed-0001 mlp -> BLENDING seed-0001 norm");
+  // No note of that checkpoint: the journal may have lost its end.
+  CHECK(compare(history, {2, 23}, wrong).kind == Kind::kUnknown);
+  CHECK(compare(GrowthHistory(), {2, 20}, right).kind == Kind::kUnknown);
+}
+
+TEST_CASE("journals of before topologies were told stay readable") {
+  GrowthHistory history;
+  history.take(R"({"what":"started","epoch":0,"step":0})");
+  history.take(R"({"what":"gate","epoch":1,"step":8,"seed_id":"seed-0001","slot":"r0c1","blueprint":"mlp",)"
+               R"("from":"DORMANT","to":"GERMINATED","command_id":"c1","reason":"fine"})");
+  history.take(R"({"what":"stage","epoch":1,"step":8,"seed_id":"seed-0001","slot":"r0c1","blueprint":"mlp",)"
+               R"("from":"DORMANT","to":"GERMINATED","command_id":"c1","reason":"fine"})");
+  history.take(R"({"what":"checkpoint","name":"epoch-0001-step-000000008","step":8,"epoch":1,"bytes":5,"best":true})");
+  CHECK(history.damaged() == 0);
+  REQUIRE(history.notes().size() == 4);
+  const auto state = history.replay();
+  CHECK_FALSE(state.starts_known);
+  CHECK(state.doubt.empty());
+  CHECK(describe(state.topology.slots.at(0)) == "GERMINATED seed-0001 mlp");
+  CHECK(compare(history, {1, 8}, {}).kind == Kind::kUnknown);
+}
+
+TEST_CASE("what is no sound note is counted and costs nothing else") {
+  auto journal = life();
+  const std::string deep(2000, '[');
+  const std::vector<std::string> bad = {
+      "",
+      "{",
+      "null",
+      "[]",
+      "{}",
+      deep,
+      R"({"what":5})",
+      R"({"what":"stage"})",
+      R"({"what":"stage","epoch":-1,"step":0,"from":"DORMANT","to":"DORMANT"})",
+      R"({"what":"stage","epoch":1,"step":0,"from":"NOWHERE","to":"DORMANT"})",
+      R"({"what":"stage","epoch":1,"step":0,"from":"DORMANT","to":"DORMANT","slot":7})",
+      R"({"what":"stage","epoch":99999999999,"step":0,"from":"DORMANT","to":"DORMANT"})",
+      R"({"what":"started","epoch":0,"step":0,"topology":{"slots":[{"id":1}],"seeds_born":0}})",
+      R"({"what":"forked","epoch":0,"step":0,"without":"all"})",
+      R"({"what":"checkpoint","name":")" + std::string(2 << 20, 'x') + R"("})"};
+  journal.records.insert(journal.records.begin() + 2, bad.begin(), bad.end());
+  journal.records.push_back(R"({"what":"lane","step":1})");  // another room's
+  const auto history = journal.read();
+  CHECK(history.damaged() == bad.size());
+  CHECK(history.notes().size() == 7);
+  CHECK(history.replay().topology == life().now);
+}
+
+TEST_CASE("a note says the same after it went through text") {
+  GrowthNote note;
+  note.what = "gate";
+  note.place = {3, 24};
+  note.hash = "0123456789abcdef";
+  note.event = GrowthEvent{.seed_id = "seed-0001",
+                           .slot = "r0c0",
+                           .blueprint = "mlp",
+                           .from = Stage::kTraining,
+                           .to = Stage::kBlending,
+                           .reason = "learned",
+                           .command_id = "c3",
+                           .decision = "START_GRAFTING: it is time",
+                           .code = "G2",
+                           .passed = true,
+                           .values = {{"improvement_points", 1.5}},
+                           .required = {{"improvement_points", 0.5}},
+                           .took_ms = 2.5,
+                           .memory_bytes = 1024};
+  GrowthNote read;
+  REQUIRE(read_growth_note(growth_note_json(note).dump(), read) == NoteKind::kGrowth);
+  CHECK(growth_note_json(read) == growth_note_json(note));
+  CHECK(read.event->values.at("improvement_points") == 1.5);
+  CHECK(read.event->passed == true);
+}

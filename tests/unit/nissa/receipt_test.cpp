@@ -1,0 +1,259 @@
+#include "nissa/receipt.h"
+
+#include <stdlib.h>
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "leyline/error.h"
+#include "storage/journal.h"
+#include "storage/real_file_system.h"
+
+using namespace esper;
+using Catch::Approx;
+using Catch::Matchers::ContainsSubstring;
+using leyline::GrowthEvent;
+using leyline::GrowthNote;
+using leyline::Stage;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A run folder that is written note by note.
+struct Folder {
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "receipt-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+    std::ofstream(path / "config.yaml") << "name: a\n";
+    record(R"({"what":"started","epoch":0,"step":0})");
+  }
+  ~Folder() { fs::remove_all(path); }
+
+  void record(const std::string& text) const {
+    storage::JournalWriter(storage::real_file_system(), (path / "journal").string()).append(text);
+  }
+  void event(const std::string& what, std::uint32_t epoch, GrowthEvent told) const {
+    GrowthNote note;
+    note.what = what;
+    note.place = {epoch, epoch * 10};
+    note.event = std::move(told);
+    if (note.event->slot.empty()) note.event->slot = "r0c0";
+    if (note.event->blueprint.empty()) note.event->blueprint = "mlp";
+    record(leyline::growth_note_json(note).dump());
+  }
+  void stage(std::uint32_t epoch, Stage from, Stage to, const std::string& seed = "seed-0001",
+             const std::string& slot = "r0c0") const {
+    event("stage", epoch,
+          {.seed_id = seed, .slot = slot, .from = from, .to = to, .reason = "because", .command_id = "c"});
+  }
+  void packet(std::uint32_t epoch, const json& metrics, const json& events = json::array()) const {
+    std::ofstream(path / "telemetry.jsonl", std::ios::app)
+        << json{{"packet_id", "p"},
+                {"metrics", metrics},
+                {"events", events},
+                {"system_health", {{"indicators", {{"epoch", std::to_string(epoch)}}}}}}
+        << "\n";
+  }
+  void step_time(std::uint32_t epoch, double us) const {
+    packet(epoch, {{{"name", "tolaria.step.p50_us"}, {"value", us}, {"attributes", json::object()}}});
+  }
+  void seed_metric(std::uint32_t epoch, const std::string& name, double value,
+                   const std::string& seed = "seed-0001") const {
+    packet(epoch, {{{"name", name}, {"value", value}, {"attributes", {{"seed_id", seed}}}}});
+  }
+  nissa::Receipt receipt(const std::string& seed = "seed-0001") const { return nissa::read_receipt(path, seed); }
+
+  fs::path path;
+};
+
+void graft(const Folder& run, std::uint32_t epoch) {
+  run.event("graft", epoch,
+            {.seed_id = "seed-0001",
+             .from = Stage::kGerminated,
+             .to = Stage::kGerminated,
+             .decision = "GERMINATE: there is room",
+             .values = {{"params", 40}},
+             .took_ms = 2.5,
+             .memory_bytes = 480});
+}
+
+// Born at epoch 3, culled at 9 from probation.
+void whole_life(const Folder& run) {
+  graft(run, 3);
+  run.stage(3, Stage::kDormant, Stage::kGerminated);
+  run.stage(4, Stage::kGerminated, Stage::kTraining);
+  run.stage(6, Stage::kTraining, Stage::kBlending);
+  run.stage(7, Stage::kBlending, Stage::kShadowing);
+  run.stage(8, Stage::kShadowing, Stage::kProbationary);
+}
+
+}  // namespace
+
+TEST_CASE("a receipt adds up what journal and telemetry measured") {
+  const Folder run;
+  whole_life(run);
+  run.stage(11, Stage::kProbationary, Stage::kFossilized);
+  for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) run.step_time(epoch, 1000.0 + epoch);
+  for (std::uint32_t epoch = 4; epoch <= 12; ++epoch) run.step_time(epoch, 1500.0 + epoch);
+  for (const auto& [epoch, points] : std::map<std::uint32_t, double>{{9, 2}, {10, 3}, {11, 4}, {12, 50}}) {
+    run.seed_metric(epoch, "kasmina.seed.contribution_points", points);
+  }
+  run.seed_metric(5, "tolaria.grad_agg.seed.conflicts", 3);
+  run.seed_metric(6, "tolaria.grad_agg.seed.conflicts", 4);
+  run.seed_metric(6, "tolaria.grad_agg.seed.conflicts", 100, "seed-0002");
+  run.seed_metric(5, "tolaria.grad_agg.seed.conflict_ratio", 0.25);
+  const auto receipt = run.receipt();
+  CHECK(receipt.outcome == nissa::Receipt::Outcome::kFossilized);
+  CHECK(receipt.slot == "r0c0");
+  CHECK(receipt.born == leyline::RunPlace{3, 30});
+  CHECK(receipt.ended == leyline::RunPlace{11, 110});
+  CHECK(receipt.parameters == 40);
+  CHECK(receipt.memory_bytes == 480);
+  CHECK(receipt.graft_stall_ms == 2.5);
+  CHECK(receipt.step.before_ms == Approx(1.002));
+  CHECK(receipt.step.epochs_before == 3);
+  CHECK(receipt.step.after_ms == Approx(1.510));  // the last five
+  CHECK(receipt.step.epochs_after == 5);
+  // After it is a fossil its figure compares with the past.
+  CHECK(receipt.contribution.measurements == 3);
+  CHECK(receipt.contribution.points == Approx(3));
+  REQUIRE(receipt.contribution.interval);
+  CHECK(receipt.contribution.interval->low == Approx(3 - 4.303 / std::sqrt(3.0)));
+  CHECK(receipt.contribution.interval->high == Approx(3 + 4.303 / std::sqrt(3.0)));
+  CHECK(receipt.conflicts == 7);
+  CHECK(receipt.conflict_ratio == 0.25);
+  CHECK_FALSE(receipt.isolation_violations);
+  std::vector<std::uint32_t> epochs;
+  for (const auto& stage : receipt.stages) epochs.push_back(stage.epochs);
+  CHECK(epochs == std::vector<std::uint32_t>{1, 2, 1, 1, 3, 0});
+  const auto text = receipt_text(receipt);
+  CHECK_THAT(text, ContainsSubstring("seed-0001, mlp at r0c0: fossilised at epoch 11, step 110") &&
+                       ContainsSubstring("+3.00 points, 95 % interval +0.52 to +5.48, measured 3 times") &&
+                       ContainsSubstring("1.002 ms (3 epochs) before, 1.51 ms (5 epochs) after: +0.508 ms") &&
+                       ContainsSubstring("isolation violations  not measured") &&
+                       ContainsSubstring("asked to GERMINATE: there is room"));
+}
+
+TEST_CASE("what was not measured is said to be so, never 0") {
+  const Folder run;
+  run.stage(3, Stage::kDormant, Stage::kGerminated);
+  run.stage(5, Stage::kGerminated, Stage::kCulled);
+  const auto receipt = run.receipt();
+  const auto told = receipt_json("run", receipt);
+  for (const char* key : {"parameters", "memory_bytes", "conflicts", "conflict_ratio", "isolation_violations"}) {
+    CAPTURE(key);
+    CHECK(told.at(key).is_null());
+  }
+  CHECK(told["step_ms"]["before"].is_null());
+  CHECK(told["stall_ms"]["graft"].is_null());
+  CHECK(told["contribution"]["points"].is_null());
+  CHECK(told["outcome"] == "culled");
+  CHECK(told["ended"]["epoch"] == 5);
+  CHECK(told["epochs_in_stages"]["GERMINATED"] == 2);
+  const auto text = receipt_text(receipt);
+  CHECK_THAT(text, ContainsSubstring("parameters            not measured") &&
+                       ContainsSubstring("contribution          not measured") &&
+                       ContainsSubstring("stall at the graft    not measured") &&
+                       ContainsSubstring("note: there is no telemetry.jsonl"));
+}
+
+TEST_CASE("one measurement has no interval; the gate's own figure serves where telemetry was off") {
+  const Folder run;
+  whole_life(run);
+  run.event("gate", 9,
+            {.seed_id = "seed-0001",
+             .from = Stage::kProbationary,
+             .to = Stage::kFossilized,
+             .reason = "contribution_points 2 of at least 1",
+             .code = "G5",
+             .passed = true,
+             .values = {{"contribution_points", 2}}});
+  run.stage(9, Stage::kProbationary, Stage::kFossilized);
+  const auto receipt = run.receipt();
+  CHECK(receipt.contribution.points == 2);
+  CHECK(receipt.contribution.measurements == 1);
+  CHECK_FALSE(receipt.contribution.interval);
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("G5 passed: contribution_points 2 of at least 1"));
+}
+
+TEST_CASE("step times are compared over epochs in which no other seed came or went") {
+  const Folder run;
+  run.stage(2, Stage::kDormant, Stage::kGerminated, "seed-0002", "r0c1");
+  graft(run, 5);
+  run.stage(5, Stage::kDormant, Stage::kGerminated);
+  run.stage(7, Stage::kGerminated, Stage::kCulled, "seed-0002", "r0c1");
+  for (std::uint32_t epoch = 1; epoch <= 12; ++epoch) run.step_time(epoch, 1000.0 * epoch);
+  const auto step = run.receipt().step;
+  CHECK(step.before_ms == Approx(4));  // 3, 4, 5
+  CHECK(step.epochs_before == 3);
+  CHECK(step.after_ms == Approx(6.5));  // 6, 7
+  CHECK(step.epochs_after == 2);
+
+  const Folder crowded;
+  crowded.stage(5, Stage::kDormant, Stage::kGerminated);
+  crowded.stage(5, Stage::kDormant, Stage::kGerminated, "seed-0002", "r0c1");
+  crowded.step_time(4, 1000);
+  crowded.step_time(6, 2000);
+  CHECK_FALSE(crowded.receipt().step.before_ms);
+}
+
+TEST_CASE("epochs that a resumed run went back behind do not count") {
+  const Folder run;
+  whole_life(run);
+  run.seed_metric(9, "kasmina.seed.contribution_points", 8);
+  run.seed_metric(10, "kasmina.seed.contribution_points", 9);
+  run.packet(8, json::array(), {{{"description", "tolaria.resumed"}, {"attributes", {{"epoch", "8"}}}}});
+  run.record(R"({"what":"resumed","epoch":8,"step":80})");
+  run.seed_metric(9, "kasmina.seed.contribution_points", 1);
+  CHECK(run.receipt().contribution.measurements == 1);
+  CHECK(run.receipt().contribution.points == 1);
+}
+
+TEST_CASE("damage is counted and told, and what is sound is read") {
+  const Folder run;
+  whole_life(run);
+  run.record("{broken");
+  run.step_time(2, 1000);
+  std::ofstream(run.path / "telemetry.jsonl", std::ios::app) << "{\"packet_id\": 1\n[]\n"
+                                                             << std::string(100, '[') << "\n";
+  run.packet(2, 5, "no list");
+  run.packet(2, {{{"name", 7}, {"value", "x"}}, 3, nullptr});
+  {
+    std::ofstream journal(run.path / "journal", std::ios::app | std::ios::binary);
+    journal << "torn";
+  }
+  const auto receipt = run.receipt();
+  CHECK(receipt.step.before_ms == 1);
+  std::string gaps;
+  for (const auto& gap : receipt.gaps) gaps += gap + "\n";
+  CHECK_THAT(gaps, ContainsSubstring("1 records of the journal are no sound notes") &&
+                       ContainsSubstring("the journal ends within a record: 4 bytes") &&
+                       ContainsSubstring("telemetry.jsonl has 3 damaged lines"));
+}
+
+TEST_CASE("a folder or a seed that is not there has its own text") {
+  const Folder run;
+  whole_life(run);
+  const auto code_of = [](auto&& act) {
+    try {
+      act();
+    } catch (const leyline::Error& error) {
+      return std::pair{static_cast<int>(error.code()), std::string(error.what())};
+    }
+    return std::pair{0, std::string()};
+  };
+  const auto unknown = code_of([&] { run.receipt("seed-0009"); });
+  CHECK(unknown.first == 2);
+  CHECK_THAT(unknown.second, ContainsSubstring("knows no seed \"seed-0009\"; it knows: seed-0001"));
+  CHECK(code_of([&] { nissa::read_receipt(run.path / "no", "seed-0001"); }).first == 2);
+  fs::remove(run.path / "journal");
+  CHECK(code_of([&] { run.receipt(); }).first == 3);
+  std::ofstream(run.path / "journal") << "something else";
+  CHECK(code_of([&] { run.receipt(); }).first == 5);
+}
