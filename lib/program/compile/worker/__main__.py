@@ -75,8 +75,8 @@ def leave_nothing():
     if not leaving.acquire(blocking=False):
         threading.Event().wait()  # the other thread is at it
     making.acquire(timeout=CLEAR_UP_S / 2)
-    deadline = time.monotonic() + CLEAR_UP_S
-    kill_descendants(deadline)
+    kill_descendants(time.monotonic() + CLEAR_UP_S)
+    deadline = time.monotonic() + CLEAR_UP_S / 2
     for folder in in_use:
         # Another thread may be removing it too: what each finds gone under its hands it passes over.
         while os.path.exists(folder):
@@ -340,4 +340,9 @@ def main():
             try_to_warm_up(job, folder)
 
 
-main()
+try:
+    main()
+except BaseException:
+    if leaving.locked():  # the thread that clears up took the processes away from under this one
+        threading.Event().wait()
+    raise
