@@ -35,24 +35,6 @@ void capture(FastLane& lane, const Room& room) {
                std::make_shared<GraphFigures>());
 }
 
-// Of a step whose effects are undone.
-std::variant<program::Program, std::string> record_step(const Room& room) {
-  const auto& [model, example, device, desk, config] = room;
-  const StepSnapshot start(model, device);
-  const Forward forward = training_forward(model);
-  const auto step = [&] { train_step(room.model.state, room.model.settings, room.example, forward); };
-  // At least one: what only the first step makes must not become a part of every step.
-  try {
-    for (int i = 0; i < std::max(1, config.compile.warmup_steps); ++i) step();
-    auto recorded = program::record(step_roots(model, example), step);
-    start.restore();
-    return recorded;
-  } catch (...) {
-    start.restore();
-    throw;
-  }
-}
-
 PreparedLane compiled(const Room& room, const program::SymbolicProgram& program) {
   program::CompileDesk& desk = *room.desk;
   const std::string recipe = desk.recipes(program).front();
@@ -115,7 +97,8 @@ PreparedLane prepare(const Room& room, Lane lane) {
   if (lane == Lane::kGraph && !device.is_cuda()) return refused(lane, "a CUDA graph needs device.kind: cuda");
   if (lane == Lane::kCompiled && desk == nullptr) return refused(lane, "there is no Python with torch");
   if (lane == Lane::kCompiled && !desk->problem().empty()) return refused(lane, desk->problem());
-  auto recorded = record_step(room);
+  auto recorded =
+      record_undone(room.model, example, training_forward(room.model), std::max(1, config.compile.warmup_steps));
   if (auto* reason = std::get_if<std::string>(&recorded)) return refused(lane, *reason);
   const auto& program = std::get<program::Program>(recorded);
   if (lane == Lane::kCompiled && desk->is_dynamic()) return compiled_for_all_sizes(room, program);

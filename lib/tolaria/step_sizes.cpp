@@ -45,11 +45,12 @@ std::int64_t batch_size_of(Batch microbatches) {
   return same ? n : 0;
 }
 
-std::variant<Program, std::string> record_undone(Model& model, Batch microbatches, const Forward& forward) {
+std::variant<Program, std::string> record_undone(Model& model, Batch microbatches, const Forward& forward,
+                                                 int warmups) {
   const StepSnapshot start(model, model.state.device);
   const auto step = [&] { train_step(model.state, model.settings, microbatches, forward); };
   try {
-    step();  // what only the first step makes must not become a part of every step
+    for (int i = 0; i < warmups; ++i) step();
     auto recorded = program::record(step_roots(model, microbatches), step);
     start.restore();
     return recorded;

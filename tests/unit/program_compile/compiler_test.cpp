@@ -231,6 +231,9 @@ TEST_CASE("nothing is left two seconds after the training process was killed") {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   CHECK(group_is_gone(group, seconds(2)));
+  for (const auto& left : std::filesystem::recursive_directory_iterator(service.folder / "programs/worker/jobs")) {
+    UNSCOPED_INFO("left: " << left.path().string());
+  }
   CHECK(std::filesystem::is_empty(service.folder / "programs/worker/jobs"));
   ::close(ends[0]);
   ::close(ends[1]);

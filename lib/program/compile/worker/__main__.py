@@ -40,6 +40,8 @@ POLL_S = 0.05
 CLEAR_UP_S = 1
 MAX_REASON = 4000
 in_use = []  # the folder of the job at hand
+leaving = threading.Lock()  # taken for good by the thread that clears up
+making = threading.Lock()  # of a folder; taken for good once Esper is gone, so that no new one comes
 
 
 def prctl(option, value):
@@ -70,9 +72,17 @@ def say(message):
 
 def leave_nothing():
     """Esper is gone: processes end, and what they were at goes."""
+    if not leaving.acquire(blocking=False):
+        threading.Event().wait()  # the other thread is at it
+    making.acquire(timeout=CLEAR_UP_S / 2)
     kill_descendants(time.monotonic() + CLEAR_UP_S)
+    deadline = time.monotonic() + CLEAR_UP_S / 2
     for folder in in_use:
-        shutil.rmtree(folder, ignore_errors=True)
+        # Another thread may be removing it too: what each finds gone under its hands it passes over.
+        while os.path.exists(folder):
+            shutil.rmtree(folder, ignore_errors=True)
+            if time.monotonic() > deadline:
+                break
     os.killpg(0, signal.SIGKILL)
 
 
@@ -231,7 +241,7 @@ def held(folder):
 
 def make_held(folder):
     """Makes it, and returns the descriptor whose lock says that it is in use: it goes with the processes that have it."""
-    with held(os.path.dirname(folder)):
+    with making, held(os.path.dirname(folder)):
         os.mkdir(folder)
         in_use[:] = [folder]
         hold = os.open(folder, os.O_RDONLY)
@@ -330,4 +340,9 @@ def main():
             try_to_warm_up(job, folder)
 
 
-main()
+try:
+    main()
+except BaseException:
+    if leaving.locked():  # the thread that clears up took the processes away from under this one
+        threading.Event().wait()
+    raise
