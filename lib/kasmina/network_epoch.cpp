@@ -19,6 +19,19 @@ std::optional<double> if_finite(std::optional<double> value) {
 
 double finite_or_zero(double value) { return std::isfinite(value) ? value : 0; }
 
+LifecycleEvent violation(const Slot& slot) {
+  LifecycleEvent event;
+  event.kind = Kind::kViolation;
+  event.seed_id = slot.seed->id;
+  event.slot = slot.site.id;
+  event.blueprint = slot.seed->blueprint->name;
+  event.from = event.to = slot.stage;
+  event.values = {{"violations", slot.seed->record.isolation_violations}};
+  event.reason = "its gradient reached the host while it was isolated";
+  event.passed = false;
+  return event;
+}
+
 }  // namespace
 
 std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
@@ -43,8 +56,12 @@ std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
       continue;
     }
     take_in(slot, facts, host_parameters);
+    const double violations = slot.seed->record.isolation_violations;
+    if (violations > 0) events.push_back(violation(slot));
     if (broken[i]) {
       tell(cull(slot, "its tensors hold NaN or infinity", ""));
+    } else if (violations > 0 && growth_.isolation.strict) {
+      tell(cull(slot, "its gradient reached the host while it was isolated", ""));
     } else if (is_leaving(slot) && slot.seed->alpha.mode == AlphaMode::kHold) {
       tell(cull(slot, "blended out", ""));
     } else {
@@ -67,6 +84,7 @@ void Network::take_in(Slot& slot, const EpochFacts& facts, std::int64_t host_par
   // A seed that was germinated before the first epoch counts from that epoch's end.
   if (!record.accuracy_at_stage_start) record.accuracy_at_stage_start = accuracy_;
   record.gradient_norm = finite_or_zero(own.gradient_norm);
+  record.isolation_violations = is_growing(slot.stage) ? finite_or_zero(own.isolation_violations) : 0;
   record.learning_rate = finite_or_zero(facts.learning_rate);
   // A fossil keeps what it was admitted for.
   if (is_growing(slot.stage)) {

@@ -17,14 +17,10 @@ constexpr int kGraphWarmUps = 3;
 
 PreparedLane refused(Lane lane, const std::string& reason) { return {lane, {}, 0, {}, reason}; }
 
-Forward training_forward(Model& model) {
-  return [&model](const torch::Tensor& inputs) { return model.network.forward(inputs, kasmina::Mode::kTrain); };
-}
-
 // Of a step whose effects are undone.
 std::variant<program::Program, std::string> record_step(Model& model, Batch example, torch::Device device) {
   const StepSnapshot start(model, device);
-  const Forward forward = training_forward(model);
+  const TrainingForward forward = training_forward(model.network);
   const auto step = [&] { train_step(model.state, model.settings, example, forward); };
   step();  // what only the first step makes must not become a part of every step
   auto recorded = program::record(step_roots(model, example), step);
@@ -72,7 +68,7 @@ PreparedLane settled_runner(Model& model, Batch example, torch::Device device, p
 
 PreparedLane prepare(Model& model, Lane lane, Batch example, torch::Device device, program::CompileDesk* desk) {
   if (lane == Lane::kEager) {
-    const Forward forward = training_forward(model);
+    const TrainingForward forward = training_forward(model.network);
     return {
         lane, [&model, forward](Batch batch) { train_step(model.state, model.settings, batch, forward); }, 0, {}, {}};
   }

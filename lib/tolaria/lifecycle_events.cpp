@@ -80,6 +80,9 @@ TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, 
     case Kind::kGraft:
     case Kind::kCull:
       return structure_event(it, epoch, change);
+    case Kind::kViolation:
+      return event("violation_recorded"_event, Level::kWarning,
+                   {{"seed_id", it.seed_id}, {"violations", std::to_string(it.values.at(0).second)}});
     case Kind::kStage:
       break;
   }
@@ -96,6 +99,8 @@ const char* word_of(Kind kind) {
       return "graft";
     case Kind::kCull:
       return "cull";
+    case Kind::kViolation:
+      return "isolation_violation";
     case Kind::kStage:
       break;
   }

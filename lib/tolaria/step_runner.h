@@ -124,7 +124,7 @@ class StepRunner {
   leyline::StepConfig config_;
   torch::Device device_;
   RunnerServices services_;
-  Forward forward_;
+  TrainingForward forward_;
   std::vector<std::unique_ptr<StepPlan>> plans_;  // all of the network's present structure
   LaneFigures figures_;
   std::shared_ptr<GraphFigures> graphs_ = std::make_shared<GraphFigures>();  // lanes count into it
