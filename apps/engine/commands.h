@@ -14,7 +14,7 @@ int run_bench(const EngineRequest& request);
 int save_baseline(const EngineRequest& request);
 int check_baseline(const EngineRequest& request);
 
-// One line on standard output.
+// One line on standard output. Throws as leyline::write_output().
 void print_line(const std::string& text);
 
 }  // namespace esper::engine

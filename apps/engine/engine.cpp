@@ -2,20 +2,16 @@
 
 #include <c10/util/Exception.h>
 
-#include <cstdio>
 #include <new>
 #include <string_view>
 
 #include "engine/commands.h"
 #include "leyline/error.h"
+#include "leyline/standard_output.h"
 
 namespace esper::engine {
 
-void print_line(const std::string& text) {
-  std::fwrite(text.data(), 1, text.size(), stdout);
-  std::fputc('\n', stdout);
-  std::fflush(stdout);
-}
+void print_line(const std::string& text) { leyline::write_output(text + "\n"); }
 
 }  // namespace esper::engine
 

@@ -22,10 +22,14 @@ constexpr char kProbe[] =
     "import importlib.util, platform; print(platform.python_version(), int(importlib.util.find_spec('torch') is not "
     "None))";
 
-std::string candidate() {
-  if (const char* named = std::getenv("ESPER_PYTHON"); named != nullptr && *named != '\0') return named;
-  return ESPER_PRIVATE_PYTHON;
+constexpr char kWayOut[] = "run scripts/bootstrap, or name one with torch in ESPER_PYTHON";
+
+bool is_named() {
+  const char* named = std::getenv("ESPER_PYTHON");
+  return named != nullptr && *named != '\0';
 }
+
+std::string candidate() { return is_named() ? std::getenv("ESPER_PYTHON") : ESPER_PRIVATE_PYTHON; }
 
 // What the program prints until it ends; nothing if it cannot be started, fails, or takes too long.
 std::optional<std::string> output_of(const std::string& program) {
@@ -72,15 +76,18 @@ std::string python_candidate() {
 
 PythonFacts find_python() {
   const std::string path = candidate();
+  const std::string whose = is_named() ? "that ESPER_PYTHON names" : "of scripts/bootstrap";
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
-    return {"", "", false, "no Python at " + path + "; run scripts/bootstrap, or name one with ESPER_PYTHON"};
+    return {"", "", false, "no Python at " + path + ", " + whose + "; " + kWayOut};
   }
   const auto text = output_of(path);
   const auto blank = text ? text->find(' ') : std::string::npos;
-  if (blank == std::string::npos) return {path, "", false, "it does not run"};
+  if (blank == std::string::npos) {
+    return {path, "", false, path + ", " + whose + ", does not run as a Python; " + kWayOut};
+  }
   PythonFacts facts{path, text->substr(0, blank), (*text)[blank + 1] == '1', ""};
-  if (!facts.has_torch) facts.problem = "it has no torch; run scripts/bootstrap, or name another with ESPER_PYTHON";
+  if (!facts.has_torch) facts.problem = "the Python at " + path + ", " + whose + ", has no torch; " + kWayOut;
   return facts;
 }
 

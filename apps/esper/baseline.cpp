@@ -2,11 +2,13 @@
 #include "leyline/baseline.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
+#include <system_error>
 
 #include "esper/bench_options.h"
 #include "esper/engine_loader.h"
@@ -22,7 +24,6 @@ using leyline::ExitCode;
 using nlohmann::ordered_json;
 
 constexpr const char* kFolder = "baselines/perf";
-constexpr int kFewestPairs = 15;
 constexpr double kMostBudget = 10.0;
 
 struct Kept {
@@ -32,16 +33,28 @@ struct Kept {
 
 std::string as_given(const fs::path& path) { return path.lexically_normal().string(); }
 
+std::string why_unreadable(const fs::path& path) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return "it is a folder";
+  return std::generic_category().message(errno);
+}
+
+// Throws Error: kConfig where there is no such file, kData where it is no whole report.
 ordered_json read_report(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  if (!file) throw Error(ExitCode::kConfig, "no baseline at " + as_given(path) + "; esper baseline list shows them");
-  std::ostringstream text;
-  text << file.rdbuf();
-  auto report = ordered_json::parse(text.str(), nullptr, false);
-  if (!report.is_object() || !report.contains("ratios") || !report.contains("environment")) {
-    throw Error(ExitCode::kConfig, as_given(path) + " is no baseline (no ratios or no environment in it)");
+  std::error_code ignored;
+  if (!fs::exists(path, ignored)) {
+    throw Error(ExitCode::kConfig, "no baseline at " + as_given(path) + "; esper baseline list shows them");
   }
-  return report;
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream text;
+  if (!file || !(text << file.rdbuf())) {
+    throw Error(ExitCode::kData, "the baseline " + as_given(path) + " cannot be read: " + why_unreadable(path));
+  }
+  auto report = ordered_json::parse(text.str(), nullptr, false);
+  const auto problem = report.is_discarded() ? "it is no JSON" : leyline::why_no_baseline(report);
+  if (problem.empty()) return report;
+  throw Error(ExitCode::kData, "the baseline " + as_given(path) + " is damaged or none: " + problem +
+                                   "; esper baseline save --replace makes it anew");
 }
 
 // Files <folder>/<machine>/<scenario>.json, sorted.
@@ -71,22 +84,32 @@ ordered_json summary_of(const fs::path& path) {
           {"scenario", report.at("scenario")},
           {"time", report["environment"].at("now").at("time")},
           {"commit", report["environment"]["now"].at("commit")},
-          {"floor", report.at("noise").is_object() ? report["noise"].at("floor") : ordered_json(nullptr)}};
+          {"workload", report["workload"].at("hash")},
+          {"floor", report["noise"].at("floor")}};
 }
 
+// The damaged ones are told after the others, and in the exit status.
 int list(const std::string& folder, bool json) {
-  ordered_json all = ordered_json::array();
-  for (const fs::path& path : files_in(folder)) all.push_back(summary_of(path));
-  if (json) {
-    print_json(ordered_json{{"baselines", all}});
-    return 0;
+  ordered_json all = ordered_json::array(), damaged = ordered_json::array();
+  for (const fs::path& path : files_in(folder)) {
+    try {
+      all.push_back(summary_of(path));
+    } catch (const Error& error) {
+      damaged.push_back({{"path", path.string()}, {"problem", error.what()}});
+    }
   }
-  if (all.empty()) print("no baselines in " + folder + "; esper baseline save makes one\n");
+  const int status = static_cast<int>(damaged.empty() ? ExitCode::kDone : ExitCode::kData);
+  if (json) {
+    print_json(ordered_json{{"baselines", all}, {"damaged", damaged}});
+    return status;
+  }
+  if (all.empty() && damaged.empty()) print("no baselines in " + folder + "; esper baseline save makes one\n");
   for (const auto& row : all) {
     print(row.at("machine").get<std::string>() + "/" + row.at("scenario").get<std::string>() + "  " +
           row.at("time").get<std::string>() + "  commit " + row.at("commit").get<std::string>() + "\n");
   }
-  return 0;
+  for (const auto& row : damaged) report_error(ExitCode::kData, row.at("problem"), {}, Format::kText);
+  return status;
 }
 
 int show(const fs::path& path, bool json) {
@@ -98,6 +121,7 @@ int show(const fs::path& path, bool json) {
   print(as_given(path) + "\n");
   for (const auto& [key, value] : report["environment"].at("fingerprint").items())
     print("  " + key + ": " + value.dump() + "\n");
+  print("  workload: " + report["workload"].at("hash").get<std::string>() + "\n");
   for (const auto& [name, value] : report["ratios"].items()) {
     char text[120];
     std::snprintf(text, sizeof text, "%-28s %.4f\n", name.c_str(), value.get<double>());
@@ -124,15 +148,21 @@ int diff(const fs::path& before, const fs::path& after, bool json) {
 // The two that measure.
 struct Measuring : BenchOptions {
   std::string folder = kFolder;
+  bool replace = false;
   double budget = 0.05;
 };
 
 int measure(const Measuring& options, const char* command) {
   EngineRequest request = bench_request(options);
   request.command = command;
-  request.bench.rounds = std::max(request.bench.rounds, kFewestPairs);
   request.bench.baseline = options.folder;
+  request.bench.replace = options.replace;
   request.bench.budget = options.budget;
+  if (is_growth(request.bench)) {
+    throw Error(ExitCode::kConfig,
+                "scenario growth is one run without rows side by side, so it has no ratios to keep or "
+                "compare; esper bench --scenario growth measures it");
+  }
   return run_in_engine(request);
 }
 
@@ -144,8 +174,9 @@ void add_measuring(CLI::App& baseline, Front& front) {
   CLI::App* save = add_command(baseline, "save", "Measure a scenario and keep the report under this machine's name",
                                "esper baseline save --scenario mlp");
   const auto saving = std::make_shared<Measuring>();
-  add_workload_options(*save, *saving);
+  add_workload_options(*save, *saving, kFewestKeptRounds);
   add_folder(*save, saving->folder);
+  save->add_flag("--replace", saving->replace, "Also where there is a baseline of this machine and scenario already");
   save->callback([&front, saving] { front.run = [saving] { return measure(*saving, "baseline save"); }; });
 
   CLI::App* check =
@@ -153,7 +184,7 @@ void add_measuring(CLI::App& baseline, Front& front) {
                   "esper baseline check --scenario mlp --budget 0.05\n"
                   "Ends with 0 if nothing became slower, 1 if something did, 75 if the machine is too noisy");
   const auto checking = std::make_shared<Measuring>();
-  add_workload_options(*check, *checking);
+  add_workload_options(*check, *checking, kFewestKeptRounds);
   add_folder(*check, checking->folder);
   check->add_option("--budget", checking->budget, "How much slower may be; 0.05 is five percent")
       ->type_name("SHARE")

@@ -1,6 +1,7 @@
 #include "esper/bench_options.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
+#include "leyline/error.h"
 
 namespace esper {
 namespace {
@@ -10,12 +11,24 @@ struct Options : BenchOptions {
   bool counts = false;
 };
 
+// That scenario is one run, and a run is in one lane.
+void refuse_for_growth(const Options& options, const BenchRequest& bench) {
+  if (!is_growth(bench) || options.counts) return;
+  const char* flag = options.lanes ? "--lanes" : bench.peer_python ? "--peer" : nullptr;
+  if (flag == nullptr) return;
+  throw leyline::Error(leyline::ExitCode::kConfig,
+                       std::string(flag) +
+                           " has no part in scenario growth, which is one run in its step.lane; for "
+                           "another lane: --set step.lane=NAME");
+}
+
 int bench(const Options& options) {
   EngineRequest request = bench_request(options);
   request.command = "bench";
   request.bench.output_dir = options.output_dir;
   request.bench.peer_python = !options.peer.empty();
   request.bench.counts_only = options.counts;
+  refuse_for_growth(options, request.bench);
   return run_in_engine(request);
 }
 
@@ -29,12 +42,15 @@ void add_bench(Front& front) {
   const auto options = std::make_shared<Options>();
   add_workload_options(*command, *options);
   add_lane_options(*command, *options);
-  command->add_option("--output-dir", options->output_dir, "Folder to write the artefacts of the drills into")
-      ->type_name("DIR");
-  command->add_option("--peer", options->peer, "Train the same in Python beside it: python")
-      ->type_name("NAME")
-      ->check(CLI::IsMember({"python"}));
-  command->add_flag("--counts", options->counts, "Count what a step does, time nothing");
+  CLI::Option* folder =
+      command->add_option("--output-dir", options->output_dir, "Folder to write the artefacts of the drills into")
+          ->type_name("DIR");
+  CLI::Option* peer = command->add_option("--peer", options->peer, "Train the same in Python beside it: python")
+                          ->type_name("NAME")
+                          ->check(CLI::IsMember({"python"}));
+  command->add_flag("--counts", options->counts, "Count what a step does (operators, host reads), time nothing")
+      ->excludes(folder)
+      ->excludes(peer);
   command->callback([&front, options] { front.run = [options] { return bench(*options); }; });
 }
 

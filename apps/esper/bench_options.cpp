@@ -18,7 +18,7 @@ using leyline::ExitCode;
 using leyline::Lane;
 
 constexpr const char* kReference = "reference";
-constexpr int kFewestRounds = 3, kMostRounds = 1000;
+constexpr int kMostRounds = 1000;
 
 std::vector<std::string> scenario_names() {
   std::vector<std::string> names;
@@ -37,19 +37,74 @@ const Scenario& find_scenario(const std::string& name) {
                   (close ? "; did you mean " + *close + "?" : "; scenarios: " + CLI::detail::join(names, ", ")));
 }
 
-void add_number(std::vector<std::string>& out, const char* field, const std::optional<int>& value) {
-  if (value) out.push_back(std::string(field) + "=" + std::to_string(*value));
+// What a flag says about the run file.
+struct Meaning {
+  std::string flag, assignment;  // as given, with its value: "--compile-mode default", "step.compile.mode=default"
+};
+
+std::vector<Meaning> meanings_of(const BenchOptions& options) {
+  std::vector<Meaning> out;
+  const auto on = [&](bool given, const std::string& flag, const std::string& assignment) {
+    if (given) out.push_back({flag, assignment});
+  };
+  const auto value = [&](const std::optional<int>& given, const std::string& flag, const std::string& field) {
+    if (given) out.push_back({flag + " " + std::to_string(*given), field + "=" + std::to_string(*given)});
+  };
+  on(!options.compile_mode.empty(), "--compile-mode " + options.compile_mode,
+     "step.compile.mode=" + options.compile_mode);
+  on(options.compile_dynamic, "--compile-dynamic", "step.compile.dynamic=true");
+  value(options.compile_warmup_steps, "--compile-warmup-steps", "step.compile.warmup_steps");
+  value(options.graph_warmup_batches, "--graph-warmup-batches", "step.graph.warmup_batches");
+  on(options.enable_graphs, "--enable-graphs", "step.lane=graph");
+  on(options.no_compile && !options.enable_graphs, "--no-compile", "step.lane=eager");
+  on(options.enable_gpu_prefetch, "--enable-gpu-prefetch", "data.gpu_prefetch=true");
+  on(options.gpu_dataset, "--gpu-dataset", "data.gpu_dataset=on");
+  value(options.dataloader_workers, "--dataloader-workers", "data.workers");
+  value(options.prefetch_factor, "--prefetch-factor", "data.prefetch");
+  on(options.no_persistent_workers, "--no-persistent-workers", "data.persistent_workers=false");
+  on(options.no_pin_memory, "--no-pin-memory", "data.pin_memory=false");
+  value(options.threads, "--threads", "device.threads");
+  value(options.epochs, "--epochs", "epochs");
+  return out;
 }
 
-leyline::RunConfig read_scenario(const Scenario& scenario, const std::vector<std::string>& assignments) {
-  auto loaded = leyline::read_run_config_text(scenario.text, "scenario " + std::string(scenario.name), assignments);
+// The configuration; a problem with a flag's value names the flag and not the assignment that stands for it.
+leyline::RunConfig checked(leyline::LoadedConfig loaded, const BenchOptions& options) {
+  for (auto& problem : loaded.problems) {
+    for (const Meaning& meaning : meanings_of(options)) {
+      if (problem.place.file == "--set " + meaning.assignment) problem.place.file = meaning.flag;
+    }
+  }
   if (!loaded.problems.empty()) throw leyline::ConfigError(std::move(loaded.problems));
   return loaded.config;
 }
 
+// By comma, the empty ones too.
+std::vector<std::string> entries_of(const std::string& list) {
+  std::vector<std::string> entries;
+  for (std::size_t from = 0; from <= list.size();) {
+    const std::size_t comma = std::min(list.find(',', from), list.size());
+    entries.push_back(list.substr(from, comma - from));
+    from = comma + 1;
+  }
+  return entries;
+}
+
+// What is wrong with one more entry of --lanes; empty: nothing.
+std::string lane_problem(const std::string& name, const std::vector<std::string>& earlier,
+                         const BenchOptions& options) {
+  if (name.empty()) return "entry " + std::to_string(earlier.size() + 1) + " is empty";
+  const auto lane = leyline::from_name<Lane>(name);
+  if (!lane) return "\"" + name + "\" is no lane; lanes: " + leyline::all_names<Lane>();
+  if (std::find(earlier.begin(), earlier.end(), name) != earlier.end()) return name + " is there twice";
+  const bool compiles = *lane == Lane::kCompiled || *lane == Lane::kAuto;
+  if (compiles && options.no_compile) return "--no-compile leaves " + name + " out; drop one of the two";
+  return "";
+}
+
 }  // namespace
 
-void add_workload_options(CLI::App& command, BenchOptions& options) {
+void add_workload_options(CLI::App& command, BenchOptions& options, int fewest_rounds) {
   CLI::Option* config =
       command.add_option("--config", options.config, "Measure this run file's training")->type_name("FILE");
   command
@@ -69,21 +124,23 @@ void add_workload_options(CLI::App& command, BenchOptions& options) {
       ->type_name("LIST");
   command.add_option("--rounds", options.rounds, "Rounds in which all rows take turns")
       ->type_name("N")
-      ->check(CLI::Range(kFewestRounds, kMostRounds))
+      ->check(CLI::Range(fewest_rounds, kMostRounds))
       ->capture_default_str();
   add_json_flag(command, options.json);
 }
 
 void add_lane_options(CLI::App& command, BenchOptions& options) {
-  command.add_flag("--no-compile", options.no_compile, "Leave the compiled lanes out");
+  command.add_flag("--no-compile", options.no_compile, "Leave the compiled lanes (compiled, auto) out");
   command
       .add_option("--compile-mode", options.compile_mode,
                   "step.compile.mode: " + leyline::all_names<leyline::CompileMode>())
       ->type_name("M");
-  command.add_flag("--compile-dynamic", options.compile_dynamic, "step.compile.dynamic: one program for all sizes");
+  command.add_flag("--compile-dynamic", options.compile_dynamic,
+                   "step.compile.dynamic: one program for all sizes; refused, not there yet");
   command.add_option("--compile-warmup-steps", options.compile_warmup_steps, "step.compile.warmup_steps")
       ->type_name("N");
-  command.add_flag("--enable-graphs", options.enable_graphs, "Measure the CUDA graph in place of the compiled lanes");
+  command.add_flag("--enable-graphs", options.enable_graphs,
+                   "Measure the CUDA graph in place of the compiled lanes; it needs a GPU");
   command.add_option("--graph-warmup-batches", options.graph_warmup_batches, "step.graph.warmup_batches")
       ->type_name("N");
   command.add_flag("--enable-gpu-prefetch", options.enable_gpu_prefetch, "data.gpu_prefetch: true");
@@ -96,40 +153,27 @@ void add_lane_options(CLI::App& command, BenchOptions& options) {
 
 std::vector<std::string> assignments_of(const BenchOptions& options) {
   std::vector<std::string> out;
-  if (!options.compile_mode.empty()) out.push_back("step.compile.mode=" + options.compile_mode);
-  if (options.compile_dynamic) out.emplace_back("step.compile.dynamic=true");
-  add_number(out, "step.compile.warmup_steps", options.compile_warmup_steps);
-  add_number(out, "step.graph.warmup_batches", options.graph_warmup_batches);
-  if (options.enable_graphs) {
-    out.emplace_back("step.lane=graph");
-  } else if (options.no_compile) {
-    out.emplace_back("step.lane=eager");
-  }
-  if (options.enable_gpu_prefetch) out.emplace_back("data.gpu_prefetch=true");
-  if (options.gpu_dataset) out.emplace_back("data.gpu_dataset=on");
-  add_number(out, "data.workers", options.dataloader_workers);
-  add_number(out, "data.prefetch", options.prefetch_factor);
-  if (options.no_persistent_workers) out.emplace_back("data.persistent_workers=false");
-  if (options.no_pin_memory) out.emplace_back("data.pin_memory=false");
-  add_number(out, "device.threads", options.threads);
-  add_number(out, "epochs", options.epochs);
+  for (const Meaning& meaning : meanings_of(options)) out.push_back(meaning.assignment);
   out.insert(out.end(), options.assignments.begin(), options.assignments.end());
   return out;
 }
 
 std::vector<std::string> lanes_of(const BenchOptions& options) {
-  if (options.lanes.empty()) {
+  if (!options.lanes) {
     if (options.enable_graphs) return {"eager", "replay", "graph"};
     if (options.no_compile) return {"eager", "replay"};
     return {"eager", "replay", "compiled", "auto"};
   }
-  std::vector<std::string> lanes = CLI::detail::split(options.lanes, ',');
-  for (const std::string& name : lanes) {
-    if (leyline::from_name<Lane>(name)) continue;
-    throw Error(ExitCode::kConfig, "--lanes: \"" + name + "\" is no lane; lanes: " + leyline::all_names<Lane>());
+  std::vector<std::string> lanes;
+  for (const std::string& name : entries_of(*options.lanes)) {
+    if (const auto problem = lane_problem(name, lanes, options); !problem.empty())
+      throw Error(ExitCode::kConfig, "--lanes " + *options.lanes + ": " + problem);
+    lanes.push_back(name);
   }
   return lanes;
 }
+
+bool is_growth(const BenchRequest& bench) { return bench.built_in && bench.scenario == "growth"; }
 
 EngineRequest bench_request(const BenchOptions& options) {
   EngineRequest request;
@@ -143,10 +187,12 @@ EngineRequest bench_request(const BenchOptions& options) {
   if (options.config.empty()) {
     const Scenario& scenario = find_scenario(options.scenario.empty() ? kReference : options.scenario);
     request.bench.scenario = scenario.name;
-    request.config = read_scenario(scenario, request.assignments);
+    request.config = checked(
+        leyline::read_run_config_text(scenario.text, "scenario " + std::string(scenario.name), request.assignments),
+        options);
   } else {
     request.bench.scenario = std::filesystem::path(options.config).stem().string();
-    request.config = leyline::load_run_config(options.config, request.assignments);
+    request.config = checked(leyline::read_run_config(options.config, request.assignments), options);
   }
   return request;
 }

@@ -19,21 +19,27 @@ struct BenchOptions {
   bool gpu_dataset = false, no_persistent_workers = false, no_pin_memory = false;
   std::string compile_mode;
   std::optional<int> compile_warmup_steps, graph_warmup_batches, dataloader_workers, prefetch_factor, threads, epochs;
-  std::string lanes;  // by comma; empty: as the flags say
+  std::optional<std::string> lanes;  // by comma; left out: as the flags say
   int rounds = 21;
   bool json = false;
 };
 
+inline constexpr int kFewestRounds = 3, kFewestKeptRounds = 15;  // the latter where a verdict hangs on them
+
 // --config, --scenario, --set, --threads, --epochs, --lanes, --rounds, --json.
-void add_workload_options(CLI::App& command, BenchOptions& options);
+void add_workload_options(CLI::App& command, BenchOptions& options, int fewest_rounds = kFewestRounds);
 // --no-compile to --no-pin-memory.
 void add_lane_options(CLI::App& command, BenchOptions& options);
 
 // The flags as assignments; those of --set come last.
 std::vector<std::string> assignments_of(const BenchOptions& options);
 // The lanes to measure: of --lanes, else eager, replay, compiled and auto, without the compiled ones under --no-compile
-// and --enable-graphs, with the graph under --enable-graphs. Throws Error{kConfig} for a name that is no lane.
+// and --enable-graphs, with the graph under --enable-graphs. Throws Error{kConfig} for a name that is no lane, is empty
+// or comes twice, and for a compiled lane with --no-compile.
 std::vector<std::string> lanes_of(const BenchOptions& options);
+
+// Whether it is the scenario that grows: one run, no rows side by side.
+bool is_growth(const BenchRequest& bench);
 
 // The whole request but for its command. Throws Error{kConfig} and ConfigError.
 EngineRequest bench_request(const BenchOptions& options);

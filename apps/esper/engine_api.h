@@ -20,6 +20,7 @@ struct BenchRequest {
   std::string output_dir;          // where the artefacts go; empty: none are written
   std::string commit;              // of this build
   std::string baseline;            // baseline save, check: the file to write or to compare with
+  bool replace = false;            // baseline save: also where there is one already
   double budget = 0.05;            // baseline check: how much slower may be
 };
 

@@ -15,6 +15,29 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+// Down the tree of commands, as far as the words go.
+struct Walk {
+  const CLI::App* last;
+  std::string path;
+  std::string stranger;  // the word where it ended, if that names no command
+};
+
+Walk follow(const CLI::App& root, const std::vector<std::string>& words) {
+  Walk walk{&root, root.get_name(), ""};
+  for (const std::string& word : words) {
+    const std::vector<std::string> names = command_names(*walk.last);
+    if (names.empty()) break;
+    if (word.starts_with('-')) continue;
+    if (std::find(names.begin(), names.end(), word) == names.end()) {
+      walk.stranger = word;
+      break;
+    }
+    walk.last = walk.last->get_subcommand(word);
+    walk.path += " " + word;
+  }
+  return walk;
+}
+
 }  // namespace
 
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& help, const std::string& example) {
@@ -52,22 +75,16 @@ void build_front(Front& front) {
 }
 
 std::string unknown_command(const CLI::App& root, const std::vector<std::string>& words) {
-  const CLI::App* app = &root;
-  std::string path = app->get_name();
-  for (const std::string& word : words) {
-    const std::vector<std::string> names = command_names(*app);
-    if (names.empty()) return "";
-    if (word.starts_with('-')) continue;
-    if (std::find(names.begin(), names.end(), word) == names.end()) {
-      const auto close = leyline::nearest(word, names);
-      const std::string hint =
-          close ? "; did you mean " + *close + "?" : "; commands: " + CLI::detail::join(names, ", ");
-      return path + " has no command \"" + word + "\"" + hint;
-    }
-    app = app->get_subcommand(word);
-    path += " " + word;
-  }
-  return "";
+  const Walk walk = follow(root, words);
+  if (walk.stranger.empty()) return "";
+  const auto names = command_names(*walk.last);
+  const auto close = leyline::nearest(walk.stranger, names);
+  const std::string hint = close ? "; did you mean " + *close + "?" : "; commands: " + CLI::detail::join(names, ", ");
+  return walk.path + " has no command \"" + walk.stranger + "\"" + hint;
+}
+
+std::string named_command(const CLI::App& root, const std::vector<std::string>& words) {
+  return follow(root, words).path;
 }
 
 }  // namespace esper

@@ -38,6 +38,9 @@ std::string build_commit();
 // A subcommand with an example in its help.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& help, const std::string& example);
 
+// The command that the words name, as far as there is one: "esper config check".
+std::string named_command(const CLI::App& root, const std::vector<std::string>& words);
+
 // For a command line with a word where a command belongs that is none: what to say. Empty if there is no such word.
 std::string unknown_command(const CLI::App& root, const std::vector<std::string>& words);
 

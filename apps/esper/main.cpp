@@ -2,20 +2,22 @@
 #include <algorithm>
 #include <cstdio>
 #include <new>
+#include <sstream>
 
 #include "esper/front.h"
 #include "esper/output.h"
 #include "leyline/error.h"
 #include "leyline/fault.h"
 #include "leyline/problem.h"
+#include "leyline/standard_output.h"
 
 namespace esper {
 namespace {
 
 using leyline::ExitCode;
 
-int usage_error(const std::string& text, Format format) {
-  return report_error(ExitCode::kConfig, text + "\nTry `esper --help`.", {}, format);
+int usage_error(const std::string& text, const std::string& command, Format format) {
+  return report_error(ExitCode::kConfig, text + "\nTry `" + command + " --help`.", {}, format);
 }
 
 int run_front(int argc, char** argv, Format format) {
@@ -26,15 +28,18 @@ int run_front(int argc, char** argv, Format format) {
   bool version = false, json = false;
   app.add_flag("--version", version, "Print build facts");
   app.add_flag("--json", json, "With --version: print JSON");
-  if (const std::string text = unknown_command(app, {argv + 1, argv + argc}); !text.empty()) {
-    return usage_error(text, format);
-  }
+  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::string command = named_command(app, words);
+  if (const std::string text = unknown_command(app, words); !text.empty()) return usage_error(text, command, format);
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
-    return app.exit(help);
+    std::ostringstream text;
+    const int code = app.exit(help, text, text);
+    print(text.str());
+    return code;
   } catch (const CLI::ParseError& error) {
-    return usage_error(error.what(), format);
+    return usage_error(error.what(), command, format);
   }
   if (version) return print_version(json);
   if (front.run) return front.run();
@@ -50,7 +55,10 @@ int main(int argc, char** argv) {
   const bool wants_json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
   const esper::Format format = wants_json ? esper::Format::kJson : esper::Format::kText;
   try {
+    esper::leyline::keep_standard_streams();
     return esper::run_front(argc, argv, format);
+  } catch (const esper::leyline::BrokenPipe&) {
+    return esper::leyline::kBrokenPipeStatus;
   } catch (const esper::leyline::ConfigError& error) {
     return esper::report_error(error.code(), error.what(), error.problems(), format);
   } catch (const esper::leyline::Error& error) {

@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "leyline/names.h"
+#include "leyline/standard_output.h"
 
 namespace esper {
 namespace {
@@ -28,7 +29,7 @@ ordered_json problem_json(const leyline::Problem& problem) {
 
 }  // namespace
 
-void print(std::string_view text) { std::fwrite(text.data(), 1, text.size(), stdout); }
+void print(std::string_view text) { leyline::write_output(text); }
 
 void print_json(const ordered_json& json) { print(dumped(json) + "\n"); }
 
@@ -44,11 +45,14 @@ int report_error(leyline::ExitCode code, const std::string& text, const std::vec
   if (format == Format::kJson) {
     ordered_json list = ordered_json::array();
     for (const leyline::Problem& problem : problems) list.push_back(problem_json(problem));
-    print_json(ordered_json{{"error",
-                             {{"code", std::string(leyline::name_of(code))},
-                              {"exit_code", static_cast<int>(code)},
-                              {"text", text},
-                              {"problems", std::move(list)}}}});
+    try {
+      print_json(ordered_json{{"error",
+                               {{"code", std::string(leyline::name_of(code))},
+                                {"exit_code", static_cast<int>(code)},
+                                {"text", text},
+                                {"problems", std::move(list)}}}});
+    } catch (const std::exception&) {  // standard output cannot be written; the words below and the status tell it
+    }
   }
   std::fprintf(stderr, "%s %s\n", coloured("esper:", Colour::kRed, Stream::kError).c_str(), text.c_str());
   return static_cast<int>(code);

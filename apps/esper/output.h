@@ -12,6 +12,7 @@ namespace esper {
 
 enum class Format { kText, kJson };
 
+// Both throw as leyline::write_output().
 void print(std::string_view text);
 void print_json(const nlohmann::ordered_json& json);
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "leyline/config/workload.h"
 #include "leyline/error.h"
 
 namespace esper::leyline {
@@ -14,10 +15,27 @@ using nlohmann::ordered_json;
 
 constexpr int kSlower = 1;
 
-bool is_complete(const ordered_json& report) {
-  return report.is_object() && report.contains("scenario") && report.contains("environment") &&
-         report["environment"].contains("fingerprint") && report.contains("noise") && report["noise"].is_object() &&
-         report.contains("lanes") && report.contains("ratios");
+using Pointer = ordered_json::json_pointer;
+
+bool is_positive(const ordered_json& value) { return value.is_number() && value.get<double>() > 0; }
+
+// The parts that every report has, and what each is.
+std::string missing_part(const ordered_json& report) {
+  for (const char* text :
+       {"/scenario", "/environment/machine", "/environment/now/time", "/environment/now/commit", "/workload/hash"}) {
+    if (!report.contains(Pointer(text)) || !report[Pointer(text)].is_string()) return text + 1;
+  }
+  for (const char* object : {"/environment/fingerprint", "/workload/fields", "/ratios"}) {
+    if (!report.contains(Pointer(object)) || !report[Pointer(object)].is_object()) return object + 1;
+  }
+  const bool has_floor = report.contains(Pointer("/noise/floor")) && report[Pointer("/noise/floor")].is_number();
+  if (!has_floor) return "noise/floor";
+  return report.contains("lanes") && report["lanes"].is_array() ? "" : "lanes";
+}
+
+bool is_row(const ordered_json& row) {
+  return row.is_object() && row.contains("lane") && row["lane"].is_string() && row.contains("rounds_us") &&
+         row["rounds_us"].is_array() && !row["rounds_us"].empty() && std::ranges::all_of(row["rounds_us"], is_positive);
 }
 
 std::string first_difference(const ordered_json& kept, const ordered_json& now) {
@@ -62,15 +80,33 @@ bool is_gated(const std::string& pair) { return pair.ends_with("/hand") || pair.
 
 }  // namespace
 
-std::string why_not_comparable(const ordered_json& kept, const ordered_json& now) {
-  for (const auto* report : {&kept, &now}) {
-    if (!is_complete(*report)) return "one of them lacks its environment, noise or ratios";
+std::string why_no_baseline(const ordered_json& report) {
+  if (!report.is_object()) return "it is no JSON object";
+  if (const auto missing = missing_part(report); !missing.empty()) return "it lacks " + missing;
+  for (const auto& row : report["lanes"]) {
+    if (!is_row(row)) return "a lane in it lacks its name or the times of its rounds";
   }
+  for (const auto& [name, value] : report["ratios"].items()) {
+    if (!is_positive(value)) return "its ratio " + name + " is no positive number";
+  }
+  return "";
+}
+
+std::string why_other_measurement(const ordered_json& kept, const ordered_json& now) {
   if (kept["scenario"] != now["scenario"]) {
     return "scenario " + kept["scenario"].dump() + " against " + now["scenario"].dump();
   }
   const auto &before = kept["environment"]["fingerprint"], &after = now["environment"]["fingerprint"];
-  return before == after ? "" : "another machine or another setting, " + first_difference(before, after);
+  if (before != after) return "another machine or another setting, " + first_difference(before, after);
+  const auto fields = workload_difference(kept["workload"], now["workload"]);
+  return fields.empty() ? "" : "another configuration of the workload, " + fields;
+}
+
+std::string why_not_comparable(const ordered_json& kept, const ordered_json& now) {
+  for (const auto* report : {&kept, &now}) {
+    if (const auto reason = why_no_baseline(*report); !reason.empty()) return "one of them is not whole: " + reason;
+  }
+  return why_other_measurement(kept, now);
 }
 
 BaselineVerdict check_against_baseline(const ordered_json& kept, const ordered_json& now, double budget) {
@@ -85,9 +121,6 @@ BaselineVerdict check_against_baseline(const ordered_json& kept, const ordered_j
     const auto slash = name.find('/');
     const auto a = rounds.find(name.substr(0, slash)), b = rounds.find(name.substr(slash + 1));
     if (!is_gated(name) || a == rounds.end() || b == rounds.end()) continue;
-    if (!value.is_number() || value.get<double>() <= 0) {
-      throw Error(ExitCode::kConfig, "the kept ratio " + name + " is no positive number; save the baseline anew");
-    }
     std::vector<double> expected = b->second;
     for (double& time : expected) time *= value.get<double>();
     const auto pairs = std::min(a->second.size(), expected.size());

@@ -9,8 +9,14 @@
 
 namespace esper::leyline {
 
-// Why two reports must not be compared (another machine, another scenario, no environment or noise block in one of
-// them); empty if they may.
+// Why this is no whole report of a measurement: what it lacks or has of another kind; empty if it is one.
+std::string why_no_baseline(const nlohmann::ordered_json& report);
+
+// Why two measurements are of different things: scenario, workload or machine. Reads these three blocks alone, so that
+// it can be asked before anything is measured. Empty if they are of the same.
+std::string why_other_measurement(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now);
+
+// Why two reports must not be compared: one of them is not whole, or they are of different things. Empty if they may.
 std::string why_not_comparable(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now);
 
 struct BaselineVerdict {

@@ -26,10 +26,6 @@ int wait_for_room(int descriptor, Clock::time_point until) {
 
 }  // namespace
 
-Descriptor::~Descriptor() {
-  if (is_open()) close(number_);
-}
-
 WriteResult write_all(int descriptor, std::string_view bytes, leyline::Duration deadline) {
   const auto until = Clock::now() + deadline;
   WriteResult result;

@@ -1,29 +1,14 @@
 #pragma once
-// A file descriptor that closes itself, and writing to one with a deadline.
+// Writing to a file descriptor with a deadline.
 
 #include <string_view>
-#include <utility>
 
+#include "leyline/descriptor.h"
 #include "leyline/quantity.h"
 
 namespace esper::nissa {
 
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
-  Descriptor& operator=(Descriptor&& other) noexcept {
-    std::swap(number_, other.number_);
-    return *this;
-  }
-  ~Descriptor();
-
-  int number() const { return number_; }
-  bool is_open() const { return number_ >= 0; }
-
- private:
-  int number_;
-};
+using leyline::Descriptor;
 
 struct WriteResult {
   std::size_t written = 0;  // bytes

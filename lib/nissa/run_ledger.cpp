@@ -191,7 +191,8 @@ RunLedger read_run_ledger(const std::filesystem::path& run) {
   packets.finish();
   if (ledger.damaged_lines > 0) {
     ledger.gaps.push_back("telemetry.jsonl has " + std::to_string(ledger.damaged_lines) +
-                          " damaged lines; time that they told may be missing");
+                          (ledger.damaged_lines == 1 ? " damaged line; time that it told may be missing"
+                                                     : " damaged lines; time that they told may be missing"));
   }
   if (ledger.wall_ms <= 0) {
     throw leyline::Error(leyline::ExitCode::kData,

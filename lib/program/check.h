@@ -36,8 +36,9 @@ struct Difference {
   double tolerance = 0;
 };
 
-// The first tensor whose change is not eager's; empty if all are. Whole-number tensors may differ by one part in fifty,
-// for ties that rounding decides. before, expected, actual: parallel to tracked.
+// The first tensor whose change is not eager's; empty if all are. Elements that are not finite have to be so in both.
+// Whole-number tensors may differ by one part in fifty, for ties that rounding decides. before, expected, actual:
+// parallel to tracked.
 std::optional<Difference> first_difference(const std::vector<Tracked>& tracked, const std::vector<at::Tensor>& before,
                                            const std::vector<at::Tensor>& expected,
                                            const std::vector<at::Tensor>& actual, Tolerance tolerance);

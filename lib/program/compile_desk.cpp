@@ -13,6 +13,9 @@ namespace {
 // Products of fewer multiplications than this cost more to call than to compute.
 constexpr std::int64_t kSmallProduct = 4096;
 
+// From here on it may matter in which order a product's operands and its result lie.
+constexpr std::int64_t kWideProduct = std::int64_t{1} << 22;
+
 std::int64_t multiplications(const Program& program, const Operation& operation, std::size_t first) {
   const auto* a = std::get_if<TensorArgument>(&operation.arguments[first]);
   const auto* b = std::get_if<TensorArgument>(&operation.arguments[first + 1]);
@@ -37,6 +40,18 @@ bool multiplies_in_bf16(const Program& program) {
     const auto* a = std::get_if<TensorArgument>(&operation.arguments[0]);
     return a != nullptr && program.values[static_cast<std::size_t>(a->id)].dtype == c10::ScalarType::BFloat16;
   });
+}
+
+bool has_wide_layer(const Program& program) {
+  return std::ranges::any_of(program.operations, [&](const Operation& operation) {
+    return operation.name == "aten::addmm" && multiplications(program, operation, 1) >= kWideProduct;
+  });
+}
+
+// Over the features of each sample: its loops want them side by side.
+bool normalises_samples(const Program& program) {
+  return std::ranges::any_of(program.operations,
+                             [](const Operation& operation) { return operation.name == "aten::native_layer_norm"; });
 }
 
 bool pools_backward(const Program& program) {
@@ -72,9 +87,9 @@ CompileDesk::CompileDesk(leyline::FileSystem& files, DeskSettings settings, leyl
   compiler_ = std::make_unique<Compiler>(compiler_settings(settings_), *cache_);
 }
 
-std::string CompileDesk::key(const Program& program, const std::string& recipe) const {
+std::string CompileDesk::key(const SymbolicProgram& program, const std::string& recipe) const {
   KeyParts parts;
-  parts.program = save_program(program);
+  parts.program = save_symbolic(program);
   parts.torch_version = settings_.torch_version;
   parts.device = settings_.device;
   parts.instruction_set = instruction_set_;
@@ -84,21 +99,25 @@ std::string CompileDesk::key(const Program& program, const std::string& recipe) 
   return cache_key(parts);
 }
 
-std::vector<std::string> CompileDesk::recipes(const Program& program) {
-  const auto choice = cache_->recall_choice(choice_key(program));
-  if (choice && !found_wrong(key(program, choice->recipe))) return {choice->recipe};
-  const bool on_cpu = settings_.device == "cpu";  // the other recipes were measured there
-  if (on_cpu && pools_backward(program)) return {"aten_pool"};
-  if (on_cpu && multiplies_in_bf16(program)) {
+std::vector<std::string> CompileDesk::recipes(const SymbolicProgram& symbolic) {
+  const Program& program = symbolic.program;
+  const auto choice = cache_->recall_choice(choice_key(symbolic));
+  if (choice && !found_wrong(key(symbolic, choice->recipe))) return {choice->recipe};
+  if (settings_.device != "cpu") return {"default"};  // the other recipes were measured there
+  if (pools_backward(program)) return {"aten_pool"};
+  const bool may_turn = has_wide_layer(program) && !normalises_samples(program);
+  if (multiplies_in_bf16(program)) {
     // A processor with tiles for bf16 is fast at its products; others are faster at float32's.
-    return has_tiles(instruction_set_) ? std::vector<std::string>{"default"}
-                                       : std::vector<std::string>{"wide_bf16", "default"};
+    if (has_tiles(instruction_set_)) return {"default"};
+    return may_turn ? std::vector<std::string>{"single_turned", "single"}
+                    : std::vector<std::string>{"single", "default"};
   }
-  if (on_cpu && has_small_product(program)) return {"loops", "default"};
+  if (may_turn) return {"turned", "default"};
+  if (has_small_product(program)) return {"loops", "default"};
   return {"default"};
 }
 
-void CompileDesk::remember_winner(const Program& program, const std::string& recipe,
+void CompileDesk::remember_winner(const SymbolicProgram& program, const std::string& recipe,
                                   const std::map<std::string, double>& step_us) {
   cache_->remember_choice(choice_key(program), {recipe, step_us});
 }
@@ -113,7 +132,7 @@ std::optional<std::string> CompileDesk::found_wrong(const std::string& key) {
   return cache_->quarantine_reason(key, EntryFault::kWrong);
 }
 
-void CompileDesk::submit(const Program& program, const std::string& recipe, CompileEffort effort) {
+void CompileDesk::submit(const SymbolicProgram& program, const std::string& recipe, CompileEffort effort) {
   CompileRequest request;
   request.key = key(program, recipe);
   request.source = python_text(program);

@@ -12,7 +12,7 @@
 #include "leyline/file_system.h"
 #include "program/cache/package_cache.h"
 #include "program/compile/compiler.h"
-#include "program/program.h"
+#include "program/symbolic.h"
 
 namespace esper::program {
 
@@ -33,11 +33,14 @@ class CompileDesk {
   const std::string& problem() const { return problem_; }
 
   leyline::CompileMode mode() const { return settings_.compile.mode; }
+  // Whether a program is to serve every batch size.
+  bool is_dynamic() const { return settings_.compile.dynamic; }
 
-  std::string key(const Program& program, const std::string& recipe) const;
+  std::string key(const SymbolicProgram& program, const std::string& recipe) const;
   // Lowerings that may suit the program, the most promising first; where they were compared before, the winner alone.
-  std::vector<std::string> recipes(const Program& program);
-  void remember_winner(const Program& program, const std::string& recipe, const std::map<std::string, double>& step_us);
+  std::vector<std::string> recipes(const SymbolicProgram& program);
+  void remember_winner(const SymbolicProgram& program, const std::string& recipe,
+                       const std::map<std::string, double>& step_us);
 
   std::optional<CachedPackage> find(const std::string& key);
   // Puts the cached program away; kWrong: for good, it is not worth compiling again.
@@ -47,7 +50,7 @@ class CompileDesk {
   // Damaged entries that find() met and put away.
   std::uint64_t damaged() const { return cache_->damaged(); }
 
-  void submit(const Program& program, const std::string& recipe, CompileEffort effort);
+  void submit(const SymbolicProgram& program, const std::string& recipe, CompileEffort effort);
   void cancel(const std::string& key);
   // The outcome of that program, if there is one. Never blocks.
   std::optional<CompileOutcome> poll(const std::string& key);
@@ -57,7 +60,7 @@ class CompileDesk {
   leyline::Duration longest_wait() const { return settings_.compile.deadline + std::chrono::seconds(240); }
 
  private:
-  std::string choice_key(const Program& program) const { return key(program, ""); }
+  std::string choice_key(const SymbolicProgram& program) const { return key(program, ""); }
 
   DeskSettings settings_;
   std::string problem_;

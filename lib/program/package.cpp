@@ -2,13 +2,15 @@
 
 #include <caffe2/serialize/inline_container.h>
 #include <elf.h>
-#include <torch/csrc/inductor/aoti_package/model_package_loader.h>
+#include <torch/csrc/inductor/aoti_runner/model_container_runner.h>
 #include <torch/types.h>
 
 #include <cstring>
+#include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "leyline/error.h"
+#include "program/loading_folder.h"
 
 namespace esper::program {
 
@@ -18,39 +20,80 @@ const std::string kNoLoad = "the compiled program does not load: ";
 
 namespace {
 
+constexpr std::size_t kLargestPackage = std::size_t{4} << 30;
+
+// Torch's own loader of packages unpacks into a folder that a killed process leaves behind: so it is done here. What a
+// library needs besides itself it finds by its own path (X.so: X.json, the operators that have no C interface) or in
+// the folder that it is told (kernels of a card).
+struct Unpacked {
+  std::string library;  // path
+  nlohmann::json facts;
+};
+
 // A shared library that ends too early kills the process that loads it. Its section table is its last part.
-void check_libraries(const std::string& path) {
-  caffe2::serialize::PyTorchStreamReader package(path);
-  for (const std::string& name : package.getAllRecords()) {
-    if (!name.ends_with(".so")) continue;
-    const auto [data, size] = package.getRecord(name);
-    Elf64_Ehdr header{};
-    std::memcpy(&header, data.get(), std::min(size, sizeof header));
-    const std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shentsize} * header.e_shnum;
-    if (header.e_shoff == 0 || end > size) throw std::runtime_error("its shared library is cut short");
-  }
+void check_library(std::string_view contents) {
+  Elf64_Ehdr header{};
+  std::memcpy(&header, contents.data(), std::min(contents.size(), sizeof header));
+  const std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shentsize} * header.e_shnum;
+  if (header.e_shoff == 0 || end > contents.size()) throw std::runtime_error("its shared library is cut short");
 }
 
-}  // namespace
+Unpacked unpack(const std::string& path, const LoadingFolder& folder) {
+  caffe2::serialize::PyTorchStreamReader package(path);
+  Unpacked result;
+  std::size_t total = 0;
+  std::string facts_name;
+  for (const std::string& record : package.getAllRecords()) {
+    const std::string name = record.substr(record.find_last_of('/') + 1);
+    // Sources travel along for people.
+    if (!record.starts_with("data/aotinductor/model/") || name.ends_with(".cpp")) continue;
+    total += package.getRecordSize(record);
+    if (total > kLargestPackage) throw std::runtime_error("it is larger than 4 GiB");
+    const auto [data, size] = package.getRecord(record);
+    const std::string_view contents(static_cast<const char*>(data.get()), size);
+    if (name.ends_with(".wrapper_metadata.json")) {
+      result.facts = nlohmann::json::parse(contents);
+      continue;
+    }
+    const std::string file = folder.put(name, contents);
+    if (!name.ends_with(".so")) continue;
+    check_library(contents);
+    result.library = file;
+  }
+  if (result.library.empty() || !result.facts.is_object()) throw std::runtime_error("it holds no compiled program");
+  return result;
+}
 
 // One thread: one run at a time needs no lock around each, and on a card no events between runs, which a captured run
 // could not ask. Without a stream handle the CUDA runner takes the current stream
 // (AOTIModelContainerRunnerCuda::run_impl).
-Package::Package(const std::string& path, const std::string& inputs, c10::Device device) {
+std::unique_ptr<torch::inductor::AOTIModelContainerRunner> load(const std::string& library, const std::string& folder,
+                                                                c10::Device device) {
   constexpr bool kOneThread = true;
   constexpr std::size_t kOneRunner = 1;
-  const c10::DeviceIndex index = device.is_cuda() ? device.index() : c10::DeviceIndex{-1};
+  const auto& makers = torch::inductor::getAOTIModelRunnerRegistry();
+  const auto maker = makers.find(c10::DeviceTypeName(device.type(), /*lower_case=*/true));
+  if (maker == makers.end()) throw std::runtime_error("this torch runs none on " + device.str());
+  return maker->second(library, kOneRunner, device.str(), folder, kOneThread);
+}
+
+}  // namespace
+
+Package::Package(const std::string& path, const std::string& inputs, c10::Device device)
+    : folder_(std::make_unique<LoadingFolder>()) {
+  nlohmann::json facts;
   try {
-    check_libraries(path);
-    loader_ = std::make_unique<torch::inductor::AOTIModelPackageLoader>(path, "model", kOneThread, kOneRunner, index);
+    auto unpacked = unpack(path, *folder_);
+    runner_ = load(unpacked.library, folder_->path(), device);
+    facts = std::move(unpacked.facts);
   } catch (const c10::Error& error) {
     throw leyline::Error(leyline::ExitCode::kResources, kNoLoad + error.what_without_backtrace());
   } catch (const std::exception& error) {
     throw leyline::Error(leyline::ExitCode::kResources, kNoLoad + error.what());
   }
-  const auto facts = loader_->get_metadata();
+  if (device.is_cpu()) folder_->remove();
   const auto compiled_for = facts.find(kInputsFact);
-  if (compiled_for == facts.end() || compiled_for->second != inputs) {
+  if (compiled_for == facts.end() || *compiled_for != inputs) {
     throw leyline::Error(leyline::ExitCode::kResources, "the compiled program is one for other inputs");
   }
 }
@@ -59,7 +102,7 @@ Package::Package(Package&&) noexcept = default;
 
 void Package::run(const std::vector<at::Tensor>& inputs) const {
   const c10::InferenceMode inference;
-  loader_->run(inputs);
+  runner_->run(inputs);
 }
 
 }  // namespace esper::program

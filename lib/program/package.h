@@ -9,16 +9,19 @@
 #include <vector>
 
 namespace torch::inductor {
-class AOTIModelPackageLoader;
+class AOTIModelContainerRunner;
 }
 
 namespace esper::program {
+
+class LoadingFolder;
 
 class Package {
  public:
   // Loads native code: only packages from a folder that nobody else writes to. Throws leyline::Error{kResources} with
   // the reason where it does not load, or was compiled for other inputs than `inputs` (inputs_text of the program): it
-  // would read and write beyond them.
+  // would read and write beyond them. What it unpacks is gone when it returns; on a card, whose kernels are loaded at
+  // the first run, with the object. The file at `path` is not needed any more.
   // On a card `device` names which; the package was compiled for its kind.
   Package(const std::string& path, const std::string& inputs, c10::Device device);
   ~Package();
@@ -29,7 +32,8 @@ class Package {
   void run(const std::vector<at::Tensor>& inputs) const;
 
  private:
-  std::unique_ptr<torch::inductor::AOTIModelPackageLoader> loader_;
+  std::unique_ptr<LoadingFolder> folder_;
+  std::unique_ptr<torch::inductor::AOTIModelContainerRunner> runner_;
 };
 
 }  // namespace esper::program

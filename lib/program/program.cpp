@@ -3,16 +3,11 @@
 #include <cstdio>
 
 #include "leyline/error.h"
+#include "program/joined.h"
 #include "storage/checksum.h"
 
 namespace esper::program {
 namespace {
-
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string text;
-  for (const std::string_view part : parts) text.append(part);
-  return text;
-}
 
 template <class Range, class Print>
 std::string listed(const Range& range, const Print& print) {

@@ -5,17 +5,12 @@
 
 #include "leyline/error.h"
 #include "program/ivalue.h"
+#include "program/joined.h"
 
 namespace esper::program {
 namespace {
 
 using c10::TypeKind;
-
-std::string joined(std::initializer_list<std::string_view> parts) {
-  std::string text;
-  for (const std::string_view part : parts) text.append(part);
-  return text;
-}
 
 std::string dtype_name(c10::ScalarType dtype) {
   switch (dtype) {
@@ -82,16 +77,27 @@ std::string whole(std::int64_t value) { return std::to_string(value); }
 
 class Writer {
  public:
-  explicit Writer(const Program& program) : program_(program) {}
+  explicit Writer(const SymbolicProgram& symbolic) : symbolic_(symbolic), program_(symbolic.program) {}
 
   std::string write() {
-    std::string text = "import torch\n\nINPUTS = [\n";
-    for (std::size_t i = 0; i < program_.inputs.size(); ++i) text.append(input(i));
-    text.append("]\n\n\ndef step(");
+    std::string text = joined({"import torch\n\n", inputs(), "\n\n\ndef step("});
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) text.append(name(static_cast<ValueId>(i))).append(", ");
     text.append("):\n");
-    for (const Operation& operation : program_.operations) text.append(line(operation));
+    if (symbolic_.is_for_all_sizes()) {
+      text.append(joined({"    n = ", name(static_cast<ValueId>(symbolic_.batch_inputs().front())), ".shape[0]\n"}));
+    }
+    for (std::size_t i = 0; i < program_.operations.size(); ++i) text.append(line(i));
     return text.append(joined({"    return (", result(), ",)\n"}));
+  }
+
+  std::string inputs() const {
+    std::string text = "INPUTS = [\n";
+    for (std::size_t i = 0; i < program_.inputs.size(); ++i) text.append(input(i));
+    text.push_back(']');
+    if (!symbolic_.is_for_all_sizes()) return text;
+    const auto index = [](std::size_t i) { return std::to_string(i); };
+    return text.append(joined({"\nSIZES = (", whole(SymbolicProgram::kLeast), ", ", whole(SymbolicProgram::kMost),
+                               ")\nBATCH = ", list(symbolic_.batch_inputs(), index)}));
   }
 
  private:
@@ -119,7 +125,8 @@ class Writer {
     return "torch.ops.aten.full.default([], 0.0)";
   }
 
-  std::string line(const Operation& operation) const {
+  std::string line(std::size_t at) const {
+    const Operation& operation = program_.operations[at];
     const auto op = find_operator(operation.name);
     ESPER_CHECK(op.has_value(), "a program that was not verified");
     const auto& schema = op->schema().arguments();
@@ -128,7 +135,7 @@ class Writer {
       const bool left_out = std::holds_alternative<std::monostate>(operation.arguments[i]) &&
                             schema[i].default_value().has_value() && schema[i].kwarg_only();
       if (left_out) continue;
-      const std::string text = argument(operation.arguments[i], schema[i]);
+      const std::string text = argument(operation.arguments[i], schema[i], {NumberPlace::Part::kArgument, at, i, 0});
       if (text.empty()) continue;
       if (!arguments.empty()) arguments.append(", ");
       if (schema[i].kwarg_only()) arguments.append(schema[i].name()).append("=");
@@ -158,39 +165,63 @@ class Writer {
     return text.empty() ? text : text.append(" = ");
   }
 
-  std::string argument(const Argument& argument, const c10::Argument& schema) const {
+  std::string argument(const Argument& argument, const c10::Argument& schema, const NumberPlace& place) const {
     const c10::Type* type = schema.real_type().get();
     if (const auto* optional = type->castRaw<c10::OptionalType>()) type = optional->getElementType().get();
     if (const auto* value = std::get_if<std::int64_t>(&argument)) {
       if (type->kind() == TypeKind::ScalarTypeType) return dtype_name(static_cast<c10::ScalarType>(*value));
       if (type->kind() == TypeKind::MemoryFormatType) return memory_format_name(*value);
       if (type->kind() == TypeKind::LayoutType) return "torch.strided";
-      return whole(*value);
+      return number(*value, place);
     }
     if (const auto* numbers = std::get_if<std::vector<std::int64_t>>(&argument)) {
       // C++ takes one number for int[2]; the lowerings want both.
       const bool spread = schema.N() && numbers->size() == 1 && *schema.N() > 1;
       if (spread) {
-        return list(std::vector<std::int64_t>(static_cast<std::size_t>(*schema.N()), numbers->front()), whole);
+        return list(std::vector<std::string>(static_cast<std::size_t>(*schema.N()), number(numbers->front(), place)),
+                    [](const std::string& text) { return text; });
       }
-      return list(*numbers, whole);
+      return listed(*numbers, place);
     }
-    return plain(argument);
+    return plain(argument, place);
   }
 
-  std::string plain(const Argument& argument) const {
+  std::string plain(const Argument& argument, const NumberPlace& place) const {
     const auto truth = [](bool value) { return std::string(value ? "True" : "False"); };
     if (const auto* tensor = std::get_if<TensorArgument>(&argument)) return name(tensor->id);
     if (const auto* tensors = std::get_if<TensorListArgument>(&argument)) {
       return list(tensors->ids, [this](ValueId id) { return name(id); });
     }
     if (const auto* value = std::get_if<bool>(&argument)) return truth(*value);
-    if (const auto* value = std::get_if<double>(&argument)) return real(*value);
-    if (const auto* values = std::get_if<std::vector<double>>(&argument)) return list(*values, real);
+    if (const auto* value = std::get_if<double>(&argument)) return number(*value, place);
+    if (const auto* values = std::get_if<std::vector<double>>(&argument)) return listed(*values, place);
     if (const auto* values = std::get_if<std::vector<bool>>(&argument)) return list(*values, truth);
     if (const auto* text = std::get_if<std::string>(&argument)) return quoted(*text);
     if (const auto* device = std::get_if<DeviceArgument>(&argument)) return quoted(device->name);
     return "None";
+  }
+
+  static std::string literal(std::int64_t value) { return whole(value); }
+  static std::string literal(double value) { return real(value); }
+
+  // The number, or what it is for n samples.
+  template <class Value>
+  std::string number(Value value, const NumberPlace& place) const {
+    const auto found = symbolic_.expressions.find(place);
+    if (found == symbolic_.expressions.end()) return literal(value);
+    const auto& [form, factor, offset] = found->second;
+    const std::string line = joined({"(", whole(factor), " * n + ", whole(offset), ")"});
+    if (form == SizeExpression::Form::kReciprocal) return joined({"(1.0 / ", line, ")"});
+    return std::is_same_v<Value, double> ? joined({"(1.0 * ", line, ")"}) : line;
+  }
+
+  template <class Value>
+  std::string listed(const std::vector<Value>& values, NumberPlace place) const {
+    return list(values, [&](Value value) {
+      std::string text = number(value, place);
+      ++place.element;
+      return text;
+    });
   }
 
   static std::string quoted(const std::string& text) {
@@ -203,17 +234,14 @@ class Writer {
     return result;
   }
 
+  const SymbolicProgram& symbolic_;
   const Program& program_;
 };
 
 }  // namespace
 
-std::string python_text(const Program& program) { return Writer(program).write(); }
+std::string python_text(const SymbolicProgram& program) { return Writer(program).write(); }
 
-std::string inputs_text(const Program& program) {
-  const std::string text = python_text(program);
-  const auto begin = text.find("INPUTS"), end = text.find("\n]", begin);
-  return text.substr(begin, end + 2 - begin);
-}
+std::string inputs_text(const SymbolicProgram& program) { return Writer(program).inputs(); }
 
 }  // namespace esper::program

@@ -3,15 +3,16 @@
 
 #include <string>
 
-#include "program/program.h"
+#include "program/symbolic.h"
 
 namespace esper::program {
 
 // A module with INPUTS, the (shape, stride, dtype, device) of every input, and `step`, which takes the inputs, mutates
-// those that the program writes, and returns one tensor.
-std::string python_text(const Program& program);
+// those that the program writes, and returns one tensor. A program for all batch sizes also has SIZES, the least and
+// the most, and BATCH, the inputs whose first dimension is the batch size n; INPUTS is then an example.
+std::string python_text(const SymbolicProgram& program);
 
-// The part of that text that defines INPUTS.
-std::string inputs_text(const Program& program);
+// The part of that text that defines these.
+std::string inputs_text(const SymbolicProgram& program);
 
 }  // namespace esper::program

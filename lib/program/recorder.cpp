@@ -3,6 +3,7 @@
 #include <ATen/core/dispatch/Dispatcher.h>
 #include <torch/library.h>
 
+#include <optional>
 #include <unordered_map>
 
 #include "leyline/error.h"
@@ -86,6 +87,17 @@ class Recording {
     return true;
   }
 
+  // A tensor object as it was when it was named. The weak references let its memory go when the step lets go of it, and
+  // still keep the addresses of the two objects from coming twice: identity is theirs, never that of the bytes.
+  struct Seen {
+    explicit Seen(const at::Tensor& tensor) : object(tensor.getIntrusivePtr()), offset(tensor.storage_offset()) {
+      if (tensor.has_storage()) storage = tensor.storage().getWeakStorageImpl();
+    }
+    c10::weak_intrusive_ptr<c10::TensorImpl, c10::UndefinedTensorImpl> object;
+    std::optional<c10::weak_intrusive_ptr<c10::StorageImpl>> storage;
+    std::int64_t offset;  // in elements
+  };
+
   struct StorageFacts {
     std::int32_t root = -1;         // index into roots_
     std::vector<ValueId> values{};  // that lie in it, oldest first
@@ -98,21 +110,23 @@ class Recording {
   ValueId define(const at::Tensor& tensor) {
     const auto id = static_cast<ValueId>(program_.values.size());
     program_.values.push_back(type_of(tensor));
-    tensors_.push_back(tensor);
+    seen_.emplace_back(tensor);
     known_[tensor.unsafeGetTensorImpl()] = id;
     if (tensor.has_storage()) storages_[storage_of(tensor)].values.push_back(id);
     return id;
   }
 
-  bool same_view(const at::Tensor& a, const at::Tensor& b) const {
-    return a.scalar_type() == b.scalar_type() && a.storage_offset() == b.storage_offset() && a.sizes() == b.sizes() &&
-           a.strides() == b.strides();
+  bool same_view(ValueId id, const at::Tensor& tensor) const {
+    const TensorType& type = program_.values[static_cast<std::size_t>(id)];
+    return type.dtype == tensor.scalar_type() &&
+           seen_[static_cast<std::size_t>(id)].offset == tensor.storage_offset() && tensor.sizes() == type.sizes &&
+           tensor.strides() == type.strides;
   }
 
   // A tensor object that was not seen before may still be a value that was: autograd wraps what it saves anew.
   ValueId find_alias(const at::Tensor& tensor, const StorageFacts& facts) const {
     for (auto id = facts.values.rbegin(); id != facts.values.rend(); ++id) {
-      if (same_view(tensors_[static_cast<std::size_t>(*id)], tensor)) return *id;
+      if (same_view(*id, tensor)) return *id;
     }
     return kNoValue;
   }
@@ -124,7 +138,7 @@ class Recording {
       throw Refusal{operator_name(op) + " uses a tensor of shape " + c10::str(tensor.sizes()) +
                     " that is neither state nor batch nor made by the step"};
     }
-    keep_.push_back(tensor);
+    wrappers_.emplace_back(tensor);
     const ValueId alias = find_alias(tensor, facts->second);
     if (alias != kNoValue) return known_[tensor.unsafeGetTensorImpl()] = alias;
     return view_of(base_of(facts->second), tensor);
@@ -151,9 +165,9 @@ class Recording {
   }
 
   ValueId view_of(ValueId base, const at::Tensor& tensor) {
-    const at::Tensor& whole = tensors_[static_cast<std::size_t>(base)];
-    if (same_view(whole, tensor)) return base;
-    if (whole.scalar_type() != tensor.scalar_type()) throw Refusal{"a view of another type than what it looks into"};
+    if (same_view(base, tensor)) return base;
+    if (program_.values[static_cast<std::size_t>(base)].dtype != tensor.scalar_type())
+      throw Refusal{"a view of another type than what it looks into"};
     const ValueId id = define(tensor);
     program_.operations.push_back(
         {"aten::as_strided",
@@ -199,8 +213,8 @@ class Recording {
   std::span<const Root> roots_;
   Program program_;
   std::string refusal_;
-  std::vector<at::Tensor> tensors_;  // by value; held, so that no address comes twice
-  std::vector<at::Tensor> keep_;     // other tensor objects for the same values, held likewise
+  std::vector<Seen> seen_;      // by value
+  std::vector<Seen> wrappers_;  // other tensor objects for the same values
   std::unordered_map<const c10::TensorImpl*, ValueId> known_;
   std::unordered_map<const c10::StorageImpl*, StorageFacts> storages_;
   std::unordered_map<std::int32_t, std::int32_t> input_of_root_;

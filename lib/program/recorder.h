@@ -2,7 +2,8 @@
 // Takes down what a step does, as it does it. Training thread.
 //
 // The recorder listens in torch's dispatcher below autograd, so it sees forward, backward and optimizer as plain ATen
-// calls, whatever C++ called them. The step runs as usual meanwhile: recording one costs a step no result.
+// calls, whatever C++ called them. The step runs as usual meanwhile: recording one costs a step no result, and its
+// memory is given back as in a step that nobody records.
 
 #include <ATen/core/Tensor.h>
 

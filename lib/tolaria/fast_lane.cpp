@@ -4,9 +4,16 @@
 
 #include "leyline/error.h"
 #include "program/python_text.h"
+#include "tolaria/step_sizes.h"
 
 namespace esper::tolaria {
 namespace {
+
+// Training thread.
+std::uint64_t next_bits() {
+  static std::uint64_t last = 0;
+  return ++last;
+}
 
 const torch::Tensor& part_of(const Microbatch& microbatch, StepInputs::BatchPart::Half half) {
   return half == StepInputs::BatchPart::Half::kInputs ? microbatch.inputs : microbatch.targets;
@@ -47,11 +54,13 @@ FastLane FastLane::replay(const program::Program& program, const Model& model, s
   return lane;
 }
 
-FastLane FastLane::compiled(const program::Program& program, const Model& model, std::span<const Microbatch> example,
-                            const std::string& package_path, const std::string& key) {
-  FastLane lane(StepInputs(program, model, example));
+FastLane FastLane::compiled(const program::SymbolicProgram& program, const Model& model,
+                            std::span<const Microbatch> example, const std::string& package_path,
+                            const std::string& key) {
+  FastLane lane(StepInputs(program.at(batch_size_of(example)), model, example));
   lane.package_ = std::make_unique<program::Package>(package_path, program::inputs_text(program), model.state.device);
   lane.key_ = key;
+  lane.bits_ = next_bits();
   return lane;
 }
 
@@ -61,11 +70,6 @@ void FastLane::capture(const Model& model, std::span<const Microbatch> example, 
                        std::shared_ptr<GraphFigures> figures) {
   const auto step = [this](std::span<const Microbatch> microbatches) { run_directly(microbatches); };
   graph_ = std::make_unique<GraphedStep>(model, example, device, warm_ups, step, std::move(figures));
-}
-
-void FastLane::run(std::span<const Microbatch> microbatches) {
-  if (graph_) return graph_->run(microbatches);
-  run_directly(microbatches);
 }
 
 void FastLane::run_directly(std::span<const Microbatch> microbatches) {

@@ -1,6 +1,7 @@
 #pragma once
 // One way to run a recorded step, ready to run. Training thread.
 
+#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
@@ -8,8 +9,8 @@
 
 #include "leyline/config/step_config.h"
 #include "program/package.h"
-#include "program/program.h"
 #include "program/replay.h"
+#include "program/symbolic.h"
 #include "tolaria/graphed_step.h"
 #include "tolaria/step_roots.h"
 
@@ -30,11 +31,17 @@ struct StepInputs {
 
 class FastLane {
  public:
+  FastLane(FastLane&&) = default;
+  // Would end the parts of the old lane in the order of their declaration, the graph last. Reset, then emplace.
+  FastLane& operator=(FastLane&&) = delete;
+
   // Plans the replay; the program is verified.
   static FastLane replay(const program::Program& program, const Model& model, std::span<const Microbatch> example);
   // Throws leyline::Error{kResources} where the package does not load. key: its name in the cache.
-  static FastLane compiled(const program::Program& program, const Model& model, std::span<const Microbatch> example,
-                           const std::string& package_path, const std::string& key);
+  // program: for this size, or for all, with the example's among them.
+  static FastLane compiled(const program::SymbolicProgram& program, const Model& model,
+                           std::span<const Microbatch> example, const std::string& package_path,
+                           const std::string& key);
 
   // From now on the lane's work is replayed as a CUDA graph, captured once here: a replay becomes lane graph, a
   // compiled program stays one. The model is as before. Throws program::CaptureFailure; the lane then runs as it did.
@@ -42,24 +49,34 @@ class FastLane {
                std::shared_ptr<GraphFigures> figures);
 
   // One training step. The microbatches have the shapes of the example.
-  void run(std::span<const Microbatch> microbatches);
+  void run(std::span<const Microbatch> microbatches) {
+    if (graph_) return graph_->run(microbatches);
+    run_directly(microbatches);
+  }
 
   leyline::Lane lane() const {
     if (!replay_) return leyline::Lane::kCompiled;
     return graph_ ? leyline::Lane::kGraph : leyline::Lane::kReplay;
   }
   const std::string& key() const { return key_; }
+  // Tells whose bits its steps have, without a look at the key: 0 is eager's, and each compiled program that was loaded
+  // has a number of its own in this process.
+  std::uint64_t bits() const { return bits_; }
 
  private:
   explicit FastLane(StepInputs inputs) : inputs_(std::move(inputs)) {}
 
   void run_directly(std::span<const Microbatch> microbatches);
 
+  // Members end in the reverse of this order. A graph knows the addresses of what it was captured from, so it comes
+  // last here and goes first: before the replay, whose arena it writes, and the package, whose constants it reads.
+  // Those two work on the inputs and go before them.
   StepInputs inputs_;
-  std::unique_ptr<program::Replay> replay_;
-  std::unique_ptr<program::Package> package_;
-  std::string key_;                     // compiled
-  std::unique_ptr<GraphedStep> graph_;  // goes before what it was captured from
+  std::unique_ptr<program::Replay> replay_;    // this or
+  std::unique_ptr<program::Package> package_;  // this
+  std::string key_;                            // compiled
+  std::uint64_t bits_ = 0;
+  std::unique_ptr<GraphedStep> graph_;
 };
 
 }  // namespace esper::tolaria

@@ -1,11 +1,13 @@
 #include "tolaria/lane.h"
 
+#include <algorithm>
 #include <chrono>
 
 #include "leyline/names.h"
 #include "tolaria/fast_lane.h"
 #include "tolaria/step_roots.h"
 #include "tolaria/step_runner.h"
+#include "tolaria/step_sizes.h"
 
 namespace esper::tolaria {
 namespace {
@@ -13,23 +15,37 @@ namespace {
 using leyline::Lane;
 using Batch = std::span<const Microbatch>;
 
-constexpr int kGraphWarmUps = 3;
-
 PreparedLane refused(Lane lane, const std::string& reason) { return {lane, {}, 0, {}, reason}; }
 
+// What everything here needs.
+struct Room {
+  Model& model;
+  Batch example;
+  torch::Device device;
+  program::CompileDesk* desk;
+  const leyline::StepConfig& config;
+};
+
+void capture(FastLane& lane, const Room& room) {
+  lane.capture(room.model, room.example, room.device, room.config.graph.warmup_batches,
+               std::make_shared<GraphFigures>());
+}
+
 // Of a step whose effects are undone.
-std::variant<program::Program, std::string> record_step(Model& model, Batch example, torch::Device device) {
+std::variant<program::Program, std::string> record_step(const Room& room) {
+  const auto& [model, example, device, desk, config] = room;
   const StepSnapshot start(model, device);
   const TrainingForward forward = training_forward(model.network);
-  const auto step = [&] { train_step(model.state, model.settings, example, forward); };
-  step();  // what only the first step makes must not become a part of every step
+  const auto step = [&] { train_step(room.model.state, room.model.settings, room.example, forward); };
+  // At least one: what only the first step makes must not become a part of every step.
+  for (int i = 0; i < std::max(1, config.compile.warmup_steps); ++i) step();
   auto recorded = program::record(step_roots(model, example), step);
   start.restore();
   return recorded;
 }
 
-PreparedLane compiled(Model& model, const program::Program& program, Batch example, torch::Device device,
-                      program::CompileDesk& desk) {
+PreparedLane compiled(const Room& room, const program::SymbolicProgram& program) {
+  program::CompileDesk& desk = *room.desk;
   const std::string recipe = desk.recipes(program).front();
   const std::string key = desk.key(program, recipe);
   auto cached = desk.find(key);
@@ -41,57 +57,73 @@ PreparedLane compiled(Model& model, const program::Program& program, Batch examp
     cached = desk.find(key);
     if (!cached) return refused(Lane::kCompiled, "the cache lost the program");
   }
-  auto lane = std::make_shared<FastLane>(FastLane::compiled(program, model, example, cached->file.path(), key));
-  if (desk.mode() == leyline::CompileMode::kReduceOverhead && device.is_cuda()) {
-    lane->capture(model, example, device, kGraphWarmUps, std::make_shared<GraphFigures>());
-  }
+  auto lane =
+      std::make_shared<FastLane>(FastLane::compiled(program, room.model, room.example, cached->file.path(), key));
+  if (desk.mode() == leyline::CompileMode::kReduceOverhead && room.device.is_cuda()) capture(*lane, room);
   return {Lane::kCompiled, [lane](Batch batch) { lane->run(batch); }, 0, recipe, {}};
 }
 
-// A runner of its own, brought to where it has nothing left to try.
-PreparedLane settled_runner(Model& model, Batch example, torch::Device device, program::CompileDesk* desk) {
+PreparedLane compiled_for_all_sizes(const Room& room, const program::Program& recorded) {
+  const auto symbolic = record_for_all_sizes(room.model, room.example, recorded, training_forward(room.model.network));
+  if (const auto* reason = std::get_if<std::string>(&symbolic)) {
+    return refused(Lane::kCompiled, "there is no program for all batch sizes: " + *reason);
+  }
+  return compiled(room, std::get<program::SymbolicProgram>(symbolic));
+}
+
+// A runner of its own, brought to where it has nothing left to try. Its steps are counted as in a run, so that the
+// comparisons that a run pays for are paid for.
+PreparedLane settled_runner(const Room& room) {
   constexpr std::int64_t kLongRun = 1'000'000'000;
   constexpr std::chrono::seconds kLongest{300};
-  leyline::StepConfig config;
+  leyline::StepConfig config = room.config;
   config.lane = Lane::kAuto;
-  config.check_every = 0;
-  auto runner = std::make_shared<StepRunner>(model, config, device, RunnerServices{desk, nullptr, {}, [](auto) {}});
-  const StepSnapshot start(model, device);
+  config.compile.dynamic = room.desk != nullptr && room.desk->is_dynamic();
+  auto runner = std::make_shared<StepRunner>(room.model, config, room.device,
+                                             RunnerServices{room.desk, nullptr, {}, [](auto) {}});
+  const StepSnapshot start(room.model, room.device);
   const auto begin = std::chrono::steady_clock::now();
+  std::int64_t number = 0;
   do {
-    runner->step(example, {0, kLongRun});
+    runner->step(room.example, {number++, kLongRun});
   } while (!runner->settled() && std::chrono::steady_clock::now() - begin < kLongest);
   start.restore();
   if (!runner->settled()) return refused(Lane::kAuto, "it was still trying lanes after five minutes");
-  return {Lane::kAuto, [runner](Batch batch) { runner->step(batch, {0, kLongRun}); }, 0, {}, {}};
+  return {Lane::kAuto, [runner, number](Batch batch) mutable { runner->step(batch, {number++, kLongRun}); }, 0, {}, {}};
 }
 
-PreparedLane prepare(Model& model, Lane lane, Batch example, torch::Device device, program::CompileDesk* desk) {
+PreparedLane prepare(const Room& room, Lane lane) {
+  const auto& [model, example, device, desk, config] = room;
   if (lane == Lane::kEager) {
     const TrainingForward forward = training_forward(model.network);
-    return {
-        lane, [&model, forward](Batch batch) { train_step(model.state, model.settings, batch, forward); }, 0, {}, {}};
+    return {lane,
+            [&model = room.model, forward](Batch batch) { train_step(model.state, model.settings, batch, forward); },
+            0,
+            {},
+            {}};
   }
-  if (lane == Lane::kAuto) return settled_runner(model, example, device, desk);
+  if (lane == Lane::kAuto) return settled_runner(room);
   if (lane == Lane::kGraph && !device.is_cuda()) return refused(lane, "a CUDA graph needs device.kind: cuda");
   if (lane == Lane::kCompiled && desk == nullptr) return refused(lane, "there is no Python with torch");
   if (lane == Lane::kCompiled && !desk->problem().empty()) return refused(lane, desk->problem());
-  auto recorded = record_step(model, example, device);
+  auto recorded = record_step(room);
   if (auto* reason = std::get_if<std::string>(&recorded)) return refused(lane, *reason);
   const auto& program = std::get<program::Program>(recorded);
-  if (lane == Lane::kCompiled) return compiled(model, program, example, device, *desk);
+  if (lane == Lane::kCompiled && desk->is_dynamic()) return compiled_for_all_sizes(room, program);
+  if (lane == Lane::kCompiled) return compiled(room, program);
   auto replay = std::make_shared<FastLane>(FastLane::replay(program, model, example));
-  if (lane == Lane::kGraph) replay->capture(model, example, device, kGraphWarmUps, std::make_shared<GraphFigures>());
+  if (lane == Lane::kGraph) capture(*replay, room);
   return {lane, [replay](Batch batch) { replay->run(batch); }, 0, {}, {}};
 }
 
 }  // namespace
 
-PreparedLane prepare_lane(Model& model, Lane lane, Batch example, torch::Device device, program::CompileDesk* desk) {
+PreparedLane prepare_lane(Model& model, Lane lane, Batch example, torch::Device device, program::CompileDesk* desk,
+                          const leyline::StepConfig& config) {
   const auto begin = std::chrono::steady_clock::now();
   PreparedLane prepared;
   try {
-    prepared = prepare(model, lane, example, device, desk);
+    prepared = prepare({model, example, device, desk, config}, lane);
   } catch (const std::exception& error) {
     prepared = refused(lane, error.what());
   }

@@ -21,9 +21,10 @@ struct PreparedLane {
   std::string refusal;                                    // why there is no step; empty: there is one
 };
 
-// Waits until the lane is ready; the model's state is as before. desk: for lane compiled; null refuses it. The model
-// and the desk outlive the lane.
+// Waits until the lane is ready; the model's state is as before. desk: for lane compiled; null refuses it; the mode of
+// compiling is the desk's. The model and the desk outlive the lane. config: warm-ups and what lane auto does, as in a
+// run; its `lane` is not looked at.
 PreparedLane prepare_lane(Model& model, leyline::Lane lane, std::span<const Microbatch> example, torch::Device device,
-                          program::CompileDesk* desk);
+                          program::CompileDesk* desk, const leyline::StepConfig& config = {});
 
 }  // namespace esper::tolaria

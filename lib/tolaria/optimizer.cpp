@@ -18,7 +18,9 @@ void descend(const Operands& of, const torch::Tensor& direction, const torch::Te
 void sgd(const Operands& of, const GroupState& group, const OptimizerConfig& config) {
   if (config.weight_decay != 0) of.gradient.add_(of.parameter, config.weight_decay);
   if (config.momentum == 0) return descend(of, of.gradient, group.rate);
-  of.first_moment.mul_(config.momentum).add_(of.gradient);
+  // One pass over the long tensors where multiplying and adding take two, and one rounding.
+  torch::Tensor moment = of.first_moment;
+  at::add_out(moment, of.gradient, moment, config.momentum);
   if (!config.nesterov) return descend(of, of.first_moment, group.rate);
   of.gradient.add_(of.first_moment, config.momentum);
   descend(of, of.gradient, group.rate);

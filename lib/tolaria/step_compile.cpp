@@ -29,6 +29,12 @@ bool was_cancelled(const program::CompileOutcome& outcome) {
   return outcome.failure == program::CompileFailure::kCancelled;
 }
 
+// The next one may still be compiled, and the winner with full effort.
+bool is_of_one_recipe(program::CompileFailure failure) {
+  using F = program::CompileFailure;
+  return failure == F::kFailed || failure == F::kTimeout || failure == F::kOutOfMemory || failure == F::kCrashed;
+}
+
 std::string whole(double value) { return std::to_string(static_cast<std::int64_t>(value)); }
 
 }  // namespace
@@ -37,32 +43,49 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
   const bool wanted = config_.lane == Lane::kAuto || config_.lane == Lane::kCompiled;
   if (!wanted || !plan.program) return;
   if (services_.desk == nullptr || !services_.desk->problem().empty()) {
-    return tell_no_compiler("unavailable",
-                            services_.desk == nullptr ? "there is no Python with torch" : services_.desk->problem());
+    return tell_no_compiler("unavailable", services_.desk == nullptr
+                                               ? "there is no Python; run scripts/bootstrap, or name one with torch "
+                                                 "in ESPER_PYTHON"
+                                               : services_.desk->problem());
   }
-  std::string wrong;
-  for (const std::string& recipe : services_.desk->recipes(*plan.program)) {
-    const std::string key = services_.desk->key(*plan.program, recipe);
-    if (const auto reason = services_.desk->found_wrong(key)) {
-      wrong = *reason;
-    } else {
-      plan.wanted.push_back({recipe, CompileEffort::kQuick, key});
-    }
+  if (config_.compile.dynamic) join_family(plan, microbatches);
+  if (plan.is_follower()) return take_shared(plan, microbatches);
+  std::string wrong = list_variants(plan);
+  if (plan.wanted.empty() && plan.family != nullptr) {
+    give_up_family(*plan.family, "it was compiled before and put away: " + wrong);
+    plan.recorded = true;
+    wrong = list_variants(plan);
   }
   if (plan.wanted.empty()) {
     return tell_no_compiler("quarantined", "the program was compiled before and put away: " + wrong);
   }
   const Variant best = plan.wanted.front();
-  const bool found = load_cached(plan, best, microbatches) && (config_.lane == Lane::kAuto || !plan.wants_full);
+  const bool loaded = load_cached(plan, best, microbatches), full = plan.in_full.contains(best.recipe);
+  const bool found = loaded && (config_.lane == Lane::kAuto || full);
   ++(found ? figures_.cache_hits : figures_.cache_misses);
   if (found) plan.wanted.clear();
-  if (found && !plan.wants_full) return;
+  if (found && full) return;
   if (config_.lane == Lane::kAuto) {
     if (found) plan.wanted.push_back({best.recipe, CompileEffort::kFull, best.key});
     plan.undecided = true;
   } else if (!found) {
     wait_for_compiled(plan, microbatches);
   }
+}
+
+// Fills plan.wanted with what is not known to be wrong; says of the last one that is, why.
+std::string StepRunner::list_variants(StepPlan& plan) {
+  std::string wrong;
+  const program::SymbolicProgram program = plan.to_compile();
+  for (const std::string& recipe : services_.desk->recipes(program)) {
+    const std::string key = services_.desk->key(program, recipe);
+    if (const auto reason = services_.desk->found_wrong(key)) {
+      wrong = *reason;
+    } else {
+      plan.wanted.push_back({recipe, CompileEffort::kQuick, key});
+    }
+  }
+  return wrong;
 }
 
 // The lane that was asked for by name begins at the same step whenever the program is compiled: the run waits.
@@ -92,21 +115,21 @@ void StepRunner::decide_on_compiling(StepPlan& plan, double step_us, std::int64_
   const double left_s = step_us * 1e-6 * static_cast<double>(steps_left);
   const double cost_s = kCompileSeconds + kSecondsPerOperator * static_cast<double>(plan.program->operations.size());
   const bool worth = left_s * kShareSaved > cost_s;
+  std::string reason = worth ? "prepared" : "left out";
+  reason += ": about " + whole(left_s) + " s of steps are left, and a compilation takes about " + whole(cost_s) + " s";
   tell(event("tolaria.lane_chosen"_event, Level::kInfo,
-             {{"lane", "compiled"},
-              {"steps_left", std::to_string(steps_left)},
-              {"reason", std::string(worth ? "prepared" : "left out") + ": about " + whole(left_s) +
-                             " s of steps are left, and a compilation takes about " + whole(cost_s) + " s"}}));
+             {{"lane", "compiled"}, {"steps_left", std::to_string(steps_left)}, {"reason", reason}}));
   if (worth) return compile_next(plan);
   plan.wanted.clear();
   plan.wants_full = false;
 }
 
 void StepRunner::compile_next(StepPlan& plan) {
+  if (plan.wanted.empty()) choose_recipe(plan);
   if (plan.wanted.empty()) return;
   plan.compiling = plan.wanted.front();
   plan.wanted.pop_front();
-  services_.desk->submit(*plan.program, plan.compiling->recipe, plan.compiling->effort);
+  services_.desk->submit(plan.to_compile(), plan.compiling->recipe, plan.compiling->effort);
   ++figures_.pending;
   tell(event("tolaria.compile_started"_event, Level::kInfo,
              {{"key", plan.compiling->key}, {"operators", std::to_string(plan.program->operations.size())}}));
@@ -127,8 +150,13 @@ void StepRunner::finish_compilation(StepPlan& plan, const std::optional<program:
   --figures_.pending;
   if (!outcome) return tell_no_compiler("timeout", "the compiler gave no answer in time");
   if (outcome->failure) {
-    plan.wanted.clear();
-    return tell_no_compiler(std::string(leyline::name_of(*outcome->failure)), outcome->reason);
+    if (!is_of_one_recipe(*outcome->failure)) plan.wanted.clear();
+    const bool of_program = *outcome->failure == program::CompileFailure::kFailed;
+    if (plan.family != nullptr && of_program && plan.wanted.empty() && plan.recipe_us.empty()) {
+      return give_up_family(*plan.family, outcome->reason);
+    }
+    tell_no_compiler(std::string(leyline::name_of(*outcome->failure)), outcome->reason);
+    return compile_next(plan);
   }
   figures_.compile_ms = outcome->compile_ms;
   tell(event("tolaria.compile_finished"_event, Level::kInfo,
@@ -157,7 +185,7 @@ bool StepRunner::load_cached(StepPlan& plan, const Variant& variant, Batch micro
     return false;
   }
   plan.recipe = variant.recipe;
-  if (cached->facts.effort == leyline::name_of(CompileEffort::kFull)) plan.wants_full = false;
+  if (cached->facts.effort == leyline::name_of(CompileEffort::kFull)) plan.in_full.insert(variant.recipe);
   tell(event("tolaria.compile_cache_hit"_event, Level::kInfo,
              {{"key", variant.key}, {"load_ms", whole(milliseconds(services_.clock.now() - begin))}}));
   return true;
@@ -169,19 +197,21 @@ void StepRunner::tell_no_compiler(const std::string& kind, const std::string& re
   tell(event("tolaria.compile_fallback"_event, Level::kWarning, {{"error", kind}, {"reason", reason}}));
 }
 
-// After a trial of a compiled program: the next lowering has its turn, and the winner is then compiled with full
-// effort.
+// After a trial of a compiled program: the next lowering has its turn.
 void StepRunner::note_recipe(StepPlan& plan, double step_us) {
+  if (plan.is_follower()) return;
   plan.recipe_us[plan.recipe] = step_us;
-  if (plan.wanted.empty() && !plan.compiling) {
-    const auto winner = std::ranges::min_element(plan.recipe_us, {}, [](const auto& item) { return item.second; });
-    if (plan.recipe_us.size() > 1) services_.desk->remember_winner(*plan.program, winner->first, plan.recipe_us);
-    const bool full = std::exchange(plan.wants_full, false);
-    if (full) {
-      plan.wanted.push_back({winner->first, CompileEffort::kFull, services_.desk->key(*plan.program, winner->first)});
-    }
-  }
   if (!plan.undecided && !plan.compiling) compile_next(plan);
+}
+
+// When every lowering had its turn, however it ended: the fastest of those that came to a trial is compiled with full
+// effort, unless it is already.
+void StepRunner::choose_recipe(StepPlan& plan) {
+  if (plan.recipe_us.empty()) return;
+  const auto winner = std::ranges::min_element(plan.recipe_us, {}, [](const auto& item) { return item.second; });
+  if (plan.recipe_us.size() > 1) services_.desk->remember_winner(plan.to_compile(), winner->first, plan.recipe_us);
+  if (!std::exchange(plan.wants_full, false) || plan.in_full.contains(winner->first)) return;
+  plan.wanted.push_back({winner->first, CompileEffort::kFull, services_.desk->key(plan.to_compile(), winner->first)});
 }
 
 }  // namespace esper::tolaria

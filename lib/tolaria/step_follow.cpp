@@ -1,8 +1,8 @@
 // How a resumed run gives its steps the bits that they had before: it follows the notes of its journal.
 
 #include "leyline/telemetry.h"
-#include "tolaria/step_roots.h"
 #include "tolaria/step_runner.h"
+#include "tolaria/step_sizes.h"
 
 namespace esper::tolaria {
 namespace {
@@ -46,19 +46,22 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
   const Preparing preparing(*this);
   if (services_.desk == nullptr || !services_.desk->problem().empty()) return "nothing compiled can be had here";
   if (!plan.program) {
-    const StepSnapshot start(model_, device_);
-    const auto step = [&] { train_step(model_.state, model_.settings, microbatches, forward_); };
-    step();
-    auto recorded = program::record(step_roots(model_, microbatches), step);
-    start.restore();
+    auto recorded = record_undone(model_, microbatches, forward_);
     if (const auto* reason = std::get_if<std::string>(&recorded)) return *reason;
     plan.program = std::move(std::get<program::Program>(recorded));
   }
   const auto cached = services_.desk->find(key);
   if (!cached) return "the cache no longer has the compiled program " + key;
-  if (services_.desk->key(*plan.program, cached->facts.recipe) != key) return "its steps were another program";
+  const auto is_noted = [&] { return services_.desk->key(plan.to_compile(), cached->facts.recipe) == key; };
+  if (!is_noted()) join_family(plan, microbatches);  // it may be one for all batch sizes, whatever is asked for now
+  if (!is_noted()) {
+    if (!config_.compile.dynamic) plan.family = nullptr;
+    return "its steps were another program";
+  }
   try {
-    plan.incumbent = load_package(plan, microbatches, cached->file.path(), key);
+    FastLane lane = load_package(plan, microbatches, cached->file.path(), key);
+    plan.incumbent.reset();
+    plan.incumbent.emplace(std::move(lane));
   } catch (const leyline::Error& error) {
     return error.what();
   }
@@ -68,13 +71,19 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
 // What the journal has in force already need not be noted again: a note drops those of later steps, and a run that is
 // killed once more still needs them.
 void StepRunner::know_noted(StepPlan& plan, std::int64_t number) {
-  if (const LaneNote* note = services_.log.at(plan.shape, number)) plan.noted = bits_[plan.shape] = note->key;
+  const LaneNote* note = services_.log.at(plan.shape, number);
+  if (note == nullptr) return;
+  plan.noted = bits_[plan.shape] = note->key;
+  if (!note->key.empty()) check_again_after(plan, note->step);
 }
 
 // After each step: the journal learns of a change of bits.
 void StepRunner::note_bits(StepPlan& plan, std::int64_t number) {
+  if (plan.noted_bits == ran_bits_) return;
+  plan.noted_bits = ran_bits_;
   if (plan.noted == ran_) return;
   plan.noted = bits_[plan.shape] = ran_;
+  if (!ran_.empty()) check_again_after(plan, number);
   if (services_.note) services_.note(lane_note_json(plan.shape, {number, ran_}));
 }
 

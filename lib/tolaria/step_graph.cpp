@@ -66,7 +66,7 @@ void StepRunner::challenge_uncompiled(StepPlan& plan, Batch microbatches) {
 }
 
 FastLane StepRunner::load_package(StepPlan& plan, Batch microbatches, const std::string& path, const std::string& key) {
-  FastLane lane = FastLane::compiled(*plan.program, model_, microbatches, path, key);
+  FastLane lane = FastLane::compiled(plan.to_compile(), model_, microbatches, path, key);
   const bool wanted = config_.compile.mode == leyline::CompileMode::kReduceOverhead;
   if (wanted && may_capture()) capture(lane, microbatches);
   return lane;

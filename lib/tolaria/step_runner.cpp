@@ -1,6 +1,7 @@
 #include "tolaria/step_runner.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
@@ -14,13 +15,40 @@ using leyline::Lane;
 using leyline::Level;
 using namespace leyline::literals;
 
+using Numbers = std::span<const std::int64_t>;
+
+// Takes the tensor's number of dimensions and its sizes off the front; false where they are others. A loop: for two or
+// three numbers a call of memcmp takes longer than all of it.
+bool take_sizes(Numbers& left, const torch::Tensor& tensor) {
+  const at::IntArrayRef sizes = tensor.sizes();
+  const std::size_t count = sizes.size();
+  if (left.size() <= count || left[0] != static_cast<std::int64_t>(count)) return false;
+  std::int64_t differ = 0;
+  for (std::size_t i = 0; i < count; ++i) differ |= sizes[i] ^ left[i + 1];
+  left = left.subspan(1 + count);
+  return differ == 0;
+}
+
 bool same_sizes(const StepPlan& plan, std::span<const Microbatch> microbatches) {
-  if (plan.sizes.size() != 2 * microbatches.size()) return false;
-  for (std::size_t i = 0; i < microbatches.size(); ++i) {
-    if (microbatches[i].inputs.sizes() != plan.sizes[2 * i]) return false;
-    if (microbatches[i].targets.sizes() != plan.sizes[2 * i + 1]) return false;
+  Numbers left = plan.sizes;
+  for (const auto& [inputs, targets] : microbatches) {
+    if (!take_sizes(left, inputs) || !take_sizes(left, targets)) return false;
   }
-  return true;
+  return left.empty();
+}
+
+std::string shape_of(std::span<const Microbatch> microbatches) {
+  std::vector<std::vector<std::int64_t>> sizes;
+  for (const auto& [inputs, targets] : microbatches) {
+    sizes.insert(sizes.end(), {inputs.sizes().vec(), targets.sizes().vec()});
+  }
+  return c10::str(sizes);
+}
+
+// Its lane runs and nothing is tried beside it.
+bool is_settled(const StepPlan& plan, std::int64_t number) {
+  const bool tried = plan.recorded && (!plan.is_follower() || plan.took_shared);
+  return tried && plan.incumbent && !plan.challenger && !plan.compiling && !plan.undecided && number < plan.next_check;
 }
 
 double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
@@ -42,13 +70,56 @@ StepRunner::Preparing::~Preparing() {
   runner_.figures_.warmup_ms += milliseconds(runner_.services_.clock.now() - begin_);
 }
 
+inline void StepRunner::note_ran(std::uint64_t bits, const std::string& key) {
+  if (ran_bits_ == bits) return;
+  ran_bits_ = bits;
+  ran_ = key;
+}
+
+// A step of another structure or shape never meets a program of this one: this is asked before every launch.
+inline StepPlan* StepRunner::known_plan(Batch microbatches) const {
+  const std::uint64_t structure = model_.network.structure_version();
+  for (const auto& plan : plans_) {
+    if (plan->structure == structure && same_sizes(*plan, microbatches)) return plan.get();
+  }
+  return nullptr;
+}
+
+inline void StepRunner::run_now(FastLane& lane, Batch microbatches) {
+  const Lane kind = lane.lane();
+  figures_.in_use = kind;
+  ++figures_.steps[static_cast<std::size_t>(kind)];
+  const bool compiled = kind == Lane::kCompiled;
+  if (compiled) ++epoch_compiled_steps_;
+  note_ran(lane.bits(), lane.key());
+  try {
+    lane.run(microbatches);
+  } catch (const std::exception& error) {
+    if (compiled) put_away_failed(lane, error.what());
+    throw;
+  }
+}
+
+// Most steps of a run have nothing to weigh, and a compiled one may take a microsecond: they go straight through, with
+// no call between here and the lane, no text and no division.
 void StepRunner::step(std::span<const Microbatch> microbatches, StepPlace place) {
   ++epoch_steps_;
-  const bool only_eager = config_.lane == Lane::kEager && services_.log.empty();
-  if (only_eager) return eager(microbatches);
-  StepPlan& plan = plan_of(microbatches);
-  if (!plan.noted) know_noted(plan, place.number);
-  if (services_.log.empty() || !follow(plan, microbatches, place.number)) run_step(plan, microbatches, place);
+  if (services_.log.empty()) {
+    if (config_.lane == Lane::kEager) return eager(microbatches);
+    StepPlan* const known = known_plan(microbatches);
+    if (known != nullptr && is_settled(*known, place.number)) {
+      run_now(*known->incumbent, microbatches);
+      if (known->noted_bits != ran_bits_) note_bits(*known, place.number);
+      return;
+    }
+  }
+  StepPlan& plan = plan_of(microbatches, place.number);
+  bool followed = false;
+  if (!services_.log.empty()) {
+    if (!plan.noted) know_noted(plan, place.number);
+    followed = follow(plan, microbatches, place.number);
+  }
+  if (!followed) run_step(plan, microbatches, place);
   note_bits(plan, place.number);
 }
 
@@ -64,19 +135,26 @@ void StepRunner::run_step(StepPlan& plan, Batch microbatches, StepPlace place) {
     return challenge_uncompiled(plan, microbatches);
   }
   if (plan.compiling) take_compiled(plan, microbatches);
+  if (plan.is_follower()) take_shared(plan, microbatches);
   if (!plan.challenger && !plan.incumbent && !plan.tried_uncompiled) challenge_uncompiled(plan, microbatches);
-  if (plan.challenger) return try_challenger(plan, microbatches, place.left);
+  if (plan.challenger) return try_challenger(plan, microbatches, place);
   run_unchallenged(plan, microbatches, place);
 }
 
-// Counted over the whole run, so that a resumed one compares at the same steps.
-bool StepRunner::check_is_due(std::int64_t number) const {
-  return config_.check_every > 0 && number > 0 && number % config_.check_every == 0;
+// The run's steps are cut into stretches of check_every; each shape is compared at its first step in a stretch, however
+// rare the shape is. Counted from the run's start, and where the last change of bits was noted in the journal, so that
+// a resumed run compares at the steps at which it would have.
+void StepRunner::check_again_after(StepPlan& plan, std::int64_t number) const {
+  const std::int64_t every = config_.check_every;
+  plan.next_check = every > 0 ? (number / every + 1) * every : std::numeric_limits<std::int64_t>::max();
 }
 
 void StepRunner::run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace place) {
-  if (plan.incumbent && check_is_due(place.number)) {
-    if (compare_with_eager(*plan.incumbent, microbatches) == Verdict::kDiffers) plan.incumbent.reset();
+  if (plan.incumbent && place.number >= plan.next_check) {
+    const std::string key = plan.incumbent->key();
+    const Verdict verdict = compare_with_eager(plan.incumbent, microbatches);
+    if (verdict != Verdict::kUndecided) check_again_after(plan, place.number);
+    if (verdict == Verdict::kRefused) drop_shared(plan, key);
     return;
   }
   const auto begin = plan.undecided ? services_.clock.now() : leyline::Duration();
@@ -92,21 +170,24 @@ bool StepRunner::settled() const {
   });
 }
 
-// A step of another structure or shape never meets a program of this one: this is asked before every launch.
-StepPlan& StepRunner::plan_of(Batch microbatches) {
-  const std::uint64_t structure = model_.network.structure_version();
-  if (!plans_.empty() && plans_.front()->structure != structure) drop_plans();
-  for (const auto& plan : plans_) {
-    if (same_sizes(*plan, microbatches)) return *plan;
-  }
+StepPlan& StepRunner::plan_of(Batch microbatches, std::int64_t number) {
+  if (StepPlan* const known = known_plan(microbatches)) return *known;
+  if (!plans_.empty() && plans_.front()->structure != model_.network.structure_version()) drop_plans();
+  return new_plan(microbatches, number);
+}
+
+StepPlan& StepRunner::new_plan(Batch microbatches, std::int64_t number) {
   auto plan = std::make_unique<StepPlan>();
-  plan->structure = structure;
+  plan->structure = model_.network.structure_version();
   plan->warmup_left = config_.compile.warmup_steps;
-  for (const Microbatch& microbatch : microbatches) {
-    plan->sizes.push_back(microbatch.inputs.sizes().vec());
-    plan->sizes.push_back(microbatch.targets.sizes().vec());
+  for (const auto& [inputs, targets] : microbatches) {
+    for (const torch::Tensor& tensor : {inputs, targets}) {
+      plan->sizes.push_back(tensor.dim());
+      plan->sizes.insert(plan->sizes.end(), tensor.sizes().begin(), tensor.sizes().end());
+    }
   }
-  plan->shape = c10::str(plan->sizes);
+  plan->shape = shape_of(microbatches);
+  check_again_after(*plan, number);
   if (const auto known = bits_.find(plan->shape); known != bits_.end()) plan->noted = known->second;
   plans_.push_back(std::move(plan));
   return *plans_.back();
@@ -120,11 +201,12 @@ void StepRunner::drop_plans() {
     --figures_.pending;
   }
   plans_.clear();
+  families_.clear();
 }
 
 void StepRunner::eager(Batch microbatches) {
   figures_.in_use = Lane::kEager;
-  ran_.clear();
+  note_ran(0, std::string());
   ++figures_.steps[static_cast<std::size_t>(Lane::kEager)];
   train_step(model_.state, model_.settings, microbatches, forward_);
 }
@@ -142,19 +224,7 @@ void StepRunner::record(StepPlan& plan, Batch microbatches) {
   }
 }
 
-void StepRunner::run_in(FastLane& lane, Batch microbatches) {
-  figures_.in_use = lane.lane();
-  ++figures_.steps[static_cast<std::size_t>(lane.lane())];
-  const bool compiled = lane.lane() == Lane::kCompiled;
-  if (compiled) ++epoch_compiled_steps_;
-  ran_ = lane.key();
-  try {
-    lane.run(microbatches);
-  } catch (const std::exception& error) {
-    if (compiled) put_away_failed(lane, error.what());
-    throw;
-  }
-}
+void StepRunner::run_in(FastLane& lane, Batch microbatches) { run_now(lane, microbatches); }
 
 void StepRunner::run_incumbent(StepPlan& plan, Batch microbatches) {
   if (!plan.incumbent) return eager(microbatches);

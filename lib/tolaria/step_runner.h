@@ -61,13 +61,17 @@ class StepRunner {
  private:
   using Batch = std::span<const Microbatch>;
 
-  StepPlan& plan_of(Batch microbatches);
+  StepPlan* known_plan(Batch microbatches) const;
+  StepPlan& plan_of(Batch microbatches, std::int64_t number);
+  StepPlan& new_plan(Batch microbatches, std::int64_t number);
   void run_step(StepPlan& plan, Batch microbatches, StepPlace place);
   void record(StepPlan& plan, Batch microbatches);
   void eager(Batch microbatches);
   void run_incumbent(StepPlan& plan, Batch microbatches);
   void drop_plans();
   void run_in(FastLane& lane, Batch microbatches);
+  void run_now(FastLane& lane, Batch microbatches);  // the same, for step_runner.cpp alone
+  void note_ran(std::uint64_t bits, const std::string& key);
   void tell(leyline::TelemetryEvent event) const { services_.tell(std::move(event)); }
 
   // While it lives, the training thread's time goes to preparing lanes.
@@ -83,17 +87,23 @@ class StepRunner {
     std::optional<leyline::LedgerScope> scope_;
   };
 
+  // step_check.cpp
+  // kUndecided: eager's own step was not finite, and says nothing about the lane.
+  enum class Verdict { kSame, kRefused, kUndecided };
+  Verdict compare_with_eager(std::optional<FastLane>& lane, Batch microbatches);
+  void check_challenger(StepPlan& plan, Batch microbatches, std::int64_t number);
+  enum class Cause { kErred, kNoMemory, kNotFaster };
+  Verdict refuse(std::optional<FastLane>& lane, const std::string& reason, Cause cause,
+                 const std::optional<program::Difference>& where);
+
   // step_trial.cpp
-  enum class Verdict { kSame, kDiffers };
-  Verdict compare_with_eager(FastLane& lane, Batch microbatches);
-  void try_challenger(StepPlan& plan, Batch microbatches, std::int64_t steps_left);
+  void try_challenger(StepPlan& plan, Batch microbatches, StepPlace place);
   void challenge(StepPlan& plan, FastLane lane);
-  void settle_trial(StepPlan& plan);
-  void adopt(StepPlan& plan, double speedup, const std::string& reason);
-  enum class Cause { kErred, kNotFaster };
+  void settle_trial(StepPlan& plan, std::int64_t number);
+  void adopt(StepPlan& plan, double speedup, const std::string& reason, std::int64_t number);
   void put_away(const FastLane& lane, Cause cause, const std::string& reason, const program::Difference* where);
   void run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace place);
-  bool check_is_due(std::int64_t number) const;
+  void check_again_after(StepPlan& plan, std::int64_t number) const;
 
   void put_away_failed(const FastLane& lane, const std::string& reason);
 
@@ -118,20 +128,33 @@ class StepRunner {
   void finish_compilation(StepPlan& plan, const std::optional<program::CompileOutcome>& outcome, Batch microbatches);
   bool load_cached(StepPlan& plan, const Variant& variant, Batch microbatches);
   void note_recipe(StepPlan& plan, double step_us);
+  void choose_recipe(StepPlan& plan);
   void tell_no_compiler(const std::string& kind, const std::string& reason);
+  std::string list_variants(StepPlan& plan);
+
+  // step_family.cpp
+  void join_family(StepPlan& plan, Batch microbatches);
+  void found_family(StepPlan& plan, Batch microbatches, std::int64_t n);
+  void take_shared(StepPlan& plan, Batch microbatches);
+  void give_up_family(const StepFamily& family, const std::string& reason);
+  void drop_shared(const StepPlan& plan, const std::string& key);
+  void tell_not_dynamic(const std::string& reason);
 
   Model& model_;
   leyline::StepConfig config_;
   torch::Device device_;
   RunnerServices services_;
   TrainingForward forward_;
-  std::vector<std::unique_ptr<StepPlan>> plans_;  // all of the network's present structure
+  std::vector<std::unique_ptr<StepPlan>> plans_;       // all of the network's present structure
+  std::vector<std::unique_ptr<StepFamily>> families_;  // of these plans
+  bool no_families_ = false;                           // a program for all sizes could not be compiled
   LaneFigures figures_;
   std::shared_ptr<GraphFigures> graphs_ = std::make_shared<GraphFigures>();  // lanes count into it
   std::int64_t epoch_steps_ = 0, epoch_compiled_steps_ = 0;
   bool told_no_compiler_ = false;
   std::map<std::string, std::string> bits_;  // by shape: key of the compiled program that ran last, or empty
   std::string ran_;                          // key of the compiled program that ran the last step, or empty
+  std::uint64_t ran_bits_ = 0;               // FastLane::bits() of the same
 };
 
 }  // namespace esper::tolaria

@@ -11,7 +11,6 @@
 #include "engine/find_python.h"
 #include "leyline/statistics.h"
 #include "storage/atomic_publish.h"
-#include "storage/file_tools.h"
 #include "tamiyo/heuristic.h"
 
 namespace esper::engine::bench {
@@ -100,7 +99,6 @@ ordered_json metadata_json(const ordered_json& environment) {
 
 void write_artefacts(leyline::FileSystem& files, const std::string& folder, const ordered_json& report,
                      const leyline::RunConfig& config, const Scratch& scratch) {
-  storage::ensure_folder(files, folder);
   const auto& environment = report.at("environment");
   const auto& noise = report.at("noise");
   write(files, folder + "/tolaria_normal_epoch.json",

@@ -5,6 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/bench/bench.h"
+#include "engine/bench/clean_end.h"
+#include "engine/bench/output_folder.h"
 #include "engine/commands.h"
 #include "leyline/error.h"
 #include "storage/atomic_publish.h"
@@ -14,23 +16,61 @@
 namespace esper::engine {
 namespace {
 
+using leyline::Error;
+using leyline::ExitCode;
 using nlohmann::ordered_json;
 
-std::string path_for(const EngineRequest& request, const ordered_json& report) {
-  return request.bench.baseline + "/" + report.at("environment").at("machine").get<std::string>() + "/" +
+constexpr std::uint64_t kMostBytes = 16u << 20;
+
+std::string path_for(const EngineRequest& request, const ordered_json& header) {
+  return request.bench.baseline + "/" + header.at("environment").at("machine").get<std::string>() + "/" +
          request.bench.scenario + ".json";
 }
 
-constexpr std::uint64_t kMostBytes = 16u << 20;
+// The kept report, found to be of this workload and machine.
+ordered_json read_kept(leyline::FileSystem& files, const EngineRequest& request, const ordered_json& header) {
+  const std::string path = path_for(request, header);
+  if (files.kind_of(path) != leyline::PathKind::kFile) {
+    throw Error(ExitCode::kConfig, "no baseline of this machine and scenario: " + path +
+                                       "; make one with esper baseline save --scenario " + request.bench.scenario);
+  }
+  const auto bytes = storage::read_file(files, path, kMostBytes);
+  const auto* begin = reinterpret_cast<const char*>(bytes.data());
+  auto kept = ordered_json::parse(begin, begin + bytes.size(), nullptr, false);
+  const auto damage = kept.is_discarded() ? "it is no JSON" : leyline::why_no_baseline(kept);
+  if (!damage.empty()) {
+    throw Error(ExitCode::kData,
+                "the baseline " + path + " is damaged: " + damage + "; esper baseline save --replace makes it anew");
+  }
+  const auto difference = leyline::why_other_measurement(kept, header);
+  if (!difference.empty()) {
+    throw Error(ExitCode::kConfig, "the baseline " + path + " and this measurement cannot be compared: " + difference +
+                                       "; give the configuration that it was saved with, or save it anew with "
+                                       "esper baseline save --replace");
+  }
+  return kept;
+}
+
+void refuse_to_overwrite(leyline::FileSystem& files, const EngineRequest& request, const std::string& path) {
+  if (request.bench.replace || files.kind_of(path) == leyline::PathKind::kNothing) return;
+  throw Error(ExitCode::kConfig, "there is a baseline already: " + path +
+                                     "; --replace takes its place, --dir keeps the new one elsewhere");
+}
 
 }  // namespace
 
 int save_baseline(const EngineRequest& request) {
   const bench::Scratch scratch;
-  const auto report = bench::run_scenario(request.bench, request.config, scratch);
+  const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
   auto& files = storage::real_file_system();
-  const std::string path = path_for(request, report);
-  storage::ensure_folder(files, storage::parent_of(path));
+  const auto session = bench::open_session(request.bench, request.config, scratch);
+  const std::string path = path_for(request, session.header);
+  refuse_to_overwrite(files, request, path);
+  bench::open_output_folder(files, storage::parent_of(path), "--dir");
+  const auto report = bench::run_scenario(session, scratch);
+  if (const auto problem = leyline::why_no_baseline(report); !problem.empty()) {
+    throw Error(ExitCode::kResources, "this measurement cannot be a baseline: " + problem);
+  }
   storage::publish_file(files, path, storage::bytes_of(report.dump(2) + "\n"));
   print_line(request.json ? ordered_json{{"saved", path}, {"report", report}}.dump(2) : "saved " + path);
   return 0;
@@ -38,17 +78,10 @@ int save_baseline(const EngineRequest& request) {
 
 int check_baseline(const EngineRequest& request) {
   const bench::Scratch scratch;
-  auto& files = storage::real_file_system();
-  const auto report = bench::run_scenario(request.bench, request.config, scratch);
-  const std::string path = path_for(request, report);
-  if (files.kind_of(path) != leyline::PathKind::kFile) {
-    throw leyline::Error(leyline::ExitCode::kConfig, "no baseline of this machine and scenario: " + path +
-                                                         "; make one with esper baseline save --scenario " +
-                                                         request.bench.scenario);
-  }
-  const auto bytes = storage::read_file(files, path, kMostBytes);
-  const auto kept = ordered_json::parse(reinterpret_cast<const char*>(bytes.data()),
-                                        reinterpret_cast<const char*>(bytes.data()) + bytes.size(), nullptr, false);
+  const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
+  const auto session = bench::open_session(request.bench, request.config, scratch);
+  const auto kept = read_kept(storage::real_file_system(), request, session.header);
+  const auto report = bench::run_scenario(session, scratch);
   const auto verdict = leyline::check_against_baseline(kept, report, request.bench.budget);
   print_line(request.json ? verdict.json.dump(2) : verdict.text);
   return verdict.exit_code;

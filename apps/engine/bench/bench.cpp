@@ -2,34 +2,29 @@
 
 #include "engine/bench/bench.h"
 
-#include <unistd.h>
-
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "engine/bench/artefacts.h"
+#include "engine/bench/clean_end.h"
 #include "engine/bench/environment.h"
 #include "engine/bench/growth.h"
+#include "engine/bench/output_folder.h"
+#include "engine/bench/progress.h"
 #include "engine/bench/report.h"
+#include "engine/bench/table.h"
 #include "engine/commands.h"
+#include "leyline/config/workload.h"
+#include "leyline/error.h"
 #include "leyline/names.h"
 #include "storage/real_file_system.h"
+#include "tolaria/step_runner.h"
 
 namespace esper::engine {
 namespace bench {
 namespace {
 
 using nlohmann::ordered_json;
-
-// One line on standard error, where that is a terminal.
-void show_progress(int done, int total) {
-  constexpr int kWidth = 40;
-  if (isatty(STDERR_FILENO) == 0) return;
-  const int full = kWidth * done / total;
-  std::fprintf(stderr, "\r[%s%s] %d/%d rounds", std::string(static_cast<std::size_t>(full), '#').c_str(),
-               std::string(static_cast<std::size_t>(kWidth - full), ' ').c_str(), done, total);
-  if (done == total) std::fputs("\r\033[K", stderr);
-  std::fflush(stderr);
-}
 
 std::vector<leyline::Lane> lanes_of(const BenchRequest& request) {
   std::vector<leyline::Lane> lanes;
@@ -41,30 +36,58 @@ std::vector<leyline::Lane> lanes_of(const BenchRequest& request) {
   return lanes;
 }
 
+bool asks_for_a_compiler(const std::vector<leyline::Lane>& lanes) {
+  return std::ranges::any_of(
+      lanes, [](leyline::Lane lane) { return lane == leyline::Lane::kCompiled || lane == leyline::Lane::kAuto; });
+}
+
 // The one row of a growing run: its steps as the loop ran them.
-void add_growth(const LoopFigures& figures, const leyline::RunConfig& config, ordered_json& report) {
-  const auto times = distribution(figures.step_us);
-  report["lanes"] = {{{"lane", leyline::name_of(config.step.lane)},
-                      {"p50_us", times.at("p50")},
-                      {"p95_us", times.at("p95")},
-                      {"p99_us", times.at("p99")},
-                      {"warmup_ms", figures.step_us.front() / 1e3},
-                      {"steps", times.at("count")}}};
-  report["peers"] = report["refused"] = ordered_json::array();
+void add_growth(const Session& session, const Scratch& scratch, ordered_json& report) {
+  const auto lane = leyline::name_of(session.config.step.lane);
+  report["lanes"] = report["peers"] = report["refused"] = ordered_json::array();
   report["ratios"] = ordered_json::object();
-  report["noise"] = nullptr;
+  report["noise"] = report["epoch"] = nullptr;
+  if (!session.epoch_problem.empty()) {
+    report["refused"].push_back({{"name", lane}, {"reason", session.epoch_problem}});
+    return;
+  }
+  show_phase("a run that grows");
+  const LoopFigures figures = run_growing(session.config, scratch);
+  const auto times = distribution(figures.step_us);
+  report["lanes"].push_back({{"lane", lane},
+                             {"p50_us", times.at("p50")},
+                             {"p95_us", times.at("p95")},
+                             {"p99_us", times.at("p99")},
+                             {"warmup_ms", figures.step_us.front() / 1e3},
+                             {"steps", times.at("count")}});
   report["epoch"] = epoch_json(figures);
+  report["epoch_lane"] = lane;
   report["growth"] = growth_json(figures);
 }
 
 }  // namespace
 
-ordered_json run_scenario(const BenchRequest& request, const leyline::RunConfig& given, const Scratch& scratch) {
-  const leyline::RunConfig config = request.built_in ? with_made_up_text(given, scratch) : given;
-  const auto workload = prepare_workload(config);
-  ordered_json report = {{"scenario", request.scenario}, {"environment", environment(request.commit)}};
+Session open_session(const BenchRequest& request, const leyline::RunConfig& given, const Scratch& scratch) {
+  Session session{request, request.built_in ? with_made_up_text(given, scratch) : given, nullptr, {}, ""};
+  session.workload = prepare_workload(session.config);
+  if (asks_for_a_compiler(lanes_of(request))) prepare_compiling(*session.workload);
+  session.header = {{"scenario", request.scenario},
+                    {"environment", environment(request.commit)},
+                    {"workload", leyline::workload_json(given)}};
+  try {
+    tolaria::check_lane(session.config.step, session.workload->bench.device);
+  } catch (const leyline::Error& error) {
+    session.epoch_problem = error.what();
+  }
+  return session;
+}
+
+ordered_json run_scenario(const Session& session, const Scratch& scratch) {
+  const BenchRequest& request = session.request;
+  ordered_json report = session.header;
   if (request.scenario == "growth" && request.built_in && !request.counts_only) {
-    add_growth(run_growing(config, scratch), config, report);
+    add_growth(session, scratch, report);
+    end_progress();
     return report;
   }
   MeasurePlan plan;
@@ -72,10 +95,18 @@ ordered_json run_scenario(const BenchRequest& request, const leyline::RunConfig&
   plan.peers = request.peer_python;
   plan.times = !request.counts_only;
   plan.turns.rounds = request.rounds;
-  plan.turns.progress = show_progress;
-  const Measurement measurement = measure(*workload, scratch, plan);
-  report.update(measurement_json(measurement));
-  report["epoch"] = request.counts_only ? ordered_json(nullptr) : epoch_json(run_loop(config, scratch, "epochs"));
+  plan.turns.progress = show_rounds;
+  plan.phase = show_phase;
+  report.update(measurement_json(measure(*session.workload, scratch, plan)));
+  report["epoch"] = nullptr;
+  if (!session.epoch_problem.empty()) {
+    report["epoch_problem"] = session.epoch_problem;
+  } else if (!request.counts_only) {
+    show_phase("whole epochs");
+    report["epoch"] = epoch_json(run_loop(session.config, scratch, "epochs"));
+    report["epoch_lane"] = leyline::name_of(session.config.step.lane);
+  }
+  end_progress();
   return report;
 }
 
@@ -83,12 +114,24 @@ ordered_json run_scenario(const BenchRequest& request, const leyline::RunConfig&
 
 int run_bench(const EngineRequest& request) {
   const bench::Scratch scratch;
-  const auto report = bench::run_scenario(request.bench, request.config, scratch);
-  if (!request.bench.output_dir.empty()) {
-    const auto config = request.bench.built_in ? bench::with_made_up_text(request.config, scratch) : request.config;
-    bench::write_artefacts(storage::real_file_system(), request.bench.output_dir, report, config, scratch);
+  const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
+  auto& files = storage::real_file_system();
+  const std::string& folder = request.bench.output_dir;
+  if (!folder.empty()) bench::open_output_folder(files, folder, "--output-dir");
+  const auto session = bench::open_session(request.bench, request.config, scratch);
+  if (!folder.empty() && !session.epoch_problem.empty()) {
+    throw leyline::Error(leyline::ExitCode::kConfig,
+                         "--output-dir: the drills run whole epochs. " + session.epoch_problem);
   }
-  print_line(request.json ? report.dump(2) : bench::table_text(report));
+  const auto report = bench::run_scenario(session, scratch);
+  if (!folder.empty()) {
+    bench::show_phase("the drills");
+    bench::write_artefacts(files, folder, report, session.config, scratch);
+    bench::end_progress();
+  }
+  print_line(request.json                ? report.dump(2)
+             : request.bench.counts_only ? bench::counts_text(report)
+                                         : bench::table_text(report));
   return 0;
 }
 

@@ -1,15 +1,30 @@
 #pragma once
 // One scenario from its configuration to its report.
 
-#include <nlohmann/json_fwd.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
 
 #include "engine/bench/scratch.h"
+#include "engine/bench/workload.h"
 #include "esper/engine_api.h"
 
 namespace esper::engine::bench {
 
-// The report of report.h, complete; with `growth` for the scenario of that name.
-nlohmann::ordered_json run_scenario(const BenchRequest& request, const leyline::RunConfig& config,
-                                    const Scratch& scratch);
+// A scenario ready to be measured. Nothing was timed yet, so whatever can be refused is refused by what is here.
+struct Session {
+  BenchRequest request;
+  leyline::RunConfig config;  // with the made-up text, where there is one
+  std::unique_ptr<Workload> workload;
+  nlohmann::ordered_json header;  // {scenario, environment, workload}
+  std::string epoch_problem;      // why no whole epochs can be run; empty: they can
+};
+
+// Throws Error as prepare_workload().
+Session open_session(const BenchRequest& request, const leyline::RunConfig& config, const Scratch& scratch);
+
+// The header and what report.h says, with `growth` for the scenario of that name, and with `epoch_lane` or, where
+// whole epochs could not be run, `epoch_problem`.
+nlohmann::ordered_json run_scenario(const Session& session, const Scratch& scratch);
 
 }  // namespace esper::engine::bench

@@ -4,23 +4,20 @@
 #include <string>
 #include <utility>
 
+#include "leyline/seed_command.h"
+
 namespace esper::engine::bench {
 namespace {
 
-using leyline::AdaptationCommand;
 using leyline::Decision;
 using leyline::Observation;
 using leyline::SeedOperation;
 using leyline::Stage;
 
-AdaptationCommand seed_command(const Observation& seen, SeedOperation operation, const std::string& seed_id) {
-  AdaptationCommand command;
-  command.command_id = "bench-" + std::to_string(seen.current_epoch);
-  command.command_type = leyline::CommandType::kSeed;
-  command.target_seed_id = seed_id;
-  command.seed_operation.emplace();
-  command.seed_operation->operation = operation;
-  return command;
+std::string command_id(const Observation& seen) { return "bench-" + std::to_string(seen.current_epoch); }
+
+Decision ask(const Observation& seen, SeedOperation operation, const std::string& seed_id, const char* reason) {
+  return {{leyline::seed_command(command_id(seen), operation, seed_id)}, reason};
 }
 
 class Growing final : public leyline::Controller {
@@ -40,22 +37,20 @@ class Growing final : public leyline::Controller {
  private:
   Decision germinate(const Observation& seen) {
     if (seen.slots.empty() || seen.slots.front().blueprints.empty()) return {{}, "nothing can grow here"};
-    AdaptationCommand command = seed_command(seen, SeedOperation::kGerminate, "");
-    command.seed_operation->slot = seen.slots.front().slot;
-    command.seed_operation->blueprint_id = seen.slots.front().blueprints.front();
+    const auto& slot = seen.slots.front();
     born_ = seen.current_epoch;
-    return {{command}, "time to grow"};
+    return {{leyline::germination(command_id(seen), slot.slot, slot.blueprints.front())}, "time to grow"};
   }
 
   Decision tend(const Observation& seen, const leyline::SeedState& seed) const {
     if (seen.current_epoch >= born_ + life_) {
-      return {{seed_command(seen, SeedOperation::kCull, seed.seed_id)}, "its time is over"};
+      return ask(seen, SeedOperation::kCull, seed.seed_id, "its time is over");
     }
     SeedOperation next = SeedOperation::kStartTraining;
     if (seed.stage == Stage::kTraining) next = SeedOperation::kStartGrafting;
     if (seed.stage == Stage::kBlending) next = SeedOperation::kStabilize;
     if (seed.stage >= Stage::kShadowing) return {{}, "it stays as it is"};
-    return {{seed_command(seen, next, seed.seed_id)}, "on to the next stage"};
+    return ask(seen, next, seed.seed_id, "on to the next stage");
   }
 
   const std::uint32_t first_epoch_, life_;

@@ -23,12 +23,18 @@ std::string far_off(const Agreement& agreement) {
   return text;
 }
 
+void say(const MeasurePlan& plan, const std::string& text) {
+  if (plan.phase) plan.phase(text);
+}
+
 // Rows of this process, each checked against a fresh eager model.
 class Line {
  public:
-  Line(const Workload& workload, Measurement& out) : workload_(workload), out_(out) {}
+  Line(const Workload& workload, const MeasurePlan& plan, Measurement& out)
+      : workload_(workload), plan_(plan), out_(out) {}
 
   void add(const std::string& name, leyline::Lane lane) {
+    say(plan_, "making ready: " + name);
     Trainee trainee = make(workload_, name, lane);
     if (!trainee.refusal.empty()) return out_.refused.push_back({name, trainee.refusal});
     const Agreement agreement = compare(lane_trainee(workload_, leyline::Lane::kEager), trainee, workload_);
@@ -45,6 +51,7 @@ class Line {
 
  private:
   const Workload& workload_;
+  const MeasurePlan& plan_;
   Measurement& out_;
 };
 
@@ -81,11 +88,12 @@ const Row* Measurement::find(const std::string& name) const {
 
 Measurement measure(const Workload& workload, const Scratch& scratch, const MeasurePlan& plan) {
   Measurement out;
-  Line line(workload, out);
+  Line line(workload, plan, out);
   for (const leyline::Lane lane : plan.lanes) line.add(std::string(leyline::name_of(lane)), lane);
   line.add("hand", leyline::Lane::kEager);
   if (!plan.times || line.contenders.empty()) return out;
   std::vector<Contender> contenders = std::move(line.contenders);
+  if (plan.peers) say(plan, "making ready: Python, eager and compiled");
   if (plan.peers) add_peers(workload, scratch, contenders, out);
   const auto first = leyline::from_name<leyline::Lane>(out.lanes.front());
   Trainee again = make(workload, out.lanes.front(), first.value_or(leyline::Lane::kEager));

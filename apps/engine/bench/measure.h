@@ -36,6 +36,7 @@ struct MeasurePlan {
   bool peers = false;
   bool times = true;  // false: counts only
   Plan turns;
+  std::function<void(const std::string&)> phase;  // told what is being done; may be empty
 };
 
 // Checks each row's answer before it is timed; one that trains something else is refused with how far off it is.

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "leyline/line_channel.h"
+
 namespace esper::engine::bench {
 
 class PeerProcess {
@@ -15,8 +17,8 @@ class PeerProcess {
   // Starts `command` in a process group of its own; its standard error goes to the file `log`. Throws
   // std::runtime_error if it cannot be started.
   PeerProcess(const std::vector<std::string>& command, std::string log);
-  // Kills the whole group and waits for its end.
-  ~PeerProcess();
+  // Kills the whole group and waits for its end, five seconds at most.
+  ~PeerProcess() { end(); }
   PeerProcess(const PeerProcess&) = delete;
   PeerProcess& operator=(const PeerProcess&) = delete;
 
@@ -25,13 +27,13 @@ class PeerProcess {
   nlohmann::json ask(const nlohmann::json& question, std::chrono::milliseconds deadline);
 
  private:
-  std::string read_line(std::chrono::steady_clock::time_point until);
+  void end();
   [[noreturn]] void give_up(const std::string& why);
-  void kill_group();
+  PeerProcess(const std::vector<std::string>& command, std::string log, leyline::Descriptor theirs);
 
   pid_t child_ = -1;
-  int to_child_ = -1, from_child_ = -1;
-  std::string log_, buffered_, failure_;
+  leyline::LineChannel channel_;
+  std::string log_, failure_;
 };
 
 }  // namespace esper::engine::bench

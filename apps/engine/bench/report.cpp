@@ -71,34 +71,6 @@ ordered_json parts(const LoopFigures& figures) {
   return out;
 }
 
-template <class... Values>
-std::string line(const char* format, Values... values) {
-  char text[200];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
-}
-
-std::string row_line(const ordered_json& row, const std::string& name, const ordered_json& report,
-                     const std::string& first) {
-  const std::string key = name + "/" + first;
-  const std::string relative = name == first                       ? "1.00"
-                               : report.at("ratios").contains(key) ? line("%.3f", report["ratios"][key].get<double>())
-                                                                   : "-";
-  return line("%-17s %11.1f %11.2f %11.2f %11.2f %9s\n", name.c_str(), row.at("warmup_ms").get<double>(),
-              row.at("p50_us").get<double>(), row.at("p95_us").get<double>(), row.at("p99_us").get<double>(),
-              relative.c_str());
-}
-
-std::string rows_text(const ordered_json& report) {
-  if (report.at("lanes").empty()) return {};
-  const std::string first = report.at("lanes").front().at("lane");
-  std::string text = line("%-17s %11s %11s %11s %11s %9s\n", "lane", "warm-up ms", "p50 us", "p95 us", "p99 us",
-                          ("/" + first).c_str());
-  for (const auto& row : report.at("lanes")) text += row_line(row, row.at("lane"), report, first);
-  for (const auto& row : report.at("peers")) text += row_line(row, row.at("name"), report, first);
-  return text;
-}
-
 }  // namespace
 
 ordered_json distribution(const std::vector<double>& values) {
@@ -145,35 +117,6 @@ ordered_json epoch_json(const LoopFigures& figures) {
   return {{"p50_ms", leyline::percentile(times, 50)},   {"p95_ms", leyline::percentile(times, 95)},
           {"p99_ms", leyline::percentile(times, 99)},   {"epochs", times.size()},
           {"steps_per_epoch", figures.steps_per_epoch}, {"parts_p50_ms", parts(figures)}};
-}
-
-std::string table_text(const ordered_json& report) {
-  std::string text = "scenario " + report.at("scenario").get<std::string>() + ", " +
-                     report.at("environment").at("fingerprint").at("cpu").get<std::string>() + ", " +
-                     report.at("environment").at("fingerprint").at("threads").dump() + " threads\n";
-  text += rows_text(report);
-  for (const auto& row : report.at("refused")) {
-    text += line("%-17s", row.at("name").get<std::string>().c_str()) +
-            " not run: " + row.at("reason").get<std::string>() + "\n";
-  }
-  if (!report.at("epoch").is_null()) {
-    const auto& epoch = report.at("epoch");
-    text += line("epoch of %d steps: p50 %.3f ms, p95 %.3f ms, p99 %.3f ms over %d epochs\n",
-                 epoch.at("steps_per_epoch").get<int>(), epoch.at("p50_ms").get<double>(),
-                 epoch.at("p95_ms").get<double>(), epoch.at("p99_ms").get<double>(), epoch.at("epochs").get<int>());
-  }
-  if (report.contains("growth") && report["growth"].contains("ratio")) {
-    const auto& growth = report["growth"];
-    text += line("growing: slowest step (p99) %.1f us, %.2f times the steady p50; worst stall %.1f us\n",
-                 growth.at("growing_p99_us").get<double>(), growth.at("ratio").get<double>(),
-                 growth.at("worst_stall_us").get<double>());
-  }
-  if (!report.at("noise").is_null()) {
-    text += line("noise: %s against itself %.3f, interval %.3f to %.3f\n",
-                 report["noise"]["lane"].get<std::string>().c_str(), report["noise"]["ratio"].get<double>(),
-                 report["noise"]["interval"][0].get<double>(), report["noise"]["interval"][1].get<double>());
-  }
-  return text;
 }
 
 }  // namespace esper::engine::bench

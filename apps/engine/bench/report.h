@@ -1,5 +1,5 @@
 #pragma once
-// What `esper bench` tells: one JSON object, and the same as a table for people.
+// What `esper bench` tells, as one JSON object; table.h has the same for people.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace esper::engine::bench {
 
-// {scenario, environment, lanes [{lane, p50_us, p95_us, p99_us, warmup_ms, steps}], refused [{name, reason}], epoch,
+// {lanes [{lane, p50_us, p95_us, p99_us, warmup_ms, steps}], refused [{name, reason}], epoch,
 // peers [{name, p50_us, p95_us, p99_us, warmup_ms, steps, optimizer}], ratios {"a/b": time of a over time of b},
 // intervals {"a/b": [low, high]}, noise {ratio, interval, floor}, counts, disagreement}
 nlohmann::ordered_json measurement_json(const Measurement& measurement);
@@ -22,8 +22,5 @@ nlohmann::ordered_json epoch_json(const LoopFigures& figures);
 nlohmann::ordered_json distribution(const std::vector<double>& values);
 
 nlohmann::ordered_json counts_json(const StepCounts& counts);
-
-// Of the whole report, lines with their newlines.
-std::string table_text(const nlohmann::ordered_json& report);
 
 }  // namespace esper::engine::bench

@@ -35,10 +35,13 @@ double tolerance_for(const leyline::RunConfig& config, const tolaria::StepSettin
 }  // namespace
 
 Trainee lane_trainee(const Workload& workload, leyline::Lane lane) {
+  if (lane == leyline::Lane::kCompiled && !workload.no_compiler.empty()) {
+    return {std::string(leyline::name_of(lane)), {}, {}, 0, workload.no_compiler};
+  }
   const auto state = std::make_shared<LaneState>();
   state->model = fresh_model(workload);
   state->lane = tolaria::prepare_lane(*state->model, lane, workload.steps.front(), workload.bench.device,
-                                      workload.bench.desk.get());
+                                      workload.bench.desk.get(), workload.bench.config.step);
   Trainee trainee;
   trainee.name = leyline::name_of(lane);
   trainee.warmup_ms = state->lane.warmup_ms;

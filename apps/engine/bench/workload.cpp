@@ -4,8 +4,10 @@
 
 #include <fstream>
 #include <random>
+#include <utility>
 
 #include "device/rng.h"
+#include "engine/find_python.h"
 #include "leyline/error.h"
 
 namespace esper::engine::bench {
@@ -33,7 +35,7 @@ leyline::RunConfig with_made_up_text(leyline::RunConfig config, const Scratch& s
 }
 
 std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config) {
-  auto workload = std::make_unique<Workload>(Workload{set_up(config), {}});
+  auto workload = std::make_unique<Workload>(Workload{set_up(config), {}, {}});
   Workbench& bench = workload->bench;
   open_loaders(bench);
   bench.train_data->seek(0, 0);
@@ -53,6 +55,16 @@ std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config) {
                              std::to_string(config.step.accumulation) + "; lower one of them");
   }
   return workload;
+}
+
+void prepare_compiling(Workload& workload) {
+  Workbench& bench = workload.bench;
+  workload.no_compiler = find_python().problem;
+  if (!workload.no_compiler.empty()) {
+    bench.desk = nullptr;
+  } else if (bench.desk == nullptr) {
+    bench.desk = make_desk(bench.config, bench.device);
+  }
 }
 
 std::unique_ptr<tolaria::Model> fresh_model(const Workload& workload) {

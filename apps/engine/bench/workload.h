@@ -16,6 +16,7 @@ using Microbatches = std::vector<tolaria::Microbatch>;
 struct Workload {
   Workbench bench;
   std::vector<Microbatches> steps;  // the microbatches of each step, all full; at most kMaxSteps, used in turn
+  std::string no_compiler{};        // why no compiled lane can be made, where one was asked for; empty: it can
 };
 inline constexpr std::size_t kMaxSteps = 16;
 
@@ -24,6 +25,9 @@ leyline::RunConfig with_made_up_text(leyline::RunConfig config, const Scratch& s
 
 // Throws Error as set_up() does, and kConfig where the data do not fill one step.
 std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config);
+
+// For lanes that compile, whatever step.lane says: makes the desk, or notes in no_compiler why there is none.
+void prepare_compiling(Workload& workload);
 
 // A fresh model at the run's start; each has the same bits.
 std::unique_ptr<tolaria::Model> fresh_model(const Workload& workload);

@@ -35,7 +35,7 @@ struct CompileConfig {
     return std::tuple{
         field("mode", &C::mode,
               "default; reduce-overhead also captures the program as a CUDA graph; max-autotune also times kernels"),
-        field("dynamic", &C::dynamic, "one program for every batch size; not there yet, so it has to be false"),
+        field("dynamic", &C::dynamic, "one compiled program for every batch size, the shorter last batch included"),
         field("warmup_steps", &C::warmup_steps, "eager steps before a step is recorded", between(0, 1e6)),
         field("deadline", &C::deadline, "longest time for one compilation; then the run goes on without"),
         field("memory_limit_mb", &C::memory_limit_mb, "most memory of the compiler's process", between(256, 1e6)),

@@ -153,12 +153,6 @@ void TrainingConfig::validate(Findings& out) const {
 
 void StepConfig::validate(Findings& out) const {
   if (compile.deadline <= Duration(0)) out.push_back({"compile.deadline", "must be longer than 0", {}});
-  if (compile.dynamic) {
-    out.push_back({"compile.dynamic",
-                   "is not there yet: each batch size has a program of its own, the shorter last batch too; leave it "
-                   "false",
-                   {}});
-  }
 }
 
 namespace {

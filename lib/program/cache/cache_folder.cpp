@@ -25,6 +25,36 @@ std::string wanted_folder(const std::string& configured) {
   return {};
 }
 
+// Who may put something else in the place of what this folder holds, or of the folder itself; empty: nobody but this
+// user and root.
+std::string who_may_change(const std::string& path, const struct stat& status, bool is_parent) {
+  // In a sticky folder only its owner and an entry's own owner rename or remove the entry.
+  const bool sticky = is_parent && (status.st_mode & S_ISVTX) != 0;
+  if ((status.st_mode & S_IWOTH) != 0 && !sticky) return "others may write to " + path;
+  // Many systems give each user a group of his own, and let it write.
+  const bool own_group = is_parent && status.st_gid == ::getegid();
+  if ((status.st_mode & S_IWGRP) != 0 && !sticky && !own_group) return "a group may write to " + path;
+  if (status.st_uid == ::geteuid() || (is_parent && status.st_uid == 0)) return {};
+  return path + " belongs to another user";
+}
+
+std::string problem_of(const std::string& folder) {
+  struct stat status {};
+  std::error_code error;
+  // Links on the way are followed first: what counts are the folders that are really passed.
+  auto path = std::filesystem::canonical(folder, error);
+  if (error) return "cannot reach " + folder + ": " + error.message();
+  for (bool is_parent = false;; is_parent = true) {
+    if (::stat(path.c_str(), &status) < 0) return "cannot look at " + path.string();
+    if (!S_ISDIR(status.st_mode)) return path.string() + " is no folder";
+    if (auto problem = who_may_change(path, status, is_parent); !problem.empty()) {
+      return problem + (is_parent ? ", in which the cache of compiled programs lies" : "");
+    }
+    if (path == path.root_path()) return {};
+    path = path.parent_path();
+  }
+}
+
 }  // namespace
 
 storage::Checked<std::string> private_cache_folder(const std::string& configured) {
@@ -38,18 +68,7 @@ storage::Checked<std::string> private_cache_folder(const std::string& configured
   if (::mkdir(folder.c_str(), 0700) < 0 && errno != EEXIST) {
     return damaged<std::string>("cannot make " + folder + ": " + std::generic_category().message(errno) + kWayOut);
   }
-  struct stat status;
-  if (::stat(folder.c_str(), &status) < 0 || !S_ISDIR(status.st_mode)) {
-    return damaged<std::string>(folder + " is no folder" + kWayOut);
-  }
-  if (status.st_uid != ::geteuid()) return damaged<std::string>(folder + " belongs to another user" + kWayOut);
-  // One that an older umask left open to reading is closed; one that others could write to may hold their code.
-  if ((status.st_mode & (S_IWGRP | S_IWOTH)) != 0) {
-    return damaged<std::string>("others may write to " + folder + "; remove it, or" + std::string(kWayOut).substr(1));
-  }
-  if ((status.st_mode & 077) != 0 && ::chmod(folder.c_str(), 0700) < 0) {
-    return damaged<std::string>("cannot close " + folder + " to others" + kWayOut);
-  }
+  if (auto problem = problem_of(folder); !problem.empty()) return damaged<std::string>(problem + kWayOut);
   return storage::sound(folder);
 }
 

@@ -111,9 +111,8 @@ void PackageCache::quarantine_if_damaged(const std::string& key) {
 // Best effort: without it the entry only looks older than it is. Not synced: losing it costs nothing.
 void PackageCache::touch(const std::string& key) {
   try {
-    const std::lock_guard guard(mutex_);
     const std::string path = settings_.folder + "/used/" + key;
-    const std::string temporary = path + ".tmp-" + std::to_string(::getpid());
+    const std::string temporary = path + "-" + std::to_string(++touches_) + ".tmp-" + std::to_string(::getpid());
     auto file = file_system_.open(temporary, leyline::OpenMode::kReplace);
     file.write(bytes_of(std::to_string(clock_.wall().count())));
     file.close();
@@ -161,17 +160,20 @@ void PackageCache::evict_for(std::uint64_t bytes, const std::string& replaced) {
   }
 }
 
-void PackageCache::store(const std::string& key, const PackageFacts& facts, storage::Bytes package) {
-  const std::string header = entry_header(key, facts, package);
-  evict_for(header.size() + package.size(), key);
-  storage::publish_file(file_system_, entry_path(key), [&](const storage::ByteSink& sink) {
-    sink(bytes_of(header));
-    sink(package);
-  });
+// The only long part of an insertion, and nobody waits for it: it holds no lock.
+std::uint64_t PackageCache::write_entry(const std::string& path, const std::string& header, storage::Bytes package) {
+  auto file = file_system_.open(path, leyline::OpenMode::kReplace);
+  file.write(bytes_of(header));
+  file.write(package);
+  file.sync();
+  file.close();
+  return header.size() + package.size();
 }
 
 InsertOutcome PackageCache::insert(const std::string& key, const std::string& path, const PackageFacts& facts) {
   ESPER_CHECK(is_cache_key(key), "a cache key has 32 hexadecimal digits");
+  const std::string entry = path + ".entry";
+  InsertOutcome outcome;
   try {
     const auto package = storage::read_file(file_system_, path, kMaxEntryBytes);
     if (package.size() > settings_.limit_bytes / 2) {
@@ -179,26 +181,43 @@ InsertOutcome PackageCache::insert(const std::string& key, const std::string& pa
                                             " bytes, and the cache may hold " + std::to_string(settings_.limit_bytes) +
                                             " (step.compile.cache_limit_mb)"};
     }
-    const std::lock_guard guard(mutex_);
-    ensure_folders();
-    const auto held = lock();
-    if (!held) return {InsertFailure::kBusy, "another process holds the lock of " + settings_.folder};
-    storage::remove_leftovers(file_system_, settings_.folder + "/entries");
-    storage::remove_leftovers(file_system_, settings_.folder + "/used");
-    store(key, facts, package);
+    const auto bytes = write_entry(entry, entry_header(key, facts, package), package);
+    outcome = publish_entry(key, entry, bytes);
   } catch (const IoError& error) {
-    return {error.out_of_space() ? InsertFailure::kNoSpace : InsertFailure::kIo, error.what()};
+    outcome = {error.out_of_space() ? InsertFailure::kNoSpace : InsertFailure::kIo, error.what()};
   }
-  touch(key);
+  if (!outcome.failure) {
+    touch(key);
+    return outcome;
+  }
+  try {
+    storage::remove_all(file_system_, entry);
+  } catch (const IoError&) {  // it goes with the caller's folder
+  }
+  return outcome;
+}
+
+InsertOutcome PackageCache::publish_entry(const std::string& key, const std::string& written, std::uint64_t bytes) {
+  const std::lock_guard guard(mutex_);
+  ensure_folders();
+  const auto held = lock();
+  if (!held) return {InsertFailure::kBusy, "another process holds the lock of " + settings_.folder};
+  for (const char* name : {"used", "choices", "quarantine"}) {
+    storage::remove_leftovers(file_system_, settings_.folder + "/" + name);
+  }
+  evict_for(bytes, key);
+  file_system_.rename(written, entry_path(key));
+  file_system_.sync_folder(settings_.folder + "/entries");
   return {};
 }
 
 void PackageCache::put_away(const std::string& key, EntryFault fault, const std::string& reason) {
-  if (file_system_.kind_of(entry_path(key)) == PathKind::kNothing) return;
-  ensure_folders();
   const std::string target = settings_.folder + "/quarantine/" + quarantine_name(clock_.wall(), key);
-  file_system_.rename(entry_path(key), target);
-  file_system_.sync_folder(settings_.folder + "/entries");
+  // Another run may have evicted it; what is wrong with the program stays true.
+  if (file_system_.kind_of(entry_path(key)) != PathKind::kNothing) {
+    file_system_.rename(entry_path(key), target);
+    file_system_.sync_folder(settings_.folder + "/entries");
+  }
   storage::publish_file(file_system_, target + ending_of(fault), bytes_of(reason + "\n"));
   bound_quarantine();
 }
@@ -224,7 +243,7 @@ bool PackageCache::quarantine(const std::string& key, EntryFault fault, const st
   ESPER_CHECK(is_cache_key(key), "a cache key has 32 hexadecimal digits");
   try {
     const std::lock_guard guard(mutex_);
-    if (file_system_.kind_of(settings_.folder) == PathKind::kNothing) return true;
+    ensure_folders();
     const auto held = lock();
     if (!held) return false;
     put_away(key, fault, reason);

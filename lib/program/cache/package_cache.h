@@ -62,11 +62,14 @@ class PackageCache {
   std::optional<CachedPackage> find(const std::string& key);
 
   // Stores the package that lies in the file `path`, replacing the entry of that key, and evicts those unused for
-  // longest until all fit. After a failure the cache is as before, but for what was evicted.
+  // longest until all fit. After a failure the cache is as before, but for what was evicted. `path` lies in a folder
+  // of the caller's own, on the cache's file system: the entry is written beside it as `path`.entry, and no other call
+  // here, in this or another process, waits for that.
   InsertOutcome insert(const std::string& key, const std::string& path, const PackageFacts& facts);
 
-  // Puts the entry away, so that it is not found again until it was compiled anew. Best effort: a cache that cannot be
-  // written to keeps it, and the caller must not use it either way. Returns whether it is away.
+  // Puts the entry away, so that it is not found again until it was compiled anew, and keeps the reason, also where
+  // another run evicted the entry meanwhile. Best effort: a cache that cannot be written to keeps it, and the caller
+  // must not use it either way. Returns whether it is away.
   bool quarantine(const std::string& key, EntryFault fault, const std::string& reason);
 
   // The reason given last for this key, if it is still in quarantine for that.
@@ -94,7 +97,8 @@ class PackageCache {
   std::int64_t last_use(const std::string& key);
   std::vector<Usage> usage();
   void evict_for(std::uint64_t bytes, const std::string& replaced);
-  void store(const std::string& key, const PackageFacts& facts, storage::Bytes package);
+  std::uint64_t write_entry(const std::string& path, const std::string& header, storage::Bytes package);
+  InsertOutcome publish_entry(const std::string& key, const std::string& written, std::uint64_t bytes);
   void put_away(const std::string& key, EntryFault fault, const std::string& reason);
   void quarantine_if_damaged(const std::string& key);
   void bound_quarantine();
@@ -104,6 +108,7 @@ class PackageCache {
   const leyline::Clock clock_;
   std::mutex mutex_;  // publish_file wants one thread of a process at a time for one name
   std::atomic<std::uint64_t> damaged_{0};
+  std::atomic<std::uint64_t> touches_{0};
 };
 
 }  // namespace esper::program

@@ -17,7 +17,7 @@ class PackageFile {
   PackageFile& operator=(PackageFile&& other) noexcept;
   ~PackageFile();
 
-  // Good for opening (AOTIModelPackageLoader) in this process, while the object lives.
+  // Good for opening in this process, while the object lives.
   std::string path() const { return "/proc/self/fd/" + std::to_string(descriptor_); }
 
  private:

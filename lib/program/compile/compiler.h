@@ -17,20 +17,9 @@
 #include "leyline/clock.h"
 #include "program/cache/package_cache.h"
 #include "program/compile/compile_request.h"
-#include "program/compile/worker_process.h"
+#include "program/compile/worker_session.h"
 
 namespace esper::program {
-
-struct CompilerSettings {
-  std::string python;         // executable whose torch is the one this process runs
-  std::string torch_version;  // of this process; a worker with another is refused. Empty: not compared
-  std::string cxx;            // C++ compiler; empty: $CXX, else what the worker finds in PATH
-  leyline::Duration deadline = std::chrono::seconds(120);        // of one compilation
-  leyline::Duration start_deadline = std::chrono::seconds(180);  // of the worker's start: it imports torch
-  std::int64_t memory_limit_mb = 4096;  // of one compilation: what the worker and its compilers add to a warm worker
-  int max_restarts = 3;
-  leyline::Duration restart_pause = std::chrono::milliseconds(500);
-};
 
 class Compiler {
  public:
@@ -59,13 +48,9 @@ class Compiler {
   void run();
   bool next(CompileRequest& request);
   CompileOutcome compile(const CompileRequest& request);
-  std::optional<CompileOutcome> attempt(const CompileRequest& request);
-  std::optional<CompileOutcome> start_worker(const CompileRequest& request);
-  std::optional<CompileOutcome> await_reply(const CompileRequest& request, std::uint64_t job);
-  CompileOutcome accept(const CompileRequest& request, const std::string& line);
+  WorkerAnswer attempt(const CompileRequest& request);
+  CompileOutcome accept(const CompileRequest& request, const WorkerAnswer& answer);
   CompileOutcome ended(const CompileRequest& request, CompileFailure failure, std::string reason) const;
-  WorkerCommand worker_command() const;
-  void stop_worker();
   bool pause(leyline::Duration length);
   bool is_abandoned(const std::string& key);
   void wake();
@@ -83,16 +68,13 @@ class Compiler {
   bool abandon_running_ = false;
   bool stopping_ = false;
 
-  Descriptor wake_read_, wake_write_;
+  leyline::Descriptor wake_read_, wake_write_;
   std::atomic<pid_t> worker_group_{0};
   std::atomic<int> restarts_{0};
 
   // Of the background thread only.
-  std::optional<WorkerProcess> worker_;
-  std::string worker_torch_;
-  std::string last_end_;
+  WorkerSession worker_;
   std::optional<CompileOutcome> hopeless_;  // what every further request is told
-  std::uint64_t jobs_ = 0;
 
   std::thread thread_;
 };

@@ -5,29 +5,13 @@
 #include <sys/types.h>
 
 #include <map>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "leyline/quantity.h"
+#include "leyline/line_channel.h"
 
 namespace esper::program {
-
-// A descriptor that is closed with its scope.
-class Descriptor {
- public:
-  explicit Descriptor(int number = -1) : number_(number) {}
-  Descriptor(Descriptor&& other) noexcept : number_(other.release()) {}
-  Descriptor& operator=(Descriptor&& other) noexcept;
-  ~Descriptor();
-  int get() const { return number_; }
-  int release();
-  void reset();
-
- private:
-  int number_;
-};
 
 struct WorkerCommand {
   std::string python;                              // an executable
@@ -45,14 +29,14 @@ class WorkerProcess {
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
 
-  // False if the process does not take it.
+  // False if the process does not take it within five seconds.
   bool send(const std::string& line);
+  using Read = leyline::LineChannel::Read;
+  Read read_line(std::string& line, leyline::Duration timeout, int wake) {
+    return channel_.read_line(line, timeout, wake);
+  }
 
-  enum class Read { kLine, kTimeout, kEnd, kWoken };
-  // The next line, without its end. kEnd: the process closed its side; kWoken: `wake` (a descriptor) can be read.
-  Read read_line(std::string& line, leyline::Duration timeout, int wake);
-
-  // Ends the whole group, at once, and waits for the child itself.
+  // Ends the whole group, at once, and waits for the child itself, five seconds at most.
   void kill();
 
   // How the process ended, in words, once kill() has run: "signal 9", "exit status 1".
@@ -60,11 +44,10 @@ class WorkerProcess {
   pid_t pid() const { return pid_; }
 
  private:
-  bool take_line(std::string& line);
+  WorkerProcess(const WorkerCommand& command, leyline::Descriptor theirs);
 
   pid_t pid_ = -1;
-  Descriptor to_child_, from_child_;
-  std::string received_;
+  leyline::LineChannel channel_;
   std::string end_;
 };
 

@@ -53,6 +53,86 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
   CHECK(error["problems"].empty());
 }
 
+TEST_CASE("a usage error names the help of the command that was meant") {
+  CHECK_THAT(run_esper({"bench", "--nope"}).err, ContainsSubstring("Try `esper bench --help`."));
+  CHECK_THAT(run_esper({"baseline", "save", "--rounds", "x"}).err, ContainsSubstring("`esper baseline save --help`"));
+  CHECK_THAT(run_esper({"config", "chekc"}).err, ContainsSubstring("Try `esper config --help`."));
+  CHECK_THAT(run_esper({"--nope"}).err, ContainsSubstring("Try `esper --help`."));
+}
+
+TEST_CASE("a result that cannot be written is an error of the command") {
+  const auto in_shell = [](const std::string& line) { return run_program({"/bin/bash", "-c", line}); };
+  for (const char* words : {"--version", "--help", "bench --help", "config schema", "telemetry list --json",
+                            "config check nowhere.yaml --json", "completion bash"}) {
+    CAPTURE(words);
+    const bool refused = std::string(words).find("nowhere") != std::string::npos;
+    const Finished full = in_shell(binary() + " " + words + " > /dev/full");
+    CHECK(full.exit_code == (refused ? 2 : 6));
+    CHECK_THAT(full.err, ContainsSubstring(refused ? "nowhere.yaml" : "No space left on device"));
+    const Finished closed = in_shell(binary() + " " + words + " >&-");
+    CHECK(closed.exit_code == (refused ? 2 : 6));
+  }
+  // Nobody reads: no words about it, and the status that SIGPIPE would have left.
+  const Finished unread =
+      in_shell("{ sleep 0.3; " + binary() + " telemetry list --json; } | true; exit ${PIPESTATUS[0]}");
+  CHECK(unread.exit_code == 141);
+  CHECK(unread.err.empty());
+}
+
+TEST_CASE("baselines that are damaged are named, and the others are shown") {
+  const TemporaryFolder folder;
+  const auto machine = folder.path / "perf" / "machine";
+  std::filesystem::create_directories(machine / "a_folder.json");
+  const std::string dir = (folder.path / "perf").string();
+  const std::string whole =
+      R"({"scenario": "mlp", "environment": {"machine": "machine", "fingerprint": {"cpu": "X"},
+          "now": {"time": "2026-03-01T10:15:00Z", "commit": "0123456789ab"}},
+          "workload": {"hash": "0011223344556677", "fields": {}}, "noise": {"floor": 0.01},
+          "lanes": [{"lane": "eager", "rounds_us": [1.5]}], "ratios": {"eager/hand": 0.9}})";
+  const auto put = [&](const std::string& name, const std::string& text) {
+    std::ofstream(machine / name, std::ios::binary) << text;
+    return (machine / name).string();
+  };
+  const std::string good = put("mlp.json", whole);
+  const std::vector<std::string> damaged = {put("cnn.json", whole.substr(0, 200)), put("empty.json", ""),
+                                            put("ratio.json", R"({"scenario": "mlp", "ratios": {"a/b": "x"}})"),
+                                            (machine / "a_folder.json").string()};
+  for (const std::string& path : damaged) {
+    CAPTURE(path);
+    for (const auto& command : {std::vector<std::string>{"baseline", "show", path}, {"baseline", "diff", good, path}}) {
+      const Finished finished = run_esper(command);
+      CHECK(finished.exit_code == 3);
+      CHECK_THAT(finished.err, ContainsSubstring(path));
+    }
+  }
+  CHECK(run_esper({"baseline", "show", "machine/nothing", "--dir", dir}).exit_code == 2);
+  const Finished list = run_esper({"baseline", "list", "--dir", dir});
+  CHECK(list.exit_code == 3);
+  CHECK_THAT(list.out, ContainsSubstring("machine/mlp") && !ContainsSubstring("cnn"));
+  for (const std::string& path : damaged) CHECK_THAT(list.err, ContainsSubstring(path));
+  const auto json = json_of(run_esper({"baseline", "list", "--dir", dir, "--json"}));
+  CHECK(json["baselines"].size() == 1);
+  CHECK(json["damaged"].size() == damaged.size());
+  CHECK(run_esper({"baseline", "show", good}).exit_code == 0);
+}
+
+TEST_CASE("flags that would have no part in a measurement are refused before it begins") {
+  struct Case {
+    std::vector<std::string> arguments;
+    std::string expected;
+  };
+  const Case c = GENERATE(Case{{"bench", "--scenario", "growth", "--lanes", "eager"}, "--set step.lane=NAME"},
+                          Case{{"bench", "--scenario", "growth", "--peer", "python"}, "--peer has no part"},
+                          Case{{"baseline", "save", "--scenario", "growth"}, "no ratios"},
+                          Case{{"bench", "--counts", "--peer", "python"}, "excludes"},
+                          Case{{"baseline", "save", "--rounds", "3"}, "--rounds: Value 3 not in range"},
+                          Case{{"bench", "--lanes", "eager,eager"}, "eager is there twice"});
+  CAPTURE(c.arguments);
+  const Finished finished = run_esper(c.arguments);
+  CHECK(finished.exit_code == 2);
+  CHECK_THAT(finished.err, ContainsSubstring(c.expected));
+}
+
 TEST_CASE("no command prints the help on stderr and exits 2") {
   const Finished finished = run_esper({});
   CHECK(finished.exit_code == 2);

@@ -57,6 +57,13 @@ std::unique_ptr<program::CompileDesk> LaneRoom::desk() const {
   return std::make_unique<program::CompileDesk>(storage::real_file_system(), desk_settings(cache()));
 }
 
+std::unique_ptr<program::CompileDesk> LaneRoom::dynamic_desk() const {
+  program::DeskSettings settings = desk_settings(cache());
+  settings.compile.dynamic = true;
+  settings.compile.deadline = std::chrono::minutes(10);  // on a busy machine
+  return std::make_unique<program::CompileDesk>(storage::real_file_system(), settings);
+}
+
 std::vector<std::string> LaneRoom::names_in(const std::string& folder) const {
   std::vector<std::string> names;
   std::error_code ignored;
@@ -120,6 +127,7 @@ LaneRun::LaneRun(const LaneCase& c, leyline::Lane lane, program::CompileDesk* de
   leyline::StepConfig config;
   config.lane = lane;
   config.check_every = check_every;
+  config.compile.dynamic = desk != nullptr && desk->is_dynamic();
   runner = std::make_unique<tolaria::StepRunner>(
       *model, config, torch::kCPU,
       tolaria::RunnerServices{desk, nullptr, {}, [this](leyline::TelemetryEvent event) { events.push_back(event); }});

@@ -31,6 +31,8 @@ struct LaneRoom {
 
   std::string cache() const { return path / "programs"; }
   std::unique_ptr<program::CompileDesk> desk() const;
+  // One that asks for programs of all batch sizes.
+  std::unique_ptr<program::CompileDesk> dynamic_desk() const;
   // Names in a folder of the cache.
   std::vector<std::string> names_in(const std::string& folder) const;
 };
@@ -43,7 +45,7 @@ std::string compile_text(const LaneRoom& room, const std::string& text, const st
 // Puts a package into the room's cache as that of `key`.
 void plant(const LaneRoom& room, const std::string& key, const std::string& package);
 
-// A run of steps with what it told.
+// A run of steps with what it told. It is dynamic where the desk is.
 struct LaneRun {
   LaneRun(const LaneCase& c, leyline::Lane lane, program::CompileDesk* desk, std::int64_t check_every = 0);
 

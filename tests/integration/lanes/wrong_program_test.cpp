@@ -48,8 +48,8 @@ struct Fault {
 };
 
 const Fault kMomentum = {"momentum 0.8 for 0.9",
-                         "torch.ops.aten.mul_.Scalar(a1, 0.90000000000000002)",
-                         "torch.ops.aten.mul_.Scalar(a1, 0.8)",
+                         ", a1, alpha=0.90000000000000002, out=a1)",
+                         ", a1, alpha=0.8, out=a1)",
                          {"host.", "optimizer.momentum_buffer."}};
 const Fault kCount = {
     "a lost sum of samples", "    _ = torch.ops.aten.add_.Tensor(a5, a9, alpha=1)\n", "", {"metrics.counts"}};

@@ -1,8 +1,11 @@
 // `esper bench` and `esper baseline` as a user runs them, on few rounds.
+#include <signal.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "integration/cli/cli.h"
 #include "integration/run/run_room.h"
@@ -10,6 +13,7 @@
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -21,7 +25,8 @@ Finished run_esper_long(Words arguments, const Words& environment = {}) {
 }
 
 Words quick(const std::string& command) {
-  return {command, "--scenario", "reference", "--rounds", "3", "--epochs", "12", "--lanes", "eager"};
+  return {command,    "--scenario", "reference", "--rounds", command == "bench" ? "3" : "15",
+          "--epochs", "12",         "--lanes",   "eager"};
 }
 
 json report_of(const Finished& finished) {
@@ -122,6 +127,17 @@ TEST_CASE("a baseline is kept by machine, shown, and compared on that machine al
   CHECK_THAT(run_esper_long({"baseline", "diff", path.string(), path.string()}).out,
              ContainsSubstring("(1.000 times)"));
 
+  // Nothing is replaced, and nothing measured, until that is asked for.
+  const auto again = run_esper_long(Words{"baseline"} + quick("save") + where);
+  CHECK(again.exit_code == 2);
+  CHECK_THAT(again.err, ContainsSubstring("there is a baseline already") && ContainsSubstring("--replace"));
+  CHECK(again.err.find("bench:") == std::string::npos);
+  CHECK(run_esper_long(Words{"baseline"} + quick("save") + where + Words{"--replace"}).exit_code == 0);
+
+  const auto other = run_esper_long(Words{"baseline"} + quick("check") + where + Words{"--set", "data.batch_size=3"});
+  CHECK(other.exit_code == 2);
+  CHECK_THAT(other.err, ContainsSubstring("another configuration of the workload, data.batch_size: 4 against 3"));
+
   const auto checked = run_esper_long(Words{"baseline"} + quick("check") + where + Words{"--budget", "9"});
   CAPTURE(checked.out, checked.err);
   CHECK(checked.exit_code == 0);
@@ -132,8 +148,105 @@ TEST_CASE("a baseline is kept by machine, shown, and compared on that machine al
   const auto refused = run_esper_long(Words{"baseline"} + quick("check") + where);
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, ContainsSubstring("another machine") && ContainsSubstring("another processor"));
+  std::ofstream(path) << "{\"scenario\": ";
+  const auto damaged = run_esper_long(Words{"baseline"} + quick("check") + where);
+  CHECK(damaged.exit_code == 3);
+  CHECK_THAT(damaged.err, ContainsSubstring(path.string()));
   std::filesystem::remove(path);
   CHECK_THAT(run_esper_long(Words{"baseline"} + quick("check") + where).err, ContainsSubstring("esper baseline save"));
+}
+
+TEST_CASE("a folder that cannot be written is told before anything is measured") {
+  const RunRoom room;
+  const auto file = room.write("a_file", "x");
+  const auto bench = run_esper_long(quick("bench") + Words{"--output-dir", file + "/below"});
+  CHECK(bench.exit_code == 6);
+  CHECK_THAT(bench.err,
+             ContainsSubstring("--output-dir " + file + "/below") && ContainsSubstring("nothing was measured"));
+  CHECK(bench.err.find("bench:") == std::string::npos);
+  const auto saved = run_esper_long(Words{"baseline"} + quick("save") + Words{"--dir", file});
+  CHECK(saved.exit_code == 6);
+  CHECK_THAT(saved.err, ContainsSubstring("--dir " + file) && ContainsSubstring("nothing was measured"));
+}
+
+TEST_CASE("a lane that cannot run here is a row that says so, and the others are measured") {
+  const RunRoom room;
+  const Words few = {"bench", "--rounds", "3", "--epochs", "12", "--set", "device.kind=cpu", "--json"};
+  const auto graphs = report_of(run_esper_long(few + Words{"--enable-graphs"}));
+  CHECK(graphs.at("lanes").size() == 3);  // eager, replay, hand
+  REQUIRE(graphs.at("refused").size() == 1);
+  CHECK(graphs["refused"][0].at("name") == "graph");
+  CHECK(graphs.at("epoch").is_null());
+  CHECK_THAT(graphs.at("epoch_problem").get<std::string>(), ContainsSubstring("CUDA graph"));
+  const auto growth = report_of(run_esper_long(few + Words{"--enable-graphs", "--scenario", "growth"}));
+  CHECK(growth.at("lanes").empty());
+  CHECK(growth.at("refused").at(0).at("name") == "graph");
+  const auto drills = run_esper_long(few + Words{"--enable-graphs", "--output-dir", (room.path / "out").string()});
+  CHECK(drills.exit_code == 2);
+  CHECK_THAT(drills.err, ContainsSubstring("the drills run whole epochs"));
+
+  write_script(room.path / "no_torch", "echo '3.11.2 0'\n");
+  write_script(room.path / "no_python", "echo 'I am a shell'; exit 1\n");
+  const auto compiled = [&](const std::string& python) {
+    const auto report = report_of(run_esper_long(few + Words{"--lanes", "eager,compiled"}, {"ESPER_PYTHON=" + python}));
+    REQUIRE(report.at("refused").size() == 1);
+    CHECK(report["refused"][0].at("name") == "compiled");
+    return report["refused"][0].at("reason").get<std::string>();
+  };
+  CHECK_THAT(compiled("/nowhere/python"),
+             ContainsSubstring("no Python at /nowhere/python, that ESPER_PYTHON names; run"));
+  CHECK_THAT(compiled((room.path / "no_torch").string()), ContainsSubstring("has no torch; run scripts/bootstrap"));
+  CHECK_THAT(compiled((room.path / "no_python").string()), ContainsSubstring("does not run as a Python"));
+}
+
+TEST_CASE("an interrupted measurement takes its folder along and says so") {
+  const RunRoom room;
+  for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+    RunningProgram program(
+        {binary(), "bench", "--scenario", "mlp_wide", "--lanes", "eager,replay", "--rounds", "1000", "--json"},
+        {"TMPDIR=" + room.path.string()});
+    const auto begun = [&] { return !std::filesystem::is_empty(room.path); };
+    for (int i = 0; i < 3000 && !begun() && !program.has_ended(); ++i) std::this_thread::sleep_for(10ms);
+    REQUIRE(begun());
+    std::this_thread::sleep_for(200ms);
+    program.send(signal);
+    const Finished finished = program.wait(kDeadline);
+    CHECK(finished.exit_code == status);
+    const auto told = json::parse(finished.out).at("error");
+    CHECK(told.at("exit_code") == status);
+    CHECK_THAT(finished.err, ContainsSubstring(told.at("text").get<std::string>()));
+    CHECK(std::filesystem::is_empty(room.path));
+  }
+}
+
+TEST_CASE("counts are a table for people, and what a pipe's end does is seen") {
+  const Words counts = {"bench", "--counts", "--lanes", "eager,replay"};
+  const auto table = run_esper_long(counts);
+  CHECK(table.exit_code == 0);
+  CHECK_THAT(table.out, ContainsSubstring("operators") && ContainsSubstring("replay") && ContainsSubstring("hand"));
+  const auto report = report_of(run_esper_long(counts + Words{"--json"}));
+  CHECK_THAT(table.out, ContainsSubstring(report.at("counts").at("eager").at("operators").dump()));
+  const RunRoom room;
+  const auto full = run_program({"/bin/bash", "-c", binary() + " bench --counts --lanes eager --json > /dev/full"},
+                                {"TMPDIR=" + room.path.string()}, kDeadline);
+  CHECK(full.exit_code == 6);
+  CHECK_THAT(full.err, ContainsSubstring("No space left on device"));
+  const auto unread =
+      run_program({"/bin/bash", "-c",
+                   "{ sleep 0.3; " + binary() + " bench --counts --lanes eager; } | true; exit ${PIPESTATUS[0]}"},
+                  {"TMPDIR=" + room.path.string()}, kDeadline);
+  CHECK(unread.exit_code == 141);
+  CHECK(std::filesystem::is_empty(room.path));
+}
+
+TEST_CASE("where nobody looks on, progress is plain lines and the table explains itself") {
+  const auto finished = run_esper_long(quick("bench"));
+  REQUIRE(finished.exit_code == 0);
+  CHECK_THAT(finished.err,
+             ContainsSubstring("bench: making ready: eager\n") && ContainsSubstring("bench: 3 of 3 rounds\n"));
+  for (const char control : {'\r', '\033'}) CHECK((finished.out + finished.err).find(control) == std::string::npos);
+  CHECK_THAT(finished.out, ContainsSubstring("/eager") && ContainsSubstring("time over eager's, median of 3 rounds") &&
+                               ContainsSubstring("mean nothing"));
 }
 
 TEST_CASE("growing is measured step by step") {

@@ -96,6 +96,7 @@ TEST_CASE("a run's account covers the process from start to end, and sums to a h
   check_sum(damaged);
   CHECK(damaged["wall_ms"] == report["wall_ms"]);
   CHECK(damaged["covers"]["damaged_lines"] == 1);
+  CHECK(damaged["covers"]["gaps"].dump().find("has 1 damaged line;") != std::string::npos);
 }
 
 TEST_CASE("an interrupted, killed and resumed run is covered as far as it told") {
@@ -159,8 +160,15 @@ TEST_CASE("batches that the training thread prepares itself show as waiting for 
 
 TEST_CASE("why-slow says what is wrong with a folder") {
   const RunRoom room;
-  CHECK(run_esper({"why-slow", room.path.string()}).exit_code == 2);
-  room.write("config.yaml", "name: a\n");
+  const auto said = [](const std::string& path) {
+    const Finished finished = run_esper({"why-slow", path});
+    CHECK(finished.exit_code == 2);
+    return finished.err;
+  };
+  CHECK(said(room.path.string()).find("it is an empty folder; esper train makes one") != std::string::npos);
+  CHECK(said("/nonexistent").find("there is nothing of that name") != std::string::npos);
+  const std::string config = room.write("config.yaml", "name: a\n");
+  CHECK(said(config).find("it is a file") != std::string::npos);
   const Finished empty = run_esper({"why-slow", room.path.string()});
   CHECK(empty.exit_code == 3);
   CHECK(empty.err.find("tells no times") != std::string::npos);

@@ -37,7 +37,7 @@ leyline::RunConfig config_of(const Words& words) { return bench_request(parse(wo
 
 TEST_CASE("every flag of the reference sets its field") {
   CHECK(config_of({"--compile-mode", "max-autotune"}).step.compile.mode == leyline::CompileMode::kMaxAutotune);
-  CHECK_THROWS_AS(config_of({"--compile-dynamic"}), leyline::ConfigError);  // the field says that it is not there yet
+  CHECK(config_of({"--compile-dynamic"}).step.compile.dynamic);
   CHECK(config_of({"--compile-warmup-steps", "5"}).step.compile.warmup_steps == 5);
   CHECK(config_of({"--graph-warmup-batches", "7"}).step.graph.warmup_batches == 7);
   CHECK(config_of({"--no-compile"}).step.lane == leyline::Lane::kEager);
@@ -50,6 +50,17 @@ TEST_CASE("every flag of the reference sets its field") {
   CHECK_FALSE(config_of({"--no-pin-memory"}).data.pin_memory);
   CHECK(config_of({"--threads", "3"}).device.threads == 3);
   CHECK(config_of({"--epochs", "17"}).epochs == 17);
+}
+
+TEST_CASE("a value that a field refuses is told with the flag that it came by") {
+  const auto told = [](const Words& words, const std::string& flag) {
+    CAPTURE(words);
+    CHECK_THROWS_MATCHES(bench_request(parse(words)), leyline::ConfigError,
+                         MessageMatches(ContainsSubstring("\n  " + flag + ": ")));
+  };
+  told({"--compile-mode", "fastest"}, "--compile-mode fastest");
+  told({"--dataloader-workers", "-1"}, "--dataloader-workers -1");
+  told({"--prefetch-factor", "2", "--set", "data.prefetch=0"}, "--set data.prefetch=0");
 }
 
 TEST_CASE("without flags the reference workload runs as its file says, on one thread") {
@@ -70,9 +81,32 @@ TEST_CASE("--set has the last word") {
 TEST_CASE("flags choose the lanes, and --lanes overrules them") {
   CHECK(lanes_of(parse({"--no-compile"})) == Words{"eager", "replay"});
   CHECK(lanes_of(parse({"--enable-graphs"})) == Words{"eager", "replay", "graph"});
-  CHECK(lanes_of(parse({"--no-compile", "--lanes", "compiled,eager"})) == Words{"compiled", "eager"});
+  CHECK(lanes_of(parse({"--enable-graphs", "--lanes", "compiled,eager"})) == Words{"compiled", "eager"});
   CHECK_THROWS_MATCHES(lanes_of(parse({"--lanes", "eager,warp"})), leyline::Error,
                        MessageMatches(ContainsSubstring("warp") && ContainsSubstring("compiled")));
+}
+
+TEST_CASE("entries of --lanes that are empty, come twice or contradict another flag are named") {
+  struct Case {
+    Words words;
+    std::string expected;
+  };
+  for (const Case& c : {Case{{"--lanes", "eager,,replay"}, "entry 2 is empty"},
+                        Case{{"--lanes", ""}, "entry 1 is empty"}, Case{{"--lanes", "eager,"}, "entry 2 is empty"},
+                        Case{{"--lanes", "eager,replay,eager"}, "eager is there twice"},
+                        Case{{"--no-compile", "--lanes", "eager,compiled"}, "--no-compile leaves compiled out"},
+                        Case{{"--no-compile", "--lanes", "auto"}, "--no-compile leaves auto out"}}) {
+    CAPTURE(c.words);
+    CHECK_THROWS_MATCHES(lanes_of(parse(c.words)), leyline::Error, MessageMatches(ContainsSubstring(c.expected)));
+  }
+}
+
+TEST_CASE("the scenario that grows is Esper's own of that name alone") {
+  CHECK(is_growth(bench_request(parse({"--scenario", "growth"})).bench));
+  CHECK_FALSE(is_growth(bench_request(parse({})).bench));
+  BenchRequest of_a_file = bench_request(parse({"--scenario", "growth"})).bench;
+  of_a_file.built_in = false;
+  CHECK_FALSE(is_growth(of_a_file));
 }
 
 TEST_CASE("every scenario loads, and each file of configs/bench is one") {

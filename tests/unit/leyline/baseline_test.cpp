@@ -5,6 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 
+#include "leyline/config/workload.h"
 #include "leyline/error.h"
 #include "leyline/machine_name.h"
 
@@ -23,7 +24,11 @@ ordered_json report(double factor, double floor = 0.01) {
     eager.push_back(hand.back() * factor * (i % 2 == 0 ? 1.001 : 0.999));
   }
   return {{"scenario", "mlp"},
-          {"environment", {{"machine", "m"}, {"fingerprint", {{"cpu", "X"}, {"threads", 1}}}}},
+          {"environment",
+           {{"machine", "m"},
+            {"fingerprint", {{"cpu", "X"}, {"threads", 1}}},
+            {"now", {{"time", "2026-03-01T10:15:00Z"}, {"commit", "0123456789ab"}}}}},
+          {"workload", workload_json({})},
           {"lanes", {{{"lane", "eager"}, {"rounds_us", eager}}, {{"lane", "hand"}, {"rounds_us", hand}}}},
           {"ratios", {{"eager/hand", factor}, {"hand/python_eager", 0.5}}},
           {"noise", {{"floor", floor}}}};
@@ -53,7 +58,7 @@ TEST_CASE("where nothing can be compared the answer is an error, not a pass") {
   ordered_json damaged = report(0.9);
   damaged["ratios"] = {{"eager/hand", "x"}};
   CHECK_THROWS_MATCHES(check_against_baseline(damaged, report(0.9), 0.05), Error,
-                       MessageMatches(ContainsSubstring("save the baseline anew")));
+                       MessageMatches(ContainsSubstring("eager/hand is no positive number")));
   CHECK_THROWS_AS(check_against_baseline(report(0.9), report(0.9), std::nan("")), Error);
 }
 
@@ -77,6 +82,54 @@ TEST_CASE("reports of two machines, two scenarios or without noise are not compa
   quiet.erase("noise");
   CHECK_THAT(why_not_comparable(report(0.9), quiet), ContainsSubstring("lacks"));
   CHECK(why_not_comparable(report(0.9), report(2.0)).empty());
+}
+
+TEST_CASE("reports of two configurations are not compared, and the fields that differ are named") {
+  RunConfig config;
+  config.data.batch_size += 1;
+  auto other = report(0.9);
+  other["workload"] = workload_json(config);
+  CHECK_THROWS_MATCHES(
+      check_against_baseline(report(0.9), other, 0.05), Error,
+      MessageMatches(ContainsSubstring("another configuration") && ContainsSubstring("data.batch_size: ")));
+  CHECK_THROWS_AS(baseline_difference(report(0.9), other), Error);
+
+  config = {};
+  config.name = "another";
+  config.epochs += 7;
+  config.step.lane = Lane::kEager;
+  other["workload"] = workload_json(config);  // what a step does is the same
+  CHECK(why_not_comparable(report(0.9), other).empty());
+}
+
+TEST_CASE("whatever is missing or of another kind in a report is named, and never an exception of the parser") {
+  const auto whole = report(0.9);
+  CHECK(why_no_baseline(whole).empty());
+  CHECK_FALSE(why_no_baseline(nullptr).empty());
+  CHECK_FALSE(why_no_baseline(ordered_json::array()).empty());
+  const auto flat = whole.flatten();
+  const std::vector<ordered_json> wrong{nullptr, ordered_json::object(), ordered_json::array(), "word", true, -1};
+  for (const auto& [pointer, value] : flat.items()) {
+    for (const auto& other : wrong) {
+      auto damaged = whole;
+      damaged[ordered_json::json_pointer(pointer)] = other;
+      CAPTURE(pointer, other.dump());
+      try {
+        check_against_baseline(damaged, whole, 0.05);
+        check_against_baseline(whole, damaged, 0.05);
+        baseline_difference(damaged, whole);
+      } catch (const Error& error) {
+        CHECK(error.code() == ExitCode::kConfig);
+      }
+    }
+  }
+  for (const char* part : {"scenario", "environment", "workload", "lanes", "ratios", "noise"}) {
+    auto damaged = whole;
+    damaged.erase(part);
+    CHECK_THAT(why_no_baseline(damaged), ContainsSubstring(part));
+    damaged[part] = 3;
+    CHECK_THAT(why_no_baseline(damaged), ContainsSubstring(part));
+  }
 }
 
 TEST_CASE("the difference of two reports shows each pair that both have") {

@@ -39,6 +39,16 @@ TEST_CASE("values that are not finite are the same only where eager's are not ei
   CHECK_FALSE(compare(before, broken, broken));
 }
 
+TEST_CASE("a sum that is not finite hides no difference of the others, and makes none") {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const auto sums = [](float first, float second) { return at::tensor({first, second, 3.0F}); };
+  CHECK_FALSE(compare(sums(0, 1), sums(kInfinity, 2), sums(kInfinity, 2.00001F)));
+  CHECK_FALSE(compare(sums(kInfinity, 1), sums(kInfinity, 2), sums(kInfinity, 2.00001F)));
+  CHECK(compare(sums(kInfinity, 1), sums(kInfinity, 2), sums(kInfinity, 2.1F)));
+  CHECK(compare(sums(0, 1), sums(kInfinity, 2), sums(2, kInfinity)));
+  CHECK(compare(sums(0, 1), sums(kInfinity, 2), sums(7, 2)));
+}
+
 TEST_CASE("whole numbers may differ by a tie or two, not by more") {
   const at::Tensor before = at::zeros({}, at::kLong);
   CHECK_FALSE(compare(before, at::full({}, 100, at::kLong), at::full({}, 101, at::kLong)));

@@ -1,6 +1,7 @@
 #include "program/cache/cache_folder.h"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <cstdlib>
@@ -25,9 +26,46 @@ TEST_CASE("the cache folder is made for its user alone") {
   CHECK(*made == folder / "a/b");
   CHECK(mode_of(*made) == 0700);
   REQUIRE(private_cache_folder(folder / "a/b"));  // again
-  ::chmod(made->c_str(), 0755);
-  REQUIRE(private_cache_folder(folder / "a/b"));
-  CHECK(mode_of(*made) == 0700);
+}
+
+TEST_CASE("a folder that is there keeps the mode that its user gave it") {
+  const test::TemporaryFolder folder;
+  ::mkdir((folder / "mine").c_str(), 0700);
+  ::chmod((folder / "mine").c_str(), 0755);
+  REQUIRE(private_cache_folder(folder / "mine"));
+  CHECK(mode_of(folder / "mine") == 0755);
+}
+
+TEST_CASE("a folder above that others may write to is refused, unless it is sticky") {
+  const test::TemporaryFolder folder;
+  ::mkdir((folder / "shared").c_str(), 0700);
+  ::mkdir((folder / "shared/mine").c_str(), 0700);
+  const auto with_mode = [&](mode_t mode) {
+    ::chmod((folder / "shared").c_str(), mode);
+    return private_cache_folder(folder / "shared/mine/programs");
+  };
+  CHECK(with_mode(0755));
+  CHECK(with_mode(01777));
+  CHECK(with_mode(0775));  // the user's own group
+  const auto refused = with_mode(0777);
+  REQUIRE_FALSE(refused);
+  INFO(refused.problem);
+  CHECK(refused.problem.find("others may write to " + (folder / "shared") + ",") != std::string::npos);
+  CHECK(refused.problem.find("step.compile.cache_dir") != std::string::npos);
+  // A link does not hide what it leads through.
+  REQUIRE(::symlink((folder / "shared/mine").c_str(), (folder / "link").c_str()) == 0);
+  CHECK_FALSE(private_cache_folder(folder / "link/programs"));
+  CHECK(with_mode(0700));
+}
+
+TEST_CASE("a folder above of another user is refused") {
+  if (::geteuid() != 0) SKIP("only root can give a folder away");
+  const test::TemporaryFolder folder;
+  ::mkdir((folder / "theirs").c_str(), 0755);
+  REQUIRE(::chown((folder / "theirs").c_str(), 12345, 12345) == 0);
+  const auto refused = private_cache_folder(folder / "theirs/programs");
+  REQUIRE_FALSE(refused);
+  CHECK(refused.problem.find("belongs to another user") != std::string::npos);
 }
 
 TEST_CASE("a folder that others may write to is refused") {

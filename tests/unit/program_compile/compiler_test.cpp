@@ -1,6 +1,8 @@
 #include "program/compile/compiler.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <sys/file.h>
 #include <sys/wait.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -17,7 +19,7 @@ using std::chrono::seconds;
 
 CompileOutcome outcome_of(Compiler& compiler, const CompileRequest& request) {
   compiler.submit(request);
-  auto outcome = compiler.wait(request.key, seconds(100));
+  auto outcome = compiler.wait(request.key, seconds(200));
   REQUIRE(outcome);
   return *outcome;
 }
@@ -43,6 +45,11 @@ std::string hanging_compiler(Service& service) {
 
 TEST_CASE("a program is compiled, cached and found; a wrong one fails with the reason; the worker stays") {
   Service service;
+  // What a killed worker left, and what one of another process is at.
+  const std::string jobs = service.folder / "programs/worker/jobs";
+  for (const char* name : {"/left-1", "/held-1"}) std::filesystem::create_directories(jobs + name + "/inside");
+  const leyline::Descriptor held(::open((jobs + "/held-1").c_str(), O_RDONLY | O_CLOEXEC));
+  REQUIRE(::flock(held.number(), LOCK_EX) == 0);
   auto& compiler = service.start();
   CHECK(compiler.worker_group() == 0);  // nothing before the first submit
   CHECK_FALSE(compiler.wait("nothing of this key", seconds(10)));
@@ -65,7 +72,8 @@ TEST_CASE("a program is compiled, cached and found; a wrong one fails with the r
   CHECK(found->bytes > 1000);
   CHECK(found->facts.recipe == "default");
   CHECK(found->facts.torch_version.find("2.") == 0);
-  CHECK(std::filesystem::is_empty(service.folder / "programs/worker/jobs"));
+  CHECK(std::filesystem::exists(jobs + "/held-1/inside"));
+  CHECK_FALSE(std::filesystem::exists(jobs + "/left-1"));
   service.compiler.reset();
   CHECK(group_is_gone(group, seconds(1)));
 }
@@ -78,19 +86,27 @@ TEST_CASE("without Python every request is refused at once") {
   CHECK(compiler.restarts() == 0);
 }
 
-TEST_CASE("something that is not Python, or has no torch, is named so") {
+TEST_CASE("a worker that cannot compile is refused for what it lacks, before anything is compiled") {
+  struct Lack {
+    const char* python;  // a script instead of it
+    const char* cxx;
+    const char* torch;
+    CompileFailure failure;
+    const char* word;  // in the reason
+  };
+  const auto lack = GENERATE(values<Lack>({
+      {"echo nonsense", "", "", CompileFailure::kNoPython, "does not run the compile worker"},
+      {nullptr, "/nowhere/g++", "", CompileFailure::kNoCompiler, "/nowhere/g++"},
+      {nullptr, "", "1.0.0", CompileFailure::kWrongTorch, "this program runs 1.0.0"},
+  }));
   Service service;
-  service.settings.python = service.script("python", "echo nonsense");
+  if (lack.python != nullptr) service.settings.python = service.script("python", lack.python);
+  service.settings.cxx = lack.cxx;
+  service.settings.torch_version = lack.torch;
   const auto outcome = outcome_of(service.start(), Service::request(0));
-  CHECK(outcome.failure == CompileFailure::kNoPython);
-}
-
-TEST_CASE("without a C++ compiler every request is refused before torch is imported") {
-  Service service;
-  service.settings.cxx = "/nowhere/g++";
-  const auto outcome = outcome_of(service.start(), Service::request(0));
-  CHECK(outcome.failure == CompileFailure::kNoCompiler);
-  CHECK(outcome.reason.find("/nowhere/g++") != std::string::npos);
+  CHECK(outcome.failure == lack.failure);
+  INFO(outcome.reason);
+  CHECK(outcome.reason.find(lack.word) != std::string::npos);
 }
 
 TEST_CASE("an empty PATH has no C++ compiler") {
@@ -102,11 +118,14 @@ TEST_CASE("an empty PATH has no C++ compiler") {
   CHECK(outcome.failure == CompileFailure::kNoCompiler);
 }
 
-TEST_CASE("a worker with another torch than this program's is refused") {
+TEST_CASE("what a compilation prints, and what it reads, is not taken for the protocol") {
   Service service;
-  service.settings.torch_version = "1.0.0";
-  const auto outcome = outcome_of(service.start(), Service::request(0));
-  CHECK(outcome.failure == CompileFailure::kWrongTorch);
+  auto request = Service::request(0);
+  request.source +=
+      "import os\nos.write(1, b'{\"job\": 1, \"package\": \"/nowhere\"}\\n')\nos.system('echo noise; cat')\n";
+  const auto outcome = outcome_of(service.start(), request);
+  INFO(outcome.reason);
+  CHECK_FALSE(outcome.failure);
 }
 
 TEST_CASE("a compiler that fails is a failure with its words") {
@@ -140,7 +159,7 @@ TEST_CASE("a compiler that hangs: deadline, cancel, memory limit, a killed worke
     compiler.submit(running);
     compiler.submit(waiting);
     CHECK(compiler.pending() == 2);
-    CHECK(comes_to(is_called, seconds(30)));
+    CHECK(comes_to(is_called, seconds(120)));
     compiler.cancel(waiting.key);
     compiler.cancel(running.key);
     for (const auto& key : {waiting.key, running.key}) {
@@ -153,23 +172,24 @@ TEST_CASE("a compiler that hangs: deadline, cancel, memory limit, a killed worke
     // destroyed in the middle of a job
     std::filesystem::remove(called);
     compiler.submit(Service::request(3));
-    CHECK(comes_to(is_called, seconds(30)));
+    CHECK(comes_to(is_called, seconds(120)));
     const leyline::Clock clock;
     const auto before = clock.now();
     service.compiler.reset();
     CHECK(clock.now() - before < seconds(1));
     CHECK(group_is_gone(group, seconds(1)));
+    CHECK(std::filesystem::is_empty(service.folder / "programs/worker/jobs"));
   }
 
   SECTION("a worker killed in the middle of a job is restarted, and the job tried again") {
     const auto request = Service::request(0);
     compiler.submit(request);
-    REQUIRE(comes_to(is_called, seconds(30)));
+    REQUIRE(comes_to(is_called, seconds(120)));
     const pid_t first = compiler.worker_group();
     ::kill(first, SIGKILL);
     CHECK(group_is_gone(first, seconds(1)));
     std::filesystem::remove(called);
-    REQUIRE(comes_to(is_called, seconds(30)));
+    REQUIRE(comes_to(is_called, seconds(120)));
     const pid_t second = compiler.worker_group();
     CHECK(second != first);
     ::kill(second, SIGKILL);
@@ -211,6 +231,7 @@ TEST_CASE("nothing is left two seconds after the training process was killed") {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   CHECK(group_is_gone(group, seconds(2)));
+  CHECK(std::filesystem::is_empty(service.folder / "programs/worker/jobs"));
   ::close(ends[0]);
   ::close(ends[1]);
 }

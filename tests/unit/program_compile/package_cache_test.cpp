@@ -4,8 +4,12 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <condition_variable>
 #include <fstream>
+#include <map>
+#include <mutex>
 #include <set>
+#include <thread>
 
 #include "program/cache/cache_key.h"
 #include "storage/file_tools.h"
@@ -155,7 +159,19 @@ TEST_CASE("quarantine keeps the reason and is bounded") {
   std::uint64_t total = 0;
   for (const auto& name : memory.quarantined()) total += memory.files.contents("/cache/quarantine/" + name)->size();
   CHECK(total <= 5000);
-  CHECK(memory.cache.quarantine(key_of(99), EntryFault::kWrong, "not there"));
+}
+
+TEST_CASE("a program found wrong after another run evicted it is remembered as wrong") {
+  MemoryCache memory(3000);
+  memory.insert(1, std::string(1000, 'x'));
+  for (int n = 2; n < 6; ++n) memory.insert(n, std::string(1000, 'x'));
+  REQUIRE_FALSE(memory.files.contents("/cache/entries/" + key_of(1)));
+  CHECK(memory.cache.quarantine(key_of(1), EntryFault::kWrong, "differs from eager"));
+  CHECK(memory.cache.quarantine_reason(key_of(1), EntryFault::kWrong) == "differs from eager");
+
+  MemoryCache never_used;
+  CHECK(never_used.cache.quarantine(key_of(1), EntryFault::kWrong, "differs from eager"));
+  CHECK(never_used.cache.quarantine_reason(key_of(1), EntryFault::kWrong) == "differs from eager");
 }
 
 TEST_CASE("the choice of a recipe is remembered") {
@@ -201,6 +217,113 @@ TEST_CASE("a full disk is a reason, and leaves nothing half written") {
   CHECK(outcome.failure == InsertFailure::kNoSpace);
   CHECK(memory.files.names_in("/cache/entries") == std::vector<std::string>{key_of(1)});
   CHECK(memory.has(1));
+}
+
+namespace {
+
+// The disk, but the first write to a file of that name hangs until it is told to go on.
+class SlowCopy final : public leyline::FileSystem {
+ public:
+  SlowCopy(leyline::FileSystem& disk, std::string ending) : disk_(disk), ending_(std::move(ending)) {}
+  void wait_until_copying() {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::seconds(20), [&] { return copying_; });
+    REQUIRE(copying_);
+  }
+  void go_on() {
+    const std::lock_guard lock(mutex_);
+    released_ = true;
+    changed_.notify_all();
+  }
+
+  void make_folder(const std::string& path) override { disk_.make_folder(path); }
+  void rename(const std::string& from, const std::string& to) override { disk_.rename(from, to); }
+  void remove(const std::string& path) override { disk_.remove(path); }
+  std::vector<leyline::FolderEntry> list(const std::string& path) override { return disk_.list(path); }
+  leyline::PathKind kind_of(const std::string& path) override { return disk_.kind_of(path); }
+  void sync_folder(const std::string& path) override { disk_.sync_folder(path); }
+  std::uint64_t free_bytes(const std::string& path) override { return disk_.free_bytes(path); }
+
+ private:
+  struct Opened {
+    leyline::File file;
+    bool is_slow;
+  };
+
+  int keep(leyline::File file, bool is_slow) {
+    const std::lock_guard lock(mutex_);
+    open_.emplace(++last_, Opened{std::move(file), is_slow});
+    return last_;
+  }
+  Opened& at(int handle) {
+    const std::lock_guard lock(mutex_);
+    return open_.at(handle);
+  }
+  int open_handle(const std::string& path, leyline::OpenMode mode) override {
+    return keep(disk_.open(path, mode), path.ends_with(ending_) && mode != leyline::OpenMode::kRead);
+  }
+  int try_lock_handle(const std::string& path) override {
+    auto held = disk_.try_lock(path);
+    return held ? keep(std::move(*held), false) : -1;
+  }
+  std::size_t write_some(int handle, std::span<const std::byte> bytes) override {
+    if (at(handle).is_slow) {
+      std::unique_lock lock(mutex_);
+      copying_ = true;
+      changed_.notify_all();
+      changed_.wait_for(lock, std::chrono::seconds(20), [&] { return released_; });
+    }
+    at(handle).file.write(bytes);
+    return bytes.size();
+  }
+  std::size_t read_some(int handle, std::uint64_t offset, std::span<std::byte> bytes) override {
+    return at(handle).file.read_at(offset, bytes);
+  }
+  std::uint64_t size_of(int handle) override { return at(handle).file.size(); }
+  void truncate_handle(int handle, std::uint64_t bytes) override { at(handle).file.truncate(bytes); }
+  void sync_handle(int handle) override { at(handle).file.sync(); }
+  void close_handle(int handle) override {
+    const std::lock_guard lock(mutex_);
+    open_.erase(handle);
+  }
+
+  leyline::FileSystem& disk_;
+  const std::string ending_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::map<int, Opened> open_;
+  int last_ = 0;
+  bool copying_ = false, released_ = false;
+};
+
+}  // namespace
+
+TEST_CASE("nothing but the insertion itself waits while a package is copied") {
+  const TemporaryFolder folder;
+  SlowCopy disk(storage::real_file_system(), "/made-2.entry");
+  PackageCache cache(disk, {folder / "programs"});
+  for (const char* name : {"made-1", "made-2"}) std::ofstream(folder / name) << "a package";
+  REQUIRE_FALSE(cache.insert(key_of(1), folder / "made-1", some_facts()).failure);
+
+  std::optional<InsertFailure> failure;
+  std::thread inserting([&] { failure = cache.insert(key_of(2), folder / "made-2", some_facts()).failure; });
+  disk.wait_until_copying();
+  const leyline::Clock clock;
+  const auto before = clock.now();
+  CHECK(cache.find(key_of(1)));
+  CHECK_FALSE(cache.find(key_of(2)));
+  cache.remember_choice(key_of(1), {"loops", {{"loops", 4.5}}});
+  CHECK(cache.recall_choice(key_of(1)));
+  CHECK(cache.quarantine(key_of(1), EntryFault::kWrong, "differs from eager"));
+  CHECK(cache.quarantine_reason(key_of(1), EntryFault::kWrong));
+  // Another run of the user shares only the folder.
+  PackageCache other(storage::real_file_system(), {folder / "programs"});
+  CHECK(other.quarantine(key_of(3), EntryFault::kWrong, "differs from eager"));
+  CHECK(clock.now() - before < std::chrono::seconds(10));
+  disk.go_on();
+  inserting.join();
+  CHECK_FALSE(failure);
+  CHECK(cache.find(key_of(2)));
 }
 
 TEST_CASE("a lock that is held elsewhere is waited for only until the deadline") {

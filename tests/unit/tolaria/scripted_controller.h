@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "leyline/controller.h"
+#include "leyline/seed_command.h"
 
 namespace esper::tolaria::test {
 
@@ -32,23 +33,19 @@ inline std::unique_ptr<leyline::Controller> scripted(ScriptedController::Script 
   return std::make_unique<ScriptedController>(std::move(script));
 }
 
+inline std::string command_id(const leyline::Observation& seen) {
+  return "command-" + std::to_string(seen.current_epoch);
+}
+
 inline leyline::AdaptationCommand seed_command(const leyline::Observation& seen, leyline::SeedOperation operation,
                                                const std::string& seed_id) {
-  leyline::AdaptationCommand command;
-  command.command_id = "command-" + std::to_string(seen.current_epoch);
-  command.command_type = leyline::CommandType::kSeed;
-  command.target_seed_id = seed_id;
-  command.seed_operation.emplace();
-  command.seed_operation->operation = operation;
-  return command;
+  return leyline::seed_command(command_id(seen), operation, seed_id);
 }
 
 // At the first slot, the first blueprint that fits.
 inline leyline::AdaptationCommand germination(const leyline::Observation& seen) {
-  auto command = seed_command(seen, leyline::SeedOperation::kGerminate, "");
-  command.seed_operation->slot = seen.slots.front().slot;
-  command.seed_operation->blueprint_id = seen.slots.front().blueprints.front();
-  return command;
+  const auto& slot = seen.slots.front();
+  return leyline::germination(command_id(seen), slot.slot, slot.blueprints.front());
 }
 
 }  // namespace esper::tolaria::test

@@ -1,8 +1,9 @@
-"""The compile worker: started by Esper, spoken to in lines of JSON on standard input and output.
+"""The compile worker: started by Esper, spoken to in lines of JSON on the channel that it finds as its standard input.
 
 One process imports torch once and stays. For each job it forks a child, so that a job can be killed, and a crash costs
-only the job. Everything it starts is in its process group; when standard input ends, Esper is gone, and the group kills
-itself.
+only the job. Everything it starts is in its process group; when the channel ends, Esper is gone, and the group kills
+itself. Nothing that it starts has the channel: standard input and output are /dev/null for all that runs here, so that
+a compiler that talks, or torch, cannot break the protocol.
 
   in   {"job": 1, "source": ..., "recipe": ..., "mode": ..., "device": ..., "threads": 1, "effort": "quick",
         "memory_limit_mb": 4096}                      one at a time
@@ -15,9 +16,12 @@ itself.
 Errors are those of compile_request.h.
 """
 
+import contextlib
 import ctypes
 import errno
+import fcntl
 import json
+import math
 import os
 import queue
 import select
@@ -26,26 +30,49 @@ import signal
 import sys
 import threading
 import time
+import uuid
 
 import toolchain
 
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 POLL_S = 0.05
+CLEAR_UP_S = 1
 MAX_REASON = 4000
+in_use = []  # the folder of the job at hand
 
 
 def prctl(option, value):
     ctypes.CDLL(None).prctl(option, value, 0, 0, 0)
 
 
+def take_channel():
+    """Standard input as a descriptor that no program started from here inherits; silence takes its place."""
+    taken = os.dup(0)
+    nothing = os.open(os.devnull, os.O_RDWR)
+    for number in (0, 1):
+        os.dup2(nothing, number)
+    os.close(nothing)
+    return taken
+
+
+channel = take_channel()
+
+
 def say(message):
     data = (json.dumps(message) + "\n").encode()
-    while data:
-        data = data[os.write(1, data):]
+    try:
+        while data:
+            data = data[os.write(channel, data):]
+    except OSError:
+        leave_nothing()
 
 
-def kill_group():
+def leave_nothing():
+    """Esper is gone: processes end, and what they were at goes."""
+    kill_descendants(time.monotonic() + CLEAR_UP_S)
+    for folder in in_use:
+        shutil.rmtree(folder, ignore_errors=True)
     os.killpg(0, signal.SIGKILL)
 
 
@@ -54,11 +81,11 @@ def read_input(lines):
     rest = b""
     while True:
         try:
-            data = os.read(0, 1 << 16)
-        except InterruptedError:
-            continue
+            data = os.read(channel, 1 << 16)
+        except OSError:
+            data = b""
         if not data:
-            kill_group()
+            leave_nothing()
         *whole, rest = (rest + data).split(b"\n")
         for line in whole:
             lines.put(json.loads(line))
@@ -92,8 +119,8 @@ def anonymous_bytes(pid):
     return 0
 
 
-def kill_descendants():
-    while True:
+def kill_descendants(until=math.inf):
+    while time.monotonic() < until:
         for pid in descendants():
             try:
                 os.kill(pid, signal.SIGKILL)
@@ -112,7 +139,9 @@ class Job:
 
     def __init__(self, request, folder):
         self.request = request
-        self.folder = os.path.join(folder, "jobs", f"{os.getpid()}-{request['job']}")
+        self.folder = os.path.join(folder, "jobs", f"{uuid.uuid4().hex}-{request['job']}")
+        # Held until the next job begins: what is here is Esper's until then.
+        self.hold = make_held(self.folder)
         self.began = time.monotonic()
         # What the child shares with this process is not counted as its own.
         self.shared_bytes = anonymous_bytes(os.getpid())
@@ -120,6 +149,7 @@ class Job:
         self.pid = os.fork()
         if self.pid == 0:
             os.close(read_end)
+            os.close(channel)
             run_child(request, self.folder, folder, write_end)
         os.close(write_end)
         self.pipe = read_end
@@ -178,7 +208,6 @@ def run_child(request, job_folder, folder, pipe):
     import job
 
     try:
-        os.makedirs(job_folder)
         answer = job.compile_program(request, job_folder, folder)
     except BaseException as error:  # whatever it is, the parent must learn of it
         answer = job.describe(error)
@@ -189,15 +218,42 @@ def run_child(request, job_folder, folder, pipe):
     os._exit(0)
 
 
+@contextlib.contextmanager
+def held(folder):
+    """Nobody else makes or sweeps folders here meanwhile."""
+    hold = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(hold, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(hold)
+
+
+def make_held(folder):
+    """Makes it, and returns the descriptor whose lock says that it is in use: it goes with the processes that have it."""
+    with held(os.path.dirname(folder)):
+        os.mkdir(folder)
+        in_use[:] = [folder]
+        hold = os.open(folder, os.O_RDONLY)
+        fcntl.flock(hold, fcntl.LOCK_EX)
+        return hold
+
+
 def remove_stale_jobs(folder):
+    """What workers left that were killed, in whatever process namespace they ran."""
     jobs = os.path.join(folder, "jobs")
     os.makedirs(jobs, exist_ok=True)
-    for name in os.listdir(jobs):
-        try:
-            os.kill(int(name.split("-")[0]), 0)
-        except (OSError, ValueError) as error:
-            if not isinstance(error, PermissionError):
-                shutil.rmtree(os.path.join(jobs, name), ignore_errors=True)
+    with held(jobs):
+        for name in os.listdir(jobs):
+            path = os.path.join(jobs, name)
+            hold = os.open(path, os.O_RDONLY)
+            try:
+                fcntl.flock(hold, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                shutil.rmtree(path, ignore_errors=True)
+            except BlockingIOError:
+                pass
+            finally:
+                os.close(hold)
 
 
 def start(folder):
@@ -232,19 +288,30 @@ def main():
     lines = start(folder)
     if lines is None:
         return
+    import job
+
     warm = False
+    work = None
     while True:
         # The first program is waited for: what later ones gain by is done after it.
         request = lines.get()
         if "job" not in request:
             continue
+        if work:
+            os.close(work.hold)
+            work = None
         say({"began": request["job"]})
-        work = Job(request, folder)
+        try:
+            work = Job(request, folder)
+        except OSError as error:
+            say({**job.describe(error), "job": request["job"], "ms": 0})
+            continue
         work.finish(work.wait(lines))
         if not warm and lines.empty():
-            import job
-
-            job.warm_up(os.path.join(folder, "jobs", f"{os.getpid()}-warm-up"), folder)
+            warm_up = os.path.join(folder, "jobs", f"{uuid.uuid4().hex}-warm-up")
+            hold = make_held(warm_up)
+            job.warm_up(warm_up, folder)
+            os.close(hold)
             warm = True
 
 

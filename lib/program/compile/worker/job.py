@@ -40,7 +40,6 @@ def step(a0, a1, a2):
 """
 
 
-
 def simplify_sums_quickly():
     """Inductor asks sympy.simplify for strides: half the time of a convolution network's code generation. For an index
     without divisions, multiplying out gives the same answer."""
@@ -64,8 +63,28 @@ def simplify_sums_quickly():
     cpp.stride_at, cpp.simplify_index_in_vec_range = stride_at, simplify_index
 
 
+def settle_dtype_rules_once():
+    """Inductor fills its one table of them again for each operation of each loop: a tenth of its time. They change only
+    when more are registered."""
+    from torch._inductor import dtype_propagation, utils
+    from torch._inductor.codegen import common
+
+    handler = dtype_propagation.DtypePropagationOpsHandler
+    fill, filled = handler.__init__, None
+
+    def fill_if_new(self):
+        nonlocal filled
+        registered = (len(utils.op_dtype_propagation_rules), len(common.pointwise_overrides_data))
+        if filled != registered:
+            fill(self)
+            filled = registered
+
+    handler.__init__ = fill_if_new
+
+
 build = None
 simplify_sums_quickly()
+settle_dtype_rules_once()
 toolchain.install(lambda: build)
 inductor.cpp.cxx = (toolchain.compiler(),)
 
@@ -73,7 +92,15 @@ inductor.cpp.cxx = (toolchain.compiler(),)
 def load(source):
     names = {}
     exec(compile(source, "<program>", "exec"), names)
-    return names["step"], names["INPUTS"]
+    return names
+
+
+def sizes_of(names):
+    """What torch.export is told about the inputs' sizes: that the batch may have any of them, where it may."""
+    if "SIZES" not in names:
+        return None
+    n = torch.export.Dim("n", min=names["SIZES"][0], max=names["SIZES"][1])
+    return {"inputs": tuple({0: n} if i in names["BATCH"] else None for i in range(len(names["INPUTS"])))}
 
 
 class Step(torch.nn.Module):
@@ -116,9 +143,11 @@ def compile_source(request, job_folder, stages):
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.environ["TMPDIR"] = tempfile.tempdir = job_folder
     clock = time.monotonic
     began = clock()
-    step, shapes = load(request["source"])
-    inputs = tuple(torch.empty_strided(size, stride, dtype=dtype, device=device) for size, stride, dtype, device in shapes)
-    exported = torch.export.export(Step(step), inputs, strict=False)
+    names = load(request["source"])
+    inputs = tuple(
+        torch.empty_strided(size, stride, dtype=dtype, device=device) for size, stride, dtype, device in names["INPUTS"]
+    )
+    exported = torch.export.export(Step(names["step"]), inputs, dynamic_shapes=sizes_of(names), strict=False)
     stages["export"] = (clock() - began) * 1000
     package = os.path.join(job_folder, "program.pt2")
     began = clock()
@@ -132,8 +161,9 @@ def compile_program(request, job_folder, folder):
     global build
     gc.disable()
     kind = toolchain.Build if request["device"] == "cpu" else toolchain.InductorsBuild
-    build = kind(folder, request["effort"], TORCH_VERSION)
-    recipes.RECIPES[request["recipe"]]()
+    build = kind(folder, job_folder, request["effort"], TORCH_VERSION)
+    recipes.for_all(request["device"])
+    request["source"] = recipes.RECIPES[request["recipe"]](request["source"])
     torch.set_num_threads(request["threads"])
     package = compile_source(request, job_folder, build.stages)
     return {"package": package, "stages": build.stages, "compiler": build.describe()}
@@ -142,8 +172,7 @@ def compile_program(request, job_folder, folder):
 def warm_up(job_folder, folder):
     """Fills what Inductor fills at first use, so that the jobs forked from here find it: seconds."""
     global build
-    build = toolchain.NoBuild(folder, "quick", TORCH_VERSION)
-    os.makedirs(job_folder, exist_ok=True)
+    build = toolchain.NoBuild(folder, job_folder, "quick", TORCH_VERSION)
     try:
         compile_source({"source": WARM_UP, "threads": 1, "mode": "default", "device": "cpu"}, job_folder, {})
     finally:

@@ -1,0 +1,104 @@
+#include "engine/bench/clean_end.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <chrono>
+#include <cstdio>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+#include <utility>
+
+#include "engine/bench/progress.h"
+#include "leyline/error.h"
+#include "leyline/names.h"
+#include "leyline/standard_output.h"
+
+namespace esper::engine::bench {
+namespace {
+
+constexpr char kLastWord[] = "interrupted; the measurement was given up";
+
+std::atomic<int> signal_pipe{-1};
+static_assert(std::atomic<int>::is_always_lock_free);
+
+void tell(int end, int signal) {
+  const auto word = static_cast<unsigned char>(signal);
+  while (write(end, &word, 1) < 0 && errno == EINTR) {
+  }
+}
+
+void on_signal(int signal) {
+  const int earlier = errno;
+  tell(signal_pipe, signal);
+  errno = earlier;
+}
+
+void set_handler(int signal, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  action.sa_flags = SA_RESTART;
+  sigaction(signal, &action, nullptr);
+}
+
+// In the form that the front gives every error.
+void tell_as_json(leyline::ExitCode code) {
+  const nlohmann::ordered_json error = {{"code", leyline::name_of(code)},
+                                        {"exit_code", static_cast<int>(code)},
+                                        {"text", kLastWord},
+                                        {"problems", nlohmann::ordered_json::array()}};
+  try {
+    leyline::write_output(nlohmann::ordered_json{{"error", error}}.dump(2) + "\n");
+  } catch (const std::exception&) {  // nobody reads it; the exit status tells it
+  }
+}
+
+// Other threads may be making files in it at this very moment.
+void remove_folder(const std::string& folder) {
+  constexpr int kTries = 50;
+  std::error_code ignored;
+  for (int i = 0; i < kTries && std::filesystem::exists(folder, ignored); ++i) {
+    if (i > 0) std::this_thread::sleep_for(std::chrono::milliseconds(2));
+    std::filesystem::remove_all(folder, ignored);
+  }
+}
+
+}  // namespace
+
+CleanEnd::CleanEnd(std::string folder, LastWord last_word) : folder_(std::move(folder)), last_word_(last_word) {
+  if (pipe2(ends_, O_CLOEXEC) != 0) {
+    throw leyline::Error(leyline::ExitCode::kResources,
+                         "no pipe for signals: " + std::generic_category().message(errno));
+  }
+  signal_pipe = ends_[1];
+  watcher_ = std::thread([this] { watch(); });
+  set_handler(SIGINT, on_signal);
+  set_handler(SIGTERM, on_signal);
+}
+
+CleanEnd::~CleanEnd() {
+  set_handler(SIGINT, SIG_DFL);
+  set_handler(SIGTERM, SIG_DFL);
+  tell(ends_[1], 0);
+  watcher_.join();
+  close(ends_[0]);
+  close(ends_[1]);
+}
+
+void CleanEnd::watch() const {
+  unsigned char signal = 0;
+  while (read(ends_[0], &signal, 1) < 0 && errno == EINTR) {
+  }
+  if (signal == 0) return;
+  end_progress();
+  std::fprintf(stderr, "esper: %s\n", kLastWord);
+  remove_folder(folder_);
+  if (last_word_ == LastWord::kJson) tell_as_json(static_cast<leyline::ExitCode>(128 + signal));
+  _exit(128 + signal);
+}
+
+}  // namespace esper::engine::bench

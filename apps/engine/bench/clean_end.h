@@ -1,0 +1,30 @@
+#pragma once
+// SIGINT and SIGTERM while something is measured: the scratch folder goes, a word is said, and the process ends with
+// 130 or 143. A thread of its own does it, since the measuring one may be waiting for a compiler.
+
+#include <string>
+#include <thread>
+
+namespace esper::engine::bench {
+
+enum class LastWord { kText, kJson };  // the latter on standard output too, as an error object
+
+class CleanEnd {
+ public:
+  // Installs the handlers; one instance a process. `folder` is removed at a signal, not at the end of this object.
+  CleanEnd(std::string folder, LastWord last_word);
+  // Gives the signals back their usual meaning.
+  ~CleanEnd();
+  CleanEnd(const CleanEnd&) = delete;
+  CleanEnd& operator=(const CleanEnd&) = delete;
+
+ private:
+  void watch() const;
+
+  std::string folder_;
+  LastWord last_word_;
+  int ends_[2] = {-1, -1};  // of a pipe: the handler writes the signal, the thread reads it; 0: stop watching
+  std::thread watcher_;
+};
+
+}  // namespace esper::engine::bench

@@ -1,0 +1,121 @@
+#include "engine/bench/table.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace esper::engine::bench {
+namespace {
+
+using nlohmann::ordered_json;
+
+template <class... Values>
+std::string line(const char* format, Values... values) {
+  char text[200];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+std::string row_line(const ordered_json& row, const std::string& name, const ordered_json& report,
+                     const std::string& first) {
+  const std::string key = name + "/" + first;
+  const std::string relative = name == first                       ? "1.00"
+                               : report.at("ratios").contains(key) ? line("%.3f", report["ratios"][key].get<double>())
+                                                                   : "-";
+  return line("%-17s %11.1f %11.2f %11.2f %11.2f %9s\n", name.c_str(), row.at("warmup_ms").get<double>(),
+              row.at("p50_us").get<double>(), row.at("p95_us").get<double>(), row.at("p99_us").get<double>(),
+              relative.c_str());
+}
+
+std::string rows_text(const ordered_json& report) {
+  if (report.at("lanes").empty()) return {};
+  const std::string first = report.at("lanes").front().at("lane");
+  std::string text = line("%-17s %11s %11s %11s %11s %9s\n", "lane", "warm-up ms", "p50 us", "p95 us", "p99 us",
+                          ("/" + first).c_str());
+  for (const auto& row : report.at("lanes")) text += row_line(row, row.at("lane"), report, first);
+  for (const auto& row : report.at("peers")) text += row_line(row, row.at("name"), report, first);
+  if (report.at("noise").is_null()) return text;
+  return text + line("last column: time over %s's, median of %d rounds in turns; below 1 is faster\n", first.c_str(),
+                     report["noise"].at("rounds").get<int>());
+}
+
+std::string heading(const ordered_json& report) {
+  const auto& facts = report.at("environment").at("fingerprint");
+  const int threads = facts.at("threads").get<int>();
+  return "scenario " + report.at("scenario").get<std::string>() + ", " + facts.at("cpu").get<std::string>() + ", " +
+         std::to_string(threads) + (threads == 1 ? " thread\n" : " threads\n");
+}
+
+std::string refused_text(const ordered_json& report) {
+  std::string text;
+  for (const auto& row : report.at("refused")) {
+    text += line("%-17s", row.at("name").get<std::string>().c_str()) +
+            " not run: " + row.at("reason").get<std::string>() + "\n";
+  }
+  return text;
+}
+
+std::string epoch_text(const ordered_json& report) {
+  if (report.contains("epoch_problem")) {
+    return "epochs            not run: " + report["epoch_problem"].get<std::string>() + "\n";
+  }
+  if (report.at("epoch").is_null()) return {};
+  const auto& epoch = report.at("epoch");
+  return line("epoch of %d steps in lane %s: p50 %.3f ms, p95 %.3f ms, p99 %.3f ms over %d epochs\n",
+              epoch.at("steps_per_epoch").get<int>(), report.at("epoch_lane").get<std::string>().c_str(),
+              epoch.at("p50_ms").get<double>(), epoch.at("p95_ms").get<double>(), epoch.at("p99_ms").get<double>(),
+              epoch.at("epochs").get<int>());
+}
+
+std::string growth_text(const ordered_json& report) {
+  if (!report.contains("growth")) return {};
+  const auto& growth = report["growth"];
+  if (growth.contains("problem")) return "growing: " + growth["problem"].get<std::string>() + "\n";
+  return line("growing: slowest step (p99) %.1f us, %.2f times the steady p50; worst stall %.1f us\n",
+              growth.at("growing_p99_us").get<double>(), growth.at("ratio").get<double>(),
+              growth.at("worst_stall_us").get<double>());
+}
+
+std::string noise_text(const ordered_json& report) {
+  const auto& noise = report.at("noise");
+  if (noise.is_null()) return {};
+  const std::string lane = noise.at("lane");
+  return line("noise: %s against itself %.3f, interval %.3f to %.3f; differences below %.1f %% mean nothing\n",
+              lane.c_str(), noise.at("ratio").get<double>(), noise.at("interval")[0].get<double>(),
+              noise.at("interval")[1].get<double>(), 100 * noise.at("floor").get<double>());
+}
+
+std::string count_text(const ordered_json& count) { return count.is_null() ? "-" : count.dump(); }
+
+// What prints it adds one.
+std::string without_newline(std::string text) {
+  if (text.ends_with('\n')) text.pop_back();
+  return text;
+}
+
+}  // namespace
+
+std::string table_text(const ordered_json& report) {
+  return without_newline(heading(report) + rows_text(report) + refused_text(report) + epoch_text(report) +
+                         growth_text(report) + noise_text(report));
+}
+
+std::string counts_text(const ordered_json& report) {
+  std::string text = heading(report);
+  text += line("%-17s %11s %11s %11s %15s\n", "per step", "operators", "host reads", "heap blocks", "kernel launches");
+  bool all_counted = true;
+  for (const auto& [lane, counts] : report.at("counts").items()) {
+    text += line("%-17s %11s %11s %11s %15s\n", lane.c_str(), count_text(counts.at("operators")).c_str(),
+                 count_text(counts.at("host_reads")).c_str(), count_text(counts.at("allocations")).c_str(),
+                 count_text(counts.at("kernel_launches")).c_str());
+    all_counted = all_counted && !counts.at("allocations").is_null();
+  }
+  text += refused_text(report);
+  if (!all_counted) {
+    text +=
+        "heap blocks and kernel launches are counted with libesper_counters.so preloaded, as scripts/perf_drill does\n";
+  }
+  return without_newline(std::move(text));
+}
+
+}  // namespace esper::engine::bench

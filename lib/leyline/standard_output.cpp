@@ -1,0 +1,32 @@
+#include "leyline/standard_output.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+
+#include "leyline/error.h"
+
+namespace esper::leyline {
+
+void keep_standard_streams() {
+  signal(SIGPIPE, SIG_IGN);
+  for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (fcntl(stream, F_GETFD) != -1) continue;
+    // The lowest free number, so this very one. The other direction than its own: reading or writing it fails.
+    if (open("/dev/null", stream == STDIN_FILENO ? O_WRONLY : O_RDONLY) == -1) return;
+  }
+}
+
+void write_output(std::string_view text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) return;
+  const int reason = errno;
+  if (reason == EPIPE) throw BrokenPipe();
+  throw Error(ExitCode::kResources,
+              "the result could not be written to standard output: " + std::generic_category().message(reason));
+}
+
+}  // namespace esper::leyline

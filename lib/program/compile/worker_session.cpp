@@ -1,0 +1,210 @@
+#include "program/compile/worker_session.h"
+
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+#include <system_error>
+
+#include "leyline/names.h"
+#include "program/compile/worker_source.h"
+#include "program/loading_folder.h"
+
+namespace esper::program {
+namespace {
+
+using nlohmann::json;
+using Kind = WorkerAnswer::Kind;
+
+constexpr leyline::Duration kCancelGrace = std::chrono::seconds(2);
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string() : value;
+}
+
+bool is_executable(const std::string& path) {
+  return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path);
+}
+
+// Discarded if the worker sends something else than JSON: it is then as good as dead.
+json parse_line(const std::string& line) { return json::parse(line, nullptr, false); }
+
+std::string text_in(const json& object, const char* name) {
+  const auto field = object.find(name);
+  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
+}
+
+WorkerAnswer failed(CompileFailure failure, std::string reason) {
+  return {Kind::kFailed, failure, std::move(reason), {}, 0, {}, {}};
+}
+
+WorkerAnswer answer_in(const json& reply) {
+  WorkerAnswer answer;
+  answer.reason = text_in(reply, "reason");
+  answer.ms = reply.value("ms", 0.0);
+  answer.compiler = text_in(reply, "compiler");
+  answer.stage_ms = reply.value("stages", std::map<std::string, double>{});
+  answer.package = text_in(reply, "package");
+  if (const auto error = text_in(reply, "error"); !error.empty() || answer.package.empty()) {
+    answer.failure = leyline::from_name<CompileFailure>(error).value_or(CompileFailure::kFailed);
+    answer.kind = answer.failure == CompileFailure::kNoCompiler ? Kind::kHopeless : Kind::kFailed;
+  }
+  return answer;
+}
+
+}  // namespace
+
+WorkerSession::WorkerSession(const CompilerSettings& settings, std::string folder, std::atomic<pid_t>& group)
+    : settings_(settings), folder_(std::move(folder)), group_(group) {}
+
+void WorkerSession::stop() {
+  if (!process_) return;
+  process_->kill();
+  process_.reset();
+  group_ = 0;
+  sweep_unlocked(folder_ + "/jobs", "");  // what it was at
+}
+
+WorkerAnswer WorkerSession::hopeless(CompileFailure failure, std::string reason) {
+  stop();
+  return {Kind::kHopeless, failure, std::move(reason), {}, 0, {}, {}};
+}
+
+WorkerAnswer WorkerSession::died() {
+  process_->kill();
+  const std::string how = process_->end();
+  stop();
+  return {Kind::kDied, CompileFailure::kCrashed, how, {}, 0, {}, {}};
+}
+
+WorkerCommand WorkerSession::command() const {
+  std::map<std::string, std::string> variables;
+  for (const char* name : {"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "LANG"}) {
+    if (const auto value = environment(name); !value.empty()) variables[name] = value;
+  }
+  const std::string cxx = settings_.cxx.empty() ? environment("CXX") : settings_.cxx;
+  if (!cxx.empty()) variables["CXX"] = cxx;
+  variables["OMP_NUM_THREADS"] = "1";
+  variables["PYTHONDONTWRITEBYTECODE"] = "1";
+  variables["TORCHINDUCTOR_CACHE_DIR"] = folder_ + "/inductor";
+  variables["TORCHINDUCTOR_COMPILE_THREADS"] = "1";
+  return {settings_.python, kWorkerSource, {folder_}, std::move(variables)};
+}
+
+// Nothing: the process is there.
+std::optional<WorkerAnswer> WorkerSession::launch() {
+  if (settings_.python.empty() || !is_executable(settings_.python)) {
+    return hopeless(CompileFailure::kNoPython, settings_.python.empty()
+                                                   ? "no Python was found; name one with ESPER_PYTHON"
+                                                   : "there is no executable " + settings_.python);
+  }
+  std::error_code problem;
+  std::filesystem::create_directories(folder_, problem);
+  if (problem) {
+    const bool full = problem == std::errc::no_space_on_device;
+    return hopeless(full ? CompileFailure::kDiskFull : CompileFailure::kCacheRefused,
+                    "cannot write to " + folder_ + ": " + problem.message() +
+                        "; name another folder with step.compile.cache_dir or ESPER_CACHE");
+  }
+  try {
+    process_.emplace(command());
+  } catch (const std::system_error& error) {
+    return hopeless(CompileFailure::kNoPython, error.what());
+  }
+  group_ = process_->pid();
+  return std::nullopt;
+}
+
+WorkerAnswer WorkerSession::start(const Interrupt& interrupt) {
+  if (auto refusal = launch()) return *refusal;
+  const auto deadline = clock_.now() + settings_.start_deadline;
+  for (std::string line;;) {
+    if (interrupt.wanted()) return stop(), failed(CompileFailure::kCancelled, "cancelled");
+    switch (process_->read_line(line, deadline - clock_.now(), interrupt.wake)) {
+      case WorkerProcess::Read::kWoken:
+        break;
+      case WorkerProcess::Read::kTimeout:
+        return hopeless(CompileFailure::kTimeout,
+                        "the compile worker did not start in " + leyline::to_string(settings_.start_deadline));
+      case WorkerProcess::Read::kEnd:
+        return died();
+      case WorkerProcess::Read::kLine:
+        return greeted(line);
+    }
+  }
+}
+
+WorkerAnswer WorkerSession::greeted(const std::string& line) {
+  const json hello = parse_line(line);
+  if (!hello.is_object())
+    return hopeless(CompileFailure::kNoPython, settings_.python + " does not run the compile worker");
+  if (const auto error = text_in(hello, "error"); !error.empty()) {
+    return hopeless(leyline::from_name<CompileFailure>(error).value_or(CompileFailure::kNoPython),
+                    text_in(hello, "reason"));
+  }
+  torch_version_ = text_in(hello, "torch");
+  if (!settings_.torch_version.empty() && torch_version_ != settings_.torch_version) {
+    return hopeless(CompileFailure::kWrongTorch, settings_.python + " has torch " + torch_version_ +
+                                                     ", this program runs " + settings_.torch_version);
+  }
+  return {};
+}
+
+WorkerAnswer WorkerSession::compile(const CompileRequest& request, const Interrupt& interrupt) {
+  const std::uint64_t job = ++jobs_;
+  const json message = {{"job", job},
+                        {"source", request.source},
+                        {"recipe", request.recipe},
+                        {"mode", request.mode},
+                        {"device", request.device},
+                        {"threads", request.threads},
+                        {"effort", leyline::name_of(request.effort)},
+                        {"memory_limit_mb", settings_.memory_limit_mb}};
+  if (!process_->send(message.dump(-1, ' ', false, json::error_handler_t::replace))) return died();
+  return await_reply(job, interrupt);
+}
+
+WorkerAnswer WorkerSession::await_reply(std::uint64_t job, const Interrupt& interrupt) {
+  // A worker may still be at what it does between two jobs.
+  auto deadline = clock_.now() + settings_.start_deadline;
+  bool began = false;
+  std::optional<WorkerAnswer> verdict;  // once the job is being stopped: what it will be called
+  const auto stop_job = [&](CompileFailure failure, const std::string& reason) {
+    verdict = failed(failure, reason);
+    deadline = clock_.now() + kCancelGrace;
+    process_->send(json{{"cancel", job}}.dump());
+  };
+  for (;;) {
+    if (interrupt.wanted() && !verdict) {
+      stop_job(CompileFailure::kCancelled, "cancelled");
+      if (!began) return *verdict;  // the worker drops it before it does anything
+    }
+    std::string line;
+    switch (process_->read_line(line, deadline - clock_.now(), interrupt.wake)) {
+      case WorkerProcess::Read::kWoken:
+        break;
+      case WorkerProcess::Read::kEnd:
+        if (verdict) return stop(), *verdict;
+        return died();
+      case WorkerProcess::Read::kTimeout:  // without verdict and beginning: it does not even answer
+        if (verdict) return stop(), *verdict;
+        if (!began) return died();
+        stop_job(CompileFailure::kTimeout,
+                 "it took longer than " + leyline::to_string(settings_.deadline) + " (step.compile.deadline)");
+        break;
+      case WorkerProcess::Read::kLine: {
+        const json reply = parse_line(line);
+        if (!reply.is_object()) break;
+        if (!verdict && reply.value("began", std::uint64_t{0}) == job) {
+          began = true;
+          deadline = clock_.now() + settings_.deadline;
+        }
+        if (reply.value("job", std::uint64_t{0}) == job) return verdict ? *verdict : answer_in(reply);
+      }
+    }
+  }
+}
+
+}  // namespace esper::program

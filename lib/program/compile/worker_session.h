@@ -1,0 +1,86 @@
+#pragma once
+// A compile worker as the background thread speaks to it: started and greeted, given one program after another,
+// stopped. compile/worker/__main__.py has the other side of the protocol. One thread.
+
+#include <sys/types.h>
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+
+#include "leyline/clock.h"
+#include "program/compile/compile_request.h"
+#include "program/compile/worker_process.h"
+
+namespace esper::program {
+
+struct CompilerSettings {
+  std::string python;         // executable whose torch is the one this process runs
+  std::string torch_version;  // of this process; a worker with another is refused. Empty: not compared
+  std::string cxx;            // C++ compiler; empty: $CXX, else what the worker finds in PATH
+  leyline::Duration deadline = std::chrono::seconds(120);        // of one compilation
+  leyline::Duration start_deadline = std::chrono::seconds(180);  // of the worker's start: it imports torch
+  std::int64_t memory_limit_mb = 4096;  // of one compilation: what the worker and its compilers add to a warm worker
+  int max_restarts = 3;
+  leyline::Duration restart_pause = std::chrono::milliseconds(500);
+};
+
+// How the thread that waits for the worker is asked to give up.
+struct Interrupt {
+  int wake;                      // a descriptor that can be read when `wanted` is worth asking
+  std::function<bool()> wanted;  // takes what can be read
+};
+
+struct WorkerAnswer {
+  enum class Kind {
+    kDone,
+    kFailed,    // failure and reason say why; the worker is as before
+    kHopeless,  // failure and reason; every further worker would end alike
+    kDied,      // reason: how the process ended. A new one may do better
+  };
+  Kind kind = Kind::kDone;
+  CompileFailure failure{};
+  std::string reason;
+  // Of a program, done or failed by the worker itself:
+  std::string package;  // path of the file, in a folder that is the caller's to remove
+  double ms = 0;        // from its beginning
+  std::map<std::string, double> stage_ms;
+  std::string compiler;
+};
+
+class WorkerSession {
+ public:
+  // `folder` is the worker's own. `group` tells other threads the worker's process group, 0 while there is none.
+  WorkerSession(const CompilerSettings& settings, std::string folder, std::atomic<pid_t>& group);
+  ~WorkerSession() { stop(); }
+
+  bool is_running() const { return process_.has_value(); }
+  WorkerAnswer start(const Interrupt& interrupt);
+  // It is running.
+  WorkerAnswer compile(const CompileRequest& request, const Interrupt& interrupt);
+  // Kills it with everything it started.
+  void stop();
+  // Of the worker last started.
+  const std::string& torch_version() const { return torch_version_; }
+
+ private:
+  WorkerCommand command() const;
+  std::optional<WorkerAnswer> launch();
+  WorkerAnswer greeted(const std::string& line);
+  WorkerAnswer died();
+  WorkerAnswer hopeless(CompileFailure failure, std::string reason);
+  WorkerAnswer await_reply(std::uint64_t job, const Interrupt& interrupt);
+
+  const CompilerSettings& settings_;
+  const std::string folder_;
+  std::atomic<pid_t>& group_;
+  const leyline::Clock clock_;
+  std::optional<WorkerProcess> process_;
+  std::string torch_version_;
+  std::uint64_t jobs_ = 0;
+};
+
+}  // namespace esper::program

@@ -1,0 +1,28 @@
+#pragma once
+// The step as one program for every batch size. Training thread.
+
+#include <span>
+#include <string>
+#include <variant>
+
+#include "program/symbolic.h"
+#include "tolaria/model.h"
+#include "tolaria/train_step.h"
+
+namespace esper::tolaria {
+
+// Samples in each of the microbatches; 0 where they have different numbers of them.
+std::int64_t batch_size_of(std::span<const Microbatch> microbatches);
+
+// The step's program with its effects undone: the model is as before. Or why it cannot be recorded.
+std::variant<program::Program, std::string> record_undone(Model& model, std::span<const Microbatch> microbatches,
+                                                          const TrainingForward& forward);
+
+// The program of which `recorded`, the step of these microbatches, is one instance; or why there is none. Takes the
+// step at two other sizes with samples of the example; the model is as before.
+std::variant<program::SymbolicProgram, std::string> record_for_all_sizes(Model& model,
+                                                                         std::span<const Microbatch> example,
+                                                                         const program::Program& recorded,
+                                                                         const TrainingForward& forward);
+
+}  // namespace esper::tolaria

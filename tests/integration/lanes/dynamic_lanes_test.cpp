@@ -1,0 +1,334 @@
+// step.compile.dynamic: one compiled program for every batch size.
+#include <stdlib.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+
+#include "integration/lanes/lane_room.h"
+#include "program/python_text.h"
+#include "storage/journal.h"
+#include "storage/real_file_system.h"
+#include "tolaria/step_sizes.h"
+
+using namespace esper;
+using namespace esper::tests;
+using Catch::Matchers::ContainsSubstring;
+using leyline::HostKind;
+using leyline::Lane;
+
+namespace {
+
+LaneCase of_size(LaneCase c, std::int64_t batch) {
+  c.batch = batch;
+  return c;
+}
+
+LaneCase linear() { return lane_case("linear", HostKind::kLinear, leyline::features_shape(16, 4), 24); }
+
+LaneCase mlp() {
+  LaneCase c = lane_case("mlp", HostKind::kMlp, leyline::features_shape(32, 32), 32);
+  c.config.host.hidden = {32, 32};
+  c.config.training.optimizer.kind = leyline::OptimizerKind::kAdamw;
+  c.config.training.optimizer.lr = 1e-3;
+  c.config.training.clip_norm = 0.5;
+  return c;
+}
+
+LaneCase cnn() {
+  LaneCase c = lane_case("cnn", HostKind::kCnn, leyline::image_shape(1, 16, 16, 10), 32);
+  c.config.host.blocks = c.config.host.pool_layers = 2;
+  c.config.host.base_channels = 8;
+  return c;
+}
+
+LaneCase transformer() {
+  LaneCase c = lane_case("transformer", HostKind::kTransformer, leyline::tokens_shape(16, 32), 16);
+  c.config.host.layers = 2;
+  c.config.host.segments = 2;
+  c.config.host.embedding = 32;
+  c.config.host.heads = 4;
+  c.config.training.optimizer = mlp().config.training.optimizer;
+  return c;
+}
+
+// The same steps in eager and in the lane; each comparison is of what the steps since the last one changed.
+struct Pair {
+  Pair(const LaneCase& c, program::CompileDesk* desk)
+      : eager(c, Lane::kEager, nullptr), fast(c, Lane::kCompiled, desk) {}
+
+  void steps(int count, const LaneCase& c, int accumulation = 1) {
+    const auto tracked = tolaria::tracked_tensors(*eager.model), actual = tolaria::tracked_tensors(*fast.model);
+    const auto before = values(tracked);
+    eager.steps(count, c, seed_, accumulation);
+    fast.steps(count, c, seed_, accumulation);
+    seed_ += static_cast<std::uint64_t>(count);
+    const auto different = program::first_difference(tracked, before, values(tracked), values(actual),
+                                                     program::tolerance_of(torch::kFloat32));
+    INFO(c.name << " batch " << c.batch << ": " << (different ? different->tensor : ""));
+    CHECK_FALSE(different);
+    // From here on both have the same state, so that no difference adds up.
+    for (std::size_t i = 0; i < tracked.size(); ++i) actual[i].tensor.detach().copy_(tracked[i].tensor.detach());
+  }
+
+  LaneRun eager, fast;
+
+ private:
+  static std::vector<torch::Tensor> values(const std::vector<program::Tracked>& tracked) {
+    std::vector<torch::Tensor> result;
+    for (const auto& item : tracked) result.push_back(item.tensor.detach().clone());
+    return result;
+  }
+  std::uint64_t seed_ = 1;
+};
+
+std::string reasons_in(const LaneRun& run) {
+  std::string text;
+  for (const auto& event : run.events) {
+    if (const auto reason = event.attributes.find("reason"); reason != event.attributes.end()) {
+      text += std::string(event.description) + ": " + reason->second + "\n";
+    }
+  }
+  return text;
+}
+
+void check_one_package(const LaneCase& c, int accumulation = 1) {
+  CAPTURE(c.name);
+  const LaneRoom room;
+  const auto desk = room.dynamic_desk();
+  Pair pair(c, desk.get());
+  const torch::NoGradGuard no_grad;
+  for (const std::int64_t n : {c.batch, c.batch - 3, c.batch, 2 * c.batch + 1, c.batch - 3, c.batch}) {
+    pair.steps(4, of_size(c, n), accumulation);
+  }
+  INFO(reasons_in(pair.fast));
+  CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 24 - 3 * 3);  // warm-up, recording and check of each size
+  CHECK(pair.fast.told("tolaria.compile_finished").size() == 1);
+  CHECK(pair.fast.told("tolaria.lane_refused").empty());
+  CHECK(pair.fast.told("tolaria.compile_fallback").empty());
+  const auto enabled = pair.fast.told("tolaria.compile_enabled");
+  REQUIRE(enabled.size() == 3);
+  CHECK(enabled.back().attributes.at("dynamic") == "true");
+  CHECK(room.names_in("entries").size() == 1);
+}
+
+}  // namespace
+
+TEST_CASE("one package serves every batch size of a linear network") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  check_one_package(linear());
+}
+
+TEST_CASE("one package serves every batch size of an mlp, with accumulation too") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  check_one_package(mlp());
+  check_one_package(mlp(), 3);
+}
+
+TEST_CASE("one package serves every batch size of a cnn with batch norm") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  check_one_package(cnn());
+}
+
+TEST_CASE("one package serves every batch size of a transformer") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  check_one_package(transformer());
+}
+
+TEST_CASE("a run with another batch size finds the package and compiles nothing") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  Pair(linear(), room.dynamic_desk().get()).steps(4, linear());
+  const auto desk = room.dynamic_desk();
+  Pair later(linear(), desk.get());
+  later.steps(6, of_size(linear(), 17));
+  CHECK(later.fast.figures().steps_in(Lane::kCompiled) == 3);
+  CHECK(later.fast.told("tolaria.compile_started").empty());
+  CHECK(room.names_in("entries").size() == 1);
+}
+
+TEST_CASE("a batch of one sample has a program of its own, and the run says why") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  const auto desk = room.dynamic_desk();
+  Pair pair(linear(), desk.get());
+  pair.steps(4, linear());
+  pair.steps(4, of_size(linear(), 1));
+  const auto refused = pair.fast.told("tolaria.lane_refused");
+  REQUIRE(refused.size() == 1);
+  CHECK_THAT(refused.front().attributes.at("reason"), ContainsSubstring("outside 2 to 4096"));
+  CHECK(pair.fast.told("tolaria.compile_finished").size() == 2);
+  CHECK(room.names_in("entries").size() == 2);
+  CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 2);
+}
+
+namespace {
+
+// The program of all sizes that a run of this case looks for.
+program::SymbolicProgram program_for_all(const LaneCase& c) {
+  auto model = make_model(c);
+  const auto batch = make_batches(c, 1);
+  const auto recorded = program_of(*model, batch);
+  const tolaria::Forward forward = [&](const torch::Tensor& inputs) {
+    return model->network.forward(inputs, kasmina::Mode::kTrain);
+  };
+  auto symbolic = tolaria::record_for_all_sizes(*model, batch, recorded, forward);
+  if (const auto* reason = std::get_if<std::string>(&symbolic)) FAIL(*reason);
+  return std::get<program::SymbolicProgram>(symbolic);
+}
+
+}  // namespace
+
+TEST_CASE("recording at other sizes leaves the model and its generator as they were") {
+  at::set_num_threads(1);
+  LaneCase c = cnn();
+  c.config.host.dropout = 0.2;
+  auto model = make_model(c), untouched = make_model(c);
+  const auto batch = make_batches(c, 1);
+  const tolaria::Forward forward = [&](const torch::Tensor& inputs) {
+    return model->network.forward(inputs, kasmina::Mode::kTrain);
+  };
+  device::seed_all(5);
+  const auto recorded = tolaria::record_undone(*model, batch, forward);
+  const auto symbolic = tolaria::record_for_all_sizes(*model, batch, std::get<program::Program>(recorded), forward);
+  CHECK(std::holds_alternative<program::SymbolicProgram>(symbolic));
+  CHECK(same_bits(*model, *untouched));
+  const auto drawn = at::rand({4});
+  device::seed_all(5);
+  CHECK(at::equal(drawn, at::rand({4})));
+}
+
+TEST_CASE("a package that is right at one size and wrong at another is dropped for all, before it touches the state") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  LaneCase c = mlp();
+  c.config.training.optimizer = {};
+  c.config.training.optimizer.lr = 0.01;
+  c.config.training.optimizer.momentum = 0.9;
+  c.config.host.hidden = {80};
+  const auto symbolic = program_for_all(c);
+  const auto recipes = room.dynamic_desk()->recipes(symbolic);
+  REQUIRE(recipes == std::vector<std::string>{"default"});
+  std::string text = program::python_text(symbolic);
+  const std::string from = ", 0.5)";  // of the clipping
+  INFO(text);
+  REQUIRE(text.find(from) != std::string::npos);
+  text.replace(text.find(from), from.size(), ", 0.5 + (n - 32) / 50)");
+  const std::string key = room.dynamic_desk()->key(symbolic, "default");
+  plant(room, key, compile_text(room, text, "default"));
+
+  const auto desk = room.dynamic_desk();
+  Pair pair(c, desk.get());
+  pair.steps(5, c);
+  CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 2);
+  CHECK(pair.fast.told("tolaria.compile_started").empty());
+  pair.steps(5, of_size(c, 20));
+  pair.steps(5, c);
+  CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 2);
+  CHECK(same_bits(*pair.eager.model, *pair.fast.model));
+  CHECK(pair.fast.figures().quarantined == 1);
+  CHECK(desk->found_wrong(key));
+
+  // A later run knows, says so once, and compiles each size by itself.
+  const auto later_desk = room.dynamic_desk();
+  Pair later(c, later_desk.get());
+  later.steps(5, c);
+  later.steps(5, of_size(c, 20));
+  const auto refused = later.fast.told("tolaria.lane_refused");
+  REQUIRE(refused.size() == 1);
+  CHECK_THAT(refused.front().attributes.at("reason"), ContainsSubstring("put away"));
+  CHECK(later.fast.figures().steps_in(Lane::kCompiled) == 4);
+  CHECK(room.names_in("entries").size() == 2);
+}
+
+TEST_CASE("where the program for all sizes does not compile each size has its own, and the run says so once") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  // A compiler that is out of order once.
+  const auto compiler = room.path / "g++", first = room.path / "first";
+  std::ofstream(first) << "";
+  std::ofstream(compiler) << "#!/bin/sh\ncase \"$1\" in *version) exec g++ \"$@\";; esac\n"
+                          << "rm " << first.string() << " 2>/dev/null && { echo out of order; exit 1; }\n"
+                          << "exec g++ \"$@\"\n";
+  std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+  ::setenv("CXX", compiler.c_str(), 1);
+  const auto desk = room.dynamic_desk();
+  Pair pair(linear(), desk.get());
+  pair.steps(6, linear());
+  ::unsetenv("CXX");
+  const auto refused = pair.fast.told("tolaria.lane_refused");
+  REQUIRE(refused.size() == 1);
+  CHECK_THAT(refused.front().attributes.at("reason"), ContainsSubstring("out of order"));
+  CHECK(pair.fast.told("tolaria.compile_fallback").empty());
+  CHECK(pair.fast.told("tolaria.compile_enabled").front().attributes.at("dynamic") == "false");
+  CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 2);  // warm-up, two recordings, check
+}
+
+namespace {
+
+// Steps of two sizes in turns, with a journal that another one can follow.
+struct Journey {
+  Journey(const LaneCase& c, program::CompileDesk* desk, const std::string& journal_path, bool dynamic)
+      : c_(c), model(make_model(c)), journal_(storage::real_file_system(), journal_path) {
+    leyline::StepConfig config;
+    config.lane = Lane::kCompiled;
+    config.compile.dynamic = dynamic;
+    tolaria::RunnerServices services;
+    services.desk = desk;
+    services.tell = [this](leyline::TelemetryEvent event) { events.push_back(std::move(event)); };
+    services.note = [this](const std::string& note) { journal_.append(note); };
+    services.log = tolaria::read_lane_log(storage::real_file_system(), journal_path);
+    runner = std::make_unique<tolaria::StepRunner>(*model, config, torch::kCPU, std::move(services));
+  }
+  void run(std::int64_t from, std::int64_t to) {
+    for (std::int64_t step = from; step < to; ++step) {
+      const LaneCase now = of_size(c_, step % 4 == 3 ? c_.batch - 3 : c_.batch);
+      runner->step(make_batches(now, 1, static_cast<std::uint64_t>(step)), {step, 1000});
+    }
+  }
+  void start_from(const tolaria::Model& other) const {
+    const torch::NoGradGuard no_grad;
+    const auto to = tolaria::named_tensors(model->state), from = tolaria::named_tensors(other.state);
+    for (std::size_t i = 0; i < to.size(); ++i) to[i].tensor.detach().copy_(from[i].tensor.detach());
+  }
+
+  LaneCase c_;
+  std::unique_ptr<tolaria::Model> model;
+  std::vector<leyline::TelemetryEvent> events;
+  storage::JournalWriter journal_;
+  std::unique_ptr<tolaria::StepRunner> runner;
+};
+
+}  // namespace
+
+TEST_CASE("a resumed run repeats the steps of all sizes to the bit, whatever is asked for now") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  const auto desk = room.dynamic_desk();
+  const auto journal = room.path / "journal";
+  Journey whole(linear(), desk.get(), journal, true), checkpoint(linear(), desk.get(), room.path / "other", true);
+  constexpr std::int64_t kStop = 19;  // the next step is one of the smaller size
+  whole.run(0, kStop);
+  checkpoint.start_from(*whole.model);
+  whole.run(kStop, 40);
+  REQUIRE(whole.runner->figures().steps_in(Lane::kCompiled) == 40 - 6);
+  for (const bool dynamic : {true, false}) {
+    CAPTURE(dynamic);
+    Journey resumed(linear(), desk.get(), journal, dynamic);
+    resumed.start_from(*checkpoint.model);
+    resumed.run(kStop, 40);
+    CHECK(same_bits(*whole.model, *resumed.model));
+    CHECK(resumed.runner->figures().steps_in(Lane::kCompiled) == 40 - kStop);
+    for (const auto& event : resumed.events) CHECK(event.description != "tolaria.lane_refused");
+  }
+  CHECK(room.names_in("entries").size() == 1);
+}

@@ -1,0 +1,112 @@
+// Where two lowerings compete and one of them comes to nothing, the other is still compiled with full effort.
+#include <catch2/catch_test_macros.hpp>
+#include <filesystem>
+#include <thread>
+
+#include "integration/lanes/lane_room.h"
+#include "program/python_text.h"
+
+using namespace esper;
+using namespace esper::tests;
+using leyline::Lane;
+
+namespace {
+
+// A run in auto that tells its events to somebody who may interfere.
+struct WatchedRun {
+  WatchedRun(const LaneCase& c, program::CompileDesk& desk, std::function<void(const leyline::TelemetryEvent&)> watch)
+      : case_(c), model(make_model(c)) {
+    leyline::StepConfig config;
+    config.lane = Lane::kAuto;
+    runner = std::make_unique<tolaria::StepRunner>(
+        *model, config, torch::kCPU,
+        tolaria::RunnerServices{&desk, nullptr, {}, [this, watch](const leyline::TelemetryEvent& event) {
+                                  events.push_back(event);
+                                  watch(event);
+                                }});
+  }
+
+  // Trains until nothing is left to try; false after a deadline.
+  bool settle() {
+    constexpr std::chrono::minutes kLongest{4};
+    constexpr std::int64_t kManyLeft = 100'000'000;
+    const auto batch = make_batches(case_, 1);
+    const auto end = std::chrono::steady_clock::now() + kLongest;
+    for (std::int64_t step = 0; std::chrono::steady_clock::now() < end; ++step) {
+      runner->step(batch, {step, kManyLeft});
+      if (runner->settled()) return true;
+      if (runner->figures().pending > 0) std::this_thread::sleep_for(std::chrono::microseconds(200));
+    }
+    return false;
+  }
+
+  std::vector<std::string> started() const {
+    std::vector<std::string> keys;
+    for (const auto& event : events) {
+      if (event.description == "tolaria.compile_started") keys.push_back(event.attributes.at("key"));
+    }
+    return keys;
+  }
+
+  LaneCase case_;
+  std::unique_ptr<tolaria::Model> model;
+  std::vector<leyline::TelemetryEvent> events;
+  std::unique_ptr<tolaria::StepRunner> runner;
+};
+
+struct Keys {
+  std::string text, first, last;
+};
+
+// Of a step for which two lowerings compete.
+Keys keys_of(const LaneCase& c, program::CompileDesk& desk) {
+  auto model = make_model(c);
+  const auto program = program_of(*model, make_batches(c, 1));
+  const auto recipes = desk.recipes(program);
+  REQUIRE(recipes.size() == 2);
+  return {program::python_text(program), desk.key(program, recipes.front()), desk.key(program, recipes.back())};
+}
+
+void check_full_effort(WatchedRun& run, program::CompileDesk& desk, const Keys& keys) {
+  REQUIRE(run.settle());
+  CHECK(run.started() == std::vector<std::string>{keys.first, keys.last, keys.first});
+  const auto found = desk.find(keys.first);
+  REQUIRE(found);
+  CHECK(found->facts.effort == "full");
+}
+
+}  // namespace
+
+TEST_CASE("the last recipe computes something else: the first one is still compiled in full") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  const LaneCase c = lane_cases().front();
+  const auto desk = room.desk();
+  const Keys keys = keys_of(c, *desk);
+  std::string uphill = keys.text;
+  const std::string descends = ", value=-1)\n    return";
+  REQUIRE(uphill.find(descends) != std::string::npos);
+  uphill.replace(uphill.find(descends), descends.size(), ", value=1)\n    return");
+  const std::string wrong = compile_text(room, uphill, "default");
+  WatchedRun run(c, *desk, [&](const leyline::TelemetryEvent& event) {
+    if (event.description != "tolaria.compile_finished" || event.attributes.at("key") != keys.last) return;
+    plant(room, keys.last, wrong);
+  });
+  check_full_effort(run, *desk, keys);
+  CHECK(run.runner->figures().quarantined == 1);
+}
+
+TEST_CASE("the last recipe does not get into the cache: the first one is still compiled in full") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  const LaneCase c = lane_cases().front();
+  const auto desk = room.desk();
+  const Keys keys = keys_of(c, *desk);
+  WatchedRun run(c, *desk, [&](const leyline::TelemetryEvent& event) {
+    if (event.description != "tolaria.compile_started" || event.attributes.at("key") != keys.last) return;
+    std::filesystem::create_directories(room.cache() + "/entries/" + keys.last + "/in_the_way");
+  });
+  check_full_effort(run, *desk, keys);
+}
