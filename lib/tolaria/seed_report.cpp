@@ -13,7 +13,6 @@ using leyline::Level;
 using leyline::metric;
 using leyline::MetricValue;
 using leyline::SeedState;
-using leyline::TelemetryPacket;
 using namespace leyline::literals;
 
 using Metrics = std::vector<MetricValue>;
@@ -124,47 +123,50 @@ void warn_of_seed(Run& run, const SeedState& seed, const SeedMetrics& own) {
 
 }  // namespace
 
-void report_seed_gradients(TelemetryPacket& packet, Run& run, const StepMetrics& metrics,
-                           std::span<const SeedState> seeds) {
+void add_seed_gradients(Metrics& out, const Run& run, const StepMetrics& metrics, std::span<const SeedState> seeds) {
   const Parameters count = count_parameters(run);
   const Totals totals = totals_of(metrics);
   double norms = 0;
   for (const auto& [id, norm] : metrics.group_gradient_norms) norms += norm;
-  const double conflict_ratio = ratio(totals.conflicts, totals.comparisons);
   const double num_seeds = static_cast<double>(metrics.seeds.size());
-  const auto add = [&](auto handle, double value) { packet.metrics.push_back(metric(handle, value)); };
+  const auto add = [&](auto handle, double value) { out.push_back(metric(handle, value)); };
   add("tolaria.grad_agg.conflicts"_metric, totals.conflicts / 2);
-  add("tolaria.grad_agg.conflict_ratio"_metric, conflict_ratio);
+  add("tolaria.grad_agg.conflict_ratio"_metric, ratio(totals.conflicts, totals.comparisons));
   add("tolaria.grad_agg.pcgrad_applied"_metric, totals.conflicts > 0 ? 1 : 0);
   add("tolaria.grad_agg.weights_mean"_metric, num_seeds > 0 ? totals.weights / num_seeds : 1);
   add("tolaria.grad_agg.teacher_share"_metric, ratio(norm_of(metrics, kasmina::kHostOwner), norms));
   add("kasmina.isolation.violations"_metric, totals.violations);
-  if (conflict_ratio > run.config.growth.aggregation.conflict_warn) {
-    run.events.push_back(
-        event("grad_conflict_high"_event, Level::kWarning, {{"conflict_ratio", std::to_string(conflict_ratio)}}));
-  }
   if (seeds.empty()) return;
-  add_teacher(packet.metrics, metrics, count);
-  for (const SeedState& seed : seeds) {
-    add_seed(packet.metrics, run, metrics, seed, count);
-    if (const SeedMetrics* own = find(metrics, seed.seed_id)) warn_of_seed(run, seed, *own);
-  }
+  add_teacher(out, metrics, count);
+  for (const SeedState& seed : seeds) add_seed(out, run, metrics, seed, count);
 }
 
-void add_isolation(TelemetryPacket& packet, const StepMetrics& metrics, const SeedState& seed) {
+void add_isolation(Metrics& out, const StepMetrics& metrics, const SeedState& seed) {
   const SeedMetrics* own = find(metrics, seed.seed_id);
   if (own == nullptr) return;
   const auto add = [&](auto handle, double value) {
-    packet.metrics.push_back(metric(handle, value,
-                                    {{"seed_id", seed.seed_id},
-                                     {"slot", seed.slot},
-                                     {"blueprint", seed.blueprint},
-                                     {"stage", std::string(leyline::name_of(seed.stage))}}));
+    out.push_back(metric(handle, value,
+                         {{"seed_id", seed.seed_id},
+                          {"slot", seed.slot},
+                          {"blueprint", seed.blueprint},
+                          {"stage", std::string(leyline::name_of(seed.stage))}}));
   };
   add("kasmina.seed.isolation.dot"_metric, own->isolation_dot);
   add("kasmina.seed.isolation.host_norm"_metric, own->isolation_host_norm);
   add("kasmina.seed.isolation.seed_norm"_metric, own->isolation_seed_norm);
   add("kasmina.seed.isolation_violations"_metric, own->isolation_violations);
+}
+
+void warn_of_seeds(Run& run, const StepMetrics& metrics, std::span<const SeedState> seeds) {
+  const Totals totals = totals_of(metrics);
+  const double conflict_ratio = ratio(totals.conflicts, totals.comparisons);
+  if (conflict_ratio > run.config.growth.aggregation.conflict_warn) {
+    run.events.push_back(
+        event("grad_conflict_high"_event, Level::kWarning, {{"conflict_ratio", std::to_string(conflict_ratio)}}));
+  }
+  for (const SeedState& seed : seeds) {
+    if (const SeedMetrics* own = find(metrics, seed.seed_id)) warn_of_seed(run, seed, *own);
+  }
 }
 
 }  // namespace esper::tolaria

@@ -43,7 +43,7 @@ void append_named(const SeedSums& sums, std::vector<kasmina::NamedTensor>& out) 
   if (sums.layer_squares.numel() > 0) out.push_back({"metrics.seed_layers", sums.layer_squares});
 }
 
-std::vector<std::pair<std::string, SeedMetrics>> seed_metrics(const SeedSums& sums, const double* read) {
+std::vector<std::pair<std::string, SeedMetrics>> read_seed_sums(const SeedSums& sums, const double* read) {
   std::vector<std::pair<std::string, SeedMetrics>> all;
   const double* squares = read + sums.figures.numel();
   for (const std::string& id : sums.seed_ids) {

@@ -52,6 +52,6 @@ void sync_seed_sums(SeedSums& sums, const std::vector<std::string>& seed_ids,
 void append_named(const SeedSums& sums, std::vector<kasmina::NamedTensor>& out);
 
 // `read`: the figures, then the squares, as float64 on the host.
-std::vector<std::pair<std::string, SeedMetrics>> seed_metrics(const SeedSums& sums, const double* read);
+std::vector<std::pair<std::string, SeedMetrics>> read_seed_sums(const SeedSums& sums, const double* read);
 
 }  // namespace esper::tolaria

@@ -81,7 +81,7 @@ StepMetrics read_metrics(StepState& state) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     metrics.group_gradient_norms[ids[i]] = ids.size() == 1 ? metrics.gradient_norm : ratio(group_sums[i], finite);
   }
-  metrics.seeds = seed_metrics(state.seed_sums, group_sums + ids.size());
+  metrics.seeds = read_seed_sums(state.seed_sums, group_sums + ids.size());
   state.seed_sums.figures.zero_();
   state.seed_sums.layer_squares.zero_();
   state.metrics.sums.zero_();
