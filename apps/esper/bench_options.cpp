@@ -136,7 +136,7 @@ void add_lane_options(CLI::App& command, BenchOptions& options) {
                   "step.compile.mode: " + leyline::all_names<leyline::CompileMode>())
       ->type_name("M");
   command.add_flag("--compile-dynamic", options.compile_dynamic,
-                   "step.compile.dynamic: one program for all sizes; refused, not there yet");
+                   "step.compile.dynamic: one program for all batch sizes");
   command.add_option("--compile-warmup-steps", options.compile_warmup_steps, "step.compile.warmup_steps")
       ->type_name("N");
   command.add_flag("--enable-graphs", options.enable_graphs,

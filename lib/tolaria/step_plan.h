@@ -52,6 +52,7 @@ struct StepPlan {
   std::optional<FastLane> incumbent;        // runs the step; empty: eager does
   std::optional<FastLane> challenger;       // under trial
   bool challenger_checked = false;
+  int near_misses = 0;  // comparisons in a row that were off by little
   program::Trial trial;
   std::deque<Variant> wanted;  // to be compiled, in this order
   std::optional<Variant> compiling;

@@ -152,7 +152,7 @@ void StepRunner::check_again_after(StepPlan& plan, std::int64_t number) const {
 void StepRunner::run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace place) {
   if (plan.incumbent && place.number >= plan.next_check) {
     const std::string key = plan.incumbent->key();
-    const Verdict verdict = compare_with_eager(plan.incumbent, microbatches);
+    const Verdict verdict = compare_with_eager(plan, plan.incumbent, microbatches);
     if (verdict != Verdict::kUndecided) check_again_after(plan, place.number);
     if (verdict == Verdict::kRefused) drop_shared(plan, key);
     return;

@@ -90,7 +90,7 @@ class StepRunner {
   // step_check.cpp
   // kUndecided: eager's own step was not finite, and says nothing about the lane.
   enum class Verdict { kSame, kRefused, kUndecided };
-  Verdict compare_with_eager(std::optional<FastLane>& lane, Batch microbatches);
+  Verdict compare_with_eager(StepPlan& plan, std::optional<FastLane>& lane, Batch microbatches);
   void check_challenger(StepPlan& plan, Batch microbatches, std::int64_t number);
   enum class Cause { kErred, kNoMemory, kNotFaster };
   Verdict refuse(std::optional<FastLane>& lane, const std::string& reason, Cause cause,

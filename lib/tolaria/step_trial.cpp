@@ -36,6 +36,7 @@ void StepRunner::challenge(StepPlan& plan, FastLane lane) {
   plan.challenger.emplace(std::move(lane));
   plan.challenger_checked = false;
   plan.trial = {};
+  plan.near_misses = 0;
 }
 
 void StepRunner::try_challenger(StepPlan& plan, Batch microbatches, StepPlace place) {

@@ -156,3 +156,16 @@ TEST_CASE("within a lane the same seed gives the same bits, and a saved generato
     CHECK_FALSE(same_bits(*first.model, *reseeded.model));
   }
 }
+
+TEST_CASE("a compiled program with many random operators draws in eager's order") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  for (const LaneCase& c : lane_cases()) {
+    if (c.name != "transformer_adamw_clip") continue;
+    LaneRun run(c, Lane::kCompiled, &lasting_desk());
+    run.steps(5, c, 1);
+    CHECK(run.figures().checks > 0);
+    CHECK(run.figures().checks_failed == 0);
+    CHECK(run.figures().steps_in(Lane::kCompiled) > 0);
+  }
+}

@@ -45,6 +45,7 @@ struct Fault {
   const char* from;
   const char* to;
   std::vector<std::string> tensors;
+  int comparisons = 1;  // until it is refused
 };
 
 const Fault kMomentum = {"momentum 0.8 for 0.9",
@@ -53,6 +54,9 @@ const Fault kMomentum = {"momentum 0.8 for 0.9",
                          {"host.", "optimizer.momentum_buffer."}};
 const Fault kCount = {
     "a lost sum of samples", "    _ = torch.ops.aten.add_.Tensor(a5, a9, alpha=1)\n", "", {"metrics.counts"}};
+// So little that it might be a unit on the edge.
+const Fault kSlight = {
+    "momentum 0.895 for 0.9", kMomentum.from, ", a1, alpha=0.895, out=a1)", {"host.", "optimizer.momentum_buffer."}, 3};
 const Fault kSign = {"a step uphill", ", value=-1)\n    return", ", value=1)\n    return", {"host."}};
 
 // Trains with the wrong program in the cache, and again with what that left behind.
@@ -72,6 +76,7 @@ void check_refused(const Fault& fault, Lane lane) {
   CHECK(same_bits(*eager.model, *run.model));
   CHECK(run.figures().steps_in(Lane::kCompiled) == 0);
   CHECK(run.figures().quarantined == 1);
+  if (lane == Lane::kCompiled) CHECK(run.figures().checks == fault.comparisons);
   CHECK(run.told("tolaria.compile_enabled").empty());
   const auto refused = run.told("tolaria.lane_refused");
   REQUIRE_FALSE(refused.empty());
@@ -154,6 +159,7 @@ TEST_CASE("a wrong kernel in the cache is refused, put away, and never touches t
   check_refused(kMomentum, Lane::kAuto);
   check_refused(kCount, Lane::kCompiled);
   check_refused(kSign, Lane::kCompiled);
+  check_refused(kSlight, Lane::kCompiled);
 }
 
 TEST_CASE("after a wrong kernel was refused, auto still finds the fastest of the other lanes") {

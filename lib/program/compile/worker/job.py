@@ -15,6 +15,7 @@ import torch._inductor.config as inductor
 import torch.export
 from torch._inductor import exc
 
+import ordering
 import recipes
 import toolchain
 
@@ -85,6 +86,7 @@ def settle_dtype_rules_once():
 build = None
 simplify_sums_quickly()
 settle_dtype_rules_once()
+ordering.install()
 toolchain.install(lambda: build)
 inductor.cpp.cxx = (toolchain.compiler(),)
 
@@ -122,9 +124,6 @@ def settings(request):
     chosen = {
         # Random operators stay kernels of the run's own generator: seeds and resuming work as in eager.
         "fallback_random": True,
-        # They draw in the order of the program too, so a dropped-out step can be compared with eager's. It costs nothing
-        # that was measurable.
-        "reorder_for_locality": False,
         "cpp.threads": request["threads"],
         "aot_inductor.metadata": {"esper_inputs": inputs_text(request["source"])},
     }
