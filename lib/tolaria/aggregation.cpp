@@ -19,6 +19,12 @@ torch::Tensor flat_float(const torch::Tensor& gradient, const SlotTap& tap) {
   return at::zeros({tap.change.numel()}, tap.change.options().dtype(torch::kFloat32));
 }
 
+bool knows_shares(const StepState& state, const AggregationSettings& settings, std::int64_t num_microbatches) {
+  if (!asks_for_surgery(settings.config)) return false;
+  const torch::Tensor& probed = state.aggregation.probed;
+  return settings.config.attribution != Attribution::kProbe || (probed.defined() && probed.size(0) >= num_microbatches);
+}
+
 }  // namespace
 
 Aggregation::Aggregation(StepState& state, const AggregationSettings& settings, std::size_t num_microbatches)
@@ -26,7 +32,7 @@ Aggregation::Aggregation(StepState& state, const AggregationSettings& settings, 
       settings_(settings),
       num_seeds_(state.aggregation.num_seeds),
       num_microbatches_(static_cast<std::int64_t>(num_microbatches)),
-      operates_(asks_for_surgery(settings.config) && num_seeds_ > 1 && num_microbatches_ > 1),
+      operates_(knows_shares(state, settings, num_microbatches_) && num_seeds_ > 1 && num_microbatches_ > 1),
       isolation_wanted_(settings.config.seed_figures && num_seeds_ > 0) {
   taps_wanted_ = isolation_wanted_ || (operates_ && settings.config.attribution == Attribution::kApprox);
   if (!operates_) return;

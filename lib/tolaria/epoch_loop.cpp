@@ -11,6 +11,7 @@
 #include "tolaria/growth.h"
 #include "tolaria/interrupt.h"
 #include "tolaria/measure.h"
+#include "tolaria/probe.h"
 #include "tolaria/report.h"
 #include "tolaria/saving.h"
 #include "tolaria/step_runner.h"
@@ -53,6 +54,7 @@ Passage train_epoch(Run& run, BatchSource& batches, StepRunner& runner, EpochTim
     const auto step_begin = run.step_times ? run.clock.now() : leyline::Duration{};
     run.ledger.begin_step();
     set_learning_rate(run.model.state, next_learning_rate(run));
+    probe_attribution(run.model, microbatches);
     runner.step(microbatches, {run.progress.step, steps_left(run, microbatches)});
     run.ledger.end_step(run.progress.step);
     if (run.step_times) run.step_times->push_back({step_begin, run.clock.now()});

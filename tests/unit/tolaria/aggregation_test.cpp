@@ -7,6 +7,7 @@
 #include "grown_model.h"
 #include "tolaria/attribution.h"
 #include "tolaria/gradient_surgery.h"
+#include "tolaria/probe.h"
 
 namespace esper::tests {
 namespace {
@@ -159,6 +160,31 @@ TEST_CASE("a seed answers for its classes, and all alike for the rest") {
   const auto shares = tolaria::class_shares_of(table, targets);
   CHECK(at::allclose(shares, at::tensor({(1 + 1 + 1.0 / 3) / 4, (1 + 1.0 / 3) / 4, (1.0 / 3) / 4}).to(at::kFloat)));
   CHECK(at::allclose(tolaria::normalised_shares(at::zeros({4})), at::full({4}, 0.25)));
+}
+
+TEST_CASE("a probe measures what the loss loses without each seed, and the step goes by it") {
+  const LaneCase c = with_attribution(Attribution::kProbe);
+  const auto model = grown_model(c, 3);
+  const auto batches = make_batches(c, 3);
+  tolaria::probe_attribution(*model, batches);
+  const torch::Tensor probed = model->state.aggregation.probed;
+  REQUIRE(probed.sizes() == torch::IntArrayRef({3, 3}));
+  CHECK(at::allclose(probed.sum(1), at::ones({3})));
+  const auto loss = [&](const Microbatch& batch) {
+    const torch::NoGradGuard no_grad;
+    return at::cross_entropy_loss(model->network.forward(batch.inputs, kasmina::Mode::kEvaluate), batch.targets, {},
+                                  at::Reduction::Sum);
+  };
+  std::vector<torch::Tensor> lost;
+  const torch::Tensor now = loss(batches[1]);
+  for (const char* seed : {"seed-0001", "seed-0002", "seed-0003"}) {
+    const kasmina::AlphaOverride without(model->network, seed, 0);
+    lost.push_back(loss(batches[1]).sub(now).clamp_min(0));
+  }
+  const torch::Tensor expected = at::stack(lost);
+  CHECK(at::allclose(probed[1], expected.div(expected.sum()), 1e-3, 1e-4));
+  run_step(*model, batches);
+  CHECK(model->state.aggregation.steps.item<std::int64_t>() == 1);
 }
 
 TEST_CASE("what comes back through an isolated seed is found, and nothing else") {
