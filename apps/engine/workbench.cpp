@@ -64,7 +64,7 @@ Workbench set_up(const leyline::RunConfig& config) {
   device::apply_settings(config.device, selection.device);
   device::seed_all(config.seed);
   const auto settings =
-      tolaria::step_settings(config.training, device::resolve_precision(config.device.precision, selection.device));
+      tolaria::step_settings(config, device::resolve_precision(config.device.precision, selection.device));
   Workbench bench{config, selection.device, settings, data::load_dataset(config.data), nullptr, nullptr, nullptr};
   bench.model = tolaria::build_model(config, bench.data.train.shape, settings, bench.device);
   const bool may_compile = config.step.lane == leyline::Lane::kAuto || config.step.lane == leyline::Lane::kCompiled;

@@ -14,6 +14,8 @@ const char* word_of(Kind kind) {
       return "graft";
     case Kind::kCull:
       return "cull";
+    case Kind::kViolation:
+      return "isolation_violation";
     case Kind::kStage:
       break;
   }

@@ -63,6 +63,24 @@ torch::Tensor Network::forward(const torch::Tensor& inputs, Mode mode) const {
   });
 }
 
+SlotTaps Network::tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& output) const {
+  const auto order_of_birth = [this](const Slot& of) {
+    return std::count_if(slots_.begin(), slots_.end(), [&](const Slot& slot) {
+      return is_growing(slot.stage) && slot.seed->number < of.seed->number;
+    });
+  };
+  const auto growing = std::count_if(slots_.begin(), slots_.end(), [](auto& slot) { return is_growing(slot.stage); });
+  SlotTaps taps(static_cast<std::size_t>(growing));
+  output = host_.forward(inputs, mode, [&, this](std::size_t at, const torch::Tensor& feature) {
+    const Slot& slot = slots_[at];
+    if (!is_growing(slot.stage)) return slot.seed ? apply_seed(*slot.seed, feature, mode) : feature;
+    SlotTap& tap = taps[static_cast<std::size_t>(order_of_birth(slot))];
+    tap = tap_seed(*slot.seed, feature, mode);
+    return tap.output;
+  });
+  return taps;
+}
+
 std::vector<const Slot*> Network::in_order_of_birth() const {
   std::vector<const Slot*> found;
   for (const auto& slot : slots_) {
@@ -83,7 +101,8 @@ std::vector<ParameterGroup> Network::parameter_groups() const {
   std::vector<ParameterGroup> groups = {{kHostOwner, kHostOwner, host_.tensors.parameters}};
   for (const auto* slot : in_order_of_birth()) {
     const auto& seed = *slot->seed;
-    groups.push_back({seed.id, is_growing(slot->stage) ? seed.id : kHostOwner, seed.module.tensors.parameters});
+    groups.push_back(
+        {seed.id, is_growing(slot->stage) ? seed.id : kHostOwner, seed.module.tensors.parameters, slot->site.id});
   }
   return groups;
 }
@@ -176,12 +195,6 @@ std::vector<std::string> Network::seeds_to_shadow() const {
     if (slot->stage == Stage::kTraining || below_full) ids.push_back(slot->seed->id);
   }
   return ids;
-}
-
-torch::Tensor Network::attribute_batch(std::int64_t num_microbatches) const {
-  const auto seeds = std::count_if(slots_.begin(), slots_.end(), [](auto& slot) { return is_growing(slot.stage); });
-  const auto options = at::TensorOptions().dtype(at::kFloat).device(device_);
-  return at::full({num_microbatches, seeds}, seeds ? 1.0 / static_cast<double>(seeds) : 0.0, options);
 }
 
 void Network::refresh_scalars(Slot& slot) {

@@ -31,6 +31,7 @@ struct SeedFacts {
   double gradient_norm = 0;                      // mean over the epoch's steps, L2 over the seed's parameters
   std::optional<double> accuracy_without;        // validation accuracy with the seed's alpha at 0
   std::optional<double> accuracy_at_full_alpha;  // validation accuracy with the seed's alpha at 1
+  double isolation_violations = 0;               // microbatches where its gradient reached the host and must not
 };
 
 struct EpochFacts {
@@ -44,7 +45,7 @@ struct EpochFacts {
 
 // Something that happened to a seed, ready to be told: a stage change, a gate's verdict, a graft, a refusal.
 struct LifecycleEvent {
-  enum class Kind { kStage, kGate, kGraft, kCull, kCommandRejected } kind = Kind::kStage;
+  enum class Kind { kStage, kGate, kGraft, kCull, kCommandRejected, kViolation } kind = Kind::kStage;
   std::string seed_id, slot, blueprint;
   leyline::Stage from = leyline::Stage::kUnknown, to = leyline::Stage::kUnknown;
   std::string reason;                                    // in words, with measured values and thresholds
@@ -76,6 +77,8 @@ class Network {
   Network& operator=(const Network&) = delete;
 
   torch::Tensor forward(const torch::Tensor& inputs, Mode mode) const;
+  // The same forward, and what it shows of each growing seed. Needs gradients on.
+  SlotTaps tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& output) const;
 
   // Changes whenever parameters or buffers come or go, or parameters change owner. Counts within this process only.
   std::uint64_t structure_version() const { return structure_version_; }
@@ -105,9 +108,6 @@ class Network {
   // (TRAINING, and SHADOWING below alpha 1; at alpha 1 the running network is the trial).
   std::vector<std::string> seeds_to_measure() const;
   std::vector<std::string> seeds_to_shadow() const;
-  // float32 [num_microbatches, growing seeds in order of birth], rows sum to one: which share of a microbatch's
-  // gradient each seed answers for. Uniform. Without a growing seed the rows are empty.
-  torch::Tensor attribute_batch(std::int64_t num_microbatches) const;
 
   // Everything but tensor values: topology, stages, counters, histories. restore() of it on a network of the same
   // configuration makes the same structure; the caller then copies tensor values in by id. Seeds that the network

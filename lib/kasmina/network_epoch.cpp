@@ -22,6 +22,19 @@ std::optional<double> if_accuracy(std::optional<double> value) {
 // Others see it as a float.
 double if_float_or_zero(double value) { return std::abs(value) <= std::numeric_limits<float>::max() ? value : 0; }
 
+LifecycleEvent violation(const Slot& slot) {
+  LifecycleEvent event;
+  event.kind = Kind::kViolation;
+  event.seed_id = slot.seed->id;
+  event.slot = slot.site.id;
+  event.blueprint = slot.seed->blueprint->name;
+  event.from = event.to = slot.stage;
+  event.values = {{"violations", slot.seed->record.isolation_violations}};
+  event.reason = "its gradient reached the host while it was isolated";
+  event.passed = false;
+  return event;
+}
+
 }  // namespace
 
 std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
@@ -46,10 +59,14 @@ std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
       continue;
     }
     take_in(slot, facts, host_parameters);
+    const double violations = slot.seed->record.isolation_violations;
+    if (violations > 0) events.push_back(violation(slot));
     if (broken[i]) {
       tell(cull(slot, "its tensors hold NaN or infinity", ""));
     } else if (!facts.undone.empty() && is_growing(slot.stage)) {
       tell(cull(slot, facts.undone, ""));
+    } else if (violations > 0 && growth_.isolation.strict) {
+      tell(cull(slot, "its gradient reached the host while it was isolated", ""));
     } else if (is_leaving(slot) && slot.seed->alpha.mode == AlphaMode::kHold) {
       tell(cull(slot, "blended out", ""));
     } else {
@@ -72,6 +89,7 @@ void Network::take_in(Slot& slot, const EpochFacts& facts, std::int64_t host_par
   // A seed that was germinated before the first epoch counts from that epoch's end.
   if (!record.accuracy_at_stage_start) record.accuracy_at_stage_start = accuracy_;
   record.gradient_norm = if_float_or_zero(own.gradient_norm);
+  record.isolation_violations = is_growing(slot.stage) ? if_float_or_zero(own.isolation_violations) : 0;
   record.learning_rate = if_float_or_zero(facts.learning_rate);
   // A fossil keeps what it was admitted for.
   if (is_growing(slot.stage)) {

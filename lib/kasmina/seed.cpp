@@ -36,6 +36,19 @@ Features features_at(const Seed& seed, const torch::Tensor& host, const torch::T
   return features;
 }
 
+struct Paths {
+  const torch::Tensor &host, &seed;  // equal in value
+};
+
+torch::Tensor blend(const Seed& seed, const Paths& paths, Mode mode) {
+  const auto& scalars = seed.scalars;
+  auto features = features_at(seed, paths.host, scale_gradient(paths.seed, scalars.isolation_gate), mode);
+  features.seed = scale_gradient(features.seed, scalars.training_gate);
+  if (features.gate.defined()) features.gate = scale_gradient(features.gate, scalars.training_gate);
+  return compose(seed.composition, features, scalars.alpha) +
+         straight_through(seed.composition, features, scalars.straight_through);
+}
+
 }  // namespace
 
 ScalarValues scalar_values(Stage stage, const AlphaController& alpha, const leyline::GrowthConfig& growth) {
@@ -100,15 +113,15 @@ Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, st
 }
 
 torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mode) {
-  const auto& scalars = seed.scalars;
-  if (!at::GradMode::is_enabled()) {
-    return compose(seed.composition, features_at(seed, feature, feature, mode), scalars.alpha);
-  }
-  auto features = features_at(seed, feature, scale_gradient(feature, scalars.isolation_gate), mode);
-  features.seed = scale_gradient(features.seed, scalars.training_gate);
-  if (features.gate.defined()) features.gate = scale_gradient(features.gate, scalars.training_gate);
-  return compose(seed.composition, features, scalars.alpha) +
-         straight_through(seed.composition, features, scalars.straight_through);
+  if (at::GradMode::is_enabled()) return blend(seed, {feature, feature}, mode);
+  return compose(seed.composition, features_at(seed, feature, feature, mode), seed.scalars.alpha);
+}
+
+SlotTap tap_seed(const Seed& seed, const torch::Tensor& feature, Mode mode) {
+  SlotTap tap{at::alias(feature), at::alias(feature), {}, {}, seed.scalars.isolation_gate};
+  tap.output = blend(seed, {tap.host_path, tap.seed_path}, mode);
+  tap.change = tap.output.detach() - feature.detach();
+  return tap;
 }
 
 }  // namespace esper::kasmina

@@ -11,6 +11,7 @@
 
 #include "kasmina/alpha.h"
 #include "kasmina/blueprint.h"
+#include "kasmina/slot_tap.h"
 #include "leyline/config/growth_config.h"
 #include "leyline/seed.h"
 
@@ -50,6 +51,7 @@ struct SeedRecord {
   std::optional<double> accuracy_at_stage_start, accuracy, accuracy_without, accuracy_at_full_alpha;
   std::optional<double> gradient_ratio;  // smoothed, since TRAINING began
   double gradient_norm = 0, learning_rate = 0;
+  double isolation_violations = 0;  // of the last epoch
 
   // The better of running accuracy and accuracy at full alpha, minus the running accuracy when the stage began. The
   // running accuracy of a TRAINING seed is the host's alone, since its alpha is 0; full alpha shows the seed itself.
@@ -86,5 +88,7 @@ Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, st
 
 // What leaves the slot when `feature` comes out of the host's block.
 torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
+// The same, and what it shows on the way. Needs gradients on.
+SlotTap tap_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
 
 }  // namespace esper::kasmina

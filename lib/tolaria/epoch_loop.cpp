@@ -14,6 +14,7 @@
 #include "tolaria/growth.h"
 #include "tolaria/interrupt.h"
 #include "tolaria/measure.h"
+#include "tolaria/probe.h"
 #include "tolaria/report.h"
 #include "tolaria/saving.h"
 #include "tolaria/step_runner.h"
@@ -56,6 +57,7 @@ Passage train_epoch(Run& run, BatchSource& batches, StepRunner& runner, EpochTim
     const auto step_begin = run.step_times ? run.clock.now() : leyline::Duration{};
     run.ledger.begin_step();
     set_learning_rate(run.model.state, next_learning_rate(run));
+    probe_attribution(run.model, microbatches);
     runner.step(microbatches, {run.progress.step, steps_left(run, microbatches)});
     run.ledger.end_step(run.progress.step);
     if (run.step_times) run.step_times->push_back({step_begin, run.clock.now()});
@@ -77,6 +79,20 @@ Passage train_epoch(Run& run, BatchSource& batches, StepRunner& runner, EpochTim
   return Passage::kFinished;
 }
 
+std::map<std::string, GradientShare> gradient_shares(const StepMetrics& metrics,
+                                                     const std::map<std::string, GradientShare>& before) {
+  double sum = 0;
+  for (const auto& [id, norm] : metrics.group_gradient_norms) sum += norm;
+  std::map<std::string, GradientShare> shares;
+  for (const auto& [id, norm] : metrics.group_gradient_norms) {
+    if (id == kasmina::kHostOwner || sum <= 0) continue;
+    const auto known = before.find(id);
+    const double share = norm / sum;
+    shares[id] = {share, known == before.end() ? 0 : share - known->second.share};
+  }
+  return shares;
+}
+
 // Takes the epoch's figures into the run's progress; true if validation is better than ever.
 bool note_figures(Run& run, const StepMetrics& metrics, const Measurements& measured) {
   RunProgress& progress = run.progress;
@@ -84,6 +100,7 @@ bool note_figures(Run& run, const StepMetrics& metrics, const Measurements& meas
   progress.validation = {measured.running.loss, measured.running.accuracy};
   progress.loss.add(metrics.loss);
   progress.gradient_norm.add(metrics.gradient_norm);
+  progress.gradient_shares = gradient_shares(metrics, progress.gradient_shares);
   const double loss = measured.running.loss;
   const bool clearly_better =
       !progress.patience_loss || loss < *progress.patience_loss - run.config.training.early_stop_min_delta;

@@ -5,6 +5,7 @@
 #include "device/facts.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
+#include "tolaria/seed_report.h"
 
 namespace esper::tolaria {
 namespace {
@@ -148,31 +149,6 @@ void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
   out.push_back(metric("tolaria.memory.resident_bytes"_metric, static_cast<double>(process.used_bytes)));
 }
 
-void add_gradient_shares(std::vector<MetricValue>& out, const Run& run, const StepMetrics& metrics,
-                         const std::vector<SeedState>& seeds) {
-  double sum = 0;
-  for (const auto& [id, norm] : metrics.group_gradient_norms) sum += norm;
-  const double all_params = static_cast<double>(count_parameters(run));
-  const auto host = metrics.group_gradient_norms.find("host");
-  const double host_norm = host == metrics.group_gradient_norms.end() ? 0 : host->second;
-  out.push_back(metric("tolaria.grad_agg.teacher_share"_metric, sum > 0 ? host_norm / sum : 0));
-  for (const auto& seed : seeds) {
-    const auto norm = metrics.group_gradient_norms.find(seed.seed_id);
-    if (norm == metrics.group_gradient_norms.end()) continue;
-    const std::string stage(leyline::name_of(seed.stage));
-    const double params = seed.metrics.at("params");
-    out.push_back(
-        metric("tolaria.grad_agg.seed.norm"_metric, norm->second, {{"seed_id", seed.seed_id}, {"stage", stage}}));
-    out.push_back(metric("tolaria.grad_agg.seed.share"_metric, sum > 0 ? norm->second / sum : 0,
-                         {{"seed_id", seed.seed_id}, {"stage", stage}}));
-    out.push_back(metric("tolaria.grad_agg.seed.alpha"_metric, seed.metrics.at("alpha"),
-                         {{"seed_id", seed.seed_id}, {"stage", stage}}));
-    out.push_back(metric("tolaria.grad_agg.seed.params"_metric, params, {{"seed_id", seed.seed_id}, {"stage", stage}}));
-    out.push_back(metric("tolaria.grad_agg.seed.mask_fraction"_metric, params / all_params,
-                         {{"seed_id", seed.seed_id}, {"stage", stage}}));
-  }
-}
-
 // Of an fp16 run.
 void add_scaler(std::vector<MetricValue>& out, const Run& run, const StepMetrics& metrics) {
   if (run.model.settings.compute_type != torch::kFloat16) return;
@@ -209,7 +185,7 @@ std::vector<MetricValue> epoch_metrics(const Run& run, const EpochOutcome& figur
   add_policy(out, run);
   add_rollback(out, run.rollback);
   add_saving_and_memory(out, run);
-  add_gradient_shares(out, run, figures.steps, figures.seeds);
+  add_seed_gradients(out, run, figures.steps, figures.seeds);
   add_scaler(out, run, figures.steps);
   return out;
 }

@@ -17,9 +17,6 @@ using Batch = std::span<const Microbatch>;
 
 PreparedLane refused(Lane lane, const std::string& reason) { return {lane, {}, 0, {}, reason}; }
 
-Forward training_forward(Model& model) {
-  return [&model](const torch::Tensor& inputs) { return model.network.forward(inputs, kasmina::Mode::kTrain); };
-}
 
 // What everything here needs.
 struct Room {
@@ -34,6 +31,7 @@ void capture(FastLane& lane, const Room& room) {
   lane.capture(room.model, room.example, room.device, room.config.graph.warmup_batches,
                std::make_shared<GraphFigures>());
 }
+
 
 PreparedLane compiled(const Room& room, const program::SymbolicProgram& program) {
   program::CompileDesk& desk = *room.desk;
@@ -55,7 +53,7 @@ PreparedLane compiled(const Room& room, const program::SymbolicProgram& program)
 }
 
 PreparedLane compiled_for_all_sizes(const Room& room, const program::Program& recorded) {
-  const auto symbolic = record_for_all_sizes(room.model, room.example, recorded, training_forward(room.model));
+  const auto symbolic = record_for_all_sizes(room.model, room.example, recorded, training_forward(room.model.network));
   if (const auto* reason = std::get_if<std::string>(&symbolic)) {
     return refused(Lane::kCompiled, "there is no program for all batch sizes: " + *reason);
   }
@@ -86,7 +84,7 @@ PreparedLane settled_runner(const Room& room) {
 PreparedLane prepare(const Room& room, Lane lane) {
   const auto& [model, example, device, desk, config] = room;
   if (lane == Lane::kEager) {
-    const Forward forward = training_forward(model);
+    const TrainingForward forward = training_forward(model.network);
     return {lane,
             [&model = room.model, forward](Batch batch) { train_step(model.state, model.settings, batch, forward); },
             0,
@@ -98,7 +96,7 @@ PreparedLane prepare(const Room& room, Lane lane) {
   if (lane == Lane::kCompiled && desk == nullptr) return refused(lane, "there is no Python with torch");
   if (lane == Lane::kCompiled && !desk->problem().empty()) return refused(lane, desk->problem());
   auto recorded =
-      record_undone(room.model, example, training_forward(room.model), std::max(1, config.compile.warmup_steps));
+      record_undone(room.model, example, training_forward(room.model.network), std::max(1, config.compile.warmup_steps));
   if (auto* reason = std::get_if<std::string>(&recorded)) return refused(lane, *reason);
   const auto& program = std::get<program::Program>(recorded);
   if (lane == Lane::kCompiled && desk->is_dynamic()) return compiled_for_all_sizes(room, program);

@@ -83,6 +83,9 @@ TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, 
     case Kind::kGraft:
     case Kind::kCull:
       return structure_event(it, epoch, change);
+    case Kind::kViolation:
+      return event("violation_recorded"_event, Level::kWarning,
+                   {{"seed_id", it.seed_id}, {"violations", std::to_string(it.values.at(0).second)}});
     case Kind::kStage:
       break;
   }

@@ -58,6 +58,15 @@ std::unique_ptr<Model> build_model(const leyline::RunConfig& config, const leyli
   return model;
 }
 
+TrainingForward training_forward(const kasmina::Network& network) {
+  return [&network](const torch::Tensor& inputs, kasmina::SlotTaps* taps) {
+    if (taps == nullptr) return network.forward(inputs, kasmina::Mode::kTrain);
+    torch::Tensor output;
+    *taps = network.tap(inputs, kasmina::Mode::kTrain, output);
+    return output;
+  };
+}
+
 StructureChange follow_structure(Model& model) {
   return sync_groups(model.state, model.settings, model.network.parameter_groups());
 }

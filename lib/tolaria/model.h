@@ -10,6 +10,7 @@
 #include "leyline/config/run_config.h"
 #include "leyline/sample_shape.h"
 #include "tolaria/step_state.h"
+#include "tolaria/train_step.h"
 
 namespace esper::tolaria {
 
@@ -22,6 +23,9 @@ struct Model {
 // settings: with the precision resolved for the device.
 std::unique_ptr<Model> build_model(const leyline::RunConfig& config, const leyline::SampleShape& sample,
                                    const StepSettings& settings, torch::Device device);
+
+// The network's forward while it trains. Borrows it.
+TrainingForward training_forward(const kasmina::Network& network);
 
 // Optimizer state, averages and metric sums follow the network's structure.
 StructureChange follow_structure(Model& model);

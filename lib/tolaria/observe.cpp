@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "device/facts.h"
@@ -19,6 +20,11 @@ double norm_of_group(const StepMetrics& metrics, const std::string& id) {
 std::optional<double> value_of(const std::map<std::string, double>& values, const std::string& id) {
   const auto found = values.find(id);
   return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+double violations_of(const StepMetrics& metrics, const std::string& id) {
+  const auto found = std::ranges::find(metrics.seeds, id, [](auto& seed) { return seed.first; });
+  return found == metrics.seeds.end() ? 0 : found->second.isolation_violations;
 }
 
 leyline::HardwareContext hardware(torch::Device device) {
@@ -44,7 +50,7 @@ kasmina::EpochFacts facts_of(const Run& run, const StepMetrics& metrics, const M
   for (const auto& group : run.model.network.parameter_groups()) {
     if (group.id == "host") continue;
     facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_of(measured.accuracy_without, group.id),
-                           value_of(measured.accuracy_at_full, group.id)});
+                           value_of(measured.accuracy_at_full, group.id), violations_of(metrics, group.id)});
   }
   return facts;
 }

@@ -6,6 +6,7 @@
 #include "leyline/span_log.h"
 #include "leyline/telemetry.h"
 #include "tolaria/epoch_metrics.h"
+#include "tolaria/seed_report.h"
 
 namespace esper::tolaria {
 namespace {
@@ -73,9 +74,10 @@ TelemetryPacket packet_of_events(Run& run) {
   return packet;
 }
 
-void report_seed(Run& run, const SeedState& seed) {
+void report_seed(Run& run, const StepMetrics& metrics, const SeedState& seed) {
   auto packet = new_packet(run, "kasmina", "epoch-" + std::to_string(run.progress.epoch) + "-" + seed.seed_id);
   packet.metrics = seed_metrics(seed);
+  add_isolation(packet.metrics, metrics, seed);
   packet.system_health.indicators["seed_id"] = seed.seed_id;
   packet.system_health.indicators["step_index"] = std::to_string(run.progress.step);
   leyline::finish_packet(packet, run.progress.epoch);
@@ -95,10 +97,11 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
     add_step_times(packet.metrics, run);
   }
   mark_figures(run, metrics, measured);
+  warn_of_seeds(run, metrics, seeds);
   packet.events = take_events(run);
   leyline::finish_packet(packet, run.progress.epoch);
   run.telemetry.emit(packet);
-  for (const auto& seed : seeds) report_seed(run, seed);
+  for (const auto& seed : seeds) report_seed(run, metrics, seed);
 }
 
 void report_events(Run& run) {

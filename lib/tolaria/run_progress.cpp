@@ -45,7 +45,11 @@ json to_json(const RunProgress& progress) {
                 {"epochs_without_better", progress.epochs_without_better},
                 {"loss", ewma(progress.loss)},
                 {"gradient_norm", ewma(progress.gradient_norm)},
+                {"gradient_shares", json::object()},
                 {"conservative_epochs", progress.conservative_epochs}};
+  for (const auto& [id, share] : progress.gradient_shares) {
+    saved["gradient_shares"][id] = {{"share", share.share}, {"delta", share.delta}};
+  }
   if (progress.best) {
     saved["best"] = {
         {"epoch", progress.best->epoch}, {"loss", progress.best->loss}, {"accuracy", progress.best->accuracy}};
@@ -69,6 +73,9 @@ RunProgress run_progress_from_json(const json& saved) {
   progress.epochs_without_better = count<std::uint32_t>(saved, "epochs_without_better");
   progress.loss = ewma_from(saved.at("loss"));
   progress.gradient_norm = ewma_from(saved.at("gradient_norm"));
+  for (const auto& [id, share] : saved.at("gradient_shares").items()) {
+    progress.gradient_shares[id] = {share.at("share"), share.at("delta")};
+  }
   progress.conservative_epochs = saved.at("conservative_epochs");
   return progress;
 }

@@ -2,6 +2,7 @@
 // Where a run stands, apart from tensors: plain data that a checkpoint carries as JSON and a resumed run goes on from.
 
 #include <cstdint>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -24,6 +25,11 @@ struct Ewma {
   void add(double value);
 };
 
+// A seed's share of the sum of all groups' gradient norms in an epoch, and its change since the epoch before.
+struct GradientShare {
+  double share = 0, delta = 0;
+};
+
 struct RunProgress {
   std::uint32_t epoch = 0;              // epochs completed, validation and decision included
   std::int64_t batch = 0;               // microbatches of the running epoch that are trained
@@ -34,7 +40,8 @@ struct RunProgress {
   std::optional<double> patience_loss;  // that an epoch must beat by early_stop_min_delta
   std::uint32_t epochs_without_better = 0;
   Ewma loss, gradient_norm;
-  std::uint64_t conservative_epochs = 0;  // epochs whose decision was late or failed
+  std::map<std::string, GradientShare> gradient_shares;  // of the last completed epoch, by seed id
+  std::uint64_t conservative_epochs = 0;                 // epochs whose decision was late or failed
 };
 
 nlohmann::json to_json(const RunProgress& progress);

@@ -150,6 +150,7 @@ void StepRunner::check_challenger(StepPlan& plan, Batch microbatches, std::int64
   plan.challenger_checked = verdict == Verdict::kSame;
   if (verdict == Verdict::kSame) check_again_after(plan, number);
   if (verdict == Verdict::kRefused && compiled) {
+    drop_shared(plan, key);
     std::erase_if(plan.wanted, [&](const Variant& variant) { return variant.key == key; });
     if (!plan.undecided) compile_next(plan);
   }

@@ -13,7 +13,8 @@ torch::Tensor gather(const StepState& state) {
   const MetricSums& sums = state.metrics;
   const torch::Tensor scale = state.loss_scale.enabled() ? state.loss_scale.scale : at::ones({}, sums.sums.options());
   return at::cat({sums.sums, sums.counts.to(torch::kFloat64), sums.correct.to(torch::kFloat64).reshape({1}),
-                  scale.to(torch::kFloat64).reshape({1}), sums.group_norm_sum})
+                  scale.to(torch::kFloat64).reshape({1}), sums.group_norm_sum, state.seed_sums.figures.flatten(),
+                  state.seed_sums.layer_squares})
       .cpu();
 }
 
@@ -80,6 +81,9 @@ StepMetrics read_metrics(StepState& state) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     metrics.group_gradient_norms[ids[i]] = ids.size() == 1 ? metrics.gradient_norm : ratio(group_sums[i], finite);
   }
+  metrics.seeds = read_seed_sums(state.seed_sums, group_sums + ids.size());
+  state.seed_sums.figures.zero_();
+  state.seed_sums.layer_squares.zero_();
   state.metrics.sums.zero_();
   state.metrics.counts.zero_();
   state.metrics.correct.zero_();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kasmina/tensor_table.h"
+#include "tolaria/seed_sums.h"
 
 namespace esper::tolaria {
 
@@ -55,7 +56,8 @@ struct StepMetrics {
   std::int64_t nonfinite_steps = 0;                    // their gradient norms are in no mean
   double gradient_norm = 0;                            // mean over finite steps of the global L2 norm, before clipping
   std::map<std::string, double> group_gradient_norms;  // the same by group id
-  double loss_scale = 1;                               // now
+  std::vector<std::pair<std::string, SeedMetrics>> seeds;  // growing ones by id, in order of birth
+  double loss_scale = 1;                                   // now
 };
 
 struct StepState;

@@ -58,7 +58,7 @@ double milliseconds(leyline::Duration duration) { return std::chrono::duration<d
 StepRunner::StepRunner(Model& model, const leyline::StepConfig& config, torch::Device device, RunnerServices services)
     : model_(model), config_(config), device_(device), services_(std::move(services)) {
   check_lane(config, device);
-  forward_ = [this](const torch::Tensor& inputs) { return model_.network.forward(inputs, kasmina::Mode::kTrain); };
+  forward_ = training_forward(model_.network);
   figures_.warmup_remaining = config_.lane == Lane::kEager ? 0 : config_.compile.warmup_steps;
 }
 

@@ -145,7 +145,7 @@ class StepRunner {
   leyline::StepConfig config_;
   torch::Device device_;
   RunnerServices services_;
-  Forward forward_;
+  TrainingForward forward_;
   std::vector<std::unique_ptr<StepPlan>> plans_;       // all of the network's present structure
   std::vector<std::unique_ptr<StepFamily>> families_;  // of these plans
   bool no_families_ = false;                           // a program for all sizes could not be compiled

@@ -3,9 +3,18 @@
 
 #include <c10/core/ScalarType.h>
 
-#include "leyline/config/training_config.h"
+#include <cstdint>
+
+#include "leyline/config/run_config.h"
 
 namespace esper::tolaria {
+
+// See tolaria/aggregation.h.
+struct AggregationSettings {
+  leyline::AggregationConfig config;
+  double max_isolation_cosine = 0;
+  std::uint64_t run_seed = 0;  // of the order in which conflicts are looked at
+};
 
 struct StepSettings {
   leyline::OptimizerConfig optimizer;  // its lr is not read here: the step reads the tensor that the schedule fills
@@ -13,10 +22,15 @@ struct StepSettings {
   double clip_norm = 0;                // 0 turns clipping off
   double ema_decay = 0;                // 0 turns the averaged parameters off
   c10::ScalarType compute_type = c10::ScalarType::Float;  // of autocast: Float (off), BFloat16, or Half with loss scale
+  AggregationSettings aggregation;
 };
 
-inline StepSettings step_settings(const leyline::TrainingConfig& training, c10::ScalarType compute_type) {
-  return {training.optimizer, training.label_smoothing, training.clip_norm, training.ema_decay, compute_type};
+inline StepSettings step_settings(const leyline::RunConfig& config, c10::ScalarType compute_type) {
+  const leyline::TrainingConfig& training = config.training;
+  const leyline::GrowthConfig& growth = config.growth;
+  return {training.optimizer, training.label_smoothing,
+          training.clip_norm, training.ema_decay,
+          compute_type,       {growth.aggregation, growth.isolation.max_cosine, config.seed}};
 }
 
 }  // namespace esper::tolaria

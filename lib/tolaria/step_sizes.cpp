@@ -25,7 +25,7 @@ std::vector<Microbatch> resized(Batch example, std::int64_t n) {
 
 std::variant<SymbolicProgram, std::string> compare_sizes(Model& model, Batch example, SizedRecording recorded,
                                                          const std::vector<std::int64_t>& others,
-                                                         const Forward& forward) {
+                                                         const TrainingForward& forward) {
   std::vector<SizedRecording> recordings{std::move(recorded)};
   for (const std::int64_t n : others) {
     auto other = record_undone(model, resized(example, n), forward);
@@ -45,7 +45,7 @@ std::int64_t batch_size_of(Batch microbatches) {
   return same ? n : 0;
 }
 
-std::variant<Program, std::string> record_undone(Model& model, Batch microbatches, const Forward& forward,
+std::variant<Program, std::string> record_undone(Model& model, Batch microbatches, const TrainingForward& forward,
                                                  int warmups) {
   const StepSnapshot start(model, model.state.device);
   const auto step = [&] { train_step(model.state, model.settings, microbatches, forward); };
@@ -61,7 +61,7 @@ std::variant<Program, std::string> record_undone(Model& model, Batch microbatche
 }
 
 std::variant<SymbolicProgram, std::string> record_for_all_sizes(Model& model, Batch example, const Program& recorded,
-                                                                const Forward& forward) {
+                                                                const TrainingForward& forward) {
   const std::int64_t n = batch_size_of(example);
   if (n == 0) return std::string("its microbatches have different numbers of samples");
   if (n < SymbolicProgram::kLeast || n > SymbolicProgram::kMost) {

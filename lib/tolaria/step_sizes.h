@@ -17,13 +17,13 @@ std::int64_t batch_size_of(std::span<const Microbatch> microbatches);
 // The step's program with its effects undone: the model is as before. Or why it cannot be recorded. warmups: steps
 // before the recorded one, at least one: what only the first step makes must not become a part of every step.
 std::variant<program::Program, std::string> record_undone(Model& model, std::span<const Microbatch> microbatches,
-                                                          const Forward& forward, int warmups = 1);
+                                                          const TrainingForward& forward, int warmups = 1);
 
 // The program of which `recorded`, the step of these microbatches, is one instance; or why there is none. Takes the
 // step at two other sizes with samples of the example; the model is as before.
 std::variant<program::SymbolicProgram, std::string> record_for_all_sizes(Model& model,
                                                                          std::span<const Microbatch> example,
                                                                          const program::Program& recorded,
-                                                                         const Forward& forward);
+                                                                         const TrainingForward& forward);
 
 }  // namespace esper::tolaria

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "leyline/error.h"
+#include "tolaria/aggregation_state.h"
 
 namespace esper::tolaria {
 namespace {
@@ -64,6 +65,7 @@ GroupState new_group(const StepState& state, const StepSettings& settings, const
                      const KeptParameters& kept) {
   GroupState built;
   built.id = group.id;
+  built.owner = group.owner;
   std::vector<torch::Tensor> parameters;
   for (const NamedTensor& named : group.parameters) {
     built.parameter_ids.push_back(named.id);
@@ -90,6 +92,7 @@ GroupState carry_group(const StepState& state, const StepSettings& settings, con
   const GroupState* old = find_group(state.groups, group.id);
   if (old == nullptr || !has_same_parameters(*old, group)) return new_group(state, settings, group, kept);
   GroupState same = *old;
+  same.owner = group.owner;
   std::vector<torch::Tensor> parameters;
   for (const NamedTensor& named : group.parameters) parameters.push_back(named.tensor);
   move_into(same.parameters, parameters);
@@ -176,6 +179,7 @@ StepState make_step_state(const StepSettings& settings, torch::Device device) {
   state.loss_scale = make_loss_scale(settings.compute_type, device);
   state.metrics = make_metric_sums(device);
   state.figures = make_step_figures(device);
+  state.aggregation = make_aggregation(settings.aggregation, device);
   return state;
 }
 
@@ -194,6 +198,7 @@ StructureChange sync_groups(StepState& state, const StepSettings& settings,
   state.groups = std::move(built);
   rebuild_scratch(state);
   sync_group_sums(state.metrics, group_ids);
+  sync_aggregation(state, settings.aggregation, groups);
   return change;
 }
 
@@ -203,6 +208,8 @@ std::vector<NamedTensor> named_tensors(const StepState& state) {
   out.push_back({"optimizer.lr", state.lr});
   append_named(state.loss_scale, out);
   append_named(state.metrics, out);
+  append_named(state.seed_sums, out);
+  if (state.aggregation.steps.defined()) out.push_back({"aggregation.steps", state.aggregation.steps});
   return out;
 }
 

@@ -9,7 +9,8 @@
 //   optimizer.lr_scale.GROUP, optimizer.lr
 //   ema.ID                                                 where the run averages parameters
 //   scaler.scale, scaler.growth_tracker                    fp16 only
-//   metrics.*                                              see MetricSums
+//   metrics.*                                              see MetricSums and SeedSums
+//   aggregation.steps                                      where there is gradient surgery: steps it had
 // A host's buffers (batch norm's statistics) are the network's own and change in its forward.
 
 #include <torch/types.h>
@@ -24,6 +25,7 @@
 #include "tolaria/flat_tensors.h"
 #include "tolaria/grad_scaler.h"
 #include "tolaria/group_scalars.h"
+#include "tolaria/seed_sums.h"
 #include "tolaria/step_metrics.h"
 #include "tolaria/step_settings.h"
 
@@ -33,6 +35,7 @@ namespace esper::tolaria {
 // tensors of its group.
 struct GroupState {
   std::string id;
+  std::string owner;  // "host", or the id of the growing seed
   std::vector<std::string> parameter_ids;
   FlatTensors parameters;      // the views are the tensors that the modules compute with
   FlatTensors first_moments;   // sgd: momentum buffer; adamw: exp_avg
@@ -56,6 +59,18 @@ struct CountConstants {
   torch::Tensor increment;  // int64 [2]: one step, num_targets; what MetricSums::counts grows by
 };
 
+// What aggregation.h works with. Seeds are the growing ones, in order of birth.
+struct AggregationState {
+  torch::Tensor steps;  // 0-dim int64, in checkpoints; undefined where the run's settings ask for no surgery
+
+  // Derived, in no checkpoint.
+  std::int64_t num_seeds = 0;
+  torch::Tensor plain_figures;  // float64 [seeds, 5]: what a step without surgery adds to SeedSums; constant
+  torch::Tensor class_shares;   // float32 [classes + 1, seeds], rows sum to one, the last for all others; constant
+  torch::Tensor probed;         // float32 [microbatches, seeds]: written before the step where attribution is probe
+  torch::Tensor microbatch_gradients;  // float32 [microbatches, elements of all parameters]; scratch
+};
+
 struct StepState {
   torch::Device device = torch::kCPU;
   std::vector<GroupState> groups;
@@ -63,6 +78,8 @@ struct StepState {
   GroupScalars scalars;
   LossScale loss_scale;
   MetricSums metrics;
+  SeedSums seed_sums;
+  AggregationState aggregation;
 
   // Derived by sync_groups and train_step, in no checkpoint.
   std::vector<torch::Tensor> parameters;  // of all groups, in order

@@ -36,6 +36,8 @@ void add_figures(StepTensors& out, const StepState& state) {
   add(out, "metrics.counts", metrics.counts, Role::kState);
   add(out, "metrics.correct", metrics.correct, Role::kState);
   add(out, "metrics.group_norm_sum", metrics.group_norm_sum, Role::kState);
+  add(out, "metrics.seed_figures", state.seed_sums.figures, Role::kState);
+  add(out, "metrics.seed_layers", state.seed_sums.layer_squares, Role::kState);
   const StepFigures& figures = state.figures;
   add(out, "figures.row", figures.row, Role::kScratch);
   add(out, "figures.wide_row", figures.wide_row, Role::kScratch);
@@ -47,6 +49,14 @@ void add_figures(StepTensors& out, const StepState& state) {
   add(out, "figures.infinity", figures.infinity, Role::kConstant);
 }
 
+void add_aggregation(StepTensors& out, const AggregationState& aggregation) {
+  add(out, "aggregation.steps", aggregation.steps, Role::kState);
+  add(out, "aggregation.plain_figures", aggregation.plain_figures, Role::kConstant);
+  add(out, "aggregation.class_shares", aggregation.class_shares, Role::kConstant);
+  add(out, "aggregation.probed", aggregation.probed, Role::kConstant);
+  add(out, "aggregation.microbatch_gradients", aggregation.microbatch_gradients, Role::kScratch);
+}
+
 }  // namespace
 
 std::vector<StepTensor> step_tensors(const StepState& state) {
@@ -54,6 +64,7 @@ std::vector<StepTensor> step_tensors(const StepState& state) {
   for (const GroupState& group : state.groups) add_group(out, group);
   add_scalars(out, state);
   add_figures(out, state);
+  add_aggregation(out, state.aggregation);
   add(out, "gradients", state.gradients, Role::kScratch);
   for (const CountConstants& constants : state.count_constants) {
     const std::string count = std::to_string(constants.num_targets);

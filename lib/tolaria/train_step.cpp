@@ -5,6 +5,7 @@
 
 #include "device/precision.h"
 #include "leyline/error.h"
+#include "tolaria/aggregation.h"
 #include "tolaria/clip.h"
 #include "tolaria/ema.h"
 #include "tolaria/loss.h"
@@ -37,10 +38,10 @@ std::int64_t count_targets(std::span<const Microbatch> microbatches) {
 }
 
 torch::Tensor run_forward(const StepState& state, const StepSettings& settings, const Microbatch& microbatch,
-                          const Forward& forward) {
+                          const TrainingForward& forward, kasmina::SlotTaps* taps) {
   at::AutoGradMode record(true);
   device::AutocastScope autocast(state.device.type(), settings.compute_type);
-  return forward(microbatch.inputs);
+  return forward(microbatch.inputs, taps);
 }
 
 enum class Accumulate { kStart, kAdd };
@@ -61,9 +62,9 @@ torch::Tensor logits_gradient(StepState& state, const StepSettings& settings, co
   return gradient.view(logits.sizes()).to(logits.scalar_type());
 }
 
-// Writes or adds the parts to state.gradients. Where the forward did not use a parameter its part is undefined and
+// Writes or adds the parts to where they belong. Where the forward did not use a parameter its part is undefined and
 // counts as zero; `used` then keeps its 0.
-void collect(StepState& state, Tensors parts, std::vector<char>& used, Accumulate mode) {
+void collect(const StepState& state, Tensors parts, std::vector<char>& used, Aggregation::Destination to) {
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].defined()) {
       used[i] = 1;
@@ -72,30 +73,40 @@ void collect(StepState& state, Tensors parts, std::vector<char>& used, Accumulat
       parts[i] = at::zeros({state.parameters[i].numel()}, state.gradients.options());
     }
   }
-  if (mode == Accumulate::kStart) {
-    at::cat_out(state.gradients, parts);
+  if (to.write == Aggregation::Write::kReplace) {
+    at::cat_out(to.flat, parts);
   } else {
-    state.gradients.add_(at::cat(parts));
+    to.flat.add_(at::cat(parts));
   }
 }
 
 // Leaves in state.gradients the gradient of the mean loss over all targets of the step, times the loss scale. Returns
 // which parameters some forward used.
 std::vector<char> compute_gradients(StepState& state, const StepSettings& settings,
-                                    std::span<const Microbatch> microbatches, const Forward& forward) {
+                                    std::span<const Microbatch> microbatches, const TrainingForward& forward) {
   const CountConstants& constants = constants_for(state, count_targets(microbatches));
   const torch::Tensor weight =
       state.loss_scale.enabled() ? constants.inverse.mul(state.loss_scale.scale) : constants.inverse;
   std::vector<char> used(state.parameters.size(), 0);
+  Aggregation aggregation(state, settings.aggregation, microbatches.size());
   Accumulate mode = Accumulate::kStart;
   for (const Microbatch& microbatch : microbatches) {
-    const torch::Tensor logits = run_forward(state, settings, microbatch, forward);
+    kasmina::SlotTaps taps;
+    const torch::Tensor logits =
+        run_forward(state, settings, microbatch, forward, aggregation.wants_taps() ? &taps : nullptr);
     const torch::Tensor gradient = logits_gradient(state, settings, logits, microbatch.targets, weight, mode);
-    Tensors parts = torch::autograd::grad({logits}, state.parameters, {gradient}, false, false, true);
+    Tensors sources = state.parameters;
+    const Tensors tapped = aggregation.tapped(taps);
+    sources.insert(sources.end(), tapped.begin(), tapped.end());
+    Tensors parts = torch::autograd::grad({logits}, sources, {gradient}, false, false, true);
     const BelowAutograd below;
-    collect(state, std::move(parts), used, mode);
+    aggregation.take_in(taps, std::span(parts).subspan(state.parameters.size()), microbatch.targets);
+    parts.resize(state.parameters.size());
+    collect(state, std::move(parts), used, aggregation.next_destination());
     mode = Accumulate::kAdd;
   }
+  const BelowAutograd below;
+  aggregation.finish();
   state.metrics.counts.add_(constants.increment);
   return used;
 }
@@ -182,7 +193,7 @@ void apply_to_used(StepState& state, const StepSettings& settings, const std::ve
 }  // namespace
 
 void train_step(StepState& state, const StepSettings& settings, std::span<const Microbatch> microbatches,
-                const Forward& forward) {
+                const TrainingForward& forward) {
   ESPER_CHECK(!microbatches.empty() && !state.parameters.empty(), "a step needs samples and parameters");
   for (const GroupState& group : state.groups) {
     ESPER_CHECK(in_place(group.parameters), "another StepState took the parameters of group " + group.id);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <span>
 
+#include "kasmina/slot_tap.h"
 #include "tolaria/step_settings.h"
 #include "tolaria/step_state.h"
 
@@ -18,12 +19,15 @@ struct Microbatch {
 
 // inputs to logits, [B, C] or [B, T, C].
 using Forward = std::function<torch::Tensor(const torch::Tensor& inputs)>;
+// The same. taps: null, or to be filled with one tap for each growing seed.
+using TrainingForward = std::function<torch::Tensor(const torch::Tensor& inputs, kasmina::SlotTaps* taps)>;
 
 // One optimizer step on the mean loss over all targets of all microbatches, whatever their sizes: forward and one
-// backward per microbatch, unscale, global norm, clip, optimizer, averages, metric sums. With fp16 a step whose
-// gradients are not finite changes nothing but the loss scale and the metrics. A parameter that no forward of the step
-// used stays as it is, with its moments, as in PyTorch. microbatches: not empty.
+// backward per microbatch, aggregation over seeds (tolaria/aggregation.h), unscale, global norm, clip, optimizer,
+// averages, metric sums. With fp16 a step whose gradients are not finite changes nothing but the loss scale and the
+// metrics. A parameter that no forward of the step used stays as it is, with its moments, as in PyTorch. microbatches:
+// not empty.
 void train_step(StepState& state, const StepSettings& settings, std::span<const Microbatch> microbatches,
-                const Forward& forward);
+                const TrainingForward& forward);
 
 }  // namespace esper::tolaria

@@ -41,7 +41,7 @@ class Trainee {
     state_ = tolaria::make_step_state(settings_, torch::kCPU);
     const kasmina::ParameterGroup group{"host", "host", host_.tensors.parameters};
     tolaria::sync_groups(state_, settings_, std::span(&group, 1));
-    forward_ = [this](const torch::Tensor& x) { return forward(x); };
+    forward_ = [this](const torch::Tensor& x, kasmina::SlotTaps*) { return forward(x); };
   }
   Trainee(const Trainee&) = delete;
 
@@ -89,7 +89,7 @@ class Trainee {
   kasmina::Host host_;
   tolaria::StepSettings settings_;
   tolaria::StepState state_;
-  tolaria::Forward forward_;
+  tolaria::TrainingForward forward_;
   torch::Tensor loss_sum_ = at::zeros({}, torch::kFloat64), norm_sum_ = at::zeros({}, torch::kFloat64);
   torch::Tensor correct_ = at::zeros({}, torch::kInt64);
   std::int64_t samples_ = 0, steps_ = 0;

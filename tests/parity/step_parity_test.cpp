@@ -155,7 +155,7 @@ struct Trained {
 Trained train(const Recording& recording, const kasmina::Host& host, const tolaria::StepSettings& settings,
               tolaria::StepState& state) {
   const auto no_slots = [](std::size_t, const torch::Tensor& x) { return x; };
-  const tolaria::Forward forward = [&](const torch::Tensor& x) {
+  const tolaria::TrainingForward forward = [&](const torch::Tensor& x, kasmina::SlotTaps*) {
     return host.forward(x, kasmina::Mode::kTrain, no_slots);
   };
   Trained trained;

@@ -89,7 +89,7 @@ std::vector<double> our_losses(const Workload& workload) {
   const auto model =
       tolaria::build_model(config, workload.bench.data.train.shape, workload.bench.settings, workload.bench.device);
   tolaria::set_learning_rate(model->state, config.training.optimizer.lr);
-  const auto forward = [&](const torch::Tensor& x) { return model->network.forward(x, kasmina::Mode::kTrain); };
+  const auto forward = tolaria::training_forward(model->network);
   std::vector<double> losses;
   for (std::size_t i = 0; i < kCheckSteps; ++i) {
     const auto& microbatches = workload.steps[i % workload.steps.size()];

@@ -20,6 +20,70 @@ constexpr auto names(Composition) {
                     std::pair{C::kConvex, "convex"}, std::pair{C::kResidual, "residual"}};
 }
 
+// Which seed answers for how much of a microbatch's gradient on the host. Formulas: tolaria/attribution.h.
+enum class Attribution { kUniform, kApprox, kProbe, kDataloader };
+constexpr auto names(Attribution) {
+  using A = Attribution;
+  return std::array{std::pair{A::kUniform, "uniform"}, std::pair{A::kApprox, "approx"}, std::pair{A::kProbe, "probe"},
+                    std::pair{A::kDataloader, "dataloader"}};
+}
+
+enum class GradientSurgery { kNone, kPcgrad };
+constexpr auto names(GradientSurgery) {
+  using S = GradientSurgery;
+  return std::array{std::pair{S::kNone, "none"}, std::pair{S::kPcgrad, "pcgrad"}};
+}
+
+// How the gradients of several seeds come together on the host's parameters.
+struct AggregationConfig {
+  Attribution attribution = Attribution::kUniform;
+  std::vector<std::string> classes;
+  GradientSurgery surgery = GradientSurgery::kPcgrad;
+  double conflict_warn = 0.75;
+  double seed_conflict_warn = 0.5;
+  double share_jump_warn = 0.3;
+  bool seed_figures = true;
+  int layers_shown = 0;
+
+  static constexpr auto fields() {
+    using C = AggregationConfig;
+    return std::tuple{
+        field("attribution", &C::attribution,
+              "which seed answers for a microbatch: all alike (uniform), by the gradient's share along each seed's "
+              "change "
+              "(approx), by what the loss loses without it (probe), or by the classes in it (dataloader)"),
+        field(
+            "classes", &C::classes,
+            "for dataloader: the classes that a slot's seed answers for, like r0c1=0,1,2; all others go to all alike"),
+        field(
+            "surgery", &C::surgery,
+            "pcgrad takes out what seeds hold against each other; it acts with two seeds and two microbatches or more, "
+            "and an attribution other than uniform"),
+        field("conflict_warn", &C::conflict_warn, "share of conflicting pairs in an epoch that is worth a warning",
+              between(0, 1)),
+        field("seed_conflict_warn", &C::seed_conflict_warn, "the same for one seed against the others", between(0, 1)),
+        field("share_jump_warn", &C::share_jump_warn,
+              "change of a seed's share of the gradient from epoch to epoch that is worth a warning", between(0, 1)),
+        field("seed_figures", &C::seed_figures, "measure weight, conflicts and isolation of each growing seed"),
+        field("layers_shown", &C::layers_shown,
+              "how many of each seed's layers tell their gradient norm, largest first", between(0, 1000))};
+  }
+};
+
+// No gradient may come back through the input of a seed that is shut off from the host.
+struct IsolationConfig {
+  double max_cosine = 1e-6;
+  bool strict = false;
+
+  static constexpr auto fields() {
+    using C = IsolationConfig;
+    return std::tuple{field("max_cosine", &C::max_cosine,
+                            "largest cosine between the gradients that come back past an isolated seed and through it",
+                            between(0, 1)),
+                      field("strict", &C::strict, "cull a seed that breaks its isolation; else it is only told")};
+  }
+};
+
 // Thresholds of the lifecycle's gates; percentages are points of validation accuracy.
 struct GateConfig {
   int min_training_epochs = 3;
@@ -63,6 +127,8 @@ struct GrowthConfig {
   int max_seeds = 4;
   int embargo_epochs = 5;
   int reset_epochs = 1;
+  AggregationConfig aggregation;
+  IsolationConfig isolation;
   GateConfig gates;
 
   static constexpr auto fields() {
@@ -80,6 +146,8 @@ struct GrowthConfig {
               between(1, 64)),
         field("embargo_epochs", &C::embargo_epochs, "epochs that a slot rests after a cull", between(0, 1e6)),
         field("reset_epochs", &C::reset_epochs, "epochs in RESETTING before the slot is free", between(1, 1e6)),
+        field("aggregation", &C::aggregation, "how the gradients of several seeds come together"),
+        field("isolation", &C::isolation, "what happens when a seed's gradient reaches the host where it must not"),
         field("gates", &C::gates, "what a seed must show before it moves on")};
   }
   void validate(Findings& out) const;

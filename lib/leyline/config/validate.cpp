@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "leyline/config/run_config.h"
+#include "leyline/config/slot_classes.h"
 #include "leyline/names.h"
 
 namespace esper::leyline {
@@ -22,13 +23,6 @@ bool is_device(std::string_view kind) {
   if (!kind.starts_with(kIndexed)) return false;
   const std::string_view index = kind.substr(kIndexed.size());
   return digits_only(index) && index.size() <= kMostDigits;
-}
-
-// "r0c1"
-bool is_slot_id(std::string_view id) {
-  const std::size_t c = id.find('c');
-  return id.starts_with('r') && c != std::string_view::npos && digits_only(id.substr(1, c - 1)) &&
-         digits_only(id.substr(c + 1));
 }
 
 bool is_name(std::string_view text) {
@@ -161,6 +155,29 @@ void StepConfig::validate(Findings& out) const {
   if (compile.deadline <= Duration(0)) out.push_back({"compile.deadline", "must be longer than 0", {}});
 }
 
+namespace {
+
+void check_classes(const AggregationConfig& aggregation, Findings& out) {
+  const bool by_class = aggregation.attribution == Attribution::kDataloader;
+  if (by_class && aggregation.classes.empty()) {
+    out.push_back({"aggregation.classes",
+                   "is empty, so attribution dataloader knows no seed; name slots and classes, like r0c0=0,1,2",
+                   {"aggregation.attribution"}});
+  }
+  std::vector<std::string> slots;
+  for (std::size_t i = 0; i < aggregation.classes.size(); ++i) {
+    const auto read = read_slot_classes(aggregation.classes[i]);
+    if (read) slots.push_back(read->slot);
+    if (read) continue;
+    out.push_back({"aggregation.classes[" + std::to_string(i) + "]",
+                   "\"" + aggregation.classes[i] + "\" is not a slot with its classes, like r0c1=0,1,2",
+                   {}});
+  }
+  check_unique(slots, "aggregation.classes", out);
+}
+
+}  // namespace
+
 void GrowthConfig::validate(Findings& out) const {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (is_slot_id(slots[i])) continue;
@@ -168,6 +185,7 @@ void GrowthConfig::validate(Findings& out) const {
         {"slots[" + std::to_string(i) + "]", "\"" + slots[i] + "\" is no slot; slots are named like r0c1", {}});
   }
   check_unique(slots, "slots", out);
+  check_classes(aggregation, out);
   check_unique(blueprints, "blueprints", out);
 }
 

@@ -175,9 +175,7 @@ program::SymbolicProgram program_for_all(const LaneCase& c) {
   auto model = make_model(c);
   const auto batch = make_batches(c, 1);
   const auto recorded = program_of(*model, batch);
-  const tolaria::Forward forward = [&](const torch::Tensor& inputs) {
-    return model->network.forward(inputs, kasmina::Mode::kTrain);
-  };
+  const auto forward = tolaria::training_forward(model->network);
   auto symbolic = tolaria::record_for_all_sizes(*model, batch, recorded, forward);
   if (const auto* reason = std::get_if<std::string>(&symbolic)) FAIL(*reason);
   return std::get<program::SymbolicProgram>(symbolic);
@@ -191,9 +189,7 @@ TEST_CASE("recording at other sizes leaves the model and its generator as they w
   c.config.host.dropout = 0.2;
   auto model = make_model(c), untouched = make_model(c);
   const auto batch = make_batches(c, 1);
-  const tolaria::Forward forward = [&](const torch::Tensor& inputs) {
-    return model->network.forward(inputs, kasmina::Mode::kTrain);
-  };
+  const auto forward = tolaria::training_forward(model->network);
   device::seed_all(5);
   const auto recorded = tolaria::record_undone(*model, batch, forward);
   const auto symbolic = tolaria::record_for_all_sizes(*model, batch, std::get<program::Program>(recorded), forward);

@@ -75,9 +75,7 @@ std::vector<std::string> LaneRoom::names_in(const std::string& folder) const {
 
 program::Program program_of(tolaria::Model& model, std::span<const tolaria::Microbatch> batch) {
   const tolaria::StepSnapshot start(model, torch::kCPU);
-  const tolaria::Forward forward = [&](const torch::Tensor& inputs) {
-    return model.network.forward(inputs, kasmina::Mode::kTrain);
-  };
+  const auto forward = tolaria::training_forward(model.network);
   const auto step = [&] { tolaria::train_step(model.state, model.settings, batch, forward); };
   step();
   auto recorded = program::record(tolaria::step_roots(model, batch), step);

@@ -445,16 +445,6 @@ TEST_CASE("an alpha override lasts as long as its scope and restores the exact v
   CHECK(same_bits(run.output(), running));
 }
 
-TEST_CASE("attribution is uniform over growing seeds") {
-  Growing run;
-  CHECK(run.network.attribute_batch(3).sizes() == torch::IntArrayRef({3, 0}));
-  run.germinate("r0c0", "mlp");
-  run.germinate("r0c1", "mlp");
-  const auto shares = run.network.attribute_batch(3);
-  CHECK(shares.sizes() == torch::IntArrayRef({3, 2}));
-  CHECK(at::equal(shares, at::full({3, 2}, 0.5F)));
-}
-
 TEST_CASE("epochs ascend") {
   Growing run;
   run.end_epoch();

@@ -65,7 +65,9 @@ TEST_CASE("microbatches that are left over at the end of an epoch make a step of
         microbatches.push_back({batch->inputs, batch->targets});
         if (static_cast<int>(microbatches.size()) < accumulation && i < 5) continue;
         train_step(plain.model->state, plain.model->settings, microbatches,
-                   [&](const torch::Tensor& x) { return plain.model->network.forward(x, kasmina::Mode::kTrain); });
+                   [&](const torch::Tensor& x, kasmina::SlotTaps*) {
+                     return plain.model->network.forward(x, kasmina::Mode::kTrain);
+                   });
         microbatches.clear();
       }
       CHECK(read_metrics(plain.model->state).samples == 48);

@@ -90,11 +90,12 @@ TEST_CASE("autocast is on inside the forward only") {
   settings.compute_type = torch::kBFloat16;
   Bench bench(settings);
   torch::ScalarType seen = torch::kFloat32;
-  train_step(bench.state, settings, std::vector<Microbatch>{samples(4)}, [&](const torch::Tensor& x) {
-    const torch::Tensor logits = bench.net.forward(x);
-    seen = logits.scalar_type();
-    return logits;
-  });
+  train_step(bench.state, settings, std::vector<Microbatch>{samples(4)},
+             [&](const torch::Tensor& x, kasmina::SlotTaps*) {
+               const torch::Tensor logits = bench.net.forward(x);
+               seen = logits.scalar_type();
+               return logits;
+             });
   CHECK(seen == torch::kBFloat16);
   CHECK(bench.net.forward(samples(4).inputs).scalar_type() == torch::kFloat32);
   CHECK(bench.net.w1.scalar_type() == torch::kFloat32);

@@ -62,7 +62,7 @@ inline std::vector<LaneCase> lane_cases() {
 }
 
 inline std::unique_ptr<tolaria::Model> make_model(const LaneCase& c, torch::Device device = torch::kCPU) {
-  return tolaria::build_model(c.config, c.sample, tolaria::step_settings(c.config.training, c.compute), device);
+  return tolaria::build_model(c.config, c.sample, tolaria::step_settings(c.config, c.compute), device);
 }
 
 // Microbatches of one step; `seed` tells steps apart.

@@ -77,9 +77,7 @@ TEST_CASE("a step takes no more memory while it is recorded than otherwise") {
     auto model = make_model(c);
     const auto batch = make_batches(c, 1);
     const auto step = [&] {
-      tolaria::train_step(model->state, model->settings, batch, [&](const torch::Tensor& inputs) {
-        return model->network.forward(inputs, kasmina::Mode::kTrain);
-      });
+      tolaria::train_step(model->state, model->settings, batch, tolaria::training_forward(model->network));
     };
     step();
     const std::size_t plain = memory.peak_of(step);

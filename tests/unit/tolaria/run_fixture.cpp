@@ -31,7 +31,7 @@ CheckpointStore store_on(esper::test::FaultyFileSystem& files, const leyline::Ru
 std::unique_ptr<Model> seeded_model(const leyline::RunConfig& config, const data::Splits& data) {
   at::set_num_threads(1);  // a thread team costs these tiny tensors more than it gives
   device::seed_all(config.seed);
-  return build_model(config, data.train.shape, step_settings(config.training, torch::kFloat32), torch::kCPU);
+  return build_model(config, data.train.shape, step_settings(config, torch::kFloat32), torch::kCPU);
 }
 
 torch::Tensor probe_of(data::Loader& loader) {

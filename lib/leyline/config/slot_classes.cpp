@@ -1,0 +1,37 @@
+#include "leyline/config/slot_classes.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace esper::leyline {
+namespace {
+
+bool digits_only(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
+bool is_slot_id(std::string_view id) {
+  const std::size_t c = id.find('c');
+  return id.starts_with('r') && c != std::string_view::npos && digits_only(id.substr(1, c - 1)) &&
+         digits_only(id.substr(c + 1));
+}
+
+std::optional<SlotClasses> read_slot_classes(std::string_view text) {
+  const auto equals = text.find('=');
+  if (equals == std::string_view::npos || !is_slot_id(text.substr(0, equals))) return std::nullopt;
+  SlotClasses read{std::string(text.substr(0, equals)), {}};
+  for (std::size_t begin = equals + 1; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(',', begin), text.size());
+    std::int64_t value = 0;
+    const auto [stop, error] = std::from_chars(text.data() + begin, text.data() + end, value);
+    if (error != std::errc() || stop != text.data() + end || value < 0 || value > SlotClasses::kMostClasses)
+      return std::nullopt;
+    read.classes.push_back(value);
+    begin = end + 1;
+  }
+  return read;
+}
+
+}  // namespace esper::leyline
