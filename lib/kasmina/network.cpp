@@ -156,6 +156,9 @@ std::vector<leyline::SeedState> Network::export_seed_states() const {
     measured("improvement_points", record.improvement_points());
     measured("shadow_points", record.shadow_points());
     measured("contribution_points", record.contribution_points());
+    measured("contribution_stderr_points", record.worth.contribution_stderr_points);
+    measured("shapley_points", record.worth.shapley_points);
+    measured("shapley_stderr_points", record.worth.shapley_stderr_points);
     states.push_back(std::move(state));
   }
   return states;
@@ -192,20 +195,6 @@ void Network::rebuild_ownership() {
   OwnershipRegistry owners;
   for (const auto& group : parameter_groups()) owners.claim(group.parameters, group.owner);
   ownership_ = std::move(owners);
-}
-
-AlphaOverride::AlphaOverride(Network& network, const std::string& seed_id, double alpha) {
-  const auto* slot = network.find_seed(seed_id);
-  ESPER_CHECK(slot, "no seed " + seed_id + " whose alpha could be overridden");
-  const at::NoGradGuard no_grad;
-  alpha_ = slot->seed->scalars.alpha;
-  saved_ = alpha_.clone();
-  alpha_.fill_(alpha);
-}
-
-AlphaOverride::~AlphaOverride() {
-  const at::NoGradGuard no_grad;
-  alpha_.copy_(saved_);
 }
 
 }  // namespace esper::kasmina

@@ -6,6 +6,7 @@
 #include "leyline/names.h"
 #include "leyline/span_log.h"
 #include "leyline/telemetry.h"
+#include "tolaria/counterfactual_report.h"
 
 namespace esper::tolaria {
 namespace {
@@ -246,6 +247,9 @@ void report_seed(Run& run, const SeedState& seed) {
   add_if_known(packet, "kasmina.seed.improvement_points"_metric, seed, "improvement_points");
   add_if_known(packet, "kasmina.seed.shadow_points"_metric, seed, "shadow_points");
   add_if_known(packet, "kasmina.seed.contribution_points"_metric, seed, "contribution_points");
+  add_if_known(packet, "kasmina.seed.contribution_stderr_points"_metric, seed, "contribution_stderr_points");
+  add_if_known(packet, "kasmina.seed.shapley_points"_metric, seed, "shapley_points");
+  add_if_known(packet, "kasmina.seed.shapley_stderr_points"_metric, seed, "shapley_stderr_points");
   packet.system_health.indicators["seed_id"] = seed.seed_id;
   packet.system_health.indicators["step_index"] = std::to_string(run.progress.step);
   leyline::finish_packet(packet, run.progress.epoch);
@@ -268,6 +272,7 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
   add_policy(packet.metrics, run);
   add_saving_and_memory(packet.metrics, run);
   add_gradient_shares(packet.metrics, run, metrics, seeds);
+  add_counterfactual(packet.metrics, measured.counterfactual);
   if (run.model.settings.compute_type == torch::kFloat16) {
     packet.metrics.push_back(metric("tolaria.scaler.scale"_metric, metrics.loss_scale));
     packet.metrics.push_back(

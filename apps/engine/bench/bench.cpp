@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "engine/bench/artefacts.h"
+#include "engine/bench/counterfactual.h"
 #include "engine/bench/environment.h"
 #include "engine/bench/growth.h"
 #include "engine/bench/report.h"
@@ -65,6 +66,7 @@ ordered_json run_scenario(const BenchRequest& request, const leyline::RunConfig&
   ordered_json report = {{"scenario", request.scenario}, {"environment", environment(request.commit)}};
   if (request.scenario == "growth" && request.built_in && !request.counts_only) {
     add_growth(run_growing(config, scratch), config, report);
+    report["ratios"]["counterfactual_4_seeds/validation"] = counterfactual_ratio(*workload).median;
     return report;
   }
   MeasurePlan plan;
