@@ -94,6 +94,8 @@ Verdict worth_gate(const EpochEvidence& evidence, const leyline::GateConfig& con
   Judge judge(Gate::kG5);
   judge.at_least("epochs_in_probation", evidence.stage_epochs, config.min_probation_epochs);
   judge.at_least("contribution_points", evidence.contribution_points, config.min_contribution_points);
+  judge.tell("contribution_stderr_points", evidence.contribution_stderr_points);
+  judge.tell("shapley_points", evidence.shapley_points);
   return judge.verdict();
 }
 

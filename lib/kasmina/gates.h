@@ -51,6 +51,8 @@ struct EpochEvidence {
   double alpha = 0, alpha_target = 0;         // alpha_target: where the blend ends
   std::optional<double> shadow_points;        // accuracy at full alpha minus running accuracy
   std::optional<double> contribution_points;  // running accuracy minus accuracy without the seed
+  // Told, not judged; see SeedWorth.
+  std::optional<double> contribution_stderr_points, shapley_points;
 };
 
 Verdict sanity_gate(const GraftEvidence& evidence);                                       // G0 -> GERMINATED

@@ -175,6 +175,9 @@ std::vector<leyline::SeedState> Network::export_seed_states() const {
     measured("improvement_points", record.improvement_points());
     measured("shadow_points", record.shadow_points());
     measured("contribution_points", record.contribution_points());
+    measured("contribution_stderr_points", record.worth.contribution_stderr_points);
+    measured("shapley_points", record.worth.shapley_points);
+    measured("shapley_stderr_points", record.worth.shapley_stderr_points);
     states.push_back(std::move(state));
   }
   return states;

@@ -8,8 +8,10 @@
 
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@
 #include "kasmina/parameter_group.h"
 #include "kasmina/seed.h"
 #include "kasmina/slot.h"
+#include "kasmina/stacked.h"
 #include "leyline/command.h"
 #include "leyline/config/growth_config.h"
 #include "leyline/observation.h"
@@ -40,6 +43,7 @@ struct EpochFacts {
   double host_gradient_norm = 0;                        // L2 over the parameters that the host owns
   double learning_rate = 0;
   std::vector<SeedFacts> seeds;
+  std::map<std::string, SeedWorth> worth;  // by seed id, where it was measured
   std::string undone;  // why the epoch's learning was taken back, and growing seeds are culled; empty: it stands
 };
 
@@ -80,6 +84,12 @@ class Network {
   // The same forward, and what it shows of each growing seed. Needs gradients on.
   SlotTaps tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& output) const;
 
+  // Evaluation of several configurations at once. A plan is good until the next command, epoch or restored topology.
+  StackedPlan plan_stacked(std::span<const Configuration> configurations) const;
+  // inputs: [B, ...]. Logits [plan.groups * B, ...], group by group; configuration c is group plan.group_of[c]. Without
+  // gradients.
+  torch::Tensor forward_stacked(const torch::Tensor& inputs, const StackedPlan& plan) const;
+
   // Changes whenever parameters or buffers come or go, or parameters change owner. Counts within this process only.
   std::uint64_t structure_version() const { return structure_version_; }
   std::vector<ParameterGroup> parameter_groups() const;
@@ -104,7 +114,9 @@ class Network {
   // Growing and fossilised seeds, in order of birth. Points and metrics that were not measured are absent.
   std::vector<leyline::SeedState> export_seed_states() const;
   std::vector<leyline::SlotState> export_slots() const;
-  // Seeds whose contribution this epoch's validation should measure (PROBATIONARY), and those to try at full alpha
+  // Growing seeds with an alpha above 0, in order of birth: what is turned off to see what the network loses.
+  std::vector<std::string> active_seeds() const;
+  // Seeds whose contribution this epoch's validation must measure (PROBATIONARY), and those to try at full alpha
   // (TRAINING, and SHADOWING below alpha 1; at alpha 1 the running network is the trial).
   std::vector<std::string> seeds_to_measure() const;
   std::vector<std::string> seeds_to_shadow() const;
@@ -158,7 +170,7 @@ class Network {
   std::deque<std::string> command_ids_;  // of the last commands that were carried out, oldest first
 };
 
-// While it lives, one seed's alpha has another value (validation only). Restores it exactly.
+// While it lives, one seed's alpha has another value (evaluation only). Restores it exactly.
 class AlphaOverride {
  public:
   AlphaOverride(Network& network, const std::string& seed_id, double alpha);

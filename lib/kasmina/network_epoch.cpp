@@ -95,6 +95,8 @@ void Network::take_in(Slot& slot, const EpochFacts& facts, std::int64_t host_par
   if (is_growing(slot.stage)) {
     record.accuracy_without = if_accuracy(own.accuracy_without);
     record.accuracy_at_full_alpha = if_accuracy(own.accuracy_at_full_alpha);
+    const auto worth = facts.worth.find(seed.id);
+    record.worth = worth == facts.worth.end() ? SeedWorth{} : worth->second;
   }
   // At alpha 1 the running network is the network at full alpha.
   if (slot.stage == Stage::kShadowing && seed.alpha.value == 1) record.accuracy_at_full_alpha = accuracy_;

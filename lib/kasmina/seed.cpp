@@ -78,6 +78,23 @@ void write_scalars(const SeedScalars& scalars, const ScalarValues& values) {
   scalars.training_gate.fill_(values.training_gate);
 }
 
+torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, const AlphaBranches& branches) {
+  const bool alike = !branches.parents.defined();
+  // Rows by group: alike [groups in, 1, rows of one group, ...], so that alphas part them; else [groups out, rows,
+  // ...].
+  const auto grouped = [&](const torch::Tensor& rows) {
+    const auto groups = rows.unflatten(0, {branches.groups_in, -1});
+    return alike ? groups.unsqueeze(1) : groups.index_select(0, branches.parents);
+  };
+  const auto flat = features_at(seed, feature, feature, Mode::kEvaluate);
+  const auto host = grouped(feature);
+  const Features features{host, host, grouped(flat.seed), flat.gate.defined() ? grouped(flat.gate) : flat.gate};
+  std::vector<std::int64_t> shape(static_cast<std::size_t>(host.dim()), 1);
+  shape[alike ? 1 : 0] = branches.alphas.numel();
+  const auto alpha = branches.alphas.to(feature.scalar_type()).view(shape);
+  return compose(seed.composition, features, alpha).flatten(0, alike ? 2 : 1);
+}
+
 std::optional<double> SeedRecord::improvement_points() const {
   if (!accuracy) return std::nullopt;
   return points_between(std::max(*accuracy, accuracy_at_full_alpha.value_or(*accuracy)), accuracy_at_stage_start);

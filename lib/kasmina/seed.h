@@ -12,6 +12,7 @@
 #include "kasmina/alpha.h"
 #include "kasmina/blueprint.h"
 #include "kasmina/slot_tap.h"
+#include "kasmina/stacked.h"
 #include "leyline/config/growth_config.h"
 #include "leyline/seed.h"
 
@@ -45,10 +46,18 @@ struct ScalarValues {
 ScalarValues scalar_values(leyline::Stage stage, const AlphaController& alpha, const leyline::GrowthConfig& growth);
 void write_scalars(const SeedScalars& scalars, const ScalarValues& values);
 
+// What a counterfactual measurement tells beside accuracy_without, in points; fields that it had no answer for stay
+// empty. Definitions: tolaria/shapley.h.
+struct SeedWorth {
+  std::optional<double> contribution_stderr_points;
+  std::optional<double> shapley_points, shapley_stderr_points;
+};
+
 // What the epochs showed; an empty field was not measured in the last epoch (gradient_ratio: ever). Accuracies 0..1.
 struct SeedRecord {
   std::uint32_t age_epochs = 0;  // since germination
   std::optional<double> accuracy_at_stage_start, accuracy, accuracy_without, accuracy_at_full_alpha;
+  SeedWorth worth;
   std::optional<double> gradient_ratio;  // smoothed, since TRAINING began
   double gradient_norm = 0, learning_rate = 0;
   double isolation_violations = 0;  // of the last epoch
@@ -88,7 +97,6 @@ Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, st
 
 // What leaves the slot when `feature` comes out of the host's block.
 torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
-// The same, and what it shows on the way. Needs gradients on.
-SlotTap tap_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
+b
 
 }  // namespace esper::kasmina

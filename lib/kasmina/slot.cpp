@@ -29,6 +29,8 @@ EpochEvidence evidence_of(const Slot& slot, const leyline::GrowthConfig& growth)
   evidence.alpha_target = growth.alpha_target;
   evidence.shadow_points = record.shadow_points();
   evidence.contribution_points = record.contribution_points();
+  evidence.contribution_stderr_points = record.worth.contribution_stderr_points;
+  evidence.shapley_points = record.worth.shapley_points;
   return evidence;
 }
 

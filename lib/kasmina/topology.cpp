@@ -73,6 +73,9 @@ json record_to_json(const SeedRecord& record) {
           {"accuracy_without", optional_number(record.accuracy_without)},
           {"accuracy_at_full_alpha", optional_number(record.accuracy_at_full_alpha)},
           {"gradient_ratio", optional_number(record.gradient_ratio)},
+          {"contribution_stderr_points", optional_number(record.worth.contribution_stderr_points)},
+          {"shapley_points", optional_number(record.worth.shapley_points)},
+          {"shapley_stderr_points", optional_number(record.worth.shapley_stderr_points)},
           {"gradient_norm", record.gradient_norm},
           {"learning_rate", record.learning_rate}};
 }
@@ -85,6 +88,9 @@ SeedRecord record_from_json(const json& saved) {
   record.accuracy_without = read_optional(saved.at("accuracy_without"));
   record.accuracy_at_full_alpha = read_optional(saved.at("accuracy_at_full_alpha"));
   record.gradient_ratio = read_optional(saved.at("gradient_ratio"));
+  // Checkpoints of before this was measured do not have it.
+  const auto later = [&](const char* name) { return read_optional(saved.value(name, json())); };
+  record.worth = {later("contribution_stderr_points"), later("shapley_points"), later("shapley_stderr_points")};
   record.gradient_norm = saved.at("gradient_norm").get<double>();
   record.learning_rate = saved.at("learning_rate").get<double>();
   return record;

@@ -5,6 +5,7 @@
 #include "device/facts.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
+#include "tolaria/counterfactual_report.h"
 #include "tolaria/seed_report.h"
 
 namespace esper::tolaria {
@@ -186,6 +187,7 @@ std::vector<MetricValue> epoch_metrics(const Run& run, const EpochOutcome& figur
   add_rollback(out, run.rollback);
   add_saving_and_memory(out, run);
   add_seed_gradients(out, run, figures.steps, figures.seeds);
+  add_counterfactual(out, figures.measured.counterfactual);
   add_scaler(out, run, figures.steps);
   return out;
 }
@@ -200,6 +202,9 @@ std::vector<MetricValue> seed_metrics(const SeedState& seed) {
   add_if_known(out, "kasmina.seed.improvement_points"_metric, seed, "improvement_points");
   add_if_known(out, "kasmina.seed.shadow_points"_metric, seed, "shadow_points");
   add_if_known(out, "kasmina.seed.contribution_points"_metric, seed, "contribution_points");
+  add_if_known(out, "kasmina.seed.contribution_stderr_points"_metric, seed, "contribution_stderr_points");
+  add_if_known(out, "kasmina.seed.shapley_points"_metric, seed, "shapley_points");
+  add_if_known(out, "kasmina.seed.shapley_stderr_points"_metric, seed, "shapley_stderr_points");
   return out;
 }
 

@@ -58,6 +58,11 @@ torch::Tensor cross_entropy_sum(const Prediction& prediction) {
   return std::get<0>(at::nll_loss_forward(log_p, prediction.targets, std::nullopt, at::Reduction::Sum, kIgnoreNone));
 }
 
+torch::Tensor cross_entropies(const Prediction& prediction) {
+  const torch::Tensor log_p = log_softmax(prediction.logits);
+  return std::get<0>(at::nll_loss_forward(log_p, prediction.targets, std::nullopt, at::Reduction::None, kIgnoreNone));
+}
+
 torch::Tensor hits(const Prediction& prediction) { return prediction.logits.argmax(kClassDim).eq_(prediction.targets); }
 
 torch::Tensor count_correct(const Prediction& prediction) { return hits(prediction).sum(); }

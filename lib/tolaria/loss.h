@@ -34,6 +34,9 @@ torch::Tensor cross_entropy(const Prediction& prediction, const LossOptions& opt
 // Without smoothing and without gradient.
 torch::Tensor cross_entropy_sum(const Prediction& prediction);
 
+// The same for each target, float32 [N].
+torch::Tensor cross_entropies(const Prediction& prediction);
+
 // int64 [N]: 1 where the largest logit is the target's, else 0.
 torch::Tensor hits(const Prediction& prediction);
 // 0-dim int64: how many targets have the largest logit.

@@ -2,24 +2,36 @@
 
 #include <torch/types.h>
 
-#include "kasmina/network.h"
+#include "tolaria/counterfactual_report.h"
 #include "tolaria/ema.h"
-#include "tolaria/interrupt.h"
 
 namespace esper::tolaria {
+namespace {
 
-ValidationResult validation_pass(const Model& model, data::Loader& loader, torch::Device device) {
-  loader.seek(0, 0);
-  const auto next = [&]() -> std::optional<Microbatch> {
-    const auto batch = loader.next();
-    if (!batch) return std::nullopt;
-    return Microbatch{batch->inputs.to(device), batch->targets.to(device)};
-  };
-  const auto forward = [&](const torch::Tensor& inputs) {
-    return model.network.forward(inputs, kasmina::Mode::kEvaluate);
-  };
-  return validate(next, forward, {device, model.settings.compute_type, [] { return Interrupt::requested() != 0; }});
+// Each seed by itself at full alpha, the others as they run.
+void try_at_full_alpha(Run& run, Measurements& measured) {
+  const auto seeds = run.model.network.seeds_to_shadow();
+  if (seeds.empty()) return;
+  std::vector<kasmina::Configuration> trials;
+  for (const auto& seed_id : seeds) trials.push_back({{seed_id, 1.0}});
+  const StackedResult pass = stacked_pass(run, trials, {});
+  measured.interrupted = !pass.complete;
+  for (std::size_t i = 0; i < pass.accuracy.size(); ++i) measured.accuracy_at_full[seeds[i]] = pass.accuracy[i];
 }
+
+void measure_worth(Run& run, Measurements& measured) {
+  if (!counterfactual_is_due(run)) return;
+  measured.counterfactual = measure_counterfactual(run);
+  for (const auto& seed : measured.counterfactual.seeds) {
+    measured.accuracy_without[seed.seed_id] = seed.accuracy_without;
+  }
+  using End = Counterfactual::End;
+  measured.interrupted = measured.counterfactual.end == End::kInterrupted;
+  if (measured.counterfactual.end != End::kLate) return;
+  run.events.push_back(late_counterfactual(run, measured.counterfactual));
+}
+
+}  // namespace
 
 Measurements measure_epoch(Run& run) {
   const leyline::LedgerScope validating(run.ledger, leyline::Owner::kValidation);
@@ -28,18 +40,9 @@ Measurements measure_epoch(Run& run) {
   const auto begin = run.clock.now();
   measured.running = validation_pass(run.model, run.validation_data, run.device);
   measured.running_ms = std::chrono::duration<double, std::milli>(run.clock.now() - begin).count();
-
-  const auto measure_with = [&](const std::string& seed_id, double alpha, std::map<std::string, double>& out) {
-    if (measured.interrupted) return;
-    const kasmina::AlphaOverride override(run.model.network, seed_id, alpha);
-    const ValidationResult pass = validation_pass(run.model, run.validation_data, run.device);
-    if (pass.complete) out[seed_id] = pass.accuracy;
-    measured.interrupted = !pass.complete;
-  };
   measured.interrupted = !measured.running.complete;
-  for (const auto& seed_id : run.model.network.seeds_to_measure())
-    measure_with(seed_id, 0.0, measured.accuracy_without);
-  for (const auto& seed_id : run.model.network.seeds_to_shadow()) measure_with(seed_id, 1.0, measured.accuracy_at_full);
+  if (!measured.interrupted) try_at_full_alpha(run, measured);
+  if (!measured.interrupted) measure_worth(run, measured);
   return measured;
 }
 

@@ -27,6 +27,15 @@ double violations_of(const StepMetrics& metrics, const std::string& id) {
   return found == metrics.seeds.end() ? 0 : found->second.isolation_violations;
 }
 
+kasmina::SeedWorth worth_of(const WorthOfSeed& seed) {
+  kasmina::SeedWorth worth;
+  worth.contribution_stderr_points = seed.contribution.standard_error;
+  if (!seed.shapley) return worth;
+  worth.shapley_points = seed.shapley->value;
+  worth.shapley_stderr_points = seed.shapley->standard_error;
+  return worth;
+}
+
 leyline::HardwareContext hardware(torch::Device device) {
   const auto memory = device::memory_figures(device);
   leyline::HardwareContext context;
@@ -52,6 +61,7 @@ kasmina::EpochFacts facts_of(const Run& run, const StepMetrics& metrics, const M
     facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_of(measured.accuracy_without, group.id),
                            value_of(measured.accuracy_at_full, group.id), violations_of(metrics, group.id)});
   }
+  for (const auto& seed : measured.counterfactual.seeds) facts.worth[seed.seed_id] = worth_of(seed);
   return facts;
 }
 

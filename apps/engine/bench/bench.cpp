@@ -7,6 +7,7 @@
 
 #include "engine/bench/artefacts.h"
 #include "engine/bench/clean_end.h"
+#include "engine/bench/counterfactual.h"
 #include "engine/bench/environment.h"
 #include "engine/bench/growth.h"
 #include "engine/bench/output_folder.h"
@@ -87,6 +88,8 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch) {
   ordered_json report = session.header;
   if (request.scenario == "growth" && request.built_in && !request.counts_only) {
     add_growth(session, scratch, report);
+    show_phase("counterfactual passes");
+    report["ratios"]["counterfactual_4_seeds/validation"] = counterfactual_ratio(*session.workload).median;
     end_progress();
     return report;
   }

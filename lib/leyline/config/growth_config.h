@@ -1,7 +1,9 @@
 #pragma once
+#include <chrono>
 #include <cstdint>
 
 #include "leyline/field.h"
+#include "leyline/quantity.h"
 
 namespace esper::leyline {
 
@@ -115,6 +117,34 @@ struct GateConfig {
   }
 };
 
+// How it is measured what each seed is worth to the network. Definitions: tolaria/shapley.h.
+struct CounterfactualConfig {
+  int every_epochs = 5;
+  int max_configurations = 32;
+  int max_rows = 2048;
+  Duration deadline = std::chrono::seconds(300);
+  bool pairs = true;
+
+  static constexpr auto fields() {
+    using C = CounterfactualConfig;
+    return std::tuple{
+        field("every_epochs", &C::every_epochs,
+              "epochs between two measurements; an epoch with a seed in PROBATIONARY always measures, 0 leaves the "
+              "others out",
+              between(0, 1e6)),
+        field("max_configurations", &C::max_configurations,
+              "settings of the seeds that one measurement tries; values are exact where it covers all 2^seeds of them",
+              between(2, 1024)),
+        field("max_rows", &C::max_rows,
+              "samples times settings that are evaluated at once; more needs more memory, not always less time",
+              between(1, 1e6)),
+        field("deadline", &C::deadline,
+              "longest time for one measurement; sampling then ends, and a pass over the data is given up"),
+        field("pairs", &C::pairs, "measure what each two seeds are worth together, too")};
+  }
+  void validate(Findings& out) const;
+};
+
 struct GrowthConfig {
   bool enabled = true;
   std::vector<std::string> blueprints;
@@ -125,6 +155,7 @@ struct GrowthConfig {
   double alpha_target = 1.0;
   bool isolate = true;
   int max_seeds = 4;
+  CounterfactualConfig counterfactual;
   int embargo_epochs = 5;
   int reset_epochs = 1;
   AggregationConfig aggregation;
@@ -144,6 +175,7 @@ struct GrowthConfig {
         field("isolate", &C::isolate, "keep the module's gradient out of the host while it trains alone"),
         field("max_seeds", &C::max_seeds, "modules alive at the same time, fossilised ones not counted",
               between(1, 64)),
+        field("counterfactual", &C::counterfactual, "how it is measured what each seed is worth"),
         field("embargo_epochs", &C::embargo_epochs, "epochs that a slot rests after a cull", between(0, 1e6)),
         field("reset_epochs", &C::reset_epochs, "epochs in RESETTING before the slot is free", between(1, 1e6)),
         field("aggregation", &C::aggregation, "how the gradients of several seeds come together"),

@@ -189,6 +189,10 @@ void GrowthConfig::validate(Findings& out) const {
   check_unique(blueprints, "blueprints", out);
 }
 
+void CounterfactualConfig::validate(Findings& out) const {
+  if (deadline <= Duration(0)) out.push_back({"deadline", "must be longer than 0", {}});
+}
+
 void SafetyConfig::validate(Findings& out) const {
   const auto check = [&](Duration value, const char* path) {
     if (value <= Duration(0)) out.push_back({path, "must be longer than 0", {}});

@@ -253,6 +253,7 @@ TEST_CASE("growing is measured step by step") {
   const auto report = report_of(run_esper_long({"bench", "--scenario", "growth", "--epochs", "18", "--json"}));
   const auto& growth = report.at("growth");
   CHECK(growth.at("ratio").get<double>() > 0);
+  CHECK(report.at("ratios").at("counterfactual_4_seeds/validation").get<double>() > 1);
   std::string stages;
   for (const auto& change : growth.at("changes")) stages += change.dump();
   CHECK_THAT(stages, ContainsSubstring("GERMINATED") && ContainsSubstring("BLENDING") && ContainsSubstring("CULLED"));

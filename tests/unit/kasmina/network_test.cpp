@@ -410,10 +410,12 @@ TEST_CASE("validation is asked to measure only what a gate will want") {
   run.grow_to("seed-0001", Stage::kTraining);
   CHECK(run.network.seeds_to_shadow() == std::vector<std::string>{"seed-0001"});
   CHECK(run.network.seeds_to_measure().empty());
+  CHECK(run.network.active_seeds().empty());
   run.grow_to("seed-0001", Stage::kGerminated);
   for (int i = 0; i < 3; ++i) run.end_epoch();
   run.tell(SeedOperation::kStartGrafting, "seed-0001");
   CHECK(run.network.seeds_to_shadow().empty());
+  CHECK(run.network.active_seeds() == std::vector<std::string>{"seed-0001"});
   for (int i = 0; i < 3; ++i) run.end_epoch();
   run.tell(SeedOperation::kStabilize, "seed-0001");
   CHECK(run.network.seeds_to_shadow().empty());  // at alpha 1 the running network is the trial
@@ -425,23 +427,20 @@ TEST_CASE("validation is asked to measure only what a gate will want") {
   CHECK(run.network.seeds_to_measure() == std::vector<std::string>{"seed-0001"});
 }
 
-TEST_CASE("an alpha override lasts as long as its scope and restores the exact value") {
+TEST_CASE("a configuration is another network for one forward, and changes nothing") {
   Growing run;
   run.germinate("r0c0", "mlp");
   run.grow_to("seed-0001", Stage::kBlending);
   run.disturb("seed-0001");
   const auto running = run.output();
   const Growing alone;
-  {
-    const AlphaOverride off(run.network, "seed-0001", 0);
-    CHECK(same_bits(run.output(), alone.output()));
-  }
-  CHECK(same_bits(run.output(), running));
-  {
+  const auto output_with = [&](double alpha) {
     const c10::InferenceMode inference;
-    const AlphaOverride full(run.network, "seed-0001", 1);
-    CHECK_FALSE(same_bits(run.output(), running));
-  }
+    const Configuration configuration = {{"seed-0001", alpha}};
+    return run.network.forward_stacked(run.probe, run.network.plan_stacked({&configuration, 1})).clone();
+  };
+  CHECK(same_bits(output_with(0), alone.output()));
+  CHECK_FALSE(same_bits(output_with(1), running));
   CHECK(same_bits(run.output(), running));
 }
 

@@ -20,6 +20,7 @@ leyline::RunConfig delicate(int epochs) {
   config.host.dropout = 0.3;
   config.training.ema_decay = 0.9;
   config.growth.alpha_ticks = 1;
+  config.growth.counterfactual.every_epochs = 0;
   auto& gates = config.growth.gates;
   gates.min_training_epochs = gates.min_blending_epochs = 1;
   gates.min_improvement_points = gates.min_contribution_points = -100;

@@ -1,0 +1,91 @@
+#include "engine/bench/counterfactual.h"
+
+#include <torch/types.h>
+
+#include <chrono>
+#include <cmath>
+
+#include "leyline/error.h"
+#include "tolaria/stacked_validation.h"
+
+namespace esper::engine::bench {
+namespace {
+
+constexpr int kSeeds = 4, kRounds = 21;
+constexpr double kMaxDifference = 1e-2;  // of the loss, relative: short types round
+
+leyline::RunConfig with_four_slots(leyline::RunConfig config) {
+  config.host.blocks = kSeeds;
+  config.host.pool_layers = kSeeds - 1;
+  config.growth.max_seeds = kSeeds;
+  return config;
+}
+
+void grow_everywhere(kasmina::Network& network, const torch::Tensor& probe) {
+  for (const auto& slot : network.export_slots()) {
+    leyline::AdaptationCommand command;
+    command.command_id = slot.slot;
+    command.command_type = leyline::CommandType::kSeed;
+    command.seed_operation.emplace();
+    command.seed_operation->operation = leyline::SeedOperation::kGerminate;
+    command.seed_operation->slot = slot.slot;
+    command.seed_operation->blueprint_id = slot.blueprints.front();
+    network.apply(command, probe);
+  }
+}
+
+// Each seed of the network at alpha 0 or 1, the last one all at 1.
+std::vector<kasmina::Configuration> all_on_and_off(const kasmina::Network& network) {
+  std::vector<kasmina::Configuration> all(std::size_t{1} << kSeeds);
+  const auto seeds = network.export_seed_states();
+  ESPER_CHECK(seeds.size() == kSeeds, "a seed did not grow");
+  for (std::size_t on = 0; on < all.size(); ++on) {
+    for (std::size_t i = 0; i < seeds.size(); ++i) all[on][seeds[i].seed_id] = (on >> i & 1) != 0 ? 1 : 0;
+  }
+  return all;
+}
+
+tolaria::NextBatch each_of(const std::vector<tolaria::Microbatch>& batches) {
+  return [&batches, next = std::size_t{0}]() mutable -> std::optional<tolaria::Microbatch> {
+    if (next == batches.size()) return std::nullopt;
+    return batches[next++];
+  };
+}
+
+double milliseconds_of(const std::function<void()>& pass) {
+  const auto begin = std::chrono::steady_clock::now();
+  pass();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace
+
+leyline::RatioEstimate counterfactual_ratio(const Workload& workload) {
+  const auto& bench = workload.bench;
+  const auto model =
+      tolaria::build_model(with_four_slots(bench.config), bench.data.train.shape, bench.settings, bench.device);
+  std::vector<tolaria::Microbatch> batches;
+  for (const auto& step : workload.steps) batches.insert(batches.end(), step.begin(), step.end());
+  grow_everywhere(model->network, batches.front().inputs);
+  const auto configurations = all_on_and_off(model->network);
+  const auto plan = model->network.plan_stacked(configurations),
+             full = model->network.plan_stacked({&configurations.back(), 1});
+  const tolaria::Validation validation{bench.device, bench.settings.compute_type, {}};
+  const auto rows = bench.config.growth.counterfactual.max_rows;
+  const auto stacked = [&] { return validate_stacked(each_of(batches), {model->network, plan, rows}, validation); };
+  const auto plain = [&] {
+    const auto forward = [&](const torch::Tensor& x) { return model->network.forward(x, kasmina::Mode::kEvaluate); };
+    return validate(each_of(batches), forward, validation);
+  };
+  const double together = stacked().loss.back();
+  const double alone = validate_stacked(each_of(batches), {model->network, full, rows}, validation).loss.front();
+  ESPER_CHECK(std::abs(together - alone) <= kMaxDifference * alone, "a stacked pass and a single one disagree");
+  std::vector<double> ours, theirs;
+  for (int round = 0; round < kRounds; ++round) {
+    theirs.push_back(milliseconds_of([&] { plain(); }));
+    ours.push_back(milliseconds_of([&] { stacked(); }));
+  }
+  return leyline::paired_ratio(ours, theirs);
+}
+
+}  // namespace esper::engine::bench

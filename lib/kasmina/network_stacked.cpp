@@ -1,0 +1,47 @@
+// Many configurations of the network in one forward.
+
+#include "kasmina/network.h"
+#include "leyline/error.h"
+
+namespace esper::kasmina {
+
+std::vector<std::string> Network::active_seeds() const {
+  std::vector<std::string> ids;
+  for (const auto* slot : in_order_of_birth()) {
+    const bool heard = scalar_values(slot->stage, slot->seed->alpha, growth_).alpha > 0;
+    if (is_growing(slot->stage) && heard) ids.push_back(slot->seed->id);
+  }
+  return ids;
+}
+
+StackedPlan Network::plan_stacked(std::span<const Configuration> configurations) const {
+  std::vector<std::vector<double>> alphas;
+  for (const auto& configuration : configurations) {
+    std::size_t found = 0;
+    auto& row = alphas.emplace_back();
+    for (const auto& slot : slots_) {
+      row.push_back(slot.seed ? scalar_values(slot.stage, slot.seed->alpha, growth_).alpha : 0);
+      const auto wanted = slot.seed ? configuration.find(slot.seed->id) : configuration.end();
+      if (wanted == configuration.end()) continue;
+      row.back() = wanted->second;
+      ++found;
+    }
+    ESPER_CHECK(found == configuration.size(), "a configuration names a seed that the network does not have");
+  }
+  const auto branches = plan_branches(alphas);
+  StackedPlan plan{{}, branches.group_of, branches.groups};
+  for (const auto& branching : branches.slots) {
+    plan.slots.push_back(branching ? std::optional(to_device(*branching, device_)) : std::nullopt);
+  }
+  return plan;
+}
+
+torch::Tensor Network::forward_stacked(const torch::Tensor& inputs, const StackedPlan& plan) const {
+  ESPER_CHECK(!at::GradMode::is_enabled(), "configurations are compared, not taught");
+  return host_.forward(inputs, Mode::kEvaluate, [&](std::size_t slot, const torch::Tensor& feature) {
+    const auto& branches = plan.slots[slot];
+    return branches ? apply_seed(*slots_[slot].seed, feature, *branches) : feature;
+  });
+}
+
+}  // namespace esper::kasmina

@@ -1,0 +1,50 @@
+#pragma once
+// Who is worth how much of what a group achieves together. Pure functions of numbers, without tensors. Any thread.
+//
+// A game has players 0..n-1; N is all of them, and v(S) is what a coalition S of them is worth. |S|: its players.
+//
+//   last contribution  m_i  = v(N) - v(N - i)
+//   Shapley value      phi_i = sum over S without i of |S|! (n - |S| - 1)! / n! * (v(S + i) - v(S))
+//   interaction        I_ij = sum over S without i, j of |S|! (n - |S| - 2)! / (n - 1)!
+//                             * (v(S + i + j) - v(S + i) - v(S + j) + v(S))
+//
+// The Shapley values of all players sum to v(N) - v(empty). Sources: Shapley 1953, "A value for n-person games";
+// Grabisch and Roubens 1999, "An axiomatic approach to the concept of interaction among players in cooperative games".
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <vector>
+
+namespace esper::tolaria {
+
+using Coalition = std::uint64_t;            // bit i: player i takes part
+using Worth = std::map<Coalition, double>;  // v, as far as it is known
+// A figure that is linear in v: the sum of weight * v(coalition).
+using Contrast = std::map<Coalition, double>;
+
+inline constexpr int kMostPlayers = 64;
+// An exact value looks at all 2^n coalitions.
+inline constexpr int kMostExactPlayers = 10;
+
+Coalition everybody(int players);
+Contrast last_contrast(int players, int player);
+// players: 1..kMostExactPlayers.
+Contrast shapley_contrast(int players, int player);
+// players: 2..kMostExactPlayers; first and second differ.
+Contrast interaction_contrast(int players, int first, int second);
+
+// worth knows every coalition of the contrast.
+double value_of(const Contrast& contrast, const Worth& worth);
+
+// What each sample makes of a coalition; v is the mean over samples. All of one length.
+using Outcomes = std::map<Coalition, std::vector<float>>;
+// Standard error of value_of(contrast, v) over the samples, which are taken as drawn independently: the deviation of
+// the contrast within each sample, over the root of their number. Paired: what all coalitions get right or wrong alike
+// cancels. Nothing below two samples.
+std::optional<double> standard_error(const Contrast& contrast, const Outcomes& outcomes);
+// Standard error of the mean of independent draws; nothing below two of them.
+std::optional<double> error_of_mean(std::span<const double> values);
+
+}  // namespace esper::tolaria

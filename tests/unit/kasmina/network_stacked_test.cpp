@@ -1,0 +1,100 @@
+#include <ATen/ops/allclose.h>
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "kasmina/network.h"
+#include "leyline/error.h"
+#include "leyline/names.h"
+#include "support/grown_network.h"
+
+namespace esper::kasmina {
+namespace {
+
+using leyline::Composition;
+using tests::grown_cases;
+using tests::grown_network;
+using tests::inputs_of;
+
+const std::vector<double> kAlphas = {0.3, 1, 0.6, 1};
+
+// What the network says with these alphas written into its own scalars, one configuration at a time.
+torch::Tensor one_by_one(const Network& network, const torch::Tensor& inputs, const Configuration& configuration) {
+  const at::NoGradGuard no_grad;
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> saved;
+  for (const auto& [id, tensor] : network.scalars()) {
+    const auto wanted = configuration.find(id.substr(0, id.find('.')));
+    if (!id.ends_with(".alpha") || wanted == configuration.end()) continue;
+    saved.emplace_back(tensor, tensor.clone());
+    tensor.fill_(wanted->second);
+  }
+  auto output = network.forward(inputs, Mode::kEvaluate);
+  for (auto& [tensor, value] : saved) tensor.copy_(value);
+  return output;
+}
+
+void check_same(const Network& network, const torch::Tensor& inputs, const std::vector<Configuration>& configurations) {
+  const auto plan = network.plan_stacked(configurations);
+  const c10::InferenceMode inference;
+  const auto stacked = network.forward_stacked(inputs, plan).unflatten(0, {plan.groups, inputs.size(0)});
+  REQUIRE(plan.group_of.size() == configurations.size());
+  for (std::size_t i = 0; i < configurations.size(); ++i) {
+    INFO("configuration " << i);
+    const auto alone = one_by_one(network, inputs, configurations[i]);
+    CHECK(at::allclose(stacked.select(0, plan.group_of[i]), alone, 1e-4, 1e-5));
+  }
+}
+
+std::vector<Configuration> all_on_and_off(const Network& network) {
+  const auto seeds = network.active_seeds();
+  std::vector<Configuration> all;
+  for (std::size_t on = 0; on < std::size_t{1} << seeds.size(); ++on) {
+    auto& configuration = all.emplace_back();
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+      if ((on >> i & 1) == 0) configuration[seeds[i]] = 0;
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("each configuration of a stacked forward is the network with those alphas, on every host and composition") {
+  for (const auto& c : grown_cases()) {
+    for (const auto& [composition, name] : names(Composition{})) {
+      INFO(c.name << " " << name);
+      const auto network = grown_network(c, composition, kAlphas);
+      const auto inputs = inputs_of(c.sample, 5);
+      REQUIRE(network->active_seeds().size() == 4);
+      check_same(*network, inputs, all_on_and_off(*network));
+      // Different alphas in different branches, one configuration twice, one as it runs.
+      check_same(*network, inputs,
+                 {{{"seed-0002", 0.25}},
+                  {},
+                  {{"seed-0001", 0.0}, {"seed-0003", 1.0}},
+                  {{"seed-0002", 0.25}},
+                  {{"seed-0001", 0.0}, {"seed-0004", 0.5}}});
+    }
+  }
+}
+
+TEST_CASE("the seeds are heard: configurations differ") {
+  for (const auto& c : grown_cases()) {
+    INFO(c.name);
+    const auto network = grown_network(c, Composition::kAdd, kAlphas);
+    const auto inputs = inputs_of(c.sample, 5);
+    const auto runs = one_by_one(*network, inputs, {});
+    for (const auto& seed_id : network->active_seeds()) {
+      CHECK_FALSE(at::allclose(runs, one_by_one(*network, inputs, {{seed_id, 0}}), 1e-3, 1e-3));
+    }
+  }
+}
+
+TEST_CASE("a stacked forward wants known seeds and no gradients") {
+  const auto c = grown_cases().front();
+  const auto network = grown_network(c, Composition::kAdd, kAlphas);
+  const std::vector<Configuration> unknown = {{{"seed-0009", 0}}}, known = {{}};
+  CHECK_THROWS_AS(network->plan_stacked(unknown), leyline::Error);
+  CHECK_THROWS_AS(network->forward_stacked(inputs_of(c.sample, 2), network->plan_stacked(known)), leyline::Error);
+}
+
+}  // namespace esper::kasmina

@@ -1,0 +1,258 @@
+#include "tolaria/counterfactual.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
+#include <csignal>
+
+#include "support/grown_network.h"
+#include "tolaria/measure.h"
+#include "unit/tolaria/run_fixture.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using Catch::Matchers::WithinAbs;
+using End = Counterfactual::End;
+
+// 100 samples to validate, and as many slots as there are alphas.
+leyline::RunConfig config_for(std::size_t seeds) {
+  auto config = small_config();
+  config.data.synthetic = {.samples = 400, .features = 6, .classes = 3, .noise = 1.5};
+  config.data.batch_size = 32;
+  config.host.hidden.assign(seeds, 10);
+  config.growth.blueprints = {"mlp"};
+  config.growth.max_seeds = static_cast<int>(seeds);
+  config.growth.counterfactual.every_epochs = 1;
+  return config;
+}
+
+// A run whose seeds all have something to say, and whose host carries it on: its weights are scaled up to where ReLUs
+// keep the variance (He et al. 2015).
+struct GrownRun : SmallRun {
+  GrownRun(const leyline::RunConfig& config, const std::vector<double>& alphas) : SmallRun(config) {
+    auto& network = model->network;
+    for (std::size_t i = 0; i < alphas.size(); ++i) {
+      const auto slot = "r0c" + std::to_string(i);
+      network.apply(tests::germination(static_cast<int>(i), slot, "mlp"), run.probe);
+    }
+    follow_structure(*model);
+    const at::NoGradGuard no_grad;
+    at::manual_seed(2);
+    for (const auto& group : model->state.groups) {
+      for (const auto& parameter : group.parameters.views) {
+        if (group.id == "host") parameter.detach().mul_(std::sqrt(6.0));
+        if (group.id != "host") parameter.detach().add_(at::randn(parameter.sizes()), 0.2);
+      }
+    }
+    blend(alphas);
+  }
+  void blend(const std::vector<double>& alphas) {
+    tests::blend_to(model->network, alphas);
+    follow_structure(*model);
+  }
+  double accuracy() { return validation_pass(*model, *validation_data, torch::kCPU).accuracy; }
+};
+
+}  // namespace
+
+TEST_CASE("what a seed is worth is what the network loses without it, in all combinations of the others") {
+  const std::vector<double> alphas = {0.9, 1, 0.3};
+  GrownRun it(config_for(3), alphas);
+  const auto before = it.bits();
+  const auto measured = measure_counterfactual(it.run);
+  CHECK(differing(before, it.bits()) == std::vector<std::string>{});
+  REQUIRE(measured.end == End::kMeasured);
+  CHECK(measured.configurations == 8);
+  CHECK(measured.permutations == 0);
+  CHECK(measured.latency_ms > 0);
+  CHECK(measured.accuracy == it.accuracy());
+  REQUIRE(measured.seeds.size() == 3);
+  REQUIRE(measured.pairs.size() == 3);
+  double v[8] = {};
+  for (int on = 0; on < 8; ++on) {
+    auto some = alphas;
+    for (int i = 0; i < 3; ++i) {
+      if ((on >> i & 1) == 0) some[static_cast<std::size_t>(i)] = 0;
+    }
+    it.blend(some);
+    v[on] = 100 * it.accuracy();
+  }
+  CAPTURE(v[0], v[1], v[2], v[3], v[4], v[5], v[6], v[7]);
+  for (const int fewer : {3, 5, 6}) REQUIRE(v[7] != v[fewer]);  // each of them is heard
+  CHECK_THAT(100 * measured.accuracy_without_seeds, WithinAbs(v[0], 1e-9));
+  const auto& first = measured.seeds[0];
+  CHECK(first.seed_id == "seed-0001");
+  CHECK_THAT(100 * first.accuracy_without, WithinAbs(v[6], 1e-9));
+  CHECK_THAT(first.contribution.value, WithinAbs(v[7] - v[6], 1e-9));
+  REQUIRE(first.shapley);
+  const double by_hand = (v[1] - v[0]) / 3 + (v[3] - v[2]) / 6 + (v[5] - v[4]) / 6 + (v[7] - v[6]) / 3;
+  CHECK_THAT(first.shapley->value, WithinAbs(by_hand, 1e-9));
+  const auto& pair = measured.pairs[0];
+  CHECK(pair.first == "seed-0001");
+  CHECK(pair.second == "seed-0002");
+  const double together = (v[3] - v[1] - v[2] + v[0]) / 2 + (v[7] - v[5] - v[6] + v[4]) / 2;
+  CHECK_THAT(pair.interaction.value, WithinAbs(together, 1e-9));
+  double sum = 0;
+  for (const auto& seed : measured.seeds) {
+    sum += seed.shapley->value;
+    REQUIRE(seed.contribution.standard_error);
+    REQUIRE(seed.shapley->standard_error);
+    // A difference of shares over 100 samples cannot deviate by more than a point of 10 of them.
+    CHECK(*seed.contribution.standard_error < 11);
+  }
+  CHECK(*first.contribution.standard_error > 0);
+  CHECK_THAT(sum, WithinAbs(v[7] - v[0], 1e-9));
+}
+
+TEST_CASE("more seeds than combinations fit are sampled within the budget, near to the exact values") {
+  auto config = config_for(6);
+  const std::vector<double> alphas = {0.5, 1, 0.8, 1, 0.4, 1};
+  config.growth.counterfactual.max_configurations = 64;
+  GrownRun exactly(config, alphas);
+  const auto exact = measure_counterfactual(exactly.run);
+  REQUIRE(exact.configurations == 64);
+  config.growth.counterfactual.max_configurations = 63;
+  config.growth.counterfactual.pairs = false;  // leaves more of the budget to orders
+  GrownRun drawn(config, alphas);
+  const auto sampled = measure_counterfactual(drawn.run);
+  REQUIRE(sampled.end == End::kMeasured);
+  CHECK(sampled.configurations <= 63);
+  CHECK(sampled.permutations >= 10);
+  double sum = 0;
+  int worth_something = 0;
+  for (std::size_t i = 0; i < 6; ++i) {
+    CHECK(sampled.seeds[i].accuracy_without == exact.seeds[i].accuracy_without);
+    CHECK(sampled.seeds[i].contribution.standard_error == exact.seeds[i].contribution.standard_error);
+    REQUIRE(sampled.seeds[i].shapley);
+    sum += sampled.seeds[i].shapley->value;
+    REQUIRE(sampled.seeds[i].shapley->standard_error);
+    const double off = std::abs(sampled.seeds[i].shapley->value - exact.seeds[i].shapley->value);
+    CHECK(off < 5 * *sampled.seeds[i].shapley->standard_error + 1e-9);
+    worth_something += *sampled.seeds[i].shapley->standard_error > 0.1 ? 1 : 0;
+  }
+  CHECK(worth_something >= 3);
+  CHECK_THAT(sum, WithinAbs(100 * (exact.accuracy - exact.accuracy_without_seeds), 1e-9));
+  CHECK(sampled.pairs.empty());
+  const auto again = measure_counterfactual(drawn.run);
+  CHECK(again.seeds[0].shapley->value == sampled.seeds[0].shapley->value);
+  drawn.run.config.growth.counterfactual.pairs = true;
+  const auto with_pairs = measure_counterfactual(drawn.run);
+  CHECK(with_pairs.configurations <= 63);
+  CHECK(with_pairs.permutations >= 2);
+  CHECK_FALSE(with_pairs.pairs.empty());
+}
+
+TEST_CASE("a budget too small for a draw still measures what the gate asks for") {
+  auto config = config_for(3);
+  config.growth.counterfactual.max_configurations = 2;
+  GrownRun it(config, {1, 1, 1});
+  const auto measured = measure_counterfactual(it.run);
+  CHECK(measured.end == End::kMeasured);
+  CHECK(measured.configurations == 5);
+  REQUIRE(measured.seeds.size() == 3);
+  CHECK_FALSE(measured.seeds[0].shapley);
+  CHECK(measured.pairs.empty());
+}
+
+TEST_CASE("pairs are left out where the run asks for it") {
+  auto config = config_for(3);
+  config.growth.counterfactual.pairs = false;
+  GrownRun it(config, {1, 1, 1});
+  CHECK(measure_counterfactual(it.run).pairs.empty());
+}
+
+TEST_CASE("a measurement past its deadline is given up, told, and feeds no gate") {
+  auto config = config_for(3);
+  config.growth.counterfactual.deadline = std::chrono::nanoseconds(1);
+  GrownRun it(config, {1, 1, 1});
+  const auto measured = measure_epoch(it.run);
+  CHECK(measured.counterfactual.end == End::kLate);
+  CHECK_FALSE(measured.interrupted);
+  CHECK(measured.accuracy_without.empty());
+  const auto told = it.events("tolaria.counterfactual_late");
+  REQUIRE(told.size() == 1);
+  CHECK(told[0].attributes.at("epoch") == "1");
+}
+
+TEST_CASE("a signal ends the measurement and the run") {
+  GrownRun it(config_for(3), {1, 1, 1});
+  raise(SIGTERM);
+  CHECK(measure_counterfactual(it.run).end == End::kInterrupted);
+  CHECK(measure_epoch(it.run).interrupted);
+}
+
+TEST_CASE("a measurement is due every so many epochs, and always for a seed on probation") {
+  auto config = config_for(2);
+  config.growth.counterfactual.every_epochs = 3;
+  GrownRun it(config, {0.5, 0.5});
+  const auto due_in = [&](std::uint32_t epoch) {
+    it.run.progress.epoch = epoch - 1;
+    return counterfactual_is_due(it.run);
+  };
+  CHECK_FALSE(due_in(1));
+  CHECK(due_in(3));
+  CHECK_FALSE(due_in(4));
+  CHECK(due_in(6));
+  it.run.config.growth.counterfactual.every_epochs = 0;
+  CHECK_FALSE(due_in(6));
+  it.blend({0.5, 1});
+  CHECK(due_in(4));
+  GrownRun none(config, {});
+  none.run.progress.epoch = 2;
+  CHECK_FALSE(counterfactual_is_due(none.run));
+}
+
+TEST_CASE("the epoch's telemetry tells what seeds and pairs are worth, and the gate repeats it") {
+  auto config = config_for(2);
+  config.growth.gates.min_contribution_points = -100;
+  GrownRun it(config, {1, 1});
+  it.run.config.epochs = 2;
+  REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
+  for (const char* name : {"kasmina.seed.contribution_points", "kasmina.seed.contribution_stderr_points",
+                           "kasmina.seed.shapley_points", "kasmina.seed.shapley_stderr_points"}) {
+    INFO(name);
+    CHECK(it.values(name).size() == 4);  // two seeds, two epochs
+  }
+  CHECK(it.values("kasmina.seeds.interaction_points").size() == 2);
+  CHECK(it.values("kasmina.seeds.interaction_stderr_points").size() == 2);
+  CHECK(it.values("tolaria.counterfactual.configurations") == std::vector<double>{4, 4});
+  CHECK(it.values("tolaria.counterfactual.permutations") == std::vector<double>{0, 0});
+  CHECK(it.values("tolaria.counterfactual.latency_ms").size() == 2);
+  const auto without = it.values("tolaria.counterfactual.accuracy_without_seeds");
+  const auto with = it.values("tolaria.validation.accuracy");
+  const auto shapley = it.values("kasmina.seed.shapley_points");
+  REQUIRE(without.size() == 2);
+  CHECK_THAT(shapley[2] + shapley[3], WithinAbs(100 * (with.back() - without[1]), 1e-9));
+
+  leyline::AdaptationCommand keep;
+  keep.command_id = "keep";
+  keep.command_type = leyline::CommandType::kSeed;
+  keep.target_seed_id = "seed-0001";
+  keep.seed_operation.emplace();
+  keep.seed_operation->operation = leyline::SeedOperation::kFossilize;
+  const auto events = it.model->network.apply(keep, it.run.probe);
+  REQUIRE(events[0].code == "G5");
+  CHECK(events[0].passed);
+  const auto told = [&](const char* name) {
+    return std::ranges::any_of(events[0].values, [&](const auto& value) { return value.first == name; });
+  };
+  CHECK(told("contribution_points"));
+  CHECK(told("contribution_stderr_points"));
+  CHECK(told("shapley_points"));
+}
+
+TEST_CASE("what a seed is worth survives a checkpoint") {
+  GrownRun it(config_for(2), {1, 1});
+  it.run.config.epochs = 1;
+  REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
+  const auto saved = it.model->network.save_topology();
+  GrownRun other(config_for(2), {1, 1});
+  other.model->network.restore_topology(saved);
+  CHECK(other.model->network.save_topology() == saved);
+  const auto seed = other.model->network.export_seed_states().at(0);
+  CHECK(seed.metrics.contains("shapley_points"));
+  CHECK(seed.metrics.contains("contribution_stderr_points"));
+}
+
+}  // namespace esper::tolaria::test

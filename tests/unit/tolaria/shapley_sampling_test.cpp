@@ -1,0 +1,188 @@
+#include "tolaria/shapley_sampling.h"
+
+#include <bit>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
+
+#include "leyline/error.h"
+#include "unit/tolaria/games.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using Catch::Matchers::WithinAbs;
+
+constexpr std::size_t kPlenty = 1'000'000;
+
+Sampling sampling_of(const Game& game, std::uint64_t seed, int permutations) {
+  Sampling sampling;
+  sampling.players = game.players;
+  sampling.seed = seed;
+  sampling.pairs = Pairs::kMeasured;
+  sampling.most_coalitions = sampling.most_in_a_round = kPlenty;
+  sampling.most_permutations = permutations;
+  return sampling;
+}
+
+struct Asked {
+  std::vector<std::size_t> rounds;  // how many each asked for
+  bool twice = false;               // something was asked for that was known
+};
+
+SampledGame sample(const Game& game, const Sampling& sampling, Worth& worth, Asked* asked = nullptr) {
+  return sample_game(sampling, worth, [&](const std::vector<Coalition>& wanted, Worth& out) {
+    if (asked) asked->rounds.push_back(wanted.size());
+    for (const Coalition coalition : wanted) {
+      if (asked) asked->twice = asked->twice || out.contains(coalition);
+      out[coalition] = game.worth(coalition);
+    }
+    return true;
+  });
+}
+
+double variance(const std::vector<double>& values) {
+  return std::pow(*error_of_mean(values), 2) * static_cast<double>(values.size());
+}
+
+}  // namespace
+
+TEST_CASE("sampled values and interactions agree with the exact ones within three standard errors") {
+  int outside = 0, figures = 0;
+  for (std::uint64_t seed = 0; seed < 10; ++seed) {
+    const Game game = random_game(6, seed);
+    const Worth exact = all_worth(game);
+    Worth worth;
+    const auto sampled = sample(game, sampling_of(game, seed + 100, 400), worth);
+    const auto judge = [&](const SampledFigure& figure, const Contrast& truth) {
+      REQUIRE(figure.sampling_error);
+      const double off = std::abs(value_of(figure.contrast, worth) - value_of(truth, exact));
+      CHECK(off < 4 * *figure.sampling_error);
+      outside += off > 3 * *figure.sampling_error ? 1 : 0;
+      ++figures;
+    };
+    REQUIRE(sampled.shapley.size() == 6);
+    REQUIRE(sampled.interactions.size() == 15);
+    for (int i = 0; i < 6; ++i) judge(sampled.shapley[static_cast<std::size_t>(i)], shapley_contrast(6, i));
+    for (const auto& [pair, figure] : sampled.interactions) {
+      judge(figure, interaction_contrast(6, pair.first, pair.second));
+    }
+  }
+  CHECK(figures == 210);
+  CHECK(outside <= 3);  // of 210, a normal distribution leaves 0.6 outside
+}
+
+TEST_CASE("the standard error is about the deviation that estimates show from seed to seed") {
+  const Game game = random_game(6, 1);
+  std::vector<double> estimates;
+  double told = 0;
+  for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    Worth worth;
+    const auto sampled = sample(game, sampling_of(game, seed, 40), worth);
+    estimates.push_back(value_of(sampled.shapley[2].contrast, worth));
+    told += std::pow(*sampled.shapley[2].sampling_error, 2) / 200;
+  }
+  CHECK(variance(estimates) / told > 0.7);
+  CHECK(variance(estimates) / told < 1.4);
+}
+
+TEST_CASE("a reverse beside each order takes out variance, all of it where a contribution grows with the order") {
+  // v(S) = (sum of weights)^2: who stands at half of the weight contributes its mean, early and late cancel.
+  const Game square{7, [](Coalition s) {
+                      double sum = 0;
+                      for (int i = 0; i < 7; ++i) sum += (s >> i & 1) != 0 ? i + 1 : 0;
+                      return sum * sum;
+                    }};
+  // The same with a bend, so that something is left to cancel.
+  const Game bent{7, [&](Coalition s) { return std::pow(square.worth(s), 0.8); }};
+  const auto spread = [](const Game& game, Draw draw) {
+    std::vector<double> estimates;
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      auto sampling = sampling_of(game, seed, 20);
+      sampling.draw = draw;
+      Worth worth;
+      const auto sampled = sample(game, sampling, worth);
+      REQUIRE(sampled.permutations == 20);
+      estimates.push_back(value_of(sampled.shapley[3].contrast, worth));
+    }
+    return variance(estimates);
+  };
+  CHECK(spread(square, Draw::kAntithetic) < 1e-18);
+  CHECK(spread(square, Draw::kIndependent) > 1);
+  CHECK(spread(bent, Draw::kAntithetic) < 0.2 * spread(bent, Draw::kIndependent));
+}
+
+TEST_CASE("sampled values share out what all are worth together, whatever the number of draws") {
+  for (const int permutations : {2, 4, 30}) {
+    const Game game = random_game(9, 4);
+    Worth worth;
+    const auto sampled = sample(game, sampling_of(game, 8, permutations), worth);
+    double sum = 0;
+    for (const auto& player : sampled.shapley) sum += value_of(player.contrast, worth);
+    CHECK_THAT(sum, WithinAbs(game.worth(everybody(9)) - game.worth(0), 1e-10));
+  }
+}
+
+TEST_CASE("the budget of coalitions holds, in all and in a round, and nothing is asked for twice") {
+  for (const std::size_t most : {9, 30, 31, 64, 200}) {
+    const Game game = random_game(8, 2);
+    auto sampling = sampling_of(game, 5, 1000);
+    sampling.most_coalitions = most;
+    sampling.most_in_a_round = 16;
+    Worth worth = {{0, game.worth(0)}, {everybody(8), game.worth(everybody(8))}};
+    Asked asked;
+    const auto sampled = sample(game, sampling, worth, &asked);
+    CHECK(worth.size() <= most);
+    CHECK_FALSE(asked.twice);
+    // A draw of two orders of 8 players with pairs needs up to 2 * (7 + 7) coalitions that nobody knows yet.
+    for (const std::size_t count : asked.rounds) CHECK(count <= 28);
+    CHECK((sampled.permutations == 0) == (most < 30));
+    if (sampled.permutations == 0) CHECK(sampled.shapley.empty());
+  }
+}
+
+TEST_CASE("rounds are a way to ask: they change no figure") {
+  const Game game = random_game(8, 6);
+  Worth at_once, in_rounds;
+  auto sampling = sampling_of(game, 5, 30);
+  const auto one = sample(game, sampling, at_once);
+  sampling.most_in_a_round = 20;
+  Asked asked;
+  const auto many = sample(game, sampling, in_rounds, &asked);
+  CHECK(asked.rounds.size() > 3);
+  CHECK(one.permutations == many.permutations);
+  CHECK(at_once == in_rounds);
+  for (std::size_t i = 0; i < 8; ++i) CHECK(one.shapley[i].contrast == many.shapley[i].contrast);
+}
+
+TEST_CASE("the draws before a refused round count") {
+  const Game game = random_game(8, 6);
+  auto sampling = sampling_of(game, 5, 30);
+  sampling.most_in_a_round = 20;
+  int rounds = 0;
+  Worth worth;
+  const auto sampled = sample_game(sampling, worth, [&](const std::vector<Coalition>& wanted, Worth& out) {
+    if (++rounds == 3) return false;
+    for (const Coalition coalition : wanted) out[coalition] = game.worth(coalition);
+    return true;
+  });
+  CHECK(sampled.permutations > 0);
+  CHECK(sampled.permutations < 30);
+  CHECK(sampled.shapley.size() == 8);
+}
+
+TEST_CASE("sixty-four players have too many orders to list and coalitions to know, and are sampled") {
+  const Game game{64, [](Coalition s) { return std::sqrt(static_cast<double>(std::popcount(s))); }};
+  auto sampling = sampling_of(game, 1, 20);
+  sampling.pairs = Pairs::kLeftOut;
+  Worth worth;
+  const auto sampled = sample(game, sampling, worth);
+  CHECK(worth.size() <= 20 * 63 + 2);
+  CHECK(sampled.interactions.empty());
+  double sum = 0;
+  for (const auto& player : sampled.shapley) sum += value_of(player.contrast, worth);
+  CHECK_THAT(sum, WithinAbs(8, 1e-9));
+  CHECK_THROWS_AS(sample(game, {.players = 65}, worth), leyline::Error);
+}
+
+}  // namespace esper::tolaria::test

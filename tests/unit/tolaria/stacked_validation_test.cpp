@@ -1,0 +1,135 @@
+#include "tolaria/stacked_validation.h"
+
+#include <ATen/Parallel.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_floating_point.hpp>
+
+#include "support/grown_network.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using Catch::Matchers::WithinAbs;
+using Catch::Matchers::WithinRel;
+using kasmina::Configuration;
+using kasmina::Network;
+using leyline::Composition;
+using tests::grown_cases;
+using tests::grown_network;
+using tests::GrownCase;
+
+std::vector<Microbatch> data_of(const GrownCase& c) {
+  at::manual_seed(4);
+  std::vector<Microbatch> batches;
+  for (const std::int64_t rows : {32, 32, 11}) {
+    batches.push_back({tests::inputs_of(c.sample, rows), tests::targets_of(c.sample, rows)});
+  }
+  return batches;
+}
+
+NextBatch each_of(const std::vector<Microbatch>& batches) {
+  return [&batches, next = std::size_t{0}]() mutable -> std::optional<Microbatch> {
+    if (next == batches.size()) return std::nullopt;
+    return batches[next++];
+  };
+}
+
+ValidationResult plain(const Network& network, const std::vector<Microbatch>& batches, const Validation& validation) {
+  return validate(
+      each_of(batches), [&](const torch::Tensor& x) { return network.forward(x, kasmina::Mode::kEvaluate); },
+      validation);
+}
+
+std::vector<Configuration> all_on_and_off(const Network& network) {
+  const auto seeds = network.active_seeds();
+  std::vector<Configuration> all;
+  for (std::size_t on = 0; on < std::size_t{1} << seeds.size(); ++on) {
+    auto& configuration = all.emplace_back();
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+      if ((on >> i & 1) == 0) configuration[seeds[i]] = 0;
+    }
+  }
+  return all;
+}
+
+StackedResult stacked(const Network& network, const std::vector<Microbatch>& batches, std::int64_t max_rows,
+                      const Validation& validation = {}) {
+  const auto plan = network.plan_stacked(all_on_and_off(network));
+  return validate_stacked(each_of(batches), {network, plan, max_rows}, validation);
+}
+
+void check_figures(const StackedResult& result, std::size_t at, const ValidationResult& expected) {
+  CHECK_THAT(result.loss[at], WithinRel(expected.loss, 1e-5));
+  CHECK(result.accuracy[at] == expected.accuracy);
+  CHECK(result.samples == expected.samples);
+}
+
+}  // namespace
+
+TEST_CASE("as it runs, a stacked pass has the loss and accuracy of a plain one, whatever the size of its pieces") {
+  at::set_num_threads(1);
+  for (const auto& c : grown_cases()) {
+    const auto network = grown_network(c, Composition::kAdd, {0.3, 1, 0.6, 1});
+    const auto batches = data_of(c);
+    const auto expected = plain(*network, batches, {});
+    for (const std::int64_t max_rows : {1, 100, 160, 100'000}) {
+      INFO(c.name << ", at most " << max_rows << " rows");
+      const auto result = stacked(*network, batches, max_rows);
+      REQUIRE(result.accuracy.size() == 16);
+      check_figures(result, 15, expected);
+      double sum = 0;
+      for (const float share : result.correct[15]) sum += share;
+      CHECK(result.correct[15].size() == 75);
+      CHECK_THAT(sum / 75, WithinAbs(expected.accuracy, 1e-6));
+    }
+  }
+}
+
+TEST_CASE("with a seed off, a stacked pass has the figures of the network whose seed is at alpha 0") {
+  at::set_num_threads(1);
+  for (const auto& c : grown_cases()) {
+    INFO(c.name);
+    const auto network = grown_network(c, Composition::kGate, {0.3, 1, 0.6, 1});
+    const auto batches = data_of(c);
+    const auto result = stacked(*network, batches, 200);
+    for (std::size_t off = 0; off < 4; ++off) {
+      std::vector<double> alphas = {0.3, 1, 0.6, 1};
+      alphas[off] = 0;
+      tests::blend_to(*network, alphas);
+      check_figures(result, 15 - (std::size_t{1} << off), plain(*network, batches, {}));
+      tests::blend_to(*network, {0.3, 1, 0.6, 1});
+    }
+  }
+}
+
+TEST_CASE("in bf16 a stacked pass rounds as a plain one does") {
+  at::set_num_threads(1);
+  Validation bf16;
+  bf16.compute_type = torch::kBFloat16;
+  for (const auto& c : grown_cases()) {
+    INFO(c.name);
+    const auto network = grown_network(c, Composition::kConvex, {0.3, 1, 0.6, 1});
+    const auto batches = data_of(c);
+    const auto expected = plain(*network, batches, bf16);
+    const auto result = stacked(*network, batches, 200, bf16);
+    CHECK_THAT(result.loss[15], WithinRel(expected.loss, 2e-2));
+    CHECK_THAT(result.accuracy[15], WithinAbs(expected.accuracy, 0.06));
+  }
+}
+
+TEST_CASE("a stacked pass stops between pieces when asked, and then has no figures") {
+  const auto c = grown_cases().front();
+  const auto network = grown_network(c, Composition::kAdd, {0.3, 1, 0.6, 1});
+  const auto batches = data_of(c);
+  int polls = 0;
+  Validation validation;
+  validation.should_stop = [&] { return ++polls > 3; };
+  const auto result = stacked(*network, batches, 16 * 16, validation);
+  CHECK_FALSE(result.complete);
+  CHECK(polls == 4);
+  CHECK(result.accuracy.empty());
+  CHECK(stacked(*network, {}, 256).samples == 0);
+}
+
+}  // namespace esper::tolaria::test
