@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "integration/lanes/lane_room.h"
+#include "unit/tolaria/grown_model.h"
 
 using namespace esper;
 using namespace esper::tests;
@@ -18,6 +19,7 @@ struct ParityCase {
   LaneCase lane;
   int accumulation = 1;
   int steps = 0;
+  int seeds = 0;  // grown into it
 };
 
 enum class Clip { kOff, kOn };
@@ -84,7 +86,7 @@ std::vector<ParityCase> parity_cases() {
 
 struct Lanes {
   Lanes(const ParityCase& c, Lane kind)
-      : model(make_model(c.lane)),
+      : model(c.seeds > 0 ? grown_model(c.lane, c.seeds) : make_model(c.lane)),
         lane(tolaria::prepare_lane(*model, kind, make_batches(c.lane, c.accumulation), torch::kCPU, &lasting_desk())) {
     INFO(c.lane.name << ": " << lane.refusal);
     REQUIRE(lane.refusal.empty());
@@ -92,6 +94,15 @@ struct Lanes {
   std::unique_ptr<tolaria::Model> model;
   tolaria::PreparedLane lane;
 };
+
+// Three seeds whose gradients are held against each other.
+ParityCase surgery_case() {
+  ParityCase c{grown_case(), 4, 50, 3};
+  c.lane.name = "mlp with three seeds, gradient surgery";
+  c.lane.batch = 2;
+  c.lane.config.growth.aggregation.attribution = leyline::Attribution::kApprox;
+  return c;
+}
 
 struct Named {
   std::string id;
@@ -212,6 +223,12 @@ TEST_CASE("the compiled lane equals eager on every kind of network, optimizer, p
   test::need_python_with_torch();
   at::set_num_threads(1);
   for (const ParityCase& c : parity_cases()) check_parity(c);
+}
+
+TEST_CASE("gradient surgery between seeds compiles to what eager does") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  check_parity(surgery_case());
 }
 
 TEST_CASE("over many steps the compiled lane drifts from eager no more than the network's own sensitivity explains") {

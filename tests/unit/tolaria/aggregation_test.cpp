@@ -4,10 +4,10 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "grown_model.h"
 #include "tolaria/attribution.h"
 #include "tolaria/gradient_surgery.h"
 #include "tolaria/probe.h"
+#include "unit/tolaria/grown_model.h"
 
 namespace esper::tests {
 namespace {

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "lane_cases.h"
 #include "leyline/command.h"
+#include "unit/tolaria/lane_cases.h"
 
 namespace esper::tests {
 
