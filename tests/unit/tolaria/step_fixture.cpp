@@ -41,7 +41,8 @@ Bench::Bench(const StepSettings& with, Grouping grouping) : settings(with), stat
 }
 
 void Bench::step(const std::vector<Microbatch>& microbatches) {
-  train_step(state, settings, microbatches, [this](const torch::Tensor& x, kasmina::SlotTaps*) { return net.forward(x); });
+  train_step(state, settings, microbatches,
+             [this](const torch::Tensor& x, kasmina::SlotTaps*) { return net.forward(x); });
 }
 
 StepSettings plain_sgd(double lr) {
