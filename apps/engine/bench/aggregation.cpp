@@ -15,7 +15,6 @@ using leyline::AggregationConfig;
 using leyline::Lane;
 
 constexpr std::size_t kMicrobatches = 4;
-constexpr int kRounds = 31;
 constexpr double kRoundMs = 40;
 
 AggregationConfig surgery() {
@@ -54,6 +53,7 @@ struct Bench {
   const Workload& workload;
   const std::vector<Microbatches>& steps;
   Lane lane;
+  int rounds;
 
   Contender contender(int seeds, const AggregationConfig& aggregation) const {
     Trainee trainee = lane_trainee(workload, lane, grown_model(workload, seeds, aggregation), steps);
@@ -63,7 +63,7 @@ struct Bench {
   SeedCost compare(const std::string& name, int seeds, const AggregationConfig& with,
                    const AggregationConfig& without) const {
     show_phase(name);
-    const auto rows = take_turns({contender(seeds, with), contender(seeds, without)}, {kRounds, kRoundMs, {}});
+    const auto rows = take_turns({contender(seeds, with), contender(seeds, without)}, {rounds, kRoundMs, {}});
     for (const Row& row : rows) {
       if (!row.failure.empty()) throw leyline::Error(leyline::ExitCode::kResources, name + ": " + row.failure);
     }
@@ -81,10 +81,10 @@ std::string name_of(const char* what, int seeds, const char* against) {
 
 }  // namespace
 
-std::vector<SeedCost> aggregation_ratios(const Workload& workload) {
+std::vector<SeedCost> aggregation_ratios(const Workload& workload, int rounds) {
   const auto steps = longer_steps(workload);
   const Lane wanted = workload.bench.config.step.lane;
-  const Bench bench{workload, steps, wanted == Lane::kAuto ? Lane::kReplay : wanted};
+  const Bench bench{workload, steps, wanted == Lane::kAuto ? Lane::kReplay : wanted, rounds};
   std::vector<SeedCost> ratios;
   for (int seeds = 1; seeds <= kMostSeeds; ++seeds) {
     ratios.push_back(bench.compare(name_of("pcgrad", seeds, "plain"), seeds, surgery(), plain()));

@@ -18,6 +18,6 @@ struct SeedCost {
 // "pcgrad_<n>_seeds/plain" ("_1_seed/") for one to four newborn seeds, four microbatches a step, attribution approx:
 // with one seed surgery is skipped, so the two programs are alike. "seed_figures_<n>_seeds/without" for one and four
 // seeds.
-std::vector<SeedCost> aggregation_ratios(const Workload& workload);
+std::vector<SeedCost> aggregation_ratios(const Workload& workload, int rounds);
 
 }  // namespace esper::engine::bench

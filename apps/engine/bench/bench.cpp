@@ -70,9 +70,10 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
 // What seeds cost beyond their own modules. A run in a lane that this device does not have was refused before.
 void add_seed_costs(const Session& session, ordered_json& report) {
   if (!session.epoch_problem.empty()) return;
-  std::vector<SeedCost> costs = aggregation_ratios(*session.workload);
+  std::vector<SeedCost> costs = aggregation_ratios(*session.workload, session.request.rounds);
   show_phase("counterfactual passes");
-  costs.push_back({"counterfactual_4_seeds/validation", counterfactual_ratio(*session.workload)});
+  costs.push_back(
+      {"counterfactual_4_seeds/validation", counterfactual_ratio(*session.workload, session.request.rounds)});
   ordered_json intervals = ordered_json::object();
   for (const auto& [name, ratio] : costs) {
     report["ratios"][name] = ratio.median;

@@ -12,7 +12,7 @@
 namespace esper::engine::bench {
 namespace {
 
-constexpr int kSeeds = kMostSeeds, kRounds = 21;
+constexpr int kSeeds = kMostSeeds;
 constexpr double kMaxDifference = 1e-2;  // of the loss, relative: short types round
 
 // Each seed of the network at alpha 0 or 1, the last one all at 1.
@@ -41,7 +41,7 @@ double milliseconds_of(const std::function<void()>& pass) {
 
 }  // namespace
 
-leyline::RatioEstimate counterfactual_ratio(const Workload& workload) {
+leyline::RatioEstimate counterfactual_ratio(const Workload& workload, int rounds) {
   const auto& bench = workload.bench;
   const auto model = grown_model(workload, kSeeds);
   std::vector<tolaria::Microbatch> batches;
@@ -60,7 +60,7 @@ leyline::RatioEstimate counterfactual_ratio(const Workload& workload) {
   const double alone = validate_stacked(each_of(batches), {model->network, full, rows}, validation).loss.front();
   ESPER_CHECK(std::abs(together - alone) <= kMaxDifference * alone, "a stacked pass and a single one disagree");
   std::vector<double> ours, theirs;
-  for (int round = 0; round < kRounds; ++round) {
+  for (int round = 0; round < rounds; ++round) {
     theirs.push_back(milliseconds_of([&] { plain(); }));
     ours.push_back(milliseconds_of([&] { stacked(); }));
   }

@@ -8,6 +8,6 @@ namespace esper::engine::bench {
 
 // All 16 configurations of four seeds in one stacked pass, over a plain validation pass of the same network
 // (bench/grown.h), taking turns.
-leyline::RatioEstimate counterfactual_ratio(const Workload& workload);
+leyline::RatioEstimate counterfactual_ratio(const Workload& workload, int rounds);
 
 }  // namespace esper::engine::bench

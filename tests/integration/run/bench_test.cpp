@@ -250,10 +250,15 @@ TEST_CASE("where nobody looks on, progress is plain lines and the table explains
 }
 
 TEST_CASE("growing is measured step by step") {
-  const auto report = report_of(run_esper_long({"bench", "--scenario", "growth", "--epochs", "18", "--json"}));
+  const auto report =
+      report_of(run_esper_long({"bench", "--scenario", "growth", "--epochs", "18", "--rounds", "3", "--json"}));
   const auto& growth = report.at("growth");
   CHECK(growth.at("ratio").get<double>() > 0);
   CHECK(report.at("ratios").at("counterfactual_4_seeds/validation").get<double>() > 1);
+  for (const char* name : {"pcgrad_1_seed/plain", "pcgrad_4_seeds/plain", "seed_figures_1_seed/without"}) {
+    CHECK(report.at("ratios").at(name).get<double>() > 0);
+    CHECK(report.at("seed_costs").at("intervals").at(name).size() == 2);
+  }
   std::string stages;
   for (const auto& change : growth.at("changes")) stages += change.dump();
   CHECK_THAT(stages, ContainsSubstring("GERMINATED") && ContainsSubstring("BLENDING") && ContainsSubstring("CULLED"));
