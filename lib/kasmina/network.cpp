@@ -53,7 +53,8 @@ Network::Network(const leyline::HostConfig& host, const leyline::GrowthConfig& g
     if (!growth_.enabled || !listed) move_slot(slot, Stage::kTerminated, std::nullopt);
     slots_.push_back(std::move(slot));
   }
-  ownership_.claim(host_.tensors.parameters, kHostOwner);
+  build_in(host.modules);
+  rebuild_ownership();
 }
 
 torch::Tensor Network::forward(const torch::Tensor& inputs, Mode mode) const {

@@ -74,7 +74,8 @@ struct NetworkStructure {
 
 class Network {
  public:
-  // Throws Error{kConfig} when growth names a slot or a blueprint that does not exist.
+  // The modules that `host` lists are FOSSILIZED seeds from the start. Throws Error{kConfig} when host or growth names
+  // a slot or a blueprint that does not exist or does not fit.
   Network(const leyline::HostConfig& host, const leyline::GrowthConfig& growth, const leyline::SampleShape& sample,
           std::uint64_t run_seed, torch::Device device);
   Network(const Network&) = delete;
@@ -131,6 +132,7 @@ class Network {
   friend class AlphaOverride;
   using Events = std::vector<LifecycleEvent>;
 
+  void build_in(const std::vector<std::string>& modules);  // network_modules.cpp
   std::vector<const Slot*> in_order_of_birth() const;
   Slot* find_seed(const std::string& seed_id);
   std::vector<std::string> allowed_blueprints(const Slot& slot) const;

@@ -25,6 +25,7 @@ struct HostConfig {
   std::int64_t heads = 6;
   std::int64_t segments = 3;
   double dropout = 0.0;
+  std::vector<std::string> modules;
 
   static constexpr auto fields() {
     using C = HostConfig;
@@ -41,7 +42,10 @@ struct HostConfig {
         field("heads", &C::heads, "transformer: attention heads; divides the width", between(1, 1024)),
         field("segments", &C::segments, "transformer: the layers are cut into so many segments; a slot after each",
               between(1, 128)),
-        field("dropout", &C::dropout, "mlp and transformer: dropout probability while training", between(0, 0.95))};
+        field("dropout", &C::dropout, "mlp and transformer: dropout probability while training", between(0, 0.95)),
+        field("modules", &C::modules,
+              "modules of the catalogue that are part of it from the start, each as SLOT=BLUEPRINT, like "
+              "r0c0=conv_heavy")};
   }
   void validate(Findings& out) const;
 };

@@ -40,6 +40,21 @@ void check_unique(const std::vector<std::string>& list, const std::string& path,
   }
 }
 
+// "r0c1=conv_heavy"; whether host and catalogue have them is checked where the network is built.
+void check_modules(const std::vector<std::string>& modules, Findings& out) {
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const std::string path = "modules[" + std::to_string(i) + "]";
+    const std::size_t equals = modules[i].find('=');
+    const std::string slot = modules[i].substr(0, equals);
+    if (equals == std::string::npos || equals + 1 == modules[i].size() || !is_slot_id(slot)) {
+      out.push_back({path, "\"" + modules[i] + "\" must name a slot and a blueprint, like r0c0=conv_heavy", {}});
+    } else if (!taken.insert(slot).second) {
+      out.push_back({path, "slot " + slot + " holds another module of this list", {}});
+    }
+  }
+}
+
 // Whether samples have channels, height and width, as far as the config tells.
 bool image_shaped(const DataConfig& data) {
   constexpr std::size_t kImageRank = 3;
@@ -108,6 +123,7 @@ void DataConfig::validate(Findings& out) const {
 }
 
 void HostConfig::validate(Findings& out) const {
+  check_modules(modules, out);
   if (kind == HostKind::kMlp && hidden.empty()) {
     out.push_back({"hidden", "an mlp needs a hidden layer; kind linear has none", {"kind"}});
   }

@@ -1,0 +1,100 @@
+"""What `scripts/experiment` trains on: each seed draws its own training, validation and test part.
+
+Training and policy see the first two. The test part is read by `esper evaluate` alone, when a run is over."""
+import gzip
+import hashlib
+import os
+import pathlib
+import random
+import shutil
+import tarfile
+
+DIGITS_TRAIN, DIGITS_VALIDATION = 1079, 359  # of 1797; the 359 that are left are the test part
+
+
+class BadInput(Exception):
+    """The user's mistake or a missing piece; the text names the way out."""
+
+
+def shuffled(items, seed):
+    items = list(items)
+    random.Random(seed).shuffle(items)
+    return items
+
+
+def whole(folder, make):
+    """Makes `folder` with make(unfinished folder) unless it is there already; a half-made one never counts."""
+    if folder.exists():
+        return folder
+    unfinished = folder.with_name(folder.name + ".part")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    make(unfinished)
+    unfinished.rename(folder)
+    return folder
+
+
+def write_digits(folder, lines, seed):
+    lines = shuffled(lines, seed)
+    cuts = (0, DIGITS_TRAIN, DIGITS_TRAIN + DIGITS_VALIDATION, len(lines))
+    for name, begin, end in zip(("train", "validation", "test"), cuts, cuts[1:]):
+        (folder / f"{name}.csv").write_text("".join(lines[begin:end]))
+
+
+def digits_parts(root, work, seed):
+    """{train, validation, test: (path, samples)} of one seed."""
+    source = root / "data/digits/digits.csv.gz"
+    if not source.exists():
+        raise BadInput(f"{source} is missing; it comes with the repository: git checkout data/digits")
+    lines = gzip.open(source, "rt").readlines()
+    folder = whole(work / f"data/digits-{seed}", lambda made: write_digits(made, lines, seed))
+    return {name: folder / f"{name}.csv" for name in ("train", "validation", "test")}
+
+
+def unpacked(images, work):
+    """The folder that holds train/CLASS/ and test/CLASS/; an archive is unpacked once."""
+    if images is None:
+        raise BadInput("CIFAR-10 needs its pictures: --images FOLDER (or .tar.gz) with train/CLASS/*.jpg and test/CLASS/*.jpg; "
+                       "or --dataset digits, which needs nothing")
+    images = pathlib.Path(images).resolve()
+    if images.is_file() and tarfile.is_tarfile(images):
+        def extract(made):
+            with tarfile.open(images) as archive:
+                archive.extractall(made, filter="data")
+        stamp = images.stat()
+        images = whole(work / f"data/images-{stamp.st_size}-{int(stamp.st_mtime)}", extract)
+    for part in ("train", "test"):
+        if not (images / part).is_dir():
+            raise BadInput(f"--images {images}: there is no folder {part} in it; it must hold train/CLASS/ and test/CLASS/")
+    return images
+
+
+def pictures_by_class(folder):
+    found = {entry.name: sorted(p for p in entry.iterdir() if p.suffix in (".jpg", ".png"))
+             for entry in sorted(folder.iterdir()) if entry.is_dir()}
+    if len(found) < 2 or not all(found.values()):
+        raise BadInput(f"{folder} must hold a folder of pictures (.jpg, .png) for each class")
+    return found
+
+
+def link_pictures(folder, classes, counts, seed):
+    """Disjoint parts with equally many pictures of each class."""
+    for name, pictures in classes.items():
+        begin, chosen = 0, shuffled(pictures, f"{seed} {name}")
+        for part, count in counts.items():
+            end = begin + count // len(classes)
+            if end > len(chosen):
+                raise BadInput(f"class {name} has {len(chosen)} training pictures; {end} are needed")
+            (folder / part / name).mkdir(parents=True)
+            for picture in chosen[begin:end]:
+                os.symlink(picture, folder / part / name / picture.name)
+            begin = end
+
+
+def image_parts(images, work, seed, counts):
+    """Training and validation part are drawn from the training pictures; the test part is all test pictures."""
+    images = unpacked(images, work)
+    source = hashlib.sha256(f"{images} {counts}".encode()).hexdigest()[:8]
+    folder = work / f"data/cifar10-{source}-{seed}"
+    whole(folder, lambda made: link_pictures(made, pictures_by_class(images / "train"), counts, seed))
+    return {"train": folder / "train", "validation": folder / "validation", "test": images / "test"}

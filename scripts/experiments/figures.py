@@ -1,0 +1,57 @@
+"""Mean, 95 % interval and paired differences over seeds. Student's t, standard library only."""
+import math
+import statistics
+
+
+def beta_fraction(a, b, x):
+    """The continued fraction of the incomplete beta function (Lentz; Numerical Recipes 6.4)."""
+    tiny, c = 1e-300, 1.0
+    d = 1.0 / max(abs(1 - (a + b) * x / (a + 1)), tiny)
+    h = d
+    for m in range(1, 300):
+        for step in (m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)),
+                     -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))):
+            d = 1 / (1 + step * d or tiny)
+            c = 1 + step / c or tiny
+            h *= c * d
+        if abs(c * d - 1) < 1e-14:
+            break
+    return h
+
+
+def beta_share(a, b, x):
+    """Regularised incomplete beta function."""
+    if x <= 0 or x >= 1:
+        return float(x >= 1)
+    front = math.exp(math.lgamma(a + b) - math.lgamma(a) - math.lgamma(b) + a * math.log(x) + b * math.log1p(-x))
+    if x < (a + 1) / (a + b + 2):
+        return front * beta_fraction(a, b, x) / a
+    return 1 - front * beta_fraction(b, a, 1 - x) / b
+
+
+def t_quantile(degrees, two_sided=0.95):
+    """t with P(|T| < t) = two_sided."""
+    low, high = 0.0, 1e4
+    for _ in range(200):
+        middle = (low + high) / 2
+        inside = 1 - beta_share(degrees / 2, 0.5, degrees / (degrees + middle * middle))
+        low, high = (middle, high) if inside < two_sided else (low, middle)
+    return (low + high) / 2
+
+
+def interval(values):
+    """{mean, half, low, high, n}: the t interval of the mean; two values at least."""
+    mean = statistics.fmean(values)
+    half = t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
+    return {"mean": mean, "half": half, "low": mean - half, "high": mean + half, "n": len(values)}
+
+
+def paired(ours, theirs):
+    """The interval of ours - theirs, seed by seed, and in how many seeds ours is the larger."""
+    differences = [a - b for a, b in zip(ours, theirs, strict=True)]
+    return {**interval(differences), "wins": sum(d > 0 for d in differences), "ties": sum(d == 0 for d in differences)}
+
+
+def verdict(difference):
+    """+1 or -1 where the interval leaves 0 out, else 0."""
+    return (difference["low"] > 0) - (difference["high"] < 0)

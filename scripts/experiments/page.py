@@ -1,0 +1,153 @@
+"""docs/experiments/growth.md and the lines for the README, made from growth.json alone."""
+from arms import ARMS
+from figures import interval, paired, verdict
+
+TITLES = {"digits": "Digits", "cifar10": "CIFAR-10, small", "cifar10_full": "CIFAR-10, all of it"}
+SHORT = {"small": "(a) small, equal epochs", "small_time": "(a) small, equal time", "grown": "(b) grown",
+         "static": "(c) static, equal epochs", "static_time": "(c) static, equal time"}
+RIVALS = ("small", "small_time", "static", "static_time")
+BUSY = 1.15  # wall over processor time of one run from which its time is called rough
+
+INTRODUCTION = """# Does growing pay?
+
+Written by `scripts/experiment growth` from `growth.json` beside it; do not edit. `scripts/experiment growth --page` makes it again.
+
+Three arms, the same settings in all of them, fixed before any test figure was seen:
+
+- **(a) small**: the host alone.
+- **(b) grown**: the same host, to which the heuristic policy adds modules while it trains.
+- **(c) static**: the very network that (b) of the same seed ended with, all its modules there from the start (`host.modules`), freshly
+  initialised. It has (b)'s parameter count exactly.
+
+(a) and (c) are trained twice: for as many epochs as (b), and for as many as fit into the time that (b) took (**equal time**). The learning
+rate follows one cosine to zero over each run's own budget. Time is the training thread's wall clock without start-up and without writing
+checkpoints; validation after each epoch is in it for all arms, and for (b) so is everything that growing costs: trials, grafts, decisions.
+
+Each seed draws its own training, validation and test part as well as its own weights and order of batches; the arms of one seed share
+them. The policy and its gates see the validation part. The test part is read once, by `esper evaluate`, after the last step of a run; no
+setting, no epoch and no checkpoint was chosen by it. Accuracies below are on the test part, in percent.
+
+Intervals are 95 % Student's t intervals over the seeds. Differences are taken seed by seed first (paired), in percentage points; "shown"
+says that the interval leaves 0 out. {seeds_note}
+"""
+
+CAVEATS = """## What this does not say
+
+- The hosts are small on purpose and the runs are short. Nothing here tells how large networks or long runs behave.
+- {seeds} seeds make wide intervals: "not shown" is not "equal".
+- (c) is told which network to be. Finding it took (b) one run; a search over static networks would have cost more than one.
+- One policy, one set of thresholds, one schedule. The cosine lowers the rate while (b) is still growing, so modules that come late learn at
+  a lower rate than those of (c).
+- Learning rate, batch size and thresholds were chosen on validation accuracy with seeds that are not in the experiment (101 and up), so that
+  none of the arms was starved; they were not searched for each arm on its own.
+- Four comparisons are made for each data set, without correction for it.
+- Time is that of the eager lane on the processor named below; with another lane or device the equal-time rows would differ.
+"""
+
+
+def percent(summary):
+    return f"{100 * summary['mean']:.2f} ± {100 * summary['half']:.2f}"
+
+
+def spread(values, form):
+    low, high = form.format(min(values)), form.format(max(values))
+    return low if low == high else f"{low} to {high}"
+
+
+def column(records, arm, field):
+    return [of_seed[arm][field] for of_seed in records]
+
+
+def summarise(records):
+    """Of a list with one {arm: record} for each seed: every figure that page and README quote."""
+    arms = {arm: {"test_accuracy": interval(column(records, arm, "test_accuracy")),
+                  "train_s": interval(column(records, arm, "train_s")),
+                  "parameters": interval(column(records, arm, "parameters"))} for arm in ARMS}
+    ours = column(records, "grown", "test_accuracy")
+    return {"arms": arms, "differences": {rival: paired(ours, column(records, rival, "test_accuracy")) for rival in RIVALS}}
+
+
+def arm_rows(records, summary):
+    for arm in ARMS:
+        figures = summary["arms"][arm]
+        yield (f"| {ARMS[arm]} | {spread(column(records, arm, 'epochs'), '{}')} | {figures['train_s']['mean']:.1f} "
+               f"| {spread(column(records, arm, 'parameters'), '{}')} | {percent(figures['test_accuracy'])} |")
+
+
+def said(difference):
+    return {1: "grown is better: shown", -1: "grown is worse: shown", 0: "not shown"}[verdict(difference)]
+
+
+def difference_rows(summary):
+    for rival, difference in summary["differences"].items():
+        ties = f", {difference['ties']} equal" if difference["ties"] else ""
+        yield (f"| (b) - {SHORT[rival]} | {100 * difference['mean']:+.2f} | {100 * difference['low']:+.2f} to {100 * difference['high']:+.2f} "
+               f"| {difference['wins']} of {difference['n']}{ties} | {said(difference)} |")
+
+
+def seed_rows(records):
+    for of_seed in records:
+        grown = of_seed["grown"]
+        accuracies = " | ".join(f"{100 * of_seed[arm]['test_accuracy']:.2f}" for arm in ARMS)
+        unfinished = f"; at the end still {', '.join(grown['unfinished'])}" if grown["unfinished"] else ""
+        yield f"| {grown['seed']} | {accuracies} | {', '.join(grown['modules']) or 'nothing'}{unfinished} |"
+
+
+def environment_lines(entry):
+    environment = entry["environment"]
+    busiest = max(record["wall_over_cpu"] for of_seed in entry["records"] for record in of_seed.values())
+    yield (f"{environment['cpu']}, {environment['cores']} cores, {environment['device']}, {environment['threads']} thread, lane "
+           f"{environment['lane']}, torch {environment['torch']}, Esper {environment['esper']}, {environment['date']}. "
+           f"The whole took {environment['minutes']:.0f} minutes.")
+    if busiest > BUSY:
+        yield (f"**The machine had other work**: in the worst run the clock ran {busiest:.2f} times as long as the processor worked, so the "
+               "times and what \"equal time\" comes to are rough. Accuracies at equal epochs are not touched by it.")
+
+
+def section(name, entry):
+    records, summary = entry["records"], summarise(entry["records"])
+    data = entry["data"]
+    yield f"## {TITLES[name]}"
+    yield ""
+    yield (f"{data['train']} training, {data['validation']} validation and {data['test']} test samples; "
+           f"settings: `{entry['config']}`; {len(records)} seeds.")
+    yield from ("", *environment_lines(entry), "")
+    yield "| arm | epochs | time, s | parameters | test accuracy, % |"
+    yield "|---|---|---|---|---|"
+    yield from arm_rows(records, summary)
+    yield from ("", "| difference | mean, points | 95 % interval | grown ahead in | |", "|---|---|---|---|---|")
+    yield from difference_rows(summary)
+    yield from ("", "Test accuracy seed by seed, and what grew:", "")
+    yield "| seed | " + " | ".join(SHORT[arm] for arm in ARMS) + " | grown modules |"
+    yield "|---" * (len(ARMS) + 2) + "|"
+    yield from seed_rows(records)
+    yield ""
+
+
+def markdown(report):
+    fewest = min(len(entry["records"]) for entry in report.values())
+    note = "" if fewest >= 5 else f"**Only {fewest} seeds: a first look, no result.**"
+    lines = [INTRODUCTION.format(seeds_note=note)]
+    for name in TITLES:
+        if name in report:
+            lines.extend(section(name, report[name]))
+    lines.append(CAVEATS.format(seeds=fewest))
+    lines.extend(["## Again", "", *(f"    {entry['command']}" for entry in report.values()), "",
+                  "Runs that are finished are kept in the work folder and not repeated; `--fresh` begins anew."])
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def readme(report):
+    """The lines that the README may quote: a table and one sentence for each comparison."""
+    summaries = {name: summarise(report[name]["records"]) for name in TITLES if name in report}
+    yield "| test accuracy, %, mean ± 95 % interval | " + " | ".join(TITLES[name] for name in summaries) + " |"
+    yield "|---" * (len(summaries) + 1) + "|"
+    for arm in ARMS:
+        yield f"| {ARMS[arm]} | " + " | ".join(percent(summary["arms"][arm]["test_accuracy"]) for summary in summaries.values()) + " |"
+    for name, summary in summaries.items():
+        parameters = {arm: summary["arms"][arm]["parameters"]["mean"] for arm in ("small", "grown")}
+        yield ""
+        yield f"{TITLES[name]}: {parameters['small']:.0f} parameters at the start, {parameters['grown']:.0f} on average when grown. Grown minus ..."
+        for rival, difference in summary["differences"].items():
+            yield (f"- {SHORT[rival]}: {100 * difference['mean']:+.2f} points [{100 * difference['low']:+.2f}, "
+                   f"{100 * difference['high']:+.2f}], {said(difference)}")

@@ -1,0 +1,81 @@
+"""The statistics and the page of scripts/experiment: known quantiles, intervals worked out by hand, and a page that says
+which way it came out."""
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "scripts/experiments"))
+import arms  # noqa: E402
+import datasets  # noqa: E402
+import figures  # noqa: E402
+import page  # noqa: E402
+
+
+def near(value, expected, tolerance):
+    assert abs(value - expected) <= tolerance, f"{value} is not {expected}"
+
+
+def record(seed, accuracy, parameters=100, **more):
+    return {"seed": seed, "epochs": 10, "train_s": 2.0, "wall_over_cpu": 1.0, "parameters": parameters, "modules": [], "unfinished": [],
+            "test_accuracy": accuracy, **more}
+
+
+def records(grown, static):
+    return [{"small": record(i, 0.5), "small_time": record(i, 0.6), "grown": record(i, b, 400, modules=["r0c0=mlp"]),
+             "static": record(i, c, 400), "static_time": record(i, c, 400)} for i, (b, c) in enumerate(zip(grown, static), 1)]
+
+
+def entry(of_seeds):
+    return {"config": "configs/x.yaml", "command": "scripts/experiment growth --dataset digits --seeds 5", "records": of_seeds,
+            "data": {"train": 3, "validation": 2, "test": 1},
+            "environment": {"cpu": "a processor", "cores": 2, "device": "cpu", "threads": 1, "lane": "eager", "torch": "2", "esper": "0.1",
+                            "date": "2026-01-01", "minutes": 3}}
+
+
+# Student's t, two-sided 95 %: any statistics table.
+for degrees, quantile in ((1, 12.7062), (2, 4.3027), (4, 2.7764), (9, 2.2622), (30, 2.0423), (1000, 1.9623)):
+    near(figures.t_quantile(degrees), quantile, 1e-4)
+near(figures.t_quantile(4, 0.99), 4.6041, 1e-4)
+
+one_to_five = figures.interval([1, 2, 3, 4, 5])  # deviation sqrt(2.5), error of the mean sqrt(0.5)
+near(one_to_five["mean"], 3, 1e-12)
+near(one_to_five["half"], 2.7764451 * 0.5**0.5, 1e-6)
+difference = figures.paired([3, 5, 5], [1, 2, 5])
+assert (difference["mean"], difference["wins"], difference["ties"]) == (5 / 3, 2, 1), difference
+assert figures.verdict(difference) == 0  # 5/3 +- 3.8
+assert figures.verdict(figures.paired([3.0, 4.1, 5], [1, 2, 3])) == 1
+assert figures.verdict(figures.paired([1, 2, 3], [3.0, 4.1, 5])) == -1
+assert figures.interval([2, 2, 2])["half"] == 0
+
+# A page where growing beats the small host and loses to the static network says both.
+grown, static = [0.90, 0.91, 0.92, 0.91, 0.90], [0.93, 0.94, 0.95, 0.95, 0.93]
+of_seeds = records(grown, static)
+text = page.markdown({"digits": entry(of_seeds)})
+assert "| (a) the small host alone, equal epochs | 10 | 2.0 | 100 | 50.00 ± 0.00 |" in text, text
+assert "| (b) - (a) small, equal epochs | +40.80 |" in text and "| 5 of 5 | grown is better: shown |" in text, text
+assert "| (b) - (c) static, equal epochs | -3.20 |" in text and "| 0 of 5 | grown is worse: shown |" in text, text
+assert "| 1 | 50.00 | 60.00 | 90.00 | 93.00 | 93.00 | r0c0=mlp |" in text, text
+assert "a first look" not in text and "had other work" not in text
+lines = "\n".join(page.readme({"digits": entry(of_seeds)}))
+assert "(c) static, equal epochs: -3.20 points" in lines and "worse: shown" in lines, lines
+
+# Few seeds, a busy machine and a seed that was still growing are all said.
+few = records(grown[:2], static[:2])
+few[0]["grown"].update(wall_over_cpu=1.9, unfinished=["seed-0002 TRAINING"])
+text = page.markdown({"digits": entry(few)})
+assert "Only 2 seeds: a first look" in text and "had other work" in text and "at the end still seed-0002 TRAINING" in text, text
+
+# A module whose alpha is 0 is not part of the grown network.
+summary = {"parameters": 150, "seeds": [{"slot": "r0c0", "blueprint": "mlp", "alpha": 1.0, "params": 40},
+                                        {"slot": "r0c1", "blueprint": "norm", "alpha": 0.0, "params": 10}]}
+assert [seed["slot"] for seed in arms.heard(summary)] == ["r0c0"] and arms.unheard_parameters(summary) == 10
+assert arms.epochs_in(10, {"epochs": 4, "train_s": 2.0}) == 20 and arms.epochs_in(0.01, {"epochs": 4, "train_s": 2.0}) == 1
+
+# Parts are disjoint, whole, and the same for the same seed.
+scratch = pathlib.Path(sys.argv[2])
+parts = {}
+for work in ("one", "two"):
+    parts[work] = {name: path.read_text().splitlines() for name, path in
+                   datasets.digits_parts(pathlib.Path(sys.argv[1]), scratch / work, 3).items()}
+assert parts["one"] == parts["two"]
+assert [len(lines) for lines in parts["one"].values()] == [1079, 359, 359]
+assert len(set().union(*map(set, parts["one"].values()))) == 1797

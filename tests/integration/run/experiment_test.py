@@ -1,0 +1,61 @@
+"""`scripts/experiment growth` as it is typed: a small run from start to page, again without training, and what it refuses."""
+import json
+import pathlib
+import shutil
+import subprocess
+import sys
+
+root, build, scratch = map(pathlib.Path, sys.argv[1:])
+shutil.rmtree(scratch, ignore_errors=True)
+scratch.mkdir(parents=True)
+PLACES = ["--esper", build / "bin/esper", "--out", scratch / "out", "--work", scratch / "work"]
+SMALL = ["growth", "--dataset", "digits", "--seeds", "2", "--epochs", "2", *PLACES]
+
+
+def experiment(*arguments):
+    return subprocess.run([root / "scripts/experiment", *arguments], capture_output=True, text=True, timeout=240)
+
+
+def refused(code, text, *arguments):
+    done = experiment(*arguments)
+    assert done.returncode == code and text in done.stderr, (arguments, done.returncode, done.stderr)
+    assert "Traceback" not in done.stderr, done.stderr
+
+
+first = experiment(*SMALL)
+assert first.returncode == 0, first.stderr
+assert "digits 1/10  seed 1  grown" in first.stderr and "\r" not in first.stderr, first.stderr
+assert "| (b) the same host, grown by the heuristic |" in first.stdout, first.stdout
+page, report = (scratch / "out/growth.md").read_text(), json.loads((scratch / "out/growth.json").read_text())["digits"]
+assert "## Digits" in page and "Only 2 seeds" in page and "| (b) - (c) static, equal time |" in page, page
+assert report["data"] == {"train": 1079, "validation": 359, "test": 359}
+for of_seed in report["records"]:
+    assert of_seed["small"]["epochs"] == of_seed["grown"]["epochs"] == of_seed["static"]["epochs"] == 2
+    assert all(record["test_samples"] == 359 and record["train_s"] > 0 for record in of_seed.values())
+    assert of_seed["static"]["parameters"] == of_seed["grown"]["parameters"]
+    # Two epochs are too few to grow, so (c) is (a), to the last bit.
+    assert of_seed["small"]["test_loss"] == of_seed["static"]["test_loss"]
+
+again = experiment(*SMALL, "--json")
+assert again.returncode == 0 and again.stderr.count(" kept, ") == again.stderr.count("\n"), again.stderr
+assert json.loads(again.stdout)["digits"]["arms"]["small"]["parameters"]["mean"] == 346
+(scratch / "out/growth.md").unlink()
+assert experiment("growth", "--page", *PLACES).returncode == 0
+assert (scratch / "out/growth.md").read_text().split("The whole took")[0] == page.split("The whole took")[0]
+
+# A module that is there from the start is in the network and is counted.
+with_module = subprocess.run([build / "bin/esper", "train", "--config", root / "configs/experiment/growth_digits.yaml", "--dry-run", "--json",
+                              "--set", "host.modules=[r0c0=conv_heavy]", "--set", "growth.enabled=false"], capture_output=True, text=True)
+assert json.loads(with_module.stdout)["parameters"] == 346 + 18 * 16 * 16 + 4 * 16, with_module
+
+refused(2, "which experiment?")
+refused(2, "no experiment is called shrinking", "shrinking")
+refused(2, "invalid choice: 'mnist' (choose from", "growth", "--dataset", "mnist")
+refused(2, "an interval needs 2 seeds at least", "growth", "--seeds", "1")
+refused(2, "one epoch at least", "growth", "--epochs", "0")
+refused(1, "scripts/esper --version", "growth", "--dataset", "digits", "--esper", scratch / "none")
+refused(1, "--images FOLDER", "growth", *PLACES)
+refused(1, "there is no folder train in it", "growth", "--images", scratch, *PLACES)
+refused(1, "--full is CIFAR-10", "growth", "--dataset", "digits", "--full", *PLACES)
+refused(1, "run the experiment first", "growth", "--page", "--out", scratch / "nowhere")
+shutil.rmtree(scratch)

@@ -1,0 +1,76 @@
+// host.modules: what could have been grown is there from the start.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <nlohmann/json.hpp>
+
+#include "leyline/error.h"
+#include "unit/kasmina/growing.h"
+
+namespace esper::kasmina {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+
+Network with_modules(std::vector<std::string> modules, const leyline::GrowthConfig& growth = quick_growth()) {
+  auto host = tiny_host();
+  host.modules = std::move(modules);
+  return {host, growth, tiny_sample(), 7, torch::kCPU};
+}
+
+TEST_CASE("a module of the host is heard from the start, learns, and is the host's") {
+  const Network network = with_modules({"r0c1=mlp", "r0c0=norm"});
+  const auto seeds = network.export_seed_states();
+  REQUIRE(seeds.size() == 2);
+  CHECK(seeds[0].slot == "r0c1");
+  CHECK(seeds[0].blueprint == "mlp");
+  CHECK(seeds[1].slot == "r0c0");
+  for (const auto& seed : seeds) {
+    CHECK(seed.stage == Stage::kFossilized);
+    CHECK(seed.metrics.at("alpha") == 1);
+  }
+  for (const auto& group : network.parameter_groups()) CHECK(group.owner == "host");
+  CHECK(network.owner_of(network.parameter_groups().at(1).parameters.at(0).id) == "host");
+  for (const auto& [id, scalar] : network.scalars()) {
+    CAPTURE(id);
+    CHECK(scalar.item<float>() == (id.ends_with(".straight_through") ? 0.0F : 1.0F));
+  }
+  const auto inputs = at::randn({8, 4}, at::detail::createCPUGenerator(5));
+  network.forward(inputs, Mode::kTrain).square().sum().backward();
+  CHECK(network.parameter_groups().at(1).parameters.at(0).tensor.grad().abs().sum().item<double>() > 0);
+}
+
+TEST_CASE("modules are there without growth, and their slots are taken where there is") {
+  auto still = quick_growth();
+  still.enabled = false;
+  CHECK(with_modules({"r0c0=mlp"}, still).export_seed_states().size() == 1);
+  Network network = with_modules({"r0c0=mlp"});
+  Growing commands;
+  const auto events = network.apply(commands.germination("r0c0", "mlp"), commands.probe);
+  REQUIRE_FALSE(events.empty());
+  CHECK(events.back().code == "slot_occupied");
+  CHECK(network.apply(commands.germination("r0c1", "mlp"), commands.probe).back().seed_id == "seed-0002");
+}
+
+TEST_CASE("a saved network with modules is restored, tensors kept") {
+  Network network = with_modules({"r0c0=mlp"});
+  const auto before = network.parameter_groups().at(1).parameters.at(0).tensor;
+  const auto saved = network.save_topology();
+  network.restore_topology(saved);
+  CHECK(network.parameter_groups().at(1).parameters.at(0).tensor.is_same(before));
+  CHECK(network.save_topology() == saved);
+}
+
+TEST_CASE("modules that the host cannot have are refused by name") {
+  const auto refused = [](std::vector<std::string> modules, const std::string& text) {
+    CHECK_THROWS_MATCHES(with_modules(std::move(modules)), leyline::Error, MessageMatches(ContainsSubstring(text)));
+  };
+  refused({"r0c7=mlp"}, "host.modules: r0c7=mlp: this host has no such slot; it has r0c0, r0c1");
+  refused({"r0c0=conv_heavy"}, "no blueprint \"conv_heavy\"");
+  refused({"r0c0=mlp", "r0c0=norm"}, "holds another module");
+}
+
+}  // namespace
+}  // namespace esper::kasmina
