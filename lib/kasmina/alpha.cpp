@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "leyline/config/slot_alpha.h"
 #include "leyline/error.h"
 
 namespace esper::kasmina {
@@ -14,6 +15,15 @@ constexpr double kSteepness = 12.0;
 double logistic(double t) { return 1.0 / (1.0 + std::exp(-kSteepness * (t - 0.5))); }
 
 }  // namespace
+
+AlphaSchedule schedule_at(const std::string& slot, const leyline::GrowthConfig& growth) {
+  for (const auto& text : growth.slot_alpha) {
+    const auto own = leyline::read_slot_alpha(text);
+    ESPER_CHECK(own.has_value(), "growth.slot_alpha was not checked: " + text);
+    if (own->slot == slot) return {own->curve, own->ticks, own->target};
+  }
+  return {growth.alpha_curve, growth.alpha_ticks, growth.alpha_target};
+}
 
 double curve_at(leyline::AlphaCurve curve, double t) {
   switch (curve) {

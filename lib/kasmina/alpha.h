@@ -1,6 +1,8 @@
 #pragma once
 // How much of a seed is blended in, epoch by epoch: plain data and the functions that move it. Any thread.
 
+#include <string>
+
 #include "leyline/config/growth_config.h"
 
 namespace esper::kasmina {
@@ -10,6 +12,17 @@ constexpr auto names(AlphaMode) {
   using M = AlphaMode;
   return std::array{std::pair{M::kHold, "HOLD"}, std::pair{M::kUp, "UP"}, std::pair{M::kDown, "DOWN"}};
 }
+
+// How a seed is blended in. From growth.alpha_*, growth.slot_alpha, or the command that germinated it; a seed keeps its
+// own for life.
+struct AlphaSchedule {
+  leyline::AlphaCurve curve = leyline::AlphaCurve::kSigmoid;
+  int ticks = 5;      // epochs from 0 to the target, and for the way back
+  double target = 1;  // where BLENDING ends
+  bool operator==(const AlphaSchedule&) const = default;
+};
+// Of seeds at that slot, unless a command says otherwise.
+AlphaSchedule schedule_at(const std::string& slot, const leyline::GrowthConfig& growth);
 
 // HOLD: value equals target. UP and DOWN: on the way from start to target, `ticks` of `total_ticks` done.
 struct AlphaController {

@@ -23,12 +23,18 @@ struct SeedModule {
   SeedForward forward;
 };
 
+// Whether a module's output is, at each position (sample, pixel, token) alone, a matrix times the feature's channels
+// there plus an offset, the same at all positions. Such a module can be folded into a linear layer that takes its
+// output.
+enum class Algebra { kOther, kAffine };
+
 struct Blueprint {
   std::string_view name;
-  FeatureKind fits;          // the kind of feature it can be grown at
-  int policy_index;          // position in the policy's blueprint head; part of the contract
-  std::string_view module;   // what it computes, x being the feature
-  std::string_view start;    // how it starts: "neutral" if its output equals its input at birth, else in words
+  FeatureKind fits;         // the kind of feature it can be grown at
+  int policy_index;         // position in the policy's blueprint head; part of the contract
+  std::string_view module;  // what it computes, x being the feature
+  // How it starts: "neutral: why" if its output equals its input at birth, else in words.
+  std::string_view start;
   std::string_view formula;  // of the parameter count, for the docs
   std::int64_t (*num_parameters)(const FeatureShape& shape);
   // Multiply-adds of one forward of one sample: convolutions, linear layers and attention in full, one an element for a
@@ -36,6 +42,7 @@ struct Blueprint {
   std::int64_t (*flops)(const FeatureShape& shape);
   std::string (*refusal)(const FeatureShape& shape);  // for a feature of the kind it fits: why not, or empty
   SeedForward (*build)(ModuleScope scope, const FeatureShape& shape);
+  Algebra algebra = Algebra::kOther;
 };
 
 const std::vector<Blueprint>& blueprints();

@@ -30,6 +30,9 @@ struct Verdict {
 // Largest output change that a graft may cause on the probe, relative to the largest output.
 inline constexpr double kMaxGraftChange = 1e-6;
 
+// Largest output change that folding a fossil into the host may cause, measured alike.
+inline constexpr double kMaxFoldChange = 1e-5;
+
 // G0, before GERMINATED.
 struct GraftEvidence {
   std::optional<double> nonfinite_parameters;  // how many tensors of the seed hold NaN or infinity

@@ -28,6 +28,10 @@ struct FeatureShape {
 struct SlotSite {
   std::string id;  // "r<row>c<column>"; hosts have one row, column counts along the network
   FeatureShape shape;
+  // Id of the layer that takes what leaves the slot, where that layer is linear (a mean over height and width may come
+  // before it), takes nothing else, and is all that takes it: its weight is "<id>.weight", its bias, if it has one,
+  // "<id>.bias". A linear map at the slot can be folded into it. Else empty.
+  std::string taken_by = {};
 };
 
 // Called by the host's forward after each block with the slot's index into `sites`; returns what goes on.

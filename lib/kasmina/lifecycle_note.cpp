@@ -16,6 +16,8 @@ const char* word_of(Kind kind) {
       return "cull";
     case Kind::kViolation:
       return "isolation_violation";
+    case Kind::kFold:
+      return "fold";
     case Kind::kStage:
       break;
   }
@@ -34,7 +36,7 @@ leyline::GrowthNote note_of(const LifecycleEvent& event) {
   told.reason = event.reason;
   told.command_id = event.command_id;
   told.code = event.code;
-  if (event.kind == Kind::kGate) told.passed = event.passed;
+  if (event.kind == Kind::kGate || event.kind == Kind::kFold) told.passed = event.passed;
   told.values.insert(event.values.begin(), event.values.end());
   told.required.insert(event.required.begin(), event.required.end());
   note.event = std::move(told);

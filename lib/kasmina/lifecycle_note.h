@@ -6,7 +6,7 @@
 
 namespace esper::kasmina {
 
-// "stage", "gate", "graft", "cull", "command_rejected"
+// "stage", "gate", "graft", "cull", "fold", "command_rejected"
 const char* word_of(LifecycleEvent::Kind kind);
 
 // Its place in the run, the topology's hash and what was decided are the caller's to add.

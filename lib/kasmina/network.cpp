@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "leyline/config/slot_alpha.h"
 #include "leyline/error.h"
 
 namespace esper::kasmina {
@@ -30,6 +31,13 @@ void check_names(const leyline::GrowthConfig& growth, const std::vector<SlotSite
   for (const auto& name : growth.slots) {
     if (contains(slots, name)) continue;
     throw leyline::Error(leyline::ExitCode::kConfig, "growth.slots: this host has no slot \"" + name + "\"; it has " +
+                                                         (slots.empty() ? "none" : joined(slots)));
+  }
+  for (const auto& text : growth.slot_alpha) {
+    const auto own = leyline::read_slot_alpha(text);
+    if (own && contains(slots, own->slot)) continue;
+    throw leyline::Error(leyline::ExitCode::kConfig, "growth.slot_alpha: \"" + text +
+                                                         "\" is for no slot of this host; it has " +
                                                          (slots.empty() ? "none" : joined(slots)));
   }
   for (const auto& name : growth.blueprints) {
@@ -102,6 +110,7 @@ std::vector<ParameterGroup> Network::parameter_groups() const {
   std::vector<ParameterGroup> groups = {{kHostOwner, kHostOwner, host_.tensors.parameters}};
   for (const auto* slot : in_order_of_birth()) {
     const auto& seed = *slot->seed;
+    if (seed.folded) continue;
     groups.push_back(
         {seed.id, is_growing(slot->stage) ? seed.id : kHostOwner, seed.module.tensors.parameters, slot->site.id});
   }
@@ -121,6 +130,7 @@ std::vector<NamedTensor> Network::scalars() const {
   std::vector<NamedTensor> all;
   for (const auto* slot : in_order_of_birth()) {
     const auto& [id, scalars] = std::tie(slot->seed->id, slot->seed->scalars);
+    if (slot->seed->folded) continue;
     all.push_back({id + ".alpha", scalars.alpha});
     all.push_back({id + ".straight_through", scalars.straight_through});
     all.push_back({id + ".isolation_gate", scalars.isolation_gate});
@@ -164,7 +174,7 @@ std::vector<leyline::SeedState> Network::export_seed_states() const {
     state.age_epochs = record.age_epochs;
     state.stage_epochs = slot->stage_epochs;
     state.metrics = {{"alpha", scalar_values(slot->stage, seed.alpha, growth_).alpha},
-                     {"alpha_target", growth_.alpha_target},
+                     {"alpha_target", seed.schedule.target},
                      {"alpha_ticks", seed.alpha.ticks},
                      {"alpha_total_ticks", seed.alpha.total_ticks},
                      {"params", static_cast<double>(seed.module.tensors.num_parameters())},
@@ -202,6 +212,7 @@ std::vector<std::string> Network::seeds_to_shadow() const {
 }
 
 void Network::refresh_scalars(Slot& slot) {
+  if (slot.seed->folded) return;
   write_scalars(slot.seed->scalars, scalar_values(slot.stage, slot.seed->alpha, growth_));
 }
 

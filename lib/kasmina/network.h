@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "kasmina/fold.h"
 #include "kasmina/host.h"
 #include "kasmina/ownership.h"
 #include "kasmina/parameter_group.h"
@@ -49,7 +50,7 @@ struct EpochFacts {
 
 // Something that happened to a seed, ready to be told: a stage change, a gate's verdict, a graft, a refusal.
 struct LifecycleEvent {
-  enum class Kind { kStage, kGate, kGraft, kCull, kCommandRejected, kViolation } kind = Kind::kStage;
+  enum class Kind { kStage, kGate, kGraft, kCull, kFold, kCommandRejected, kViolation } kind = Kind::kStage;
   std::string seed_id, slot, blueprint;
   leyline::Stage from = leyline::Stage::kUnknown, to = leyline::Stage::kUnknown;
   std::string reason;                                    // in words, with measured values and thresholds
@@ -57,7 +58,7 @@ struct LifecycleEvent {
   std::vector<std::pair<std::string, double>> required;  // kGate: thresholds by name
   std::string command_id;
   std::string code;    // kGate: "G0" to "G5"; kCommandRejected: "duplicate_command", "gate_failed", ...; else empty
-  bool passed = true;  // kGate: the verdict; kCommandRejected: false
+  bool passed = true;  // kGate: the verdict; kFold: whether it was done; kCommandRejected: false
 };
 
 // The event of a command that is not carried out.
@@ -109,6 +110,9 @@ class Network {
   // it.
   NetworkStructure structure() const { return {slots_, ownership_, seeds_born_, command_ids_}; }
   void put_back(NetworkStructure before);
+  // What the host's layer after a seed would hold with the seed folded into it, by id, from the values that all
+  // parameters have now; empty where growth.fold_fossils is off or it cannot be folded.
+  std::vector<NamedTensor> folded_layer(const std::string& seed_id) const;
   // Takes in an epoch's measurements, moves alpha and dwell times by one tick, culls what must go. Epochs ascend.
   std::vector<LifecycleEvent> end_epoch(const EpochFacts& facts);
 
@@ -149,6 +153,17 @@ class Network {
   void enter(Slot& slot, leyline::Stage to);
   Verdict judge(const Slot& slot, leyline::Stage to, const torch::Tensor& probe);
 
+  // network_fold.cpp
+  struct Fold {
+    std::vector<std::pair<torch::Tensor, torch::Tensor>> before, after;  // a parameter of the host, and its value
+    LifecycleEvent event;
+  };
+  std::optional<Fold> try_fold(const Slot& slot, const torch::Tensor& probe);
+  LifecycleEvent carry_out(const Fold& fold, Slot& slot, const leyline::AdaptationCommand& command);
+  LinearLayer layer_after(const Slot& slot) const;
+  std::string why_not_folded(const Slot& slot) const;
+  double fold_change(const Slot& slot, const Fold& fold, const torch::Tensor& probe) const;
+
   // network_probe.cpp
   GraftEvidence measure_graft(std::size_t slot, const Seed& seed, const torch::Tensor& probe) const;
   GradientEvidence measure_gradient(const Slot& slot, const torch::Tensor& probe);
@@ -170,6 +185,8 @@ class Network {
   std::uint32_t epoch_ = 0;
   std::optional<double> accuracy_;       // running validation accuracy of the last epoch
   std::deque<std::string> command_ids_;  // of the last commands that were carried out, oldest first
+  // What the last command overwrote in the host, for put_back().
+  std::vector<std::pair<torch::Tensor, torch::Tensor>> overwritten_;
 };
 
 // While it lives, one seed's alpha has another value (evaluation only). Restores it exactly.

@@ -1,9 +1,11 @@
 // Commands: what is refused and why, and what an accepted one does.
 
 #include <algorithm>
+#include <cmath>
 
 #include "device/out_of_memory.h"
 #include "kasmina/network.h"
+#include "leyline/config/slot_alpha.h"
 #include "leyline/error.h"
 #include "leyline/names.h"
 
@@ -93,6 +95,33 @@ bool is_late(const AdaptationCommand& command, std::uint64_t now_ns) {
   return now_ns == 0 || now_ns > command.issued_at_ns + command.execution_deadline_ms * kNanosecondsPerMillisecond;
 }
 
+// Parameters of GERMINATE: the seed's own blend. alpha_curve is 0 linear, 1 cosine, 2 sigmoid.
+constexpr const char *kAlphaCurve = "alpha_curve", *kAlphaTicks = "alpha_ticks", *kAlphaTarget = "alpha_target";
+
+bool is_schedule_parameter(const std::string& name) {
+  return name == kAlphaCurve || name == kAlphaTicks || name == kAlphaTarget;
+}
+
+// Takes what the command says over the schedule. Returns what is wrong with it; empty if nothing is.
+std::string take_schedule(const std::map<std::string, double>& parameters, AlphaSchedule& schedule) {
+  using leyline::SlotAlpha;
+  for (const auto& [name, value] : parameters) {
+    const bool whole = value == std::floor(value);
+    constexpr auto kCurves = leyline::names(leyline::AlphaCurve{});
+    if (name == kAlphaCurve) {
+      if (!whole || !(value >= 0 && value < kCurves.size())) return name + " must be 0, 1 or 2";
+      schedule.curve = kCurves[static_cast<std::size_t>(value)].first;
+    } else if (name == kAlphaTicks) {
+      if (!whole || !(value >= 1 && value <= SlotAlpha::kMostTicks)) return name + " must be a whole number from 1 on";
+      schedule.ticks = static_cast<int>(value);
+    } else {
+      if (!(value >= SlotAlpha::kLeastTarget && value <= 1)) return name + " must be 0.05 to 1";
+      schedule.target = value;
+    }
+  }
+  return {};
+}
+
 // What is wrong with a command whatever the network looks like.
 Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
   if (command.version != 1) return refused(command, "unsupported_version", "only commands of version 1 are understood");
@@ -106,9 +135,10 @@ Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
     return refused(command, "unsupported_operation",
                    std::string(leyline::name_of(operation.operation)) + " is not an operation of this network");
   }
-  if (!operation.parameters.empty()) {
+  for (const auto& [name, value] : operation.parameters) {
+    if (operation.operation == SeedOperation::kGerminate && is_schedule_parameter(name)) continue;
     return refused(command, "unsupported_parameter",
-                   "no blueprint takes a parameter called \"" + operation.parameters.begin()->first + "\"");
+                   std::string(leyline::name_of(operation.operation)) + " takes no parameter called \"" + name + "\"");
   }
   if (is_late(command, now_ns)) {
     return refused(command, "expired_command",
@@ -142,6 +172,7 @@ std::vector<LifecycleEvent> Network::apply(const AdaptationCommand& command, con
   if (std::find(command_ids_.begin(), command_ids_.end(), command.command_id) != command_ids_.end()) {
     return refused(command, "duplicate_command", "a command of this id was carried out before");
   }
+  overwritten_.clear();
   auto events = carry_out(command, probe);
   if (events.back().kind != Kind::kCommandRejected) {
     command_ids_.push_back(command.command_id);
@@ -170,6 +201,9 @@ void Network::put_back(NetworkStructure before) {
   for (auto& slot : slots_) {
     if (slot.seed) refresh_scalars(slot);
   }
+  const at::NoGradGuard no_grad;
+  for (const auto& [parameter, value] : overwritten_) parameter.copy_(value);
+  overwritten_.clear();
   ++structure_version_;
 }
 
@@ -211,7 +245,11 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
   const auto& wanted = *command.seed_operation;
   const auto place = std::find_if(slots_.begin(), slots_.end(), [&](auto& s) { return s.site.id == wanted.slot; });
   const auto* blueprint = find_blueprint(wanted.blueprint_id, place->site.shape.kind);
-  auto seed = make_seed({seeds_born_ + 1, blueprint, place->site.shape}, growth_, run_seed_, device_);
+  auto schedule = schedule_at(wanted.slot, growth_);
+  if (const auto wrong = take_schedule(wanted.parameters, schedule); !wrong.empty()) {
+    return refused(command, "invalid_parameter", wrong);
+  }
+  auto seed = make_seed({seeds_born_ + 1, blueprint, place->site.shape, schedule}, growth_, run_seed_, device_);
   const auto evidence = measure_graft(static_cast<std::size_t>(place - slots_.begin()), seed, probe);
   const auto verdict = sanity_gate(evidence);
   auto gate = verdict_event(verdict, *place, Stage::kGerminated, command);
@@ -264,7 +302,7 @@ std::vector<LifecycleEvent> Network::cancel(Slot& slot, const AdaptationCommand&
   auto& alpha = slot.seed->alpha;
   if (alpha.value == 0) return cull(slot, "cancelled before it was heard", command.command_id);
   alpha = hold_alpha(alpha.curve, alpha.value);
-  retarget(alpha, 0, growth_.alpha_ticks);
+  retarget(alpha, 0, slot.seed->schedule.ticks);
   tick(alpha);
   if (is_leaving(slot) && alpha.value == 0) return cull(slot, "cancelled", command.command_id);
   refresh_scalars(slot);
@@ -272,7 +310,7 @@ std::vector<LifecycleEvent> Network::cancel(Slot& slot, const AdaptationCommand&
 }
 
 Verdict Network::judge(const Slot& slot, Stage to, const torch::Tensor& probe) {
-  const auto evidence = evidence_of(slot, growth_);
+  const auto evidence = evidence_of(slot);
   switch (to) {
     case Stage::kTraining:
       return gradient_gate(measure_gradient(slot, probe));
@@ -296,8 +334,12 @@ std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const Adaptat
   const auto gate = verdict_event(verdict, slot, to, command);
   if (!verdict.passed) return gate_refusal(gate, command);
   const auto from = slot.stage;
+  // All that takes memory comes before the move.
+  const auto fold = to == Stage::kFossilized ? try_fold(slot, probe) : std::nullopt;
   enter(slot, to);
-  return {gate, stage_event(slot, from, verdict.reason, command)};
+  Events events = {gate, stage_event(slot, from, verdict.reason, command)};
+  if (fold) events.push_back(carry_out(*fold, slot, command));
+  return events;
 }
 
 void Network::enter(Slot& slot, Stage to) {
@@ -305,7 +347,7 @@ void Network::enter(Slot& slot, Stage to) {
   move_slot(slot, to, accuracy_);
   if (to == Stage::kBlending) {
     // The first tick at once: at alpha 0 without straight-through the coming epoch would teach the seed nothing.
-    retarget(seed.alpha, growth_.alpha_target, growth_.alpha_ticks);
+    retarget(seed.alpha, seed.schedule.target, seed.schedule.ticks);
     tick(seed.alpha);
   }
   if (to == Stage::kProbationary) seed.alpha = hold_alpha(seed.alpha.curve, 1);

@@ -20,8 +20,9 @@ StackedPlan Network::plan_stacked(std::span<const Configuration> configurations)
     std::size_t found = 0;
     auto& row = alphas.emplace_back();
     for (const auto& slot : slots_) {
-      row.push_back(slot.seed ? scalar_values(slot.stage, slot.seed->alpha, growth_).alpha : 0);
-      const auto wanted = slot.seed ? configuration.find(slot.seed->id) : configuration.end();
+      const bool has_module = slot.seed && !slot.seed->folded;
+      row.push_back(has_module ? scalar_values(slot.stage, slot.seed->alpha, growth_).alpha : 0);
+      const auto wanted = has_module ? configuration.find(slot.seed->id) : configuration.end();
       if (wanted == configuration.end()) continue;
       row.back() = wanted->second;
       ++found;

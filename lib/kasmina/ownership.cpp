@@ -21,6 +21,10 @@ void OwnershipRegistry::release(const std::string& owner) {
   std::erase_if(owners_, [&](const auto& entry) { return entry.second == owner; });
 }
 
+void OwnershipRegistry::release_parameter(const std::string& parameter_id) {
+  ESPER_CHECK(owners_.erase(parameter_id) == 1, "parameter " + parameter_id + " has no owner");
+}
+
 const std::string& OwnershipRegistry::owner_of(const std::string& parameter_id) const {
   const auto entry = owners_.find(parameter_id);
   ESPER_CHECK(entry != owners_.end(), "parameter " + parameter_id + " has no owner");

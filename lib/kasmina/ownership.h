@@ -18,6 +18,8 @@ class OwnershipRegistry {
   // From a seed that fossilised to the host.
   void transfer(const std::string& from, const std::string& to);
   void release(const std::string& owner);
+  // One that is no more, whoever had it; one without an owner is a bug.
+  void release_parameter(const std::string& parameter_id);
   const std::string& owner_of(const std::string& parameter_id) const;
   std::size_t size() const { return owners_.size(); }
 

@@ -30,8 +30,12 @@ SeedScalars make_scalars(torch::Device device) {
 Features features_at(const Seed& seed, const torch::Tensor& host, const torch::Tensor& input, Mode mode) {
   const auto type = host.scalar_type();
   Features features{host, input, seed.module.forward(input, mode).to(type), {}};
-  if (seed.gate_weight.defined()) {
-    features.gate = channel_gate(seed.shape.kind, input, seed.gate_weight, seed.gate_bias).to(type);
+  if (seed.composition == Composition::kGate) {
+    features.gate = learned_gate(seed.shape.kind, input, seed.gate_weight, seed.gate_bias).to(type);
+  } else if (seed.composition == Composition::kChannel) {
+    features.gate = channel_gate(seed.shape.kind, host, seed.gate_weight).to(type);
+  } else if (seed.composition == Composition::kConfidence) {
+    features.gate = confidence_gate(seed.shape.kind, features.seed).to(type);
   }
   return features;
 }
@@ -49,6 +53,16 @@ torch::Tensor blend(const Seed& seed, const Paths& paths, Mode mode) {
          straight_through(seed.composition, features, scalars.straight_through);
 }
 
+void add_gate(Seed& seed, ModuleScope scope) {
+  const std::int64_t channels = seed.shape.channels;
+  if (seed.composition == Composition::kGate) {
+    seed.gate_weight = scope.parameter("weight", {channels}, kZeros);
+    seed.gate_bias = scope.parameter("bias", {channels}, kZeros);
+  } else if (seed.composition == Composition::kChannel) {
+    seed.gate_weight = scope.parameter("weight", {channels}, kOnes);
+  }
+}
+
 }  // namespace
 
 ScalarValues scalar_values(Stage stage, const AlphaController& alpha, const leyline::GrowthConfig& growth) {
@@ -61,10 +75,8 @@ ScalarValues scalar_values(Stage stage, const AlphaController& alpha, const leyl
     case Stage::kTraining:
       return {0, 1, shut, 1};
     case Stage::kBlending:
-    case Stage::kShadowing: {
-      const bool fades = growth.composition == Composition::kConvex || growth.composition == Composition::kGate;
-      return {alpha.value, 0, fades ? kOpen : shut, 1};
-    }
+    case Stage::kShadowing:
+      return {alpha.value, 0, fades(growth.composition) ? kOpen : shut, 1};
     default:
       return {1, 0, kOpen, 1};
   }
@@ -118,18 +130,23 @@ Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, st
   seed.shape = origin.shape;
   seed.composition = growth.composition;
   seed.module = build_seed(*origin.blueprint, origin.shape, seed.id, run_seed, device);
-  if (growth.composition == Composition::kGate) {
-    auto scope = ModuleScope(seed.module.tensors, seed.id, run_seed, device).child("blend_gate");
-    seed.gate_weight = scope.parameter("weight", {origin.shape.channels}, Init{Init::Kind::kConstant, 0});
-    seed.gate_bias = scope.parameter("bias", {origin.shape.channels}, Init{Init::Kind::kConstant, 0});
-  }
-  seed.alpha = hold_alpha(growth.alpha_curve, 0);
+  add_gate(seed, ModuleScope(seed.module.tensors, seed.id, run_seed, device).child("blend_gate"));
+  seed.schedule = origin.schedule;
+  seed.alpha = hold_alpha(origin.schedule.curve, 0);
   seed.scalars = make_scalars(device);
   write_scalars(seed.scalars, scalar_values(Stage::kGerminated, seed.alpha, growth));
   return seed;
 }
 
+void drop_tensors(Seed& seed) {
+  seed.module = {};
+  seed.gate_weight = seed.gate_bias = torch::Tensor();
+  seed.scalars = {};
+  seed.folded = true;
+}
+
 torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mode) {
+  if (seed.folded) return feature;
   if (at::GradMode::is_enabled()) return blend(seed, {feature, feature}, mode);
   return compose(seed.composition, features_at(seed, feature, feature, mode), seed.scalars.alpha);
 }

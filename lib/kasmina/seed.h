@@ -41,8 +41,8 @@ struct ScalarValues {
 //   FOSSILIZED    1           0         open       1
 //   any, DOWN     controller  0         shut       0
 //
-// Shut is open when growth.isolate is off. * Open for CONVEX and GATE: their path along the host's feature fades with
-// alpha, and with both shut the blocks before the slot would stop learning.
+// Shut is open when growth.isolate is off. * Open for compositions whose path along the host's feature fades with alpha
+// (see fades()): with both shut the blocks before the slot would stop learning.
 ScalarValues scalar_values(leyline::Stage stage, const AlphaController& alpha, const leyline::GrowthConfig& growth);
 void write_scalars(const SeedScalars& scalars, const ScalarValues& values);
 
@@ -76,10 +76,14 @@ struct Seed {
   FeatureShape shape;
   leyline::Composition composition = leyline::Composition::kAdd;
   SeedModule module;                     // its table holds the composition's gate too
-  torch::Tensor gate_weight, gate_bias;  // GATE only
+  torch::Tensor gate_weight, gate_bias;  // GATE; CHANNEL has the weight only
+  AlphaSchedule schedule;
   AlphaController alpha;
   SeedScalars scalars;
   SeedRecord record;
+  // A fossil that the host's next layer took in: no tensor of it is left, scalars included, and it passes its feature
+  // on as it is.
+  bool folded = false;
 };
 
 // "seed-0001"
@@ -89,11 +93,15 @@ struct SeedOrigin {
   std::uint32_t number = 1;
   const Blueprint* blueprint = nullptr;
   FeatureShape shape;
+  AlphaSchedule schedule;
 };
-// A newborn with the scalars of GERMINATED; its values follow from the run's seed and its id alone. The learned gate of
-// GATE starts at 0.5.
+// A newborn with the scalars of GERMINATED; its values follow from the run's seed and its id alone. The gate of GATE
+// starts at 0.5, that of CHANNEL at 1.
 Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, std::uint64_t run_seed,
                torch::Device device);
+
+// Makes a folded seed of it.
+void drop_tensors(Seed& seed);
 
 // What leaves the slot when `feature` comes out of the host's block.
 torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);

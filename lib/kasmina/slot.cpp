@@ -18,7 +18,7 @@ void move_slot(Slot& slot, Stage to, std::optional<double> accuracy) {
   slot.seed->record.accuracy_at_stage_start = accuracy;
 }
 
-EpochEvidence evidence_of(const Slot& slot, const leyline::GrowthConfig& growth) {
+EpochEvidence evidence_of(const Slot& slot) {
   ESPER_CHECK(slot.seed.has_value(), slot.site.id + " holds no seed");
   const auto& record = slot.seed->record;
   EpochEvidence evidence;
@@ -26,7 +26,7 @@ EpochEvidence evidence_of(const Slot& slot, const leyline::GrowthConfig& growth)
   evidence.improvement_points = record.improvement_points();
   evidence.gradient_ratio = record.gradient_ratio;
   evidence.alpha = slot.seed->alpha.value;
-  evidence.alpha_target = growth.alpha_target;
+  evidence.alpha_target = slot.seed->schedule.target;
   evidence.shadow_points = record.shadow_points();
   evidence.contribution_points = record.contribution_points();
   evidence.contribution_stderr_points = record.worth.contribution_stderr_points;

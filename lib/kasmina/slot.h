@@ -25,7 +25,7 @@ struct Slot {
 void move_slot(Slot& slot, leyline::Stage to, std::optional<double> accuracy);
 
 // What the gates G2 to G5 judge. The slot must hold a seed.
-EpochEvidence evidence_of(const Slot& slot, const leyline::GrowthConfig& growth);
+EpochEvidence evidence_of(const Slot& slot);
 
 // A seed on its way out: blending down, or down already.
 bool is_leaving(const Slot& slot);

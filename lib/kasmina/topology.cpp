@@ -96,16 +96,36 @@ SeedRecord record_from_json(const json& saved) {
   return record;
 }
 
+json schedule_to_json(const AlphaSchedule& schedule) {
+  return {{"curve", leyline::name_of(schedule.curve)}, {"ticks", schedule.ticks}, {"target", schedule.target}};
+}
+
+AlphaSchedule schedule_from_json(const json& saved) {
+  const AlphaSchedule schedule{read_name<leyline::AlphaCurve>(saved.at("curve")), saved.at("ticks").get<int>(),
+                               saved.at("target").get<double>()};
+  if (schedule.ticks < 1 || !(schedule.target > 0 && schedule.target <= 1)) fail("schedule", "is out of range");
+  return schedule;
+}
+
 json seed_to_json(const Seed& seed) {
   return {{"number", seed.number},
           {"blueprint", seed.blueprint->name},
           {"composition", leyline::name_of(seed.composition)},
+          {"schedule", schedule_to_json(seed.schedule)},
+          {"folded", seed.folded},
           {"alpha", alpha_to_json(seed.alpha)},
           {"record", record_to_json(seed.record)}};
 }
 
-bool is_same(const std::optional<Seed>& present, std::uint32_t number, const Blueprint* blueprint) {
-  return present && present->number == number && present->blueprint == blueprint;
+struct SavedSeed {
+  std::uint32_t number = 0;
+  const Blueprint* blueprint = nullptr;
+  bool folded = false;
+};
+
+bool is_same(const std::optional<Seed>& present, const SavedSeed& saved) {
+  return present && present->number == saved.number && present->blueprint == saved.blueprint &&
+         present->folded == saved.folded;
 }
 
 Seed seed_from_json(const json& saved, const SlotSource& source) {
@@ -116,11 +136,16 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
   if (read_name<leyline::Composition>(saved.at("composition")) != source.growth.composition) {
     fail(source.site.id, "growth.composition differs");
   }
-  const auto number = saved.at("number").get<std::uint32_t>();
-  if (number == 0) fail(source.site.id, "a seed without a number");
-  auto seed = is_same(source.present, number, blueprint)
-                  ? *source.present
-                  : make_seed({number, blueprint, source.site.shape}, source.growth, source.run_seed, source.device);
+  // Older checkpoints have neither a schedule of the seed's own nor folded seeds.
+  const SavedSeed who{saved.at("number").get<std::uint32_t>(), blueprint, saved.value("folded", false)};
+  if (who.number == 0) fail(source.site.id, "a seed without a number");
+  const auto schedule =
+      saved.contains("schedule") ? schedule_from_json(saved["schedule"]) : schedule_at(source.site.id, source.growth);
+  auto seed = is_same(source.present, who) ? *source.present
+                                           : make_seed({who.number, blueprint, source.site.shape, schedule},
+                                                       source.growth, source.run_seed, source.device);
+  if (who.folded && !seed.folded) drop_tensors(seed);
+  seed.schedule = schedule;
   seed.alpha = alpha_from_json(saved.at("alpha"));
   seed.record = record_from_json(saved.at("record"));
   return seed;
@@ -148,6 +173,7 @@ Slot slot_from_json(const json& saved, const SlotSource& source) {
   slot.stage_epochs = saved.at("stage_epochs").get<std::uint32_t>();
   if (holds_seed(slot.stage) == saved.at("seed").is_null()) fail(id, "its stage and its seed contradict each other");
   if (holds_seed(slot.stage)) slot.seed = seed_from_json(saved.at("seed"), source);
+  if (slot.seed && slot.seed->folded && slot.stage != Stage::kFossilized) fail(id, "only a fossil can be folded");
   return slot;
 }
 
@@ -161,6 +187,7 @@ leyline::Topology topology_of(const json& saved) {
       if (const auto& seed = slot.at("seed"); !seed.is_null()) {
         place.seed_id = seed_name(seed.at("number").get<std::uint32_t>());
         place.blueprint = seed.at("blueprint").get<std::string>();
+        place.folded = seed.value("folded", false);
       }
       topology.slots.push_back(std::move(place));
     }
@@ -178,6 +205,12 @@ json without_seed(json saved, const std::string& seed_id) {
     if (slot.seed_id.empty()) continue;
     known += (known.empty() ? "" : ", ") + slot.seed_id;
     if (slot.seed_id != seed_id) continue;
+    if (slot.folded) {
+      throw leyline::Error(leyline::ExitCode::kConfig,
+                           seed_id +
+                               " was folded into the host and cannot be left out any more; take a step before it "
+                               "fossilised");
+    }
     auto& place = saved.at("slots").at(i);
     place["stage"] = static_cast<int>(Stage::kDormant);
     place["stage_epochs"] = 0;

@@ -27,6 +27,10 @@ void follow(State& state, const GrowthNote& note) {
     const auto why = apply(state.topology, {event.slot, event.seed_id, event.blueprint, event.from, event.to});
     if (!why.empty() && state.starts_known && state.doubt.empty()) find_gap(state, note, why);
   }
+  if (note.event && note.what == "fold" && note.event->passed.value_or(false)) {
+    const auto why = apply_fold(state.topology, note.event->slot, note.event->seed_id);
+    if (!why.empty() && state.starts_known && state.doubt.empty()) find_gap(state, note, why);
+  }
   if (note.hash.empty() || !state.starts_known) return;
   const std::string hash = topology_hash(state.topology);
   if (hash == note.hash) {

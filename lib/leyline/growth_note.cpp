@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kDeepestNesting = 8;
 constexpr std::size_t kLongestNote = 1 << 20;
-constexpr std::array kEvents = {"stage", "gate", "graft", "cull", "command_rejected", "isolation_violation"};
+constexpr std::array kEvents = {"stage", "gate", "graft", "cull", "fold", "command_rejected", "isolation_violation"};
 constexpr std::array kSnapshots = {"started", "resumed", "forked"};
 
 template <std::size_t kSize>
@@ -55,6 +55,11 @@ std::map<std::string, double> numbers_at(const json& object, const char* name) {
   return numbers;
 }
 
+std::vector<std::string> texts_at(const json& object, const char* name) {
+  const auto found = object.find(name);
+  return found == object.end() ? std::vector<std::string>() : found->get<std::vector<std::string>>();
+}
+
 RunPlace place_of(const json& object) {
   RunPlace place;
   const auto epoch = object.at("epoch").get<std::int64_t>();
@@ -80,6 +85,9 @@ GrowthEvent event_of(const json& object) {
   event.required = numbers_at(object, "required");
   event.took_ms = number_at<double>(object, "took_ms");
   event.memory_bytes = number_at<std::int64_t>(object, "memory_bytes");
+  event.carried = number_at<std::int64_t>(object, "moments_carried");
+  event.created = texts_at(object, "moments_created");
+  event.dropped = texts_at(object, "moments_dropped");
   return event;
 }
 
@@ -119,6 +127,9 @@ void add_event(json& object, const GrowthEvent& event) {
   if (!event.required.empty()) object["required"] = event.required;
   if (event.took_ms) object["took_ms"] = *event.took_ms;
   if (event.memory_bytes) object["memory_bytes"] = *event.memory_bytes;
+  if (event.carried) object["moments_carried"] = *event.carried;
+  if (!event.created.empty()) object["moments_created"] = event.created;
+  if (!event.dropped.empty()) object["moments_dropped"] = event.dropped;
 }
 
 }  // namespace

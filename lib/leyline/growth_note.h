@@ -2,7 +2,7 @@
 // What a run's journal says about its growth, note by note. The journal holds one JSON object a record; `what` says of
 // which kind:
 //   started, resumed, forked   with the whole topology; forked also parent, checkpoint, without
-//   stage, gate, graft, cull, command_rejected, ...   an event in a seed's life
+//   stage, gate, graft, cull, fold, command_rejected, ...   an event in a seed's life
 //   checkpoint                 name, and the topology's hash when it was published
 // Any thread.
 
@@ -35,11 +35,15 @@ struct GrowthEvent {
   std::string command_id{};                    // empty: it came with an epoch's end
   std::string decision{};                      // "FOSSILIZE: ...": what was asked for and why, as the policy put it
   std::string code{};                          // gate: "G0" to "G5"; command_rejected: "slot_occupied", ...
-  std::optional<bool> passed{};                // gate: the verdict
+  std::optional<bool> passed{};                // gate: the verdict; fold: whether it was done
   std::map<std::string, double> values{};      // measured, by name
   std::map<std::string, double> required{};    // thresholds, by name
-  std::optional<double> took_ms{};             // graft, cull: how long training stood still for the command
+  std::optional<double> took_ms{};             // graft, cull, fold: how long training stood still for the command
   std::optional<std::int64_t> memory_bytes{};  // graft: the seed's weights, gradients, optimizer state and buffers
+  // graft, cull, fold: what became of the optimizer's state. Parameters that came and went by id, of those that stayed
+  // the number.
+  std::optional<std::int64_t> carried{};
+  std::vector<std::string> created{}, dropped{};
 };
 
 struct GrowthNote {

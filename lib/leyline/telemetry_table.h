@@ -181,9 +181,13 @@ inline constexpr std::array kTable{
     event("rollback_ready", "the seeds can be brought back to an earlier state", "seed_id stage"),
     event("seed_blend_error", "a seed could not be blended", "seed_id error"),
     event("seed_conflict_high", "a seed's gradient conflicts often", "seed_id stage conflict_ratio"),
+    event(
+        "seed_folded", "a linear fossil was worked into the host's next layer, or why it was not",
+        "result output_change moments_carried moments_dropped parameters_dropped epoch seed_id slot blueprint reason"),
     event("seed_forward_error", "a seed's module failed", "seed_id error"),
     event("seed_grafted", "a seed joined the network or left it",
-          "operation output_change moments_carried moments_created moments_dropped epoch seed_id slot blueprint"),
+          "operation output_change moments_carried moments_created moments_dropped parameters_created "
+          "parameters_dropped epoch seed_id slot blueprint"),
     event("seed_health", "one seed's aggregation figures in one event", "share alpha conflicts weight seed_id stage"),
     event("seed_operation", "a seed command was carried out",
           "operation command_id epoch step result reason seed_id slot blueprint"),

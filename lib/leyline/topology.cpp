@@ -51,7 +51,17 @@ std::string apply(Topology& topology, const StageChange& change) {
   slot.stage = change.to;
   slot.seed_id = has_module(change.to) ? change.seed_id : "";
   slot.blueprint = has_module(change.to) ? change.blueprint : "";
+  slot.folded = slot.folded && !birth && change.to == Stage::kFossilized;
   if (birth) topology.seeds_born = std::max(topology.seeds_born, number_of(change.seed_id));
+  return why;
+}
+
+std::string apply_fold(Topology& topology, const std::string& slot_id, const std::string& seed_id) {
+  const auto slot = std::ranges::find(topology.slots, slot_id, &SlotTopology::id);
+  if (slot == topology.slots.end()) return "there is no slot " + slot_id;
+  const bool is_there = slot->stage == Stage::kFossilized && slot->seed_id == seed_id && !slot->folded;
+  const std::string why = is_there ? "" : slot_id + " is " + describe(*slot) + ", not the fossil " + seed_id;
+  slot->folded = true;
   return why;
 }
 
@@ -60,6 +70,7 @@ json topology_json(const Topology& topology) {
   for (const auto& slot : topology.slots) {
     slots.push_back(
         {{"id", slot.id}, {"stage", name_of(slot.stage)}, {"seed", slot.seed_id}, {"blueprint", slot.blueprint}});
+    if (slot.folded) slots.back()["folded"] = true;  // left out else: journals hold hashes of this form
   }
   return {{"seeds_born", topology.seeds_born}, {"slots", std::move(slots)}};
 }
@@ -72,7 +83,7 @@ Topology read_topology(const json& saved) {
     const auto stage = from_name<Stage>(name);
     if (!stage) throw std::invalid_argument("there is no stage " + name);
     topology.slots.push_back({slot.at("id").get<std::string>(), *stage, slot.at("seed").get<std::string>(),
-                              slot.at("blueprint").get<std::string>()});
+                              slot.at("blueprint").get<std::string>(), slot.value("folded", false)});
   }
   return topology;
 }
@@ -82,7 +93,8 @@ std::string topology_hash(const Topology& topology) {
 }
 
 std::string describe(const SlotTopology& slot) {
-  return stage_name(slot.stage) + (slot.seed_id.empty() ? "" : " " + slot.seed_id + " " + slot.blueprint);
+  return stage_name(slot.stage) + (slot.seed_id.empty() ? "" : " " + slot.seed_id + " " + slot.blueprint) +
+         (slot.folded ? ", folded" : "");
 }
 
 std::vector<std::string> differences(const Topology& a, const Topology& b) {

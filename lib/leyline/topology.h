@@ -18,6 +18,7 @@ struct SlotTopology {
   std::string id;  // "r0c1"
   Stage stage = Stage::kDormant;
   std::string seed_id, blueprint;  // empty where the stage has no module
+  bool folded = false;  // FOSSILIZED only: the module is part of the host's next layer, nothing is left of it
   bool operator==(const SlotTopology&) const = default;
 };
 
@@ -37,7 +38,10 @@ struct StageChange {
 // from the topology as it was ("r0c1 is DORMANT, not TRAINING"); empty if it does.
 std::string apply(Topology& topology, const StageChange& change);
 
-// {"seeds_born": 1, "slots": [{"id", "stage" (by name), "seed", "blueprint"}]}
+// A fossil was worked into the host. As apply(): the slot is folded in any case, unless it is unknown.
+std::string apply_fold(Topology& topology, const std::string& slot, const std::string& seed_id);
+
+// {"seeds_born": 1, "slots": [{"id", "stage" (by name), "seed", "blueprint", "folded": true where it is}]}
 nlohmann::json topology_json(const Topology& topology);
 // Throws nlohmann::json::exception, or std::invalid_argument for a stage that is none.
 Topology read_topology(const nlohmann::json& saved);
@@ -45,7 +49,7 @@ Topology read_topology(const nlohmann::json& saved);
 // FNV-1a (64 bit) of topology_json() as text without blanks, 16 hexadecimal digits.
 std::string topology_hash(const Topology& topology);
 
-// "TRAINING seed-0001 conv_light", "DORMANT"
+// "TRAINING seed-0001 conv_light", "FOSSILIZED seed-0002 lora, folded", "DORMANT"
 std::string describe(const SlotTopology& slot);
 
 // How `b` differs from `a`, slot by slot: "r0c1: TRAINING seed-0001 conv_light -> DORMANT".

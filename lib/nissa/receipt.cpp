@@ -89,6 +89,7 @@ void take_story(Receipt& receipt, const std::vector<GrowthNote>& notes) {
     if (note.what == "stage" && (!unborn || is_birth(note))) take_stage(receipt, note, entered);
     if (note.what == "graft") take_graft(receipt, note);
     if (note.what == "cull") receipt.cull_stall_ms = note.event->took_ms;
+    if (note.what == "fold" && note.event->passed.value_or(false)) receipt.folded = note.event->reason;
     receipt.story.push_back(note);
   }
   if (receipt.stages.empty()) fail_unknown(receipt.seed_id, notes);

@@ -42,6 +42,7 @@ struct Receipt {
   leyline::RunPlace born;
   std::optional<leyline::RunPlace> ended;  // fossilised or culled
   std::optional<double> parameters, memory_bytes;
+  std::string folded;  // a fossil that is part of a layer of the host: of which, and what it changed; else empty
   std::optional<double> graft_stall_ms, cull_stall_ms;  // how long training stood still
   StepCost step;
   Contribution contribution;

@@ -169,7 +169,8 @@ std::string receipt_text(const Receipt& receipt) {
   if (receipt.ended) {
     text += formatted(" at epoch %u, step %lld", receipt.ended->epoch, static_cast<long long>(receipt.ended->step));
   }
-  text += "\n" + row("why", receipt.reason) + row("parameters", or_not(receipt.parameters, "%.0f"));
+  text += "\n" + row("why", receipt.reason) + (receipt.folded.empty() ? "" : row("where it is", receipt.folded)) +
+          row("parameters", or_not(receipt.parameters, "%.0f"));
   const std::string memory =
       receipt.memory_bytes ? formatted("%.4g MB", *receipt.memory_bytes / kBytesInMb) : std::string(kNotMeasured);
   text += row("memory", memory) + row("time of a step", step_text(receipt.step)) +
@@ -197,6 +198,7 @@ ordered_json receipt_json(const std::string& run, const Receipt& receipt) {
           {"blueprint", receipt.blueprint},
           {"outcome", word_of(receipt.outcome)},
           {"reason", receipt.reason},
+          {"folded", receipt.folded.empty() ? ordered_json(nullptr) : ordered_json(receipt.folded)},
           {"born", place_json(receipt.born)},
           {"ended", receipt.ended ? place_json(*receipt.ended) : ordered_json(nullptr)},
           {"parameters", or_null(receipt.parameters)},

@@ -19,7 +19,10 @@ EmaScope::EmaScope(StepState& state) {
     if (!group.averages.defined()) continue;
     parameters_.push_back(group.parameters.flat);
     saved_.push_back(group.parameters.flat.clone());
-    parameters_.back().copy_(group.averages.flat);
+  }
+  // Nothing is overwritten before all has the memory to be put back.
+  for (const GroupState& group : state.groups) {
+    if (group.averages.defined()) group.parameters.flat.copy_(group.averages.flat);
   }
 }
 

@@ -31,6 +31,12 @@ std::string text_of(const std::vector<std::pair<std::string, double>>& values) {
   return text;
 }
 
+std::string joined(const std::vector<std::string>& ids) {
+  std::string text;
+  for (const auto& id : ids) text += (text.empty() ? "" : " ") + id;
+  return text;
+}
+
 TelemetryEvent stage_event(const LifecycleEvent& it, const std::string& epoch) {
   return event("seed_stage"_event, Level::kInfo,
                {{"seed_id", it.seed_id},
@@ -65,7 +71,23 @@ TelemetryEvent structure_event(const LifecycleEvent& it, const std::string& epoc
                 {"moments_carried", std::to_string(change.carried.size())},
                 {"moments_created", std::to_string(change.created.size())},
                 {"moments_dropped", std::to_string(change.dropped.size())},
+                {"parameters_created", joined(change.created)},
+                {"parameters_dropped", joined(change.dropped)},
                 {"epoch", epoch}});
+}
+
+TelemetryEvent fold_event(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
+  return event("seed_folded"_event, Level::kInfo,
+               {{"seed_id", it.seed_id},
+                {"slot", it.slot},
+                {"blueprint", it.blueprint},
+                {"result", it.passed ? "folded" : "kept"},
+                {"output_change", text_of(it.values)},
+                {"moments_carried", std::to_string(change.carried.size())},
+                {"moments_dropped", std::to_string(change.dropped.size())},
+                {"parameters_dropped", joined(change.dropped)},
+                {"epoch", epoch},
+                {"reason", it.reason}});
 }
 
 TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
@@ -86,6 +108,8 @@ TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, 
     case Kind::kViolation:
       return event("violation_recorded"_event, Level::kWarning,
                    {{"seed_id", it.seed_id}, {"violations", std::to_string(it.values.at(0).second)}});
+    case Kind::kFold:
+      return fold_event(it, epoch, change);
     case Kind::kStage:
       break;
   }
@@ -109,17 +133,27 @@ std::int64_t memory_of(const Run& run, const std::string& seed_id) {
 }
 
 void follow(leyline::Topology& topology, const LifecycleEvent& it) {
-  if (it.kind != Kind::kStage) return;
-  const auto misfit = leyline::apply(topology, {it.slot, it.seed_id, it.blueprint, it.from, it.to});
+  std::string misfit;
+  if (it.kind == Kind::kStage) misfit = leyline::apply(topology, {it.slot, it.seed_id, it.blueprint, it.from, it.to});
+  if (it.kind == Kind::kFold && it.passed) misfit = leyline::apply_fold(topology, it.slot, it.seed_id);
   ESPER_CHECK(misfit.empty(), "an event that does not follow from the network: " + misfit);
 }
 
-std::string note_text(const Run& run, const LifecycleEvent& it, const Cause& cause) {
+bool changes_structure(const LifecycleEvent& it) {
+  return it.kind == Kind::kGraft || it.kind == Kind::kCull || (it.kind == Kind::kFold && it.passed);
+}
+
+std::string note_text(const Run& run, const LifecycleEvent& it, const StructureChange& change, const Cause& cause) {
   auto note = kasmina::note_of(it);
   note.place = {run.progress.epoch, run.progress.step};
   note.hash = leyline::topology_hash(run.topology);
   note.event->decision = cause.decision;
-  if (it.kind == Kind::kGraft || it.kind == Kind::kCull) note.event->took_ms = cause.took_ms;
+  if (changes_structure(it)) {
+    note.event->took_ms = cause.took_ms;
+    note.event->carried = static_cast<std::int64_t>(change.carried.size());
+    note.event->created = change.created;
+    note.event->dropped = change.dropped;
+  }
   if (it.kind == Kind::kGraft) note.event->memory_bytes = memory_of(run, it.seed_id);
   return leyline::growth_note_json(note).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
@@ -132,7 +166,7 @@ void tell_lifecycle(Run& run, const std::vector<LifecycleEvent>& happened, const
   for (const auto& it : happened) {
     follow(run.topology, it);
     run.events.push_back(telemetry_of(it, epoch, change));
-    run.writer.record(note_text(run, it, cause));
+    run.writer.record(note_text(run, it, change, cause));
   }
 }
 

@@ -18,7 +18,7 @@ struct Cause {
   std::optional<double> took_ms;  // how long training stood still for it
 };
 
-// `change`: what became of the optimizer's moments in the meantime; told with the graft or the cull. Moves
+// `change`: what became of the optimizer's moments in the meantime; told with the graft, the cull or the fold. Moves
 // run.topology along, whose hash is told with each note.
 void tell_lifecycle(Run& run, const std::vector<kasmina::LifecycleEvent>& happened, const StructureChange& change,
                     const Cause& cause = {});

@@ -29,6 +29,8 @@ inline constexpr int kLoraLarge = 9;
 inline constexpr int kMlpSmall = 10;
 inline constexpr int kMlp = 11;
 inline constexpr int kFlexAttention = 12;
+inline constexpr int kLinear = 13;
+inline constexpr int kPointwise = 14;
 }  // namespace policy_index
 
 // The row that changes nothing: what the policy chooses to grow nothing of use, and a control in experiments.
@@ -39,6 +41,9 @@ inline constexpr std::int64_t kLoraRank = 8;
 inline constexpr std::int64_t kLoraLargeRank = 32;
 SeedForward build_lora(ModuleScope scope, std::int64_t channels, std::int64_t rank);
 std::string lora_refusal(std::int64_t channels, std::int64_t rank);
+
+// x + linear(x) over the last dimension, weight and bias start at zero.
+SeedForward build_linear(ModuleScope scope, std::int64_t channels);
 
 // x + tanh(scale) * (LayerNorm(x) - x); scale starts at zero.
 SeedForward build_layer_norm_mix(ModuleScope scope, std::int64_t channels);

@@ -32,7 +32,7 @@ Blueprint norm_row() {
           .fits = FeatureKind::kFeatures,
           .policy_index = policy_index::kNorm,
           .module = "x + tanh(scale) (LayerNorm(x) - x)",
-          .start = "neutral",
+          .start = "neutral: scale is 0",
           .formula = "2C + 1",
           .num_parameters = [](const FeatureShape& s) { return 2 * s.channels + 1; },
           .flops = [](const FeatureShape& s) { return 2 * s.channels; },
@@ -58,12 +58,13 @@ Blueprint lora_row() {
           .fits = FeatureKind::kFeatures,
           .policy_index = policy_index::kLora,
           .module = "x + up(down(x)), down to 8",
-          .start = "neutral",
+          .start = "neutral: up is 0",
           .formula = "16C",
           .num_parameters = [](const FeatureShape& s) { return 2 * s.channels * kLoraRank; },
           .flops = [](const FeatureShape& s) { return 2 * s.channels * kLoraRank; },
           .refusal = [](const FeatureShape& s) { return lora_refusal(s.channels, kLoraRank); },
-          .build = [](ModuleScope scope, const FeatureShape& s) { return build_lora(scope, s.channels, kLoraRank); }};
+          .build = [](ModuleScope scope, const FeatureShape& s) { return build_lora(scope, s.channels, kLoraRank); },
+          .algebra = Algebra::kAffine};
 }
 
 Blueprint mlp_small_row() {
@@ -72,7 +73,7 @@ Blueprint mlp_small_row() {
       .fits = FeatureKind::kFeatures,
       .policy_index = policy_index::kMlpSmall,
       .module = "x + down(ReLU(up(x))), over M = max(1, C/2)",
-      .start = "neutral",
+      .start = "neutral: down is 0",
       .formula = "2CM + M + C",
       .num_parameters = [](const FeatureShape& s) { return mlp_parameters(s, small_width(s)); },
       .flops = [](const FeatureShape& s) { return 2 * s.channels * small_width(s); },
@@ -86,7 +87,7 @@ Blueprint mlp_row() {
       .fits = FeatureKind::kFeatures,
       .policy_index = policy_index::kMlp,
       .module = "x + down(ReLU(up(x))), over 2C",
-      .start = "neutral",
+      .start = "neutral: down is 0",
       .formula = "4C² + 3C",
       .num_parameters = [](const FeatureShape& s) { return mlp_parameters(s, wide_width(s)); },
       .flops = [](const FeatureShape& s) { return 2 * s.channels * wide_width(s); },
@@ -94,10 +95,30 @@ Blueprint mlp_row() {
       .build = [](ModuleScope scope, const FeatureShape& s) { return build_mlp(scope, s.channels, wide_width(s)); }};
 }
 
+Blueprint linear_row() {
+  return {.name = "linear",
+          .fits = FeatureKind::kFeatures,
+          .policy_index = policy_index::kLinear,
+          .module = "x + W x + b",
+          .start = "neutral: W and b are 0",
+          .formula = "C² + C",
+          .num_parameters = [](const FeatureShape& s) { return s.channels * (s.channels + 1); },
+          .flops = [](const FeatureShape& s) { return s.channels * s.channels; },
+          .refusal = never_refused,
+          .build = [](ModuleScope scope, const FeatureShape& s) { return build_linear(scope, s.channels); },
+          .algebra = Algebra::kAffine};
+}
+
 }  // namespace
 
 std::vector<Blueprint> feature_blueprints() {
-  return {noop_blueprint(FeatureKind::kFeatures), attention_row(), norm_row(), lora_row(), mlp_small_row(), mlp_row()};
+  return {noop_blueprint(FeatureKind::kFeatures),
+          attention_row(),
+          norm_row(),
+          lora_row(),
+          mlp_small_row(),
+          mlp_row(),
+          linear_row()};
 }
 
 }  // namespace esper::kasmina

@@ -88,7 +88,7 @@ Blueprint norm_row() {
           .fits = FeatureKind::kImage,
           .policy_index = policy_index::kNorm,
           .module = "x + tanh(scale) (GroupNorm(x) - x)",
-          .start = "neutral",
+          .start = "neutral: scale is 0",
           .formula = "2C + 1",
           .num_parameters = [](const FeatureShape& s) { return 2 * s.channels + 1; },
           .flops = [](const FeatureShape& s) { return 2 * s.channels * pixels(s); },
@@ -130,7 +130,7 @@ Blueprint bottleneck_row() {
           .fits = FeatureKind::kImage,
           .policy_index = policy_index::kBottleneck,
           .module = "x + GroupNorm(1x1(ReLU(3x3(ReLU(1x1(x)))))), over M = max(8, C/4)",
-          .start = "neutral",
+          .start = "neutral: the norm's gain is 0",
           .formula = "2CM + 9M² + 2C",
           .num_parameters =
               [](const FeatureShape& s) {
@@ -151,7 +151,7 @@ Blueprint conv_small_row() {
           .fits = FeatureKind::kImage,
           .policy_index = policy_index::kConvSmall,
           .module = "x + 1x1(ReLU(GroupNorm(x)))",
-          .start = "neutral",
+          .start = "neutral: the 1x1 is 0",
           .formula = "C² + 2C",
           .num_parameters = [](const FeatureShape& s) { return s.channels * s.channels + 2 * s.channels; },
           .flops = [](const FeatureShape& s) { return (s.channels * s.channels + s.channels) * pixels(s); },
@@ -185,6 +185,27 @@ Blueprint conv_heavy_row() {
           .build = build_conv_heavy};
 }
 
+// No bias: what follows may pad with zeros, which a bias would not reach.
+SeedForward build_pointwise(ModuleScope scope, const FeatureShape& shape) {
+  const Conv2d conv =
+      make_conv2d(scope.child("conv"), shape.channels, shape.channels, {.kernel = 1, .weight_init = kZeros});
+  return [conv](const torch::Tensor& x, Mode) { return x + conv(x); };
+}
+
+Blueprint pointwise_row() {
+  return {.name = "pointwise",
+          .fits = FeatureKind::kImage,
+          .policy_index = policy_index::kPointwise,
+          .module = "x + 1x1(x)",
+          .start = "neutral: the 1x1 is 0",
+          .formula = "C²",
+          .num_parameters = [](const FeatureShape& s) { return s.channels * s.channels; },
+          .flops = [](const FeatureShape& s) { return s.channels * s.channels * pixels(s); },
+          .refusal = never_refused,
+          .build = build_pointwise,
+          .algebra = Algebra::kAffine};
+}
+
 }  // namespace
 
 std::vector<Blueprint> image_blueprints() {
@@ -195,7 +216,8 @@ std::vector<Blueprint> image_blueprints() {
           depthwise_row(),
           bottleneck_row(),
           conv_small_row(),
-          conv_heavy_row()};
+          conv_heavy_row(),
+          pointwise_row()};
 }
 
 }  // namespace esper::kasmina

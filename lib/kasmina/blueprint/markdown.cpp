@@ -35,7 +35,10 @@ std::string blueprint_markdown() {
          "The modules that can be grown. Printed from the catalogue in `lib/kasmina/blueprint/`; "
          "`growth.blueprints` in a run file names them.\n\n"
          "x is the feature at the slot, with C channels; every module returns a feature of the same shape. Neutral: "
-         "at birth the output equals the input. Parameters and multiply-adds (of one sample) are given for an example "
+         "at birth the output equals the input. `noop`, `lora`, `lora_large`, `linear` and `pointwise` are linear, so "
+         "that "
+         "a fossil of theirs can be folded into the host (growth.md). Parameters and multiply-adds (of one sample) are "
+         "given for an example "
          "shape. Index is the position in the policy's blueprint head.\n";
   for (const Example& example : examples()) {
     out << "\n## " << example.heading << "\n\nThe example is " << example.words

@@ -75,7 +75,7 @@ Blueprint norm_row() {
           .fits = FeatureKind::kSequence,
           .policy_index = policy_index::kNorm,
           .module = "x + tanh(scale) (LayerNorm(x) - x)",
-          .start = "neutral",
+          .start = "neutral: scale is 0",
           .formula = "2C + 1",
           .num_parameters = [](const FeatureShape& s) { return 2 * s.channels + 1; },
           .flops = [](const FeatureShape& s) { return 2 * s.channels * s.tokens; },
@@ -89,12 +89,13 @@ Blueprint lora_row(std::string_view name, int index, std::string_view module, st
           .fits = FeatureKind::kSequence,
           .policy_index = index,
           .module = module,
-          .start = "neutral",
+          .start = "neutral: up is 0",
           .formula = formula,
           .num_parameters = [](const FeatureShape& s) { return 2 * s.channels * kRank; },
           .flops = [](const FeatureShape& s) { return 2 * s.tokens * s.channels * kRank; },
           .refusal = [](const FeatureShape& s) { return lora_refusal(s.channels, kRank); },
-          .build = [](ModuleScope scope, const FeatureShape& s) { return build_lora(scope, s.channels, kRank); }};
+          .build = [](ModuleScope scope, const FeatureShape& s) { return build_lora(scope, s.channels, kRank); },
+          .algebra = Algebra::kAffine};
 }
 
 template <std::int64_t kFactor>
@@ -103,7 +104,7 @@ Blueprint mlp_row(std::string_view name, int index, std::string_view module, std
           .fits = FeatureKind::kSequence,
           .policy_index = index,
           .module = module,
-          .start = "neutral",
+          .start = "neutral: down is 0",
           .formula = formula,
           .num_parameters = [](const FeatureShape& s) { return (2 * kFactor * s.channels + kFactor + 1) * s.channels; },
           .flops = [](const FeatureShape& s) { return 2 * kFactor * s.tokens * s.channels * s.channels; },
@@ -117,7 +118,7 @@ Blueprint attention_row() {
           .fits = FeatureKind::kSequence,
           .policy_index = policy_index::kAttention,
           .module = "x + causal multi-head attention(x)",
-          .start = "neutral",
+          .start = "neutral: proj is 0",
           .formula = "4C² + 4C",
           .num_parameters = [](const FeatureShape& s) { return 4 * s.channels * (s.channels + 1); },
           .flops = attention_flops,
@@ -130,12 +131,26 @@ Blueprint flex_attention_row() {
           .fits = FeatureKind::kSequence,
           .policy_index = policy_index::kFlexAttention,
           .module = "x + attention(x) whose scores fall with distance, at a rate learned for each of h heads",
-          .start = "neutral",
+          .start = "neutral: proj is 0",
           .formula = "4C² + 4C + h",
           .num_parameters = [](const FeatureShape& s) { return 4 * s.channels * (s.channels + 1) + num_heads(s); },
           .flops = [](const FeatureShape& s) { return attention_flops(s) + num_heads(s) * s.tokens * s.tokens; },
           .refusal = attention_refusal,
           .build = build_flex_attention};
+}
+
+Blueprint linear_row() {
+  return {.name = "linear",
+          .fits = FeatureKind::kSequence,
+          .policy_index = policy_index::kLinear,
+          .module = "x + W x + b",
+          .start = "neutral: W and b are 0",
+          .formula = "C² + C",
+          .num_parameters = [](const FeatureShape& s) { return s.channels * (s.channels + 1); },
+          .flops = [](const FeatureShape& s) { return s.tokens * s.channels * s.channels; },
+          .refusal = never_refused,
+          .build = [](ModuleScope scope, const FeatureShape& s) { return build_linear(scope, s.channels); },
+          .algebra = Algebra::kAffine};
 }
 
 }  // namespace
@@ -148,7 +163,8 @@ std::vector<Blueprint> sequence_blueprints() {
           lora_row<kLoraLargeRank>("lora_large", policy_index::kLoraLarge, "x + up(down(x)), down to 32", "64C"),
           mlp_row<2>("mlp_small", policy_index::kMlpSmall, "x + down(GELU(up(x))), over 2C", "4C² + 3C"),
           mlp_row<4>("mlp", policy_index::kMlp, "x + down(GELU(up(x))), over 4C", "8C² + 5C"),
-          flex_attention_row()};
+          flex_attention_row(),
+          linear_row()};
 }
 
 }  // namespace esper::kasmina

@@ -15,20 +15,26 @@ Blueprint noop_blueprint(FeatureKind kind) {
           .fits = kind,
           .policy_index = policy_index::kNoop,
           .module = "x",
-          .start = "neutral",
+          .start = "neutral: it is the identity",
           .formula = "0",
           .num_parameters = [](const FeatureShape&) -> std::int64_t { return 0; },
           .flops = [](const FeatureShape&) -> std::int64_t { return 0; },
           .refusal = never_refused,
           .build = [](ModuleScope, const FeatureShape&) -> SeedForward {
             return [](const torch::Tensor& x, Mode) { return x; };
-          }};
+          },
+          .algebra = Algebra::kAffine};
 }
 
 SeedForward build_lora(ModuleScope scope, std::int64_t channels, std::int64_t rank) {
   const Linear down = make_linear(scope.child("down"), channels, rank, {.bias = Bias::kNo});
   const Linear up = make_linear(scope.child("up"), rank, channels, {.bias = Bias::kNo, .weight_init = kZeros});
   return [down, up](const torch::Tensor& x, Mode) { return x + up(down(x)); };
+}
+
+SeedForward build_linear(ModuleScope scope, std::int64_t channels) {
+  const Linear linear = make_linear(scope, channels, channels, {.weight_init = kZeros, .bias_init = kZeros});
+  return [linear](const torch::Tensor& x, Mode) { return x + linear(x); };
 }
 
 std::string lora_refusal(std::int64_t channels, std::int64_t rank) {

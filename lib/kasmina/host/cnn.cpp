@@ -63,6 +63,9 @@ HostBody build_cnn_host(ModuleScope scope, const leyline::HostConfig& config, co
     in = out;
     out *= 2;
   }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    body.sites[i].taken_by = i + 1 < blocks.size() ? "host.block" + std::to_string(i + 1) + ".conv" : "host.head";
+  }
   const Linear head = make_linear(scope.child("head"), in, sample.num_classes);
   body.forward = [blocks, head](const torch::Tensor& inputs, Mode mode, const SlotHook& hook) {
     torch::Tensor x = inputs;

@@ -33,6 +33,9 @@ HostBody build_mlp_host(ModuleScope scope, const leyline::HostConfig& config, co
     body.sites.push_back({slot_id(body.sites.size()), {.kind = FeatureKind::kFeatures, .channels = next}});
     width = next;
   }
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    body.sites[i].taken_by = i + 1 < blocks.size() ? "host.block" + std::to_string(i + 1) + ".linear" : "host.head";
+  }
   const Linear head = make_linear(scope.child("head"), width, sample.num_classes);
   body.forward = [blocks, head, p = config.dropout](const torch::Tensor& inputs, Mode mode, const SlotHook& hook) {
     torch::Tensor x = inputs.flatten(1);

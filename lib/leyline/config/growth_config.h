@@ -15,11 +15,16 @@ constexpr auto names(AlphaCurve) {
 }
 
 // How a seed's output joins the host's. h: host feature, s: seed output, a: alpha. Formulas: kasmina/composition.h.
-enum class Composition { kAdd, kMultiply, kGate, kConvex, kResidual };
+enum class Composition { kAdd, kMultiply, kGate, kConvex, kResidual, kChannel, kConfidence };
 constexpr auto names(Composition) {
   using C = Composition;
-  return std::array{std::pair{C::kAdd, "add"}, std::pair{C::kMultiply, "multiply"}, std::pair{C::kGate, "gate"},
-                    std::pair{C::kConvex, "convex"}, std::pair{C::kResidual, "residual"}};
+  return std::array{std::pair{C::kAdd, "add"},
+                    std::pair{C::kMultiply, "multiply"},
+                    std::pair{C::kGate, "gate"},
+                    std::pair{C::kConvex, "convex"},
+                    std::pair{C::kResidual, "residual"},
+                    std::pair{C::kChannel, "channel"},
+                    std::pair{C::kConfidence, "confidence"}};
 }
 
 // Which seed answers for how much of a microbatch's gradient on the host. Formulas: tolaria/attribution.h.
@@ -153,6 +158,8 @@ struct GrowthConfig {
   AlphaCurve alpha_curve = AlphaCurve::kSigmoid;
   int alpha_ticks = 5;
   double alpha_target = 1.0;
+  std::vector<std::string> slot_alpha;
+  bool fold_fossils = true;
   bool isolate = true;
   int max_seeds = 4;
   CounterfactualConfig counterfactual;
@@ -172,6 +179,10 @@ struct GrowthConfig {
         field("alpha_curve", &C::alpha_curve, "shape of the blend from 0 to its target"),
         field("alpha_ticks", &C::alpha_ticks, "epochs that the blend takes", between(1, 1e6)),
         field("alpha_target", &C::alpha_target, "where the blend ends; probation then goes to 1", between(0.05, 1)),
+        field("slot_alpha", &C::slot_alpha,
+              "slots with a blend of their own: curve, epochs and target, like r0c1=cosine,8,0.7"),
+        field("fold_fossils", &C::fold_fossils,
+              "work a fossilised module that is linear into the host's next layer, where the output stays the same"),
         field("isolate", &C::isolate, "keep the module's gradient out of the host while it trains alone"),
         field("max_seeds", &C::max_seeds, "modules alive at the same time, fossilised ones not counted",
               between(1, 64)),

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "leyline/config/run_config.h"
+#include "leyline/config/slot_alpha.h"
 #include "leyline/config/slot_classes.h"
 #include "leyline/names.h"
 
@@ -192,6 +193,54 @@ void check_classes(const AggregationConfig& aggregation, Findings& out) {
   check_unique(slots, "aggregation.classes", out);
 }
 
+void check_slot_alpha(const std::vector<std::string>& list, Findings& out) {
+  std::vector<std::string> slots;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto read = read_slot_alpha(list[i]);
+    const bool is_one = read && is_slot_id(read->slot);
+    if (is_one) {
+      slots.push_back(read->slot);
+    } else {
+      out.push_back({"slot_alpha[" + std::to_string(i) + "]",
+                     "\"" + list[i] +
+                         "\" is no slot with curve (linear, cosine, sigmoid), epochs (1 or more) and target (0.05 to "
+                         "1), like r0c1=cosine,8,0.7",
+                     {}});
+    }
+  }
+  check_unique(slots, "slot_alpha", out);
+}
+
+// How many places a host has where modules may grow: r0c0 and on.
+std::size_t num_slots(const HostConfig& host) {
+  switch (host.kind) {
+    case HostKind::kLinear:
+      break;
+    case HostKind::kMlp:
+      return host.hidden.size();
+    case HostKind::kCnn:
+      return static_cast<std::size_t>(host.blocks);
+    case HostKind::kTransformer:
+      return static_cast<std::size_t>(host.segments);
+  }
+  return 0;
+}
+
+void check_slots_exist(const GrowthConfig& growth, const HostConfig& host, Findings& out) {
+  for (std::size_t i = 0; i < growth.slot_alpha.size(); ++i) {
+    const auto read = read_slot_alpha(growth.slot_alpha[i]);
+    if (!read || !is_slot_id(read->slot)) continue;
+    const std::size_t count = num_slots(host);
+    bool exists = false;
+    for (std::size_t column = 0; column < count; ++column) exists |= read->slot == "r0c" + std::to_string(column);
+    if (exists) continue;
+    out.push_back({"growth.slot_alpha[" + std::to_string(i) + "]",
+                   "this host has no slot \"" + read->slot + "\"; it has " +
+                       (count == 0 ? "none" : "r0c0 to r0c" + std::to_string(count - 1)),
+                   {"host.kind", "host.hidden", "host.blocks", "host.segments"}});
+  }
+}
+
 }  // namespace
 
 void GrowthConfig::validate(Findings& out) const {
@@ -203,6 +252,7 @@ void GrowthConfig::validate(Findings& out) const {
   check_unique(slots, "slots", out);
   check_classes(aggregation, out);
   check_unique(blueprints, "blueprints", out);
+  check_slot_alpha(slot_alpha, out);
 }
 
 void CounterfactualConfig::validate(Findings& out) const {
@@ -227,6 +277,7 @@ void RunConfig::validate(Findings& out) const {
          {}});
   }
   if (runs_dir.empty()) out.push_back({"runs_dir", "must name a folder", {}});
+  check_slots_exist(growth, host, out);
   const bool text = data.kind == DataKind::kText;
   const bool transformer = host.kind == HostKind::kTransformer;
   const std::vector<std::string> kinds{"data.kind", "data.shape"};

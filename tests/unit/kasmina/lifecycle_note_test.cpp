@@ -39,6 +39,10 @@ class Teller {
         REQUIRE(apply(now_, {told.slot, told.seed_id, told.blueprint, told.from, told.to}).empty());
         stages.insert(told.to);
       }
+      if (note.what == "fold" && told.passed.value()) {
+        REQUIRE(apply_fold(now_, told.slot, told.seed_id).empty());
+        ++folds;
+      }
       note.hash = topology_hash(now_);
       history.take(growth_note_json(note).dump());
     }
@@ -51,6 +55,7 @@ class Teller {
   GrowthHistory history;
   std::map<RunPlace, Topology> seen;
   std::set<Stage> stages;
+  int folds = 0;
 
  private:
   const Network& network_;

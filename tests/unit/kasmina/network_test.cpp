@@ -2,6 +2,7 @@
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -60,7 +61,8 @@ TEST_CASE("a graft changes no bit of the output, no tensor of the rest, and is t
 TEST_CASE("every composition grafts without a change") {
   for (const auto composition :
        {leyline::Composition::kAdd, leyline::Composition::kMultiply, leyline::Composition::kGate,
-        leyline::Composition::kConvex, leyline::Composition::kResidual}) {
+        leyline::Composition::kConvex, leyline::Composition::kResidual, leyline::Composition::kChannel,
+        leyline::Composition::kConfidence}) {
     auto growth = quick_growth();
     growth.composition = composition;
     Growing run(growth);
@@ -356,6 +358,63 @@ TEST_CASE("a cancelled seed blends out tick by tick, then goes; one that is sile
   run.germinate("r0c1", "mlp");
   run.tell(SeedOperation::kCancel, "seed-0002");
   CHECK(run.slot_stage(1) == Stage::kCulled);
+}
+
+// Alphas of a seed from the start of BLENDING on, epoch by epoch.
+std::vector<double> blend_of(Growing& run, const std::string& seed_id, int epochs) {
+  run.grow_to(seed_id, Stage::kBlending);
+  std::vector<double> alphas;
+  for (int i = 0; i < epochs; ++i) {
+    alphas.push_back(run.state(seed_id).metrics.at("alpha"));
+    run.end_epoch();
+  }
+  return alphas;
+}
+
+TEST_CASE("a slot has a blend of its own, and so has a seed whose command says so; it keeps it for life") {
+  auto growth = quick_growth();
+  growth.slot_alpha = {"r0c1=linear,2,0.6"};
+  Growing run(growth);
+  run.germinate("r0c1", "mlp");
+  CHECK(blend_of(run, "seed-0001", 3) == std::vector{0.3, 0.6, 0.6});
+  CHECK(run.state("seed-0001").metrics.at("alpha_target") == 0.6);
+  CHECK_FALSE(Growing::rejected(run.tell(SeedOperation::kStabilize, "seed-0001")));  // G3 wants this target
+
+  auto command = run.germination("r0c0", "mlp");
+  command.seed_operation->parameters = {{"alpha_curve", 0}, {"alpha_ticks", 4}, {"alpha_target", 0.8}};
+  CHECK_FALSE(Growing::rejected(run.apply(command)));
+  CHECK(blend_of(run, "seed-0002", 5) == std::vector{0.2, 0.4, 0.8 * 0.75, 0.8, 0.8});
+  // The way back takes as many epochs; the first of them comes with the command.
+  run.tell(SeedOperation::kCancel, "seed-0002");
+  CHECK(std::abs(run.state("seed-0002").metrics.at("alpha") - 0.6) < 1e-12);
+  CHECK(run.scalar("seed-0002.training_gate") == 0);
+
+  // Through a saved topology too, whatever the configuration says by then.
+  growth.slot_alpha.clear();
+  Growing other(growth);
+  other.network.restore_topology(run.network.save_topology());
+  CHECK(other.network.save_topology() == run.network.save_topology());
+  CHECK(other.state("seed-0001").metrics.at("alpha_target") == 0.6);
+}
+
+TEST_CASE("a blend that makes no sense is refused") {
+  Growing run;
+  const std::vector<std::pair<std::string, double>> wrong = {
+      {"alpha_curve", 3},     {"alpha_curve", 0.5},          {"alpha_curve", -1}, {"alpha_ticks", 0},
+      {"alpha_ticks", 2.5},   {"alpha_ticks", 1e9},          {"alpha_target", 0}, {"alpha_target", 1.5},
+      {"alpha_target", -0.1}, {"alpha_target", std::nan("")}};
+  for (const auto& [name, value] : wrong) {
+    CAPTURE(name, value);
+    auto command = run.germination("r0c0", "mlp");
+    command.seed_operation->parameters[name] = value;
+    check_refused(run, command, "invalid_parameter");
+  }
+  auto command = run.germination("r0c0", "mlp");
+  command.seed_operation->parameters["alpha"] = 0.5;
+  check_refused(run, command, "unsupported_parameter");
+  auto growth = quick_growth();
+  growth.slot_alpha = {"r0c9=linear,2,0.6"};
+  CHECK_THROWS_AS(Growing(growth), leyline::Error);
 }
 
 TEST_CASE("alpha moves one tick an epoch and a fossil cannot be culled") {

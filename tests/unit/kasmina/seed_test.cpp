@@ -112,7 +112,8 @@ TEST_CASE("a germinated seed gets no gradient") { CHECK(gradients(grown_to(Stage
 TEST_CASE("the host goes on learning in every stage, whatever the composition") {
   for (const auto composition :
        {leyline::Composition::kAdd, leyline::Composition::kMultiply, leyline::Composition::kGate,
-        leyline::Composition::kConvex, leyline::Composition::kResidual}) {
+        leyline::Composition::kConvex, leyline::Composition::kResidual, leyline::Composition::kChannel,
+        leyline::Composition::kConfidence}) {
     for (const auto stage : {Stage::kTraining, Stage::kBlending, Stage::kShadowing, Stage::kProbationary}) {
       CAPTURE(static_cast<int>(composition), static_cast<int>(stage));
       const auto found = gradients(grown_to(stage, growth_with(composition)));

@@ -75,6 +75,44 @@ TEST_CASE("a topology's hash follows from what it says, and only from that") {
   CHECK(differences(topology, other) == std::vector<std::string>{"seeds born: 1 -> 2"});
 }
 
+TEST_CASE("a fossil that was folded into the host is told, hashed and rebuilt") {
+  Journal journal;
+  journal.snapshot("started", {0, 0});
+  journal.stage({1, 8}, Stage::kDormant, Stage::kGerminated);
+  journal.stage({2, 16}, Stage::kGerminated, Stage::kFossilized);
+  const auto unfolded = journal.now;
+  GrowthNote note;
+  note.what = "fold";
+  note.place = {2, 16};
+  note.event = GrowthEvent{.seed_id = "seed-0001",
+                           .slot = "r0c0",
+                           .blueprint = "mlp",
+                           .from = Stage::kFossilized,
+                           .to = Stage::kFossilized,
+                           .passed = true,
+                           .carried = 4,
+                           .dropped = {"seed-0001.weight"}};
+  CHECK(apply_fold(journal.now, "r0c0", "seed-0001").empty());
+  note.hash = topology_hash(journal.now);
+  journal.records.push_back(growth_note_json(note).dump());
+  journal.checkpoint({2, 16});
+  CHECK(topology_hash(journal.now) != topology_hash(unfolded));
+  CHECK(describe(journal.now.slots[0]) == "FOSSILIZED seed-0001 mlp, folded");
+  CHECK(read_topology(json::parse(topology_json(journal.now).dump())) == journal.now);
+  const auto history = journal.read();
+  REQUIRE(history.damaged() == 0);
+  CHECK(history.notes().at(3).event->dropped == std::vector<std::string>{"seed-0001.weight"});
+  CHECK(history.notes().at(3).event->carried == 4);
+  CHECK(history.replay().topology == journal.now);
+  CHECK(history.replay().doubt.empty());
+  CHECK(compare(history, {2, 16}, journal.now).kind == Kind::kAgrees);
+  CHECK(compare(history, {2, 16}, unfolded).kind == Kind::kDiffers);
+  // One that was kept as it is changes nothing; a second fold does not follow.
+  auto again = journal.now;
+  CHECK(apply_fold(again, "r0c0", "seed-0001") == "r0c0 is FOSSILIZED seed-0001 mlp, folded, not the fossil seed-0001");
+  CHECK(apply_fold(again, "r0c5", "seed-0001") == "there is no slot r0c5");
+}
+
 TEST_CASE("a change that does not follow is applied and told") {
   Topology topology{{{"r0c0", Stage::kTraining, "seed-0001", "mlp"}}, 1};
   CHECK(apply(topology, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending}).empty());

@@ -31,20 +31,26 @@ inline LaneCase growing_case() {
 
 class GrowingModel {
  public:
-  explicit GrowingModel(const LaneCase& of = growing_case(), leyline::Lane lane = leyline::Lane::kEager)
-      : c(of), model(make_model(of)) {
+  // desk: for the compiled lane.
+  explicit GrowingModel(const LaneCase& of = growing_case(), leyline::Lane lane = leyline::Lane::kEager,
+                        torch::Device device = torch::kCPU, program::CompileDesk* desk = nullptr)
+      : c(of), model(make_model(of, device)), device_(device) {
     leyline::StepConfig config;
     config.lane = lane;
     config.check_every = 0;
     runner = std::make_unique<tolaria::StepRunner>(
-        *model, config, torch::kCPU,
-        tolaria::RunnerServices{
-            nullptr, nullptr, {}, [this](leyline::TelemetryEvent told) { events.push_back(told); }});
+        *model, config, device,
+        tolaria::RunnerServices{desk, nullptr, {}, [this](leyline::TelemetryEvent told) { events.push_back(told); }});
   }
 
   void steps(int count) {
     for (int i = 0; i < count; ++i) {
-      runner->step(make_batches(c, 1, static_cast<std::uint64_t>(number) + 100), {number, 1000});
+      auto batches = make_batches(c, 1, static_cast<std::uint64_t>(number) + 100);
+      for (auto& [inputs, targets] : batches) {
+        inputs = inputs.to(device_);
+        targets = targets.to(device_);
+      }
+      runner->step(batches, {number, 1000});
       ++number;
     }
   }
@@ -65,7 +71,7 @@ class GrowingModel {
     return made;
   }
   tolaria::AppliedCommand apply(const leyline::AdaptationCommand& wanted) {
-    auto done = tolaria::apply_command(*model, wanted, probe, 1);
+    auto done = tolaria::apply_command(*model, wanted, probe.to(device_), 1);
     tolaria::follow_training_gates(*model);
     return done;
   }
@@ -106,6 +112,9 @@ class GrowingModel {
   std::int64_t number = 0;
   int commands = 0;
   std::uint32_t epochs = 0;
+
+ private:
+  torch::Device device_;
 };
 
 // Every tensor of a model by id, as it is now.

@@ -134,7 +134,8 @@ TEST_CASE("whatever is commanded, the optimizer's groups are the network's, and 
   std::uint32_t seed = 1;
   for (const auto composition :
        {leyline::Composition::kAdd, leyline::Composition::kMultiply, leyline::Composition::kGate,
-        leyline::Composition::kConvex, leyline::Composition::kResidual}) {
+        leyline::Composition::kConvex, leyline::Composition::kResidual, leyline::Composition::kChannel,
+        leyline::Composition::kConfidence}) {
     for (int i = 0; i < 2; ++i, ++seed) {
       LaneCase c = growing_case();
       c.config.growth.composition = composition;

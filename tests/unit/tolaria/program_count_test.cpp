@@ -70,7 +70,8 @@ TEST_CASE("germinate, prune and fossilise make a new program, nothing else in a 
   at::set_num_threads(1);
   for (const auto composition :
        {leyline::Composition::kAdd, leyline::Composition::kMultiply, leyline::Composition::kGate,
-        leyline::Composition::kConvex, leyline::Composition::kResidual}) {
+        leyline::Composition::kConvex, leyline::Composition::kResidual, leyline::Composition::kChannel,
+        leyline::Composition::kConfidence}) {
     CAPTURE(static_cast<int>(composition));
     LaneCase c = growing_case();
     c.config.growth.composition = composition;

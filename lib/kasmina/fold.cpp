@@ -1,0 +1,92 @@
+#include "kasmina/fold.h"
+
+#include <ATen/ops/einsum.h>
+#include <ATen/ops/eye.h>
+#include <ATen/ops/zeros_like.h>
+
+#include "kasmina/composition.h"
+#include "leyline/error.h"
+#include "leyline/names.h"
+
+namespace esper::kasmina {
+
+using leyline::Composition;
+
+namespace {
+
+// C vectors of C channels, each as the feature of a sample with one position.
+torch::Tensor as_features(const torch::Tensor& vectors, FeatureKind kind) {
+  switch (kind) {
+    case FeatureKind::kFeatures:
+      return vectors;
+    case FeatureKind::kImage:
+      return vectors.unsqueeze(-1).unsqueeze(-1);
+    case FeatureKind::kSequence:
+      return vectors.unsqueeze(1);
+  }
+  ESPER_CHECK(false, "a feature of unknown kind");
+  return {};
+}
+
+torch::Tensor run(const Seed& seed, const torch::Tensor& vectors) {
+  const auto out = seed.module.forward(as_features(vectors, seed.shape.kind), Mode::kEvaluate);
+  return out.flatten(1).to(at::kDouble);
+}
+
+}  // namespace
+
+std::string why_not_linear(const Seed& seed) {
+  if (seed.blueprint->algebra != Algebra::kAffine) return std::string(seed.blueprint->name) + " is not linear";
+  switch (seed.composition) {
+    case Composition::kAdd:
+    case Composition::kConvex:
+    case Composition::kResidual:
+    case Composition::kChannel:
+      return {};
+    case Composition::kMultiply:
+    case Composition::kGate:
+    case Composition::kConfidence:
+      break;
+  }
+  return "growth.composition " + std::string(leyline::name_of(seed.composition)) + " is not linear in the feature";
+}
+
+SlotMap slot_map(const Seed& seed) {
+  ESPER_CHECK(why_not_linear(seed).empty(), "only a linear seed has a map");
+  const at::NoGradGuard no_grad;
+  const auto device = seed.scalars.alpha.device();
+  const auto units = at::eye(seed.shape.channels, at::TensorOptions().dtype(at::kFloat).device(device));
+  const auto offset = run(seed, at::zeros_like(units.narrow(0, 0, 1))).squeeze(0);
+  const auto matrix = (run(seed, units) - offset).t();
+  const auto identity = units.to(at::kDouble);
+  if (seed.composition == Composition::kResidual) return {identity + matrix, offset};
+  if (seed.composition != Composition::kChannel) return {matrix, offset};
+  const auto gate = seed.gate_weight.detach().clamp(0, 1).to(at::kDouble);
+  return {identity + gate.unsqueeze(1) * (matrix - identity), gate * offset};
+}
+
+LinearLayer folded(const LinearLayer& layer, const SlotMap& map) {
+  const at::NoGradGuard no_grad;
+  const auto weight = layer.weight.detach().to(at::kDouble);
+  const auto type = layer.weight.scalar_type();
+  LinearLayer out;
+  out.weight = (weight.dim() == 2 ? weight.matmul(map.matrix) : at::einsum("ochw,ci->oihw", {weight, map.matrix}))
+                   .to(type)
+                   .contiguous();
+  if (layer.bias.defined() && weight.dim() == 2) {
+    out.bias = (layer.bias.detach().to(at::kDouble) + weight.matmul(map.offset)).to(layer.bias.scalar_type());
+  }
+  return out;
+}
+
+std::string why_not_folded(const LinearLayer& layer, const SlotMap& map) {
+  if (!map.matrix.isfinite().all().item<bool>() || !map.offset.isfinite().all().item<bool>()) {
+    return "its parameters hold NaN or infinity";
+  }
+  const bool takes_offset = layer.weight.dim() == 2 && layer.bias.defined();
+  if (takes_offset || map.offset.count_nonzero().item<std::int64_t>() == 0) return {};
+  return "its bias has nowhere to go: the next layer " +
+         std::string(layer.bias.defined() ? "pads with zeros" : "has none");
+}
+
+}  // namespace esper::kasmina

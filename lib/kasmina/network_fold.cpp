@@ -1,0 +1,128 @@
+// A linear fossil becomes part of the host's layer after its slot.
+
+#include <cstdio>
+
+#include "kasmina/network.h"
+#include "leyline/error.h"
+
+namespace esper::kasmina {
+
+using leyline::Stage;
+
+namespace {
+
+using Values = std::vector<std::pair<torch::Tensor, torch::Tensor>>;
+
+void write(const Values& values) {
+  const at::NoGradGuard no_grad;
+  for (const auto& [parameter, value] : values) parameter.copy_(value);
+}
+
+// While it lives, parameters have other values.
+class ValueScope {
+ public:
+  ValueScope(const Values& here, const Values& afterwards) : afterwards_(afterwards) { write(here); }
+  ~ValueScope() { write(afterwards_); }
+  ValueScope(const ValueScope&) = delete;
+  ValueScope& operator=(const ValueScope&) = delete;
+
+ private:
+  const Values& afterwards_;
+};
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3g", value);
+  return text;
+}
+
+}  // namespace
+
+LinearLayer Network::layer_after(const Slot& slot) const {
+  LinearLayer layer;
+  for (const auto& [id, tensor] : host_.tensors.parameters) {
+    if (id == slot.site.taken_by + ".weight") layer.weight = tensor;
+    if (id == slot.site.taken_by + ".bias") layer.bias = tensor;
+  }
+  ESPER_CHECK(layer.weight.defined(), slot.site.id + ": the host has no layer " + slot.site.taken_by);
+  return layer;
+}
+
+std::string Network::why_not_folded(const Slot& slot) const {
+  if (auto why = why_not_linear(*slot.seed); !why.empty()) return why;
+  if (slot.site.taken_by.empty()) return "no single linear layer takes all that leaves " + slot.site.id;
+  return kasmina::why_not_folded(layer_after(slot), slot_map(*slot.seed));
+}
+
+std::vector<NamedTensor> Network::folded_layer(const std::string& seed_id) const {
+  for (const auto& slot : slots_) {
+    if (!slot.seed || slot.seed->id != seed_id || slot.seed->folded) continue;
+    if (!growth_.fold_fossils || !why_not_folded(slot).empty()) return {};
+    const auto layer = folded(layer_after(slot), slot_map(*slot.seed));
+    std::vector<NamedTensor> values = {{slot.site.taken_by + ".weight", layer.weight}};
+    if (layer.bias.defined()) values.push_back({slot.site.taken_by + ".bias", layer.bias});
+    return values;
+  }
+  return {};
+}
+
+// Of the network's output on the probe, relative to the largest; with the fold done for the moment.
+double Network::fold_change(const Slot& slot, const Fold& fold, const torch::Tensor& probe) const {
+  const at::NoGradGuard no_grad;
+  const auto before = forward(probe, Mode::kEvaluate).to(at::kDouble);
+  const ValueScope done(fold.after, fold.before);
+  const auto after = host_.forward(probe, Mode::kEvaluate, [&](std::size_t at, const torch::Tensor& feature) {
+    const auto& other = slots_[at];
+    return other.seed && &other != &slot ? apply_seed(*other.seed, feature, Mode::kEvaluate) : feature;
+  });
+  return ((after.to(at::kDouble) - before).abs().max() / before.abs().max().clamp_min(1e-12)).item<double>();
+}
+
+// Nothing for a seed that is not linear by itself. Changes nothing.
+std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Tensor& probe) {
+  if (!growth_.fold_fossils || slot.seed->blueprint->algebra != Algebra::kAffine) return std::nullopt;
+  Fold fold;
+  fold.event.kind = LifecycleEvent::Kind::kFold;
+  fold.event.passed = false;
+  fold.event.reason = why_not_folded(slot);
+  if (!fold.event.reason.empty()) return fold;
+  if (!probe.defined() || probe.numel() == 0) {
+    fold.event.reason = "there is no probe batch to measure it on";
+    return fold;
+  }
+  const auto layer = layer_after(slot);
+  const auto values = folded(layer, slot_map(*slot.seed));
+  fold.before = {{layer.weight, layer.weight.detach().clone()}};
+  fold.after = {{layer.weight, values.weight}};
+  if (values.bias.defined()) {
+    fold.before.emplace_back(layer.bias, layer.bias.detach().clone());
+    fold.after.emplace_back(layer.bias, values.bias);
+  }
+  const double change = fold_change(slot, fold, probe);
+  fold.event.values = {{"relative_output_change", change}};
+  fold.event.required = {{"relative_output_change", kMaxFoldChange}};
+  fold.event.passed = change <= kMaxFoldChange;  // and not NaN
+  fold.event.reason = "relative_output_change " + number(change) + " of at most " + number(kMaxFoldChange);
+  return fold;
+}
+
+// Takes no memory that is not there yet: the command is past refusing.
+LifecycleEvent Network::carry_out(const Fold& fold, Slot& slot, const leyline::AdaptationCommand& command) {
+  auto& seed = *slot.seed;
+  auto event = fold.event;
+  event.seed_id = seed.id;
+  event.slot = slot.site.id;
+  event.blueprint = seed.blueprint->name;
+  event.from = event.to = slot.stage;
+  event.command_id = command.command_id;
+  event.values.emplace_back("params", static_cast<double>(seed.module.tensors.num_parameters()));
+  event.reason = (event.passed ? "folded into " + slot.site.taken_by : "stays as it is") + ": " + event.reason;
+  if (!event.passed) return event;
+  write(fold.after);
+  overwritten_ = fold.before;
+  for (const auto& parameter : seed.module.tensors.parameters) ownership_.release_parameter(parameter.id);
+  drop_tensors(seed);
+  return event;
+}
+
+}  // namespace esper::kasmina

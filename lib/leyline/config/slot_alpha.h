@@ -1,0 +1,25 @@
+#pragma once
+// The blend of one slot's seeds, as a configuration writes it. Any thread.
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "leyline/config/growth_config.h"
+
+namespace esper::leyline {
+
+struct SlotAlpha {
+  static constexpr int kMostTicks = 1'000'000;
+  static constexpr double kLeastTarget = 0.05;  // as growth.alpha_target
+  std::string slot;
+  AlphaCurve curve = AlphaCurve::kLinear;
+  int ticks = 1;      // epochs, 1..kMostTicks
+  double target = 1;  // kLeastTarget..1
+};
+
+// Of "r0c1=cosine,8,0.7"; nothing if the text is not of that form or a number is out of its range. Whether there is
+// such a slot is not looked at.
+std::optional<SlotAlpha> read_slot_alpha(std::string_view text);
+
+}  // namespace esper::leyline

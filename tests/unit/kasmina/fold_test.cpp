@@ -1,0 +1,280 @@
+// A linear fossil becomes part of the host's next layer: the network's function stays, its tensors do not.
+
+#include "kasmina/fold.h"
+
+#include <ATen/ops/eye.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+#include "kasmina/topology.h"
+#include "leyline/error.h"
+#include "unit/kasmina/growing.h"
+
+namespace esper::kasmina {
+namespace {
+
+using leyline::Composition;
+
+constexpr const char* kSeed = "seed-0001";
+
+leyline::GrowthConfig growth_with(Composition composition) {
+  auto growth = quick_growth();
+  growth.composition = composition;
+  return growth;
+}
+
+leyline::HostConfig cnn_host() {
+  leyline::HostConfig host;
+  host.kind = leyline::HostKind::kCnn;
+  host.blocks = 2;
+  host.base_channels = 6;
+  host.pool_layers = 1;
+  return host;
+}
+
+// A network of any kind, its one seed fossilised by command.
+struct Grown {
+  leyline::GrowthConfig growth;
+  Network network;
+  torch::Tensor probe;
+  std::uint32_t epoch = 0;
+  int commands = 0;
+
+  Grown(const leyline::HostConfig& host, const leyline::SampleShape& sample, const leyline::GrowthConfig& config,
+        torch::Tensor batch)
+      : growth(config), network(host, config, sample, 7, torch::kCPU), probe(std::move(batch)) {}
+
+  std::vector<LifecycleEvent> tell(SeedOperation operation, const std::string& slot = "",
+                                   const std::string& blueprint = "") {
+    leyline::AdaptationCommand command;
+    command.command_id = std::to_string(++commands);
+    command.command_type = leyline::CommandType::kSeed;
+    command.seed_operation = {operation, slot, blueprint, {}};
+    if (operation != SeedOperation::kGerminate) command.target_seed_id = kSeed;
+    return network.apply(command, probe);
+  }
+  void end_epoch() {
+    EpochFacts facts;
+    facts.epoch = ++epoch;
+    facts.validation_loss = 0.5;
+    facts.validation_accuracy = 0.8;
+    facts.host_gradient_norm = 1;
+    facts.seeds = {{kSeed, 1.0, 0.7, 0.9}};
+    network.end_epoch(facts);
+  }
+  void disturb() const {
+    const at::NoGradGuard no_grad;
+    at::manual_seed(3);
+    for (const auto& group : network.parameter_groups()) {
+      if (group.id != kSeed) continue;
+      for (const auto& named : group.parameters) named.tensor.add_(at::randn_like(named.tensor) * 0.2);
+    }
+  }
+  // The events of FOSSILIZE.
+  std::vector<LifecycleEvent> fossilise(const std::string& slot, const std::string& blueprint) {
+    const auto born = tell(SeedOperation::kGerminate, slot, blueprint);
+    TORCH_CHECK(!Growing::rejected(born), born.back().reason);
+    for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting,
+                                 SeedOperation::kStabilize, SeedOperation::kEvaluate}) {
+      for (int i = 0; i < 3; ++i) end_epoch();
+      TORCH_CHECK(!Growing::rejected(tell(operation)), "a step was refused");
+    }
+    for (int i = 0; i < 3; ++i) end_epoch();
+    disturb();
+    return tell(SeedOperation::kFossilize);
+  }
+  std::vector<NamedTensor> host() const { return network.parameter_groups().at(0).parameters; }
+  torch::Tensor output(Mode mode = Mode::kEvaluate) const {
+    const at::NoGradGuard no_grad;
+    return network.forward(probe, mode);
+  }
+};
+
+Grown mlp(const leyline::GrowthConfig& growth = quick_growth()) {
+  return Grown(tiny_host(), tiny_sample(), growth, at::randn({8, 4}, at::detail::createCPUGenerator(5)));
+}
+Grown cnn(const leyline::GrowthConfig& growth = quick_growth()) {
+  return Grown(cnn_host(), leyline::image_shape(2, 6, 6, 3), growth,
+               at::randn({8, 2, 6, 6}, at::detail::createCPUGenerator(5)));
+}
+
+double change(const torch::Tensor& a, const torch::Tensor& b) {
+  return ((a - b).abs().max() / b.abs().max()).item<double>();
+}
+
+void check_folded(Grown& run, const std::string& slot, const std::string& blueprint, const std::string& layer) {
+  CAPTURE(slot, blueprint, layer);
+  const auto twin_growth = [&] {
+    auto growth = run.growth;
+    growth.fold_fossils = false;
+    return growth;
+  };
+  const bool image = run.probe.dim() == 4;
+  Grown unfolded = image ? cnn(twin_growth()) : mlp(twin_growth());
+  const auto version = run.network.structure_version();
+  const auto events = run.fossilise(slot, blueprint);
+  REQUIRE(events.back().kind == Kind::kFold);
+  INFO(events.back().reason);
+  REQUIRE(events.back().passed);
+  CHECK(events.back().reason.starts_with("folded into " + layer + ": "));
+  CHECK(unfolded.fossilise(slot, blueprint).back().kind == Kind::kStage);
+  CHECK(change(run.output(), unfolded.output()) < kMaxFoldChange);
+  CHECK(change(run.output(Mode::kTrain), unfolded.output(Mode::kTrain)) < kMaxFoldChange);
+  // Nothing of the seed is left but its place.
+  CHECK(run.network.structure_version() > version);
+  REQUIRE(run.network.parameter_groups().size() == 1);
+  CHECK(run.network.scalars().empty());
+  for (const auto& named : run.host()) {
+    CHECK(run.network.owner_of(named.id) == kHostOwner);
+    CHECK(named.id.starts_with("host."));
+  }
+  const auto place = topology_of(run.network.save_topology()).slots.at(slot == "r0c0" ? 0 : 1);
+  CHECK(place.stage == Stage::kFossilized);
+  CHECK(place.seed_id == kSeed);
+  CHECK(place.folded);
+  CHECK(run.network.export_seed_states().at(0).stage == Stage::kFossilized);
+  const auto before = run.output();
+  for (int i = 0; i < 3; ++i) run.end_epoch();
+  CHECK(same_bits(run.output(), before));
+}
+
+TEST_CASE("a linear seed of flat features becomes part of the next linear layer, or of the head") {
+  for (const auto composition :
+       {Composition::kAdd, Composition::kConvex, Composition::kResidual, Composition::kChannel}) {
+    CAPTURE(static_cast<int>(composition));
+    for (const char* blueprint : {"lora", "linear"}) {
+      auto first = mlp(growth_with(composition)), last = mlp(growth_with(composition));
+      check_folded(first, "r0c0", blueprint, "host.block1.linear");
+      check_folded(last, "r0c1", blueprint, "host.head");
+    }
+  }
+}
+
+TEST_CASE("a pointwise seed becomes part of the next convolution, padding and all, or of the head behind the mean") {
+  for (const auto composition :
+       {Composition::kAdd, Composition::kConvex, Composition::kResidual, Composition::kChannel}) {
+    CAPTURE(static_cast<int>(composition));
+    auto first = cnn(growth_with(composition)), last = cnn(growth_with(composition));
+    check_folded(first, "r0c0", "pointwise", "host.block1.conv");
+    check_folded(last, "r0c1", "pointwise", "host.head");
+  }
+}
+
+TEST_CASE("the network goes on learning where a seed was folded") {
+  auto run = mlp();
+  run.fossilise("r0c0", "linear");
+  std::vector<torch::Tensor> parameters;
+  for (const auto& named : run.host()) parameters.push_back(named.tensor);
+  const auto loss = run.network.forward(run.probe, Mode::kTrain).square().mean();
+  for (const auto& gradient : torch::autograd::grad({loss}, parameters)) {
+    CHECK(gradient.abs().sum().item<double>() > 0);
+  }
+}
+
+TEST_CASE("what algebra or the measurement does not allow stays a seed, and an event says why") {
+  const auto kept = [](Grown run, const std::string& slot, const std::string& blueprint, const std::string& why) {
+    CAPTURE(blueprint, why);
+    const auto events = run.fossilise(slot, blueprint);
+    REQUIRE(events.back().kind == Kind::kFold);
+    CHECK_FALSE(events.back().passed);
+    CHECK(events.back().reason.starts_with("stays as it is: " + why));
+    CHECK(run.network.parameter_groups().size() == 2);
+    CHECK(run.network.owner_of(run.network.parameter_groups()[1].parameters[0].id) == kHostOwner);
+    CHECK_FALSE(topology_of(run.network.save_topology()).slots[0].folded);
+  };
+  for (const auto composition : {Composition::kMultiply, Composition::kGate, Composition::kConfidence}) {
+    kept(mlp(growth_with(composition)), "r0c0", "lora", "growth.composition ");
+  }
+  auto blind = mlp();
+  blind.fossilise("r0c0", "mlp");
+  CHECK(blind.network.parameter_groups().size() == 2);  // not linear: nothing to tell
+  leyline::HostConfig decoder;
+  decoder.kind = leyline::HostKind::kTransformer;
+  decoder.layers = decoder.segments = 2;
+  decoder.embedding = 16;
+  decoder.heads = 2;
+  kept(Grown(decoder, leyline::tokens_shape(6, 11), quick_growth(), at::arange(12).remainder(11).view({2, 6})), "r0c0",
+       "lora", "no single linear layer takes all that leaves r0c0");
+}
+
+TEST_CASE("a fold whose output differs too much is taken back to the bit") {
+  auto run = mlp();
+  // Sums of large numbers that cancel: the folded layer rounds elsewhere than the two layers do.
+  const auto spoil = [&] {
+    const at::NoGradGuard no_grad;
+    for (const auto& group : run.network.parameter_groups()) {
+      for (const auto& named : group.parameters) {
+        if (named.id == "seed-0001.bias") named.tensor.fill_(3e7F);
+      }
+    }
+  };
+  run.tell(SeedOperation::kGerminate, "r0c0", "linear");
+  for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
+                               SeedOperation::kEvaluate}) {
+    for (int i = 0; i < 3; ++i) run.end_epoch();
+    REQUIRE_FALSE(Growing::rejected(run.tell(operation)));
+  }
+  for (int i = 0; i < 3; ++i) run.end_epoch();
+  run.disturb();
+  spoil();
+  {
+    const at::NoGradGuard no_grad;  // the next layer takes differences of what is huge and equal
+    for (const auto& named : run.host()) {
+      if (named.id == "host.block1.linear.weight") named.tensor.sub_(named.tensor.mean(1, true));
+    }
+  }
+  std::vector<torch::Tensor> host;
+  for (const auto& named : run.host()) host.push_back(named.tensor.detach().clone());
+  const auto events = run.tell(SeedOperation::kFossilize);
+  REQUIRE(events.back().kind == Kind::kFold);
+  INFO(events.back().reason);
+  REQUIRE_FALSE(events.back().passed);
+  CHECK(run.network.parameter_groups().size() == 2);
+  const auto after = run.host();
+  for (std::size_t i = 0; i < host.size(); ++i) CHECK(same_bits(after[i].tensor.detach(), host[i]));
+}
+
+TEST_CASE("a folded network goes through its topology; its tensors are the host's alone") {
+  auto run = mlp();
+  run.fossilise("r0c0", "linear");
+  const auto saved = run.network.save_topology();
+  Network other(tiny_host(), run.growth, tiny_sample(), 7, torch::kCPU);
+  other.restore_topology(nlohmann::json::parse(saved.dump()));
+  CHECK(other.save_topology() == saved);
+  REQUIRE(other.parameter_groups().size() == 1);
+  const at::NoGradGuard no_grad;
+  const auto from = run.network.parameter_groups()[0].parameters, to = other.parameter_groups()[0].parameters;
+  for (std::size_t i = 0; i < from.size(); ++i) to[i].tensor.copy_(from[i].tensor);
+  CHECK(same_bits(other.forward(run.probe, Mode::kEvaluate), run.output()));
+  CHECK_THROWS_AS(without_seed(saved, kSeed), leyline::Error);
+  auto wrong = saved;
+  wrong["slots"][0]["stage"] = static_cast<int>(Stage::kProbationary);
+  CHECK_THROWS_AS(other.restore_topology(wrong), leyline::Error);
+  CHECK(other.save_topology() == saved);
+}
+
+TEST_CASE("putting back undoes a fold: the host's values, the seed's tensors, the owners") {
+  auto run = mlp();
+  run.tell(SeedOperation::kGerminate, "r0c0", "linear");
+  for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
+                               SeedOperation::kEvaluate}) {
+    for (int i = 0; i < 3; ++i) run.end_epoch();
+    REQUIRE_FALSE(Growing::rejected(run.tell(operation)));
+  }
+  for (int i = 0; i < 3; ++i) run.end_epoch();
+  run.disturb();
+  const auto before = run.output();
+  const auto topology = run.network.save_topology();
+  const auto structure = run.network.structure();
+  REQUIRE(run.tell(SeedOperation::kFossilize).back().passed);
+  run.network.put_back(structure);
+  CHECK(same_bits(run.output(), before));
+  CHECK(run.network.save_topology() == topology);
+  CHECK(run.network.owner_of("seed-0001.weight") == kSeed);
+  CHECK(run.network.scalars().size() == 4);
+}
+
+}  // namespace
+}  // namespace esper::kasmina

@@ -1,0 +1,155 @@
+// Folding a fossil into the host, seen from the optimizer, the averages and a checkpoint.
+
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+#include "kasmina/gates.h"
+#include "support/failing_allocator.h"
+#include "tolaria/ema.h"
+#include "unit/tolaria/growing_model.h"
+
+using namespace esper;
+using namespace esper::tests;
+using leyline::SeedOperation;
+
+namespace {
+
+constexpr const char* kSeed = "seed-0001";
+
+// A seed on trial that has learned in every stage.
+std::unique_ptr<GrowingModel> on_trial(const LaneCase& c = growing_case(), leyline::Lane lane = leyline::Lane::kEager) {
+  auto grown = std::make_unique<GrowingModel>(c, lane);
+  const auto tell = [&](const leyline::AdaptationCommand& command) {
+    REQUIRE_FALSE(GrowingModel::refused(grown->apply(command)));
+    for (int i = 0; i < 4; ++i) {
+      grown->steps(2);
+      grown->end_epoch(grown->good_facts());
+    }
+  };
+  tell(grown->germination("r0c1", "linear"));
+  for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
+                               SeedOperation::kEvaluate}) {
+    tell(grown->command(operation, kSeed));
+  }
+  return grown;
+}
+
+torch::Tensor output_of(const GrowingModel& grown) {
+  const at::NoGradGuard no_grad;
+  return grown.model->network.forward(grown.probe, kasmina::Mode::kEvaluate).clone();
+}
+torch::Tensor averaged_output_of(GrowingModel& grown) {
+  const tolaria::EmaScope averaged(grown.model->state);
+  return output_of(grown);
+}
+double change(const torch::Tensor& a, const torch::Tensor& b) {
+  return ((a - b).abs().max() / b.abs().max()).item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("a folded fossil changes neither the network nor its average; moments stay, the seed's go") {
+  at::set_num_threads(1);
+  const auto grown = on_trial();
+  const auto before = copies_of(*grown->model);
+  const auto output = output_of(*grown), averaged = averaged_output_of(*grown);
+  REQUIRE(change(averaged, output) > 1e-4);  // else the test would show nothing of averages
+  const auto done = grown->apply(grown->command(SeedOperation::kFossilize, kSeed));
+  REQUIRE(done.events.back().kind == kasmina::LifecycleEvent::Kind::kFold);
+  INFO(done.events.back().reason);
+  REQUIRE(done.events.back().passed);
+  CHECK(change(output_of(*grown), output) < kasmina::kMaxFoldChange);
+  CHECK(change(averaged_output_of(*grown), averaged) < kasmina::kMaxFoldChange);
+  CHECK(done.structure_changed);
+  CHECK(done.change.dropped == std::vector<std::string>{"seed-0001.weight", "seed-0001.bias"});
+  CHECK(done.change.created.empty());
+  const auto after = copies_of(*grown->model);
+  for (const auto& [id, tensor] : after) {
+    CHECK(id.find(kSeed) == std::string::npos);
+    const bool folded = id.find("host.block2.linear.") == 0 || id.find("ema.host.block2.linear.") == 0;
+    if (folded) {
+      CHECK_FALSE(at::equal(tensor, before.at(id)));
+    } else if (!id.starts_with("metrics.")) {
+      INFO(id);
+      CHECK(at::equal(tensor, before.at(id)));
+    }
+  }
+  grown->steps(3);
+  CHECK(output_of(*grown).isfinite().all().item<bool>());
+}
+
+TEST_CASE("a folded network goes on in the replay lane as in eager, with a program of its own") {
+  at::set_num_threads(1);
+  const auto eager = on_trial(), replay = on_trial(growing_case(), leyline::Lane::kReplay);
+  const auto programs = replay->runner->figures().checks;
+  for (auto* each : {eager.get(), replay.get()}) {
+    REQUIRE(each->apply(each->command(SeedOperation::kFossilize, kSeed)).events.back().passed);
+    each->steps(8);
+  }
+  CHECK(first_difference(copies_of(*eager->model), copies_of(*replay->model)) == "");
+  CHECK(replay->runner->figures().checks == programs + 1);
+  CHECK(replay->runner->figures().checks_failed == 0);
+}
+
+TEST_CASE("a folded network is resumed to the bit") {
+  at::set_num_threads(1);
+  const auto grown = on_trial();
+  REQUIRE(grown->apply(grown->command(SeedOperation::kFossilize, kSeed)).events.back().passed);
+  grown->steps(2);
+  GrowingModel other;
+  const auto reason = tolaria::restore_model(*other.model, grown->model->network.save_topology(),
+                                             tolaria::all_tensors(*grown->model, torch::kCPU), torch::kCPU);
+  REQUIRE(reason == "");
+  CHECK(first_difference(copies_of(*grown->model), copies_of(*other.model)) == "");
+  other.number = grown->number;
+  grown->steps(3);
+  other.steps(3);
+  CHECK(first_difference(copies_of(*grown->model), copies_of(*other.model)) == "");
+}
+
+TEST_CASE("out of memory at any allocation of a fold leaves the seed, the host and the averages as they were") {
+  at::set_num_threads(1);
+  auto& memory = test::FailingAllocator::instance();
+  const auto grown = on_trial();
+  const auto command = grown->command(SeedOperation::kFossilize, kSeed);
+  for (int n = 1;; ++n) {
+    CAPTURE(n);
+    const auto topology = grown->model->network.save_topology();
+    const auto before = copies_of(*grown->model);
+    memory.fail_at(n);
+    const auto done = tolaria::apply_command(*grown->model, command, grown->probe, 1);
+    if (!memory.fired()) {
+      CHECK(done.events.back().passed);
+      CHECK(n > 20);
+      break;
+    }
+    REQUIRE(GrowingModel::refused(done));
+    REQUIRE(done.events.back().code == "out_of_memory");
+    REQUIRE(grown->model->network.save_topology() == topology);
+    REQUIRE(first_difference(before, copies_of(*grown->model)) == "");
+  }
+}
+
+TEST_CASE("while alpha goes down no parameter of the seed moves, its gate's included") {
+  at::set_num_threads(1);
+  for (const auto& [composition, name] : leyline::names(leyline::Composition{})) {
+    CAPTURE(name);
+    auto c = growing_case();
+    c.config.growth.composition = composition;
+    c.config.training.optimizer.weight_decay = 0.1;
+    const auto grown = on_trial(c);
+    REQUIRE_FALSE(GrowingModel::refused(grown->apply(grown->command(SeedOperation::kCancel, kSeed))));
+    const auto before = copies_of(*grown->model);
+    grown->steps(3);
+    const auto after = copies_of(*grown->model);
+    int seen = 0;
+    for (const auto& [id, tensor] : before) {
+      if (!id.starts_with("seed-0001.")) continue;
+      INFO(id);
+      CHECK(at::equal(after.at(id), tensor));
+      ++seen;
+    }
+    CHECK(seen >= 6);
+    CHECK_FALSE(at::equal(after.at("host.head.weight"), before.at("host.head.weight")));
+  }
+}
