@@ -39,8 +39,9 @@ void Network::build_in(const std::vector<std::string>& modules) {
     if (slot == slots_.end()) fail(module, "this host has no such slot; it has " + names_of(host_.sites));
     if (slot->seed) fail(module, "the slot holds another module already");
     const auto& blueprint = blueprint_for(module, module.substr(std::min(equals + 1, module.size())), slot->site.shape);
-    slot->seed = make_seed({++seeds_born_, &blueprint, slot->site.shape}, growth_, run_seed_, device_);
-    slot->seed->alpha = hold_alpha(growth_.alpha_curve, 1);
+    const AlphaSchedule schedule = schedule_at(slot->site.id, growth_);
+    slot->seed = make_seed({++seeds_born_, &blueprint, slot->site.shape, schedule}, growth_, run_seed_, device_);
+    slot->seed->alpha = hold_alpha(schedule.curve, 1);
     slot->stage = leyline::Stage::kFossilized;
     refresh_scalars(*slot);
   }

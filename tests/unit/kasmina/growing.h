@@ -54,7 +54,7 @@ struct Growing {
 
   leyline::AdaptationCommand command(SeedOperation operation, const std::string& seed_id) {
     leyline::AdaptationCommand made;
-    made.command_id = "c";
+    made.command_id.push_back('c');
     made.command_id += std::to_string(++commands);
     made.command_type = leyline::CommandType::kSeed;
     made.target_seed_id = seed_id;
