@@ -39,7 +39,7 @@ TEST_CASE("rules between fields") {
       Case{"host: {modules: [r0c0=mlp, r0c1=mlp]}", ""},
       Case{"host: {modules: [mlp]}", "f:1:17: host.modules[0]: \"mlp\" must name a slot and a blueprint"},
       Case{"host: {modules: [r0c0=]}", "f:1:17: host.modules[0]: \"r0c0=\" must name"},
-      Case{"host: {modules: [r0c0=mlp, r0c0=norm]}", "f:1:27: host.modules[1]: slot r0c0 holds another module"},
+      Case{"host: {modules: [r0c0=mlp, r0c0=norm]}", "f:1:17: host.modules[1]: slot r0c0 holds another module"},
       Case{"training: {optimizer: {nesterov: true}}", ""},
       Case{"training: {optimizer: {nesterov: true, momentum: 0}}", "f:1:34: training.optimizer.nesterov: needs"},
       Case{"training: {optimizer: {nesterov: true, kind: adamw}}", "f:1:34: training.optimizer.nesterov: is a form"},
