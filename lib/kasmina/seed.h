@@ -97,6 +97,10 @@ Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, st
 
 // What leaves the slot when `feature` comes out of the host's block.
 torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
-b
+// The same, and what it shows on the way. Needs gradients on.
+SlotTap tap_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
+// The same in evaluation mode, for many configurations at once: alpha comes from `branches`, per group of rows,
+// whatever the feature's rank. The seed itself runs once for each group that comes in. Without gradients.
+torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, const AlphaBranches& branches);
 
 }  // namespace esper::kasmina

@@ -44,7 +44,7 @@ torch::Tensor projection_order(const torch::Tensor& step, std::int64_t num_vecto
       mixed(folded(mixed(places.mul(kSpread).add(of_step).remainder(kModulus)))).add(of_step).remainder(kModulus));
   // Its own place comes last and is cut off.
   const torch::Tensor own = at::eye(num_vectors, options).mul(std::numeric_limits<std::int64_t>::max() / 2);
-  return keys.add(own).argsort(1).narrow(1, 0, num_vectors - 1);
+  return keys.add(own).argsort(/*stable=*/true, 1, /*descending=*/false).narrow(1, 0, num_vectors - 1);
 }
 
 }  // namespace esper::tolaria
