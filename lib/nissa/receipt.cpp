@@ -1,7 +1,6 @@
 #include "nissa/receipt.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -35,6 +34,11 @@ bool is_cull(const GrowthNote& note) {
 
 std::optional<double> value_at(const std::map<std::string, double>& values, const char* name) {
   const auto found = values.find(name);
+  return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::optional<double> at(const SeedTelemetry::ByEpoch& values, std::uint32_t epoch) {
+  const auto found = values.find(epoch);
   return found == values.end() ? std::nullopt : std::optional(found->second);
 }
 
@@ -128,39 +132,34 @@ StepCost step_cost(const Receipt& receipt, const std::vector<GrowthNote>& notes,
   return cost;
 }
 
-// Two-sided 95 % quantile of Student's t by degrees of freedom, up to 30; the normal distribution's beyond.
-double student_t(std::size_t degrees) {
-  constexpr std::array kQuantiles = {12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
-                                     2.201,  2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086,
-                                     2.080,  2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042};
-  constexpr double kNormal = 1.960;
-  return degrees <= kQuantiles.size() ? kQuantiles[degrees - 1] : kNormal;
+constexpr double kNormal95 = 1.960;  // two-sided quantile of the normal distribution
+
+std::optional<leyline::Interval> interval_of(std::optional<double> value, std::optional<double> standard_error) {
+  if (!value || !standard_error) return std::nullopt;
+  return leyline::Interval{*value - kNormal95 * *standard_error, *value + kNormal95 * *standard_error};
 }
 
+// A fossil is measured no more: what is told of it later compares with the day it was admitted.
 Contribution contribution_of(const Receipt& receipt, const SeedTelemetry& telemetry) {
-  std::map<std::uint32_t, double> by_epoch;  // the gate's figure is the same one, where telemetry was off
-  for (const auto& note : receipt.story) {
+  struct Measured {
+    std::optional<double> points, stderr_points, shapley, shapley_stderr;
+  };
+  std::map<std::uint32_t, Measured> by_epoch;
+  for (const auto& note : receipt.story) {  // the gate's figures are the same ones, where telemetry was off
     if (note.what != "gate") continue;
-    if (const auto points = value_at(note.event->values, "contribution_points")) by_epoch[note.place.epoch] = *points;
+    const auto points = value_at(note.event->values, "contribution_points");
+    if (points)
+      by_epoch[note.place.epoch] = {points, value_at(note.event->values, "contribution_stderr_points"), {}, {}};
   }
   for (const auto& [epoch, points] : telemetry.contribution_points) {
-    // A fossil is measured no more: what is told of it later compares with the day it was admitted.
-    if (!receipt.ended || epoch <= receipt.ended->epoch) by_epoch[epoch] = points;
+    if (receipt.ended && epoch > receipt.ended->epoch) break;
+    by_epoch[epoch] = {points, at(telemetry.contribution_stderr_points, epoch), at(telemetry.shapley_points, epoch),
+                       at(telemetry.shapley_stderr_points, epoch)};
   }
-  Contribution contribution;
-  contribution.measurements = by_epoch.size();
-  if (by_epoch.empty()) return contribution;
-  const double count = static_cast<double>(by_epoch.size());
-  double sum = 0, squares = 0;
-  for (const auto& [epoch, points] : by_epoch) sum += points;
-  const double mean = sum / count;
-  for (const auto& [epoch, points] : by_epoch) squares += (points - mean) * (points - mean);
-  contribution.points = mean;
-  if (by_epoch.size() > 1) {
-    const double half = student_t(by_epoch.size() - 1) * std::sqrt(squares / (count - 1) / count);
-    contribution.interval = leyline::Interval{mean - half, mean + half};
-  }
-  return contribution;
+  if (by_epoch.empty()) return {};
+  const Measured& last = by_epoch.rbegin()->second;
+  return {by_epoch.size(), last.points, interval_of(last.points, last.stderr_points), last.shapley,
+          interval_of(last.shapley, last.shapley_stderr)};
 }
 
 std::optional<double> sum_of(const std::map<std::uint32_t, double>& values) {

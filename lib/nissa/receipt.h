@@ -1,7 +1,6 @@
 #pragma once
 // What one seed cost and brought, from the run's journal and its telemetry. What a run did not measure stays empty.
 
-#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <nlohmann/json_fwd.hpp>
@@ -21,11 +20,14 @@ struct StepCost {
   std::size_t epochs_before = 0, epochs_after = 0;
 };
 
-// Validation accuracy with the seed minus without it, in percentage points, once an epoch on trial.
+// Validation accuracy with the seed minus without it, in percentage points, as it was last measured before its life was
+// decided.
 struct Contribution {
   std::size_t measurements = 0;
-  std::optional<double> points;               // their mean
-  std::optional<leyline::Interval> interval;  // of the mean, 95 %, by Student's t: from two measurements on
+  std::optional<double> points;
+  std::optional<leyline::Interval> interval;  // 95 %, over the validation samples
+  std::optional<double> shapley_points;       // its share of what all seeds together are worth, of the same epoch
+  std::optional<leyline::Interval> shapley_interval;
 };
 
 struct StageTime {

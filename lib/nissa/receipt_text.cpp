@@ -53,14 +53,18 @@ std::string step_text(const StepCost& step) {
   return text;
 }
 
+std::string points_text(std::optional<double> points, const std::optional<leyline::Interval>& interval) {
+  if (!points) return kNotMeasured;
+  std::string text = formatted("%+.2f points", *points);
+  if (interval) text += formatted(", 95 %% interval %+.2f to %+.2f", interval->low, interval->high);
+  return text;
+}
+
 std::string contribution_text(const Contribution& contribution) {
-  if (!contribution.points) return kNotMeasured;
-  std::string text = formatted("%+.2f points", *contribution.points);
-  if (contribution.interval) {
-    text += formatted(", 95 %% interval %+.2f to %+.2f", contribution.interval->low, contribution.interval->high);
-  }
+  const std::string text = points_text(contribution.points, contribution.interval);
+  if (!contribution.points) return text;
   const auto times = contribution.measurements;
-  return text + (times == 1 ? ", measured once" : formatted(", measured %zu times", times));
+  return text + (times == 1 ? ", measured once" : formatted(", the last of %zu measurements", times));
 }
 
 std::string conflicts_text(const Receipt& receipt) {
@@ -134,6 +138,15 @@ std::string story_text(const Receipt& receipt) {
 
 ordered_json or_null(std::optional<double> value) { return value ? ordered_json(*value) : ordered_json(nullptr); }
 
+ordered_json points_json(std::optional<double> points, const std::optional<leyline::Interval>& interval,
+                         const ordered_json& more) {
+  ordered_json result = {{"points", or_null(points)},
+                         {"low", or_null(interval ? std::optional(interval->low) : std::nullopt)},
+                         {"high", or_null(interval ? std::optional(interval->high) : std::nullopt)}};
+  result.update(more);
+  return result;
+}
+
 ordered_json place_json(const leyline::RunPlace& place) { return {{"epoch", place.epoch}, {"step", place.step}}; }
 
 ordered_json story_json(const Receipt& receipt) {
@@ -164,9 +177,12 @@ std::string receipt_text(const Receipt& receipt) {
   if (receipt.outcome == Receipt::Outcome::kCulled) {
     text += row("stall at the cull", or_not(receipt.cull_stall_ms, "%.3g ms"));
   }
-  text += row("contribution", contribution_text(receipt.contribution)) + row("conflicts", conflicts_text(receipt)) +
-          row("isolation violations", or_not(receipt.isolation_violations, "%.0f")) +
-          row("epochs in stages", stages_text(receipt)) + "its life\n" + story_text(receipt);
+  text +=
+      row("contribution", contribution_text(receipt.contribution)) +
+      row("Shapley value", points_text(receipt.contribution.shapley_points, receipt.contribution.shapley_interval)) +
+      row("conflicts", conflicts_text(receipt)) +
+      row("isolation violations", or_not(receipt.isolation_violations, "%.0f")) +
+      row("epochs in stages", stages_text(receipt)) + "its life\n" + story_text(receipt);
   for (const auto& gap : receipt.gaps) text += "note: " + gap + "\n";
   return text;
 }
@@ -174,7 +190,7 @@ std::string receipt_text(const Receipt& receipt) {
 ordered_json receipt_json(const std::string& run, const Receipt& receipt) {
   ordered_json stages = ordered_json::object();
   for (const auto& [stage, epochs] : receipt.stages) stages[std::string(leyline::name_of(stage))] = epochs;
-  const auto& [measurements, points, interval] = receipt.contribution;
+  const Contribution& worth = receipt.contribution;
   return {{"run_dir", run},
           {"seed", receipt.seed_id},
           {"slot", receipt.slot},
@@ -192,11 +208,8 @@ ordered_json receipt_json(const std::string& run, const Receipt& receipt) {
             {"epochs_before", receipt.step.epochs_before},
             {"epochs_after", receipt.step.epochs_after}}},
           {"stall_ms", {{"graft", or_null(receipt.graft_stall_ms)}, {"cull", or_null(receipt.cull_stall_ms)}}},
-          {"contribution",
-           {{"points", or_null(points)},
-            {"low", or_null(interval ? std::optional(interval->low) : std::nullopt)},
-            {"high", or_null(interval ? std::optional(interval->high) : std::nullopt)},
-            {"measurements", measurements}}},
+          {"contribution", points_json(worth.points, worth.interval, {{"measurements", worth.measurements}})},
+          {"shapley", points_json(worth.shapley_points, worth.shapley_interval, ordered_json::object())},
           {"conflicts", or_null(receipt.conflicts)},
           {"conflict_ratio", or_null(receipt.conflict_ratio)},
           {"isolation_violations", or_null(receipt.isolation_violations)},

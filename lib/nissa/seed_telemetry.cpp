@@ -14,6 +14,19 @@ using nlohmann::json;
 using namespace leyline::literals;
 using ByEpoch = SeedTelemetry::ByEpoch;
 
+struct OfSeed {
+  std::string_view metric;
+  ByEpoch SeedTelemetry::*values;
+};
+constexpr OfSeed kOfSeed[] = {
+    {"kasmina.seed.contribution_points"_metric.name(), &SeedTelemetry::contribution_points},
+    {"kasmina.seed.contribution_stderr_points"_metric.name(), &SeedTelemetry::contribution_stderr_points},
+    {"kasmina.seed.shapley_points"_metric.name(), &SeedTelemetry::shapley_points},
+    {"kasmina.seed.shapley_stderr_points"_metric.name(), &SeedTelemetry::shapley_stderr_points},
+    {"tolaria.grad_agg.seed.conflicts"_metric.name(), &SeedTelemetry::conflicts},
+    {"tolaria.grad_agg.seed.conflict_ratio"_metric.name(), &SeedTelemetry::conflict_ratio},
+    {"kasmina.seed.isolation_violations"_metric.name(), &SeedTelemetry::isolation_violations}};
+
 constexpr std::size_t kMostEpochs = 1'000'000;
 
 const json& member(const json& object, const char* name) {
@@ -65,19 +78,17 @@ class Reader {
     };
     if (name == "tolaria.step.p50_us"_metric.name()) put(found.step_p50_us);
     if (text_at(member(metric, "attributes"), "seed_id") != seed_id_) return;
-    if (name == "kasmina.seed.contribution_points"_metric.name()) put(found.contribution_points);
-    if (name == "tolaria.grad_agg.seed.conflicts"_metric.name()) put(found.conflicts);
-    if (name == "tolaria.grad_agg.seed.conflict_ratio"_metric.name()) put(found.conflict_ratio);
-    if (name == "kasmina.seed.isolation_violations"_metric.name()) put(found.isolation_violations);
+    for (const auto& [metric_name, values] : kOfSeed) {
+      if (name == metric_name) put(found.*values);
+    }
   }
 
   void go_back(const json& attributes) {
     const auto epoch = number_in(text_at(attributes, "epoch"));
     if (!epoch) return;
-    for (ByEpoch* values : {&found.step_p50_us, &found.contribution_points, &found.conflicts, &found.conflict_ratio,
-                            &found.isolation_violations}) {
-      values->erase(values->upper_bound(*epoch), values->end());
-    }
+    const auto forget = [&](ByEpoch& values) { values.erase(values.upper_bound(*epoch), values.end()); };
+    forget(found.step_p50_us);
+    for (const auto& [metric_name, values] : kOfSeed) forget(found.*values);
   }
 
   const std::string& seed_id_;

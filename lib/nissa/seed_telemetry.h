@@ -12,7 +12,8 @@ namespace esper::nissa {
 struct SeedTelemetry {
   using ByEpoch = std::map<std::uint32_t, double>;  // epochs completed
   ByEpoch step_p50_us;                              // of the run
-  ByEpoch contribution_points, conflicts, conflict_ratio, isolation_violations;
+  ByEpoch contribution_points, contribution_stderr_points, shapley_points, shapley_stderr_points;
+  ByEpoch conflicts, conflict_ratio, isolation_violations;
 };
 
 // Where a run was resumed, the epochs that it went back behind are those of the later process. Adds to `gaps` what

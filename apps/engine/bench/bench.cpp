@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "engine/bench/aggregation.h"
 #include "engine/bench/artefacts.h"
 #include "engine/bench/clean_end.h"
 #include "engine/bench/counterfactual.h"
@@ -66,6 +67,20 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
   report["growth"] = growth_json(figures);
 }
 
+// What seeds cost beyond their own modules. A run in a lane that this device does not have was refused before.
+void add_seed_costs(const Session& session, ordered_json& report) {
+  if (!session.epoch_problem.empty()) return;
+  std::vector<SeedCost> costs = aggregation_ratios(*session.workload);
+  show_phase("counterfactual passes");
+  costs.push_back({"counterfactual_4_seeds/validation", counterfactual_ratio(*session.workload)});
+  ordered_json intervals = ordered_json::object();
+  for (const auto& [name, ratio] : costs) {
+    report["ratios"][name] = ratio.median;
+    intervals[name] = {ratio.interval.low, ratio.interval.high};
+  }
+  report["seed_costs"] = {{"intervals", intervals}};
+}
+
 }  // namespace
 
 Session open_session(const BenchRequest& request, const leyline::RunConfig& given, const Scratch& scratch) {
@@ -88,8 +103,7 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch) {
   ordered_json report = session.header;
   if (request.scenario == "growth" && request.built_in && !request.counts_only) {
     add_growth(session, scratch, report);
-    show_phase("counterfactual passes");
-    report["ratios"]["counterfactual_4_seeds/validation"] = counterfactual_ratio(*session.workload).median;
+    add_seed_costs(session, report);
     end_progress();
     return report;
   }

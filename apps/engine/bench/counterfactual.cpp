@@ -5,34 +5,15 @@
 #include <chrono>
 #include <cmath>
 
+#include "engine/bench/grown.h"
 #include "leyline/error.h"
 #include "tolaria/stacked_validation.h"
 
 namespace esper::engine::bench {
 namespace {
 
-constexpr int kSeeds = 4, kRounds = 21;
+constexpr int kSeeds = kMostSeeds, kRounds = 21;
 constexpr double kMaxDifference = 1e-2;  // of the loss, relative: short types round
-
-leyline::RunConfig with_four_slots(leyline::RunConfig config) {
-  config.host.blocks = kSeeds;
-  config.host.pool_layers = kSeeds - 1;
-  config.growth.max_seeds = kSeeds;
-  return config;
-}
-
-void grow_everywhere(kasmina::Network& network, const torch::Tensor& probe) {
-  for (const auto& slot : network.export_slots()) {
-    leyline::AdaptationCommand command;
-    command.command_id = slot.slot;
-    command.command_type = leyline::CommandType::kSeed;
-    command.seed_operation.emplace();
-    command.seed_operation->operation = leyline::SeedOperation::kGerminate;
-    command.seed_operation->slot = slot.slot;
-    command.seed_operation->blueprint_id = slot.blueprints.front();
-    network.apply(command, probe);
-  }
-}
 
 // Each seed of the network at alpha 0 or 1, the last one all at 1.
 std::vector<kasmina::Configuration> all_on_and_off(const kasmina::Network& network) {
@@ -62,11 +43,9 @@ double milliseconds_of(const std::function<void()>& pass) {
 
 leyline::RatioEstimate counterfactual_ratio(const Workload& workload) {
   const auto& bench = workload.bench;
-  const auto model =
-      tolaria::build_model(with_four_slots(bench.config), bench.data.train.shape, bench.settings, bench.device);
+  const auto model = grown_model(workload, kSeeds);
   std::vector<tolaria::Microbatch> batches;
   for (const auto& step : workload.steps) batches.insert(batches.end(), step.begin(), step.end());
-  grow_everywhere(model->network, batches.front().inputs);
   const auto configurations = all_on_and_off(model->network);
   const auto plan = model->network.plan_stacked(configurations),
              full = model->network.plan_stacked({&configurations.back(), 1});

@@ -76,6 +76,16 @@ std::string growth_text(const ordered_json& report) {
               growth.at("worst_stall_us").get<double>());
 }
 
+std::string seed_costs_text(const ordered_json& report) {
+  if (!report.contains("seed_costs")) return {};
+  std::string text;
+  for (const auto& [name, interval] : report["seed_costs"]["intervals"].items()) {
+    text += line("%-36s %.3f, interval %.3f to %.3f\n", name.c_str(), report["ratios"][name].get<double>(),
+                 interval[0].get<double>(), interval[1].get<double>());
+  }
+  return text;
+}
+
 std::string noise_text(const ordered_json& report) {
   const auto& noise = report.at("noise");
   if (noise.is_null()) return {};
@@ -97,7 +107,7 @@ std::string without_newline(std::string text) {
 
 std::string table_text(const ordered_json& report) {
   return without_newline(heading(report) + rows_text(report) + refused_text(report) + epoch_text(report) +
-                         growth_text(report) + noise_text(report));
+                         growth_text(report) + seed_costs_text(report) + noise_text(report));
 }
 
 std::string counts_text(const ordered_json& report) {

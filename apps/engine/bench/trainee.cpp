@@ -35,20 +35,25 @@ double tolerance_for(const leyline::RunConfig& config, const tolaria::StepSettin
 }  // namespace
 
 Trainee lane_trainee(const Workload& workload, leyline::Lane lane) {
+  return lane_trainee(workload, lane, fresh_model(workload), workload.steps);
+}
+
+Trainee lane_trainee(const Workload& workload, leyline::Lane lane, std::unique_ptr<tolaria::Model> model,
+                     const std::vector<Microbatches>& steps) {
   if (lane == leyline::Lane::kCompiled && !workload.no_compiler.empty()) {
     return {std::string(leyline::name_of(lane)), {}, {}, 0, workload.no_compiler};
   }
   const auto state = std::make_shared<LaneState>();
-  state->model = fresh_model(workload);
-  state->lane = tolaria::prepare_lane(*state->model, lane, workload.steps.front(), workload.bench.device,
+  state->model = std::move(model);
+  state->lane = tolaria::prepare_lane(*state->model, lane, steps.front(), workload.bench.device,
                                       workload.bench.desk.get(), workload.bench.config.step);
   Trainee trainee;
   trainee.name = leyline::name_of(lane);
   trainee.warmup_ms = state->lane.warmup_ms;
   trainee.refusal = state->lane.refusal;
-  trainee.step = [state, &workload] {
-    state->lane.step(workload.steps[state->next]);
-    if (++state->next == workload.steps.size()) state->next = 0;
+  trainee.step = [state, &steps] {
+    state->lane.step(steps[state->next]);
+    if (++state->next == steps.size()) state->next = 0;
   };
   trainee.parameters = [state] { return copies(state->model->state.parameters); };
   return trainee;

@@ -21,6 +21,9 @@ struct Trainee {
 
 // Each has a model of its own, at the run's start, and goes through the same batches. The workload outlives it.
 Trainee lane_trainee(const Workload& workload, leyline::Lane lane);
+// The same with another model and other steps; the steps outlive it, too.
+Trainee lane_trainee(const Workload& workload, leyline::Lane lane, std::unique_ptr<tolaria::Model> model,
+                     const std::vector<Microbatches>& steps);
 // forward, cross entropy, backward, clipping where asked for, the fused optimizer; no figures about the training.
 Trainee hand_trainee(const Workload& workload);
 

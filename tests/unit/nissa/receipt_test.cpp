@@ -5,7 +5,6 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -103,6 +102,9 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
   for (std::uint32_t epoch = 4; epoch <= 12; ++epoch) run.step_time(epoch, 1500.0 + epoch);
   for (const auto& [epoch, points] : std::map<std::uint32_t, double>{{9, 2}, {10, 3}, {11, 4}, {12, 50}}) {
     run.seed_metric(epoch, "kasmina.seed.contribution_points", points);
+    run.seed_metric(epoch, "kasmina.seed.contribution_stderr_points", 0.5);
+    run.seed_metric(epoch, "kasmina.seed.shapley_points", points / 2);
+    run.seed_metric(epoch, "kasmina.seed.shapley_stderr_points", 0.25);
   }
   run.seed_metric(5, "tolaria.grad_agg.seed.conflicts", 3);
   run.seed_metric(6, "tolaria.grad_agg.seed.conflicts", 4);
@@ -122,10 +124,13 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
   CHECK(receipt.step.epochs_after == 5);
   // After it is a fossil its figure compares with the past.
   CHECK(receipt.contribution.measurements == 3);
-  CHECK(receipt.contribution.points == Approx(3));
+  CHECK(receipt.contribution.points == 4);
   REQUIRE(receipt.contribution.interval);
-  CHECK(receipt.contribution.interval->low == Approx(3 - 4.303 / std::sqrt(3.0)));
-  CHECK(receipt.contribution.interval->high == Approx(3 + 4.303 / std::sqrt(3.0)));
+  CHECK(receipt.contribution.interval->low == Approx(4 - 1.96 * 0.5));
+  CHECK(receipt.contribution.interval->high == Approx(4 + 1.96 * 0.5));
+  CHECK(receipt.contribution.shapley_points == 2);
+  REQUIRE(receipt.contribution.shapley_interval);
+  CHECK(receipt.contribution.shapley_interval->low == Approx(2 - 1.96 * 0.25));
   CHECK(receipt.conflicts == 7);
   CHECK(receipt.conflict_ratio == 0.25);
   CHECK_FALSE(receipt.isolation_violations);
@@ -134,7 +139,8 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
   CHECK(epochs == std::vector<std::uint32_t>{1, 2, 1, 1, 3, 0});
   const auto text = receipt_text(receipt);
   CHECK_THAT(text, ContainsSubstring("seed-0001, mlp at r0c0: fossilised at epoch 11, step 110") &&
-                       ContainsSubstring("+3.00 points, 95 % interval +0.52 to +5.48, measured 3 times") &&
+                       ContainsSubstring("+4.00 points, 95 % interval +3.02 to +4.98, the last of 3 measurements") &&
+                       ContainsSubstring("Shapley value         +2.00 points, 95 % interval +1.51 to +2.49") &&
                        ContainsSubstring("1.002 ms (3 epochs) before, 1.51 ms (5 epochs) after: +0.508 ms") &&
                        ContainsSubstring("isolation violations  not measured") &&
                        ContainsSubstring("asked to GERMINATE: there is room"));
@@ -153,6 +159,7 @@ TEST_CASE("what was not measured is said to be so, never 0") {
   CHECK(told["step_ms"]["before"].is_null());
   CHECK(told["stall_ms"]["graft"].is_null());
   CHECK(told["contribution"]["points"].is_null());
+  CHECK(told["shapley"]["points"].is_null());
   CHECK(told["outcome"] == "culled");
   CHECK(told["ended"]["epoch"] == 5);
   CHECK(told["epochs_in_stages"]["GERMINATED"] == 2);
@@ -163,7 +170,7 @@ TEST_CASE("what was not measured is said to be so, never 0") {
                        ContainsSubstring("note: there is no telemetry.jsonl"));
 }
 
-TEST_CASE("one measurement has no interval; the gate's own figure serves where telemetry was off") {
+TEST_CASE("what has no standard error has no interval; the gate's own figure serves where telemetry was off") {
   const Folder run;
   whole_life(run);
   run.event("gate", 9,

@@ -105,7 +105,7 @@ TEST_CASE("where batches come from changes nothing") {
             .writer = other.writer,
             .telemetry = other.sink,
             .display = other.run.display,
-            .progress = {}};
+            .progress = RunProgress()};
     run_epochs(run);
     CHECK(differing(it.bits(), other.bits()) == std::vector<std::string>{});
   }

@@ -91,7 +91,7 @@ TEST_CASE("autocast is on inside the forward only") {
   Bench bench(settings);
   torch::ScalarType seen = torch::kFloat32;
   train_step(bench.state, settings, std::vector<Microbatch>{samples(4)},
-             [&](const torch::Tensor& x, kasmina::SlotTaps*) {
+             [&](const torch::Tensor& x, esper::kasmina::SlotTaps*) {
                const torch::Tensor logits = bench.net.forward(x);
                seen = logits.scalar_type();
                return logits;

@@ -48,9 +48,7 @@ TEST_CASE("measuring changes no bit of a run, whatever stage its seed is in") {
     const auto batch = it.train_data->next();
     REQUIRE(batch);
     train_step(it.model->state, it.model->settings, {{{batch->inputs, batch->targets}}},
-               [&](const torch::Tensor& x, kasmina::SlotTaps*) {
-                 return it.model->network.forward(x, kasmina::Mode::kTrain);
-               });
+               training_forward(it.model->network));
     const auto before = it.bits();
     const auto seeds = it.model->network.export_seed_states();
     INFO("after epoch " << epochs << ", stage " << (seeds.empty() ? 0 : static_cast<int>(seeds[0].stage)));

@@ -18,7 +18,12 @@ using leyline::SeedOperation;
 using Names = std::set<std::string>;
 
 // What every epoch packet carries, and with it the contract with dashboards.
-const Names kAlways = {"kasmina.seeds.active",
+const Names kAlways = {"kasmina.isolation.violations",
+                       "kasmina.seeds.active",
+                       "tolaria.grad_agg.conflict_ratio",
+                       "tolaria.grad_agg.conflicts",
+                       "tolaria.grad_agg.pcgrad_applied",
+                       "tolaria.grad_agg.weights_mean",
                        "tamiyo.decide.latency_ms",
                        "tolaria.checkpoint.bytes",
                        "tolaria.checkpoint.failed_total",
@@ -82,8 +87,11 @@ const Names kAlways = {"kasmina.seeds.active",
                        "tolaria.validation.loss"};
 // Those of the ledger: in every packet but that of an epoch shorter than a millisecond.
 const Names kOfTheLedger = {"tolaria.ledger.ms", "tolaria.step.p50_us", "tolaria.step.p95_us"};
-const Names kPerSeed = {"tolaria.grad_agg.seed.alpha", "tolaria.grad_agg.seed.mask_fraction",
-                        "tolaria.grad_agg.seed.norm", "tolaria.grad_agg.seed.params", "tolaria.grad_agg.seed.share"};
+const Names kPerSeed = {"tolaria.grad_agg.seed.alpha",         "tolaria.grad_agg.seed.conflict_ratio",
+                        "tolaria.grad_agg.seed.conflicts",     "tolaria.grad_agg.seed.mask_fraction",
+                        "tolaria.grad_agg.seed.norm",          "tolaria.grad_agg.seed.params",
+                        "tolaria.grad_agg.seed.share",         "tolaria.grad_agg.seed.share_delta",
+                        "tolaria.grad_agg.seed.teacher_share", "tolaria.grad_agg.seed.weight"};
 
 // All but the ledger's.
 Names names_in(const leyline::TelemetryPacket& packet) {
@@ -101,6 +109,16 @@ Names missing(const Names& expected, const Names& found) {
 
 double value_of(const leyline::TelemetryPacket& packet, const std::string& name) {
   const auto found = std::ranges::find(packet.metrics, name, &leyline::MetricValue::name);
+  REQUIRE(found != packet.metrics.end());
+  return found->value;
+}
+
+// The only seed's. Some of its metrics have a row for the host as well.
+double value_of_seed(const leyline::TelemetryPacket& packet, const std::string& name) {
+  const auto found = std::ranges::find_if(packet.metrics, [&](const auto& metric) {
+    const auto seed = metric.attributes.find("seed_id");
+    return metric.name == name && seed != metric.attributes.end() && seed->second == "seed-0001";
+  });
   REQUIRE(found != packet.metrics.end());
   return found->value;
 }
@@ -179,13 +197,17 @@ TEST_CASE("a seed has its share in the epoch packet and a packet of its own") {
   CHECK(names_in(last) == expected);
   CHECK(value_of(last, "tolaria.seeds.active") == 1);
   const double teacher = value_of(last, "tolaria.grad_agg.teacher_share");
-  const double seed = value_of(last, "tolaria.grad_agg.seed.share");
+  const double seed = value_of_seed(last, "tolaria.grad_agg.seed.share");
   CHECK(seed > 0);
   CHECK(std::abs(teacher + seed - 1) < 1e-9);
-  CHECK(value_of(last, "tolaria.grad_agg.seed.mask_fraction") ==
-        value_of(last, "tolaria.grad_agg.seed.params") / value_of(last, "tolaria.training.params"));
+  CHECK(value_of_seed(last, "tolaria.grad_agg.seed.mask_fraction") ==
+        value_of_seed(last, "tolaria.grad_agg.seed.params") / value_of(last, "tolaria.training.params"));
+  CHECK(value_of_seed(last, "tolaria.grad_agg.seed.weight") == 1);
+  CHECK(value_of_seed(last, "tolaria.grad_agg.seed.teacher_share") == 1);
+  CHECK(value_of_seed(last, "tolaria.grad_agg.seed.conflicts") == 0);
   for (const auto& metric : last.metrics) {
     if (!kPerSeed.contains(std::string(metric.name))) continue;
+    if (metric.attributes.at("seed_id") == "__teacher__") continue;
     CHECK(metric.attributes == leyline::Attributes{{"seed_id", "seed-0001"}, {"stage", "TRAINING"}});
   }
 
@@ -194,7 +216,9 @@ TEST_CASE("a seed has its share in the epoch packet and a packet of its own") {
   const auto& own = seeds.back();
   CHECK(own.packet_id == "small-run-epoch-4-seed-0001");
   CHECK(names_in(own) == Names{"kasmina.seed.alpha", "kasmina.seed.alpha_steps", "kasmina.seed.gradient_ratio",
-                               "kasmina.seed.improvement_points", "kasmina.seed.params", "kasmina.seed.shadow_points",
+                               "kasmina.seed.improvement_points", "kasmina.seed.isolation.dot",
+                               "kasmina.seed.isolation.host_norm", "kasmina.seed.isolation.seed_norm",
+                               "kasmina.seed.isolation_violations", "kasmina.seed.params", "kasmina.seed.shadow_points",
                                "kasmina.seed.stage"});
   CHECK(value_of(own, "kasmina.seed.stage") == 3);
   CHECK(own.metrics.front().attributes.at("slot") == "r0c0");

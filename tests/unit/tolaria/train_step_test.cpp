@@ -179,7 +179,7 @@ TEST_CASE("one call for all parameters and one call per parameter make the same 
     sync_groups(state, settings, net.groups(Grouping::kTwo));
     for (int i = 0; i < 7; ++i) {
       train_step(state, settings, std::vector{samples(8, i)},
-                 [&](const torch::Tensor& x, kasmina::SlotTaps*) { return net.forward(x); });
+                 [&](const torch::Tensor& x, esper::kasmina::SlotTaps*) { return net.forward(x); });
     }
     return snapshot(state);
   };
@@ -205,7 +205,8 @@ TEST_CASE("a gradient tensor that two parameters share is not changed twice") {
   StepState state = make_step_state(settings, torch::kCPU);
   sync_groups(state, settings, std::vector<esper::kasmina::ParameterGroup>{{"host", "host", {{"a", a}, {"b", b}}}});
   const std::vector<Microbatch> batch = {{at::zeros({1, 4}), at::zeros({1}, torch::kInt64)}};
-  train_step(state, settings, batch, [&](const torch::Tensor& x, kasmina::SlotTaps*) { return x.add(a.add(b)); });
+  train_step(state, settings, batch,
+             [&](const torch::Tensor& x, esper::kasmina::SlotTaps*) { return x.add(a.add(b)); });
   CHECK(same_bits(a, b));
   CHECK_THAT(at::cat({a, b}).norm().item<double>(), WithinRel(0.1, 1e-4));
 }

@@ -1,0 +1,98 @@
+#include "engine/bench/aggregation.h"
+
+#include <torch/types.h>
+
+#include "engine/bench/grown.h"
+#include "engine/bench/progress.h"
+#include "engine/bench/rounds.h"
+#include "engine/bench/trainee.h"
+#include "leyline/error.h"
+
+namespace esper::engine::bench {
+namespace {
+
+using leyline::AggregationConfig;
+using leyline::Lane;
+
+constexpr std::size_t kMicrobatches = 4;
+constexpr int kRounds = 31;
+constexpr double kRoundMs = 40;
+
+AggregationConfig surgery() {
+  AggregationConfig config;
+  config.attribution = leyline::Attribution::kApprox;
+  return config;
+}
+
+AggregationConfig plain() {
+  AggregationConfig config;
+  config.surgery = leyline::GradientSurgery::kNone;
+  return config;
+}
+
+AggregationConfig without_figures() {
+  AggregationConfig config = plain();
+  config.seed_figures = false;
+  return config;
+}
+
+// The workload's microbatches, kMicrobatches a step.
+std::vector<Microbatches> longer_steps(const Workload& workload) {
+  std::vector<Microbatches> steps;
+  Microbatches step;
+  for (const auto& shorter : workload.steps) {
+    for (const auto& microbatch : shorter) {
+      step.push_back(microbatch);
+      if (step.size() == kMicrobatches) steps.push_back(std::exchange(step, {}));
+    }
+  }
+  ESPER_CHECK(!steps.empty(), "too few microbatches to accumulate");
+  return steps;
+}
+
+struct Bench {
+  const Workload& workload;
+  const std::vector<Microbatches>& steps;
+  Lane lane;
+
+  Contender contender(int seeds, const AggregationConfig& aggregation) const {
+    Trainee trainee = lane_trainee(workload, lane, grown_model(workload, seeds, aggregation), steps);
+    if (!trainee.refusal.empty()) throw leyline::Error(leyline::ExitCode::kResources, trainee.refusal);
+    return contender_of(std::move(trainee), workload.bench.device);
+  }
+  SeedCost compare(const std::string& name, int seeds, const AggregationConfig& with,
+                   const AggregationConfig& without) const {
+    show_phase(name);
+    const auto rows = take_turns({contender(seeds, with), contender(seeds, without)}, {kRounds, kRoundMs, {}});
+    for (const Row& row : rows) {
+      if (!row.failure.empty()) throw leyline::Error(leyline::ExitCode::kResources, name + ": " + row.failure);
+    }
+    return {name, ratio(rows[0], rows[1])};
+  }
+};
+
+std::string name_of(const char* what, int seeds, const char* against) {
+  std::string name = what;
+  name += '_';
+  name += std::to_string(seeds);
+  name += seeds == 1 ? "_seed/" : "_seeds/";
+  return name + against;
+}
+
+}  // namespace
+
+std::vector<SeedCost> aggregation_ratios(const Workload& workload) {
+  const auto steps = longer_steps(workload);
+  const Lane wanted = workload.bench.config.step.lane;
+  const Bench bench{workload, steps, wanted == Lane::kAuto ? Lane::kReplay : wanted};
+  std::vector<SeedCost> ratios;
+  for (int seeds = 1; seeds <= kMostSeeds; ++seeds) {
+    ratios.push_back(bench.compare(name_of("pcgrad", seeds, "plain"), seeds, surgery(), plain()));
+  }
+  for (const int seeds : {1, kMostSeeds}) {
+    ratios.push_back(bench.compare(name_of("seed_figures", seeds, "without"), seeds, plain(), without_figures()));
+  }
+  return ratios;
+}
+
+}  // namespace esper::engine::bench
