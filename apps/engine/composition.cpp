@@ -36,6 +36,20 @@ std::unique_ptr<leyline::Controller> make_controller(const RunConfig& config) {
   return std::make_unique<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
 }
 
+// Nothing for a policy that never grows; none for one that nothing is known of.
+tolaria::GerminationForecast forecast_of(const RunConfig& config) {
+  if (config.policy.kind == leyline::PolicyKind::kNone || !config.growth.enabled) {
+    return [](const auto&, const auto&) { return tolaria::LikelyChange{}; };
+  }
+  const auto policy = std::make_shared<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
+  return [policy](const std::vector<leyline::SlotState>& free, const std::string& state) {
+    policy->load_state(state);
+    const auto next = policy->next_germination(free);
+    if (!next) return tolaria::LikelyChange{};
+    return tolaria::LikelyChange{leyline::SeedOperation::kGerminate, next->slot, next->blueprint, {}};
+  };
+}
+
 // The run's own controllers are a few comparisons; of one that was handed in nothing is known.
 std::unique_ptr<tolaria::Consultation> make_consultation(std::unique_ptr<leyline::Controller> controller,
                                                          const RunConfig& config, const leyline::Clock& clock) {
@@ -93,6 +107,7 @@ Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, ley
       training_hash_(training_hash_of(bench)),
       display_(std::make_shared<leyline::Progress>()),
       hub_(make_hub(bench.config, folder, display_, console)),
+      forecast_(controller ? tolaria::GerminationForecast() : forecast_of(bench.config)),
       consultation_(make_consultation(std::move(controller), bench.config, clock_)) {}
 
 std::string Composition::accept(const tolaria::CheckpointImage& image) {
@@ -148,7 +163,11 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
                                                         bench_.device, *bench_.train_data, *bench_.validation_data,
                                                         bench_.data.skipped, probe_of(bench_), *bench_.model,
                                                         *consultation_, *writer_, *hub_, display_, progress_});
+  run_->forecast = forecast_;
   run_->desk = bench_.desk.get();
+  run_->twin = [&bench = bench_] {
+    return tolaria::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
+  };
   if (how == Start::kResumed) run_->lane_log = tolaria::read_lane_log(files_, folder.journal());
   run_->started = clock_.now();
   run_->ledger = std::move(ledger_);

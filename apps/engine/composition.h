@@ -52,6 +52,7 @@ class Composition {
   leyline::Ledger ledger_;     // the run's, once started
   std::shared_ptr<leyline::Progress> display_;
   std::unique_ptr<nissa::Hub> hub_;
+  tolaria::GerminationForecast forecast_;
   std::unique_ptr<tolaria::Consultation> consultation_;
   tolaria::RunProgress progress_;  // of the checkpoint, once restored
   std::string restored_from_;      // path; empty: from the beginning

@@ -197,28 +197,58 @@ leyline::Topology topology_of(const json& saved) {
   return topology;
 }
 
-json without_seed(json saved, const std::string& seed_id) {
+namespace {
+
+json& place_of(json& saved, const std::string& seed_id) {
   const auto topology = topology_of(saved);
   std::string known;
   for (std::size_t i = 0; i < topology.slots.size(); ++i) {
     const auto& slot = topology.slots[i];
     if (slot.seed_id.empty()) continue;
     known += (known.empty() ? "" : ", ") + slot.seed_id;
-    if (slot.seed_id != seed_id) continue;
-    if (slot.folded) {
-      throw leyline::Error(leyline::ExitCode::kConfig,
-                           seed_id +
-                               " was folded into the host and cannot be left out any more; take a step before it "
-                               "fossilised");
-    }
-    auto& place = saved.at("slots").at(i);
-    place["stage"] = static_cast<int>(Stage::kDormant);
-    place["stage_epochs"] = 0;
-    place["seed"] = nullptr;
-    return saved;
+    if (slot.seed_id == seed_id) return saved.at("slots").at(i);
   }
   throw leyline::Error(leyline::ExitCode::kConfig, "there is no seed \"" + seed_id + "\" at this step; there " +
                                                        (known.empty() ? "are none" : "are: " + known));
+}
+
+}  // namespace
+
+json without_seed(json saved, const std::string& seed_id) {
+  auto& place = place_of(saved, seed_id);
+  if (place.at("seed").value("folded", false)) {
+    throw leyline::Error(
+        leyline::ExitCode::kConfig,
+        seed_id + " was folded into the host and cannot be left out any more; take a step before it fossilised");
+  }
+  place["stage"] = static_cast<int>(Stage::kDormant);
+  place["stage_epochs"] = 0;
+  place["seed"] = nullptr;
+  return saved;
+}
+
+json with_fossil(json saved, const std::string& seed_id) {
+  auto& place = place_of(saved, seed_id);
+  place["stage"] = static_cast<int>(Stage::kFossilized);
+  place["stage_epochs"] = 0;
+  return saved;
+}
+
+json with_seed(json saved, const std::string& slot, const std::string& blueprint, const leyline::GrowthConfig& growth) {
+  for (auto& place : saved.at("slots")) {
+    if (place.at("id") != slot) continue;
+    const auto number = saved.at("seeds_born").get<std::uint32_t>() + 1;
+    saved["seeds_born"] = number;
+    place["stage"] = static_cast<int>(Stage::kGerminated);
+    place["stage_epochs"] = 0;
+    place["seed"] = {{"number", number},
+                     {"blueprint", blueprint},
+                     {"composition", leyline::name_of(growth.composition)},
+                     {"alpha", alpha_to_json({})},
+                     {"record", record_to_json({})}};
+    return saved;
+  }
+  throw leyline::Error(leyline::ExitCode::kConfig, "there is no slot \"" + slot + "\"");
 }
 
 json Network::save_topology() const {

@@ -30,4 +30,11 @@ leyline::Topology topology_of(const nlohmann::json& saved);
 // Error{kConfig} that names the seeds there are.
 nlohmann::json without_seed(nlohmann::json saved, const std::string& seed_id);
 
+// The same with a newborn at that slot, whatever the slot was. Throws Error{kConfig} where there is no such slot.
+nlohmann::json with_seed(nlohmann::json saved, const std::string& slot, const std::string& blueprint,
+                         const leyline::GrowthConfig& growth);
+
+// The same with that seed FOSSILIZED. Throws Error{kConfig} where there is no such seed.
+nlohmann::json with_fossil(nlohmann::json saved, const std::string& seed_id);
+
 }  // namespace esper::kasmina

@@ -219,7 +219,7 @@ void HeuristicController::consider_germination(const Observation& observation, D
     say(decision, "no germination: " + why);
     return;
   }
-  const auto* slot = choose_slot(observation);
+  const auto* slot = choose_slot(observation.slots);
   if (!slot) {
     say(decision, "no germination: no slot is free for a blueprint whose penalty is at most " +
                       number(rules_.heuristic.penalty_limit));
@@ -238,13 +238,19 @@ void HeuristicController::consider_germination(const Observation& observation, D
   ++state_.germinations;
 }
 
-const SlotState* HeuristicController::choose_slot(const Observation& observation) const {
+std::optional<Germination> HeuristicController::next_germination(const std::vector<SlotState>& slots) const {
+  const auto* slot = choose_slot(slots);
+  if (!slot) return std::nullopt;
+  return Germination{slot->slot, choose_blueprint(*slot)};
+}
+
+const SlotState* HeuristicController::choose_slot(const std::vector<SlotState>& slots) const {
   const SlotState* best = nullptr;
   const auto prunes = [&](const SlotState& slot) {
     const auto found = state_.prunes.find(slot.slot);
     return found == state_.prunes.end() ? 0U : found->second;
   };
-  for (const auto& slot : observation.slots) {
+  for (const auto& slot : slots) {
     if (slot.stage != Stage::kDormant || !has_blueprint(slot)) continue;
     if (!best || prunes(slot) <= prunes(*best)) best = &slot;
   }

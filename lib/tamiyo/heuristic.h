@@ -6,7 +6,9 @@
 // prunes, of those the one nearest the output. The blueprint is the slot's one with the lowest penalty; ties rotate.
 // A refused germination counts as a prune; a refused step is asked for again after 1, 2, 4, ... epochs.
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "leyline/config/growth_config.h"
 #include "leyline/config/policy_config.h"
@@ -25,6 +27,9 @@ class HeuristicController final : public leyline::Controller {
   std::string save_state() const override { return to_json(state_); }
   void load_state(const std::string& json) override { state_ = state_from_json(json); }
 
+  // What it would grow, and where, were it time to; nothing where no slot is free for a blueprint.
+  std::optional<Germination> next_germination(const std::vector<leyline::SlotState>& slots) const;
+
  private:
   void watch_host(const leyline::Observation& observation);
   void watch_seeds(const leyline::Observation& observation, leyline::Decision& decision);
@@ -34,7 +39,7 @@ class HeuristicController final : public leyline::Controller {
   void prune(const std::string& blueprint, const std::string& slot, const leyline::Observation& observation);
   void consider_germination(const leyline::Observation& observation, leyline::Decision& decision);
   std::string why_not_now(const leyline::Observation& observation) const;
-  const leyline::SlotState* choose_slot(const leyline::Observation& observation) const;
+  const leyline::SlotState* choose_slot(const std::vector<leyline::SlotState>& slots) const;
   std::string choose_blueprint(const leyline::SlotState& slot) const;
   bool has_blueprint(const leyline::SlotState& slot) const { return !choose_blueprint(slot).empty(); }
 

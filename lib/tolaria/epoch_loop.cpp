@@ -54,12 +54,14 @@ Passage train_epoch(Run& run, BatchSource& batches, StepRunner& runner, EpochTim
   batches.begin_epoch();
   std::vector<Microbatch> microbatches;
   for (batches.next(microbatches); !microbatches.empty(); batches.next(microbatches)) {
-    const auto step_begin = run.step_times ? run.clock.now() : leyline::Duration{};
+    const bool watched = runner.is_watching();
+    const auto step_begin = run.step_times || watched ? run.clock.now() : leyline::Duration{};
     run.ledger.begin_step();
     set_learning_rate(run.model.state, next_learning_rate(run));
     probe_attribution(run.model, microbatches);
     runner.step(microbatches, {run.progress.step, steps_left(run, microbatches)});
     run.ledger.end_step(run.progress.step);
+    if (watched) runner.note_step_time(run.clock.now() - step_begin);
     if (run.step_times) run.step_times->push_back({step_begin, run.clock.now()});
     for (const auto& [inputs, targets] : microbatches) times.samples += targets.numel();
     run.progress.batch += static_cast<std::int64_t>(microbatches.size());
@@ -145,6 +147,16 @@ RunOutcome interrupted(Run& run) {
   return {RunOutcome::Kind::kInterrupted, signal, "interrupted by signal " + std::to_string(signal) + " after saving"};
 }
 
+// The last epoch's end has nothing to prepare for.
+void prepare_ahead(const Run& run, StepRunner& runner) {
+  const auto epochs_left = static_cast<std::int64_t>(run.config.epochs) - run.progress.epoch;
+  const auto limit = static_cast<std::size_t>(run.config.step.compile.ahead);
+  if (epochs_left < 2 || limit == 0 || !run.twin) return;
+  const GrowthOutlook outlook{run.model.network.export_seed_states(), run.model.network.export_slots(),
+                              run.config.growth.max_seeds, run.consultation.state()};
+  runner.prepare(likely_changes(outlook, limit, run.forecast), epochs_left * run.steps_per_epoch());
+}
+
 bool should_stop_early(const Run& run) {
   const auto patience = static_cast<std::uint32_t>(run.config.training.early_stop_epochs);
   return patience > 0 && run.progress.epochs_without_better >= patience;
@@ -170,10 +182,11 @@ RunOutcome run_epochs(Run& run) {
   run.display->epochs = static_cast<std::uint32_t>(run.config.epochs);
   run.display->steps = static_cast<std::uint64_t>(run.steps_per_epoch());
   if (run.progress.step > 0) run.saved = state_of(run);  // it comes from a checkpoint
-  StepRunner runner(run.model, run.config.step, run.device,
-                    {run.desk, &run.ledger, run.clock,
-                     [&run](leyline::TelemetryEvent told) { run.events.push_back(std::move(told)); },
-                     [&run](std::string note) { run.writer.record(std::move(note)); }, run.lane_log});
+  StepRunner runner(
+      run.model, run.config.step, run.device,
+      {run.desk, &run.ledger, run.clock,
+       [&run](leyline::TelemetryEvent told) { run.events.push_back(std::move(told)); },
+       [&run](std::string note) { run.writer.record(std::move(note)); }, run.lane_log, run.twin, run.config.growth});
   BatchSource batches(run, look_ahead_of(run));
   GoodState good_state;
   if (run.progress.step > 0) good_state.keep(run);
@@ -194,11 +207,13 @@ RunOutcome run_epochs(Run& run) {
 
     const bool better = note_figures(run, metrics, measured);
     const GrowthReport growth = grow(run, metrics, measured, times);
+    runner.take_structure(run.progress.step);
     good_state.keep(run);
     times.hook_ms = milliseconds(run.clock.now() - hook_begin);
 
     if ((better && run.config.checkpoint.keep_best) || save_is_due_after_epoch(run)) save(run);
     report_epoch(run, metrics, measured, times, growth);
+    prepare_ahead(run, runner);
     if (Interrupt::requested() != 0) return interrupted(run);
   }
   return finished(run);

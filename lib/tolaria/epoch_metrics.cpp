@@ -95,6 +95,10 @@ void add_lanes(std::vector<MetricValue>& out, const LaneFigures& lanes) {
   out.push_back(metric("tolaria.compile.compile_ms"_metric, lanes.compile_ms));
   out.push_back(metric("tolaria.compile.eager_step_us"_metric, lanes.eager_step_us));
   out.push_back(metric("tolaria.compile.steady_step_us"_metric, lanes.steady_step_us));
+  if (lanes.swaps == 0) return;
+  out.push_back(metric("tolaria.growth.prepare_ms"_metric, lanes.prepare_ms));
+  out.push_back(metric("tolaria.growth.swap_us"_metric, lanes.swap_us));
+  out.push_back(metric("tolaria.growth.stall_ms"_metric, lanes.stall_ms));
 }
 
 void add_graphs(std::vector<MetricValue>& out, const GraphFigures& graphs) {

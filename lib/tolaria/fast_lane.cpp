@@ -58,9 +58,18 @@ FastLane FastLane::compiled(const program::SymbolicProgram& program, const Model
                             std::span<const Microbatch> example, const std::string& package_path,
                             const std::string& key) {
   FastLane lane(StepInputs(program.at(batch_size_of(example)), model, example));
-  lane.package_ = std::make_unique<program::Package>(package_path, program::inputs_text(program), model.state.device);
+  lane.package_ = std::make_shared<program::Package>(package_path, program::inputs_text(program), model.state.device);
   lane.key_ = key;
   lane.bits_ = next_bits();
+  return lane;
+}
+
+FastLane FastLane::bound(const LoadedProgram& loaded, const program::Program& program, const Model& model,
+                         std::span<const Microbatch> example) {
+  FastLane lane(StepInputs(program, model, example));
+  lane.package_ = loaded.package;
+  lane.key_ = loaded.key;
+  lane.bits_ = loaded.bits;
   return lane;
 }
 

@@ -29,6 +29,13 @@ struct StepInputs {
   std::vector<BatchPart> batch;
 };
 
+// A package that is loaded, without the tensors that a lane runs it on.
+struct LoadedProgram {
+  std::shared_ptr<program::Package> package;
+  std::string key;         // in the cache
+  std::uint64_t bits = 0;  // FastLane::bits() of all lanes that run it
+};
+
 class FastLane {
  public:
   FastLane(FastLane&&) = default;
@@ -42,6 +49,9 @@ class FastLane {
   static FastLane compiled(const program::SymbolicProgram& program, const Model& model,
                            std::span<const Microbatch> example, const std::string& package_path,
                            const std::string& key);
+  // On this model's tensors; program: the one that the package was made of, for the example's size.
+  static FastLane bound(const LoadedProgram& loaded, const program::Program& program, const Model& model,
+                        std::span<const Microbatch> example);
 
   // From now on the lane's work is replayed as a CUDA graph, captured once here: a replay becomes lane graph, a
   // compiled program stays one. The model is as before. Throws program::CaptureFailure; the lane then runs as it did.
@@ -58,6 +68,7 @@ class FastLane {
     if (!replay_) return leyline::Lane::kCompiled;
     return graph_ ? leyline::Lane::kGraph : leyline::Lane::kReplay;
   }
+  LoadedProgram loaded() const { return {package_, key_, bits_}; }
   const std::string& key() const { return key_; }
   // Tells whose bits its steps have, without a look at the key: 0 is eager's, and each compiled program that was loaded
   // has a number of its own in this process.
@@ -73,7 +84,7 @@ class FastLane {
   // Those two work on the inputs and go before them.
   StepInputs inputs_;
   std::unique_ptr<program::Replay> replay_;    // this or
-  std::unique_ptr<program::Package> package_;  // this
+  std::shared_ptr<program::Package> package_;  // this
   std::string key_;                            // compiled
   std::uint64_t bits_ = 0;
   std::unique_ptr<GraphedStep> graph_;

@@ -24,8 +24,10 @@ struct LaneFigures {
   std::int64_t warmup_remaining = 0;             // eager steps before this shape of step is recorded
   std::int64_t pending = 0;                      // programs that are being compiled
   std::int64_t cache_hits = 0, cache_misses = 0, quarantined = 0, refusals = 0, checks = 0, checks_failed = 0;
-  std::int64_t compiled_epochs = 0;  // in which no step ran in another lane
-  GraphFigures graphs;               // at the end of the epoch
+  std::int64_t compiled_epochs = 0;                  // in which no step ran in another lane
+  double prepare_ms = 0, swap_us = 0, stall_ms = 0;  // of the last change of structure: tolaria.growth.*
+  std::int64_t swaps = 0;                            // changes of structure that were measured
+  GraphFigures graphs;                               // at the end of the epoch
 
   std::int64_t steps_in(leyline::Lane lane) const { return steps[static_cast<std::size_t>(lane)]; }
 };

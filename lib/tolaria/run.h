@@ -23,6 +23,7 @@
 #include "tolaria/model.h"
 #include "tolaria/run_progress.h"
 #include "tolaria/train_step.h"
+#include "tolaria/twin.h"
 
 namespace esper::tolaria {
 
@@ -71,6 +72,8 @@ struct Run {
   RollbackFigures rollback{};                                           // of this process
   leyline::Ledger ledger{};                                             // of this thread's time, in this process
   leyline::Topology topology{};                                         // the network's, for the journal
+  ModelFactory twin{};                                                  // null: no structure is prepared ahead
+  GerminationForecast forecast{};                                       // null: slots and blueprints in order
   program::CompileDesk* desk = nullptr;                                 // null: nothing can be compiled
   LaneLog lane_log{};                                                   // of earlier processes of this run
   LaneFigures lanes{};                                                  // of the epochs so far, in this process

@@ -40,6 +40,12 @@ std::string whole(double value) { return std::to_string(static_cast<std::int64_t
 
 }  // namespace
 
+CompilingWeighed weigh_compiling(const program::Program& program, double step_us, std::int64_t steps_left) {
+  const double left_s = step_us * 1e-6 * static_cast<double>(steps_left);
+  const double cost_s = kCompileSeconds + kSecondsPerOperator * static_cast<double>(program.operations.size());
+  return {left_s * kShareSaved > cost_s, left_s, cost_s};
+}
+
 void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
   const bool wanted = config_.lane == Lane::kAuto || config_.lane == Lane::kCompiled;
   if (!wanted || !plan.program) return;
@@ -116,9 +122,7 @@ void StepRunner::wait_for_compiled(StepPlan& plan, Batch microbatches) {
 // Weighs what is left of the run against a compilation, once the step's own time is known.
 void StepRunner::decide_on_compiling(StepPlan& plan, double step_us, std::int64_t steps_left) {
   plan.undecided = false;
-  const double left_s = step_us * 1e-6 * static_cast<double>(steps_left);
-  const double cost_s = kCompileSeconds + kSecondsPerOperator * static_cast<double>(plan.program->operations.size());
-  const bool worth = left_s * kShareSaved > cost_s;
+  const auto [worth, left_s, cost_s] = weigh_compiling(*plan.program, step_us, steps_left);
   std::string reason = worth ? "prepared" : "left out";
   reason += ": about " + whole(left_s) + " s of steps are left, and a compilation takes about " + whole(cost_s) + " s";
   tell(event("tolaria.lane_chosen"_event, Level::kInfo,
@@ -131,6 +135,8 @@ void StepRunner::decide_on_compiling(StepPlan& plan, double step_us, std::int64_
 void StepRunner::compile_next(StepPlan& plan) {
   if (plan.wanted.empty()) choose_recipe(plan);
   if (plan.wanted.empty()) return;
+  if (take_over_ahead(plan)) return;
+  yield_ahead();
   plan.compiling = plan.wanted.front();
   plan.wanted.pop_front();
   services_.desk->submit(plan.to_compile(), plan.compiling->recipe, plan.compiling->effort);

@@ -25,6 +25,13 @@ struct Variant {
 
 struct StepPlan;
 
+// Whether compiling a step pays, given its time and how many of it are left.
+struct CompilingWeighed {
+  bool worth = false;
+  double left_s = 0, cost_s = 0;
+};
+CompilingWeighed weigh_compiling(const program::Program& program, double step_us, std::int64_t steps_left);
+
 // Shapes that differ in nothing but the batch size, and the one program for all of them.
 struct StepFamily {
   program::SymbolicProgram program;

@@ -1,6 +1,7 @@
 #include "tolaria/step_roots.h"
 
 #include "tolaria/step_tensors.h"
+#include "tolaria/structure.h"
 
 namespace esper::tolaria {
 namespace {
@@ -20,13 +21,14 @@ std::vector<torch::Tensor> changeable_tensors(const Model& model) {
 }  // namespace
 
 std::vector<Root> step_roots(const Model& model, std::span<const Microbatch> microbatches) {
+  const SeedAliases aliases(model);
   std::vector<Root> roots;
   for (const StepTensor& part : step_tensors(model.state)) {
     const bool scratch = part.role == StepTensor::Role::kScratch;
-    roots.push_back({part.name, part.tensor, scratch ? Root::Role::kScratch : Root::Role::kInput});
+    roots.push_back({aliases.rename(part.name), part.tensor, scratch ? Root::Role::kScratch : Root::Role::kInput});
   }
-  for (const auto& [id, tensor] : model.network.buffers()) roots.push_back({id, tensor});
-  for (const auto& [id, tensor] : model.network.scalars()) roots.push_back({id, tensor});
+  for (const auto& [id, tensor] : model.network.buffers()) roots.push_back({aliases.rename(id), tensor});
+  for (const auto& [id, tensor] : model.network.scalars()) roots.push_back({aliases.rename(id), tensor});
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     const std::string prefix = "batch." + std::to_string(i);
     roots.push_back({prefix + ".inputs", microbatches[i].inputs});

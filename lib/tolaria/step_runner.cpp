@@ -6,6 +6,7 @@
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
 #include "tolaria/step_roots.h"
+#include "tolaria/structure.h"
 
 namespace esper::tolaria {
 namespace {
@@ -113,7 +114,7 @@ void StepRunner::step(std::span<const Microbatch> microbatches, StepPlace place)
       return;
     }
   }
-  StepPlan& plan = plan_of(microbatches, place.number);
+  StepPlan& plan = plan_of(microbatches, place);
   bool followed = false;
   if (!services_.log.empty()) {
     if (!plan.noted) know_noted(plan, place.number);
@@ -173,13 +174,14 @@ bool StepRunner::settled() const {
   });
 }
 
-StepPlan& StepRunner::plan_of(Batch microbatches, std::int64_t number) {
+StepPlan& StepRunner::plan_of(Batch microbatches, StepPlace place) {
   if (StepPlan* const known = known_plan(microbatches)) return *known;
   if (!plans_.empty() && plans_.front()->structure != model_.network.structure_version()) drop_plans();
-  return new_plan(microbatches, number);
+  return new_plan(microbatches, place);
 }
 
-StepPlan& StepRunner::new_plan(Batch microbatches, std::int64_t number) {
+StepPlan& StepRunner::new_plan(Batch microbatches, StepPlace place) {
+  if (prepares() && plans_.empty()) structure_ = structure_of(model_);
   auto plan = std::make_unique<StepPlan>();
   plan->structure = model_.network.structure_version();
   plan->warmup_left = config_.compile.warmup_steps;
@@ -190,7 +192,8 @@ StepPlan& StepRunner::new_plan(Batch microbatches, std::int64_t number) {
     }
   }
   plan->shape = shape_of(microbatches);
-  check_again_after(*plan, number);
+  check_again_after(*plan, place.number);
+  if (prepares()) keep_example(*plan, microbatches, place.left);
   if (const auto known = bits_.find(plan->shape); known != bits_.end()) plan->noted = known->second;
   plans_.push_back(std::move(plan));
   return *plans_.back();

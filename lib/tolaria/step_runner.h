@@ -18,8 +18,10 @@
 #include "tolaria/lane_figures.h"
 #include "tolaria/lane_log.h"
 #include "tolaria/model.h"
+#include "tolaria/step_library.h"
 #include "tolaria/step_plan.h"
 #include "tolaria/train_step.h"
+#include "tolaria/twin.h"
 
 namespace esper::tolaria {
 
@@ -31,6 +33,8 @@ struct RunnerServices {
   std::function<void(leyline::TelemetryEvent)> tell;
   std::function<void(std::string)> note{};  // a note for the run's journal
   LaneLog log{};                            // of the run so far, where it is resumed
+  ModelFactory twin{};                      // null: nothing is prepared ahead
+  leyline::GrowthConfig growth{};           // for that
 };
 
 // Where in the run a step stands.
@@ -51,6 +55,16 @@ class StepRunner {
 
   void step(std::span<const Microbatch> microbatches, StepPlace place);
 
+  // Between two steps, after the network may have changed. `number`: of the next step. What is known of the structure
+  // that came is brought into use here, so that its first step runs like a later one. docs/lanes.md, "Growth".
+  void take_structure(std::int64_t number);
+  // Between two steps: one piece of work on the likeliest structure that is not ready yet. Nothing of the run changes.
+  // steps_left: of the run.
+  void prepare(std::span<const LikelyChange> likely, std::int64_t steps_left);
+  // The first steps after a change of structure are to be timed, and told of here.
+  bool is_watching() const { return swap_.has_value(); }
+  void note_step_time(leyline::Duration took);
+
   // Nothing is left to try or to wait for, for the shapes seen so far.
   bool settled() const;
 
@@ -62,8 +76,8 @@ class StepRunner {
   using Batch = std::span<const Microbatch>;
 
   StepPlan* known_plan(Batch microbatches) const;
-  StepPlan& plan_of(Batch microbatches, std::int64_t number);
-  StepPlan& new_plan(Batch microbatches, std::int64_t number);
+  StepPlan& plan_of(Batch microbatches, StepPlace place);
+  StepPlan& new_plan(Batch microbatches, StepPlace place);
   void run_step(StepPlan& plan, Batch microbatches, StepPlace place);
   void record(StepPlan& plan, Batch microbatches);
   void eager(Batch microbatches);
@@ -141,6 +155,38 @@ class StepRunner {
   void drop_shared(const StepPlan& plan, const std::string& key);
   void tell_not_dynamic(const std::string& reason);
 
+  // step_swap.cpp
+  bool prepares() const;
+  leyline::Lane lane_in_use() const;
+  void keep_example(const StepPlan& plan, Batch microbatches, std::int64_t left);
+  void leave_structure();
+  bool bring_in(const KnownStructure& known, leyline::Lane kind, std::int64_t number);
+  void bring_in(StepPlan& plan, const KnownStep& known, leyline::Lane kind);
+  void bring_in_families(const KnownStructure& known);
+  void run_ready(StepPlan& plan, const KnownStep& known, Batch example);
+  bool run_uncompiled(StepPlan& plan, Batch example);
+  void note_swapped(std::int64_t number);
+  void tell_swap();
+
+  // step_ahead.cpp
+  void rehearse(const LikelyChange& change, const std::string& place);
+  void record_on(Model& twin, KnownStructure& known);
+  void choose_variant(const KnownStructure& known, KnownStep& step);
+  void find_known_family(Model& twin, KnownStructure& known, KnownStep& step);
+  void check_ahead(const LikelyChange& change, KnownStructure& known);
+  void try_package(Model& twin, KnownStructure& known, KnownStep& step);
+  void give_up_package(KnownStructure& known, const std::string& key);
+  void submit_ahead(KnownStructure& known, const KnownStep& step);
+  void take_ahead();
+  void note_compiled_ahead(const program::CompileOutcome& outcome);
+  bool take_over_ahead(StepPlan& plan);
+  void yield_ahead();
+  bool pays_ahead(const KnownStep& step, std::int64_t steps_left) const;
+  bool has_room();
+  void tell_unprepared(const std::string& change, const std::string& reason);
+  void finish_preparing();
+  void wait_ahead(KnownStructure& known, const KnownStep& step);
+
   Model& model_;
   leyline::StepConfig config_;
   torch::Device device_;
@@ -153,6 +199,25 @@ class StepRunner {
   std::shared_ptr<GraphFigures> graphs_ = std::make_shared<GraphFigures>();  // lanes count into it
   std::int64_t epoch_steps_ = 0, epoch_compiled_steps_ = 0;
   bool told_no_compiler_ = false;
+
+  // What is ready before it comes.
+  std::string structure_;                         // structure_of() the network that plans_ is for
+  std::map<std::string, ShapeExample> examples_;  // by shape
+  StepLibrary library_;
+  std::map<std::string, std::string> outlook_;  // structure and change: the structure it leads to, empty: cannot be had
+  struct Ahead {
+    std::string structure, shape;
+    Variant variant;
+  };
+  std::optional<Ahead> ahead_;  // being compiled
+  bool gave_up_ahead_ = false;  // a rehearsal does not fit into memory
+  struct Swap {
+    std::int64_t number = 0;
+    bool prepared = false;
+    double prepare_ms = 0, swap_us = 0;
+    std::vector<double> step_ms;
+  };
+  std::optional<Swap> swap_;                 // whose first steps are watched
   std::map<std::string, std::string> bits_;  // by shape: key of the compiled program that ran last, or empty
   std::string ran_;                          // key of the compiled program that ran the last step, or empty
   std::uint64_t ran_bits_ = 0;               // FastLane::bits() of the same

@@ -53,8 +53,15 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
     report["refused"].push_back({{"name", lane}, {"reason", session.epoch_problem}});
     return;
   }
+  const bool compiles = session.workload->bench.desk != nullptr;
+  show_phase("a run that grows, with an empty cache");
+  const LoopFigures cold = run_growing(with_empty_cache(session.config, scratch), scratch, "cold");
+  if (compiles) {
+    show_phase("a run that waits for its programs");
+    run_growing(waiting_for_programs(session.config), scratch, "warming");
+  }
   show_phase("a run that grows");
-  const LoopFigures figures = run_growing(session.config, scratch);
+  const LoopFigures figures = run_growing(session.config, scratch, "growth");
   const auto times = distribution(figures.step_us);
   report["lanes"].push_back({{"lane", lane},
                              {"p50_us", times.at("p50")},
@@ -65,6 +72,10 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
   report["epoch"] = epoch_json(figures);
   report["epoch_lane"] = lane;
   report["growth"] = growth_json(figures);
+  report["growth"]["cache"] = compiles ? "warm" : "none";
+  report["growth"]["cold"] = growth_json(cold);
+  report["growth"]["cold"].erase("changes");
+  if (report["growth"].contains("ratio")) report["ratios"]["growth_p99/steady_p50"] = report["growth"]["ratio"];
 }
 
 // What seeds cost beyond their own modules. A run in a lane that this device does not have was refused before.

@@ -17,6 +17,9 @@ void take_times(const std::vector<tolaria::StepTime>& times, LoopFigures& figure
   for (std::size_t last = 2 * stride - 1; last < times.size(); last += stride) {
     figures.epoch_ms.push_back(microseconds(times[last].end - times[last - stride].end) / 1e3);
   }
+  for (std::size_t first = stride; first < times.size(); first += stride) {
+    figures.pause_ms.push_back(microseconds(times[first].begin - times[first - 1].end) / 1e3);
+  }
 }
 
 void take_packets(const std::string& path, LoopFigures& figures) {

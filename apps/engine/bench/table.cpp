@@ -71,9 +71,12 @@ std::string growth_text(const ordered_json& report) {
   if (!report.contains("growth")) return {};
   const auto& growth = report["growth"];
   if (growth.contains("problem")) return "growing: " + growth["problem"].get<std::string>() + "\n";
-  return line("growing: slowest step (p99) %.1f us, %.2f times the steady p50; worst stall %.1f us\n",
-              growth.at("growing_p99_us").get<double>(), growth.at("ratio").get<double>(),
-              growth.at("worst_stall_us").get<double>());
+  const auto one = [](const char* which, const ordered_json& of) {
+    if (of.contains("problem")) return line("growing, %s: %s\n", which, of["problem"].get<std::string>().c_str());
+    return line("growing, %s: p99 of the steps after a change %.2f times the steady p50; worst stall %.1f ms\n", which,
+                of.at("ratio").get<double>(), of.at("worst_stall_ms").get<double>());
+  };
+  return one((growth.at("cache").get<std::string>() + " cache").c_str(), growth) + one("cold cache", growth.at("cold"));
 }
 
 std::string seed_costs_text(const ordered_json& report) {

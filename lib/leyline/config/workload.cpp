@@ -17,7 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // A whole name, or a section with its dot.
-constexpr std::array<std::string_view, 13> kNoMatter{"name",
+constexpr std::array<std::string_view, 14> kNoMatter{"name",
                                                      "runs_dir",
                                                      "epochs",
                                                      "safety.",
@@ -29,7 +29,8 @@ constexpr std::array<std::string_view, 13> kNoMatter{"name",
                                                      "step.compile.deadline",
                                                      "step.compile.memory_limit_mb",
                                                      "step.compile.cache_dir",
-                                                     "step.compile.cache_limit_mb"};
+                                                     "step.compile.cache_limit_mb",
+                                                     "step.compile.ahead"};
 
 bool matters(std::string_view path) {
   return std::ranges::none_of(

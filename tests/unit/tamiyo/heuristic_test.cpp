@@ -51,6 +51,20 @@ TEST_CASE("a plateau grows a seed and a useful seed becomes part of the host") {
   CHECK(run.now.seed_states.at(0).stage == Stage::kFossilized);
 }
 
+TEST_CASE("what would be germinated can be asked before, from the saved state alone") {
+  SimulatedRun run({"good", "bad"});
+  auto policy = controller(), beside = controller();
+  for (int epoch = 1; epoch < 5; ++epoch) run.step(policy);
+  beside.load_state(policy.save_state());
+  const auto next = beside.next_germination(run.now.slots);
+  const auto decision = run.step(policy);
+  REQUIRE(next);
+  REQUIRE(decision.commands.size() == 1);
+  CHECK(next->slot == decision.commands[0].seed_operation->slot);
+  CHECK(next->blueprint == decision.commands[0].seed_operation->blueprint_id);
+  CHECK_FALSE(beside.next_germination({}));
+}
+
 TEST_CASE("a seed waits for the epochs of its stage") {
   SimulatedRun run({"good"});
   auto policy = controller();

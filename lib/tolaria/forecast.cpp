@@ -1,0 +1,64 @@
+#include "tolaria/forecast.h"
+
+#include <algorithm>
+
+#include "leyline/names.h"
+#include "leyline/topology.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::SeedOperation;
+using leyline::SlotState;
+using leyline::Stage;
+
+bool is_growing(const leyline::SeedState& seed) {
+  return seed.stage >= Stage::kGerminated && seed.stage <= Stage::kProbationary;
+}
+
+// Free, or it rests and will be.
+std::vector<SlotState> free_slots(const GrowthOutlook& outlook) {
+  std::vector<SlotState> free;
+  for (const SlotState& slot : outlook.slots) {
+    const bool held = leyline::has_module(slot.stage) || slot.stage == Stage::kTerminated || slot.blueprints.empty();
+    if (held) continue;
+    free.push_back(slot);
+    free.back().stage = Stage::kDormant;
+  }
+  return free;
+}
+
+}  // namespace
+
+std::string words_of(const LikelyChange& change) {
+  const std::string operation(leyline::name_of(change.operation));
+  if (change.operation != SeedOperation::kGerminate) return operation + " " + change.seed_id;
+  return operation + " " + change.blueprint + " at " + change.slot;
+}
+
+std::vector<LikelyChange> likely_changes(const GrowthOutlook& outlook, std::size_t limit,
+                                         const GerminationForecast& forecast) {
+  std::vector<LikelyChange> changes;
+  int growing = 0;
+  for (const auto& seed : outlook.seeds) {
+    if (!is_growing(seed)) continue;
+    ++growing;
+    changes.push_back({SeedOperation::kCull, {}, {}, seed.seed_id});
+    changes.push_back({SeedOperation::kFossilize, {}, {}, seed.seed_id});
+  }
+  if (growing < outlook.max_seeds) {
+    const auto free = free_slots(outlook);
+    if (forecast) {
+      const LikelyChange next = forecast(free, outlook.policy_state);
+      if (!next.blueprint.empty()) changes.push_back(next);
+    } else {
+      for (const SlotState& slot : free) {
+        changes.push_back({SeedOperation::kGerminate, slot.slot, slot.blueprints.front(), {}});
+      }
+    }
+  }
+  changes.resize(std::min(changes.size(), limit));
+  return changes;
+}
+
+}  // namespace esper::tolaria

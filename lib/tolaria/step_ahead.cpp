@@ -1,0 +1,351 @@
+// The steps of structures that may come, made ready beside the run: recorded and checked on a twin of the model,
+// compiled when the compiler has nothing else to do.
+
+#include <algorithm>
+
+#include "device/facts.h"
+#include "device/rng.h"
+#include "leyline/error.h"
+#include "leyline/names.h"
+#include "leyline/telemetry.h"
+#include "tolaria/interrupt.h"
+#include "tolaria/lane_comparison.h"
+#include "tolaria/probe.h"
+#include "tolaria/step_runner.h"
+#include "tolaria/step_sizes.h"
+#include "tolaria/structure.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::event;
+using leyline::Lane;
+using leyline::Level;
+using program::CompileEffort;
+using program::SymbolicProgram;
+using namespace leyline::literals;
+
+constexpr leyline::Duration kLookForSignals = std::chrono::milliseconds(100);
+
+double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
+
+std::string digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+// What a rehearsal draws, the run does not miss.
+class KeptRandomNumbers {
+ public:
+  explicit KeptRandomNumbers(torch::Device device) : device_(device), state_(device::rng_state(device)) {}
+  ~KeptRandomNumbers() { device::set_rng_state(device_, state_); }
+  KeptRandomNumbers(const KeptRandomNumbers&) = delete;
+
+ private:
+  torch::Device device_;
+  device::RngState state_;
+};
+
+// Cannot be used, and why.
+struct NotPreparable : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+}  // namespace
+
+void StepRunner::prepare(std::span<const LikelyChange> likely, std::int64_t steps_left) {
+  const bool may = prepares() && !gave_up_ahead_ && !plans_.empty();
+  if (!may || plans_.front()->structure != model_.network.structure_version()) return;
+  const Preparing preparing(*this);
+  const KeptRandomNumbers kept(device_);
+  take_ahead();
+  const SeedAliases aliases(model_);
+  std::vector<KnownStructure*> next;
+  bool worked = false;
+  for (const LikelyChange& change : likely) {
+    const std::string place = structure_ + aliases.rename(words_of(change));
+    if (!outlook_.contains(place) && !std::exchange(worked, true)) rehearse(change, place);
+    const auto leads_to = outlook_.find(place);
+    if (leads_to == outlook_.end() || leads_to->second.empty()) continue;
+    KnownStructure* known = library_.find(leads_to->second);
+    if (known == nullptr) {  // forgotten since
+      outlook_.erase(leads_to);
+      continue;
+    }
+    const bool arrived = std::ranges::any_of(
+        known->steps, [](const KnownStep& step) { return step.waits_for_package() && step.in_cache; });
+    if (arrived && !std::exchange(worked, true)) check_ahead(change, *known);
+    next.push_back(known);
+    if (next.size() == StepLibrary::kMost / 2) break;
+  }
+  for (KnownStructure* known : next) {
+    for (const KnownStep& step : known->steps) {
+      const bool wanted = step.waits_for_package() && !step.in_cache && pays_ahead(step, steps_left);
+      if (wanted) submit_ahead(*known, step);
+    }
+  }
+}
+
+void StepRunner::tell_unprepared(const std::string& change, const std::string& reason) {
+  tell(event("tolaria.growth_unprepared"_event, Level::kWarning, {{"change", change}, {"reason", reason}}));
+}
+
+// A step on a twin takes at most what the run itself has ever taken.
+bool StepRunner::has_room() {
+  const auto memory = device::memory_figures(device_);
+  const auto free = memory.free_bytes + (device_.is_cuda() ? memory.reserved_bytes - memory.used_bytes : 0);
+  if (free > memory.peak_bytes) return true;
+  gave_up_ahead_ = true;
+  tell_unprepared("any", "a second network may not fit into memory: " + std::to_string(free >> 20) + " MB are free");
+  return false;
+}
+
+// Finds out what the change leads to, and prepares it if nothing is known of it.
+void StepRunner::rehearse(const LikelyChange& change, const std::string& place) {
+  if (!has_room()) return;
+  constexpr std::size_t kMostPlaces = 256;
+  if (outlook_.size() >= kMostPlaces) outlook_.clear();
+  const auto begin = services_.clock.now();
+  KnownStructure known;
+  try {
+    const auto twin = make_twin_after(change, services_.twin, model_, services_.growth);
+    known.structure = outlook_[place] = structure_of(*twin);
+    if (library_.find(known.structure) != nullptr) return;
+    record_on(*twin, known);
+    for (KnownStep& step : known.steps) try_package(*twin, known, step);
+  } catch (const std::exception& error) {
+    outlook_[place].clear();
+    gave_up_ahead_ = lacks_memory(error);
+    return tell_unprepared(words_of(change), words_of(error));
+  }
+  known.prepare_ms = milliseconds(services_.clock.now() - begin);
+  const bool compiled = std::ranges::any_of(known.steps, [](const KnownStep& step) { return step.ready.has_value(); });
+  tell(event("tolaria.growth_prepared"_event, Level::kInfo,
+             {{"change", words_of(change)},
+              {"lane", compiled ? "compiled" : "replay"},
+              {"prepare_ms", digits(known.prepare_ms)}}));
+  library_.put(std::move(known));
+}
+
+// All shapes that the run has. Throws where one cannot be recorded, or its replay is not eager's step.
+void StepRunner::record_on(Model& twin, KnownStructure& known) {
+  const auto forward = training_forward(twin.network);
+  for (const auto& [shape, example] : examples_) {
+    probe_attribution(twin, example.batch);
+    auto recorded = record_undone(twin, example.batch, forward, std::max(1, config_.compile.warmup_steps));
+    if (const auto* reason = std::get_if<std::string>(&recorded)) throw NotPreparable(*reason);
+    KnownStep step{shape, std::move(std::get<program::Program>(recorded))};
+    FastLane replay = FastLane::replay(step.program, twin, example.batch);
+    ++figures_.checks;
+    const Comparison comparison = compare_steps(twin, replay, example.batch, forward);
+    if (comparison.kind == Comparison::Kind::kDiffers) {
+      ++figures_.checks_failed;
+      throw NotPreparable("its replay differs from eager's step in " + comparison.where->tensor);
+    }
+    step.replay_agreed = comparison.kind == Comparison::Kind::kSame;
+    if (config_.compile.dynamic && !no_families_) find_known_family(twin, known, step);
+    choose_variant(known, step);
+    known.steps.push_back(std::move(step));
+  }
+}
+
+void StepRunner::find_known_family(Model& twin, KnownStructure& known, KnownStep& step) {
+  const Batch example = examples_.at(step.shape).batch;
+  const std::int64_t n = batch_size_of(example);
+  for (std::size_t i = 0; i < known.families.size(); ++i) {
+    if (!known.families[i].covers(n) || known.families[i].at(n) != step.program) continue;
+    step.family = i;
+    return;
+  }
+  auto symbolic = record_for_all_sizes(twin, example, step.program, training_forward(twin.network));
+  if (auto* found = std::get_if<SymbolicProgram>(&symbolic)) {
+    step.family = known.families.size();
+    known.families.push_back(std::move(*found));
+  }
+}
+
+// The recipe that the structure in use runs, where it suits; else the most promising one.
+void StepRunner::choose_variant(const KnownStructure& known, KnownStep& step) {
+  const bool compiles = config_.lane == Lane::kAuto || config_.lane == Lane::kCompiled;
+  if (!compiles || services_.desk == nullptr || !services_.desk->problem().empty()) return;
+  const SymbolicProgram program = known.to_compile(step);
+  std::string in_use;
+  for (const auto& plan : plans_) {
+    if (plan->runs_compiled() && !plan->is_follower()) in_use = plan->recipe;
+  }
+  for (const std::string& recipe : services_.desk->recipes(program)) {
+    const std::string key = services_.desk->key(program, recipe);
+    if (services_.desk->found_wrong(key)) continue;
+    if (step.variant.key.empty() || recipe == in_use) step.variant = {recipe, CompileEffort::kFull, key};
+  }
+}
+
+// Its package has come since it was rehearsed.
+void StepRunner::check_ahead(const LikelyChange& change, KnownStructure& known) {
+  const auto begin = services_.clock.now();
+  try {
+    const auto twin = make_twin_after(change, services_.twin, model_, services_.growth);
+    for (KnownStep& step : known.steps) try_package(*twin, known, step);
+  } catch (const std::exception& error) {
+    gave_up_ahead_ = lacks_memory(error);
+    return tell_unprepared(words_of(change), words_of(error));
+  }
+  known.prepare_ms += milliseconds(services_.clock.now() - begin);
+  tell(event("tolaria.growth_prepared"_event, Level::kInfo,
+             {{"change", words_of(change)}, {"lane", "compiled"}, {"prepare_ms", digits(known.prepare_ms)}}));
+}
+
+// If the cache has the step's package: loads it and holds it against eager, on the twin.
+void StepRunner::try_package(Model& twin, KnownStructure& known, KnownStep& step) {
+  if (!step.waits_for_package()) return;
+  const auto begin = services_.clock.now();
+  const auto cached = services_.desk->find(step.variant.key);
+  step.in_cache = cached.has_value();
+  const bool full = cached && cached->facts.effort == leyline::name_of(CompileEffort::kFull);
+  if (!cached || (config_.lane == Lane::kCompiled && !full)) return;
+  const Batch example = examples_.at(step.shape).batch;
+  const auto loaded = std::ranges::find_if(known.steps, [&](const KnownStep& other) {
+    return other.ready && other.ready->key == step.variant.key;  // for another batch size
+  });
+  try {
+    FastLane lane = loaded != known.steps.end() ? FastLane::bound(*loaded->ready, step.program, twin, example)
+                                                : FastLane::compiled(known.to_compile(step), twin, example,
+                                                                     cached->file.path(), step.variant.key);
+    ++figures_.checks;
+    const Comparison comparison = compare_steps(twin, lane, example, training_forward(twin.network));
+    if (comparison.kind == Comparison::Kind::kDiffers) {
+      ++figures_.checks_failed;
+      put_away(lane, Cause::kErred, "its step differs from eager's, in a rehearsal", &*comparison.where);
+      return give_up_package(known, step.variant.key);
+    }
+    if (comparison.kind == Comparison::Kind::kUndecided) return;
+    step.ready = lane.loaded();
+    step.variant.effort = full ? CompileEffort::kFull : CompileEffort::kQuick;
+    ++figures_.cache_hits;
+    tell(event("tolaria.compile_cache_hit"_event, Level::kInfo,
+               {{"key", step.variant.key}, {"load_ms", digits(milliseconds(services_.clock.now() - begin))}}));
+  } catch (const leyline::Error& error) {  // it does not load
+    ++figures_.quarantined;
+    services_.desk->quarantine(step.variant.key, program::EntryFault::kDamaged, error.what());
+    tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", error.what()}}));
+    give_up_package(known, step.variant.key);
+  }
+}
+
+void StepRunner::give_up_package(KnownStructure& known, const std::string& key) {
+  for (KnownStep& step : known.steps) {
+    if (step.variant.key != key) continue;
+    step.ready.reset();
+    step.hopeless = true;
+  }
+}
+
+// As for the step in use: what is left of the run has to earn a compilation.
+bool StepRunner::pays_ahead(const KnownStep& step, std::int64_t steps_left) const {
+  if (config_.lane == Lane::kCompiled) return true;
+  if (lane_in_use() != Lane::kCompiled) return false;
+  const auto example = examples_.find(step.shape);
+  const std::int64_t left = example == examples_.end() ? 0 : std::min(example->second.left, steps_left);
+  return weigh_compiling(step.program, figures_.steady_step_us, left).worth;
+}
+
+// Behind whatever the structure in use wants, and one at a time.
+void StepRunner::submit_ahead(KnownStructure& known, const KnownStep& step) {
+  const bool busy = std::ranges::any_of(plans_, [](const auto& plan) { return plan->compiling.has_value(); });
+  if (busy || ahead_) return;
+  services_.desk->submit(known.to_compile(step), step.variant.recipe, CompileEffort::kFull);
+  ++figures_.pending;
+  ++figures_.cache_misses;
+  ahead_ = Ahead{known.structure, step.shape, step.variant};
+  tell(event("tolaria.compile_started"_event, Level::kInfo,
+             {{"key", step.variant.key}, {"operators", std::to_string(step.program.operations.size())}}));
+}
+
+void StepRunner::take_ahead() {
+  if (!ahead_) return;
+  const auto outcome = services_.desk->poll(ahead_->variant.key);
+  const bool over = outcome && outcome->failure != program::CompileFailure::kCancelled;
+  if (over) note_compiled_ahead(*outcome);
+}
+
+void StepRunner::note_compiled_ahead(const program::CompileOutcome& outcome) {
+  const Ahead ahead = *std::exchange(ahead_, std::nullopt);
+  --figures_.pending;
+  KnownStructure* known = library_.find(ahead.structure);
+  if (outcome.failure) {
+    if (known != nullptr) give_up_package(*known, ahead.variant.key);
+    return tell_no_compiler(std::string(leyline::name_of(*outcome.failure)), outcome.reason);
+  }
+  figures_.compile_ms = outcome.compile_ms;
+  tell(event("tolaria.compile_finished"_event, Level::kInfo,
+             {{"key", ahead.variant.key},
+              {"compile_ms", std::to_string(static_cast<std::int64_t>(outcome.compile_ms))},
+              {"recipe", ahead.variant.recipe}}));
+  if (known == nullptr) return;
+  for (KnownStep& step : known->steps) step.in_cache |= step.variant.key == ahead.variant.key;
+}
+
+// What is compiled ahead is what the plan wants next.
+bool StepRunner::take_over_ahead(StepPlan& plan) {
+  if (!ahead_ || plan.wanted.empty() || ahead_->variant.key != plan.wanted.front().key) return false;
+  plan.wanted.pop_front();
+  plan.compiling = std::exchange(ahead_, std::nullopt)->variant;
+  return true;
+}
+
+// The structure in use wants the compiler.
+void StepRunner::yield_ahead() {
+  if (!ahead_) return;
+  services_.desk->cancel(ahead_->variant.key);
+  ahead_.reset();
+  --figures_.pending;
+}
+
+// Lane compiled waits, so that it begins at the same step whenever the program was compiled: what came is prepared here
+// as far as it was not before.
+void StepRunner::finish_preparing() {
+  KnownStructure* known = library_.find(structure_);
+  const bool ready =
+      known != nullptr && std::ranges::none_of(known->steps, [](const auto& step) { return step.waits_for_package(); });
+  if (ready || gave_up_ahead_) return;
+  const auto begin = services_.clock.now();
+  const KeptRandomNumbers kept(device_);
+  try {
+    const auto twin = make_twin(services_.twin, model_);
+    if (known == nullptr) {
+      KnownStructure made;
+      made.structure = structure_;
+      record_on(*twin, made);
+      known = &library_.put(std::move(made));
+    }
+    for (KnownStep& step : known->steps) {
+      try_package(*twin, *known, step);
+      if (!step.waits_for_package()) continue;
+      wait_ahead(*known, step);
+      try_package(*twin, *known, step);
+    }
+    known->prepare_ms += milliseconds(services_.clock.now() - begin);
+  } catch (const std::exception& error) {
+    gave_up_ahead_ = lacks_memory(error);
+    tell_unprepared("the structure that came", words_of(error));
+  }
+}
+
+void StepRunner::wait_ahead(KnownStructure& known, const KnownStep& step) {
+  const std::string key = step.variant.key;
+  if (ahead_ && ahead_->variant.key != key) yield_ahead();
+  submit_ahead(known, step);
+  if (!ahead_) return;
+  const auto end = services_.clock.now() + services_.desk->longest_wait();
+  while (services_.clock.now() < end) {
+    const auto outcome = services_.desk->wait(key, kLookForSignals);
+    const bool over = outcome && outcome->failure != program::CompileFailure::kCancelled;
+    if (over) return note_compiled_ahead(*outcome);
+    if (Interrupt::requested() != 0) return yield_ahead();  // the run is about to stop, and the compiler with it
+  }
+  yield_ahead();
+  tell_no_compiler("timeout", "the compiler gave no answer in time");
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,242 @@
+// A change of the network's structure between two steps: what is known of the structure that came is brought into use.
+
+#include <algorithm>
+
+#include "leyline/names.h"
+#include "leyline/statistics.h"
+#include "leyline/telemetry.h"
+#include "tolaria/lane_comparison.h"
+#include "tolaria/step_runner.h"
+#include "tolaria/step_sizes.h"
+#include "tolaria/structure.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::event;
+using leyline::Lane;
+using leyline::Level;
+using program::CompileEffort;
+using namespace leyline::literals;
+
+// So many steps after a change of structure are timed.
+constexpr std::size_t kWatchedSteps = 20;
+
+int rank_of(Lane lane) {
+  switch (lane) {
+    case Lane::kReplay:
+      return 1;
+    case Lane::kGraph:
+      return 2;
+    case Lane::kCompiled:
+      return 3;
+    default:
+      return 0;
+  }
+}
+
+double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
+
+std::string digits(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.4g", value);
+  return text;
+}
+
+std::vector<Microbatch> copies_of(std::span<const Microbatch> microbatches) {
+  const torch::NoGradGuard no_grad;
+  std::vector<Microbatch> copies;
+  for (const auto& [inputs, targets] : microbatches) copies.push_back({inputs.clone(), targets.clone()});
+  return copies;
+}
+
+KnownStep known_step(const StepPlan& plan) {
+  KnownStep step{plan.shape, *plan.program};
+  const FastLane* const tried = plan.challenger && plan.challenger_checked ? &*plan.challenger : nullptr;
+  step.replay_agreed = plan.incumbent.has_value() || (tried != nullptr && tried->lane() != Lane::kCompiled);
+  const FastLane* const compiled = plan.runs_compiled() ? &*plan.incumbent : tried;
+  if (compiled != nullptr && compiled->lane() == Lane::kCompiled) {
+    const bool full = plan.in_full.contains(plan.recipe) || plan.is_follower();
+    step.ready = compiled->loaded();
+    step.variant = {plan.recipe, full ? CompileEffort::kFull : CompileEffort::kQuick, step.ready->key};
+  }
+  return step;
+}
+
+}  // namespace
+
+bool StepRunner::prepares() const {
+  return config_.compile.ahead > 0 && config_.lane != Lane::kEager && services_.twin != nullptr;
+}
+
+// The fastest that any shape runs in.
+Lane StepRunner::lane_in_use() const {
+  Lane best = Lane::kEager;
+  for (const auto& plan : plans_) {
+    if (plan->incumbent && rank_of(plan->incumbent->lane()) > rank_of(best)) best = plan->incumbent->lane();
+  }
+  return best;
+}
+
+void StepRunner::keep_example(const StepPlan& plan, Batch microbatches, std::int64_t left) {
+  if (examples_.contains(plan.shape)) return;
+  examples_[plan.shape] = {plan.sizes, copies_of(microbatches), left};
+}
+
+void StepRunner::take_structure(std::int64_t number) {
+  if (!prepares() || plans_.empty() || plans_.front()->structure == model_.network.structure_version()) return;
+  tell_swap();
+  const Preparing preparing(*this);
+  const Lane kind = lane_in_use();
+  leave_structure();
+  structure_ = structure_of(model_);
+  if (config_.lane == Lane::kCompiled && kind == Lane::kCompiled) finish_preparing();
+  const auto begin = services_.clock.now();
+  const KnownStructure* known = kind == Lane::kEager ? nullptr : library_.find(structure_);
+  const bool prepared = known != nullptr && bring_in(*known, kind, number);
+  note_swapped(number);
+  const std::chrono::duration<double, std::micro> took = services_.clock.now() - begin;
+  swap_ = Swap{number, prepared, prepared ? known->prepare_ms : 0, took.count(), {}};
+}
+
+void StepRunner::leave_structure() {
+  KnownStructure left{structure_};
+  if (const KnownStructure* before = library_.find(structure_)) left.prepare_ms = before->prepare_ms;
+  for (const auto& family : families_) left.families.push_back(family->program);
+  for (const auto& plan : plans_) {
+    if (!plan->program) continue;
+    left.steps.push_back(known_step(*plan));
+    for (std::size_t i = 0; i < families_.size(); ++i) {
+      if (plan->family == families_[i].get()) left.steps.back().family = i;
+    }
+  }
+  drop_plans();
+  if (!structure_.empty() && !left.steps.empty()) library_.put(std::move(left));
+}
+
+// False where it cannot be: the structure then starts as one of which nothing is known.
+bool StepRunner::bring_in(const KnownStructure& known, Lane kind, std::int64_t number) {
+  try {
+    for (const KnownStep& step : known.steps) {
+      const auto example = examples_.find(step.shape);
+      if (example == examples_.end()) continue;
+      StepPlan& plan = new_plan(example->second.batch, {number, example->second.left});
+      plan.warmup_left = 0;
+      plan.recorded = true;
+      plan.program = step.program;
+    }
+    bring_in_families(known);
+    for (const auto& plan : plans_) {
+      const auto step = std::ranges::find(known.steps, plan->shape, &KnownStep::shape);
+      bring_in(*plan, *step, kind);
+    }
+    return !plans_.empty();
+  } catch (const std::exception& error) {
+    drop_plans();
+    tell_unprepared("the structure that came", words_of(error));
+    library_.drop(structure_);
+    return false;
+  }
+}
+
+void StepRunner::bring_in_families(const KnownStructure& known) {
+  for (const auto& program : known.families) {
+    families_.push_back(std::make_unique<StepFamily>(StepFamily{program, nullptr, 0}));
+  }
+  for (const auto& plan : plans_) {
+    const auto step = std::ranges::find(known.steps, plan->shape, &KnownStep::shape);
+    if (!step->family) continue;
+    StepFamily& family = *families_[*step->family];
+    const std::int64_t n = batch_size_of(examples_.at(plan->shape).batch);
+    plan->family = &family;
+    if (family.founder == nullptr || n > family.founder_size) {
+      family.founder = plan.get();
+      family.founder_size = n;
+    }
+  }
+  std::erase_if(families_, [](const auto& family) { return family->founder == nullptr; });
+}
+
+// The kind of lane that was faster in the structure before is taken at once.
+void StepRunner::bring_in(StepPlan& plan, const KnownStep& known, Lane kind) {
+  const Batch example = examples_.at(plan.shape).batch;
+  if (known.ready && kind == Lane::kCompiled) return run_ready(plan, known, example);
+  if (config_.lane == Lane::kCompiled) return;  // its package is no good: eager
+  if (known.replay_agreed && !run_uncompiled(plan, example)) return;
+  if (config_.lane != Lane::kAuto || !plan.incumbent) return;
+  if (known.ready) {  // it agrees with eager, and is to show that it is faster
+    challenge(plan, FastLane::bound(*known.ready, *plan.program, model_, example));
+    plan.challenger_checked = true;
+    plan.recipe = known.variant.recipe;
+    plan.in_full.insert(plan.recipe);
+  } else if (ahead_ && ahead_->structure == structure_ && ahead_->shape == plan.shape) {
+    plan.compiling = std::exchange(ahead_, std::nullopt)->variant;
+  } else if (!plan.is_follower() && !known.hopeless) {
+    want_compiled(plan, example);
+  }
+}
+
+void StepRunner::run_ready(StepPlan& plan, const KnownStep& known, Batch example) {
+  plan.incumbent.emplace(FastLane::bound(*known.ready, *plan.program, model_, example));
+  const bool graph = config_.compile.mode == leyline::CompileMode::kReduceOverhead;
+  if (graph && may_capture()) capture(*plan.incumbent, example);
+  plan.tried_uncompiled = plan.took_shared = true;
+  plan.recipe = known.variant.recipe;
+  if (known.variant.effort == CompileEffort::kFull) {
+    plan.in_full.insert(plan.recipe);
+  } else if (config_.lane == Lane::kAuto && !plan.is_follower()) {
+    plan.wanted.push_back({plan.recipe, CompileEffort::kFull, known.variant.key});
+    plan.undecided = true;
+  }
+}
+
+// False where the lane that was asked for cannot be had.
+bool StepRunner::run_uncompiled(StepPlan& plan, Batch example) {
+  plan.tried_uncompiled = true;
+  FastLane lane = FastLane::replay(*plan.program, model_, example);
+  const bool graph = config_.lane == Lane::kGraph || (config_.lane == Lane::kAuto && device_.is_cuda());
+  const bool captured = graph && may_capture() && capture(lane, example);
+  if (config_.lane == Lane::kGraph && !captured) return false;
+  plan.incumbent.emplace(std::move(lane));
+  return true;
+}
+
+// The checkpoint of this moment is to begin with these bits. A resumed run that follows its notes has them already.
+void StepRunner::note_swapped(std::int64_t number) {
+  if (!services_.log.empty()) return;
+  for (auto& [shape, key] : bits_) {
+    const auto plan = std::ranges::find_if(plans_, [&shape = shape](const auto& each) { return each->shape == shape; });
+    const bool compiled = plan != plans_.end() && (*plan)->runs_compiled();
+    const std::string now = compiled ? (*plan)->incumbent->key() : std::string();
+    if (compiled) (*plan)->noted_bits = (*plan)->incumbent->bits();
+    if (plan != plans_.end()) (*plan)->noted = now;
+    if (key == now) continue;
+    key = now;
+    if (services_.note) services_.note(lane_note_json(shape, {number, now}));
+  }
+}
+
+void StepRunner::note_step_time(leyline::Duration took) {
+  swap_->step_ms.push_back(milliseconds(took));
+  if (swap_->step_ms.size() == kWatchedSteps) tell_swap();
+}
+
+void StepRunner::tell_swap() {
+  if (!swap_) return;
+  const Swap swap = *std::exchange(swap_, std::nullopt);
+  if (swap.step_ms.empty()) return;
+  const double excess = *std::ranges::max_element(swap.step_ms) - leyline::median(swap.step_ms);
+  ++figures_.swaps;
+  figures_.prepare_ms = swap.prepare_ms;
+  figures_.swap_us = swap.swap_us;
+  figures_.stall_ms = swap.swap_us / 1e3 + excess;
+  tell(event("tolaria.growth_swapped"_event, Level::kInfo,
+             {{"step", std::to_string(swap.number)},
+              {"lane", std::string(leyline::name_of(figures_.in_use))},
+              {"prepared", swap.prepared ? "true" : "false"},
+              {"prepare_ms", digits(figures_.prepare_ms)},
+              {"swap_us", digits(figures_.swap_us)},
+              {"stall_ms", digits(figures_.stall_ms)}}));
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,74 @@
+#include "tolaria/twin.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "kasmina/topology.h"
+
+namespace esper::tolaria {
+namespace {
+
+using kasmina::NamedTensor;
+using leyline::SeedOperation;
+
+using Tensors = std::map<std::string, torch::Tensor>;
+
+Tensors tensors_of(const Model& model) {
+  Tensors all;
+  for (const auto& part : {named_tensors(model.state), model.network.buffers(), model.network.scalars()}) {
+    for (const auto& [id, tensor] : part) all.emplace(id, tensor.detach());
+  }
+  return all;
+}
+
+void copy_shared(const Model& from, const Model& to) {
+  const Tensors source = tensors_of(from);
+  for (auto& [id, tensor] : tensors_of(to)) {
+    const auto found = source.find(id);
+    if (found != source.end() && found->second.sizes() == tensor.sizes()) torch::Tensor(tensor).copy_(found->second);
+  }
+}
+
+void open_halfway(const Model& model) {
+  for (const auto& seed : model.network.export_seed_states()) {
+    if (seed.stage == leyline::Stage::kFossilized) continue;
+    for (const auto& [id, scalar] : model.network.scalars()) {
+      if (!id.starts_with(seed.seed_id + ".")) continue;
+      torch::Tensor(scalar).detach().fill_(id.ends_with(".training_gate") ? 1.0 : 0.5);
+    }
+  }
+}
+
+nlohmann::json topology_after(const nlohmann::json& topology, const LikelyChange& change,
+                              const leyline::GrowthConfig& growth) {
+  if (change.operation == SeedOperation::kGerminate) {
+    return kasmina::with_seed(topology, change.slot, change.blueprint, growth);
+  }
+  if (change.operation == SeedOperation::kFossilize) return kasmina::with_fossil(topology, change.seed_id);
+  return kasmina::without_seed(topology, change.seed_id);
+}
+
+std::unique_ptr<Model> twin_of_topology(const ModelFactory& build, const Model& running,
+                                        const nlohmann::json& topology) {
+  const torch::NoGradGuard no_grad;
+  auto twin = build();
+  twin->network.restore_topology(topology);
+  follow_structure(*twin);
+  copy_shared(running, *twin);
+  open_halfway(*twin);
+  follow_training_gates(*twin);
+  return twin;
+}
+
+}  // namespace
+
+std::unique_ptr<Model> make_twin(const ModelFactory& build, const Model& running) {
+  return twin_of_topology(build, running, running.network.save_topology());
+}
+
+std::unique_ptr<Model> make_twin_after(const LikelyChange& change, const ModelFactory& build, const Model& running,
+                                       const leyline::GrowthConfig& growth) {
+  return twin_of_topology(build, running, topology_after(running.network.save_topology(), change, growth));
+}
+
+}  // namespace esper::tolaria

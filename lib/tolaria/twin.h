@@ -1,0 +1,24 @@
+#pragma once
+// A model like the run's, in a structure that the run does not have: a step is tried on it without touching the run.
+// Training thread.
+
+#include <functional>
+#include <memory>
+
+#include "leyline/config/growth_config.h"
+#include "tolaria/forecast.h"
+#include "tolaria/model.h"
+
+namespace esper::tolaria {
+
+// A fresh model of the run's configuration.
+using ModelFactory = std::function<std::unique_ptr<Model>()>;
+
+// A model of the topology of `running`, with copies of its parameters, moments, buffers and scalars. Growing seeds are
+// half blended in and half open, so that a step goes every way there is.
+std::unique_ptr<Model> make_twin(const ModelFactory& build, const Model& running);
+// The same after a change; a newborn has its start values. Throws leyline::Error where the change cannot be.
+std::unique_ptr<Model> make_twin_after(const LikelyChange& change, const ModelFactory& build, const Model& running,
+                                       const leyline::GrowthConfig& growth);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,61 @@
+// A run that prepares ahead, through the epoch loop.
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "device/rng.h"
+#include "unit/tolaria/run_fixture.h"
+
+namespace esper::tolaria::test {
+namespace {
+
+using leyline::Decision;
+using leyline::Observation;
+using leyline::SeedOperation;
+
+leyline::RunConfig growing_config(int ahead) {
+  auto config = small_config();
+  config.epochs = 9;
+  config.host.dropout = 0.2;
+  config.data.batch_size = 10;  // the last batch is shorter
+  config.step.compile.ahead = ahead;
+  config.growth.embargo_epochs = 1;
+  return config;
+}
+
+Decision grow_and_cull(const Observation& seen) {
+  if (seen.current_epoch == 3) return {{germination(seen)}, ""};
+  if (seen.current_epoch == 5) return {{seed_command(seen, SeedOperation::kCull, "seed-0001")}, ""};
+  return {};
+}
+
+struct AheadRun : SmallRun {
+  explicit AheadRun(int ahead) : SmallRun(growing_config(ahead), grow_and_cull) {
+    run.twin = [this] {
+      return build_model(run.config, data.train.shape, step_settings(run.config, torch::kFloat32), torch::kCPU);
+    };
+    device::seed_all(run.config.seed);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("a run with structures prepared ahead trains the same bits, and its changes cost no eager step") {
+  AheadRun with(2), without(0);
+  REQUIRE(with.go().kind == RunOutcome::Kind::kDone);
+  REQUIRE(without.go().kind == RunOutcome::Kind::kDone);
+  CHECK(differing(with.bits(), without.bits()) == std::vector<std::string>{});
+
+  const auto swapped = with.events("tolaria.growth_swapped");
+  REQUIRE(swapped.size() == 2);
+  for (const auto& event : swapped) {
+    CHECK(event.attributes.at("prepared") == "true");
+    CHECK(event.attributes.at("lane") == "replay");
+  }
+  CHECK_FALSE(with.events("tolaria.growth_prepared").empty());
+  CHECK_FALSE(with.values("tolaria.growth.swap_us").empty());
+  CHECK(with.run.lanes.steps_in(leyline::Lane::kEager) == 6);  // warm-up, recording and check of two shapes
+  CHECK(without.run.lanes.steps_in(leyline::Lane::kEager) == 18);
+  CHECK(without.events("tolaria.growth_prepared").empty());
+}
+
+}  // namespace esper::tolaria::test

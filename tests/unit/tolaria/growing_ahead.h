@@ -1,0 +1,53 @@
+#pragma once
+// A growing model whose runner prepares the steps of structures before they come.
+
+#include "unit/tolaria/growing_model.h"
+
+namespace esper::tests {
+
+struct GrowingAhead : GrowingModel {
+  explicit GrowingAhead(leyline::Lane lane, program::CompileDesk* desk = nullptr, const LaneCase& of = growing_case())
+      : GrowingModel(of, lane), lane_(lane), desk_(desk) {
+    follow({});
+  }
+
+  // A runner that is given these notes to follow.
+  void follow(tolaria::LaneLog log) {
+    leyline::StepConfig config;
+    config.lane = lane_;
+    config.check_every = 0;
+    tolaria::RunnerServices services;
+    services.desk = desk_;
+    services.tell = [this](leyline::TelemetryEvent told) { events.push_back(std::move(told)); };
+    services.note = [this](std::string note) { notes.push_back(std::move(note)); };
+    services.log = std::move(log);
+    services.twin = [of = c] { return make_model(of); };
+    services.growth = c.config.growth;
+    runner = std::make_unique<tolaria::StepRunner>(*model, config, torch::kCPU, std::move(services));
+  }
+
+  void prepare(const std::vector<tolaria::LikelyChange>& likely) { runner->prepare(likely, 100'000'000); }
+  // The next step's structure.
+  tolaria::AppliedCommand change(const leyline::AdaptationCommand& wanted) {
+    auto done = apply(wanted);
+    runner->take_structure(number);
+    return done;
+  }
+  std::int64_t steps_in(leyline::Lane lane) const { return runner->figures().steps_in(lane); }
+  std::size_t told(std::string_view name) const {
+    return static_cast<std::size_t>(
+        std::ranges::count_if(events, [&](const auto& event) { return event.description == name; }));
+  }
+
+  std::vector<std::string> notes;
+
+ private:
+  leyline::Lane lane_;
+  program::CompileDesk* desk_;
+};
+
+inline tolaria::LikelyChange germinates(const std::string& slot, const std::string& blueprint) {
+  return {leyline::SeedOperation::kGerminate, slot, blueprint, {}};
+}
+
+}  // namespace esper::tests
