@@ -11,6 +11,7 @@
 #include "tolaria/lane.h"
 #include "tolaria/step_roots.h"
 #include "tolaria/step_runner.h"
+#include "unit/tolaria/grow_every_step.h"
 #include "unit/tolaria/lane_cases.h"
 
 using namespace esper;
@@ -101,6 +102,11 @@ TEST_CASE("on a card replay and graph do what eager does, on every network and i
       }
     }
   }
+}
+
+TEST_CASE("on a card a seed may grow, blend and be pruned at every step of an epoch") {
+  const auto gpu = gpu_or_skip();
+  for (const Lane lane : {Lane::kEager, Lane::kReplay, Lane::kGraph}) GrowEveryStep(lane, gpu, nullptr).run();
 }
 
 TEST_CASE("on a card no lane's step waits for the card") {

@@ -1,0 +1,20 @@
+// Growth between any two steps, in each lane that this machine has. The graph lane's test is with the card's others.
+#include "unit/tolaria/grow_every_step.h"
+
+#include "integration/lanes/lane_room.h"
+
+using namespace esper;
+using namespace esper::tests;
+using leyline::Lane;
+
+TEST_CASE("a seed may grow, blend and be pruned at every step of an epoch: eager and replay") {
+  at::set_num_threads(1);
+  GrowEveryStep(Lane::kEager, torch::kCPU, nullptr).run();
+  GrowEveryStep(Lane::kReplay, torch::kCPU, nullptr).run();
+}
+
+TEST_CASE("a seed may grow, blend and be pruned at every step of an epoch: compiled") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  GrowEveryStep(Lane::kCompiled, torch::kCPU, &lasting_desk()).run();
+}
