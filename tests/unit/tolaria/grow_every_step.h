@@ -6,6 +6,7 @@
 #include <set>
 
 #include "kasmina/gates.h"
+#include "leyline/names.h"
 #include "unit/tolaria/growing_model.h"
 
 namespace esper::tests {
