@@ -25,6 +25,8 @@ using program::CompileEffort;
 using program::SymbolicProgram;
 using namespace leyline::literals;
 
+// After so long no further piece of a rehearsal is begun; a piece is a few steps.
+constexpr leyline::Duration kLongestPause = std::chrono::milliseconds(10);
 constexpr leyline::Duration kLookForSignals = std::chrono::milliseconds(100);
 
 double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
@@ -65,7 +67,9 @@ void StepRunner::prepare(std::span<const LikelyChange> likely, std::int64_t step
   bool worked = false;
   for (const LikelyChange& change : likely) {
     const std::string place = structure_ + aliases.rename(words_of(change));
-    if (!outlook_.contains(place) && !std::exchange(worked, true)) rehearse(change, place);
+    const auto is_open = [&] { return rehearsal_ && rehearsal_->place == place; };
+    if ((is_open() || !outlook_.contains(place)) && !std::exchange(worked, true)) rehearse(change, place);
+    if (is_open()) continue;
     const auto leads_to = outlook_.find(place);
     if (leads_to == outlook_.end() || leads_to->second.empty()) continue;
     KnownStructure* known = library_.find(leads_to->second);
@@ -101,53 +105,81 @@ bool StepRunner::has_room() {
   return false;
 }
 
-// Finds out what the change leads to, and prepares it if nothing is known of it.
+// Piece by piece, until the pause has been long enough; a later call goes on.
 void StepRunner::rehearse(const LikelyChange& change, const std::string& place) {
-  if (!has_room()) return;
-  constexpr std::size_t kMostPlaces = 256;
-  if (outlook_.size() >= kMostPlaces) outlook_.clear();
   const auto begin = services_.clock.now();
-  KnownStructure known;
   try {
-    const auto twin = make_twin_after(change, services_.twin, model_, services_.growth);
-    known.structure = outlook_[place] = structure_of(*twin);
-    if (library_.find(known.structure) != nullptr) return;
-    record_on(*twin, known);
-    for (KnownStep& step : known.steps) try_package(*twin, known, step);
+    if (!rehearsal_ || rehearsal_->place != place) begin_rehearsal(change, place);
+    while (rehearsal_ && !is_rehearsed() && services_.clock.now() - begin < kLongestPause) go_on_rehearsing();
   } catch (const std::exception& error) {
+    rehearsal_.reset();
     outlook_[place].clear();
     gave_up_ahead_ = lacks_memory(error);
     return tell_unprepared(words_of(change), words_of(error));
   }
-  known.prepare_ms = milliseconds(services_.clock.now() - begin);
+  if (!rehearsal_) return;
+  KnownStructure& known = rehearsal_->known;
+  known.prepare_ms += milliseconds(services_.clock.now() - begin);
+  if (!is_rehearsed()) return;
   const bool compiled = std::ranges::any_of(known.steps, [](const KnownStep& step) { return step.ready.has_value(); });
   tell(event("tolaria.growth_prepared"_event, Level::kInfo,
              {{"change", words_of(change)},
               {"lane", compiled ? "compiled" : "replay"},
               {"prepare_ms", digits(known.prepare_ms)}}));
   library_.put(std::move(known));
+  rehearsal_.reset();
 }
 
-// All shapes that the run has. Throws where one cannot be recorded, or its replay is not eager's step.
-void StepRunner::record_on(Model& twin, KnownStructure& known) {
-  const auto forward = training_forward(twin.network);
-  for (const auto& [shape, example] : examples_) {
-    probe_attribution(twin, example.batch);
-    auto recorded = record_undone(twin, example.batch, forward, std::max(1, config_.compile.warmup_steps));
-    if (const auto* reason = std::get_if<std::string>(&recorded)) throw NotPreparable(*reason);
-    KnownStep step{shape, std::move(std::get<program::Program>(recorded))};
-    FastLane replay = FastLane::replay(step.program, twin, example.batch);
-    ++figures_.checks;
-    const Comparison comparison = compare_steps(twin, replay, example.batch, forward);
-    if (comparison.kind == Comparison::Kind::kDiffers) {
-      ++figures_.checks_failed;
-      throw NotPreparable("its replay differs from eager's step in " + comparison.where->tensor);
-    }
-    step.replay_agreed = comparison.kind == Comparison::Kind::kSame;
-    if (config_.compile.dynamic && !no_families_) find_known_family(twin, known, step);
-    choose_variant(known, step);
-    known.steps.push_back(std::move(step));
+bool StepRunner::is_rehearsed() const {
+  const auto& [place, twin, known, compared, tried] = *rehearsal_;
+  return known.steps.size() == examples_.size() && compared == known.steps.size() && tried == known.steps.size();
+}
+
+// Finds out what the change leads to.
+void StepRunner::begin_rehearsal(const LikelyChange& change, const std::string& place) {
+  rehearsal_.reset();
+  if (!has_room()) return;
+  constexpr std::size_t kMostPlaces = 256;
+  if (outlook_.size() >= kMostPlaces) outlook_.clear();
+  Rehearsal made{place, make_twin_after(change, services_.twin, model_, services_.growth), {}};
+  made.known.structure = outlook_[place] = structure_of(*made.twin);
+  if (library_.find(made.known.structure) == nullptr) rehearsal_ = std::move(made);
+}
+
+void StepRunner::go_on_rehearsing() {
+  auto& [place, twin, known, compared, tried] = *rehearsal_;
+  if (compared < known.steps.size()) return compare_replay(*twin, known.steps[compared++]);
+  if (known.steps.size() < examples_.size()) {
+    const auto next = std::next(examples_.begin(), static_cast<std::ptrdiff_t>(known.steps.size()));
+    return record_shape(*twin, known, next->first);
   }
+  if (tried < known.steps.size()) return try_package(*twin, known, known.steps[tried++]);
+}
+
+// Throws where it cannot be recorded.
+void StepRunner::record_shape(Model& twin, KnownStructure& known, const std::string& shape) {
+  const Batch example = examples_.at(shape).batch;
+  probe_attribution(twin, example);
+  auto recorded =
+      record_undone(twin, example, training_forward(twin.network), std::max(1, config_.compile.warmup_steps));
+  if (const auto* reason = std::get_if<std::string>(&recorded)) throw NotPreparable(*reason);
+  KnownStep step{shape, std::move(std::get<program::Program>(recorded))};
+  if (config_.compile.dynamic && !no_families_) find_known_family(twin, known, step);
+  choose_variant(known, step);
+  known.steps.push_back(std::move(step));
+}
+
+// Throws where the replay is not eager's step.
+void StepRunner::compare_replay(Model& twin, KnownStep& step) {
+  const Batch example = examples_.at(step.shape).batch;
+  FastLane replay = FastLane::replay(step.program, twin, example);
+  ++figures_.checks;
+  const Comparison comparison = compare_steps(twin, replay, example, training_forward(twin.network));
+  if (comparison.kind == Comparison::Kind::kDiffers) {
+    ++figures_.checks_failed;
+    throw NotPreparable("its replay differs from eager's step in " + comparison.where->tensor);
+  }
+  step.replay_agreed = comparison.kind == Comparison::Kind::kSame;
 }
 
 void StepRunner::find_known_family(Model& twin, KnownStructure& known, KnownStep& step) {
@@ -316,7 +348,10 @@ void StepRunner::finish_preparing() {
     if (known == nullptr) {
       KnownStructure made;
       made.structure = structure_;
-      record_on(*twin, made);
+      for (const auto& [shape, example] : examples_) {
+        record_shape(*twin, made, shape);
+        compare_replay(*twin, made.steps.back());
+      }
       known = &library_.put(std::move(made));
     }
     for (KnownStep& step : known->steps) {

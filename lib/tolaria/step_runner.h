@@ -58,7 +58,7 @@ class StepRunner {
   // Between two steps, after the network may have changed. `number`: of the next step. What is known of the structure
   // that came is brought into use here, so that its first step runs like a later one. docs/lanes.md, "Growth".
   void take_structure(std::int64_t number);
-  // Between two steps: one piece of work on the likeliest structure that is not ready yet. Nothing of the run changes.
+  // Between two steps: some work on the likeliest structure that is not ready yet. Nothing of the run changes.
   // steps_left: of the run.
   void prepare(std::span<const LikelyChange> likely, std::int64_t steps_left);
   // The first steps after a change of structure are to be timed, and told of here.
@@ -170,7 +170,11 @@ class StepRunner {
 
   // step_ahead.cpp
   void rehearse(const LikelyChange& change, const std::string& place);
-  void record_on(Model& twin, KnownStructure& known);
+  void begin_rehearsal(const LikelyChange& change, const std::string& place);
+  void go_on_rehearsing();
+  bool is_rehearsed() const;
+  void record_shape(Model& twin, KnownStructure& known, const std::string& shape);
+  void compare_replay(Model& twin, KnownStep& step);
   void choose_variant(const KnownStructure& known, KnownStep& step);
   void find_known_family(Model& twin, KnownStructure& known, KnownStep& step);
   void check_ahead(const LikelyChange& change, KnownStructure& known);
@@ -209,8 +213,15 @@ class StepRunner {
     std::string structure, shape;
     Variant variant;
   };
-  std::optional<Ahead> ahead_;  // being compiled
-  bool gave_up_ahead_ = false;  // a rehearsal does not fit into memory
+  struct Rehearsal {
+    std::string place;  // in outlook_
+    std::unique_ptr<Model> twin;
+    KnownStructure known;
+    std::size_t compared = 0, tried = 0;  // of its steps: replays held against eager, packages looked for
+  };
+  std::optional<Rehearsal> rehearsal_;  // under way
+  std::optional<Ahead> ahead_;          // being compiled
+  bool gave_up_ahead_ = false;          // a rehearsal does not fit into memory
   struct Swap {
     std::int64_t number = 0;
     bool prepared = false;

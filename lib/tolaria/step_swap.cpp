@@ -86,6 +86,7 @@ void StepRunner::keep_example(const StepPlan& plan, Batch microbatches, std::int
 void StepRunner::take_structure(std::int64_t number) {
   if (!prepares() || plans_.empty() || plans_.front()->structure == model_.network.structure_version()) return;
   tell_swap();
+  rehearsal_.reset();
   const Preparing preparing(*this);
   const Lane kind = lane_in_use();
   leave_structure();

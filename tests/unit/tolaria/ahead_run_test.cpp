@@ -14,7 +14,7 @@ using leyline::SeedOperation;
 
 leyline::RunConfig growing_config(int ahead) {
   auto config = small_config();
-  config.epochs = 9;
+  config.epochs = 28;
   config.host.dropout = 0.2;
   config.data.batch_size = 10;  // the last batch is shorter
   config.step.compile.ahead = ahead;
@@ -23,8 +23,8 @@ leyline::RunConfig growing_config(int ahead) {
 }
 
 Decision grow_and_cull(const Observation& seen) {
-  if (seen.current_epoch == 3) return {{germination(seen)}, ""};
-  if (seen.current_epoch == 5) return {{seed_command(seen, SeedOperation::kCull, "seed-0001")}, ""};
+  if (seen.current_epoch == 18) return {{germination(seen)}, ""};
+  if (seen.current_epoch == 21) return {{seed_command(seen, SeedOperation::kCull, "seed-0001")}, ""};
   return {};
 }
 

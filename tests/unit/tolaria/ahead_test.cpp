@@ -83,14 +83,16 @@ TEST_CASE("a rehearsal leaves every tensor and every random number of the run as
   CHECK(ahead.steps_in(Lane::kEager) == 3);
 }
 
-TEST_CASE("one structure is rehearsed at a time, the likeliest first, and none twice") {
+TEST_CASE("the likeliest structure is rehearsed first, and none twice") {
   at::set_num_threads(1);
   GrowingAhead ahead(Lane::kReplay);
   ahead.steps(6);
   const std::vector<tolaria::LikelyChange> likely = {germinates("r0c0", "mlp"), germinates("r0c1", "mlp")};
-  for (const std::size_t expected : {1U, 2U, 2U}) {
+  ahead.prepare({likely.front()});
+  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  for (int i = 0; i < 2; ++i) {
     ahead.prepare(likely);
-    CHECK(ahead.told("tolaria.growth_prepared") == expected);
+    CHECK(ahead.told("tolaria.growth_prepared") == 2);
   }
 }
 

@@ -26,7 +26,10 @@ struct GrowingAhead : GrowingModel {
     runner = std::make_unique<tolaria::StepRunner>(*model, config, torch::kCPU, std::move(services));
   }
 
-  void prepare(const std::vector<tolaria::LikelyChange>& likely) { runner->prepare(likely, 100'000'000); }
+  void prepare(const std::vector<tolaria::LikelyChange>& likely) {
+    constexpr int kMostPieces = 30;
+    for (int i = 0; i < kMostPieces; ++i) runner->prepare(likely, 100'000'000);
+  }
   // The next step's structure.
   tolaria::AppliedCommand change(const leyline::AdaptationCommand& wanted) {
     auto done = apply(wanted);
