@@ -131,7 +131,7 @@ std::string drawing(const Topology& topology) {
     const std::string stage(name_of(slot.stage));
     text += "  [" + slot.id + "]" +
             (slot.seed_id.empty() ? "    " + stage : "--- " + slot.seed_id + " " + slot.blueprint + ", " + stage) +
-            "\n    |\n";
+            (slot.folded ? ", part of the host's next layer" : "") + "\n    |\n";
   }
   return text + "  output\n";
 }

@@ -151,6 +151,14 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
   return seed;
 }
 
+Stage stage_from_json(const json& saved, const std::string& slot) {
+  const auto stage = saved.get<int>();
+  if (stage < static_cast<int>(Stage::kDormant) || stage > static_cast<int>(Stage::kTerminated)) {
+    fail(slot, "there is no stage " + std::to_string(stage));
+  }
+  return static_cast<Stage>(stage);
+}
+
 }  // namespace
 
 json slot_to_json(const Slot& slot) {
@@ -163,13 +171,9 @@ json slot_to_json(const Slot& slot) {
 Slot slot_from_json(const json& saved, const SlotSource& source) {
   const auto& id = source.site.id;
   if (saved.at("id") != id) fail(id, "the host has another slot there");
-  const auto stage = saved.at("stage").get<int>();
-  if (stage < static_cast<int>(Stage::kDormant) || stage > static_cast<int>(Stage::kTerminated)) {
-    fail(id, "there is no stage " + std::to_string(stage));
-  }
   Slot slot;
   slot.site = source.site;
-  slot.stage = static_cast<Stage>(stage);
+  slot.stage = stage_from_json(saved.at("stage"), id);
   slot.stage_epochs = saved.at("stage_epochs").get<std::uint32_t>();
   if (holds_seed(slot.stage) == saved.at("seed").is_null()) fail(id, "its stage and its seed contradict each other");
   if (holds_seed(slot.stage)) slot.seed = seed_from_json(saved.at("seed"), source);
@@ -182,8 +186,8 @@ leyline::Topology topology_of(const json& saved) {
   try {
     topology.seeds_born = saved.at("seeds_born").get<std::uint32_t>();
     for (const auto& slot : saved.at("slots")) {
-      leyline::SlotTopology place{
-          slot.at("id").get<std::string>(), static_cast<Stage>(slot.at("stage").get<int>()), {}, {}};
+      const auto id = slot.at("id").get<std::string>();
+      leyline::SlotTopology place{id, stage_from_json(slot.at("stage"), id), {}, {}};
       if (const auto& seed = slot.at("seed"); !seed.is_null()) {
         place.seed_id = seed_name(seed.at("number").get<std::uint32_t>());
         place.blueprint = seed.at("blueprint").get<std::string>();

@@ -97,7 +97,12 @@ void Aggregation::measure_isolation(const SlotTaps& taps, std::span<const torch:
   const torch::Tensor dots = table.narrow(1, 0, 1), norms = table.narrow(1, 1, 2).sqrt();
   const torch::Tensor bound = norms.prod(1, true).mul(settings_.max_isolation_cosine);
   const torch::Tensor violated = at::stack(gates).unsqueeze(1).eq(0).logical_and(dots.abs().gt(bound));
-  const torch::Tensor figures = at::nan_to_num(at::cat({dots, norms, violated.to(torch::kFloat32)}, 1), 0, 0, 0);
+  torch::Tensor told = at::cat({dots, norms}, 1);
+  if (state_.loss_scale.enabled()) {
+    const torch::Tensor once = state_.loss_scale.scale.reciprocal();
+    told = told.mul(at::stack({once.square(), once, once}));
+  }
+  const torch::Tensor figures = at::nan_to_num(at::cat({told, violated.to(torch::kFloat32)}, 1), 0, 0, 0);
   state_.seed_sums.figures.narrow(1, kIsolationDot, 4).add_(figures);
 }
 
@@ -114,7 +119,8 @@ void Aggregation::finish() {
     if (group.owner != group.id || group.id == state_.groups.front().id) continue;
     gradients.insert(gradients.end(), group.gradients.views.begin(), group.gradients.views.end());
   }
-  const torch::Tensor norms = at::stack(at::_foreach_norm(gradients));
+  torch::Tensor norms = at::stack(at::_foreach_norm(gradients));
+  if (state_.loss_scale.enabled()) norms = norms.div(state_.loss_scale.scale);
   state_.seed_sums.layer_squares.add_(at::nan_to_num(norms.square(), 0, 0, 0));
 }
 

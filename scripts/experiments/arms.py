@@ -50,11 +50,24 @@ def call_text(esper, arguments):
 
 
 def call(esper, arguments):
-    return json.loads(call_text(esper, [*arguments, "--json"]))
+    text = call_text(esper, [*arguments, "--json"])
+    try:
+        return json.loads(text)
+    except ValueError as error:
+        raise BadInput(f"{esper} {arguments[0]} --json printed no JSON ({error}); is it Esper, and of this version?") from error
 
 
 def assignments(sets):
     return [word for pair in sets for word in ("--set", pair)]
+
+
+def kept_record(path, key):
+    """What an earlier call measured, if it is whole and of the same settings and build."""
+    try:
+        record = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return None  # the run is simply made again
+    return record if isinstance(record, dict) and record.get("key") == key else None
 
 
 def cpu_s():
@@ -112,7 +125,7 @@ class Room:
         sets = [*told, f"data.path={parts['train']}", f"data.validation_path={parts['validation']}"]
         name, key = f"{self.config.stem}-{seed}-{arm}", self.key(sets, parts)
         kept = self.work / "results" / f"{name}.json"
-        if not self.fresh and kept.exists() and (record := json.loads(kept.read_text()))["key"] == key:
+        if not self.fresh and (record := kept_record(kept, key)):
             self.say(f"seed {seed}  {arm:11}  kept", record)
             return record
         record = measure(self.esper, self.config, sets, parts["test"], self.work / "runs" / name)

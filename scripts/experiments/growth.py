@@ -118,9 +118,11 @@ def kept_report(path):
     if not path.exists():
         return {}
     try:
-        return json.loads(path.read_text())
-    except ValueError as error:
-        raise BadInput(f"{path} is no JSON ({error}); git checkout it, or remove it") from error
+        report = json.loads(path.read_text())
+        page.markdown(report)
+        return report
+    except (ValueError, LookupError, TypeError, AttributeError) as error:
+        raise BadInput(f"{path} is not what this script wrote ({error!r}); git checkout it, or remove it") from error
 
 
 def write(options, report):

@@ -1,6 +1,7 @@
 // The rules between fields. What depends on the data itself (does the file exist, does the shape fit) is checked where
 // the data is opened.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <string>
 #include <string_view>
@@ -182,13 +183,20 @@ void check_classes(const AggregationConfig& aggregation, Findings& out) {
                    {"aggregation.attribution"}});
   }
   std::vector<std::string> slots;
+  std::map<std::int64_t, std::string> taken;
   for (std::size_t i = 0; i < aggregation.classes.size(); ++i) {
+    const std::string path = "aggregation.classes[" + std::to_string(i) + "]";
     const auto read = read_slot_classes(aggregation.classes[i]);
-    if (read) slots.push_back(read->slot);
-    if (read) continue;
-    out.push_back({"aggregation.classes[" + std::to_string(i) + "]",
-                   "\"" + aggregation.classes[i] + "\" is not a slot with its classes, like r0c1=0,1,2",
-                   {}});
+    if (!read) {
+      out.push_back({path, "\"" + aggregation.classes[i] + "\" is not a slot with its classes, like r0c1=0,1,2", {}});
+      continue;
+    }
+    slots.push_back(read->slot);
+    for (const std::int64_t one : read->classes) {
+      const auto [other, is_new] = taken.emplace(one, read->slot);
+      if (is_new || other->second == read->slot) continue;
+      out.push_back({path, "class " + std::to_string(one) + " is given to " + other->second + " already", {}});
+    }
   }
   check_unique(slots, "aggregation.classes", out);
 }
@@ -226,19 +234,33 @@ std::size_t num_slots(const HostConfig& host) {
   return 0;
 }
 
-void check_slots_exist(const GrowthConfig& growth, const HostConfig& host, Findings& out) {
-  for (std::size_t i = 0; i < growth.slot_alpha.size(); ++i) {
-    const auto read = read_slot_alpha(growth.slot_alpha[i]);
-    if (!read || !is_slot_id(read->slot)) continue;
-    const std::size_t count = num_slots(host);
-    bool exists = false;
-    for (std::size_t column = 0; column < count; ++column) exists |= read->slot == "r0c" + std::to_string(column);
+// slots: by their place in the list of that path; empty where the text was no slot, which was told before.
+void check_slots_exist(const std::string& path, const std::vector<std::string>& slots, const HostConfig& host,
+                       Findings& out) {
+  const std::size_t count = num_slots(host);
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    bool exists = slots[i].empty();
+    for (std::size_t column = 0; column < count; ++column) exists |= slots[i] == "r0c" + std::to_string(column);
     if (exists) continue;
-    out.push_back({"growth.slot_alpha[" + std::to_string(i) + "]",
-                   "this host has no slot \"" + read->slot + "\"; it has " +
+    out.push_back({path + "[" + std::to_string(i) + "]",
+                   "this host has no slot \"" + slots[i] + "\"; it has " +
                        (count == 0 ? "none" : "r0c0 to r0c" + std::to_string(count - 1)),
                    {"host.kind", "host.hidden", "host.blocks", "host.segments"}});
   }
+}
+
+void check_slots_exist(const GrowthConfig& growth, const HostConfig& host, Findings& out) {
+  std::vector<std::string> blended, answering;
+  for (const std::string& line : growth.slot_alpha) {
+    const auto read = read_slot_alpha(line);
+    blended.push_back(read && is_slot_id(read->slot) ? read->slot : "");
+  }
+  for (const std::string& line : growth.aggregation.classes) {
+    const auto read = read_slot_classes(line);
+    answering.push_back(read ? read->slot : "");
+  }
+  check_slots_exist("growth.slot_alpha", blended, host, out);
+  check_slots_exist("growth.aggregation.classes", answering, host, out);
 }
 
 }  // namespace
