@@ -73,9 +73,7 @@ RunProgress run_progress_from_json(const json& saved) {
   progress.epochs_without_better = count<std::uint32_t>(saved, "epochs_without_better");
   progress.loss = ewma_from(saved.at("loss"));
   progress.gradient_norm = ewma_from(saved.at("gradient_norm"));
-  // Checkpoints of before shares were kept have none.
-  const json shares = saved.value("gradient_shares", json::object());
-  for (const auto& [id, share] : shares.items()) {
+  for (const auto& [id, share] : saved.at("gradient_shares").items()) {
     progress.gradient_shares[id] = {share.at("share"), share.at("delta")};
   }
   progress.conservative_epochs = saved.at("conservative_epochs");
