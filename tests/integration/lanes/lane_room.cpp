@@ -1,5 +1,6 @@
 #include "integration/lanes/lane_room.h"
 
+#include <errno.h>
 #include <stdlib.h>
 
 #include <fstream>
@@ -21,12 +22,15 @@ program::DeskSettings desk_settings(const std::string& cache_folder) {
   settings.torch_version = ESPER_LIBTORCH;
   settings.device = "cpu";
   settings.threads = 1;
+  settings.compile.deadline = std::chrono::minutes(10);  // on a busy machine
   return settings;
 }
 
 std::string lasting_cache() {
   const auto worker = storage::hash64(storage::bytes_of(program::kWorkerSource));
-  const fs::path all = ESPER_BINARY_DIR "/lane_cache", own = all / storage::hex64(worker);
+  // One for each program: they run side by side.
+  const fs::path all = fs::path(ESPER_BINARY_DIR "/lane_cache") / program_invocation_short_name;
+  const fs::path own = all / storage::hex64(worker);
   if (!fs::exists(own)) fs::remove_all(all);
   fs::create_directories(own);
   return own / "programs";
@@ -60,7 +64,6 @@ std::unique_ptr<program::CompileDesk> LaneRoom::desk() const {
 std::unique_ptr<program::CompileDesk> LaneRoom::dynamic_desk() const {
   program::DeskSettings settings = desk_settings(cache());
   settings.compile.dynamic = true;
-  settings.compile.deadline = std::chrono::minutes(10);  // on a busy machine
   return std::make_unique<program::CompileDesk>(storage::real_file_system(), settings);
 }
 
