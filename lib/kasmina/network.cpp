@@ -21,30 +21,50 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// Names in the configuration that mean nothing are the user's mistake, found before the first step.
+std::vector<std::string> ids_of(const std::vector<SlotSite>& sites) {
+  std::vector<std::string> ids;
+  for (const auto& site : sites) ids.push_back(site.id);
+  return ids;
+}
+
+bool fits_somewhere(const std::string& name, const std::vector<SlotSite>& sites) {
+  return std::ranges::any_of(sites, [&](const SlotSite& site) {
+    const Blueprint* blueprint = find_blueprint(name, site.shape.kind);
+    return blueprint != nullptr && refusal(*blueprint, site.shape).empty();
+  });
+}
+
+// Names in the configuration that mean nothing are the user's mistakes, found before the first step, all of them.
 void check_names(const leyline::GrowthConfig& growth, const std::vector<SlotSite>& sites) {
-  std::vector<std::string> slots, kinds;
-  for (const auto& site : sites) slots.push_back(site.id);
+  const auto slots = ids_of(sites);
+  std::vector<std::string> kinds, problems;
   for (const auto& blueprint : blueprints()) {
     if (!contains(kinds, blueprint.name)) kinds.emplace_back(blueprint.name);
   }
+  const std::string there = slots.empty() ? "none" : joined(slots);
   for (const auto& name : growth.slots) {
     if (contains(slots, name)) continue;
-    throw leyline::Error(leyline::ExitCode::kConfig, "growth.slots: this host has no slot \"" + name + "\"; it has " +
-                                                         (slots.empty() ? "none" : joined(slots)));
+    problems.push_back("growth.slots: this host has no slot \"" + name + "\"; it has " + there);
   }
   for (const auto& text : growth.slot_alpha) {
     const auto own = leyline::read_slot_alpha(text);
     if (own && contains(slots, own->slot)) continue;
-    throw leyline::Error(leyline::ExitCode::kConfig, "growth.slot_alpha: \"" + text +
-                                                         "\" is for no slot of this host; it has " +
-                                                         (slots.empty() ? "none" : joined(slots)));
+    problems.push_back("growth.slot_alpha: \"" + text + "\" is for no slot of this host; it has " + there);
   }
   for (const auto& name : growth.blueprints) {
     if (contains(kinds, name)) continue;
-    throw leyline::Error(leyline::ExitCode::kConfig,
-                         "growth.blueprints: no blueprint is called \"" + name + "\"; known are " + joined(kinds));
+    problems.push_back("growth.blueprints: no blueprint is called \"" + name + "\"; known are " + joined(kinds));
   }
+  const bool any_fits =
+      std::ranges::any_of(growth.blueprints, [&](const auto& name) { return fits_somewhere(name, sites); });
+  if (growth.enabled && problems.empty() && !growth.blueprints.empty() && !sites.empty() && !any_fits) {
+    problems.push_back("growth.blueprints: none of " + joined(growth.blueprints) +
+                       " fits a slot of this host; docs/blueprints.md says what grows where");
+  }
+  if (problems.empty()) return;
+  std::string text;
+  for (const auto& problem : problems) text += (text.empty() ? "" : "\n") + problem;
+  throw leyline::Error(leyline::ExitCode::kConfig, text);
 }
 
 }  // namespace

@@ -86,13 +86,13 @@ void Network::take_in(Slot& slot, const EpochFacts& facts, std::int64_t host_par
   for (const auto& candidate : facts.seeds) {
     if (candidate.seed_id == seed.id) own = candidate;
   }
-  record.accuracy = accuracy_;
+  // A fossil keeps what it was admitted for: nothing takes it away to measure it again.
+  if (is_growing(slot.stage)) record.accuracy = accuracy_;
   // A seed that was germinated before the first epoch counts from that epoch's end.
   if (!record.accuracy_at_stage_start) record.accuracy_at_stage_start = accuracy_;
   record.gradient_norm = if_float_or_zero(own.gradient_norm);
   record.isolation_violations = is_growing(slot.stage) ? if_float_or_zero(own.isolation_violations) : 0;
   record.learning_rate = if_float_or_zero(facts.learning_rate);
-  // A fossil keeps what it was admitted for.
   if (is_growing(slot.stage)) {
     record.accuracy_without = if_accuracy(own.accuracy_without);
     record.accuracy_at_full_alpha = if_accuracy(own.accuracy_at_full_alpha);

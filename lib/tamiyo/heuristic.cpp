@@ -74,13 +74,13 @@ Decision HeuristicController::decide(const Observation& observation) {
   watch_host(observation);
   settle_germination(observation, decision);
   watch_seeds(observation, decision);
-  bool grows = false;
+  int growing = 0;
   for (const auto& seed : observation.seed_states) {
     if (!is_growing(seed.stage)) continue;
-    grows = true;
+    ++growing;
     tend(seed, observation, decision);
   }
-  if (!grows) consider_germination(observation, decision);
+  if (growing < rules_.heuristic.seeds_at_once) consider_germination(observation, decision);
   return decision;
 }
 
@@ -235,6 +235,7 @@ void HeuristicController::consider_germination(const Observation& observation, D
   command.seed_operation->blueprint_id = blueprint;
   say(decision, "germinates " + blueprint + " at " + slot->slot + ": " + reason);
   state_.asked_germination = {slot->slot, blueprint};
+  state_.epochs_without_progress = 0;  // the next one waits for a plateau of its own
   ++state_.germinations;
 }
 

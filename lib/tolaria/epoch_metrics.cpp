@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "device/facts.h"
+#include "kasmina/lifecycle.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
 #include "tolaria/counterfactual_report.h"
@@ -202,6 +203,7 @@ std::vector<MetricValue> seed_metrics(const SeedState& seed) {
   add_if_known(out, "kasmina.seed.alpha"_metric, seed, "alpha");
   add_if_known(out, "kasmina.seed.alpha_steps"_metric, seed, "alpha_ticks");
   add_if_known(out, "kasmina.seed.params"_metric, seed, "params");
+  if (!kasmina::is_growing(seed.stage)) return out;  // of a fossil nothing is measured any more
   add_if_known(out, "kasmina.seed.gradient_ratio"_metric, seed, "gradient_ratio");
   add_if_known(out, "kasmina.seed.improvement_points"_metric, seed, "improvement_points");
   add_if_known(out, "kasmina.seed.shadow_points"_metric, seed, "shadow_points");

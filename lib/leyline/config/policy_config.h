@@ -10,6 +10,7 @@ constexpr auto names(PolicyKind) {
 }
 
 struct HeuristicConfig {
+  int seeds_at_once = 1;
   int plateau_epochs = 3;
   double plateau_points = 0.5;
   int min_epochs_before_germinate = 5;
@@ -26,6 +27,8 @@ struct HeuristicConfig {
   static constexpr auto fields() {
     using C = HeuristicConfig;
     return std::tuple{
+        field("seeds_at_once", &C::seeds_at_once,
+              "how many seeds it lets grow at the same time; growth.max_seeds bounds it, too", between(1, 64)),
         field("plateau_epochs", &C::plateau_epochs, "epochs without progress that make a plateau", between(1, 1e6)),
         field("plateau_points", &C::plateau_points, "accuracy points that count as progress", between(0, 100)),
         field("min_epochs_before_germinate", &C::min_epochs_before_germinate, "epochs before the first seed",

@@ -34,10 +34,11 @@ bool is_name(std::string_view text) {
          text[0] != '.' && text[0] != '-';
 }
 
+// What is empty was told of already.
 void check_unique(const std::vector<std::string>& list, const std::string& path, Findings& out) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const bool is_new = seen.insert(list[i]).second;
+    const bool is_new = list[i].empty() || seen.insert(list[i]).second;
     if (!is_new) out.push_back({path + "[" + std::to_string(i) + "]", "\"" + list[i] + "\" is listed twice", {}});
   }
 }
@@ -187,11 +188,11 @@ void check_classes(const AggregationConfig& aggregation, Findings& out) {
   for (std::size_t i = 0; i < aggregation.classes.size(); ++i) {
     const std::string path = "aggregation.classes[" + std::to_string(i) + "]";
     const auto read = read_slot_classes(aggregation.classes[i]);
+    slots.push_back(read ? read->slot : "");
     if (!read) {
       out.push_back({path, "\"" + aggregation.classes[i] + "\" is not a slot with its classes, like r0c1=0,1,2", {}});
       continue;
     }
-    slots.push_back(read->slot);
     for (const std::int64_t one : read->classes) {
       const auto [other, is_new] = taken.emplace(one, read->slot);
       if (is_new || other->second == read->slot) continue;
@@ -206,9 +207,8 @@ void check_slot_alpha(const std::vector<std::string>& list, Findings& out) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto read = read_slot_alpha(list[i]);
     const bool is_one = read && is_slot_id(read->slot);
-    if (is_one) {
-      slots.push_back(read->slot);
-    } else {
+    slots.push_back(is_one ? read->slot : "");
+    if (!is_one) {
       out.push_back({"slot_alpha[" + std::to_string(i) + "]",
                      "\"" + list[i] +
                          "\" is no slot with curve (linear, cosine, sigmoid), epochs (1 or more) and target (0.05 to "
@@ -250,7 +250,12 @@ void check_slots_exist(const std::string& path, const std::vector<std::string>& 
 }
 
 void check_slots_exist(const GrowthConfig& growth, const HostConfig& host, Findings& out) {
-  std::vector<std::string> blended, answering;
+  std::vector<std::string> named, built_in, blended, answering;
+  for (const std::string& slot : growth.slots) named.push_back(is_slot_id(slot) ? slot : "");
+  for (const std::string& module : host.modules) {
+    const std::string slot = module.substr(0, module.find('='));
+    built_in.push_back(is_slot_id(slot) ? slot : "");
+  }
   for (const std::string& line : growth.slot_alpha) {
     const auto read = read_slot_alpha(line);
     blended.push_back(read && is_slot_id(read->slot) ? read->slot : "");
@@ -259,6 +264,8 @@ void check_slots_exist(const GrowthConfig& growth, const HostConfig& host, Findi
     const auto read = read_slot_classes(line);
     answering.push_back(read ? read->slot : "");
   }
+  check_slots_exist("growth.slots", named, host, out);
+  check_slots_exist("host.modules", built_in, host, out);
   check_slots_exist("growth.slot_alpha", blended, host, out);
   check_slots_exist("growth.aggregation.classes", answering, host, out);
 }

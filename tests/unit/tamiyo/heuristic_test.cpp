@@ -1,5 +1,6 @@
 #include "tamiyo/heuristic.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -81,6 +82,21 @@ TEST_CASE("a seed waits for the epochs of its stage") {
   CHECK(dwelt.at(Stage::kBlending) == 4);  // three would do, but alpha arrives with the fourth
   CHECK(dwelt.at(Stage::kShadowing) == 1);
   CHECK(dwelt.at(Stage::kProbationary) == 1);
+}
+
+TEST_CASE("as many seeds grow at the same time as the run allows, each after a plateau of its own") {
+  SimulatedRun run({"good"}, 3);
+  leyline::HeuristicConfig heuristic;
+  heuristic.seeds_at_once = 2;
+  HeuristicController policy{heuristic, leyline::GrowthConfig{}};
+  std::ptrdiff_t most = 0;
+  for (int epoch = 1; epoch < 12; ++epoch) {
+    run.step(policy);
+    most = std::max(most, std::ranges::count_if(run.now.seed_states, [](const auto& seed) {
+                      return seed.stage >= Stage::kGerminated && seed.stage <= Stage::kProbationary;
+                    }));
+  }
+  CHECK(most == 2);
 }
 
 TEST_CASE("a harmful seed is pruned, the embargo holds, and another blueprint is tried") {
