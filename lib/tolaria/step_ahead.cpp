@@ -340,7 +340,7 @@ void StepRunner::finish_preparing() {
   KnownStructure* known = library_.find(structure_);
   const bool ready =
       known != nullptr && std::ranges::none_of(known->steps, [](const auto& step) { return step.waits_for_package(); });
-  if (ready || gave_up_ahead_) return;
+  if (ready) return;
   const auto begin = services_.clock.now();
   const KeptRandomNumbers kept(device_);
   try {
@@ -362,8 +362,9 @@ void StepRunner::finish_preparing() {
     }
     known->prepare_ms += milliseconds(services_.clock.now() - begin);
   } catch (const std::exception& error) {
-    gave_up_ahead_ = lacks_memory(error);
+    gave_up_ahead_ |= lacks_memory(error);
     tell_unprepared("the structure that came", words_of(error));
+    tell_no_compiler("unprepared", words_of(error));
   }
 }
 
