@@ -58,6 +58,7 @@ std::unique_ptr<Model> twin_of_topology(const ModelFactory& build, const Model& 
   auto twin = build();
   twin->network.restore_topology(topology);
   follow_structure(*twin);
+  twin->state.count_constants = running.state.count_constants;  // an eager step makes them, and programs take them
   copy_shared(running, *twin);
   open_halfway(*twin);
   follow_training_gates(*twin);
