@@ -74,6 +74,12 @@ void sync_aggregation(StepState& state, const AggregationSettings& settings, std
   aggregation.num_seeds = static_cast<std::int64_t>(seeds.size());
   aggregation.plain_figures = seeds.empty() ? torch::Tensor() : plain_figures(aggregation.num_seeds, state.device);
   aggregation.class_shares = aggregation.probed = aggregation.microbatch_gradients = torch::Tensor();
+  const bool probes = settings.config.attribution == Attribution::kProbe && asks_for_surgery(settings.config);
+  if (probes && seeds.size() > 1 && settings.microbatches > 1) {
+    const auto real = torch::dtype(torch::kFloat32).device(state.device);
+    aggregation.probed = at::full({settings.microbatches, aggregation.num_seeds},
+                                  1.0 / static_cast<double>(aggregation.num_seeds), real);
+  }
   if (seeds.empty() || settings.config.attribution != Attribution::kDataloader) return;
   aggregation.class_shares = class_shares(settings.config.classes, seeds, state.device);
 }

@@ -28,6 +28,19 @@ std::vector<SlotState> free_slots(const GrowthOutlook& outlook) {
   return free;
 }
 
+// The first of each kind, then the second of each.
+std::vector<LikelyChange> in_turn(const std::vector<const std::vector<LikelyChange>*>& kinds) {
+  std::vector<LikelyChange> all;
+  std::size_t most = 0;
+  for (const auto* kind : kinds) most = std::max(most, kind->size());
+  for (std::size_t i = 0; i < most; ++i) {
+    for (const auto* kind : kinds) {
+      if (i < kind->size()) all.push_back((*kind)[i]);
+    }
+  }
+  return all;
+}
+
 }  // namespace
 
 std::string words_of(const LikelyChange& change) {
@@ -38,25 +51,26 @@ std::string words_of(const LikelyChange& change) {
 
 std::vector<LikelyChange> likely_changes(const GrowthOutlook& outlook, std::size_t limit,
                                          const GerminationForecast& forecast) {
-  std::vector<LikelyChange> changes;
+  std::vector<LikelyChange> pruned, kept, born;
   int growing = 0;
   for (const auto& seed : outlook.seeds) {
     if (!is_growing(seed)) continue;
     ++growing;
-    changes.push_back({SeedOperation::kCull, {}, {}, seed.seed_id});
-    changes.push_back({SeedOperation::kFossilize, {}, {}, seed.seed_id});
+    pruned.push_back({SeedOperation::kCull, {}, {}, seed.seed_id});
+    if (seed.stage >= Stage::kShadowing) kept.push_back({SeedOperation::kFossilize, {}, {}, seed.seed_id});
   }
   if (growing < outlook.max_seeds) {
     const auto free = free_slots(outlook);
     if (forecast) {
       const LikelyChange next = forecast(free, outlook.policy_state);
-      if (!next.blueprint.empty()) changes.push_back(next);
+      if (!next.blueprint.empty()) born.push_back(next);
     } else {
       for (const SlotState& slot : free) {
-        changes.push_back({SeedOperation::kGerminate, slot.slot, slot.blueprints.front(), {}});
+        born.push_back({SeedOperation::kGerminate, slot.slot, slot.blueprints.front(), {}});
       }
     }
   }
+  std::vector<LikelyChange> changes = in_turn({&pruned, &kept, &born});
   changes.resize(std::min(changes.size(), limit));
   return changes;
 }

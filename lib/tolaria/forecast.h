@@ -33,8 +33,9 @@ struct GrowthOutlook {
   std::string policy_state;  // for the forecast
 };
 
-// The likeliest first, at most `limit`: what grows goes or stays; then what may come up in slots that are free or will
-// be, as the policy's forecast has it, else slot by slot in the order of the run's blueprints.
+// At most `limit`. What grows goes; what is on trial, or one stage before it, stays; something comes up in a slot that
+// is free or will be, as the policy's forecast has it, else slot by slot in the order of the run's blueprints. The
+// likeliest of each of these comes first, so that none takes all of the budget.
 std::vector<LikelyChange> likely_changes(const GrowthOutlook& outlook, std::size_t limit,
                                          const GerminationForecast& forecast = {});
 

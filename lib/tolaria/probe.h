@@ -10,8 +10,8 @@ namespace esper::tolaria {
 
 // Where growth.aggregation.attribution is probe and surgery will act: writes AggregationState::probed for the step of
 // these microbatches, from one evaluation forward of the network as it is and one for each growing seed at alpha 0.
-// Reads nothing from the device. Else it does nothing. Call it before the step; a step that nobody probed takes the
-// plain sum.
+// Reads nothing from the device. Else it does nothing. Call it before the step; a step that nobody probed
+// goes by what was there, evenly where nothing was probed since the network changed.
 void probe_attribution(Model& model, std::span<const Microbatch> microbatches);
 
 }  // namespace esper::tolaria

@@ -6,6 +6,7 @@
 #include "device/facts.h"
 #include "device/rng.h"
 #include "leyline/error.h"
+#include "leyline/file_system.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
 #include "tolaria/interrupt.h"
@@ -221,6 +222,7 @@ void StepRunner::check_ahead(const LikelyChange& change, KnownStructure& known) 
     for (KnownStep& step : known.steps) try_package(*twin, known, step);
   } catch (const std::exception& error) {
     gave_up_ahead_ = lacks_memory(error);
+    for (KnownStep& step : known.steps) step.hopeless |= step.waits_for_package() && step.in_cache;
     return tell_unprepared(words_of(change), words_of(error));
   }
   known.prepare_ms += milliseconds(services_.clock.now() - begin);
@@ -257,7 +259,10 @@ void StepRunner::try_package(Model& twin, KnownStructure& known, KnownStep& step
     ++figures_.cache_hits;
     tell(event("tolaria.compile_cache_hit"_event, Level::kInfo,
                {{"key", step.variant.key}, {"load_ms", digits(milliseconds(services_.clock.now() - begin))}}));
-  } catch (const leyline::Error& error) {  // it does not load
+  } catch (const leyline::IoError&) {  // a full disk: the package may be good
+    throw;
+  } catch (const leyline::Error& error) {
+    if (error.code() != leyline::ExitCode::kResources) throw;  // it loads: the fault is not the package's
     ++figures_.quarantined;
     services_.desk->quarantine(step.variant.key, program::EntryFault::kDamaged, error.what());
     tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", error.what()}}));
@@ -340,7 +345,7 @@ void StepRunner::finish_preparing() {
   KnownStructure* known = library_.find(structure_);
   const bool ready =
       known != nullptr && std::ranges::none_of(known->steps, [](const auto& step) { return step.waits_for_package(); });
-  if (ready || gave_up_ahead_) return;
+  if (ready) return;
   const auto begin = services_.clock.now();
   const KeptRandomNumbers kept(device_);
   try {
@@ -362,8 +367,9 @@ void StepRunner::finish_preparing() {
     }
     known->prepare_ms += milliseconds(services_.clock.now() - begin);
   } catch (const std::exception& error) {
-    gave_up_ahead_ = lacks_memory(error);
+    gave_up_ahead_ |= lacks_memory(error);
     tell_unprepared("the structure that came", words_of(error));
+    tell_no_compiler("unprepared", words_of(error));
   }
 }
 

@@ -12,6 +12,21 @@ using leyline::Lane;
 using leyline::Level;
 using namespace leyline::literals;
 
+// The step whose package has this key, to be compiled; without a key where no recipe gives it. The lane that was asked
+// for by name makes anew what the cache does not have: the run before was stopped while it waited for it, or the cache
+// was emptied since.
+KnownStep step_of(const StepPlan& plan, const std::string& key, program::CompileDesk& desk, KnownStructure& structure) {
+  KnownStep step{plan.shape, *plan.program};
+  if (plan.family != nullptr) {
+    step.family = structure.families.size();
+    structure.families.push_back(plan.family->program);
+  }
+  for (const std::string& recipe : desk.recipes(plan.to_compile())) {
+    if (desk.key(plan.to_compile(), recipe) == key) step.variant = {recipe, program::CompileEffort::kFull, key};
+  }
+  return step;
+}
+
 }  // namespace
 
 // Takes the step if the journal says which bits it had.
@@ -49,6 +64,12 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
     auto recorded = record_undone(model_, microbatches, forward_);
     if (const auto* reason = std::get_if<std::string>(&recorded)) return *reason;
     plan.program = std::move(std::get<program::Program>(recorded));
+  }
+  if (config_.lane == Lane::kCompiled && !services_.desk->find(key)) {
+    if (config_.compile.dynamic) join_family(plan, microbatches);
+    KnownStructure wanted{structure_};
+    const KnownStep step = step_of(plan, key, *services_.desk, wanted);
+    if (!step.variant.key.empty()) wait_ahead(wanted, step);
   }
   const auto cached = services_.desk->find(key);
   if (!cached) return "the cache no longer has the compiled program " + key;

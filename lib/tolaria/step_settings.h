@@ -14,6 +14,7 @@ struct AggregationSettings {
   leyline::AggregationConfig config;
   double max_isolation_cosine = 0;
   std::uint64_t run_seed = 0;  // of the order in which conflicts are looked at
+  int microbatches = 1;        // of a whole step; the last of an epoch may have fewer
 };
 
 struct StepSettings {
@@ -30,7 +31,7 @@ inline StepSettings step_settings(const leyline::RunConfig& config, c10::ScalarT
   const leyline::GrowthConfig& growth = config.growth;
   return {training.optimizer, training.label_smoothing,
           training.clip_norm, training.ema_decay,
-          compute_type,       {growth.aggregation, growth.isolation.max_cosine, config.seed}};
+          compute_type,       {growth.aggregation, growth.isolation.max_cosine, config.seed, config.step.accumulation}};
 }
 
 }  // namespace esper::tolaria

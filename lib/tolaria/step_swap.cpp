@@ -5,6 +5,7 @@
 #include "leyline/names.h"
 #include "leyline/statistics.h"
 #include "leyline/telemetry.h"
+#include "tolaria/interrupt.h"
 #include "tolaria/lane_comparison.h"
 #include "tolaria/step_runner.h"
 #include "tolaria/step_sizes.h"
@@ -61,6 +62,14 @@ KnownStep known_step(const StepPlan& plan) {
     step.variant = {plan.recipe, full ? CompileEffort::kFull : CompileEffort::kQuick, step.ready->key};
   }
   return step;
+}
+
+// Lane compiled, told to stop while it waited for this program: the resumed run waits for it again, so that its steps
+// have the bits that they would have had. Else empty.
+std::string awaited_key(const KnownStructure* known, const std::string& shape) {
+  if (known == nullptr) return {};
+  const auto step = std::ranges::find(known->steps, shape, &KnownStep::shape);
+  return step != known->steps.end() && step->waits_for_package() ? step->variant.key : std::string();
 }
 
 }  // namespace
@@ -162,7 +171,10 @@ void StepRunner::bring_in_families(const KnownStructure& known) {
 void StepRunner::bring_in(StepPlan& plan, const KnownStep& known, Lane kind) {
   const Batch example = examples_.at(plan.shape).batch;
   if (known.ready && kind == Lane::kCompiled) return run_ready(plan, known, example);
-  if (config_.lane == Lane::kCompiled) return;  // its package is no good: eager
+  if (config_.lane == Lane::kCompiled) {  // its package is no good: eager
+    if (known.variant.key.empty() && !known.hopeless) want_compiled(plan, example);
+    return;
+  }
   if (known.replay_agreed && !run_uncompiled(plan, example)) return;
   if (config_.lane != Lane::kAuto || !plan.incumbent) return;
   if (known.ready) {  // it agrees with eager, and is to show that it is faster
@@ -205,10 +217,12 @@ bool StepRunner::run_uncompiled(StepPlan& plan, Batch example) {
 // The checkpoint of this moment is to begin with these bits. A resumed run that follows its notes has them already.
 void StepRunner::note_swapped(std::int64_t number) {
   if (!services_.log.empty()) return;
+  const bool stopped = config_.lane == Lane::kCompiled && Interrupt::requested() != 0;
+  const KnownStructure* const known = stopped ? library_.find(structure_) : nullptr;
   for (auto& [shape, key] : bits_) {
     const auto plan = std::ranges::find_if(plans_, [&shape = shape](const auto& each) { return each->shape == shape; });
     const bool compiled = plan != plans_.end() && (*plan)->runs_compiled();
-    const std::string now = compiled ? (*plan)->incumbent->key() : std::string();
+    const std::string now = compiled ? (*plan)->incumbent->key() : key.empty() ? key : awaited_key(known, shape);
     if (compiled) (*plan)->noted_bits = (*plan)->incumbent->bits();
     if (plan != plans_.end()) (*plan)->noted = now;
     if (key == now) continue;

@@ -1,6 +1,10 @@
 #include "tolaria/structure.h"
 
+#include <algorithm>
 #include <cctype>
+#include <nlohmann/json.hpp>
+
+#include "kasmina/topology.h"
 
 namespace esper::tolaria {
 namespace {
@@ -32,10 +36,17 @@ std::string SeedAliases::rename(const std::string& name) const {
   return text;
 }
 
+// A folded seed is part of the host: nothing of it is left that a program could depend on.
 std::string structure_of(const Model& model) {
   const SeedAliases aliases(model);
+  const leyline::Topology topology = kasmina::topology_of(model.network.save_topology());
+  const auto is_folded = [&](const leyline::SeedState& seed) {
+    const auto slot = std::ranges::find(topology.slots, seed.slot, &leyline::SlotTopology::id);
+    return slot != topology.slots.end() && slot->folded;
+  };
   std::string text;
   for (const auto& seed : model.network.export_seed_states()) {
+    if (is_folded(seed)) continue;
     text.append(aliases.rename(seed.seed_id)).append(" ").append(seed.blueprint).append(" ").append(seed.slot);
     text.push_back('\n');
   }

@@ -20,8 +20,9 @@ class SeedAliases {
   std::vector<std::string> ids_;  // in order of birth
 };
 
-// Blueprints, slots, owners, and every parameter, buffer and scalar with type and shape, seeds by their aliases. It
-// changes when Network::structure_version() does, and where a structure comes back, so does its text.
+// Blueprints, slots, owners, and every parameter, buffer and scalar with type and shape, seeds by their aliases; none
+// of seeds that are folded into the host. It changes when Network::structure_version() does, and where a structure
+// comes back, so does its text.
 std::string structure_of(const Model& model);
 
 }  // namespace esper::tolaria

@@ -39,12 +39,16 @@ void open_halfway(const Model& model) {
   }
 }
 
-nlohmann::json topology_after(const nlohmann::json& topology, const LikelyChange& change,
-                              const leyline::GrowthConfig& growth) {
+// A fossil that folds into the host leaves the network that it would be without the seed.
+nlohmann::json topology_after(const Model& running, const LikelyChange& change, const leyline::GrowthConfig& growth) {
+  const nlohmann::json topology = running.network.save_topology();
   if (change.operation == SeedOperation::kGerminate) {
     return kasmina::with_seed(topology, change.slot, change.blueprint, growth);
   }
-  if (change.operation == SeedOperation::kFossilize) return kasmina::with_fossil(topology, change.seed_id);
+  const bool stays = change.operation == SeedOperation::kFossilize;
+  if (stays && running.network.folded_layer(change.seed_id).empty()) {
+    return kasmina::with_fossil(topology, change.seed_id);
+  }
   return kasmina::without_seed(topology, change.seed_id);
 }
 
@@ -54,6 +58,7 @@ std::unique_ptr<Model> twin_of_topology(const ModelFactory& build, const Model& 
   auto twin = build();
   twin->network.restore_topology(topology);
   follow_structure(*twin);
+  twin->state.count_constants = running.state.count_constants;  // an eager step makes them, and programs take them
   copy_shared(running, *twin);
   open_halfway(*twin);
   follow_training_gates(*twin);
@@ -68,7 +73,7 @@ std::unique_ptr<Model> make_twin(const ModelFactory& build, const Model& running
 
 std::unique_ptr<Model> make_twin_after(const LikelyChange& change, const ModelFactory& build, const Model& running,
                                        const leyline::GrowthConfig& growth) {
-  return twin_of_topology(build, running, topology_after(running.network.save_topology(), change, growth));
+  return twin_of_topology(build, running, topology_after(running, change, growth));
 }
 
 }  // namespace esper::tolaria

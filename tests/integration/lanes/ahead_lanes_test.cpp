@@ -3,6 +3,8 @@
 #include <ATen/Parallel.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <thread>
 
 #include "integration/lanes/lane_room.h"
 #include "program/python_text.h"
@@ -68,18 +70,48 @@ TEST_CASE("a run resumed right after a germination in lane compiled has the bits
   const auto checkpoint = copies_of(*whole.model);
   whole.steps(6);
 
-  GrowingAhead resumed(Lane::kCompiled, &lasting_desk(), small_growing());
-  resumed.apply(resumed.germination("r0c0", "mlp"));
-  const torch::NoGradGuard no_grad;
-  for (const auto& [id, tensor] : tolaria::all_tensors(*resumed.model, torch::kCPU)) {
-    tensor.detach().copy_(checkpoint.at(id));
+  // Also where the cache does not have the program: the run was stopped while it waited for it.
+  const auto empty = room.desk();
+  for (program::CompileDesk* desk : {&lasting_desk(), empty.get()}) {
+    GrowingAhead resumed(Lane::kCompiled, desk, small_growing());
+    resumed.apply(resumed.germination("r0c0", "mlp"));
+    const torch::NoGradGuard no_grad;
+    for (const auto& [id, tensor] : tolaria::all_tensors(*resumed.model, torch::kCPU)) {
+      tensor.detach().copy_(checkpoint.at(id));
+    }
+    resumed.number = 5;
+    resumed.follow(tolaria::read_lane_log(storage::real_file_system(), journal));
+    resumed.steps(6);
+    CHECK(resumed.steps_in(Lane::kCompiled) == 6);
+    CHECK(resumed.told("tolaria.lane_refused") == 0);
+    CHECK(first_difference(copies_of(*whole.model), copies_of(*resumed.model)) == "");
   }
-  resumed.number = 5;
-  resumed.follow(tolaria::read_lane_log(storage::real_file_system(), journal));
-  resumed.steps(6);
-  CHECK(resumed.steps_in(Lane::kCompiled) == 6);
-  CHECK(resumed.told("tolaria.lane_refused") == 0);
-  CHECK(first_difference(copies_of(*whole.model), copies_of(*resumed.model)) == "");
+}
+
+TEST_CASE("a package that was compiled ahead arrives after the rehearsal, passes, and runs the first step") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;  // nothing is in its cache
+  const auto desk = room.desk();
+  GrowingAhead ahead(Lane::kCompiled, desk.get(), small_growing());
+  ahead.steps(5);
+  REQUIRE(ahead.steps_in(Lane::kCompiled) > 0);
+  const std::vector<tolaria::LikelyChange> likely = {germinates("r0c0", "mlp")};
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(4);
+  while (ahead.told("tolaria.growth_prepared") < 2 && std::chrono::steady_clock::now() < end) {
+    ahead.runner->prepare(likely, 100'000'000);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+  }
+  CHECK(ahead.told("tolaria.growth_prepared") == 2);  // replay first, then the package
+  CHECK(ahead.told("tolaria.growth_unprepared") == 0);
+  CHECK(ahead.runner->figures().quarantined == 0);
+  const auto started = ahead.told("tolaria.compile_started");
+  const auto eager_steps = ahead.steps_in(Lane::kEager), compiled_steps = ahead.steps_in(Lane::kCompiled);
+  grow(ahead);
+  ahead.steps(4);
+  CHECK(ahead.told("tolaria.compile_started") == started);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+  CHECK(ahead.steps_in(Lane::kCompiled) == compiled_steps + 4);
 }
 
 TEST_CASE("a wrong program of a likely structure is refused in the rehearsal, and never runs a step") {

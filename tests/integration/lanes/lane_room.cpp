@@ -42,7 +42,7 @@ program::CompileDesk& lasting_desk() {
 }
 
 LaneRoom::LaneRoom() {
-  std::string name = fs::temp_directory_path() / "esper_lanes_XXXXXX";
+  std::string name = ESPER_BINARY_DIR "/lane_room_XXXXXX";  // on the disk where the lasting cache is
   REQUIRE(mkdtemp(name.data()) != nullptr);
   path = name;
   fs::create_directories(cache());

@@ -15,7 +15,8 @@ namespace {
 
 // Goes through the same life in eager.
 struct Beside {
-  GrowingModel eager{growing_case(), Lane::kEager};
+  explicit Beside(const LaneCase& c = growing_case()) : eager(c, Lane::kEager) {}
+  GrowingModel eager;
 
   void check_same(const GrowingModel& other) const {
     CHECK(first_difference(copies_of(*eager.model), copies_of(*other.model)) == "");
@@ -195,6 +196,9 @@ TEST_CASE("what grows goes or stays, and a free slot's turn comes after; the bud
   seed.stage = Stage::kTraining;
   outlook.seeds = {seed};
   outlook.max_seeds = 2;
+  CHECK((tolaria::likely_changes(outlook, 2) ==
+         std::vector<tolaria::LikelyChange>{{SeedOperation::kCull, {}, {}, "seed-0003"}, germinates("r0c0", "lora")}));
+  outlook.seeds.front().stage = Stage::kProbationary;
   const std::vector<tolaria::LikelyChange> all = {{SeedOperation::kCull, {}, {}, "seed-0003"},
                                                   {SeedOperation::kFossilize, {}, {}, "seed-0003"},
                                                   germinates("r0c0", "lora"),
@@ -212,4 +216,61 @@ TEST_CASE("what grows goes or stays, and a free slot's turn comes after; the bud
   };
   outlook.policy_state = "{}";
   CHECK((tolaria::likely_changes(outlook, 9, asks) == std::vector{germinates("r0c2", "mlp")}));
+}
+
+TEST_CASE("with probed attribution the prepared step of two seeds is taken at once, with eager's bits") {
+  at::set_num_threads(1);
+  LaneCase c = growing_case();
+  c.config.growth.aggregation.attribution = leyline::Attribution::kProbe;
+  c.config.growth.max_seeds = 2;
+  c.config.step.accumulation = 2;
+  Beside beside(c);
+  GrowingAhead ahead(Lane::kReplay, nullptr, c);
+  step_both(beside, ahead, 6);
+  for (const auto* slot : {"r0c0", "r0c1"}) {
+    ahead.prepare({germinates(slot, "mlp")});
+    const auto eager_steps = ahead.steps_in(Lane::kEager);
+    grow_both(beside, ahead, slot, "mlp");
+    step_both(beside, ahead, 4);
+    CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+  }
+  CHECK(ahead.told("tolaria.growth_unprepared") == 0);
+  CHECK(ahead.model->state.aggregation.num_seeds == 2);
+  CHECK(ahead.model->state.aggregation.steps.item<std::int64_t>() == 4);
+}
+
+TEST_CASE("after a fossil folded into the host, the host's own program runs the next step, with eager's bits") {
+  at::set_num_threads(1);
+  Beside beside;
+  GrowingAhead ahead(Lane::kReplay);
+  const auto live = [&] {
+    for (int epoch = 0; epoch < 4; ++epoch) {
+      beside.eager.end_epoch(beside.eager.good_facts());
+      ahead.end_epoch(ahead.good_facts());
+    }
+  };
+  step_both(beside, ahead, 6);
+  grow_both(beside, ahead, "r0c1", "linear");
+  for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
+                               SeedOperation::kEvaluate}) {
+    step_both(beside, ahead, 5);
+    live();
+    tell_both(beside, ahead, operation, "seed-0001");
+  }
+  live();
+  step_both(beside, ahead, 2);
+  const auto eager_steps = ahead.steps_in(Lane::kEager);
+  const auto prepared = ahead.told("tolaria.growth_prepared");
+  ahead.prepare({{SeedOperation::kFossilize, {}, {}, "seed-0001"}});
+  CHECK(ahead.told("tolaria.growth_prepared") == prepared);  // what it leads to is known
+  tell_both(beside, ahead, SeedOperation::kFossilize, "seed-0001");
+  CHECK(ahead.model->network.parameter_groups().size() == 1);
+  step_both(beside, ahead, 4);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+
+  // What grows on the folded host is foreseen like on the host.
+  ahead.prepare({germinates("r0c0", "mlp")});
+  grow_both(beside, ahead, "r0c0", "mlp");
+  step_both(beside, ahead, 4);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tolaria/apply_command.h"
+#include "tolaria/probe.h"
 #include "tolaria/step_runner.h"
 #include "unit/tolaria/lane_cases.h"
 
@@ -45,11 +46,12 @@ class GrowingModel {
 
   void steps(int count) {
     for (int i = 0; i < count; ++i) {
-      auto batches = make_batches(c, 1, static_cast<std::uint64_t>(number) + 100);
+      auto batches = make_batches(c, c.config.step.accumulation, static_cast<std::uint64_t>(number) + 100);
       for (auto& [inputs, targets] : batches) {
         inputs = inputs.to(device_);
         targets = targets.to(device_);
       }
+      tolaria::probe_attribution(*model, batches);
       runner->step(batches, {number, 1000});
       ++number;
     }
