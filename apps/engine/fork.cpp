@@ -126,6 +126,16 @@ void print_fork(const EngineRequest& request, const std::string& checkpoint, con
   print_line("go on with it: esper train --resume " + path);
 }
 
+// The figures that the run would end with are those of the network with the seeds.
+void refuse_to_train_nothing(const EngineRequest& request, const CheckpointImage& image) {
+  const auto epochs = static_cast<std::uint32_t>(request.config.epochs);
+  if (!request.fork.train || request.fork.without.empty() || image.info.epoch < epochs) return;
+  throw Error(ExitCode::kConfig, "no epoch is left to train there: the run is at epoch " +
+                                     std::to_string(image.info.epoch) + " of " + std::to_string(epochs) +
+                                     ". Fork at an earlier step, or only make the folder with --no-train and give it "
+                                     "more: esper train --resume FOLDER --set epochs=N");
+}
+
 // Everything but what goes on training needs, so that its memory is free again by then.
 std::string make_fork(const EngineRequest& request) {
   const tolaria::Interrupt interrupt;
@@ -134,6 +144,7 @@ std::string make_fork(const EngineRequest& request) {
   Workbench bench = set_up(request.config);
   auto image = restore_parent(bench, files, checkpoint, request.fork);
   if (!request.fork.without.empty()) leave_out(bench, request.fork.without, image);
+  refuse_to_train_nothing(request, image);
   const auto path = publish(request, checkpoint, image, files);
   if (!request.fork.train) print_fork(request, checkpoint, path);
   return path;

@@ -141,6 +141,7 @@ TEST_CASE("a fork that cannot be made leaves no run behind and names what there 
   };
   refused(run.string() + "@6", {}, 2, "keeps no checkpoint of step 6; it keeps those of: 7, 8, 14");
   refused(origin(run, last), {"--without", "seed-0009"}, 2, "there is no seed \"seed-0009\" at this step");
+  refused(origin(run, last), {"--without", "seed-0001"}, 2, "no epoch is left to train there");
   fs::resize_file(run / "checkpoints" / last / "state.safetensors", 5);
   refused(origin(run, last), {}, 5, "is damaged");
   const Finished onto_itself = fork_run(origin(run, checkpoints_of(run).front()), run);
