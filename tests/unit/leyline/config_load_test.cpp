@@ -36,7 +36,8 @@ TEST_CASE("values of every type are read") {
       "seed: 18446744073709551615\n"
       "data: {kind: csv, path: x.csv, max_samples: 9000000000, shape: [1, 8, 8], standardize: false}\n"
       "training: {optimizer: {kind: adamw, lr: 1e-3, eps: 1E-9}}\n"
-      "growth: {slots: [r0c1, \"r1c0\"], max_seeds: 2}\n"
+      "host: {kind: mlp, hidden: [8, 8]}\n"
+      "growth: {slots: [r0c1, \"r0c0\"], max_seeds: 2}\n"
       "safety: {policy_deadline: 1.5s}\n"
       "checkpoint: {every: 200 steps}\n",
       "f");
@@ -49,7 +50,7 @@ TEST_CASE("values of every type are read") {
   CHECK_FALSE(config.data.standardize);
   CHECK(config.training.optimizer.lr == 1e-3);
   CHECK(config.training.optimizer.eps == 1e-9);
-  CHECK(config.growth.slots == std::vector<std::string>{"r0c1", "r1c0"});
+  CHECK(config.growth.slots == std::vector<std::string>{"r0c1", "r0c0"});
   CHECK(config.safety.policy_deadline == std::chrono::milliseconds(1500));
   CHECK(config.checkpoint.every == Length{200, Length::Unit::kSteps});
   CHECK(config.epochs == RunConfig{}.epochs);

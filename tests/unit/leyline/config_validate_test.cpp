@@ -49,7 +49,7 @@ TEST_CASE("rules between fields") {
       Case{"host: {kind: mlp, hidden: [4, 4]}\ngrowth: {slots: [r0c0, r0c2]}",
            "f:2:17: growth.slots[1]: this host has no slot \"r0c2\"; it has r0c0 to r0c1"},
       Case{"host: {kind: mlp, hidden: [4], modules: [r0c1=norm]}",
-           "f:1:42: host.modules[0]: this host has no slot \"r0c1\""},
+           "f:1:41: host.modules[0]: this host has no slot \"r0c1\""},
       Case{"growth: {slots: [r0c0, 0c0]}", "f:1:17: growth.slots[1]: \"0c0\" is no slot"},
       Case{"growth: {slots: [r0c0, r0c0]}", "f:1:17: growth.slots[1]: \"r0c0\" is listed twice"},
       Case{"host: {kind: mlp, hidden: [4]}\ngrowth: {aggregation: {classes: [\"r0c3=0\"]}}",
