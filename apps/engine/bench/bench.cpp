@@ -75,7 +75,9 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
   report["growth"]["cache"] = compiles ? "warm" : "none";
   report["growth"]["cold"] = growth_json(cold);
   report["growth"]["cold"].erase("changes");
-  if (report["growth"].contains("ratio")) report["ratios"]["growth_p99/steady_p50"] = report["growth"]["ratio"];
+  if (!report["growth"].contains("ratio")) return;
+  report["ratios"]["growth_p99/steady_p50"] = report["growth"]["ratio"];
+  report["ratios"]["steady_p99/steady_p50"] = report["growth"]["steady_ratio"];
 }
 
 // What seeds cost beyond their own modules. A run in a lane that this device does not have was refused before.

@@ -88,10 +88,12 @@ LoopFigures run_growing(const leyline::RunConfig& config, const Scratch& scratch
 ordered_json growth_json(const LoopFigures& figures) {
   const auto found = stretches(figures);
   if (found.empty()) return {{"problem", "too few epochs to grow in; at least 11 are needed"}};
-  std::vector<double> ratios, steady;
+  std::vector<double> ratios, steady, steady_ratios;
   double worst_step_us = 0;
   for (const auto& [begin, end] : found) {
-    steady.push_back(leyline::median(steps_of(figures, begin + (end - begin) / 2, end)));
+    const auto later = steps_of(figures, begin + (end - begin) / 2, end);
+    steady.push_back(leyline::median(later));
+    for (const double step : later) steady_ratios.push_back(step / steady.back());
     for (const double step : steps_of(figures, begin, std::min(begin + kWindow, end))) {
       ratios.push_back(step / steady.back());
       worst_step_us = std::max(worst_step_us, step - steady.back());
@@ -102,6 +104,7 @@ ordered_json growth_json(const LoopFigures& figures) {
           {"windows", found.size()},
           {"steady_p50_us", leyline::median(steady)},
           {"ratio", leyline::percentile(ratios, 99)},
+          {"steady_ratio", leyline::percentile(steady_ratios, 99)},
           {"worst_step_stall_ms", step_stall},
           {"worst_pause_stall_ms", pause_stall},
           {"worst_stall_ms", std::max(step_stall, pause_stall)},
