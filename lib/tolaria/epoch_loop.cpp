@@ -12,6 +12,7 @@
 #include "tolaria/batch_source.h"
 #include "tolaria/good_state.h"
 #include "tolaria/growth.h"
+#include "tolaria/in_words.h"
 #include "tolaria/interrupt.h"
 #include "tolaria/measure.h"
 #include "tolaria/probe.h"
@@ -27,8 +28,6 @@ using leyline::LedgerScope;
 using leyline::Level;
 using leyline::Owner;
 using namespace leyline::literals;
-
-double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
 StepMetrics epoch_metrics(Run& run) {
   const LedgerScope reading(run.ledger, Owner::kTelemetry);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kasmina/lifecycle.h"
 #include "leyline/names.h"
 #include "leyline/topology.h"
 
@@ -11,10 +12,6 @@ namespace {
 using leyline::SeedOperation;
 using leyline::SlotState;
 using leyline::Stage;
-
-bool is_growing(const leyline::SeedState& seed) {
-  return seed.stage >= Stage::kGerminated && seed.stage <= Stage::kProbationary;
-}
 
 // Free, or it rests and will be.
 std::vector<SlotState> free_slots(const GrowthOutlook& outlook) {
@@ -54,7 +51,7 @@ std::vector<LikelyChange> likely_changes(const GrowthOutlook& outlook, std::size
   std::vector<LikelyChange> pruned, kept, born;
   int growing = 0;
   for (const auto& seed : outlook.seeds) {
-    if (!is_growing(seed)) continue;
+    if (!kasmina::is_growing(seed.stage)) continue;
     ++growing;
     pruned.push_back({SeedOperation::kCull, {}, {}, seed.seed_id});
     if (seed.stage >= Stage::kShadowing) kept.push_back({SeedOperation::kFossilize, {}, {}, seed.seed_id});

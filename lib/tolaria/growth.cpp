@@ -2,6 +2,7 @@
 
 #include "leyline/telemetry.h"
 #include "tolaria/apply_command.h"
+#include "tolaria/in_words.h"
 #include "tolaria/lifecycle_events.h"
 
 namespace esper::tolaria {
@@ -10,8 +11,6 @@ namespace {
 using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
-
-double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
 // Optimizer moments follow the structure.
 StructureChange follow_structure_since(std::uint64_t version_before, Run& run) {

@@ -1,7 +1,6 @@
 #include "tolaria/lane_comparison.h"
 
 #include <algorithm>
-#include <new>
 
 namespace esper::tolaria {
 namespace {
@@ -23,14 +22,6 @@ program::Tolerance with_little(program::Tolerance tolerance) {
 }
 
 }  // namespace
-
-// Torch's allocator on the CPU throws a plain error and says it in words.
-bool lacks_memory(const std::exception& error) {
-  if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return true;
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr) return true;
-  const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
-  return of_torch != nullptr && of_torch->msg().find("can't allocate memory") != std::string::npos;
-}
 
 std::string words_of(const std::exception& error) {
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);

@@ -14,7 +14,6 @@
 
 namespace esper::tolaria {
 
-bool lacks_memory(const std::exception& error);
 std::string words_of(const std::exception& error);
 
 // What has to be kept to compare one step: before, after the lane, and what the model then holds. May not fit into

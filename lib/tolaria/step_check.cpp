@@ -1,5 +1,6 @@
 // A lane's step beside eager's, from the same state.
 
+#include "device/out_of_memory.h"
 #include "tolaria/lane_comparison.h"
 #include "tolaria/step_runner.h"
 
@@ -21,7 +22,7 @@ Trouble attempt(const Work& work) {
     work();
     return {};
   } catch (const std::exception& error) {
-    return {words_of(error), lacks_memory(error)};
+    return {words_of(error), !device::lack_of_memory(error).empty()};
   }
 }
 
@@ -45,7 +46,7 @@ StepRunner::Verdict StepRunner::compare_with_eager(StepPlan& plan, std::optional
   try {
     eager(microbatches);
   } catch (const std::exception& error) {
-    if (!begun || !lacks_memory(error)) throw;
+    if (!begun || device::lack_of_memory(error).empty()) throw;
     crowded = {words_of(error), true};
   }
   if (crowded.met()) {  // beside the lane and the copies; without them it is an ordinary step

@@ -3,6 +3,7 @@
 #include "leyline/file_system.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
+#include "tolaria/in_words.h"
 #include "tolaria/interrupt.h"
 #include "tolaria/step_runner.h"
 
@@ -22,8 +23,6 @@ constexpr double kCompileSeconds = 10, kSecondsPerOperator = 0.03;
 constexpr double kShareSaved = 0.3;
 
 constexpr leyline::Duration kLookForSignals = std::chrono::milliseconds(100);
-
-double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
 // Of an earlier request for the same program, given up with the structure it was for.
 bool was_cancelled(const program::CompileOutcome& outcome) {

@@ -5,6 +5,7 @@
 
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
+#include "tolaria/in_words.h"
 #include "tolaria/step_roots.h"
 #include "tolaria/structure.h"
 
@@ -51,8 +52,6 @@ bool is_settled(const StepPlan& plan, std::int64_t number) {
   const bool tried = plan.recorded && (!plan.is_follower() || plan.took_shared);
   return tried && plan.incumbent && !plan.challenger && !plan.compiling && !plan.undecided && number < plan.next_check;
 }
-
-double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
 }  // namespace
 

@@ -168,7 +168,7 @@ class StepRunner {
   void note_swapped(std::int64_t number);
   void tell_swap();
 
-  // step_ahead.cpp
+  // step_rehearsal.cpp
   void rehearse(const LikelyChange& change, const std::string& place);
   void begin_rehearsal(const LikelyChange& change, const std::string& place);
   void go_on_rehearsing();
@@ -180,15 +180,17 @@ class StepRunner {
   void check_ahead(const LikelyChange& change, KnownStructure& known);
   void try_package(Model& twin, KnownStructure& known, KnownStep& step);
   void give_up_package(KnownStructure& known, const std::string& key);
+  bool has_room();
+  void tell_unprepared(const std::string& change, const std::string& reason);
+  void finish_preparing();
+
+  // step_ahead.cpp
   void submit_ahead(KnownStructure& known, const KnownStep& step);
   void take_ahead();
   void note_compiled_ahead(const program::CompileOutcome& outcome);
   bool take_over_ahead(StepPlan& plan);
   void yield_ahead();
   bool pays_ahead(const KnownStep& step, std::int64_t steps_left) const;
-  bool has_room();
-  void tell_unprepared(const std::string& change, const std::string& reason);
-  void finish_preparing();
   void wait_ahead(KnownStructure& known, const KnownStep& step);
 
   Model& model_;

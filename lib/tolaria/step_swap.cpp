@@ -5,6 +5,7 @@
 #include "leyline/names.h"
 #include "leyline/statistics.h"
 #include "leyline/telemetry.h"
+#include "tolaria/in_words.h"
 #include "tolaria/interrupt.h"
 #include "tolaria/lane_comparison.h"
 #include "tolaria/step_runner.h"
@@ -34,14 +35,6 @@ int rank_of(Lane lane) {
     default:
       return 0;
   }
-}
-
-double milliseconds(leyline::Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
-
-std::string digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
 }
 
 std::vector<Microbatch> copies_of(std::span<const Microbatch> microbatches) {
@@ -249,9 +242,9 @@ void StepRunner::tell_swap() {
              {{"step", std::to_string(swap.number)},
               {"lane", std::string(leyline::name_of(figures_.in_use))},
               {"prepared", swap.prepared ? "true" : "false"},
-              {"prepare_ms", digits(figures_.prepare_ms)},
-              {"swap_us", digits(figures_.swap_us)},
-              {"stall_ms", digits(figures_.stall_ms)}}));
+              {"prepare_ms", digits(figures_.prepare_ms, 4)},
+              {"swap_us", digits(figures_.swap_us, 4)},
+              {"stall_ms", digits(figures_.stall_ms, 4)}}));
 }
 
 }  // namespace esper::tolaria

@@ -3,6 +3,7 @@
 #include "device/cuda_table.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
+#include "tolaria/in_words.h"
 #include "tolaria/step_runner.h"
 
 namespace esper::tolaria {
@@ -21,12 +22,6 @@ double microseconds(leyline::Duration duration) { return std::chrono::duration<d
 
 std::string name_of(const std::optional<FastLane>& lane) {
   return std::string(leyline::name_of(lane ? lane->lane() : Lane::kEager));
-}
-
-std::string digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
 }
 
 }  // namespace
@@ -67,7 +62,7 @@ void StepRunner::settle_trial(StepPlan& plan, std::int64_t number) {
   if (faster == Contender::kChallenger) {
     adopt(plan, speedup, "it was measured to be faster", number);
   } else {
-    const std::string reason = "it was not faster: " + digits(speedup) + " times the speed of ";
+    const std::string reason = "it was not faster: " + digits(speedup, 3) + " times the speed of ";
     put_away(*plan.challenger, Cause::kNotFaster, reason + name_of(plan.incumbent), nullptr);
     plan.challenger.reset();
   }
@@ -80,16 +75,16 @@ void StepRunner::adopt(StepPlan& plan, double speedup, const std::string& reason
              {{"lane", name_of(plan.challenger)},
               {"from", name_of(plan.incumbent)},
               {"step", std::to_string(number)},
-              {"speedup", digits(speedup)},
+              {"speedup", digits(speedup, 3)},
               {"reason", reason}}));
   if (plan.challenger->lane() == Lane::kCompiled) {
     tell(event("tolaria.compile_enabled"_event, Level::kInfo,
                {{"mode", std::string(leyline::name_of(config_.compile.mode))},
                 {"dynamic", plan.family != nullptr ? "true" : "false"},
-                {"speedup", digits(speedup)}}));
+                {"speedup", digits(speedup, 3)}}));
   }
   if (plan.challenger->lane() == Lane::kGraph) {
-    tell(event("tolaria.graph_enabled"_event, Level::kInfo, {{"capture_ms", digits(graphs_->capture_ms)}}));
+    tell(event("tolaria.graph_enabled"_event, Level::kInfo, {{"capture_ms", digits(graphs_->capture_ms, 3)}}));
   }
   plan.incumbent.reset();
   plan.incumbent.emplace(std::move(*plan.challenger));
@@ -111,8 +106,8 @@ void StepRunner::put_away(const FastLane& lane, Cause cause, const std::string& 
                                           {{"lane", std::string(leyline::name_of(lane.lane()))}, {"reason", reason}});
   if (where != nullptr) {
     refused.attributes["tensor"] = where->tensor;
-    refused.attributes["difference"] = digits(where->difference);
-    refused.attributes["tolerance"] = digits(where->tolerance);
+    refused.attributes["difference"] = digits(where->difference, 3);
+    refused.attributes["tolerance"] = digits(where->tolerance, 3);
   }
   tell(std::move(refused));
   if (cause != Cause::kErred || lane.lane() != Lane::kCompiled) return;

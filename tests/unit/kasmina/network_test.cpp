@@ -257,6 +257,28 @@ TEST_CASE("names that do not exist end the run before it starts") {
   }
 }
 
+TEST_CASE("all names that do not exist are told at once, and so is a list of blueprints of which none fits") {
+  const auto refused = [](const leyline::GrowthConfig& growth) {
+    try {
+      Growing run(growth);
+    } catch (const leyline::Error& error) {
+      return std::string(error.what());
+    }
+    return std::string("accepted");
+  };
+  auto growth = quick_growth();
+  growth.slots = {"r7c0"};
+  growth.blueprints = {"mlpp", "nonsense"};
+  for (const char* name : {"\"r7c0\"", "\"mlpp\"", "\"nonsense\""}) {
+    CHECK(refused(growth).find(name) != std::string::npos);
+  }
+  growth = quick_growth();
+  growth.blueprints = {"conv_heavy"};
+  CHECK(refused(growth).find("none of conv_heavy fits a slot of this host") != std::string::npos);
+  growth.blueprints = {"conv_heavy", "mlp"};
+  CHECK(refused(growth) == "accepted");
+}
+
 TEST_CASE("a graft that cannot be measured, or breaks the output, is refused") {
   Growing run;
   auto events = run.network.apply(run.germination("r0c0", "mlp"), torch::Tensor());

@@ -221,6 +221,24 @@ TEST_CASE("what comes back through an isolated seed is found, and nothing else")
   CHECK(open.isolation_violations == 0);
 }
 
+TEST_CASE("under fp16's loss scale the seeds' figures are those of the gradients themselves") {
+  LaneCase c = grown_case();
+  c.config.growth.aggregation.layers_shown = 2;
+  LaneCase scaled = c;
+  scaled.compute = torch::kHalf;
+  const auto figures_of = [](const LaneCase& of) {
+    const auto model = grown_model(of, 1);
+    run_step(*model, make_batches(of, 2));
+    return tolaria::read_metrics(model->state).seeds.at(0).second;
+  };
+  const auto plain = figures_of(c), half = figures_of(scaled);
+  const auto close = [](double a, double b) { return std::abs(a - b) < 0.05 * std::abs(a); };
+  CHECK(close(plain.isolation_host_norm, half.isolation_host_norm));
+  CHECK(close(plain.isolation_seed_norm, half.isolation_seed_norm));
+  CHECK(close(plain.isolation_dot, half.isolation_dot));
+  CHECK(close(plain.layers.at(0).second, half.layers.at(0).second));
+}
+
 TEST_CASE("layers tell their gradients' norms, the largest first") {
   LaneCase c = grown_case();
   c.config.growth.aggregation.layers_shown = 4;

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "leyline/telemetry.h"
+#include "tolaria/epoch_metrics.h"
 #include "unit/tolaria/run_fixture.h"
 
 namespace esper::tolaria::test {
@@ -182,6 +183,20 @@ TEST_CASE("an epoch packet's figures are those of the run") {
   // The rate of the epoch's last step, not of the one to come.
   CHECK(it.values("tolaria.lr_controller.current_lr") == std::vector<double>{0.05, 0.025, 0.0125});
   CHECK(value_of(last, "tolaria.lr_controller.enabled") == 1);
+}
+
+TEST_CASE("of a fossil nothing is measured any more, and what it was admitted for stays") {
+  leyline::SeedState seed;
+  seed.seed_id = "seed-0001";
+  seed.metrics = {{"alpha", 1}, {"params", 4}, {"improvement_points", 2}, {"contribution_points", 3}};
+  const auto names = [&](leyline::Stage stage) {
+    seed.stage = stage;
+    Names found;
+    for (const auto& metric : seed_metrics(seed)) found.emplace(metric.name);
+    return found;
+  };
+  CHECK(names(leyline::Stage::kProbationary).contains("kasmina.seed.contribution_points"));
+  CHECK(names(leyline::Stage::kFossilized) == Names{"kasmina.seed.alpha", "kasmina.seed.params", "kasmina.seed.stage"});
 }
 
 TEST_CASE("a seed has its share in the epoch packet and a packet of its own") {
