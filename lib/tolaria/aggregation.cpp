@@ -58,7 +58,7 @@ void Aggregation::take_in(const SlotTaps& taps, std::span<const torch::Tensor> g
                           const torch::Tensor& targets) {
   if (isolation_wanted_) {
     const std::size_t count = kPaths * taps.size();
-    measure_isolation(taps, gradients.first(count));
+    take_inner_products(taps, gradients.first(count));
     gradients = gradients.subspan(count);
   }
   if (!operates_) return;
@@ -84,32 +84,36 @@ Aggregation::Destination Aggregation::next_destination() {
   return {state_.gradients, index == 0 ? Write::kReplace : Write::kAdd};
 }
 
-// Three inner products for each seed, and a handful of operations for all of them together.
-void Aggregation::measure_isolation(const SlotTaps& taps, std::span<const torch::Tensor> gradients) {
-  std::vector<torch::Tensor> products, gates;
+// What is read while the gradients are there; what follows from it is worked out once a step.
+void Aggregation::take_inner_products(const SlotTaps& taps, std::span<const torch::Tensor> gradients) {
+  isolation_gates_.clear();
   for (std::size_t i = 0; i < taps.size(); ++i) {
     const torch::Tensor host = flat_float(gradients[kPaths * i], taps[i]);
     const torch::Tensor seed = flat_float(gradients[kPaths * i + 1], taps[i]);
-    products.insert(products.end(), {at::dot(host, seed), at::dot(host, host), at::dot(seed, seed)});
-    gates.push_back(taps[i].isolation_gate);
+    inner_products_.insert(inner_products_.end(), {at::dot(host, seed), at::dot(host, host), at::dot(seed, seed)});
+    isolation_gates_.push_back(taps[i].isolation_gate);
   }
-  const torch::Tensor table = at::stack(products).view({num_seeds_, 3});
-  const torch::Tensor dots = table.narrow(1, 0, 1), norms = table.narrow(1, 1, 2).sqrt();
-  const torch::Tensor bound = norms.prod(1, true).mul(settings_.max_isolation_cosine);
-  const torch::Tensor violated = at::stack(gates).unsqueeze(1).eq(0).logical_and(dots.abs().gt(bound));
-  torch::Tensor told = at::cat({dots, norms}, 1);
+}
+
+void Aggregation::measure_isolation() {
+  const torch::Tensor table = at::stack(inner_products_).view({received_, num_seeds_, 3});
+  const torch::Tensor dots = table.narrow(2, 0, 1), norms = table.narrow(2, 1, 2).sqrt();
+  const torch::Tensor bound = norms.prod(2, true).mul(settings_.max_isolation_cosine);
+  const torch::Tensor closed = at::stack(isolation_gates_).unsqueeze(1).eq(0);
+  const torch::Tensor violated = dots.abs().gt(bound).logical_and(closed).to(torch::kFloat32);
+  torch::Tensor told = at::cat({dots, norms, violated}, 2);
   if (state_.loss_scale.enabled()) {
     const torch::Tensor once = state_.loss_scale.scale.reciprocal();
-    told = told.mul(at::stack({once.square(), once, once}));
+    told = told.mul(at::stack({once.square(), once, once, at::ones_like(once)}));
   }
-  const torch::Tensor figures = at::nan_to_num(at::cat({told, violated.to(torch::kFloat32)}, 1), 0, 0, 0);
-  state_.seed_sums.figures.narrow(1, kIsolationDot, 4).add_(figures);
+  state_.seed_sums.figures.narrow(1, kIsolationDot, 4).add_(at::nan_to_num(told, 0, 0, 0).sum(0));
 }
 
 void Aggregation::finish() {
   if (num_seeds_ == 0) return;
   if (operates_) operate();
   if (!settings_.config.seed_figures) return;
+  measure_isolation();
   if (!operates_) {
     state_.seed_sums.figures.narrow(1, 0, kSeedComparisons + 1).add_(state_.aggregation.plain_figures);
   }

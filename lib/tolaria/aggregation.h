@@ -41,15 +41,18 @@ class Aggregation {
   void finish();
 
  private:
-  void measure_isolation(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> gradients);
+  void take_inner_products(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> gradients);
+  void measure_isolation();
   void operate();
 
   StepState& state_;
   const AggregationSettings& settings_;
   std::int64_t num_seeds_, num_microbatches_, received_ = 0;
   bool operates_, taps_wanted_, isolation_wanted_;
-  torch::Tensor rows_;                      // [microbatches, elements of all parameters], where there is surgery
-  std::vector<torch::Tensor> attribution_;  // a row for each microbatch so far
+  torch::Tensor rows_;                          // [microbatches, elements of all parameters], where there is surgery
+  std::vector<torch::Tensor> attribution_;      // a row for each microbatch so far
+  std::vector<torch::Tensor> inner_products_;   // host with seed, host, seed; of each seed of each microbatch so far
+  std::vector<torch::Tensor> isolation_gates_;  // of each seed
 };
 
 }  // namespace esper::tolaria

@@ -11,6 +11,7 @@
 #include "engine/bench/counterfactual.h"
 #include "engine/bench/environment.h"
 #include "engine/bench/growth.h"
+#include "engine/bench/growth_figures.h"
 #include "engine/bench/output_folder.h"
 #include "engine/bench/progress.h"
 #include "engine/bench/report.h"
@@ -38,6 +39,9 @@ std::vector<leyline::Lane> lanes_of(const BenchRequest& request) {
   return lanes;
 }
 
+// A growing run is measured so often.
+constexpr int kGrowthRuns = 5;
+
 bool asks_for_a_compiler(const std::vector<leyline::Lane>& lanes) {
   return std::ranges::any_of(
       lanes, [](leyline::Lane lane) { return lane == leyline::Lane::kCompiled || lane == leyline::Lane::kAuto; });
@@ -60,8 +64,15 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
     show_phase("a run that waits for its programs");
     run_growing(waiting_for_programs(session.config), scratch, "warming");
   }
-  show_phase("a run that grows");
-  const LoopFigures figures = run_growing(session.config, scratch, "growth");
+  std::vector<LoopFigures> runs;
+  ordered_json of_each_run = ordered_json::array();
+  for (int i = 0; i < kGrowthRuns; ++i) {
+    const std::string number = std::to_string(i + 1);
+    show_phase("growing run " + number + " of " + std::to_string(kGrowthRuns));
+    runs.push_back(run_growing(session.config, scratch, "growth-" + number));
+    of_each_run.push_back(growth_json(runs.back()).value("ratio", ordered_json()));
+  }
+  const LoopFigures figures = typical_of(std::move(runs));
   const auto times = distribution(figures.step_us);
   report["lanes"].push_back({{"lane", lane},
                              {"p50_us", times.at("p50")},
@@ -72,6 +83,7 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
   report["epoch"] = epoch_json(figures);
   report["epoch_lane"] = lane;
   report["growth"] = growth_json(figures);
+  report["growth"]["ratio_of_each_run"] = std::move(of_each_run);
   report["growth"]["cache"] = compiles ? "warm" : "none";
   report["growth"]["cold"] = growth_json(cold);
   report["growth"]["cold"].erase("changes");

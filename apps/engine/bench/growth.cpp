@@ -1,73 +1,11 @@
 #include "engine/bench/growth.h"
 
-#include <algorithm>
-#include <nlohmann/json.hpp>
-
 #include "engine/bench/controllers.h"
-#include "leyline/statistics.h"
 
 namespace esper::engine::bench {
 namespace {
 
-using nlohmann::ordered_json;
-
 constexpr std::uint32_t kFirstGrowth = 8, kLife = 8;
-constexpr std::size_t kWindow = 100, kFewestSteps = 40;
-
-// The steps of one structure, [begin, end).
-struct Stretch {
-  std::size_t begin = 0, end = 0;
-};
-
-std::vector<double> steps_of(const LoopFigures& figures, std::size_t begin, std::size_t end) {
-  return {figures.step_us.begin() + static_cast<std::ptrdiff_t>(begin),
-          figures.step_us.begin() + static_cast<std::ptrdiff_t>(end)};
-}
-
-bool changes_structure(const nlohmann::json& event) {
-  if (event.at("description") != "seed_stage") return false;
-  const auto& to = event.at("attributes").at("to");
-  return to == "GERMINATED" || to == "CULLED" || to == "FOSSILIZED";
-}
-
-// From each change to the next. One that comes before the steps before it say anything is passed over.
-std::vector<Stretch> stretches(const LoopFigures& figures) {
-  std::vector<std::size_t> begins;
-  for (const auto& event : figures.events) {
-    if (!changes_structure(event)) continue;
-    const auto epoch = std::stoul(event.at("attributes").at("epoch").get<std::string>());
-    begins.push_back(epoch * static_cast<std::size_t>(figures.steps_per_epoch));
-  }
-  std::ranges::sort(begins);
-  begins.push_back(figures.step_us.size());
-  std::vector<Stretch> found;
-  for (std::size_t i = 0; i + 1 < begins.size(); ++i) {
-    if (begins[i] + kFewestSteps <= begins[i + 1]) found.push_back({begins[i], begins[i + 1]});
-  }
-  return found;
-}
-
-ordered_json changes(const LoopFigures& figures) {
-  ordered_json list = ordered_json::array();
-  for (const auto& event : figures.events) {
-    if (event.at("description") == "seed_stage") list.push_back(ordered_json(event.at("attributes")));
-  }
-  return list;
-}
-
-// An attribute of each change, as the run told.
-std::vector<double> told(const LoopFigures& figures, const char* attribute) {
-  std::vector<double> values;
-  for (const auto& event : figures.events) {
-    if (event.at("description") != "tolaria.growth_swapped") continue;
-    values.push_back(std::stod(event.at("attributes").at(attribute).get<std::string>()));
-  }
-  return values;
-}
-
-double worst_pause(const LoopFigures& figures) {
-  return *std::ranges::max_element(figures.pause_ms) - leyline::median(figures.pause_ms);
-}
 
 }  // namespace
 
@@ -83,35 +21,6 @@ leyline::RunConfig waiting_for_programs(leyline::RunConfig config) {
 
 LoopFigures run_growing(const leyline::RunConfig& config, const Scratch& scratch, const std::string& name) {
   return run_loop(config, scratch, name, growing_controller(kFirstGrowth, kLife));
-}
-
-ordered_json growth_json(const LoopFigures& figures) {
-  const auto found = stretches(figures);
-  if (found.empty()) return {{"problem", "too few epochs to grow in; at least 11 are needed"}};
-  std::vector<double> ratios, steady, steady_ratios;
-  double worst_step_us = 0;
-  for (const auto& [begin, end] : found) {
-    const auto later = steps_of(figures, begin + (end - begin) / 2, end);
-    steady.push_back(leyline::median(later));
-    for (const double step : later) steady_ratios.push_back(step / steady.back());
-    for (const double step : steps_of(figures, begin, std::min(begin + kWindow, end))) {
-      ratios.push_back(step / steady.back());
-      worst_step_us = std::max(worst_step_us, step - steady.back());
-    }
-  }
-  const double step_stall = worst_step_us / 1e3, pause_stall = worst_pause(figures);
-  return {{"window_steps", kWindow},
-          {"windows", found.size()},
-          {"steady_p50_us", leyline::median(steady)},
-          {"ratio", leyline::percentile(ratios, 99)},
-          {"steady_ratio", leyline::percentile(steady_ratios, 99)},
-          {"worst_step_stall_ms", step_stall},
-          {"worst_pause_stall_ms", pause_stall},
-          {"worst_stall_ms", std::max(step_stall, pause_stall)},
-          {"prepare_ms", told(figures, "prepare_ms")},
-          {"swap_us", told(figures, "swap_us")},
-          {"stall_ms", told(figures, "stall_ms")},
-          {"changes", changes(figures)}};
 }
 
 }  // namespace esper::engine::bench

@@ -1,7 +1,6 @@
 #pragma once
-// What growing costs the steps around it.
+// Runs that grow.
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "engine/bench/loop.h"
@@ -15,15 +14,5 @@ leyline::RunConfig waiting_for_programs(leyline::RunConfig config);
 
 // One run that germinates, blends and prunes, again and again, every step timed. `name`: of its folder.
 LoopFigures run_growing(const leyline::RunConfig& config, const Scratch& scratch, const std::string& name);
-
-// A change is a germination, a prune or a fossilising; its window is the first 100 steps after it, or up to the next
-// change. The steady p50 of a structure is the median of the later half of its steps.
-// {"window_steps", "windows", "steady_p50_us" (median of the structures'), "ratio" (99th percentile of all steps in
-// windows, each over the steady p50 of its own structure), "steady_ratio" (the same of the steps that the steady p50s
-// are of: what the machine does by itself), "worst_step_stall_ms" (a step in a window over that p50),
-// "worst_pause_stall_ms" (between two epochs, over the median of all those pauses: where structures are prepared and
-// swapped), "worst_stall_ms" (the larger), "prepare_ms", "swap_us", "stall_ms" (as the run told of each change),
-// "changes": [{epoch, what, ...}]}. {"problem"} where nothing grew for long enough.
-nlohmann::ordered_json growth_json(const LoopFigures& figures);
 
 }  // namespace esper::engine::bench

@@ -4,6 +4,7 @@
 #include "leyline/config/write.h"
 #include "nissa/jsonl_reader.h"
 #include "storage/real_file_system.h"
+#include "tolaria/run.h"
 #include "tolaria/summary.h"
 
 namespace esper::engine::bench {

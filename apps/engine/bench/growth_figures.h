@@ -1,0 +1,25 @@
+#pragma once
+// What growing costs the steps around it. Free of torch.
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "engine/bench/loop_figures.h"
+
+namespace esper::engine::bench {
+
+// All of these do the same at the same step. Each time is the median over the runs: what is growth's comes every time,
+// what another program does to the machine does not. What is told besides times is the last run's.
+LoopFigures typical_of(std::vector<LoopFigures> runs);
+
+// A change is a germination, a prune or a fossilising; its window is the first 100 steps after it, or up to the next
+// change. The steady p50 of a structure is the median of the later half of its steps.
+// {"window_steps", "windows", "steady_p50_us" (median of the structures'), "ratio" (99th percentile of all steps in
+// windows, each over the steady p50 of its own structure), "steady_ratio" (the same of the steps that the steady p50s
+// are of: what the machine does by itself), "worst_step_stall_ms" (a step in a window over that p50),
+// "worst_pause_stall_ms" (between two epochs, over the median of all those pauses: where structures are prepared and
+// swapped), "worst_stall_ms" (the larger), "prepare_ms", "swap_us", "stall_ms" (as the run told of each change),
+// "changes": [{epoch, what, ...}]}. {"problem"} where nothing grew for long enough.
+nlohmann::ordered_json growth_json(const LoopFigures& figures);
+
+}  // namespace esper::engine::bench
