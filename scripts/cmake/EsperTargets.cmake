@@ -64,6 +64,8 @@ function(esper_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} Catch2::Catch2WithMain esper_options)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${name} PRIVATE ESPER_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ESPER_BINARY_DIR="${PROJECT_BINARY_DIR}")
+  # What is tested is optimized in full; the tests themselves are compiled in two thirds of the time this way.
+  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(ARG_TORCH)
     target_link_libraries(${name} PRIVATE torch::cpu)
     target_precompile_headers(${name} REUSE_FROM esper_torch_pch)
