@@ -84,7 +84,10 @@ std::map<std::uint32_t, Measured> measurements(const Receipt& receipt, const See
     if (note.what != "gate") continue;
     const auto points = value_at(note.event->values, "contribution_points");
     if (points)
-      by_epoch[note.place.epoch] = {*points, value_at(note.event->values, "contribution_stderr_points"), {}, {}};
+      by_epoch[note.place.epoch] = {*points,
+                                    value_at(note.event->values, "contribution_stderr_points"),
+                                    value_at(note.event->values, "shapley_points"),
+                                    {}};
   }
   for (const auto& [epoch, points] : telemetry.contribution_points) {
     if (receipt.ended && epoch > receipt.ended->epoch) break;
@@ -98,14 +101,24 @@ std::optional<double> points_of(std::optional<double> accuracy) {
   return accuracy ? std::optional(100 * *accuracy) : std::nullopt;
 }
 
+// Where its notes are missing: the first epoch that told of it, if one before that did not.
+std::optional<std::uint32_t> birth_epoch(const Receipt& receipt, const SeedTelemetry& telemetry) {
+  if (receipt.origin == Receipt::Origin::kHost) return std::nullopt;
+  if (receipt.born) return receipt.born->epoch;
+  const auto& told = telemetry.parameters;
+  const auto& accuracy = telemetry.validation_accuracy;
+  const bool seen = !told.empty() && !accuracy.empty() && accuracy.begin()->first < told.begin()->first;
+  return seen ? std::optional(told.begin()->first) : std::nullopt;
+}
+
 void take_measurements(Receipt& receipt, const SeedTelemetry& telemetry) {
   const auto by_epoch = measurements(receipt, telemetry);
   for (const auto& [epoch, measured] : by_epoch) {
     receipt.measured.push_back({epoch, measured.points, points_of(at(telemetry.validation_accuracy, epoch))});
   }
-  if (receipt.born && receipt.origin == Receipt::Origin::kGerminated) {
-    receipt.accuracy_at_birth_points = points_of(at(telemetry.validation_accuracy, receipt.born->epoch));
-    receipt.accuracy_after_first_epoch_points = points_of(at(telemetry.validation_accuracy, receipt.born->epoch + 1));
+  if (const auto born = birth_epoch(receipt, telemetry)) {
+    receipt.accuracy_at_birth_points = points_of(at(telemetry.validation_accuracy, *born));
+    receipt.accuracy_after_first_epoch_points = points_of(at(telemetry.validation_accuracy, *born + 1));
   }
   if (by_epoch.empty()) return;
   const Measured& last = by_epoch.rbegin()->second;

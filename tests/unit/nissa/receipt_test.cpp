@@ -351,6 +351,20 @@ TEST_CASE("a seed whose notes are missing is told as far as notes go") {
   CHECK_THAT(receipt_text(receipt), ContainsSubstring("where from            not known: notes are missing"));
   REQUIRE_FALSE(receipt.gaps.empty());
   CHECK_THAT(receipt.gaps[0], ContainsSubstring("notes are missing before step 60 (between record 1"));
+  CHECK_FALSE(receipt.accuracy_at_birth_points);
+  // Telemetry still tells when it came.
+  for (std::uint32_t epoch = 2; epoch <= 8; ++epoch) {
+    run.packet(epoch,
+               {{{"name", "tolaria.validation.accuracy"}, {"value", 0.1 * epoch}, {"attributes", json::object()}}});
+    if (epoch >= 3) run.seed_metric(epoch, "kasmina.seed.params", 40);
+  }
+  run.seed_metric(7, "kasmina.seed.contribution_points", 2);
+  const auto more = run.receipt();
+  CHECK(more.accuracy_at_birth_points == Approx(30));
+  CHECK(more.accuracy_after_first_epoch_points == Approx(40));
+  CHECK(more.parameters == 40);
+  REQUIRE(more.measured.size() == 1);
+  CHECK(more.measured[0].accuracy_points == Approx(70));
 
   const Folder culled(
       json{{"what", "started"}, {"epoch", 0}, {"step", 0}, {"topology", topology_of("DORMANT", 0)}}.dump());
