@@ -32,10 +32,16 @@ std::vector<std::string> places_of(const std::string& parent, const std::string&
   return {parent, beside.string()};
 }
 
-// Does the run stand, where the fork left it, as the fork says?
+bool knows_checkpoint(const leyline::GrowthHistory& history, const std::string& name) {
+  return std::ranges::any_of(
+      history.notes(), [&](const GrowthNote& note) { return note.what == "checkpoint" && note.checkpoint == name; });
+}
+
+// Does the run stand, where the fork left it, as the fork says? Where its own notes leave that open, the checkpoint's
+// name has to do.
 bool is_the_parent(const leyline::GrowthHistory& parent, const GrowthNote& forked) {
-  if (!forked.snapshot) return true;
-  auto topology = parent.replay(forked.place).topology;
+  auto [topology, starts_known, doubt, gaps] = parent.replay(forked.place);
+  if (!forked.snapshot || !starts_known || !doubt.empty()) return knows_checkpoint(parent, forked.checkpoint);
   for (auto& slot : topology.slots) {
     if (std::ranges::find(forked.without, slot.seed_id) != forked.without.end() && !slot.seed_id.empty()) {
       slot = {slot.id, leyline::Stage::kDormant, {}, {}};

@@ -61,8 +61,9 @@ struct Receipt {
   // kHost: the module was built into the host (host.modules). kParent: it came with the fork, and the journal of the
   // run before cannot be read. kUnknown: the notes of its birth are missing.
   enum class Origin { kGerminated, kHost, kParent, kUnknown } origin = Origin::kGerminated;
-  std::string reason;                      // of the last stage, in words
-  std::optional<leyline::RunPlace> born;   // none for kParent and kUnknown
+  std::string reason;                     // of the last stage, in words
+  std::string doubt;                      // why the last stage may not be the newest one: notes are missing; else empty
+  std::optional<leyline::RunPlace> born;  // none for kParent and kUnknown
   std::optional<leyline::RunPlace> ended;  // fossilised or culled, where a note tells when
   std::vector<Ancestor> ancestors;         // runs that its life began in, the nearest first
   std::optional<double> parameters, memory_bytes;

@@ -93,6 +93,7 @@ ordered_json receipt_json(const std::string& run, const Receipt& receipt) {
           {"slot", receipt.slot},
           {"blueprint", receipt.blueprint},
           {"outcome", word_of(receipt.outcome)},
+          {"doubt", receipt.doubt},
           {"reason", receipt.reason},
           {"folded", receipt.folded.empty() ? ordered_json(nullptr) : ordered_json(receipt.folded)},
           {"origin", word_of(receipt.origin)},

@@ -169,9 +169,10 @@ std::uint32_t number_of(const std::string& seed_id) {
 
 void take_story(Receipt& receipt, const Lineage& lineage) {
   Follower follower(receipt);
-  lineage.history.replay(
+  const auto end = lineage.history.replay(
       {}, [&](const GrowthNote& note, const leyline::GrowthHistory::State& now) { follower.take(note, now.topology); });
   follower.finish();
+  receipt.doubt = end.doubt;
   if (!follower.found()) fail_unknown(receipt.seed_id, lineage);
 }
 

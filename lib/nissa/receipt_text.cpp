@@ -192,6 +192,7 @@ std::string receipt_text(const Receipt& receipt) {
   if (receipt.ended) {
     text += formatted(" at epoch %u, step %lld", receipt.ended->epoch, static_cast<long long>(receipt.ended->step));
   }
+  if (!receipt.doubt.empty()) text += "\n! " + receipt.doubt;
   text += "\n" + row("where from", origin_text(receipt)) + row("why", receipt.reason) +
           (receipt.folded.empty() ? "" : row("where it is", receipt.folded)) +
           row("parameters", or_not(receipt.parameters, "%.0f"));

@@ -58,10 +58,12 @@ void tell_lost_beginning(const RunHistory& run, bool starts_known, std::vector<s
   }
 }
 
-void tell_gaps_between(const std::vector<leyline::GrowthGap>& found, std::vector<std::string>& gaps) {
+void tell_gaps_between(const std::vector<leyline::GrowthGap>& found, const std::string& run,
+                       std::vector<std::string>& gaps) {
   for (std::size_t i = 0; i < found.size() && i < kGapsTold; ++i) {
     const auto& gap = found[i];
-    const std::string after = gap.sound_from == 0 ? "what is told after that is not sure"
+    const std::string after = gap.sound_from == 0 ? "what is told after that is not sure. esper train --resume " + run +
+                                                        " notes the whole topology of its newest checkpoint again"
                                                   : "what is told from " + record(gap.sound_from) + " on holds again";
     gaps.push_back(describe(gap) + "; what is told up to " + record(gap.after) + " holds, " + after);
   }
@@ -80,7 +82,7 @@ void tell_gaps(const storage::JournalScan& scan, const std::string& folder, RunH
   if (run.history.notes().empty()) return;
   const auto state = run.history.replay();
   tell_lost_beginning(run, state.starts_known, run.gaps);
-  tell_gaps_between(state.gaps, run.gaps);
+  tell_gaps_between(state.gaps, folder, run.gaps);
 }
 
 std::string why_nothing_is_known(leyline::FileSystem& files, const std::string& run, const RunHistory& read) {

@@ -193,6 +193,29 @@ TEST_CASE("behind a gap in the journal a receipt and the drawing tell the same")
                  ContainsSubstring("GERMINATED 1, TRAINING ?, BLENDING ?"));
 }
 
+TEST_CASE("what a gap leaves open is told by drawing and receipt alike, with the way out") {
+  GrownRun run;
+  apply(run.now, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending});  // this note is lost
+  GrowthNote saved;
+  saved.what = "checkpoint";
+  saved.place = {4, 32};
+  saved.checkpoint = "c";
+  saved.hash = topology_hash(run.now);
+  run.journal.append(growth_note_json(saved).dump());
+  const auto shown = json_from({"topo", "show", run.path});
+  const auto receipt = json_from({"receipt", run.path, "seed-0001"});
+  CHECK(shown["topology"]["slots"][0]["stage"] == "TRAINING");
+  CHECK(receipt["epochs_in_stages"].contains("TRAINING"));
+  CHECK_THAT(shown["doubt"].get<std::string>(), ContainsSubstring("notes are missing before step 32"));
+  CHECK(receipt["doubt"] == shown["doubt"]);
+  CHECK_THAT(receipt["gaps"][0].get<std::string>(),
+             ContainsSubstring("what is told up to record 3 holds, what is told after that is not sure. esper train "
+                               "--resume " +
+                               run.path + " notes the whole topology"));
+  CHECK_THAT(run_esper({"receipt", run.path, "seed-0001"}).out,
+             ContainsSubstring("\n! notes are missing before step 32"));
+}
+
 TEST_CASE("topo and receipt say what is wrong with a folder or a seed") {
   const GrownRun run;
   for (const std::string command : {"log", "show"}) {

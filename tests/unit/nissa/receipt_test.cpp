@@ -308,6 +308,21 @@ TEST_CASE("a fork's receipt follows a seed of its parent back into the parent's 
                                                       ", forked at epoch 6, step 60"));
   CHECK(receipt_json("run", receipt)["forked_from"][0]["run_dir"] == parent.path.string());
 
+  // A parent whose own notes leave open how it stood is known by the checkpoint.
+  const Folder doubtful(
+      json{{"what", "started"}, {"epoch", 0}, {"step", 0}, {"topology", topology_of("DORMANT", 0)}}.dump());
+  graft(doubtful, 3);
+  doubtful.stage(3, Stage::kDormant, Stage::kGerminated);
+  doubtful.record(R"({"what":"checkpoint","epoch":6,"step":60,"name":"c","topology":"0123456789abcdef"})");
+  const Folder of_doubtful(forked(doubtful.path, topology_of("TRAINING", 1)).dump());
+  const auto from_doubt = of_doubtful.receipt();
+  CHECK(from_doubt.born == leyline::RunPlace{3, 30});
+  CHECK(from_doubt.doubt.empty());
+  REQUIRE(from_doubt.stages.size() == 2);
+  CHECK_FALSE(from_doubt.stages[0].epochs);
+  CHECK_THAT(from_doubt.gaps[0],
+             ContainsSubstring("in " + doubtful.path.string() + ": notes are missing before step 60"));
+
   // Without the parent, or with another run in its place, what is known begins with the fork.
   const auto alone = [&](const fs::path& from, const json& topology, const std::string& why) {
     const Folder left(forked(from, topology).dump());
