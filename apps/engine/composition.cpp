@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "device/precision.h"
@@ -95,6 +96,13 @@ void refuse_half_a_fork(const leyline::GrowthHistory& history, const tolaria::Ru
 
 }  // namespace
 
+std::string why_unchecked(const std::string& checkpoint, const nissa::RunHistory& journal, const std::string& doubt) {
+  const bool told = std::ranges::any_of(journal.gaps, [&](auto& gap) { return gap.find(doubt) != std::string::npos; });
+  std::string reasons = told ? "" : doubt;
+  for (const auto& gap : journal.gaps) reasons += (reasons.empty() ? "" : "; ") + gap;
+  return "the network of " + checkpoint + " could not be held against the journal: " + reasons;
+}
+
 std::int64_t batches_per_epoch(const Workbench& bench) {
   const std::int64_t batch = bench.config.data.batch_size;
   return (data::num_samples(bench.data.train) + batch - 1) / batch;
@@ -131,22 +139,20 @@ std::string Composition::accept(const tolaria::CheckpointImage& image) {
   } catch (const std::exception& error) {
     return error.what();
   }
-  unchecked_ = tolaria::check_growth(history_, image);
+  unchecked_ = tolaria::check_growth(journal_.history, image);
   return {};
 }
 
 void Composition::restore(const tolaria::RunFolder& folder) {
-  history_ = tolaria::read_growth_history(files_, folder.journal());
+  journal_ = nissa::read_journal(files_, folder.path);
   restored_from_ = tolaria::restore_newest(
       files_, folder.checkpoints(), [this](const tolaria::CheckpointImage& image) { return accept(image); }, refused_);
   if (restored_from_.empty() && !refused_.empty()) {
     throw leyline::Error(leyline::ExitCode::kCheckpoint,
                          "no checkpoint of " + folder.path + " can be used:" + reasons_of(refused_));
   }
-  if (restored_from_.empty()) refuse_half_a_fork(history_, folder);
-  if (!unchecked_.empty()) {
-    nissa::log::warning("the network of " + restored_from_ + " could not be held against the journal: " + unchecked_);
-  }
+  if (restored_from_.empty()) refuse_half_a_fork(journal_.history, folder);
+  if (!unchecked_.empty()) nissa::log::warning(why_unchecked(restored_from_, journal_, unchecked_));
 }
 
 void Composition::keep_time(leyline::Duration since, Trace trace) {

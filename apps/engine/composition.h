@@ -7,8 +7,8 @@
 
 #include "engine/workbench.h"
 #include "leyline/file_system.h"
-#include "leyline/growth_history.h"
 #include "nissa/hub.h"
+#include "nissa/run_history.h"
 #include "tolaria/checkpoint_store.h"
 #include "tolaria/checkpoint_writer.h"
 #include "tolaria/consultation.h"
@@ -57,11 +57,14 @@ class Composition {
   tolaria::RunProgress progress_;  // of the checkpoint, once restored
   std::string restored_from_;      // path; empty: from the beginning
   std::vector<tolaria::RefusedCheckpoint> refused_;
-  leyline::GrowthHistory history_;  // of the run that is resumed
-  std::string unchecked_;           // why the checkpoint could not be held against it
+  nissa::RunHistory journal_;  // of the run that is resumed
+  std::string unchecked_;      // why the checkpoint could not be held against it
   std::unique_ptr<tolaria::CheckpointWriter> writer_;
   std::unique_ptr<tolaria::Run> run_;
 };
+
+// A checkpoint that the journal could not vouch for, `doubt` by check_growth(): what to say of it.
+std::string why_unchecked(const std::string& checkpoint, const nissa::RunHistory& journal, const std::string& doubt);
 
 // Microbatches of one epoch.
 std::int64_t batches_per_epoch(const Workbench& bench);

@@ -35,7 +35,7 @@ std::string choose_checkpoint(leyline::FileSystem& files, const EngineRequest& r
   if (entries.empty()) throw Error(ExitCode::kCheckpoint, "run " + request.run_dir + " has no checkpoint yet");
   if (request.checkpoint.empty()) return entries.back().path;
   if (request.checkpoint == "best") {
-    const auto best = tolaria::best_checkpoint(files, request.run_dir + "/journal");
+    const auto best = tolaria::best_checkpoint(files, folder, request.run_dir + "/journal");
     const auto found = std::ranges::find(entries, folder + "/" + best, &tolaria::CheckpointEntry::path);
     if (found != entries.end()) return found->path;
     throw Error(ExitCode::kCheckpoint,

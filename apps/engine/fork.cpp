@@ -1,13 +1,16 @@
 // `esper fork`: a run folder of its own that goes on from a checkpoint of another run, with seeds left out.
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "engine/commands.h"
+#include "engine/composition.h"
 #include "engine/workbench.h"
 #include "kasmina/topology.h"
 #include "leyline/config/write.h"
 #include "nissa/log.h"
+#include "nissa/run_history.h"
 #include "storage/real_file_system.h"
 #include "tamiyo/heuristic_state.h"
 #include "tolaria/checkpoint_store.h"
@@ -44,6 +47,11 @@ std::string checkpoint_at(leyline::FileSystem& files, const ForkRequest& fork) {
                                      ". More are kept with checkpoint.every and checkpoint.keep_last");
 }
 
+void warn_if_unchecked(const nissa::RunHistory& journal, const CheckpointImage& image, const std::string& path) {
+  const auto doubt = tolaria::check_growth(journal.history, image);
+  if (!doubt.empty()) nissa::log::warning(why_unchecked(path, journal, doubt));
+}
+
 // The checkpoint as the bench's model, journal and data agreeing with it.
 CheckpointImage restore_parent(Workbench& bench, leyline::FileSystem& files, const std::string& path,
                                const ForkRequest& fork) {
@@ -52,9 +60,7 @@ CheckpointImage restore_parent(Workbench& bench, leyline::FileSystem& files, con
   if (image->info.training_hash != training_hash_of(bench)) {
     throw Error(ExitCode::kCheckpoint, path + " was trained with another configuration, or on other data");
   }
-  const auto doubt = tolaria::check_growth(tolaria::read_growth_history(files, fork.parent + "/journal"), *image);
-  if (!doubt.empty())
-    nissa::log::warning("the network of " + path + " could not be held against the journal: " + doubt);
+  warn_if_unchecked(nissa::read_journal(files, fork.parent), *image, path);
   const auto reason = tolaria::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
   if (!reason.empty()) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + reason);
   return std::move(*image);
@@ -92,7 +98,7 @@ leyline::GrowthNote fork_note(const ForkRequest& fork, const std::string& checkp
   note.what = "forked";
   note.place = {image.info.epoch, image.info.step};
   note.snapshot = kasmina::topology_of(image.run.at("topology"));
-  note.parent = fork.parent;
+  note.parent = std::filesystem::absolute(fork.parent).lexically_normal().string();
   note.checkpoint = name_of(checkpoint);
   note.without = fork.without;
   return note;

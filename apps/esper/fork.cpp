@@ -1,4 +1,5 @@
 #include <charconv>
+#include <set>
 
 #include "esper/engine_loader.h"
 #include "esper/front.h"
@@ -23,8 +24,18 @@ void read_origin(const std::string& origin, ForkRequest& fork) {
   fork.parent = origin.substr(0, at);
 }
 
+void refuse_repeated(const std::vector<std::string>& seeds) {
+  std::set<std::string> known;
+  for (const auto& seed : seeds) {
+    if (known.insert(seed).second) continue;
+    throw leyline::Error(leyline::ExitCode::kConfig,
+                         "--without names " + seed + " twice; give it once for each seed to leave out");
+  }
+}
+
 int fork_run(EngineRequest request, const std::string& origin) {
   read_origin(origin, request.fork);
+  refuse_repeated(request.fork.without);
   request.config_path = config_in_run(request.fork.parent);
   request.config = leyline::load_run_config(request.config_path);
   return run_in_engine(request);
@@ -46,7 +57,7 @@ void add_fork(Front& front) {
       ->type_name("RUN@STEP");
   command
       ->add_option("--without", request->fork.without,
-                   "Seed to leave out: its tensors and moments go, its slot is free; may be repeated")
+                   "Seed to leave out: its tensors and moments go, its slot is free; once for each seed")
       ->type_name("SEED")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);

@@ -4,6 +4,7 @@
 
 #include "esper/front.h"
 #include "esper/run_options.h"
+#include "simic/seed_reward.h"
 
 namespace esper {
 namespace {
@@ -14,7 +15,8 @@ struct ReceiptOptions {
 };
 
 int receipt(const ReceiptOptions& options) {
-  const nissa::Receipt read = nissa::read_receipt(options.run, options.seed);
+  nissa::Receipt read = nissa::read_receipt(options.run, options.seed);
+  read.reward = simic::reward_of(read);
   if (options.json) {
     print_json(nissa::receipt_json(options.run, read));
   } else {

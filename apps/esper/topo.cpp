@@ -1,9 +1,10 @@
 // `esper topo`: what a run's journal tells of its growth.
+#include <charconv>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "esper/front.h"
 #include "esper/run_options.h"
+#include "leyline/error.h"
 #include "leyline/names.h"
 #include "nissa/run_history.h"
 
@@ -18,8 +19,7 @@ using nlohmann::ordered_json;
 
 struct TopoOptions {
   std::string run;
-  std::optional<std::int64_t> at;
-  std::int64_t from = 0, to = 0;
+  std::string at, from, to;
   bool json = false;
 };
 
@@ -103,17 +103,44 @@ int log(const TopoOptions& options) {
   return 0;
 }
 
+std::int64_t step_in(const std::string& text) {
+  std::int64_t step = -1;
+  const char* const end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, step);
+  if (read.ec != std::errc() || read.ptr != end || step < 0) {
+    throw leyline::Error(
+        leyline::ExitCode::kConfig,
+        "\"" + text + "\" is no step: optimizer steps are counted from 0 to " + std::to_string(INT64_MAX));
+  }
+  return step;
+}
+
 struct Moment {
   RunPlace place;
   GrowthHistory::State state;
 };
 
-Moment moment_at(const nissa::RunHistory& run, std::optional<std::int64_t> step) {
-  const auto place = run.history.place_at(step.value_or(INT64_MAX));
-  if (!place) {
-    throw leyline::Error(leyline::ExitCode::kData,
-                         step ? "the journal tells nothing of step " + std::to_string(*step) + " or before it"
-                              : std::string("the journal tells nothing of growth"));
+// Before the first note; a fork's parent may know.
+[[noreturn]] void fail_too_early(const nissa::RunHistory& run, std::int64_t step) {
+  const auto& first = run.history.notes().front();
+  std::string text =
+      "the journal tells nothing of step " + std::to_string(step) + ": it begins with " + text_of(first.place);
+  if (!first.parent.empty()) {
+    text += ", where the run was forked; esper topo show " + first.parent + " --at " + std::to_string(step) +
+            " tells of the run before";
+  }
+  throw leyline::Error(leyline::ExitCode::kData, text);
+}
+
+// Adds to run.gaps where the step lies behind all that is known.
+Moment moment_at(nissa::RunHistory& run, const std::string& wanted) {
+  if (wanted.empty()) return {run.last(), run.history.replay()};
+  const auto step = step_in(wanted);
+  const auto place = run.history.place_at(step);
+  if (!place) fail_too_early(run, step);
+  if (step > run.last().step) {
+    run.gaps.push_back("step " + wanted + " lies behind the journal's last note, of " + text_of(run.last()) +
+                       ": what is shown is as of that one");
   }
   return {*place, run.history.replay(place)};
 }
@@ -137,11 +164,12 @@ std::string drawing(const Topology& topology) {
 }
 
 int show(const TopoOptions& options) {
-  const auto run = nissa::read_run_history(options.run);
+  auto run = nissa::read_run_history(options.run);
   const auto [place, state] = moment_at(run, options.at);
   if (options.json) {
     print_json({{"run_dir", options.run},
                 {"at", place_json(place)},
+                {"last", place_json(run.last())},
                 {"topology", topology_json(state.topology)},
                 {"hash", topology_hash(state.topology)},
                 {"doubt", state.doubt},
@@ -156,7 +184,7 @@ int show(const TopoOptions& options) {
 }
 
 int diff(const TopoOptions& options) {
-  const auto run = nissa::read_run_history(options.run);
+  auto run = nissa::read_run_history(options.run);
   const auto a = moment_at(run, options.from), b = moment_at(run, options.to);
   const auto changes = differences(a.state.topology, b.state.topology);
   if (options.json) {
@@ -195,23 +223,15 @@ void add_topo_show(CLI::App& topo, Front& front) {
   CLI::App* command = add_command(topo, "show", "Draw which seed sat at which slot, rebuilt from the journal",
                                   "esper topo show runs/digits-20260301-120000 --at 460");
   const auto options = add_topo(*command, front, show);
-  command->add_option("--at", options->at, "Optimizer steps done; the newest event if left out")
-      ->type_name("STEP")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("--at", options->at, "Optimizer steps done; the newest event if left out")->type_name("STEP");
 }
 
 void add_topo_diff(CLI::App& topo, Front& front) {
   CLI::App* command = add_command(topo, "diff", "Print what changed in the topology between two steps",
                                   "esper topo diff runs/digits-20260301-120000 230 920");
   const auto options = add_topo(*command, front, diff);
-  command->add_option("a", options->from, "Optimizer steps done")
-      ->required()
-      ->type_name("A")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("b", options->to, "Optimizer steps done")
-      ->required()
-      ->type_name("B")
-      ->check(CLI::NonNegativeNumber);
+  command->add_option("a", options->from, "Optimizer steps done")->required()->type_name("A");
+  command->add_option("b", options->to, "Optimizer steps done")->required()->type_name("B");
 }
 
 }  // namespace esper

@@ -1,11 +1,10 @@
-// Commands: what is refused and why, and what an accepted one does.
+// Commands: which the network refuses and why, and what an accepted one does.
 
 #include <algorithm>
-#include <cmath>
 
 #include "device/out_of_memory.h"
+#include "kasmina/command_form.h"
 #include "kasmina/network.h"
-#include "leyline/config/slot_alpha.h"
 #include "leyline/error.h"
 #include "leyline/names.h"
 
@@ -21,10 +20,6 @@ using Events = std::vector<LifecycleEvent>;
 using Kind = LifecycleEvent::Kind;
 
 constexpr std::size_t kRememberedCommands = 1024;
-
-Events refused(const AdaptationCommand& command, const std::string& code, const std::string& reason) {
-  return {refusal_of(command, code, reason)};
-}
 
 LifecycleEvent event_of(Kind kind, const Slot& slot, const AdaptationCommand& command) {
   LifecycleEvent event;
@@ -66,104 +61,7 @@ Events gate_refusal(const LifecycleEvent& verdict, const AdaptationCommand& comm
   return {verdict, refusal};
 }
 
-// The stage that an operation asks for; nothing for those that are no plain step forward.
-std::optional<Stage> wanted_stage(SeedOperation operation) {
-  switch (operation) {
-    case SeedOperation::kStartTraining:
-      return Stage::kTraining;
-    case SeedOperation::kStartGrafting:
-      return Stage::kBlending;
-    case SeedOperation::kStabilize:
-      return Stage::kShadowing;
-    case SeedOperation::kEvaluate:
-      return Stage::kProbationary;
-    case SeedOperation::kFossilize:
-      return Stage::kFossilized;
-    default:
-      return std::nullopt;
-  }
-}
-
-bool is_supported(SeedOperation operation) {
-  return operation == SeedOperation::kGerminate || operation == SeedOperation::kCull ||
-         operation == SeedOperation::kCancel || wanted_stage(operation).has_value();
-}
-
-bool is_late(const AdaptationCommand& command, std::uint64_t now_ns) {
-  constexpr std::uint64_t kNanosecondsPerMillisecond = 1'000'000;
-  if (command.execution_deadline_ms == 0) return false;
-  return now_ns == 0 || now_ns > command.issued_at_ns + command.execution_deadline_ms * kNanosecondsPerMillisecond;
-}
-
-// Parameters of GERMINATE: the seed's own blend. alpha_curve is 0 linear, 1 cosine, 2 sigmoid.
-constexpr const char *kAlphaCurve = "alpha_curve", *kAlphaTicks = "alpha_ticks", *kAlphaTarget = "alpha_target";
-
-bool is_schedule_parameter(const std::string& name) {
-  return name == kAlphaCurve || name == kAlphaTicks || name == kAlphaTarget;
-}
-
-// Takes what the command says over the schedule. Returns what is wrong with it; empty if nothing is.
-std::string take_schedule(const std::map<std::string, double>& parameters, AlphaSchedule& schedule) {
-  using leyline::SlotAlpha;
-  for (const auto& [name, value] : parameters) {
-    const bool whole = value == std::floor(value);
-    constexpr auto kCurves = leyline::names(leyline::AlphaCurve{});
-    if (name == kAlphaCurve) {
-      if (!whole || !(value >= 0 && value < kCurves.size())) return name + " must be 0, 1 or 2";
-      schedule.curve = kCurves[static_cast<std::size_t>(value)].first;
-    } else if (name == kAlphaTicks) {
-      if (!whole || !(value >= 1 && value <= SlotAlpha::kMostTicks)) return name + " must be a whole number from 1 on";
-      schedule.ticks = static_cast<int>(value);
-    } else {
-      if (!(value >= SlotAlpha::kLeastTarget && value <= 1)) return name + " must be 0.05 to 1";
-      schedule.target = value;
-    }
-  }
-  return {};
-}
-
-// What is wrong with a command whatever the network looks like.
-Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
-  if (command.version != 1) return refused(command, "unsupported_version", "only commands of version 1 are understood");
-  if (command.command_id.empty()) return refused(command, "missing_command_id", "the command has no id");
-  if (command.command_type != leyline::CommandType::kSeed) {
-    return refused(command, "unsupported_command_type", "the network carries out SEED commands only");
-  }
-  if (!command.seed_operation) return refused(command, "missing_operation", "a SEED command without an operation");
-  const auto& operation = *command.seed_operation;
-  if (!is_supported(operation.operation)) {
-    return refused(command, "unsupported_operation",
-                   std::string(leyline::name_of(operation.operation)) + " is not an operation of this network");
-  }
-  for (const auto& [name, value] : operation.parameters) {
-    if (operation.operation == SeedOperation::kGerminate && is_schedule_parameter(name)) continue;
-    return refused(command, "unsupported_parameter",
-                   std::string(leyline::name_of(operation.operation)) + " takes no parameter called \"" + name + "\"");
-  }
-  if (is_late(command, now_ns)) {
-    return refused(command, "expired_command",
-                   "its deadline of " + std::to_string(command.execution_deadline_ms) +
-                       (now_ns == 0 ? " ms cannot be judged without the time" : " ms has passed"));
-  }
-  return {};
-}
-
 }  // namespace
-
-LifecycleEvent refusal_of(const AdaptationCommand& command, const std::string& code, const std::string& reason) {
-  LifecycleEvent event;
-  event.kind = Kind::kCommandRejected;
-  event.seed_id = command.target_seed_id;
-  if (command.seed_operation) {
-    event.slot = command.seed_operation->slot;
-    event.blueprint = command.seed_operation->blueprint_id;
-  }
-  event.reason = reason;
-  event.command_id = command.command_id;
-  event.code = code;
-  event.passed = false;
-  return event;
-}
 
 std::vector<LifecycleEvent> Network::apply(const AdaptationCommand& command, const torch::Tensor& probe,
                                            std::uint64_t now_ns) {

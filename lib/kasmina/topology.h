@@ -1,27 +1,13 @@
 #pragma once
-// A slot as JSON, doubles exact: everything but the values of its tensors; and what others need of a saved topology.
-// Training thread.
+// What others need of a saved topology: who sits where, and the same with one seed more or less. Any thread.
 
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 
-#include "kasmina/slot.h"
+#include "leyline/config/growth_config.h"
 #include "leyline/topology.h"
 
 namespace esper::kasmina {
-
-nlohmann::json slot_to_json(const Slot& slot);
-
-// What make_seed() needs besides, and the seed that sits at the slot now: it is kept, with its tensors, if it is the
-// saved one.
-struct SlotSource {
-  const SlotSite& site;
-  const std::optional<Seed>& present;
-  const leyline::GrowthConfig& growth;
-  std::uint64_t run_seed;
-  torch::Device device;
-};
-// Throws Error{kCheckpoint}, naming the slot and what does not fit.
-Slot slot_from_json(const nlohmann::json& saved, const SlotSource& source);
 
 // Of what Network::save_topology() gave: which seed sits where, without what was measured. Throws Error{kCheckpoint}.
 leyline::Topology topology_of(const nlohmann::json& saved);

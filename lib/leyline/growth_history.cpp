@@ -7,37 +7,66 @@ namespace {
 
 using State = GrowthHistory::State;
 
-void find_gap(State& state, const GrowthNote& note, const std::string& why) {
-  state.doubt = "notes are missing before step " + std::to_string(note.place.step) + ": " + why;
-  ++state.gaps;
+// How a replay stands: the state, and the note before the one that is followed.
+struct Replay {
+  State state;
+  const GrowthNote* last = nullptr;
+};
+
+bool is_sure(const State& state) { return state.starts_known && state.doubt.empty(); }
+
+void find_gap(Replay& replay, const GrowthNote& note, const std::string& why) {
+  const GrowthNote& last = replay.last == nullptr ? note : *replay.last;
+  replay.state.gaps.push_back({last.record, note.record, last.place, note.place, why, 0});
+  replay.state.doubt = describe(replay.state.gaps.back());
 }
 
-void start_from(State& state, const GrowthNote& note) {
-  const bool gap = state.starts_known && state.doubt.empty() && state.topology != *note.snapshot;
-  if (gap) find_gap(state, note, differences(state.topology, *note.snapshot).front());
+void clear_doubt(State& state, const GrowthNote& note) {
+  state.doubt.clear();
+  if (!state.gaps.empty() && state.gaps.back().sound_from == 0) state.gaps.back().sound_from = note.record;
+}
+
+void leave_out(Topology& topology, const std::string& seed_id) {
+  for (auto& slot : topology.slots) {
+    if (slot.seed_id == seed_id) slot = {slot.id, Stage::kDormant, {}, {}};
+  }
+}
+
+void start_from(Replay& replay, const GrowthNote& note) {
+  State& state = replay.state;
+  for (const auto& seed : note.without) leave_out(state.topology, seed);
+  const bool gap = is_sure(state) && state.topology != *note.snapshot;
+  if (gap) find_gap(replay, note, differences(state.topology, *note.snapshot).front());
   state.topology = *note.snapshot;
   state.starts_known = true;
-  state.doubt.clear();
+  clear_doubt(state, note);
 }
 
-void follow(State& state, const GrowthNote& note) {
-  if (note.snapshot) return start_from(state, note);
-  if (note.event && note.what == "stage") {
-    const auto& event = *note.event;
-    const auto why = apply(state.topology, {event.slot, event.seed_id, event.blueprint, event.from, event.to});
-    if (!why.empty() && state.starts_known && state.doubt.empty()) find_gap(state, note, why);
-  }
-  if (note.event && note.what == "fold" && note.event->passed.value_or(false)) {
-    const auto why = apply_fold(state.topology, note.event->slot, note.event->seed_id);
-    if (!why.empty() && state.starts_known && state.doubt.empty()) find_gap(state, note, why);
-  }
+// Why the note's event does not follow from the topology as it is; the event is applied all the same.
+std::string apply_event(Topology& topology, const GrowthNote& note) {
+  if (!note.event) return {};
+  const auto& event = *note.event;
+  if (note.what == "stage") return apply(topology, {event.slot, event.seed_id, event.blueprint, event.from, event.to});
+  const bool folds = note.what == "fold" && event.passed.value_or(false);
+  return folds ? apply_fold(topology, event.slot, event.seed_id) : std::string();
+}
+
+void follow(Replay& replay, const GrowthNote& note) {
+  if (note.snapshot) return start_from(replay, note);
+  State& state = replay.state;
+  const auto why = apply_event(state.topology, note);
+  if (!why.empty() && is_sure(state)) find_gap(replay, note, why);
   if (note.hash.empty() || !state.starts_known) return;
   const std::string hash = topology_hash(state.topology);
   if (hash == note.hash) {
-    state.doubt.clear();
+    clear_doubt(state, note);
   } else if (state.doubt.empty()) {
-    find_gap(state, note, "the run's topology was " + note.hash + ", what is told makes " + hash);
+    find_gap(replay, note, "the run's topology was " + note.hash + ", what is told makes " + hash);
   }
+}
+
+std::string text_of(RunPlace place) {
+  return "epoch " + std::to_string(place.epoch) + ", step " + std::to_string(place.step);
 }
 
 bool is_checkpoint_at(const GrowthNote& note, RunPlace place) {
@@ -46,10 +75,20 @@ bool is_checkpoint_at(const GrowthNote& note, RunPlace place) {
 
 }  // namespace
 
+std::string describe(const GrowthGap& gap) {
+  return "notes are missing before step " + std::to_string(gap.to.step) + " (between record " +
+         std::to_string(gap.after) + " of the journal, of " + text_of(gap.from) + ", and record " +
+         std::to_string(gap.before) + "): " + gap.why;
+}
+
 void GrowthHistory::take(std::string_view text) {
   GrowthNote note;
   const NoteKind kind = read_growth_note(text, note);
-  if (kind == NoteKind::kDamaged) ++damaged_;
+  note.record = ++records_;
+  if (kind == NoteKind::kDamaged) {
+    ++damaged_;
+    if (damaged_records_.size() < kMostDamaged) damaged_records_.push_back(records_);
+  }
   if (kind != NoteKind::kGrowth) return;
   if (notes_.size() >= kMostNotes || bytes_ + text.size() > kMostBytes) {
     ++left_out_;
@@ -63,13 +102,23 @@ void GrowthHistory::take(std::string_view text) {
 }
 
 State GrowthHistory::replay(std::optional<RunPlace> until, const Visit& visit) const {
-  State state;
+  Replay replay;
   for (const auto& note : notes_) {
     if (until && note.place > *until) continue;
-    follow(state, note);
-    if (visit) visit(note, state);
+    follow(replay, note);
+    replay.last = &note;
+    if (visit) visit(note, replay.state);
   }
-  return state;
+  return std::move(replay.state);
+}
+
+void GrowthHistory::begin_with(const GrowthHistory& parent, RunPlace until) {
+  std::vector<GrowthNote> notes;
+  for (const auto& note : parent.notes_) {
+    if (note.place <= until) notes.push_back(note);
+  }
+  notes.insert(notes.end(), notes_.begin(), notes_.end());
+  notes_ = std::move(notes);
 }
 
 std::optional<RunPlace> GrowthHistory::place_at(std::int64_t step) const {
@@ -83,6 +132,7 @@ std::optional<RunPlace> GrowthHistory::place_at(std::int64_t step) const {
 Agreement compare(const GrowthHistory& history, RunPlace place, const Topology& held) {
   using Kind = Agreement::Kind;
   if (history.left_out() > 0) return {Kind::kUnknown, "the journal is too long to be read whole"};
+  if (history.notes().empty()) return {Kind::kUnknown, "the journal does not tell anything of growth"};
   const State state = history.replay(place);
   if (!state.starts_known) return {Kind::kUnknown, "the journal does not tell the topology that the run began with"};
   if (state.topology == held) return {Kind::kAgrees, {}};

@@ -13,25 +13,40 @@
 
 namespace esper::leyline {
 
+// Notes that must be missing: one that is there does not follow from those before it.
+struct GrowthGap {
+  std::size_t after = 0, before = 0;  // the records around it
+  RunPlace from, to;                  // and their places
+  std::string why;                    // what does not follow: "r0c0 is DORMANT, not TRAINING"
+  std::size_t sound_from = 0;         // the record from which on the topology is sure again; 0: not up to the end
+};
+// "notes are missing before step 20 (between record 3 of the journal, of epoch 1, step 8, and record 5): ..."
+std::string describe(const GrowthGap& gap);
+
 class GrowthHistory {
  public:
   static constexpr std::size_t kMostNotes = 200'000;
   static constexpr std::size_t kMostBytes = 256 << 20;  // of their texts
+  static constexpr std::size_t kMostDamaged = 10;       // whose numbers are kept
 
   // Takes in one record of the journal, in order.
   void take(std::string_view text);
 
   // Those that hold, in order.
   const std::vector<GrowthNote>& notes() const { return notes_; }
-  std::size_t damaged() const { return damaged_; }        // records that are no sound notes
+  std::size_t records() const { return records_; }  // that were taken in, of other kinds too
+  std::size_t damaged() const { return damaged_; }  // records that are no sound notes
+  const std::vector<std::size_t>& damaged_records() const {
+    return damaged_records_;
+  }                                                       // the first kMostDamaged of them
   std::size_t taken_back() const { return taken_back_; }  // notes that a resumed run went back behind
   std::size_t left_out() const { return left_out_; }      // beyond the limits above
 
   struct State {
     Topology topology;
-    bool starts_known = false;  // a note told the whole topology; else only slots with an event are known
-    std::string doubt;          // why the topology may not be the run's here; empty: nothing speaks against it
-    std::size_t gaps = 0;       // places so far where notes must be missing
+    bool starts_known = false;    // a note told the whole topology; else only slots with an event are known
+    std::string doubt;            // why the topology may not be the run's here; empty: nothing speaks against it
+    std::vector<GrowthGap> gaps;  // so far
   };
   // Rebuilds note by note up to `until` (all of them without one), and shows the state after each.
   using Visit = std::function<void(const GrowthNote&, const State&)>;
@@ -40,9 +55,13 @@ class GrowthHistory {
   // The last place at this step or before it; none if nothing is known of so early a step.
   std::optional<RunPlace> place_at(std::int64_t step) const;
 
+  // Puts the notes of the run that this one was forked from before its own, up to `until`.
+  void begin_with(const GrowthHistory& parent, RunPlace until);
+
  private:
   std::vector<GrowthNote> notes_;
-  std::size_t damaged_ = 0, taken_back_ = 0, left_out_ = 0, bytes_ = 0;
+  std::vector<std::size_t> damaged_records_;
+  std::size_t records_ = 0, damaged_ = 0, taken_back_ = 0, left_out_ = 0, bytes_ = 0;
 };
 
 // Does the journal rebuild what a checkpoint of this place holds?

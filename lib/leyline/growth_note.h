@@ -49,6 +49,7 @@ struct GrowthEvent {
 struct GrowthNote {
   std::string what;
   RunPlace place;
+  std::size_t record = 0;            // its number in the journal it was read from, from 1
   std::string hash;                  // of the topology after it; empty where the note tells none
   std::optional<Topology> snapshot;  // started, resumed, forked
   std::optional<GrowthEvent> event;

@@ -4,98 +4,22 @@
 #include <limits>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include "leyline/error.h"
-#include "leyline/names.h"
-#include "nissa/seed_telemetry.h"
+#include "nissa/receipt_story.h"
+#include "nissa/run_history.h"
 
 namespace esper::nissa {
 namespace {
 
 using leyline::GrowthNote;
-using leyline::has_module;
-using leyline::RunPlace;
-using leyline::Stage;
 
 // Epochs on either side of a graft that step times are taken from.
 constexpr std::uint32_t kEpochsCompared = 5;
 
-bool is_about(const GrowthNote& note, const std::string& seed_id) {
-  return note.event && note.event->seed_id == seed_id;
-}
-
-bool is_birth(const GrowthNote& note) {
-  return note.what == "stage" && has_module(note.event->to) && !has_module(note.event->from);
-}
-bool is_cull(const GrowthNote& note) {
-  return note.what == "stage" && has_module(note.event->from) && !has_module(note.event->to);
-}
-
-std::optional<double> value_at(const std::map<std::string, double>& values, const char* name) {
-  const auto found = values.find(name);
-  return found == values.end() ? std::nullopt : std::optional(found->second);
-}
-
 std::optional<double> at(const SeedTelemetry::ByEpoch& values, std::uint32_t epoch) {
   const auto found = values.find(epoch);
   return found == values.end() ? std::nullopt : std::optional(found->second);
-}
-
-[[noreturn]] void fail_unknown(const std::string& seed_id, const std::vector<GrowthNote>& notes) {
-  std::set<std::string> ids;
-  for (const auto& note : notes) {
-    if (note.event && note.what == "stage" && !note.event->seed_id.empty()) ids.insert(note.event->seed_id);
-  }
-  std::string known;
-  for (const auto& id : ids) known += (known.empty() ? "" : ", ") + id;
-  throw leyline::Error(leyline::ExitCode::kConfig,
-                       "the journal knows no seed \"" + seed_id + "\"; " +
-                           (known.empty() ? "nothing grew in this run" : "it knows: " + known));
-}
-
-void take_graft(Receipt& receipt, const GrowthNote& note) {
-  receipt.parameters = value_at(note.event->values, "params");
-  receipt.graft_stall_ms = note.event->took_ms;
-  if (note.event->memory_bytes) receipt.memory_bytes = static_cast<double>(*note.event->memory_bytes);
-}
-
-// Where the stage was entered, for each that is not left yet.
-void take_stage(Receipt& receipt, const GrowthNote& note, RunPlace& entered) {
-  const auto& event = *note.event;
-  if (event.from == event.to) return;  // begins to blend out
-  if (!is_birth(note)) receipt.stages.back().epochs = note.place.epoch - entered.epoch;
-  entered = note.place;
-  receipt.reason = event.reason;
-  if (is_birth(note)) {
-    receipt.born = note.place;
-    receipt.slot = event.slot;
-    receipt.blueprint = event.blueprint;
-  }
-  if (is_cull(note)) {
-    receipt.outcome = Receipt::Outcome::kCulled;
-  } else {
-    receipt.stages.push_back({event.to, 0});
-    if (event.to == Stage::kFossilized) receipt.outcome = Receipt::Outcome::kFossilized;
-  }
-  if (receipt.outcome != Receipt::Outcome::kGrowing) receipt.ended = note.place;
-}
-
-void take_story(Receipt& receipt, const std::vector<GrowthNote>& notes) {
-  RunPlace entered;
-  for (const auto& note : notes) {
-    if (!is_about(note, receipt.seed_id)) continue;
-    const bool unborn = receipt.stages.empty();
-    if (note.what == "stage" && (!unborn || is_birth(note))) take_stage(receipt, note, entered);
-    if (note.what == "graft") take_graft(receipt, note);
-    if (note.what == "cull") receipt.cull_stall_ms = note.event->took_ms;
-    if (note.what == "fold" && note.event->passed.value_or(false)) receipt.folded = note.event->reason;
-    receipt.story.push_back(note);
-  }
-  if (receipt.stages.empty()) fail_unknown(receipt.seed_id, notes);
-  if (receipt.outcome != Receipt::Outcome::kCulled) {
-    receipt.stages.back().epochs = std::max(notes.back().place.epoch, entered.epoch) - entered.epoch;
-  }
 }
 
 // Epochs that ended with the network between two changes of structure: (first, last].
@@ -114,17 +38,25 @@ std::optional<double> median_step_ms(const SeedTelemetry& telemetry, Window wind
   return times.empty() ? std::nullopt : std::optional(leyline::median(std::move(times)));
 }
 
+// Also a fork that left seeds out.
+bool changes_structure(const GrowthNote& note) {
+  if (!note.event) return !note.without.empty();
+  return note.what == "stage" && (is_birth(note) || is_cull(note));
+}
+
 StepCost step_cost(const Receipt& receipt, const std::vector<GrowthNote>& notes, const SeedTelemetry& telemetry) {
-  Window before{0, receipt.born.epoch}, after{receipt.born.epoch, std::numeric_limits<std::uint32_t>::max()};
+  if (receipt.origin != Receipt::Origin::kGerminated || !receipt.born) return {};
+  const std::uint32_t born = receipt.born->epoch;
+  Window before{0, born}, after{born, std::numeric_limits<std::uint32_t>::max()};
   const auto change_at = [&](std::uint32_t epoch) {
-    if (epoch < receipt.born.epoch) before.after = std::max(before.after, epoch);
-    if (epoch > receipt.born.epoch) after.until = std::min(after.until, epoch);
+    if (epoch < born) before.after = std::max(before.after, epoch);
+    if (epoch > born) after.until = std::min(after.until, epoch);
   };
   bool alone = true;  // no other change between the same two epochs
   for (const auto& note : notes) {
-    if (!note.event || note.what != "stage" || (!is_birth(note) && !is_cull(note))) continue;
+    if (!changes_structure(note)) continue;
     change_at(note.place.epoch);
-    if (note.place.epoch == receipt.born.epoch && note.event->seed_id != receipt.seed_id) alone = false;
+    if (note.place.epoch == born && !is_about(note, receipt.seed_id)) alone = false;
   }
   StepCost cost;
   if (!alone) return cost;
@@ -140,27 +72,58 @@ std::optional<leyline::Interval> interval_of(std::optional<double> value, std::o
   return leyline::Interval{*value - kNormal95 * *standard_error, *value + kNormal95 * *standard_error};
 }
 
-// A fossil is measured no more: what is told of it later compares with the day it was admitted.
-Contribution contribution_of(const Receipt& receipt, const SeedTelemetry& telemetry) {
-  struct Measured {
-    std::optional<double> points, stderr_points, shapley, shapley_stderr;
-  };
+struct Measured {
+  double points = 0;
+  std::optional<double> stderr_points, shapley, shapley_stderr;
+};
+
+// By epoch. A fossil is measured no more: what is told of it later compares with the day it was admitted.
+std::map<std::uint32_t, Measured> measurements(const Receipt& receipt, const SeedTelemetry& telemetry) {
   std::map<std::uint32_t, Measured> by_epoch;
   for (const auto& note : receipt.story) {  // the gate's figures are the same ones, where telemetry was off
     if (note.what != "gate") continue;
     const auto points = value_at(note.event->values, "contribution_points");
     if (points)
-      by_epoch[note.place.epoch] = {points, value_at(note.event->values, "contribution_stderr_points"), {}, {}};
+      by_epoch[note.place.epoch] = {*points,
+                                    value_at(note.event->values, "contribution_stderr_points"),
+                                    value_at(note.event->values, "shapley_points"),
+                                    {}};
   }
   for (const auto& [epoch, points] : telemetry.contribution_points) {
     if (receipt.ended && epoch > receipt.ended->epoch) break;
     by_epoch[epoch] = {points, at(telemetry.contribution_stderr_points, epoch), at(telemetry.shapley_points, epoch),
                        at(telemetry.shapley_stderr_points, epoch)};
   }
-  if (by_epoch.empty()) return {};
+  return by_epoch;
+}
+
+std::optional<double> points_of(std::optional<double> accuracy) {
+  return accuracy ? std::optional(100 * *accuracy) : std::nullopt;
+}
+
+// Where its notes are missing: the first epoch that told of it, if one before that did not.
+std::optional<std::uint32_t> birth_epoch(const Receipt& receipt, const SeedTelemetry& telemetry) {
+  if (receipt.origin == Receipt::Origin::kHost) return std::nullopt;
+  if (receipt.born) return receipt.born->epoch;
+  const auto& told = telemetry.parameters;
+  const auto& accuracy = telemetry.validation_accuracy;
+  const bool seen = !told.empty() && !accuracy.empty() && accuracy.begin()->first < told.begin()->first;
+  return seen ? std::optional(told.begin()->first) : std::nullopt;
+}
+
+void take_measurements(Receipt& receipt, const SeedTelemetry& telemetry) {
+  const auto by_epoch = measurements(receipt, telemetry);
+  for (const auto& [epoch, measured] : by_epoch) {
+    receipt.measured.push_back({epoch, measured.points, points_of(at(telemetry.validation_accuracy, epoch))});
+  }
+  if (const auto born = birth_epoch(receipt, telemetry)) {
+    receipt.accuracy_at_birth_points = points_of(at(telemetry.validation_accuracy, *born));
+    receipt.accuracy_after_first_epoch_points = points_of(at(telemetry.validation_accuracy, *born + 1));
+  }
+  if (by_epoch.empty()) return;
   const Measured& last = by_epoch.rbegin()->second;
-  return {by_epoch.size(), last.points, interval_of(last.points, last.stderr_points), last.shapley,
-          interval_of(last.shapley, last.shapley_stderr)};
+  receipt.contribution = {by_epoch.size(), last.points, interval_of(last.points, last.stderr_points), last.shapley,
+                          interval_of(last.shapley, last.shapley_stderr)};
 }
 
 std::optional<double> sum_of(const std::map<std::uint32_t, double>& values) {
@@ -168,23 +131,68 @@ std::optional<double> sum_of(const std::map<std::uint32_t, double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0, [](double sum, auto& entry) { return sum + entry.second; });
 }
 
-}  // namespace
+// Also of the runs that the seed's life began in.
+SeedTelemetry read_telemetry(const std::filesystem::path& run, Receipt& receipt) {
+  SeedTelemetry telemetry = read_seed_telemetry(run, receipt.seed_id, receipt.gaps);
+  for (const auto& [folder, until] : receipt.ancestors) {
+    std::vector<std::string> gaps;
+    begin_with(telemetry, read_seed_telemetry(folder, receipt.seed_id, gaps), until.epoch, until.step);
+    for (const auto& gap : gaps) receipt.gaps.push_back("in " + folder + ": " + gap);
+  }
+  return telemetry;
+}
 
-Receipt read_receipt(const std::filesystem::path& run, const std::string& seed_id) {
-  RunHistory journal = read_run_history(run.string());
-  const auto& notes = journal.history.notes();
-  Receipt receipt;
-  receipt.seed_id = seed_id;
-  receipt.gaps = std::move(journal.gaps);
-  take_story(receipt, notes);
-  const SeedTelemetry telemetry = read_seed_telemetry(run, seed_id, receipt.gaps);
+std::optional<StructureSwap> swap_at(const Receipt& receipt, const SeedTelemetry& telemetry) {
+  if (receipt.origin != Receipt::Origin::kGerminated || !receipt.born) return std::nullopt;
+  const auto found = telemetry.swaps.find(receipt.born->step);
+  return found == telemetry.swaps.end() ? std::nullopt : std::optional(found->second);
+}
+
+void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std::vector<GrowthNote>& notes) {
   receipt.step = step_cost(receipt, notes, telemetry);
-  receipt.contribution = contribution_of(receipt, telemetry);
+  receipt.swap = swap_at(receipt, telemetry);
+  take_measurements(receipt, telemetry);
+  if (!receipt.parameters && !telemetry.parameters.empty()) {
+    receipt.parameters = telemetry.parameters.begin()->second;
+  }
   receipt.conflicts = sum_of(telemetry.conflicts);
   if (const auto sum = sum_of(telemetry.conflict_ratio)) {
     receipt.conflict_ratio = *sum / static_cast<double>(telemetry.conflict_ratio.size());
   }
   receipt.isolation_violations = sum_of(telemetry.isolation_violations);
+}
+
+[[noreturn]] void fail_left_out(const std::string& seed_id, const GrowthNote& forked) {
+  throw leyline::Error(leyline::ExitCode::kConfig,
+                       seed_id + " was left out when this run was forked: it is part of no step of it. esper receipt " +
+                           forked.parent + " " + seed_id + " tells what it cost and brought there");
+}
+
+// Also one that the parent had culled by then, as far as numbers tell.
+bool is_from_parent(const std::vector<GrowthNote>& notes, const std::string& seed_id) {
+  const auto forked = std::ranges::find(notes, "forked", &GrowthNote::what);
+  if (forked == notes.end()) return false;
+  if (std::ranges::find(forked->without, seed_id) != forked->without.end()) fail_left_out(seed_id, *forked);
+  const auto number = number_of(seed_id);
+  return forked->snapshot && number > 0 && number <= forked->snapshot->seeds_born;
+}
+
+}  // namespace
+
+Receipt read_receipt(const std::filesystem::path& run, const std::string& seed_id) {
+  RunHistory journal = read_run_history(run.string());
+  Receipt receipt;
+  receipt.seed_id = seed_id;
+  receipt.gaps = std::move(journal.gaps);
+  const bool from_parent = is_from_parent(journal.history.notes(), seed_id);
+  Lineage lineage{std::move(journal.history), {}, {}};
+  if (from_parent) {
+    lineage = read_lineage(run.string(), std::move(lineage.history));
+    receipt.gaps.insert(receipt.gaps.end(), lineage.gaps.begin(), lineage.gaps.end());
+  }
+  take_story(receipt, lineage);
+  receipt.ancestors = std::move(lineage.ancestors);
+  take_telemetry(receipt, read_telemetry(run, receipt), lineage.history.notes());
   return receipt;
 }
 

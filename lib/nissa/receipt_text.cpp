@@ -1,7 +1,7 @@
-// A receipt for people and for programs.
+// A receipt for people.
 
+#include <algorithm>
 #include <cstdio>
-#include <nlohmann/json.hpp>
 
 #include "leyline/names.h"
 #include "nissa/receipt.h"
@@ -10,7 +10,6 @@ namespace esper::nissa {
 namespace {
 
 using leyline::GrowthNote;
-using nlohmann::ordered_json;
 
 constexpr const char* kNotMeasured = "not measured";
 
@@ -28,18 +27,6 @@ std::string row(const std::string& name, const std::string& value) {
 
 std::string or_not(std::optional<double> value, const char* format) {
   return value ? formatted(format, *value) : kNotMeasured;
-}
-
-const char* word_of(Receipt::Outcome outcome) {
-  switch (outcome) {
-    case Receipt::Outcome::kFossilized:
-      return "fossilised";
-    case Receipt::Outcome::kCulled:
-      return "culled";
-    case Receipt::Outcome::kGrowing:
-      break;
-  }
-  return "still growing";
 }
 
 std::string step_text(const StepCost& step) {
@@ -76,9 +63,57 @@ std::string conflicts_text(const Receipt& receipt) {
 std::string stages_text(const Receipt& receipt) {
   std::string text;
   for (const auto& [stage, epochs] : receipt.stages) {
-    text += (text.empty() ? "" : ", ") + std::string(leyline::name_of(stage)) + " " + std::to_string(epochs);
+    text += (text.empty() ? "" : ", ") + std::string(leyline::name_of(stage)) + " " +
+            (epochs ? std::to_string(*epochs) : "?");
   }
   return text;
+}
+
+std::string place_text(const leyline::RunPlace& place) {
+  return formatted("epoch %u, step %lld", place.epoch, static_cast<long long>(place.step));
+}
+
+std::string origin_text(const Receipt& receipt) {
+  switch (receipt.origin) {
+    case Receipt::Origin::kHost:
+      return "host.modules: built into the host, nothing was grafted";
+    case Receipt::Origin::kParent:
+      return "the run that this one was forked from, which cannot be read";
+    case Receipt::Origin::kUnknown:
+      return "not known: notes are missing";
+    case Receipt::Origin::kGerminated:
+      break;
+  }
+  std::string text = "germinated at " + place_text(*receipt.born);
+  if (!receipt.ancestors.empty()) text += " of " + receipt.ancestors.back().run;
+  for (auto it = receipt.ancestors.rbegin(); it != receipt.ancestors.rend(); ++it) {
+    text += (it == receipt.ancestors.rbegin() ? ", forked at " : ", and again at ") + place_text(it->until);
+  }
+  return text;
+}
+
+std::string swap_text(const Receipt& receipt) {
+  if (receipt.origin == Receipt::Origin::kHost) return "nothing was grafted";
+  if (!receipt.swap) return kNotMeasured;
+  const StructureSwap& swap = *receipt.swap;
+  return (swap.prepared ? formatted("ready before the graft, prepared beside training in %.4g ms", swap.prepare_ms)
+                        : std::string("not ready before the graft")) +
+         formatted("; brought into use in %.4g us (lane %s); slowest step after it: stall of %.3g ms", swap.swap_us,
+                   swap.lane.c_str(), swap.stall_ms);
+}
+
+constexpr std::size_t kRewardsShown = 8;
+
+std::string reward_text(const SeedReward& reward) {
+  if (!reward.total) return reward.missing;
+  std::string text =
+      formatted("%+.3f over %zu epoch%s", *reward.total, reward.epochs.size(), reward.epochs.size() == 1 ? "" : "s");
+  const std::size_t from = reward.epochs.size() - std::min(reward.epochs.size(), kRewardsShown);
+  text += from > 0 ? formatted(", the last %zu: ", kRewardsShown) : ": ";
+  for (std::size_t i = from; i < reward.epochs.size(); ++i) {
+    text += (i == from ? "" : ", ") + formatted("%+.3f at %u", reward.epochs[i].reward, reward.epochs[i].epoch);
+  }
+  return text + (reward.missing.empty() ? "" : "; " + reward.missing);
 }
 
 std::string line_of(const GrowthNote& note) {
@@ -136,31 +171,19 @@ std::string story_text(const Receipt& receipt) {
   return text;
 }
 
-ordered_json or_null(std::optional<double> value) { return value ? ordered_json(*value) : ordered_json(nullptr); }
-
-ordered_json points_json(std::optional<double> points, const std::optional<leyline::Interval>& interval,
-                         const ordered_json& more) {
-  ordered_json result = {{"points", or_null(points)},
-                         {"low", or_null(interval ? std::optional(interval->low) : std::nullopt)},
-                         {"high", or_null(interval ? std::optional(interval->high) : std::nullopt)}};
-  result.update(more);
-  return result;
-}
-
-ordered_json place_json(const leyline::RunPlace& place) { return {{"epoch", place.epoch}, {"step", place.step}}; }
-
-ordered_json story_json(const Receipt& receipt) {
-  ordered_json story = ordered_json::array();
-  for (const auto& note : receipt.story) story.push_back(ordered_json(leyline::growth_note_json(note)));
-  return story;
-}
-
-std::optional<double> difference(const StepCost& step) {
-  if (!step.before_ms || !step.after_ms) return std::nullopt;
-  return *step.after_ms - *step.before_ms;
-}
-
 }  // namespace
+
+const char* word_of(Receipt::Outcome outcome) {
+  switch (outcome) {
+    case Receipt::Outcome::kFossilized:
+      return "fossilised";
+    case Receipt::Outcome::kCulled:
+      return "culled";
+    case Receipt::Outcome::kGrowing:
+      break;
+  }
+  return "still growing";
+}
 
 std::string receipt_text(const Receipt& receipt) {
   constexpr double kBytesInMb = 1e6;
@@ -169,55 +192,26 @@ std::string receipt_text(const Receipt& receipt) {
   if (receipt.ended) {
     text += formatted(" at epoch %u, step %lld", receipt.ended->epoch, static_cast<long long>(receipt.ended->step));
   }
-  text += "\n" + row("why", receipt.reason) + (receipt.folded.empty() ? "" : row("where it is", receipt.folded)) +
+  if (!receipt.doubt.empty()) text += "\n! " + receipt.doubt;
+  text += "\n" + row("where from", origin_text(receipt)) + row("why", receipt.reason) +
+          (receipt.folded.empty() ? "" : row("where it is", receipt.folded)) +
           row("parameters", or_not(receipt.parameters, "%.0f"));
   const std::string memory =
       receipt.memory_bytes ? formatted("%.4g MB", *receipt.memory_bytes / kBytesInMb) : std::string(kNotMeasured);
   text += row("memory", memory) + row("time of a step", step_text(receipt.step)) +
-          row("stall at the graft", or_not(receipt.graft_stall_ms, "%.3g ms"));
+          row("stall at the graft", or_not(receipt.graft_stall_ms, "%.3g ms")) +
+          row("its network's step", swap_text(receipt));
   if (receipt.outcome == Receipt::Outcome::kCulled) {
     text += row("stall at the cull", or_not(receipt.cull_stall_ms, "%.3g ms"));
   }
   text +=
       row("contribution", contribution_text(receipt.contribution)) +
       row("Shapley value", points_text(receipt.contribution.shapley_points, receipt.contribution.shapley_interval)) +
-      row("conflicts", conflicts_text(receipt)) +
+      (receipt.reward ? row("reward", reward_text(*receipt.reward)) : "") + row("conflicts", conflicts_text(receipt)) +
       row("isolation violations", or_not(receipt.isolation_violations, "%.0f")) +
       row("epochs in stages", stages_text(receipt)) + "its life\n" + story_text(receipt);
   for (const auto& gap : receipt.gaps) text += "note: " + gap + "\n";
   return text;
-}
-
-ordered_json receipt_json(const std::string& run, const Receipt& receipt) {
-  ordered_json stages = ordered_json::object();
-  for (const auto& [stage, epochs] : receipt.stages) stages[std::string(leyline::name_of(stage))] = epochs;
-  const Contribution& worth = receipt.contribution;
-  return {{"run_dir", run},
-          {"seed", receipt.seed_id},
-          {"slot", receipt.slot},
-          {"blueprint", receipt.blueprint},
-          {"outcome", word_of(receipt.outcome)},
-          {"reason", receipt.reason},
-          {"folded", receipt.folded.empty() ? ordered_json(nullptr) : ordered_json(receipt.folded)},
-          {"born", place_json(receipt.born)},
-          {"ended", receipt.ended ? place_json(*receipt.ended) : ordered_json(nullptr)},
-          {"parameters", or_null(receipt.parameters)},
-          {"memory_bytes", or_null(receipt.memory_bytes)},
-          {"step_ms",
-           {{"before", or_null(receipt.step.before_ms)},
-            {"after", or_null(receipt.step.after_ms)},
-            {"difference", or_null(difference(receipt.step))},
-            {"epochs_before", receipt.step.epochs_before},
-            {"epochs_after", receipt.step.epochs_after}}},
-          {"stall_ms", {{"graft", or_null(receipt.graft_stall_ms)}, {"cull", or_null(receipt.cull_stall_ms)}}},
-          {"contribution", points_json(worth.points, worth.interval, {{"measurements", worth.measurements}})},
-          {"shapley", points_json(worth.shapley_points, worth.shapley_interval, ordered_json::object())},
-          {"conflicts", or_null(receipt.conflicts)},
-          {"conflict_ratio", or_null(receipt.conflict_ratio)},
-          {"isolation_violations", or_null(receipt.isolation_violations)},
-          {"epochs_in_stages", std::move(stages)},
-          {"events", story_json(receipt)},
-          {"gaps", receipt.gaps}};
 }
 
 }  // namespace esper::nissa

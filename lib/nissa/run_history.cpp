@@ -8,36 +8,105 @@ namespace esper::nissa {
 namespace {
 
 using leyline::PathKind;
+using leyline::RunPlace;
 using storage::JournalTail;
 
-void tell_gaps(const storage::JournalScan& scan, RunHistory& run) {
-  const auto& history = run.history;
+// Of the gaps in one journal so many are told one by one.
+constexpr std::size_t kGapsTold = 5;
+
+std::string record(std::size_t number) { return "record " + std::to_string(number); }
+
+std::string place_text(RunPlace place) {
+  return "epoch " + std::to_string(place.epoch) + ", step " + std::to_string(place.step);
+}
+
+void tell_tail(const storage::JournalScan& scan, const std::string& run, std::vector<std::string>& gaps) {
+  if (scan.tail == JournalTail::kClean) return;
+  const std::string bytes = std::to_string(scan.dropped_bytes) + " bytes were not read";
   if (scan.tail == JournalTail::kCorrupt) {
-    run.gaps.push_back("the journal is damaged behind record " + std::to_string(scan.records) + ": " +
-                       std::to_string(scan.dropped_bytes) + " bytes were not read");
-  } else if (scan.tail == JournalTail::kTorn) {
-    run.gaps.push_back("the journal ends within a record: " + std::to_string(scan.dropped_bytes) +
-                       " bytes were not read");
-  }
-  if (history.damaged() > 0) {
-    run.gaps.push_back(std::to_string(history.damaged()) +
-                       " records of the journal are no sound notes and were left out");
-  }
-  if (history.left_out() > 0) {
-    run.gaps.push_back("the journal is too long: its last " + std::to_string(history.left_out()) +
-                       " notes were left out");
-  }
-  const auto state = history.replay();
-  if (!state.starts_known && !history.notes().empty()) {
-    run.gaps.push_back(
-        "the journal does not tell the topology that the run began with; slots show from their first event on");
-  }
-  if (state.gaps > 0) {
-    run.gaps.push_back("notes are missing from the journal in " + std::to_string(state.gaps) + " places");
+    gaps.push_back("the journal is damaged behind " + record(scan.records) + ": " + bytes +
+                   "; what is told up to there holds. esper train --resume " + run +
+                   " keeps them as journal.bad and goes on behind that record");
+  } else {
+    gaps.push_back("the journal ends within a record, behind " + record(scan.records) + ": " + bytes +
+                   "; what is told up to there holds. Where no process trains in this run, esper train --resume " +
+                   run + " cuts them off");
   }
 }
 
+void tell_damaged(const leyline::GrowthHistory& history, std::vector<std::string>& gaps) {
+  if (history.damaged() == 0) return;
+  std::string numbers;
+  for (const auto number : history.damaged_records()) numbers += (numbers.empty() ? "" : ", ") + std::to_string(number);
+  const bool more = history.damaged() > history.damaged_records().size();
+  gaps.push_back(std::to_string(history.damaged()) +
+                 (history.damaged() == 1 ? " record of the journal is no sound note and was left out: "
+                                         : " records of the journal are no sound notes and were left out: ") +
+                 numbers + (more ? ", ..." : ""));
+}
+
+// Notes from before the first one that is there.
+void tell_lost_beginning(const RunHistory& run, bool starts_known, std::vector<std::string>& gaps) {
+  const auto& first = run.history.notes().front();
+  if (!starts_known) {
+    gaps.push_back(
+        "the journal does not tell the topology that the run began with; slots show from their first event on");
+  } else if ((first.what == "resumed" || !first.snapshot) && first.place > RunPlace{}) {
+    gaps.push_back("the journal begins with " + record(first.record) + ", of " + place_text(first.place) + " (" +
+                   first.what + "): what came before is missing" +
+                   (first.snapshot ? "; what is told from there on holds" : ""));
+  }
+}
+
+void tell_gaps_between(const std::vector<leyline::GrowthGap>& found, const std::string& run,
+                       std::vector<std::string>& gaps) {
+  for (std::size_t i = 0; i < found.size() && i < kGapsTold; ++i) {
+    const auto& gap = found[i];
+    const std::string after = gap.sound_from == 0 ? "what is told after that is not sure. esper train --resume " + run +
+                                                        " notes the whole topology of its newest checkpoint again"
+                                                  : "what is told from " + record(gap.sound_from) + " on holds again";
+    gaps.push_back(describe(gap) + "; what is told up to " + record(gap.after) + " holds, " + after);
+  }
+  if (found.size() > kGapsTold) {
+    gaps.push_back("notes are missing in " + std::to_string(found.size() - kGapsTold) + " more places after that");
+  }
+}
+
+void tell_gaps(const storage::JournalScan& scan, const std::string& folder, RunHistory& run) {
+  tell_tail(scan, folder, run.gaps);
+  tell_damaged(run.history, run.gaps);
+  if (run.history.left_out() > 0) {
+    run.gaps.push_back("the journal is too long: its last " + std::to_string(run.history.left_out()) +
+                       " notes were left out");
+  }
+  if (run.history.notes().empty()) return;
+  const auto state = run.history.replay();
+  tell_lost_beginning(run, state.starts_known, run.gaps);
+  tell_gaps_between(state.gaps, folder, run.gaps);
+}
+
+std::string why_nothing_is_known(leyline::FileSystem& files, const std::string& run, const RunHistory& read) {
+  if (!read.history.notes().empty()) return {};
+  const auto records = read.history.records();
+  const bool there = files.kind_of(run + "/journal") == PathKind::kFile;
+  return (!there         ? run + " has no journal"
+          : records == 0 ? "the journal of " + run + " is empty"
+                         : "the journal of " + run + " has " + std::to_string(records) +
+                               (records == 1 ? " record that is" : " records that are") + " no note on growth") +
+         ": nothing is known of its growth. If the file lies elsewhere, put it back; else esper train --resume " + run +
+         " notes the network of its newest checkpoint, and what happens from there on";
+}
+
 }  // namespace
+
+RunHistory read_journal(leyline::FileSystem& files, const std::string& run) {
+  RunHistory read;
+  const auto scan =
+      storage::scan_journal(files, run + "/journal", [&](std::string_view text) { read.history.take(text); });
+  tell_gaps(scan, run, read);
+  read.nothing = why_nothing_is_known(files, run, read);
+  return read;
+}
 
 RunHistory read_run_history(const std::string& run) {
   auto& files = storage::real_file_system();
@@ -46,13 +115,8 @@ RunHistory read_run_history(const std::string& run) {
         leyline::ExitCode::kConfig,
         run + " is no run folder: there is no config.yaml in it; `esper train` prints the folder of each run");
   }
-  if (files.kind_of(run + "/journal") != PathKind::kFile) {
-    throw leyline::Error(leyline::ExitCode::kData, run + " has no journal: nothing is known of its growth");
-  }
-  RunHistory read;
-  const auto scan =
-      storage::scan_journal(files, run + "/journal", [&](std::string_view text) { read.history.take(text); });
-  tell_gaps(scan, read);
+  auto read = read_journal(files, run);
+  if (!read.nothing.empty()) throw leyline::Error(leyline::ExitCode::kData, read.nothing);
   return read;
 }
 

@@ -1,20 +1,30 @@
 #pragma once
-// A run's growth, read back from its folder, whatever happened to the run.
+// A run's growth, read back from its folder, whatever happened to the run. The one reader of it: every command that
+// tells of growth, goes on with a run or forks it has its answer, and its doubts, from here.
 
 #include <string>
 #include <vector>
 
+#include "leyline/file_system.h"
 #include "leyline/growth_history.h"
 
 namespace esper::nissa {
 
 struct RunHistory {
   leyline::GrowthHistory history;
-  std::vector<std::string> gaps;  // what could not be read, in words
+  // What is missing, in words: at which record, what still holds, and the way out where there is one.
+  std::vector<std::string> gaps;
+  std::string nothing;  // why nothing at all is known of the run's growth; else empty
+
+  // Of the last note. Only where anything is known.
+  leyline::RunPlace last() const { return history.notes().back().place; }
 };
 
-// Throws leyline::Error: kConfig where there is no run, kData where it has no journal, kCheckpoint where the file is
-// none, and IoError.
+// Of a run folder, whatever lies in it. Throws leyline::Error{kCheckpoint} where the file is no journal, and IoError.
+RunHistory read_journal(leyline::FileSystem& files, const std::string& run);
+
+// The same for who wants to know of growth: throws leyline::Error{kConfig} where there is no run, and kData, with the
+// way out, where nothing is known.
 RunHistory read_run_history(const std::string& run);
 
 }  // namespace esper::nissa

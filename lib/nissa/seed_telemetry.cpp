@@ -14,20 +14,24 @@ using nlohmann::json;
 using namespace leyline::literals;
 using ByEpoch = SeedTelemetry::ByEpoch;
 
-struct OfSeed {
+struct Series {
   std::string_view metric;
   ByEpoch SeedTelemetry::*values;
 };
-constexpr OfSeed kOfSeed[] = {
+constexpr Series kOfSeed[] = {
     {"kasmina.seed.contribution_points"_metric.name(), &SeedTelemetry::contribution_points},
     {"kasmina.seed.contribution_stderr_points"_metric.name(), &SeedTelemetry::contribution_stderr_points},
     {"kasmina.seed.shapley_points"_metric.name(), &SeedTelemetry::shapley_points},
     {"kasmina.seed.shapley_stderr_points"_metric.name(), &SeedTelemetry::shapley_stderr_points},
     {"tolaria.grad_agg.seed.conflicts"_metric.name(), &SeedTelemetry::conflicts},
     {"tolaria.grad_agg.seed.conflict_ratio"_metric.name(), &SeedTelemetry::conflict_ratio},
-    {"kasmina.seed.isolation_violations"_metric.name(), &SeedTelemetry::isolation_violations}};
+    {"kasmina.seed.isolation_violations"_metric.name(), &SeedTelemetry::isolation_violations},
+    {"kasmina.seed.params"_metric.name(), &SeedTelemetry::parameters}};
+constexpr Series kOfRun[] = {{"tolaria.step.p50_us"_metric.name(), &SeedTelemetry::step_p50_us},
+                             {"tolaria.validation.accuracy"_metric.name(), &SeedTelemetry::validation_accuracy}};
 
 constexpr std::size_t kMostEpochs = 1'000'000;
+constexpr std::size_t kMostSwaps = 100'000;
 
 const json& member(const json& object, const char* name) {
   static const json kNothing;
@@ -40,12 +44,19 @@ std::string text_at(const json& object, const char* name) {
   return value.is_string() ? value.get<std::string>() : "";
 }
 
-std::optional<std::uint32_t> number_in(const std::string& text) {
-  std::uint32_t number = 0;
+template <class Number>
+std::optional<Number> number_in(const std::string& text) {
+  Number number = 0;
   const auto end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, number);
   if (read.ec != std::errc() || read.ptr != end) return std::nullopt;
   return number;
+}
+
+StructureSwap swap_of(const json& attributes) {
+  const auto number = [&](const char* name) { return number_in<double>(text_at(attributes, name)).value_or(0); };
+  return {text_at(attributes, "lane"), text_at(attributes, "prepared") == "true", number("prepare_ms"),
+          number("swap_us"), number("stall_ms")};
 }
 
 class Reader {
@@ -54,9 +65,12 @@ class Reader {
 
   void take(const json& packet) {
     for (const auto& event : member(packet, "events")) {
-      if (text_at(event, "description") == "tolaria.resumed"_event.name()) go_back(member(event, "attributes"));
+      const std::string name = text_at(event, "description");
+      if (name == "tolaria.resumed"_event.name()) go_back(member(event, "attributes"));
+      if (name == "tolaria.growth_swapped"_event.name()) take_swap(member(event, "attributes"));
     }
-    const auto epoch = number_in(text_at(member(member(packet, "system_health"), "indicators"), "epoch"));
+    const auto epoch =
+        number_in<std::uint32_t>(text_at(member(member(packet, "system_health"), "indicators"), "epoch"));
     if (!epoch) return;
     for (const auto& metric : member(packet, "metrics")) take_metric(metric, *epoch);
   }
@@ -76,19 +90,28 @@ class Reader {
         values[epoch] = value.get<double>();
       }
     };
-    if (name == "tolaria.step.p50_us"_metric.name()) put(found.step_p50_us);
+    for (const auto& [metric_name, values] : kOfRun) {
+      if (name == metric_name) put(found.*values);
+    }
     if (text_at(member(metric, "attributes"), "seed_id") != seed_id_) return;
     for (const auto& [metric_name, values] : kOfSeed) {
       if (name == metric_name) put(found.*values);
     }
   }
 
+  void take_swap(const json& attributes) {
+    const auto step = number_in<std::int64_t>(text_at(attributes, "step"));
+    if (step && found.swaps.size() < kMostSwaps) found.swaps[*step] = swap_of(attributes);
+  }
+
   void go_back(const json& attributes) {
-    const auto epoch = number_in(text_at(attributes, "epoch"));
+    const auto epoch = number_in<std::uint32_t>(text_at(attributes, "epoch"));
     if (!epoch) return;
     const auto forget = [&](ByEpoch& values) { values.erase(values.upper_bound(*epoch), values.end()); };
-    forget(found.step_p50_us);
+    for (const auto& [metric_name, values] : kOfRun) forget(found.*values);
     for (const auto& [metric_name, values] : kOfSeed) forget(found.*values);
+    const auto step = number_in<std::int64_t>(text_at(attributes, "step"));
+    if (step) found.swaps.erase(found.swaps.upper_bound(*step), found.swaps.end());
   }
 
   const std::string& seed_id_;
@@ -115,6 +138,17 @@ SeedTelemetry read_seed_telemetry(const std::filesystem::path& run, const std::s
                    " epochs; the rest was left out");
   }
   return std::move(reader.found);
+}
+
+void begin_with(SeedTelemetry& telemetry, const SeedTelemetry& before, std::uint32_t until, std::int64_t step) {
+  const auto take = [&](ByEpoch& values, const ByEpoch& earlier) {
+    values.erase(values.begin(), values.upper_bound(until));
+    values.insert(earlier.begin(), earlier.upper_bound(until));
+  };
+  for (const auto& [metric_name, values] : kOfRun) take(telemetry.*values, before.*values);
+  for (const auto& [metric_name, values] : kOfSeed) take(telemetry.*values, before.*values);
+  telemetry.swaps.erase(telemetry.swaps.begin(), telemetry.swaps.upper_bound(step));
+  telemetry.swaps.insert(before.swaps.begin(), before.swaps.upper_bound(step));
 }
 
 }  // namespace esper::nissa

@@ -127,12 +127,16 @@ Checked<CheckpointInfo> verify_checkpoint(leyline::FileSystem& files, const std:
   }
 }
 
+json read_run_json(leyline::FileSystem& files, const std::string& path) {
+  const auto run = storage::read_file(files, path + "/" + kRunName, kMaxRunBytes);
+  return json::parse(storage::text_of(run), nullptr, false);
+}
+
 Checked<CheckpointImage> read_checkpoint(leyline::FileSystem& files, const std::string& path) {
   const auto info = verify_checkpoint(files, path);
   if (!info) return storage::damaged<CheckpointImage>(info.problem);
   CheckpointImage image{*info, {}, {}};
-  const auto run = storage::read_file(files, path + "/" + kRunName, kMaxRunBytes);
-  image.run = json::parse(storage::text_of(run), nullptr, false);
+  image.run = read_run_json(files, path);
   if (!image.run.is_object()) return storage::damaged<CheckpointImage>(std::string(kRunName) + " is no JSON object");
   auto tensors = read_tensors(files, path + "/" + kStateName);
   if (!tensors) return storage::damaged<CheckpointImage>(tensors.problem);

@@ -44,6 +44,10 @@ std::uint64_t write_checkpoint(leyline::FileSystem& files, const std::string& pa
 // Verifies every byte and says whose checkpoint it is. Throws as read_checkpoint.
 storage::Checked<CheckpointInfo> verify_checkpoint(leyline::FileSystem& files, const std::string& path);
 
+// run.json alone, not verified: what else is in the folder is not looked at. A discarded value where it is no JSON.
+// Throws IoError.
+nlohmann::json read_run_json(leyline::FileSystem& files, const std::string& path);
+
 // Verifies every byte, then reads. Throws IoError only for trouble that is not the checkpoint's.
 storage::Checked<CheckpointImage> read_checkpoint(leyline::FileSystem& files, const std::string& path);
 

@@ -38,6 +38,36 @@ RefusedCheckpoint put_away(FileSystem& files, const std::string& path, const std
   }
 }
 
+std::string name_in(const CheckpointEntry& entry) { return entry.path.substr(entry.path.find_last_of('/') + 1); }
+
+// The state right after the best epoch so far, by its own account; false where that cannot be read.
+bool holds_best_epoch(FileSystem& files, const CheckpointEntry& entry) {
+  try {
+    const json progress = read_run_json(files, entry.path).value("progress", json());
+    if (!progress.is_object() || !progress.value("best", json()).is_object()) return false;
+    return progress.at("batch") == 0 && progress.at("epoch") == entry.epoch &&
+           progress["best"].at("epoch") == entry.epoch;
+  } catch (const leyline::IoError&) {
+  } catch (const json::exception&) {
+  }
+  return false;
+}
+
+std::string best_by_journal(FileSystem& files, const std::string& journal_path) {
+  std::string best;
+  storage::scan_journal(files, journal_path, [&](std::string_view text) {
+    const json note = json::parse(text, nullptr, false);
+    if (note.is_object() && note.value("what", "") == "checkpoint" && note.value("best", false))
+      best = note.value("name", "");
+  });
+  return best;
+}
+
+std::string best_path_in(FileSystem& files, const std::string& folder, const std::string& journal_path) {
+  const auto best = best_checkpoint(files, folder, journal_path);
+  return best.empty() ? "" : folder + "/" + best;
+}
+
 }  // namespace
 
 std::vector<CheckpointEntry> list_checkpoints(FileSystem& files, const std::string& folder) {
@@ -50,14 +80,15 @@ std::vector<CheckpointEntry> list_checkpoints(FileSystem& files, const std::stri
   return entries;
 }
 
-std::string best_checkpoint(FileSystem& files, const std::string& journal_path) {
-  std::string best;
-  storage::scan_journal(files, journal_path, [&](std::string_view text) {
-    const json note = json::parse(text, nullptr, false);
-    if (note.is_object() && note.value("what", "") == "checkpoint" && note.value("best", false))
-      best = note.value("name", "");
-  });
-  return best;
+std::string best_checkpoint(FileSystem& files, const std::string& folder, const std::string& journal_path) {
+  const auto entries = list_checkpoints(files, folder);
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    if (holds_best_epoch(files, *entry)) return name_in(*entry);
+  }
+  const auto noted = best_by_journal(files, journal_path);
+  const bool there =
+      std::ranges::any_of(entries, [&](const CheckpointEntry& entry) { return name_in(entry) == noted; });
+  return there ? noted : "";
 }
 
 CheckpointStore::CheckpointStore(FileSystem& files, std::string folder, const std::string& journal_path,
@@ -67,7 +98,7 @@ CheckpointStore::CheckpointStore(FileSystem& files, std::string folder, const st
       config_(config),
       journal_(files, journal_path),
       entries_(list_checkpoints(files, folder_)),
-      best_path_(folder_ + "/" + best_checkpoint(files, journal_path)) {}
+      best_path_(best_path_in(files, folder_, journal_path)) {}
 
 CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image, Rank rank) {
   const std::string name = name_of(image.info);

@@ -37,6 +37,7 @@ class CheckpointStore {
 
   // Oldest first; only what is published.
   const std::vector<CheckpointEntry>& entries() const { return entries_; }
+  // Empty where there is none.
   const std::string& best_path() const { return best_path_; }
 
   // Appends a note to the run's journal (a JSON object as text).
@@ -57,8 +58,10 @@ class CheckpointStore {
 
 // The published checkpoints of a folder, oldest first. Beside a writer, too.
 std::vector<CheckpointEntry> list_checkpoints(leyline::FileSystem& files, const std::string& folder);
-// The name of the one that was best when it was published, by the run's journal; empty if none was.
-std::string best_checkpoint(leyline::FileSystem& files, const std::string& journal_path);
+// The name of the newest one that was the best when its state was taken: its own run.json says so, whatever became of
+// the journal. Where none says so, the one that the journal noted last as the best, if it is still there; empty if that
+// is not. Beside a writer, too.
+std::string best_checkpoint(leyline::FileSystem& files, const std::string& folder, const std::string& journal_path);
 
 struct RefusedCheckpoint {
   std::string path, reason;

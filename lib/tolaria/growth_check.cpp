@@ -2,17 +2,10 @@
 
 #include "kasmina/topology.h"
 #include "leyline/error.h"
-#include "storage/journal.h"
 
 namespace esper::tolaria {
 
 using leyline::Agreement;
-
-leyline::GrowthHistory read_growth_history(leyline::FileSystem& files, const std::string& journal_path) {
-  leyline::GrowthHistory history;
-  storage::scan_journal(files, journal_path, [&](std::string_view text) { history.take(text); });
-  return history;
-}
 
 std::string check_growth(const leyline::GrowthHistory& history, const CheckpointImage& image) {
   const auto held = kasmina::topology_of(image.run.at("topology"));

@@ -3,13 +3,10 @@
 
 #include <string>
 
-#include "leyline/file_system.h"
 #include "leyline/growth_history.h"
 #include "tolaria/checkpoint.h"
 
 namespace esper::tolaria {
-
-leyline::GrowthHistory read_growth_history(leyline::FileSystem& files, const std::string& journal_path);
 
 // Throws Error{kCheckpoint} that says what differs. Returns why the journal cannot tell; empty where both agree.
 std::string check_growth(const leyline::GrowthHistory& history, const CheckpointImage& image);

@@ -87,14 +87,38 @@ TEST_CASE("topo show draws the topology at any step") {
   CHECK(json["at"] == nlohmann::json{{"epoch", 1}, {"step", 8}});
   CHECK(json["topology"]["slots"][0]["stage"] == "GERMINATED");
   CHECK(json["doubt"] == "");
-  CHECK(run_esper({"topo", "show", run.path, "--at", "-1"}).exit_code == 2);
+  CHECK(json["last"] == nlohmann::json{{"epoch", 2}, {"step", 16}});
+  CHECK(json["gaps"].empty());
+}
+
+TEST_CASE("a step that is none is refused, one behind the last note is told with the last one there is") {
+  const GrownRun run;
+  for (const std::string& step :
+       std::vector<std::string>{"-1", "x", "7.5", "9223372036854775808", std::string(309, '9')}) {
+    CAPTURE(step);
+    CHECK(run_esper({"topo", "show", run.path, "--at", step}).exit_code == 2);
+    CHECK(run_esper({"topo", "diff", run.path, "0", step}).exit_code == 2);
+  }
+  CHECK_THAT(run_esper({"topo", "show", run.path, "--at", std::string(309, '9')}).err,
+             ContainsSubstring("is no step: optimizer steps are counted from 0"));
+  const std::string note =
+      "step 99999 lies behind the journal's last note, of epoch 2, step 16: what is shown is as of that one";
+  for (const auto& words :
+       {std::vector<std::string>{"show", run.path, "--at", "99999"}, {"diff", run.path, "8", "99999"}}) {
+    std::vector<std::string> arguments = {"topo"};
+    arguments.insert(arguments.end(), words.begin(), words.end());
+    const Finished finished = run_esper(arguments);
+    CHECK(finished.exit_code == 0);
+    CHECK_THAT(finished.out, ContainsSubstring("note: " + note));
+    CHECK(json_from(arguments)["gaps"] == nlohmann::json::array({note}));
+  }
 }
 
 TEST_CASE("topo diff tells what changed between two steps") {
   const GrownRun run;
-  CHECK(run_esper({"topo", "diff", run.path, "0", "20"}).out ==
+  CHECK(run_esper({"topo", "diff", run.path, "0", "16"}).out ==
         "from epoch 0, step 0 to epoch 2, step 16:\n  r0c0: DORMANT -> TRAINING seed-0001 mlp\n  seeds born: 0 -> 1\n");
-  CHECK(run_esper({"topo", "diff", run.path, "17", "16"}).out ==
+  CHECK(run_esper({"topo", "diff", run.path, "16", "16"}).out ==
         "from epoch 2, step 16 to epoch 2, step 16: the same topology\n");
   const auto json = json_from({"topo", "diff", run.path, "8", "16"});
   CHECK(json["differences"] == nlohmann::json::array({"r0c0: GERMINATED seed-0001 mlp -> TRAINING seed-0001 mlp"}));
@@ -108,10 +132,88 @@ TEST_CASE("a journal that is damaged, incomplete or of an older version is read 
   std::ofstream(run.path + "/journal", std::ios::app | std::ios::binary) << std::string(20, '\1');
   const Finished finished = run_esper({"topo", "log", run.path});
   CHECK(finished.exit_code == 0);
-  CHECK_THAT(finished.out, ContainsSubstring("BLENDING -> SHADOWING") &&
-                               ContainsSubstring("note: 1 records of the journal are no sound notes") &&
-                               ContainsSubstring("note: the journal is damaged behind record 5: 20 bytes") &&
-                               ContainsSubstring("note: notes are missing from the journal in 1 places"));
+  CHECK_THAT(
+      finished.out,
+      ContainsSubstring("BLENDING -> SHADOWING") &&
+          ContainsSubstring("note: 1 record of the journal is no sound note and was left out: 4") &&
+          ContainsSubstring("note: the journal is damaged behind record 5: 20 bytes") &&
+          ContainsSubstring("note: notes are missing before step 32 (between record 3 of the journal, of epoch 2, step "
+                            "16, and record 5): r0c0 is TRAINING seed-0001 mlp, not BLENDING; what "
+                            "is told up to record 3 holds, what is told from record 5 on holds "
+                            "again"));
+}
+
+TEST_CASE("where nothing is known of growth, every command says the same, with the way out") {
+  GrownRun run;
+  const auto file = std::filesystem::path(run.path) / "journal";
+  const std::string way_out =
+      ": nothing is known of its growth. If the file lies elsewhere, put it back; else esper train "
+      "--resume " +
+      run.path + " notes the network of its newest checkpoint";
+  const auto all_say = [&](const std::string& why) {
+    for (const auto& words : {std::vector<std::string>{"topo", "log", run.path},
+                              {"topo", "show", run.path},
+                              {"topo", "show", run.path, "--at", "8"},
+                              {"topo", "diff", run.path, "0", "8"},
+                              {"receipt", run.path, "seed-0001"}}) {
+      CAPTURE(words);
+      const Finished finished = run_esper(words);
+      CHECK(finished.exit_code == 3);
+      CHECK(finished.out.empty());
+      CHECK_THAT(finished.err, ContainsSubstring(why + way_out));
+    }
+  };
+  std::filesystem::resize_file(file, 0);
+  all_say("the journal of " + run.path + " is empty");
+  std::filesystem::remove(file);
+  all_say(run.path + " has no journal");
+  storage::JournalWriter(storage::real_file_system(), file).append(R"({"what":"lane","step":1})");
+  all_say("the journal of " + run.path + " has 1 record that is no note on growth");
+}
+
+TEST_CASE("behind a gap in the journal a receipt and the drawing tell the same") {
+  GrownRun run;
+  apply(run.now, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending});  // this note is lost
+  GrowthNote resumed;
+  resumed.what = "resumed";
+  resumed.place = {4, 32};
+  resumed.snapshot = run.now;
+  run.journal.append(growth_note_json(resumed).dump());
+  const auto shown = json_from({"topo", "show", run.path});
+  const auto receipt = json_from({"receipt", run.path, "seed-0001"});
+  CHECK(shown["topology"]["slots"][0]["stage"] == "BLENDING");
+  CHECK(receipt["epochs_in_stages"] == nlohmann::json{{"GERMINATED", 1}, {"TRAINING", nullptr}, {"BLENDING", nullptr}});
+  REQUIRE(shown["gaps"].size() == 1);
+  CHECK_THAT(shown["gaps"][0].get<std::string>(),
+             ContainsSubstring("between record 3 of the journal, of epoch 2, step 16, and record 4"));
+  CHECK(receipt["gaps"][0] == shown["gaps"][0]);
+  CHECK(json_from({"topo", "log", run.path})["gaps"] == shown["gaps"]);
+  CHECK_THAT(run_esper({"receipt", run.path, "seed-0001"}).out,
+             ContainsSubstring("the note that tells why is missing") &&
+                 ContainsSubstring("GERMINATED 1, TRAINING ?, BLENDING ?"));
+}
+
+TEST_CASE("what a gap leaves open is told by drawing and receipt alike, with the way out") {
+  GrownRun run;
+  apply(run.now, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending});  // this note is lost
+  GrowthNote saved;
+  saved.what = "checkpoint";
+  saved.place = {4, 32};
+  saved.checkpoint = "c";
+  saved.hash = topology_hash(run.now);
+  run.journal.append(growth_note_json(saved).dump());
+  const auto shown = json_from({"topo", "show", run.path});
+  const auto receipt = json_from({"receipt", run.path, "seed-0001"});
+  CHECK(shown["topology"]["slots"][0]["stage"] == "TRAINING");
+  CHECK(receipt["epochs_in_stages"].contains("TRAINING"));
+  CHECK_THAT(shown["doubt"].get<std::string>(), ContainsSubstring("notes are missing before step 32"));
+  CHECK(receipt["doubt"] == shown["doubt"]);
+  CHECK_THAT(receipt["gaps"][0].get<std::string>(),
+             ContainsSubstring("what is told up to record 3 holds, what is told after that is not sure. esper train "
+                               "--resume " +
+                               run.path + " notes the whole topology"));
+  CHECK_THAT(run_esper({"receipt", run.path, "seed-0001"}).out,
+             ContainsSubstring("\n! notes are missing before step 32"));
 }
 
 TEST_CASE("topo and receipt say what is wrong with a folder or a seed") {
@@ -124,8 +226,6 @@ TEST_CASE("topo and receipt say what is wrong with a folder or a seed") {
   CHECK_THAT(run_esper({"receipt", run.path, "seed-0007"}).err, ContainsSubstring("it knows: seed-0001"));
   CHECK(run_esper({"receipt", run.path, "seed-0007"}).exit_code == 2);
   CHECK(json_from({"receipt", run.path, "seed-0001"})["outcome"] == "still growing");
-  std::filesystem::remove(run.path + "/journal");
-  CHECK(run_esper({"topo", "log", run.path}).exit_code == 3);
   CHECK(run_esper({"topo"}).exit_code == 2);
 }
 
@@ -138,4 +238,8 @@ TEST_CASE("fork wants a run and a step") {
     CHECK_THAT(finished.err, ContainsSubstring("is not RUN@STEP"));
   }
   CHECK_THAT(run_esper({"fork", "/nonexistent@7"}).err, ContainsSubstring("/nonexistent is no run folder"));
+  const Finished twice =
+      run_esper({"fork", "runs/a@7", "--without", "seed-0002", "--without", "seed-0001", "--without", "seed-0002"});
+  CHECK(twice.exit_code == 2);
+  CHECK_THAT(twice.err, ContainsSubstring("--without names seed-0002 twice; give it once for each seed"));
 }

@@ -109,7 +109,7 @@ TEST_CASE("a forked run lacks the seed, has the host to the bit, and trains") {
   std::set<std::string> living;
   for (const auto& seed : read_json(child / "summary.json")["seeds"]) living.insert(seed["seed_id"]);
   CHECK_FALSE(living.contains("seed-0001"));
-  CHECK(history_of(child).replay().gaps == 0);
+  CHECK(history_of(child).replay().gaps.empty());
 }
 
 TEST_CASE("a fork that leaves nothing out goes on as its parent did; fork trains at once") {
@@ -190,7 +190,7 @@ TEST_CASE("the journal of a whole run rebuilds every checkpoint, and its command
   REQUIRE(train(config, room.run("run"), assignments).exit_code == 0);
   const auto run = room.run("run");
   const auto history = history_of(run);
-  CHECK(history.replay().gaps == 0);
+  CHECK(history.replay().gaps.empty());
   for (const auto& name : checkpoints_of(run)) {
     const auto state = state_of(run, name);
     const auto rebuilt = history.replay(leyline::RunPlace{state["progress"]["epoch"], state["progress"]["step"]});
@@ -206,6 +206,11 @@ TEST_CASE("the journal of a whole run rebuilds every checkpoint, and its command
   CHECK(receipt["stall_ms"]["graft"].get<double>() > 0);
   CHECK(receipt["step_ms"]["after"].get<double>() > 0);
   CHECK(receipt["contribution"]["measurements"].get<int>() > 0);
+  CHECK(receipt["swap"]["swap_us"].get<double>() > 0);
+  CHECK(receipt["swap"]["prepare_ms"].get<double>() >= 0);
+  CHECK(receipt["reward"]["epochs"].size() == receipt["contribution"]["measurements"]);
+  CHECK(receipt["reward"]["total"].is_number());
+  CHECK(receipt["reward"]["missing"] == "");
   CHECK(receipt["outcome"] == (assignments.empty() ? "fossilised" : "culled"));
   const Finished text = run_esper({"receipt", run.string(), "seed-0001"});
   CHECK_THAT(text.out, ContainsSubstring("asked to GERMINATE: plateau") && ContainsSubstring("G0 passed"));

@@ -158,7 +158,14 @@ TEST_CASE("a lost note is found where it is missed, and a later one heals what i
   const auto history = journal.read();
   CHECK(history.replay(RunPlace{2, 20}).doubt.starts_with("notes are missing before step 20"));
   CHECK(history.replay().doubt.empty());  // the cull says what is there now
-  CHECK(history.replay().gaps == 1);
+  const auto gaps = history.replay().gaps;
+  REQUIRE(gaps.size() == 1);
+  CHECK(gaps[0].after == 3);
+  CHECK(gaps[0].before == 4);
+  CHECK(gaps[0].sound_from == 5);
+  CHECK(
+      describe(gaps[0]).starts_with("notes are missing before step 20 (between record 3 of the journal, of epoch 1, "
+                                    "step 8, and record 4): the run's topology was "));
   CHECK(compare(history, {2, 20}, life().read().replay(RunPlace{2, 20}).topology).kind == Kind::kUnknown);
 }
 
@@ -174,6 +181,33 @@ TEST_CASE("a checkpoint agrees with the journal, differs from it, or cannot be j
   // No note of that checkpoint: the journal may have lost its end.
   CHECK(compare(history, {2, 23}, wrong).kind == Kind::kUnknown);
   CHECK(compare(GrowthHistory(), {2, 20}, right).kind == Kind::kUnknown);
+}
+
+TEST_CASE("a fork's notes follow on those of its parent up to where it left it, without the seeds that it left out") {
+  GrowthNote forked;
+  forked.what = "forked";
+  forked.place = {2, 20};
+  forked.parent = "runs/a";
+  forked.without = {"seed-0001"};
+  forked.snapshot = Topology{{{"r0c0", Stage::kDormant, "", ""}, {"r0c1", Stage::kTerminated, "", ""}}, 1};
+  GrowthHistory fork;
+  fork.take(growth_note_json(forked).dump());
+  fork.begin_with(life().read(), forked.place);
+  REQUIRE(fork.notes().size() == 6);  // all of the parent but what came after step 20
+  CHECK(fork.notes().back().what == "forked");
+  CHECK(fork.replay().gaps.empty());
+  CHECK(fork.replay().topology == *forked.snapshot);
+  CHECK(describe(fork.replay(RunPlace{2, 16}).topology.slots[0]) == "TRAINING seed-0001 mlp");
+}
+
+TEST_CASE("records are numbered as they lie in the journal, damaged ones and those of other rooms too") {
+  auto journal = life();
+  journal.records.insert(journal.records.begin() + 1, {"{", R"({"what":"lane","step":1})"});
+  const auto history = journal.read();
+  CHECK(history.records() == 9);
+  CHECK(history.damaged_records() == std::vector<std::size_t>{2});
+  CHECK(history.notes().at(0).record == 1);
+  CHECK(history.notes().at(1).record == 4);
 }
 
 TEST_CASE("journals of before topologies were told stay readable") {

@@ -25,12 +25,12 @@ namespace {
 
 // A run folder that is written note by note.
 struct Folder {
-  Folder() {
+  explicit Folder(const std::string& first = R"({"what":"started","epoch":0,"step":0})") {
     std::string name = (fs::temp_directory_path() / "receipt-XXXXXX").string();
     REQUIRE(mkdtemp(name.data()) != nullptr);
     path = name;
     std::ofstream(path / "config.yaml") << "name: a\n";
-    record(R"({"what":"started","epoch":0,"step":0})");
+    record(first);
   }
   ~Folder() { fs::remove_all(path); }
 
@@ -70,6 +70,12 @@ struct Folder {
 
   fs::path path;
 };
+
+json topology_of(const std::string& stage, int born) {
+  const std::string seed = stage == "DORMANT" ? "" : "seed-0001", blueprint = stage == "DORMANT" ? "" : "mlp";
+  return {{"seeds_born", born},
+          {"slots", {{{"id", "r0c0"}, {"stage", stage}, {"seed", seed}, {"blueprint", blueprint}}}}};
+}
 
 void graft(const Folder& run, std::uint32_t epoch) {
   run.event("graft", epoch,
@@ -135,7 +141,7 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
   CHECK(receipt.conflict_ratio == 0.25);
   CHECK_FALSE(receipt.isolation_violations);
   std::vector<std::uint32_t> epochs;
-  for (const auto& stage : receipt.stages) epochs.push_back(stage.epochs);
+  for (const auto& stage : receipt.stages) epochs.push_back(stage.epochs.value());
   CHECK(epochs == std::vector<std::uint32_t>{1, 2, 1, 1, 3, 0});
   const auto text = receipt_text(receipt);
   CHECK_THAT(text, ContainsSubstring("seed-0001, mlp at r0c0: fossilised at epoch 11, step 110") &&
@@ -222,6 +228,173 @@ TEST_CASE("epochs that a resumed run went back behind do not count") {
   CHECK(run.receipt().contribution.points == 1);
 }
 
+TEST_CASE("a receipt tells what the step of the grafted network took to prepare and to bring into use") {
+  const Folder run;
+  const auto swapped = [](int step, const char* prepared, const char* prepare_ms) {
+    return json{{"description", "tolaria.growth_swapped"},
+                {"attributes",
+                 {{"step", std::to_string(step)},
+                  {"lane", "compiled"},
+                  {"prepared", prepared},
+                  {"prepare_ms", prepare_ms},
+                  {"swap_us", "95.5"},
+                  {"stall_ms", "1.25"}}}};
+  };
+  whole_life(run);
+  run.packet(2, json::array(), json::array({swapped(20, "false", "0")}));
+  run.packet(4, json::array(), json::array({swapped(30, "true", "812.5")}));
+  const auto receipt = run.receipt();
+  REQUIRE(receipt.swap);
+  CHECK(receipt.swap->prepared);
+  const auto told = receipt_json("run", receipt)["swap"];
+  CHECK(told["prepare_ms"] == 812.5);
+  CHECK(told["swap_us"] == 95.5);
+  CHECK(told["stall_ms"] == 1.25);
+  CHECK(told["lane"] == "compiled");
+  CHECK_THAT(receipt_text(receipt),
+             ContainsSubstring("its network's step    ready before the graft, prepared beside training in 812.5 ms; "
+                               "brought into use in 95.5 us (lane compiled); slowest step after it: stall of 1.25 ms"));
+  const Folder eager;
+  whole_life(eager);
+  CHECK(receipt_json("run", eager.receipt())["swap"].is_null());
+  CHECK_THAT(receipt_text(eager.receipt()), ContainsSubstring("its network's step    not measured"));
+}
+
+TEST_CASE("a module that the host has from the start has a receipt of what is known") {
+  const Folder run(
+      json{{"what", "started"}, {"epoch", 0}, {"step", 0}, {"topology", topology_of("FOSSILIZED", 1)}}.dump());
+  run.record(R"({"what":"checkpoint","epoch":6,"step":60,"name":"c"})");
+  run.seed_metric(1, "kasmina.seed.params", 40);
+  const auto receipt = run.receipt();
+  CHECK(receipt.origin == nissa::Receipt::Origin::kHost);
+  CHECK(receipt.outcome == nissa::Receipt::Outcome::kFossilized);
+  CHECK(receipt.parameters == 40);
+  CHECK(receipt.slot == "r0c0");
+  CHECK(receipt.blueprint == "mlp");
+  REQUIRE(receipt.stages.size() == 1);
+  CHECK(receipt.stages[0].epochs == 6);
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("where from            host.modules: built into the host") &&
+                                        ContainsSubstring("parameters            40"));
+  CHECK(receipt_json("run", receipt)["origin"] == "host.modules");
+  CHECK(receipt.gaps.empty());
+}
+
+TEST_CASE("a fork's receipt follows a seed of its parent back into the parent's folder") {
+  const Folder parent(
+      json{{"what", "started"}, {"epoch", 0}, {"step", 0}, {"topology", topology_of("DORMANT", 0)}}.dump());
+  graft(parent, 3);
+  parent.stage(3, Stage::kDormant, Stage::kGerminated);
+  parent.stage(4, Stage::kGerminated, Stage::kTraining);
+  parent.stage(9, Stage::kTraining, Stage::kCulled);
+  for (std::uint32_t epoch = 1; epoch <= 9; ++epoch) parent.step_time(epoch, 1000 + epoch);
+  const auto forked = [&](const fs::path& from, const json& topology) {
+    return json{{"what", "forked"},        {"epoch", 6},        {"step", 60},
+                {"parent", from.string()}, {"checkpoint", "c"}, {"topology", topology}};
+  };
+  const Folder fork(forked(parent.path, topology_of("TRAINING", 1)).dump());
+  fork.stage(7, Stage::kTraining, Stage::kBlending);
+  fork.step_time(7, 2000);
+  const auto receipt = fork.receipt();
+  CHECK(receipt.born == leyline::RunPlace{3, 30});
+  CHECK(receipt.parameters == 40);
+  CHECK(receipt.outcome == nissa::Receipt::Outcome::kGrowing);
+  REQUIRE(receipt.stages.size() == 3);
+  CHECK(receipt.stages[1].epochs == 3);  // TRAINING: two epochs there, one here
+  CHECK(receipt.step.before_ms == Approx(1.002));
+  CHECK(receipt.step.epochs_after == 4);  // 4 to 6 there, 7 here
+  REQUIRE(receipt.ancestors.size() == 1);
+  CHECK(receipt.gaps.empty());
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("germinated at epoch 3, step 30 of " + parent.path.string() +
+                                                      ", forked at epoch 6, step 60"));
+  CHECK(receipt_json("run", receipt)["forked_from"][0]["run_dir"] == parent.path.string());
+
+  // A parent whose own notes leave open how it stood is known by the checkpoint.
+  const Folder doubtful(
+      json{{"what", "started"}, {"epoch", 0}, {"step", 0}, {"topology", topology_of("DORMANT", 0)}}.dump());
+  graft(doubtful, 3);
+  doubtful.stage(3, Stage::kDormant, Stage::kGerminated);
+  doubtful.record(R"({"what":"checkpoint","epoch":6,"step":60,"name":"c","topology":"0123456789abcdef"})");
+  const Folder of_doubtful(forked(doubtful.path, topology_of("TRAINING", 1)).dump());
+  const auto from_doubt = of_doubtful.receipt();
+  CHECK(from_doubt.born == leyline::RunPlace{3, 30});
+  CHECK(from_doubt.doubt.empty());
+  REQUIRE(from_doubt.stages.size() == 2);
+  CHECK_FALSE(from_doubt.stages[0].epochs);
+  CHECK_THAT(from_doubt.gaps[0],
+             ContainsSubstring("in " + doubtful.path.string() + ": notes are missing before step 60"));
+
+  // Without the parent, or with another run in its place, what is known begins with the fork.
+  const auto alone = [&](const fs::path& from, const json& topology, const std::string& why) {
+    const Folder left(forked(from, topology).dump());
+    const auto told = left.receipt();
+    CHECK(told.origin == nissa::Receipt::Origin::kParent);
+    CHECK_FALSE(told.born);
+    CHECK(told.blueprint == "mlp");
+    REQUIRE_FALSE(told.gaps.empty());
+    CHECK_THAT(told.gaps[0], ContainsSubstring("was forked from " + from.string() + " at epoch 6, step 60") &&
+                                 ContainsSubstring(why));
+  };
+  alone("/nonexistent/run", topology_of("TRAINING", 1), "/nonexistent/run is no run folder");
+  alone(parent.path, topology_of("PROBATIONARY", 1), "does not tell of the network");
+}
+
+TEST_CASE("a seed that a fork left out is told by the run before") {
+  auto note = json{{"what", "forked"}, {"epoch", 6}, {"step", 60}, {"parent", "runs/a"}, {"checkpoint", "c"}};
+  note["topology"] = topology_of("DORMANT", 1);
+  note["without"] = {"seed-0001"};
+  const Folder fork(note.dump());
+  try {
+    fork.receipt();
+    FAIL("it has a receipt");
+  } catch (const leyline::Error& error) {
+    CHECK(error.code() == leyline::ExitCode::kConfig);
+    CHECK_THAT(error.what(), ContainsSubstring("esper receipt runs/a seed-0001 tells"));
+  }
+}
+
+TEST_CASE("a seed whose notes are missing is told as far as notes go") {
+  const Folder run(
+      json{{"what", "started"}, {"epoch", 0}, {"step", 0}, {"topology", topology_of("DORMANT", 0)}}.dump());
+  run.stage(6, Stage::kTraining, Stage::kBlending);  // born and trained in a gap
+  run.stage(8, Stage::kBlending, Stage::kShadowing);
+  const auto receipt = run.receipt();
+  CHECK(receipt.origin == nissa::Receipt::Origin::kUnknown);
+  CHECK_FALSE(receipt.born);
+  REQUIRE(receipt.stages.size() == 3);
+  CHECK_FALSE(receipt.stages[0].epochs);
+  CHECK(receipt.stages[1].epochs == 2);
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("where from            not known: notes are missing"));
+  REQUIRE_FALSE(receipt.gaps.empty());
+  CHECK_THAT(receipt.gaps[0], ContainsSubstring("notes are missing before step 60 (between record 1"));
+  CHECK_FALSE(receipt.accuracy_at_birth_points);
+  // Telemetry still tells when it came.
+  for (std::uint32_t epoch = 2; epoch <= 8; ++epoch) {
+    run.packet(epoch,
+               {{{"name", "tolaria.validation.accuracy"}, {"value", 0.1 * epoch}, {"attributes", json::object()}}});
+    if (epoch >= 3) run.seed_metric(epoch, "kasmina.seed.params", 40);
+  }
+  run.seed_metric(7, "kasmina.seed.contribution_points", 2);
+  const auto more = run.receipt();
+  CHECK(more.accuracy_at_birth_points == Approx(30));
+  CHECK(more.accuracy_after_first_epoch_points == Approx(40));
+  CHECK(more.parameters == 40);
+  REQUIRE(more.measured.size() == 1);
+  CHECK(more.measured[0].accuracy_points == Approx(70));
+
+  const Folder culled(
+      json{{"what", "started"}, {"epoch", 0}, {"step", 0}, {"topology", topology_of("DORMANT", 0)}}.dump());
+  culled.stage(6, Stage::kTraining, Stage::kCulled);
+  CHECK(culled.receipt().outcome == nissa::Receipt::Outcome::kCulled);
+  CHECK(culled.receipt().ended == leyline::RunPlace{6, 60});
+  culled.stage(9, Stage::kDormant, Stage::kGerminated, "seed-0004");
+  try {
+    culled.receipt("seed-0003");
+    FAIL("it has a receipt");
+  } catch (const leyline::Error& error) {
+    CHECK_THAT(error.what(), ContainsSubstring("seed-0003 was born, but no note of its life is left"));
+  }
+}
+
 TEST_CASE("damage is counted and told, and what is sound is read") {
   const Folder run;
   whole_life(run);
@@ -239,8 +412,8 @@ TEST_CASE("damage is counted and told, and what is sound is read") {
   CHECK(receipt.step.before_ms == 1);
   std::string gaps;
   for (const auto& gap : receipt.gaps) gaps += gap + "\n";
-  CHECK_THAT(gaps, ContainsSubstring("1 records of the journal are no sound notes") &&
-                       ContainsSubstring("the journal ends within a record: 4 bytes") &&
+  CHECK_THAT(gaps, ContainsSubstring("1 record of the journal is no sound note and was left out: ") &&
+                       ContainsSubstring("the journal ends within a record, behind record 8: 4 bytes") &&
                        ContainsSubstring("telemetry.jsonl has 3 damaged lines"));
 }
 

@@ -1,6 +1,8 @@
 #include "tolaria/checkpoint_store.h"
 
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
@@ -74,7 +76,7 @@ TEST_CASE("the newest are kept, and the best one with them") {
   }
   CHECK(epochs_in(store) == std::vector<std::uint32_t>{2, 4, 5});
   CHECK(store.best_path() == path_of(2));
-  CHECK(best_checkpoint(files, kJournal) == "epoch-0002-step-000000020");
+  CHECK(best_checkpoint(files, kFolder, kJournal) == "epoch-0002-step-000000020");
   CHECK(list_checkpoints(files, kFolder).size() == 3);
 
   // A new process knows it from the journal; the next best one takes its place.
@@ -89,14 +91,57 @@ TEST_CASE("the newest are kept, and the best one with them") {
   CHECK(epochs_in(without) == std::vector<std::uint32_t>{8});
 }
 
+TEST_CASE("which checkpoint is best is known from the checkpoints themselves, whatever became of the journal") {
+  // Epoch 2 was the best; each image says what was best so far, as a run's does.
+  const auto image = [](std::uint32_t epoch) {
+    auto made = small_image(epoch);
+    made.run["progress"] = {{"epoch", epoch}, {"batch", 0}, {"best", {{"epoch", std::min(epoch, 2u)}}}};
+    return made;
+  };
+  const std::string journal = GENERATE("moved away", "emptied", "cut off", "of another run");
+  CAPTURE(journal);
+  FaultyFileSystem files;
+  {
+    auto store = open_store(files, keeping(1, true));
+    for (std::uint32_t epoch = 1; epoch <= 4; ++epoch) {
+      store.publish(image(epoch), epoch <= 2 ? Rank::kBest : Rank::kOrdinary);
+    }
+  }
+  if (journal == "moved away") files.remove(kJournal);
+  if (journal == "emptied") files.put(kJournal, "");
+  if (journal == "cut off") files.put(kJournal, "ESPERJ1\n" + std::string(20, '\1'));
+  if (journal == "of another run") {
+    files.remove(kJournal);
+    storage::JournalWriter(files, kJournal)
+        .append(R"({"what":"checkpoint","name":"epoch-0004-step-000000040","best":true})");
+  }
+  CHECK(best_checkpoint(files, kFolder, kJournal) == "epoch-0002-step-000000020");
+  auto again = open_store(files, keeping(1, true));
+  CHECK(again.best_path() == path_of(2));
+  again.publish(image(5), Rank::kOrdinary);
+  CHECK(epochs_in(again) == std::vector<std::uint32_t>{2, 5});
+  CHECK(read_checkpoint(files, path_of(2)));
+}
+
+TEST_CASE("a state from within the epoch after the best one is not the best") {
+  FaultyFileSystem files;
+  auto store = open_store(files, keeping(9, true));
+  auto within = small_image(2);
+  within.run["progress"] = {{"epoch", 2}, {"batch", 3}, {"best", {{"epoch", 2}}}};
+  store.publish(within, Rank::kOrdinary);
+  CHECK(best_checkpoint(files, kFolder, kJournal).empty());
+  files.put(path_of(2) + "/run.json", "{\"progress\": 7}");
+  CHECK(best_checkpoint(files, kFolder, kJournal).empty());
+}
+
 TEST_CASE("a state that is on the disk already is not written again, but can become the best") {
   FaultyFileSystem files;
   auto store = open_store(files, keeping(3, true));
   CHECK(store.publish(small_image(1), Rank::kOrdinary).bytes > 0);
   CHECK(store.publish(small_image(1), Rank::kOrdinary).bytes == 0);
-  CHECK(store.best_path().ends_with("/"));
+  CHECK(store.best_path().empty());
   CHECK(store.publish(small_image(1), Rank::kBest).bytes == 0);
-  CHECK(best_checkpoint(files, kJournal) == "epoch-0001-step-000000010");
+  CHECK(best_checkpoint(files, kFolder, kJournal) == "epoch-0001-step-000000010");
   CHECK(epochs_in(store) == std::vector<std::uint32_t>{1});
 }
 
@@ -190,7 +235,7 @@ TEST_CASE("whatever fails while a checkpoint is published, the old one or the ne
         auto store = open_store(files, keeping(1, true));
         store.publish(small_image(3), Rank::kBest);
         CHECK(files.names_in(kFolder) == std::vector<std::string>{"epoch-0003-step-000000030"});
-        CHECK(best_checkpoint(files, kJournal) == "epoch-0003-step-000000030");
+        CHECK(best_checkpoint(files, kFolder, kJournal) == "epoch-0003-step-000000030");
       }};
   fail_every_call(scenario);
   kill_at_every_call(scenario);

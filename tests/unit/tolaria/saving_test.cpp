@@ -235,7 +235,7 @@ TEST_CASE("the best epoch's state is kept as the best, one from the middle of th
   it.run.progress.batch = 2;
   save(it.run);
   REQUIRE(finish_saves(it.run));
-  CHECK(best_checkpoint(it.files, kJournal) == "epoch-0002-step-000000012");
+  CHECK(best_checkpoint(it.files, kCheckpoints, kJournal) == "epoch-0002-step-000000012");
 }
 
 TEST_CASE("a state that is not finite is never saved, and the run says which tensor it was") {

@@ -1,0 +1,65 @@
+// The network's structure saved and rebuilt.
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "kasmina/network.h"
+#include "kasmina/slot_json.h"
+
+namespace esper::kasmina {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int kFormat = 1;
+
+}  // namespace
+
+json Network::save_topology() const {
+  json slots = json::array();
+  for (const auto& slot : slots_) slots.push_back(slot_to_json(slot));
+  return {{"format", kFormat},
+          {"slots", std::move(slots)},
+          {"seeds_born", seeds_born_},
+          {"epoch", epoch_},
+          {"accuracy", optional_number(accuracy_)},
+          {"command_ids", command_ids_}};
+}
+
+void Network::restore_topology(const json& saved) {
+  std::vector<Slot> slots;
+  std::set<std::uint32_t> numbers;
+  try {
+    if (saved.at("format") != kFormat) fail_saved_topology("format", "written by another version");
+    if (saved.at("slots").size() != slots_.size()) fail_saved_topology("slots", "the host has another number of slots");
+    for (std::size_t i = 0; i < slots_.size(); ++i) {
+      slots.push_back(
+          slot_from_json(saved.at("slots")[i], {slots_[i].site, slots_[i].seed, growth_, run_seed_, device_}));
+    }
+    const auto born = saved.at("seeds_born").get<std::uint32_t>();
+    for (const auto& slot : slots) {
+      if (!slot.seed) continue;
+      if (slot.seed->number > born) fail_saved_topology(slot.site.id, "its seed is younger than the youngest");
+      if (!numbers.insert(slot.seed->number).second)
+        fail_saved_topology(slot.site.id, "its seed is at another slot as well");
+    }
+    const auto epoch = saved.at("epoch").get<std::uint32_t>();
+    const auto accuracy = read_optional(saved.at("accuracy"));
+    auto command_ids = saved.at("command_ids").get<std::deque<std::string>>();
+    seeds_born_ = born;
+    epoch_ = epoch;
+    accuracy_ = accuracy;
+    command_ids_ = std::move(command_ids);
+  } catch (const json::exception& error) {
+    fail_saved_topology("its JSON", error.what());
+  }
+  slots_ = std::move(slots);
+  for (auto& slot : slots_) {
+    if (slot.seed) refresh_scalars(slot);
+  }
+  rebuild_ownership();
+  ++structure_version_;
+}
+
+}  // namespace esper::kasmina

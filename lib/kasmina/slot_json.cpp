@@ -1,0 +1,191 @@
+#include "kasmina/slot_json.h"
+
+#include <nlohmann/json.hpp>
+
+#include "leyline/error.h"
+#include "leyline/names.h"
+
+namespace esper::kasmina {
+
+using leyline::Stage;
+using nlohmann::json;
+
+namespace {
+
+template <class E>
+E read_name(const json& value) {
+  const auto text = value.get<std::string>();
+  const auto found = leyline::from_name<E>(text);
+  if (!found) fail_saved_topology("\"" + text + "\"", "is none of " + leyline::all_names<E>());
+  return *found;
+}
+
+json alpha_to_json(const AlphaController& alpha) {
+  return {{"mode", leyline::name_of(alpha.mode)},
+          {"curve", leyline::name_of(alpha.curve)},
+          {"start", alpha.start},
+          {"target", alpha.target},
+          {"value", alpha.value},
+          {"ticks", alpha.ticks},
+          {"total_ticks", alpha.total_ticks}};
+}
+
+AlphaController alpha_from_json(const json& saved) {
+  AlphaController alpha;
+  alpha.mode = read_name<AlphaMode>(saved.at("mode"));
+  alpha.curve = read_name<leyline::AlphaCurve>(saved.at("curve"));
+  alpha.start = saved.at("start").get<double>();
+  alpha.target = saved.at("target").get<double>();
+  alpha.value = saved.at("value").get<double>();
+  alpha.ticks = saved.at("ticks").get<int>();
+  alpha.total_ticks = saved.at("total_ticks").get<int>();
+  for (const double value : {alpha.start, alpha.target, alpha.value}) {
+    if (!(value >= 0 && value <= 1)) fail_saved_topology("alpha", "is outside 0..1");
+  }
+  const bool moves = alpha.mode != AlphaMode::kHold;
+  if (alpha.ticks < 0 || (moves && alpha.ticks >= alpha.total_ticks))
+    fail_saved_topology("alpha", "has impossible ticks");
+  return alpha;
+}
+
+json record_to_json(const SeedRecord& record) {
+  return {{"age_epochs", record.age_epochs},
+          {"accuracy_at_stage_start", optional_number(record.accuracy_at_stage_start)},
+          {"accuracy", optional_number(record.accuracy)},
+          {"accuracy_without", optional_number(record.accuracy_without)},
+          {"accuracy_at_full_alpha", optional_number(record.accuracy_at_full_alpha)},
+          {"gradient_ratio", optional_number(record.gradient_ratio)},
+          {"contribution_stderr_points", optional_number(record.worth.contribution_stderr_points)},
+          {"shapley_points", optional_number(record.worth.shapley_points)},
+          {"shapley_stderr_points", optional_number(record.worth.shapley_stderr_points)},
+          {"gradient_norm", record.gradient_norm},
+          {"learning_rate", record.learning_rate}};
+}
+
+SeedRecord record_from_json(const json& saved) {
+  SeedRecord record;
+  record.age_epochs = saved.at("age_epochs").get<std::uint32_t>();
+  record.accuracy_at_stage_start = read_optional(saved.at("accuracy_at_stage_start"));
+  record.accuracy = read_optional(saved.at("accuracy"));
+  record.accuracy_without = read_optional(saved.at("accuracy_without"));
+  record.accuracy_at_full_alpha = read_optional(saved.at("accuracy_at_full_alpha"));
+  record.gradient_ratio = read_optional(saved.at("gradient_ratio"));
+  // Checkpoints of before this was measured do not have it.
+  const auto later = [&](const char* name) { return read_optional(saved.value(name, json())); };
+  record.worth = {later("contribution_stderr_points"), later("shapley_points"), later("shapley_stderr_points")};
+  record.gradient_norm = saved.at("gradient_norm").get<double>();
+  record.learning_rate = saved.at("learning_rate").get<double>();
+  return record;
+}
+
+json schedule_to_json(const AlphaSchedule& schedule) {
+  return {{"curve", leyline::name_of(schedule.curve)}, {"ticks", schedule.ticks}, {"target", schedule.target}};
+}
+
+AlphaSchedule schedule_from_json(const json& saved) {
+  const AlphaSchedule schedule{read_name<leyline::AlphaCurve>(saved.at("curve")), saved.at("ticks").get<int>(),
+                               saved.at("target").get<double>()};
+  if (schedule.ticks < 1 || !(schedule.target > 0 && schedule.target <= 1))
+    fail_saved_topology("schedule", "is out of range");
+  return schedule;
+}
+
+json seed_to_json(const Seed& seed) {
+  return {{"number", seed.number},
+          {"blueprint", seed.blueprint->name},
+          {"composition", leyline::name_of(seed.composition)},
+          {"schedule", schedule_to_json(seed.schedule)},
+          {"folded", seed.folded},
+          {"alpha", alpha_to_json(seed.alpha)},
+          {"record", record_to_json(seed.record)}};
+}
+
+struct SavedSeed {
+  std::uint32_t number = 0;
+  const Blueprint* blueprint = nullptr;
+  bool folded = false;
+};
+
+bool is_same(const std::optional<Seed>& present, const SavedSeed& saved) {
+  return present && present->number == saved.number && present->blueprint == saved.blueprint &&
+         present->folded == saved.folded;
+}
+
+Seed seed_from_json(const json& saved, const SlotSource& source) {
+  const auto name = saved.at("blueprint").get<std::string>();
+  const auto* blueprint = find_blueprint(name, source.site.shape.kind);
+  if (!blueprint) fail_saved_topology(source.site.id, "no blueprint \"" + name + "\" fits there");
+  if (const auto misfit = refusal(*blueprint, source.site.shape); !misfit.empty())
+    fail_saved_topology(source.site.id, misfit);
+  if (read_name<leyline::Composition>(saved.at("composition")) != source.growth.composition) {
+    fail_saved_topology(source.site.id, "growth.composition differs");
+  }
+  // Older checkpoints have neither a schedule of the seed's own nor folded seeds.
+  const SavedSeed who{saved.at("number").get<std::uint32_t>(), blueprint, saved.value("folded", false)};
+  if (who.number == 0) fail_saved_topology(source.site.id, "a seed without a number");
+  const auto schedule =
+      saved.contains("schedule") ? schedule_from_json(saved["schedule"]) : schedule_at(source.site.id, source.growth);
+  auto seed = is_same(source.present, who) ? *source.present
+                                           : make_seed({who.number, blueprint, source.site.shape, schedule},
+                                                       source.growth, source.run_seed, source.device);
+  if (who.folded && !seed.folded) drop_tensors(seed);
+  seed.schedule = schedule;
+  seed.alpha = alpha_from_json(saved.at("alpha"));
+  seed.record = record_from_json(saved.at("record"));
+  return seed;
+}
+
+}  // namespace
+
+void fail_saved_topology(const std::string& where, const std::string& what) {
+  throw leyline::Error(leyline::ExitCode::kCheckpoint,
+                       "the saved topology does not fit: " + where + ": " + what +
+                           "; resume with the configuration that the run was started with");
+}
+
+json optional_number(std::optional<double> value) { return value ? json(*value) : json(nullptr); }
+
+std::optional<double> read_optional(const json& value) {
+  if (value.is_null()) return std::nullopt;
+  return value.get<double>();
+}
+
+Stage stage_from_json(const json& saved, const std::string& slot) {
+  const auto stage = saved.get<int>();
+  if (stage < static_cast<int>(Stage::kDormant) || stage > static_cast<int>(Stage::kTerminated)) {
+    fail_saved_topology(slot, "there is no stage " + std::to_string(stage));
+  }
+  return static_cast<Stage>(stage);
+}
+
+json slot_to_json(const Slot& slot) {
+  return {{"id", slot.site.id},
+          {"stage", static_cast<int>(slot.stage)},
+          {"stage_epochs", slot.stage_epochs},
+          {"seed", slot.seed ? seed_to_json(*slot.seed) : json(nullptr)}};
+}
+
+Slot slot_from_json(const json& saved, const SlotSource& source) {
+  const auto& id = source.site.id;
+  if (saved.at("id") != id) fail_saved_topology(id, "the host has another slot there");
+  Slot slot;
+  slot.site = source.site;
+  slot.stage = stage_from_json(saved.at("stage"), id);
+  slot.stage_epochs = saved.at("stage_epochs").get<std::uint32_t>();
+  if (holds_seed(slot.stage) == saved.at("seed").is_null())
+    fail_saved_topology(id, "its stage and its seed contradict each other");
+  if (holds_seed(slot.stage)) slot.seed = seed_from_json(saved.at("seed"), source);
+  if (slot.seed && slot.seed->folded && slot.stage != Stage::kFossilized)
+    fail_saved_topology(id, "only a fossil can be folded");
+  return slot;
+}
+
+json newborn_to_json(std::uint32_t number, const std::string& blueprint, leyline::Composition composition) {
+  return {{"number", number},
+          {"blueprint", blueprint},
+          {"composition", leyline::name_of(composition)},
+          {"alpha", alpha_to_json({})},
+          {"record", record_to_json({})}};
+}
+
+}  // namespace esper::kasmina

@@ -1,0 +1,35 @@
+#pragma once
+// A slot as JSON, doubles exact: everything but the values of its tensors. Training thread.
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+
+#include "kasmina/slot.h"
+
+namespace esper::kasmina {
+
+nlohmann::json slot_to_json(const Slot& slot);
+
+// What make_seed() needs besides, and the seed that sits at the slot now: it is kept, with its tensors, if it is the
+// saved one.
+struct SlotSource {
+  const SlotSite& site;
+  const std::optional<Seed>& present;
+  const leyline::GrowthConfig& growth;
+  std::uint64_t run_seed;
+  torch::Device device;
+};
+// Throws Error{kCheckpoint}, naming the slot and what does not fit.
+Slot slot_from_json(const nlohmann::json& saved, const SlotSource& source);
+
+// The "seed" of a slot where one was germinated just now, with the blend that the configuration gives it.
+nlohmann::json newborn_to_json(std::uint32_t number, const std::string& blueprint, leyline::Composition composition);
+
+// Parts of it that other files read. Throw as above; json::exception where the type is another one.
+leyline::Stage stage_from_json(const nlohmann::json& saved, const std::string& slot);
+nlohmann::json optional_number(std::optional<double> value);
+std::optional<double> read_optional(const nlohmann::json& value);
+[[noreturn]] void fail_saved_topology(const std::string& where, const std::string& what);
+
+}  // namespace esper::kasmina

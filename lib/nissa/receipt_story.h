@@ -1,0 +1,24 @@
+#pragma once
+// The life of a seed, note by note, for its receipt.
+
+#include "nissa/lineage.h"
+#include "nissa/receipt.h"
+
+namespace esper::nissa {
+
+// Fills what notes tell of receipt.seed_id: where it came from, its stages, its end and every event. What esper topo
+// shows of it is the same. Throws Error{kConfig} that names the seeds there are where this one is unknown.
+void take_story(Receipt& receipt, const Lineage& lineage);
+
+// Of an event "stage".
+bool is_birth(const leyline::GrowthNote& note);
+bool is_cull(const leyline::GrowthNote& note);
+bool is_about(const leyline::GrowthNote& note, const std::string& seed_id);
+
+// The measured value of that name.
+std::optional<double> value_at(const std::map<std::string, double>& values, const char* name);
+
+// 7 for "seed-0007", 0 for anything else.
+std::uint32_t number_of(const std::string& seed_id);
+
+}  // namespace esper::nissa

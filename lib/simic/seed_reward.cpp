@@ -1,0 +1,52 @@
+#include "simic/seed_reward.h"
+
+#include "simic/contribution_reward.h"
+
+namespace esper::simic {
+namespace {
+
+using nissa::Receipt;
+using nissa::SeedReward;
+
+// Epochs with a contribution, but without an accuracy to hold it against.
+std::string without_accuracy(const Receipt& receipt) {
+  std::string epochs;
+  for (const auto& measured : receipt.measured) {
+    if (!measured.accuracy_points) epochs += (epochs.empty() ? "" : ", ") + std::to_string(measured.epoch);
+  }
+  return epochs.empty() ? "" : "not for epoch " + epochs + ": the validation accuracy of it is not recorded";
+}
+
+std::string why_not_measured(const Receipt& receipt) {
+  if (receipt.origin == Receipt::Origin::kHost) return "none: a module of the host earns nothing";
+  return "not known: no contribution was measured (growth.counterfactual.every_epochs has it measured)";
+}
+
+std::string missing_in(const Receipt& receipt) {
+  if (receipt.measured.empty()) return why_not_measured(receipt);
+  std::string text = without_accuracy(receipt);
+  if (!receipt.accuracy_at_birth_points) {
+    text +=
+        std::string(text.empty() ? "" : "; ") + "without the accuracy at germination, half of each contribution counts";
+  }
+  return text;
+}
+
+}  // namespace
+
+SeedReward reward_of(const Receipt& receipt) {
+  SeedReward result;
+  result.missing = missing_in(receipt);
+  for (const auto& measured : receipt.measured) {
+    if (!measured.accuracy_points) continue;
+    const auto earned =
+        contribution_reward({Standing::kGrowing, measured.contribution_points, *measured.accuracy_points,
+                             receipt.accuracy_at_birth_points, receipt.accuracy_after_first_epoch_points});
+    result.epochs.push_back(
+        {measured.epoch, earned.attribution, earned.discount, earned.ratio_penalty, earned.reward()});
+    result.total = result.total.value_or(0) + earned.reward();
+  }
+  return result;
+}
+
+}  // namespace esper::simic
