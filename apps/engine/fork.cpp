@@ -80,7 +80,7 @@ void forget(const std::vector<std::string>& seeds, const leyline::RunConfig& con
 void leave_out(Workbench& bench, const std::vector<std::string>& seeds, CheckpointImage& image) {
   forget(seeds, bench.config, image);
   json topology = image.run.at("topology");
-  for (const auto& seed : seeds) topology = kasmina::without_seed(std::move(topology), seed);
+  for (const auto& seed : seeds) topology = kasmina::without_seed(std::move(topology), seed, bench.config.growth);
   bench.model->network.restore_topology(topology);
   tolaria::follow_structure(*bench.model);
   image.tensors = tolaria::copy_to_cpu(tolaria::all_tensors(*bench.model, bench.device));

@@ -2,6 +2,7 @@
 
 #include "kasmina/blueprint/families.h"
 #include "leyline/error.h"
+#include "leyline/names.h"
 
 namespace esper::kasmina {
 namespace {
@@ -41,17 +42,6 @@ SeedModule build_seed(const Blueprint& blueprint, const FeatureShape& shape, con
   return seed;
 }
 
-std::string_view to_string(FeatureKind kind) {
-  switch (kind) {
-    case FeatureKind::kFeatures:
-      return "features";
-    case FeatureKind::kImage:
-      return "image";
-    case FeatureKind::kSequence:
-      return "sequence";
-  }
-  ESPER_CHECK(false, "a feature of unknown kind");
-  return "";
-}
+std::string_view to_string(FeatureKind kind) { return leyline::name_of(kind); }
 
 }  // namespace esper::kasmina

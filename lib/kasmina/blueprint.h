@@ -1,6 +1,7 @@
 #pragma once
 // The catalogue of modules that can be grown: one table for training, policy, docs and tests. docs/blueprints.md is
-// printed from it. Training thread.
+// printed from it. leyline/blueprint_table.h has the names and what they fit for those who come before any tensor: a
+// new row goes there as well, and a test tells if it does not. Training thread.
 
 #include <torch/types.h>
 

@@ -2,7 +2,12 @@
 
 #include <ATen/ops/einsum.h>
 #include <ATen/ops/eye.h>
+#include <ATen/ops/linalg_inv_ex.h>
+#include <ATen/ops/maximum.h>
+#include <ATen/ops/outer.h>
 #include <ATen/ops/zeros_like.h>
+
+#include <cmath>
 
 #include "kasmina/composition.h"
 #include "leyline/error.h"
@@ -13,6 +18,8 @@ namespace esper::kasmina {
 using leyline::Composition;
 
 namespace {
+
+constexpr double kTiny = 1e-30;  // keeps a zero from dividing
 
 // C vectors of C channels, each as the feature of a sample with one position.
 torch::Tensor as_features(const torch::Tensor& vectors, FeatureKind kind) {
@@ -75,6 +82,33 @@ LinearLayer folded(const LinearLayer& layer, const SlotMap& map) {
                    .contiguous();
   if (layer.bias.defined() && weight.dim() == 2) {
     out.bias = (layer.bias.detach().to(at::kDouble) + weight.matmul(map.offset)).to(layer.bias.scalar_type());
+  }
+  return out;
+}
+
+std::optional<LayerMoments> folded_moments(const LayerMoments& moments, const SlotMap& map) {
+  const at::NoGradGuard no_grad;
+  const auto inverse = std::get<0>(at::linalg_inv_ex(map.matrix));
+  const double enlarged = inverse.norm().item<double>() / std::sqrt(static_cast<double>(map.matrix.size(0)));
+  if (!(enlarged <= kMostEnlarged)) return std::nullopt;  // NaN neither
+  const auto times = [](const torch::Tensor& weight, const torch::Tensor& matrix) {
+    return weight.dim() == 2 ? weight.matmul(matrix) : at::einsum("ochw,ci->oihw", {weight, matrix});
+  };
+  const auto before = moments.weight.to(at::kDouble);
+  auto weight = before;
+  if (moments.bias.defined() && weight.dim() == 2) {
+    weight = weight - at::outer(moments.bias.to(at::kDouble), map.offset);
+  }
+  LayerMoments out;
+  out.bias = moments.bias;
+  const auto first = times(weight, inverse.t());
+  out.weight = first.to(moments.weight.scalar_type()).contiguous();
+  if (moments.weight_square.defined()) {
+    const auto square = moments.weight_square.to(at::kDouble);
+    const auto largest = (before.abs() / square.sqrt().clamp_min(kTiny)).max().clamp_min(kTiny);
+    out.weight_square = at::maximum(times(square, inverse.t().square()), (first / largest).square())
+                            .to(moments.weight_square.scalar_type())
+                            .contiguous();
   }
   return out;
 }

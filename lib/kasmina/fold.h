@@ -4,6 +4,7 @@
 
 #include <torch/types.h>
 
+#include <optional>
 #include <string>
 
 #include "kasmina/seed.h"
@@ -32,6 +33,21 @@ struct LinearLayer {
 // The layer that does to h what `layer` does to the map's output: W M, b + W t. Values of their own, of the layer's
 // types.
 LinearLayer folded(const LinearLayer& layer, const SlotMap& map);
+// What the optimizer's moments of the layer become. With y = W (M h + t) + b, W' = W M and G' = dL/dW', the chain rule
+// says dL/dW = G' M^T + (dL/db) t^T; so from the gradients of W and b
+//   G' = (dL/dW - (dL/db) t^T) M^-T,   dL/db' = dL/db,
+// exact for any sum of gradients, such as a first moment, as long as M and t were what they are. A second moment is a
+// sum of squares and becomes that of gradients whose channels are not correlated: v' = v (M^-T)^2 element by element,
+// but at least (m' / r)^2, r the layer's largest |m| / sqrt(v): no step gets larger than the layer's largest was.
+struct LayerMoments {
+  torch::Tensor weight, bias;   // the first: of the shapes of the layer's; bias where it has one
+  torch::Tensor weight_square;  // the second, where it is kept
+};
+// Nothing where M is so nearly singular (kMostEnlarged) that what its inverse gives would be rounding, or tell of an M
+// that is long gone. Reads the device.
+std::optional<LayerMoments> folded_moments(const LayerMoments& moments, const SlotMap& map);
+inline constexpr double kMostEnlarged = 100;  // |M^-1| / sqrt(C), Frobenius norm; 1 where M is a rotation
+
 // Why it cannot be: an offset needs a bias to go to, and does not reach a convolution's padding. Empty if it can. Reads
 // the device.
 std::string why_not_folded(const LinearLayer& layer, const SlotMap& map);

@@ -10,12 +10,13 @@
 
 #include "kasmina/mode.h"
 #include "kasmina/tensor_table.h"
+#include "leyline/blueprint_table.h"
 #include "leyline/config/host_config.h"
 #include "leyline/sample_shape.h"
 
 namespace esper::kasmina {
 
-enum class FeatureKind { kFeatures, kImage, kSequence };
+using leyline::FeatureKind;
 
 // The shape of the feature at a slot, without the batch: [channels], [channels, height, width] or [tokens, channels].
 struct FeatureShape {

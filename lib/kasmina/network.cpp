@@ -77,8 +77,7 @@ Network::Network(const leyline::HostConfig& host, const leyline::GrowthConfig& g
     Slot slot;
     slot.site = site;
     move_slot(slot, Stage::kDormant, std::nullopt);
-    const bool listed = growth_.slots.empty() || contains(growth_.slots, site.id);
-    if (!growth_.enabled || !listed) move_slot(slot, Stage::kTerminated, std::nullopt);
+    if (first_stage(site.id, growth_) != Stage::kDormant) move_slot(slot, Stage::kTerminated, std::nullopt);
     slots_.push_back(std::move(slot));
   }
   build_in(host.modules);

@@ -110,8 +110,14 @@ class Network {
   // it.
   NetworkStructure structure() const { return {slots_, ownership_, seeds_born_, command_ids_}; }
   void put_back(NetworkStructure before);
-  // What the host's layer after a seed would hold with the seed folded into it, by id, from the values that all
-  // parameters have now; empty where growth.fold_fossils is off or it cannot be folded.
+  // How a seed would be folded into the host's layer after it, from the values that all parameters have now; nothing
+  // where growth.fold_fossils is off or it cannot be folded.
+  struct FoldPlan {
+    std::string layer;  // its parameters are "<layer>.weight" and, if it has one, "<layer>.bias"
+    SlotMap map;
+  };
+  std::optional<FoldPlan> fold_plan(const std::string& seed_id) const;
+  // What that layer would hold, by id; empty where there is no such plan.
   std::vector<NamedTensor> folded_layer(const std::string& seed_id) const;
   // Takes in an epoch's measurements, moves alpha and dwell times by one tick, culls what must go. Epochs ascend.
   std::vector<LifecycleEvent> end_epoch(const EpochFacts& facts);
@@ -160,7 +166,7 @@ class Network {
   };
   std::optional<Fold> try_fold(const Slot& slot, const torch::Tensor& probe);
   LifecycleEvent carry_out(const Fold& fold, Slot& slot, const leyline::AdaptationCommand& command);
-  LinearLayer layer_after(const Slot& slot) const;
+  LinearLayer layer_named(const std::string& name) const;
   std::string why_not_folded(const Slot& slot) const;
   double fold_change(const Slot& slot, const Fold& fold, const torch::Tensor& probe) const;
 

@@ -38,32 +38,38 @@ std::string number(double value) {
 
 }  // namespace
 
-LinearLayer Network::layer_after(const Slot& slot) const {
+LinearLayer Network::layer_named(const std::string& name) const {
   LinearLayer layer;
   for (const auto& [id, tensor] : host_.tensors.parameters) {
-    if (id == slot.site.taken_by + ".weight") layer.weight = tensor;
-    if (id == slot.site.taken_by + ".bias") layer.bias = tensor;
+    if (id == name + ".weight") layer.weight = tensor;
+    if (id == name + ".bias") layer.bias = tensor;
   }
-  ESPER_CHECK(layer.weight.defined(), slot.site.id + ": the host has no layer " + slot.site.taken_by);
+  ESPER_CHECK(layer.weight.defined(), "the host has no layer " + name);
   return layer;
 }
 
 std::string Network::why_not_folded(const Slot& slot) const {
   if (auto why = why_not_linear(*slot.seed); !why.empty()) return why;
   if (slot.site.taken_by.empty()) return "no single linear layer takes all that leaves " + slot.site.id;
-  return kasmina::why_not_folded(layer_after(slot), slot_map(*slot.seed));
+  return kasmina::why_not_folded(layer_named(slot.site.taken_by), slot_map(*slot.seed));
+}
+
+std::optional<Network::FoldPlan> Network::fold_plan(const std::string& seed_id) const {
+  for (const auto& slot : slots_) {
+    if (!slot.seed || slot.seed->id != seed_id || slot.seed->folded) continue;
+    if (!growth_.fold_fossils || !why_not_folded(slot).empty()) return std::nullopt;
+    return FoldPlan{slot.site.taken_by, slot_map(*slot.seed)};
+  }
+  return std::nullopt;
 }
 
 std::vector<NamedTensor> Network::folded_layer(const std::string& seed_id) const {
-  for (const auto& slot : slots_) {
-    if (!slot.seed || slot.seed->id != seed_id || slot.seed->folded) continue;
-    if (!growth_.fold_fossils || !why_not_folded(slot).empty()) return {};
-    const auto layer = folded(layer_after(slot), slot_map(*slot.seed));
-    std::vector<NamedTensor> values = {{slot.site.taken_by + ".weight", layer.weight}};
-    if (layer.bias.defined()) values.push_back({slot.site.taken_by + ".bias", layer.bias});
-    return values;
-  }
-  return {};
+  const auto plan = fold_plan(seed_id);
+  if (!plan) return {};
+  const auto layer = folded(layer_named(plan->layer), plan->map);
+  std::vector<NamedTensor> values = {{plan->layer + ".weight", layer.weight}};
+  if (layer.bias.defined()) values.push_back({plan->layer + ".bias", layer.bias});
+  return values;
 }
 
 // Of the network's output on the probe, relative to the largest; with the fold done for the moment.
@@ -90,7 +96,7 @@ std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Te
     fold.event.reason = "there is no probe batch to measure it on";
     return fold;
   }
-  const auto layer = layer_after(slot);
+  const auto layer = layer_named(slot.site.taken_by);
   const auto values = folded(layer, slot_map(*slot.seed));
   fold.before = {{layer.weight, layer.weight.detach().clone()}};
   fold.after = {{layer.weight, values.weight}};

@@ -1,5 +1,7 @@
 #include "kasmina/slot.h"
 
+#include <algorithm>
+
 #include "leyline/error.h"
 
 namespace esper::kasmina {
@@ -16,6 +18,11 @@ void move_slot(Slot& slot, Stage to, std::optional<double> accuracy) {
   }
   ESPER_CHECK(slot.seed.has_value(), slot.site.id + " entered a seed's stage without a seed");
   slot.seed->record.accuracy_at_stage_start = accuracy;
+}
+
+Stage first_stage(const std::string& slot_id, const leyline::GrowthConfig& growth) {
+  const bool listed = growth.slots.empty() || std::ranges::find(growth.slots, slot_id) != growth.slots.end();
+  return growth.enabled && listed ? Stage::kDormant : Stage::kTerminated;
 }
 
 EpochEvidence evidence_of(const Slot& slot) {

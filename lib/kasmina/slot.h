@@ -24,6 +24,9 @@ struct Slot {
 // `accuracy`: the running accuracy at the move, from which the seed's improvement in the new stage is counted.
 void move_slot(Slot& slot, leyline::Stage to, std::optional<double> accuracy);
 
+// The stage of that slot, without a seed, when a run begins: DORMANT, or TERMINATED where nothing may grow.
+leyline::Stage first_stage(const std::string& slot_id, const leyline::GrowthConfig& growth);
+
 // What the gates G2 to G5 judge. The slot must hold a seed.
 EpochEvidence evidence_of(const Slot& slot);
 

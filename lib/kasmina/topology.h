@@ -12,9 +12,9 @@ namespace esper::kasmina {
 // Of what Network::save_topology() gave: which seed sits where, without what was measured. Throws Error{kCheckpoint}.
 leyline::Topology topology_of(const nlohmann::json& saved);
 
-// The same with that seed left out, whatever its stage: its slot is DORMANT, its number is not given again. Throws
-// Error{kConfig} that names the seeds there are.
-nlohmann::json without_seed(nlohmann::json saved, const std::string& seed_id);
+// The same with that seed left out, whatever its stage: its slot is as it is when a run begins with that configuration,
+// its number is not given again. Throws Error{kConfig} that names the seeds there are.
+nlohmann::json without_seed(nlohmann::json saved, const std::string& seed_id, const leyline::GrowthConfig& growth);
 
 // The same with a newborn at that slot, whatever the slot was. Throws Error{kConfig} where there is no such slot.
 nlohmann::json with_seed(nlohmann::json saved, const std::string& slot, const std::string& blueprint,

@@ -59,9 +59,9 @@ std::string subject_of(leyline::Attributes& attributes) {
   for (const char* name : {"gate", "seed_id", "slot", "blueprint"}) {
     if (const auto text = take(name); !text.empty()) out += " " + text;
   }
+  if (!attributes.contains("to")) return out;
   const auto from = take("from"), to = take("to");
-  if (!from.empty() || !to.empty()) out += ": " + from + " -> " + to;
-  return out;
+  return out + ": " + from + " -> " + to;
 }
 
 // In the telemetry table's order, a reason last; what is empty says nothing.

@@ -1,34 +1,12 @@
 #include "tolaria/apply_command.h"
 
 #include "device/out_of_memory.h"
-#include "tolaria/ema.h"
+#include "tolaria/fold_state.h"
 
 namespace esper::tolaria {
 namespace {
 
 using kasmina::LifecycleEvent;
-using kasmina::NamedTensor;
-
-// The host's next layer as it is with the seed folded in, all in averages. Empty without averages, and for commands
-// that fold nothing.
-std::vector<NamedTensor> folded_average(Model& model, const leyline::AdaptationCommand& command) {
-  const bool fossilises =
-      command.seed_operation && command.seed_operation->operation == leyline::SeedOperation::kFossilize;
-  if (!fossilises || model.settings.ema_decay <= 0) return {};
-  const EmaScope averaged(model.state);
-  return model.network.folded_layer(command.target_seed_id);
-}
-
-void write_averages(StepState& state, const std::vector<NamedTensor>& values) {
-  const at::NoGradGuard no_grad;
-  for (const auto& [id, value] : values) {
-    for (auto& group : state.groups) {
-      for (std::size_t i = 0; i < group.parameter_ids.size(); ++i) {
-        if (group.parameter_ids[i] == id) group.averages.views[i].copy_(value);
-      }
-    }
-  }
-}
 
 bool folds(const std::vector<LifecycleEvent>& events) {
   return !events.empty() && events.back().kind == LifecycleEvent::Kind::kFold && events.back().passed;
@@ -51,9 +29,9 @@ AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& com
   const StepState state =
       model.state;  // the same tensors: following a structure makes new ones, and keeps or drops old
   AppliedCommand done;
-  std::vector<NamedTensor> averages;
+  FoldedState folded;
   try {
-    averages = folded_average(model, command);
+    folded = folded_state(model, command);
   } catch (const std::exception& error) {
     return refusal(command, error);
   }
@@ -68,7 +46,7 @@ AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& com
     model.network.put_back(structure);
     return done;
   }
-  if (folds(done.events)) write_averages(model.state, averages);
+  if (folds(done.events)) write_folded(model.state, folded, done.change);
   return done;
 }
 

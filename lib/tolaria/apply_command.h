@@ -16,9 +16,9 @@ struct AppliedCommand {
   bool structure_changed = false;
 };
 
-// As kasmina::Network::apply(). Where a fossil is folded into the host, its average is folded into the host's average
-// as well. Where there is no memory for what the optimizer keeps of a new structure, the network is put back and the
-// command is refused as out_of_memory.
+// As kasmina::Network::apply(). Where a fossil is folded into the host, its average and the layer's moments
+// are as well (tolaria/fold_state.h). Where there is no memory for what the optimizer keeps of a new structure, the
+// network is put back and the command is refused as out_of_memory.
 AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& command, const torch::Tensor& probe,
                              std::uint64_t now_ns);
 

@@ -47,8 +47,8 @@ void add_training(std::vector<MetricValue>& out, const Run& run, const StepMetri
   out.push_back(metric("tolaria.training.params"_metric, static_cast<double>(count_parameters(run))));
   out.push_back(metric("tolaria.loader.wait_ms"_metric, times.loader_wait_ms));
   out.push_back(metric("tolaria.loader.skipped_samples_total"_metric, static_cast<double>(run.skipped_samples)));
-  out.push_back(
-      metric("tolaria.grad_agg.microbatches_total"_metric, static_cast<double>(run.train_data.num_batches())));
+  out.push_back(metric("tolaria.grad_agg.microbatches_total"_metric,
+                       static_cast<double>(run.progress.epoch) * static_cast<double>(run.train_data.num_batches())));
   out.push_back(metric("tolaria.epochs.total"_metric, run.progress.epoch));
   out.push_back(metric("tolaria.epochs.failed"_metric, static_cast<double>(run.progress.conservative_epochs)));
 }
@@ -159,7 +159,7 @@ void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
 void add_scaler(std::vector<MetricValue>& out, const Run& run, const StepMetrics& metrics) {
   if (run.model.settings.compute_type != torch::kFloat16) return;
   out.push_back(metric("tolaria.scaler.scale"_metric, metrics.loss_scale));
-  out.push_back(metric("tolaria.scaler.skipped_steps_total"_metric, static_cast<double>(metrics.nonfinite_steps)));
+  out.push_back(metric("tolaria.scaler.skipped_steps_total"_metric, static_cast<double>(run.skipped_steps)));
 }
 
 // Every row about one seed has these four.

@@ -84,6 +84,8 @@ TelemetryEvent fold_event(const LifecycleEvent& it, const std::string& epoch, co
                 {"result", it.passed ? "folded" : "kept"},
                 {"output_change", text_of(it.values)},
                 {"moments_carried", std::to_string(change.carried.size())},
+                {"moments_transformed", joined(change.transformed)},
+                {"moments_reset", joined(change.reset)},
                 {"moments_dropped", std::to_string(change.dropped.size())},
                 {"parameters_dropped", joined(change.dropped)},
                 {"epoch", epoch},

@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "device/rng.h"
+#include "leyline/config/slot_classes.h"
+#include "leyline/error.h"
 
 namespace esper::tolaria {
 namespace {
@@ -48,10 +50,21 @@ std::string mismatch(const std::vector<NamedTensor>& expected, const std::map<st
   return {};
 }
 
+// With data of some kinds the number of classes is known only now.
+void check_classes(const leyline::AggregationConfig& config, std::int64_t num_classes) {
+  std::string text;
+  for (const auto& [line, why] : leyline::absent_classes(config.classes, num_classes)) {
+    if (!text.empty()) text += "\n";
+    text.append("growth.aggregation.classes[").append(std::to_string(line)).append("]: ").append(why);
+  }
+  if (!text.empty()) throw leyline::Error(leyline::ExitCode::kConfig, text);
+}
+
 }  // namespace
 
 std::unique_ptr<Model> build_model(const leyline::RunConfig& config, const leyline::SampleShape& sample,
                                    const StepSettings& settings, torch::Device device) {
+  check_classes(config.growth.aggregation, sample.num_classes);
   auto model = std::unique_ptr<Model>(new Model{
       {config.host, config.growth, sample, config.seed, device}, settings, make_step_state(settings, device)});
   follow_structure(*model);

@@ -20,7 +20,8 @@ struct Model {
   StepState state;
 };
 
-// settings: with the precision resolved for the device.
+// settings: with the precision resolved for the device. Throws Error{kConfig} where the configuration names what the
+// host or the data do not have.
 std::unique_ptr<Model> build_model(const leyline::RunConfig& config, const leyline::SampleShape& sample,
                                    const StepSettings& settings, torch::Device device);
 

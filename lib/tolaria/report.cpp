@@ -90,6 +90,7 @@ void report_epoch(Run& run, const StepMetrics& metrics, const Measurements& meas
                   const GrowthReport& growth) {
   const LedgerScope telling(run.ledger, Owner::kTelemetry);
   const auto seeds = run.model.network.export_seed_states();
+  run.skipped_steps += metrics.nonfinite_steps;
   auto packet = new_packet(run, "tolaria", "epoch-" + std::to_string(run.progress.epoch));
   packet.metrics = epoch_metrics(run, {metrics, measured, times, growth, seeds});
   if (run.ledger.unsettled() >= kShortestAccount) {

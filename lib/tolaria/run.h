@@ -69,6 +69,7 @@ struct Run {
   double policy_timeout_ms = 0;                                         // of the last one
   bool conservative = false;                                            // the last epoch had no decision
   std::int64_t optimizer_rebuilds = 0;                                  // of this process
+  std::int64_t skipped_steps = 0;                                       // of this process, for a gradient not finite
   RollbackFigures rollback{};                                           // of this process
   leyline::Ledger ledger{};                                             // of this thread's time, in this process
   leyline::Topology topology{};                                         // the network's, for the journal

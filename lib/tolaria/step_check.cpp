@@ -99,7 +99,7 @@ void StepRunner::check_challenger(StepPlan& plan, Batch microbatches, std::int64
     if (!plan.undecided) compile_next(plan);
   }
   if (verdict == Verdict::kSame && config_.lane != Lane::kAuto) {
-    adopt(plan, 0, "it is the lane that was asked for", number);
+    adopt(plan, std::nullopt, "it is the lane that was asked for", number);
   }
 }
 

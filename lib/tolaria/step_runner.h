@@ -114,7 +114,7 @@ class StepRunner {
   void try_challenger(StepPlan& plan, Batch microbatches, StepPlace place);
   void challenge(StepPlan& plan, FastLane lane);
   void settle_trial(StepPlan& plan, std::int64_t number);
-  void adopt(StepPlan& plan, double speedup, const std::string& reason, std::int64_t number);
+  void adopt(StepPlan& plan, std::optional<double> speedup, const std::string& reason, std::int64_t number);
   void put_away(const FastLane& lane, Cause cause, const std::string& reason, const program::Difference* where);
   void run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace place);
   void check_again_after(StepPlan& plan, std::int64_t number) const;

@@ -91,9 +91,11 @@ struct StepState {
 // A state without parameters, for these settings.
 StepState make_step_state(const StepSettings& settings, torch::Device device);
 
-// Which parameters kept their optimizer state, which are new, which are gone.
+// Which parameters kept their optimizer state, which are new, which are gone. Of those that kept it: whose moments were
+// worked into those of the layer as it is now, and whose first moment started anew, since the layer took in a fossil.
 struct StructureChange {
   std::vector<std::string> carried, created, dropped;
+  std::vector<std::string> transformed, reset;
 };
 
 // Makes the state fit the network's parameters, by id. A group's parameters are moved into one piece of memory: the

@@ -69,19 +69,22 @@ void StepRunner::settle_trial(StepPlan& plan, std::int64_t number) {
   if (compiled) note_recipe(plan, challenger_us);
 }
 
-// number: of the step that settled it; the next one of its shape runs in the lane.
-void StepRunner::adopt(StepPlan& plan, double speedup, const std::string& reason, std::int64_t number) {
-  tell(event("tolaria.lane_adopted"_event, Level::kInfo,
-             {{"lane", name_of(plan.challenger)},
-              {"from", name_of(plan.incumbent)},
-              {"step", std::to_string(number)},
-              {"speedup", digits(speedup, 3)},
-              {"reason", reason}}));
+// speedup: of a trial, if there was one. number: of the step that settled it; the next one of its shape runs in the
+// lane.
+void StepRunner::adopt(StepPlan& plan, std::optional<double> speedup, const std::string& reason, std::int64_t number) {
+  const auto tell_with_speedup = [&](leyline::TelemetryEvent told) {
+    if (speedup) told.attributes["speedup"] = digits(*speedup, 3);
+    tell(std::move(told));
+  };
+  tell_with_speedup(event("tolaria.lane_adopted"_event, Level::kInfo,
+                          {{"lane", name_of(plan.challenger)},
+                           {"from", name_of(plan.incumbent)},
+                           {"step", std::to_string(number)},
+                           {"reason", reason}}));
   if (plan.challenger->lane() == Lane::kCompiled) {
-    tell(event("tolaria.compile_enabled"_event, Level::kInfo,
-               {{"mode", std::string(leyline::name_of(config_.compile.mode))},
-                {"dynamic", plan.family != nullptr ? "true" : "false"},
-                {"speedup", digits(speedup, 3)}}));
+    tell_with_speedup(event("tolaria.compile_enabled"_event, Level::kInfo,
+                            {{"mode", std::string(leyline::name_of(config_.compile.mode))},
+                             {"dynamic", plan.family != nullptr ? "true" : "false"}}));
   }
   if (plan.challenger->lane() == Lane::kGraph) {
     tell(event("tolaria.graph_enabled"_event, Level::kInfo, {{"capture_ms", digits(graphs_->capture_ms, 3)}}));

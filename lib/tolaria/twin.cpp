@@ -49,7 +49,7 @@ nlohmann::json topology_after(const Model& running, const LikelyChange& change, 
   if (stays && running.network.folded_layer(change.seed_id).empty()) {
     return kasmina::with_fossil(topology, change.seed_id);
   }
-  return kasmina::without_seed(topology, change.seed_id);
+  return kasmina::without_seed(topology, change.seed_id, growth);
 }
 
 std::unique_ptr<Model> twin_of_topology(const ModelFactory& build, const Model& running,

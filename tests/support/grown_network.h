@@ -69,6 +69,19 @@ inline void blend_to(kasmina::Network& network, const std::vector<double>& alpha
   network.restore_topology(topology);
 }
 
+// Every way to have the active seeds on, as they run, or off; bit i of the place counts for seed i: off where it is 0.
+inline std::vector<kasmina::Configuration> all_on_and_off(const kasmina::Network& network) {
+  const auto seeds = network.active_seeds();
+  std::vector<kasmina::Configuration> all;
+  for (std::size_t on = 0; on < std::size_t{1} << seeds.size(); ++on) {
+    auto& configuration = all.emplace_back();
+    for (std::size_t i = 0; i < seeds.size(); ++i) {
+      if ((on >> i & 1) == 0) configuration[seeds[i]] = 0;
+    }
+  }
+  return all;
+}
+
 // One sample batch of this shape.
 inline torch::Tensor inputs_of(const leyline::SampleShape& sample, std::int64_t rows) {
   std::vector<std::int64_t> shape = {rows};

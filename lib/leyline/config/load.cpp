@@ -77,12 +77,19 @@ class Loader {
     const bool dotted = entry.key.find('.') != std::string::npos;
     if (found == by_path_.end() || dotted) return report(entry.place, path, unknown_key(entry.key, section));
     out_.origins[path] = entry.value.place;
+    note_items(path, entry.value);
     const FieldRow& row = *found->second;
     if (row.is_section()) {
       apply_section(entry.value, path);
     } else {
       read_value(row, entry.value, out_.problems);
     }
+  }
+
+  void note_items(const std::string& path, const YamlNode& value) {
+    std::vector<Place>& places = items_[path];
+    places.clear();
+    for (const YamlNode& item : value.items) places.push_back(item.place);
   }
 
   std::string known(const std::string& section) const { return listed(keys_.at(section)); }
@@ -112,8 +119,19 @@ class Loader {
     }
   }
 
-  // Where the field was given, else one that its rule looked at, else its section, else the run file as a whole.
+  // Of "growth.slots[1]"; null where the path names no item that was given.
+  const Place* item_place(const std::string& path) const {
+    const std::size_t bracket = path.find('[');
+    if (bracket == std::string::npos) return nullptr;
+    const auto found = items_.find(path.substr(0, bracket));
+    const std::size_t index = std::stoul(path.substr(bracket + 1));
+    return found == items_.end() || index >= found->second.size() ? nullptr : &found->second[index];
+  }
+
+  // Where the item or field was given, else one that its rule looked at, else its section, else the run file as a
+  // whole.
   Place place_of(const Finding& finding) const {
+    if (const Place* item = item_place(finding.path)) return *item;
     std::vector<std::string> paths{finding.path.substr(0, finding.path.find('['))};
     paths.insert(paths.end(), finding.also.begin(), finding.also.end());
     for (std::string section = paths.front(); section.find('.') != std::string::npos;) {
@@ -130,6 +148,7 @@ class Loader {
   std::vector<FieldRow> rows_;
   std::unordered_map<std::string, const FieldRow*> by_path_;
   std::unordered_map<std::string, std::vector<std::string>> keys_;  // of each section
+  std::unordered_map<std::string, std::vector<Place>> items_;       // of each list that was given
   std::unordered_map<std::string, std::size_t> layers_;
   std::string run_file_;
 };
@@ -141,18 +160,43 @@ const YamlEntry* extends_entry(const YamlNode& root) {
   return nullptr;
 }
 
-void apply_base(const YamlEntry& entry, const std::string& path, Loader& loader) {
-  if (entry.value.kind != YamlNode::Kind::kScalar) {
-    return loader.report(entry.value.place, std::string(kExtends), "expected the name of one file");
-  }
-  const std::filesystem::path base = std::filesystem::path(path).parent_path() / entry.value.text;
-  const YamlDocument document = read_yaml(base.string());
-  if (const YamlEntry* further = extends_entry(document.root)) {
-    loader.layer(base.string());
-    loader.report(further->place, std::string(kExtends), "a file that is extended must not extend another one");
-  }
-  loader.apply(document);
+bool is_same_file(const std::string& a, const std::string& b) {
+  std::error_code ignored;
+  return std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
 }
+
+// The document of a file, after all that it builds on: the farthest first.
+class Chain {
+ public:
+  explicit Chain(Loader& loader) : loader_(loader) {}
+
+  void apply(const YamlDocument& document, const std::string& path) {
+    files_.push_back(path);
+    if (const YamlEntry* base = extends_entry(document.root)) apply_base(*base);
+    loader_.apply(document);
+  }
+
+ private:
+  void apply_base(const YamlEntry& entry) {
+    const auto refuse = [&](const std::string& text) {
+      loader_.report(entry.value.place, std::string(kExtends), text);
+    };
+    if (entry.value.kind != YamlNode::Kind::kScalar) return refuse("expected the name of one file");
+    const std::string base = (std::filesystem::path(files_.back()).parent_path() / entry.value.text).string();
+    const auto is_base = [&](const std::string& file) { return is_same_file(file, base); };
+    if (const auto first = std::find_if(files_.begin(), files_.end(), is_base); first != files_.end()) {
+      std::string circle;
+      for (auto file = first; file != files_.end(); ++file) circle += *file + " -> ";
+      return refuse("goes in a circle: " + circle + *first);
+    }
+    constexpr std::size_t kLongest = 16;
+    if (files_.size() == kLongest) return refuse("is the " + std::to_string(kLongest) + "th in a row; none may follow");
+    apply(read_yaml(base), base);
+  }
+
+  Loader& loader_;
+  std::vector<std::string> files_;  // that lead here
+};
 
 // "a.b=value" as a document of its own.
 YamlDocument assignment_document(const std::string& text) {
@@ -209,8 +253,7 @@ LoadedConfig read_run_config(const std::string& path, const std::vector<std::str
   LoadedConfig out;
   Loader loader(out, path);
   const YamlDocument document = read_yaml(path);
-  if (const YamlEntry* base = extends_entry(document.root)) apply_base(*base, path, loader);
-  loader.apply(document);
+  Chain(loader).apply(document, path);
   apply_assignments(assignments, loader);
   loader.finish();
   return out;

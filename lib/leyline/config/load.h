@@ -1,9 +1,10 @@
 #pragma once
 // From run files and `--set a.b=c` to a RunConfig, with every problem at once.
 //
-// A run file may name one other file under `extends:` (relative to itself, which must not extend a further one); what
-// the run file says comes on top, key by key; a list replaces a list. Assignments come last, in order. Their values are
-// YAML (`--set host.hidden=[32,32]`); an empty value is the empty text.
+// A run file may name one other file under `extends:` (relative to itself), which may name a further one, up to 16
+// files and in no circle; what a file says comes on top of what it extends, key by key; a list replaces a list.
+// Assignments come last, in order. Their values are YAML (`--set host.hidden=[32,32]`); an empty value is the empty
+// text.
 
 #include <map>
 #include <string>
@@ -17,7 +18,7 @@ namespace esper::leyline {
 
 struct LoadedConfig {
   RunConfig config;                      // what could be read; to be used only where there are no problems
-  std::vector<Problem> problems;         // by place: the extended file, the run file, the assignments
+  std::vector<Problem> problems;         // by place: what is extended, the run file, the assignments
   std::map<std::string, Place> origins;  // of each field and section that was given; a field not here has its default
 };
 

@@ -34,4 +34,18 @@ std::optional<SlotClasses> read_slot_classes(std::string_view text) {
   return read;
 }
 
+std::vector<AbsentClass> absent_classes(const std::vector<std::string>& lines, std::int64_t num_classes) {
+  std::vector<AbsentClass> absent;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    const auto read = read_slot_classes(lines[i]);
+    if (!read) continue;
+    for (const std::int64_t one : read->classes) {
+      if (one < num_classes) continue;
+      absent.push_back({i, "there is no class " + std::to_string(one) + "; the data have " +
+                               std::to_string(num_classes) + ", 0 to " + std::to_string(num_classes - 1)});
+    }
+  }
+  return absent;
+}
+
 }  // namespace esper::leyline

@@ -222,6 +222,29 @@ TEST_CASE("a module that does not fit is refused in words") {
   CHECK_THROWS_AS(build(*find_blueprint("lora", FeatureKind::kFeatures), features(8)), leyline::Error);
 }
 
+TEST_CASE("the table that run files are checked against has every row, and fits what the row fits") {
+  std::size_t rows = 0;
+  for (const Blueprint& row : blueprints()) {
+    INFO(row.name << " at " << to_string(row.fits));
+    const auto* entry = leyline::find_blueprint_entry(row.name, row.fits);
+    REQUIRE(entry != nullptr);
+    CHECK(entry == &leyline::kBlueprintTable.at(rows++));  // in the same order
+    for (const auto kind : {FeatureKind::kFeatures, FeatureKind::kImage, FeatureKind::kSequence}) {
+      for (std::int64_t channels = 1; channels <= 40; ++channels) {
+        for (const std::int64_t positions : {1, 2, 3}) {
+          FeatureShape shape{.kind = kind, .channels = channels};
+          if (kind == FeatureKind::kImage) shape.height = 1, shape.width = positions;
+          if (kind == FeatureKind::kSequence) shape.tokens = positions;
+          const leyline::SlotShape known{kind, channels, kind == FeatureKind::kFeatures ? 1 : positions};
+          INFO(channels << " channels, " << positions << " positions, kind " << to_string(kind));
+          REQUIRE(leyline::may_fit(*entry, known) == refusal(row, shape).empty());
+        }
+      }
+    }
+  }
+  CHECK(rows == leyline::kBlueprintTable.size());
+}
+
 TEST_CASE("a seed's tensors carry its id, and start the same whenever it grows") {
   const Blueprint& row = *find_blueprint("conv_heavy", FeatureKind::kImage);
   const SeedModule a = build(row, image(8, 4, 4)), b = build(row, image(8, 4, 4));

@@ -2,6 +2,8 @@
 
 #include "kasmina/fold.h"
 
+#include <ATen/ops/allclose.h>
+#include <ATen/ops/einsum.h>
 #include <ATen/ops/eye.h>
 #include <torch/csrc/autograd/autograd.h>
 
@@ -72,8 +74,7 @@ struct Grown {
       for (const auto& named : group.parameters) named.tensor.add_(at::randn_like(named.tensor) * 0.2);
     }
   }
-  // The events of FOSSILIZE.
-  std::vector<LifecycleEvent> fossilise(const std::string& slot, const std::string& blueprint) {
+  void bring_to_trial(const std::string& slot, const std::string& blueprint) {
     const auto born = tell(SeedOperation::kGerminate, slot, blueprint);
     TORCH_CHECK(!Growing::rejected(born), born.back().reason);
     for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting,
@@ -83,6 +84,10 @@ struct Grown {
     }
     for (int i = 0; i < 3; ++i) end_epoch();
     disturb();
+  }
+  // The events of FOSSILIZE.
+  std::vector<LifecycleEvent> fossilise(const std::string& slot, const std::string& blueprint) {
+    bring_to_trial(slot, blueprint);
     return tell(SeedOperation::kFossilize);
   }
   std::vector<NamedTensor> host() const { return network.parameter_groups().at(0).parameters; }
@@ -248,7 +253,7 @@ TEST_CASE("a folded network goes through its topology; its tensors are the host'
   const auto from = run.network.parameter_groups()[0].parameters, to = other.parameter_groups()[0].parameters;
   for (std::size_t i = 0; i < from.size(); ++i) to[i].tensor.copy_(from[i].tensor);
   CHECK(same_bits(other.forward(run.probe, Mode::kEvaluate), run.output()));
-  CHECK_THROWS_AS(without_seed(saved, kSeed), leyline::Error);
+  CHECK_THROWS_AS(without_seed(saved, kSeed, run.growth), leyline::Error);
   auto wrong = saved;
   wrong["slots"][0]["stage"] = static_cast<int>(Stage::kProbationary);
   CHECK_THROWS_AS(other.restore_topology(wrong), leyline::Error);
@@ -257,14 +262,7 @@ TEST_CASE("a folded network goes through its topology; its tensors are the host'
 
 TEST_CASE("putting back undoes a fold: the host's values, the seed's tensors, the owners") {
   auto run = mlp();
-  run.tell(SeedOperation::kGerminate, "r0c0", "linear");
-  for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
-                               SeedOperation::kEvaluate}) {
-    for (int i = 0; i < 3; ++i) run.end_epoch();
-    REQUIRE_FALSE(Growing::rejected(run.tell(operation)));
-  }
-  for (int i = 0; i < 3; ++i) run.end_epoch();
-  run.disturb();
+  run.bring_to_trial("r0c0", "linear");
   const auto before = run.output();
   const auto topology = run.network.save_topology();
   const auto structure = run.network.structure();
@@ -274,6 +272,40 @@ TEST_CASE("putting back undoes a fold: the host's values, the seed's tensors, th
   CHECK(run.network.save_topology() == topology);
   CHECK(run.network.owner_of("seed-0001.weight") == kSeed);
   CHECK(run.network.scalars().size() == 4);
+}
+
+// Two columns of gradients are enough to work it out by hand: M = [[2, 1], [0, 1]], t = (3, 5).
+TEST_CASE("moments of a folded layer are those that its own gradients would have left") {
+  const SlotMap map{at::tensor({2.0, 1.0, 0.0, 1.0}, at::kDouble).view({2, 2}), at::tensor({3.0, 5.0}, at::kDouble)};
+  // G' = [[1, 2]], dL/db = 4: dL/dW = G' M^T + 4 t^T = [[4 + 12, 2 + 20]].
+  const LayerMoments moments{at::tensor({16.0F, 22.0F}).view({1, 2}), at::tensor({4.0F}),
+                             at::tensor({100.0F, 400.0F}).view({1, 2})};
+  const auto folded = folded_moments(moments, map);
+  REQUIRE(folded);
+  CHECK(at::allclose(folded->weight, at::tensor({1.0F, 2.0F}).view({1, 2})));
+  CHECK(at::equal(folded->bias, moments.bias));
+  // M^-T = [[0.5, 0], [-0.5, 1]], squared [[0.25, 0], [0.25, 1]].
+  CHECK(at::allclose(folded->weight_square, at::tensor({125.0F, 400.0F}).view({1, 2})));
+}
+
+TEST_CASE("no second moment is below the square of the first; a map without an inverse gives none") {
+  at::manual_seed(4);
+  const SlotMap map{at::eye(6, at::kDouble) + 0.3 * at::randn({6, 6}, at::kDouble), at::zeros({6}, at::kDouble)};
+  const auto first = at::randn({5, 6, 3, 3});
+  const auto folded = folded_moments({first, {}, first.square()}, map);
+  REQUIRE(folded);
+  CHECK(folded->weight_square.ge(folded->weight.square() * 0.99999).all().item<bool>());
+  CHECK_FALSE(folded->bias.defined());
+  // As a gradient comes back through the map: G = G' M^T, channel by channel.
+  const auto back = at::einsum("oihw,ci->ochw", {folded->weight.to(at::kDouble), map.matrix});
+  CHECK(at::allclose(back, first.to(at::kDouble), 1e-5, 1e-6));
+  auto flat = map;
+  flat.matrix.select(0, 2).zero_();
+  CHECK_FALSE(folded_moments({first, {}, first.square()}, flat));
+  flat.matrix[2][2] = 1e-7;
+  CHECK_FALSE(folded_moments({first, {}, {}}, flat));
+  flat.matrix[2][2] = NAN;
+  CHECK_FALSE(folded_moments({first, {}, {}}, flat));
 }
 
 }  // namespace

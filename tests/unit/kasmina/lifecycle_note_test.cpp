@@ -136,7 +136,7 @@ TEST_CASE("a seed is left out whatever its stage; its slot is free and all else 
     run.grow_to("seed-0002", stage);
     const auto saved = run.network.save_topology();
     const auto other = run.network.parameter_groups().at(1).parameters.at(0).tensor;
-    run.network.restore_topology(without_seed(saved, "seed-0002"));
+    run.network.restore_topology(without_seed(saved, "seed-0002", quick_growth()));
     const auto after = topology_of(run.network.save_topology());
     const auto before = topology_of(saved);
     CHECK(after.seeds_born == before.seeds_born);
@@ -154,13 +154,40 @@ TEST_CASE("a seed that is not there cannot be left out; those that are get named
   Growing run;
   run.germinate("r0c1", "lora");
   try {
-    without_seed(run.network.save_topology(), "seed-0007");
+    without_seed(run.network.save_topology(), "seed-0007", quick_growth());
     FAIL("accepted");
   } catch (const leyline::Error& error) {
     CHECK(error.code() == leyline::ExitCode::kConfig);
     CHECK(std::string(error.what()).find("there are: seed-0001") != std::string::npos);
   }
-  CHECK_THROWS_AS(without_seed(nlohmann::json::object(), "seed-0001"), leyline::Error);
+  CHECK_THROWS_AS(without_seed(nlohmann::json::object(), "seed-0001", quick_growth()), leyline::Error);
+}
+
+TEST_CASE("a slot whose seed is left out is as a run begins with it: closed where the run leaves it out") {
+  struct Case {
+    std::vector<std::string> slots;
+    bool enabled;
+    std::string expected;
+  };
+  for (const Case& c : {Case{{"r0c1"}, true, "TERMINATED"}, Case{{"r0c0"}, true, "DORMANT"}, Case{{}, true, "DORMANT"},
+                        Case{{}, false, "TERMINATED"}}) {
+    auto host = tiny_host();
+    host.modules = {"r0c0=mlp"};
+    auto growth = quick_growth();
+    growth.slots = c.slots;
+    growth.enabled = c.enabled;
+    CAPTURE(c.slots, c.enabled);
+    Network network(host, growth, tiny_sample(), 7, torch::kCPU);
+    network.restore_topology(without_seed(network.save_topology(), "seed-0001", growth));
+    const auto without = topology_of(network.save_topology());
+    CHECK(describe(without.slots[0]) == c.expected);
+    const Network fresh(tiny_host(), growth, tiny_sample(), 7, torch::kCPU);
+    const auto begun = topology_of(fresh.save_topology());
+    for (std::size_t i = 0; i < 2; ++i) CHECK(without.slots.at(i) == begun.slots.at(i));
+    Growing commands;
+    const auto events = network.apply(commands.germination("r0c0", "mlp"), commands.probe);
+    CHECK(Growing::rejected(events) == (c.expected == "TERMINATED"));
+  }
 }
 
 }  // namespace esper::kasmina

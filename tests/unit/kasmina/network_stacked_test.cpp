@@ -11,6 +11,7 @@ namespace esper::kasmina {
 namespace {
 
 using leyline::Composition;
+using tests::all_on_and_off;
 using tests::grown_cases;
 using tests::grown_network;
 using tests::inputs_of;
@@ -42,18 +43,6 @@ void check_same(const Network& network, const torch::Tensor& inputs, const std::
     const auto alone = one_by_one(network, inputs, configurations[i]);
     CHECK(at::allclose(stacked.select(0, plan.group_of[i]), alone, 1e-4, 1e-5));
   }
-}
-
-std::vector<Configuration> all_on_and_off(const Network& network) {
-  const auto seeds = network.active_seeds();
-  std::vector<Configuration> all;
-  for (std::size_t on = 0; on < std::size_t{1} << seeds.size(); ++on) {
-    auto& configuration = all.emplace_back();
-    for (std::size_t i = 0; i < seeds.size(); ++i) {
-      if ((on >> i & 1) == 0) configuration[seeds[i]] = 0;
-    }
-  }
-  return all;
 }
 
 }  // namespace

@@ -21,9 +21,9 @@ std::string problem_of(const std::string& text) {
 
 struct Folder {
   std::filesystem::path path = std::filesystem::temp_directory_path() / "esper_config_load_test";
-  Folder() { std::filesystem::create_directories(path / "base"); }
   ~Folder() { std::filesystem::remove_all(path); }
   std::string write(const std::string& name, const std::string& text) const {
+    std::filesystem::create_directories((path / name).parent_path());
     std::ofstream(path / name) << text;
     return (path / name).string();
   }
@@ -171,13 +171,59 @@ TEST_CASE("a run file builds on another one") {
   CHECK(loaded.origins.at("seed") == Place{run, 2, 7});
 }
 
+TEST_CASE("what is extended may extend a further file, each relative to itself; the nearer wins") {
+  const Folder folder;
+  folder.write("far/farthest.yaml", "epochs: 3\nseed: 5\nname: far\nhost: {hidden: [4, 4]}\n");
+  folder.write("near/base.yaml", "extends: ../far/farthest.yaml\nseed: 6\nname: near\n");
+  const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: near/base.yaml\nname: run\n"));
+  REQUIRE(loaded.problems.empty());
+  CHECK(loaded.config.epochs == 3);
+  CHECK(loaded.config.seed == 6);
+  CHECK(loaded.config.name == "run");
+  CHECK(loaded.config.host.hidden.size() == 2);
+  CHECK_THAT(loaded.origins.at("epochs").file, ContainsSubstring("farthest.yaml"));
+  CHECK_THAT(loaded.origins.at("seed").file, ContainsSubstring("base.yaml"));
+}
+
+TEST_CASE("files that extend each other in a circle are told, with the circle") {
+  const Folder folder;
+  const std::string run = folder.write("run.yaml", "extends: a.yaml\n");
+  folder.write("a.yaml", "extends: ./b.yaml\nseed: 2\n");
+  const std::string here = std::filesystem::path(run).parent_path().filename().string();
+  folder.write("b.yaml", "epochs: 2\nextends: ../" + here + "/a.yaml\n");
+  const LoadedConfig loaded = read_run_config(run);
+  REQUIRE(loaded.problems.size() == 1);
+  const std::string told = to_string(loaded.problems[0]);
+  CHECK_THAT(told, ContainsSubstring("b.yaml:2:10: extends: goes in a circle: "));
+  CHECK_THAT(told, ContainsSubstring("a.yaml -> "));
+  CHECK(told.find("run.yaml") == std::string::npos);
+  const LoadedConfig itself = read_run_config(folder.write("self.yaml", "extends: self.yaml\n"));
+  REQUIRE(itself.problems.size() == 1);
+  CHECK_THAT(itself.problems[0].text, ContainsSubstring("goes in a circle"));
+}
+
+TEST_CASE("a chain of files has an end") {
+  const Folder folder;
+  const auto file = [](int i) { return "f" + std::to_string(i) + ".yaml"; };
+  for (int i = 1; i <= 17; ++i) {
+    folder.write(file(i), i == 1 ? "seed: 9\n" : "extends: " + file(i - 1) + "\n");
+  }
+  const LoadedConfig fits = read_run_config(folder.write("run.yaml", "extends: f15.yaml\n"));
+  CHECK(fits.problems.empty());
+  CHECK(fits.config.seed == 9);
+  const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: f16.yaml\n"));
+  REQUIRE(loaded.problems.size() == 1);
+  CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring("f2.yaml:1:10: extends: is the 16th in a row"));
+}
+
 TEST_CASE("what is extended must be one good file") {
   const Folder folder;
+  folder.write("further.yaml", "seed: 1\nname: a/b\n");
   folder.write("base.yaml", "extends: further.yaml\nepochs: 0\n");
-  SECTION("problems of both files, the extended one first") {
+  SECTION("problems of all files, the farthest first") {
     const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: base.yaml\nseed: x\n"));
     REQUIRE(loaded.problems.size() == 3);
-    CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring("base.yaml:1:1: extends: a file that is extended"));
+    CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring("further.yaml:2:7: name: must be"));
     CHECK_THAT(to_string(loaded.problems[1]), ContainsSubstring("base.yaml:2:9: epochs: must be 1"));
     CHECK_THAT(to_string(loaded.problems[2]), ContainsSubstring("run.yaml:2:7: seed: expected"));
   }

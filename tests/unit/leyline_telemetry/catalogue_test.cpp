@@ -24,6 +24,21 @@ TEST_CASE("the JSON catalogue holds every row once") {
   CHECK(seen.size() == rows.size());
 }
 
+TEST_CASE("a name says its kind: a total is counted, and what is counted is not of one epoch") {
+  for (const auto& entry : leyline::kTelemetryTable) {
+    INFO(entry.name);
+    const bool counted = entry.kind == leyline::TelemetryKind::kCounter;
+    // How many there are now, under names that dashboards know.
+    const bool waits = entry.name.ends_with(".pending_total") || entry.name.ends_with("_backlog_total");
+    if (entry.name.ends_with("_total")) CHECK(counted != waits);
+    if (counted) {
+      CHECK(entry.unit == "count");
+      CHECK_FALSE(entry.help.ends_with("in the epoch"));
+      CHECK(entry.name.find("_ms") == std::string_view::npos);
+    }
+  }
+}
+
 TEST_CASE("names and labels are written in one grammar") {
   constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyz0123456789_";
   for (const auto& entry : leyline::kTelemetryTable) {

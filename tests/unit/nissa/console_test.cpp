@@ -135,6 +135,10 @@ TEST_CASE("an event line starts with what it is about, ends with the reason and 
                             {"reason", "G1 passed"}});
   CHECK(event_line(stage, Colour::kOff) ==
         "seed_stage seed-0001 r0c0 conv_heavy: GERMINATED -> TRAINING  epoch 16  reason G1 passed");
+  const auto lane = event("tolaria.lane_adopted"_event, Level::kInfo,
+                          {{"lane", "replay"}, {"from", "eager"}, {"step", "5"}, {"reason", "it was asked for"}});
+  CHECK(event_line(lane, Colour::kOff) ==
+        "tolaria.lane_adopted  lane replay  from eager  step 5  reason it was asked for");
   const auto start = event("tolaria.run_started"_event, Level::kInfo,
                            {{"run_dir", "runs/a"}, {"device", "cpu"}, {"name", "a"}, {"version", ""}});
   CHECK(event_line(start, Colour::kOff) == "tolaria.run_started  run_dir runs/a  name a  device cpu");

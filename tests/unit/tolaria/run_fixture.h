@@ -1,6 +1,7 @@
 #pragma once
 // A real small run in memory: synthetic data, an mlp that can grow, a disk that can fail, telemetry that is kept.
 
+#include <catch2/catch_test_macros.hpp>
 #include <functional>
 #include <map>
 #include <memory>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "support/faulty_file_system.h"
+#include "support/kind_check.h"
 #include "support/memory_sink.h"
 #include "tolaria/epoch_loop.h"
 #include "tolaria/interrupt.h"
@@ -25,10 +27,12 @@ leyline::RunConfig small_config();
 // Asks for nothing.
 ScriptedController::Script quiet();
 
-// Keeps each packet, then calls on_packet: on the training thread, between two epochs.
+// Keeps each packet, which must be as the telemetry table says, then calls on_packet: on the training thread, between
+// two epochs.
 class WatchedSink final : public leyline::TelemetrySink {
  public:
   void emit(const leyline::TelemetryPacket& packet) override {
+    CHECK(kinds_.take(packet) == "");
     kept_.emit(packet);
     if (on_packet) on_packet(packet);
   }
@@ -37,6 +41,7 @@ class WatchedSink final : public leyline::TelemetrySink {
 
  private:
   esper::test::MemorySink kept_;
+  esper::test::KindCheck kinds_;
 };
 
 class SmallRun {

@@ -15,6 +15,7 @@ using Catch::Matchers::WithinRel;
 using kasmina::Configuration;
 using kasmina::Network;
 using leyline::Composition;
+using tests::all_on_and_off;
 using tests::grown_cases;
 using tests::grown_network;
 using tests::GrownCase;
@@ -39,18 +40,6 @@ ValidationResult plain(const Network& network, const std::vector<Microbatch>& ba
   return validate(
       each_of(batches), [&](const torch::Tensor& x) { return network.forward(x, kasmina::Mode::kEvaluate); },
       validation);
-}
-
-std::vector<Configuration> all_on_and_off(const Network& network) {
-  const auto seeds = network.active_seeds();
-  std::vector<Configuration> all;
-  for (std::size_t on = 0; on < std::size_t{1} << seeds.size(); ++on) {
-    auto& configuration = all.emplace_back();
-    for (std::size_t i = 0; i < seeds.size(); ++i) {
-      if ((on >> i & 1) == 0) configuration[seeds[i]] = 0;
-    }
-  }
-  return all;
 }
 
 StackedResult stacked(const Network& network, const std::vector<Microbatch>& batches, std::int64_t max_rows,

@@ -129,6 +129,7 @@ TEST_CASE("a step whose gradients are not finite is no comparison, and the next 
   const auto* adopted = run.told("tolaria.lane_adopted");
   REQUIRE(adopted != nullptr);
   CHECK(adopted->attributes.at("step") == std::to_string(kCheck + 3));
+  CHECK_FALSE(adopted->attributes.contains("speedup"));  // it was asked for, not measured
   CHECK(run.told("tolaria.lane_refused") == nullptr);
 }
 
