@@ -64,14 +64,14 @@ void check_refused(const Fault& fault, Lane lane) {
   CAPTURE(fault.name, leyline::name_of(lane));
   const LaneRoom room;
   const LaneCase c = small_mlp();
-  const Target target = target_of(c, *room.desk());
+  const Target target = target_of(c, room.desk());
   const auto package = compile_text(room, replaced(target.text, fault.from, fault.to), target.recipe);
   plant(room, target.key, package);
 
   LaneRun eager(c, Lane::kEager, nullptr);
   eager.steps(60, c, 1);
-  const auto desk = room.desk();
-  LaneRun run(c, lane, desk.get());
+  auto& desk = room.desk();
+  LaneRun run(c, lane, &desk);
   run.steps(60, c, 1);
   CHECK(same_bits(*eager.model, *run.model));
   CHECK(run.figures().steps_in(Lane::kCompiled) == 0);
@@ -86,10 +86,10 @@ void check_refused(const Fault& fault, Lane lane) {
   CAPTURE(tensor);
   CHECK(std::ranges::any_of(fault.tensors, [&](const auto& begin) { return tensor.starts_with(begin); }));
 
-  CHECK_FALSE(desk->find(target.key));
-  CHECK(desk->found_wrong(target.key));
+  CHECK_FALSE(desk.find(target.key));
+  CHECK(desk.found_wrong(target.key));
   CHECK(room.names_in("entries").empty());
-  const auto later_desk = room.desk();
+  const auto later_desk = room.new_desk();
   LaneRun later(c, lane, later_desk.get());
   later.steps(60, c, 1);
   CHECK(same_bits(*eager.model, *later.model));
@@ -124,8 +124,8 @@ std::string with_cut_library(const LaneRoom& room, const std::string& package) {
 
 // Trains to the end of eager's steps with a package that cannot be used; the runner then makes a good one.
 void check_replaced(const LaneRoom& room, const LaneCase& c, const Target& target) {
-  const auto desk = room.desk();
-  LaneRun run(c, Lane::kCompiled, desk.get()), eager(c, Lane::kEager, nullptr);
+  auto& desk = room.desk();
+  LaneRun run(c, Lane::kCompiled, &desk), eager(c, Lane::kEager, nullptr);
   run.steps(2, c, 1);  // warm-up, and the step that is recorded
   eager.steps(2, c, 1);
   CHECK(same_bits(*eager.model, *run.model));
@@ -141,9 +141,9 @@ void check_replaced(const LaneRoom& room, const LaneCase& c, const Target& targe
   CHECK(run.told("tolaria.compile_finished").size() == 1);
   run.steps(10, c, 3);
   CHECK(run.figures().steps_in(Lane::kCompiled) == 9);
-  CHECK(desk->find(target.key));
+  CHECK(desk.find(target.key));
   // A good program took its place, and the next run uses that at once.
-  LaneRun next(c, Lane::kCompiled, desk.get());
+  LaneRun next(c, Lane::kCompiled, &desk);
   next.steps(12, c, 1);
   CHECK(next.figures().cache_hits == 1);
   CHECK(next.figures().steps_in(Lane::kCompiled) == 9);
@@ -167,10 +167,9 @@ TEST_CASE("after a wrong kernel was refused, auto still finds the fastest of the
   at::set_num_threads(1);
   const LaneRoom room;
   const LaneCase c = small_mlp();
-  const Target target = target_of(c, *room.desk());
+  const Target target = target_of(c, room.desk());
   plant(room, target.key, compile_text(room, replaced(target.text, kMomentum.from, kMomentum.to), target.recipe));
-  const auto desk = room.desk();
-  LaneRun run(c, Lane::kAuto, desk.get());
+  LaneRun run(c, Lane::kAuto, &room.desk());
   run.steps(200, c, 1);
   CHECK(run.figures().steps_in(Lane::kReplay) >= 60);
 }
@@ -180,7 +179,7 @@ TEST_CASE("a package whose library is cut short does not load, and a good one ta
   at::set_num_threads(1);
   const LaneRoom room;
   const LaneCase c = small_mlp();
-  const Target target = target_of(c, *room.desk());
+  const Target target = target_of(c, room.desk());
   plant(room, target.key, with_cut_library(room, compile_text(room, target.text, target.recipe)));
   check_replaced(room, c, target);
 }
@@ -192,8 +191,8 @@ TEST_CASE("a program for other shapes under the right name is refused before it 
   const LaneCase c = small_mlp();
   LaneCase larger = c;
   larger.config.host.hidden = {512};
-  const Target target = target_of(c, *room.desk());
-  plant(room, target.key, compile_text(room, target_of(larger, *room.desk()).text, target.recipe));
+  const Target target = target_of(c, room.desk());
+  plant(room, target.key, compile_text(room, target_of(larger, room.desk()).text, target.recipe));
   check_replaced(room, c, target);
 }
 
