@@ -224,8 +224,8 @@ TEST_CASE(
   LaneCase c = small_growing();
   c.config.step.compile.dynamic = true;
   constexpr std::int64_t kShorter = 5;
-  GrowingAhead foreseen(Lane::kCompiled, &room.dynamic_desk(), c);
-  GrowingAhead surprised(Lane::kCompiled, &room.dynamic_desk(), c);
+  GrowingAhead foreseen(Lane::kCompiled, &room.desk(), c);
+  GrowingAhead surprised(Lane::kCompiled, &room.desk(), c);
   const auto both = [&](int rounds) {
     for (GrowingAhead* each : {&foreseen, &surprised}) {
       for (int round = 0; round < rounds; ++round) {

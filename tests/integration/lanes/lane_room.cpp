@@ -56,14 +56,6 @@ std::string lasting_package(const program::SymbolicProgram& program) {
 
 namespace {
 
-enum class Sizes { kEach, kAll };
-
-std::unique_ptr<program::CompileDesk> make_desk(Sizes sizes) {
-  program::DeskSettings settings = desk_settings(LaneRoom::cache());
-  settings.compile.dynamic = sizes == Sizes::kAll;
-  return std::make_unique<program::CompileDesk>(storage::real_file_system(), settings);
-}
-
 // What the rooms of this process share.
 class AllRooms {
  public:
@@ -78,7 +70,7 @@ class AllRooms {
     fs::create_directory_symlink(lasting_cache() + "/worker", cache() / "worker");
   }
   ~AllRooms() {
-    for (auto& desk : desks_) desk.reset();
+    desk_.reset();
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
@@ -89,17 +81,16 @@ class AllRooms {
   void empty_cache() const {
     for (const char* folder : {"entries", "used", "choices", "quarantine"}) fs::remove_all(cache() / folder);
   }
-  program::CompileDesk& desk(Sizes sizes) {
-    auto& desk = desks_[sizes == Sizes::kAll ? 1 : 0];
-    if (!desk) desk = make_desk(sizes);
-    return *desk;
+  program::CompileDesk& desk() {
+    if (!desk_) desk_ = LaneRoom::new_desk();
+    return *desk_;
   }
   int rooms = 0;
   bool occupied = false;
 
  private:
   fs::path path_;
-  std::unique_ptr<program::CompileDesk> desks_[2];
+  std::unique_ptr<program::CompileDesk> desk_;
 };
 
 AllRooms& all_rooms() {
@@ -122,10 +113,11 @@ LaneRoom::~LaneRoom() {
 }
 
 std::string LaneRoom::cache() { return all_rooms().cache(); }
-program::CompileDesk& LaneRoom::desk() { return all_rooms().desk(Sizes::kEach); }
-program::CompileDesk& LaneRoom::dynamic_desk() { return all_rooms().desk(Sizes::kAll); }
-std::unique_ptr<program::CompileDesk> LaneRoom::new_desk() { return make_desk(Sizes::kEach); }
-std::unique_ptr<program::CompileDesk> LaneRoom::new_dynamic_desk() { return make_desk(Sizes::kAll); }
+program::CompileDesk& LaneRoom::desk() { return all_rooms().desk(); }
+
+std::unique_ptr<program::CompileDesk> LaneRoom::new_desk() {
+  return std::make_unique<program::CompileDesk>(storage::real_file_system(), desk_settings(cache()));
+}
 
 void LaneRoom::stock(const program::SymbolicProgram& program) {
   const std::string key = lasting_package(program);

@@ -36,11 +36,8 @@ struct LaneRoom {
   static std::string cache();
   // Of all rooms. Whoever compiles with it waits for the outcome: the next room's cache is the same folder.
   static program::CompileDesk& desk();
-  // The same, and it asks for programs of all batch sizes.
-  static program::CompileDesk& dynamic_desk();
   // As another process has it. Its worker, if it needs one, is its own and starts with the environment of then.
   static std::unique_ptr<program::CompileDesk> new_desk();
-  static std::unique_ptr<program::CompileDesk> new_dynamic_desk();
   // Puts the program's lasting package into this cache.
   static void stock(const program::SymbolicProgram& program);
   // Names in a folder of the cache.

@@ -74,10 +74,8 @@ std::vector<ParityCase> parity_cases() {
   constexpr auto kFp32 = torch::kFloat32, kBf16 = torch::kBFloat16;
   return {parity_case(H::kLinear, kSgd, kFp32, 1, Clip::kOff),
           parity_case(H::kLinear, kAdamw, kBf16, 3, Clip::kOn),
-          parity_case(H::kLinear, kAdamw, kFp32, 3, Clip::kOff),
           parity_case(H::kMlp, kAdamw, kFp32, 1, Clip::kOn),
-          parity_case(H::kMlp, kSgd, kBf16, 1, Clip::kOff),
-          parity_case(H::kMlp, kSgd, kFp32, 3, Clip::kOn),
+          parity_case(H::kMlp, kSgd, kBf16, 3, Clip::kOff),
           parity_case(H::kCnn, kSgd, kFp32, 1, Clip::kOff),
           parity_case(H::kCnn, kAdamw, kBf16, 2, Clip::kOn),
           parity_case(H::kTransformer, kAdamw, kFp32, 2, Clip::kOn),
@@ -234,8 +232,11 @@ TEST_CASE("gradient surgery between seeds compiles to what eager does") {
 TEST_CASE("over many steps the compiled lane drifts from eager no more than the network's own sensitivity explains") {
   test::need_python_with_torch();
   at::set_num_threads(1);
-  // The package of the case above.
-  check_drift(parity_case(HostKind::kCnn, OptimizerKind::kSgd, torch::kFloat32, 1, Clip::kOff).lane, 100);
+  LaneCase cnn = lane_case("cnn sgd fp32, batch 64", HostKind::kCnn, leyline::image_shape(1, 28, 28, 10), 64);
+  cnn.config.host.blocks = cnn.config.host.pool_layers = 2;
+  cnn.config.host.base_channels = 16;
+  cnn.config.training.optimizer.momentum = 0.9;
+  check_drift(cnn, 100);
 }
 
 TEST_CASE("no single step of a hundred differs from eager by more than rounding") {

@@ -284,7 +284,7 @@ std::string reason_of(const GrowingAhead& ahead, std::string_view name) {
 }
 
 // Where a loop over every allocation would take too long: all of the first ones, ever fewer of the later ones.
-constexpr std::int64_t next_allocation(std::int64_t n) { return n + 1 + n / 30; }
+constexpr std::int64_t next_allocation(std::int64_t n) { return n + 1 + n / 15; }
 
 }  // namespace
 

@@ -12,13 +12,12 @@
 namespace esper::tests {
 
 struct LaneRun {
-  // It is dynamic where the desk is.
   LaneRun(const LaneCase& c, leyline::Lane lane, program::CompileDesk* desk = nullptr, std::int64_t check_every = 0)
       : model(make_model(c)) {
     leyline::StepConfig config;
     config.lane = lane;
     config.check_every = check_every;
-    config.compile.dynamic = desk != nullptr && desk->is_dynamic();
+    config.compile.dynamic = c.config.step.compile.dynamic;
     runner = std::make_unique<tolaria::StepRunner>(
         *model, config, torch::kCPU,
         tolaria::RunnerServices{desk, nullptr, {}, [this](leyline::TelemetryEvent told) { events.push_back(told); }});
