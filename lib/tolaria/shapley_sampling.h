@@ -6,8 +6,9 @@
 // sampling"). Two players that follow each other in a drawn order, with S before them, give one
 // v(S + i + j) - v(S + i) - v(S + j) + v(S), and its mean is their interaction: S has each size equally often, as in
 // the weights of tolaria/shapley.h. Orders are drawn one by one and none is kept. Each drawn order is followed
-// by its reverse, and the two count as one draw (antithetic). Who comes early in one comes late in the other, which cancels
-// much of the variance (Mitchell, Cooper, Frank and Holmes 2022, "Sampling permutations for Shapley value estimation").
+// by its reverse, and the two count as one draw (antithetic). Who comes early in one comes late in the other, which
+// cancels much of the variance (Mitchell, Cooper, Frank and Holmes 2022, "Sampling permutations for Shapley value
+// estimation").
 
 #include <cstdint>
 #include <functional>
