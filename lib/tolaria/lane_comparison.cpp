@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "device/out_of_memory.h"
+
 namespace esper::tolaria {
 namespace {
 
@@ -24,6 +26,7 @@ program::Tolerance with_little(program::Tolerance tolerance) {
 }  // namespace
 
 std::string words_of(const std::exception& error) {
+  if (std::string lack = device::lack_of_memory(error); !lack.empty()) return lack;
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
   return of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
 }

@@ -1,6 +1,7 @@
 #include "tolaria/shapley_sampling.h"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <set>
 
@@ -11,11 +12,11 @@ namespace esper::tolaria {
 namespace {
 
 using Order = std::vector<int>;
-using Orders = std::vector<Order>;  // of one draw
+using Orders = std::array<Order, 2>;  // of one draw: an order and its reverse
 
 constexpr Coalition only(int player) { return Coalition{1} << player; }
 
-// Draws orders (Fisher and Yates), and with each its reverse where that is asked for.
+// Draws orders (Fisher and Yates), and with each its reverse.
 class OrderSource {
  public:
   explicit OrderSource(const Sampling& sampling) : sampling_(sampling), key_(leyline::mix64(sampling.seed)) {}
@@ -26,7 +27,6 @@ class OrderSource {
     for (std::size_t left = order.size(); left > 1; --left) {
       std::swap(order[left - 1], order[data::random_below(key_, drawn_++, static_cast<std::uint32_t>(left))]);
     }
-    if (sampling_.draw == Draw::kIndependent) return {order};
     return {order, Order(order.rbegin(), order.rend())};
   }
 

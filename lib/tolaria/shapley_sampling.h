@@ -5,9 +5,10 @@
 // contribution of each player (Castro, Gomez and Tejada 2009, "Polynomial calculation of the Shapley value based on
 // sampling"). Two players that follow each other in a drawn order, with S before them, give one
 // v(S + i + j) - v(S + i) - v(S + j) + v(S), and its mean is their interaction: S has each size equally often, as in
-// the weights of tolaria/shapley.h. Orders are drawn one by one and none is kept. Antithetic: each drawn order is
-// followed by its reverse, and the two count as one draw. Who comes early in one comes late in the other, which cancels
-// much of the variance (Mitchell, Cooper, Frank and Holmes 2022, "Sampling permutations for Shapley value estimation").
+// the weights of tolaria/shapley.h. Orders are drawn one by one and none is kept. Each drawn order is followed
+// by its reverse, and the two count as one draw (antithetic). Who comes early in one comes late in the other, which
+// cancels much of the variance (Mitchell, Cooper, Frank and Holmes 2022, "Sampling permutations for Shapley value
+// estimation").
 
 #include <cstdint>
 #include <functional>
@@ -20,13 +21,11 @@
 
 namespace esper::tolaria {
 
-enum class Draw { kIndependent, kAntithetic };
 enum class Pairs { kLeftOut, kMeasured };
 
 struct Sampling {
   int players = 0;  // 2..kMostPlayers
   std::uint64_t seed = 0;
-  Draw draw = Draw::kAntithetic;
   Pairs pairs = Pairs::kLeftOut;    // measuring them asks for about twice the coalitions
   std::size_t most_coalitions = 0;  // that may be known in the end, those known before included
   std::size_t most_in_a_round = 0;  // that are asked for at a time; a draw that needs more gets a round of its own

@@ -80,7 +80,7 @@ StepRunner::Verdict StepRunner::refuse(StepPlan& plan, std::optional<FastLane>& 
   if (cause == Cause::kErred) ++figures_.checks_failed;
   const std::string short_of_memory = cause == Cause::kNoMemory ? "no memory to compare it with eager: " : "";
   const std::string key = lane->key();
-  put_away(*lane, cause, short_of_memory + reason, where ? &*where : nullptr);
+  trouble_.put_away(*lane, cause, short_of_memory + reason, where ? &*where : nullptr);
   if (lane->lane() == Lane::kCompiled) plan.tried_uncompiled = false;  // replay may be the best that is left
   lane.reset();
   if (cause == Cause::kErred) drop_shared(plan, key);

@@ -49,10 +49,10 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
   const bool wanted = config_.lane == Lane::kAuto || config_.lane == Lane::kCompiled;
   if (!wanted || !plan.program) return;
   if (services_.desk == nullptr || !services_.desk->problem().empty()) {
-    return tell_no_compiler("unavailable", services_.desk == nullptr
-                                               ? "there is no Python; run scripts/bootstrap, or name one with torch "
-                                                 "in ESPER_PYTHON"
-                                               : services_.desk->problem());
+    return trouble_.tell_no_compiler(
+        "unavailable", services_.desk == nullptr ? "there is no Python; run scripts/bootstrap, or name one with torch "
+                                                   "in ESPER_PYTHON"
+                                                 : services_.desk->problem());
   }
   if (config_.compile.dynamic) join_family(plan, microbatches);
   if (plan.is_follower()) return take_shared(plan, microbatches);
@@ -63,7 +63,7 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
     wrong = list_variants(plan);
   }
   if (plan.wanted.empty()) {
-    return tell_no_compiler("quarantined", "the program was compiled before and put away: " + wrong);
+    return trouble_.tell_no_compiler("quarantined", "the program was compiled before and put away: " + wrong);
   }
   const Variant best = plan.wanted.front();
   const bool loaded = load_cached(plan, best, microbatches), full = plan.in_full.contains(best.recipe);
@@ -134,8 +134,12 @@ void StepRunner::decide_on_compiling(StepPlan& plan, double step_us, std::int64_
 void StepRunner::compile_next(StepPlan& plan) {
   if (plan.wanted.empty()) choose_recipe(plan);
   if (plan.wanted.empty()) return;
-  if (take_over_ahead(plan)) return;
-  yield_ahead();
+  if (const auto ahead = preparer_.take_over(plan.wanted.front().key)) {  // it is being compiled already
+    plan.wanted.pop_front();
+    plan.compiling = *ahead;
+    return;
+  }
+  preparer_.yield();
   plan.compiling = plan.wanted.front();
   plan.wanted.pop_front();
   services_.desk->submit(plan.to_compile(), plan.compiling->recipe, plan.compiling->effort);
@@ -157,14 +161,14 @@ void StepRunner::finish_compilation(StepPlan& plan, const std::optional<program:
   const Variant variant = *plan.compiling;
   plan.compiling.reset();
   --figures_.pending;
-  if (!outcome) return tell_no_compiler("timeout", "the compiler gave no answer in time");
+  if (!outcome) return trouble_.tell_no_compiler("timeout", "the compiler gave no answer in time");
   if (outcome->failure) {
     if (!is_of_one_recipe(*outcome->failure)) plan.wanted.clear();
     const bool of_program = *outcome->failure == program::CompileFailure::kFailed;
     if (plan.family != nullptr && of_program && plan.wanted.empty() && plan.recipe_us.empty()) {
       return give_up_family(*plan.family, outcome->reason);
     }
-    tell_no_compiler(std::string(leyline::name_of(*outcome->failure)), outcome->reason);
+    trouble_.tell_no_compiler(std::string(leyline::name_of(*outcome->failure)), outcome->reason);
     return compile_next(plan);
   }
   figures_.compile_ms = outcome->compile_ms;
@@ -204,12 +208,6 @@ bool StepRunner::load_cached(StepPlan& plan, const Variant& variant, Batch micro
   tell(event("tolaria.compile_cache_hit"_event, Level::kInfo,
              {{"key", variant.key}, {"load_ms", whole(milliseconds(services_.clock.now() - begin))}}));
   return true;
-}
-
-// Said once in a run: training goes on in the lanes that are there.
-void StepRunner::tell_no_compiler(const std::string& kind, const std::string& reason) {
-  if (std::exchange(told_no_compiler_, true)) return;
-  tell(event("tolaria.compile_fallback"_event, Level::kWarning, {{"error", kind}, {"reason", reason}}));
 }
 
 // After a trial of a compiled program: the next lowering has its turn.

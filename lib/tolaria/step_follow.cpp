@@ -69,7 +69,7 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
     if (config_.compile.dynamic) join_family(plan, microbatches);
     KnownStructure wanted{structure_};
     const KnownStep step = step_of(plan, key, *services_.desk, wanted);
-    if (!step.variant.key.empty()) wait_ahead(wanted, step);
+    if (!step.variant.key.empty()) preparer_.wait(wanted, step);
   }
   const auto cached = services_.desk->find(key);
   if (!cached) return "the cache no longer has the compiled program " + key;

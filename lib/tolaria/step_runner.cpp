@@ -95,7 +95,7 @@ inline void StepRunner::run_now(FastLane& lane, Batch microbatches) {
   try {
     lane.run(microbatches);
   } catch (const std::exception& error) {
-    if (compiled) put_away_failed(lane, error.what());
+    if (compiled) trouble_.put_away_failed(lane, error.what());
     throw;
   }
 }
@@ -180,7 +180,7 @@ StepPlan& StepRunner::plan_of(Batch microbatches, StepPlace place) {
 }
 
 StepPlan& StepRunner::new_plan(Batch microbatches, StepPlace place) {
-  if (prepares() && plans_.empty()) structure_ = structure_of(model_);
+  if (preparer_.is_on() && plans_.empty()) structure_ = structure_of(model_);
   auto plan = std::make_unique<StepPlan>();
   plan->structure = model_.network.structure_version();
   plan->warmup_left = config_.compile.warmup_steps;
@@ -192,7 +192,7 @@ StepPlan& StepRunner::new_plan(Batch microbatches, StepPlace place) {
   }
   plan->shape = shape_of(microbatches);
   check_again_after(*plan, place.number);
-  if (prepares()) keep_example(*plan, microbatches, place.left);
+  if (preparer_.is_on()) preparer_.keep_example(*plan, microbatches, place.left);
   if (const auto known = bits_.find(plan->shape); known != bits_.end()) plan->noted = known->second;
   plans_.push_back(std::move(plan));
   return *plans_.back();

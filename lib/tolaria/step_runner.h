@@ -6,36 +6,18 @@
 // from copied state did what eager does, and it stays only if it was faster over three times twenty steps of each.
 // docs/lanes.md tells it in full.
 
-#include <functional>
+#include <map>
 #include <memory>
 #include <span>
 #include <vector>
 
-#include "leyline/clock.h"
-#include "leyline/ledger.h"
-#include "leyline/telemetry_packet.h"
-#include "program/compile_desk.h"
-#include "tolaria/lane_figures.h"
-#include "tolaria/lane_log.h"
+#include "tolaria/lane_trouble.h"
 #include "tolaria/model.h"
-#include "tolaria/step_library.h"
-#include "tolaria/step_plan.h"
+#include "tolaria/runner_services.h"
+#include "tolaria/step_preparer.h"
 #include "tolaria/train_step.h"
-#include "tolaria/twin.h"
 
 namespace esper::tolaria {
-
-// What a runner works with besides the model; all of it outlives the runner.
-struct RunnerServices {
-  program::CompileDesk* desk = nullptr;  // null: nothing can be compiled
-  leyline::Ledger* ledger = nullptr;     // null: nobody keeps account
-  leyline::Clock clock{};
-  std::function<void(leyline::TelemetryEvent)> tell;
-  std::function<void(std::string)> note{};  // a note for the run's journal
-  LaneLog log{};                            // of the run so far, where it is resumed
-  ModelFactory twin{};                      // null: nothing is prepared ahead
-  leyline::GrowthConfig growth{};           // for that
-};
 
 // Where in the run a step stands.
 struct StepPlace {
@@ -106,7 +88,7 @@ class StepRunner {
   enum class Verdict { kSame, kRefused, kUndecided };
   Verdict compare_with_eager(StepPlan& plan, std::optional<FastLane>& lane, Batch microbatches);
   void check_challenger(StepPlan& plan, Batch microbatches, std::int64_t number);
-  enum class Cause { kErred, kNoMemory, kNotFaster };
+  using Cause = LaneTrouble::Cause;
   Verdict refuse(StepPlan& plan, std::optional<FastLane>& lane, const std::string& reason, Cause cause,
                  const std::optional<program::Difference>& where);
 
@@ -115,11 +97,8 @@ class StepRunner {
   void challenge(StepPlan& plan, FastLane lane);
   void settle_trial(StepPlan& plan, std::int64_t number);
   void adopt(StepPlan& plan, std::optional<double> speedup, const std::string& reason, std::int64_t number);
-  void put_away(const FastLane& lane, Cause cause, const std::string& reason, const program::Difference* where);
   void run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace place);
   void check_again_after(StepPlan& plan, std::int64_t number) const;
-
-  void put_away_failed(const FastLane& lane, const std::string& reason);
 
   // step_follow.cpp
   bool follow(StepPlan& plan, Batch microbatches, std::int64_t number);
@@ -144,7 +123,6 @@ class StepRunner {
   bool load_cached(StepPlan& plan, const Variant& variant, Batch microbatches);
   void note_recipe(StepPlan& plan, double step_us);
   void choose_recipe(StepPlan& plan);
-  void tell_no_compiler(const std::string& kind, const std::string& reason);
   std::string list_variants(StepPlan& plan);
 
   // step_family.cpp
@@ -156,9 +134,8 @@ class StepRunner {
   void tell_not_dynamic(const std::string& reason);
 
   // step_swap.cpp
-  bool prepares() const;
   leyline::Lane lane_in_use() const;
-  void keep_example(const StepPlan& plan, Batch microbatches, std::int64_t left);
+  StructureInUse in_use() const;
   void leave_structure();
   bool bring_in(const KnownStructure& known, leyline::Lane kind, std::int64_t number);
   void bring_in(StepPlan& plan, const KnownStep& known, leyline::Lane kind);
@@ -167,31 +144,6 @@ class StepRunner {
   bool run_uncompiled(StepPlan& plan, Batch example);
   void note_swapped(std::int64_t number);
   void tell_swap();
-
-  // step_rehearsal.cpp
-  void rehearse(const LikelyChange& change, const std::string& place);
-  void begin_rehearsal(const LikelyChange& change, const std::string& place);
-  void go_on_rehearsing();
-  bool is_rehearsed() const;
-  void record_shape(Model& twin, KnownStructure& known, const std::string& shape);
-  void compare_replay(Model& twin, KnownStep& step);
-  void choose_variant(const KnownStructure& known, KnownStep& step);
-  void find_known_family(Model& twin, KnownStructure& known, KnownStep& step);
-  void check_ahead(const LikelyChange& change, KnownStructure& known);
-  void try_package(Model& twin, KnownStructure& known, KnownStep& step);
-  void give_up_package(KnownStructure& known, const std::string& key);
-  bool has_room();
-  void tell_unprepared(const std::string& change, const std::string& reason);
-  void finish_preparing();
-
-  // step_ahead.cpp
-  void submit_ahead(KnownStructure& known, const KnownStep& step);
-  void take_ahead();
-  void note_compiled_ahead(const program::CompileOutcome& outcome);
-  bool take_over_ahead(StepPlan& plan);
-  void yield_ahead();
-  bool pays_ahead(const KnownStep& step, std::int64_t steps_left) const;
-  void wait_ahead(KnownStructure& known, const KnownStep& step);
 
   Model& model_;
   leyline::StepConfig config_;
@@ -204,26 +156,10 @@ class StepRunner {
   LaneFigures figures_;
   std::shared_ptr<GraphFigures> graphs_ = std::make_shared<GraphFigures>();  // lanes count into it
   std::int64_t epoch_steps_ = 0, epoch_compiled_steps_ = 0;
-  bool told_no_compiler_ = false;
 
-  // What is ready before it comes.
-  std::string structure_;                         // structure_of() the network that plans_ is for
-  std::map<std::string, ShapeExample> examples_;  // by shape
-  StepLibrary library_;
-  std::map<std::string, std::string> outlook_;  // structure and change: the structure it leads to, empty: cannot be had
-  struct Ahead {
-    std::string structure, shape;
-    Variant variant;
-  };
-  struct Rehearsal {
-    std::string place;  // in outlook_
-    std::unique_ptr<Model> twin;
-    KnownStructure known;
-    std::size_t compared = 0, tried = 0;  // of its steps: replays held against eager, packages looked for
-  };
-  std::optional<Rehearsal> rehearsal_;  // under way
-  std::optional<Ahead> ahead_;          // being compiled
-  bool gave_up_ahead_ = false;          // a rehearsal does not fit into memory
+  std::string structure_;  // structure_of() the network that plans_ is for
+  LaneTrouble trouble_{services_, figures_};
+  StepPreparer preparer_{model_, config_, device_, services_, figures_, trouble_};  // of structures that may come
   struct Swap {
     std::int64_t number = 0;
     bool prepared = false;

@@ -37,13 +37,6 @@ int rank_of(Lane lane) {
   }
 }
 
-std::vector<Microbatch> copies_of(std::span<const Microbatch> microbatches) {
-  const torch::NoGradGuard no_grad;
-  std::vector<Microbatch> copies;
-  for (const auto& [inputs, targets] : microbatches) copies.push_back({inputs.clone(), targets.clone()});
-  return copies;
-}
-
 KnownStep known_step(const StepPlan& plan) {
   KnownStep step{plan.shape, *plan.program};
   const FastLane* const tried = plan.challenger && plan.challenger_checked ? &*plan.challenger : nullptr;
@@ -67,10 +60,6 @@ std::string awaited_key(const KnownStructure* known, const std::string& shape) {
 
 }  // namespace
 
-bool StepRunner::prepares() const {
-  return config_.compile.ahead > 0 && config_.lane != Lane::kEager && services_.twin != nullptr;
-}
-
 // The fastest that any shape runs in.
 Lane StepRunner::lane_in_use() const {
   Lane best = Lane::kEager;
@@ -80,22 +69,33 @@ Lane StepRunner::lane_in_use() const {
   return best;
 }
 
-void StepRunner::keep_example(const StepPlan& plan, Batch microbatches, std::int64_t left) {
-  if (examples_.contains(plan.shape)) return;
-  examples_[plan.shape] = {plan.sizes, copies_of(microbatches), left};
+StructureInUse StepRunner::in_use() const {
+  StructureInUse in_use{structure_, lane_in_use(), {}, false, no_families_};
+  for (const auto& plan : plans_) {
+    if (plan->runs_compiled() && !plan->is_follower()) in_use.recipe = plan->recipe;
+    in_use.compiling |= plan->compiling.has_value();
+  }
+  return in_use;
+}
+
+void StepRunner::prepare(std::span<const LikelyChange> likely, std::int64_t steps_left) {
+  const bool may = preparer_.is_on() && !plans_.empty();
+  if (!may || plans_.front()->structure != model_.network.structure_version()) return;
+  const Preparing preparing(*this);
+  preparer_.prepare(in_use(), likely, steps_left);
 }
 
 void StepRunner::take_structure(std::int64_t number) {
-  if (!prepares() || plans_.empty() || plans_.front()->structure == model_.network.structure_version()) return;
+  if (!preparer_.is_on() || plans_.empty() || plans_.front()->structure == model_.network.structure_version()) return;
   tell_swap();
-  rehearsal_.reset();
+  preparer_.give_up_rehearsal();
   const Preparing preparing(*this);
   const Lane kind = lane_in_use();
   leave_structure();
   structure_ = structure_of(model_);
-  if (config_.lane == Lane::kCompiled && kind == Lane::kCompiled) finish_preparing();
+  if (config_.lane == Lane::kCompiled && kind == Lane::kCompiled) preparer_.finish(structure_);
   const auto begin = services_.clock.now();
-  const KnownStructure* known = kind == Lane::kEager ? nullptr : library_.find(structure_);
+  const KnownStructure* known = kind == Lane::kEager ? nullptr : preparer_.library().find(structure_);
   const bool prepared = known != nullptr && bring_in(*known, kind, number);
   note_swapped(number);
   const std::chrono::duration<double, std::micro> took = services_.clock.now() - begin;
@@ -104,7 +104,7 @@ void StepRunner::take_structure(std::int64_t number) {
 
 void StepRunner::leave_structure() {
   KnownStructure left{structure_};
-  if (const KnownStructure* before = library_.find(structure_)) left.prepare_ms = before->prepare_ms;
+  if (const KnownStructure* before = preparer_.library().find(structure_)) left.prepare_ms = before->prepare_ms;
   for (const auto& family : families_) left.families.push_back(family->program);
   for (const auto& plan : plans_) {
     if (!plan->program) continue;
@@ -114,15 +114,15 @@ void StepRunner::leave_structure() {
     }
   }
   drop_plans();
-  if (!structure_.empty() && !left.steps.empty()) library_.put(std::move(left));
+  if (!structure_.empty() && !left.steps.empty()) preparer_.library().put(std::move(left));
 }
 
 // False where it cannot be: the structure then starts as one of which nothing is known.
 bool StepRunner::bring_in(const KnownStructure& known, Lane kind, std::int64_t number) {
   try {
     for (const KnownStep& step : known.steps) {
-      const auto example = examples_.find(step.shape);
-      if (example == examples_.end()) continue;
+      const auto example = preparer_.examples().find(step.shape);
+      if (example == preparer_.examples().end()) continue;
       StepPlan& plan = new_plan(example->second.batch, {number, example->second.left});
       plan.warmup_left = 0;
       plan.recorded = true;
@@ -136,8 +136,8 @@ bool StepRunner::bring_in(const KnownStructure& known, Lane kind, std::int64_t n
     return !plans_.empty();
   } catch (const std::exception& error) {
     drop_plans();
-    tell_unprepared("the structure that came", words_of(error));
-    library_.drop(structure_);
+    preparer_.tell_unprepared("the structure that came", words_of(error));
+    preparer_.library().drop(structure_);
     return false;
   }
 }
@@ -150,7 +150,7 @@ void StepRunner::bring_in_families(const KnownStructure& known) {
     const auto step = std::ranges::find(known.steps, plan->shape, &KnownStep::shape);
     if (!step->family) continue;
     StepFamily& family = *families_[*step->family];
-    const std::int64_t n = batch_size_of(examples_.at(plan->shape).batch);
+    const std::int64_t n = batch_size_of(preparer_.examples().at(plan->shape).batch);
     plan->family = &family;
     if (family.founder == nullptr || n > family.founder_size) {
       family.founder = plan.get();
@@ -162,7 +162,7 @@ void StepRunner::bring_in_families(const KnownStructure& known) {
 
 // The kind of lane that was faster in the structure before is taken at once.
 void StepRunner::bring_in(StepPlan& plan, const KnownStep& known, Lane kind) {
-  const Batch example = examples_.at(plan.shape).batch;
+  const Batch example = preparer_.examples().at(plan.shape).batch;
   if (known.ready && kind == Lane::kCompiled) return run_ready(plan, known, example);
   if (config_.lane == Lane::kCompiled) {  // its package is no good: eager
     if (known.variant.key.empty() && !known.hopeless) want_compiled(plan, example);
@@ -175,8 +175,8 @@ void StepRunner::bring_in(StepPlan& plan, const KnownStep& known, Lane kind) {
     plan.challenger_checked = true;
     plan.recipe = known.variant.recipe;
     plan.in_full.insert(plan.recipe);
-  } else if (ahead_ && ahead_->structure == structure_ && ahead_->shape == plan.shape) {
-    plan.compiling = std::exchange(ahead_, std::nullopt)->variant;
+  } else if (const auto ahead = preparer_.take_over(structure_, plan.shape)) {
+    plan.compiling = *ahead;
   } else if (!plan.is_follower() && !known.hopeless) {
     want_compiled(plan, example);
   }
@@ -211,7 +211,7 @@ bool StepRunner::run_uncompiled(StepPlan& plan, Batch example) {
 void StepRunner::note_swapped(std::int64_t number) {
   if (!services_.log.empty()) return;
   const bool stopped = config_.lane == Lane::kCompiled && Interrupt::requested() != 0;
-  const KnownStructure* const known = stopped ? library_.find(structure_) : nullptr;
+  const KnownStructure* const known = stopped ? preparer_.library().find(structure_) : nullptr;
   for (auto& [shape, key] : bits_) {
     const auto plan = std::ranges::find_if(plans_, [&shape = shape](const auto& each) { return each->shape == shape; });
     const bool compiled = plan != plans_.end() && (*plan)->runs_compiled();

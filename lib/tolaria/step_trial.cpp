@@ -63,7 +63,7 @@ void StepRunner::settle_trial(StepPlan& plan, std::int64_t number) {
     adopt(plan, speedup, "it was measured to be faster", number);
   } else {
     const std::string reason = "it was not faster: " + digits(speedup, 3) + " times the speed of ";
-    put_away(*plan.challenger, Cause::kNotFaster, reason + name_of(plan.incumbent), nullptr);
+    trouble_.put_away(*plan.challenger, Cause::kNotFaster, reason + name_of(plan.incumbent), nullptr);
     plan.challenger.reset();
   }
   if (compiled) note_recipe(plan, challenger_us);
@@ -92,32 +92,6 @@ void StepRunner::adopt(StepPlan& plan, std::optional<double> speedup, const std:
   plan.incumbent.reset();
   plan.incumbent.emplace(std::move(*plan.challenger));
   plan.challenger.reset();
-}
-
-// The state may be half written: the run ends with the error, and the next one does without this program.
-void StepRunner::put_away_failed(const FastLane& lane, const std::string& reason) {
-  ++figures_.quarantined;
-  services_.desk->quarantine(lane.key(), program::EntryFault::kDamaged, reason);
-  tell(event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", "step failed"}, {"reason", reason}}));
-}
-
-void StepRunner::put_away(const FastLane& lane, Cause cause, const std::string& reason,
-                          const program::Difference* where) {
-  ++figures_.refusals;
-  const Level level = cause == Cause::kNotFaster ? Level::kInfo : Level::kWarning;
-  leyline::TelemetryEvent refused = event("tolaria.lane_refused"_event, level,
-                                          {{"lane", std::string(leyline::name_of(lane.lane()))}, {"reason", reason}});
-  if (where != nullptr) {
-    refused.attributes["tensor"] = where->tensor;
-    refused.attributes["difference"] = digits(where->difference, 3);
-    refused.attributes["tolerance"] = digits(where->tolerance, 3);
-  }
-  tell(std::move(refused));
-  if (cause != Cause::kErred || lane.lane() != Lane::kCompiled) return;
-  ++figures_.quarantined;
-  // Only a wrong answer is one for good; what was thrown may have been a lack of memory.
-  const auto fault = where != nullptr ? program::EntryFault::kWrong : program::EntryFault::kDamaged;
-  services_.desk->quarantine(lane.key(), fault, reason);
 }
 
 }  // namespace esper::tolaria

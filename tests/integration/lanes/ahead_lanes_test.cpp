@@ -1,15 +1,21 @@
 // Compiled programs of structures that may come.
 
 #include <ATen/Parallel.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
+#include <cmath>
+#include <fstream>
 #include <thread>
 
 #include "integration/lanes/lane_room.h"
 #include "program/python_text.h"
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
+#include "tolaria/interrupt.h"
 #include "unit/tolaria/growing_ahead.h"
 
 using namespace esper;
@@ -55,45 +61,200 @@ TEST_CASE("in lane compiled a germination's first step is compiled, and the bits
   CHECK(first_difference(copies_of(*foreseen.model), copies_of(*surprised.model)) == "");
 }
 
+namespace {
+
+// A run resumed from tensors and notes of another one, whose next step is the first after a germination.
+struct Resumed : GrowingAhead {
+  Resumed(const LaneRoom& room, const GrowingAhead& from, const std::map<std::string, torch::Tensor>& checkpoint,
+          program::CompileDesk& desk)
+      : GrowingAhead(Lane::kCompiled, &desk, small_growing()) {
+    const std::string journal = room.path / "journal";
+    std::filesystem::remove(journal);
+    {
+      storage::JournalWriter writer(storage::real_file_system(), journal);
+      for (const std::string& note : from.notes) writer.append(note);
+    }
+    apply(germination("r0c0", "mlp"));
+    const torch::NoGradGuard no_grad;
+    for (const auto& [id, tensor] : tolaria::all_tensors(*model, torch::kCPU)) {
+      tensor.detach().copy_(checkpoint.at(id));
+    }
+    number = 5;
+    follow(tolaria::read_lane_log(storage::real_file_system(), journal));
+  }
+};
+
+void check_goes_on_as(const GrowingAhead& whole, Resumed& resumed) {
+  resumed.steps(6);
+  CHECK(resumed.steps_in(Lane::kCompiled) == 6);
+  CHECK(resumed.told("tolaria.lane_refused") == 0);
+  CHECK(first_difference(copies_of(*whole.model), copies_of(*resumed.model)) == "");
+}
+
+// The program that the host's steps are.
+program::Program host_program() {
+  GrowingModel host(small_growing());
+  return program_of(*host.model, make_batches(host.c, 1));
+}
+
+// A compiler in the environment of workers that start meanwhile.
+class Compiler {
+ public:
+  Compiler(const LaneRoom& room, const std::string& does) {
+    const auto script = room.path / "g++";
+    std::ofstream(script) << "#!/bin/sh\ncase \"$1\" in --version) echo g++ 12;; -dumpversion) echo 12;; *) " << does
+                          << ";; esac\n";
+    std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+    ::setenv("CXX", script.c_str(), 1);
+  }
+  ~Compiler() { ::unsetenv("CXX"); }
+  Compiler(const Compiler&) = delete;
+};
+
+}  // namespace
+
 TEST_CASE("a run resumed right after a germination in lane compiled has the bits it would have had") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;
-  const std::string journal = room.path / "journal";
   GrowingAhead whole(Lane::kCompiled, &lasting_desk(), small_growing());
   whole.steps(5);
   grow(whole);
-  {
-    storage::JournalWriter writer(storage::real_file_system(), journal);
-    for (const std::string& note : whole.notes) writer.append(note);
-  }
   const auto checkpoint = copies_of(*whole.model);
+  const std::vector<std::string> notes = whole.notes;
+  whole.steps(6);
+  whole.notes = notes;
+  // Also where the cache does not have the program: it was emptied since.
+  for (program::CompileDesk* desk : {&lasting_desk(), &room.desk()}) {
+    Resumed resumed(room, whole, checkpoint, *desk);
+    check_goes_on_as(whole, resumed);
+  }
+}
+
+TEST_CASE(
+    "a signal while the run waits for a program after a germination ends the wait, and it resumes as it would have "
+    "gone on") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  GrowingAhead whole(Lane::kCompiled, &lasting_desk(), small_growing());
+  whole.steps(5);
+  grow(whole);
   whole.steps(6);
 
-  // Also where the cache does not have the program: the run was stopped while it waited for it.
-  const auto empty = room.desk();
-  for (program::CompileDesk* desk : {&lasting_desk(), empty.get()}) {
-    GrowingAhead resumed(Lane::kCompiled, desk, small_growing());
-    resumed.apply(resumed.germination("r0c0", "mlp"));
-    const torch::NoGradGuard no_grad;
-    for (const auto& [id, tensor] : tolaria::all_tensors(*resumed.model, torch::kCPU)) {
-      tensor.detach().copy_(checkpoint.at(id));
-    }
-    resumed.number = 5;
-    resumed.follow(tolaria::read_lane_log(storage::real_file_system(), journal));
-    resumed.steps(6);
-    CHECK(resumed.steps_in(Lane::kCompiled) == 6);
-    CHECK(resumed.told("tolaria.lane_refused") == 0);
-    CHECK(first_difference(copies_of(*whole.model), copies_of(*resumed.model)) == "");
+  room.stock(host_program());
+  const auto called = room.path / "called";
+  const auto desk = room.new_desk();
+  GrowingAhead stopped(Lane::kCompiled, desk.get(), small_growing());
+  stopped.steps(5);
+  REQUIRE(stopped.steps_in(Lane::kCompiled) > 0);
+  {
+    const Compiler hangs(room, "touch " + called.string() + "; sleep 300");
+    tolaria::Interrupt interrupt;
+    interrupt.begin_saving();
+    std::chrono::steady_clock::time_point sent;
+    std::jthread sender([&](const std::stop_token& ended) {
+      while (!std::filesystem::exists(called)) {
+        if (ended.stop_requested()) return;  // the wait is over, and nobody compiled
+        std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      }
+      sent = std::chrono::steady_clock::now();
+      ::kill(::getpid(), SIGTERM);
+    });
+    grow(stopped);
+    sender.request_stop();
+    sender.join();
+    CHECK(std::filesystem::exists(called));
+    CHECK(tolaria::Interrupt::requested() == SIGTERM);
+    CHECK(std::chrono::steady_clock::now() - sent < std::chrono::seconds(2));
   }
+  CHECK(stopped.told("tolaria.compile_fallback") == 0);
+  CHECK(stopped.told("tolaria.growth_unprepared") == 0);
+  CHECK(stopped.runner->figures().pending == 0);
+  Resumed resumed(room, stopped, copies_of(*stopped.model), lasting_desk());
+  check_goes_on_as(whole, resumed);
+}
+
+TEST_CASE("in lane compiled a structure that there is no memory to prepare for begins as one that nobody foresaw") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  GrowingAhead run(Lane::kCompiled, &lasting_desk(), small_growing());
+  run.steps(5);
+  run.no_room_for_twins = true;
+  run.prepare({germinates("r0c0", "mlp")});
+  CHECK(run.told("tolaria.growth_unprepared") == 1);
+  const auto eager_steps = run.steps_in(Lane::kEager), compiled_steps = run.steps_in(Lane::kCompiled);
+  grow(run);
+  run.steps(6);
+  CHECK(run.told("tolaria.growth_unprepared") == 2);     // ahead, and when it came
+  CHECK(run.steps_in(Lane::kEager) == eager_steps + 3);  // warm-up, recording, check
+  CHECK(run.steps_in(Lane::kCompiled) == compiled_steps + 3);
+  CHECK(run.runner->figures().checks_failed == 0);
+  CHECK(run.told("tolaria.compile_fallback") == 0);
+}
+
+TEST_CASE(
+    "in lane compiled a structure whose program does not compile runs in eager, says so once, and leaves no harm") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  room.stock(host_program());
+  const auto desk = room.new_desk();
+  const Compiler fails(room, "echo out of order; exit 1");
+  GrowingAhead run(Lane::kCompiled, desk.get(), small_growing());
+  run.steps(5);
+  const auto eager_steps = run.steps_in(Lane::kEager);
+  grow(run);
+  run.steps(4);
+  CHECK(run.steps_in(Lane::kEager) == eager_steps + 4);
+  CHECK(run.told("tolaria.compile_fallback") == 1);
+  const auto compiled_steps = run.steps_in(Lane::kCompiled);
+  run.change(run.command(SeedOperation::kCull, "seed-0001"));
+  run.steps(4);
+  CHECK(run.told("tolaria.compile_fallback") == 1);
+  CHECK(std::isfinite(tolaria::read_metrics(run.model->state).loss));
+  CHECK(run.steps_in(Lane::kCompiled) == compiled_steps + 1);  // the host's program again, after its check
+}
+
+TEST_CASE(
+    "with one program for all batch sizes a structure foreseen has one package, and runs it at each size at once") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  const LaneRoom room;
+  LaneCase c = small_growing();
+  c.config.step.compile.dynamic = true;
+  constexpr std::int64_t kShorter = 5;
+  GrowingAhead foreseen(Lane::kCompiled, &room.desk(), c);
+  GrowingAhead surprised(Lane::kCompiled, &room.desk(), c);
+  const auto both = [&](int rounds) {
+    for (GrowingAhead* each : {&foreseen, &surprised}) {
+      for (int round = 0; round < rounds; ++round) {
+        each->steps(2);
+        each->step_of(kShorter);
+      }
+    }
+  };
+  both(5);
+  REQUIRE(foreseen.steps_in(Lane::kEager) == 6);  // warm-up, recording and check of two sizes
+  CHECK(room.names_in("entries").size() == 1);
+  foreseen.prepare({germinates("r0c0", "mlp")});
+  CHECK(foreseen.told("tolaria.growth_prepared") == 1);
+  for (GrowingAhead* each : {&foreseen, &surprised}) grow(*each);
+  both(2);
+  for (GrowingAhead* each : {&foreseen, &surprised}) {
+    CHECK(each->steps_in(Lane::kEager) == 6);
+    CHECK(each->told("tolaria.lane_refused") == 0);
+  }
+  CHECK(room.names_in("entries").size() == 2);
+  CHECK(first_difference(copies_of(*foreseen.model), copies_of(*surprised.model)) == "");
 }
 
 TEST_CASE("a package that was compiled ahead arrives after the rehearsal, passes, and runs the first step") {
   test::need_python_with_torch();
   at::set_num_threads(1);
-  const LaneRoom room;  // nothing is in its cache
-  const auto desk = room.desk();
-  GrowingAhead ahead(Lane::kCompiled, desk.get(), small_growing());
+  const LaneRoom room;
+  room.stock(host_program());
+  GrowingAhead ahead(Lane::kCompiled, &room.desk(), small_growing());
   ahead.steps(5);
   REQUIRE(ahead.steps_in(Lane::kCompiled) > 0);
   const std::vector<tolaria::LikelyChange> likely = {germinates("r0c0", "mlp")};
@@ -118,7 +279,7 @@ TEST_CASE("a wrong program of a likely structure is refused in the rehearsal, an
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;
-  const auto desk = room.desk();
+  auto& desk = room.desk();
   const LaneCase c = small_growing();
   GrowingModel grown(c);
   grown.apply(grown.germination("r0c0", "mlp"));
@@ -128,15 +289,15 @@ TEST_CASE("a wrong program of a likely structure is refused in the rehearsal, an
   const auto at = text.find(momentum);
   REQUIRE(at != std::string::npos);
   text.replace(at, momentum.size(), "alpha=0.8");
-  const std::string recipe = desk->recipes(program).front(), key = desk->key(program, recipe);
+  const std::string recipe = desk.recipes(program).front(), key = desk.key(program, recipe);
   plant(room, key, compile_text(room, text, recipe));
 
-  GrowingAhead ahead(Lane::kAuto, desk.get(), c);
+  GrowingAhead ahead(Lane::kAuto, &desk, c);
   ahead.steps(3);
   ahead.prepare({germinates("r0c0", "mlp")});
   CHECK(ahead.told("tolaria.lane_refused") == 1);
   CHECK(ahead.runner->figures().quarantined == 1);
-  CHECK(desk->found_wrong(key));
+  CHECK(desk.found_wrong(key));
   grow(ahead);
   ahead.steps(6);
   CHECK(ahead.steps_in(Lane::kCompiled) == 0);

@@ -3,7 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-#include <fstream>
+#include <utility>
 
 #include "device/rng.h"
 #include "program/compile/worker_source.h"
@@ -41,33 +41,91 @@ program::CompileDesk& lasting_desk() {
   return desk;
 }
 
-LaneRoom::LaneRoom() {
-  std::string name = ESPER_BINARY_DIR "/lane_room_XXXXXX";  // on the disk where the lasting cache is
-  REQUIRE(mkdtemp(name.data()) != nullptr);
-  path = name;
-  fs::create_directories(cache());
-  fs::permissions(cache(), fs::perms::owner_all);
-  // The compiler's headers are ready there.
-  fs::create_directories(lasting_cache() + "/worker");
-  fs::create_directory_symlink(lasting_cache() + "/worker", cache() + "/worker");
+std::string lasting_package(const program::SymbolicProgram& program) {
+  auto& desk = lasting_desk();
+  const std::string recipe = desk.recipes(program).front(), key = desk.key(program, recipe);
+  if (!desk.find(key)) {
+    desk.submit(program, recipe, program::CompileEffort::kFull);
+    const auto outcome = desk.wait(key);
+    REQUIRE(outcome);
+    INFO(outcome->reason);
+    REQUIRE_FALSE(outcome->failure);
+  }
+  return key;
+}
+
+namespace {
+
+// What the rooms of this process share.
+class AllRooms {
+ public:
+  AllRooms() {
+    std::string name = ESPER_BINARY_DIR "/lane_rooms_XXXXXX";  // on the disk where the lasting cache is
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path_ = name;
+    fs::create_directories(cache());
+    fs::permissions(cache(), fs::perms::owner_all);
+    // The compiler's headers are ready there.
+    fs::create_directories(lasting_cache() + "/worker");
+    fs::create_directory_symlink(lasting_cache() + "/worker", cache() / "worker");
+  }
+  ~AllRooms() {
+    desk_.reset();
+    std::error_code ignored;
+    fs::remove_all(path_, ignored);
+  }
+  AllRooms(const AllRooms&) = delete;
+
+  fs::path path(int room) const { return path_ / std::to_string(room); }
+  fs::path cache() const { return path_ / "programs"; }
+  void empty_cache() const {
+    for (const char* folder : {"entries", "used", "choices", "quarantine"}) fs::remove_all(cache() / folder);
+  }
+  program::CompileDesk& desk() {
+    if (!desk_) desk_ = LaneRoom::new_desk();
+    return *desk_;
+  }
+  int rooms = 0;
+  bool occupied = false;
+
+ private:
+  fs::path path_;
+  std::unique_ptr<program::CompileDesk> desk_;
+};
+
+AllRooms& all_rooms() {
+  static AllRooms rooms;
+  return rooms;
+}
+
+}  // namespace
+
+LaneRoom::LaneRoom() : path(all_rooms().path(++all_rooms().rooms)) {
+  REQUIRE_FALSE(std::exchange(all_rooms().occupied, true));
+  all_rooms().empty_cache();
+  fs::create_directories(path);
 }
 
 LaneRoom::~LaneRoom() {
+  all_rooms().occupied = false;
   std::error_code ignored;
   fs::remove_all(path, ignored);
 }
 
-std::unique_ptr<program::CompileDesk> LaneRoom::desk() const {
+std::string LaneRoom::cache() { return all_rooms().cache(); }
+program::CompileDesk& LaneRoom::desk() { return all_rooms().desk(); }
+
+std::unique_ptr<program::CompileDesk> LaneRoom::new_desk() {
   return std::make_unique<program::CompileDesk>(storage::real_file_system(), desk_settings(cache()));
 }
 
-std::unique_ptr<program::CompileDesk> LaneRoom::dynamic_desk() const {
-  program::DeskSettings settings = desk_settings(cache());
-  settings.compile.dynamic = true;
-  return std::make_unique<program::CompileDesk>(storage::real_file_system(), settings);
+void LaneRoom::stock(const program::SymbolicProgram& program) {
+  const std::string key = lasting_package(program);
+  fs::create_directories(cache() + "/entries");
+  fs::copy_file(lasting_cache() + "/entries/" + key, cache() + "/entries/" + key);
 }
 
-std::vector<std::string> LaneRoom::names_in(const std::string& folder) const {
+std::vector<std::string> LaneRoom::names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code ignored;
   for (const auto& entry : fs::directory_iterator(fs::path(cache()) / folder, ignored)) {
@@ -88,7 +146,7 @@ program::Program program_of(tolaria::Model& model, std::span<const tolaria::Micr
 }
 
 std::string compile_text(const LaneRoom& room, const std::string& text, const std::string& recipe) {
-  // The lasting folder has the compiler's headers ready, and a worker that is warm keeps its job's folder to itself.
+  // The lasting folder has the compiler's headers ready.
   static program::PackageCache cache(storage::real_file_system(), {lasting_cache()});
   static program::Compiler compiler(
       [] {
@@ -123,44 +181,6 @@ void plant(const LaneRoom& room, const std::string& key, const std::string& pack
   INFO(outcome.reason);
   REQUIRE_FALSE(outcome.failure);
   REQUIRE(cache.find(key));
-}
-
-LaneRun::LaneRun(const LaneCase& c, leyline::Lane lane, program::CompileDesk* desk, std::int64_t check_every)
-    : model(make_model(c)) {
-  leyline::StepConfig config;
-  config.lane = lane;
-  config.check_every = check_every;
-  config.compile.dynamic = desk != nullptr && desk->is_dynamic();
-  runner = std::make_unique<tolaria::StepRunner>(
-      *model, config, torch::kCPU,
-      tolaria::RunnerServices{desk, nullptr, {}, [this](leyline::TelemetryEvent event) { events.push_back(event); }});
-}
-
-std::vector<leyline::TelemetryEvent> LaneRun::told(std::string_view name) const {
-  std::vector<leyline::TelemetryEvent> found;
-  for (const auto& event : events) {
-    if (event.description == name) found.push_back(event);
-  }
-  return found;
-}
-
-void LaneRun::steps(int count, const LaneCase& c, std::uint64_t first_seed, int accumulation) {
-  constexpr std::int64_t kManyLeft = 100'000'000;  // so that compiling pays in lane auto
-  for (int step = 0; step < count; ++step) {
-    runner->step(make_batches(c, accumulation, first_seed + static_cast<std::uint64_t>(step)), {step, kManyLeft});
-  }
-}
-
-bool same_bits(const tolaria::Model& a, const tolaria::Model& b) {
-  const auto left = tolaria::named_tensors(a.state), right = tolaria::named_tensors(b.state);
-  for (std::size_t i = 0; i < left.size(); ++i) {
-    if (!at::equal(left[i].tensor, right[i].tensor)) return false;
-  }
-  const auto buffers = a.network.buffers(), others = b.network.buffers();
-  for (std::size_t i = 0; i < buffers.size(); ++i) {
-    if (!at::equal(buffers[i].tensor, others[i].tensor)) return false;
-  }
-  return left.size() == right.size() && buffers.size() == others.size();
 }
 
 }  // namespace esper::tests

@@ -8,8 +8,7 @@
 #include "integration/lanes/python_with_torch.h"
 #include "program/compile_desk.h"
 #include "tolaria/lane.h"
-#include "tolaria/step_runner.h"
-#include "unit/tolaria/lane_cases.h"
+#include "unit/tolaria/lane_steps.h"
 
 namespace esper::tests {
 
@@ -21,7 +20,12 @@ std::string lasting_cache();
 // A desk over it; its worker serves all test cases of this process.
 program::CompileDesk& lasting_desk();
 
-// A folder for one test, with a cache in it that starts empty.
+// Its package from there, compiled first where it is not there yet: for the first recipe, with full effort. Returns
+// its key.
+std::string lasting_package(const program::SymbolicProgram& program);
+
+// A folder for one test, with a cache in it that starts empty. One at a time: all have the same cache folder, so that
+// one worker serves them.
 struct LaneRoom {
   std::filesystem::path path;
   LaneRoom();
@@ -29,12 +33,15 @@ struct LaneRoom {
   LaneRoom(const LaneRoom&) = delete;
   LaneRoom& operator=(const LaneRoom&) = delete;
 
-  std::string cache() const { return path / "programs"; }
-  std::unique_ptr<program::CompileDesk> desk() const;
-  // One that asks for programs of all batch sizes.
-  std::unique_ptr<program::CompileDesk> dynamic_desk() const;
+  static std::string cache();
+  // Of all rooms. Whoever compiles with it waits for the outcome: the next room's cache is the same folder.
+  static program::CompileDesk& desk();
+  // As another process has it. Its worker, if it needs one, is its own and starts with the environment of then.
+  static std::unique_ptr<program::CompileDesk> new_desk();
+  // Puts the program's lasting package into this cache.
+  static void stock(const program::SymbolicProgram& program);
   // Names in a folder of the cache.
-  std::vector<std::string> names_in(const std::string& folder) const;
+  static std::vector<std::string> names_in(const std::string& folder);
 };
 
 // The model's step as a program; the model is as before.
@@ -44,21 +51,5 @@ program::Program program_of(tolaria::Model& model, std::span<const tolaria::Micr
 std::string compile_text(const LaneRoom& room, const std::string& text, const std::string& recipe);
 // Puts a package into the room's cache as that of `key`.
 void plant(const LaneRoom& room, const std::string& key, const std::string& package);
-
-// A run of steps with what it told. It is dynamic where the desk is.
-struct LaneRun {
-  LaneRun(const LaneCase& c, leyline::Lane lane, program::CompileDesk* desk, std::int64_t check_every = 0);
-
-  std::vector<leyline::TelemetryEvent> told(std::string_view name) const;
-  void steps(int count, const LaneCase& c, std::uint64_t first_seed, int accumulation = 1);
-  const tolaria::LaneFigures& figures() const { return runner->figures(); }
-
-  std::unique_ptr<tolaria::Model> model;
-  std::vector<leyline::TelemetryEvent> events;
-  std::unique_ptr<tolaria::StepRunner> runner;
-};
-
-// State and buffers.
-bool same_bits(const tolaria::Model& a, const tolaria::Model& b);
 
 }  // namespace esper::tests

@@ -82,18 +82,18 @@ TEST_CASE("the last recipe computes something else: the first one is still compi
   at::set_num_threads(1);
   const LaneRoom room;
   const LaneCase c = lane_cases().front();
-  const auto desk = room.desk();
-  const Keys keys = keys_of(c, *desk);
+  auto& desk = room.desk();
+  const Keys keys = keys_of(c, desk);
   std::string uphill = keys.text;
   const std::string descends = ", value=-1)\n    return";
   REQUIRE(uphill.find(descends) != std::string::npos);
   uphill.replace(uphill.find(descends), descends.size(), ", value=1)\n    return");
   const std::string wrong = compile_text(room, uphill, "default");
-  WatchedRun run(c, *desk, [&](const leyline::TelemetryEvent& event) {
+  WatchedRun run(c, desk, [&](const leyline::TelemetryEvent& event) {
     if (event.description != "tolaria.compile_finished" || event.attributes.at("key") != keys.last) return;
     plant(room, keys.last, wrong);
   });
-  check_full_effort(run, *desk, keys);
+  check_full_effort(run, desk, keys);
   CHECK(run.runner->figures().quarantined == 1);
 }
 
@@ -102,11 +102,11 @@ TEST_CASE("the last recipe does not get into the cache: the first one is still c
   at::set_num_threads(1);
   const LaneRoom room;
   const LaneCase c = lane_cases().front();
-  const auto desk = room.desk();
-  const Keys keys = keys_of(c, *desk);
-  WatchedRun run(c, *desk, [&](const leyline::TelemetryEvent& event) {
+  auto& desk = room.desk();
+  const Keys keys = keys_of(c, desk);
+  WatchedRun run(c, desk, [&](const leyline::TelemetryEvent& event) {
     if (event.description != "tolaria.compile_started" || event.attributes.at("key") != keys.last) return;
     std::filesystem::create_directories(room.cache() + "/entries/" + keys.last + "/in_the_way");
   });
-  check_full_effort(run, *desk, keys);
+  check_full_effort(run, desk, keys);
 }

@@ -1,6 +1,9 @@
 #pragma once
 // A growing model whose runner prepares the steps of structures before they come.
 
+#include <new>
+#include <utility>
+
 #include "unit/tolaria/growing_model.h"
 
 namespace esper::tests {
@@ -16,12 +19,16 @@ struct GrowingAhead : GrowingModel {
     leyline::StepConfig config;
     config.lane = lane_;
     config.check_every = 0;
+    config.compile.dynamic = c.config.step.compile.dynamic;
     tolaria::RunnerServices services;
     services.desk = desk_;
     services.tell = [this](leyline::TelemetryEvent told) { events.push_back(std::move(told)); };
     services.note = [this](std::string note) { notes.push_back(std::move(note)); };
     services.log = std::move(log);
-    services.twin = [of = c] { return make_model(of); };
+    services.twin = [this] {
+      if (no_room_for_twins) throw std::bad_alloc();
+      return make_model(c);
+    };
     services.growth = c.config.growth;
     runner = std::make_unique<tolaria::StepRunner>(*model, config, torch::kCPU, std::move(services));
   }
@@ -29,6 +36,12 @@ struct GrowingAhead : GrowingModel {
   void prepare(const std::vector<tolaria::LikelyChange>& likely) {
     constexpr int kMostPieces = 30;
     for (int i = 0; i < kMostPieces; ++i) runner->prepare(likely, 100'000'000);
+  }
+  // A step on microbatches of another size.
+  void step_of(std::int64_t batch) {
+    const auto usual = std::exchange(c.batch, batch);
+    steps(1);
+    c.batch = usual;
   }
   // The next step's structure.
   tolaria::AppliedCommand change(const leyline::AdaptationCommand& wanted) {
@@ -43,6 +56,7 @@ struct GrowingAhead : GrowingModel {
   }
 
   std::vector<std::string> notes;
+  bool no_room_for_twins = false;
 
  private:
   leyline::Lane lane_;

@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
+#include <random>
 
 #include "leyline/error.h"
 #include "unit/tolaria/games.h"
@@ -43,6 +44,21 @@ SampledGame sample(const Game& game, const Sampling& sampling, Worth& worth, Ask
 
 double variance(const std::vector<double>& values) {
   return std::pow(*error_of_mean(values), 2) * static_cast<double>(values.size());
+}
+
+// A player's mean contribution over orders of which each is drawn by itself.
+double over_drawn_orders(const Game& game, int player, std::uint64_t seed, int orders) {
+  std::mt19937_64 random(seed);
+  std::vector<int> order(static_cast<std::size_t>(game.players));
+  std::iota(order.begin(), order.end(), 0);
+  double sum = 0;
+  for (int drawn = 0; drawn < orders; ++drawn) {
+    std::ranges::shuffle(order, random);
+    Coalition before = 0;
+    for (auto other = order.begin(); *other != player; ++other) before |= Coalition{1} << *other;
+    sum += game.worth(before | Coalition{1} << player) - game.worth(before);
+  }
+  return sum / orders;
 }
 
 }  // namespace
@@ -95,21 +111,26 @@ TEST_CASE("a reverse beside each order takes out variance, all of it where a con
                     }};
   // The same with a bend, so that something is left to cancel.
   const Game bent{7, [&](Coalition s) { return std::pow(square.worth(s), 0.8); }};
-  const auto spread = [](const Game& game, Draw draw) {
+  constexpr int kOrders = 20, kPlayer = 3;
+  const auto spread = [](const std::function<double(std::uint64_t)>& estimate) {
     std::vector<double> estimates;
-    for (std::uint64_t seed = 0; seed < 100; ++seed) {
-      auto sampling = sampling_of(game, seed, 20);
-      sampling.draw = draw;
-      Worth worth;
-      const auto sampled = sample(game, sampling, worth);
-      REQUIRE(sampled.permutations == 20);
-      estimates.push_back(value_of(sampled.shapley[3].contrast, worth));
-    }
+    for (std::uint64_t seed = 0; seed < 100; ++seed) estimates.push_back(estimate(seed));
     return variance(estimates);
   };
-  CHECK(spread(square, Draw::kAntithetic) < 1e-18);
-  CHECK(spread(square, Draw::kIndependent) > 1);
-  CHECK(spread(bent, Draw::kAntithetic) < 0.2 * spread(bent, Draw::kIndependent));
+  const auto antithetic = [&](const Game& game) {
+    return spread([&](std::uint64_t seed) {
+      Worth worth;
+      const auto sampled = sample(game, sampling_of(game, seed, kOrders), worth);
+      REQUIRE(sampled.permutations == kOrders);
+      return value_of(sampled.shapley[kPlayer].contrast, worth);
+    });
+  };
+  const auto independent = [&](const Game& game) {
+    return spread([&](std::uint64_t seed) { return over_drawn_orders(game, kPlayer, seed, kOrders); });
+  };
+  CHECK(antithetic(square) < 1e-18);
+  CHECK(independent(square) > 1);
+  CHECK(antithetic(bent) < 0.2 * independent(bent));
 }
 
 TEST_CASE("sampled values share out what all are worth together, whatever the number of draws") {

@@ -77,7 +77,7 @@ class Build:
     """What Inductor's builder is replaced by, for one job."""
 
     def __init__(self, folder, job_folder, effort, torch_version):
-        self.folder = os.path.join(folder, torch_version)
+        self.folder = os.path.realpath(os.path.join(folder, torch_version))
         self.job_folder = job_folder
         self.cxx = compiler()
         clang = None if os.environ.get("CXX") else shutil.which("clang++")
@@ -114,7 +114,9 @@ class Build:
     def header(self, text, command):
         """Precompiled for these flags; returns the header's name, which the compiler turns into the precompiled one."""
         clang = "clang" in os.path.basename(command[0])
-        place = os.path.join(self.folder, "headers", digest(text, self.versions[command[0]], *command), "header.h")
+        # clang's hold the name of the header: in a folder that was moved they are made anew.
+        name = digest(text, self.versions[command[0]], self.folder, *command)
+        place = os.path.join(self.folder, "headers", name, "header.h")
 
         def write(name):
             with open(name, "w") as file:

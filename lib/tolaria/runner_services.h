@@ -1,0 +1,28 @@
+#pragma once
+// What a step runner works with besides the model. All of it outlives the runner. Training thread.
+
+#include <functional>
+#include <string>
+
+#include "leyline/clock.h"
+#include "leyline/config/growth_config.h"
+#include "leyline/ledger.h"
+#include "leyline/telemetry_packet.h"
+#include "program/compile_desk.h"
+#include "tolaria/lane_log.h"
+#include "tolaria/twin.h"
+
+namespace esper::tolaria {
+
+struct RunnerServices {
+  program::CompileDesk* desk = nullptr;  // null: nothing can be compiled
+  leyline::Ledger* ledger = nullptr;     // null: nobody keeps account
+  leyline::Clock clock{};
+  std::function<void(leyline::TelemetryEvent)> tell;
+  std::function<void(std::string)> note{};  // a note for the run's journal
+  LaneLog log{};                            // of the run so far, where it is resumed
+  ModelFactory twin{};                      // null: nothing is prepared ahead
+  leyline::GrowthConfig growth{};           // for that
+};
+
+}  // namespace esper::tolaria
