@@ -32,7 +32,11 @@ std::string lasting_cache() {
   const fs::path all = fs::path(ESPER_BINARY_DIR "/lane_cache") / program_invocation_short_name;
   const fs::path own = all / storage::hex64(worker);
   if (!fs::exists(own)) fs::remove_all(all);
-  fs::create_directories(own);
+  fs::create_directories(own / "programs");
+  // The compiler's headers are made once for all of them.
+  const fs::path headers = ESPER_BINARY_DIR "/lane_cache/worker";
+  fs::create_directories(headers);
+  if (!fs::exists(own / "programs/worker")) fs::create_directory_symlink(headers, own / "programs/worker");
   return own / "programs";
 }
 
@@ -66,7 +70,6 @@ class AllRooms {
     fs::create_directories(cache());
     fs::permissions(cache(), fs::perms::owner_all);
     // The compiler's headers are ready there.
-    fs::create_directories(lasting_cache() + "/worker");
     fs::create_directory_symlink(lasting_cache() + "/worker", cache() / "worker");
   }
   ~AllRooms() {
