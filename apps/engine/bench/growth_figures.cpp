@@ -70,20 +70,6 @@ double worst_pause(const LoopFigures& figures) {
 
 }  // namespace
 
-LoopFigures typical_of(std::vector<LoopFigures> runs) {
-  ESPER_CHECK(!runs.empty(), "nothing was run");
-  LoopFigures typical = std::move(runs.back());
-  runs.pop_back();
-  for (auto times : {&LoopFigures::step_us, &LoopFigures::pause_ms, &LoopFigures::epoch_ms}) {
-    for (std::size_t i = 0; i < (typical.*times).size(); ++i) {
-      std::vector<double> same{(typical.*times)[i]};
-      for (const LoopFigures& run : runs) same.push_back((run.*times).at(i));
-      (typical.*times)[i] = leyline::median(same);
-    }
-  }
-  return typical;
-}
-
 ordered_json growth_json(const LoopFigures& figures) {
   const auto found = stretches(figures);
   if (found.empty()) return {{"problem", "too few epochs to grow in; at least 11 are needed"}};
@@ -111,6 +97,23 @@ ordered_json growth_json(const LoopFigures& figures) {
           {"swap_us", told(figures, "swap_us")},
           {"stall_ms", told(figures, "stall_ms")},
           {"changes", changes(figures)}};
+}
+
+ordered_json growth_json(std::span<const LoopFigures> runs) {
+  ESPER_CHECK(!runs.empty(), "nothing was run");
+  std::vector<ordered_json> of_runs;
+  for (const LoopFigures& run : runs) of_runs.push_back(growth_json(run));
+  if (of_runs.front().contains("problem")) return of_runs.front();
+  ordered_json ratios = ordered_json::array();
+  for (const auto& of_run : of_runs) ratios.push_back(of_run.at("ratio"));
+  std::ranges::sort(of_runs, {}, [](const ordered_json& of_run) { return of_run.at("ratio").get<double>(); });
+  ordered_json typical = of_runs[of_runs.size() / 2];
+  for (const char* worst : {"worst_step_stall_ms", "worst_pause_stall_ms", "worst_stall_ms"}) {
+    for (const auto& of_run : of_runs)
+      typical[worst] = std::max(typical[worst].get<double>(), of_run.at(worst).get<double>());
+  }
+  typical["ratio_of_each_run"] = std::move(ratios);
+  return typical;
 }
 
 }  // namespace esper::engine::bench

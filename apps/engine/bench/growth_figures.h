@@ -2,15 +2,11 @@
 // What growing costs the steps around it. Free of torch.
 
 #include <nlohmann/json_fwd.hpp>
-#include <vector>
+#include <span>
 
 #include "engine/bench/loop_figures.h"
 
 namespace esper::engine::bench {
-
-// All of these do the same at the same step. Each time is the median over the runs: what is growth's comes every time,
-// what another program does to the machine does not. What is told besides times is the last run's.
-LoopFigures typical_of(std::vector<LoopFigures> runs);
 
 // A change is a germination, a prune or a fossilising; its window is the first 100 steps after it, or up to the next
 // change. The steady p50 of a structure is the median of the later half of its steps.
@@ -21,5 +17,8 @@ LoopFigures typical_of(std::vector<LoopFigures> runs);
 // swapped), "worst_stall_ms" (the larger), "prepare_ms", "swap_us", "stall_ms" (as the run told of each change),
 // "changes": [{epoch, what, ...}]}. {"problem"} where nothing grew for long enough.
 nlohmann::ordered_json growth_json(const LoopFigures& figures);
+
+// Of runs that do the same: the run with the median ratio, with the worst stalls of all runs and "ratio_of_each_run".
+nlohmann::ordered_json growth_json(std::span<const LoopFigures> runs);
 
 }  // namespace esper::engine::bench
