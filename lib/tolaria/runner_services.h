@@ -4,6 +4,7 @@
 #include <functional>
 #include <string>
 
+#include "device/memory_figures.h"
 #include "leyline/clock.h"
 #include "leyline/config/growth_config.h"
 #include "leyline/ledger.h"
@@ -19,10 +20,11 @@ struct RunnerServices {
   leyline::Ledger* ledger = nullptr;     // null: nobody keeps account
   leyline::Clock clock{};
   std::function<void(leyline::TelemetryEvent)> tell;
-  std::function<void(std::string)> note{};  // a note for the run's journal
-  LaneLog log{};                            // of the run so far, where it is resumed
-  ModelFactory twin{};                      // null: nothing is prepared ahead
-  leyline::GrowthConfig growth{};           // for that
+  std::function<void(std::string)> note{};          // a note for the run's journal
+  LaneLog log{};                                    // of the run so far, where it is resumed
+  ModelFactory twin{};                              // null: nothing is prepared ahead
+  leyline::GrowthConfig growth{};                   // for that
+  std::function<device::MemoryFigures()> memory{};  // null: of the model's device
 };
 
 }  // namespace esper::tolaria

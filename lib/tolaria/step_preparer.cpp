@@ -113,13 +113,12 @@ KnownStructure* StepPreparer::look_at(const LikelyChange& change, const std::str
   return known;
 }
 
-// A step on a twin takes at most what the run itself has ever taken.
 bool StepPreparer::has_room() {
-  const auto memory = device::memory_figures(device_);
-  const auto free = memory.free_bytes + (device_.is_cuda() ? memory.reserved_bytes - memory.used_bytes : 0);
-  if (free > memory.peak_bytes) return true;
+  const auto memory = services_.memory ? services_.memory() : device::memory_figures(device_);
+  if (has_room_for_twin(memory)) return true;
   gave_up_ = true;
-  tell_unprepared("any", "a second network may not fit into memory: " + std::to_string(free >> 20) + " MB are free");
+  const auto megabytes = room_for_twin(memory) >> 20;
+  tell_unprepared("any", "a second network may not fit into memory: " + std::to_string(megabytes) + " MB are free");
   return false;
 }
 
@@ -128,6 +127,7 @@ void StepPreparer::finish(const std::string& structure) {
   const bool ready =
       known != nullptr && std::ranges::none_of(known->steps, [](const auto& step) { return step.waits_for_package(); });
   if (ready) return;
+  if (gave_up_ || !has_room()) return library_.drop(structure);  // it begins as one that nobody foresaw
   const auto begin = services_.clock.now();
   try {
     const KeptRandomNumbers kept(device_);
@@ -142,7 +142,7 @@ void StepPreparer::finish(const std::string& structure) {
     finished.prepare_ms += milliseconds(services_.clock.now() - begin);
   } catch (const std::exception& error) {
     gives_up_for(error);
-    library_.drop(structure);  // it begins as one that nobody foresaw
+    library_.drop(structure);
     tell_unprepared("the structure that came", words_of(error));
   }
 }

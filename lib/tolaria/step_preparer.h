@@ -46,7 +46,8 @@ class StepPreparer {
   // The network has changed: what was being rehearsed no longer comes of it.
   void give_up_rehearsal() { rehearsal_.reset(); }
   // Lane compiled waits, so that it begins at the same step whenever the program was compiled: what came is prepared
-  // now as far as it was not before.
+  // now as far as it was not before. Where memory does not suffice, the structure is forgotten and begins as one that
+  // nobody foresaw.
   void finish(const std::string& structure);
   void tell_unprepared(const std::string& change, const std::string& reason);
 
@@ -112,7 +113,7 @@ class StepPreparer {
     Variant variant;
   };
   std::optional<Ahead> ahead_;  // being compiled
-  bool gave_up_ = false;        // a rehearsal does not fit into memory
+  bool gave_up_ = false;        // preparing does not fit into memory
 };
 
 }  // namespace esper::tolaria

@@ -76,4 +76,11 @@ std::unique_ptr<Model> make_twin_after(const LikelyChange& change, const ModelFa
   return twin_of_topology(build, running, topology_after(running, change, growth));
 }
 
+// The allocator's own is zero on the CPU.
+std::uint64_t room_for_twin(const device::MemoryFigures& memory) {
+  return memory.free_bytes + memory.reserved_bytes - memory.used_bytes;
+}
+
+bool has_room_for_twin(const device::MemoryFigures& memory) { return room_for_twin(memory) > memory.peak_bytes; }
+
 }  // namespace esper::tolaria

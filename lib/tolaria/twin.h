@@ -2,9 +2,11 @@
 // A model like the run's, in a structure that the run does not have: a step is tried on it without touching the run.
 // Training thread.
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 
+#include "device/memory_figures.h"
 #include "leyline/config/growth_config.h"
 #include "tolaria/forecast.h"
 #include "tolaria/model.h"
@@ -20,5 +22,10 @@ std::unique_ptr<Model> make_twin(const ModelFactory& build, const Model& running
 // The same after a change; a newborn has its start values. Throws leyline::Error where the change cannot be.
 std::unique_ptr<Model> make_twin_after(const LikelyChange& change, const ModelFactory& build, const Model& running,
                                        const leyline::GrowthConfig& growth);
+
+// Bytes that a twin could have: what is free, and what the allocator keeps unused.
+std::uint64_t room_for_twin(const device::MemoryFigures& memory);
+// A twin and a step on it take at most what the run itself has ever taken.
+bool has_room_for_twin(const device::MemoryFigures& memory);
 
 }  // namespace esper::tolaria

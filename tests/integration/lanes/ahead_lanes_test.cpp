@@ -15,6 +15,7 @@
 #include "program/python_text.h"
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
+#include "support/failing_allocator.h"
 #include "tolaria/interrupt.h"
 #include "unit/tolaria/growing_ahead.h"
 
@@ -186,11 +187,59 @@ TEST_CASE("in lane compiled a structure that there is no memory to prepare for b
   const auto eager_steps = run.steps_in(Lane::kEager), compiled_steps = run.steps_in(Lane::kCompiled);
   grow(run);
   run.steps(6);
-  CHECK(run.told("tolaria.growth_unprepared") == 2);     // ahead, and when it came
+  CHECK(run.told("tolaria.growth_unprepared") == 1);  // and no second twin is tried when it comes
+  CHECK(run.twins_made == 1);
   CHECK(run.steps_in(Lane::kEager) == eager_steps + 3);  // warm-up, recording, check
   CHECK(run.steps_in(Lane::kCompiled) == compiled_steps + 3);
   CHECK(run.runner->figures().checks_failed == 0);
   CHECK(run.told("tolaria.compile_fallback") == 0);
+}
+
+TEST_CASE(
+    "in lane compiled, once there was no memory to keep a batch, no change of structure is prepared, and what was "
+    "known before runs on") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  constexpr std::int64_t kShorter = 5;
+  GrowingAhead run(Lane::kCompiled, &lasting_desk(), small_growing());
+  run.steps(5);
+  const auto batch = make_batches(
+      [] {
+        LaneCase c = small_growing();
+        c.batch = kShorter;
+        return c;
+      }(),
+      1);
+  test::FailingAllocator::instance().fail_at(1);
+  run.runner->step(batch, {5, 1000});
+  REQUIRE(test::FailingAllocator::instance().fired());
+  CHECK(run.told("tolaria.growth_unprepared") == 1);
+  for (int i = 0; i < 4; ++i) run.step_of(kShorter);
+  REQUIRE(run.steps_in(Lane::kCompiled) == 2 + 2);
+  grow(run);
+  run.steps(4);
+  CHECK(run.steps_in(Lane::kCompiled) == 4 + 1);  // without warm-up, recording and check
+  run.change(run.command(SeedOperation::kCull, "seed-0001"));
+  run.steps(2);
+  CHECK(run.steps_in(Lane::kCompiled) == 5 + 2);
+  run.step_of(kShorter);  // a shape whose batch was not kept begins anew
+  CHECK(run.steps_in(Lane::kCompiled) == 7);
+  CHECK(run.told("tolaria.growth_unprepared") == 1);
+  CHECK(run.twins_made == 0);
+}
+
+TEST_CASE("in lane compiled a structure that came where there is no room for a second network begins like any other") {
+  test::need_python_with_torch();
+  at::set_num_threads(1);
+  GrowingAhead run(Lane::kCompiled, &lasting_desk(), small_growing());
+  run.steps(5);
+  run.memory = device::MemoryFigures{.peak_bytes = 10 << 20, .free_bytes = 10 << 20};
+  const auto compiled_steps = run.steps_in(Lane::kCompiled);
+  grow(run);
+  run.steps(6);
+  CHECK(run.twins_made == 0);
+  CHECK(run.told("tolaria.growth_unprepared") == 1);
+  CHECK(run.steps_in(Lane::kCompiled) == compiled_steps + 3);
 }
 
 TEST_CASE(

@@ -2,45 +2,14 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "support/failing_allocator.h"
 #include "tolaria/structure.h"
-#include "unit/tolaria/growing_ahead.h"
+#include "unit/tolaria/beside_eager.h"
 
 using namespace esper;
 using namespace esper::tests;
 using leyline::Lane;
 using leyline::SeedOperation;
 using leyline::Stage;
-
-namespace {
-
-// Goes through the same life in eager.
-struct Beside {
-  explicit Beside(const LaneCase& c = growing_case()) : eager(c, Lane::kEager) {}
-  GrowingModel eager;
-
-  void check_same(const GrowingModel& other) const {
-    CHECK(first_difference(copies_of(*eager.model), copies_of(*other.model)) == "");
-  }
-};
-
-void grow_both(Beside& beside, GrowingAhead& ahead, const std::string& slot, const std::string& blueprint) {
-  REQUIRE_FALSE(GrowingModel::refused(beside.eager.apply(beside.eager.germination(slot, blueprint))));
-  REQUIRE_FALSE(GrowingModel::refused(ahead.change(ahead.germination(slot, blueprint))));
-}
-
-void tell_both(Beside& beside, GrowingAhead& ahead, SeedOperation operation, const std::string& seed_id) {
-  REQUIRE_FALSE(GrowingModel::refused(beside.eager.apply(beside.eager.command(operation, seed_id))));
-  REQUIRE_FALSE(GrowingModel::refused(ahead.change(ahead.command(operation, seed_id))));
-}
-
-void step_both(Beside& beside, GrowingAhead& ahead, int count) {
-  beside.eager.steps(count);
-  ahead.steps(count);
-  beside.check_same(ahead);
-}
-
-}  // namespace
 
 TEST_CASE("a germination that was rehearsed runs its first step in the fast lane, with eager's bits") {
   at::set_num_threads(1);
@@ -274,99 +243,6 @@ TEST_CASE("after a fossil folded into the host, the host's own program runs the 
   grow_both(beside, ahead, "r0c0", "mlp");
   step_both(beside, ahead, 4);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
-}
-
-namespace {
-
-std::string reason_of(const GrowingAhead& ahead, std::string_view name) {
-  const auto told = std::ranges::find(ahead.events, name, &leyline::TelemetryEvent::description);
-  return told == ahead.events.end() ? std::string() : told->attributes.at("reason");
-}
-
-// Where a loop over every allocation would take too long: all of the first ones, ever fewer of the later ones.
-constexpr std::int64_t next_allocation(std::int64_t n) { return n + 1 + n / 15; }
-
-}  // namespace
-
-TEST_CASE(
-    "wherever memory runs out while a structure is prepared, that is given up and told, and the run has its bits") {
-  at::set_num_threads(1);
-  auto& memory = test::FailingAllocator::instance();
-  GrowingModel eager;
-  eager.steps(6);
-  eager.apply(eager.germination("r0c1", "mlp"));
-  eager.steps(4);
-  const auto expected = copies_of(*eager.model);
-  int given_up = 0;
-  for (std::int64_t n = 1;; n = next_allocation(n)) {
-    CAPTURE(n);
-    GrowingAhead ahead(Lane::kReplay);
-    ahead.steps(6);
-    memory.fail_at(n);
-    ahead.prepare({germinates("r0c1", "mlp")});
-    if (!memory.fired()) break;
-    const bool ready = ahead.told("tolaria.growth_prepared") > 0;  // later calls only look whether there is more to do
-    given_up += ready ? 0 : 1;
-    ahead.prepare({germinates("r0c1", "mlp")});  // not tried again
-    CHECK(ahead.told("tolaria.growth_unprepared") == 1);
-    CHECK(reason_of(ahead, "tolaria.growth_unprepared").find("out of memory") == 0);
-    CHECK(ahead.told("tolaria.growth_prepared") == (ready ? 1 : 0));
-    ahead.change(ahead.germination("r0c1", "mlp"));
-    ahead.steps(4);
-    CHECK(first_difference(expected, copies_of(*ahead.model)) == "");
-    CHECK(ahead.steps_in(Lane::kReplay) == 3 + (ready ? 4 : 1));  // without warm-up, recording and check
-  }
-  CHECK(given_up > 50);  // the twin, its steps, the replay, the comparison
-}
-
-TEST_CASE("wherever memory runs out when a prepared structure is brought into use, it begins like any other") {
-  at::set_num_threads(1);
-  auto& memory = test::FailingAllocator::instance();
-  GrowingModel eager;
-  eager.steps(6);
-  eager.apply(eager.germination("r0c1", "mlp"));
-  eager.steps(4);
-  const auto expected = copies_of(*eager.model);
-  int failed = 0;
-  for (std::int64_t n = 1;; n = next_allocation(n)) {
-    CAPTURE(n);
-    GrowingAhead ahead(Lane::kReplay);
-    ahead.steps(6);
-    ahead.prepare({germinates("r0c1", "mlp")});
-    ahead.apply(ahead.germination("r0c1", "mlp"));
-    memory.fail_at(n);
-    ahead.runner->take_structure(ahead.number);
-    if (!memory.fired()) break;
-    ++failed;
-    CHECK(reason_of(ahead, "tolaria.growth_unprepared").find("out of memory") == 0);
-    ahead.steps(4);
-    CHECK(first_difference(expected, copies_of(*ahead.model)) == "");
-    CHECK(ahead.steps_in(Lane::kReplay) == 3 + 1);
-  }
-  CHECK(failed > 0);
-}
-
-TEST_CASE("where there is no memory to keep a batch for rehearsals, nothing is prepared and the step is as always") {
-  at::set_num_threads(1);
-  auto& memory = test::FailingAllocator::instance();
-  for (const int n : {1, 2}) {  // inputs, targets
-    CAPTURE(n);
-    Beside beside;
-    GrowingAhead ahead(Lane::kReplay);
-    const auto batch = make_batches(ahead.c, 1);
-    beside.eager.runner->step(batch, {0, 1000});
-    memory.fail_at(n);
-    ahead.runner->step(batch, {0, 1000});
-    CHECK(memory.fired());
-    CHECK(reason_of(ahead, "tolaria.growth_unprepared").find("out of memory") == 0);
-    beside.eager.number = ahead.number = 1;
-    step_both(beside, ahead, 5);
-    ahead.prepare({germinates("r0c1", "mlp")});
-    CHECK(ahead.told("tolaria.growth_prepared") == 0);
-    CHECK(ahead.told("tolaria.growth_unprepared") == 1);
-    grow_both(beside, ahead, "r0c1", "mlp");
-    step_both(beside, ahead, 4);
-  }
 }
 
 TEST_CASE("with one program for all batch sizes a rehearsed structure is ready for each size that the run has") {

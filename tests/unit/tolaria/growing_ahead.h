@@ -2,8 +2,10 @@
 // A growing model whose runner prepares the steps of structures before they come.
 
 #include <new>
+#include <optional>
 #include <utility>
 
+#include "device/facts.h"
 #include "unit/tolaria/growing_model.h"
 
 namespace esper::tests {
@@ -26,10 +28,12 @@ struct GrowingAhead : GrowingModel {
     services.note = [this](std::string note) { notes.push_back(std::move(note)); };
     services.log = std::move(log);
     services.twin = [this] {
+      ++twins_made;
       if (no_room_for_twins) throw std::bad_alloc();
       return make_model(c);
     };
     services.growth = c.config.growth;
+    services.memory = [this] { return memory ? *memory : device::memory_figures(torch::kCPU); };
     runner = std::make_unique<tolaria::StepRunner>(*model, config, torch::kCPU, std::move(services));
   }
 
@@ -57,6 +61,8 @@ struct GrowingAhead : GrowingModel {
 
   std::vector<std::string> notes;
   bool no_room_for_twins = false;
+  int twins_made = 0;                           // or tried
+  std::optional<device::MemoryFigures> memory;  // in place of what the process has
 
  private:
   leyline::Lane lane_;
