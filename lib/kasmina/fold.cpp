@@ -88,6 +88,7 @@ LinearLayer folded(const LinearLayer& layer, const SlotMap& map) {
 
 std::optional<LayerMoments> folded_moments(const LayerMoments& moments, const SlotMap& map) {
   const at::NoGradGuard no_grad;
+  if (map.matrix.size(0) > kMostInverted) return std::nullopt;
   const auto inverse = std::get<0>(at::linalg_inv_ex(map.matrix));
   const double enlarged = inverse.norm().item<double>() / std::sqrt(static_cast<double>(map.matrix.size(0)));
   if (!(enlarged <= kMostEnlarged)) return std::nullopt;  // NaN neither
@@ -110,6 +111,19 @@ std::optional<LayerMoments> folded_moments(const LayerMoments& moments, const Sl
                             .to(moments.weight_square.scalar_type())
                             .contiguous();
   }
+  return out;
+}
+
+LayerMoments fresh_moments(const LayerMoments& moments, const SlotMap& map) {
+  const at::NoGradGuard no_grad;
+  LayerMoments out;
+  out.bias = moments.bias;
+  out.weight = at::zeros_like(moments.weight);
+  if (!moments.weight_square.defined()) return out;
+  const auto scale = map.matrix.square().sum().div(static_cast<double>(map.matrix.size(0)));
+  const auto largest =
+      moments.weight_square.to(at::kDouble).max() / scale.clamp(1 / (kMostEnlarged * kMostEnlarged), 1);
+  out.weight_square = at::zeros_like(moments.weight_square).add_(largest);
   return out;
 }
 

@@ -27,8 +27,10 @@ std::vector<std::string> ids_of(const std::vector<SlotSite>& sites) {
   return ids;
 }
 
-bool fits_somewhere(const std::string& name, const std::vector<SlotSite>& sites) {
+// At a slot that growth.slots does not leave out.
+bool fits_somewhere(const std::string& name, const std::vector<SlotSite>& sites, const leyline::GrowthConfig& growth) {
   return std::ranges::any_of(sites, [&](const SlotSite& site) {
+    if (!growth.slots.empty() && !contains(growth.slots, site.id)) return false;
     const Blueprint* blueprint = find_blueprint(name, site.shape.kind);
     return blueprint != nullptr && refusal(*blueprint, site.shape).empty();
   });
@@ -56,10 +58,11 @@ void check_names(const leyline::GrowthConfig& growth, const std::vector<SlotSite
     problems.push_back("growth.blueprints: no blueprint is called \"" + name + "\"; known are " + joined(kinds));
   }
   const bool any_fits =
-      std::ranges::any_of(growth.blueprints, [&](const auto& name) { return fits_somewhere(name, sites); });
+      std::ranges::any_of(growth.blueprints, [&](const auto& name) { return fits_somewhere(name, sites, growth); });
   if (growth.enabled && problems.empty() && !growth.blueprints.empty() && !sites.empty() && !any_fits) {
-    problems.push_back("growth.blueprints: none of " + joined(growth.blueprints) +
-                       " fits a slot of this host; docs/blueprints.md says what grows where");
+    problems.push_back("growth.blueprints: none of " + joined(growth.blueprints) + " fits a slot " +
+                       (growth.slots.empty() ? "of this host" : "that growth.slots names") +
+                       "; docs/blueprints.md says what grows where");
   }
   if (problems.empty()) return;
   std::string text;

@@ -117,6 +117,8 @@ class Network {
     SlotMap map;
   };
   std::optional<FoldPlan> fold_plan(const std::string& seed_id) const;
+  // Whether stage and gate G5 would let the seed become a fossil now: a look at figures, no tensor is touched.
+  bool may_fossilize(const std::string& seed_id) const;
   // What that layer would hold, by id; empty where there is no such plan.
   std::vector<NamedTensor> folded_layer(const std::string& seed_id) const;
   // Takes in an epoch's measurements, moves alpha and dwell times by one tick, culls what must go. Epochs ascend.
@@ -167,7 +169,8 @@ class Network {
   std::optional<Fold> try_fold(const Slot& slot, const torch::Tensor& probe);
   LifecycleEvent carry_out(const Fold& fold, Slot& slot, const leyline::AdaptationCommand& command);
   LinearLayer layer_named(const std::string& name) const;
-  std::string why_not_folded(const Slot& slot) const;
+  // Without a plan, why.
+  std::optional<FoldPlan> plan_of(const Slot& slot, std::string& why_not) const;
   double fold_change(const Slot& slot, const Fold& fold, const torch::Tensor& probe) const;
 
   // network_probe.cpp

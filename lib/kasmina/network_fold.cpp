@@ -1,7 +1,10 @@
 // A linear fossil becomes part of the host's layer after its slot.
 
+#include <algorithm>
 #include <cstdio>
 
+#include "kasmina/gates.h"
+#include "kasmina/lifecycle.h"
 #include "kasmina/network.h"
 #include "leyline/error.h"
 
@@ -48,19 +51,31 @@ LinearLayer Network::layer_named(const std::string& name) const {
   return layer;
 }
 
-std::string Network::why_not_folded(const Slot& slot) const {
-  if (auto why = why_not_linear(*slot.seed); !why.empty()) return why;
-  if (slot.site.taken_by.empty()) return "no single linear layer takes all that leaves " + slot.site.id;
-  return kasmina::why_not_folded(layer_named(slot.site.taken_by), slot_map(*slot.seed));
+std::optional<Network::FoldPlan> Network::plan_of(const Slot& slot, std::string& why_not) const {
+  why_not = why_not_linear(*slot.seed);
+  if (why_not.empty() && slot.site.taken_by.empty()) {
+    why_not = "no single linear layer takes all that leaves " + slot.site.id;
+  }
+  if (!why_not.empty()) return std::nullopt;
+  FoldPlan plan{slot.site.taken_by, slot_map(*slot.seed)};
+  why_not = why_not_folded(layer_named(plan.layer), plan.map);
+  return why_not.empty() ? std::optional(std::move(plan)) : std::nullopt;
 }
 
 std::optional<Network::FoldPlan> Network::fold_plan(const std::string& seed_id) const {
   for (const auto& slot : slots_) {
     if (!slot.seed || slot.seed->id != seed_id || slot.seed->folded) continue;
-    if (!growth_.fold_fossils || !why_not_folded(slot).empty()) return std::nullopt;
-    return FoldPlan{slot.site.taken_by, slot_map(*slot.seed)};
+    std::string why_not;
+    return growth_.fold_fossils ? plan_of(slot, why_not) : std::nullopt;
   }
   return std::nullopt;
+}
+
+bool Network::may_fossilize(const std::string& seed_id) const {
+  return std::ranges::any_of(slots_, [&](const Slot& slot) {
+    return slot.seed && slot.seed->id == seed_id && !check_move(slot.stage, Stage::kFossilized) &&
+           worth_gate(evidence_of(slot), growth_.gates).passed;
+  });
 }
 
 std::vector<NamedTensor> Network::folded_layer(const std::string& seed_id) const {
@@ -90,14 +105,14 @@ std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Te
   Fold fold;
   fold.event.kind = LifecycleEvent::Kind::kFold;
   fold.event.passed = false;
-  fold.event.reason = why_not_folded(slot);
-  if (!fold.event.reason.empty()) return fold;
+  const auto plan = plan_of(slot, fold.event.reason);
+  if (!plan) return fold;
   if (!probe.defined() || probe.numel() == 0) {
     fold.event.reason = "there is no probe batch to measure it on";
     return fold;
   }
-  const auto layer = layer_named(slot.site.taken_by);
-  const auto values = folded(layer, slot_map(*slot.seed));
+  const auto layer = layer_named(plan->layer);
+  const auto values = folded(layer, plan->map);
   fold.before = {{layer.weight, layer.weight.detach().clone()}};
   fold.after = {{layer.weight, values.weight}};
   if (values.bias.defined()) {

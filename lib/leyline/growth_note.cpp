@@ -88,6 +88,8 @@ GrowthEvent event_of(const json& object) {
   event.carried = number_at<std::int64_t>(object, "moments_carried");
   event.created = texts_at(object, "moments_created");
   event.dropped = texts_at(object, "moments_dropped");
+  event.transformed = texts_at(object, "moments_transformed");
+  event.reset = texts_at(object, "moments_reset");
   return event;
 }
 
@@ -130,6 +132,8 @@ void add_event(json& object, const GrowthEvent& event) {
   if (event.carried) object["moments_carried"] = *event.carried;
   if (!event.created.empty()) object["moments_created"] = event.created;
   if (!event.dropped.empty()) object["moments_dropped"] = event.dropped;
+  if (!event.transformed.empty()) object["moments_transformed"] = event.transformed;
+  if (!event.reset.empty()) object["moments_reset"] = event.reset;
 }
 
 }  // namespace

@@ -44,6 +44,8 @@ struct GrowthEvent {
   // the number.
   std::optional<std::int64_t> carried{};
   std::vector<std::string> created{}, dropped{};
+  // fold: whose moments became those of the layer as it is now, and whose started anew.
+  std::vector<std::string> transformed{}, reset{};
 };
 
 struct GrowthNote {

@@ -21,12 +21,13 @@ void fold_moments(const Model& model, const kasmina::Network::FoldPlan& plan, Fo
   const std::string weight = plan.layer + ".weight", bias = plan.layer + ".bias";
   const auto first = find_view(model.state, &GroupState::first_moments, weight);
   if (!first.defined()) return;
-  const auto moments = kasmina::folded_moments({first, find_view(model.state, &GroupState::first_moments, bias),
-                                                find_view(model.state, &GroupState::second_moments, weight)},
-                                               plan.map);
-  out.moments_fit = moments.has_value();
-  out.first_moments = {{weight, moments ? moments->weight : at::zeros_like(first)}};
-  if (moments && moments->weight_square.defined()) out.second_moments = {{weight, moments->weight_square}};
+  const kasmina::LayerMoments kept{first, find_view(model.state, &GroupState::first_moments, bias),
+                                   find_view(model.state, &GroupState::second_moments, weight)};
+  const auto fitting = kasmina::folded_moments(kept, plan.map);
+  const auto moments = fitting ? *fitting : kasmina::fresh_moments(kept, plan.map);
+  out.moments_fit = fitting.has_value();
+  out.first_moments = {{weight, moments.weight}};
+  if (moments.weight_square.defined()) out.second_moments = {{weight, moments.weight_square}};
 }
 
 void write(StepState& state, FlatTensors GroupState::*tensors, const std::vector<NamedTensor>& values) {
@@ -40,7 +41,7 @@ FoldedState folded_state(Model& model, const leyline::AdaptationCommand& command
   const bool fossilises =
       command.seed_operation && command.seed_operation->operation == leyline::SeedOperation::kFossilize;
   FoldedState out;
-  if (!fossilises) return out;
+  if (!fossilises || !model.network.may_fossilize(command.target_seed_id)) return out;
   const at::NoGradGuard no_grad;
   if (const auto plan = model.network.fold_plan(command.target_seed_id)) fold_moments(model, *plan, out);
   if (model.settings.ema_decay > 0) {

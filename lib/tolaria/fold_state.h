@@ -2,9 +2,10 @@
 // What the optimizer and the averages keep for the host's layer that takes a fossil in. Training thread.
 //
 // Averages: the average of the layer as it is with the fossil's average folded in. Moments: those that the gradients of
-// the new weight would have left (kasmina/fold.h). Where the slot's map has no inverse worth its name, the first moment
-// of the weight starts at zero and the second stays: what is kept belongs to other directions, and a first moment of
-// zero makes no step larger than the gradients to come.
+// the new weight would have left (kasmina/fold.h). Where the slot's map has no inverse worth its name, or is too large
+// to be inverted while training waits, the first moment of the weight starts at zero and the second is the layer's
+// largest everywhere: what is kept belongs to other directions, and in those that the map shut a second moment near
+// zero would let Adam step several times lr.
 
 #include <vector>
 
@@ -15,11 +16,11 @@ namespace esper::tolaria {
 
 struct FoldedState {
   std::vector<kasmina::NamedTensor> averages, first_moments, second_moments;  // by the parameter's id
-  bool moments_fit = true;                                                    // false: the first starts at zero
+  bool moments_fit = true;                                                    // false: they start anew
 };
 
-// As it will be once the command was carried out; empty for a command that folds nothing. Takes all the memory that is
-// needed. The model is unchanged.
+// As it will be once the command was carried out; empty for a command that folds nothing, and where the gate will
+// refuse it. Takes all the memory that is needed. The model is unchanged.
 FoldedState folded_state(Model& model, const leyline::AdaptationCommand& command);
 
 // Takes no memory.

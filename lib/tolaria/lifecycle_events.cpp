@@ -155,6 +155,8 @@ std::string note_text(const Run& run, const LifecycleEvent& it, const StructureC
     note.event->carried = static_cast<std::int64_t>(change.carried.size());
     note.event->created = change.created;
     note.event->dropped = change.dropped;
+    note.event->transformed = change.transformed;
+    note.event->reset = change.reset;
   }
   if (it.kind == Kind::kGraft) note.event->memory_bytes = memory_of(run, it.seed_id);
   return leyline::growth_note_json(note).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);

@@ -17,6 +17,7 @@ namespace esper::leyline {
 namespace {
 
 constexpr std::string_view kExtends = "extends";
+constexpr std::string_view kOnlyFilesExtend = "only a file can extend another one";
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -243,6 +244,10 @@ void apply_assignments(const std::vector<std::string>& assignments, Loader& load
     YamlDocument document = assignment_document(text);
     forget_places(document.root, "--set " + text);
     for (Problem& problem : document.problems) problem.place = document.root.place;
+    if (const YamlEntry* base = extends_entry(document.root); base != nullptr && document.problems.empty()) {
+      loader.layer(base->place.file);
+      loader.report(base->place, std::string(kExtends), std::string(kOnlyFilesExtend));
+    }
     loader.apply(document);
   }
 }
@@ -266,7 +271,7 @@ LoadedConfig read_run_config_text(std::string_view text, const std::string& name
   const YamlDocument document = parse_yaml(text, name);
   if (const YamlEntry* base = extends_entry(document.root)) {
     loader.layer(name);
-    loader.report(base->place, std::string(kExtends), "only a file can extend another one");
+    loader.report(base->place, std::string(kExtends), std::string(kOnlyFilesExtend));
   }
   loader.apply(document);
   apply_assignments(assignments, loader);

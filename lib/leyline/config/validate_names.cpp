@@ -136,14 +136,25 @@ void check_modules(const HostConfig& host, const SlotShapes& slots, Findings& ou
   }
 }
 
-// Names that fit other hosts are no mistake, as long as one of the list fits this one.
-void check_blueprints(const GrowthConfig& growth, const SlotShapes& slots, Findings& out) {
+// Those that growth.slots does not leave out.
+SlotShapes growing_slots(const GrowthConfig& growth, const SlotShapes& slots) {
+  if (growth.slots.empty()) return slots;
+  SlotShapes growing;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (std::ranges::find(growth.slots, slot_name(i)) != growth.slots.end()) growing.push_back(slots[i]);
+  }
+  return growing;
+}
+
+// Names that fit other hosts are no mistake, as long as one of the list fits a slot that may grow here.
+void check_blueprints(const GrowthConfig& growth, const SlotShapes& all_slots, Findings& out) {
+  const SlotShapes slots = growing_slots(growth, all_slots);
   bool all_known = true, any_fits = false;
   for (std::size_t i = 0; i < growth.blueprints.size(); ++i) {
     const std::string& name = growth.blueprints[i];
     if (!is_blueprint(name)) {
       all_known = false;
-      out.push_back({at("growth.blueprints", i), unknown_blueprint(name, slots), {}});
+      out.push_back({at("growth.blueprints", i), unknown_blueprint(name, slots.empty() ? all_slots : slots), {}});
     }
     any_fits |= std::ranges::any_of(slots, [&](const SlotShape& slot) {
       const BlueprintEntry* entry = find_blueprint_entry(name, slot.kind);
@@ -152,10 +163,13 @@ void check_blueprints(const GrowthConfig& growth, const SlotShapes& slots, Findi
   }
   const bool can_grow = growth.enabled && !slots.empty() && !growth.blueprints.empty();
   if (!can_grow || !all_known || any_fits) return;
-  out.push_back(
-      {"growth.blueprints",
-       "none of " + joined(growth.blueprints) + " fits a slot of this host; what does: " + joined(known_at(slots)),
-       host_fields()});
+  auto looked_at = host_fields();
+  looked_at.insert(looked_at.begin(), "growth.slots");
+  out.push_back({"growth.blueprints",
+                 "none of " + joined(growth.blueprints) + " fits a slot " +
+                     (growth.slots.empty() ? "of this host" : "that growth.slots names") +
+                     "; what does: " + joined(known_at(slots)),
+                 looked_at});
 }
 
 void check_classes(const RunConfig& config, Findings& out) {

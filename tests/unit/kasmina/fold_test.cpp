@@ -308,5 +308,47 @@ TEST_CASE("no second moment is below the square of the first; a map without an i
   CHECK_FALSE(folded_moments({first, {}, {}}, flat));
 }
 
+TEST_CASE("a map of many channels is not inverted while training waits") {
+  const auto map_of = [](std::int64_t channels) {
+    return SlotMap{at::eye(channels, at::kDouble), at::zeros({channels}, at::kDouble)};
+  };
+  CHECK(folded_moments({at::ones({1, kMostInverted}), {}, {}}, map_of(kMostInverted)));
+  CHECK_FALSE(folded_moments({at::ones({1, kMostInverted + 1}), {}, {}}, map_of(kMostInverted + 1)));
+}
+
+TEST_CASE("moments that start anew: no first, the second the layer's largest, more where the map makes less of it") {
+  const LayerMoments moments{at::ones({1, 2}), at::ones({1}), at::tensor({4.0F, 0.0F}).view({1, 2})};
+  const auto second = [&](double diagonal, double other) {
+    const SlotMap map{at::tensor({diagonal, 0.0, 0.0, other}, at::kDouble).view({2, 2}), at::zeros({2}, at::kDouble)};
+    const auto fresh = fresh_moments(moments, map);
+    CHECK(fresh.weight.count_nonzero().item<std::int64_t>() == 0);
+    CHECK(at::equal(fresh.bias, moments.bias));
+    CHECK(fresh.weight_square.scalar_type() == at::kFloat);
+    CHECK(fresh.weight_square.min().item<float>() == fresh.weight_square.max().item<float>());
+    return fresh.weight_square.max().item<double>();
+  };
+  CHECK(std::abs(second(2, 0) - 4) < 1e-5);  // |M|^2 / C = 2: no less than it was
+  CHECK(std::abs(second(1, 0) - 8) < 1e-5);
+  CHECK(std::abs(second(0, 0) - 4e4) < 0.1);  // no more than that
+  CHECK_FALSE(fresh_moments({at::ones({1, 2}), {}, {}}, {at::eye(2, at::kDouble), {}}).weight_square.defined());
+}
+
+TEST_CASE("whether a seed may become a fossil is known from its stage and gate G5") {
+  auto run = mlp();
+  CHECK_FALSE(run.network.may_fossilize(kSeed));
+  run.tell(SeedOperation::kGerminate, "r0c0", "linear");
+  CHECK_FALSE(run.network.may_fossilize(kSeed));
+  auto growth = quick_growth();
+  growth.gates.min_contribution_points = 50;  // it brings 10
+  auto worthless = mlp(growth), worthy = mlp();
+  for (auto* each : {&worthless, &worthy}) {
+    each->bring_to_trial("r0c0", "linear");
+    const bool may = each->network.may_fossilize(kSeed);
+    CHECK(may == (each == &worthy));
+    CHECK(may != Growing::rejected(each->tell(SeedOperation::kFossilize)));
+  }
+  CHECK_FALSE(worthy.network.may_fossilize(kSeed));
+}
+
 }  // namespace
 }  // namespace esper::kasmina

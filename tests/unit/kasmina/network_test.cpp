@@ -275,6 +275,8 @@ TEST_CASE("all names that do not exist are told at once, and so is a list of blu
   growth = quick_growth();
   growth.blueprints = {"conv_heavy"};
   CHECK(refused(growth).find("none of conv_heavy fits a slot of this host") != std::string::npos);
+  growth.slots = {"r0c1"};
+  CHECK(refused(growth).find("none of conv_heavy fits a slot that growth.slots names") != std::string::npos);
   growth.blueprints = {"conv_heavy", "mlp"};
   CHECK(refused(growth) == "accepted");
 }

@@ -123,6 +123,15 @@ TEST_CASE("an unknown key names the nearest known one, or where it belongs") {
   CHECK_THAT(problem_of("zzz: 3\n"), ContainsSubstring("unknown key; known here: name, seed, epochs"));
 }
 
+TEST_CASE("an assignment cannot extend a file") {
+  for (const std::string text : {"extends=other.yaml", "extends=[a, b]", "extends="}) {
+    CAPTURE(text);
+    const LoadedConfig loaded = read_run_config_text("epochs: 3\n", "f", {text});
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK(to_string(loaded.problems[0]) == "--set " + text + ": extends: only a file can extend another one");
+  }
+}
+
 TEST_CASE("assignments come last and are read like the file") {
   const std::string text = "epochs: 3\nhost: {hidden: [8]}\n";
   const LoadedConfig loaded = read_run_config_text(

@@ -91,7 +91,9 @@ TEST_CASE("a fossil that was folded into the host is told, hashed and rebuilt") 
                            .to = Stage::kFossilized,
                            .passed = true,
                            .carried = 4,
-                           .dropped = {"seed-0001.weight"}};
+                           .dropped = {"seed-0001.weight"},
+                           .transformed = {"host.block1.linear.weight"},
+                           .reset = {"host.head.weight"}};
   CHECK(apply_fold(journal.now, "r0c0", "seed-0001").empty());
   note.hash = topology_hash(journal.now);
   journal.records.push_back(growth_note_json(note).dump());
@@ -103,6 +105,8 @@ TEST_CASE("a fossil that was folded into the host is told, hashed and rebuilt") 
   REQUIRE(history.damaged() == 0);
   CHECK(history.notes().at(3).event->dropped == std::vector<std::string>{"seed-0001.weight"});
   CHECK(history.notes().at(3).event->carried == 4);
+  CHECK(history.notes().at(3).event->transformed == std::vector<std::string>{"host.block1.linear.weight"});
+  CHECK(history.notes().at(3).event->reset == std::vector<std::string>{"host.head.weight"});
   CHECK(history.replay().topology == journal.now);
   CHECK(history.replay().doubt.empty());
   CHECK(compare(history, {2, 16}, journal.now).kind == Kind::kAgrees);

@@ -6,6 +6,7 @@
 #include "kasmina/gates.h"
 #include "support/failing_allocator.h"
 #include "tolaria/ema.h"
+#include "tolaria/fold_state.h"
 #include "unit/tolaria/growing_model.h"
 
 using namespace esper;
@@ -148,12 +149,63 @@ TEST_CASE("where the slot's map has no inverse the layer's first moment starts a
   CHECK(done.change.reset == std::vector<std::string>{"host.block2.linear.weight"});
   const auto after = copies_of(*grown->model);
   CHECK(after.at("optimizer.exp_avg.host.block2.linear.weight").count_nonzero().item<std::int64_t>() == 0);
-  for (const char* id :
-       {"optimizer.exp_avg_sq.host.block2.linear.weight", "optimizer.exp_avg.host.block2.linear.bias"}) {
-    CHECK(at::equal(after.at(id), before.at(id)));
-  }
+  const std::string second = "optimizer.exp_avg_sq.host.block2.linear.weight";
+  CHECK(after.at(second).min().item<float>() >= before.at(second).max().item<float>());
+  CHECK(at::equal(after.at("optimizer.exp_avg.host.block2.linear.bias"),
+                  before.at("optimizer.exp_avg.host.block2.linear.bias")));
   grown->steps(3);
   CHECK(output_of(*grown).isfinite().all().item<bool>());
+}
+
+// In the direction that the map shut, the layer's weight had no gradient: its second moment is zero there.
+TEST_CASE("no step after a fold through a map without an inverse is much larger than the learning rate") {
+  at::set_num_threads(1);
+  constexpr double kRate = 1e-3;
+  auto c = growing_case();
+  c.config.training.optimizer.weight_decay = 0;
+  const auto grown = on_trial(c);
+  {
+    const at::NoGradGuard no_grad;
+    for (const auto& [id, tensor] : tolaria::named_tensors(grown->model->state)) {
+      if (id.starts_with("seed-0001.")) torch::Tensor(tensor).zero_();
+      if (id == "seed-0001.weight") tensor[0][0] = -1;
+      if (id.starts_with("optimizer.exp_avg")) torch::Tensor(tensor).zero_();
+    }
+  }
+  tolaria::set_learning_rate(grown->model->state, 0);
+  grown->steps(200);
+  const std::string weight = "host.block2.linear.weight";
+  const auto shut = copies_of(*grown->model).at("optimizer.exp_avg_sq." + weight).select(1, 0);
+  REQUIRE(shut.max().item<float>() < 1e-12);
+  const auto done = grown->apply(grown->command(SeedOperation::kFossilize, kSeed));
+  REQUIRE(done.events.back().passed);
+  REQUIRE(done.change.reset == std::vector<std::string>{weight});
+  tolaria::set_learning_rate(grown->model->state, kRate);
+  double largest = 0, largest_there = 0;
+  for (int i = 0; i < 20; ++i) {
+    const auto before = copies_of(*grown->model).at(weight);
+    grown->steps(1);
+    const auto moved = (copies_of(*grown->model).at(weight) - before).abs() / kRate;
+    largest = std::max(largest, moved.max().item<double>());
+    largest_there = std::max(largest_there, moved.select(1, 0).max().item<double>());
+  }
+  CAPTURE(largest, largest_there);
+  CHECK(largest < 1.1);
+  CHECK(largest_there > 0.01);  // and it learns there
+}
+
+TEST_CASE("a gate that refuses a fossil leaves the moments and averages alone, and nothing is worked out for it") {
+  at::set_num_threads(1);
+  auto c = growing_case();
+  c.config.growth.gates.min_contribution_points = 99;
+  const auto grown = on_trial(c);
+  const auto command = grown->command(SeedOperation::kFossilize, kSeed);
+  const auto folded = tolaria::folded_state(*grown->model, command);
+  CHECK(folded.averages.empty());
+  CHECK(folded.first_moments.empty());
+  const auto before = copies_of(*grown->model);
+  REQUIRE(GrowingModel::refused(grown->apply(command)));
+  CHECK(first_difference(before, copies_of(*grown->model)) == "");
 }
 
 TEST_CASE("a folded network goes on in the replay lane as in eager, with a program of its own") {
