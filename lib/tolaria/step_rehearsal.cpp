@@ -78,7 +78,9 @@ void StepPreparer::go_on_rehearsing(const StructureInUse& in_use) {
   auto& [place, twin, known, compared, tried] = *rehearsal_;
   if (compared < known.steps.size()) return compare_replay(*twin, known.steps[compared++]);
   if (known.steps.size() < examples_.size()) {
-    const auto next = std::next(examples_.begin(), static_cast<std::ptrdiff_t>(known.steps.size()));
+    const auto next = std::ranges::find_if(examples_, [&](const auto& example) {
+      return std::ranges::none_of(known.steps, [&](const KnownStep& step) { return step.shape == example.first; });
+    });
     return record_shape(*twin, known, next->first, in_use);
   }
   if (tried < known.steps.size()) return try_package(*twin, known, known.steps[tried++]);
