@@ -1,11 +1,11 @@
 #include "kasmina/seed.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "kasmina/composition.h"
 #include "kasmina/lifecycle.h"
 #include "leyline/error.h"
+#include "leyline/seed_id.h"
 
 namespace esper::kasmina {
 
@@ -115,11 +115,7 @@ std::optional<double> SeedRecord::improvement_points() const {
 std::optional<double> SeedRecord::shadow_points() const { return points_between(accuracy_at_full_alpha, accuracy); }
 std::optional<double> SeedRecord::contribution_points() const { return points_between(accuracy, accuracy_without); }
 
-std::string seed_name(std::uint32_t number) {
-  char text[24];
-  std::snprintf(text, sizeof text, "seed-%04u", number);
-  return text;
-}
+std::string seed_name(std::uint32_t number) { return leyline::seed_id_of(number); }
 
 Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, std::uint64_t run_seed,
                torch::Device device) {

@@ -1,6 +1,7 @@
 #include "leyline/growth_history.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace esper::leyline {
 namespace {
@@ -26,15 +27,16 @@ void clear_doubt(State& state, const GrowthNote& note) {
   if (!state.gaps.empty() && state.gaps.back().sound_from == 0) state.gaps.back().sound_from = note.record;
 }
 
-void leave_out(Topology& topology, const std::string& seed_id) {
-  for (auto& slot : topology.slots) {
-    if (slot.seed_id == seed_id) slot = {slot.id, Stage::kDormant, {}, {}};
-  }
+Stage stage_of_freed(const GrowthNote& forked, const std::string& slot_id) {
+  if (!forked.snapshot) return Stage::kDormant;
+  const auto& slots = forked.snapshot->slots;
+  const auto found = std::ranges::find(slots, slot_id, &SlotTopology::id);
+  return found == slots.end() || has_module(found->stage) ? Stage::kDormant : found->stage;
 }
 
 void start_from(Replay& replay, const GrowthNote& note) {
   State& state = replay.state;
-  for (const auto& seed : note.without) leave_out(state.topology, seed);
+  leave_out(state.topology, note);
   const bool gap = is_sure(state) && state.topology != *note.snapshot;
   if (gap) find_gap(replay, note, differences(state.topology, *note.snapshot).front());
   state.topology = *note.snapshot;
@@ -112,13 +114,24 @@ State GrowthHistory::replay(std::optional<RunPlace> until, const Visit& visit) c
   return std::move(replay.state);
 }
 
-void GrowthHistory::begin_with(const GrowthHistory& parent, RunPlace until) {
+bool GrowthHistory::begin_with(const GrowthHistory& parent, RunPlace until) {
+  const auto is_before = [&](const GrowthNote& note) { return note.place <= until; };
+  const auto count = notes_.size() + static_cast<std::size_t>(std::ranges::count_if(parent.notes_, is_before));
+  if (count > kMostNotes || bytes_ + parent.bytes_ > kMostBytes) return false;
   std::vector<GrowthNote> notes;
-  for (const auto& note : parent.notes_) {
-    if (note.place <= until) notes.push_back(note);
-  }
-  notes.insert(notes.end(), notes_.begin(), notes_.end());
+  notes.reserve(count);
+  std::ranges::copy_if(parent.notes_, std::back_inserter(notes), is_before);
+  std::ranges::move(notes_, std::back_inserter(notes));
   notes_ = std::move(notes);
+  bytes_ += parent.bytes_;
+  return true;
+}
+
+void leave_out(Topology& topology, const GrowthNote& forked) {
+  for (auto& slot : topology.slots) {
+    const bool goes = !slot.seed_id.empty() && std::ranges::find(forked.without, slot.seed_id) != forked.without.end();
+    if (goes) slot = {slot.id, stage_of_freed(forked, slot.id), {}, {}};
+  }
 }
 
 std::optional<RunPlace> GrowthHistory::place_at(std::int64_t step) const {

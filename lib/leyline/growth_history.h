@@ -55,14 +55,20 @@ class GrowthHistory {
   // The last place at this step or before it; none if nothing is known of so early a step.
   std::optional<RunPlace> place_at(std::int64_t step) const;
 
-  // Puts the notes of the run that this one was forked from before its own, up to `until`.
-  void begin_with(const GrowthHistory& parent, RunPlace until);
+  // Puts the notes of the run that this one was forked from before its own, up to `until`. Where both together are
+  // beyond the limits above, all that the parent was read from counted, nothing is put there, and this returns false.
+  bool begin_with(const GrowthHistory& parent, RunPlace until);
 
  private:
   std::vector<GrowthNote> notes_;
   std::vector<std::size_t> damaged_records_;
   std::size_t records_ = 0, damaged_ = 0, taken_back_ = 0, left_out_ = 0, bytes_ = 0;
 };
+
+// Takes the seeds that a fork's note leaves out from the topology that its parent had there. Their slots are then as
+// the note's snapshot has them: DORMANT, or TERMINATED where nothing is to grow; DORMANT where it tells of a module, or
+// not of the slot.
+void leave_out(Topology& topology, const GrowthNote& forked);
 
 // Does the journal rebuild what a checkpoint of this place holds?
 struct Agreement {

@@ -1,13 +1,13 @@
 #include "leyline/topology.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
 #include "leyline/config/write.h"
 #include "leyline/hash.h"
 #include "leyline/names.h"
+#include "leyline/seed_id.h"
 
 namespace esper::leyline {
 
@@ -28,12 +28,6 @@ const SlotTopology* find_slot(const Topology& topology, const std::string& id) {
   return found == topology.slots.end() ? nullptr : &*found;
 }
 
-// 7 for "seed-0007", 0 for anything else.
-std::uint32_t number_of(const std::string& seed_id) {
-  unsigned number = 0;
-  return std::sscanf(seed_id.c_str(), "seed-%9u", &number) == 1 ? number : 0;
-}
-
 std::string misfit(const SlotTopology& slot, const StageChange& change) {
   if (slot.stage != change.from) return slot.id + " is " + describe(slot) + ", not " + stage_name(change.from);
   if (has_module(change.from) && slot.seed_id != change.seed_id) {
@@ -52,7 +46,7 @@ std::string apply(Topology& topology, const StageChange& change) {
   slot.seed_id = has_module(change.to) ? change.seed_id : "";
   slot.blueprint = has_module(change.to) ? change.blueprint : "";
   slot.folded = slot.folded && !birth && change.to == Stage::kFossilized;
-  if (birth) topology.seeds_born = std::max(topology.seeds_born, number_of(change.seed_id));
+  if (birth) topology.seeds_born = std::max(topology.seeds_born, number_of_seed(change.seed_id));
   return why;
 }
 

@@ -42,19 +42,17 @@ bool knows_checkpoint(const leyline::GrowthHistory& history, const std::string& 
 bool is_the_parent(const leyline::GrowthHistory& parent, const GrowthNote& forked) {
   auto [topology, starts_known, doubt, gaps] = parent.replay(forked.place);
   if (!forked.snapshot || !starts_known || !doubt.empty()) return knows_checkpoint(parent, forked.checkpoint);
-  for (auto& slot : topology.slots) {
-    if (std::ranges::find(forked.without, slot.seed_id) != forked.without.end() && !slot.seed_id.empty()) {
-      slot = {slot.id, leyline::Stage::kDormant, {}, {}};
-    }
-  }
+  leave_out(topology, forked);
   return topology == *forked.snapshot;
 }
 
 std::optional<RunHistory> read_parent(const GrowthNote& forked, std::string& run, std::string& why_not) {
-  const auto places = places_of(forked.parent, run);
-  for (const auto& place : places) {
+  for (const auto& place : places_of(forked.parent, run)) {
     std::error_code ignored;
-    if (fs::equivalent(place, run, ignored)) continue;  // runs of one name in folders of their own
+    if (fs::equivalent(place, run, ignored)) {  // runs of one name in folders of their own
+      if (why_not.empty()) why_not = place + " is the fork itself";
+      continue;
+    }
     try {
       auto read = read_run_history(place);
       if (!is_the_parent(read.history, forked)) {
@@ -74,21 +72,33 @@ std::string place_text(RunPlace place) {
   return "epoch " + std::to_string(place.epoch) + ", step " + std::to_string(place.step);
 }
 
+std::string lost_before(const std::string& fork, const GrowthNote& forked) {
+  return fork + " was forked from " + forked.parent + " at " + place_text(forked.place) +
+         ", and what happened before is told there; ";
+}
+
 }  // namespace
 
 Lineage read_lineage(const std::string& run, leyline::GrowthHistory history) {
   Lineage lineage{std::move(history), {}, {}};
   std::string folder = run;
-  for (auto forked = fork_note(lineage.history); forked && lineage.ancestors.size() < kDeepest;) {
-    const std::string fork = folder;
+  for (auto forked = fork_note(lineage.history); forked;) {
+    const std::string lost = lost_before(folder, *forked);
+    if (lineage.ancestors.size() == kDeepest) {
+      lineage.gaps.push_back(lost + "it is not read: forks are followed back over " + std::to_string(kDeepest) +
+                             " runs");
+      break;
+    }
     std::string why_not;
     const auto parent = read_parent(*forked, folder, why_not);
     if (!parent) {
-      lineage.gaps.push_back(fork + " was forked from " + forked->parent + " at " + place_text(forked->place) +
-                             ", and what happened before is told there; it cannot be read: " + why_not);
+      lineage.gaps.push_back(lost + "it cannot be read: " + why_not);
       break;
     }
-    lineage.history.begin_with(parent->history, forked->place);
+    if (!lineage.history.begin_with(parent->history, forked->place)) {
+      lineage.gaps.push_back(lost + "it is not read: the journals of the runs are too long to be held together");
+      break;
+    }
     lineage.ancestors.push_back({folder, forked->place});
     for (const auto& gap : parent->gaps) lineage.gaps.push_back("in " + folder + ": " + gap);
     forked = fork_note(parent->history);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "leyline/error.h"
+#include "leyline/seed_id.h"
 #include "nissa/receipt_story.h"
 #include "nissa/run_history.h"
 
@@ -164,16 +165,24 @@ void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std:
 
 [[noreturn]] void fail_left_out(const std::string& seed_id, const GrowthNote& forked) {
   throw leyline::Error(leyline::ExitCode::kConfig,
-                       seed_id + " was left out when this run was forked: it is part of no step of it. esper receipt " +
-                           forked.parent + " " + seed_id + " tells what it cost and brought there");
+                       seed_id + " was left out when " + forked.parent + " was forked at epoch " +
+                           std::to_string(forked.place.epoch) + ", step " + std::to_string(forked.place.step) +
+                           ": it is part of no step after that. esper receipt " + forked.parent + " " + seed_id +
+                           " tells what it cost and brought there");
+}
+
+// By this run's fork, or by one of those that it goes back to: a number is not given again.
+void refuse_left_out(const std::vector<GrowthNote>& notes, const std::string& seed_id) {
+  for (const auto& note : notes) {
+    if (std::ranges::find(note.without, seed_id) != note.without.end()) fail_left_out(seed_id, note);
+  }
 }
 
 // Also one that the parent had culled by then, as far as numbers tell.
 bool is_from_parent(const std::vector<GrowthNote>& notes, const std::string& seed_id) {
   const auto forked = std::ranges::find(notes, "forked", &GrowthNote::what);
   if (forked == notes.end()) return false;
-  if (std::ranges::find(forked->without, seed_id) != forked->without.end()) fail_left_out(seed_id, *forked);
-  const auto number = number_of(seed_id);
+  const auto number = leyline::number_of_seed(seed_id);
   return forked->snapshot && number > 0 && number <= forked->snapshot->seeds_born;
 }
 
@@ -190,6 +199,7 @@ Receipt read_receipt(const std::filesystem::path& run, const std::string& seed_i
     lineage = read_lineage(run.string(), std::move(lineage.history));
     receipt.gaps.insert(receipt.gaps.end(), lineage.gaps.begin(), lineage.gaps.end());
   }
+  refuse_left_out(lineage.history.notes(), seed_id);
   take_story(receipt, lineage);
   receipt.ancestors = std::move(lineage.ancestors);
   take_telemetry(receipt, read_telemetry(run, receipt), lineage.history.notes());

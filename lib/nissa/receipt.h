@@ -84,8 +84,10 @@ struct Receipt {
 };
 
 // A seed that a fork's parent knew is followed back into the parent's folder. Throws as read_run_history;
-// Error{kConfig} that names the seeds there are where this one is unknown, or the run to ask where the fork left it
-// out. Needs memory for one line of telemetry at a time, and a few numbers an epoch.
+// Error{kConfig} that names the seeds there are where this one is unknown, or the run to ask where a fork left it
+// out. Needs memory for the notes of the run and of those it goes back to (GrowthHistory::kMostNotes of them, of
+// kMostBytes of text, and as much again while one more journal is read), for one line of telemetry at a time, and for a
+// few numbers an epoch.
 Receipt read_receipt(const std::filesystem::path& run, const std::string& seed_id);
 
 // "still growing", "fossilised", "culled"

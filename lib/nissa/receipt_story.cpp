@@ -1,10 +1,10 @@
 #include "nissa/receipt_story.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <set>
 
 #include "leyline/error.h"
+#include "leyline/seed_id.h"
 
 namespace esper::nissa {
 namespace {
@@ -29,7 +29,7 @@ const leyline::SlotTopology* find_seed(const leyline::Topology& topology, const 
   std::string known;
   for (const auto& id : ids) known += (known.empty() ? "" : ", ") + id;
   const std::string seeds = known.empty() ? "nothing grew in this run" : "it knows: " + known;
-  const auto number = number_of(seed_id);
+  const auto number = leyline::number_of_seed(seed_id);
   const bool was_born = number > 0 && number <= end.topology.seeds_born;
   std::string where;
   for (const auto& gap : lineage.gaps) where += "; " + gap;
@@ -104,7 +104,7 @@ class Follower {
   void move_unseen(const GrowthNote& note, Stage now, bool told) {
     if (was_ == Stage::kUnknown && found()) return;  // it is gone: a note out of place
     if (was_ == Stage::kUnknown) {
-      begin_unseen(note, now);
+      begin_unseen(note, now, told);
     } else {
       receipt_.stages.back().epochs.reset();
     }
@@ -118,8 +118,8 @@ class Follower {
       enter(now, {});
     }
   }
-  // The first that is known of it is that it was there.
-  void begin_unseen(const GrowthNote& note, Stage now) {
+  // The first that is known of it is that it was there. A note that does not tell of a move tells where it stood.
+  void begin_unseen(const GrowthNote& note, Stage now, bool told) {
     using Origin = Receipt::Origin;
     const bool from_start = note.what == "started" && note.place == RunPlace{} && now == Stage::kFossilized;
     receipt_.origin = from_start ? Origin::kHost : note.what == "forked" ? Origin::kParent : Origin::kUnknown;
@@ -127,7 +127,7 @@ class Follower {
     receipt_.reason = from_start ? "host.modules: part of the host from the first step"
                                  : "it was there at epoch " + std::to_string(note.place.epoch) + ", step " +
                                        std::to_string(note.place.step) + "; no note tells how it came to that";
-    if (note.event) return;
+    if (told) return;
     enter(now, receipt_.born);
     receipt_.ended.reset();
   }
@@ -160,11 +160,6 @@ bool is_cull(const GrowthNote& note) {
 std::optional<double> value_at(const std::map<std::string, double>& values, const char* name) {
   const auto found = values.find(name);
   return found == values.end() ? std::nullopt : std::optional(found->second);
-}
-
-std::uint32_t number_of(const std::string& seed_id) {
-  unsigned number = 0;
-  return std::sscanf(seed_id.c_str(), "seed-%9u", &number) == 1 ? number : 0;
 }
 
 void take_story(Receipt& receipt, const Lineage& lineage) {

@@ -18,7 +18,4 @@ bool is_about(const leyline::GrowthNote& note, const std::string& seed_id);
 // The measured value of that name.
 std::optional<double> value_at(const std::map<std::string, double>& values, const char* name);
 
-// 7 for "seed-0007", 0 for anything else.
-std::uint32_t number_of(const std::string& seed_id);
-
 }  // namespace esper::nissa

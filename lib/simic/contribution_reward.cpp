@@ -39,7 +39,6 @@ std::optional<double> gain(double accuracy, std::optional<double> since) {
 
 ContributionReward contribution_reward(const ContributionFacts& facts) {
   ContributionReward result;
-  if (facts.standing == Standing::kFossilized) return result;
   const double c = facts.contribution_points;
   result.attribution = attribution_of(c, gain(facts.accuracy_points, facts.accuracy_at_germination_points));
   const auto total = gain(facts.accuracy_points, facts.accuracy_after_first_epoch_points);

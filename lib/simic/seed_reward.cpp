@@ -25,9 +25,12 @@ std::string why_not_measured(const Receipt& receipt) {
 std::string missing_in(const Receipt& receipt) {
   if (receipt.measured.empty()) return why_not_measured(receipt);
   std::string text = without_accuracy(receipt);
+  const auto add = [&](const char* part) { text += std::string(text.empty() ? "" : "; ") + part; };
   if (!receipt.accuracy_at_birth_points) {
-    text +=
-        std::string(text.empty() ? "" : "; ") + "without the accuracy at germination, half of each contribution counts";
+    add("without the accuracy at germination, half of each contribution counts");
+  }
+  if (!receipt.accuracy_after_first_epoch_points) {
+    add("without the accuracy after its first epoch, discount and ratio penalty are left out");
   }
   return text;
 }
@@ -40,8 +43,8 @@ SeedReward reward_of(const Receipt& receipt) {
   for (const auto& measured : receipt.measured) {
     if (!measured.accuracy_points) continue;
     const auto earned =
-        contribution_reward({Standing::kGrowing, measured.contribution_points, *measured.accuracy_points,
-                             receipt.accuracy_at_birth_points, receipt.accuracy_after_first_epoch_points});
+        contribution_reward({measured.contribution_points, *measured.accuracy_points, receipt.accuracy_at_birth_points,
+                             receipt.accuracy_after_first_epoch_points});
     result.epochs.push_back(
         {measured.epoch, earned.attribution, earned.discount, earned.ratio_penalty, earned.reward()});
     result.total = result.total.value_or(0) + earned.reward();

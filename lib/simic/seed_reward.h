@@ -6,7 +6,7 @@
 namespace esper::simic {
 
 // contribution_reward() of every epoch in which the contribution was measured, and their sum. Where there is none of
-// them, or the validation accuracy of one is not recorded, `missing` says so.
+// them, or an accuracy that the formula needs is not recorded, `missing` says so.
 nissa::SeedReward reward_of(const nissa::Receipt& receipt);
 
 }  // namespace esper::simic

@@ -57,8 +57,9 @@ std::string best_by_journal(FileSystem& files, const std::string& journal_path) 
   std::string best;
   storage::scan_journal(files, journal_path, [&](std::string_view text) {
     const json note = json::parse(text, nullptr, false);
-    if (note.is_object() && note.value("what", "") == "checkpoint" && note.value("best", false))
-      best = note.value("name", "");
+    if (!note.is_object() || note.value("what", json()) != "checkpoint" || note.value("best", json()) != true) return;
+    const json name = note.value("name", json());
+    best = name.is_string() ? name.get<std::string>() : "";
   });
   return best;
 }

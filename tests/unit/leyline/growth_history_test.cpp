@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
+#include "leyline/seed_id.h"
+
 using namespace esper::leyline;
 using nlohmann::json;
 using Kind = Agreement::Kind;
@@ -202,6 +204,48 @@ TEST_CASE("a fork's notes follow on those of its parent up to where it left it, 
   CHECK(fork.replay().gaps.empty());
   CHECK(fork.replay().topology == *forked.snapshot);
   CHECK(describe(fork.replay(RunPlace{2, 16}).topology.slots[0]) == "TRAINING seed-0001 mlp");
+}
+
+TEST_CASE("a slot that a fork freed is as the fork's own topology has it") {
+  GrowthNote forked;
+  forked.what = "forked";
+  forked.place = {2, 20};
+  forked.without = {"seed-0001"};
+  forked.snapshot = Topology{{{"r0c0", Stage::kTerminated, "", ""}, {"r0c1", Stage::kTerminated, "", ""}}, 1};
+  GrowthHistory fork;
+  fork.take(growth_note_json(forked).dump());
+  REQUIRE(fork.begin_with(life().read(), forked.place));
+  CHECK(fork.replay().gaps.empty());
+  // A module there is none that the fork could have put there: it is a difference.
+  forked.snapshot->slots[0] = {"r0c0", Stage::kTraining, "seed-0002", "mlp"};
+  GrowthHistory other;
+  other.take(growth_note_json(forked).dump());
+  REQUIRE(other.begin_with(life().read(), forked.place));
+  CHECK(other.replay().gaps.size() == 1);
+}
+
+TEST_CASE("a fork and its parent together keep to the limits of one history") {
+  const auto notes = [](std::size_t count) {
+    GrowthHistory history;
+    for (std::size_t i = 0; i < count; ++i) history.take(R"({"what":"checkpoint","epoch":1,"step":8})");
+    return history;
+  };
+  const auto parent = notes(GrowthHistory::kMostNotes - 2);
+  auto fork = notes(3);
+  CHECK_FALSE(fork.begin_with(parent, {1, 8}));
+  CHECK(fork.notes().size() == 3);
+  CHECK(fork.begin_with(parent, {1, 7}));  // none of them is of before the fork
+}
+
+TEST_CASE("only the id that a number gives has that number") {
+  CHECK(number_of_seed("seed-0007") == 7);
+  CHECK(number_of_seed(seed_id_of(12345)) == 12345);
+  CHECK(number_of_seed(seed_id_of(4294967295)) == 4294967295);
+  for (const auto* text : {"", "seed-", "seed-7", "seed-00007", "seed-0007x", "seed- 007", "seed--007", "seed-+007",
+                           "seed-4294967296", "Seed-0007", " seed-0007"}) {
+    CAPTURE(text);
+    CHECK(number_of_seed(text) == 0);
+  }
 }
 
 TEST_CASE("records are numbered as they lie in the journal, damaged ones and those of other rooms too") {

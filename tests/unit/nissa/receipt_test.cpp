@@ -6,9 +6,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "leyline/error.h"
+#include "nissa/run_history.h"
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
 
@@ -349,6 +351,108 @@ TEST_CASE("a seed that a fork left out is told by the run before") {
   } catch (const leyline::Error& error) {
     CHECK(error.code() == leyline::ExitCode::kConfig);
     CHECK_THAT(error.what(), ContainsSubstring("esper receipt runs/a seed-0001 tells"));
+  }
+}
+
+namespace {
+
+json started() { return {{"what", "started"}, {"epoch", 0}, {"step", 0}, {"topology", topology_of("DORMANT", 0)}}; }
+json forked_from(const fs::path& parent, std::uint32_t epoch, const json& topology,
+                 const std::vector<std::string>& without = {}) {
+  return {{"what", "forked"},  {"epoch", epoch},       {"step", epoch * 10}, {"parent", parent.string()},
+          {"checkpoint", "c"}, {"topology", topology}, {"without", without}};
+}
+nissa::Lineage lineage_of(const Folder& run) {
+  return nissa::read_lineage(run.path.string(), nissa::read_run_history(run.path.string()).history);
+}
+
+}  // namespace
+
+TEST_CASE("a seed that a fork further back left out is told by the run before that one") {
+  const Folder first(started().dump());
+  first.stage(3, Stage::kDormant, Stage::kGerminated);
+  const Folder second(forked_from(first.path, 6, topology_of("DORMANT", 1), {"seed-0001"}).dump());
+  const Folder third(forked_from(second.path, 8, topology_of("DORMANT", 1)).dump());
+  try {
+    third.receipt();
+    FAIL("it has a receipt");
+  } catch (const leyline::Error& error) {
+    CHECK_THAT(error.what(), ContainsSubstring("left out when " + first.path.string() + " was forked at epoch 6") &&
+                                 ContainsSubstring("esper receipt " + first.path.string() + " seed-0001 tells"));
+  }
+}
+
+TEST_CASE("a fork where nothing is to grow any more is followed back into its parent") {
+  auto grown = topology_of("TRAINING", 2);
+  grown["slots"].push_back({{"id", "r0c1"}, {"stage", "TRAINING"}, {"seed", "seed-0002"}, {"blueprint", "mlp"}});
+  auto left = topology_of("TRAINING", 2);
+  left["slots"].push_back({{"id", "r0c1"}, {"stage", "TERMINATED"}, {"seed", ""}, {"blueprint", ""}});
+  auto empty = topology_of("DORMANT", 0);
+  empty["slots"].push_back({{"id", "r0c1"}, {"stage", "DORMANT"}, {"seed", ""}, {"blueprint", ""}});
+  auto first = started();
+  first["topology"] = empty;
+  const Folder parent(first.dump());
+  for (const auto& [seed, slot] : {std::pair{"seed-0001", "r0c0"}, std::pair{"seed-0002", "r0c1"}}) {
+    parent.stage(3, Stage::kDormant, Stage::kGerminated, seed, slot);
+    parent.stage(4, Stage::kGerminated, Stage::kTraining, seed, slot);
+  }
+  const Folder fork(forked_from(parent.path, 6, left, {"seed-0002"}).dump());
+  const auto receipt = fork.receipt();
+  CHECK(receipt.born == leyline::RunPlace{3, 30});
+  CHECK(receipt.doubt.empty());
+  CHECK(lineage_of(fork).gaps.empty());
+}
+
+TEST_CASE("what is cut off before a fork is said: runs beyond the deepest, and a parent that is the fork itself") {
+  std::vector<std::unique_ptr<Folder>> runs;
+  runs.push_back(std::make_unique<Folder>(started().dump()));
+  runs[0]->stage(1, Stage::kDormant, Stage::kGerminated);
+  while (runs.size() < 34) {
+    const auto note = forked_from(runs.back()->path, 2, topology_of("GERMINATED", 1));
+    runs.push_back(std::make_unique<Folder>(note.dump()));
+  }
+  CHECK(lineage_of(*runs[32]).gaps.empty());
+  CHECK(runs[32]->receipt().born);
+  CHECK_FALSE(runs[33]->receipt().born);
+  const auto cut = lineage_of(*runs[33]).gaps;
+  REQUIRE(cut.size() == 1);
+  CHECK_THAT(cut[0],
+             ContainsSubstring(runs[1]->path.string() + " was forked from " + runs[0]->path.string() + " at epoch 2") &&
+                 ContainsSubstring("followed back over 32 runs"));
+
+  const Folder fork(started().dump());
+  fs::remove(fork.path / "journal");
+  fork.record(forked_from(fork.path, 6, topology_of("TRAINING", 1)).dump());
+  const auto gaps = lineage_of(fork).gaps;
+  REQUIRE(gaps.size() == 1);
+  CHECK_THAT(gaps[0], ContainsSubstring("it cannot be read: " + fork.path.string() + " is the fork itself"));
+}
+
+TEST_CASE("a seed whose first note that is left tells of no move is told from there on") {
+  const Folder run(started().dump());
+  run.stage(6, Stage::kTraining, Stage::kTraining);  // CANCEL
+  const auto receipt = run.receipt();
+  CHECK(receipt.origin == nissa::Receipt::Origin::kUnknown);
+  REQUIRE(receipt.stages.size() == 1);
+  CHECK(receipt.stages[0].stage == Stage::kTraining);
+  run.stage(8, Stage::kTraining, Stage::kBlending);
+  const auto later = run.receipt();
+  REQUIRE(later.stages.size() == 2);
+  CHECK_FALSE(later.stages[0].epochs);
+  CHECK_FALSE(later.born);
+}
+
+TEST_CASE("an id that is nearly one is unknown, whatever was born") {
+  const Folder run(started().dump());
+  run.stage(3, Stage::kDormant, Stage::kGerminated);
+  for (const auto* id : {"seed-1", "seed-0001x", "seed- 001", "seed-00001"}) {
+    CAPTURE(id);
+    try {
+      run.receipt(id);
+      FAIL("it has a receipt");
+    } catch (const leyline::Error& error) {
+      CHECK_THAT(error.what(), ContainsSubstring("the journal knows no seed"));
+    }
   }
 }
 

@@ -10,7 +10,7 @@ namespace {
 
 // A network at 70 % after one that was at 70 - progress when the seed came, and at 70 - improvement an epoch later.
 ContributionFacts facts(double contribution, double progress, double improvement) {
-  return {Standing::kGrowing, contribution, 70, 70 - progress, 70 - improvement};
+  return {contribution, 70, 70 - progress, 70 - improvement};
 }
 
 }  // namespace
@@ -25,14 +25,14 @@ TEST_CASE("a contribution below the progress counts whole, one above it as their
 TEST_CASE("a seed that harms pays for all of it, whatever the progress, and is not let off for losing accuracy") {
   CHECK(contribution_reward(facts(-3, 8, 6)).reward() == Approx(-3));
   CHECK(contribution_reward(facts(-3, -8, -6)).reward() == Approx(-3));
-  CHECK(contribution_reward({Standing::kGrowing, -3, 70, {}, {}}).reward() == Approx(-3));
+  CHECK(contribution_reward({-3, 70, {}, {}}).reward() == Approx(-3));
 }
 
 TEST_CASE("without progress there is nothing to share out; without a baseline half of it counts") {
   CHECK(contribution_reward(facts(0.5, 0, 1)).reward() == 0);
   CHECK(contribution_reward(facts(0.5, -2, 1)).reward() == 0);
-  CHECK(contribution_reward({Standing::kGrowing, 0.8, 70, {}, 69.0}).reward() == Approx(0.4));
-  CHECK(contribution_reward({Standing::kGrowing, 0.8, 70, {}, {}}).reward() == Approx(0.4));
+  CHECK(contribution_reward({0.8, 70, {}, 69.0}).reward() == Approx(0.4));
+  CHECK(contribution_reward({0.8, 70, {}, {}}).reward() == Approx(0.4));
 }
 
 TEST_CASE("accuracy lost since the seed's first epoch discounts what it earned") {
@@ -61,15 +61,7 @@ TEST_CASE("discount and fine add up; what is not known brings neither") {
   CHECK(earned.discount == Approx(0.35434369));  // 1 / (1 + e^0.6)
   CHECK(earned.ratio_penalty == Approx(-0.12));
   CHECK(earned.reward() == Approx(4 * 0.35434369 - 0.12));
-  const auto unknown = contribution_reward({Standing::kGrowing, 4, 70, 61.0, {}});
+  const auto unknown = contribution_reward({4, 70, 61.0, {}});
   CHECK(unknown.discount == 1);
   CHECK(unknown.reward() == Approx(4));
-}
-
-TEST_CASE("a fossil earns nothing") {
-  auto fossil = facts(4, 9, 3);
-  fossil.standing = Standing::kFossilized;
-  CHECK(contribution_reward(fossil).reward() == 0);
-  fossil.contribution_points = -4;
-  CHECK(contribution_reward(fossil).reward() == 0);
 }

@@ -55,6 +55,10 @@ TEST_CASE("a reward that cannot be worked out says why") {
   receipt.accuracy_at_birth_points.reset();
   CHECK(simic::reward_of(receipt).total == Approx(1));
   CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("half of each contribution counts"));
+  receipt.accuracy_at_birth_points = 60;
+  CHECK(simic::reward_of(receipt).missing.find("discount") == std::string::npos);
+  receipt.accuracy_after_first_epoch_points.reset();
+  CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("discount and ratio penalty are left out"));
   receipt.measured.clear();
   receipt.origin = nissa::Receipt::Origin::kHost;
   CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("a module of the host earns nothing"));

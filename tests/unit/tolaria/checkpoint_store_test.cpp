@@ -123,6 +123,19 @@ TEST_CASE("which checkpoint is best is known from the checkpoints themselves, wh
   CHECK(read_checkpoint(files, path_of(2)));
 }
 
+TEST_CASE("notes whose fields are of another type do not tell of a best checkpoint, and harm nothing") {
+  FaultyFileSystem files;
+  { open_store(files, keeping(3, true)).publish(small_image(1), Rank::kBest); }
+  storage::JournalWriter journal(files, kJournal);
+  for (const auto* text : {R"({"what":5})", R"({"what":"checkpoint","best":"yes","name":"x"})", R"({"what":null})",
+                           R"({"what":"checkpoint","best":1,"name":"x"})", R"([1])", "7"}) {
+    journal.append(text);
+  }
+  CHECK(best_checkpoint(files, kFolder, kJournal) == "epoch-0001-step-000000010");
+  journal.append(R"({"what":"checkpoint","best":true,"name":5})");
+  CHECK(best_checkpoint(files, kFolder, kJournal).empty());
+}
+
 TEST_CASE("a state from within the epoch after the best one is not the best") {
   FaultyFileSystem files;
   auto store = open_store(files, keeping(9, true));
