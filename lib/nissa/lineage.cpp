@@ -80,10 +80,11 @@ std::string lost_before(const std::string& fork, const GrowthNote& forked) {
 }  // namespace
 
 Lineage read_lineage(const std::string& run, leyline::GrowthHistory history) {
-  Lineage lineage{std::move(history), {}, {}};
+  Lineage lineage{std::move(history), {}, {}, {}};
   std::string folder = run;
   for (auto forked = fork_note(lineage.history); forked;) {
     const std::string lost = lost_before(folder, *forked);
+    lineage.unread = Ancestor{forked->parent, forked->place, 0};
     if (lineage.ancestors.size() == kDeepest) {
       lineage.gaps.push_back(lost + "it is not read: forks are followed back over " + std::to_string(kDeepest) +
                              " runs");
@@ -95,11 +96,13 @@ Lineage read_lineage(const std::string& run, leyline::GrowthHistory history) {
       lineage.gaps.push_back(lost + "it cannot be read: " + why_not);
       break;
     }
+    const std::size_t known = lineage.history.notes().size();
     if (!lineage.history.begin_with(parent->history, forked->place)) {
       lineage.gaps.push_back(lost + "it is not read: the journals of the runs are too long to be held together");
       break;
     }
-    lineage.ancestors.push_back({folder, forked->place});
+    lineage.ancestors.push_back({folder, forked->place, lineage.history.notes().size() - known});
+    lineage.unread.reset();
     for (const auto& gap : parent->gaps) lineage.gaps.push_back("in " + folder + ": " + gap);
     forked = fork_note(parent->history);
   }

@@ -1,6 +1,8 @@
 #pragma once
 // A run and the runs that it was forked from, one after the other, as if they were one.
 
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,12 +14,14 @@ namespace esper::nissa {
 struct Ancestor {
   std::string run;  // its folder, as it was found
   leyline::RunPlace until;
+  std::size_t notes = 0;  // of the joined history, that are its own; 0 where it was not read
 };
 
 struct Lineage {
   leyline::GrowthHistory history;   // of all of them, each up to where it was left
   std::vector<Ancestor> ancestors;  // the nearest first
-  std::vector<std::string> gaps;    // what is missing in the ancestors' journals, and which of them could not be read
+  std::optional<Ancestor> unread;  // the one before all of them, where it could not be read; `run` as the fork names it
+  std::vector<std::string> gaps;   // what is missing in the ancestors' journals, and which of them could not be read
 };
 
 // `history`: of the run in the folder `run`, by read_run_history(). A parent is looked for where the fork found it,

@@ -14,6 +14,7 @@ namespace esper::nissa {
 namespace {
 
 using leyline::GrowthNote;
+using leyline::RunPlace;
 
 // Epochs on either side of a graft that step times are taken from.
 constexpr std::uint32_t kEpochsCompared = 5;
@@ -28,14 +29,19 @@ struct Window {
   std::uint32_t after = 0, until = 0;
 };
 
-std::optional<double> median_step_ms(const SeedTelemetry& telemetry, Window window, std::size_t& epochs) {
+// Of the epochs in the window that are nearest to `graft`, which is one end of it.
+std::optional<double> median_step_ms(const SeedTelemetry& telemetry, Window window, std::uint32_t graft,
+                                     std::size_t& epochs) {
+  const auto& all = telemetry.step_p50_us;
   std::vector<double> times;
-  for (auto it = telemetry.step_p50_us.rbegin(); it != telemetry.step_p50_us.rend(); ++it) {
-    if (it->first > window.until) continue;
-    if (it->first <= window.after || times.size() == kEpochsCompared) break;
+  for (auto it = all.upper_bound(window.after); it != all.end() && it->first <= window.until; ++it) {
     times.push_back(it->second / 1000);
   }
-  epochs = times.size();
+  const std::size_t kept = std::min<std::size_t>(times.size(), kEpochsCompared);
+  const auto drop = static_cast<std::ptrdiff_t>(times.size() - kept);
+  if (window.until == graft) times.erase(times.begin(), times.begin() + drop);
+  times.resize(kept);
+  epochs = kept;
   return times.empty() ? std::nullopt : std::optional(leyline::median(std::move(times)));
 }
 
@@ -59,10 +65,14 @@ StepCost step_cost(const Receipt& receipt, const std::vector<GrowthNote>& notes,
     change_at(note.place.epoch);
     if (note.place.epoch == born && !is_about(note, receipt.seed_id)) alone = false;
   }
+  for (const std::uint32_t epoch : telemetry.process_starts) {  // another process, maybe on another machine
+    change_at(epoch);
+    if (epoch == born) alone = false;
+  }
   StepCost cost;
   if (!alone) return cost;
-  cost.before_ms = median_step_ms(telemetry, before, cost.epochs_before);
-  cost.after_ms = median_step_ms(telemetry, after, cost.epochs_after);
+  cost.before_ms = median_step_ms(telemetry, before, born, cost.epochs_before);
+  cost.after_ms = median_step_ms(telemetry, after, born, cost.epochs_after);
   return cost;
 }
 
@@ -85,10 +95,9 @@ std::map<std::uint32_t, Measured> measurements(const Receipt& receipt, const See
     if (note.what != "gate") continue;
     const auto points = value_at(note.event->values, "contribution_points");
     if (points)
-      by_epoch[note.place.epoch] = {*points,
-                                    value_at(note.event->values, "contribution_stderr_points"),
+      by_epoch[note.place.epoch] = {*points, value_at(note.event->values, "contribution_stderr_points"),
                                     value_at(note.event->values, "shapley_points"),
-                                    {}};
+                                    value_at(note.event->values, "shapley_stderr_points")};
   }
   for (const auto& [epoch, points] : telemetry.contribution_points) {
     if (receipt.ended && epoch > receipt.ended->epoch) break;
@@ -132,13 +141,36 @@ std::optional<double> sum_of(const std::map<std::uint32_t, double>& values) {
   return std::accumulate(values.begin(), values.end(), 0.0, [](double sum, auto& entry) { return sum + entry.second; });
 }
 
-// Also of the runs that the seed's life began in.
-SeedTelemetry read_telemetry(const std::filesystem::path& run, Receipt& receipt) {
-  SeedTelemetry telemetry = read_seed_telemetry(run, receipt.seed_id, receipt.gaps);
-  for (const auto& [folder, until] : receipt.ancestors) {
-    std::vector<std::string> gaps;
-    begin_with(telemetry, read_seed_telemetry(folder, receipt.seed_id, gaps), until.epoch, until.step);
-    for (const auto& gap : gaps) receipt.gaps.push_back("in " + folder + ": " + gap);
+// One run of the seed's line, and what of it counts.
+struct Part {
+  std::filesystem::path run;
+  RunPlace from, until;
+  std::string name;  // in front of its gaps; of the run itself none
+};
+
+// Where nothing was trained, or the seed's life was over, nothing that a file tells is missed.
+SeedTelemetry read_part(const Part& part, Receipt& receipt) {
+  std::vector<std::string> gaps;
+  auto telemetry = read_seed_telemetry(part.run, receipt.seed_id, gaps);
+  const bool over = receipt.ended && receipt.ended->epoch <= part.from.epoch;
+  const bool before = receipt.born && receipt.born->epoch >= part.until.epoch;
+  if (part.until.epoch <= part.from.epoch || over || before) return telemetry;
+  for (const auto& gap : gaps) receipt.gaps.push_back(part.name + gap);
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(part.run / "telemetry.jsonl", ignored)) receipt.telemetry_missing = true;
+  return telemetry;
+}
+
+// Also of the runs before: a seed that was germinated where a fork began is held against the epoch before it.
+SeedTelemetry read_telemetry(const std::filesystem::path& run, const Lineage& lineage, Receipt& receipt) {
+  const auto& ancestors = lineage.ancestors;
+  const auto& notes = lineage.history.notes();
+  const RunPlace start = ancestors.empty() ? notes.front().place : ancestors.front().until;
+  SeedTelemetry telemetry = read_part({run, start, notes.back().place, ""}, receipt);
+  for (std::size_t i = 0; i < ancestors.size(); ++i) {
+    const auto& [folder, until, count] = ancestors[i];
+    const RunPlace from = i + 1 < ancestors.size() ? ancestors[i + 1].until : notes.front().place;
+    begin_with(telemetry, read_part({folder, from, until, "in " + folder + ": "}, receipt), until.epoch, until.step);
   }
   return telemetry;
 }
@@ -194,15 +226,14 @@ Receipt read_receipt(const std::filesystem::path& run, const std::string& seed_i
   receipt.seed_id = seed_id;
   receipt.gaps = std::move(journal.gaps);
   const bool from_parent = is_from_parent(journal.history.notes(), seed_id);
-  Lineage lineage{std::move(journal.history), {}, {}};
+  Lineage lineage{std::move(journal.history), {}, {}, {}};
   if (from_parent) {
     lineage = read_lineage(run.string(), std::move(lineage.history));
     receipt.gaps.insert(receipt.gaps.end(), lineage.gaps.begin(), lineage.gaps.end());
   }
   refuse_left_out(lineage.history.notes(), seed_id);
   take_story(receipt, lineage);
-  receipt.ancestors = std::move(lineage.ancestors);
-  take_telemetry(receipt, read_telemetry(run, receipt), lineage.history.notes());
+  take_telemetry(receipt, read_telemetry(run, lineage, receipt), lineage.history.notes());
   return receipt;
 }
 

@@ -15,7 +15,8 @@
 
 namespace esper::nissa {
 
-// Median over epochs of the epochs' median step time, from epochs in which no other seed came or went.
+// Median over epochs of the epochs' median step time, from the epochs next to the graft that one process trained and
+// in which no other seed came or went.
 struct StepCost {
   std::optional<double> before_ms, after_ms;
   std::size_t epochs_before = 0, epochs_after = 0;
@@ -65,7 +66,8 @@ struct Receipt {
   std::string doubt;                      // why the last stage may not be the newest one: notes are missing; else empty
   std::optional<leyline::RunPlace> born;  // none for kParent and kUnknown
   std::optional<leyline::RunPlace> ended;  // fossilised or culled, where a note tells when
-  std::vector<Ancestor> ancestors;         // runs that its life began in, the nearest first
+  // Runs that its life began in, the nearest first; kParent: up to the one that cannot be read. None: in this run.
+  std::vector<Ancestor> ancestors;
   std::optional<double> parameters, memory_bytes;
   std::string folded;  // a fossil that is part of a layer of the host: of which, and what it changed; else empty
   std::optional<double> graft_stall_ms, cull_stall_ms;  // how long training stood still for the command
@@ -73,6 +75,7 @@ struct Receipt {
   StepCost step;
   Contribution contribution;
   std::vector<MeasuredEpoch> measured;  // oldest first
+  bool telemetry_missing = false;       // no telemetry.jsonl is there of a part of its life
   // Validation accuracy that a growing seed started from: when it was germinated, and after its first epoch.
   std::optional<double> accuracy_at_birth_points, accuracy_after_first_epoch_points;
   std::optional<SeedReward> reward;

@@ -65,8 +65,15 @@ ordered_json place_or_null(const std::optional<leyline::RunPlace>& place) {
 
 ordered_json ancestors_json(const Receipt& receipt) {
   ordered_json runs = ordered_json::array();
-  for (const auto& [run, until] : receipt.ancestors) runs.push_back({{"run_dir", run}, {"until", place_json(until)}});
+  for (const auto& it : receipt.ancestors) runs.push_back({{"run_dir", it.run}, {"until", place_json(it.until)}});
   return runs;
+}
+
+ordered_json born_json(const std::string& run, const Receipt& receipt) {
+  if (!receipt.born) return nullptr;
+  ordered_json born = {{"run_dir", receipt.ancestors.empty() ? run : receipt.ancestors.back().run}};
+  born.update(place_json(*receipt.born));
+  return born;
 }
 
 ordered_json story_json(const Receipt& receipt) {
@@ -97,7 +104,7 @@ ordered_json receipt_json(const std::string& run, const Receipt& receipt) {
           {"reason", receipt.reason},
           {"folded", receipt.folded.empty() ? ordered_json(nullptr) : ordered_json(receipt.folded)},
           {"origin", word_of(receipt.origin)},
-          {"born", place_or_null(receipt.born)},
+          {"born", born_json(run, receipt)},
           {"ended", place_or_null(receipt.ended)},
           {"forked_from", ancestors_json(receipt)},
           {"parameters", or_null(receipt.parameters)},

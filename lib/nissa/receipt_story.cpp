@@ -144,6 +144,29 @@ class Follower {
   RunPlace last_;
 };
 
+// How many forks lie behind the note with that index.
+std::size_t forks_after(const Lineage& lineage, std::size_t index) {
+  std::size_t end = 0;
+  for (std::size_t runs = lineage.ancestors.size(); runs > 0; --runs) {
+    end += lineage.ancestors[runs - 1].notes;
+    if (index < end) return runs;
+  }
+  return 0;
+}
+
+// The runs up to the one that tells of it first.
+void take_ancestors(Receipt& receipt, const Lineage& lineage, std::size_t forks) {
+  using Origin = Receipt::Origin;
+  const auto first = lineage.ancestors.begin();
+  receipt.ancestors.assign(first, first + static_cast<std::ptrdiff_t>(forks));
+  if (receipt.origin != Origin::kParent) return;
+  if (forks < lineage.ancestors.size()) {
+    receipt.origin = Origin::kUnknown;  // the run before was read, and its notes of the seed are missing
+  } else if (lineage.unread) {
+    receipt.ancestors.push_back(*lineage.unread);
+  }
+}
+
 }  // namespace
 
 bool is_about(const GrowthNote& note, const std::string& seed_id) {
@@ -163,12 +186,18 @@ std::optional<double> value_at(const std::map<std::string, double>& values, cons
 }
 
 void take_story(Receipt& receipt, const Lineage& lineage) {
+  if (receipt.seed_id.empty()) fail_unknown(receipt.seed_id, lineage);  // free slots have that one
   Follower follower(receipt);
-  const auto end = lineage.history.replay(
-      {}, [&](const GrowthNote& note, const leyline::GrowthHistory::State& now) { follower.take(note, now.topology); });
+  std::size_t index = 0, first = 0;
+  const auto end = lineage.history.replay({}, [&](const GrowthNote& note, const leyline::GrowthHistory::State& now) {
+    follower.take(note, now.topology);
+    ++index;
+    if (!follower.found()) first = index;
+  });
   follower.finish();
   receipt.doubt = end.doubt;
   if (!follower.found()) fail_unknown(receipt.seed_id, lineage);
+  take_ancestors(receipt, lineage, forks_after(lineage, first));
 }
 
 }  // namespace esper::nissa

@@ -6,8 +6,8 @@
 
 namespace esper::nissa {
 
-// Fills what notes tell of receipt.seed_id: where it came from, its stages, its end and every event. What esper topo
-// shows of it is the same. Throws Error{kConfig} that names the seeds there are where this one is unknown.
+// Fills what notes tell of receipt.seed_id: where it came from, in which run, its stages, its end and every event. What
+// esper topo shows of it is the same. Throws Error{kConfig} that names the seeds there are where this one is unknown.
 void take_story(Receipt& receipt, const Lineage& lineage);
 
 // Of an event "stage".

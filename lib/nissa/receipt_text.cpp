@@ -73,12 +73,21 @@ std::string place_text(const leyline::RunPlace& place) {
   return formatted("epoch %u, step %lld", place.epoch, static_cast<long long>(place.step));
 }
 
+std::string forks_text(const Receipt& receipt) {
+  std::string text;
+  for (auto it = receipt.ancestors.rbegin(); it != receipt.ancestors.rend(); ++it) {
+    text += (text.empty() ? ", forked at " : ", and again at ") + place_text(it->until);
+  }
+  return text;
+}
+
 std::string origin_text(const Receipt& receipt) {
   switch (receipt.origin) {
     case Receipt::Origin::kHost:
       return "host.modules: built into the host, nothing was grafted";
     case Receipt::Origin::kParent:
-      return "the run that this one was forked from, which cannot be read";
+      return (receipt.ancestors.empty() ? std::string("the run before the fork") : receipt.ancestors.back().run) +
+             ", which cannot be read" + forks_text(receipt);
     case Receipt::Origin::kUnknown:
       return "not known: notes are missing";
     case Receipt::Origin::kGerminated:
@@ -86,10 +95,7 @@ std::string origin_text(const Receipt& receipt) {
   }
   std::string text = "germinated at " + place_text(*receipt.born);
   if (!receipt.ancestors.empty()) text += " of " + receipt.ancestors.back().run;
-  for (auto it = receipt.ancestors.rbegin(); it != receipt.ancestors.rend(); ++it) {
-    text += (it == receipt.ancestors.rbegin() ? ", forked at " : ", and again at ") + place_text(it->until);
-  }
-  return text;
+  return text + forks_text(receipt);
 }
 
 std::string swap_text(const Receipt& receipt) {

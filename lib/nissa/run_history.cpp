@@ -1,6 +1,11 @@
 #include "nissa/run_history.h"
 
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
 #include "leyline/error.h"
+#include "storage/bytes.h"
+#include "storage/file_tools.h"
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
 
@@ -13,6 +18,8 @@ using storage::JournalTail;
 
 // Of the gaps in one journal so many are told one by one.
 constexpr std::size_t kGapsTold = 5;
+constexpr std::size_t kCheckpointsCompared = 4;
+constexpr std::uint64_t kMostRunJsonBytes = 64 << 20;
 
 std::string record(std::size_t number) { return "record " + std::to_string(number); }
 
@@ -85,6 +92,40 @@ void tell_gaps(const storage::JournalScan& scan, const std::string& folder, RunH
   tell_gaps_between(state.gaps, folder, run.gaps);
 }
 
+// Of the network's topology as the checkpoint itself has it; empty where it does not tell, or is deleted meanwhile.
+std::string hash_in(leyline::FileSystem& files, const std::string& checkpoint) {
+  const std::string path = checkpoint + "/run.json";
+  try {
+    if (files.kind_of(path) != PathKind::kFile) return {};
+    const auto bytes = storage::read_file(files, path, kMostRunJsonBytes);
+    const auto run = nlohmann::json::parse(storage::text_of(bytes), nullptr, false);
+    const auto found = run.is_object() ? run.find("topology_hash") : run.end();
+    return run.is_object() && found != run.end() && found->is_string() ? found->get<std::string>() : std::string();
+  } catch (const leyline::Error&) {
+    return {};
+  }
+}
+
+// The newest checkpoints that journal and folder both have: two runs in one folder show where their networks differ.
+void tell_stranger(leyline::FileSystem& files, const std::string& folder, RunHistory& run) {
+  const auto& notes = run.history.notes();
+  std::size_t compared = 0;
+  for (auto note = notes.rbegin(); note != notes.rend() && compared < kCheckpointsCompared; ++note) {
+    if (note->what != "checkpoint" || note->hash.empty()) continue;
+    if (note->checkpoint.find('/') != std::string::npos) continue;
+    const std::string hash = hash_in(files, folder + "/checkpoints/" + note->checkpoint);
+    if (hash.empty()) continue;
+    ++compared;
+    if (hash == note->hash) continue;
+    run.gaps.push_back("the journal and the checkpoint " + note->checkpoint + " of " + folder +
+                       " tell two different networks (" + note->hash + " and " + hash +
+                       "): one of them may be another run's, and then what the journal tells is not of this run. "
+                       "esper train --resume " +
+                       folder + " compares them slot by slot");
+    return;
+  }
+}
+
 std::string why_nothing_is_known(leyline::FileSystem& files, const std::string& run, const RunHistory& read) {
   if (!read.history.notes().empty()) return {};
   const auto records = read.history.records();
@@ -117,6 +158,7 @@ RunHistory read_run_history(const std::string& run) {
   }
   auto read = read_journal(files, run);
   if (!read.nothing.empty()) throw leyline::Error(leyline::ExitCode::kData, read.nothing);
+  tell_stranger(files, run, read);
   return read;
 }
 

@@ -20,10 +20,13 @@ struct RunHistory {
   leyline::RunPlace last() const { return history.notes().back().place; }
 };
 
-// Of a run folder, whatever lies in it. Throws leyline::Error{kCheckpoint} where the file is no journal, and IoError.
+// Of a run folder, whatever lies in it. Throws leyline::Error{kCheckpoint} where the file is no journal or a folder
+// lies in its place, and IoError.
 RunHistory read_journal(leyline::FileSystem& files, const std::string& run);
 
-// The same for who wants to know of growth: throws leyline::Error{kConfig} where there is no run, and kData, with the
+// The same for who wants to know of growth, held against the topologies of the newest four checkpoints that the journal
+// names and the folder has (one that differs is a gap; another run's journal that names none of them, or the same
+// topologies, is not found out): throws leyline::Error{kConfig} where there is no run, and kData, with the
 // way out, where nothing is known.
 RunHistory read_run_history(const std::string& run);
 

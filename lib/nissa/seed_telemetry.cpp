@@ -110,6 +110,8 @@ class Reader {
     const auto forget = [&](ByEpoch& values) { values.erase(values.upper_bound(*epoch), values.end()); };
     for (const auto& [metric_name, values] : kOfRun) forget(found.*values);
     for (const auto& [metric_name, values] : kOfSeed) forget(found.*values);
+    found.process_starts.erase(found.process_starts.upper_bound(*epoch), found.process_starts.end());
+    found.process_starts.insert(*epoch);
     const auto step = number_in<std::int64_t>(text_at(attributes, "step"));
     if (step) found.swaps.erase(found.swaps.upper_bound(*step), found.swaps.end());
   }
@@ -147,6 +149,10 @@ void begin_with(SeedTelemetry& telemetry, const SeedTelemetry& before, std::uint
   };
   for (const auto& [metric_name, values] : kOfRun) take(telemetry.*values, before.*values);
   for (const auto& [metric_name, values] : kOfSeed) take(telemetry.*values, before.*values);
+  auto& starts = telemetry.process_starts;
+  starts.erase(starts.begin(), starts.lower_bound(until));
+  starts.insert(before.process_starts.begin(), before.process_starts.lower_bound(until));
+  starts.insert(until);
   telemetry.swaps.erase(telemetry.swaps.begin(), telemetry.swaps.upper_bound(step));
   telemetry.swaps.insert(before.swaps.begin(), before.swaps.upper_bound(step));
 }

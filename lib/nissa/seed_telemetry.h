@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ struct SeedTelemetry {
   ByEpoch parameters;
   ByEpoch contribution_points, contribution_stderr_points, shapley_points, shapley_stderr_points;
   ByEpoch conflicts, conflict_ratio, isolation_violations;
+  std::set<std::uint32_t> process_starts;       // of the run: epochs that a later process went on from
   std::map<std::int64_t, StructureSwap> swaps;  // of the run, by optimizer steps done before
 };
 

@@ -1,5 +1,7 @@
 #include "simic/seed_reward.h"
 
+#include <algorithm>
+
 #include "simic/contribution_reward.h"
 
 namespace esper::simic {
@@ -17,9 +19,26 @@ std::string without_accuracy(const Receipt& receipt) {
   return epochs.empty() ? "" : "not for epoch " + epochs + ": the validation accuracy of it is not recorded";
 }
 
+// Its alpha is above 0; a fossil has been there.
+bool is_heard(leyline::Stage stage) {
+  using leyline::Stage;
+  return stage == Stage::kBlending || stage == Stage::kShadowing || stage == Stage::kProbationary ||
+         stage == Stage::kFossilized;
+}
+
 std::string why_not_measured(const Receipt& receipt) {
   if (receipt.origin == Receipt::Origin::kHost) return "none: a module of the host earns nothing";
-  return "not known: no contribution was measured (growth.counterfactual.every_epochs has it measured)";
+  if (receipt.origin == Receipt::Origin::kParent) {
+    return "not known: no contribution is told of here, and the run before the fork cannot be read";
+  }
+  if (receipt.telemetry_missing) {
+    return "not known: no contribution is told of in the journal, and telemetry.jsonl is missing";
+  }
+  if (!receipt.stages.empty() && std::ranges::none_of(receipt.stages, is_heard, &nissa::StageTime::stage)) {
+    return "not known: no contribution could be measured, since its alpha has always been 0";
+  }
+  return "not known: no contribution was measured while its alpha was above 0 (growth.counterfactual.every_epochs says "
+         "how often it is, and in PROBATIONARY it is after every epoch)";
 }
 
 std::string missing_in(const Receipt& receipt) {

@@ -100,7 +100,12 @@ File open_clean(FileSystem& file_system, const std::string& path, const JournalS
 
 JournalScan scan_journal(FileSystem& file_system, const std::string& path,
                          const std::function<void(std::string_view)>& visit) {
-  if (file_system.kind_of(path) == leyline::PathKind::kNothing) return {};
+  const auto kind = file_system.kind_of(path);
+  if (kind == leyline::PathKind::kNothing) return {};
+  if (kind == leyline::PathKind::kFolder) {
+    throw leyline::Error(leyline::ExitCode::kCheckpoint,
+                         path + " is no journal: it is a folder; move it away to start a new one");
+  }
   auto file = file_system.open(path, OpenMode::kRead);
   return scan_open(file, visit);
 }

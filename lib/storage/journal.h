@@ -28,8 +28,8 @@ struct JournalScan {
 };
 
 // Calls `visit` for each good record, in order; the view ends with the call. A file that does not exist is an empty
-// journal. Throws IoError, and Error{kCheckpoint} for a file that is no journal. May run beside a writer (any thread or
-// process): then the last record may look torn.
+// journal. Throws IoError, and Error{kCheckpoint} for a file that is no journal and for a folder. May run beside a
+// writer (any thread or process): then the last record may look torn.
 JournalScan scan_journal(leyline::FileSystem& file_system, const std::string& path,
                          const std::function<void(std::string_view)>& visit);
 

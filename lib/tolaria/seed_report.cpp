@@ -72,8 +72,10 @@ void add_seed(Metrics& out, const Run& run, const StepMetrics& metrics, const Se
   if (own == nullptr) return;
   add("tolaria.grad_agg.seed.weight"_metric, own->weight);
   add("tolaria.grad_agg.seed.teacher_share"_metric, own->teacher_share);
-  add("tolaria.grad_agg.seed.conflicts"_metric, own->conflicts);
-  add("tolaria.grad_agg.seed.conflict_ratio"_metric, ratio(own->conflicts, own->comparisons));
+  if (own->comparisons > 0) {  // else nothing was compared: alone, without surgery, one microbatch a step
+    add("tolaria.grad_agg.seed.conflicts"_metric, own->conflicts);
+    add("tolaria.grad_agg.seed.conflict_ratio"_metric, ratio(own->conflicts, own->comparisons));
+  }
   const auto shown = std::min(own->layers.size(), static_cast<std::size_t>(run.config.growth.aggregation.layers_shown));
   for (const auto& [layer, norm] : std::span(own->layers).first(shown)) {
     out.push_back(metric("tolaria.grad_agg.seed.layer_norm"_metric, norm,

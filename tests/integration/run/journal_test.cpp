@@ -88,11 +88,14 @@ TEST_CASE("a receipt in a fork follows the seed back to where it was germinated"
   fs::create_directories(elsewhere);
   fs::rename(child, elsewhere / "child");
   fs::rename(parent, elsewhere / "run");
-  CHECK(receipt_of(elsewhere / "child", "seed-0001")["born"] == there["born"]);
+  const auto moved = receipt_of(elsewhere / "child", "seed-0001")["born"];
+  CHECK(moved["step"] == there["born"]["step"]);
+  CHECK(moved["run_dir"] == (elsewhere / "run").string());
   fs::remove_all(elsewhere / "run");
   const auto alone = receipt_of(elsewhere / "child", "seed-0001");
   CHECK(alone["origin"] == "parent");
   CHECK(alone["born"].is_null());
+  CHECK(alone["forked_from"][0]["run_dir"] == parent.string());
   REQUIRE(alone["gaps"].size() > 0);
   CHECK_THAT(alone["gaps"][0].get<std::string>(), ContainsSubstring("was forked from " + parent.string()));
 }

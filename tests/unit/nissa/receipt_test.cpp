@@ -128,7 +128,7 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
   CHECK(receipt.graft_stall_ms == 2.5);
   CHECK(receipt.step.before_ms == Approx(1.002));
   CHECK(receipt.step.epochs_before == 3);
-  CHECK(receipt.step.after_ms == Approx(1.510));  // the last five
+  CHECK(receipt.step.after_ms == Approx(1.506));  // the nearest five
   CHECK(receipt.step.epochs_after == 5);
   // After it is a fossil its figure compares with the past.
   CHECK(receipt.contribution.measurements == 3);
@@ -149,7 +149,7 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
   CHECK_THAT(text, ContainsSubstring("seed-0001, mlp at r0c0: fossilised at epoch 11, step 110") &&
                        ContainsSubstring("+4.00 points, 95 % interval +3.02 to +4.98, the last of 3 measurements") &&
                        ContainsSubstring("Shapley value         +2.00 points, 95 % interval +1.51 to +2.49") &&
-                       ContainsSubstring("1.002 ms (3 epochs) before, 1.51 ms (5 epochs) after: +0.508 ms") &&
+                       ContainsSubstring("1.002 ms (3 epochs) before, 1.506 ms (5 epochs) after: +0.504 ms") &&
                        ContainsSubstring("isolation violations  not measured") &&
                        ContainsSubstring("asked to GERMINATE: there is room"));
 }
@@ -188,12 +188,14 @@ TEST_CASE("what has no standard error has no interval; the gate's own figure ser
              .reason = "contribution_points 2 of at least 1",
              .code = "G5",
              .passed = true,
-             .values = {{"contribution_points", 2}}});
+             .values = {{"contribution_points", 2}, {"shapley_points", 3}, {"shapley_stderr_points", 0.5}}});
   run.stage(9, Stage::kProbationary, Stage::kFossilized);
   const auto receipt = run.receipt();
   CHECK(receipt.contribution.points == 2);
   CHECK(receipt.contribution.measurements == 1);
   CHECK_FALSE(receipt.contribution.interval);
+  REQUIRE(receipt.contribution.shapley_interval);
+  CHECK(receipt.contribution.shapley_interval->high == Approx(3 + 1.96 * 0.5));
   CHECK_THAT(receipt_text(receipt), ContainsSubstring("G5 passed: contribution_points 2 of at least 1"));
 }
 
@@ -216,6 +218,28 @@ TEST_CASE("step times are compared over epochs in which no other seed came or we
   crowded.step_time(4, 1000);
   crowded.step_time(6, 2000);
   CHECK_FALSE(crowded.receipt().step.before_ms);
+}
+
+TEST_CASE("step times are those of one process on both sides of the graft") {
+  const Folder run;
+  graft(run, 5);
+  run.stage(5, Stage::kDormant, Stage::kGerminated);
+  const auto resumed = [&](const std::string& epoch) {
+    run.packet(0, json::array(),
+               json::array({{{"description", "tolaria.resumed"}, {"attributes", {{"epoch", epoch}}}}}));
+  };
+  for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) run.step_time(epoch, 9000);
+  resumed("3");
+  for (std::uint32_t epoch = 4; epoch <= 7; ++epoch) run.step_time(epoch, 1000.0 * epoch);
+  resumed("7");
+  for (std::uint32_t epoch = 8; epoch <= 12; ++epoch) run.step_time(epoch, 9000);
+  const auto step = run.receipt().step;
+  CHECK(step.before_ms == Approx(4.5));  // 4, 5
+  CHECK(step.after_ms == Approx(6.5));   // 6, 7
+  resumed("5");
+  run.step_time(6, 9000);
+  CHECK_FALSE(run.receipt().step.before_ms);
+  CHECK_FALSE(run.receipt().step.after_ms);
 }
 
 TEST_CASE("epochs that a resumed run went back behind do not count") {
@@ -303,7 +327,7 @@ TEST_CASE("a fork's receipt follows a seed of its parent back into the parent's 
   REQUIRE(receipt.stages.size() == 3);
   CHECK(receipt.stages[1].epochs == 3);  // TRAINING: two epochs there, one here
   CHECK(receipt.step.before_ms == Approx(1.002));
-  CHECK(receipt.step.epochs_after == 4);  // 4 to 6 there, 7 here
+  CHECK(receipt.step.epochs_after == 3);  // 4 to 6 there; the process here is another one
   REQUIRE(receipt.ancestors.size() == 1);
   CHECK(receipt.gaps.empty());
   CHECK_THAT(receipt_text(receipt), ContainsSubstring("germinated at epoch 3, step 30 of " + parent.path.string() +
@@ -331,6 +355,8 @@ TEST_CASE("a fork's receipt follows a seed of its parent back into the parent's 
     const auto told = left.receipt();
     CHECK(told.origin == nissa::Receipt::Origin::kParent);
     CHECK_FALSE(told.born);
+    CHECK(receipt_json("run", told)["forked_from"][0]["run_dir"] == from.string());
+    CHECK_THAT(receipt_text(told), ContainsSubstring(from.string() + ", which cannot be read, forked at epoch 6"));
     CHECK(told.blueprint == "mlp");
     REQUIRE_FALSE(told.gaps.empty());
     CHECK_THAT(told.gaps[0], ContainsSubstring("was forked from " + from.string() + " at epoch 6, step 60") &&
@@ -380,6 +406,58 @@ TEST_CASE("a seed that a fork further back left out is told by the run before th
     CHECK_THAT(error.what(), ContainsSubstring("left out when " + first.path.string() + " was forked at epoch 6") &&
                                  ContainsSubstring("esper receipt " + first.path.string() + " seed-0001 tells"));
   }
+}
+
+TEST_CASE("a seed that a fork gave birth to is that fork's, however many forks lie before and behind it") {
+  const Folder first(started().dump());
+  first.stage(1, Stage::kDormant, Stage::kGerminated, "seed-0001", "r0c0");
+  first.stage(2, Stage::kGerminated, Stage::kCulled, "seed-0001", "r0c0");
+  first.stage(3, Stage::kCulled, Stage::kDormant, "", "r0c0");
+  const Folder second(forked_from(first.path, 4, topology_of("DORMANT", 1)).dump());
+  second.stage(5, Stage::kDormant, Stage::kGerminated, "seed-0002");
+  auto grown = topology_of("GERMINATED", 2);
+  grown["slots"][0]["seed"] = "seed-0002";
+  const Folder third(forked_from(second.path, 7, grown).dump());
+  const auto receipt = third.receipt("seed-0002");
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("germinated at epoch 5, step 50 of " + second.path.string() +
+                                                      ", forked at epoch 7, step 70\n"));
+  const auto told = receipt_json("third", receipt);
+  REQUIRE(told["forked_from"].size() == 1);
+  CHECK(told["forked_from"][0]["run_dir"] == second.path.string());
+  CHECK(told["born"]["run_dir"] == second.path.string());
+  CHECK(receipt_json("second", second.receipt("seed-0002"))["born"]["run_dir"] == "second");
+  const auto older = receipt_json("third", third.receipt("seed-0001"));
+  CHECK(older["forked_from"].size() == 2);
+  CHECK(older["born"]["run_dir"] == first.path.string());
+}
+
+TEST_CASE("a fork that has not trained misses no telemetry") {
+  const Folder parent(started().dump());
+  parent.stage(3, Stage::kDormant, Stage::kGerminated);
+  for (std::uint32_t epoch = 1; epoch <= 6; ++epoch) parent.step_time(epoch, 1000);
+  const Folder fork(forked_from(parent.path, 6, topology_of("GERMINATED", 1)).dump());
+  CHECK(fork.receipt().gaps.empty());
+  CHECK_FALSE(fork.receipt().telemetry_missing);
+  fork.stage(8, Stage::kGerminated, Stage::kTraining);
+  REQUIRE(fork.receipt().gaps.size() == 1);
+  CHECK(fork.receipt().telemetry_missing);
+}
+
+TEST_CASE("a journal that does not fit the folder's checkpoints is told of") {
+  const Folder run(started().dump());
+  run.stage(3, Stage::kDormant, Stage::kGerminated);
+  run.record(R"({"what":"checkpoint","epoch":4,"step":40,"name":"c","topology":"0123456789abcdef"})");
+  const auto gaps_with = [&](const std::string& hash) {
+    fs::create_directories(run.path / "checkpoints" / "c");
+    std::ofstream(run.path / "checkpoints" / "c" / "run.json") << json{{"topology_hash", hash}};
+    std::string text;
+    for (const auto& gap : nissa::read_run_history(run.path.string()).gaps) text += gap + "\n";
+    return text;
+  };
+  CHECK(gaps_with("0123456789abcdef").find("two different networks") == std::string::npos);
+  CHECK_THAT(gaps_with("fedcba9876543210"),
+             ContainsSubstring("the journal and the checkpoint c of " + run.path.string()) &&
+                 ContainsSubstring("tell two different networks (0123456789abcdef and fedcba9876543210)"));
 }
 
 TEST_CASE("a fork where nothing is to grow any more is followed back into its parent") {
@@ -535,9 +613,17 @@ TEST_CASE("a folder or a seed that is not there has its own text") {
   const auto unknown = code_of([&] { run.receipt("seed-0009"); });
   CHECK(unknown.first == 2);
   CHECK_THAT(unknown.second, ContainsSubstring("knows no seed \"seed-0009\"; it knows: seed-0001"));
+  const auto empty = code_of([&] { run.receipt(""); });
+  CHECK(empty.first == 2);
+  CHECK_THAT(empty.second, ContainsSubstring("knows no seed \"\"; it knows: seed-0001"));
   CHECK(code_of([&] { nissa::read_receipt(run.path / "no", "seed-0001"); }).first == 2);
   fs::remove(run.path / "journal");
   CHECK(code_of([&] { run.receipt(); }).first == 3);
   std::ofstream(run.path / "journal") << "something else";
   CHECK(code_of([&] { run.receipt(); }).first == 5);
+  fs::remove(run.path / "journal");
+  fs::create_directories(run.path / "journal");
+  const auto folder = code_of([&] { run.receipt(); });
+  CHECK(folder.first == 5);
+  CHECK_THAT(folder.second, ContainsSubstring("it is a folder; move it away to start a new one"));
 }

@@ -46,7 +46,13 @@ TEST_CASE("a seed's reward is that of every epoch in which it was measured, and 
 TEST_CASE("a reward that cannot be worked out says why") {
   auto receipt = seed();
   CHECK_FALSE(simic::reward_of(receipt).total);
-  CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("no contribution was measured"));
+  CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("no contribution was measured while its alpha"));
+  receipt.stages = {{leyline::Stage::kGerminated, 1}, {leyline::Stage::kTraining, 2}};
+  CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("its alpha has always been 0"));
+  receipt.stages.push_back({leyline::Stage::kBlending, 1});
+  CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("growth.counterfactual.every_epochs"));
+  receipt.telemetry_missing = true;
+  CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("telemetry.jsonl is missing"));
   receipt.measured = {{8, 1, {}}};
   CHECK_FALSE(simic::reward_of(receipt).total);
   CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("not for epoch 8: the validation accuracy"));

@@ -240,6 +240,7 @@ TEST_CASE("the epoch's telemetry tells what seeds and pairs are worth, and the g
   CHECK(told("contribution_points"));
   CHECK(told("contribution_stderr_points"));
   CHECK(told("shapley_points"));
+  CHECK(told("shapley_stderr_points"));
 }
 
 TEST_CASE("what a seed is worth survives a checkpoint") {
