@@ -41,7 +41,7 @@ LifecycleEvent verdict_event(const Verdict& verdict, const Slot& slot, Stage to,
   event.values = verdict.values;
   if (verdict.gate == Gate::kG5 && slot.seed) {  // of a fossil no epoch tells it any more
     const auto error = slot.seed->record.worth.shapley_stderr_points;
-    if (error) event.values["shapley_stderr_points"] = *error;
+    if (error) event.values.emplace_back("shapley_stderr_points", *error);
   }
   event.required = verdict.required;
   event.code = leyline::name_of(verdict.gate);
