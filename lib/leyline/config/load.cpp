@@ -191,7 +191,8 @@ class Chain {
  private:
   void apply_base(const YamlEntry& entry) {
     const auto refuse = [&](const std::string& text) {
-      loader_.report(entry.value.place, std::string(kExtends), text);
+      const bool has_place = entry.value.kind != YamlNode::Kind::kNull;  // the parser knows none of a null's
+      loader_.report(has_place ? entry.value.place : entry.place, std::string(kExtends), text);
     };
     if (entry.value.kind != YamlNode::Kind::kScalar || entry.value.text.empty()) {
       return refuse("expected the name of one file, like extends: base.yaml; or leave the line out");
