@@ -94,6 +94,18 @@ void refuse_half_a_fork(const leyline::GrowthHistory& history, const tolaria::Ru
   }
 }
 
+// A fork without seeds is another network than its parent: it has no figures to end with before it trained.
+void refuse_to_train_nothing(const tolaria::RunProgress& progress, const RunConfig& config, const std::string& path) {
+  const auto epochs = static_cast<std::uint32_t>(config.epochs);
+  if (progress.validation || progress.epoch < epochs) return;
+  throw leyline::Error(
+      leyline::ExitCode::kConfig,
+      "no epoch is left to train there: the run is at epoch " + std::to_string(progress.epoch) + " of " +
+          std::to_string(epochs) +
+          ", and its network was not trained since it was forked. Give it more: esper train --resume " + path +
+          " --set epochs=N; or measure it as it is: esper evaluate " + path);
+}
+
 }  // namespace
 
 std::string why_unchecked(const std::string& checkpoint, const nissa::RunHistory& journal, const std::string& doubt) {
@@ -152,6 +164,7 @@ void Composition::restore(const tolaria::RunFolder& folder) {
                          "no checkpoint of " + folder.path + " can be used:" + reasons_of(refused_));
   }
   if (restored_from_.empty()) refuse_half_a_fork(journal_.history, folder);
+  refuse_to_train_nothing(progress_, bench_.config, folder.path);
   if (!unchecked_.empty()) nissa::log::warning(why_unchecked(restored_from_, journal_, unchecked_));
 }
 

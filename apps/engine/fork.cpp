@@ -86,8 +86,9 @@ void leave_out(Workbench& bench, const std::vector<std::string>& seeds, Checkpoi
   image.tensors = tolaria::copy_to_cpu(tolaria::all_tensors(*bench.model, bench.device));
   image.run["topology"] = bench.model->network.save_topology();
   image.run["topology_hash"] = leyline::topology_hash(kasmina::topology_of(image.run["topology"]));
-  // Its best epoch was another network's.
+  // The last epoch's figures and the best epoch were another network's.
   json& progress = image.run.at("progress");
+  progress["validation"] = nullptr;
   progress["best"] = nullptr;
   progress["patience_loss"] = nullptr;
   progress["epochs_without_better"] = 0;
@@ -119,7 +120,12 @@ std::string publish(const EngineRequest& request, const std::string& checkpoint,
   return path;
 }
 
-void print_fork(const EngineRequest& request, const std::string& checkpoint, const std::string& path) {
+bool is_over(const CheckpointImage& image, const leyline::RunConfig& config) {
+  return image.info.epoch >= static_cast<std::uint32_t>(config.epochs);
+}
+
+void print_fork(const EngineRequest& request, const std::string& checkpoint, const CheckpointImage& image,
+                const std::string& path) {
   const auto& fork = request.fork;
   if (request.json) {
     return print_line(nlohmann::ordered_json{
@@ -129,15 +135,18 @@ void print_fork(const EngineRequest& request, const std::string& checkpoint, con
   std::string seeds;
   for (const auto& seed : fork.without) seeds += (seeds.empty() ? ", without " : ", ") + seed;
   print_line("forked from " + checkpoint + seeds);
-  print_line("go on with it: esper train --resume " + path);
+  if (is_over(image, request.config)) {
+    print_line("no epoch is left to train there; give it more: esper train --resume " + path + " --set epochs=N");
+  } else {
+    print_line("go on with it: esper train --resume " + path);
+  }
 }
 
 // The figures that the run would end with are those of the network with the seeds.
 void refuse_to_train_nothing(const EngineRequest& request, const CheckpointImage& image) {
-  const auto epochs = static_cast<std::uint32_t>(request.config.epochs);
-  if (!request.fork.train || request.fork.without.empty() || image.info.epoch < epochs) return;
+  if (!request.fork.train || request.fork.without.empty() || !is_over(image, request.config)) return;
   throw Error(ExitCode::kConfig, "no epoch is left to train there: the run is at epoch " +
-                                     std::to_string(image.info.epoch) + " of " + std::to_string(epochs) +
+                                     std::to_string(image.info.epoch) + " of " + std::to_string(request.config.epochs) +
                                      ". Fork at an earlier step, or only make the folder with --no-train and give it "
                                      "more: esper train --resume FOLDER --set epochs=N");
 }
@@ -152,7 +161,7 @@ std::string make_fork(const EngineRequest& request) {
   if (!request.fork.without.empty()) leave_out(bench, request.fork.without, image);
   refuse_to_train_nothing(request, image);
   const auto path = publish(request, checkpoint, image, files);
-  if (!request.fork.train) print_fork(request, checkpoint, path);
+  if (!request.fork.train) print_fork(request, checkpoint, image, path);
   return path;
 }
 

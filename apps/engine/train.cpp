@@ -60,11 +60,14 @@ int dry_run(const Workbench& bench, const EngineRequest& request) {
 
 void print_outcome(const ordered_json& summary, const EngineRequest& request) {
   if (request.json) return print_line(summary.dump(2));
-  char figures[160];
-  std::snprintf(figures, sizeof figures, "%d epochs, %lld steps, %.1f s; validation loss %.4f, accuracy %.4f",
-                summary["epochs"].get<int>(), summary["steps"].get<long long>(), summary["wall_s"].get<double>(),
-                summary["validation"]["loss"].get<double>(), summary["validation"]["accuracy"].get<double>());
-  print_line(summary["status"].get<std::string>() + ": " + figures);
+  char extent[80], figures[80] = "not validated yet";
+  std::snprintf(extent, sizeof extent, "%d epochs, %lld steps, %.1f s; ", summary["epochs"].get<int>(),
+                summary["steps"].get<long long>(), summary["wall_s"].get<double>());
+  if (const auto& validation = summary["validation"]; !validation["loss"].is_null()) {
+    std::snprintf(figures, sizeof figures, "validation loss %.4f, accuracy %.4f", validation["loss"].get<double>(),
+                  validation["accuracy"].get<double>());
+  }
+  print_line(summary["status"].get<std::string>() + ": " + extent + figures);
   if (const auto reason = summary["reason"].get<std::string>(); !reason.empty()) print_line("reason: " + reason);
   print_line("run folder: " + summary["run_dir"].get<std::string>());
 }

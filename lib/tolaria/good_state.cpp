@@ -4,6 +4,7 @@
 
 #include <cstdio>
 #include <deque>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -30,16 +31,16 @@ std::vector<std::string> growing_seeds(const Run& run) {
 }
 
 // What the network will be once its growing seeds are gone: at alpha 0 a sound seed adds exactly nothing. Where a
-// signal ends the pass, the figures of the epoch before stand.
+// signal ends the pass, the figures of the epoch before stand, or, where there are none, those of the samples so far.
 ValidationResult validate_without_growing_seeds(Run& run) {
   const LedgerScope validating(run.ledger, Owner::kValidation);
   const EmaScope averaged(run.model.state);
   std::deque<kasmina::AlphaOverride> silent;
   for (const auto& id : growing_seeds(run)) silent.emplace_back(run.model.network, id, 0.0);
   ValidationResult result = validation_pass(run.model, run.validation_data, run.device);
-  if (result.complete) return result;
-  result.loss = run.progress.validation.loss;
-  result.accuracy = run.progress.validation.accuracy;
+  if (result.complete || !run.progress.validation) return result;
+  result.loss = run.progress.validation->loss;
+  result.accuracy = run.progress.validation->accuracy;
   return result;
 }
 
@@ -57,7 +58,8 @@ void GoodState::keep(Run& run) {
     return;
   }
   epoch_ = run.progress.epoch;
-  validation_loss_ = run.progress.validation.loss;
+  // Where nothing is known of this network yet, no finite loss is a rise.
+  validation_loss_ = run.progress.validation ? run.progress.validation->loss : std::numeric_limits<double>::infinity();
   run.rollback.size_bytes = copy_->bytes();
   ++run.rollback.snapshots;
 }

@@ -67,6 +67,7 @@ kasmina::EpochFacts facts_of(const Run& run, const StepMetrics& metrics, const M
 
 leyline::Observation observe(const Run& run, const StepMetrics& metrics, const EpochTimes& times) {
   const RunProgress& progress = run.progress;
+  ESPER_CHECK(progress.validation, "an epoch that ended was validated");
   leyline::Observation seen;
   seen.packet_id = run.run_id + "-epoch-" + std::to_string(progress.epoch);
   seen.training_run_id = run.run_id;
@@ -75,8 +76,8 @@ leyline::Observation observe(const Run& run, const StepMetrics& metrics, const E
   seen.current_epoch = progress.epoch;
   seen.global_step = static_cast<std::uint64_t>(progress.step);
   seen.training_loss = progress.train.loss;
-  seen.validation_loss = progress.validation.loss;
-  seen.validation_accuracy = progress.validation.accuracy;
+  seen.validation_loss = progress.validation->loss;
+  seen.validation_accuracy = progress.validation->accuracy;
   seen.hardware_context = hardware(run.device);
   seen.training_metrics = {
       {"loss", metrics.loss},

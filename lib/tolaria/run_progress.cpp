@@ -39,7 +39,7 @@ json to_json(const RunProgress& progress) {
                 {"step", progress.step},
                 {"wall_s", progress.wall_s},
                 {"train", figures(progress.train)},
-                {"validation", figures(progress.validation)},
+                {"validation", progress.validation ? figures(*progress.validation) : json()},
                 {"best", nullptr},
                 {"patience_loss", nullptr},
                 {"epochs_without_better", progress.epochs_without_better},
@@ -65,7 +65,9 @@ RunProgress run_progress_from_json(const json& saved) {
   progress.step = count<std::int64_t>(saved, "step");
   progress.wall_s = saved.at("wall_s");
   progress.train = figures_from(saved.at("train"));
-  progress.validation = figures_from(saved.at("validation"));
+  if (const json& validation = saved.at("validation"); !validation.is_null()) {
+    progress.validation = figures_from(validation);
+  }
   if (const json& best = saved.at("best"); !best.is_null()) {
     progress.best = BestEpoch{count<std::uint32_t>(best, "epoch"), best.at("loss"), best.at("accuracy")};
   }

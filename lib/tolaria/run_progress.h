@@ -31,11 +31,13 @@ struct GradientShare {
 };
 
 struct RunProgress {
-  std::uint32_t epoch = 0;              // epochs completed, validation and decision included
-  std::int64_t batch = 0;               // microbatches of the running epoch that are trained
-  std::int64_t step = 0;                // optimizer steps since the run began
-  double wall_s = 0;                    // spent in earlier processes of this run
-  EpochFigures train, validation;       // of the last completed epoch
+  std::uint32_t epoch = 0;  // epochs completed, validation and decision included
+  std::int64_t batch = 0;   // microbatches of the running epoch that are trained
+  std::int64_t step = 0;    // optimizer steps since the run began
+  double wall_s = 0;        // spent in earlier processes of this run, a fork's parent included
+  EpochFigures train;       // of the last completed epoch
+  // Of the same epoch; nothing until an epoch of this very network ended, at a run's start and in a fork without seeds.
+  std::optional<EpochFigures> validation;
   std::optional<BestEpoch> best;        // lowest validation loss
   std::optional<double> patience_loss;  // that an epoch must beat by early_stop_min_delta
   std::uint32_t epochs_without_better = 0;

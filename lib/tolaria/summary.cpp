@@ -52,6 +52,10 @@ ordered_json checkpoints_of(const Run& run) {
   return checkpoints;
 }
 
+ordered_json figures_of(const EpochFigures& figures) {
+  return {{"loss", figures.loss}, {"accuracy", figures.accuracy}};
+}
+
 }  // namespace
 
 ExitCode exit_code_of(const RunOutcome& outcome) {
@@ -75,20 +79,20 @@ ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::str
   for (const auto& group : run.model.network.parameter_groups()) {
     for (const auto& parameter : group.parameters) parameters += parameter.tensor.numel();
   }
-  ordered_json summary = {
-      {"run_dir", run_dir},
-      {"status", status_of(outcome.kind)},
-      {"exit_code", static_cast<int>(exit_code_of(outcome))},
-      {"reason", outcome.reason},
-      {"epochs", progress.epoch},
-      {"steps", progress.step},
-      {"wall_s", run.wall_s()},
-      {"parameters", parameters},
-      {"train", {{"loss", progress.train.loss}, {"accuracy", progress.train.accuracy}}},
-      {"validation", {{"loss", progress.validation.loss}, {"accuracy", progress.validation.accuracy}}},
-      {"best", nullptr},
-      {"seeds", seeds_of(run)},
-      {"checkpoints", checkpoints_of(run)}};
+  const ordered_json unknown = {{"loss", nullptr}, {"accuracy", nullptr}};
+  ordered_json summary = {{"run_dir", run_dir},
+                          {"status", status_of(outcome.kind)},
+                          {"exit_code", static_cast<int>(exit_code_of(outcome))},
+                          {"reason", outcome.reason},
+                          {"epochs", progress.epoch},
+                          {"steps", progress.step},
+                          {"wall_s", run.wall_s()},
+                          {"parameters", parameters},
+                          {"train", progress.validation ? figures_of(progress.train) : unknown},
+                          {"validation", progress.validation ? figures_of(*progress.validation) : unknown},
+                          {"best", nullptr},
+                          {"seeds", seeds_of(run)},
+                          {"checkpoints", checkpoints_of(run)}};
   if (progress.best) {
     summary["best"] = {
         {"epoch", progress.best->epoch}, {"loss", progress.best->loss}, {"accuracy", progress.best->accuracy}};

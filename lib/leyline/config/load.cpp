@@ -1,7 +1,10 @@
 #include "leyline/config/load.h"
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
+#include <fstream>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -166,6 +169,14 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
 }
 
+// Empty where it can be read.
+std::string why_unreadable(const std::string& file) {
+  std::error_code ignored;
+  if (std::filesystem::is_directory(file, ignored)) return "is a folder";
+  if (!std::ifstream(file)) return std::string("cannot be opened: ") + std::strerror(errno);
+  return {};
+}
+
 // The document of a file, after all that it builds on: the farthest first.
 class Chain {
  public:
@@ -180,9 +191,12 @@ class Chain {
  private:
   void apply_base(const YamlEntry& entry) {
     const auto refuse = [&](const std::string& text) {
-      loader_.report(entry.value.place, std::string(kExtends), text);
+      const bool has_place = entry.value.kind != YamlNode::Kind::kNull;  // the parser knows none of a null's
+      loader_.report(has_place ? entry.value.place : entry.place, std::string(kExtends), text);
     };
-    if (entry.value.kind != YamlNode::Kind::kScalar) return refuse("expected the name of one file");
+    if (entry.value.kind != YamlNode::Kind::kScalar || entry.value.text.empty()) {
+      return refuse("expected the name of one file, like extends: base.yaml; or leave the line out");
+    }
     const std::string base = (std::filesystem::path(files_.back()).parent_path() / entry.value.text).string();
     const auto is_base = [&](const std::string& file) { return is_same_file(file, base); };
     if (const auto first = std::find_if(files_.begin(), files_.end(), is_base); first != files_.end()) {
@@ -192,6 +206,9 @@ class Chain {
     }
     constexpr std::size_t kLongest = 16;
     if (files_.size() == kLongest) return refuse("is the " + std::to_string(kLongest) + "th in a row; none may follow");
+    if (const auto why = why_unreadable(base); !why.empty()) {
+      return refuse(base + " " + why + "; name a run file, seen from the folder of this one, or leave the line out");
+    }
     apply(read_yaml(base), base);
   }
 

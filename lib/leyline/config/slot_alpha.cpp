@@ -1,7 +1,9 @@
 #include "leyline/config/slot_alpha.h"
 
+#include <algorithm>
 #include <charconv>
 
+#include "leyline/config/slot_classes.h"
 #include "leyline/names.h"
 
 namespace esper::leyline {
@@ -23,23 +25,51 @@ std::optional<T> number_of(std::string_view text) {
   return number;
 }
 
+struct Parts {
+  std::string_view slot, curve, ticks, target;
+};
+
+// Nothing where it is not slot=curve,epochs,target.
+std::optional<Parts> parts_of(std::string_view text) {
+  if (text.find('=') == std::string_view::npos || std::count(text.begin(), text.end(), ',') != 2) return std::nullopt;
+  Parts parts;
+  parts.slot = cut(text, '=');
+  parts.curve = cut(text, ',');
+  parts.ticks = cut(text, ',');
+  parts.target = text;
+  return parts;
+}
+
+std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
+
 }  // namespace
 
 std::optional<SlotAlpha> read_slot_alpha(std::string_view text) {
-  if (text.find('=') == std::string_view::npos || text.ends_with(',')) return std::nullopt;
+  if (!slot_alpha_problem(text).empty()) return std::nullopt;
+  const auto parts = parts_of(text);
   SlotAlpha read;
-  read.slot = cut(text, '=');
-  const auto curve = from_name<AlphaCurve>(cut(text, ','));
-  const auto ticks = number_of<int>(cut(text, ','));
-  const auto target = number_of<double>(text);
-  if (read.slot.empty() || !curve || !ticks || !target) return std::nullopt;
-  const bool in_range =
-      *ticks >= 1 && *ticks <= SlotAlpha::kMostTicks && *target >= SlotAlpha::kLeastTarget && *target <= 1;
-  if (!in_range) return std::nullopt;
-  read.curve = *curve;
-  read.ticks = *ticks;
-  read.target = *target;
+  read.slot = parts->slot;
+  read.curve = *from_name<AlphaCurve>(parts->curve);
+  read.ticks = *number_of<int>(parts->ticks);
+  read.target = *number_of<double>(parts->target);
   return read;
+}
+
+std::string slot_alpha_problem(std::string_view text) {
+  const auto parts = parts_of(text);
+  if (!parts) return quoted(text) + " is not slot=curve,epochs,target, like r0c1=cosine,8,0.7";
+  const auto wrong = [&](std::string_view part, const std::string& what) {
+    return "in " + quoted(text) + ", " + quoted(part) + " is no " + what + "; write it like r0c1=cosine,8,0.7";
+  };
+  if (!is_slot_id(parts->slot)) return wrong(parts->slot, "slot");
+  if (!from_name<AlphaCurve>(parts->curve)) return wrong(parts->curve, "curve (linear, cosine, sigmoid)");
+  const auto ticks = number_of<int>(parts->ticks);
+  if (!ticks || *ticks < 1 || *ticks > SlotAlpha::kMostTicks) {
+    return wrong(parts->ticks, "number of epochs, 1 to " + std::to_string(SlotAlpha::kMostTicks));
+  }
+  const auto target = number_of<double>(parts->target);
+  const bool in_range = target && *target >= SlotAlpha::kLeastTarget && *target <= 1;
+  return in_range ? std::string() : wrong(parts->target, "target, 0.05 to 1");
 }
 
 }  // namespace esper::leyline

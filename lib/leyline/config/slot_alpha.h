@@ -21,5 +21,7 @@ struct SlotAlpha {
 // Of "r0c1=cosine,8,0.7"; nothing if the text is not of that form or a number is out of its range. Whether there is
 // such a slot is not looked at.
 std::optional<SlotAlpha> read_slot_alpha(std::string_view text);
+// Which part of such a text is wrong, and what it may be; empty where none is.
+std::string slot_alpha_problem(std::string_view text);
 
 }  // namespace esper::leyline

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace esper::leyline {
 namespace {
@@ -39,8 +40,9 @@ std::vector<AbsentClass> absent_classes(const std::vector<std::string>& lines, s
   for (std::size_t i = 0; i < lines.size(); ++i) {
     const auto read = read_slot_classes(lines[i]);
     if (!read) continue;
+    std::set<std::int64_t> told;
     for (const std::int64_t one : read->classes) {
-      if (one < num_classes) continue;
+      if (one < num_classes || !told.insert(one).second) continue;
       absent.push_back({i, "there is no class " + std::to_string(one) + "; the data have " +
                                std::to_string(num_classes) + ", 0 to " + std::to_string(num_classes - 1)});
     }

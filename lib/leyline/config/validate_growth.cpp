@@ -36,7 +36,9 @@ void check_classes(const AggregationConfig& aggregation, Findings& out) {
       out.push_back({path, "\"" + aggregation.classes[i] + "\" is not a slot with its classes, like r0c1=0,1,2", {}});
       continue;
     }
+    std::set<std::int64_t> told;
     for (const std::int64_t one : read->classes) {
+      if (!told.insert(one).second) continue;
       const auto [other, is_new] = taken.emplace(one, read->slot);
       if (is_new || other->second == read->slot) continue;
       out.push_back({path, "class " + std::to_string(one) + " is given to " + other->second + " already", {}});
@@ -49,15 +51,8 @@ void check_slot_alpha(const std::vector<std::string>& list, Findings& out) {
   std::vector<std::string> slots;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const auto read = read_slot_alpha(list[i]);
-    const bool is_one = read && is_slot_id(read->slot);
-    slots.push_back(is_one ? read->slot : "");
-    if (!is_one) {
-      out.push_back({"slot_alpha[" + std::to_string(i) + "]",
-                     "\"" + list[i] +
-                         "\" is no slot with curve (linear, cosine, sigmoid), epochs (1 or more) and target (0.05 to "
-                         "1), like r0c1=cosine,8,0.7",
-                     {}});
-    }
+    slots.push_back(read ? read->slot : "");
+    if (!read) out.push_back({"slot_alpha[" + std::to_string(i) + "]", slot_alpha_problem(list[i]), {}});
   }
   check_unique(slots, "slot_alpha", out);
 }

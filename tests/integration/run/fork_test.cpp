@@ -149,6 +149,45 @@ TEST_CASE("a fork that cannot be made leaves no run behind and names what there 
   CHECK_THAT(onto_itself.out, ContainsSubstring("holds a run already"));
 }
 
+TEST_CASE("a fork without a seed has no figures of its parent's, and a run that is over says so") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("parent")).exit_code == 0);
+  const auto parent = room.run("parent"), child = room.run("child"), same = room.run("same");
+  const auto last = checkpoints_of(parent).back();
+  const auto living = state_of(parent, last)["topology"].dump();
+  const std::string seed = living.find("seed-0001") != std::string::npos ? "seed-0001" : "seed-0002";
+  const std::string from = origin(parent, last);
+
+  fs::create_directories(child.parent_path());
+  const Finished made = run_esper({"fork", from, "--run-dir", child.string(), "--without", seed, "--no-train"});
+  INFO(made.err);
+  REQUIRE(made.exit_code == 0);
+  CHECK_THAT(made.out, ContainsSubstring("no epoch is left to train there") &&
+                           ContainsSubstring("--resume " + child.string() + " --set epochs=N"));
+  CHECK(made.out.find("go on with it") == std::string::npos);
+  CHECK(state_of(child, last)["progress"]["validation"].is_null());
+
+  const Finished refused = resume(child);
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(json_of(refused)["error"]["text"].get<std::string>(),
+             ContainsSubstring("no epoch is left to train there: the run is at epoch 24 of 24") &&
+                 ContainsSubstring("--set epochs=N"));
+  CHECK_FALSE(fs::exists(child / "summary.json"));
+
+  const Finished more = resume(child, {"epochs=25"});
+  INFO(more.err);
+  REQUIRE(more.exit_code == 0);
+  const auto measured = json_of(run_esper({"evaluate", child.string(), "--json"}))["validation"];
+  CHECK(json_of(more)["validation"]["accuracy"] == measured["accuracy"]);
+
+  // Nothing was left out: the network and its figures are the parent's.
+  REQUIRE(fork_run(from, same, {"--no-train"}).exit_code == 0);
+  const Finished over = resume(same);
+  CHECK(over.exit_code == 0);
+  CHECK(json_of(over)["validation"] == read_json(parent / "summary.json")["validation"]);
+}
+
 TEST_CASE("a fork whose checkpoint is gone does not begin from nothing") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());

@@ -237,9 +237,32 @@ TEST_CASE("what is extended must be one good file") {
     CHECK_THAT(to_string(loaded.problems[2]), ContainsSubstring("run.yaml:2:7: seed: expected"));
   }
   SECTION("missing") {
-    const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: none.yaml\n"));
+    const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "seed: 3\nextends: none.yaml\n"));
     REQUIRE(loaded.problems.size() == 1);
-    CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring("none.yaml: cannot be opened: No such file"));
+    CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring("run.yaml:2:10: extends: ") &&
+                                                  ContainsSubstring("/none.yaml cannot be opened: No such") &&
+                                                  ContainsSubstring("seen from the folder of this one"));
+  }
+  SECTION("missing farther on") {
+    folder.write("base.yaml", "extends: 5\n");
+    const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: base.yaml\n"));
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(to_string(loaded.problems[0]),
+               ContainsSubstring("base.yaml:1:10: extends: ") && ContainsSubstring("/5 cannot be opened"));
+  }
+  SECTION("a folder") {
+    const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: .\n"));
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(to_string(loaded.problems[0]),
+               ContainsSubstring("run.yaml:1:10: extends: ") && ContainsSubstring(" is a folder; name a run file"));
+  }
+  SECTION("no name") {
+    const std::string nothing = GENERATE("seed: 1\nextends: \"\"\n", "seed: 1\nextends: ~\n", "seed: 1\nextends:\n");
+    const LoadedConfig loaded = read_run_config(folder.write("run.yaml", nothing));
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(to_string(loaded.problems[0]),
+               ContainsSubstring("run.yaml:2:") &&
+                   ContainsSubstring(": extends: expected the name of one file, like extends: base.yaml"));
   }
   SECTION("a list") {
     const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: [a, b]\n"));

@@ -112,5 +112,6 @@ TEST_CASE("classes are checked where the run file tells how many there are") {
   CHECK_THAT(with("kind: synthetic, synthetic: {classes: 3}", "r0c0=2,3").at(0),
              ContainsSubstring("there is no class 3; the data have 3, 0 to 2"));
   CHECK(with("kind: cifar10, path: x", "r0c0=11,12").size() == 2);
+  CHECK(with("kind: digits", "r0c0=10,10").size() == 1);
   CHECK(with("kind: mnist, path: x", "r0c0=46").empty());
 }
