@@ -169,8 +169,8 @@ TEST_CASE("an epoch packet's figures are those of the run") {
   const auto last = it.packets("tolaria").back();
   CHECK(value_of(last, "tolaria.training.loss") == it.run.progress.train.loss);
   CHECK(value_of(last, "tolaria.training.accuracy") == it.run.progress.train.accuracy);
-  CHECK(value_of(last, "tolaria.validation.loss") == it.run.progress.validation.loss);
-  CHECK(value_of(last, "tolaria.validation.accuracy") == it.run.progress.validation.accuracy);
+  CHECK(value_of(last, "tolaria.validation.loss") == it.run.progress.validation->loss);
+  CHECK(value_of(last, "tolaria.validation.accuracy") == it.run.progress.validation->accuracy);
   CHECK(value_of(last, "tolaria.training.steps_total") == 18);
   CHECK(value_of(last, "tolaria.epochs.total") == 3);
   CHECK(it.values("tolaria.grad_agg.microbatches_total") == std::vector<double>{6, 12, 18});

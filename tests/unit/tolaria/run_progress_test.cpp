@@ -33,7 +33,7 @@ TEST_CASE("a run's progress comes back from text to the last bit") {
   CHECK(back.step == progress.step);
   CHECK(back.wall_s == progress.wall_s);
   CHECK((back.train.loss == progress.train.loss && back.train.accuracy == progress.train.accuracy));
-  CHECK((back.validation.loss == progress.validation.loss && back.validation.accuracy == 0.1));
+  CHECK((back.validation->loss == progress.validation->loss && back.validation->accuracy == 0.1));
   REQUIRE(back.best);
   CHECK((back.best->epoch == 7 && back.best->loss == 1e-300 && back.best->accuracy == 2.0 / 3));
   CHECK(back.epochs_without_better == 9);

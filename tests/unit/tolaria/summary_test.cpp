@@ -41,7 +41,7 @@ TEST_CASE("a summary has every field that it promises, with the run's figures") 
   CHECK(summary["wall_s"] > 0.0);
   CHECK(summary["train"] ==
         ordered_json{{"loss", it.run.progress.train.loss}, {"accuracy", it.run.progress.train.accuracy}});
-  CHECK(summary["validation"]["loss"] == it.run.progress.validation.loss);
+  CHECK(summary["validation"]["loss"] == it.run.progress.validation->loss);
   CHECK(keys_of(summary["best"]) == std::vector<std::string>{"epoch", "loss", "accuracy"});
   CHECK(summary["best"]["loss"] <= summary["validation"]["loss"]);
 
@@ -67,7 +67,7 @@ TEST_CASE("a summary has every field that it promises, with the run's figures") 
 TEST_CASE("before the first epoch there is no best one, and numbers that are not finite are null in the text") {
   SmallRun it;
   it.run.progress.train.loss = std::numeric_limits<double>::quiet_NaN();
-  it.run.progress.validation.loss = std::numeric_limits<double>::infinity();
+  it.run.progress.validation = {std::numeric_limits<double>::infinity(), 0.5};
   const auto summary = summarize(it.run, {Kind::kDiverged, 0, "the training loss is not finite"}, "/run");
   CHECK(summary["best"].is_null());
   CHECK(summary["checkpoints"] == ordered_json::array());
