@@ -68,6 +68,19 @@ double worst_pause(const LoopFigures& figures) {
   return *std::ranges::max_element(figures.pause_ms) - leyline::median(figures.pause_ms);
 }
 
+// Every step's and pause's median over runs that do the same at the same step; the rest is the last run's.
+LoopFigures typical_of(std::span<const LoopFigures> runs) {
+  LoopFigures typical = runs.back();
+  for (auto times : {&LoopFigures::step_us, &LoopFigures::pause_ms}) {
+    for (std::size_t i = 0; i < (typical.*times).size(); ++i) {
+      std::vector<double> same;
+      for (const LoopFigures& run : runs) same.push_back((run.*times).at(i));
+      (typical.*times)[i] = leyline::median(same);
+    }
+  }
+  return typical;
+}
+
 }  // namespace
 
 ordered_json growth_json(const LoopFigures& figures) {
@@ -101,19 +114,18 @@ ordered_json growth_json(const LoopFigures& figures) {
 
 ordered_json growth_json(std::span<const LoopFigures> runs) {
   ESPER_CHECK(!runs.empty(), "nothing was run");
-  std::vector<ordered_json> of_runs;
-  for (const LoopFigures& run : runs) of_runs.push_back(growth_json(run));
-  if (of_runs.front().contains("problem")) return of_runs.front();
+  ordered_json all = growth_json(typical_of(runs));
+  if (all.contains("problem")) return all;
   ordered_json ratios = ordered_json::array();
-  for (const auto& of_run : of_runs) ratios.push_back(of_run.at("ratio"));
-  std::ranges::sort(of_runs, {}, [](const ordered_json& of_run) { return of_run.at("ratio").get<double>(); });
-  ordered_json typical = of_runs[of_runs.size() / 2];
-  for (const char* worst : {"worst_step_stall_ms", "worst_pause_stall_ms", "worst_stall_ms"}) {
-    for (const auto& of_run : of_runs)
-      typical[worst] = std::max(typical[worst].get<double>(), of_run.at(worst).get<double>());
+  for (const LoopFigures& run : runs) {
+    const ordered_json one = growth_json(run);
+    ratios.push_back(one.at("ratio"));
+    for (const char* worst : {"worst_step_stall_ms", "worst_pause_stall_ms", "worst_stall_ms"}) {
+      all[worst] = std::max(all[worst].get<double>(), one.at(worst).get<double>());
+    }
   }
-  typical["ratio_of_each_run"] = std::move(ratios);
-  return typical;
+  all["ratio_of_each_run"] = std::move(ratios);
+  return all;
 }
 
 }  // namespace esper::engine::bench

@@ -18,7 +18,9 @@ namespace esper::engine::bench {
 // "changes": [{epoch, what, ...}]}. {"problem"} where nothing grew for long enough.
 nlohmann::ordered_json growth_json(const LoopFigures& figures);
 
-// Of runs that do the same: the run with the median ratio, with the worst stalls of all runs and "ratio_of_each_run".
+// Of runs that do the same at the same step: the quotients are of each step's median over the runs, so that what comes
+// at one step in most of them counts and what another program does to the machine once does not. A stall at another
+// step in each run would not show there; so the worst stalls are those of any run, and "ratio_of_each_run" is told too.
 nlohmann::ordered_json growth_json(std::span<const LoopFigures> runs);
 
 }  // namespace esper::engine::bench
