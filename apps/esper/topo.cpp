@@ -23,10 +23,6 @@ struct TopoOptions {
   bool json = false;
 };
 
-std::string text_of(const RunPlace& place) {
-  return "epoch " + std::to_string(place.epoch) + ", step " + std::to_string(place.step);
-}
-
 ordered_json place_json(const RunPlace& place) { return {{"epoch", place.epoch}, {"step", place.step}}; }
 
 void print_gaps(const std::vector<std::string>& gaps) {
@@ -69,7 +65,7 @@ void print_log(const nissa::RunHistory& run) {
     last_doubt = now.doubt;
     if (!is_shown(note)) return;
     const std::string hash = note.hash.empty() && note.snapshot ? topology_hash(*note.snapshot) : note.hash;
-    print((hash.empty() ? std::string(16, '-') : hash) + "  " + text_of(note.place) + ": " + note_text(note) + "\n");
+    print((hash.empty() ? std::string(16, '-') : hash) + "  " + place_text(note.place) + ": " + note_text(note) + "\n");
   });
   if (run.history.taken_back() > 0) {
     print(std::to_string(run.history.taken_back()) + " notes were taken back: the run was resumed from before them\n");
@@ -124,7 +120,7 @@ struct Moment {
 [[noreturn]] void fail_too_early(const nissa::RunHistory& run, std::int64_t step) {
   const auto& first = run.history.notes().front();
   std::string text =
-      "the journal tells nothing of step " + std::to_string(step) + ": it begins with " + text_of(first.place);
+      "the journal tells nothing of step " + std::to_string(step) + ": it begins with " + place_text(first.place);
   if (!first.parent.empty()) {
     text += ", where the run was forked; esper topo show " + first.parent + " --at " + std::to_string(step) +
             " tells of the run before";
@@ -139,7 +135,7 @@ Moment moment_at(nissa::RunHistory& run, const std::string& wanted) {
   const auto place = run.history.place_at(step);
   if (!place) fail_too_early(run, step);
   if (step > run.last().step) {
-    run.gaps.push_back("step " + wanted + " lies behind the journal's last note, of " + text_of(run.last()) +
+    run.gaps.push_back("step " + wanted + " lies behind the journal's last note, of " + place_text(run.last()) +
                        ": what is shown is as of that one");
   }
   return {*place, run.history.replay(place)};
@@ -176,7 +172,7 @@ int show(const TopoOptions& options) {
                 {"gaps", run.gaps}});
     return 0;
   }
-  print("as of " + text_of(place) + "; seeds born so far: " + std::to_string(state.topology.seeds_born) +
+  print("as of " + place_text(place) + "; seeds born so far: " + std::to_string(state.topology.seeds_born) +
         "; topology " + topology_hash(state.topology) + "\n" + drawing(state.topology));
   if (!state.doubt.empty()) print("! " + state.doubt + "\n");
   print_gaps(run.gaps);
@@ -195,7 +191,8 @@ int diff(const TopoOptions& options) {
                 {"gaps", run.gaps}});
     return 0;
   }
-  print("from " + text_of(a.place) + " to " + text_of(b.place) + (changes.empty() ? ": the same topology\n" : ":\n"));
+  print("from " + place_text(a.place) + " to " + place_text(b.place) +
+        (changes.empty() ? ": the same topology\n" : ":\n"));
   for (const auto& change : changes) print("  " + change + "\n");
   print_gaps(run.gaps);
   return 0;

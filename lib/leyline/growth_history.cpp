@@ -67,10 +67,6 @@ void follow(Replay& replay, const GrowthNote& note) {
   }
 }
 
-std::string text_of(RunPlace place) {
-  return "epoch " + std::to_string(place.epoch) + ", step " + std::to_string(place.step);
-}
-
 bool is_checkpoint_at(const GrowthNote& note, RunPlace place) {
   return note.what == "checkpoint" && note.place == place;
 }
@@ -79,7 +75,7 @@ bool is_checkpoint_at(const GrowthNote& note, RunPlace place) {
 
 std::string describe(const GrowthGap& gap) {
   return "notes are missing before step " + std::to_string(gap.to.step) + " (between record " +
-         std::to_string(gap.after) + " of the journal, of " + text_of(gap.from) + ", and record " +
+         std::to_string(gap.after) + " of the journal, of " + place_text(gap.from) + ", and record " +
          std::to_string(gap.before) + "): " + gap.why;
 }
 

@@ -138,6 +138,10 @@ void add_event(json& object, const GrowthEvent& event) {
 
 }  // namespace
 
+std::string place_text(RunPlace place) {
+  return "epoch " + std::to_string(place.epoch) + ", step " + std::to_string(place.step);
+}
+
 json growth_note_json(const GrowthNote& note) {
   json object = {{"what", note.what}, {"epoch", note.place.epoch}, {"step", note.place.step}};
   if (note.event) add_event(object, *note.event);

@@ -27,6 +27,9 @@ struct RunPlace {
   auto operator<=>(const RunPlace&) const = default;
 };
 
+// "epoch 3, step 72"
+std::string place_text(RunPlace place);
+
 // An event in a seed's life.
 struct GrowthEvent {
   std::string seed_id{}, slot{}, blueprint{};

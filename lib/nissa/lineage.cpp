@@ -12,7 +12,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using leyline::GrowthNote;
-using leyline::RunPlace;
 
 // Forks of forks; deeper ones are cut off, and folders that name each other end here.
 constexpr std::size_t kDeepest = 32;
@@ -66,10 +65,6 @@ std::optional<RunHistory> read_parent(const GrowthNote& forked, std::string& run
     }
   }
   return std::nullopt;
-}
-
-std::string place_text(RunPlace place) {
-  return "epoch " + std::to_string(place.epoch) + ", step " + std::to_string(place.step);
 }
 
 std::string lost_before(const std::string& fork, const GrowthNote& forked) {

@@ -197,8 +197,7 @@ void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std:
 
 [[noreturn]] void fail_left_out(const std::string& seed_id, const GrowthNote& forked) {
   throw leyline::Error(leyline::ExitCode::kConfig,
-                       seed_id + " was left out when " + forked.parent + " was forked at epoch " +
-                           std::to_string(forked.place.epoch) + ", step " + std::to_string(forked.place.step) +
+                       seed_id + " was left out when " + forked.parent + " was forked at " + place_text(forked.place) +
                            ": it is part of no step after that. esper receipt " + forked.parent + " " + seed_id +
                            " tells what it cost and brought there");
 }

@@ -125,8 +125,7 @@ class Follower {
     receipt_.origin = from_start ? Origin::kHost : note.what == "forked" ? Origin::kParent : Origin::kUnknown;
     if (from_start) receipt_.born = note.place;
     receipt_.reason = from_start ? "host.modules: part of the host from the first step"
-                                 : "it was there at epoch " + std::to_string(note.place.epoch) + ", step " +
-                                       std::to_string(note.place.step) + "; no note tells how it came to that";
+                                 : "it was there at " + place_text(note.place) + "; no note tells how it came to that";
     if (told) return;
     enter(now, receipt_.born);
     receipt_.ended.reset();

@@ -69,10 +69,6 @@ std::string stages_text(const Receipt& receipt) {
   return text;
 }
 
-std::string place_text(const leyline::RunPlace& place) {
-  return formatted("epoch %u, step %lld", place.epoch, static_cast<long long>(place.step));
-}
-
 std::string forks_text(const Receipt& receipt) {
   std::string text;
   for (auto it = receipt.ancestors.rbegin(); it != receipt.ancestors.rend(); ++it) {

@@ -23,10 +23,6 @@ constexpr std::uint64_t kMostRunJsonBytes = 64 << 20;
 
 std::string record(std::size_t number) { return "record " + std::to_string(number); }
 
-std::string place_text(RunPlace place) {
-  return "epoch " + std::to_string(place.epoch) + ", step " + std::to_string(place.step);
-}
-
 void tell_tail(const storage::JournalScan& scan, const std::string& run, std::vector<std::string>& gaps) {
   if (scan.tail == JournalTail::kClean) return;
   const std::string bytes = std::to_string(scan.dropped_bytes) + " bytes were not read";

@@ -11,6 +11,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "leyline/config/assignment.h"
 #include "leyline/config/field_table.h"
 #include "leyline/config/read_value.h"
 #include "leyline/nearest.h"
@@ -216,51 +217,9 @@ class Chain {
   std::vector<std::string> files_;  // that lead here
 };
 
-// "a.b=value" as a document of its own.
-YamlDocument assignment_document(const std::string& text) {
-  const std::string origin = "--set " + text;
-  const Place place{origin, 0, 0};
-  const std::size_t equals = text.find('=');
-  YamlDocument document;
-  document.root.place = place;
-  if (equals == 0 || equals == std::string::npos) {
-    document.problems.push_back({place, "", "write --set key=value, like --set training.optimizer.lr=0.1"});
-    return document;
-  }
-  const std::string_view value = std::string_view(text).substr(equals + 1);
-  document = parse_yaml(value, origin);
-  if (value.empty()) {
-    document.root.kind = YamlNode::Kind::kScalar;
-    document.root.style = YamlNode::Style::kQuoted;
-  }
-  if (!document.problems.empty()) return document;
-  std::string path = text.substr(0, equals);
-  while (true) {
-    const std::size_t dot = path.rfind('.');
-    YamlNode section;
-    section.kind = YamlNode::Kind::kMap;
-    section.place = place;
-    section.entries.push_back({path.substr(dot == std::string::npos ? 0 : dot + 1), place, std::move(document.root)});
-    document.root = std::move(section);
-    if (dot == std::string::npos) return document;
-    path.resize(dot);
-  }
-}
-
-void forget_places(YamlNode& node, const std::string& origin) {
-  node.place = {origin, 0, 0};
-  for (YamlNode& item : node.items) forget_places(item, origin);
-  for (YamlEntry& entry : node.entries) {
-    entry.place = node.place;
-    forget_places(entry.value, origin);
-  }
-}
-
 void apply_assignments(const std::vector<std::string>& assignments, Loader& loader) {
   for (const std::string& text : assignments) {
-    YamlDocument document = assignment_document(text);
-    forget_places(document.root, "--set " + text);
-    for (Problem& problem : document.problems) problem.place = document.root.place;
+    const YamlDocument document = assignment_document(text);
     if (const YamlEntry* base = extends_entry(document.root); base != nullptr && document.problems.empty()) {
       loader.layer(base->place.file);
       loader.report(base->place, std::string(kExtends), std::string(kOnlyFilesExtend));

@@ -19,17 +19,22 @@ std::string reason_of(const GrowingAhead& ahead, std::string_view name) {
 // Where a loop over every allocation would take too long: all of the first ones, ever fewer of the later ones.
 constexpr std::int64_t next_allocation(std::int64_t n) { return n + 1 + n / 15; }
 
+// What all of these runs do, without anything prepared.
+auto grown_in_eager() {
+  GrowingModel eager;
+  eager.steps(6);
+  eager.apply(eager.germination("r0c1", "mlp"));
+  eager.steps(4);
+  return copies_of(*eager.model);
+}
+
 }  // namespace
 
 TEST_CASE(
     "wherever memory runs out while a structure is prepared, that is given up and told, and the run has its bits") {
   at::set_num_threads(1);
   auto& memory = test::FailingAllocator::instance();
-  GrowingModel eager;
-  eager.steps(6);
-  eager.apply(eager.germination("r0c1", "mlp"));
-  eager.steps(4);
-  const auto expected = copies_of(*eager.model);
+  const auto expected = grown_in_eager();
   int given_up = 0;
   for (std::int64_t n = 1;; n = next_allocation(n)) {
     CAPTURE(n);
@@ -55,11 +60,7 @@ TEST_CASE(
 TEST_CASE("wherever memory runs out when a prepared structure is brought into use, it begins like any other") {
   at::set_num_threads(1);
   auto& memory = test::FailingAllocator::instance();
-  GrowingModel eager;
-  eager.steps(6);
-  eager.apply(eager.germination("r0c1", "mlp"));
-  eager.steps(4);
-  const auto expected = copies_of(*eager.model);
+  const auto expected = grown_in_eager();
   int failed = 0;
   for (std::int64_t n = 1;; n = next_allocation(n)) {
     CAPTURE(n);

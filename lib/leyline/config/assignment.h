@@ -1,0 +1,13 @@
+#pragma once
+// An assignment on the command line, "--set training.optimizer.lr=0.1". Any thread.
+
+#include <string>
+
+#include "leyline/yaml_document.h"
+
+namespace esper::leyline {
+
+// "a.b=value" as a document of its own, with the problems of reading it. Every place in it is the assignment.
+YamlDocument assignment_document(const std::string& text);
+
+}  // namespace esper::leyline
