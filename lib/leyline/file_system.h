@@ -27,6 +27,9 @@ class IoError : public Error {
                                         std::to_string(error_number) + ")"),
         path_(std::move(path)),
         error_number_(error_number) {}
+  // With an exit code and a text of its own.
+  IoError(ExitCode code, const std::string& text, std::string path, int error_number)
+      : Error(code, text), path_(std::move(path)), error_number_(error_number) {}
 
   const std::string& path() const { return path_; }
   int error_number() const { return error_number_; }

@@ -1,0 +1,195 @@
+#include "storage/beneath.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <utility>
+
+#include "storage/posix_files.h"
+
+namespace esper::storage {
+namespace {
+
+using leyline::Descriptor;
+using leyline::IoError;
+
+const char* way_out(Owner owner) {
+  return owner == Owner::kAnyone
+             ? "; remove it, or put a regular file of its own in its place"
+             : "; chmod go-w or remove it, or name another cache folder with --cache-dir or ESPER_CACHE";
+}
+
+const char* kind_problem(mode_t mode) {
+  if (S_ISLNK(mode)) return "it is a symbolic link, and links are not followed here";
+  if (S_ISFIFO(mode)) return "it is a pipe, not a regular file";
+  if (S_ISSOCK(mode)) return "it is a socket, not a regular file";
+  return S_ISREG(mode) || S_ISDIR(mode) ? nullptr : "it is a device, not a regular file";
+}
+
+const char* owner_problem(const struct stat& status) {
+  if (status.st_uid != ::geteuid()) return "it belongs to another user";
+  if ((status.st_mode & S_IWOTH) != 0) return "others may write to it";
+  if ((status.st_mode & S_IWGRP) != 0) return "a group may write to it";
+  if (S_ISREG(status.st_mode) && status.st_nlink > 1) return "it has several names (hard links)";
+  return nullptr;
+}
+
+std::string without_trailing_slashes(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+// Cuts the first name off `rest`, and the slashes around it.
+std::string next_name(std::string& rest) {
+  const auto begin = rest.find_first_not_of('/');
+  if (begin == std::string::npos) return rest.clear(), std::string();
+  const auto end = rest.find('/', begin);
+  std::string name = rest.substr(begin, end - begin);
+  rest = end == std::string::npos ? "" : rest.substr(end);
+  if (rest.find_first_not_of('/') == std::string::npos) rest.clear();
+  return name;
+}
+
+}  // namespace
+
+UnsafePath::UnsafePath(const std::string& path, const std::string& problem, Owner owner)
+    : IoError(leyline::ExitCode::kConfig, path + " cannot be used: " + problem + way_out(owner), path, ELOOP) {}
+
+Beneath::Beneath(std::string root, Owner owner) : root_(without_trailing_slashes(std::move(root))), owner_(owner) {}
+
+std::optional<std::string> Beneath::inside(const std::string& path) const {
+  if (without_trailing_slashes(path) == root_) return "";
+  const std::string prefix = root_ == "/" ? root_ : root_ + "/";
+  if (!path.starts_with(prefix)) return std::nullopt;
+  return path.substr(prefix.size());
+}
+
+void Beneath::check(const struct stat& status, const std::string& path, bool is_written) const {
+  if (const char* problem = kind_problem(status.st_mode)) throw UnsafePath(path, problem, owner_);
+  if (owner_ == Owner::kThisUser) {
+    if (const char* problem = owner_problem(status)) throw UnsafePath(path, problem, owner_);
+  } else if (is_written && S_ISREG(status.st_mode) && status.st_nlink > 1) {
+    throw UnsafePath(path, "it has several names (hard links), and what is written would appear under all of them",
+                     owner_);
+  }
+}
+
+Descriptor Beneath::open_root() const {
+  Descriptor folder(retried([&] { return ::open(root_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (!folder.is_open()) throw IoError("open folder", root_, errno);
+  return folder;
+}
+
+// The folder `name` in `folder`; `path` is its own.
+Descriptor Beneath::enter(const Descriptor& folder, const std::string& name, const std::string& path) const {
+  if (name == "..") throw UnsafePath(path, "it leads out of " + root_, owner_);
+  Descriptor entered(
+      retried([&] { return ::openat(folder.number(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }));
+  const int error_number = errno;
+  struct stat status {};
+  if (!entered.is_open()) {
+    if (::fstatat(folder.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) check(status, path, false);
+    throw IoError("open folder", path, error_number);
+  }
+  if (::fstat(entered.number(), &status) < 0) throw IoError("look at", path, errno);
+  check(status, path, false);
+  return entered;
+}
+
+Beneath::Place Beneath::place_of(const std::string& path) const {
+  auto rest = inside(path);
+  ESPER_CHECK(rest, "a path below the folder");
+  Place place{open_root(), {}};
+  std::string walked = root_;
+  for (std::string name = next_name(*rest); !name.empty(); name = next_name(*rest)) {
+    walked += "/" + name;
+    if (rest->empty()) {
+      if (name == "..") throw UnsafePath(path, "it leads out of " + root_, owner_);
+      place.name = name;
+    } else {
+      place.folder = enter(place.folder, name, walked);
+    }
+  }
+  return place;
+}
+
+Descriptor Beneath::open_folder(const std::string& path) const {
+  Place place = place_of(path);
+  if (place.name.empty()) return std::move(place.folder);
+  const Descriptor entered = enter(place.folder, place.name, path);
+  Descriptor readable(retried([&] { return ::openat(entered.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
+  if (!readable.is_open()) throw IoError("open folder", path, errno);
+  return readable;
+}
+
+std::optional<struct stat> Beneath::status_of(const std::string& path) const {
+  const Place place = place_of(path);
+  struct stat status {};
+  const int result = place.name.empty()
+                         ? ::fstat(place.folder.number(), &status)
+                         : ::fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW);
+  if (result < 0) {
+    if (errno == ENOENT) return std::nullopt;
+    throw IoError("look at", path, errno);
+  }
+  check(status, path, false);
+  return status;
+}
+
+// O_NONBLOCK: a pipe is not waited for. It changes nothing for a regular file.
+Descriptor Beneath::open_at(const Place& place, const std::string& path, int flags) const {
+  const mode_t mode = owner_ == Owner::kThisUser ? 0600 : 0666;
+  const int always = O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK;
+  const auto open = [&](int extra) {
+    return Descriptor(retried([&] {
+      return ::openat(place.folder.number(), place.name.c_str(), (flags & ~O_CREAT) | always | extra, mode);
+    }));
+  };
+  if ((flags & O_CREAT) == 0) return open(0);
+  Descriptor made = open(O_CREAT | O_EXCL);
+  if (!made.is_open() && errno == EEXIST) return open(0);
+  if (made.is_open() && owner_ == Owner::kThisUser && ::fchmod(made.number(), mode) < 0) {
+    throw IoError("set the mode of", path, errno);
+  }
+  return made;
+}
+
+Descriptor Beneath::open_file(const std::string& path, int flags) const {
+  const Place place = place_of(path);
+  if (place.name.empty()) throw IoError("open", path, EISDIR);
+  const bool is_written = (flags & O_ACCMODE) != O_RDONLY;
+  struct stat status {};
+  // Before it is opened: opening a device may change it.
+  if (::fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    check(status, path, is_written);
+  }
+  // Another process may remove the file between the two ways of opening it.
+  constexpr int kTries = 10;
+  Descriptor file;
+  for (int i = 0; i < kTries && !file.is_open(); ++i) {
+    file = open_at(place, path, flags & ~O_TRUNC);
+    if (!file.is_open() && (errno != ENOENT || (flags & O_CREAT) == 0)) break;
+  }
+  if (!file.is_open()) throw IoError("open", path, errno);
+  if (::fstat(file.number(), &status) < 0) throw IoError("look at", path, errno);
+  if (S_ISDIR(status.st_mode)) throw IoError("open", path, EISDIR);
+  check(status, path, is_written);
+  if ((flags & O_TRUNC) != 0 && ::ftruncate(file.number(), 0) < 0) throw IoError("truncate", path, errno);
+  return file;
+}
+
+void Beneath::make_folder(const std::string& path) const {
+  const Place place = place_of(path);
+  const mode_t mode = owner_ == Owner::kThisUser ? 0700 : 0777;
+  if (place.name.empty() || ::mkdirat(place.folder.number(), place.name.c_str(), mode) < 0) {
+    const int error_number = place.name.empty() ? EEXIST : errno;
+    if (error_number == EEXIST) status_of(path);  // says what may not be there
+    throw IoError("make folder", path, error_number);
+  }
+  if (owner_ == Owner::kThisUser && ::fchmodat(place.folder.number(), place.name.c_str(), mode, 0) < 0) {
+    throw IoError("set the mode of", path, errno);
+  }
+}
+
+}  // namespace esper::storage

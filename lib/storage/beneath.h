@@ -1,0 +1,69 @@
+#pragma once
+// Paths below one folder, walked so that nothing which lies there leads out of it: each folder on the way is opened
+// from the one above it, symbolic links are refused, and only regular files and folders are opened. Pipes and devices
+// are refused without waiting for them. Any thread.
+
+#include <sys/stat.h>
+
+#include <optional>
+#include <string>
+
+#include "leyline/descriptor.h"
+#include "leyline/file_system.h"
+
+namespace esper::storage {
+
+// Whose files may lie below the folder.
+enum class Owner {
+  // A run folder: it may have been copied from elsewhere. A file with several names (hard links) is read, and not
+  // written to: the change would appear under its other names too.
+  kAnyone,
+  // The cache: files and folders belong to this user, nobody else may write to them, and no file has several names.
+  // What is made there has mode 0600 or 0700, whatever the umask.
+  kThisUser,
+};
+
+// What lies there is no file or folder that may be used. ExitCode::kConfig; the text names the path, what is wrong with
+// it and the way out.
+class UnsafePath : public leyline::IoError {
+ public:
+  UnsafePath(const std::string& path, const std::string& problem, Owner owner);
+};
+
+class Beneath {
+ public:
+  // Opens nothing yet. `root` is the user's own word: links in it are followed.
+  Beneath(std::string root, Owner owner);
+
+  const std::string& root() const { return root_; }
+  Owner owner() const { return owner_; }
+
+  // The part of `path` below the root, empty for the root itself; nothing for a path that lies elsewhere.
+  std::optional<std::string> inside(const std::string& path) const;
+
+  // Below, `path` is one for which inside() gives a value. All throw IoError, and UnsafePath where the path passes what
+  // may not be there.
+  struct Place {
+    leyline::Descriptor folder;
+    std::string name;  // empty: `path` is the root, which is `folder`
+  };
+  // The folder that `path` lies in, and its name there.
+  Place place_of(const std::string& path) const;
+  leyline::Descriptor open_folder(const std::string& path) const;
+  // `flags` as for open(2); O_CREAT makes the file where there is none.
+  leyline::Descriptor open_file(const std::string& path, int flags) const;
+  void make_folder(const std::string& path) const;
+  // Of `path` itself, which may not be a link; nothing where there is nothing.
+  std::optional<struct stat> status_of(const std::string& path) const;
+
+ private:
+  leyline::Descriptor open_root() const;
+  leyline::Descriptor enter(const leyline::Descriptor& folder, const std::string& name, const std::string& path) const;
+  leyline::Descriptor open_at(const Place& place, const std::string& path, int flags) const;
+  void check(const struct stat& status, const std::string& path, bool is_written) const;
+
+  std::string root_;
+  Owner owner_;
+};
+
+}  // namespace esper::storage

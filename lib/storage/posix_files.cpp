@@ -1,0 +1,104 @@
+#include "storage/posix_files.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <memory>
+
+namespace esper::storage {
+namespace {
+
+using leyline::FolderEntry;
+using leyline::IoError;
+using leyline::PathKind;
+
+// The path behind a descriptor, for messages only.
+std::string name_of(int handle) {
+  char target[4096];
+  const auto length = ::readlink(("/proc/self/fd/" + std::to_string(handle)).c_str(), target, sizeof target);
+  return length > 0 ? std::string(target, length) : "file " + std::to_string(handle);
+}
+
+[[noreturn]] void fail(const char* operation, int handle) {
+  const int error_number = errno;
+  throw IoError(operation, name_of(handle), error_number);
+}
+
+}  // namespace
+
+PathKind kind_of_mode(unsigned mode) {
+  if (S_ISREG(mode)) return PathKind::kFile;
+  return S_ISDIR(mode) ? PathKind::kFolder : PathKind::kOther;
+}
+
+std::vector<FolderEntry> list_folder(int descriptor, const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::fdopendir(descriptor), ::closedir);
+  if (!folder) {
+    const int error_number = errno;
+    ::close(descriptor);
+    throw IoError("list", path, error_number);
+  }
+  std::vector<FolderEntry> entries;
+  for (;;) {
+    errno = 0;
+    const dirent* entry = ::readdir(folder.get());
+    if (entry == nullptr) break;
+    const std::string name = entry->d_name;
+    if (name == "." || name == "..") continue;
+    struct stat status;
+    if (::fstatat(::dirfd(folder.get()), entry->d_name, &status, AT_SYMLINK_NOFOLLOW) == 0) {
+      entries.push_back({name, kind_of_mode(status.st_mode)});
+    } else if (errno != ENOENT) {  // removed by somebody since
+      throw IoError("list", std::string(path).append("/").append(name), errno);
+    }
+  }
+  if (errno != 0) throw IoError("list", path, errno);
+  std::ranges::sort(entries, {}, &FolderEntry::name);
+  return entries;
+}
+
+int PosixFiles::lock_or_close(int handle, const std::string& path) {
+  if (retried([&] { return ::flock(handle, LOCK_EX | LOCK_NB); }) == 0) return handle;
+  const int error_number = errno;
+  ::close(handle);
+  if (error_number == EWOULDBLOCK) return -1;
+  throw IoError("lock", path, error_number);
+}
+
+std::size_t PosixFiles::write_some(int handle, std::span<const std::byte> bytes) {
+  const auto written = retried([&] { return ::write(handle, bytes.data(), bytes.size()); });
+  if (written < 0) fail("write", handle);
+  return static_cast<std::size_t>(written);
+}
+
+std::size_t PosixFiles::read_some(int handle, std::uint64_t offset, std::span<std::byte> bytes) {
+  const auto got = retried([&] { return ::pread(handle, bytes.data(), bytes.size(), static_cast<off_t>(offset)); });
+  if (got < 0) fail("read", handle);
+  return static_cast<std::size_t>(got);
+}
+
+std::uint64_t PosixFiles::size_of(int handle) {
+  struct stat status;
+  if (::fstat(handle, &status) < 0) fail("ask for the size of", handle);
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+void PosixFiles::truncate_handle(int handle, std::uint64_t bytes) {
+  if (retried([&] { return ::ftruncate(handle, static_cast<off_t>(bytes)); }) < 0) fail("truncate", handle);
+}
+
+// fdatasync writes the length too; what it leaves out is the time of the last change.
+void PosixFiles::sync_handle(int handle) {
+  if (retried([&] { return ::fdatasync(handle); }) < 0) fail("sync", handle);
+}
+
+// Not retried: Linux frees the descriptor even when close is interrupted.
+void PosixFiles::close_handle(int handle) {
+  if (::close(handle) < 0 && errno != EINTR) throw IoError("close", "file " + std::to_string(handle), errno);
+}
+
+}  // namespace esper::storage

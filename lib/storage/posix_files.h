@@ -1,0 +1,35 @@
+#pragma once
+// What the file systems of a running process have in common: everything that is done with an open descriptor.
+
+#include "leyline/file_system.h"
+
+namespace esper::storage {
+
+// The result of a call that says -1 and sets errno, repeated while a signal interrupts it.
+template <class Call>
+auto retried(Call call) {
+  auto result = call();
+  while (result == -1 && errno == EINTR) result = call();
+  return result;
+}
+
+leyline::PathKind kind_of_mode(unsigned mode);
+
+// Entries of the open folder, sorted by name. Takes the descriptor over. `path` is for messages.
+std::vector<leyline::FolderEntry> list_folder(int folder, const std::string& path);
+
+class PosixFiles : public leyline::FileSystem {
+ protected:
+  // Takes the lock of an open file, which is closed where somebody else has it. `path` is for messages.
+  static int lock_or_close(int handle, const std::string& path);
+
+ private:
+  std::size_t write_some(int handle, std::span<const std::byte> bytes) override;
+  std::size_t read_some(int handle, std::uint64_t offset, std::span<std::byte> bytes) override;
+  std::uint64_t size_of(int handle) override;
+  void truncate_handle(int handle, std::uint64_t bytes) override;
+  void sync_handle(int handle) override;
+  void close_handle(int handle) override;
+};
+
+}  // namespace esper::storage
