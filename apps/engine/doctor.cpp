@@ -12,8 +12,8 @@
 #include "device/select.h"
 #include "engine/commands.h"
 #include "engine/find_python.h"
+#include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
-#include "storage/real_file_system.h"
 
 namespace esper::engine {
 namespace {
@@ -55,8 +55,8 @@ ordered_json gpu_section() {
 
 // Writes and syncs a file in the current folder, then removes it.
 ordered_json disk_section() {
-  auto& files = storage::real_file_system();
-  const std::string path = storage::free_name(files, "esper-doctor-disk-test");
+  storage::ConfinedFileSystem files(".", storage::Owner::kAnyone);
+  const std::string path = storage::free_name(files, "./esper-doctor-disk-test");
   try {
     const std::vector<std::byte> block(kDiskTestBytes, std::byte{0x5a});
     const auto begin = std::chrono::steady_clock::now();

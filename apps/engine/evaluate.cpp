@@ -6,7 +6,7 @@
 
 #include "engine/commands.h"
 #include "engine/workbench.h"
-#include "storage/real_file_system.h"
+#include "storage/confined_file_system.h"
 #include "tolaria/checkpoint_store.h"
 #include "tolaria/ema.h"
 #include "tolaria/interrupt.h"
@@ -59,9 +59,9 @@ void restore(Workbench& bench, const std::string& path, leyline::FileSystem& fil
 
 int evaluate(const EngineRequest& request) {
   const tolaria::Interrupt interrupt;
-  auto& files = storage::real_file_system();
+  storage::ConfinedFileSystem files(request.run_dir, storage::Owner::kAnyone);
   const auto path = choose_checkpoint(files, request);
-  Workbench bench = set_up(request.config);
+  Workbench bench = set_up(request.config, request.cache_dir);
   restore(bench, path, files);
   open_loaders(bench);
   const tolaria::EmaScope averaged(bench.model->state);

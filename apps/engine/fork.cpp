@@ -11,6 +11,7 @@
 #include "leyline/config/write.h"
 #include "nissa/log.h"
 #include "nissa/run_history.h"
+#include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
 #include "tamiyo/heuristic_state.h"
 #include "tolaria/checkpoint_store.h"
@@ -106,12 +107,13 @@ leyline::GrowthNote fork_note(const ForkRequest& fork, const std::string& checkp
 }
 
 // Makes the new run's folder, whole when this returns. Its lock ends with it.
-std::string publish(const EngineRequest& request, const std::string& checkpoint, const CheckpointImage& image,
-                    leyline::FileSystem& files) {
+std::string publish(const EngineRequest& request, const std::string& checkpoint, const CheckpointImage& image) {
   const auto& config = request.config;
   const auto now = static_cast<std::uint64_t>(leyline::Clock().wall().count());
-  const auto path =
-      request.run_dir.empty() ? tolaria::new_run_path(files, config.runs_dir, config.name, now) : request.run_dir;
+  const auto path = request.run_dir.empty()
+                        ? tolaria::new_run_path(storage::real_file_system(), config.runs_dir, config.name, now)
+                        : request.run_dir;
+  storage::ConfinedFileSystem files(path, storage::Owner::kAnyone);
   const auto folder = tolaria::create_run_folder(files, path, leyline::resolved_yaml(config));
   tolaria::CheckpointStore store(files, folder.checkpoints(), folder.journal(), config.checkpoint);
   const json note = leyline::growth_note_json(fork_note(request.fork, checkpoint, image));
@@ -154,13 +156,13 @@ void refuse_to_train_nothing(const EngineRequest& request, const CheckpointImage
 // Everything but what goes on training needs, so that its memory is free again by then.
 std::string make_fork(const EngineRequest& request) {
   const tolaria::Interrupt interrupt;
-  auto& files = storage::real_file_system();
+  storage::ConfinedFileSystem files(request.fork.parent, storage::Owner::kAnyone);
   const auto checkpoint = checkpoint_at(files, request.fork);
-  Workbench bench = set_up(request.config);
+  Workbench bench = set_up(request.config, request.cache_dir);
   auto image = restore_parent(bench, files, checkpoint, request.fork);
   if (!request.fork.without.empty()) leave_out(bench, request.fork.without, image);
   refuse_to_train_nothing(request, image);
-  const auto path = publish(request, checkpoint, image, files);
+  const auto path = publish(request, checkpoint, image);
   if (!request.fork.train) print_fork(request, checkpoint, image, path);
   return path;
 }

@@ -11,6 +11,7 @@
 #include "leyline/config/write.h"
 #include "nissa/log.h"
 #include "storage/atomic_publish.h"
+#include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
 #include "tolaria/epoch_loop.h"
 #include "tolaria/interrupt.h"
@@ -27,11 +28,10 @@ using leyline::RunConfig;
 using nlohmann::ordered_json;
 using tolaria::RunFolder;
 
-RunFolder new_folder(const EngineRequest& request, const RunConfig& config, FileSystem& files) {
+std::string new_path(const EngineRequest& request, const RunConfig& config) {
   const auto now = static_cast<std::uint64_t>(leyline::Clock().wall().count());
-  const auto path =
-      request.run_dir.empty() ? tolaria::new_run_path(files, config.runs_dir, config.name, now) : request.run_dir;
-  return tolaria::create_run_folder(files, path, leyline::resolved_yaml(config));
+  if (!request.run_dir.empty()) return request.run_dir;
+  return tolaria::new_run_path(storage::real_file_system(), config.runs_dir, config.name, now);
 }
 
 int dry_run(const Workbench& bench, const EngineRequest& request) {
@@ -114,16 +114,23 @@ void keep_config(FileSystem& files, const RunFolder& folder, const RunConfig& co
 
 int train(const EngineRequest& request) {
   tolaria::Interrupt interrupt;
-  FileSystem& files = storage::real_file_system();
   const bool resuming = !request.resume.empty();
+  std::optional<storage::ConfinedFileSystem> confined;
   std::optional<RunFolder> folder;
-  if (resuming) folder = tolaria::open_run_folder(files, request.resume);
+  const auto confine = [&](const std::string& path) -> FileSystem& {
+    return confined.emplace(path, storage::Owner::kAnyone);
+  };
+  if (resuming) folder = tolaria::open_run_folder(confine(request.resume), request.resume);
   const RunConfig config = request.config;
 
-  Workbench bench = set_up(config);
+  Workbench bench = set_up(config, request.cache_dir);
   tolaria::check_lane(config.step, bench.device);
   if (request.dry_run) return dry_run(bench, request);
-  if (!resuming) folder = new_folder(request, config, files);
+  if (!resuming) {
+    const auto path = new_path(request, config);
+    folder = tolaria::create_run_folder(confine(path), path, leyline::resolved_yaml(config));
+  }
+  FileSystem& files = *confined;
   Composition composition(bench, *folder, files, request.quiet ? Console::kNone : Console::kAsConfigured);
   composition.keep_time(request.started, request.trace ? Trace::kOn : Trace::kOff);
   if (resuming) {

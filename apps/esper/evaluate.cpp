@@ -7,7 +7,7 @@ namespace {
 
 int evaluate(EngineRequest request) {
   request.config_path = config_in_run(request.run_dir);
-  request.config = leyline::load_run_config(request.config_path, request.assignments);
+  request.config = load_config_of_run(request.run_dir, request.assignments);
   return run_in_engine(request);
 }
 

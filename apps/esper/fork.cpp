@@ -37,7 +37,7 @@ int fork_run(EngineRequest request, const std::string& origin) {
   read_origin(origin, request.fork);
   refuse_repeated(request.fork.without);
   request.config_path = config_in_run(request.fork.parent);
-  request.config = leyline::load_run_config(request.config_path);
+  request.config = load_config_of_run(request.fork.parent);
   return run_in_engine(request);
 }
 
@@ -63,6 +63,7 @@ void add_fork(Front& front) {
       ->allow_extra_args(false);
   command->add_option("--run-dir", request->run_dir, "Run folder to make; a new one in runs_dir if left out")
       ->type_name("DIR");
+  add_cache_dir_option(*command, request->cache_dir);
   command->add_flag("--no-train", *only_make, "Only make the run folder; esper train --resume goes on with it");
   command->add_flag("-q,--quiet", request->quiet, "No progress and no events on the console");
   add_json_flag(*command, request->json);

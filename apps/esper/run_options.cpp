@@ -4,6 +4,11 @@
 #include <utility>
 
 #include "esper/engine_api.h"
+#include "leyline/yaml_document.h"
+#include "nissa/log.h"
+#include "storage/bytes.h"
+#include "storage/confined_file_system.h"
+#include "storage/file_tools.h"
 
 namespace esper {
 namespace {
@@ -24,6 +29,14 @@ void add_set_option(CLI::App& command, std::vector<std::string>& assignments) {
       ->type_name("KEY=VALUE")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
+}
+
+void add_cache_dir_option(CLI::App& command, std::string& cache_dir) {
+  command
+      .add_option("--cache-dir", cache_dir,
+                  "Folder of compiled programs, which are code that this command loads; else $ESPER_CACHE/programs, "
+                  "else the user's own")
+      ->type_name("DIR");
 }
 
 void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON, errors too"); }
@@ -47,6 +60,22 @@ std::string config_in_run(const std::string& run_dir) {
   throw leyline::Error(leyline::ExitCode::kConfig,
                        run_dir + " is no run folder: " + why_no_run(run_dir) +
                            "; esper train makes one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end");
+}
+
+leyline::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {
+  const std::string path = config_in_run(run_dir);
+  storage::ConfinedFileSystem files(run_dir, storage::Owner::kAnyone);
+  const auto bytes = storage::read_file(files, path, leyline::YamlLimits::kBytes + 1);
+  leyline::LoadedConfig loaded =
+      leyline::read_run_config_text(storage::text_of(bytes), path, assignments, leyline::DocumentKind::kOfRun);
+  if (!loaded.problems.empty()) throw leyline::ConfigError(std::move(loaded.problems));
+  return loaded;
+}
+
+leyline::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {
+  leyline::LoadedConfig loaded = read_config_of_run(run_dir, assignments);
+  for (const auto& warning : loaded.warnings) nissa::log::warning(to_string(warning));
+  return std::move(loaded.config);
 }
 
 }  // namespace esper

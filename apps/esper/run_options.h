@@ -20,13 +20,20 @@ struct ConfigOptions {
 };
 
 void add_set_option(CLI::App& command, std::vector<std::string>& assignments);
+// Of the commands that compile.
+void add_cache_dir_option(CLI::App& command, std::string& cache_dir);
 void add_json_flag(CLI::App& command, bool& json);
 // FILE [--set k=v]... [--json]
 void add_config_options(CLI::App& command, ConfigOptions& options);
 
 // Throws ConfigError with all problems.
 leyline::LoadedConfig load_or_throw(const ConfigOptions& options);
-// The resolved config inside a run folder. Throws Error{kConfig} where there is none.
+// The name of the resolved config inside a run folder. Throws Error{kConfig} where there is none.
 std::string config_in_run(const std::string& run_dir);
+// That config, with assignments on top. It stands alone (no `extends`), and may be no link. Throws ConfigError with all
+// problems.
+leyline::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
+// The same, which says on stderr what was ignored.
+leyline::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
 
 }  // namespace esper

@@ -30,7 +30,7 @@ std::string training_changes(RunConfig before, RunConfig after) {
 // A resumed run goes on with the training it began.
 void refuse_other_training(const EngineRequest& request) {
   const std::string path = config_in_run(request.resume);
-  const RunConfig before = leyline::load_run_config(path);
+  const RunConfig before = read_config_of_run(request.resume).config;
   if (leyline::training_hash(before) == leyline::training_hash(request.config)) return;
   throw leyline::Error(
       leyline::ExitCode::kConfig,
@@ -48,9 +48,13 @@ int train(EngineRequest request) {
     throw leyline::Error(leyline::ExitCode::kConfig,
                          "name what to train: --config FILE for a new run, or --resume RUN to continue one");
   }
-  if (request.config_path.empty()) request.config_path = config_in_run(request.resume);
   // Before the engine is loaded: a mistake in the file then costs milliseconds.
-  request.config = leyline::load_run_config(request.config_path, request.assignments);
+  if (request.config_path.empty()) {
+    request.config_path = config_in_run(request.resume);
+    request.config = load_config_of_run(request.resume, request.assignments);
+  } else {
+    request.config = leyline::load_run_config(request.config_path, request.assignments);
+  }
   if (!request.resume.empty()) refuse_other_training(request);
   return run_in_engine(request);
 }
@@ -73,6 +77,7 @@ void add_train(Front& front) {
   command->add_option("--resume", request->resume, "Run folder to continue, from its newest good checkpoint")
       ->type_name("RUN")
       ->excludes(run_dir);
+  add_cache_dir_option(*command, request->cache_dir);
   command->add_flag("--dry-run", request->dry_run, "Build everything, print its sizes, train nothing");
   command->add_flag(
       "--trace", request->trace,

@@ -13,7 +13,7 @@ struct WhySlowOptions {
 };
 
 int why_slow(const WhySlowOptions& options) {
-  const leyline::RunConfig config = leyline::load_run_config(config_in_run(options.run));
+  const leyline::RunConfig config = load_config_of_run(options.run);
   const nissa::RunLedger ledger = nissa::read_run_ledger(options.run);
   const nissa::Advice advice = nissa::advise(config, ledger);
   if (options.json) {

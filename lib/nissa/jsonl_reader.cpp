@@ -11,6 +11,7 @@
 
 #include "leyline/error.h"
 #include "nissa/descriptor.h"
+#include "storage/beneath.h"
 
 namespace esper::nissa {
 namespace {
@@ -84,6 +85,20 @@ class LineReader {
   bool too_long_ = false;
 };
 
+// It may lie in a run folder from elsewhere.
+Descriptor open_regular(const std::filesystem::path& path, const std::function<void(int)>& fail) {
+  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+  try {
+    return storage::Beneath(folder.string(), storage::Owner::kAnyone)
+        .open_file((folder / path.filename()).string(), O_RDONLY);
+  } catch (const storage::UnsafePath&) {
+    throw;
+  } catch (const leyline::IoError& error) {
+    fail(error.error_number());
+    throw;
+  }
+}
+
 }  // namespace
 
 JsonlReport read_jsonl(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& on_packet) {
@@ -91,8 +106,7 @@ JsonlReport read_jsonl(const std::filesystem::path& path, const std::function<vo
     throw leyline::Error(leyline::ExitCode::kData,
                          path.string() + ": cannot be read: " + std::generic_category().message(error));
   };
-  const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC));
-  if (!file.is_open()) fail(errno);
+  const auto file = open_regular(path, fail);
   JsonlReport report;
   LineReader lines(on_packet, report);
   std::array<char, 64 << 10> block;

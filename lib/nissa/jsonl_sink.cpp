@@ -10,22 +10,21 @@
 
 #include "leyline/error.h"
 #include "nissa/json_line.h"
+#include "storage/beneath.h"
 
 namespace esper::nissa {
 namespace {
 
-// Whether a regular file ends within a line.
-bool ends_within_line(const std::filesystem::path& path, const struct stat& facts) {
-  if (!S_ISREG(facts.st_mode) || facts.st_size == 0) return false;
-  const Descriptor reader(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+// Whether a file of that size ends within a line.
+bool ends_within_line(const Descriptor& reader, off_t size) {
   char last = '\n';
-  return pread(reader.number(), &last, 1, facts.st_size - 1) == 1 && last != '\n';
+  return pread(reader.number(), &last, 1, size - 1) == 1 && last != '\n';
 }
 
 }  // namespace
 
-JsonlSink::JsonlSink(std::filesystem::path path, leyline::Duration write_deadline)
-    : path_(std::move(path)), write_deadline_(write_deadline) {
+JsonlSink::JsonlSink(std::filesystem::path path, Target target, leyline::Duration write_deadline)
+    : path_(std::move(path)), target_(target), write_deadline_(write_deadline) {
   const int error = open_file();
   if (error == 0 || error == ENXIO) return;  // ENXIO: a pipe that nobody reads yet
   throw leyline::Error(leyline::ExitCode::kResources,
@@ -45,23 +44,37 @@ void JsonlSink::emit(const leyline::TelemetryPacket& packet) {
   if (result.error != 0) throw std::system_error(result.error, std::generic_category(), path_);
 }
 
+// Non-blocking matters for pipes only: neither open nor write may wait for a reader without end.
+Descriptor JsonlSink::opened(int flags) const {
+  if (target_ == Target::kAnyFile) return Descriptor(open(path_.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0644));
+  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
+  const storage::Beneath beneath(folder.string(), storage::Owner::kAnyone);
+  try {
+    return beneath.open_file((folder / path_.filename()).string(), flags);
+  } catch (const storage::UnsafePath&) {
+    throw;
+  } catch (const leyline::IoError& error) {
+    errno = error.error_number();
+    return Descriptor();
+  }
+}
+
 int JsonlSink::open_file() {
-  std::error_code ignored;  // open() says what is wrong
+  std::error_code ignored;  // opened() says what is wrong
   if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), ignored);
-  // Non-blocking matters for pipes only: neither open nor write may wait for a reader without end.
-  Descriptor opened(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0644));
-  if (!opened.is_open()) return errno;
+  Descriptor file = opened(O_WRONLY | O_CREAT | O_APPEND);
+  if (!file.is_open()) return errno;
   struct stat facts {};
-  if (fstat(opened.number(), &facts) != 0) return errno;
-  file_ = std::move(opened);
-  torn_ = ends_within_line(path_, facts);
+  if (fstat(file.number(), &facts) != 0) return errno;
+  file_ = std::move(file);
+  torn_ = S_ISREG(facts.st_mode) && facts.st_size > 0 && ends_within_line(opened(O_RDONLY), facts.st_size);
   return 0;
 }
 
 bool JsonlSink::file_was_replaced() const {
   struct stat named {
   }, held{};
-  if (stat(path_.c_str(), &named) != 0) return true;
+  if (lstat(path_.c_str(), &named) != 0) return true;
   return fstat(file_.number(), &held) != 0 || named.st_ino != held.st_ino || named.st_dev != held.st_dev;
 }
 

@@ -12,23 +12,30 @@ namespace esper::nissa {
 
 // A line that an earlier process did not finish is ended first, so that no later line is lost with it. The same holds
 // for a line that this sink could write only in part (full disk, slow pipe). When the file was moved or deleted, the
-// next packet makes a new one. path may be a pipe: without a reader, or with one that takes longer than the deadline,
-// packets are lost and counted by the hub.
+// next packet makes a new one.
 class JsonlSink final : public leyline::TelemetrySink {
  public:
   static constexpr leyline::Duration kWriteDeadline = std::chrono::seconds(1);
+  enum class Target {
+    kRegularFile,  // storage/beneath.h says what else is refused: links, pipes, files with several names
+    kAnyFile,  // also a device, or a pipe: without a reader, or with one that takes longer than the deadline, packets
+               // are lost and counted by the hub. The pipe may get its reader later
+  };
 
-  // Throws leyline::Error{kResources} if the file can be neither opened nor made. A pipe may get its reader later.
-  explicit JsonlSink(std::filesystem::path path, leyline::Duration write_deadline = kWriteDeadline);
+  // Throws leyline::Error{kResources} if the file can be neither opened nor made, storage::UnsafePath if it is refused.
+  explicit JsonlSink(std::filesystem::path path, Target target = Target::kRegularFile,
+                     leyline::Duration write_deadline = kWriteDeadline);
 
   // One thread at a time. Throws std::system_error if the packet could not be written whole.
   void emit(const leyline::TelemetryPacket& packet) override;
 
  private:
   int open_file();  // errno
+  Descriptor opened(int flags) const;
   bool file_was_replaced() const;
 
   std::filesystem::path path_;
+  Target target_;
   leyline::Duration write_deadline_;
   Descriptor file_;
   bool torn_ = false;  // the file ends within a line

@@ -5,9 +5,9 @@
 
 #include "leyline/error.h"
 #include "storage/bytes.h"
+#include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
 #include "storage/journal.h"
-#include "storage/real_file_system.h"
 
 namespace esper::nissa {
 namespace {
@@ -146,7 +146,7 @@ RunHistory read_journal(leyline::FileSystem& files, const std::string& run) {
 }
 
 RunHistory read_run_history(const std::string& run) {
-  auto& files = storage::real_file_system();
+  storage::ConfinedFileSystem files(run, storage::Owner::kAnyone);
   if (files.kind_of(run) != PathKind::kFolder || files.kind_of(run + "/config.yaml") != PathKind::kFile) {
     throw leyline::Error(
         leyline::ExitCode::kConfig,

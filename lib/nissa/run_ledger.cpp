@@ -1,7 +1,6 @@
 #include "nissa/run_ledger.h"
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <set>
@@ -11,6 +10,9 @@
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
 #include "nissa/jsonl_reader.h"
+#include "storage/bytes.h"
+#include "storage/confined_file_system.h"
+#include "storage/file_tools.h"
 
 namespace esper::nissa {
 namespace {
@@ -53,13 +55,16 @@ struct Summary {
 
 // Adds to `gaps` what keeps it from being read.
 Summary read_summary(const std::filesystem::path& path, std::vector<std::string>& gaps) {
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) return {};
   Summary summary;
   json parsed;
-  if (std::filesystem::file_size(path, ignored) <= kLargestSummary) {
-    std::ifstream in(path, std::ios::binary);
-    parsed = json::parse(in, nullptr, /*allow_exceptions=*/false);
+  storage::ConfinedFileSystem files(path.parent_path().string(), storage::Owner::kAnyone);
+  if (files.kind_of(path.string()) != leyline::PathKind::kFile) return {};
+  try {
+    const auto bytes = storage::read_file(files, path.string(), kLargestSummary);
+    parsed = json::parse(storage::text_of(bytes), nullptr, /*allow_exceptions=*/false);
+  } catch (const storage::UnsafePath&) {
+    throw;
+  } catch (const leyline::IoError&) {  // too large, or not to be read: told as damaged
   }
   if (!parsed.is_object()) {
     gaps.push_back("summary.json is damaged and was left out");

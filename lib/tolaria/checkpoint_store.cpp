@@ -75,7 +75,8 @@ std::vector<CheckpointEntry> list_checkpoints(FileSystem& files, const std::stri
   std::vector<CheckpointEntry> entries;
   for (const auto& found : files.list(folder)) {
     const auto entry = entry_of(folder, found.name);
-    if (entry && found.kind == leyline::PathKind::kFolder) entries.push_back(*entry);
+    // A link under such a name is an error: ConfinedFileSystem::kind_of throws for it.
+    if (entry && files.kind_of(entry->path) == leyline::PathKind::kFolder) entries.push_back(*entry);
   }
   std::ranges::sort(entries, {}, [](const CheckpointEntry& entry) { return std::pair(entry.epoch, entry.step); });
   return entries;

@@ -153,7 +153,7 @@ TEST_CASE("a file that cannot be made is refused at once") {
 }
 
 TEST_CASE("on a full disk every packet is counted and the hub goes on") {
-  Hub hub(100, only(std::make_unique<JsonlSink>("/dev/full")));
+  Hub hub(100, only(std::make_unique<JsonlSink>("/dev/full", JsonlSink::Target::kAnyFile)));
   for (int n = 0; n < 5; ++n) hub.emit(packet_named("p"));
   CHECK(hub.flush(kPatience) == Delivery::kComplete);
   CHECK(hub.counts().sink_errors == 5);
@@ -164,7 +164,7 @@ TEST_CASE("a pipe without reader costs packets, not time") {
   const Folder folder;
   const auto path = folder.path / "pipe";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-  Hub hub(100, only(std::make_unique<JsonlSink>(path)));
+  Hub hub(100, only(std::make_unique<JsonlSink>(path, JsonlSink::Target::kAnyFile)));
   const auto start = std::chrono::steady_clock::now();
   for (int n = 0; n < 10; ++n) hub.emit(packet_named("p"));
   CHECK(hub.flush(kPatience) == Delivery::kComplete);
@@ -182,7 +182,7 @@ TEST_CASE("a pipe whose reader closes gives errors, not a signal") {
   sigaction(SIGPIPE, nullptr, &action);
   REQUIRE(action.sa_handler == SIG_DFL);  // an unblocked SIGPIPE would end this test program
 
-  Hub hub(100, only(std::make_unique<JsonlSink>(path)));
+  Hub hub(100, only(std::make_unique<JsonlSink>(path, JsonlSink::Target::kAnyFile)));
   hub.emit(packet_named("read"));
   REQUIRE(hub.flush(kPatience) == Delivery::kComplete);
   CHECK(hub.counts().sink_errors == 0);
@@ -197,7 +197,7 @@ TEST_CASE("a slow reader gets whole lines in order; what it cannot take in time 
   const auto path = folder.path / "pipe";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   const Descriptor reader(open(path.c_str(), O_RDONLY | O_NONBLOCK));
-  JsonlSink sink(path, 20ms);
+  JsonlSink sink(path, JsonlSink::Target::kAnyFile, 20ms);
   int failures = 0;
   for (int n = 0; n < 4; ++n) {  // a pipe holds 64 KiB
     auto packet = packet_named(std::to_string(n));

@@ -1,0 +1,178 @@
+// A run folder from elsewhere: nothing in it leads out of it, and nothing in the current folder is run.
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+
+#include "run_record.h"
+#include "run_room.h"
+
+using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A run of two epochs, a file and a folder elsewhere that must stay as they are, and all that reads or writes a run.
+struct TrustRoom : RunRoom {
+  fs::path run_folder = run("run"), victim = path / "victim", victims = path / "victims";
+  std::string config = write("small.yaml", growing_config());
+
+  TrustRoom() {
+    REQUIRE(train(config, run_folder, {"epochs=2"}).exit_code == 0);
+    fs::create_directories(victims / "epoch-0001-step-000000008");
+    for (const auto& file : {victim, victims / "epoch-0001-step-000000008" / "file"}) std::ofstream(file) << "precious";
+  }
+  void check_unharmed() const {
+    CHECK(contents_of(victim) == "precious");
+    CHECK(contents_of(victims / "epoch-0001-step-000000008" / "file") == "precious");
+    CHECK(std::distance(fs::directory_iterator(victims), fs::directory_iterator()) == 1);
+  }
+  // Ends in time, without a signal, and names the path.
+  void check_refused(const Words& arguments, const fs::path& name) const {
+    CAPTURE(arguments);
+    const Finished finished = run_program(Words{binary()} + arguments, {}, 30s);
+    INFO(finished.out << finished.err);
+    CHECK_FALSE(finished.timed_out);
+    CHECK((finished.exit_code == 2 || finished.exit_code == 5));
+    CHECK_THAT(finished.out + finished.err, ContainsSubstring(name) && ContainsSubstring("remove it"));
+    check_unharmed();
+  }
+  Words resuming() const { return {"train", "--resume", run_folder, "--set", "epochs=3"}; }
+};
+
+// Puts something else in the place of what lies there, for one check.
+struct Replaced {
+  fs::path place, aside;
+  explicit Replaced(const fs::path& at) : place(at), aside(at.string() + "-aside") { fs::rename(place, aside); }
+  ~Replaced() {
+    fs::remove_all(place);
+    fs::rename(aside, place);
+  }
+};
+
+}  // namespace
+
+TEST_CASE("no link in a run folder is followed: not to write, not to read, not to delete") {
+  const TrustRoom room;
+  const fs::path& run = room.run_folder;
+  const fs::path checkpoint = run / "checkpoints" / checkpoints_of(run).back();
+  for (const char* name : {"lock", "journal", "telemetry.jsonl", "config.yaml"}) {
+    const Replaced replaced(run / name);
+    fs::create_symlink(room.victim, run / name);
+    room.check_refused(room.resuming(), run / name);
+  }
+  for (const char* name : {"config.yaml", "checkpoints"}) {
+    const Replaced replaced(run / name);
+    fs::create_symlink(name == std::string("checkpoints") ? room.victims : room.victim, run / name);
+    room.check_refused({"evaluate", run}, run / name);
+    room.check_refused({"fork", run.string() + "@8", "--run-dir", room.path / "fork"}, run / name);
+  }
+  {
+    const Replaced replaced(run / "checkpoints");
+    fs::create_directory_symlink(room.victims, run / "checkpoints");
+    room.check_refused(room.resuming(), run / "checkpoints");
+  }
+  {
+    const Replaced replaced(checkpoint);
+    fs::create_directory_symlink(room.victims / "epoch-0001-step-000000008", checkpoint);
+    room.check_refused(room.resuming(), checkpoint);
+    room.check_refused({"evaluate", run}, checkpoint);
+  }
+  for (const char* name : {"manifest.json", "run.json", "state.safetensors"}) {
+    if (!fs::exists(checkpoint / name)) continue;
+    const Replaced replaced(checkpoint / name);
+    fs::create_symlink(room.victim, checkpoint / name);
+    room.check_refused({"evaluate", run}, checkpoint / name);
+  }
+  for (const char* name : {"telemetry.jsonl", "summary.json", "config.yaml"}) {
+    const Replaced replaced(run / name);
+    fs::create_symlink(room.victim, run / name);
+    room.check_refused({"why-slow", run}, run / name);
+  }
+  {
+    const Replaced replaced(run / "journal");
+    fs::create_symlink(room.victim, run / "journal");
+    room.check_refused({"topo", "show", run}, run / "journal");
+  }
+  CHECK(resume(run, {"epochs=3"}).exit_code == 0);
+}
+
+TEST_CASE("what a run writes anew replaces a link and leaves what it led to") {
+  const TrustRoom room;
+  const fs::path& run = room.run_folder;
+  for (const char* name : {"summary.json", "trace.json"}) {
+    fs::remove(run / name);
+    fs::create_symlink(room.victim, run / name);
+  }
+  REQUIRE(run_program(Words{binary()} + room.resuming() + Words{"--trace", "--json"}).exit_code == 0);
+  for (const char* name : {"summary.json", "trace.json"}) CHECK(fs::is_regular_file(fs::symlink_status(run / name)));
+  room.check_unharmed();
+}
+
+TEST_CASE("pipes, and files with a second name elsewhere, are refused in a run folder; nothing waits") {
+  const TrustRoom room;
+  for (const char* name : {"lock", "journal", "telemetry.jsonl", "config.yaml"}) {
+    const Replaced replaced(room.run_folder / name);
+    REQUIRE(mkfifo((room.run_folder / name).c_str(), 0600) == 0);
+    const Finished finished = run_program(Words{binary()} + room.resuming(), {}, 30s);
+    INFO(name << ": " << finished.out << finished.err);
+    CHECK_FALSE(finished.timed_out);
+    CHECK(finished.exit_code == 2);
+  }
+  for (const char* name : {"lock", "journal", "telemetry.jsonl"}) {
+    const Replaced replaced(room.run_folder / name);
+    fs::create_hard_link(room.victim, room.run_folder / name);
+    const Finished finished = run_program(Words{binary()} + room.resuming(), {}, 30s);
+    INFO(name << ": " << finished.out << finished.err);
+    CHECK((finished.exit_code == 2 || finished.exit_code == 5));
+    room.check_unharmed();
+  }
+  CHECK(resume(room.run_folder, {"epochs=3"}).exit_code == 0);
+}
+
+TEST_CASE("the folder of compiled programs is not taken from a run folder, and an old run goes on without it") {
+  const TrustRoom room;
+  const fs::path config = room.run_folder / "config.yaml";
+  std::string text = contents_of(config);
+  const auto at = text.find("cache_limit_mb:");
+  REQUIRE(at != std::string::npos);
+  text.insert(at, "cache_dir: " + (room.path / "theirs").string() + "\n    ");
+  std::ofstream(config) << text;
+  const Finished resumed = resume(room.run_folder, {"epochs=3"});
+  INFO(resumed.out << resumed.err);
+  CHECK(resumed.exit_code == 0);
+  CHECK_THAT(resumed.err, ContainsSubstring("cache_dir") && ContainsSubstring("--cache-dir"));
+  CHECK(resumed.err.find("cache_dir", resumed.err.find("cache_dir") + 1) == std::string::npos);  // once
+  CHECK_FALSE(fs::exists(room.path / "theirs"));
+  CHECK(contents_of(config).find("cache_dir") == std::string::npos);
+}
+
+TEST_CASE("no file of the current folder is run as Python") {
+  const RunRoom room;
+  const fs::path ran = room.path / "ran";
+  for (const char* name : {"platform.py", "importlib.py", "torch.py", "sitecustomize.py", "usercustomize.py"}) {
+    room.write(name, "open(" + nlohmann::json(ran.string()).dump() + ", 'a').write(__file__ + '\\n')\n");
+  }
+  const auto here = room.path.string();
+  const auto in_folder = [&](const Words& arguments, const Words& environment) {
+    const Words shell = {"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", here, fs::absolute(binary())};
+    return run_program(shell + arguments, environment, std::chrono::minutes(5));
+  };
+  for (const Words& environment :
+       {Words{}, Words{"PYTHONPATH=" + here}, Words{"PYTHONSTARTUP=" + here + "/torch.py"}, Words{"PYTHONPATH=."}}) {
+    const Finished finished = in_folder({"doctor", "--json"}, environment);
+    REQUIRE(finished.exit_code == 0);
+    INFO(contents_of(ran));
+    CHECK_FALSE(fs::exists(ran));
+  }
+  const Finished measured = in_folder({"bench", "--scenario", "mlp", "--lanes", "eager", "--peer", "python", "--rounds",
+                                       "3", "--epochs", "3", "--json"},
+                                      {"PYTHONPATH=" + here});
+  INFO(measured.err << contents_of(ran));
+  CHECK(measured.exit_code == 0);
+  CHECK_FALSE(fs::exists(ran));
+}
