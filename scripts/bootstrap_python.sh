@@ -39,8 +39,8 @@ build_python() {
   ((free >= PYTHON_NEEDS_MB)) || die "$EXIT_RESOURCES" "the Python environment needs $PYTHON_NEEDS_MB MB in $CACHE, which has $((free)) MB;" \
     "free some, or name another folder with ESPER_CACHE"
   say "installing the Python environment with torch (about 2.5 GB to download, once per machine)"
-  run_logged "$log" "python3 -m venv" "$(system_python)" -m venv "$partial" || exit "$EXIT_RESOURCES"
-  run_logged "$log" "pip install" "$partial/bin/python" -m pip install --disable-pip-version-check --no-input --retries 10 \
+  run_logged "$log" "python3 -m venv" "$(system_python)" -I -m venv "$partial" || exit "$EXIT_RESOURCES"
+  run_logged "$log" "pip install" "$partial/bin/python" -I -m pip install --disable-pip-version-check --no-input --retries 10 \
     -r "$ROOT/scripts/requirements.txt" || exit "$EXIT_RESOURCES"
   # The commands in bin/ name their interpreter by its full path, which the rename changes.
   grep -lIZ "$partial" "$partial"/bin/* | xargs -0 sed -i "s|$partial|$folder|g"

@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <optional>
 
-extern char** environ;
+#include "engine/python_start.h"
 
 namespace esper::engine {
 namespace {
@@ -29,7 +29,11 @@ bool is_named() {
   return named != nullptr && *named != '\0';
 }
 
-std::string candidate() { return is_named() ? std::getenv("ESPER_PYTHON") : ESPER_PRIVATE_PYTHON; }
+// Absolute: it is started in another folder than this process's.
+std::string candidate() {
+  std::error_code ignored;
+  return std::filesystem::absolute(is_named() ? std::getenv("ESPER_PYTHON") : ESPER_PRIVATE_PYTHON, ignored).string();
+}
 
 // What the program prints until it ends; nothing if it cannot be started, fails, or takes too long.
 std::optional<std::string> output_of(const std::string& program) {
@@ -38,10 +42,12 @@ std::optional<std::string> output_of(const std::string& program) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  char* const arguments[] = {const_cast<char*>(program.c_str()), const_cast<char*>("-c"), const_cast<char*>(kProbe),
-                             nullptr};
+  posix_spawn_file_actions_addchdir_np(&actions, kNeutralFolder);
+  char* const arguments[] = {const_cast<char*>(program.c_str()), const_cast<char*>("-I"), const_cast<char*>("-c"),
+                             const_cast<char*>(kProbe), nullptr};
+  PythonEnvironment environment;
   pid_t child = 0;
-  const int failure = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environ);
+  const int failure = posix_spawn(&child, program.c_str(), &actions, nullptr, arguments, environment.pointers());
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::string text;

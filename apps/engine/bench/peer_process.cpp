@@ -9,9 +9,8 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "engine/python_start.h"
 #include "leyline/clock.h"
-
-extern char** environ;
 
 namespace esper::engine::bench {
 namespace {
@@ -37,13 +36,16 @@ PeerProcess::PeerProcess(const std::vector<std::string>& command, std::string lo
   posix_spawn_file_actions_adddup2(&actions, theirs.number(), STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, theirs.number(), STDOUT_FILENO);
   posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, log_.c_str(), O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  posix_spawn_file_actions_addchdir_np(&actions, kNeutralFolder);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP);
   std::vector<char*> arguments;
   for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
   arguments.push_back(nullptr);
-  const int failure = posix_spawn(&child_, arguments[0], &actions, &attributes, arguments.data(), environ);
+  PythonEnvironment environment;
+  const int failure =
+      posix_spawn(&child_, arguments[0], &actions, &attributes, arguments.data(), environment.pointers());
   posix_spawnattr_destroy(&attributes);
   posix_spawn_file_actions_destroy(&actions);
   if (failure != 0) {

@@ -126,8 +126,8 @@ json answer_of(PeerProcess& process, const json& question, std::chrono::millisec
 }
 
 Contender open_peer(PeerRow& row, const Workload& workload, const Scratch& scratch, const PythonFacts& python) {
-  const auto process = std::make_shared<PeerProcess>(std::vector<std::string>{python.path, scratch.path("peer.py")},
-                                                     scratch.path(row.name + ".log"));
+  const auto process = std::make_shared<PeerProcess>(
+      std::vector<std::string>{python.path, "-I", scratch.path("peer.py")}, scratch.path(row.name + ".log"));
   const json question = {{"do", "open"},
                          {"workload", describe(workload)},
                          {"tensors", scratch.path("peer.safetensors")},

@@ -14,7 +14,7 @@
 namespace esper::program {
 
 struct WorkerCommand {
-  std::string python;                              // an executable
+  std::string python;                              // an executable, as an absolute path
   std::string_view source;                         // the script, handed over as a file in memory
   std::vector<std::string> arguments;              // sys.argv[1:]
   std::map<std::string, std::string> environment;  // all of it: nothing is inherited
