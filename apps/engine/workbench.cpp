@@ -13,7 +13,6 @@
 #include "leyline/error.h"
 #include "nissa/log.h"
 #include "storage/checksum.h"
-#include "storage/real_file_system.h"
 
 namespace esper::engine {
 namespace {
@@ -58,7 +57,7 @@ std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const Wo
 
 }  // namespace
 
-Workbench set_up(const leyline::RunConfig& config) {
+Workbench set_up(const leyline::RunConfig& config, const std::string& cache_dir) {
   const auto selection = device::select_device(config.device.kind);
   if (!selection.note.empty()) nissa::log::warning(selection.note);
   device::apply_settings(config.device, selection.device);
@@ -68,11 +67,12 @@ Workbench set_up(const leyline::RunConfig& config) {
   Workbench bench{config, selection.device, settings, data::load_dataset(config.data), nullptr, nullptr, nullptr};
   bench.model = tolaria::build_model(config, bench.data.train.shape, settings, bench.device);
   const bool may_compile = config.step.lane == leyline::Lane::kAuto || config.step.lane == leyline::Lane::kCompiled;
-  if (may_compile) bench.desk = make_desk(config, bench.device);
+  if (may_compile) bench.desk = make_desk(config, bench.device, cache_dir);
   return bench;
 }
 
-std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device) {
+std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device,
+                                                const std::string& cache_dir) {
   const std::string python = python_candidate();
   if (python.empty()) return nullptr;
   program::DeskSettings settings;
@@ -81,7 +81,7 @@ std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config
   settings.torch_version = ESPER_LIBTORCH;
   settings.device = device.is_cuda() ? "cuda " + device::cuda().facts(device.index()).name : "cpu";
   settings.threads = at::get_num_threads();
-  return std::make_unique<program::CompileDesk>(storage::real_file_system(), settings);
+  return std::make_unique<program::CompileDesk>(settings, program::DeskFolders{cache_dir, {}});
 }
 
 std::string data_fingerprint(const data::Splits& data) {

@@ -24,7 +24,8 @@ struct Workbench {
 
 // Selects the device, applies its settings, seeds the random number generators, loads the data, builds the network.
 // Throws Error: kResources (no such device), kData, kConfig (network and data do not fit).
-Workbench set_up(const leyline::RunConfig& config);
+// cache_dir: as program::private_cache_folder() takes it.
+Workbench set_up(const leyline::RunConfig& config, const std::string& cache_dir);
 
 // 16 hexadecimal digits of a hash of every sample and target of both parts: what a run was trained on.
 std::string data_fingerprint(const data::Splits& data);
@@ -33,7 +34,8 @@ std::string data_fingerprint(const data::Splits& data);
 std::string training_hash_of(const Workbench& bench);
 
 // Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
-std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device);
+std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device,
+                                                const std::string& cache_dir);
 
 // Starts the loaders, which read out of bench.data: it stays where it is from now on.
 void open_loaders(Workbench& bench);

@@ -126,6 +126,7 @@ void add_workload_options(CLI::App& command, BenchOptions& options, int fewest_r
       ->type_name("N")
       ->check(CLI::Range(fewest_rounds, kMostRounds))
       ->capture_default_str();
+  add_cache_dir_option(command, options.cache_dir);
   add_json_flag(command, options.json);
 }
 
@@ -179,6 +180,7 @@ EngineRequest bench_request(const BenchOptions& options) {
   EngineRequest request;
   request.assignments = assignments_of(options);
   request.json = options.json;
+  request.cache_dir = options.cache_dir;
   request.bench.lanes = lanes_of(options);
   request.bench.rounds = options.rounds;
   request.bench.commit = build_commit();

@@ -17,7 +17,7 @@ struct BenchOptions {
   std::vector<std::string> assignments;
   bool no_compile = false, compile_dynamic = false, enable_graphs = false, enable_gpu_prefetch = false;
   bool gpu_dataset = false, no_persistent_workers = false, no_pin_memory = false;
-  std::string compile_mode;
+  std::string compile_mode, cache_dir;
   std::optional<int> compile_warmup_steps, graph_warmup_batches, dataloader_workers, prefetch_factor, threads, epochs;
   std::optional<std::string> lanes;  // by comma; left out: as the flags say
   int rounds = 21;
@@ -26,7 +26,7 @@ struct BenchOptions {
 
 inline constexpr int kFewestRounds = 3, kFewestKeptRounds = 15;  // the latter where a verdict hangs on them
 
-// --config, --scenario, --set, --threads, --epochs, --lanes, --rounds, --json.
+// --config, --scenario, --set, --threads, --epochs, --lanes, --rounds, --cache-dir, --json.
 void add_workload_options(CLI::App& command, BenchOptions& options, int fewest_rounds = kFewestRounds);
 // --no-compile to --no-pin-memory.
 void add_lane_options(CLI::App& command, BenchOptions& options);

@@ -44,6 +44,7 @@ struct EngineRequest {
                                          // evaluate: the run
   std::string resume;                    // train: the run folder to continue; empty: start anew
   std::string checkpoint;                // evaluate: the checkpoint's name, or "best"; empty: the newest
+  std::string cache_dir;                 // of --cache-dir: folder of compiled programs; empty: the user's own
   bool json = false;                     // one JSON object on stdout at the end; words go to stderr
   bool dry_run = false;                  // train: build everything, train nothing
   bool quiet = false;                    // train: no progress

@@ -5,7 +5,9 @@
 #include "leyline/names.h"
 #include "program/cache/cache_folder.h"
 #include "program/cache/cache_key.h"
+#include "program/cache/user_key.h"
 #include "program/python_text.h"
+#include "storage/confined_file_system.h"
 
 namespace esper::program {
 namespace {
@@ -62,29 +64,33 @@ bool pools_backward(const Program& program) {
 
 bool has_tiles(const std::string& instruction_set) { return instruction_set.find("amx_bf16") != std::string::npos; }
 
-CompilerSettings compiler_settings(const DeskSettings& settings) {
+CompilerSettings compiler_settings(const DeskSettings& settings, const DeskFolders& folders) {
   CompilerSettings result;
   result.python = settings.python;
   result.torch_version = settings.torch_version;
   result.deadline = settings.compile.deadline;
   result.memory_limit_mb = settings.compile.memory_limit_mb;
+  result.headers_dir = folders.headers;
   return result;
 }
 
 }  // namespace
 
-CompileDesk::CompileDesk(leyline::FileSystem& files, DeskSettings settings, leyline::Clock clock)
+CompileDesk::CompileDesk(DeskSettings settings, const DeskFolders& folders, leyline::Clock clock)
     : settings_(std::move(settings)), instruction_set_(cpu_instruction_set()) {
-  auto folder = private_cache_folder(settings_.compile.cache_dir);
-  if (!folder) {
-    problem_ = folder.problem;
+  const auto folder = private_cache_folder(folders.cache);
+  const auto key = folder ? user_key() : storage::damaged<MacKey>(folder.problem);
+  if (!key) {
+    problem_ = key.problem;
     return;
   }
   CacheSettings cache;
   cache.folder = *folder;
   cache.limit_bytes = static_cast<std::uint64_t>(settings_.compile.cache_limit_mb) << 20;
-  cache_ = std::make_unique<PackageCache>(files, cache, clock);
-  compiler_ = std::make_unique<Compiler>(compiler_settings(settings_), *cache_);
+  cache.mac_key = *key;
+  files_ = std::make_unique<storage::ConfinedFileSystem>(*folder, storage::Owner::kThisUser);
+  cache_ = std::make_unique<PackageCache>(*files_, cache, clock);
+  compiler_ = std::make_unique<Compiler>(compiler_settings(settings_, folders), *cache_);
 }
 
 std::string CompileDesk::key(const SymbolicProgram& program, const std::string& recipe) const {

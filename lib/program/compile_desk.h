@@ -24,10 +24,15 @@ struct DeskSettings {
   int threads = 1;            // inside one operator
 };
 
+struct DeskFolders {
+  std::string cache;    // as private_cache_folder() takes it
+  std::string headers;  // as CompilerSettings::headers_dir
+};
+
 class CompileDesk {
  public:
-  // files outlives the desk. Starts nothing. Where the cache's folder cannot be used, problem() says why.
-  CompileDesk(leyline::FileSystem& files, DeskSettings settings, leyline::Clock clock = {});
+  // Starts nothing. Where the cache's folder or the user's key cannot be used, problem() says why.
+  CompileDesk(DeskSettings settings, const DeskFolders& folders, leyline::Clock clock = {});
 
   // Empty: programs can be asked for.
   const std::string& problem() const { return problem_; }
@@ -47,8 +52,9 @@ class CompileDesk {
   void quarantine(const std::string& key, EntryFault fault, const std::string& reason);
   // What was found wrong with the program of that key, in this run or an earlier one.
   std::optional<std::string> found_wrong(const std::string& key);
-  // Damaged entries that find() met and put away.
+  // Entries that find() met and put away: damaged, or not made by this user; and what was wrong with the last of them.
   std::uint64_t damaged() const { return cache_->damaged(); }
+  std::string last_damage() { return cache_->last_damage(); }
 
   void submit(const SymbolicProgram& program, const std::string& recipe, CompileEffort effort);
   void cancel(const std::string& key);
@@ -65,6 +71,7 @@ class CompileDesk {
   DeskSettings settings_;
   std::string problem_;
   std::string instruction_set_;
+  std::unique_ptr<leyline::FileSystem> files_;  // the cache's
   std::unique_ptr<PackageCache> cache_;
   std::unique_ptr<Compiler> compiler_;
   std::deque<CompileOutcome> outcomes_;

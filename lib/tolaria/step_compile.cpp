@@ -162,6 +162,7 @@ void StepRunner::finish_compilation(StepPlan& plan, const std::optional<program:
   plan.compiling.reset();
   --figures_.pending;
   if (!outcome) return trouble_.tell_no_compiler("timeout", "the compiler gave no answer in time");
+  tell_not_used(outcome->not_used);
   if (outcome->failure) {
     if (!is_of_one_recipe(*outcome->failure)) plan.wanted.clear();
     const bool of_program = *outcome->failure == program::CompileFailure::kFailed;
@@ -177,6 +178,16 @@ void StepRunner::finish_compilation(StepPlan& plan, const std::optional<program:
   if (!load_cached(plan, variant, microbatches)) compile_next(plan);
 }
 
+void StepRunner::tell_not_used(const std::vector<std::string>& files) {
+  if (files.empty()) return;
+  figures_.quarantined += static_cast<std::int64_t>(files.size());
+  tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning,
+             {{"error", std::to_string(files.size()) +
+                            " files that earlier compilations kept were made anew: their authentication code is wrong, "
+                            "so they are damaged or were made under another key; the first is " +
+                            files.front()}}));
+}
+
 // Makes the package the challenger; false where the cache does not have it, or it does not load.
 bool StepRunner::load_cached(StepPlan& plan, const Variant& variant, Batch microbatches) {
   const auto begin = services_.clock.now();
@@ -187,7 +198,7 @@ bool StepRunner::load_cached(StepPlan& plan, const Variant& variant, Batch micro
     tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", error}}));
   };
   if (!cached) {
-    if (services_.desk->damaged() > damaged_before) put_away("the compiled program in the cache was damaged");
+    if (services_.desk->damaged() > damaged_before) put_away(services_.desk->last_damage());
     return false;
   }
   try {

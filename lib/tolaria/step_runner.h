@@ -120,6 +120,7 @@ class StepRunner {
   void compile_next(StepPlan& plan);
   void take_compiled(StepPlan& plan, Batch microbatches);
   void finish_compilation(StepPlan& plan, const std::optional<program::CompileOutcome>& outcome, Batch microbatches);
+  void tell_not_used(const std::vector<std::string>& files);
   bool load_cached(StepPlan& plan, const Variant& variant, Batch microbatches);
   void note_recipe(StepPlan& plan, double step_us);
   void choose_recipe(StepPlan& plan);

@@ -75,7 +75,7 @@ function(esper_test name)
   endif()
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} TIMEOUT 600
-    ENVIRONMENT "OMP_WAIT_POLICY=PASSIVE;ESPER_CACHE=${PROJECT_BINARY_DIR}/test-cache")
+    ENVIRONMENT "OMP_WAIT_POLICY=PASSIVE;ESPER_CACHE=${PROJECT_BINARY_DIR}/test-cache;XDG_STATE_HOME=${PROJECT_BINARY_DIR}/test-state")
   if(ARG_LABEL STREQUAL gpu)
     set_tests_properties(${name} PROPERTIES SKIP_RETURN_CODE 4)  # Catch2's, where every test case was skipped
   endif()

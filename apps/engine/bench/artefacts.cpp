@@ -57,7 +57,7 @@ void write(leyline::FileSystem& files, const std::string& path, const ordered_js
 }  // namespace
 
 LoopFigures run_normal_drill(const leyline::RunConfig& config, const Scratch& scratch) {
-  return run_loop(config, scratch, "normal");
+  return run_loop(config, scratch, "normal", scratch.cache_dir());
 }
 
 LoopFigures run_timeout_drill(const leyline::RunConfig& given, const Scratch& scratch) {
@@ -65,7 +65,7 @@ LoopFigures run_timeout_drill(const leyline::RunConfig& given, const Scratch& sc
   config.epochs = std::min(config.epochs, kTimeoutEpochs);
   config.safety.policy_deadline = kShortDeadline;
   auto policy = std::make_unique<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
-  return run_loop(config, scratch, "timeout", slow_controller(std::move(policy), kSlowAnswer));
+  return run_loop(config, scratch, "timeout", scratch.cache_dir(), slow_controller(std::move(policy), kSlowAnswer));
 }
 
 ordered_json drill_json(const LoopFigures& figures, const ordered_json& environment, const ordered_json& noise) {

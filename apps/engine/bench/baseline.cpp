@@ -60,7 +60,7 @@ void refuse_to_overwrite(leyline::FileSystem& files, const EngineRequest& reques
 }  // namespace
 
 int save_baseline(const EngineRequest& request) {
-  const bench::Scratch scratch;
+  const bench::Scratch scratch(request.cache_dir);
   const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
   auto& files = storage::real_file_system();
   const auto session = bench::open_session(request.bench, request.config, scratch);
@@ -77,7 +77,7 @@ int save_baseline(const EngineRequest& request) {
 }
 
 int check_baseline(const EngineRequest& request) {
-  const bench::Scratch scratch;
+  const bench::Scratch scratch(request.cache_dir);
   const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
   const auto session = bench::open_session(request.bench, request.config, scratch);
   const auto kept = read_kept(storage::real_file_system(), request, session.header);

@@ -59,15 +59,15 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
   }
   const bool compiles = session.workload->bench.desk != nullptr;
   show_phase("a run that grows, with an empty cache");
-  const LoopFigures cold = run_growing(with_empty_cache(session.config, scratch), scratch, "cold");
+  const LoopFigures cold = run_growing(session.config, scratch, "cold", scratch.path("empty_cache"));
   if (compiles) {
     show_phase("a run that waits for its programs");
-    run_growing(waiting_for_programs(session.config), scratch, "warming");
+    run_growing(waiting_for_programs(session.config), scratch, "warming", scratch.cache_dir());
   }
   std::vector<LoopFigures> runs;
   for (int i = 1; i <= kGrowthRuns; ++i) {
     show_phase("growing run " + std::to_string(i) + " of " + std::to_string(kGrowthRuns));
-    runs.push_back(run_growing(session.config, scratch, "growth-" + std::to_string(i)));
+    runs.push_back(run_growing(session.config, scratch, "growth-" + std::to_string(i), scratch.cache_dir()));
   }
   const LoopFigures& last = runs.back();
   const auto times = distribution(last.step_us);
@@ -107,8 +107,8 @@ void add_seed_costs(const Session& session, ordered_json& report) {
 
 Session open_session(const BenchRequest& request, const leyline::RunConfig& given, const Scratch& scratch) {
   Session session{request, request.built_in ? with_made_up_text(given, scratch) : given, nullptr, {}, ""};
-  session.workload = prepare_workload(session.config);
-  if (asks_for_a_compiler(lanes_of(request))) prepare_compiling(*session.workload);
+  session.workload = prepare_workload(session.config, scratch.cache_dir());
+  if (asks_for_a_compiler(lanes_of(request))) prepare_compiling(*session.workload, scratch.cache_dir());
   session.header = {{"scenario", request.scenario},
                     {"environment", environment(request.commit)},
                     {"workload", leyline::workload_json(given)}};
@@ -142,7 +142,7 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch) {
     report["epoch_problem"] = session.epoch_problem;
   } else if (!request.counts_only) {
     show_phase("whole epochs");
-    report["epoch"] = epoch_json(run_loop(session.config, scratch, "epochs"));
+    report["epoch"] = epoch_json(run_loop(session.config, scratch, "epochs", scratch.cache_dir()));
     report["epoch_lane"] = leyline::name_of(session.config.step.lane);
   }
   end_progress();
@@ -152,7 +152,7 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch) {
 }  // namespace bench
 
 int run_bench(const EngineRequest& request) {
-  const bench::Scratch scratch;
+  const bench::Scratch scratch(request.cache_dir);
   const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
   auto& files = storage::real_file_system();
   const std::string& folder = request.bench.output_dir;

@@ -9,18 +9,14 @@ constexpr std::uint32_t kFirstGrowth = 8, kLife = 8;
 
 }  // namespace
 
-leyline::RunConfig with_empty_cache(leyline::RunConfig config, const Scratch& scratch) {
-  config.step.compile.cache_dir = scratch.path("empty_cache");
-  return config;
-}
-
 leyline::RunConfig waiting_for_programs(leyline::RunConfig config) {
   if (config.step.lane == leyline::Lane::kAuto) config.step.lane = leyline::Lane::kCompiled;
   return config;
 }
 
-LoopFigures run_growing(const leyline::RunConfig& config, const Scratch& scratch, const std::string& name) {
-  return run_loop(config, scratch, name, growing_controller(kFirstGrowth, kLife));
+LoopFigures run_growing(const leyline::RunConfig& config, const Scratch& scratch, const std::string& name,
+                        const std::string& cache_dir) {
+  return run_loop(config, scratch, name, cache_dir, growing_controller(kFirstGrowth, kLife));
 }
 
 }  // namespace esper::engine::bench

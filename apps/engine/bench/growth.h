@@ -7,12 +7,12 @@
 
 namespace esper::engine::bench {
 
-// The same run with a cache of programs of its own, which is empty.
-leyline::RunConfig with_empty_cache(leyline::RunConfig config, const Scratch& scratch);
 // The same run in lane compiled where it is in auto: afterwards the cache has all its programs.
 leyline::RunConfig waiting_for_programs(leyline::RunConfig config);
 
-// One run that germinates, blends and prunes, again and again, every step timed. `name`: of its folder.
-LoopFigures run_growing(const leyline::RunConfig& config, const Scratch& scratch, const std::string& name);
+// One run that germinates, blends and prunes, again and again, every step timed. `name`: of its folder;
+// cache_dir: of its programs.
+LoopFigures run_growing(const leyline::RunConfig& config, const Scratch& scratch, const std::string& name,
+                        const std::string& cache_dir);
 
 }  // namespace esper::engine::bench

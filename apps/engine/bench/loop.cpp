@@ -34,9 +34,9 @@ void take_packets(const std::string& path, LoopFigures& figures) {
 }  // namespace
 
 LoopFigures run_loop(const leyline::RunConfig& config, const Scratch& scratch, const std::string& name,
-                     std::unique_ptr<leyline::Controller> controller) {
+                     const std::string& cache_dir, std::unique_ptr<leyline::Controller> controller) {
   auto& files = storage::real_file_system();
-  Workbench bench = set_up(config);
+  Workbench bench = set_up(config, cache_dir);
   const auto folder = tolaria::create_run_folder(files, scratch.path(name), leyline::resolved_yaml(config));
   Composition composition(bench, folder, files, Console::kNone, std::move(controller));
   composition.start(folder, Start::kNew);

@@ -11,9 +11,9 @@
 
 namespace esper::engine::bench {
 
-// Runs config.epochs epochs in a run folder named `name` in the scratch folder. controller: null takes the configured
-// one. Throws Error where the run does not finish.
+// Runs config.epochs epochs in a run folder named `name` in the scratch folder. cache_dir: as set_up() takes it.
+// controller: null takes the configured one. Throws Error where the run does not finish.
 LoopFigures run_loop(const leyline::RunConfig& config, const Scratch& scratch, const std::string& name,
-                     std::unique_ptr<leyline::Controller> controller = nullptr);
+                     const std::string& cache_dir, std::unique_ptr<leyline::Controller> controller = nullptr);
 
 }  // namespace esper::engine::bench

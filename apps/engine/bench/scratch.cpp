@@ -5,14 +5,16 @@
 #include <cerrno>
 #include <filesystem>
 #include <system_error>
+#include <utility>
 
 #include "leyline/error.h"
 
 namespace esper::engine::bench {
 
-Scratch::Scratch() {
+Scratch::Scratch(std::string cache_dir) : cache_dir_(std::move(cache_dir)) {
   const char* named = std::getenv("TMPDIR");
-  folder_ = std::string(named != nullptr && *named != '\0' ? named : "/tmp") + "/esper-bench-XXXXXX";
+  const std::filesystem::path place = named != nullptr && *named != '\0' ? named : "/tmp";
+  folder_ = std::filesystem::absolute(place) / "esper-bench-XXXXXX";
   if (mkdtemp(folder_.data()) == nullptr) {
     throw leyline::Error(leyline::ExitCode::kResources, "no folder for the measurement: " + folder_ + ": " +
                                                             std::generic_category().message(errno) +

@@ -34,8 +34,8 @@ leyline::RunConfig with_made_up_text(leyline::RunConfig config, const Scratch& s
   return config;
 }
 
-std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config) {
-  auto workload = std::make_unique<Workload>(Workload{set_up(config), {}, {}});
+std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config, const std::string& cache_dir) {
+  auto workload = std::make_unique<Workload>(Workload{set_up(config, cache_dir), {}, {}});
   Workbench& bench = workload->bench;
   open_loaders(bench);
   bench.train_data->seek(0, 0);
@@ -57,13 +57,13 @@ std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config) {
   return workload;
 }
 
-void prepare_compiling(Workload& workload) {
+void prepare_compiling(Workload& workload, const std::string& cache_dir) {
   Workbench& bench = workload.bench;
   workload.no_compiler = find_python().problem;
   if (!workload.no_compiler.empty()) {
     bench.desk = nullptr;
   } else if (bench.desk == nullptr) {
-    bench.desk = make_desk(bench.config, bench.device);
+    bench.desk = make_desk(bench.config, bench.device, cache_dir);
   }
 }
 

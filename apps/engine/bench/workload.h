@@ -24,10 +24,10 @@ inline constexpr std::size_t kMaxSteps = 16;
 leyline::RunConfig with_made_up_text(leyline::RunConfig config, const Scratch& scratch);
 
 // Throws Error as set_up() does, and kConfig where the data do not fill one step.
-std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config);
+std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config, const std::string& cache_dir);
 
 // For lanes that compile, whatever step.lane says: makes the desk, or notes in no_compiler why there is none.
-void prepare_compiling(Workload& workload);
+void prepare_compiling(Workload& workload, const std::string& cache_dir);
 
 // A fresh model at the run's start; each has the same bits.
 std::unique_ptr<tolaria::Model> fresh_model(const Workload& workload);

@@ -23,6 +23,14 @@ namespace {
 constexpr std::string_view kExtends = "extends";
 constexpr std::string_view kOnlyFilesExtend = "only a file can extend another one";
 
+// A field of earlier versions: a run file from elsewhere must not bring code that this process loads.
+constexpr std::string_view kCacheDir = "step.compile.cache_dir";
+constexpr std::string_view kCacheDirRefused =
+    "compiled programs are native code, so their folder is not named in a run file; remove this line and name it with "
+    "--cache-dir or ESPER_CACHE";
+constexpr std::string_view kCacheDirIgnored =
+    "is ignored: the folder of compiled programs is named with --cache-dir or ESPER_CACHE alone";
+
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
@@ -40,7 +48,8 @@ class Loader {
     }
   }
 
-  void apply(const YamlDocument& document) {
+  void apply(const YamlDocument& document, DocumentKind kind = DocumentKind::kRunFile) {
+    kind_ = kind;
     layer(document.root.place.file);
     out_.problems.insert(out_.problems.end(), document.problems.begin(), document.problems.end());
     const bool broken = document.root.kind == YamlNode::Kind::kNull && !document.problems.empty();
@@ -80,6 +89,7 @@ class Loader {
     const std::string path = join_path(section, entry.key);
     const auto found = by_path_.find(path);
     const bool dotted = entry.key.find('.') != std::string::npos;
+    if (path == kCacheDir && !dotted) return refuse_cache_dir(entry);
     if (found == by_path_.end() || dotted) return report(entry.place, path, unknown_key(entry.key, section));
     out_.origins[path] = entry.value.place;
     note_items(path, entry.value);
@@ -89,6 +99,14 @@ class Loader {
     } else {
       read_value(row, entry.value, out_.problems);
     }
+  }
+
+  // Run folders of earlier versions have it empty: then nothing was asked for.
+  void refuse_cache_dir(const YamlEntry& entry) {
+    if (entry.value.kind == YamlNode::Kind::kScalar && entry.value.text.empty()) return;
+    const std::string path(kCacheDir);
+    if (kind_ == DocumentKind::kRunFile) return report(entry.place, path, std::string(kCacheDirRefused));
+    out_.warnings.push_back({entry.place, path, std::string(kCacheDirIgnored)});
   }
 
   void note_items(const std::string& path, const YamlNode& value) {
@@ -156,6 +174,7 @@ class Loader {
   std::unordered_map<std::string, std::vector<Place>> items_;       // of each list that was given
   std::unordered_map<std::string, std::size_t> layers_;
   std::string run_file_;
+  DocumentKind kind_ = DocumentKind::kRunFile;  // of the document at hand
 };
 
 const YamlEntry* extends_entry(const YamlNode& root) {
@@ -241,7 +260,7 @@ LoadedConfig read_run_config(const std::string& path, const std::vector<std::str
 }
 
 LoadedConfig read_run_config_text(std::string_view text, const std::string& name,
-                                  const std::vector<std::string>& assignments) {
+                                  const std::vector<std::string>& assignments, DocumentKind kind) {
   LoadedConfig out;
   Loader loader(out, name);
   const YamlDocument document = parse_yaml(text, name);
@@ -249,7 +268,7 @@ LoadedConfig read_run_config_text(std::string_view text, const std::string& name
     loader.layer(name);
     loader.report(base->place, std::string(kExtends), std::string(kOnlyFilesExtend));
   }
-  loader.apply(document);
+  loader.apply(document, kind);
   apply_assignments(assignments, loader);
   loader.finish();
   return out;

@@ -19,13 +19,19 @@ namespace esper::leyline {
 struct LoadedConfig {
   RunConfig config;                      // what could be read; to be used only where there are no problems
   std::vector<Problem> problems;         // by place: what is extended, the run file, the assignments
+  std::vector<Problem> warnings;         // what was ignored, of DocumentKind::kOfRun alone
   std::map<std::string, Place> origins;  // of each field and section that was given; a field not here has its default
 };
+
+// What the document is: a file that a user writes, or the config.yaml that a run keeps. A field that earlier versions
+// had and this one refuses does not keep a run from being resumed: there it is a warning.
+enum class DocumentKind { kRunFile, kOfRun };
 
 LoadedConfig read_run_config(const std::string& path, const std::vector<std::string>& assignments = {});
 // The same for a text that is no file; `name` is what places show. It cannot extend.
 LoadedConfig read_run_config_text(std::string_view text, const std::string& name,
-                                  const std::vector<std::string>& assignments = {});
+                                  const std::vector<std::string>& assignments = {},
+                                  DocumentKind kind = DocumentKind::kRunFile);
 
 // Throws ConfigError (exit 2) with all problems.
 RunConfig load_run_config(const std::string& path, const std::vector<std::string>& assignments = {});

@@ -27,7 +27,6 @@ struct CompileConfig {
   int warmup_steps = 1;
   Duration deadline = std::chrono::seconds(120);
   std::int64_t memory_limit_mb = 4096;
-  std::string cache_dir;
   std::int64_t cache_limit_mb = 2048;
   int ahead = 2;
 
@@ -40,9 +39,8 @@ struct CompileConfig {
         field("warmup_steps", &C::warmup_steps, "eager steps before a step is recorded", between(0, 1e6)),
         field("deadline", &C::deadline, "longest time for one compilation; then the run goes on without"),
         field("memory_limit_mb", &C::memory_limit_mb, "most memory of the compiler's process", between(256, 1e6)),
-        field("cache_dir", &C::cache_dir, "folder of compiled programs; empty takes the user's cache folder"),
-        field("cache_limit_mb", &C::cache_limit_mb, "size of that folder; the programs unused for longest go first",
-              between(16, 1e6)),
+        field("cache_limit_mb", &C::cache_limit_mb,
+              "size of the cache of compiled programs; those unused for longest go first", between(16, 1e6)),
         field("ahead", &C::ahead,
               "likely next structures of a growing network whose step is prepared before they come; 0 prepares none",
               between(0, 64))};

@@ -17,7 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 
 // A whole name, or a section with its dot.
-constexpr std::array<std::string_view, 14> kNoMatter{"name",
+constexpr std::array<std::string_view, 13> kNoMatter{"name",
                                                      "runs_dir",
                                                      "epochs",
                                                      "safety.",
@@ -28,7 +28,6 @@ constexpr std::array<std::string_view, 14> kNoMatter{"name",
                                                      "step.graph.warmup_batches",
                                                      "step.compile.deadline",
                                                      "step.compile.memory_limit_mb",
-                                                     "step.compile.cache_dir",
                                                      "step.compile.cache_limit_mb",
                                                      "step.compile.ahead"};
 

@@ -10,15 +10,15 @@
 namespace esper::program {
 namespace {
 
-constexpr char kWayOut[] = "; name another folder with step.compile.cache_dir or ESPER_CACHE";
+constexpr char kWayOut[] = "; name another folder with --cache-dir or ESPER_CACHE";
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : value;
 }
 
-std::string wanted_folder(const std::string& configured) {
-  if (!configured.empty()) return configured;
+std::string wanted_folder(const std::string& named) {
+  if (!named.empty()) return named;
   if (const auto own = environment("ESPER_CACHE"); !own.empty()) return own + "/programs";
   if (const auto shared = environment("XDG_CACHE_HOME"); !shared.empty()) return shared + "/esper/programs";
   if (const auto home = environment("HOME"); !home.empty()) return home + "/.cache/esper/programs";
@@ -38,38 +38,51 @@ std::string who_may_change(const std::string& path, const struct stat& status, b
   return path + " belongs to another user";
 }
 
-std::string problem_of(const std::string& folder) {
+std::string problem_of(const std::filesystem::path& folder) {
   struct stat status {};
-  std::error_code error;
-  // Links on the way are followed first: what counts are the folders that are really passed.
-  auto path = std::filesystem::canonical(folder, error);
-  if (error) return "cannot reach " + folder + ": " + error.message();
+  auto path = folder;
   for (bool is_parent = false;; is_parent = true) {
     if (::stat(path.c_str(), &status) < 0) return "cannot look at " + path.string();
     if (!S_ISDIR(status.st_mode)) return path.string() + " is no folder";
     if (auto problem = who_may_change(path, status, is_parent); !problem.empty()) {
-      return problem + (is_parent ? ", in which the cache of compiled programs lies" : "");
+      return problem + (is_parent ? ", in which " + folder.string() + " lies" : "");
     }
     if (path == path.root_path()) return {};
     path = path.parent_path();
   }
 }
 
+// errno of the first that cannot be made; 0 where all are there.
+int make_folders(const std::filesystem::path& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0 || path == path.root_path()) return 0;
+  if (const int error = make_folders(path.parent_path()); error != 0) return error;
+  if (::mkdir(path.c_str(), 0700) < 0) return errno == EEXIST ? 0 : errno;
+  return ::chmod(path.c_str(), 0700) < 0 ? errno : 0;  // the umask may have taken the user's own rights
+}
+
 }  // namespace
 
-storage::Checked<std::string> private_cache_folder(const std::string& configured) {
+storage::Checked<std::string> private_folder(const std::string& wanted) {
   using storage::damaged;
-  const std::string wanted = wanted_folder(configured);
-  if (wanted.empty())
-    return damaged<std::string>("there is no HOME to keep compiled programs in" + std::string(kWayOut));
   std::error_code error;
-  const std::string folder = std::filesystem::absolute(wanted, error).lexically_normal().string();
-  std::filesystem::create_directories(std::filesystem::path(folder).parent_path(), error);
-  if (::mkdir(folder.c_str(), 0700) < 0 && errno != EEXIST) {
-    return damaged<std::string>("cannot make " + folder + ": " + std::generic_category().message(errno) + kWayOut);
+  const auto path = std::filesystem::absolute(wanted, error).lexically_normal();
+  if (const int failure = make_folders(path); failure != 0) {
+    return damaged<std::string>("cannot make " + path.string() + ": " + std::generic_category().message(failure));
   }
-  if (auto problem = problem_of(folder); !problem.empty()) return damaged<std::string>(problem + kWayOut);
-  return storage::sound(folder);
+  // Links on the way are followed here and not again: what counts are the folders that are really passed.
+  const auto folder = std::filesystem::canonical(path, error);
+  if (error) return damaged<std::string>("cannot reach " + path.string() + ": " + error.message());
+  if (auto problem = problem_of(folder); !problem.empty()) return damaged<std::string>(problem);
+  return storage::sound(folder.string());
+}
+
+storage::Checked<std::string> private_cache_folder(const std::string& named) {
+  const std::string wanted = wanted_folder(named);
+  auto folder = wanted.empty() ? storage::damaged<std::string>("there is no HOME to keep compiled programs in")
+                               : private_folder(wanted);
+  if (!folder) folder.problem += kWayOut;
+  return folder;
 }
 
 }  // namespace esper::program

@@ -68,7 +68,7 @@ void PackageCache::ensure_folders() {
 }
 
 storage::Checked<PackageEntry> PackageCache::load(const std::string& key) {
-  auto entry = parse_entry(storage::read_file(file_system_, entry_path(key), kMaxEntryBytes));
+  auto entry = parse_entry(storage::read_file(file_system_, entry_path(key), kMaxEntryBytes), settings_.mac_key);
   if (entry && entry->key != key) return storage::damaged<PackageEntry>("it is the entry of another program");
   return entry;
 }
@@ -81,15 +81,27 @@ std::optional<CachedPackage> PackageCache::find(const std::string& key) {
       touch(key);
       return CachedPackage{PackageFile(entry->package()), entry->facts, entry->package().size()};
     }
+    note_damage(key, entry.problem);
   } catch (const IoError& error) {
     if (is_passing(error)) return std::nullopt;
+    note_damage(key, error.what());
   }
   quarantine_if_damaged(key);
   return std::nullopt;
 }
 
-void PackageCache::quarantine_if_damaged(const std::string& key) {
+void PackageCache::note_damage(const std::string& key, const std::string& reason) {
+  const std::lock_guard guard(mutex_);
   ++damaged_;
+  last_damage_ = "the entry " + key + " of the cache was not loaded: " + reason;
+}
+
+std::string PackageCache::last_damage() {
+  const std::lock_guard guard(mutex_);
+  return last_damage_;
+}
+
+void PackageCache::quarantine_if_damaged(const std::string& key) {
   try {
     const std::lock_guard guard(mutex_);
     const auto held = lock();
@@ -181,7 +193,7 @@ InsertOutcome PackageCache::insert(const std::string& key, const std::string& pa
                                             " bytes, and the cache may hold " + std::to_string(settings_.limit_bytes) +
                                             " (step.compile.cache_limit_mb)"};
     }
-    const auto bytes = write_entry(entry, entry_header(key, facts, package), package);
+    const auto bytes = write_entry(entry, entry_header(key, facts, package, settings_.mac_key), package);
     outcome = publish_entry(key, entry, bytes);
   } catch (const IoError& error) {
     outcome = {error.out_of_space() ? InsertFailure::kNoSpace : InsertFailure::kIo, error.what()};

@@ -26,6 +26,7 @@ struct CacheSettings {
   std::uint64_t limit_bytes = 2048ull << 20;  // of all entries
   std::uint64_t quarantine_limit_bytes = 64ull << 20;
   leyline::Duration lock_deadline = std::chrono::seconds(2);
+  MacKey mac_key{};  // user_key(); tests may take the zeros
 };
 
 struct CachedPackage {
@@ -53,12 +54,17 @@ struct RecipeChoice {
 
 class PackageCache {
  public:
-  // `file_system` outlives the cache. Makes nothing yet.
+  // `file_system` outlives the cache; the one of a run is confined to the folder and to this user's files. Makes
+  // nothing yet.
   PackageCache(leyline::FileSystem& file_system, CacheSettings settings, leyline::Clock clock = {});
 
   const std::string& folder() const { return settings_.folder; }
+  // Through which everything below folder() is opened, locks of others' included: files().try_lock(folder() + "/x").
+  leyline::FileSystem& files() { return file_system_; }
+  const MacKey& mac_key() const { return settings_.mac_key; }
 
-  // Nothing if there is no such entry or it cannot be read. A damaged one is quarantined on the way.
+  // Nothing if there is no such entry or it cannot be read. One that is damaged, or that this user did not make, is
+  // quarantined on the way.
   std::optional<CachedPackage> find(const std::string& key);
 
   // Stores the package that lies in the file `path`, replacing the entry of that key, and evicts those unused for
@@ -79,8 +85,9 @@ class PackageCache {
   void remember_choice(const std::string& key, const RecipeChoice& choice);
   std::optional<RecipeChoice> recall_choice(const std::string& key);
 
-  // Damaged entries found so far.
+  // Entries found so far that are damaged or not this user's, and what was wrong with the last of them.
   std::uint64_t damaged() const { return damaged_; }
+  std::string last_damage();
 
  private:
   struct Usage {
@@ -101,6 +108,7 @@ class PackageCache {
   InsertOutcome publish_entry(const std::string& key, const std::string& written, std::uint64_t bytes);
   void put_away(const std::string& key, EntryFault fault, const std::string& reason);
   void quarantine_if_damaged(const std::string& key);
+  void note_damage(const std::string& key, const std::string& reason);
   void bound_quarantine();
 
   leyline::FileSystem& file_system_;
@@ -108,6 +116,7 @@ class PackageCache {
   const leyline::Clock clock_;
   std::mutex mutex_;  // publish_file wants one thread of a process at a time for one name
   std::atomic<std::uint64_t> damaged_{0};
+  std::string last_damage_;  // under mutex_
   std::atomic<std::uint64_t> touches_{0};
 };
 

@@ -2,14 +2,12 @@
 
 #include <nlohmann/json.hpp>
 
-#include "storage/checksum.h"
-
 namespace esper::program {
 namespace {
 
 using nlohmann::json;
 
-constexpr std::size_t kHashDigits = 16;
+constexpr std::size_t kMacDigits = 64;
 
 json to_json(const PackageFacts& facts) {
   return {{"recipe", facts.recipe},     {"effort", facts.effort},         {"torch_version", facts.torch_version},
@@ -29,37 +27,34 @@ PackageFacts facts_of(const json& fields) {
 
 }  // namespace
 
-std::string entry_header(const std::string& key, const PackageFacts& facts, storage::Bytes package) {
-  const std::string text = json{
-      {"format", 1},
-      {"key", key},
-      {"bytes", package.size()},
-      {"xxh3_64", storage::hex64(storage::hash64(package))},
-      {"facts",
-       to_json(facts)}}.dump();
-  return storage::hex64(storage::hash64(storage::bytes_of(text))) + " " + text + "\n";
+std::string entry_header(const std::string& key, const PackageFacts& facts, storage::Bytes package,
+                         const MacKey& mac_key) {
+  const json fields = {{"format", 2}, {"key", key}, {"bytes", package.size()}, {"facts", to_json(facts)}};
+  std::string line = fields.dump();
+  line.insert(line.begin(), ' ');
+  line.push_back('\n');
+  return mac_of(mac_key, storage::bytes_of(line), package).append(line);
 }
 
-storage::Checked<PackageEntry> parse_entry(std::vector<std::byte> file) {
+// What the file says is believed only once its code is found to be right.
+storage::Checked<PackageEntry> parse_entry(std::vector<std::byte> file, const MacKey& mac_key) {
   using storage::damaged;
   const auto text = storage::text_of(file);
   const auto end = text.find('\n');
-  if (end == std::string_view::npos || end < kHashDigits + 2) return damaged<PackageEntry>("it has no first line");
-  const auto line = text.substr(kHashDigits + 1, end - kHashDigits - 1);
-  if (text.substr(0, kHashDigits) != storage::hex64(storage::hash64(storage::bytes_of(line))) ||
-      text[kHashDigits] != ' ') {
-    return damaged<PackageEntry>("its first line is damaged");
+  if (end == std::string_view::npos || end < kMacDigits + 2) return damaged<PackageEntry>("it has no first line");
+  const auto rest = storage::Bytes(file).subspan(kMacDigits);
+  if (!is_same_mac(text.substr(0, kMacDigits), mac_of(mac_key, rest, {}))) {
+    return damaged<PackageEntry>("its authentication code is wrong: it is damaged, or was made under another key");
   }
+  const auto line = text.substr(kMacDigits, end - kMacDigits);
   PackageEntry entry;
   entry.package_at = end + 1;
   std::uint64_t bytes = 0;
-  std::string hash;
   try {
     const json header = json::parse(line);
-    if (header.at("format") != 1) return damaged<PackageEntry>("it has an unknown format");
+    if (header.at("format") != 2) return damaged<PackageEntry>("it has an unknown format");
     header.at("key").get_to(entry.key);
     header.at("bytes").get_to(bytes);
-    header.at("xxh3_64").get_to(hash);
     entry.facts = facts_of(header.at("facts"));
   } catch (const json::exception& error) {
     return damaged<PackageEntry>(std::string("its first line cannot be read: ") + error.what());
@@ -69,7 +64,6 @@ storage::Checked<PackageEntry> parse_entry(std::vector<std::byte> file) {
     return damaged<PackageEntry>("it holds " + std::to_string(entry.package().size()) + " bytes of a package of " +
                                  std::to_string(bytes));
   }
-  if (storage::hex64(storage::hash64(entry.package())) != hash) return damaged<PackageEntry>("its hash is wrong");
   return storage::sound(std::move(entry));
 }
 

@@ -1,11 +1,13 @@
 #pragma once
-// The file format of one cached package: a first line "<hex64 of the rest of the line> <JSON>\n", then the package's
-// bytes. The JSON has the key, size and hash of the package and what is known about it, so no byte can change unseen;
-// one file, so that it is replaced and removed in one step. Any thread.
+// The file format of one cached package: a first line "<MAC of all that follows> <JSON>\n", then the package's bytes.
+// The JSON has the key and size of the package and what is known about it. No byte can change unseen, and nobody
+// without the user's key can make an entry that is loaded; one file, so that it is replaced and removed in one step.
+// Any thread.
 
 #include <string>
 #include <vector>
 
+#include "program/cache/mac.h"
 #include "storage/bytes.h"
 #include "storage/checked.h"
 
@@ -30,9 +32,10 @@ struct PackageEntry {
   storage::Bytes package() const { return storage::Bytes(file).subspan(package_at); }
 };
 
-std::string entry_header(const std::string& key, const PackageFacts& facts, storage::Bytes package);
+std::string entry_header(const std::string& key, const PackageFacts& facts, storage::Bytes package,
+                         const MacKey& mac_key);
 
 // Every damage is a problem in words.
-storage::Checked<PackageEntry> parse_entry(std::vector<std::byte> file);
+storage::Checked<PackageEntry> parse_entry(std::vector<std::byte> file, const MacKey& mac_key);
 
 }  // namespace esper::program

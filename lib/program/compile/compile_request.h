@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace esper::program {
 
@@ -53,6 +54,7 @@ struct CompileOutcome {
   std::string recipe;
   double compile_ms = 0;                   // the worker's time for this program, its own start not counted
   std::map<std::string, double> stage_ms;  // export, generate, wrapper, kernel, link, package, ...
+  std::vector<std::string> not_used;       // files kept from earlier compilations that this user's key did not make
   std::string compiler;                    // e.g. "clang++ -O0, g++ -O3"
   std::optional<CompileFailure> failure;   // none: PackageCache::find(key) has it
   std::string reason;                      // in words, with a failure

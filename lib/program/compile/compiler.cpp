@@ -10,10 +10,14 @@
 
 #include "leyline/file_system.h"
 #include "leyline/names.h"
+#include "storage/beneath.h"
+#include "storage/file_tools.h"
 
 namespace esper::program {
 Compiler::Compiler(CompilerSettings settings, PackageCache& cache)
-    : settings_(std::move(settings)), cache_(cache), worker_(settings_, cache.folder() + "/worker", worker_group_) {
+    : settings_(std::move(settings)),
+      cache_(cache),
+      worker_(settings_, cache.folder() + "/worker", cache.mac_key(), worker_group_) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) throw leyline::IoError("make", "a pipe", errno);
   wake_read_ = leyline::Descriptor(ends[0]);
@@ -174,12 +178,27 @@ WorkerAnswer Compiler::attempt(const CompileRequest& request) {
                                  drain_wakes();
                                  return is_abandoned(request.key);
                                }};
-  if (interrupt.wanted()) return {WorkerAnswer::Kind::kFailed, CompileFailure::kCancelled, "cancelled", {}, 0, {}, {}};
+  if (interrupt.wanted())
+    return {WorkerAnswer::Kind::kFailed, CompileFailure::kCancelled, "cancelled", {}, {}, 0, {}, {}};
   if (!worker_.is_running()) {
+    if (auto refusal = make_worker_folder()) return *refusal;
     auto started = worker_.start(interrupt);
     if (started.kind != WorkerAnswer::Kind::kDone) return started;
   }
   return worker_.compile(request, interrupt);
+}
+
+// Nothing: it is there, and it is this user's alone.
+std::optional<WorkerAnswer> Compiler::make_worker_folder() {
+  try {
+    storage::ensure_folder(cache_.files(), cache_.folder() + "/worker");
+    return std::nullopt;
+  } catch (const leyline::IoError& error) {
+    const auto failure = error.out_of_space() ? CompileFailure::kDiskFull : CompileFailure::kCacheRefused;
+    const bool has_way_out = dynamic_cast<const storage::UnsafePath*>(&error) != nullptr;
+    const std::string way_out = has_way_out ? "" : "; name another cache folder with --cache-dir or ESPER_CACHE";
+    return WorkerAnswer{WorkerAnswer::Kind::kHopeless, failure, error.what() + way_out, {}, {}, 0, {}, {}};
+  }
 }
 
 CompileOutcome Compiler::accept(const CompileRequest& request, const WorkerAnswer& answer) {
@@ -187,6 +206,7 @@ CompileOutcome Compiler::accept(const CompileRequest& request, const WorkerAnswe
   outcome.compile_ms = answer.ms;
   outcome.compiler = answer.compiler;
   outcome.stage_ms = answer.stage_ms;
+  outcome.not_used = answer.not_used;
   if (answer.kind == WorkerAnswer::Kind::kHopeless) hopeless_ = outcome;
   if (answer.kind != WorkerAnswer::Kind::kDone) return outcome;
   const PackageFacts facts = {request.recipe,

@@ -49,6 +49,7 @@ class Compiler {
   bool next(CompileRequest& request);
   CompileOutcome compile(const CompileRequest& request);
   WorkerAnswer attempt(const CompileRequest& request);
+  std::optional<WorkerAnswer> make_worker_folder();
   CompileOutcome accept(const CompileRequest& request, const WorkerAnswer& answer);
   CompileOutcome ended(const CompileRequest& request, CompileFailure failure, std::string reason) const;
   bool pause(leyline::Duration length);

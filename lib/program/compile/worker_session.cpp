@@ -24,6 +24,11 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
+std::string absolute(const std::string& path) {
+  std::error_code ignored;
+  return std::filesystem::absolute(path, ignored).string();
+}
+
 bool is_executable(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0 && std::filesystem::is_regular_file(path);
 }
@@ -37,7 +42,7 @@ std::string text_in(const json& object, const char* name) {
 }
 
 WorkerAnswer failed(CompileFailure failure, std::string reason) {
-  return {Kind::kFailed, failure, std::move(reason), {}, 0, {}, {}};
+  return {Kind::kFailed, failure, std::move(reason), {}, {}, 0, {}, {}};
 }
 
 WorkerAnswer answer_in(const json& reply) {
@@ -47,6 +52,7 @@ WorkerAnswer answer_in(const json& reply) {
   answer.compiler = text_in(reply, "compiler");
   answer.stage_ms = reply.value("stages", std::map<std::string, double>{});
   answer.package = text_in(reply, "package");
+  answer.not_used = reply.value("not_used", std::vector<std::string>{});
   if (const auto error = text_in(reply, "error"); !error.empty() || answer.package.empty()) {
     answer.failure = leyline::from_name<CompileFailure>(error).value_or(CompileFailure::kFailed);
     answer.kind = answer.failure == CompileFailure::kNoCompiler ? Kind::kHopeless : Kind::kFailed;
@@ -56,8 +62,9 @@ WorkerAnswer answer_in(const json& reply) {
 
 }  // namespace
 
-WorkerSession::WorkerSession(const CompilerSettings& settings, std::string folder, std::atomic<pid_t>& group)
-    : settings_(settings), folder_(std::move(folder)), group_(group) {}
+WorkerSession::WorkerSession(const CompilerSettings& settings, std::string folder, const MacKey& mac_key,
+                             std::atomic<pid_t>& group)
+    : settings_(settings), folder_(std::move(folder)), mac_key_(mac_key), group_(group) {}
 
 void WorkerSession::stop() {
   if (!process_) return;
@@ -69,14 +76,14 @@ void WorkerSession::stop() {
 
 WorkerAnswer WorkerSession::hopeless(CompileFailure failure, std::string reason) {
   stop();
-  return {Kind::kHopeless, failure, std::move(reason), {}, 0, {}, {}};
+  return {Kind::kHopeless, failure, std::move(reason), {}, {}, 0, {}, {}};
 }
 
 WorkerAnswer WorkerSession::died() {
   process_->kill();
   const std::string how = process_->end();
   stop();
-  return {Kind::kDied, CompileFailure::kCrashed, how, {}, 0, {}, {}};
+  return {Kind::kDied, CompileFailure::kCrashed, how, {}, {}, 0, {}, {}};
 }
 
 WorkerCommand WorkerSession::command() const {
@@ -85,12 +92,14 @@ WorkerCommand WorkerSession::command() const {
     if (const auto value = environment(name); !value.empty()) variables[name] = value;
   }
   const std::string cxx = settings_.cxx.empty() ? environment("CXX") : settings_.cxx;
-  if (!cxx.empty()) variables["CXX"] = cxx;
+  // A name alone is looked up in PATH; a path counts from here, not from the folder that the worker runs in.
+  if (!cxx.empty()) variables["CXX"] = cxx.find('/') == std::string::npos ? cxx : absolute(cxx);
   variables["OMP_NUM_THREADS"] = "1";
   variables["PYTHONDONTWRITEBYTECODE"] = "1";
   variables["TORCHINDUCTOR_CACHE_DIR"] = folder_ + "/inductor";
   variables["TORCHINDUCTOR_COMPILE_THREADS"] = "1";
-  return {settings_.python, kWorkerSource, {folder_}, std::move(variables)};
+  const std::string headers = settings_.headers_dir.empty() ? folder_ : settings_.headers_dir;
+  return {absolute(settings_.python), kWorkerSource, {folder_, headers}, std::move(variables)};
 }
 
 // Nothing: the process is there.
@@ -99,14 +108,6 @@ std::optional<WorkerAnswer> WorkerSession::launch() {
     return hopeless(CompileFailure::kNoPython, settings_.python.empty()
                                                    ? "no Python was found; name one with ESPER_PYTHON"
                                                    : "there is no executable " + settings_.python);
-  }
-  std::error_code problem;
-  std::filesystem::create_directories(folder_, problem);
-  if (problem) {
-    const bool full = problem == std::errc::no_space_on_device;
-    return hopeless(full ? CompileFailure::kDiskFull : CompileFailure::kCacheRefused,
-                    "cannot write to " + folder_ + ": " + problem.message() +
-                        "; name another folder with step.compile.cache_dir or ESPER_CACHE");
   }
   try {
     process_.emplace(command());
@@ -161,6 +162,7 @@ WorkerAnswer WorkerSession::compile(const CompileRequest& request, const Interru
                         {"device", request.device},
                         {"threads", request.threads},
                         {"effort", leyline::name_of(request.effort)},
+                        {"mac_key", hex_of(mac_key_)},
                         {"memory_limit_mb", settings_.memory_limit_mb}};
   if (!process_->send(message.dump(-1, ' ', false, json::error_handler_t::replace))) return died();
   return await_reply(job, interrupt);

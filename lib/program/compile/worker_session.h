@@ -10,8 +10,10 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "leyline/clock.h"
+#include "program/cache/mac.h"
 #include "program/compile/compile_request.h"
 #include "program/compile/worker_process.h"
 
@@ -23,6 +25,7 @@ struct CompilerSettings {
   std::string cxx;            // C++ compiler; empty: $CXX, else what the worker finds in PATH
   leyline::Duration deadline = std::chrono::seconds(120);        // of one compilation
   leyline::Duration start_deadline = std::chrono::seconds(180);  // of the worker's start: it imports torch
+  std::string headers_dir;  // where the worker keeps precompiled headers and the like; empty: its own folder
   std::int64_t memory_limit_mb = 4096;  // of one compilation: what the worker and its compilers add to a warm worker
   int max_restarts = 3;
   leyline::Duration restart_pause = std::chrono::milliseconds(500);
@@ -45,16 +48,18 @@ struct WorkerAnswer {
   CompileFailure failure{};
   std::string reason;
   // Of a program, done or failed by the worker itself:
-  std::string package;  // path of the file, in a folder that is the caller's to remove
-  double ms = 0;        // from its beginning
+  std::vector<std::string> not_used;  // files kept from earlier jobs that this user's key did not make
+  std::string package;                // path of the file, in a folder that is the caller's to remove
+  double ms = 0;                      // from its beginning
   std::map<std::string, double> stage_ms;
   std::string compiler;
 };
 
 class WorkerSession {
  public:
-  // `folder` is the worker's own. `group` tells other threads the worker's process group, 0 while there is none.
-  WorkerSession(const CompilerSettings& settings, std::string folder, std::atomic<pid_t>& group);
+  // `folder` is the worker's own, and is there when it starts. `mac_key`: of the files that it keeps between jobs.
+  // `group` tells other threads the worker's process group, 0 while there is none.
+  WorkerSession(const CompilerSettings& settings, std::string folder, const MacKey& mac_key, std::atomic<pid_t>& group);
   ~WorkerSession() { stop(); }
 
   bool is_running() const { return process_.has_value(); }
@@ -76,6 +81,7 @@ class WorkerSession {
 
   const CompilerSettings& settings_;
   const std::string folder_;
+  const MacKey mac_key_;
   std::atomic<pid_t>& group_;
   const leyline::Clock clock_;
   std::optional<WorkerProcess> process_;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "device/rng.h"
+#include "program/cache/user_key.h"
 #include "program/compile/worker_source.h"
 #include "program/python_text.h"
 #include "storage/checksum.h"
@@ -15,9 +16,22 @@
 namespace esper::tests {
 namespace fs = std::filesystem;
 
-program::DeskSettings desk_settings(const std::string& cache_folder) {
+// The key of this build's tests, not the user's own.
+[[maybe_unused]] const int state_is_set = ::setenv("XDG_STATE_HOME", ESPER_BINARY_DIR "/test-state", 1);
+
+namespace {
+
+// The compiler's headers are made once for all programs of tests.
+std::string headers_folder() {
+  const fs::path headers = ESPER_BINARY_DIR "/lane_cache/worker";
+  fs::create_directories(headers);
+  return headers;
+}
+
+}  // namespace
+
+program::DeskSettings desk_settings() {
   program::DeskSettings settings;
-  settings.compile.cache_dir = cache_folder;
   settings.python = test::python_path();
   settings.torch_version = ESPER_LIBTORCH;
   settings.device = "cpu";
@@ -33,15 +47,11 @@ std::string lasting_cache() {
   const fs::path own = all / storage::hex64(worker);
   if (!fs::exists(own)) fs::remove_all(all);
   fs::create_directories(own / "programs");
-  // The compiler's headers are made once for all of them.
-  const fs::path headers = ESPER_BINARY_DIR "/lane_cache/worker";
-  fs::create_directories(headers);
-  if (!fs::exists(own / "programs/worker")) fs::create_directory_symlink(headers, own / "programs/worker");
   return own / "programs";
 }
 
 program::CompileDesk& lasting_desk() {
-  static program::CompileDesk desk(storage::real_file_system(), desk_settings(lasting_cache()));
+  static program::CompileDesk desk(desk_settings(), {lasting_cache(), headers_folder()});
   return desk;
 }
 
@@ -69,8 +79,6 @@ class AllRooms {
     path_ = name;
     fs::create_directories(cache());
     fs::permissions(cache(), fs::perms::owner_all);
-    // The compiler's headers are ready there.
-    fs::create_directory_symlink(lasting_cache() + "/worker", cache() / "worker");
   }
   ~AllRooms() {
     desk_.reset();
@@ -119,7 +127,7 @@ std::string LaneRoom::cache() { return all_rooms().cache(); }
 program::CompileDesk& LaneRoom::desk() { return all_rooms().desk(); }
 
 std::unique_ptr<program::CompileDesk> LaneRoom::new_desk() {
-  return std::make_unique<program::CompileDesk>(storage::real_file_system(), desk_settings(cache()));
+  return std::make_unique<program::CompileDesk>(desk_settings(), program::DeskFolders{cache(), headers_folder()});
 }
 
 void LaneRoom::stock(const program::SymbolicProgram& program) {
@@ -148,14 +156,27 @@ program::Program program_of(tolaria::Model& model, std::span<const tolaria::Micr
   return std::get<program::Program>(recorded);
 }
 
+namespace {
+
+program::CacheSettings settings_of(const std::string& folder) {
+  program::CacheSettings settings;
+  settings.folder = folder;
+  const auto key = program::user_key();
+  REQUIRE(key);
+  settings.mac_key = *key;
+  return settings;
+}
+
+}  // namespace
+
 std::string compile_text(const LaneRoom& room, const std::string& text, const std::string& recipe) {
-  // The lasting folder has the compiler's headers ready.
-  static program::PackageCache cache(storage::real_file_system(), {lasting_cache()});
+  static program::PackageCache cache(storage::real_file_system(), settings_of(lasting_cache()));
   static program::Compiler compiler(
       [] {
         program::CompilerSettings settings;
         settings.python = test::python_path();
         settings.torch_version = ESPER_LIBTORCH;
+        settings.headers_dir = headers_folder();
         return settings;
       }(),
       cache);
@@ -179,7 +200,7 @@ std::string compile_text(const LaneRoom& room, const std::string& text, const st
 }
 
 void plant(const LaneRoom& room, const std::string& key, const std::string& package) {
-  program::PackageCache cache(storage::real_file_system(), {room.cache()});
+  program::PackageCache cache(storage::real_file_system(), settings_of(room.cache()));
   const auto outcome = cache.insert(key, package, {"default", "full", ESPER_LIBTORCH, "g++", 1000, ""});
   INFO(outcome.reason);
   REQUIRE_FALSE(outcome.failure);

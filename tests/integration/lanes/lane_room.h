@@ -12,7 +12,7 @@
 
 namespace esper::tests {
 
-program::DeskSettings desk_settings(const std::string& cache_folder);
+program::DeskSettings desk_settings();
 
 // Of this build, kept between test runs, so that what is compiled once is found from then on. Another worker has
 // another folder.

@@ -271,6 +271,33 @@ TEST_CASE("what is extended must be one good file") {
   }
 }
 
+// Compiled programs are native code: a file from elsewhere must not say where they come from.
+TEST_CASE("the folder of compiled programs is refused in a run file and on --set, and the way out is named") {
+  for (const char* text : {"step: {compile: {cache_dir: /tmp/x}}\n", "step:\n  compile:\n    cache_dir: [x]\n"}) {
+    CHECK_THAT(problem_of(text), ContainsSubstring("step.compile.cache_dir") && ContainsSubstring("native code") &&
+                                     ContainsSubstring("--cache-dir or ESPER_CACHE"));
+  }
+  const auto set = read_run_config_text("seed: 1\n", "f", {"step.compile.cache_dir=/tmp/x"});
+  REQUIRE(set.problems.size() == 1);
+  CHECK_THAT(to_string(set.problems[0]), ContainsSubstring("--cache-dir"));
+}
+
+TEST_CASE("a run of an earlier version has that field in its config.yaml: it is ignored, with a warning") {
+  const std::string text = "step: {compile: {cache_dir: /tmp/x, ahead: 3}}\n";
+  const auto of_run = read_run_config_text(text, "f", {}, DocumentKind::kOfRun);
+  CHECK(of_run.problems.empty());
+  REQUIRE(of_run.warnings.size() == 1);
+  CHECK_THAT(to_string(of_run.warnings[0]),
+             StartsWith("f:1:") && ContainsSubstring("is ignored") && ContainsSubstring("--cache-dir"));
+  CHECK(of_run.config.step.compile.ahead == 3);
+  // What such a run wrote where nothing was asked for.
+  const auto empty = read_run_config_text("step: {compile: {cache_dir: \"\"}}\n", "f", {}, DocumentKind::kOfRun);
+  CHECK((empty.problems.empty() && empty.warnings.empty()));
+  CHECK(read_run_config_text("step: {compile: {cache_dir: \"\"}}\n", "f").problems.empty());
+  // The command line is no document of the run.
+  CHECK(read_run_config_text(text, "f", {"step.compile.cache_dir=y"}, DocumentKind::kOfRun).problems.size() == 1);
+}
+
 // Data that is too large for the repository is named by --set data.path.
 TEST_CASE("every run file of the project loads, but for a path that the user gives") {
   int count = 0;

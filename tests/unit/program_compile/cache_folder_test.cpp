@@ -51,7 +51,7 @@ TEST_CASE("a folder above that others may write to is refused, unless it is stic
   REQUIRE_FALSE(refused);
   INFO(refused.problem);
   CHECK(refused.problem.find("others may write to " + (folder / "shared") + ",") != std::string::npos);
-  CHECK(refused.problem.find("step.compile.cache_dir") != std::string::npos);
+  CHECK(refused.problem.find("--cache-dir or ESPER_CACHE") != std::string::npos);
   // A link does not hide what it leads through.
   REQUIRE(::symlink((folder / "shared/mine").c_str(), (folder / "link").c_str()) == 0);
   CHECK_FALSE(private_cache_folder(folder / "link/programs"));
@@ -77,7 +77,26 @@ TEST_CASE("a folder that others may write to is refused") {
   CHECK(made.problem.find("others may write") != std::string::npos);
 }
 
-TEST_CASE("the environment names the folder when the run file does not") {
+TEST_CASE("all levels that are made are this user's alone, whatever the umask") {
+  const test::TemporaryFolder folder;
+  for (const mode_t mask : {0000, 0277, 0777}) {
+    const mode_t before = ::umask(mask);
+    const std::string top = folder / ("mask-" + std::to_string(mask));
+    const auto made = private_cache_folder(top + "/a/b");
+    ::umask(before);
+    REQUIRE(made);
+    for (const char* below : {"", "/a", "/a/b"}) CHECK(mode_of(top + below) == 0700);
+  }
+}
+
+TEST_CASE("the folder is named without links, so that none can be exchanged later") {
+  const test::TemporaryFolder folder;
+  ::mkdir((folder / "real").c_str(), 0700);
+  REQUIRE(::symlink((folder / "real").c_str(), (folder / "link").c_str()) == 0);
+  CHECK(*private_cache_folder(folder / "link") == folder / "real");
+}
+
+TEST_CASE("the environment names the folder when the command line does not") {
   const test::TemporaryFolder folder;
   ::unsetenv("ESPER_CACHE");
   ::setenv("XDG_CACHE_HOME", (folder / "xdg").c_str(), 1);

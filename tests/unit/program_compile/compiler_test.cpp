@@ -9,6 +9,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <functional>
 
+#include "storage/confined_file_system.h"
 #include "unit/program_compile/worker_fixture.h"
 
 namespace esper::program {
@@ -107,6 +108,48 @@ TEST_CASE("a worker that cannot compile is refused for what it lacks, before any
   CHECK(outcome.failure == lack.failure);
   INFO(outcome.reason);
   CHECK(outcome.reason.find(lack.word) != std::string::npos);
+}
+
+TEST_CASE("a worker's folder that leads elsewhere is refused, and what lies there is left") {
+  Service service;
+  const std::string programs = service.folder / "programs", elsewhere = service.folder / "elsewhere";
+  std::filesystem::create_directories(elsewhere + "/jobs/precious");
+  std::filesystem::create_directories(programs);
+  std::string link = programs + "/worker";
+  SECTION("the folder itself") { std::filesystem::create_directory_symlink(elsewhere, link); }
+  SECTION("that of its jobs") {
+    std::filesystem::create_directory(link);
+    link += "/jobs";
+    std::filesystem::create_directory_symlink(elsewhere + "/jobs", link);
+  }
+  storage::ConfinedFileSystem files(programs, storage::Owner::kThisUser);
+  PackageCache cache(files, {programs});
+  Compiler compiler(service.settings, cache);
+  const auto outcome = outcome_of(compiler, Service::request(0));
+  INFO(outcome.reason);
+  CHECK(outcome.failure == CompileFailure::kCacheRefused);
+  CHECK(outcome.reason.find(link) != std::string::npos);
+  CHECK(outcome.reason.find("--cache-dir") != std::string::npos);
+  CHECK(std::filesystem::exists(elsewhere + "/jobs/precious"));
+}
+
+TEST_CASE("what earlier compilations kept is used only with this user's code") {
+  Service service;
+  service.settings.headers_dir = service.folder / "headers";
+  REQUIRE_FALSE(outcome_of(service.start(), Service::request(0)).failure);
+  service.compiler.reset();
+  std::vector<std::string> planted;
+  for (const auto& kept : std::filesystem::recursive_directory_iterator(service.settings.headers_dir)) {
+    if (kept.path().extension() == ".o") planted.push_back(kept.path());
+  }
+  REQUIRE_FALSE(planted.empty());
+  for (const auto& path : planted) std::ofstream(path) << "native code from elsewhere";
+  const auto outcome = outcome_of(service.start(), Service::request(1));
+  INFO(outcome.reason);
+  CHECK_FALSE(outcome.failure);
+  CHECK(outcome.not_used == planted);
+  service.compiler.reset();
+  CHECK(outcome_of(service.start(), Service::request(2)).not_used.empty());
 }
 
 TEST_CASE("an empty PATH has no C++ compiler") {

@@ -76,8 +76,7 @@ struct Service {
   Service() {
     settings.python = test_python();
     settings.restart_pause = std::chrono::milliseconds(20);
-    std::filesystem::create_directories(folder / "programs/worker");
-    std::filesystem::create_directory_symlink(shared_headers(), folder / "programs/worker/" ESPER_LIBTORCH);
+    settings.headers_dir = shared_headers();
   }
   Compiler& start() { return compiler.emplace(settings, cache); }
 

@@ -6,11 +6,12 @@ itself. Nothing that it starts has the channel: standard input and output are /d
 a compiler that talks, or torch, cannot break the protocol.
 
   in   {"job": 1, "source": ..., "recipe": ..., "mode": ..., "device": ..., "threads": 1, "effort": "quick",
-        "memory_limit_mb": 4096}                      one at a time
+        "memory_limit_mb": 4096, "mac_key": HEX}      one at a time
        {"cancel": 1}
   out  {"torch": "2.11.0+cu130"}                      once, when ready; or {"error": ..., "reason": ...}
        {"began": 1}                                   the time of a job counts from here
-       {"job": 1, "package": "/.../program.pt2", "ms": 2345.6, "stages": {"export": 300.1, ...}, "compiler": ...}
+       {"job": 1, "package": "/.../program.pt2", "ms": 2345.6, "stages": {"export": 300.1, ...}, "compiler": ...,
+        "not_used": [...]}                            files kept from earlier jobs that were found wrong
        {"job": 1, "error": "failed", "reason": ..., "ms": ...}
 
 Errors are those of compile_request.h.
@@ -32,6 +33,7 @@ import threading
 import time
 import uuid
 
+import kept
 import toolchain
 
 PR_SET_PDEATHSIG = 1
@@ -147,7 +149,7 @@ def kill_descendants(until=math.inf):
 class Job:
     """One forked child, as its parent sees it."""
 
-    def __init__(self, request, folder):
+    def __init__(self, request, folder, headers):
         self.request = request
         self.folder = os.path.join(folder, "jobs", f"{uuid.uuid4().hex}-{request['job']}")
         # Held until the next job begins: what is here is Esper's until then.
@@ -160,7 +162,7 @@ class Job:
         if self.pid == 0:
             os.close(read_end)
             os.close(channel)
-            run_child(request, self.folder, folder, write_end)
+            run_child(request, self.folder, kept.Kept(headers, request["mac_key"]), write_end)
         os.close(write_end)
         self.pipe = read_end
         self.received = b""
@@ -196,7 +198,9 @@ class Job:
 
     def ended(self):
         if self.received:
-            return json.loads(self.received)
+            answer = json.loads(self.received)
+            kept.verified.update(answer.pop("verified", {}))
+            return answer
         status = os.waitpid(self.pid, 0)[1]
         if os.WIFSIGNALED(status):
             return {"error": "crashed", "reason": f"the compilation died of signal {os.WTERMSIG(status)}"}
@@ -212,16 +216,18 @@ class Job:
         say(answer)
 
 
-def run_child(request, job_folder, folder, pipe):
+def run_child(request, job_folder, store, pipe):
     """Never returns."""
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     import job
 
     try:
-        answer = job.compile_program(request, job_folder, folder)
+        answer = job.compile_program(request, job_folder, store)
     except BaseException as error:  # whatever it is, the parent must learn of it
         answer = job.describe(error)
         answer["reason"] = answer["reason"][-MAX_REASON:]
+    answer["not_used"] = store.not_used
+    answer["verified"] = kept.verified
     data = json.dumps(answer).encode()
     while data:
         data = data[os.write(pipe, data):]
@@ -253,13 +259,14 @@ def remove_stale_jobs(folder):
     """What workers left that were killed, in whatever process namespace they ran."""
     jobs = os.path.join(folder, "jobs")
     os.makedirs(jobs, exist_ok=True)
+    kept.check_folder(jobs)
     with held(jobs):
         for name in os.listdir(jobs):
             path = os.path.join(jobs, name)
             try:
-                hold = os.open(path, os.O_RDONLY)
-            except FileNotFoundError:
-                continue  # another one was faster
+                hold = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+            except (FileNotFoundError, NotADirectoryError):
+                continue  # another one was faster, or it is no job
             try:
                 fcntl.flock(hold, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 shutil.rmtree(path, ignore_errors=True)
@@ -282,6 +289,9 @@ def start(folder):
         full = error.errno in (errno.ENOSPC, errno.EDQUOT)
         say({"error": "disk_full" if full else "cache_refused", "reason": str(error)})
         return None
+    except kept.UnsafeFolder as error:
+        say({"error": "cache_refused", "reason": str(error)})
+        return None
     missing = toolchain.missing_compiler()
     if missing:
         say({"error": "no_compiler", "reason": missing})
@@ -296,7 +306,7 @@ def start(folder):
     return lines
 
 
-def try_to_warm_up(job, folder):
+def try_to_warm_up(job, folder, headers):
     """Later jobs are faster for it, and right without it."""
     warm_up = os.path.join(folder, "jobs", f"{uuid.uuid4().hex}-warm-up")
     try:
@@ -304,7 +314,7 @@ def try_to_warm_up(job, folder):
     except OSError:
         return
     try:
-        job.warm_up(warm_up, folder)
+        job.warm_up(warm_up, kept.Kept(headers, ""))
     except Exception:  # noqa: BLE001
         pass
     finally:
@@ -312,7 +322,8 @@ def try_to_warm_up(job, folder):
 
 
 def main():
-    folder = sys.argv[1]
+    folder, headers = sys.argv[1:]
+    os.umask(0o077)  # what is made here is this user's alone
     lines = start(folder)
     if lines is None:
         return
@@ -330,14 +341,14 @@ def main():
             work = None
         say({"began": request["job"]})
         try:
-            work = Job(request, folder)
+            work = Job(request, folder, headers)
         except OSError as error:
             say({**job.describe(error), "job": request["job"], "ms": 0})
             continue
         work.finish(work.wait(lines))
         if not warm and lines.empty():
             warm = True
-            try_to_warm_up(job, folder)
+            try_to_warm_up(job, folder, headers)
 
 
 try:

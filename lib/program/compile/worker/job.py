@@ -15,6 +15,7 @@ import torch._inductor.config as inductor
 import torch.export
 from torch._inductor import exc
 
+import kept
 import ordering
 import recipes
 import toolchain
@@ -155,12 +156,12 @@ def compile_source(request, job_folder, stages):
     return package
 
 
-def compile_program(request, job_folder, folder):
+def compile_program(request, job_folder, store):
     """In a process of its own, which is changed by it."""
     global build
     gc.disable()
     kind = toolchain.Build if request["device"] == "cpu" else toolchain.InductorsBuild
-    build = kind(folder, job_folder, request["effort"], TORCH_VERSION)
+    build = kind(store, job_folder, request["effort"], TORCH_VERSION)
     recipes.for_all(request["device"])
     request["source"] = recipes.RECIPES[request["recipe"]](request["source"])
     torch.set_num_threads(request["threads"])
@@ -168,10 +169,10 @@ def compile_program(request, job_folder, folder):
     return {"package": package, "stages": build.stages, "compiler": build.describe()}
 
 
-def warm_up(job_folder, folder):
+def warm_up(job_folder, store):
     """Fills what Inductor fills at first use, so that the jobs forked from here find it: seconds."""
     global build
-    build = toolchain.NoBuild(folder, job_folder, "quick", TORCH_VERSION)
+    build = toolchain.NoBuild(store, job_folder, "quick", TORCH_VERSION)
     try:
         compile_source({"source": WARM_UP, "threads": 1, "mode": "default", "device": "cpu"}, job_folder, {})
     finally:
@@ -188,6 +189,8 @@ def describe(error):
     while cause is not None:
         if isinstance(cause, OSError) and cause.errno in FULL_DISK or "No space left on device" in str(cause):
             return {"error": "disk_full", "reason": text}
+        if isinstance(cause, kept.UnsafeFolder):
+            return {"error": "cache_refused", "reason": str(cause)}
         if isinstance(cause, MemoryError):
             return {"error": "out_of_memory", "reason": text}
         if isinstance(cause, exc.InvalidCxxCompiler):

@@ -76,8 +76,9 @@ def digest(*parts):
 class Build:
     """What Inductor's builder is replaced by, for one job."""
 
-    def __init__(self, folder, job_folder, effort, torch_version):
-        self.folder = os.path.realpath(os.path.join(folder, torch_version))
+    def __init__(self, store, job_folder, effort, torch_version):
+        self.store = store
+        self.folder = os.path.join(store.root, torch_version)
         self.job_folder = job_folder
         self.cxx = compiler()
         clang = None if os.environ.get("CXX") else shutil.which("clang++")
@@ -104,11 +105,11 @@ class Build:
     def kept(self, place, make):
         """The file `place`, made by make(temporary name) if it is not there yet. Until it is whole it lies in the job's
         folder, and goes with it."""
-        if not os.path.exists(place):
+        if not self.store.holds(place):
             os.makedirs(os.path.dirname(place), exist_ok=True)
             mine = os.path.join(self.job_folder, uuid.uuid4().hex)
             make(mine)
-            os.replace(mine, place)
+            self.store.take(mine, place)
         return place
 
     def header(self, text, command):

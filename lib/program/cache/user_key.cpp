@@ -1,0 +1,101 @@
+#include "program/cache/user_key.h"
+
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdlib>
+
+#include "program/cache/cache_folder.h"
+#include "storage/confined_file_system.h"
+#include "storage/file_tools.h"
+
+namespace esper::program {
+namespace {
+
+using leyline::IoError;
+using storage::damaged;
+
+constexpr char kName[] = "/cache.key";
+constexpr char kWayOut[] = "; name another state folder with XDG_STATE_HOME";
+
+std::string state_folder() {
+  const auto variable = [](const char* name) {
+    const char* value = std::getenv(name);
+    return value == nullptr ? std::string() : std::string(value);
+  };
+  if (const auto state = variable("XDG_STATE_HOME"); !state.empty()) return state + "/esper";
+  if (const auto home = variable("HOME"); !home.empty()) return home + "/.local/state/esper";
+  return {};
+}
+
+MacKey random_key() {
+  MacKey key;
+  for (std::size_t filled = 0; filled < key.size();) {
+    const auto got = ::getrandom(key.data() + filled, key.size() - filled, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw IoError("get random bytes for", "the key of the cache", errno);
+    filled += static_cast<std::size_t>(got);
+  }
+  return key;
+}
+
+// Another process may make one at the same time: the first that has the name keeps it.
+void make_key(storage::ConfinedFileSystem& files, const std::string& folder) {
+  const std::string temporary = folder + kName + ".tmp-" + std::to_string(::getpid());
+  storage::remove_all(files, temporary);
+  auto file = files.open(temporary, leyline::OpenMode::kReplace);
+  file.write(random_key());
+  file.sync();
+  file.close();
+  try {
+    files.rename_new(temporary, folder + kName);
+  } catch (const IoError& error) {
+    storage::remove_all(files, temporary);
+    if (error.error_number() != EEXIST) throw;
+  }
+  files.sync_folder(folder);
+}
+
+bool is_readable_by_others(const std::string& path) {
+  struct stat status {};
+  return ::lstat(path.c_str(), &status) < 0 || (status.st_mode & (S_IRGRP | S_IROTH)) != 0;
+}
+
+storage::Checked<MacKey> read_key(storage::ConfinedFileSystem& files, const std::string& path) {
+  MacKey key;
+  const auto contents = storage::read_file(files, path, key.size());
+  if (contents.size() != key.size()) {
+    return damaged<MacKey>(path + " holds no key; remove it, and all programs are compiled anew" + kWayOut);
+  }
+  std::copy(contents.begin(), contents.end(), key.begin());
+  return storage::sound(key);
+}
+
+}  // namespace
+
+storage::Checked<MacKey> user_key() {
+  const std::string wanted = state_folder();
+  if (wanted.empty()) {
+    return damaged<MacKey>("there is no HOME to keep the key of the cache of compiled programs in" +
+                           std::string(kWayOut));
+  }
+  const auto folder = private_folder(wanted);
+  if (!folder) return damaged<MacKey>(folder.problem + kWayOut);
+  storage::ConfinedFileSystem files(*folder, storage::Owner::kThisUser);
+  try {
+    const std::string path = *folder + kName;
+    if (files.kind_of(path) == leyline::PathKind::kNothing) make_key(files, *folder);
+    if (is_readable_by_others(path)) {
+      return damaged<MacKey>(path + " is no secret: others may read it; remove it, and all programs are compiled anew" +
+                             kWayOut);
+    }
+    return read_key(files, path);
+  } catch (const IoError& error) {
+    return damaged<MacKey>(std::string("the key of the cache of compiled programs: ") + error.what() + kWayOut);
+  }
+}
+
+}  // namespace esper::program

@@ -1,0 +1,16 @@
+#pragma once
+// The key of this user's codes: 32 random bytes in his state folder, made when they are first needed. Any thread, any
+// number of processes.
+
+#include <string>
+
+#include "program/cache/mac.h"
+#include "storage/checked.h"
+
+namespace esper::program {
+
+// $XDG_STATE_HOME/esper/cache.key, else $HOME/.local/state/esper/cache.key: a regular file of this user, mode 0600, in
+// a folder that nobody else may write to. A problem, for the user: it cannot be made, or is not such a file.
+storage::Checked<MacKey> user_key();
+
+}  // namespace esper::program

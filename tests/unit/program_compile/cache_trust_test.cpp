@@ -1,0 +1,241 @@
+// Native code from elsewhere: what another user, or an archive that this user unpacked, puts into the cache is not
+// loaded.
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <functional>
+
+#include "program/cache/cache_key.h"
+#include "program/cache/package_cache.h"
+#include "program/cache/user_key.h"
+#include "storage/confined_file_system.h"
+#include "unit/storage/temporary_folder.h"
+
+namespace esper::program {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+std::string contents_of(const std::string& path) {
+  std::ifstream in(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(in), {}};
+}
+
+mode_t mode_of(const std::string& path) {
+  struct stat status {};
+  REQUIRE(::lstat(path.c_str(), &status) == 0);
+  return status.st_mode & 07777;
+}
+
+MacKey key_with(int value) {
+  MacKey key{};
+  key[0] = static_cast<std::byte>(value);
+  return key;
+}
+
+// The cache as a run has it, with one package in it.
+struct TrustRoom {
+  test::TemporaryFolder folder;
+  std::string root = folder / "programs";
+  std::string key = cache_key({"program", "", "", "", 1, "", ""});
+  std::string entries = root + "/entries", entry = entries + "/" + key;
+  storage::ConfinedFileSystem files{root, storage::Owner::kThisUser};
+  PackageCache cache{files, settings(1)};
+
+  TrustRoom() {
+    fs::create_directories(root);
+    REQUIRE_FALSE(insert("package").failure);
+    REQUIRE(found() == "package");
+  }
+  CacheSettings settings(int mac_key) const {
+    CacheSettings settings;
+    settings.folder = root;
+    settings.mac_key = key_with(mac_key);
+    return settings;
+  }
+  InsertOutcome insert(const std::string& package) {
+    std::ofstream(root + "/made", std::ios::binary) << package;
+    ::chmod((root + "/made").c_str(), 0600);  // as the worker makes it
+    return cache.insert(key, root + "/made", {"default", "full", "2.11.0", "g++", 1, ""});
+  }
+  // Empty: not loaded.
+  std::string found() {
+    const auto package = cache.find(key);
+    return package ? contents_of(package->file.path()) : std::string();
+  }
+};
+
+class Variable {
+ public:
+  Variable(const char* name, const std::string& value) : name_(name) {
+    const char* before = std::getenv(name);
+    if (before != nullptr) before_ = before;
+    ::setenv(name, value.c_str(), 1);
+  }
+  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
+
+ private:
+  const char* name_;
+  std::optional<std::string> before_;
+};
+
+}  // namespace
+
+TEST_CASE("HMAC-SHA256 is that of RFC 4231") {
+  MacKey key{};
+  for (int i = 0; i < 20; ++i) key[static_cast<std::size_t>(i)] = std::byte{0x0b};  // zeros behind a key change nothing
+  const auto mac = mac_of(key, storage::bytes_of("Hi "), storage::bytes_of("There"));
+  CHECK(mac == "b0344c61d8db38535ca8afceaf0bf12b881dc200c9833da726e9376c2e32cff7");
+  CHECK(is_same_mac(mac, mac_of(key, storage::bytes_of("Hi There"), {})));
+  CHECK_FALSE(is_same_mac(mac, mac.substr(1)));
+  CHECK_FALSE(is_same_mac(mac, mac_of(key_with(1), storage::bytes_of("Hi There"), {})));
+}
+
+TEST_CASE("an entry that was planted below the cache is not loaded, and is replaced by what is compiled") {
+  TrustRoom room;
+  const std::string elsewhere = room.folder / "elsewhere";
+  fs::create_directories(elsewhere);
+  fs::copy_file(room.entry, elsewhere + "/good");  // even one of this user's own
+  std::function<void()> plant;
+  std::string problem;
+  SECTION("a link as the entry") {
+    problem = "symbolic link";
+    plant = [&] { fs::create_symlink(elsewhere + "/good", room.entry); };
+  }
+  SECTION("a file with a second name elsewhere") {
+    problem = "several names";
+    plant = [&] { fs::create_hard_link(elsewhere + "/good", room.entry); };
+  }
+  SECTION("a file that a group may write to") {
+    problem = "a group may write";
+    plant = [&] { fs::copy_file(elsewhere + "/good", room.entry), ::chmod(room.entry.c_str(), 0660); };
+  }
+  SECTION("a file that others may write to") {
+    problem = "others may write";
+    plant = [&] { fs::copy_file(elsewhere + "/good", room.entry), ::chmod(room.entry.c_str(), 0606); };
+  }
+  SECTION("a file of another user") {
+    problem = "another user";
+    if (::geteuid() != 0) SKIP("only root can give a file away");
+    plant = [&] {
+      fs::copy_file(elsewhere + "/good", room.entry);
+      REQUIRE(::chown(room.entry.c_str(), 9, 9) == 0);
+    };
+  }
+  SECTION("a pipe") {
+    problem = "pipe";
+    plant = [&] { REQUIRE(::mkfifo(room.entry.c_str(), 0600) == 0); };
+  }
+  SECTION("this user's own file, made under another key") {
+    problem = "authentication code";
+    plant = [&] {
+      PackageCache theirs(room.files, room.settings(2));
+      std::ofstream(room.root + "/theirs") << "evil package";
+      REQUIRE_FALSE(theirs.insert(room.key, room.root + "/theirs", {}).failure);
+    };
+  }
+  SECTION("a file without a code, as earlier versions wrote it") {
+    problem = "authentication code";
+    plant = [&] { std::ofstream(room.entry) << std::string(64, '0') << " {\"format\":1}\npackage"; };
+  }
+  if (problem.empty()) return;
+  fs::remove(room.entry);
+  plant();
+  CHECK(room.found().empty());
+  CHECK(room.cache.damaged() == 1);
+  CHECK_THAT(room.cache.last_damage(), ContainsSubstring(room.key) && ContainsSubstring(problem));
+  REQUIRE_FALSE(room.insert("compiled anew").failure);
+  CHECK(room.found() == "compiled anew");
+  CHECK(contents_of(elsewhere + "/good").find("compiled anew") == std::string::npos);
+}
+
+TEST_CASE("a folder below the cache that somebody else may change serves nothing, and the reason names it") {
+  TrustRoom room;
+  const std::string aside = room.folder / "aside";
+  SECTION("a group may write to it") { ::chmod(room.entries.c_str(), 0770); }
+  SECTION("others may write to it") { ::chmod(room.entries.c_str(), 0707); }
+  SECTION("it is a link") {
+    fs::rename(room.entries, aside);
+    fs::create_directory_symlink(aside, room.entries);
+  }
+  SECTION("it belongs to another user") {
+    if (::geteuid() != 0) SKIP("only root can give a folder away");
+    REQUIRE(::chown(room.entries.c_str(), 9, 9) == 0);
+  }
+  CHECK(room.found().empty());
+  const auto outcome = room.insert("other");
+  CHECK(outcome.failure == InsertFailure::kIo);
+  CHECK_THAT(outcome.reason, ContainsSubstring(room.entries) && ContainsSubstring("--cache-dir"));
+}
+
+TEST_CASE("all that the cache makes is its user's alone under any umask") {
+  const mode_t before = ::umask(0);
+  TrustRoom room;
+  ::umask(before);
+  room.cache.remember_choice(room.key, {"loops", {{"loops", 4.5}}});
+  room.cache.quarantine(room.key, EntryFault::kDamaged, "for the test");
+  int seen = 0;
+  for (const auto& found : fs::recursive_directory_iterator(room.root)) {
+    if (found.path().filename() == "made") continue;  // the caller's
+    CAPTURE(found.path().string());
+    CHECK(mode_of(found.path()) == (found.is_directory() ? 0700 : 0600));
+    ++seen;
+  }
+  CHECK(seen >= 8);
+}
+
+TEST_CASE("the user's key is made once, for its user alone, however many processes ask first") {
+  const test::TemporaryFolder folder;
+  const Variable state("XDG_STATE_HOME", folder / "state");
+  std::vector<pid_t> children;
+  for (int i = 0; i < 8; ++i) {
+    const pid_t child = ::fork();
+    if (child == 0) ::_exit(user_key() ? 0 : 1);
+    children.push_back(child);
+  }
+  for (const pid_t child : children) {
+    int status = 0;
+    REQUIRE(::waitpid(child, &status, 0) == child);
+    CHECK(WEXITSTATUS(status) == 0);
+  }
+  const auto first = user_key(), second = user_key();
+  REQUIRE(first);
+  CHECK(*first == *second);
+  CHECK(*first != MacKey{});
+  CHECK(mode_of(folder / "state/esper/cache.key") == 0600);
+  CHECK(mode_of(folder / "state/esper") == 0700);
+  CHECK(std::distance(fs::directory_iterator(folder / "state/esper"), {}) == 1);
+}
+
+TEST_CASE("a key that is not this user's secret is refused with the way out") {
+  const test::TemporaryFolder folder;
+  const Variable state("XDG_STATE_HOME", folder / "state");
+  const std::string path = folder / "state/esper/cache.key";
+  REQUIRE(user_key());
+  const auto refused = [&](const std::string& problem) {
+    const auto key = user_key();
+    REQUIRE_FALSE(key);
+    CHECK_THAT(key.problem,
+               ContainsSubstring(path) && ContainsSubstring(problem) && ContainsSubstring("XDG_STATE_HOME"));
+  };
+  SECTION("others may read it") {
+    ::chmod(path.c_str(), 0644);
+    refused("others may read it");
+  }
+  SECTION("it is a link") {
+    fs::rename(path, folder / "key");
+    fs::create_symlink(folder / "key", path);
+    refused("symbolic link");
+  }
+  SECTION("it is too short") {
+    std::ofstream(path) << "short";
+    refused("no key");
+  }
+}
+
+}  // namespace esper::program
