@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <sys/stat.h>
 
 #include <utility>
 
@@ -16,8 +17,9 @@
 namespace esper::tests {
 namespace fs = std::filesystem;
 
-// The key of this build's tests, not the user's own.
+// The key of this build's tests, not the user's own; and folders that a cache may have, whatever the umask.
 [[maybe_unused]] const int state_is_set = ::setenv("XDG_STATE_HOME", ESPER_BINARY_DIR "/test-state", 1);
+[[maybe_unused]] const mode_t umask_before = ::umask(077);
 
 namespace {
 

@@ -119,6 +119,7 @@ TEST_CASE("a worker's folder that leads elsewhere is refused, and what lies ther
   SECTION("the folder itself") { std::filesystem::create_directory_symlink(elsewhere, link); }
   SECTION("that of its jobs") {
     std::filesystem::create_directory(link);
+    std::filesystem::permissions(link, std::filesystem::perms::owner_all);
     link += "/jobs";
     std::filesystem::create_directory_symlink(elsewhere + "/jobs", link);
   }

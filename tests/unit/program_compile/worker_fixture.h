@@ -2,6 +2,7 @@
 // The private environment's Python, a program to compile, and whether processes are gone.
 
 #include <signal.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <chrono>
@@ -76,6 +77,7 @@ struct Service {
   Service() {
     settings.python = test_python();
     settings.restart_pause = std::chrono::milliseconds(20);
+    ::umask(077);  // the worker refuses folders that a group may write to
     settings.headers_dir = shared_headers();
   }
   Compiler& start() { return compiler.emplace(settings, cache); }

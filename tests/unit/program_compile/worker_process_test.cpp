@@ -33,6 +33,13 @@ TEST_CASE("the end of a process is told from its silence") {
   CHECK(process.end() == "exit status 0");
 }
 
+TEST_CASE("a worker does not stand in the folder of the process that starts it") {
+  WorkerProcess process({test_python(), "import os, sys; print(os.getcwd(), sys.flags.isolated)", {}, {}});
+  std::string line;
+  REQUIRE(process.read_line(line, seconds(10), -1) == WorkerProcess::Read::kLine);
+  CHECK(line == "/ 1");
+}
+
 TEST_CASE("the environment of a worker is what it was given, and nothing else") {
   ::setenv("ESPER_STRAY", "1", 1);
   WorkerProcess process(
