@@ -1,46 +1,20 @@
 #include "esper/engine_loader.h"
 #include "esper/front.h"
+#include "esper/permitted_changes.h"
 #include "esper/run_options.h"
 #include "leyline/clock.h"
-#include "leyline/config/field_table.h"
-#include "leyline/config/field_text.h"
-#include "leyline/config/write.h"
 
 namespace esper {
 namespace {
 
-using leyline::RunConfig;
-
-// "training.optimizer.lr: 0.05 -> 0.1", for each field in which they differ and that the training depends on.
-std::string training_changes(RunConfig before, RunConfig after) {
-  const std::string text = leyline::resolved_yaml(before);
-  const auto rows = leyline::field_table(before);
-  const auto others = leyline::field_table(after);
-  std::string changes;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string old_value = leyline::field_yaml(rows[i].value), value = leyline::field_yaml(others[i].value);
-    if (old_value == value) continue;
-    const auto alone = leyline::read_run_config_text(text, "the run's file", {rows[i].path + "=" + value});
-    if (leyline::training_hash(alone.config) == leyline::training_hash(before)) continue;
-    changes += "\n  " + rows[i].path + ": " + old_value + " -> " + value;
-  }
-  return changes;
-}
-
 // A resumed run goes on with the training it began.
 void refuse_other_training(const EngineRequest& request) {
   const std::string path = config_in_run(request.resume);
-  const RunConfig before = leyline::load_run_config(path);
-  if (leyline::training_hash(before) == leyline::training_hash(request.config)) return;
-  throw leyline::Error(
-      leyline::ExitCode::kConfig,
-      "run " + request.resume + " was begun with another training; it would change" +
-          training_changes(before, request.config) +
-          "\nA resumed run may change name, runs_dir, safety, checkpoint, telemetry, step.lane and how lanes are made, "
-          "data.workers, data.prefetch, data.pin_memory, data.persistent_workers, data.gpu_prefetch, data.gpu_dataset, "
-          "and epochs unless a cosine schedule ends with the run. For anything else begin a new "
-          "run: esper train --config " +
-          path + " --set ...");
+  const std::string changes = forbidden_changes(leyline::load_run_config(path), request.config, "A resumed run");
+  if (changes.empty()) return;
+  throw leyline::Error(leyline::ExitCode::kConfig,
+                       "run " + request.resume + " was started with other settings; these would change" + changes +
+                           " For anything else begin a new run: esper train --config " + path + " --set ...");
 }
 
 int train(EngineRequest request) {
