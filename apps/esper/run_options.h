@@ -10,6 +10,9 @@
 
 namespace esper {
 
+// Exit status of the commands that compare, where they found what they look for, as of diff(1).
+inline constexpr int kDiffers = 1;
+
 // A run file with assignments on top.
 struct ConfigOptions {
   std::string file;
