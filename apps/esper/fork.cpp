@@ -75,7 +75,8 @@ void add_fork(Front& front) {
       ->check(CLI::IsMember({"none"}));
   add_set_option(*command, request->assignments);
   command->add_option("--run-dir", request->run_dir, "Run folder to make; a new one in runs_dir if left out")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(refuse_empty);
   command->add_flag("--no-train", *only_make, "Only make the run folder; esper train --resume goes on with it");
   command->add_flag("-q,--quiet", request->quiet, "No progress and no events on the console");
   add_json_flag(*command, request->json);

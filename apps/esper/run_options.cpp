@@ -19,6 +19,10 @@ std::string why_no_run(const std::filesystem::path& path) {
 
 }  // namespace
 
+std::string refuse_empty(const std::string& value) {
+  return value.empty() ? "is empty; name one, or leave it out" : "";
+}
+
 void add_set_option(CLI::App& command, std::vector<std::string>& assignments) {
   command
       .add_option("--set", assignments,

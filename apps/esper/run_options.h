@@ -22,6 +22,8 @@ struct ConfigOptions {
   Format format() const { return json ? Format::kJson : Format::kText; }
 };
 
+// For CLI::Option::check(): an option whose empty value would be taken for an option that was left out.
+std::string refuse_empty(const std::string& value);
 void add_set_option(CLI::App& command, std::vector<std::string>& assignments);
 void add_json_flag(CLI::App& command, bool& json);
 // FILE [--set k=v]... [--json]

@@ -39,13 +39,16 @@ void add_train(Front& front) {
   request->command = "train";
   request->started = leyline::Clock().now();
   command->add_option("--config", request->config_path, "Run file; with --resume the run's own unless given")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(refuse_empty);
   add_set_option(*command, request->assignments);
   CLI::Option* run_dir =
       command->add_option("--run-dir", request->run_dir, "Run folder to make; a new one in runs_dir if left out")
-          ->type_name("DIR");
+          ->type_name("DIR")
+          ->check(refuse_empty);
   command->add_option("--resume", request->resume, "Run folder to continue, from its newest good checkpoint")
       ->type_name("RUN")
+      ->check(refuse_empty)
       ->excludes(run_dir);
   command->add_flag("--dry-run", request->dry_run, "Build everything, print its sizes, train nothing");
   command->add_flag(
