@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device/precision.h"
+#include "engine/no_epochs_left.h"
 #include "kasmina/topology.h"
 #include "leyline/config/write.h"
 #include "leyline/names.h"
@@ -96,14 +97,12 @@ void refuse_half_a_fork(const leyline::GrowthHistory& history, const tolaria::Ru
 
 // A fork without seeds is another network than its parent: it has no figures to end with before it trained.
 void refuse_to_train_nothing(const tolaria::RunProgress& progress, const RunConfig& config, const std::string& path) {
-  const auto epochs = static_cast<std::uint32_t>(config.epochs);
-  if (progress.validation || progress.epoch < epochs) return;
-  throw leyline::Error(
-      leyline::ExitCode::kConfig,
-      "no epoch is left to train there: the run is at epoch " + std::to_string(progress.epoch) + " of " +
-          std::to_string(epochs) +
-          ", and its network was not trained since it was forked. Give it more: esper train --resume " + path +
-          " --set epochs=N; or measure it as it is: esper evaluate " + path);
+  if (progress.validation || progress.epoch < static_cast<std::uint32_t>(config.epochs)) return;
+  throw leyline::Error(leyline::ExitCode::kConfig,
+                       no_epochs_left(progress.epoch, config, "esper train --resume " + path) +
+                           "; its network was not trained since it was forked, and can be measured as it is: "
+                           "esper evaluate " +
+                           path);
 }
 
 }  // namespace

@@ -6,14 +6,17 @@
 
 #include "engine/commands.h"
 #include "engine/composition.h"
+#include "engine/no_epochs_left.h"
 #include "engine/workbench.h"
 #include "kasmina/topology.h"
 #include "leyline/config/write.h"
+#include "leyline/names.h"
 #include "nissa/log.h"
 #include "nissa/run_history.h"
 #include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
 #include "tamiyo/heuristic_state.h"
+#include "tamiyo/null_controller.h"
 #include "tolaria/checkpoint_store.h"
 #include "tolaria/growth_check.h"
 #include "tolaria/interrupt.h"
@@ -95,6 +98,14 @@ void leave_out(Workbench& bench, const std::vector<std::string>& seeds, Checkpoi
   progress["epochs_without_better"] = 0;
 }
 
+// From the parent's policy to the one of the fork's configuration, which can only be none.
+void change_policy(Workbench& bench, leyline::PolicyKind policy, CheckpointImage& image) {
+  if (bench.config.policy.kind == policy) return;
+  bench.config.policy.kind = policy;
+  image.run["controller"] = tamiyo::NullController().save_state();
+  image.info.training_hash = training_hash_of(bench);
+}
+
 leyline::GrowthNote fork_note(const ForkRequest& fork, const std::string& checkpoint, const CheckpointImage& image) {
   leyline::GrowthNote note;
   note.what = "forked";
@@ -130,15 +141,18 @@ void print_fork(const EngineRequest& request, const std::string& checkpoint, con
                 const std::string& path) {
   const auto& fork = request.fork;
   if (request.json) {
-    return print_line(nlohmann::ordered_json{
-        {"run_dir", path}, {"parent", fork.parent}, {"checkpoint", checkpoint}, {"without", fork.without}}
+    return print_line(nlohmann::ordered_json{{"run_dir", path},
+                                             {"parent", fork.parent},
+                                             {"checkpoint", checkpoint},
+                                             {"without", fork.without},
+                                             {"policy", leyline::name_of(request.config.policy.kind)}}
                           .dump(2));
   }
   std::string seeds;
   for (const auto& seed : fork.without) seeds += (seeds.empty() ? ", without " : ", ") + seed;
   print_line("forked from " + checkpoint + seeds);
   if (is_over(image, request.config)) {
-    print_line("no epoch is left to train there; give it more: esper train --resume " + path + " --set epochs=N");
+    print_line(no_epochs_left(image.info.epoch, request.config, "esper train --resume " + path));
   } else {
     print_line("go on with it: esper train --resume " + path);
   }
@@ -147,10 +161,10 @@ void print_fork(const EngineRequest& request, const std::string& checkpoint, con
 // The figures that the run would end with are those of the network with the seeds.
 void refuse_to_train_nothing(const EngineRequest& request, const CheckpointImage& image) {
   if (!request.fork.train || request.fork.without.empty() || !is_over(image, request.config)) return;
-  throw Error(ExitCode::kConfig, "no epoch is left to train there: the run is at epoch " +
-                                     std::to_string(image.info.epoch) + " of " + std::to_string(request.config.epochs) +
-                                     ". Fork at an earlier step, or only make the folder with --no-train and give it "
-                                     "more: esper train --resume FOLDER --set epochs=N");
+  const auto& fork = request.fork;
+  std::string command = "esper fork " + fork.parent + "@" + std::to_string(fork.step);
+  for (const auto& seed : fork.without) command += " --without " + seed;
+  throw Error(ExitCode::kConfig, no_epochs_left(image.info.epoch, request.config, command));
 }
 
 // Everything but what goes on training needs, so that its memory is free again by then.
@@ -158,9 +172,12 @@ std::string make_fork(const EngineRequest& request) {
   const tolaria::Interrupt interrupt;
   storage::ConfinedFileSystem files(request.fork.parent, storage::Owner::kAnyone);
   const auto checkpoint = checkpoint_at(files, request.fork);
-  Workbench bench = set_up(request.config, request.cache_dir);
+  leyline::RunConfig with_parents_policy = request.config;
+  with_parents_policy.policy.kind = request.fork.parents_policy;
+  Workbench bench = set_up(with_parents_policy, request.cache_dir);
   auto image = restore_parent(bench, files, checkpoint, request.fork);
   if (!request.fork.without.empty()) leave_out(bench, request.fork.without, image);
+  change_policy(bench, request.config.policy.kind, image);
   refuse_to_train_nothing(request, image);
   const auto path = publish(request, checkpoint, image);
   if (!request.fork.train) print_fork(request, checkpoint, image, path);

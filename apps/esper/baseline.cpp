@@ -2,18 +2,16 @@
 #include "leyline/baseline.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <system_error>
 
 #include "esper/bench_options.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
+#include "leyline/text_file.h"
 
 namespace esper {
 namespace {
@@ -25,6 +23,7 @@ using nlohmann::ordered_json;
 
 constexpr const char* kFolder = "baselines/perf";
 constexpr double kMostBudget = 10.0;
+constexpr std::size_t kMostBytes = 64 << 20;
 
 struct Kept {
   fs::path path;
@@ -33,25 +32,19 @@ struct Kept {
 
 std::string as_given(const fs::path& path) { return path.lexically_normal().string(); }
 
-std::string why_unreadable(const fs::path& path) {
-  std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return "it is a folder";
-  return std::generic_category().message(errno);
-}
-
 // Throws Error: kConfig where there is no such file, kData where it is no whole report.
 ordered_json read_report(const fs::path& path) {
   std::error_code ignored;
   if (!fs::exists(path, ignored)) {
     throw Error(ExitCode::kConfig, "no baseline at " + as_given(path) + "; esper baseline list shows them");
   }
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  if (!file || !(text << file.rdbuf())) {
-    throw Error(ExitCode::kData, "the baseline " + as_given(path) + " cannot be read: " + why_unreadable(path));
+  const auto file = leyline::read_text_file(path, kMostBytes, leyline::Streams::kRefused);
+  if (!file.problem.empty()) throw Error(ExitCode::kData, "the baseline " + as_given(path) + " " + file.problem);
+  if (file.text.size() > kMostBytes) {
+    throw Error(ExitCode::kData, "the baseline " + as_given(path) + " is larger than 64 MiB");
   }
-  auto report = ordered_json::parse(text.str(), nullptr, false);
-  const auto problem = report.is_discarded() ? "it is no JSON" : leyline::why_no_baseline(report);
+  auto report = ordered_json::parse(file.text, nullptr, false);
+  const auto problem = report.is_discarded() ? "it is not JSON" : leyline::why_no_baseline(report);
   if (problem.empty()) return report;
   throw Error(ExitCode::kData, "the baseline " + as_given(path) + " is damaged or none: " + problem +
                                    "; esper baseline save --replace makes it anew");

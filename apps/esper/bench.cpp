@@ -1,6 +1,7 @@
 #include "esper/bench_options.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
+#include "esper/run_options.h"
 #include "leyline/error.h"
 
 namespace esper {
@@ -44,7 +45,8 @@ void add_bench(Front& front) {
   add_lane_options(*command, *options);
   CLI::Option* folder =
       command->add_option("--output-dir", options->output_dir, "Folder to write the artefacts of the drills into")
-          ->type_name("DIR");
+          ->type_name("DIR")
+          ->check(refuse_empty);
   CLI::Option* peer = command->add_option("--peer", options->peer, "Train the same in Python beside it: python")
                           ->type_name("NAME")
                           ->check(CLI::IsMember({"python"}));

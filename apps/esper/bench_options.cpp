@@ -105,12 +105,14 @@ std::string lane_problem(const std::string& name, const std::vector<std::string>
 }  // namespace
 
 void add_workload_options(CLI::App& command, BenchOptions& options, int fewest_rounds) {
-  CLI::Option* config =
-      command.add_option("--config", options.config, "Measure this run file's training")->type_name("FILE");
+  CLI::Option* config = command.add_option("--config", options.config, "Measure this run file's training")
+                            ->type_name("FILE")
+                            ->check(refuse_empty);
   command
       .add_option("--scenario", options.scenario,
                   "A workload of Esper's own: " + CLI::detail::join(scenario_names(), ", "))
       ->type_name("NAME")
+      ->check(refuse_empty)
       ->excludes(config);
   add_set_option(command, options.assignments);
   command.add_option("--threads", options.threads, "Threads inside one operator; the scenarios take 1")

@@ -1,3 +1,7 @@
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "esper/front.h"
@@ -7,8 +11,42 @@
 namespace esper {
 namespace {
 
+// A data path that is not there, where the run file gives it.
+void check_path(const std::string& field, const std::string& path, const leyline::LoadedConfig& loaded,
+                std::vector<leyline::Problem>& problems) {
+  if (path.empty() || access(path.c_str(), R_OK) == 0) return;
+  const int error = errno;
+  const auto origin = loaded.origins.find(field);
+  const leyline::Place place = origin == loaded.origins.end() ? leyline::Place{} : origin->second;
+  const bool relative = path.front() != '/';
+  problems.push_back({place, field,
+                      path +
+                          (error == ENOENT ? " does not exist" : std::string(" cannot be read: ") + strerror(error)) +
+                          (relative ? "; it is relative to the current folder" : "")});
+}
+
+std::vector<leyline::Problem> missing_data(const leyline::LoadedConfig& loaded) {
+  std::vector<leyline::Problem> problems;
+  check_path("data.path", loaded.config.data.path, loaded, problems);
+  check_path("data.validation_path", loaded.config.data.validation_path, loaded, problems);
+  return problems;
+}
+
+// Throws ConfigError (exit 2) where the run file is wrong; data that are missing are then reported with it. Returns 3
+// where they are all that is wrong.
 int check(const ConfigOptions& options) {
-  const leyline::RunConfig config = load_or_throw(options).config;
+  leyline::LoadedConfig loaded = leyline::read_run_config(options.file, options.assignments);
+  std::vector<leyline::Problem> missing = missing_data(loaded);
+  if (!loaded.problems.empty()) {
+    std::move(missing.begin(), missing.end(), std::back_inserter(loaded.problems));
+    throw leyline::ConfigError(std::move(loaded.problems));
+  }
+  if (!missing.empty()) {
+    std::string text = "the run file is right, but its data are not there";
+    for (const leyline::Problem& problem : missing) text += "\n  " + to_string(problem);
+    return report_error(leyline::ExitCode::kData, text, missing, options.format());
+  }
+  const leyline::RunConfig& config = loaded.config;
   const std::string hash = leyline::hash_text(leyline::config_hash(config));
   if (options.json) {
     print_json(nlohmann::ordered_json{{"ok", true},
@@ -24,8 +62,9 @@ int check(const ConfigOptions& options) {
 }  // namespace
 
 void add_config_check(CLI::App& config, Front& front) {
-  CLI::App* command = add_command(config, "check", "Print OK, or everything that is wrong (exit 2)",
-                                  "esper config check configs/run/digits.yaml --set epochs=5");
+  CLI::App* command =
+      add_command(config, "check", "Print OK, or everything that is wrong (exit 2; 3 if only the data are missing)",
+                  "esper config check configs/run/digits.yaml --set epochs=5");
   const auto options = std::make_shared<ConfigOptions>();
   add_config_options(*command, *options);
   command->callback([&front, options] { front.run = [options] { return check(*options); }; });

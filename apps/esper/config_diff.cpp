@@ -35,14 +35,15 @@ int diff(const DiffOptions& options) {
   } else if (list.empty()) {
     print("no field differs\n");
   }
-  return 0;
+  return list.empty() ? 0 : kDiffers;
 }
 
 }  // namespace
 
 void add_config_diff(CLI::App& config, Front& front) {
   CLI::App* command = add_command(config, "diff", "Print the fields in which two run files differ",
-                                  "esper config diff configs/run/digits.yaml configs/run/digits_static.yaml");
+                                  "esper config diff configs/run/digits.yaml configs/run/digits_static.yaml\n"
+                                  "Ends with 0 if no field differs, and with 1 if one does");
   const auto options = std::make_shared<DiffOptions>();
   command->add_option("first", options->first, "Run file")->required()->type_name("FILE");
   command->add_option("second", options->second, "Run file to compare with it")->required()->type_name("FILE");

@@ -29,9 +29,11 @@ bool is_asked_for(const std::string& path, const std::string& key) {
                        "there is no field \"" + key + "\"" + (close ? "; did you mean " + *close + "?" : ""));
 }
 
+constexpr const char* kNotSet = "default";  // the origin of a value that nobody gave, in JSON
+
 std::string origin_of(const FieldRow& row, const leyline::LoadedConfig& loaded) {
   const auto given = loaded.origins.find(row.path);
-  return given == loaded.origins.end() ? "default" : to_string(given->second);
+  return given == loaded.origins.end() ? kNotSet : to_string(given->second);
 }
 
 ordered_json as_json(const FieldRow& row, const FieldRow& standard, const std::string& origin) {
@@ -48,7 +50,7 @@ std::string as_text(const FieldRow& row, const FieldRow& standard, const std::st
   std::string text = row.path + ": " + leyline::field_yaml(row.value) + "\n";
   text += "  " + std::string(row.help) + "\n";
   text += "  " + leyline::type_text(row.value) + (limits.empty() ? "" : ", " + limits) + "; default " +
-          leyline::field_yaml(standard.value) + "; from " + origin + "\n";
+          leyline::field_yaml(standard.value) + "; " + (origin == kNotSet ? "not set" : "set by " + origin) + "\n";
   return text;
 }
 

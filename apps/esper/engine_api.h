@@ -26,10 +26,11 @@ struct BenchRequest {
 
 // What `esper fork` is asked for.
 struct ForkRequest {
-  std::string parent;                // the run folder that is forked
-  std::int64_t step = 0;             // at which of its checkpoints
-  std::vector<std::string> without;  // seeds that are left out
-  bool train = true;                 // go on training at once
+  std::string parent;                    // the run folder that is forked
+  std::int64_t step = 0;                 // at which of its checkpoints
+  std::vector<std::string> without;      // seeds that are left out
+  leyline::PolicyKind parents_policy{};  // who decides in the parent; config.policy.kind: in the fork
+  bool train = true;                     // go on training at once
 };
 
 // Name of the resolved configuration inside a run folder.

@@ -3,6 +3,7 @@
 
 #include "esper/engine_loader.h"
 #include "esper/front.h"
+#include "esper/permitted_changes.h"
 #include "esper/run_options.h"
 #include "leyline/clock.h"
 
@@ -33,11 +34,18 @@ void refuse_repeated(const std::vector<std::string>& seeds) {
   }
 }
 
-int fork_run(EngineRequest request, const std::string& origin) {
+int fork_run(EngineRequest request, const std::string& origin, const std::string& policy) {
   read_origin(origin, request.fork);
   refuse_repeated(request.fork.without);
   request.config_path = config_in_run(request.fork.parent);
-  request.config = load_config_of_run(request.fork.parent);
+  const leyline::RunConfig before = read_config_of_run(request.fork.parent).config;
+  request.config = load_config_of_run(request.fork.parent, request.assignments);
+  if (const std::string changes = forbidden_changes(before, request.config, "A fork"); !changes.empty()) {
+    throw leyline::Error(leyline::ExitCode::kConfig, "a fork goes on with its parent's training; these would change" +
+                                                         changes + " --policy none turns deciding on growth off");
+  }
+  request.fork.parents_policy = before.policy.kind;
+  if (!policy.empty()) request.config.policy.kind = leyline::PolicyKind::kNone;
   return run_in_engine(request);
 }
 
@@ -46,9 +54,11 @@ int fork_run(EngineRequest request, const std::string& origin) {
 void add_fork(Front& front) {
   CLI::App* command =
       add_command(front.root, "fork", "Train on from a checkpoint of a run, in a run of its own, with seeds left out",
-                  "esper fork runs/digits-20260301-120000@460 --without seed-0001");
+                  "esper fork runs/digits-20260301-120000@460 --without seed-0001 --policy none\n"
+                  "         esper fork runs/digits-20260301-120000@460 --set epochs=40");
   const auto request = std::make_shared<EngineRequest>();
   const auto origin = std::make_shared<std::string>();
+  const auto policy = std::make_shared<std::string>();
   const auto only_make = std::make_shared<bool>(false);
   request->command = "fork";
   request->started = leyline::Clock().now();
@@ -61,15 +71,20 @@ void add_fork(Front& front) {
       ->type_name("SEED")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
+  command->add_option("--policy", *policy, "none: nothing germinates, moves on or is pruned any more in the fork")
+      ->type_name("NAME")
+      ->check(CLI::IsMember({"none"}));
+  add_set_option(*command, request->assignments);
   command->add_option("--run-dir", request->run_dir, "Run folder to make; a new one in runs_dir if left out")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->check(refuse_empty);
   add_cache_dir_option(*command, request->cache_dir);
   command->add_flag("--no-train", *only_make, "Only make the run folder; esper train --resume goes on with it");
   command->add_flag("-q,--quiet", request->quiet, "No progress and no events on the console");
   add_json_flag(*command, request->json);
-  command->callback([&front, request, origin, only_make] {
+  command->callback([&front, request, origin, policy, only_make] {
     request->fork.train = !*only_make;
-    front.run = [request, origin] { return fork_run(*request, *origin); };
+    front.run = [request, origin, policy] { return fork_run(*request, *origin, *policy); };
   });
 }
 

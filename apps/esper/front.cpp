@@ -6,9 +6,9 @@ namespace esper {
 namespace {
 
 constexpr const char* kExitCodes =
-    "Exit codes: 0 done, 1 something is slower or missing (baseline check, telemetry diff), 2 configuration or\n"
-    "            command line, 3 data, 4 diverged, 5 checkpoint, 6 resources, 7 policy, 70 bug, 75 try again later,\n"
-    "            130/143 interrupted after saving\n";
+    "Exit codes: 0 done, 1 a difference was found (config diff, telemetry diff, topo diff, baseline check),\n"
+    "            2 configuration or command line, 3 data, 4 diverged, 5 checkpoint, 6 resources, 7 policy, 70 bug,\n"
+    "            75 try again later, 130/143 interrupted after saving\n";
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;

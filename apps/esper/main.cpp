@@ -4,6 +4,7 @@
 #include <new>
 #include <sstream>
 
+#include "esper/command_line.h"
 #include "esper/front.h"
 #include "esper/output.h"
 #include "leyline/error.h"
@@ -28,18 +29,21 @@ int run_front(int argc, char** argv, Format format) {
   bool version = false, json = false;
   app.add_flag("--version", version, "Print build facts");
   app.add_flag("--json", json, "With --version: print JSON");
-  const std::vector<std::string> words(argv + 1, argv + argc);
+  const std::vector<std::string> words = with_separate_assignments({argv + 1, argv + argc});
   const std::string command = named_command(app, words);
   if (const std::string text = unknown_command(app, words); !text.empty()) return usage_error(text, command, format);
   try {
-    app.parse(argc, argv);
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
   } catch (const CLI::Success& help) {
     std::ostringstream text;
     const int code = app.exit(help, text, text);
     print(text.str());
     return code;
   } catch (const CLI::ParseError& error) {
-    return usage_error(error.what(), command, format);
+    const std::string unexpected = unexpected_arguments(app, command);
+    const bool only_those = dynamic_cast<const CLI::ExtrasError*>(&error) != nullptr;
+    const std::string problem = only_those ? "" : error.what();
+    return usage_error(problem + (problem.empty() || unexpected.empty() ? "" : "; ") + unexpected, command, format);
   }
   if (version) return print_version(json);
   if (front.run) return front.run();

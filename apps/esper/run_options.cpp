@@ -24,8 +24,14 @@ std::string why_no_run(const std::filesystem::path& path) {
 
 }  // namespace
 
+std::string refuse_empty(const std::string& value) {
+  return value.empty() ? "is empty; name one, or leave it out" : "";
+}
+
 void add_set_option(CLI::App& command, std::vector<std::string>& assignments) {
-  command.add_option("--set", assignments, "Set one field, like training.optimizer.lr=0.1; may be repeated")
+  command
+      .add_option("--set", assignments,
+                  "Set fields of the run file: --set epochs=5 data.batch_size=32; may be repeated")
       ->type_name("KEY=VALUE")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);

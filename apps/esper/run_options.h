@@ -10,6 +10,9 @@
 
 namespace esper {
 
+// Exit status of the commands that compare, where they found what they look for, as of diff(1).
+inline constexpr int kDiffers = 1;
+
 // A run file with assignments on top.
 struct ConfigOptions {
   std::string file;
@@ -19,6 +22,8 @@ struct ConfigOptions {
   Format format() const { return json ? Format::kJson : Format::kText; }
 };
 
+// For CLI::Option::check(): an option whose empty value would be taken for an option that was left out.
+std::string refuse_empty(const std::string& value);
 void add_set_option(CLI::App& command, std::vector<std::string>& assignments);
 // Of the commands that compile.
 void add_cache_dir_option(CLI::App& command, std::string& cache_dir);

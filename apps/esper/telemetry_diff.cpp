@@ -14,8 +14,6 @@ using nissa::TelemetryName;
 using nissa::TelemetryNames;
 using nlohmann::ordered_json;
 
-constexpr int kLacks = 1;
-
 struct DiffOptions {
   std::string first, second;
   bool json = false;
@@ -96,7 +94,7 @@ int diff(const DiffOptions& options) {
     print_text(options, first, found);
     for (const std::string& gap : gaps) print("not all was read: " + gap + "\n");
   }
-  return found.second_has_all ? 0 : kLacks;
+  return found.second_has_all ? 0 : kDiffers;
 }
 
 }  // namespace

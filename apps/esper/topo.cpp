@@ -189,13 +189,13 @@ int diff(const TopoOptions& options) {
                 {"b", {{"at", place_json(b.place)}, {"hash", topology_hash(b.state.topology)}}},
                 {"differences", changes},
                 {"gaps", run.gaps}});
-    return 0;
+    return changes.empty() ? 0 : kDiffers;
   }
   print("from " + place_text(a.place) + " to " + place_text(b.place) +
         (changes.empty() ? ": the same topology\n" : ":\n"));
   for (const auto& change : changes) print("  " + change + "\n");
   print_gaps(run.gaps);
-  return 0;
+  return changes.empty() ? 0 : kDiffers;
 }
 
 std::shared_ptr<TopoOptions> add_topo(CLI::App& command, Front& front, int (*act)(const TopoOptions&)) {
@@ -225,7 +225,8 @@ void add_topo_show(CLI::App& topo, Front& front) {
 
 void add_topo_diff(CLI::App& topo, Front& front) {
   CLI::App* command = add_command(topo, "diff", "Print what changed in the topology between two steps",
-                                  "esper topo diff runs/digits-20260301-120000 230 920");
+                                  "esper topo diff runs/digits-20260301-120000 230 920\n"
+                                  "Ends with 0 if the topologies are the same, and with 1 if they differ");
   const auto options = add_topo(*command, front, diff);
   command->add_option("a", options->from, "Optimizer steps done")->required()->type_name("A");
   command->add_option("b", options->to, "Optimizer steps done")->required()->type_name("B");

@@ -1,46 +1,21 @@
 #include "esper/engine_loader.h"
 #include "esper/front.h"
+#include "esper/permitted_changes.h"
 #include "esper/run_options.h"
 #include "leyline/clock.h"
-#include "leyline/config/field_table.h"
-#include "leyline/config/field_text.h"
-#include "leyline/config/write.h"
 
 namespace esper {
 namespace {
 
-using leyline::RunConfig;
-
-// "training.optimizer.lr: 0.05 -> 0.1", for each field in which they differ and that the training depends on.
-std::string training_changes(RunConfig before, RunConfig after) {
-  const std::string text = leyline::resolved_yaml(before);
-  const auto rows = leyline::field_table(before);
-  const auto others = leyline::field_table(after);
-  std::string changes;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string old_value = leyline::field_yaml(rows[i].value), value = leyline::field_yaml(others[i].value);
-    if (old_value == value) continue;
-    const auto alone = leyline::read_run_config_text(text, "the run's file", {rows[i].path + "=" + value});
-    if (leyline::training_hash(alone.config) == leyline::training_hash(before)) continue;
-    changes += "\n  " + rows[i].path + ": " + old_value + " -> " + value;
-  }
-  return changes;
-}
-
 // A resumed run goes on with the training it began.
 void refuse_other_training(const EngineRequest& request) {
   const std::string path = config_in_run(request.resume);
-  const RunConfig before = read_config_of_run(request.resume).config;
-  if (leyline::training_hash(before) == leyline::training_hash(request.config)) return;
-  throw leyline::Error(
-      leyline::ExitCode::kConfig,
-      "run " + request.resume + " was begun with another training; it would change" +
-          training_changes(before, request.config) +
-          "\nA resumed run may change name, runs_dir, safety, checkpoint, telemetry, step.lane and how lanes are made, "
-          "data.workers, data.prefetch, data.pin_memory, data.persistent_workers, data.gpu_prefetch, data.gpu_dataset, "
-          "and epochs unless a cosine schedule ends with the run. For anything else begin a new "
-          "run: esper train --config " +
-          path + " --set ...");
+  const std::string changes =
+      forbidden_changes(read_config_of_run(request.resume).config, request.config, "A resumed run");
+  if (changes.empty()) return;
+  throw leyline::Error(leyline::ExitCode::kConfig,
+                       "run " + request.resume + " was started with other settings; these would change" + changes +
+                           " For anything else begin a new run: esper train --config " + path + " --set ...");
 }
 
 int train(EngineRequest request) {
@@ -69,13 +44,16 @@ void add_train(Front& front) {
   request->command = "train";
   request->started = leyline::Clock().now();
   command->add_option("--config", request->config_path, "Run file; with --resume the run's own unless given")
-      ->type_name("FILE");
+      ->type_name("FILE")
+      ->check(refuse_empty);
   add_set_option(*command, request->assignments);
   CLI::Option* run_dir =
       command->add_option("--run-dir", request->run_dir, "Run folder to make; a new one in runs_dir if left out")
-          ->type_name("DIR");
+          ->type_name("DIR")
+          ->check(refuse_empty);
   command->add_option("--resume", request->resume, "Run folder to continue, from its newest good checkpoint")
       ->type_name("RUN")
+      ->check(refuse_empty)
       ->excludes(run_dir);
   add_cache_dir_option(*command, request->cache_dir);
   command->add_flag("--dry-run", request->dry_run, "Build everything, print its sizes, train nothing");

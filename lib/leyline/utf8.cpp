@@ -30,4 +30,14 @@ int utf8_length(std::string_view text) {
   return length;
 }
 
+std::optional<ControlCharacter> first_control_character(std::string_view text) {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<std::uint8_t>(text[i]);
+    if (byte < 0x20 || byte == 0x7F) return ControlCharacter{i, byte};
+    const auto next = i + 1 < text.size() ? static_cast<std::uint8_t>(text[i + 1]) : std::uint8_t{0};
+    if (byte == 0xC2 && next >= 0x80 && next < 0xA0) return ControlCharacter{i, next};
+  }
+  return std::nullopt;
+}
+
 }  // namespace esper::leyline

@@ -4,14 +4,12 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include <cerrno>
-#include <cstring>
-#include <fstream>
 #include <map>
 #include <sstream>
 #include <unordered_map>
 #include <utility>
 
+#include "leyline/text_file.h"
 #include "leyline/yaml_encoding.h"
 
 namespace esper::leyline {
@@ -69,7 +67,7 @@ class Builder : public YAML::EventHandler {
     const Place place = place_of(mark);
     if (++aliases_ > YamlLimits::kAliases) throw Stop{place, "more than 100 aliases"};
     const auto found = anchors_.find(anchor);
-    if (found == anchors_.end()) throw Stop{place, "an alias stands inside what it repeats"};
+    if (found == anchors_.end()) throw Stop{place, "an alias refers to a value that contains it"};
     count(count_nodes(found->second), place);
     attach(found->second, place);
   }
@@ -223,19 +221,12 @@ YamlDocument parse_yaml(std::string_view text, const std::string& file) {
 }
 
 YamlDocument read_yaml(const std::string& path) {
-  const auto fail = [&](const std::string& text) {
-    YamlDocument out;
-    out.root.place = {path, 0, 0};
-    out.problems.push_back({out.root.place, "", text});
-    return out;
-  };
-  std::ifstream stream(path, std::ios::binary);
-  if (!stream) return fail(std::string("cannot be opened: ") + std::strerror(errno));
-  std::string text(YamlLimits::kBytes + 1, '\0');
-  stream.read(text.data(), static_cast<std::streamsize>(text.size()));
-  if (stream.bad() || (stream.fail() && !stream.eof())) return fail("cannot be read; is it a folder?");
-  text.resize(static_cast<std::size_t>(stream.gcount()));
-  return parse_yaml(text, path);
+  const TextFile file = read_text_file(path, YamlLimits::kBytes, Streams::kOfThisProcess);
+  if (file.problem.empty()) return parse_yaml(file.text, path);
+  YamlDocument out;
+  out.root.place = {path, 0, 0};
+  out.problems.push_back({out.root.place, "", file.problem});
+  return out;
 }
 
 }  // namespace esper::leyline

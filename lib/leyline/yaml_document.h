@@ -50,7 +50,7 @@ struct YamlDocument {
 
 // `file` is the name that places carry.
 YamlDocument parse_yaml(std::string_view text, const std::string& file);
-// As parse_yaml, with a problem for a file that cannot be read; never reads more than the size limit.
+// As parse_yaml, with a problem for a file that cannot be read (text_file.h); never reads more than the size limit.
 YamlDocument read_yaml(const std::string& path);
 
 }  // namespace esper::leyline

@@ -23,7 +23,7 @@ std::optional<std::string> wrong_byte(std::string_view rest, bool in_indentation
   if (byte == '\r' && !rest.starts_with("\r\n")) return "carriage return without a line feed";
   if (byte == '\0') return "NUL byte; the file is not text";
   const bool control = (byte < 0x20 && byte != '\t' && byte != '\r' && byte != '\n') || byte == 0x7F;
-  if (control) return "control character; remove it, or write it as an escape inside double quotes";
+  if (control) return "control character; remove it";
   if (utf8_length(rest) < 0) return "not UTF-8; save the file as UTF-8";
   return std::nullopt;
 }

@@ -129,11 +129,25 @@ Try for_checkpoint(const RunConfig& config) {
   return {};
 }
 
+// Whether the validation samples are split off from the others. Formats that may bring a part of their own (as MNIST's
+// t10k files) count as doing so: the run file alone does not show it, and the fraction would have no effect.
+bool is_split(const leyline::DataConfig& data) {
+  using Kind = leyline::DataKind;
+  const bool splits = data.kind == Kind::kDigits || data.kind == Kind::kCsv || data.kind == Kind::kText ||
+                      data.kind == Kind::kSynthetic;
+  return splits && data.validation_path.empty();
+}
+
 Try for_validation(const RunConfig& config) {
-  if (config.data.validation_path.empty() && config.data.validation_fraction > 0.05) {
+  if (is_split(config.data) && config.data.validation_fraction > 0.05) {
     return {format("data.validation_fraction=%g", config.data.validation_fraction / 2),
             format("%g%% of the samples are measured after every epoch", 100 * config.data.validation_fraction) +
                 (config.growth.enabled ? ", once more for each seed that is judged" : "")};
+  }
+  const int every = config.growth.counterfactual.every_epochs;
+  if (config.growth.enabled && every > 0 && every < 20) {
+    return {"growth.counterfactual.every_epochs=" + std::to_string(2 * every),
+            "every " + std::to_string(every) + " epochs all validation samples are measured once more for each seed"};
   }
   return {};
 }

@@ -197,9 +197,13 @@ TelemetryNames read_names(const std::string& source) {
   fs::path file = source;
   const bool folder = fs::is_directory(file, ignored);
   if (folder) file /= "telemetry.jsonl";
+  constexpr const char* kExpected = "; give a list of names, a run folder, its telemetry.jsonl, or table";
+  if (!fs::exists(source, ignored)) {
+    throw leyline::Error(leyline::ExitCode::kConfig, source + ": there is no such file" + kExpected);
+  }
   if (!fs::is_regular_file(file, ignored)) {
     fail(source, folder ? "there is no telemetry.jsonl in it; telemetry.jsonl: true in a run file writes one"
-                        : "there is no such file; give a list of names, a run folder, its telemetry.jsonl, or table");
+                        : std::string("is not a regular file") + kExpected);
   }
   return file.extension() == ".jsonl" ? read_run(file) : read_list(file);
 }

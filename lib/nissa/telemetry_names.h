@@ -39,7 +39,8 @@ TelemetryNames names_of_table();
 // `source`: the word "table"; a run folder, or the telemetry.jsonl in one, for what a run reported; or a file like
 // baselines/telemetry/reference.json: an array of {"name", "kind", "unit", "labels"}, by itself or under "names". Needs
 // memory for one line at a time, and for at most 100000 names. What is damaged in a jsonl file is left out and told in
-// the gaps. Throws leyline::Error{kData} where nothing can be read, or a names file is not well formed.
+// the gaps. Throws leyline::Error: kConfig where there is no such file or folder, kData where nothing can be
+// read, or a names file is not well formed.
 TelemetryNames read_names(const std::string& source);
 
 // A name that both have. Units are compared where both tell one.

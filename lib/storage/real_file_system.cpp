@@ -56,7 +56,7 @@ class RealFileSystem final : public PosixFiles {
   PathKind kind_of(const std::string& path) override {
     struct stat status;
     if (::stat(path.c_str(), &status) == 0) return kind_of_mode(status.st_mode);
-    if (errno == ENOENT || errno == ENOTDIR) return PathKind::kNothing;
+    if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return PathKind::kNothing;
     fail("look at", path);
   }
 

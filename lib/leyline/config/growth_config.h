@@ -66,14 +66,14 @@ struct AggregationConfig {
             "surgery", &C::surgery,
             "pcgrad takes out what seeds hold against each other; it acts with two seeds and two microbatches or more, "
             "and an attribution other than uniform"),
-        field("conflict_warn", &C::conflict_warn, "share of conflicting pairs in an epoch that is worth a warning",
+        field("conflict_warn", &C::conflict_warn, "share of conflicting pairs in an epoch above which a warning is reported",
               between(0, 1)),
         field("seed_conflict_warn", &C::seed_conflict_warn, "the same for one seed against the others", between(0, 1)),
         field("share_jump_warn", &C::share_jump_warn,
-              "change of a seed's share of the gradient from epoch to epoch that is worth a warning", between(0, 1)),
+              "change of a seed's share of the gradient from epoch to epoch above which a warning is reported", between(0, 1)),
         field("seed_figures", &C::seed_figures, "measure weight, conflicts and isolation of each growing seed"),
         field("layers_shown", &C::layers_shown,
-              "how many of each seed's layers tell their gradient norm, largest first", between(0, 1000))};
+              "how many of each seed's layers report their gradient norm, largest first", between(0, 1000))};
   }
 };
 
@@ -87,7 +87,7 @@ struct IsolationConfig {
     return std::tuple{field("max_cosine", &C::max_cosine,
                             "largest cosine between the gradients that come back past an isolated seed and through it",
                             between(0, 1)),
-                      field("strict", &C::strict, "cull a seed that breaks its isolation; else it is only told")};
+                      field("strict", &C::strict, "cull a seed that breaks its isolation; otherwise it is only reported")};
   }
 };
 
@@ -145,7 +145,7 @@ struct CounterfactualConfig {
               between(1, 1e6)),
         field("deadline", &C::deadline,
               "longest time for one measurement; sampling then ends, and a pass over the data is given up"),
-        field("pairs", &C::pairs, "measure what each two seeds are worth together, too")};
+        field("pairs", &C::pairs, "also measure each pair of seeds together")};
   }
   void validate(Findings& out) const;
 };
@@ -186,7 +186,7 @@ struct GrowthConfig {
         field("isolate", &C::isolate, "keep the module's gradient out of the host while it trains alone"),
         field("max_seeds", &C::max_seeds, "modules alive at the same time, fossilised ones not counted",
               between(1, 64)),
-        field("counterfactual", &C::counterfactual, "how it is measured what each seed is worth"),
+        field("counterfactual", &C::counterfactual, "how each seed's contribution is measured"),
         field("embargo_epochs", &C::embargo_epochs, "epochs that a slot rests after a cull", between(0, 1e6)),
         field("reset_epochs", &C::reset_epochs, "epochs in RESETTING before the slot is free", between(1, 1e6)),
         field("aggregation", &C::aggregation, "how the gradients of several seeds come together"),

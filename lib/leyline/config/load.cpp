@@ -1,10 +1,7 @@
 #include "leyline/config/load.h"
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <set>
 #include <tuple>
@@ -15,6 +12,8 @@
 #include "leyline/config/field_table.h"
 #include "leyline/config/read_value.h"
 #include "leyline/nearest.h"
+#include "leyline/text_file.h"
+#include "leyline/utf8.h"
 #include "leyline/yaml_document.h"
 
 namespace esper::leyline {
@@ -60,6 +59,19 @@ class Loader {
   void layer(const std::string& file) { layers_.emplace(file, layers_.size()); }
   void report(const Place& place, const std::string& path, std::string text) {
     out_.problems.push_back({place, path, std::move(text)});
+  }
+
+  // The first line that keeps a document from being a run file: no YAML, no map, or a key that resembles none of a run
+  // file's sections and fields. An empty document is a run file here.
+  std::optional<int> foreign_line(const YamlDocument& document) const {
+    const YamlNode& root = document.root;
+    const bool is_map = root.kind == YamlNode::Kind::kMap;
+    if (!is_map && !document.problems.empty()) return document.problems.front().place.line;
+    if (!is_map && root.kind != YamlNode::Kind::kNull) return root.place.line;
+    for (const YamlEntry& entry : root.entries) {
+      if (entry.key != kExtends && !nearest(entry.key, keys_.at(""))) return entry.place.line;
+    }
+    return std::nullopt;
   }
 
   void finish() {
@@ -189,14 +201,6 @@ bool is_same_file(const std::string& a, const std::string& b) {
   return std::filesystem::weakly_canonical(a, ignored) == std::filesystem::weakly_canonical(b, ignored);
 }
 
-// Empty where it can be read.
-std::string why_unreadable(const std::string& file) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(file, ignored)) return "is a folder";
-  if (!std::ifstream(file)) return std::string("cannot be opened: ") + std::strerror(errno);
-  return {};
-}
-
 // The document of a file, after all that it builds on: the farthest first.
 class Chain {
  public:
@@ -214,7 +218,8 @@ class Chain {
       const bool has_place = entry.value.kind != YamlNode::Kind::kNull;  // the parser knows none of a null's
       loader_.report(has_place ? entry.value.place : entry.place, std::string(kExtends), text);
     };
-    if (entry.value.kind != YamlNode::Kind::kScalar || entry.value.text.empty()) {
+    const bool names_file = entry.value.kind == YamlNode::Kind::kScalar && !entry.value.text.empty();
+    if (!names_file || first_control_character(entry.value.text)) {
       return refuse("expected the name of one file, like extends: base.yaml; or leave the line out");
     }
     const std::string base = (std::filesystem::path(files_.back()).parent_path() / entry.value.text).string();
@@ -222,14 +227,23 @@ class Chain {
     if (const auto first = std::find_if(files_.begin(), files_.end(), is_base); first != files_.end()) {
       std::string circle;
       for (auto file = first; file != files_.end(); ++file) circle += *file + " -> ";
-      return refuse("goes in a circle: " + circle + *first);
+      return refuse("includes itself: " + circle + *first);
     }
     constexpr std::size_t kLongest = 16;
-    if (files_.size() == kLongest) return refuse("is the " + std::to_string(kLongest) + "th in a row; none may follow");
-    if (const auto why = why_unreadable(base); !why.empty()) {
-      return refuse(base + " " + why + "; name a run file, seen from the folder of this one, or leave the line out");
+    if (files_.size() == kLongest)
+      return refuse("is the " + std::to_string(kLongest) + "th file in a row; the last one cannot extend another");
+    const TextFile file = read_text_file(base, YamlLimits::kBytes, Streams::kRefused);
+    if (!file.problem.empty()) {
+      return refuse(base + " " + file.problem +
+                    "; name a run file, relative to the folder of this one, or leave the line out");
     }
-    apply(read_yaml(base), base);
+    const YamlDocument document = parse_yaml(file.text, base);
+    // Whoever wrote this run file chose the other one, which may be private to the user: nothing of it is shown.
+    if (const auto line = loader_.foreign_line(document)) {
+      const std::string place = *line > 0 ? " (line " + std::to_string(*line) + ")" : "";
+      return refuse(base + " is not a run file" + place + "; if it is meant to be one: esper config check " + base);
+    }
+    apply(document, base);
   }
 
   Loader& loader_;

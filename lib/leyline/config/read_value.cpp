@@ -5,11 +5,13 @@
 #include <cctype>
 #include <charconv>
 #include <cmath>
+#include <cstdio>
 #include <optional>
 #include <utility>
 
 #include "leyline/config/field_text.h"
 #include "leyline/nearest.h"
+#include "leyline/utf8.h"
 
 namespace esper::leyline {
 namespace {
@@ -19,7 +21,7 @@ bool digit(char c) { return c >= '0' && c <= '9'; }
 std::string shown(const YamlNode& node) {
   switch (node.kind) {
     case YamlNode::Kind::kNull:
-      return "empty";
+      return "nothing";
     case YamlNode::Kind::kList:
       return "a list";
     case YamlNode::Kind::kMap:
@@ -78,6 +80,22 @@ bool decimal_form(std::string_view text) {
   return i == text.size();
 }
 
+// Digits with an optional minus.
+bool integer_form(std::string_view text) {
+  if (text.starts_with('-')) text.remove_prefix(1);
+  return !text.empty() && std::all_of(text.begin(), text.end(), digit);
+}
+
+// What is wrong with a text that has a control character: every text of a run file is a name or a path.
+std::optional<std::string> control_character(std::string_view text) {
+  const auto at = first_control_character(text);
+  if (!at) return std::nullopt;
+  char code[16];
+  std::snprintf(code, sizeof code, "U+%04X", static_cast<unsigned>(at->code_point));
+  return "expected text without control characters, found " + std::string(code) + " at byte " +
+         std::to_string(at->offset + 1);
+}
+
 class Reader {
  public:
   Reader(const FieldRow& row, const YamlNode& node, std::string path, std::vector<Problem>& problems)
@@ -102,7 +120,7 @@ class Reader {
   void operator()(std::int64_t* value) { read_integer(value); }
   void operator()(std::uint64_t* value) { read_integer(value); }
   void operator()(double* value) {
-    if (!number_like()) return;
+    if (!is_plain_number("a number", decimal_form)) return;
     double number = 0;
     std::string_view text = node_.text;
     if (text.starts_with('+')) text.remove_prefix(1);
@@ -118,6 +136,7 @@ class Reader {
     if (node_.kind == YamlNode::Kind::kNull) return expected("text", "; write \"\" for none");
     if (!is_scalar()) return expected("text", "");
     if (is_plain() && boolean_word(node_.text)) return expected("text", ", which reads as a boolean; put it in quotes");
+    if (const auto wrong = control_character(node_.text)) return report(*wrong);
     *value = node_.text;
   }
   void operator()(Duration* value) {
@@ -151,17 +170,18 @@ class Reader {
 
   void report(std::string text) { problems_.push_back({node_.place, path_, std::move(text)}); }
   void expected(const std::string& what, const std::string& hint) {
-    report("expected " + what + ", but it is " + shown(node_) + hint);
+    report("expected " + what + ", found " + shown(node_) + hint);
   }
 
-  // Reports what is wrong with any number: no scalar, quotes, octal look.
-  bool number_like() {
+  // Reports a node that is no scalar, is quoted or could be octal. `form` is what the text of a `noun` looks like.
+  bool is_plain_number(const std::string& noun, bool (*form)(std::string_view)) {
+    const bool valid = is_scalar() && form(node_.text) && !octal_looking(node_.text);
     if (!is_scalar()) {
-      expected("a number", "");
+      expected(noun, "");
     } else if (!is_plain()) {
-      expected("a number", " in quotes; remove them");
+      expected(noun, valid ? " in quotes; remove the quotes" : "");
     } else if (octal_looking(node_.text)) {
-      expected("a number", ", which could be octal; write it without the leading zero");
+      expected(noun, "; it could be octal: write it in decimal, without a zero in front");
     } else {
       return true;
     }
@@ -177,13 +197,13 @@ class Reader {
 
   template <class T>
   void read_integer(T* value) {
-    if (!number_like()) return;
+    constexpr const char* kNoun = "a whole number";
+    if (!is_plain_number(kNoun, integer_form)) return;
     const std::string& text = node_.text;
+    if (!integer_form(text)) return expected(kNoun, digit(text[0]) ? "; write it with digits only" : "");
     T number{};
     const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
-    const bool negative = text.starts_with('-') && text.size() > 1;
-    const bool all_digits = !text.empty() && std::all_of(text.begin() + (negative ? 1 : 0), text.end(), digit);
-    if (!all_digits) return expected("a whole number, digits only", "");
+    const bool negative = text.starts_with('-');
     if (result.ec != std::errc{}) {
       const Limits own{std::is_unsigned_v<T> ? std::optional(0.0) : std::nullopt, std::nullopt};
       if (negative && std::is_unsigned_v<T>) return report("must be " + limits_text(own) + ", but is " + text);

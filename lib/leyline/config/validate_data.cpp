@@ -11,9 +11,10 @@ namespace {
 void check_path(const DataConfig& data, Findings& out) {
   const std::string kind(name_of(data.kind));
   if (data.kind == DataKind::kSynthetic) {
-    if (!data.path.empty()) out.push_back({"path", "data of kind synthetic is made up; leave the path out", {"kind"}});
+    if (!data.path.empty())
+      out.push_back({"path", "data of kind synthetic is generated; leave the path out", {"kind"}});
     if (!data.validation_path.empty()) {
-      out.push_back({"validation_path", "data of kind synthetic is made up; leave the path out", {"kind"}});
+      out.push_back({"validation_path", "data of kind synthetic is generated; leave the path out", {"kind"}});
     }
   } else if (data.kind != DataKind::kDigits && data.path.empty()) {
     out.push_back({"path", "data of kind " + kind + " needs a path", {"kind"}});
@@ -47,7 +48,7 @@ void DataConfig::validate(Findings& out) const {
                    {"shape", "kind"}});
   }
   if (image_size > 0 && !image_shaped(*this)) {
-    out.push_back({"image_size", "only images can be scaled, and data of this kind is none", {"shape", "kind"}});
+    out.push_back({"image_size", "only images can be scaled, and data.kind is not an image format", {"shape", "kind"}});
   }
 }
 

@@ -63,7 +63,7 @@ void GrowthConfig::validate(Findings& out) const {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (is_slot_id(slots[i])) continue;
     out.push_back(
-        {"slots[" + std::to_string(i) + "]", "\"" + slots[i] + "\" is no slot; slots are named like r0c1", {}});
+        {"slots[" + std::to_string(i) + "]", "\"" + slots[i] + "\" is not a slot; slots are named like r0c1", {}});
   }
   check_unique(slots, "slots", out);
   check_classes(aggregation, out);

@@ -55,10 +55,13 @@ std::uint64_t training_hash(const RunConfig& config) {
     json["data"].erase(key);
   }
   for (const char* key : {"lane", "compile", "graph", "check_every"}) json["step"].erase(key);
-  const ScheduleConfig& schedule = config.training.schedule;
-  const bool epochs_shape_the_schedule = schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
-  if (!epochs_shape_the_schedule) json.erase("epochs");
+  if (!epochs_are_fixed(config)) json.erase("epochs");
   return fnv1a(json.dump());
+}
+
+bool epochs_are_fixed(const RunConfig& config) {
+  const ScheduleConfig& schedule = config.training.schedule;
+  return schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
 }
 
 std::string hash_text(std::uint64_t hash) {

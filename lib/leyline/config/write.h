@@ -18,6 +18,8 @@ std::uint64_t config_hash(const RunConfig& config);
 // The same without what does not change the numbers of a step: name, runs_dir, safety, telemetry, checkpoint, the
 // loader's threads, and epochs unless a cosine schedule ends with the run. A run may be resumed if this is equal.
 std::uint64_t training_hash(const RunConfig& config);
+// Whether a run has to keep its epochs once it started: its cosine schedule ends with the last one.
+bool epochs_are_fixed(const RunConfig& config);
 // 16 hexadecimal digits.
 std::string hash_text(std::uint64_t hash);
 

@@ -40,7 +40,7 @@ TEST_CASE("ten mistakes are printed all ten, with places, and exit 2") {
   CHECK(text.exit_code == 2);
   CHECK(text.out.empty());
   CHECK_THAT(text.err, StartsWith("esper: 10 problems in the configuration\n"));
-  CHECK_THAT(text.err, ContainsSubstring(file + ":4:9: epochs: expected a number, but it is \"012\""));
+  CHECK_THAT(text.err, ContainsSubstring(file + ":4:9: epochs: expected a whole number, found \"012\""));
 
   const Finished json = run_esper({"config", "check", file, "--json"});
   CHECK(json.exit_code == 2);
@@ -58,6 +58,85 @@ TEST_CASE("a missing run file exits 2 and is named") {
   const Finished finished = run_esper({"config", "check", "/nonexistent/run.yaml"});
   CHECK(finished.exit_code == 2);
   CHECK_THAT(finished.err, ContainsSubstring("/nonexistent/run.yaml: cannot be opened: No such file"));
+}
+
+TEST_CASE("data that are not there are a problem of config check, with the place, beside the others") {
+  const TemporaryFolder folder;
+  const std::string file = folder.write("run.yaml", "data: {kind: csv, path: no.csv, validation_path: /nonexistent}\n");
+  const Finished text = run_esper({"config", "check", file});
+  CHECK(text.exit_code == 3);
+  CHECK(text.out.empty());
+  CHECK_THAT(text.err, ContainsSubstring(file + ":1:25: data.path: no.csv does not exist; it is relative to the") &&
+                           ContainsSubstring(file + ":1:50: data.validation_path: /nonexistent does not exist\n"));
+  const nlohmann::json error = json_of(run_esper({"config", "check", file, "--json"}))["error"];
+  CHECK(error["code"] == "data");
+  CHECK(error["problems"][0]["path"] == "data.path");
+  const std::string there = folder.write("there.csv", "1,0\n");
+  CHECK(run_esper({"config", "check", file, "--set", "data.path=" + there, "data.validation_path="}).exit_code == 0);
+  const Finished both = run_esper({"config", "check", file, "--set", "epochs=0"});
+  CHECK(both.exit_code == 2);
+  CHECK_THAT(both.err, ContainsSubstring("epochs: must be") && ContainsSubstring("no.csv does not exist"));
+}
+
+TEST_CASE("diffs end with 1 where they found a difference, and with 0 where there is none") {
+  const TemporaryFolder folder;
+  const std::string a = folder.write("a.yaml", "epochs: 3\n"), b = folder.write("b.yaml", "epochs: 4\n");
+  CHECK(run_esper({"config", "diff", a, b}).exit_code == 1);
+  CHECK(run_esper({"config", "diff", a, b, "--json"}).exit_code == 1);
+  CHECK(run_esper({"config", "diff", a, a}).exit_code == 0);
+  const std::string all =
+      folder.write("all.json", R"([{"name": "a", "kind": "event"}, {"name": "b", "kind": "event"}])");
+  const std::string one = folder.write("one.json", R"([{"name": "a", "kind": "event"}])");
+  CHECK(run_esper({"telemetry", "diff", all, one}).exit_code == 1);
+  CHECK(run_esper({"telemetry", "diff", one, all}).exit_code == 0);
+}
+
+TEST_CASE("a path on the command line that is not there ends every command with 2") {
+  const std::string none = "/nonexistent/thing";
+  for (const auto& words : {std::vector<std::string>{"config", "check", none},
+                            {"config", "show", none},
+                            {"config", "explain", none},
+                            {"config", "diff", none, kReference},
+                            {"config", "diff", kReference, none},
+                            {"telemetry", "diff", none, "table"},
+                            {"telemetry", "diff", "table", none},
+                            {"topo", "log", none},
+                            {"topo", "show", none},
+                            {"topo", "diff", none, "1", "2"},
+                            {"receipt", none, "seed-0001"},
+                            {"why-slow", none},
+                            {"evaluate", none},
+                            {"fork", none + "@7"},
+                            {"train", "--config", none},
+                            {"train", "--resume", none},
+                            {"bench", "--config", none},
+                            {"baseline", "save", "--config", none},
+                            {"baseline", "show", none + ".json"},
+                            {"baseline", "diff", none + ".json", none}}) {
+    CAPTURE(words);
+    const Finished finished = run_esper(words);
+    CHECK(finished.exit_code == 2);
+    CHECK_THAT(finished.err, ContainsSubstring(none));
+  }
+}
+
+TEST_CASE("one --set takes several assignments") {
+  const nlohmann::json shown =
+      json_of(run_esper({"config", "show", "--set", "epochs=7", "seed=3", kReference, "--json"}));
+  CHECK(shown["epochs"] == 7);
+  CHECK(shown["seed"] == 3);
+}
+
+TEST_CASE("a run file comes from a pipe of the process, and never from one that has no writer") {
+  const std::string check = binary() + " config check ";
+  const Finished piped = run_program({"/bin/bash", "-c", "echo epochs: 0 | " + check + "/dev/stdin"});
+  CHECK(piped.exit_code == 2);
+  CHECK_THAT(piped.err, ContainsSubstring("/dev/stdin:1:9: epochs: must be"));
+  CHECK(run_program({"/bin/bash", "-c", check + "<(echo epochs: 3)"}).exit_code == 0);
+  const TemporaryFolder folder;
+  const Finished named = run_program({"/bin/bash", "-c", "mkfifo $0/p && " + check + "$0/p", folder.path.string()});
+  CHECK(named.exit_code == 2);
+  CHECK_THAT(named.err, ContainsSubstring("/p: is not a regular file"));
 }
 
 TEST_CASE("what is shown loads back to the same config") {

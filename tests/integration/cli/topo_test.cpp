@@ -104,7 +104,7 @@ TEST_CASE("a step that is none is refused, one behind the last note is told with
   const std::string note =
       "step 99999 lies behind the journal's last note, of epoch 2, step 16: what is shown is as of that one";
   for (const auto& words :
-       {std::vector<std::string>{"show", run.path, "--at", "99999"}, {"diff", run.path, "8", "99999"}}) {
+       {std::vector<std::string>{"show", run.path, "--at", "99999"}, {"diff", run.path, "16", "99999"}}) {
     std::vector<std::string> arguments = {"topo"};
     arguments.insert(arguments.end(), words.begin(), words.end());
     const Finished finished = run_esper(arguments);
@@ -120,7 +120,9 @@ TEST_CASE("topo diff tells what changed between two steps") {
         "from epoch 0, step 0 to epoch 2, step 16:\n  r0c0: DORMANT -> TRAINING seed-0001 mlp\n  seeds born: 0 -> 1\n");
   CHECK(run_esper({"topo", "diff", run.path, "16", "16"}).out ==
         "from epoch 2, step 16 to epoch 2, step 16: the same topology\n");
-  const auto json = json_from({"topo", "diff", run.path, "8", "16"});
+  CHECK(run_esper({"topo", "diff", run.path, "0", "16"}).exit_code == 1);
+  CHECK(run_esper({"topo", "diff", run.path, "16", "16"}).exit_code == 0);
+  const auto json = json_of(run_esper({"topo", "diff", run.path, "8", "16", "--json"}));
   CHECK(json["differences"] == nlohmann::json::array({"r0c0: GERMINATED seed-0001 mlp -> TRAINING seed-0001 mlp"}));
 }
 

@@ -188,6 +188,73 @@ TEST_CASE("a fork without a seed has no figures of its parent's, and a run that 
   CHECK(json_of(over)["validation"] == read_json(parent / "summary.json")["validation"]);
 }
 
+TEST_CASE("a fork without a policy does not replace the seed that it left out") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("parent")).exit_code == 0);
+  const auto parent = room.run("parent"), child = room.run("child"), replaced = room.run("replaced");
+  const std::string from = origin(parent, checkpoint_with(parent, "TRAINING FOSSILIZED"));
+  REQUIRE(fork_run(from, replaced, {"--without", "seed-0001", "--without", "seed-0002"}).exit_code == 0);
+  CHECK_FALSE(read_json(replaced / "summary.json")["seeds"].empty());
+
+  const Finished alone =
+      fork_run(from, child, {"--without", "seed-0001", "--without", "seed-0002", "--policy", "none"});
+  INFO(alone.err);
+  REQUIRE(alone.exit_code == 0);
+  CHECK(read_json(child / "summary.json")["seeds"].empty());
+  for (const auto& note : history_of(child).notes()) CHECK(note.what != "stage");
+  const auto policy =
+      json_of(run_esper({"config", "explain", (child / "config.yaml").string(), "policy.kind", "--json"}));
+  CHECK(policy[0]["value"] == "none");
+  const Finished more = resume(child, {"epochs=25"});  // the fork's checkpoints are of its own configuration
+  INFO(more.err);
+  CHECK(more.exit_code == 0);
+  CHECK(read_json(child / "summary.json")["seeds"].empty());
+}
+
+TEST_CASE("a fork may change what a resumed run may change, and names the rest") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("parent"), {"epochs=3"}).exit_code == 0);
+  const auto parent = room.run("parent"), child = room.run("child");
+  const std::string from = origin(parent, checkpoints_of(parent).back());
+  const Finished refused = fork_run(from, child, {"--set", "epochs=4", "training.optimizer.lr=1", "policy.kind=none"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(
+      json_of(refused)["error"]["text"].get<std::string>(),
+      ContainsSubstring("\n  training.optimizer.lr: 0.05 -> 1\n  policy.kind: heuristic -> none\nA fork may change") &&
+          ContainsSubstring("--policy none"));
+  CHECK_FALSE(fs::exists(child));
+  const Finished longer = fork_run(from, child, {"--set", "epochs=4", "checkpoint.keep_last=2"});
+  INFO(longer.err);
+  REQUIRE(longer.exit_code == 0);
+  CHECK(json_of(longer)["epochs"] == 4);
+  CHECK(checkpoints_of(child).size() <= 3);
+}
+
+TEST_CASE("where a cosine schedule ends with the run, a fork at its end does not advise more epochs") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("parent"), {"training.schedule.kind=cosine"}).exit_code == 0);
+  const auto parent = room.run("parent"), child = room.run("child");
+  const auto last = checkpoints_of(parent).back();
+  const auto living = state_of(parent, last)["topology"].dump();
+  const std::string seed = living.find("seed-0001") != std::string::npos ? "seed-0001" : "seed-0002";
+  const std::string from = origin(parent, last), way_out = "so there can be no more: fork at an earlier step";
+  const auto check_text = [&](const std::string& text) {
+    CHECK_THAT(text, ContainsSubstring("no epoch is left to train there") && ContainsSubstring(way_out) &&
+                         !ContainsSubstring("epochs=N"));
+  };
+  check_text(fork_run(from, child, {"--without", seed}).out);
+  CHECK(fork_run(from, child, {"--without", seed, "--set", "epochs=30"}).exit_code == 2);
+  const Finished made = run_esper({"fork", from, "--run-dir", child.string(), "--without", seed, "--no-train"});
+  REQUIRE(made.exit_code == 0);
+  check_text(made.out);
+  const Finished resumed = resume(child);
+  CHECK(resumed.exit_code == 2);
+  check_text(resumed.out);
+}
+
 TEST_CASE("a fork whose checkpoint is gone does not begin from nothing") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());

@@ -1,3 +1,5 @@
+#include <sys/stat.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -61,34 +63,35 @@ TEST_CASE("a wrong value is refused with its place, its path and the way out") {
     std::string text, expected;
   };
   const Case c = GENERATE(
-      Case{"epochs: 010\n", "f:1:9: epochs: expected a number, but it is \"010\", which could be octal"},
-      Case{"epochs: 0o17\n", "f:1:9: epochs: expected a number, but it is \"0o17\", which could be octal"},
-      Case{"epochs: 0x10\n", "f:1:9: epochs: expected a whole number, digits only, but it is \"0x10\""},
+      Case{"epochs: 010\n", "f:1:9: epochs: expected a whole number, found \"010\"; it could be octal"},
+      Case{"epochs: 0o17\n", "f:1:9: epochs: expected a whole number, found \"0o17\"; it could be octal"},
+      Case{"epochs: 0x10\n", "f:1:9: epochs: expected a whole number, found \"0x10\"; write it with digits only"},
       Case{"epochs: 1_000\n", "f:1:9: epochs: expected a whole number"},
       Case{"epochs: 1e3\n", "f:1:9: epochs: expected a whole number"},
       Case{"epochs: 1.0\n", "f:1:9: epochs: expected a whole number"},
       Case{"epochs: 1:30\n", "f:1:9: epochs: expected a whole number"}, Case{"epochs: -\n", "f:1:"},
-      Case{"epochs: \"10\"\n", "f:1:9: epochs: expected a number, but it is \"10\" in quotes"},
-      Case{"epochs:\n", "f:1:1: epochs: expected a number, but it is empty"},
-      Case{"epochs: ~\n", "f:1:1: epochs: expected a number, but it is empty"},
-      Case{"epochs: [1]\n", "f:1:9: epochs: expected a number, but it is a list"},
-      Case{"epochs: {a: 1}\n", "f:1:9: epochs: expected a number, but it is a section"},
+      Case{"epochs: \"10\"\n", "f:1:9: epochs: expected a whole number, found \"10\" in quotes; remove the quotes"},
+      Case{"epochs: \"ten\"\n", "f:1:9: epochs: expected a whole number, found \"ten\""},
+      Case{"epochs:\n", "f:1:1: epochs: expected a whole number, found nothing"},
+      Case{"epochs: ~\n", "f:1:1: epochs: expected a whole number, found nothing"},
+      Case{"epochs: [1]\n", "f:1:9: epochs: expected a whole number, found a list"},
+      Case{"epochs: {a: 1}\n", "f:1:9: epochs: expected a whole number, found a section"},
       Case{"epochs: 0\n", "f:1:9: epochs: must be 1 to 1000000, but is 0"},
       Case{"epochs: 99999999999\n", "f:1:9: epochs: does not fit into 32 bits"},
       Case{"seed: -1\n", "f:1:7: seed: must be at least 0, but is -1"},
       Case{"seed: 18446744073709551616\n", "f:1:7: seed: does not fit into 64 bits"},
       Case{"data: {max_samples: -1}\n", "f:1:21: data.max_samples: must be at least 0, but is -1"},
-      Case{"data: {standardize: yes}\n", "f:1:21: data.standardize: expected true or false, but it is \"yes\""},
+      Case{"data: {standardize: yes}\n", "f:1:21: data.standardize: expected true or false, found \"yes\""},
       Case{"data: {standardize: on}\n", "f:1:21: data.standardize: expected true or false"},
       Case{"data: {standardize: True}\n", "f:1:21: data.standardize: expected true or false"},
       Case{"data: {standardize: \"true\"}\n", "f:1:21: data.standardize: expected true or false"},
       Case{"data: {standardize: 1}\n", "f:1:21: data.standardize: expected true or false"},
-      Case{"name: no\n", "f:1:7: name: expected text, but it is \"no\", which reads as a boolean"},
+      Case{"name: no\n", "f:1:7: name: expected text, found \"no\", which reads as a boolean"},
       Case{"name: Off\n", "f:1:7: name: expected text"}, Case{"name: true\n", "f:1:7: name: expected text"},
-      Case{"name:\n", "f:1:1: name: expected text, but it is empty; write \"\" for none"},
-      Case{"name: [a]\n", "f:1:7: name: expected text, but it is a list"},
+      Case{"name:\n", "f:1:1: name: expected text, found nothing; write \"\" for none"},
+      Case{"name: [a]\n", "f:1:7: name: expected text, found a list"},
       Case{"device: {precision: fp23}\n",
-           "f:1:21: device.precision: expected one of auto, fp32, bf16, fp16, but it is \"fp23\"; did you mean fp32?"},
+           "f:1:21: device.precision: expected one of auto, fp32, bf16, fp16, found \"fp23\"; did you mean fp32?"},
       Case{"device: {precision: [fp32]}\n", "f:1:21: device.precision: expected one of"},
       Case{"training: {optimizer: {lr: .nan}}\n", "f:1:28: training.optimizer.lr: expected a finite number"},
       Case{"training: {optimizer: {lr: -.inf}}\n", "f:1:28: training.optimizer.lr: expected a finite number"},
@@ -100,10 +103,10 @@ TEST_CASE("a wrong value is refused with its place, its path and the way out") {
       Case{"training: {optimizer: {lr: 00.5}}\n", "f:1:28: training.optimizer.lr: expected a number"},
       Case{"training: {optimizer: {lr: '0.5'}}\n", "f:1:28: training.optimizer.lr: expected a number"},
       Case{"training: {optimizer: {lr: -1}}\n", "f:1:28: training.optimizer.lr: must be 0 to 1000, but is -1"},
-      Case{"host: {hidden: 64}\n", "f:1:16: host.hidden: expected a list, like [64, 64], but it is \"64\""},
+      Case{"host: {hidden: 64}\n", "f:1:16: host.hidden: expected a list, like [64, 64], found \"64\""},
       Case{"host: {hidden: [64, big]}\n", "f:1:21: host.hidden[1]: expected a whole number"},
       Case{"host: {hidden: [64, 0]}\n", "f:1:21: host.hidden[1]: must be 1 to 65536, but is 0"},
-      Case{"growth: {slots: [r0c0, [r0c1]]}\n", "f:1:24: growth.slots[1]: expected text, but it is a list"},
+      Case{"growth: {slots: [r0c0, [r0c1]]}\n", "f:1:24: growth.slots[1]: expected text, found a list"},
       Case{"safety: {policy_deadline: 2}\n", "f:1:27: safety.policy_deadline: expected a duration with its unit"},
       Case{"safety: {policy_deadline: -2s}\n", "f:1:27: safety.policy_deadline: expected a duration"},
       Case{"checkpoint: {every: 3}\n", "f:1:21: checkpoint.every: expected a number of epochs or steps"},
@@ -114,6 +117,23 @@ TEST_CASE("a wrong value is refused with its place, its path and the way out") {
       Case{"data.kind: csv\n", "f:1:1: data.kind: unknown key"});
   CAPTURE(c.text);
   CHECK_THAT(problem_of(c.text), StartsWith(c.expected));
+}
+
+TEST_CASE("quotes are only to be removed where a number is in them") {
+  CHECK(problem_of("epochs: \"ten\"\n") == "f:1:9: epochs: expected a whole number, found \"ten\"");
+  CHECK(problem_of("epochs: \"1.5\"\n") == "f:1:9: epochs: expected a whole number, found \"1.5\"");
+  CHECK_THAT(problem_of("training: {optimizer: {lr: '0.5'}}\n"), ContainsSubstring("in quotes; remove the quotes"));
+}
+
+TEST_CASE("a name or a path with a control character is refused, and the character is not printed") {
+  const std::string text = GENERATE("runs_dir: \"a\\0b\"\n", "data: {kind: csv, path: \"a\\e[31m\"}\n",
+                                    "data: {kind: csv, path: x, validation_path: \"\\x9b\"}\n",
+                                    "growth: {slots: [\"r0c0\\n\"]}\n", "device: {kind: \"cpu\\x7f\"}\n");
+  CAPTURE(text);
+  const std::string problem = problem_of(text);
+  CHECK_THAT(problem, ContainsSubstring(": expected text without control characters, found U+00"));
+  for (const char c : problem) CHECK((static_cast<unsigned char>(c) >= 0x20 && static_cast<unsigned char>(c) < 0x7f));
+  CHECK(read_run_config_text("data: {kind: csv, path: \"Stra\\xdfe/\\u4e2d.csv\"}\n", "f").problems.empty());
 }
 
 TEST_CASE("an unknown key names the nearest known one, or where it belongs") {
@@ -151,14 +171,14 @@ TEST_CASE("a wrong assignment is refused and names itself") {
   struct Case {
     std::string assignment, expected;
   };
-  const Case c =
-      GENERATE(Case{"epochs=many", "--set epochs=many: epochs: expected a whole number"},
-               Case{"epohcs=3", "--set epohcs=3: epohcs: unknown key; did you mean epochs?"},
-               Case{"data.knd=csv", "--set data.knd=csv: data.knd: unknown key; did you mean kind?"},
-               Case{"epochs", "--set epochs: write --set key=value"}, Case{"=3", "--set =3: write --set key=value"},
-               Case{"epochs=[", "--set epochs=[: "}, Case{"epochs.x=3", "--set epochs.x=3: epochs: expected a number"},
-               Case{"data=3", "--set data=3: data: expected a section"}, Case{"..=3", "--set ..=3"},
-               Case{"epochs={a: 1, a: 2}", "--set epochs={a: 1, a: 2}"});
+  const Case c = GENERATE(Case{"epochs=many", "--set epochs=many: epochs: expected a whole number"},
+                          Case{"epohcs=3", "--set epohcs=3: epohcs: unknown key; did you mean epochs?"},
+                          Case{"data.knd=csv", "--set data.knd=csv: data.knd: unknown key; did you mean kind?"},
+                          Case{"epochs", "--set epochs: write --set key=value"},
+                          Case{"=3", "--set =3: write --set key=value"}, Case{"epochs=[", "--set epochs=[: "},
+                          Case{"epochs.x=3", "--set epochs.x=3: epochs: expected a whole number"},
+                          Case{"data=3", "--set data=3: data: expected a section"}, Case{"..=3", "--set ..=3"},
+                          Case{"epochs={a: 1, a: 2}", "--set epochs={a: 1, a: 2}"});
   CAPTURE(c.assignment);
   const LoadedConfig loaded = read_run_config_text("name: a\n", "f", {c.assignment});
   REQUIRE_FALSE(loaded.problems.empty());
@@ -194,7 +214,7 @@ TEST_CASE("what is extended may extend a further file, each relative to itself; 
   CHECK_THAT(loaded.origins.at("seed").file, ContainsSubstring("base.yaml"));
 }
 
-TEST_CASE("files that extend each other in a circle are told, with the circle") {
+TEST_CASE("files that extend each other in a circle are reported, with the circle") {
   const Folder folder;
   const std::string run = folder.write("run.yaml", "extends: a.yaml\n");
   folder.write("a.yaml", "extends: ./b.yaml\nseed: 2\n");
@@ -203,12 +223,12 @@ TEST_CASE("files that extend each other in a circle are told, with the circle") 
   const LoadedConfig loaded = read_run_config(run);
   REQUIRE(loaded.problems.size() == 1);
   const std::string told = to_string(loaded.problems[0]);
-  CHECK_THAT(told, ContainsSubstring("b.yaml:2:10: extends: goes in a circle: "));
+  CHECK_THAT(told, ContainsSubstring("b.yaml:2:10: extends: includes itself: "));
   CHECK_THAT(told, ContainsSubstring("a.yaml -> "));
   CHECK(told.find("run.yaml") == std::string::npos);
   const LoadedConfig itself = read_run_config(folder.write("self.yaml", "extends: self.yaml\n"));
   REQUIRE(itself.problems.size() == 1);
-  CHECK_THAT(itself.problems[0].text, ContainsSubstring("goes in a circle"));
+  CHECK_THAT(itself.problems[0].text, ContainsSubstring("includes itself"));
 }
 
 TEST_CASE("a chain of files has an end") {
@@ -222,7 +242,7 @@ TEST_CASE("a chain of files has an end") {
   CHECK(fits.config.seed == 9);
   const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: f16.yaml\n"));
   REQUIRE(loaded.problems.size() == 1);
-  CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring("f2.yaml:1:10: extends: is the 16th in a row"));
+  CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring("f2.yaml:1:10: extends: is the 16th file in a row"));
 }
 
 TEST_CASE("what is extended must be one good file") {
@@ -241,7 +261,7 @@ TEST_CASE("what is extended must be one good file") {
     REQUIRE(loaded.problems.size() == 1);
     CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring("run.yaml:2:10: extends: ") &&
                                                   ContainsSubstring("/none.yaml cannot be opened: No such") &&
-                                                  ContainsSubstring("seen from the folder of this one"));
+                                                  ContainsSubstring("relative to the folder of this one"));
   }
   SECTION("missing farther on") {
     folder.write("base.yaml", "extends: 5\n");
@@ -256,8 +276,16 @@ TEST_CASE("what is extended must be one good file") {
     CHECK_THAT(to_string(loaded.problems[0]),
                ContainsSubstring("run.yaml:1:10: extends: ") && ContainsSubstring(" is a folder; name a run file"));
   }
+  SECTION("a named pipe, or a device") {
+    REQUIRE(mkfifo((folder.path / "pipe").c_str(), 0600) == 0);
+    const std::string name = GENERATE("pipe", "/dev/null");
+    const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: " + name + "\n"));
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring(" is not a regular file; name a run file"));
+  }
   SECTION("no name") {
-    const std::string nothing = GENERATE("seed: 1\nextends: \"\"\n", "seed: 1\nextends: ~\n", "seed: 1\nextends:\n");
+    const std::string nothing = GENERATE("seed: 1\nextends: \"\\0\"\n", "seed: 1\nextends: \"\"\n",
+                                         "seed: 1\nextends: ~\n", "seed: 1\nextends:\n");
     const LoadedConfig loaded = read_run_config(folder.write("run.yaml", nothing));
     REQUIRE(loaded.problems.size() == 1);
     CHECK_THAT(to_string(loaded.problems[0]),
@@ -296,6 +324,28 @@ TEST_CASE("a run of an earlier version has that field in its config.yaml: it is 
   CHECK(read_run_config_text("step: {compile: {cache_dir: \"\"}}\n", "f").problems.empty());
   // The command line is no document of the run.
   CHECK(read_run_config_text(text, "f", {"step.compile.cache_dir=y"}, DocumentKind::kOfRun).problems.size() == 1);
+}
+
+TEST_CASE("nothing of a file that is extended but is no run file is printed") {
+  const Folder folder;
+  const std::string secret = GENERATE("root:$6$SECRET:19000:0:99999:7:::\ndaemon:*SECRET:::\n", "SECRET\n", "[SECRET\n",
+                                      "- SECRET\n", "*SECRET\n", "epochs: 3\nSECRET: 4\n", "a: \"\\S SECRET\"\n",
+                                      "SECRET: 1\nSECRET: 2\n", "!SECRET x\n", "SECRET\1\n");
+  const std::string base = folder.write("shadow", secret);
+  const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: shadow\n"));
+  REQUIRE(loaded.problems.size() == 1);
+  const std::string problem = to_string(loaded.problems[0]);
+  CHECK_THAT(problem, ContainsSubstring("run.yaml:1:10: extends: " + base + " is not a run file (line ") &&
+                          ContainsSubstring("esper config check " + base) && !ContainsSubstring("SECRET"));
+}
+
+TEST_CASE("a misspelt key of an extended file is named as one of the run file's own") {
+  const Folder folder;
+  folder.write("base.yaml", "epohcs: 3\n");
+  const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: base.yaml\n"));
+  REQUIRE(loaded.problems.size() == 1);
+  CHECK_THAT(to_string(loaded.problems[0]),
+             ContainsSubstring("base.yaml:1:1: epohcs: unknown key; did you mean epochs?"));
 }
 
 // Data that is too large for the repository is named by --set data.path.

@@ -18,7 +18,7 @@ struct Change {
     field.set(field.value, (field.get(field.value) + 1) % field.names.size());
   }
   void operator()(bool* value) const { *value = !*value; }
-  void operator()(std::string* value) const { *value += "yes: \"\\\t\n \xC3\xA9 #x"; }
+  void operator()(std::string* value) const { *value += "yes: \"\\ \xC3\xA9 #x"; }
   void operator()(double* value) const { *value = *value / 3 + 0.1; }
   void operator()(Duration* value) const { *value += Duration(12345); }
   void operator()(Length* value) const { *value = Length{value->count + 41, Length::Unit::kSteps}; }

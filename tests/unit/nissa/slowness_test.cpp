@@ -68,6 +68,23 @@ TEST_CASE("the advice is the toggle of the largest avoidable share, never one th
   CHECK(set_for(config, Owner::kRollback) == "training.optimizer.lr=0.005");
 }
 
+TEST_CASE("the validation fraction is no advice where it has no effect") {
+  using Kind = leyline::DataKind;
+  RunConfig config;
+  config.growth.enabled = false;
+  config.data.path = "folder";
+  for (const Kind kind : {Kind::kMnist, Kind::kCifar10, Kind::kImages, Kind::kNpy}) {
+    config.data.kind = kind;
+    CHECK(set_for(config, Owner::kValidation).find("validation_fraction") == std::string::npos);
+  }
+  config.data.kind = Kind::kCsv;
+  CHECK(set_for(config, Owner::kValidation) == "data.validation_fraction=0.1");
+  config.data.validation_path = "test.csv";
+  CHECK(set_for(config, Owner::kValidation).find("validation_fraction") == std::string::npos);
+  config.growth.enabled = true;
+  CHECK(set_for(config, Owner::kValidation) == "growth.counterfactual.every_epochs=10");
+}
+
 TEST_CASE("late decisions ask for a shorter deadline, a slow policy for none") {
   RunConfig config;
   config.growth.enabled = true;

@@ -1,0 +1,66 @@
+#include "esper/command_line.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+
+#include "esper/run_options.h"
+
+using namespace esper;
+using Words = std::vector<std::string>;
+
+namespace {
+
+// What is said of the words behind "esper check", which takes a file, --config, --set and --json.
+std::string complaint_about(Words words) {
+  CLI::App root("", "esper");
+  ConfigOptions options;
+  std::string config;
+  CLI::App* command = root.add_subcommand("check", "");
+  add_config_options(*command, options);
+  command->add_option("--config", config, "");
+  words.insert(words.begin(), "check");
+  std::reverse(words.begin(), words.end());
+  try {
+    root.parse(words);
+  } catch (const CLI::ParseError&) {
+    return unexpected_arguments(root, "esper check");
+  }
+  return "none";
+}
+
+}  // namespace
+
+TEST_CASE("further assignments behind one --set get one each") {
+  CHECK(with_separate_assignments({"train", "--set", "epochs=1", "seed=2", "data.kind=csv", "--json"}) ==
+        Words{"train", "--set", "epochs=1", "--set", "seed=2", "--set", "data.kind=csv", "--json"});
+  CHECK(with_separate_assignments({"--set=epochs=1", "data.knid=csv"}) ==
+        Words{"--set=epochs=1", "--set", "data.knid=csv"});
+  CHECK(with_separate_assignments({"--set", "host.hidden=[8, 8]", "data.path=a=b c"}) ==
+        Words{"--set", "host.hidden=[8, 8]", "--set", "data.path=a=b c"});
+}
+
+TEST_CASE("positional arguments stay what they are") {
+  for (const Words& words : {Words{"check", "--set", "epochs=1", "run.yaml"},
+                             {"check", "--set", "epochs=1", "runs/a=b.yaml"},
+                             {"check", "epochs=1"},
+                             {"check", "--set", "epochs=1", "run.yaml", "epochs=2"},
+                             {"check", "--set", "epochs=1", "--", "epochs=2"},
+                             {"check", "--set", "epochs=1", "--json", "epochs=2"},
+                             {"check", "--set"}}) {
+    CHECK(with_separate_assignments(words) == words);
+  }
+}
+
+TEST_CASE("words that a command does not take are listed in their order, with the nearest that it takes") {
+  CHECK(complaint_about({"file", "--jsno", "more", "--zzz"}) ==
+        "esper check does not take \"--jsno\" (did you mean --json?), \"more\", \"--zzz\"");
+  CHECK(complaint_about({"file", "b", "a"}) == "esper check does not take \"b\", \"a\"");
+  CHECK(complaint_about({"file", "epocs=3"}) == "esper check does not take \"epocs=3\" (write --set epocs=3)");
+  CHECK(complaint_about({"file", "other.yaml"}) ==
+        "esper check does not take \"other.yaml\" (write --config other.yaml)");
+  CHECK(complaint_about({"file", "--confg=x"}) == "esper check does not take \"--confg=x\" (did you mean --config?)");
+  CHECK(complaint_about({"file", "-x"}) == "esper check does not take \"-x\"");
+  CHECK(complaint_about({"--jsno"}) == "esper check does not take \"--jsno\" (did you mean --json?)");  // and no file
+  CHECK(complaint_about({}) == "");
+  CHECK(complaint_about({"file"}) == "none");
+}
