@@ -9,6 +9,7 @@
 #include "engine/workbench.h"
 #include "kasmina/topology.h"
 #include "leyline/config/write.h"
+#include "leyline/standard_output.h"
 #include "nissa/log.h"
 #include "nissa/run_history.h"
 #include "storage/real_file_system.h"
@@ -128,17 +129,17 @@ void print_fork(const EngineRequest& request, const std::string& checkpoint, con
                 const std::string& path) {
   const auto& fork = request.fork;
   if (request.json) {
-    return print_line(nlohmann::ordered_json{
-        {"run_dir", path}, {"parent", fork.parent}, {"checkpoint", checkpoint}, {"without", fork.without}}
-                          .dump(2));
+    return leyline::write_json(
+        {{"run_dir", path}, {"parent", fork.parent}, {"checkpoint", checkpoint}, {"without", fork.without}});
   }
   std::string seeds;
   for (const auto& seed : fork.without) seeds += (seeds.empty() ? ", without " : ", ") + seed;
-  print_line("forked from " + checkpoint + seeds);
+  leyline::write_line("forked from " + checkpoint + seeds);
   if (is_over(image, request.config)) {
-    print_line("no epoch is left to train there; give it more: esper train --resume " + path + " --set epochs=N");
+    leyline::write_line("no epoch is left to train there; give it more: esper train --resume " + path +
+                        " --set epochs=N");
   } else {
-    print_line("go on with it: esper train --resume " + path);
+    leyline::write_line("go on with it: esper train --resume " + path);
   }
 }
 
