@@ -1,8 +1,6 @@
 #pragma once
 // The commands that need tensors. Each returns the exit status; errors are thrown to the front.
 
-#include <string>
-
 #include "esper/engine_api.h"
 
 namespace esper::engine {
@@ -14,8 +12,5 @@ int doctor(const EngineRequest& request);
 int run_bench(const EngineRequest& request);
 int save_baseline(const EngineRequest& request);
 int check_baseline(const EngineRequest& request);
-
-// One line on standard output. Throws as leyline::write_output().
-void print_line(const std::string& text);
 
 }  // namespace esper::engine

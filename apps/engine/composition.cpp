@@ -11,6 +11,7 @@
 #include "leyline/config/write.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
+#include "leyline/text_outlet.h"
 #include "nissa/console_sink.h"
 #include "nissa/jsonl_sink.h"
 #include "nissa/log.h"
@@ -67,7 +68,8 @@ std::unique_ptr<nissa::Hub> make_hub(const RunConfig& config, const tolaria::Run
   if (console == Console::kAsConfigured && config.telemetry.console != leyline::ConsoleMode::kNone) {
     const auto style = config.telemetry.console == leyline::ConsoleMode::kPlain ? nissa::ConsoleStyle::kPlain
                                                                                 : nissa::console_style(STDERR_FILENO);
-    sinks.push_back({"console", std::make_unique<nissa::ConsoleSink>(display, STDERR_FILENO, style)});
+    auto& outlet = leyline::standard_error();
+    sinks.push_back({"console", std::make_unique<nissa::ConsoleSink>(display, outlet, style)});
   }
   return std::make_unique<nissa::Hub>(static_cast<std::size_t>(config.telemetry.queue), std::move(sinks));
 }
@@ -219,6 +221,23 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
   tolaria::report_events(*run_);
 }
 
+void Composition::close_telemetry() {
+  hub_->shutdown(kTelemetryDeadline);
+  for (const auto& sink : hub_->counts()) {
+    if (sink.lost() == 0) continue;
+    nissa::log::warning("telemetry sink " + sink.name + ": " + std::to_string(sink.lost()) + " of " +
+                        std::to_string(sink.delivered + sink.dropped) + " packets were lost");
+  }
+}
+
+nlohmann::ordered_json Composition::telemetry_counts() const {
+  auto counts = nlohmann::ordered_json::object();
+  for (const auto& sink : hub_->counts()) {
+    counts[sink.name] = {{"delivered", sink.delivered - sink.errors}, {"lost", sink.lost()}};
+  }
+  return counts;
+}
+
 void Composition::abandon(const std::exception& error) {
   // A batch that cannot be had leaves the state of the last whole step; anything else may have stopped within one.
   const auto* known = dynamic_cast<const leyline::Error*>(&error);
@@ -230,7 +249,7 @@ void Composition::abandon(const std::exception& error) {
                                 {"status", saved ? "failed after saving" : "failed"},
                                 {"reason", error.what()}}));
   tolaria::report_end(*run_);
-  hub_->shutdown(kTelemetryDeadline);
+  close_telemetry();
 }
 
 void Composition::finish(const tolaria::RunOutcome& outcome) {
@@ -242,7 +261,7 @@ void Composition::finish(const tolaria::RunOutcome& outcome) {
                                 {"steps", std::to_string(run_->progress.step)},
                                 {"reason", outcome.reason}}));
   tolaria::report_end(*run_);
-  hub_->shutdown(kTelemetryDeadline);
+  close_telemetry();
 }
 
 }  // namespace esper::engine

@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 
 #include "engine/workbench.h"
@@ -41,8 +42,13 @@ class Composition {
   void finish(const tolaria::RunOutcome& outcome);
   // The same for a run that an exception ended; saves what can be saved.
   void abandon(const std::exception& error);
+  // {sink: {delivered, lost}} of this process; after finish().
+  nlohmann::ordered_json telemetry_counts() const;
 
  private:
+  // Ends telemetry, and warns of what was lost.
+  void close_telemetry();
+
   std::string accept(const tolaria::CheckpointImage& image);
 
   Workbench& bench_;

@@ -12,12 +12,14 @@
 #include "device/select.h"
 #include "engine/commands.h"
 #include "engine/find_python.h"
+#include "leyline/standard_output.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
 
 namespace esper::engine {
 namespace {
 
+using leyline::write_line;
 using nlohmann::ordered_json;
 
 constexpr std::size_t kDiskTestBytes = 32u << 20;
@@ -85,7 +87,7 @@ ordered_json python_section() {
 void print_fact(const char* name, const std::string& value) {
   char label[32];
   std::snprintf(label, sizeof label, "  %-18s", name);
-  print_line(label + value);
+  write_line(label + value);
 }
 
 std::string gib(const ordered_json& bytes) {
@@ -95,14 +97,14 @@ std::string gib(const ordered_json& bytes) {
 }
 
 void print_machine(const ordered_json& torch, const ordered_json& cpu, const ordered_json& gpus) {
-  print_line("libtorch");
+  write_line("libtorch");
   print_fact("version", torch["version"]);
   print_fact("BLAS", torch["blas"]);
   print_fact("oneDNN", torch["onednn"]);
   print_fact("kernels for", torch["cpu_capability"]);
   print_fact("threads", torch["intra_op_threads"].dump() + " inside an operator, " + torch["inter_op_threads"].dump() +
                             " between operators");
-  print_line("CPU");
+  write_line("CPU");
   print_fact("model", cpu["model"]);
   print_fact("cores", cpu["cores"].dump());
   std::string sets;
@@ -112,8 +114,8 @@ void print_machine(const ordered_json& torch, const ordered_json& cpu, const ord
   }
   print_fact("instruction sets", sets);
   print_fact("memory", gib(cpu["memory_total_bytes"]) + ", " + gib(cpu["memory_available_bytes"]) + " available");
-  print_line("GPU");
-  if (gpus.empty()) print_line("  none that can be used: training runs on the CPU");
+  write_line("GPU");
+  if (gpus.empty()) write_line("  none that can be used: training runs on the CPU");
   for (const auto& card : gpus) {
     print_fact("model", card["name"]);
     print_fact("capability", card["compute_capability"]);
@@ -122,7 +124,7 @@ void print_machine(const ordered_json& torch, const ordered_json& cpu, const ord
 }
 
 void print_surroundings(const ordered_json& disk, const ordered_json& python) {
-  print_line("disk of this folder");
+  write_line("disk of this folder");
   if (disk.contains("problem")) {
     print_fact("problem", disk["problem"]);
   } else {
@@ -131,7 +133,7 @@ void print_surroundings(const ordered_json& disk, const ordered_json& python) {
     print_fact("speed", speed);
     print_fact("free", gib(disk["free_bytes"]));
   }
-  print_line("Python");
+  write_line("Python");
   if (const std::string problem = python["problem"]; !problem.empty()) print_fact("problem", problem);
   if (const std::string path = python["path"]; !path.empty()) print_fact("path", path);
   if (const std::string version = python["version"]; !version.empty()) {
@@ -148,7 +150,7 @@ int doctor(const EngineRequest& request) {
                                {"disk", disk_section()},
                                {"python", python_section()}};
   if (request.json) {
-    print_line(report.dump(2));
+    leyline::write_json(report);
     return 0;
   }
   print_machine(report["torch"], report["cpu"], report["gpus"]);

@@ -7,13 +7,6 @@
 #include "device/out_of_memory.h"
 #include "engine/commands.h"
 #include "leyline/error.h"
-#include "leyline/standard_output.h"
-
-namespace esper::engine {
-
-void print_line(const std::string& text) { leyline::write_output(text + "\n"); }
-
-}  // namespace esper::engine
 
 namespace {
 

@@ -6,6 +6,7 @@
 
 #include "engine/commands.h"
 #include "engine/workbench.h"
+#include "leyline/standard_output.h"
 #include "storage/confined_file_system.h"
 #include "tolaria/checkpoint_store.h"
 #include "tolaria/ema.h"
@@ -71,13 +72,13 @@ int evaluate(const EngineRequest& request) {
       {"checkpoint", path},
       {"validation", {{"loss", result.loss}, {"accuracy", result.accuracy}, {"samples", result.samples}}}};
   if (request.json) {
-    print_line(report.dump(2));
+    leyline::write_json(report);
   } else {
     char text[160];
     std::snprintf(text, sizeof text, "validation loss %.6f, accuracy %.4f, %lld samples", result.loss, result.accuracy,
                   static_cast<long long>(result.samples));
-    print_line(path);
-    print_line(text);
+    leyline::write_line(path);
+    leyline::write_line(text);
   }
   return 0;
 }

@@ -11,6 +11,7 @@
 #include "kasmina/topology.h"
 #include "leyline/config/write.h"
 #include "leyline/names.h"
+#include "leyline/standard_output.h"
 #include "nissa/log.h"
 #include "nissa/run_history.h"
 #include "storage/confined_file_system.h"
@@ -141,20 +142,19 @@ void print_fork(const EngineRequest& request, const std::string& checkpoint, con
                 const std::string& path) {
   const auto& fork = request.fork;
   if (request.json) {
-    return print_line(nlohmann::ordered_json{{"run_dir", path},
-                                             {"parent", fork.parent},
-                                             {"checkpoint", checkpoint},
-                                             {"without", fork.without},
-                                             {"policy", leyline::name_of(request.config.policy.kind)}}
-                          .dump(2));
+    return leyline::write_json({{"run_dir", path},
+                                {"parent", fork.parent},
+                                {"checkpoint", checkpoint},
+                                {"without", fork.without},
+                                {"policy", leyline::name_of(request.config.policy.kind)}});
   }
   std::string seeds;
   for (const auto& seed : fork.without) seeds += (seeds.empty() ? ", without " : ", ") + seed;
-  print_line("forked from " + checkpoint + seeds);
+  leyline::write_line("forked from " + checkpoint + seeds);
   if (is_over(image, request.config)) {
-    print_line(no_epochs_left(image.info.epoch, request.config, "esper train --resume " + path));
+    leyline::write_line(no_epochs_left(image.info.epoch, request.config, "esper train --resume " + path));
   } else {
-    print_line("go on with it: esper train --resume " + path);
+    leyline::write_line("go on with it: esper train --resume " + path);
   }
 }
 

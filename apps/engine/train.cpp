@@ -9,6 +9,9 @@
 #include "engine/workbench.h"
 #include "leyline/chrome_trace.h"
 #include "leyline/config/write.h"
+#include "leyline/quantity.h"
+#include "leyline/standard_output.h"
+#include "leyline/text_outlet.h"
 #include "nissa/log.h"
 #include "storage/atomic_publish.h"
 #include "storage/confined_file_system.h"
@@ -25,6 +28,8 @@ namespace {
 
 using leyline::FileSystem;
 using leyline::RunConfig;
+using leyline::write_json;
+using leyline::write_line;
 using nlohmann::ordered_json;
 using tolaria::RunFolder;
 
@@ -50,31 +55,57 @@ int dry_run(const Workbench& bench, const EngineRequest& request) {
                              {"parameters", parameters},
                              {"checkpoint_bytes", state_bytes}};
   if (request.json) {
-    print_line(plan.dump(2));
+    write_json(plan);
   } else {
     for (const auto& [key, value] : plan.items())
-      print_line(key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()));
+      write_line(key + ": " + (value.is_string() ? value.get<std::string>() : value.dump()));
   }
   return 0;
 }
 
+// "loss 0.3911, accuracy 0.9005"
+std::string figures_text(const ordered_json& figures) {
+  char text[80];
+  std::snprintf(text, sizeof text, "loss %.4f, accuracy %.4f", figures["loss"].get<double>(),
+                figures["accuracy"].get<double>());
+  return text;
+}
+
 void print_outcome(const ordered_json& summary, const EngineRequest& request) {
-  if (request.json) return print_line(summary.dump(2));
-  char extent[80], figures[80] = "not validated yet";
-  std::snprintf(extent, sizeof extent, "%d epochs, %lld steps, %.1f s; ", summary["epochs"].get<int>(),
-                summary["steps"].get<long long>(), summary["wall_s"].get<double>());
-  if (const auto& validation = summary["validation"]; !validation["loss"].is_null()) {
-    std::snprintf(figures, sizeof figures, "validation loss %.4f, accuracy %.4f", validation["loss"].get<double>(),
-                  validation["accuracy"].get<double>());
+  if (request.json) return write_json(summary);
+  using leyline::Length;
+  const Length epochs{summary["epochs"].get<std::int64_t>(), Length::Unit::kEpochs};
+  const Length steps{summary["steps"].get<std::int64_t>(), Length::Unit::kSteps};
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, ", %.1f s; ", summary["wall_s"].get<double>());
+  const auto& validation = summary["validation"];
+  write_line(summary["status"].get<std::string>() + ": " + to_string(epochs) + ", " + to_string(steps) + seconds +
+             (validation["loss"].is_null() ? "not validated yet" : "validation " + figures_text(validation)));
+  if (const auto& best = summary["best"]; !best.is_null()) {
+    write_line("best epoch: " + best["epoch"].dump() + ", validation " + figures_text(best));
   }
-  print_line(summary["status"].get<std::string>() + ": " + extent + figures);
-  if (const auto reason = summary["reason"].get<std::string>(); !reason.empty()) print_line("reason: " + reason);
-  print_line("run folder: " + summary["run_dir"].get<std::string>());
+  if (const auto reason = summary["reason"].get<std::string>(); !reason.empty()) write_line("reason: " + reason);
+  write_line("run folder: " + summary["run_dir"].get<std::string>());
+}
+
+// How the run ended, on both streams. One that a signal stopped ends with that signal's status, whoever reads it: after
+// SIGHUP the terminal is gone.
+void report_outcome(const ordered_json& summary, const tolaria::RunOutcome& outcome, const EngineRequest& request) {
+  using Kind = tolaria::RunOutcome::Kind;
+  const bool failed = outcome.kind == Kind::kDiverged || outcome.kind == Kind::kNotSaved;
+  if (failed) leyline::print_failure(outcome.reason + "\nrun folder: " + summary["run_dir"].get<std::string>());
+  try {
+    print_outcome(summary, request);
+  } catch (const std::exception&) {
+    if (outcome.kind != Kind::kInterrupted) throw;
+  }
 }
 
 void publish_summary(FileSystem& files, const RunFolder& folder, const ordered_json& summary) {
   try {
-    storage::publish_file(files, folder.summary(), storage::bytes_of(summary.dump(2) + "\n"));
+    // Paths may hold any bytes; JSON may not.
+    const auto text = summary.dump(2, ' ', false, ordered_json::error_handler_t::replace);
+    storage::publish_file(files, folder.summary(), storage::bytes_of(text + "\n"));
   } catch (const leyline::IoError& error) {
     nissa::log::warning(std::string("summary.json could not be written: ") + error.what());
   }
@@ -145,8 +176,13 @@ int train(const EngineRequest& request) {
   composition.finish(outcome);
   publish_trace(files, *folder, composition.run());
   summary["ledger"] = tolaria::summarize_ledger(composition.run());
+  summary["telemetry"] = composition.telemetry_counts();
   publish_summary(files, *folder, summary);
-  print_outcome(summary, request);
+  interrupt.end_saving();
+  // One that came after training had ended, with everything saved.
+  const int signal = outcome.kind == tolaria::RunOutcome::Kind::kInterrupted ? 0 : tolaria::Interrupt::requested();
+  if (signal != 0) return 128 + signal;
+  report_outcome(summary, outcome, request);
   return static_cast<int>(tolaria::exit_code_of(outcome));
 }
 

@@ -96,10 +96,10 @@ int list(const std::string& folder, bool json) {
     print_json(ordered_json{{"baselines", all}, {"damaged", damaged}});
     return status;
   }
-  if (all.empty() && damaged.empty()) print("no baselines in " + folder + "; esper baseline save makes one\n");
+  if (all.empty() && damaged.empty()) print_line("no baselines in " + folder + "; esper baseline save makes one");
   for (const auto& row : all) {
-    print(row.at("machine").get<std::string>() + "/" + row.at("scenario").get<std::string>() + "  " +
-          row.at("time").get<std::string>() + "  commit " + row.at("commit").get<std::string>() + "\n");
+    print_line(row.at("machine").get<std::string>() + "/" + row.at("scenario").get<std::string>() + "  " +
+               row.at("time").get<std::string>() + "  commit " + row.at("commit").get<std::string>());
   }
   for (const auto& row : damaged) report_error(ExitCode::kData, row.at("problem"), {}, Format::kText);
   return status;
@@ -111,14 +111,14 @@ int show(const fs::path& path, bool json) {
     print_json(report);
     return 0;
   }
-  print(as_given(path) + "\n");
+  print_line(as_given(path));
   for (const auto& [key, value] : report["environment"].at("fingerprint").items())
-    print("  " + key + ": " + value.dump() + "\n");
-  print("  workload: " + report["workload"].at("hash").get<std::string>() + "\n");
+    print_line("  " + key + ": " + value.dump());
+  print_line("  workload: " + report["workload"].at("hash").get<std::string>());
   for (const auto& [name, value] : report["ratios"].items()) {
     char text[120];
-    std::snprintf(text, sizeof text, "%-28s %.4f\n", name.c_str(), value.get<double>());
-    print(text);
+    std::snprintf(text, sizeof text, "%-28s %.4f", name.c_str(), value.get<double>());
+    print_line(text);
   }
   return 0;
 }
@@ -131,9 +131,9 @@ int diff(const fs::path& before, const fs::path& after, bool json) {
   }
   for (const auto& [name, row] : difference.at("ratios").items()) {
     char text[160];
-    std::snprintf(text, sizeof text, "%-28s %.4f -> %.4f  (%.3f times)\n", name.c_str(), row.at("before").get<double>(),
+    std::snprintf(text, sizeof text, "%-28s %.4f -> %.4f  (%.3f times)", name.c_str(), row.at("before").get<double>(),
                   row.at("after").get<double>(), row.at("change").get<double>());
-    print(text);
+    print_line(text);
   }
   return 0;
 }

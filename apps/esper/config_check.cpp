@@ -54,7 +54,7 @@ int check(const ConfigOptions& options) {
                                       {"config_hash", hash},
                                       {"training_hash", leyline::hash_text(leyline::training_hash(config))}});
   } else {
-    print(coloured("OK", Colour::kGreen, Stream::kOut) + " " + options.file + " (config " + hash + ")\n");
+    print_ok(options.file + " (config " + hash + ")");
   }
   return 0;
 }

@@ -28,7 +28,7 @@ int diff(const DiffOptions& options) {
     list.push_back({{"path", rows[i].path},
                     {"first", leyline::field_json(rows[i].value)},
                     {"second", leyline::field_json(others[i].value)}});
-    if (!options.json) print(rows[i].path + ": " + before + " -> " + after + "\n");
+    if (!options.json) print_line(rows[i].path + ": " + before + " -> " + after);
   }
   if (options.json) {
     print_json(ordered_json{{"first", options.first}, {"second", options.second}, {"fields", list}});

@@ -5,6 +5,7 @@
 #include "leyline/config/field_table.h"
 #include "leyline/config/field_text.h"
 #include "leyline/nearest.h"
+#include "leyline/printable.h"
 
 namespace esper {
 namespace {
@@ -50,7 +51,7 @@ std::string as_text(const FieldRow& row, const FieldRow& standard, const std::st
   std::string text = row.path + ": " + leyline::field_yaml(row.value) + "\n";
   text += "  " + std::string(row.help) + "\n";
   text += "  " + leyline::type_text(row.value) + (limits.empty() ? "" : ", " + limits) + "; default " +
-          leyline::field_yaml(standard.value) + "; " + (origin == kNotSet ? "not set" : "set by " + origin) + "\n";
+          leyline::field_yaml(standard.value) + "; " + (origin == kNotSet ? "not set" : "set by " + leyline::printable_line(origin)) + "\n";
   return text;
 }
 

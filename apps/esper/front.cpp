@@ -1,5 +1,7 @@
 #include "esper/front.h"
 
+#include <algorithm>
+
 #include "leyline/nearest.h"
 
 namespace esper {
@@ -8,7 +10,7 @@ namespace {
 constexpr const char* kExitCodes =
     "Exit codes: 0 done, 1 a difference was found (config diff, telemetry diff, topo diff, baseline check),\n"
     "            2 configuration or command line, 3 data, 4 diverged, 5 checkpoint, 6 resources, 7 policy, 70 bug,\n"
-    "            75 try again later, 130/143 interrupted after saving\n";
+    "            75 try again later, 129/130/143 interrupted after saving\n";
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
@@ -91,6 +93,16 @@ std::string unknown_command(const CLI::App& root, const std::vector<std::string>
   const auto close = leyline::nearest(walk.stranger, names);
   const std::string hint = close ? "; did you mean " + *close + "?" : "; commands: " + CLI::detail::join(names, ", ");
   return walk.path + " has no command \"" + walk.stranger + "\"" + hint;
+}
+
+std::vector<std::string> json_flag_last(std::vector<std::string> words) {
+  const auto command = std::ranges::find_if(words, [](const auto& word) { return !word.starts_with('-'); });
+  const auto first = std::ranges::find(words.begin(), command, "--json");
+  if (command == words.end() || first == command) return words;
+  const auto removed = std::remove(words.begin(), command, "--json");
+  words.erase(removed, command);
+  words.insert(std::ranges::find(words, "--"), "--json");
+  return words;
 }
 
 std::string named_command(const CLI::App& root, const std::vector<std::string>& words) {

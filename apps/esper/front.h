@@ -44,6 +44,10 @@ std::string build_commit();
 // A subcommand with an example in its help.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& help, const std::string& example);
 
+// The words of a command line with a --json before the command moved behind it: `esper --json doctor` is `esper doctor
+// --json`, since each command has the flag itself. Unchanged where no command follows.
+std::vector<std::string> json_flag_last(std::vector<std::string> words);
+
 // The command that the words name, as far as there is one: "esper config check".
 std::string named_command(const CLI::App& root, const std::vector<std::string>& words);
 

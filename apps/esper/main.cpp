@@ -1,6 +1,5 @@
 // Dispatch, and the one place where errors end up.
 #include <algorithm>
-#include <cstdio>
 #include <new>
 #include <sstream>
 
@@ -11,6 +10,7 @@
 #include "leyline/fault.h"
 #include "leyline/problem.h"
 #include "leyline/standard_output.h"
+#include "leyline/text_outlet.h"
 
 namespace esper {
 namespace {
@@ -28,12 +28,12 @@ int run_front(int argc, char** argv, Format format) {
   build_front(front);
   bool version = false, json = false;
   app.add_flag("--version", version, "Print build facts");
-  app.add_flag("--json", json, "With --version: print JSON");
-  const std::vector<std::string> words = with_separate_assignments({argv + 1, argv + argc});
+  app.add_flag("--json", json, "With --version, or before a command: print JSON");
+  const std::vector<std::string> words = json_flag_last(with_separate_assignments({argv + 1, argv + argc}));
   const std::string command = named_command(app, words);
   if (const std::string text = unknown_command(app, words); !text.empty()) return usage_error(text, command, format);
   try {
-    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));
+    app.parse(std::vector<std::string>(words.rbegin(), words.rend()));  // it takes them from the back
   } catch (const CLI::Success& help) {
     std::ostringstream text;
     const int code = app.exit(help, text, text);
@@ -47,7 +47,7 @@ int run_front(int argc, char** argv, Format format) {
   }
   if (version) return print_version(json);
   if (front.run) return front.run();
-  std::fputs(app.help().c_str(), stderr);
+  leyline::standard_error().write(app.help());
   return static_cast<int>(ExitCode::kConfig);
 }
 

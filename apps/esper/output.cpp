@@ -2,22 +2,18 @@
 
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
 #include "leyline/names.h"
+#include "leyline/printable.h"
 #include "leyline/standard_output.h"
+#include "leyline/text_outlet.h"
 
 namespace esper {
 namespace {
 
 using nlohmann::ordered_json;
-
-// File names on a command line may hold any bytes; JSON may not.
-std::string dumped(const ordered_json& json) {
-  return json.dump(2, ' ', false, ordered_json::error_handler_t::replace);
-}
 
 ordered_json problem_json(const leyline::Problem& problem) {
   return {{"file", problem.place.file},
@@ -29,15 +25,16 @@ ordered_json problem_json(const leyline::Problem& problem) {
 
 }  // namespace
 
-void print(std::string_view text) { leyline::write_output(text); }
+void print(std::string_view text) { leyline::write_text(text); }
 
-void print_json(const ordered_json& json) { print(dumped(json) + "\n"); }
+void print_line(std::string_view text) { leyline::write_line(text); }
 
-std::string coloured(std::string_view text, Colour colour, Stream stream) {
+void print_json(const ordered_json& json) { leyline::write_json(json); }
+
+void print_ok(std::string_view text) {
   const char* no_colour = std::getenv("NO_COLOR");
-  const bool wanted = no_colour == nullptr || *no_colour == '\0';
-  if (!wanted || isatty(stream == Stream::kOut ? STDOUT_FILENO : STDERR_FILENO) == 0) return std::string(text);
-  return std::string(colour == Colour::kRed ? "\033[31m" : "\033[32m") + std::string(text) + "\033[0m";
+  const bool coloured = (no_colour == nullptr || *no_colour == '\0') && isatty(STDOUT_FILENO) == 1;
+  leyline::write_output((coloured ? "\033[32mOK\033[0m " : "OK ") + leyline::printable_line(text) + "\n");
 }
 
 int report_error(leyline::ExitCode code, const std::string& text, const std::vector<leyline::Problem>& problems,
@@ -54,7 +51,7 @@ int report_error(leyline::ExitCode code, const std::string& text, const std::vec
     } catch (const std::exception&) {  // standard output cannot be written; the words below and the status tell it
     }
   }
-  std::fprintf(stderr, "%s %s\n", coloured("esper:", Colour::kRed, Stream::kError).c_str(), text.c_str());
+  leyline::print_failure(text);
   return static_cast<int>(code);
 }
 

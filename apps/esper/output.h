@@ -12,14 +12,12 @@ namespace esper {
 
 enum class Format { kText, kJson };
 
-// Both throw as leyline::write_output().
+// As leyline::write_text(), write_line() and write_json().
 void print(std::string_view text);
+void print_line(std::string_view text);
 void print_json(const nlohmann::ordered_json& json);
-
-enum class Colour { kRed, kGreen };
-enum class Stream { kOut, kError };
-// In colour where the stream is a terminal and NO_COLOR is not set.
-std::string coloured(std::string_view text, Colour colour, Stream stream);
+// "OK TEXT", in green where standard output is a terminal and NO_COLOR is not set.
+void print_ok(std::string_view text);
 
 // Prints the error in both forms that `format` asks for and returns its exit code.
 int report_error(leyline::ExitCode code, const std::string& text, const std::vector<leyline::Problem>& problems,

@@ -28,20 +28,21 @@ std::string joined(const std::vector<std::string>& words) { return CLI::detail::
 void print_names(const std::string& title, const std::vector<TelemetryName>& names) {
   if (names.empty()) return;
   print(title + ", " + std::to_string(names.size()) + ":\n");
-  for (const TelemetryName& name : names) print("  " + text_of(name) + "\n");
+  for (const TelemetryName& name : names) print_line("  " + text_of(name));
 }
 
 void print_difference(const NameDifference& difference) {
   const std::string name = "  " + text_of(difference.name) + ": ";
   if (difference.first_unit != difference.second_unit) {
-    print(name + "unit " + difference.first_unit + " -> " + difference.second_unit + "\n");
+    print_line(name + "unit " + difference.first_unit + " -> " + difference.second_unit);
   }
-  if (!difference.only_first.empty()) print(name + "labels only in A: " + joined(difference.only_first) + "\n");
-  if (!difference.only_second.empty()) print(name + "labels only in B: " + joined(difference.only_second) + "\n");
+  if (!difference.only_first.empty()) print_line(name + "labels only in A: " + joined(difference.only_first));
+  if (!difference.only_second.empty()) print_line(name + "labels only in B: " + joined(difference.only_second));
 }
 
 void print_text(const DiffOptions& options, const TelemetryNames& first, const NamesDiff& diff) {
-  print("A: " + options.first + "\nB: " + options.second + "\n");
+  print_line("A: " + options.first);
+  print_line("B: " + options.second);
   print_names("only in A", diff.only_first);
   print_names("only in B", diff.only_second);
   if (!diff.different.empty()) print("in both, but not alike, " + std::to_string(diff.different.size()) + ":\n");
@@ -92,7 +93,7 @@ int diff(const DiffOptions& options) {
     print_json(json_of(options, found, gaps));
   } else {
     print_text(options, first, found);
-    for (const std::string& gap : gaps) print("not all was read: " + gap + "\n");
+    for (const std::string& gap : gaps) print_line("not all was read: " + gap);
   }
   return found.second_has_all ? 0 : kDiffers;
 }

@@ -6,6 +6,7 @@
 #include "esper/run_options.h"
 #include "leyline/error.h"
 #include "leyline/names.h"
+#include "leyline/printable.h"
 #include "nissa/run_history.h"
 
 namespace esper {
@@ -26,7 +27,7 @@ struct TopoOptions {
 ordered_json place_json(const RunPlace& place) { return {{"epoch", place.epoch}, {"step", place.step}}; }
 
 void print_gaps(const std::vector<std::string>& gaps) {
-  for (const auto& gap : gaps) print("note: " + gap + "\n");
+  for (const auto& gap : gaps) print_line("note: " + gap);
 }
 
 // "GERMINATE: plateau" behind what it led to.
@@ -61,11 +62,11 @@ bool is_shown(const GrowthNote& note) { return note.what != "checkpoint"; }
 void print_log(const nissa::RunHistory& run) {
   std::string last_doubt;
   run.history.replay({}, [&](const GrowthNote& note, const GrowthHistory::State& now) {
-    if (!now.doubt.empty() && now.doubt != last_doubt) print("! " + now.doubt + "\n");
+    if (!now.doubt.empty() && now.doubt != last_doubt) print_line("! " + now.doubt);
     last_doubt = now.doubt;
     if (!is_shown(note)) return;
     const std::string hash = note.hash.empty() && note.snapshot ? topology_hash(*note.snapshot) : note.hash;
-    print((hash.empty() ? std::string(16, '-') : hash) + "  " + place_text(note.place) + ": " + note_text(note) + "\n");
+    print_line((hash.empty() ? std::string(16, '-') : hash) + "  " + place_text(note.place) + ": " + note_text(note));
   });
   if (run.history.taken_back() > 0) {
     print(std::to_string(run.history.taken_back()) + " notes were taken back: the run was resumed from before them\n");
@@ -147,14 +148,19 @@ Moment moment_at(nissa::RunHistory& run, const std::string& wanted) {
 //     |
 //   [r0c1]    DORMANT
 //     |
+//   [r0c2]    not growing
+//     |
 //   output
 std::string drawing(const Topology& topology) {
   std::string text = "  input\n    |\n";
   for (const auto& slot : topology.slots) {
-    const std::string stage(name_of(slot.stage));
-    text += "  [" + slot.id + "]" +
-            (slot.seed_id.empty() ? "    " + stage : "--- " + slot.seed_id + " " + slot.blueprint + ", " + stage) +
-            (slot.folded ? ", part of the host's next layer" : "") + "\n    |\n";
+    const bool grows = slot.stage != leyline::Stage::kTerminated || !slot.seed_id.empty();
+    const std::string stage(grows ? name_of(slot.stage) : "not growing");
+    const std::string seed = slot.seed_id + " " + slot.blueprint;
+    text += leyline::printable_line("  [" + slot.id + "]" +
+                                    (slot.seed_id.empty() ? "    " + stage : "--- " + seed + ", " + stage) +
+                                    (slot.folded ? ", part of the host's next layer" : "")) +
+            "\n    |\n";
   }
   return text + "  output\n";
 }
@@ -174,7 +180,7 @@ int show(const TopoOptions& options) {
   }
   print("as of " + place_text(place) + "; seeds born so far: " + std::to_string(state.topology.seeds_born) +
         "; topology " + topology_hash(state.topology) + "\n" + drawing(state.topology));
-  if (!state.doubt.empty()) print("! " + state.doubt + "\n");
+  if (!state.doubt.empty()) print_line("! " + state.doubt);
   print_gaps(run.gaps);
   return 0;
 }
@@ -193,7 +199,7 @@ int diff(const TopoOptions& options) {
   }
   print("from " + place_text(a.place) + " to " + place_text(b.place) +
         (changes.empty() ? ": the same topology\n" : ":\n"));
-  for (const auto& change : changes) print("  " + change + "\n");
+  for (const auto& change : changes) print_line("  " + change);
   print_gaps(run.gaps);
   return changes.empty() ? 0 : kDiffers;
 }

@@ -7,9 +7,12 @@ namespace esper::kasmina {
 
 namespace {
 
+// Whole numbers in full, as counts are read; others to four digits.
 std::string number(double value) {
+  constexpr double kLongestCount = 1e15;
+  const bool whole = std::abs(value) < kLongestCount && std::trunc(value) == value;
   char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
+  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.4g", value);
   return text;
 }
 
@@ -19,13 +22,13 @@ class Judge {
   explicit Judge(Gate gate) { verdict_.gate = gate; }
 
   void at_least(const std::string& name, std::optional<double> value, double threshold) {
-    judge(name, value, " of at least ", threshold, value && *value >= threshold);
+    judge(name, value, " >= ", threshold, value && *value >= threshold);
   }
   void at_most(const std::string& name, std::optional<double> value, double threshold) {
-    judge(name, value, " of at most ", threshold, value && *value <= threshold);
+    judge(name, value, " <= ", threshold, value && *value <= threshold);
   }
   void above(const std::string& name, std::optional<double> value, double threshold) {
-    judge(name, value, ", wanted above ", threshold, value && *value > threshold);
+    judge(name, value, " > ", threshold, value && *value > threshold);
   }
   void tell(const std::string& name, std::optional<double> value) {
     if (value && std::isfinite(*value)) verdict_.values.emplace_back(name, *value);

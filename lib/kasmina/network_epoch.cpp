@@ -5,6 +5,7 @@
 
 #include "kasmina/network.h"
 #include "leyline/error.h"
+#include "leyline/quantity.h"
 
 namespace esper::kasmina {
 
@@ -21,6 +22,8 @@ std::optional<double> if_accuracy(std::optional<double> value) {
 
 // Others see it as a float.
 double if_float_or_zero(double value) { return std::abs(value) <= std::numeric_limits<float>::max() ? value : 0; }
+
+std::string epochs_text(int count) { return to_string(leyline::Length{count, leyline::Length::Unit::kEpochs}); }
 
 LifecycleEvent violation(const Slot& slot) {
   LifecycleEvent event;
@@ -124,11 +127,11 @@ std::vector<LifecycleEvent> Network::rest(Slot& slot) {
   ++slot.stage_epochs;
   const auto dwelt = [&](int epochs) { return slot.stage_epochs >= static_cast<std::uint32_t>(epochs); };
   if (slot.stage == Stage::kCulled) {
-    move(Stage::kEmbargoed, "rests for " + std::to_string(growth_.embargo_epochs) + " epochs");
+    move(Stage::kEmbargoed, "rests for " + epochs_text(growth_.embargo_epochs));
     slot.stage_epochs = 1;
   }
   if (slot.stage == Stage::kEmbargoed && dwelt(growth_.embargo_epochs)) {
-    move(Stage::kResetting, "the embargo of " + std::to_string(growth_.embargo_epochs) + " epochs is over");
+    move(Stage::kResetting, "the embargo of " + epochs_text(growth_.embargo_epochs) + " is over");
   } else if (slot.stage == Stage::kResetting && dwelt(growth_.reset_epochs)) {
     move(Stage::kDormant, "free again");
   }

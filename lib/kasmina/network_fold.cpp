@@ -123,7 +123,7 @@ std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Te
   fold.event.values = {{"relative_output_change", change}};
   fold.event.required = {{"relative_output_change", kMaxFoldChange}};
   fold.event.passed = change <= kMaxFoldChange;  // and not NaN
-  fold.event.reason = "relative_output_change " + number(change) + " of at most " + number(kMaxFoldChange);
+  fold.event.reason = "relative_output_change " + number(change) + " <= " + number(kMaxFoldChange);
   return fold;
 }
 

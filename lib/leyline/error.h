@@ -20,6 +20,7 @@ enum class ExitCode : int {
   kPolicy = 7,
   kBug = 70,
   kTryAgain = 75,
+  kHungUp = 129,
   kInterrupted = 130,
   kTerminated = 143,
 };
@@ -34,6 +35,7 @@ constexpr auto names(ExitCode) {
                     std::pair{C::kPolicy, "policy"},
                     std::pair{C::kBug, "bug"},
                     std::pair{C::kTryAgain, "try_again"},
+                    std::pair{C::kHungUp, "hung_up"},
                     std::pair{C::kInterrupted, "interrupted"},
                     std::pair{C::kTerminated, "terminated"}};
 }

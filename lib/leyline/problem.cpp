@@ -2,13 +2,15 @@
 
 #include <utility>
 
+#include "leyline/printable.h"
+
 namespace esper::leyline {
 namespace {
 
 std::string all_lines(const std::vector<Problem>& problems) {
   const std::string count = std::to_string(problems.size());
   std::string text = problems.size() == 1 ? "1 problem in the configuration" : count + " problems in the configuration";
-  for (const Problem& problem : problems) text += "\n  " + to_string(problem);
+  for (const Problem& problem : problems) text += "\n  " + printable_line(to_string(problem));
   return text;
 }
 

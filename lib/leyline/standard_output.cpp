@@ -6,9 +6,11 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <nlohmann/json.hpp>
 #include <system_error>
 
 #include "leyline/error.h"
+#include "leyline/printable.h"
 
 namespace esper::leyline {
 
@@ -27,6 +29,14 @@ void write_output(std::string_view text) {
   if (reason == EPIPE) throw BrokenPipe();
   throw Error(ExitCode::kResources,
               "the result could not be written to standard output: " + std::generic_category().message(reason));
+}
+
+void write_text(std::string_view text) { write_output(printable(text)); }
+
+void write_line(std::string_view text) { write_output(printable_line(text) + "\n"); }
+
+void write_json(const nlohmann::ordered_json& json) {
+  write_output(printable_json(json.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace)) + "\n");
 }
 
 }  // namespace esper::leyline

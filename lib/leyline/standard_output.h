@@ -2,6 +2,7 @@
 // The one way a command's result leaves the process. A result that could not be written is an error of the command.
 
 #include <exception>
+#include <nlohmann/json_fwd.hpp>
 #include <string_view>
 
 namespace esper::leyline {
@@ -18,7 +19,16 @@ inline constexpr int kBrokenPipeStatus = 141;
 // were closed are opened on nothing, so that no other file takes their place. Writing to such a standard output fails.
 void keep_standard_streams();
 
-// Writes and flushes. Throws BrokenPipe, and Error{kResources} where it cannot be written.
+// These write and flush. They throw BrokenPipe, and Error{kResources} where it cannot be written.
+
+// Bytes as they are: for text that is known to be harmless.
 void write_output(std::string_view text);
+// For people: what could steer the terminal is escaped (leyline/printable.h). write_text takes whole lines; write_line
+// makes one line of whatever it is given.
+void write_text(std::string_view text);
+void write_line(std::string_view text);
+// Two blanks of indentation and a newline at the end. Bytes that are no UTF-8 become U+FFFD, and what could steer a
+// terminal a \u escape.
+void write_json(const nlohmann::ordered_json& json);
 
 }  // namespace esper::leyline

@@ -2,6 +2,8 @@
 
 #include <unistd.h>
 
+#include <charconv>
+#include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -10,14 +12,11 @@
 #include <utility>
 
 #include "leyline/telemetry.h"
-#include "nissa/descriptor.h"
 
 namespace esper::nissa {
 namespace {
 
 using namespace leyline::literals;
-
-constexpr leyline::Duration kWriteDeadline = std::chrono::seconds(1);
 
 std::string_view environment(const char* name) {
   const char* value = std::getenv(name);
@@ -28,6 +27,15 @@ Colour colour_for(ConsoleStyle style) {
   return style == ConsoleStyle::kBar && environment("NO_COLOR").empty() ? Colour::kOn : Colour::kOff;
 }
 
+// 0 where the packet does not name it.
+std::uint32_t epoch_of(const leyline::TelemetryPacket& packet) {
+  const auto found = packet.system_health.indicators.find("epoch");
+  if (found == packet.system_health.indicators.end()) return 0;
+  std::uint32_t epoch = 0;
+  std::from_chars(found->second.data(), found->second.data() + found->second.size(), epoch);
+  return epoch;
+}
+
 }  // namespace
 
 ConsoleStyle console_style(int descriptor) {
@@ -36,9 +44,10 @@ ConsoleStyle console_style(int descriptor) {
   return can_draw ? ConsoleStyle::kBar : ConsoleStyle::kPlain;
 }
 
-ConsoleSink::ConsoleSink(std::shared_ptr<const leyline::Progress> progress, int descriptor, ConsoleStyle style)
-    : progress_(std::move(progress)), descriptor_(descriptor), colour_(colour_for(style)) {
-  if (style == ConsoleStyle::kBar) bar_ = std::make_unique<ProgressBar>(progress_, descriptor, colour_);
+ConsoleSink::ConsoleSink(std::shared_ptr<const leyline::Progress> progress, leyline::TextOutlet& outlet,
+                         ConsoleStyle style)
+    : progress_(std::move(progress)), outlet_(outlet), colour_(colour_for(style)) {
+  if (style == ConsoleStyle::kBar) bar_ = std::make_unique<ProgressBar>(progress_, outlet, colour_);
 }
 
 void ConsoleSink::emit(const leyline::TelemetryPacket& packet) {
@@ -46,7 +55,7 @@ void ConsoleSink::emit(const leyline::TelemetryPacket& packet) {
   if (const auto line = epoch_line(packet, progress_->epochs.load(std::memory_order_relaxed))) {
     text += *line + "\n";
     if (bar_) {
-      bar_->set_result(value_of(packet, "tolaria.training.loss"_metric),
+      bar_->set_result(epoch_of(packet), value_of(packet, "tolaria.training.loss"_metric),
                        value_of(packet, "tolaria.training.accuracy"_metric));
     }
   }
@@ -54,9 +63,8 @@ void ConsoleSink::emit(const leyline::TelemetryPacket& packet) {
     if (const auto line = event_line(event, colour_)) text += *line + "\n";
   }
   if (text.empty()) return;
-  if (bar_) return bar_->print_above(text);
-  const auto result = write_all(descriptor_, text, kWriteDeadline);
-  if (result.error != 0) throw std::system_error(result.error, std::generic_category(), "console");
+  const int error = bar_ ? bar_->print_above(text) : outlet_.write(text);
+  if (error != 0) throw std::system_error(error, std::generic_category(), "console");
 }
 
 }  // namespace esper::nissa

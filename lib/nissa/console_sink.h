@@ -5,6 +5,7 @@
 
 #include "leyline/progress.h"
 #include "leyline/telemetry_packet.h"
+#include "leyline/text_outlet.h"
 #include "nissa/console_text.h"
 #include "nissa/progress_bar.h"
 
@@ -21,15 +22,16 @@ ConsoleStyle console_style(int descriptor);
 
 class ConsoleSink final : public leyline::TelemetrySink {
  public:
-  // descriptor: usually STDERR_FILENO; it outlives the sink. A bar has colours unless NO_COLOR is set and not empty.
-  ConsoleSink(std::shared_ptr<const leyline::Progress> progress, int descriptor, ConsoleStyle style);
+  // outlet: usually leyline::standard_error(); it outlives the sink. A bar has colours unless NO_COLOR is set and not
+  // empty.
+  ConsoleSink(std::shared_ptr<const leyline::Progress> progress, leyline::TextOutlet& outlet, ConsoleStyle style);
 
   // One thread at a time. Throws std::system_error if the text could not be written.
   void emit(const leyline::TelemetryPacket& packet) override;
 
  private:
   const std::shared_ptr<const leyline::Progress> progress_;
-  const int descriptor_;
+  leyline::TextOutlet& outlet_;
   const Colour colour_;
   std::unique_ptr<ProgressBar> bar_;
 };

@@ -7,12 +7,14 @@
 #include <utility>
 #include <vector>
 
+#include "leyline/printable.h"
 #include "leyline/telemetry.h"
 
 namespace esper::nissa {
 namespace {
 
 using namespace leyline::literals;
+using leyline::printable_line;
 using leyline::TelemetryPacket;
 
 template <class... Values>
@@ -22,30 +24,23 @@ std::string format(const char* pattern, Values... values) {
   return {text, static_cast<std::size_t>(std::clamp(length, 0, static_cast<int>(sizeof text) - 1))};
 }
 
-std::string harmless(std::string_view text) {
-  std::string out(text);
-  for (auto& c : out) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return out;
-}
-
 std::string coloured(const std::string& text, const char* code, Colour colour) {
   return colour == Colour::kOn ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
 }
 
 std::string loss_and_accuracy(const char* title, std::optional<double> loss, std::optional<double> accuracy) {
   if (!loss) return "";
-  auto out = format("  %s %.4f", title, *loss);
-  if (accuracy) out += format(" %.2f%%", 100 * *accuracy);
+  auto out = format("  %s loss %.4f", title, *loss);
+  if (accuracy) out += format(" accuracy %.2f%%", 100 * *accuracy);
   return out;
 }
 
 bool is_turning_point(std::string_view name) {
-  constexpr std::array kNames{
-      "seed_stage"_event.name(),           "seed_grafted"_event.name(),         "tolaria.run_started"_event.name(),
-      "tolaria.run_finished"_event.name(), "tolaria.resumed"_event.name(),      "tolaria.interrupted"_event.name(),
-      "tolaria.early_stop"_event.name(),   "tolaria.lane_adopted"_event.name(), "tolaria.save_resumed"_event.name()};
+  constexpr std::array kNames{"seed_stage"_event.name(),           "seed_grafted"_event.name(),
+                              "seed_removed"_event.name(),         "tolaria.run_started"_event.name(),
+                              "tolaria.run_finished"_event.name(), "tolaria.resumed"_event.name(),
+                              "tolaria.interrupted"_event.name(),  "tolaria.early_stop"_event.name(),
+                              "tolaria.lane_adopted"_event.name(), "tolaria.save_resumed"_event.name()};
   return std::ranges::count(kNames, name) > 0;
 }
 
@@ -53,7 +48,7 @@ bool is_turning_point(std::string_view name) {
 std::string subject_of(leyline::Attributes& attributes) {
   const auto take = [&](const char* name) {
     const auto node = attributes.extract(name);
-    return node.empty() ? std::string() : harmless(node.mapped());
+    return node.empty() ? std::string() : printable_line(node.mapped());
   };
   std::string out;
   for (const char* name : {"gate", "seed_id", "slot", "blueprint"}) {
@@ -72,7 +67,7 @@ std::string other_attributes(std::string_view event, const leyline::Attributes& 
   for (const auto& [name, value] : attributes) {
     if (value.empty()) continue;
     const auto place = name == "reason" ? std::string_view::npos : labels.find(name);
-    parts.emplace_back(place, "  " + harmless(name) + " " + harmless(value));
+    parts.emplace_back(place, "  " + printable_line(name) + " " + printable_line(value));
   }
   std::ranges::stable_sort(parts, {}, &std::pair<std::size_t, std::string>::first);
   std::string out;
@@ -122,7 +117,7 @@ std::optional<std::string> epoch_line(const TelemetryPacket& packet, std::uint32
   if (train.empty()) return std::nullopt;
   const auto epoch = packet.system_health.indicators.find("epoch");
   std::string out = "epoch ";
-  out += epoch == packet.system_health.indicators.end() ? "?" : harmless(epoch->second);
+  out += epoch == packet.system_health.indicators.end() ? "?" : printable_line(epoch->second);
   if (epochs > 0) out += format("/%u", epochs);
   out += train + loss_and_accuracy("valid", value_of(packet, "tolaria.validation.loss"_metric),
                                    value_of(packet, "tolaria.validation.accuracy"_metric));
@@ -130,7 +125,8 @@ std::optional<std::string> epoch_line(const TelemetryPacket& packet, std::uint32
   if (const auto rate = value_of(packet, "tolaria.lr_controller.current_lr"_metric)) {
     out += format("  lr %.3g", *rate);
   }
-  if (const auto speed = value_of(packet, "tolaria.training.samples_per_s"_metric)) {
+  // A run that was resumed at the very end of an epoch trained nothing of it in this process.
+  if (const auto speed = value_of(packet, "tolaria.training.samples_per_s"_metric); speed && *speed > 0) {
     out += format("  %.0f samples/s", *speed);
   }
   if (const auto time = value_of(packet, "tolaria.training.latency_ms"_metric)) {
@@ -146,7 +142,7 @@ std::optional<std::string> event_line(const leyline::TelemetryEvent& event, Colo
   if (event.level == Level::kWarning) out = coloured("warning", "33", colour) + " ";
   if (event.level == Level::kError) out = coloured("error", "31", colour) + " ";
   if (event.level == Level::kCritical) out = coloured("critical", "31", colour) + " ";
-  out += harmless(event.description);
+  out += printable_line(event.description);
   auto attributes = event.attributes;
   out += subject_of(attributes);
   return out + other_attributes(event.description, attributes);

@@ -14,12 +14,12 @@ enum class Colour { kOff, kOn };
 
 // One line about an epoch, without a newline; nothing if the packet is not about an epoch (tolaria.training.loss is
 // missing). epochs: of the whole run, 0 if not known.
-//   epoch 3/10  train 0.4312 87.10%  valid 0.3911 90.05%  seeds 2  lr 0.01  12345 samples/s  1.20 s
+//   epoch 3/10  train loss 0.4312 accuracy 87.10%  valid loss 0.3911 accuracy 90.05%  seeds 2  lr 0.01  ...
 std::optional<std::string> epoch_line(const leyline::TelemetryPacket& packet, std::uint32_t epochs);
 
 // One line about an event that a person wants to see as it happens: WARNING and above, and the turning points of a run
-// or of a seed. What it is about comes first, a reason last, empty attributes not at all. Control characters become
-// '?', so that no text can steer the terminal.
+// or of a seed. What it is about comes first, a reason last, empty attributes not at all. Escaped
+// (leyline/printable.h), so that no text can steer the terminal.
 //   seed_stage seed-0001 r0c0 conv_heavy: GERMINATED -> TRAINING  epoch 16  reason gate G1 passed
 std::optional<std::string> event_line(const leyline::TelemetryEvent& event, Colour colour);
 

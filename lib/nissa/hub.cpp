@@ -1,10 +1,10 @@
 #include "nissa/hub.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <utility>
 
 #include "leyline/clock.h"
@@ -16,43 +16,70 @@ namespace esper::nissa {
 
 using leyline::TelemetryPacket;
 using namespace leyline::literals;
+using SharedPacket = std::shared_ptr<const TelemetryPacket>;
+using SteadyClock = std::chrono::steady_clock;
 
-// Shared by the hub and its worker; whoever ends last releases it.
+namespace {
+
+// What waits for one sink, and how far its worker is.
+struct Lane {
+  std::deque<SharedPacket> queue;
+  std::uint64_t num_accepted = 0, num_handled = 0;
+  SinkCounts counts;
+  bool busy = false;       // the sink has a packet
+  bool drained = false;    // the hub is closing and nothing waits
+  bool ended = false;      // the sink is destroyed
+  bool abandoned = false;  // too late at shutdown: what its worker does is no longer counted
+};
+
+}  // namespace
+
+// Shared by the hub and its workers; whoever ends last releases it.
 struct Hub::State {
-  explicit State(std::size_t queue_capacity) : capacity(queue_capacity) {}
+  State(std::size_t queue_capacity, std::size_t num_lanes) : capacity(queue_capacity), lanes(num_lanes) {}
 
   const std::size_t capacity;
   mutable std::mutex mutex;
-  std::condition_variable work;     // the worker waits: a packet, or closing
-  std::condition_variable handled;  // flush and shutdown wait: a packet was handled, or the worker ended
-  std::deque<TelemetryPacket> queue;
-  std::uint64_t num_accepted = 0, num_handled = 0;
-  HubCounts counts;
-  bool closing = false, ended = false;
+  std::condition_variable work;      // workers wait: a packet, closing, or counts that are final
+  std::condition_variable progress;  // flush and shutdown wait: a packet was handled, a lane is drained or ended
+  std::vector<Lane> lanes;
+  bool closing = false;
+  bool settled = false;  // no packet is delivered or dropped any more
 
-  // The next packet, waiting for it; none when the hub is closing and nothing waits.
-  std::optional<TelemetryPacket> next() {
+  // The lane's next packet, waiting for it; none when the hub is closing and nothing waits.
+  SharedPacket next(Lane& lane) {
     std::unique_lock lock(mutex);
-    work.wait(lock, [&] { return closing || !queue.empty(); });
-    if (queue.empty()) return std::nullopt;
-    auto packet = std::move(queue.front());
-    queue.pop_front();
+    work.wait(lock, [&] { return closing || !lane.queue.empty(); });
+    if (lane.queue.empty()) return nullptr;
+    auto packet = std::move(lane.queue.front());
+    lane.queue.pop_front();
+    lane.busy = true;
     return packet;
   }
-  void count_handled(std::uint64_t errors) {
+  void count_handled(Lane& lane, bool delivered) {
     const std::scoped_lock lock(mutex);
-    ++num_handled;
-    ++counts.delivered;
-    counts.sink_errors += errors;
-    handled.notify_all();
+    lane.busy = false;
+    if (lane.abandoned) return;
+    ++lane.num_handled;
+    ++lane.counts.delivered;
+    if (!delivered) ++lane.counts.errors;
+    progress.notify_all();
   }
-  void end() {
-    const std::scoped_lock lock(mutex);
-    ended = true;
-    handled.notify_all();
+  void wait_until_settled(Lane& lane) {
+    std::unique_lock lock(mutex);
+    lane.drained = true;
+    progress.notify_all();
+    work.wait(lock, [&] { return settled; });
   }
-  HubCounts read_counts() const {
+  void end(Lane& lane) {
     const std::scoped_lock lock(mutex);
+    lane.ended = true;
+    progress.notify_all();
+  }
+  std::vector<SinkCounts> read_counts() const {
+    const std::scoped_lock lock(mutex);
+    std::vector<SinkCounts> counts;
+    for (const auto& lane : lanes) counts.push_back(lane.counts);
     return counts;
   }
 };
@@ -63,7 +90,7 @@ struct WatchedSink {
   NamedSink named;
   bool failing = false;
 
-  // Whether the packet was delivered. Says the first failure of a row, and the recovery.
+  // Whether the packet was delivered. Reports the first failure of a row, and the recovery.
   bool deliver(const TelemetryPacket& packet) {
     const auto failed = [&](const char* why) {
       if (!failing) {
@@ -85,21 +112,35 @@ struct WatchedSink {
   }
 };
 
-// Puts the hub's own losses into packets, once per change.
+// Puts the losses of all sinks into the packets of one, once per change.
 class LossReport {
  public:
-  bool pending(const HubCounts& counts) const {
-    return counts.dropped != reported_.dropped || counts.sink_errors != reported_.sink_errors;
+  explicit LossReport(std::vector<SinkCounts> counts) : reported_(std::move(counts)) {}
+
+  bool pending(const std::vector<SinkCounts>& counts) const {
+    return !std::ranges::equal(counts, reported_, has_same_losses);
   }
-  void add_to(TelemetryPacket& packet, const HubCounts& counts) {
-    packet.metrics.push_back(metric("nissa.packets_total"_metric, static_cast<double>(counts.delivered)));
-    packet.metrics.push_back(metric("nissa.dropped_total"_metric, static_cast<double>(counts.dropped)));
-    packet.metrics.push_back(metric("nissa.sink_errors_total"_metric, static_cast<double>(counts.sink_errors)));
+  void add_to(TelemetryPacket& packet, const std::vector<SinkCounts>& counts) {
+    for (std::size_t i = 0; i < counts.size(); ++i) {
+      if (!has_same_losses(counts[i], reported_[i])) add(packet, counts[i]);
+    }
     reported_ = counts;
   }
 
  private:
-  HubCounts reported_;
+  static bool has_same_losses(const SinkCounts& a, const SinkCounts& b) {
+    return a.dropped == b.dropped && a.errors == b.errors;
+  }
+  static void add(TelemetryPacket& packet, const SinkCounts& of) {
+    const auto count = [&](auto handle, std::uint64_t value) {
+      packet.metrics.push_back(metric(handle, static_cast<double>(value), {{"sink", of.name}}));
+    };
+    count("nissa.packets_total"_metric, of.delivered);
+    count("nissa.dropped_total"_metric, of.dropped);
+    count("nissa.sink_errors_total"_metric, of.errors);
+  }
+
+  std::vector<SinkCounts> reported_;
 };
 
 TelemetryPacket last_packet() {
@@ -112,82 +153,107 @@ TelemetryPacket last_packet() {
   return packet;
 }
 
-std::uint64_t deliver(std::vector<WatchedSink>& sinks, const TelemetryPacket& packet) {
-  std::uint64_t errors = 0;
-  for (auto& sink : sinks) errors += sink.deliver(packet) ? 0 : 1;
-  return errors;
-}
-
 }  // namespace
 
-void Hub::work(const std::shared_ptr<State>& state, std::vector<NamedSink> named) {
-  std::vector<WatchedSink> sinks;
-  for (auto& sink : named) sinks.push_back({std::move(sink)});
-  LossReport losses;
-  while (auto packet = state->next()) {
-    if (const auto counts = state->read_counts(); losses.pending(counts)) losses.add_to(*packet, counts);
-    state->count_handled(deliver(sinks, *packet));
+void Hub::work(const std::shared_ptr<State>& state, std::size_t number, NamedSink named) {
+  Lane& lane = state->lanes[number];
+  WatchedSink sink{std::move(named)};
+  auto none = state->read_counts();
+  for (auto& counts : none) counts = {counts.name};
+  LossReport losses(std::move(none));
+  while (const auto packet = state->next(lane)) {
+    const auto counts = state->read_counts();
+    if (losses.pending(counts)) {
+      TelemetryPacket with_losses = *packet;
+      losses.add_to(with_losses, counts);
+      state->count_handled(lane, sink.deliver(with_losses));
+    } else {
+      state->count_handled(lane, sink.deliver(*packet));
+    }
   }
+  state->wait_until_settled(lane);
   if (const auto counts = state->read_counts(); losses.pending(counts)) {
     auto packet = last_packet();
     losses.add_to(packet, counts);
-    deliver(sinks, packet);
+    sink.deliver(packet);
   }
-  sinks.clear();
-  state->end();
+  sink.named.sink.reset();
+  state->end(lane);
 }
 
-Hub::Hub(std::size_t capacity, std::vector<NamedSink> sinks) : state_(std::make_shared<State>(capacity)) {
-  worker_ =
-      start_signal_free_thread([state = state_, named = std::move(sinks)]() mutable { work(state, std::move(named)); });
+Hub::Hub(std::size_t capacity, std::vector<NamedSink> sinks) : state_(std::make_shared<State>(capacity, sinks.size())) {
+  for (std::size_t i = 0; i < sinks.size(); ++i) state_->lanes[i].counts.name = sinks[i].name;
+  for (std::size_t i = 0; i < sinks.size(); ++i) {
+    workers_.push_back(start_signal_free_thread(
+        [state = state_, i, named = std::move(sinks[i])]() mutable { work(state, i, std::move(named)); }));
+  }
 }
 
 Hub::~Hub() { shutdown(kShutdownDeadline); }
 
 void Hub::emit(const TelemetryPacket& packet) {
-  auto copy = std::optional<TelemetryPacket>();
+  SharedPacket copy;
   try {
-    copy = packet;
-    const std::scoped_lock lock(state_->mutex);
-    if (!state_->closing && state_->queue.size() < state_->capacity) {
-      state_->queue.push_back(std::move(*copy));
-      ++state_->num_accepted;
-      state_->work.notify_one();
-      return;
-    }
+    copy = std::make_shared<const TelemetryPacket>(packet);
   } catch (const std::bad_alloc&) {
-    // Out of memory: this packet is lost like one that found the queue full.
+    // Out of memory: this packet is lost like one that found the queues full.
   }
   const std::scoped_lock lock(state_->mutex);
-  ++state_->counts.dropped;
+  for (auto& lane : state_->lanes) {
+    const bool has_room = copy && !state_->closing && lane.queue.size() < state_->capacity;
+    try {
+      if (has_room) lane.queue.push_back(copy);
+      ++(has_room ? lane.num_accepted : lane.counts.dropped);
+    } catch (const std::bad_alloc&) {
+      ++lane.counts.dropped;
+    }
+  }
+  state_->work.notify_all();
 }
 
 Delivery Hub::flush(leyline::Duration deadline) {
   std::unique_lock lock(state_->mutex);
-  const auto until = std::chrono::steady_clock::now() + deadline;
-  const auto wanted = state_->num_accepted;
-  const bool done =
-      state_->handled.wait_until(lock, until, [&] { return state_->ended || state_->num_handled >= wanted; });
-  return done && state_->num_handled >= wanted ? Delivery::kComplete : Delivery::kLate;
+  const auto until = SteadyClock::now() + deadline;
+  std::vector<std::uint64_t> wanted;
+  for (const auto& lane : state_->lanes) wanted.push_back(lane.num_accepted);
+  const auto all_handled = [&] {
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      if (state_->lanes[i].num_handled < wanted[i]) return false;
+    }
+    return true;
+  };
+  const auto none_works = [&] { return std::ranges::all_of(state_->lanes, &Lane::ended); };
+  state_->progress.wait_until(lock, until, [&] { return all_handled() || none_works(); });
+  return all_handled() ? Delivery::kComplete : Delivery::kLate;
 }
 
 Delivery Hub::shutdown(leyline::Duration deadline) {
-  if (!worker_.joinable()) return outcome_;
+  if (workers_.empty()) return outcome_;
   std::unique_lock lock(state_->mutex);
-  const auto until = std::chrono::steady_clock::now() + deadline;
+  auto& lanes = state_->lanes;
   state_->closing = true;
-  state_->work.notify_one();
-  if (!state_->handled.wait_until(lock, until, [&] { return state_->ended; })) {
-    state_->counts.dropped += state_->queue.size();
-    state_->queue.clear();
+  state_->work.notify_all();
+  state_->progress.wait_until(lock, SteadyClock::now() + deadline,
+                              [&] { return std::ranges::all_of(lanes, &Lane::drained); });
+  for (auto& lane : lanes) {
+    lane.abandoned = !lane.drained;
+    if (lane.abandoned) lane.counts.dropped += lane.queue.size() + (lane.busy ? 1 : 0);
+    if (lane.abandoned) lane.queue.clear();
   }
-  const bool ended = state_->ended;
+  state_->settled = true;
+  state_->work.notify_all();
+  state_->progress.wait_until(lock, SteadyClock::now() + kLastWord, [&] {
+    return std::ranges::all_of(lanes, [](const Lane& lane) { return lane.ended || lane.abandoned; });
+  });
+  std::vector<bool> ended;
+  for (const auto& lane : lanes) ended.push_back(lane.ended);
   lock.unlock();
-  ended ? worker_.join() : worker_.detach();
-  outcome_ = ended ? Delivery::kComplete : Delivery::kLate;
+  for (std::size_t i = 0; i < workers_.size(); ++i) ended[i] ? workers_[i].join() : workers_[i].detach();
+  workers_.clear();
+  outcome_ = std::ranges::find(ended, false) == ended.end() ? Delivery::kComplete : Delivery::kLate;
   return outcome_;
 }
 
-HubCounts Hub::counts() const { return state_->read_counts(); }
+std::vector<SinkCounts> Hub::counts() const { return state_->read_counts(); }
 
 }  // namespace esper::nissa

@@ -1,5 +1,6 @@
 #pragma once
-// Where all telemetry goes: a bounded queue, and one worker thread that hands each packet to each sink, in order.
+// Where all telemetry goes: to each sink through a bounded queue and a worker thread of its own, so that no sink waits
+// for another.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,53 +15,59 @@
 namespace esper::nissa {
 
 struct NamedSink {
-  std::string name;  // for messages: "jsonl", "console"
+  std::string name;  // for messages and counts: "jsonl", "console"
   std::unique_ptr<leyline::TelemetrySink> sink;
 };
 
 enum class Delivery {
-  kComplete,  // every packet that was accepted has been handed to every sink
+  kComplete,  // every packet that was accepted has been handed to its sink
   kLate,      // the deadline came first
 };
 
-struct HubCounts {
-  std::uint64_t delivered = 0;    // packets handed to the sinks
-  std::uint64_t dropped = 0;      // packets that reached no sink: queue full, hub closed, or too late at shutdown
-  std::uint64_t sink_errors = 0;  // packets that one sink could not deliver, summed over the sinks
+struct SinkCounts {
+  std::string name;
+  std::uint64_t delivered = 0;  // packets handed to the sink, those that it failed on included
+  std::uint64_t dropped = 0;    // packets that never reached it: queue full, hub closed, or too late at shutdown
+  std::uint64_t errors = 0;     // packets that it could not deliver
+
+  std::uint64_t lost() const { return dropped + errors; }
+  bool operator==(const SinkCounts&) const = default;
 };
 
-// Losses are reported by telemetry itself: the next packet that gets through carries nissa.packets_total,
-// nissa.dropped_total and nissa.sink_errors_total when one of the last two has changed; shutdown sends a packet of its
+// Losses are reported by telemetry itself: where a sink's dropped or errors have changed, the next packet to each sink
+// carries nissa.packets_total, nissa.dropped_total and nissa.sink_errors_total for it; shutdown sends a packet of its
 // own for what is still unreported.
-// The worker thread takes no signals, so a sink that writes to a closed pipe gets EPIPE instead of ending the process.
+// The worker threads take no signals, so a sink that writes to a closed pipe gets EPIPE instead of ending the process.
 class Hub final : public leyline::TelemetrySink {
  public:
-  // capacity: packets that may wait, besides the one being delivered. Sinks are served in the order given: one that can
-  // be slow goes last.
+  // capacity: packets that may wait for one sink, besides the one being delivered.
   Hub(std::size_t capacity, std::vector<NamedSink> sinks);
   // As shutdown(kShutdownDeadline) where that was not called.
   ~Hub() override;
   Hub(const Hub&) = delete;
   Hub& operator=(const Hub&) = delete;
 
-  // Any thread. Copies the packet; never waits for a sink and never throws.
+  // Any thread. Copies the packet once; never waits for a sink and never throws.
   void emit(const leyline::TelemetryPacket& packet) override;
   // Waits until what was accepted before the call is delivered, at most for deadline.
   Delivery flush(leyline::Duration deadline);
-  // Takes no more packets, delivers what waits, destroys the sinks and ends the worker. When the deadline comes first,
-  // the waiting packets are dropped and the worker is left to itself: it shares nothing with the hub's owner and ends
-  // when its sink returns. A second call does nothing. Owner's thread only.
+  // Takes no more packets, delivers what waits, destroys the sinks and ends the workers. What a sink has not got at the
+  // deadline is counted as dropped, and its worker is left to itself: it shares nothing with the hub's owner and ends
+  // when its sink returns. The others then have kLastWord for their report of it. A second call does nothing. Owner's
+  // thread only.
   Delivery shutdown(leyline::Duration deadline);
-  HubCounts counts() const;
+  // In the order of the sinks.
+  std::vector<SinkCounts> counts() const;
 
   static constexpr leyline::Duration kShutdownDeadline = std::chrono::seconds(2);
+  static constexpr leyline::Duration kLastWord = std::chrono::seconds(1);
 
  private:
   struct State;
-  static void work(const std::shared_ptr<State>& state, std::vector<NamedSink> named);
+  static void work(const std::shared_ptr<State>& state, std::size_t lane, NamedSink named);
 
   std::shared_ptr<State> state_;
-  std::thread worker_;
+  std::vector<std::thread> workers_;        // empty after shutdown
   Delivery outcome_ = Delivery::kComplete;  // of shutdown
 };
 

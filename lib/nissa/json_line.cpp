@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "leyline/names.h"
+#include "leyline/printable.h"
 #include "leyline/utf8.h"
 
 namespace esper::nissa {
@@ -45,6 +46,8 @@ void append_string(std::string_view text, std::string& out) {
       out += "\xEF\xBF\xBD";
     } else if (static_cast<std::uint8_t>(first) < 0x20 || first == '"' || first == '\\') {
       append_escaped(first, out);
+    } else if (leyline::is_steering(text)) {
+      out += leyline::printable_json(text.substr(0, length));
     } else {
       out.append(text.substr(0, length));
     }

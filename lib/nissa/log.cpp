@@ -1,18 +1,33 @@
 #include "nissa/log.h"
 
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
+#include <spdlog/details/null_mutex.h>
+#include <spdlog/logger.h>
+#include <spdlog/sinks/base_sink.h>
 #include <unistd.h>
 
 #include <memory>
 
+#include "leyline/printable.h"
+#include "leyline/text_outlet.h"
+
 namespace esper::nissa::log {
 namespace {
 
-// Never destroyed: a thread that outlives main may still have something to say.
+// spdlog's own sinks wait for as long as nobody reads standard error. The outlet has a lock of its own.
+class OutletSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+ protected:
+  void sink_it_(const spdlog::details::log_msg& message) override {
+    spdlog::memory_buf_t line;
+    formatter_->format(message, line);
+    leyline::standard_error().write({line.data(), line.size()});
+  }
+  void flush_() override {}
+};
+
+// Never destroyed: a thread that outlives main may still have something to report.
 spdlog::logger& logger() {
   static auto* const instance = [] {
-    auto* made = new spdlog::logger("esper", std::make_shared<spdlog::sinks::stderr_sink_mt>());
+    auto* made = new spdlog::logger("esper", std::make_shared<OutletSink>());
     // On a terminal a message first clears the line, where a progress bar may stand.
     made->set_pattern(isatty(STDERR_FILENO) == 1 ? "\r\x1b[K%H:%M:%S %l: %v" : "%H:%M:%S %l: %v");
     return made;
@@ -22,8 +37,8 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-void info(std::string_view text) { logger().info("{}", text); }
-void warning(std::string_view text) { logger().warn("{}", text); }
-void error(std::string_view text) { logger().error("{}", text); }
+void info(std::string_view text) { logger().info("{}", leyline::printable(text)); }
+void warning(std::string_view text) { logger().warn("{}", leyline::printable(text)); }
+void error(std::string_view text) { logger().error("{}", leyline::printable(text)); }
 
 }  // namespace esper::nissa::log

@@ -2,18 +2,15 @@
 
 #include <sys/ioctl.h>
 
-#include <system_error>
 #include <utility>
 
-#include "nissa/descriptor.h"
 #include "nissa/signal_free_thread.h"
 
 namespace esper::nissa {
 namespace {
 
-using Clock = std::chrono::steady_clock;
+using SteadyClock = std::chrono::steady_clock;
 constexpr auto kBetweenDraws = std::chrono::milliseconds(100);
-constexpr leyline::Duration kWriteDeadline = std::chrono::seconds(1);
 constexpr const char* kClearLine = "\r\x1b[K";
 
 int num_columns(int terminal) {
@@ -23,7 +20,8 @@ int num_columns(int terminal) {
 
 }  // namespace
 
-ProgressBar::ProgressBar(std::shared_ptr<const leyline::Progress> progress, int terminal, Colour colour)
+ProgressBar::ProgressBar(std::shared_ptr<const leyline::Progress> progress, leyline::TextOutlet& terminal,
+                         Colour colour)
     : progress_(std::move(progress)), terminal_(terminal), colour_(colour) {
   thread_ = start_signal_free_thread([this] { run(); });
 }
@@ -35,42 +33,33 @@ ProgressBar::~ProgressBar() {
   }
   wake_.notify_one();
   thread_.join();
-  if (!shown_.empty()) write_all(terminal_, kClearLine, kWriteDeadline);
+  if (!shown_.empty()) terminal_.write(kClearLine);
 }
 
-void ProgressBar::set_result(std::optional<double> loss, std::optional<double> accuracy) {
+void ProgressBar::set_result(std::uint32_t epoch, std::optional<double> loss, std::optional<double> accuracy) {
   const std::scoped_lock lock(mutex_);
+  finished_epoch_ = epoch;
   loss_ = loss;
   accuracy_ = accuracy;
 }
 
-void ProgressBar::print_above(std::string_view text) {
+int ProgressBar::print_above(std::string_view text) {
   const std::scoped_lock lock(mutex_);
-  const auto result = write_all(terminal_, kClearLine + std::string(text) + shown_, kWriteDeadline);
-  if (result.error != 0) throw std::system_error(result.error, std::generic_category(), "console");
+  shown_ = line();
+  return terminal_.write(kClearLine + std::string(text) + shown_);
 }
 
 void ProgressBar::run() {
   std::unique_lock lock(mutex_);
   while (!wake_.wait_for(lock, kBetweenDraws, [&] { return stopping_; })) {
-    auto view = look();
-    const double fraction = done_fraction(view);
-    if (!start_fraction_ && view.phase != leyline::Phase::kStarting) {
-      start_fraction_ = fraction;
-      since_ = Clock::now();
-    }
-    if (start_fraction_ && fraction > *start_fraction_) {
-      const double elapsed = std::chrono::duration<double>(Clock::now() - since_).count();
-      view.seconds_left = elapsed * (1 - fraction) / (fraction - *start_fraction_);
-    }
-    auto line = bar_line(view, num_columns(terminal_), colour_);
-    if (line == shown_) continue;
-    shown_ = std::move(line);
-    write_all(terminal_, kClearLine + shown_, kWriteDeadline);  // a bar that cannot be drawn is no loss
+    auto now = line();
+    if (now == shown_) continue;
+    shown_ = std::move(now);
+    terminal_.write(kClearLine + shown_);  // a bar that cannot be drawn is no loss
   }
 }
 
-BarView ProgressBar::look() const {
+BarView ProgressBar::look() {
   constexpr auto kRelaxed = std::memory_order_relaxed;
   BarView view;
   view.epoch = progress_->epoch.load(kRelaxed);
@@ -80,7 +69,22 @@ BarView ProgressBar::look() const {
   view.phase = progress_->phase.load(kRelaxed);
   view.loss = loss_;
   view.accuracy = accuracy_;
+  const double fraction = done_fraction(view);
+  if (!start_fraction_ && view.phase != leyline::Phase::kStarting) {
+    start_fraction_ = fraction;
+    since_ = SteadyClock::now();
+  }
+  if (start_fraction_ && fraction > *start_fraction_) {
+    const double elapsed = std::chrono::duration<double>(SteadyClock::now() - since_).count();
+    view.seconds_left = elapsed * (1 - fraction) / (fraction - *start_fraction_);
+  }
   return view;
+}
+
+std::string ProgressBar::line() {
+  const BarView view = look();
+  const bool has_result = finished_epoch_ > 0 && view.epoch <= finished_epoch_;
+  return has_result ? "" : bar_line(view, num_columns(terminal_.descriptor()), colour_);
 }
 
 }  // namespace esper::nissa

@@ -3,6 +3,7 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -11,36 +12,40 @@
 #include <thread>
 
 #include "leyline/progress.h"
+#include "leyline/text_outlet.h"
 #include "nissa/console_text.h"
 
 namespace esper::nissa {
 
-// Follows the terminal's width. Draws only what has changed.
+// Follows the terminal's width. Draws only what has changed, and nothing of an epoch whose result is known.
 class ProgressBar {
  public:
-  // terminal: an open descriptor that outlives the bar.
-  ProgressBar(std::shared_ptr<const leyline::Progress> progress, int terminal, Colour colour);
+  // terminal: outlives the bar.
+  ProgressBar(std::shared_ptr<const leyline::Progress> progress, leyline::TextOutlet& terminal, Colour colour);
   // Clears the bar's line.
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  // What the last finished epoch reached. Any thread.
-  void set_result(std::optional<double> loss, std::optional<double> accuracy);
-  // Writes text (whole lines, each with its newline) above the bar. Any thread. Throws std::system_error.
-  void print_above(std::string_view text);
+  // What the last finished epoch reached; it counts from 1. Any thread.
+  void set_result(std::uint32_t epoch, std::optional<double> loss, std::optional<double> accuracy);
+  // Writes text (whole lines, each with its newline) above the bar; as TextOutlet::write. Any thread.
+  int print_above(std::string_view text);
 
  private:
   void run();
-  BarView look() const;  // with mutex_ held
+  // With mutex_ held.
+  BarView look();
+  std::string line();
 
   const std::shared_ptr<const leyline::Progress> progress_;
-  const int terminal_;
+  leyline::TextOutlet& terminal_;
   const Colour colour_;
   std::mutex mutex_;
   std::condition_variable wake_;
   bool stopping_ = false;
   std::string shown_;
+  std::uint32_t finished_epoch_ = 0;
   std::optional<double> loss_, accuracy_;
   // Where the clock for the remaining time was started: a resumed run does not begin at zero.
   std::chrono::steady_clock::time_point since_;

@@ -4,12 +4,14 @@
 #include <cstdio>
 
 #include "leyline/names.h"
+#include "leyline/printable.h"
 #include "nissa/receipt.h"
 
 namespace esper::nissa {
 namespace {
 
 using leyline::GrowthNote;
+using leyline::printable_line;
 
 constexpr const char* kNotMeasured = "not measured";
 
@@ -22,7 +24,7 @@ std::string formatted(const char* format, Values... values) {
 
 std::string row(const std::string& name, const std::string& value) {
   constexpr std::size_t kWidth = 22;
-  return "  " + name + std::string(name.size() < kWidth ? kWidth - name.size() : 1, ' ') + value + "\n";
+  return "  " + name + std::string(name.size() < kWidth ? kWidth - name.size() : 1, ' ') + printable_line(value) + "\n";
 }
 
 std::string or_not(std::optional<double> value, const char* format) {
@@ -32,7 +34,7 @@ std::string or_not(std::optional<double> value, const char* format) {
 std::string step_text(const StepCost& step) {
   if (!step.before_ms && !step.after_ms) return kNotMeasured;
   const auto side = [](std::optional<double> ms, std::size_t epochs) {
-    return ms ? formatted("%.4g ms (%zu epochs)", *ms, epochs) : std::string(kNotMeasured);
+    return ms ? formatted("%.4g ms (%zu epoch%s)", *ms, epochs, epochs == 1 ? "" : "s") : std::string(kNotMeasured);
   };
   std::string text =
       side(step.before_ms, step.epochs_before) + " before, " + side(step.after_ms, step.epochs_after) + " after";
@@ -165,8 +167,8 @@ std::string story_text(const Receipt& receipt) {
       last_decision.clear();
     }
     if (!note->event->decision.empty() && note->event->decision != last_decision)
-      text += "    asked to " + note->event->decision + "\n";
-    text += "    " + line_of(*note) + (times > 1 ? " (try " + std::to_string(times) + ")" : "") + "\n";
+      text += "    asked to " + printable_line(note->event->decision) + "\n";
+    text += "    " + printable_line(line_of(*note)) + (times > 1 ? " (try " + std::to_string(times) + ")" : "") + "\n";
     last_head = head;
     last_decision = note->event->decision;
   }
@@ -189,12 +191,12 @@ const char* word_of(Receipt::Outcome outcome) {
 
 std::string receipt_text(const Receipt& receipt) {
   constexpr double kBytesInMb = 1e6;
-  std::string text =
-      receipt.seed_id + ", " + receipt.blueprint + " at " + receipt.slot + ": " + word_of(receipt.outcome);
+  std::string text = printable_line(receipt.seed_id + ", " + receipt.blueprint + " at " + receipt.slot) + ": " +
+                     word_of(receipt.outcome);
   if (receipt.ended) {
     text += formatted(" at epoch %u, step %lld", receipt.ended->epoch, static_cast<long long>(receipt.ended->step));
   }
-  if (!receipt.doubt.empty()) text += "\n! " + receipt.doubt;
+  if (!receipt.doubt.empty()) text += "\n! " + printable_line(receipt.doubt);
   text += "\n" + row("where from", origin_text(receipt)) + row("why", receipt.reason) +
           (receipt.folded.empty() ? "" : row("where it is", receipt.folded)) +
           row("parameters", or_not(receipt.parameters, "%.0f"));
@@ -207,12 +209,12 @@ std::string receipt_text(const Receipt& receipt) {
     text += row("stall at the cull", or_not(receipt.cull_stall_ms, "%.3g ms"));
   }
   text +=
-      row("contribution", contribution_text(receipt.contribution)) +
+      row("drop when turned off", contribution_text(receipt.contribution)) +
       row("Shapley value", points_text(receipt.contribution.shapley_points, receipt.contribution.shapley_interval)) +
       (receipt.reward ? row("reward", reward_text(*receipt.reward)) : "") + row("conflicts", conflicts_text(receipt)) +
       row("isolation violations", or_not(receipt.isolation_violations, "%.0f")) +
       row("epochs in stages", stages_text(receipt)) + "its life\n" + story_text(receipt);
-  for (const auto& gap : receipt.gaps) text += "note: " + gap + "\n";
+  for (const auto& gap : receipt.gaps) text += "note: " + printable_line(gap) + "\n";
   return text;
 }
 

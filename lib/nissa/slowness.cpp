@@ -6,11 +6,13 @@
 #include <numeric>
 
 #include "leyline/names.h"
+#include "leyline/printable.h"
 
 namespace esper::nissa {
 namespace {
 
 using leyline::Owner;
+using leyline::printable_line;
 using leyline::RunConfig;
 using nlohmann::ordered_json;
 
@@ -211,9 +213,9 @@ std::string covers_text(const RunLedger& ledger) {
                             ledger.processes == 1 ? "process" : "processes", static_cast<long long>(ledger.epochs),
                             ledger.epochs == 1 ? "epoch" : "epochs");
   if (ledger.epochs_again > 0) text += format(", %lld trained again", static_cast<long long>(ledger.epochs_again));
-  if (!ledger.status.empty()) text += "; " + ledger.status;
+  if (!ledger.status.empty()) text += "; " + printable_line(ledger.status);
   text += "\n";
-  for (const auto& gap : ledger.gaps) text += "  but " + gap + "\n";
+  for (const auto& gap : ledger.gaps) text += "  but " + printable_line(gap) + "\n";
   return text;
 }
 
@@ -241,7 +243,7 @@ Advice advise(const RunConfig& config, const RunLedger& ledger) {
 }
 
 std::string slowness_text(const std::string& run, const RunLedger& ledger, const Advice& advice) {
-  std::string text = "run        " + run + "\n" + format("wall time  %.3f s\n", ledger.wall_ms / 1000) +
+  std::string text = "run        " + printable_line(run) + "\n" + format("wall time  %.3f s\n", ledger.wall_ms / 1000) +
                      covers_text(ledger) + "\n" + format("%-12s %14s %8s\n", "owner", "ms", "percent");
   const auto shares = shares_of(ledger);
   for (const Share& share : shares) {

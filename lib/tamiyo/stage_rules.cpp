@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "leyline/quantity.h"
+
 namespace esper::tamiyo {
 
 using leyline::SeedOperation;
@@ -114,7 +116,8 @@ std::string prune_reason(const SeedState& seed, std::uint32_t stale_epochs, cons
   const auto limit = static_cast<std::uint32_t>(rules.heuristic.prune_after_epochs);
   const auto wanted = static_cast<std::uint32_t>(epochs_wanted(seed.stage, rules.gates));
   if (seed.stage == Stage::kBlending || stale_epochs < limit || seed.stage_epochs < wanted) return {};
-  return std::to_string(stale_epochs) + " epochs without improvement (allowed " + std::to_string(limit) + ")";
+  return to_string(leyline::Length{stale_epochs, leyline::Length::Unit::kEpochs}) + " without improvement (allowed " +
+         std::to_string(limit) + ")";
 }
 
 }  // namespace esper::tamiyo

@@ -62,7 +62,7 @@ Passage train_epoch(Run& run, BatchSource& batches, StepRunner& runner, EpochTim
     run.ledger.end_step(run.progress.step);
     if (watched) runner.note_step_time(run.clock.now() - step_begin);
     if (run.step_times) run.step_times->push_back({step_begin, run.clock.now()});
-    for (const auto& [inputs, targets] : microbatches) times.samples += targets.numel();
+    for (const auto& [inputs, targets] : microbatches) times.samples += inputs.size(0);
     run.progress.batch += static_cast<std::int64_t>(microbatches.size());
     ++run.progress.step;
     run.display->step.store(static_cast<std::uint64_t>((run.progress.batch + run.config.step.accumulation - 1) /

@@ -26,39 +26,31 @@ std::int64_t now_ms() {
 }
 
 void on_signal(int signal) {
-  if (!has_state_to_save) _exit(128 + signal);
+  const bool to_be_saved = has_state_to_save;
   const std::int64_t now = now_ms();
   std::int64_t first = 0;
   requested_at_ms.compare_exchange_strong(first, now);
-  const int earlier = requested_signal.exchange(signal);
-  if (earlier != 0 && now - requested_at_ms >= kOneRequestMs) _exit(128 + signal);
-}
-
-void set_handler(int signal, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  sigaction(signal, &action, nullptr);
+  const bool is_first = requested_signal.exchange(signal) == 0;
+  const bool same_request = !is_first && now - requested_at_ms < kOneRequestMs;
+  if (!same_request && !(to_be_saved && is_first)) _exit(128 + signal);
 }
 
 }  // namespace
 
-Interrupt::Interrupt() {
+Interrupt::Interrupt() : signals_(on_signal) {
   requested_signal = 0;
   requested_at_ms = 0;
-  set_handler(SIGINT, on_signal);
-  set_handler(SIGTERM, on_signal);
-  set_handler(SIGPIPE, SIG_IGN);
+  signal(SIGPIPE, SIG_IGN);
 }
 
 Interrupt::~Interrupt() {
-  set_handler(SIGINT, SIG_DFL);
-  set_handler(SIGTERM, SIG_DFL);
   has_state_to_save = false;
   requested_signal = 0;
 }
 
 void Interrupt::begin_saving() { has_state_to_save = true; }
+
+void Interrupt::end_saving() { has_state_to_save = false; }
 
 int Interrupt::requested() { return requested_signal.load(std::memory_order_relaxed); }
 

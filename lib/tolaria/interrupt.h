@@ -1,7 +1,10 @@
 #pragma once
-// SIGINT and SIGTERM: while there is nothing to save they end the process at once; afterwards the first one asks the
-// training thread to save and stop, and a second one, a second later at the earliest, ends the process. Exit status 130
-// and 143 either way.
+// SIGINT, SIGTERM and SIGHUP: while there is nothing to save they end the process at once. While a run trains, the
+// first one asks the training thread to save and stop, and a second one, a second later at the earliest, ends the
+// process. Once everything is saved they end it at once again. Exit status 130, 143 and 129. A SIGHUP that is ignored
+// when the process starts (nohup) stays ignored.
+
+#include "leyline/signal_scope.h"
 
 namespace esper::tolaria {
 
@@ -15,8 +18,13 @@ class Interrupt {
 
   // From here on a signal is a request; before, it ends the process.
   void begin_saving();
+  // From here on it ends the process again, but for one that belongs to a request of less than a second ago.
+  void end_saving();
   // The signal that asked for a stop, or 0. One relaxed load; any thread.
   static int requested();
+
+ private:
+  leyline::SignalScope signals_;
 };
 
 }  // namespace esper::tolaria

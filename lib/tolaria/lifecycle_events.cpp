@@ -61,17 +61,29 @@ TelemetryEvent gate_event(Handle handle, const LifecycleEvent& it, const std::st
                 {"reason", it.reason}});
 }
 
-TelemetryEvent structure_event(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
+TelemetryEvent grafted_event(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
   return event("seed_grafted"_event, Level::kInfo,
                {{"seed_id", it.seed_id},
                 {"slot", it.slot},
                 {"blueprint", it.blueprint},
-                {"operation", it.kind == Kind::kGraft ? "GERMINATE" : "CULL"},
+                {"operation", "GERMINATE"},
                 {"output_change", text_of(it.values)},
                 {"moments_carried", std::to_string(change.carried.size())},
                 {"moments_created", std::to_string(change.created.size())},
                 {"moments_dropped", std::to_string(change.dropped.size())},
                 {"parameters_created", joined(change.created)},
+                {"parameters_dropped", joined(change.dropped)},
+                {"epoch", epoch}});
+}
+
+TelemetryEvent removed_event(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
+  return event("seed_removed"_event, Level::kInfo,
+               {{"seed_id", it.seed_id},
+                {"slot", it.slot},
+                {"blueprint", it.blueprint},
+                {"output_change", text_of(it.values)},
+                {"moments_carried", std::to_string(change.carried.size())},
+                {"moments_dropped", std::to_string(change.dropped.size())},
                 {"parameters_dropped", joined(change.dropped)},
                 {"epoch", epoch}});
 }
@@ -105,8 +117,9 @@ TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, 
                     {"blueprint", it.blueprint},
                     {"reason", it.reason}});
     case Kind::kGraft:
+      return grafted_event(it, epoch, change);
     case Kind::kCull:
-      return structure_event(it, epoch, change);
+      return removed_event(it, epoch, change);
     case Kind::kViolation:
       return event("violation_recorded"_event, Level::kWarning,
                    {{"seed_id", it.seed_id}, {"violations", std::to_string(it.values.at(0).second)}});

@@ -58,8 +58,8 @@ void read(const Sums& sums, const kasmina::StackedPlan& plan, StackedResult& res
   const auto* loss = figures.const_data_ptr<double>();
   const auto* correct = loss + plan.groups;
   for (const std::int64_t group : plan.group_of) {
-    result.loss.push_back(loss[group] / static_cast<double>(result.samples));
-    result.accuracy.push_back(correct[group] / static_cast<double>(result.samples));
+    result.loss.push_back(loss[group] / static_cast<double>(result.targets));
+    result.accuracy.push_back(correct[group] / static_cast<double>(result.targets));
     const auto* first = by_row.const_data_ptr<float>() + static_cast<std::size_t>(group) * rows;
     result.correct.emplace_back(first, first + rows);
   }
@@ -77,9 +77,9 @@ StackedResult validate_stacked(const NextBatch& next_batch, const Stack& stack, 
       result.complete = false;
       return result;
     }
-    result.samples += batch->targets.numel();
+    result.targets += batch->targets.numel();
   }
-  if (result.samples > 0) read(sums, stack.plan, result);
+  if (result.targets > 0) read(sums, stack.plan, result);
   return result;
 }
 

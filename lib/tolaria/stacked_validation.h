@@ -14,7 +14,7 @@ struct StackedResult {
   std::vector<double> loss;                 // mean cross entropy over target elements, without label smoothing
   std::vector<double> accuracy;             // 0..1, over target elements
   std::vector<std::vector<float>> correct;  // of each sample (for text: of each window), the share predicted right
-  std::int64_t samples = 0;                 // target elements
+  std::int64_t targets = 0;                 // target elements
   bool complete = true;                     // false: should_stop ended it early, and there are no figures
 };
 

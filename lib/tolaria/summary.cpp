@@ -64,7 +64,9 @@ ExitCode exit_code_of(const RunOutcome& outcome) {
     case Kind::kEarlyStopped:
       return ExitCode::kDone;
     case Kind::kInterrupted:
-      return outcome.signal == SIGTERM ? ExitCode::kTerminated : ExitCode::kInterrupted;
+      return outcome.signal == SIGTERM  ? ExitCode::kTerminated
+             : outcome.signal == SIGHUP ? ExitCode::kHungUp
+                                        : ExitCode::kInterrupted;
     case Kind::kDiverged:
       return ExitCode::kDiverged;
     case Kind::kNotSaved:

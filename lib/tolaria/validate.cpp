@@ -36,13 +36,14 @@ ValidationResult validate(const NextBatch& next_batch, const Forward& forward, c
     const std::optional<Microbatch> batch = next_batch();
     if (!batch) break;
     add_batch(*batch, forward, validation, sums);
-    result.samples += batch->targets.numel();
+    result.targets += batch->targets.numel();
+    result.samples += batch->inputs.size(0);
   }
-  if (result.samples == 0) return result;
+  if (result.targets == 0) return result;
   const torch::Tensor read = at::stack({sums.loss, sums.correct.to(torch::kFloat64)}).cpu();
   const double* values = read.const_data_ptr<double>();
-  result.loss = values[0] / static_cast<double>(result.samples);
-  result.accuracy = values[1] / static_cast<double>(result.samples);
+  result.loss = values[0] / static_cast<double>(result.targets);
+  result.accuracy = values[1] / static_cast<double>(result.targets);
   return result;
 }
 

@@ -12,7 +12,8 @@ namespace esper::tolaria {
 struct ValidationResult {
   double loss = 0;           // mean cross entropy over target elements, without label smoothing
   double accuracy = 0;       // 0..1, over target elements
-  std::int64_t samples = 0;  // target elements
+  std::int64_t targets = 0;  // target elements: one for a sample, of text one for each character
+  std::int64_t samples = 0;  // rows of the batches; of text, sequences
   bool complete = true;      // false: should_stop ended it early, the figures are of a part
 };
 

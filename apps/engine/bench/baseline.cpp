@@ -9,6 +9,7 @@
 #include "engine/bench/output_folder.h"
 #include "engine/commands.h"
 #include "leyline/error.h"
+#include "leyline/standard_output.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
@@ -72,7 +73,11 @@ int save_baseline(const EngineRequest& request) {
     throw Error(ExitCode::kResources, "this measurement cannot be a baseline: " + problem);
   }
   storage::publish_file(files, path, storage::bytes_of(report.dump(2) + "\n"));
-  print_line(request.json ? ordered_json{{"saved", path}, {"report", report}}.dump(2) : "saved " + path);
+  if (request.json) {
+    leyline::write_json({{"saved", path}, {"report", report}});
+  } else {
+    leyline::write_line("saved " + path);
+  }
   return 0;
 }
 
@@ -83,7 +88,7 @@ int check_baseline(const EngineRequest& request) {
   const auto kept = read_kept(storage::real_file_system(), request, session.header);
   const auto report = bench::run_scenario(session, scratch);
   const auto verdict = leyline::check_against_baseline(kept, report, request.bench.budget);
-  print_line(request.json ? verdict.json.dump(2) : verdict.text);
+  request.json ? leyline::write_json(verdict.json) : leyline::write_text(verdict.text + "\n");
   return verdict.exit_code;
 }
 

@@ -20,6 +20,7 @@
 #include "leyline/config/workload.h"
 #include "leyline/error.h"
 #include "leyline/names.h"
+#include "leyline/standard_output.h"
 #include "storage/real_file_system.h"
 #include "tolaria/step_runner.h"
 
@@ -168,9 +169,11 @@ int run_bench(const EngineRequest& request) {
     bench::write_artefacts(files, folder, report, session.config, scratch);
     bench::end_progress();
   }
-  print_line(request.json                ? report.dump(2)
-             : request.bench.counts_only ? bench::counts_text(report)
-                                         : bench::table_text(report));
+  if (request.json) {
+    leyline::write_json(report);
+  } else {
+    leyline::write_text((request.bench.counts_only ? bench::counts_text(report) : bench::table_text(report)) + "\n");
+  }
   return 0;
 }
 

@@ -1,13 +1,11 @@
 #include "engine/bench/clean_end.h"
 
 #include <fcntl.h>
-#include <signal.h>
 #include <unistd.h>
 
 #include <atomic>
 #include <cerrno>
 #include <chrono>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -17,6 +15,7 @@
 #include "leyline/error.h"
 #include "leyline/names.h"
 #include "leyline/standard_output.h"
+#include "leyline/text_outlet.h"
 
 namespace esper::engine::bench {
 namespace {
@@ -38,13 +37,6 @@ void on_signal(int signal) {
   errno = earlier;
 }
 
-void set_handler(int signal, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  action.sa_flags = SA_RESTART;
-  sigaction(signal, &action, nullptr);
-}
-
 // In the form that the front gives every error.
 void tell_as_json(leyline::ExitCode code) {
   const nlohmann::ordered_json error = {{"code", leyline::name_of(code)},
@@ -52,7 +44,7 @@ void tell_as_json(leyline::ExitCode code) {
                                         {"text", kLastWord},
                                         {"problems", nlohmann::ordered_json::array()}};
   try {
-    leyline::write_output(nlohmann::ordered_json{{"error", error}}.dump(2) + "\n");
+    leyline::write_json({{"error", error}});
   } catch (const std::exception&) {  // nobody reads it; the exit status tells it
   }
 }
@@ -76,13 +68,11 @@ CleanEnd::CleanEnd(std::string folder, LastWord last_word) : folder_(std::move(f
   }
   signal_pipe = ends_[1];
   watcher_ = std::thread([this] { watch(); });
-  set_handler(SIGINT, on_signal);
-  set_handler(SIGTERM, on_signal);
+  signals_.emplace(on_signal);
 }
 
 CleanEnd::~CleanEnd() {
-  set_handler(SIGINT, SIG_DFL);
-  set_handler(SIGTERM, SIG_DFL);
+  signals_.reset();
   tell(ends_[1], 0);
   watcher_.join();
   close(ends_[0]);
@@ -95,7 +85,7 @@ void CleanEnd::watch() const {
   }
   if (signal == 0) return;
   end_progress();
-  std::fprintf(stderr, "esper: %s\n", kLastWord);
+  leyline::print_failure(kLastWord);
   remove_folder(folder_);
   if (last_word_ == LastWord::kJson) tell_as_json(static_cast<leyline::ExitCode>(128 + signal));
   _exit(128 + signal);

@@ -1,9 +1,13 @@
 #pragma once
-// SIGINT and SIGTERM while something is measured: the scratch folder goes, a word is said, and the process ends with
-// 130 or 143. A thread of its own does it, since the measuring one may be waiting for a compiler.
+// SIGINT, SIGTERM and SIGHUP while something is measured: the scratch folder is removed, a message is printed, and the
+// process ends with 130, 143 or 129. A thread of its own does it, since the measuring one may be waiting for a
+// compiler.
 
+#include <optional>
 #include <string>
 #include <thread>
+
+#include "leyline/signal_scope.h"
 
 namespace esper::engine::bench {
 
@@ -25,6 +29,7 @@ class CleanEnd {
   LastWord last_word_;
   int ends_[2] = {-1, -1};  // of a pipe: the handler writes the signal, the thread reads it; 0: stop watching
   std::thread watcher_;
+  std::optional<leyline::SignalScope> signals_;
 };
 
 }  // namespace esper::engine::bench

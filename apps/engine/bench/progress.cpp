@@ -3,20 +3,26 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
+
+#include "leyline/printable.h"
+#include "leyline/text_outlet.h"
 
 namespace esper::engine::bench {
 namespace {
 
 bool is_terminal() { return isatty(STDERR_FILENO) != 0; }
 
-void draw(const std::string& text) { std::fputs(("\r\033[K" + text).c_str(), stderr); }
+void draw(const std::string& text) { leyline::standard_error().write("\r\033[K" + leyline::printable_line(text)); }
+
+void print(const std::string& text) {
+  leyline::standard_error().write("bench: " + leyline::printable_line(text) + "\n");
+}
 
 }  // namespace
 
 void show_phase(const std::string& text) {
   if (is_terminal()) return draw(text + " ...");
-  std::fputs(("bench: " + text + "\n").c_str(), stderr);
+  print(text);
 }
 
 void show_rounds(int done, int total) {
@@ -25,10 +31,9 @@ void show_rounds(int done, int total) {
   if (is_terminal()) {
     std::string bar(kWidth, ' ');
     std::fill_n(bar.begin(), kWidth * done / total, '#');
-    std::fprintf(stderr, "\r\033[K[%s] %s", bar.c_str(), count.c_str());
-    return;
+    return draw("[" + bar + "] " + count);
   }
-  if (kParts * done / total != kParts * (done - 1) / total) std::fputs(("bench: " + count + "\n").c_str(), stderr);
+  if (kParts * done / total != kParts * (done - 1) / total) print(count);
 }
 
 void end_progress() {

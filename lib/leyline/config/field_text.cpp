@@ -4,6 +4,8 @@
 #include <cmath>
 #include <type_traits>
 
+#include "leyline/printable.h"
+
 namespace esper::leyline {
 namespace {
 
@@ -16,7 +18,7 @@ std::string shortest(double value) {
 }
 
 // Valid JSON strings are valid YAML strings in double quotes.
-std::string quoted(const std::string& text) { return ordered_json(text).dump(); }
+std::string quoted(const std::string& text) { return printable_json(ordered_json(text).dump()); }
 
 template <class T>
 std::string list_text(const std::vector<T>& values) {

@@ -58,6 +58,28 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
   CHECK(error["problems"].empty());
 }
 
+TEST_CASE("--json before a command is that command's") {
+  CHECK(json_of(run_esper({"--json", "config", "check", kReference}))["ok"] == true);
+  CHECK(json_of(run_esper({"--json", "telemetry", "list"})).is_array());
+  CHECK(json_of(run_esper({"--json", "--version"})).contains("version"));
+  const Finished wrong = run_esper({"--json", "config", "check", "no-such-file"});
+  CHECK(wrong.exit_code == 2);
+  CHECK(json_of(wrong)["error"]["exit_code"] == 2);
+}
+
+TEST_CASE("an error cannot steer the terminal") {
+  const Finished wrong = run_esper({"config", "check", "no\x1b[2J\x7f\xC2\x9b\xff.yaml"});
+  CHECK(wrong.exit_code == 2);
+  CHECK_THAT(wrong.err, ContainsSubstring("no\\x1b[2J\\x7f\\u009b\\xff.yaml"));
+  const Finished option = run_esper({"train", "--no\x1bpe"});
+  CHECK_THAT(option.err, ContainsSubstring("--no\\x1bpe"));
+  const Finished field = run_esper({"config", "check", kReference, "--set", "na\x1b\nme=1", "--json"});
+  CHECK(field.exit_code == 2);
+  for (const auto* text : {&wrong.err, &option.err, &field.err, &field.out}) {
+    CHECK(text->find_first_of("\x1b\x7f\x9b") == std::string::npos);
+  }
+}
+
 TEST_CASE("a usage error names the help of the command that was meant") {
   CHECK_THAT(run_esper({"bench", "--nope"}).err, ContainsSubstring("Try `esper bench --help`."));
   CHECK_THAT(run_esper({"baseline", "save", "--rounds", "x"}).err, ContainsSubstring("`esper baseline save --help`"));

@@ -80,7 +80,7 @@ TEST_CASE("topo show draws the topology at any step") {
   const GrownRun run;
   CHECK_THAT(run_esper({"topo", "show", run.path}).out,
              ContainsSubstring("as of epoch 2, step 16; seeds born so far: 1; topology " + topology_hash(run.now)) &&
-                 ContainsSubstring("  [r0c0]--- seed-0001 mlp, TRAINING\n    |\n  [r0c1]    TERMINATED\n"));
+                 ContainsSubstring("  [r0c0]--- seed-0001 mlp, TRAINING\n    |\n  [r0c1]    not growing\n"));
   CHECK_THAT(run_esper({"topo", "show", run.path, "--at", "15"}).out, ContainsSubstring("seed-0001 mlp, GERMINATED"));
   CHECK_THAT(run_esper({"topo", "show", run.path, "--at", "0"}).out, ContainsSubstring("[r0c0]    DORMANT"));
   const auto json = json_from({"topo", "show", run.path, "--at", "8"});
@@ -111,6 +111,40 @@ TEST_CASE("a step that is none is refused, one behind the last note is told with
     CHECK(finished.exit_code == 0);
     CHECK_THAT(finished.out, ContainsSubstring("note: " + note));
     CHECK(json_from(arguments)["gaps"] == nlohmann::json::array({note}));
+  }
+}
+
+TEST_CASE("a journal cannot steer the terminal of whoever looks at it, nor forge a line") {
+  GrownRun run;
+  const std::string bad = "x\x1b[2J\x7f\xC2\x9b\xE2\x80\xAE\nesper: OK";
+  GrowthNote note;
+  note.what = "stage";
+  note.place = {3, 24};
+  note.event = GrowthEvent{.seed_id = "seed-0001",
+                           .slot = "r0c0",
+                           .blueprint = bad,
+                           .from = Stage::kTraining,
+                           .to = Stage::kBlending,
+                           .reason = bad,
+                           .decision = bad};
+  run.journal.append(growth_note_json(note).dump());
+  const std::string harmless = "x\\x1b[2J\\x7f\\u009b\\u202e\\nesper: OK";
+  for (const std::vector<std::string>& command : {std::vector<std::string>{"topo", "log", run.path},
+                                                  {"topo", "show", run.path},
+                                                  {"topo", "diff", run.path, "8", "24"},
+                                                  {"receipt", run.path, "seed-0001"}}) {
+    CAPTURE(command);
+    const Finished shown = run_esper(command);
+    CHECK(shown.exit_code == 0);
+    CHECK_THAT(shown.out, ContainsSubstring(harmless));
+    CHECK(shown.out.find("\nesper: OK") == std::string::npos);
+    CHECK(shown.out.find_first_of("\x1b\x7f\x9b") == std::string::npos);
+    CHECK(shown.out.find("\xE2\x80\xAE") == std::string::npos);
+    auto as_json = command;
+    as_json.push_back("--json");
+    const Finished json = run_esper(as_json);
+    CHECK(json_of(json).dump().find("\x7f") != std::string::npos);
+    CHECK(json.out.find_first_of("\x1b\x7f\x9b") == std::string::npos);
   }
 }
 

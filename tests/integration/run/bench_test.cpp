@@ -201,7 +201,7 @@ TEST_CASE("a lane that cannot run here is a row that says so, and the others are
 
 TEST_CASE("an interrupted measurement takes its folder along and says so") {
   const RunRoom room;
-  for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}}) {
+  for (const auto& [signal, status] : {std::pair{SIGINT, 130}, std::pair{SIGTERM, 143}, std::pair{SIGHUP, 129}}) {
     RunningProgram program(
         {binary(), "bench", "--scenario", "mlp_wide", "--lanes", "eager,replay", "--rounds", "1000", "--json"},
         {"TMPDIR=" + room.path.string()});

@@ -106,12 +106,12 @@ TEST_CASE("a run that is killed again and again ends as if it had never been") {
 
 TEST_CASE("the same, killed two hundred times", "[.soak]") { check_killed_run(200); }
 
-TEST_CASE("SIGTERM and SIGINT save and stop, and the run goes on from there") {
+TEST_CASE("SIGTERM, SIGINT and SIGHUP save and stop, and the run goes on from there") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
   REQUIRE(train(config, room.run("whole"), kLong).exit_code == 0);
   const auto run = room.run("stopped");
-  const Chain chain = train_in_pieces(config, run, {SIGTERM, SIGINT}, 6, [&](int signal) {
+  const Chain chain = train_in_pieces(config, run, {SIGTERM, SIGINT, SIGHUP}, 6, [&](int signal) {
     const auto summary = read_json(run / "summary.json");
     CHECK(summary["status"] == "interrupted");
     CHECK(summary["exit_code"] == 128 + signal);

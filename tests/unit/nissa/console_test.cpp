@@ -8,9 +8,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
 #include <string>
+#include <system_error>
 #include <thread>
 
 #include "leyline/telemetry.h"
+#include "leyline/text_outlet.h"
 #include "nissa/console_sink.h"
 #include "nissa/console_text.h"
 #include "nissa/descriptor.h"
@@ -43,9 +45,10 @@ TelemetryPacket epoch_packet() {
 }
 
 constexpr const char* kEpochText =
-    "epoch 3/10  train 0.4312 87.10%  valid 0.3911 90.05%  seeds 2  lr 0.01  12345 samples/s  1.20 s\n"
+    "epoch 3/10  train loss 0.4312 accuracy 87.10%  valid loss 0.3911 accuracy 90.05%  seeds 2  lr 0.01  "
+    "12345 samples/s  1.20 s\n"
     "seed_stage seed-0001: TRAINING -> BLENDING\n"
-    "warning tolaria.checkpoint_failed  reason disk full?[2J\n";
+    "warning tolaria.checkpoint_failed  reason disk full\\x1b[2J\n";
 
 // What comes out of a descriptor within a while, until it holds the wanted text.
 std::string read_until(int descriptor, const std::string& wanted) {
@@ -109,7 +112,8 @@ TEST_CASE("plain output has one line an epoch and one a noteworthy event") {
   const auto progress = std::make_shared<leyline::Progress>();
   progress->epochs = 10;
   {
-    ConsoleSink sink(progress, in.number(), ConsoleStyle::kPlain);
+    leyline::TextOutlet outlet(in.number());
+    ConsoleSink sink(progress, outlet, ConsoleStyle::kPlain);
     sink.emit(epoch_packet());
     sink.emit({});  // nothing to say
   }
@@ -121,7 +125,10 @@ TEST_CASE("an epoch line leaves out what is not known") {
   TelemetryPacket packet;
   CHECK(!epoch_line(packet, 10));
   packet.metrics.push_back(metric("tolaria.training.loss"_metric, 1));
-  CHECK(epoch_line(packet, 0) == "epoch ?  train 1.0000");
+  CHECK(epoch_line(packet, 0) == "epoch ?  train loss 1.0000");
+  // Resumed at the very end of an epoch: nothing of it was trained in this process.
+  packet.metrics.push_back(metric("tolaria.training.samples_per_s"_metric, 0));
+  CHECK(epoch_line(packet, 0) == "epoch ?  train loss 1.0000");
 }
 
 TEST_CASE("an event line starts with what it is about, ends with the reason and leaves out what is empty") {
@@ -183,19 +190,57 @@ TEST_CASE("a terminal gets a bar that follows progress and width, and its line b
   progress->steps = 120;
   progress->phase = leyline::Phase::kTraining;
   {
-    ConsoleSink sink(progress, terminal.slave.number(), ConsoleStyle::kBar);
+    leyline::TextOutlet outlet(terminal.slave.number());
+    ConsoleSink sink(progress, outlet, ConsoleStyle::kBar);
     CHECK(read_until(terminal.master.number(), "step 0/120").find("\r\x1b[Kepoch 3/10 [") == 0);
     sink.emit(epoch_packet());
-    const auto text = read_until(terminal.master.number(), "2J\r\nepoch 3/10 [");
-    CHECK(text.find("\r\x1b[Kepoch 3/10  train 0.4312") != std::string::npos);
+    const auto text = read_until(terminal.master.number(), "2J\r\n");
+    CHECK(text.find("\r\x1b[Kepoch 3/10  train loss 0.4312") != std::string::npos);
     CHECK(text.find("\x1b[3") == std::string::npos);  // no colour
+    progress->epoch = 4;
     progress->step = 60;
-    CHECK(read_until(terminal.master.number(), "accuracy 87.10%").find("step 60/120  eta 0:0") != std::string::npos);
+    const auto next = read_until(terminal.master.number(), "accuracy 87.10%");
+    CHECK(next.find("epoch 4/10 [") != std::string::npos);
+    CHECK(next.find("step 60/120  eta 0:0") != std::string::npos);
     terminal.resize(30);
-    CHECK(read_until(terminal.master.number(), "\r\x1b[Kepoch 3/10 step 60/120").size() < 300);
+    CHECK(read_until(terminal.master.number(), "\r\x1b[Kepoch 4/10 step 60/120").size() < 300);
   }
   const auto end = read_until(terminal.master.number(), "\r\x1b[K");
   CHECK(end.substr(end.size() - 4) == "\r\x1b[K");
+}
+
+TEST_CASE("the bar of an epoch is not drawn below that epoch's line") {
+  const Terminal terminal(100);
+  const auto progress = std::make_shared<leyline::Progress>();
+  progress->epochs = 10;
+  progress->epoch = 3;
+  progress->phase = leyline::Phase::kValidating;
+  {
+    leyline::TextOutlet outlet(terminal.slave.number());
+    ConsoleSink sink(progress, outlet, ConsoleStyle::kBar);
+    read_until(terminal.master.number(), "epoch 3/10 [");  // it is drawn, and its line comes after it
+    sink.emit(epoch_packet());
+  }
+  const auto text = read_until(terminal.master.number(), "2J\r\n");
+  CHECK(text.find("train loss 0.4312") != std::string::npos);
+  CHECK(text.substr(text.find("train loss 0.4312")).find("epoch 3/10 [") == std::string::npos);
+}
+
+TEST_CASE("a console that nobody reads costs a packet a second once, then none") {
+  int ends[2];
+  REQUIRE(pipe(ends) == 0);
+  const Descriptor out(ends[0]), in(ends[1]);
+  REQUIRE(fcntl(in.number(), F_SETPIPE_SZ, 4096) > 0);
+  leyline::TextOutlet outlet(in.number(), 20ms);
+  ConsoleSink sink(std::make_shared<leyline::Progress>(), outlet, ConsoleStyle::kPlain);
+  TelemetryPacket packet;
+  packet.events.push_back(
+      event("tolaria.checkpoint_failed"_event, Level::kWarning, {{"reason", std::string(3000, 'x')}}));
+  sink.emit(packet);
+  CHECK_THROWS_AS(sink.emit(packet), std::system_error);
+  const auto start = std::chrono::steady_clock::now();
+  for (int i = 0; i < 1000; ++i) CHECK_THROWS_AS(sink.emit(packet), std::system_error);
+  CHECK(std::chrono::steady_clock::now() - start < 10s);  // 1000 waits would take 20 s
 }
 
 TEST_CASE("a bar is drawn only on a terminal that can") {

@@ -97,7 +97,7 @@ TEST_CASE("packets arrive in the order in which they were emitted") {
   for (int n = 0; n < 500; ++n) hub.emit(packet_number(n));
   CHECK(hub.flush(kPatience) == Delivery::kComplete);
   CHECK(window->ids() == numbered(0, 500));
-  CHECK(hub.counts().delivered == 500);
+  CHECK(hub.counts().at(0).delivered == 500);
 }
 
 TEST_CASE("a full queue drops and counts exactly, and the next packet through tells") {
@@ -106,7 +106,7 @@ TEST_CASE("a full queue drops and counts exactly, and the next packet through te
   hub.emit(packet_number(0));
   REQUIRE(window->entered.get_future().wait_for(kPatience) == std::future_status::ready);
   for (int n = 1; n <= 11; ++n) hub.emit(packet_number(n));  // 4 wait, 7 find no room
-  CHECK(hub.counts().dropped == 7);
+  CHECK(hub.counts().at(0).dropped == 7);
   window->release.set_value();
   REQUIRE(hub.flush(kPatience) == Delivery::kComplete);
 
@@ -157,7 +157,7 @@ TEST_CASE("shutdown delivers what waits and destroys the sinks") {
   CHECK(window->ids() == numbered(0, 100));
   CHECK(window->destroyed);
   hub.emit(packet_number(100));
-  CHECK(hub.counts().dropped == 1);
+  CHECK(hub.counts().at(0).dropped == 1);
 }
 
 TEST_CASE("a stuck sink does not hold up shutdown, and can still end later") {
@@ -169,7 +169,7 @@ TEST_CASE("a stuck sink does not hold up shutdown, and can still end later") {
     const auto start = Clock::now();
     CHECK(hub.shutdown(50ms) == Delivery::kLate);
     CHECK(hub.shutdown(50ms) == Delivery::kLate);
-    CHECK(hub.counts().dropped == 3);  // those that waited behind the stuck one
+    CHECK(hub.counts().at(0).dropped == 4);  // the one that it is stuck in, and those behind it
     CHECK(Clock::now() - start < 5s);
   }
   CHECK(!window->destroyed);
@@ -191,8 +191,8 @@ TEST_CASE("one sink's failure stops neither the others nor itself") {
   CHECK(hub.flush(kPatience) == Delivery::kComplete);
   CHECK(healthy->ids() == numbered(0, 10));
   CHECK(failing->ids() == numbered(3, 10));
-  CHECK(hub.counts().sink_errors == 3);
-  CHECK(hub.counts().delivered == 10);
+  CHECK(hub.counts().at(0) == nissa::SinkCounts{"test", 10, 0, 3});
+  CHECK(hub.counts().at(1) == nissa::SinkCounts{"test", 10, 0, 0});
 }
 
 TEST_CASE("many threads may emit at once; each one's order is kept") {
@@ -218,6 +218,40 @@ TEST_CASE("many threads may emit at once; each one's order is kept") {
   }
 }
 
+TEST_CASE("a sink that is stuck costs the others neither a packet nor time") {
+  const auto stuck = std::make_shared<Window>(), free = std::make_shared<Window>();
+  std::vector<NamedSink> both;
+  both.push_back({"stuck", std::make_unique<TestSink>(stuck, Behaviour::kBlocksOnFirst)});
+  both.push_back({"free", std::make_unique<TestSink>(free, Behaviour::kKeeps)});
+  auto hub = std::make_unique<Hub>(8, std::move(both));
+  hub->emit(packet_number(0));
+  REQUIRE(stuck->entered.get_future().wait_for(kPatience) == std::future_status::ready);
+  const auto until = Clock::now() + kPatience;
+  for (int n = 1; n < 20; ++n) {
+    hub->emit(packet_number(n));
+    while (free->kept.packets().size() <= static_cast<std::size_t>(n) && Clock::now() < until)
+      std::this_thread::yield();
+  }
+  CHECK(free->ids() == numbered(0, 20));
+  CHECK(hub->counts().at(0) == nissa::SinkCounts{"stuck", 0, 11, 0});  // one in the sink, 8 wait
+  CHECK(hub->counts().at(1) == nissa::SinkCounts{"free", 20, 0, 0});
+
+  CHECK(hub->shutdown(50ms) == Delivery::kLate);
+  CHECK(hub->counts().at(0) == nissa::SinkCounts{"stuck", 0, 20, 0});
+  CHECK(free->destroyed);
+  // The sink that still works has the losses of the other, up to the very last.
+  const auto packets = free->kept.packets();
+  REQUIRE(packets.size() == 21);
+  const auto& last = packets.back();
+  CHECK(last.packet_id == "nissa-losses");
+  CHECK(value_of(last, "nissa.dropped_total"_metric) == 20);
+  CHECK(last.metrics.at(0).attributes.at("sink") == "stuck");
+  hub.reset();
+  stuck->release.set_value();
+  while (!stuck->destroyed && Clock::now() < until) std::this_thread::yield();
+  CHECK(stuck->destroyed);
+}
+
 // Medians of one try: a packet emitted while the sink stands still, and the same packet copied, in turns.
 struct EmitTimes {
   double emit_us = 0, copy_us = 0;
@@ -240,7 +274,7 @@ EmitTimes time_emitting(const TelemetryPacket& packet) {
     copies.push_back(took([&] { kept.push_back(packet); }));
   }
   CHECK(window->kept.packets().empty());  // the sink got none yet, and nobody waited for it
-  CHECK(hub.counts().dropped == 0);
+  CHECK(hub.counts().at(0).dropped == 0);
   window->release.set_value();
   CHECK(hub.flush(kPatience) == Delivery::kComplete);
   CHECK(window->kept.packets().size() == kPackets);

@@ -55,6 +55,17 @@ TEST_CASE("a packet is one line with the contract's keys") {
         "\n");
 }
 
+TEST_CASE("nothing in a line can steer the terminal of whoever reads the file, and the text comes back whole") {
+  const std::string text =
+      "a\x1b[2J\x7f\xC2\x9b"
+      "2J\xE2\x80\xAE"
+      "b \xC3\xA9";
+  TelemetryPacket packet;
+  packet.system_health.summary = text;
+  CHECK(json_line(packet).find(R"("summary":"a\u001b[2J\u007f\u009b2J\u202eb é")") != std::string::npos);
+  CHECK(through_json(text) == text);
+}
+
 TEST_CASE("an empty packet is whole JSON") {
   const auto read = json::parse(json_line({}));
   CHECK(read.at("metrics") == json::array());

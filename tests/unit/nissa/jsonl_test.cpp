@@ -156,8 +156,8 @@ TEST_CASE("on a full disk every packet is counted and the hub goes on") {
   Hub hub(100, only(std::make_unique<JsonlSink>("/dev/full", JsonlSink::Target::kAnyFile)));
   for (int n = 0; n < 5; ++n) hub.emit(packet_named("p"));
   CHECK(hub.flush(kPatience) == Delivery::kComplete);
-  CHECK(hub.counts().sink_errors == 5);
-  CHECK(hub.counts().delivered == 5);
+  CHECK(hub.counts().at(0).errors == 5);
+  CHECK(hub.counts().at(0).delivered == 5);
 }
 
 TEST_CASE("a pipe without reader costs packets, not time") {
@@ -169,7 +169,7 @@ TEST_CASE("a pipe without reader costs packets, not time") {
   for (int n = 0; n < 10; ++n) hub.emit(packet_named("p"));
   CHECK(hub.flush(kPatience) == Delivery::kComplete);
   CHECK(std::chrono::steady_clock::now() - start < 5s);
-  CHECK(hub.counts().sink_errors == 10);
+  CHECK(hub.counts().at(0).errors == 10);
 }
 
 TEST_CASE("a pipe whose reader closes gives errors, not a signal") {
@@ -185,11 +185,11 @@ TEST_CASE("a pipe whose reader closes gives errors, not a signal") {
   Hub hub(100, only(std::make_unique<JsonlSink>(path, JsonlSink::Target::kAnyFile)));
   hub.emit(packet_named("read"));
   REQUIRE(hub.flush(kPatience) == Delivery::kComplete);
-  CHECK(hub.counts().sink_errors == 0);
+  CHECK(hub.counts().at(0).errors == 0);
   reader.reset();
   hub.emit(packet_named("lost"));
   REQUIRE(hub.flush(kPatience) == Delivery::kComplete);
-  CHECK(hub.counts().sink_errors == 1);
+  CHECK(hub.counts().at(0).errors == 1);
 }
 
 TEST_CASE("a slow reader gets whole lines in order; what it cannot take in time is lost") {

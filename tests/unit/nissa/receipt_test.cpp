@@ -173,7 +173,7 @@ TEST_CASE("what was not measured is said to be so, never 0") {
   CHECK(told["epochs_in_stages"]["GERMINATED"] == 2);
   const auto text = receipt_text(receipt);
   CHECK_THAT(text, ContainsSubstring("parameters            not measured") &&
-                       ContainsSubstring("contribution          not measured") &&
+                       ContainsSubstring("drop when turned off  not measured") &&
                        ContainsSubstring("stall at the graft    not measured") &&
                        ContainsSubstring("note: there is no telemetry.jsonl"));
 }
@@ -185,7 +185,7 @@ TEST_CASE("what has no standard error has no interval; the gate's own figure ser
             {.seed_id = "seed-0001",
              .from = Stage::kProbationary,
              .to = Stage::kFossilized,
-             .reason = "contribution_points 2 of at least 1",
+             .reason = "contribution_points 2 >= 1",
              .code = "G5",
              .passed = true,
              .values = {{"contribution_points", 2}, {"shapley_points", 3}, {"shapley_stderr_points", 0.5}}});
@@ -196,7 +196,7 @@ TEST_CASE("what has no standard error has no interval; the gate's own figure ser
   CHECK_FALSE(receipt.contribution.interval);
   REQUIRE(receipt.contribution.shapley_interval);
   CHECK(receipt.contribution.shapley_interval->high == Approx(3 + 1.96 * 0.5));
-  CHECK_THAT(receipt_text(receipt), ContainsSubstring("G5 passed: contribution_points 2 of at least 1"));
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("G5 passed: contribution_points 2 >= 1"));
 }
 
 TEST_CASE("step times are compared over epochs in which no other seed came or went") {

@@ -244,9 +244,7 @@ TEST_CASE("all growing seeds go, their slots rest the whole embargo, and the run
   // The whole embargo, as after any cull.
   CHECK(stages == std::vector<std::string>{"CULLED@4", "EMBARGOED@5", "RESETTING@6", "DORMANT@7", "GERMINATED@8"});
   std::set<std::string> culled;
-  for (const auto& graft : it.events("seed_grafted")) {
-    if (graft.attributes.at("operation") == "CULL") culled.insert(graft.attributes.at("seed_id"));
-  }
+  for (const auto& removal : it.events("seed_removed")) culled.insert(removal.attributes.at("seed_id"));
   CHECK(culled == std::set<std::string>{"seed-0001", "seed-0002"});
 }
 

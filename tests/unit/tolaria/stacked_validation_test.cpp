@@ -51,7 +51,7 @@ StackedResult stacked(const Network& network, const std::vector<Microbatch>& bat
 void check_figures(const StackedResult& result, std::size_t at, const ValidationResult& expected) {
   CHECK_THAT(result.loss[at], WithinRel(expected.loss, 1e-5));
   CHECK(result.accuracy[at] == expected.accuracy);
-  CHECK(result.samples == expected.samples);
+  CHECK(result.targets == expected.targets);
 }
 
 }  // namespace
@@ -118,7 +118,7 @@ TEST_CASE("a stacked pass stops between pieces when asked, and then has no figur
   CHECK_FALSE(result.complete);
   CHECK(polls == 4);
   CHECK(result.accuracy.empty());
-  CHECK(stacked(*network, {}, 256).samples == 0);
+  CHECK(stacked(*network, {}, 256).targets == 0);
 }
 
 }  // namespace esper::tolaria::test

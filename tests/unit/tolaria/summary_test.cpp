@@ -93,6 +93,7 @@ TEST_CASE("each way for a run to end has its status and its exit code") {
   check({Kind::kEarlyStopped, 0, ""}, "early_stopped", ExitCode::kDone);
   check({Kind::kInterrupted, SIGINT, ""}, "interrupted", ExitCode::kInterrupted);
   check({Kind::kInterrupted, SIGTERM, ""}, "interrupted", ExitCode::kTerminated);
+  check({Kind::kInterrupted, SIGHUP, ""}, "interrupted", ExitCode::kHungUp);
   check({Kind::kDiverged, 0, ""}, "diverged", ExitCode::kDiverged);
   check({Kind::kNotSaved, SIGTERM, ""}, "not_saved", ExitCode::kResources);
 }

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
+#include <cmath>
 
 #include "tolaria/ema.h"
 #include "unit/tolaria/step_fixture.h"
@@ -37,6 +38,15 @@ TEST_CASE("validation weighs samples, not batches, and changes nothing") {
   CHECK_THAT(result.accuracy,
              WithinRel(logits.argmax(1).eq(whole.targets).to(torch::kFloat64).mean().item<double>(), 1e-9));
   for (const auto& [id, tensor] : snapshot(bench.state)) CHECK(same_bits(tensor, before.at(id)));
+}
+
+TEST_CASE("a sequence is one sample, whose tokens each have a target") {
+  const Microbatch text{torch::zeros({2, 5}, torch::kInt64), torch::zeros({2, 5}, torch::kInt64)};
+  const Forward forward = [](const torch::Tensor& x) { return torch::zeros({x.size(0), x.size(1), 3}); };
+  const ValidationResult result = validate(each_of({text, text}), forward, {});
+  CHECK(result.samples == 4);
+  CHECK(result.targets == 20);
+  CHECK_THAT(result.loss, WithinRel(std::log(3.0), 1e-6));
 }
 
 TEST_CASE("batches are fetched outside of inference mode, so that they can be trained on") {
