@@ -6,6 +6,7 @@
 
 #include "engine/commands.h"
 #include "engine/workbench.h"
+#include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 #include "tolaria/checkpoint_store.h"
 #include "tolaria/ema.h"
@@ -28,8 +29,8 @@ std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
 
 std::string choose_checkpoint(leyline::FileSystem& files, const EngineRequest& request) {
   const std::string folder = request.run_dir + "/checkpoints";
-  if (files.kind_of(folder) != leyline::PathKind::kFolder) {
-    throw Error(ExitCode::kConfig, request.run_dir + " is no run folder (no checkpoints in it)");
+  if (const auto why = storage::why_missing(files, request.run_dir, "checkpoints"); !why.empty()) {
+    throw Error(ExitCode::kConfig, request.run_dir + " is no run folder: " + why);
   }
   const auto entries = tolaria::list_checkpoints(files, folder);
   if (entries.empty()) throw Error(ExitCode::kCheckpoint, "run " + request.run_dir + " has no checkpoint yet");
@@ -49,8 +50,10 @@ std::string choose_checkpoint(leyline::FileSystem& files, const EngineRequest& r
 
 void restore(Workbench& bench, const std::string& path, leyline::FileSystem& files) {
   const auto image = tolaria::read_checkpoint(files, path);
-  if (!image)
-    throw Error(ExitCode::kCheckpoint, path + " is damaged: " + image.problem + "; choose another with --checkpoint");
+  if (!image) {
+    throw Error(ExitCode::kCheckpoint,
+                tolaria::why_unusable(path, image.fault, image.problem) + "; choose another with --checkpoint");
+  }
   const auto reason = tolaria::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
   if (!reason.empty()) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + reason);
 }
