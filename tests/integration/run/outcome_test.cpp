@@ -63,6 +63,22 @@ TEST_CASE("a run that diverges exits 4, says so, and keeps its last good state")
   }
 }
 
+TEST_CASE("at the file size limit saving pauses, training goes on, and the run exits as on a full disk") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  // In units of 1 KiB: telemetry and journal fit, a checkpoint does not.
+  std::string command = "ulimit -f 24; exec \"$0\" \"$@\"";
+  Words words = {"/bin/bash", "-c", command};
+  const Finished finished =
+      run_program(words + train_command(config, room.run("run"),
+                                        {"epochs=3", "growth.enabled=false", "host.kind=mlp", "host.hidden=[256]",
+                                         "data.shape=[64]", "growth.blueprints=[]", "telemetry.jsonl=true"}));
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 6);
+  CHECK_THAT(finished.out, ContainsSubstring("File too large"));
+  CHECK(checkpoints_of(room.run("run")).empty());
+}
+
 TEST_CASE("summary.json and train --json hold the same, with every field") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
