@@ -4,20 +4,10 @@
 #include <utility>
 
 #include "esper/engine_api.h"
+#include "storage/file_tools.h"
+#include "storage/real_file_system.h"
 
 namespace esper {
-namespace {
-
-std::string why_no_run(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (path.empty()) return "the name is empty";
-  if (!std::filesystem::exists(path, ignored)) return "there is nothing of that name";
-  if (!std::filesystem::is_directory(path, ignored)) return "it is a file";
-  if (std::filesystem::is_empty(path, ignored)) return "it is an empty folder";
-  return std::string("there is no ") + kRunConfigFile + " in it";
-}
-
-}  // namespace
 
 void add_set_option(CLI::App& command, std::vector<std::string>& assignments) {
   command.add_option("--set", assignments, "Set one field, like training.optimizer.lr=0.1; may be repeated")
@@ -44,8 +34,9 @@ std::string config_in_run(const std::string& run_dir) {
   const std::filesystem::path path = std::filesystem::path(run_dir) / kRunConfigFile;
   std::error_code ignored;
   if (std::filesystem::is_regular_file(path, ignored)) return path.string();
+  const auto why = storage::why_missing(storage::real_file_system(), run_dir, kRunConfigFile);
   throw leyline::Error(leyline::ExitCode::kConfig,
-                       run_dir + " is no run folder: " + why_no_run(run_dir) +
+                       run_dir + " is no run folder: " + (why.empty() ? "its config.yaml is no file" : why) +
                            "; esper train makes one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end");
 }
 

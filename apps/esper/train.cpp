@@ -34,7 +34,7 @@ void refuse_other_training(const EngineRequest& request) {
   if (leyline::training_hash(before) == leyline::training_hash(request.config)) return;
   throw leyline::Error(
       leyline::ExitCode::kConfig,
-      "run " + request.resume + " was begun with another training; it would change" +
+      "run " + request.resume + " was started with other settings; these would change" +
           training_changes(before, request.config) +
           "\nA resumed run may change name, runs_dir, safety, checkpoint, telemetry, step.lane and how lanes are made, "
           "data.workers, data.prefetch, data.pin_memory, data.persistent_workers, data.gpu_prefetch, data.gpu_dataset, "
