@@ -2,6 +2,7 @@
 #include "tolaria/run_journal.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <map>
 #include <nlohmann/json.hpp>
 
 #include "leyline/growth_history.h"
@@ -163,7 +164,8 @@ TEST_CASE("the store begins a new file of the journal at a checkpoint, and knows
   storage::ensure_folder(files, "/run/checkpoints");
   auto config = keeping(3, true);
   for (const bool again : {false, true}) {
-    CheckpointStore store(files, "/run/checkpoints", kJournal, config, kSmallFile);
+    CheckpointStore store(files, "/run/checkpoints", kJournal, config, kSmallFile / 2);
+    if (!again) store.record(start_note("started", {0, 0, ""}, {}));
     if (again) CHECK(store.best_path() == "/run/checkpoints/epoch-0002-step-000000020");
     for (std::uint32_t epoch = again ? 11 : 1; epoch <= (again ? 20u : 10u); ++epoch) {
       auto image = small_image(epoch);
