@@ -64,7 +64,14 @@ std::unique_ptr<tolaria::Consultation> make_consultation(std::unique_ptr<leyline
 std::unique_ptr<nissa::Hub> make_hub(const RunConfig& config, const tolaria::RunFolder& folder,
                                      const std::shared_ptr<leyline::Progress>& display, Console console) {
   std::vector<nissa::NamedSink> sinks;
-  if (config.telemetry.jsonl) sinks.push_back({"jsonl", std::make_unique<nissa::JsonlSink>(folder.telemetry())});
+  if (config.telemetry.jsonl) {
+    constexpr std::uint64_t kMegabyte = 1 << 20;
+    const nissa::TelemetryLimits limits{static_cast<std::uint64_t>(config.telemetry.segment_mb) * kMegabyte,
+                                        static_cast<std::uint64_t>(config.telemetry.limit_mb) * kMegabyte};
+    sinks.push_back(
+        {"jsonl", std::make_unique<nissa::JsonlSink>(folder.telemetry(), nissa::JsonlSink::Target::kRegularFile,
+                                                     nissa::JsonlSink::kWriteDeadline, limits)});
+  }
   if (console == Console::kAsConfigured && config.telemetry.console != leyline::ConsoleMode::kNone) {
     const auto style = config.telemetry.console == leyline::ConsoleMode::kPlain ? nissa::ConsoleStyle::kPlain
                                                                                 : nissa::console_style(STDERR_FILENO);
@@ -95,6 +102,17 @@ void refuse_half_a_fork(const leyline::GrowthHistory& history, const tolaria::Ru
     throw leyline::Error(leyline::ExitCode::kCheckpoint,
                          folder.path + " was forked from " + note.parent + ", but its checkpoint is gone; fork again");
   }
+}
+
+// Training from step 0 in the folder of a run that had come further would replace that run.
+void refuse_to_begin_again(leyline::FileSystem& files, const tolaria::RunFolder& folder) {
+  if (!tolaria::had_checkpoints(files, folder.checkpoints(), folder.journal())) return;
+  throw leyline::Error(leyline::ExitCode::kCheckpoint,
+                       folder.path + " had checkpoints, but " + folder.checkpoints() +
+                           " has none that can be used now. Put them back (of one called NAME.bad or NAME.unread: "
+                           "repair it and rename it to NAME), then resume again; or begin a new run: esper train "
+                           "--config " +
+                           folder.config());
 }
 
 // A fork without seeds is another network than its parent: it has no figures to end with before it trained.
@@ -152,19 +170,26 @@ std::string Composition::accept(const tolaria::CheckpointImage& image) {
   } catch (const std::exception& error) {
     return error.what();
   }
+  journal_ = nissa::read_journal_since(files_, run_dir_, {image.info.epoch, image.info.step});
   unchecked_ = tolaria::check_growth(journal_.history, image);
   return {};
 }
 
 void Composition::restore(const tolaria::RunFolder& folder) {
-  journal_ = nissa::read_journal(files_, folder.path);
+  run_dir_ = folder.path;
   restored_from_ = tolaria::restore_newest(
       files_, folder.checkpoints(), [this](const tolaria::CheckpointImage& image) { return accept(image); }, refused_);
   if (restored_from_.empty() && !refused_.empty()) {
     throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                         "no checkpoint of " + folder.path + " can be used:" + reasons_of(refused_));
+                         "no checkpoint of " + folder.path + " can be used:" + reasons_of(refused_) +
+                             "\nMake one of them usable (permissions, the disk, its data, a newer version of esper) "
+                             "and resume again; or begin a new run: esper train --config " +
+                             folder.config());
   }
-  if (restored_from_.empty()) refuse_half_a_fork(journal_.history, folder);
+  if (restored_from_.empty()) {
+    refuse_half_a_fork(nissa::read_journal(files_, folder.path).history, folder);
+    refuse_to_begin_again(files_, folder);
+  }
   refuse_to_train_nothing(progress_, bench_.config, folder.path);
   if (!unchecked_.empty()) nissa::log::warning(why_unchecked(restored_from_, journal_, unchecked_));
 }
@@ -188,7 +213,13 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
   run_->twin = [&bench = bench_] {
     return tolaria::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
   };
-  if (how == Start::kResumed) run_->lane_log = tolaria::read_lane_log(files_, folder.journal());
+  if (how == Start::kResumed) {
+    run_->lane_log = tolaria::read_lane_log(files_, folder.journal(), progress_.step);
+    if (const auto damaged = run_->lane_log.damaged(); damaged > 0) {
+      nissa::log::warning("lane records of the journal that are damaged and were left out: " + std::to_string(damaged) +
+                          "; steps of a compiled lane may not be repeated to the bit");
+    }
+  }
   run_->started = clock_.now();
   run_->ledger = std::move(ledger_);
   for (const auto& [path, reason] : refused_) {

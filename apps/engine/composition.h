@@ -63,7 +63,8 @@ class Composition {
   tolaria::RunProgress progress_;  // of the checkpoint, once restored
   std::string restored_from_;      // path; empty: from the beginning
   std::vector<tolaria::RefusedCheckpoint> refused_;
-  nissa::RunHistory journal_;  // of the run that is resumed
+  std::string run_dir_;        // of the run that is resumed
+  nissa::RunHistory journal_;  // its journal, as far as the checkpoint needs it
   std::string unchecked_;      // why the checkpoint could not be held against it
   std::unique_ptr<tolaria::CheckpointWriter> writer_;
   std::unique_ptr<tolaria::Run> run_;

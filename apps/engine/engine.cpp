@@ -2,7 +2,7 @@
 
 #include <c10/util/Exception.h>
 
-#include <new>
+#include <exception>
 
 #include "device/out_of_memory.h"
 #include "engine/commands.h"
@@ -30,12 +30,14 @@ extern "C" int esper_engine_run(const esper::EngineRequest& request) {
   constexpr char kWayOut[] = "; take a smaller host or data.batch_size";
   try {
     return run_command(request);
-  } catch (const c10::Error& error) {
+  } catch (const Error&) {
+    throw;
+  } catch (const std::exception& error) {
     if (const std::string lack = esper::device::lack_of_memory(error); !lack.empty()) {
       throw Error(ExitCode::kResources, lack + kWayOut);
     }
-    throw Error(ExitCode::kBug, error.what_without_backtrace());
-  } catch (const std::bad_alloc&) {
-    throw Error(ExitCode::kResources, std::string("out of memory") + kWayOut);
+    const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
+    if (of_torch == nullptr) throw;
+    throw Error(ExitCode::kBug, of_torch->what_without_backtrace());
   }
 }

@@ -8,6 +8,7 @@
 #include "engine/workbench.h"
 #include "leyline/standard_output.h"
 #include "storage/confined_file_system.h"
+#include "storage/file_tools.h"
 #include "tolaria/checkpoint_store.h"
 #include "tolaria/ema.h"
 #include "tolaria/interrupt.h"
@@ -29,8 +30,8 @@ std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
 
 std::string choose_checkpoint(leyline::FileSystem& files, const EngineRequest& request) {
   const std::string folder = request.run_dir + "/checkpoints";
-  if (files.kind_of(folder) != leyline::PathKind::kFolder) {
-    throw Error(ExitCode::kConfig, request.run_dir + " is no run folder (no checkpoints in it)");
+  if (const auto why = storage::why_missing(files, request.run_dir, "checkpoints"); !why.empty()) {
+    throw Error(ExitCode::kConfig, request.run_dir + " is no run folder: " + why);
   }
   const auto entries = tolaria::list_checkpoints(files, folder);
   if (entries.empty()) throw Error(ExitCode::kCheckpoint, "run " + request.run_dir + " has no checkpoint yet");
@@ -50,8 +51,10 @@ std::string choose_checkpoint(leyline::FileSystem& files, const EngineRequest& r
 
 void restore(Workbench& bench, const std::string& path, leyline::FileSystem& files) {
   const auto image = tolaria::read_checkpoint(files, path);
-  if (!image)
-    throw Error(ExitCode::kCheckpoint, path + " is damaged: " + image.problem + "; choose another with --checkpoint");
+  if (!image) {
+    throw Error(ExitCode::kCheckpoint,
+                tolaria::why_unusable(path, image.fault, image.problem) + "; choose another with --checkpoint");
+  }
   const auto reason = tolaria::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
   if (!reason.empty()) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + reason);
 }

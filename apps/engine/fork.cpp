@@ -15,6 +15,7 @@
 #include "nissa/log.h"
 #include "nissa/run_history.h"
 #include "storage/confined_file_system.h"
+#include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 #include "tamiyo/heuristic_state.h"
 #include "tamiyo/null_controller.h"
@@ -36,8 +37,8 @@ std::string name_of(const std::string& path) { return path.substr(path.find_last
 // The later one where an epoch ended at that step.
 std::string checkpoint_at(leyline::FileSystem& files, const ForkRequest& fork) {
   const std::string folder = fork.parent + "/checkpoints";
-  if (files.kind_of(folder) != leyline::PathKind::kFolder) {
-    throw Error(ExitCode::kConfig, fork.parent + " is no run folder (no checkpoints in it)");
+  if (const auto why = storage::why_missing(files, fork.parent, "checkpoints"); !why.empty()) {
+    throw Error(ExitCode::kConfig, fork.parent + " is no run folder: " + why);
   }
   std::string found, steps;
   std::int64_t last = -1;
@@ -61,7 +62,8 @@ void warn_if_unchecked(const nissa::RunHistory& journal, const CheckpointImage& 
 CheckpointImage restore_parent(Workbench& bench, leyline::FileSystem& files, const std::string& path,
                                const ForkRequest& fork) {
   auto image = tolaria::read_checkpoint(files, path);
-  if (!image) throw Error(ExitCode::kCheckpoint, path + " is damaged: " + image.problem + "; take another step");
+  if (!image)
+    throw Error(ExitCode::kCheckpoint, tolaria::why_unusable(path, image.fault, image.problem) + "; take another step");
   if (image->info.training_hash != training_hash_of(bench)) {
     throw Error(ExitCode::kCheckpoint, path + " was trained with another configuration, or on other data");
   }

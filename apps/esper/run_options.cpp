@@ -9,20 +9,9 @@
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
+#include "storage/real_file_system.h"
 
 namespace esper {
-namespace {
-
-std::string why_no_run(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (path.empty()) return "the name is empty";
-  if (!std::filesystem::exists(path, ignored)) return "there is nothing of that name";
-  if (!std::filesystem::is_directory(path, ignored)) return "it is a file";
-  if (std::filesystem::is_empty(path, ignored)) return "it is an empty folder";
-  return std::string("there is no ") + kRunConfigFile + " in it";
-}
-
-}  // namespace
 
 std::string refuse_empty(const std::string& value) {
   return value.empty() ? "is empty; name one, or leave it out" : "";
@@ -61,10 +50,11 @@ leyline::LoadedConfig load_or_throw(const ConfigOptions& options) {
 
 std::string config_in_run(const std::string& run_dir) {
   const std::filesystem::path path = std::filesystem::path(run_dir) / kRunConfigFile;
-  std::error_code ignored;
-  if (std::filesystem::is_regular_file(path, ignored)) return path.string();
+  auto& files = storage::real_file_system();
+  if (files.kind_of(path.string()) == leyline::PathKind::kFile) return path.string();
+  const auto why = storage::why_missing(files, run_dir, kRunConfigFile);
   throw leyline::Error(leyline::ExitCode::kConfig,
-                       run_dir + " is no run folder: " + why_no_run(run_dir) +
+                       run_dir + " is no run folder: " + (why.empty() ? "its config.yaml is no file" : why) +
                            "; esper train makes one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end");
 }
 

@@ -129,15 +129,15 @@ struct Moment {
   throw leyline::Error(leyline::ExitCode::kData, text);
 }
 
-// Adds to run.gaps where the step lies behind all that is known.
+// Adds to run.gaps where the step is after all that is known.
 Moment moment_at(nissa::RunHistory& run, const std::string& wanted) {
   if (wanted.empty()) return {run.last(), run.history.replay()};
   const auto step = step_in(wanted);
   const auto place = run.history.place_at(step);
   if (!place) fail_too_early(run, step);
   if (step > run.last().step) {
-    run.gaps.push_back("step " + wanted + " lies behind the journal's last note, of " + place_text(run.last()) +
-                       ": what is shown is as of that one");
+    run.gaps.push_back("step " + wanted + " is after the last recorded step (" + place_text(run.last()) +
+                       "), which is shown instead");
   }
   return {*place, run.history.replay(place)};
 }

@@ -2,19 +2,44 @@
 
 #include <c10/util/Exception.h>
 
+#include <algorithm>
+#include <array>
+#include <cctype>
 #include <new>
+#include <string_view>
+#include <system_error>
 
 namespace esper::device {
+
+namespace {
+
+// What PyTorch's allocators and the libraries below them say, in lower case. Only the text tells: they throw c10::Error
+// and std::runtime_error, some with the words of std::bad_alloc.
+constexpr std::array<std::string_view, 9> kWords = {
+    "allocate memory", "not enough memory", "defaultcpuallocator",
+    "alloc_cpu.cpp",   "out of memory",     "out_of_memory",
+    "alloc_failed",    "std::bad_alloc",    "std::bad_array_new_length"};
+
+bool speaks_of_memory(std::string text) {
+  std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return std::ranges::any_of(kWords, [&](std::string_view words) { return text.find(words) != std::string::npos; });
+}
+
+// A thread's stack that could not be mapped comes as EAGAIN.
+bool is_shortage(const std::error_code& code) {
+  return code == std::errc::not_enough_memory || code == std::errc::resource_unavailable_try_again;
+}
+
+}  // namespace
 
 std::string lack_of_memory(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
-  if (of_torch == nullptr) return {};
-  const std::string text = of_torch->what_without_backtrace();
+  const auto* of_system = dynamic_cast<const std::system_error*>(&error);
   const bool of_card = dynamic_cast<const c10::OutOfMemoryError*>(&error) != nullptr;
-  const bool of_host = text.find("allocate memory") != std::string::npos;
-  if (!of_card && !of_host) return {};
-  return "out of memory: " + text.substr(0, text.find('\n'));
+  const std::string text = of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
+  const bool lacks = of_system != nullptr ? is_shortage(of_system->code()) : of_card || speaks_of_memory(text);
+  return lacks ? "out of memory: " + text.substr(0, text.find('\n')) : std::string();
 }
 
 }  // namespace esper::device

@@ -7,7 +7,8 @@
 namespace esper::device {
 
 // In words, in one line; empty if the error is another one. Known are std::bad_alloc, PyTorch's error of a card's
-// allocator, and that of its host allocator, which only the text tells.
+// allocator, system errors (ENOMEM, and EAGAIN of a thread that could not be started), and what only the text tells, of
+// whatever type: PyTorch's host allocator ("DefaultCPUAllocator: not enough memory") and the libraries below it.
 std::string lack_of_memory(const std::exception& error);
 
 }  // namespace esper::device

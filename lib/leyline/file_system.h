@@ -33,8 +33,9 @@ class IoError : public Error {
 
   const std::string& path() const { return path_; }
   int error_number() const { return error_number_; }
-  // Space or quota is used up: the one failure that waiting can cure, so saving pauses and training goes on.
-  bool out_of_space() const { return error_number_ == ENOSPC || error_number_ == EDQUOT; }
+  // Of a write: space, quota or the file size limit (RLIMIT_FSIZE) is used up. Saving pauses and training goes on,
+  // since room can be made meanwhile.
+  bool out_of_space() const { return error_number_ == ENOSPC || error_number_ == EDQUOT || error_number_ == EFBIG; }
 
  private:
   std::string path_;

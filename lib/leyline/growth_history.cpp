@@ -12,6 +12,7 @@ using State = GrowthHistory::State;
 struct Replay {
   State state;
   const GrowthNote* last = nullptr;
+  std::string hash{};  // of the topology; empty: not known. Most notes do not change it
 };
 
 bool is_sure(const State& state) { return state.starts_known && state.doubt.empty(); }
@@ -40,6 +41,7 @@ void start_from(Replay& replay, const GrowthNote& note) {
   const bool gap = is_sure(state) && state.topology != *note.snapshot;
   if (gap) find_gap(replay, note, differences(state.topology, *note.snapshot).front());
   state.topology = *note.snapshot;
+  replay.hash.clear();
   state.starts_known = true;
   clear_doubt(state, note);
 }
@@ -56,19 +58,20 @@ std::string apply_event(Topology& topology, const GrowthNote& note) {
 void follow(Replay& replay, const GrowthNote& note) {
   if (note.snapshot) return start_from(replay, note);
   State& state = replay.state;
+  if (note.event) replay.hash.clear();
   const auto why = apply_event(state.topology, note);
   if (!why.empty() && is_sure(state)) find_gap(replay, note, why);
   if (note.hash.empty() || !state.starts_known) return;
-  const std::string hash = topology_hash(state.topology);
-  if (hash == note.hash) {
+  if (replay.hash.empty()) replay.hash = topology_hash(state.topology);
+  if (replay.hash == note.hash) {
     clear_doubt(state, note);
   } else if (state.doubt.empty()) {
-    find_gap(replay, note, "the run's topology was " + note.hash + ", what is told makes " + hash);
+    find_gap(replay, note, "the run's topology was " + note.hash + ", what is told makes " + replay.hash);
   }
 }
 
 bool is_checkpoint_at(const GrowthNote& note, RunPlace place) {
-  return note.what == "checkpoint" && note.place == place;
+  return (note.what == "checkpoint" || note.what == "segment") && note.place == place;
 }
 
 }  // namespace
@@ -82,6 +85,7 @@ std::string describe(const GrowthGap& gap) {
 void GrowthHistory::take(std::string_view text) {
   GrowthNote note;
   const NoteKind kind = read_growth_note(text, note);
+  if (kind == NoteKind::kGrowth && note.what == "segment" && repeats_what_is_known(note)) return;
   note.record = ++records_;
   if (kind == NoteKind::kDamaged) {
     ++damaged_;
@@ -97,6 +101,14 @@ void GrowthHistory::take(std::string_view text) {
     taken_back_ += std::erase_if(notes_, [&](const GrowthNote& known) { return known.place > note.place; });
   }
   notes_.push_back(std::move(note));
+}
+
+// Where records before it were not read, it stands for them.
+bool GrowthHistory::repeats_what_is_known(const GrowthNote& segment) {
+  const bool whole = records_ == segment.records_before && !notes_.empty();
+  records_ = std::max(records_, segment.records_before);
+  if (whole) ++records_;
+  return whole;
 }
 
 State GrowthHistory::replay(std::optional<RunPlace> until, const Visit& visit) const {

@@ -29,7 +29,7 @@ class GrowthHistory {
   static constexpr std::size_t kMostBytes = 256 << 20;  // of their texts
   static constexpr std::size_t kMostDamaged = 10;       // whose numbers are kept
 
-  // Takes in one record of the journal, in order.
+  // Takes in one record of the journal, in order, from the first one or from that of a later file on.
   void take(std::string_view text);
 
   // Those that hold, in order.
@@ -60,6 +60,8 @@ class GrowthHistory {
   bool begin_with(const GrowthHistory& parent, RunPlace until);
 
  private:
+  bool repeats_what_is_known(const GrowthNote& segment);
+
   std::vector<GrowthNote> notes_;
   std::vector<std::size_t> damaged_records_;
   std::size_t records_ = 0, damaged_ = 0, taken_back_ = 0, left_out_ = 0, bytes_ = 0;

@@ -1,6 +1,7 @@
 #include "leyline/growth_note.h"
 
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <exception>
 #include <nlohmann/json.hpp>
@@ -17,7 +18,7 @@ namespace {
 constexpr int kDeepestNesting = 8;
 constexpr std::size_t kLongestNote = 1 << 20;
 constexpr std::array kEvents = {"stage", "gate", "graft", "cull", "fold", "command_rejected", "isolation_violation"};
-constexpr std::array kSnapshots = {"started", "resumed", "forked"};
+constexpr std::array kSnapshots = {"started", "resumed", "forked", "segment"};
 
 template <std::size_t kSize>
 bool is_one_of(const std::array<const char*, kSize>& names, const std::string& what) {
@@ -107,11 +108,82 @@ NoteKind read(const json& object, GrowthNote& note) {
     note.parent = text_at(object, "parent");
     note.checkpoint = text_at(object, "checkpoint");
     if (object.contains("without")) note.without = object["without"].get<std::vector<std::string>>();
+    if (note.what == "segment") note.records_before = object.at("records").get<std::size_t>();
   } else {
     note.checkpoint = text_at(object, "name");
     note.hash = text_at(object, "topology");
   }
   return NoteKind::kGrowth;
+}
+
+// Reads {"key":value,...} of short values from the front of a text, as the journal has it of checkpoints: no blanks, no
+// escapes, no nesting.
+class PlainObject {
+ public:
+  explicit PlainObject(std::string_view text) : rest_(text) {}
+
+  struct Member {
+    std::string_view key, value;
+    bool is_text = false;
+  };
+  // False at the end, and where the text is not of that form; then ended() tells which.
+  bool next(Member& member) {
+    if (!skip(first_ ? '{' : ',')) return false;
+    first_ = false;
+    if (!quoted(member.key) || !skip(':')) return false;
+    member.is_text = rest_.starts_with('"');
+    return member.is_text ? quoted(member.value) : bare(member.value);
+  }
+  bool ended() const { return rest_ == "}"; }
+
+ private:
+  bool skip(char c) {
+    if (!rest_.starts_with(c)) return false;
+    rest_.remove_prefix(1);
+    return true;
+  }
+  bool quoted(std::string_view& out) {
+    const auto end = rest_.find('"', 1);
+    if (!rest_.starts_with('"') || end == std::string_view::npos) return false;
+    out = rest_.substr(1, end - 1);
+    rest_.remove_prefix(end + 1);
+    for (const char c : out) {
+      if (c == '\\' || static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) > 0x7e) return false;
+    }
+    return true;
+  }
+  bool bare(std::string_view& out) {
+    out = rest_.substr(0, rest_.find_first_of(",}"));
+    rest_.remove_prefix(out.size());
+    if (out == "true" || out == "false") return true;
+    return !out.empty() && out.find_first_not_of("0123456789") == std::string_view::npos;
+  }
+
+  std::string_view rest_;
+  bool first_ = true;
+};
+
+template <class T>
+bool read_whole(std::string_view text, T& number) {
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
+  return read.ec == std::errc() && read.ptr == text.data() + text.size();
+}
+
+// Almost all of a long journal are these: parsed without a document each. False for anything but the form in which
+// they are written; `note` is unspecified then.
+bool read_plain_checkpoint(std::string_view text, GrowthNote& note) {
+  if (!text.ends_with(R"("what":"checkpoint"})")) return false;
+  PlainObject object(text);
+  bool has_epoch = false, has_step = false;
+  for (PlainObject::Member member; object.next(member);) {
+    const auto& [key, value, is_text] = member;
+    if (key == "epoch") has_epoch = !is_text && read_whole(value, note.place.epoch);
+    if (key == "step") has_step = !is_text && read_whole(value, note.place.step);
+    if (key != "name" && key != "topology" && key != "what") continue;
+    if (!is_text) return false;
+    (key == "name" ? note.checkpoint : key == "what" ? note.what : note.hash) = value;
+  }
+  return object.ended() && has_epoch && has_step && note.what == "checkpoint";
 }
 
 void add_event(json& object, const GrowthEvent& event) {
@@ -150,6 +222,7 @@ json growth_note_json(const GrowthNote& note) {
   if (!note.parent.empty()) object["parent"] = note.parent;
   if (!note.checkpoint.empty()) object[note.what == "checkpoint" ? "name" : "checkpoint"] = note.checkpoint;
   if (!note.without.empty()) object["without"] = note.without;
+  if (note.what == "segment") object["records"] = note.records_before;
   return object;
 }
 
@@ -161,10 +234,19 @@ NoteKind read_growth_note(std::string_view text, GrowthNote& note) {
   };
   try {
     note = {};
+    if (read_plain_checkpoint(text, note)) return NoteKind::kGrowth;
+    note = {};
     return read(json::parse(text, shallow), note);
   } catch (const std::exception&) {
     return NoteKind::kDamaged;
   }
+}
+
+std::optional<GrowthNote> read_segment(std::string_view text) {
+  if (text.find("\"segment\"") == std::string_view::npos) return std::nullopt;
+  GrowthNote note;
+  const bool sound = read_growth_note(text, note) == NoteKind::kGrowth;
+  return sound && note.what == "segment" && note.snapshot ? std::optional(std::move(note)) : std::nullopt;
 }
 
 }  // namespace esper::leyline

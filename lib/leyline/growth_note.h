@@ -4,6 +4,8 @@
 //   started, resumed, forked   with the whole topology; forked also parent, checkpoint, without
 //   stage, gate, graft, cull, fold, command_rejected, ...   an event in a seed's life
 //   checkpoint                 name, and the topology's hash when it was published
+//   segment                    the first record of each later file of the journal: the whole topology, and `records`,
+//                              the number of records before it. It repeats what those say
 // Any thread.
 
 #include <compare>
@@ -56,11 +58,12 @@ struct GrowthNote {
   RunPlace place;
   std::size_t record = 0;            // its number in the journal it was read from, from 1
   std::string hash;                  // of the topology after it; empty where the note tells none
-  std::optional<Topology> snapshot;  // started, resumed, forked
+  std::optional<Topology> snapshot;  // started, resumed, forked, segment
   std::optional<GrowthEvent> event;
   std::string checkpoint;            // its name; forked: the parent's
   std::string parent;                // forked: the parent's folder
   std::vector<std::string> without;  // forked: seeds that were left out
+  std::size_t records_before = 0;    // segment
 };
 
 nlohmann::json growth_note_json(const GrowthNote& note);
@@ -69,5 +72,8 @@ enum class NoteKind { kGrowth, kOther, kDamaged };
 // Fills `note` where the text is one of these; kOther for a sound note about something else. Nothing in the text is
 // trusted: what is missing or of another type makes it kDamaged.
 NoteKind read_growth_note(std::string_view text, GrowthNote& note);
+
+// Where the text is a sound segment note. Cheap for all others.
+std::optional<GrowthNote> read_segment(std::string_view text);
 
 }  // namespace esper::leyline

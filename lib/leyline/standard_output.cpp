@@ -16,6 +16,7 @@ namespace esper::leyline {
 
 void keep_standard_streams() {
   signal(SIGPIPE, SIG_IGN);
+  signal(SIGXFSZ, SIG_IGN);
   for (const int stream : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (fcntl(stream, F_GETFD) != -1) continue;
     // The lowest free number, so this very one. The other direction than its own: reading or writing it fails.

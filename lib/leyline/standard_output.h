@@ -15,8 +15,9 @@ class BrokenPipe : public std::exception {
 };
 inline constexpr int kBrokenPipeStatus = 141;
 
-// For the start of a process: a pipe without a reader is an error of write() from then on, and standard streams that
-// were closed are opened on nothing, so that no other file takes their place. Writing to such a standard output fails.
+// For the start of a process: a pipe without a reader (SIGPIPE) and a file at its size limit (SIGXFSZ) are errors of
+// write() from then on, and standard streams that were closed are opened on nothing, so that no other file takes their
+// place. Writing to such a standard output fails.
 void keep_standard_streams();
 
 // These write and flush. They throw BrokenPipe, and Error{kResources} where it cannot be written.

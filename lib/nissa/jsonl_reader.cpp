@@ -11,7 +11,7 @@
 
 #include "leyline/error.h"
 #include "nissa/descriptor.h"
-#include "storage/beneath.h"
+#include "nissa/telemetry_files.h"
 
 namespace esper::nissa {
 namespace {
@@ -38,8 +38,9 @@ std::string parse_packet(std::string_view text, nlohmann::json& packet) {
 
 class LineReader {
  public:
-  LineReader(const std::function<void(const nlohmann::json&)>& on_packet, JsonlReport& report)
-      : on_packet_(on_packet), report_(report) {}
+  LineReader(const std::function<void(const nlohmann::json&)>& on_packet, const WantedMetric& wanted,
+             JsonlReport& report)
+      : on_packet_(on_packet), wanted_(wanted), report_(report) {}
 
   void take(std::string_view block) {
     while (!block.empty()) {
@@ -56,6 +57,7 @@ class LineReader {
       block.remove_prefix(end + 1);
     }
   }
+  // Of one file.
   void finish() {
     if (!line_.empty() || too_long_) finish_line("the file ends within this line");
   }
@@ -64,7 +66,7 @@ class LineReader {
   void finish_line(std::string_view torn) {
     ++number_;
     nlohmann::json packet;
-    auto reason = too_long_ ? "longer than 16 MiB" : parse_packet(line_, packet);
+    auto reason = too_long_ ? "longer than 16 MiB" : parse(packet);
     if (reason.empty()) {
       ++report_.packets;
       on_packet_(packet);
@@ -78,47 +80,79 @@ class LineReader {
     too_long_ = false;
   }
 
+  std::string parse(nlohmann::json& packet) {
+    const bool thinned = wanted_ && thin_line(line_, wanted_, thin_);
+    if (thinned && parse_packet(thin_, packet).empty()) return "";
+    return parse_packet(line_, packet);
+  }
+
   const std::function<void(const nlohmann::json&)>& on_packet_;
+  const WantedMetric& wanted_;
   JsonlReport& report_;
-  std::string line_;
+  std::string line_, thin_;
   std::size_t number_ = 0;
   bool too_long_ = false;
 };
 
-// It may lie in a run folder from elsewhere.
-Descriptor open_regular(const std::filesystem::path& path, const std::function<void(int)>& fail) {
-  const auto folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
-  try {
-    return storage::Beneath(folder.string(), storage::Owner::kAnyone)
-        .open_file((folder / path.filename()).string(), O_RDONLY);
-  } catch (const storage::UnsafePath&) {
-    throw;
-  } catch (const leyline::IoError& error) {
-    fail(error.error_number());
-    throw;
-  }
+[[noreturn]] void fail(const std::filesystem::path& path, int error) {
+  throw leyline::Error(leyline::ExitCode::kData,
+                       path.string() + ": cannot be read: " + std::generic_category().message(error));
 }
 
-}  // namespace
-
-JsonlReport read_jsonl(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& on_packet) {
-  const auto fail = [&](int error) {
-    throw leyline::Error(leyline::ExitCode::kData,
-                         path.string() + ": cannot be read: " + std::generic_category().message(error));
-  };
-  const auto file = open_regular(path, fail);
-  JsonlReport report;
-  LineReader lines(on_packet, report);
+void read_file(const std::filesystem::path& path, const Descriptor& file, LineReader& lines) {
+  if (!file.is_open()) fail(path, errno);
   std::array<char, 64 << 10> block;
   for (;;) {
     const auto count = read(file.number(), block.data(), block.size());
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) fail(errno);
+    if (count < 0) fail(path, errno);
     if (count == 0) break;
     lines.take({block.data(), static_cast<std::size_t>(count)});
   }
   lines.finish();
-  return report;
+}
+
+}  // namespace
+
+JsonlReport read_jsonl(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& on_packet,
+                       const WantedMetric& wanted) {
+  JsonlReport report;
+  LineReader lines(on_packet, wanted, report);
+  std::uint64_t next = 1;
+  for (;;) {
+    for (const auto& [number, earlier, bytes] : earlier_telemetry(path)) {
+      if (number < next) continue;
+      report.missing_files += number - next;
+      next = number + 1;
+      read_file(earlier, open_telemetry(earlier, O_RDONLY), lines);
+    }
+    const Descriptor newest = open_telemetry(path, O_RDONLY);
+    const int error = errno;
+    const auto earlier = earlier_telemetry(path);
+    if (!earlier.empty() && earlier.back().number >= next) continue;  // the writer began a new one meanwhile
+    if (newest.is_open()) {
+      read_file(path, newest, lines);
+    } else if (error != ENOENT || earlier.empty()) {
+      fail(path, error);
+    }
+    return report;
+  }
+}
+
+std::vector<std::string> gaps_of(const JsonlReport& report) {
+  std::vector<std::string> gaps;
+  if (report.damaged_total > 0) {
+    gaps.push_back("telemetry.jsonl has " + std::to_string(report.damaged_total) +
+                   (report.damaged_total == 1 ? " damaged line; what it measured is missing"
+                                              : " damaged lines; what they measured is missing"));
+  }
+  if (report.missing_files > 0) {
+    gaps.push_back(
+        std::to_string(report.missing_files) + (report.missing_files == 1 ? " earlier file" : " earlier files") +
+        " of telemetry.jsonl (telemetry-000001.jsonl, ...) were deleted, by telemetry.limit_mb or by hand; what "
+        "they measured is missing");
+  }
+  return gaps;
 }
 
 }  // namespace esper::nissa

@@ -8,9 +8,11 @@
 #include <system_error>
 #include <utility>
 
+#include "leyline/clock.h"
 #include "leyline/error.h"
+#include "leyline/telemetry.h"
 #include "nissa/json_line.h"
-#include "storage/beneath.h"
+#include "nissa/log.h"
 
 namespace esper::nissa {
 namespace {
@@ -23,8 +25,9 @@ bool ends_within_line(const Descriptor& reader, off_t size) {
 
 }  // namespace
 
-JsonlSink::JsonlSink(std::filesystem::path path, Target target, leyline::Duration write_deadline)
-    : path_(std::move(path)), target_(target), write_deadline_(write_deadline) {
+JsonlSink::JsonlSink(std::filesystem::path path, Target target, leyline::Duration write_deadline,
+                     TelemetryLimits limits)
+    : path_(std::move(path)), target_(target), write_deadline_(write_deadline), limits_(limits) {
   const int error = open_file();
   if (error == 0 || error == ENXIO) return;  // ENXIO: a pipe that nobody reads yet
   throw leyline::Error(leyline::ExitCode::kResources,
@@ -36,10 +39,16 @@ void JsonlSink::emit(const leyline::TelemetryPacket& packet) {
   if (!file_.is_open() || file_was_replaced()) {
     if (const int error = open_file(); error != 0) throw std::system_error(error, std::generic_category(), path_);
   }
+  begin_file_if_full();
   line_.clear();
-  if (torn_) line_ += '\n';
   append_json_line(packet, line_);
+  write_line();
+}
+
+void JsonlSink::write_line() {
+  if (torn_) line_.insert(line_.begin(), '\n');
   const auto result = write_all(file_.number(), line_, write_deadline_);
+  file_bytes_ += result.written;
   if (result.written > 0) torn_ = line_[result.written - 1] != '\n';
   if (result.error != 0) throw std::system_error(result.error, std::generic_category(), path_);
 }
@@ -47,16 +56,40 @@ void JsonlSink::emit(const leyline::TelemetryPacket& packet) {
 // Non-blocking matters for pipes only: neither open nor write may wait for a reader without end.
 Descriptor JsonlSink::opened(int flags) const {
   if (target_ == Target::kAnyFile) return Descriptor(open(path_.c_str(), flags | O_CLOEXEC | O_NONBLOCK, 0644));
-  const auto folder = path_.has_parent_path() ? path_.parent_path() : std::filesystem::path(".");
-  const storage::Beneath beneath(folder.string(), storage::Owner::kAnyone);
-  try {
-    return beneath.open_file((folder / path_.filename()).string(), flags);
-  } catch (const storage::UnsafePath&) {
-    throw;
-  } catch (const leyline::IoError& error) {
-    errno = error.error_number();
-    return Descriptor();
+  return open_telemetry(path_, flags);
+}
+
+// The line that makes it full is its last one. A file that cannot be renamed is written to as before.
+void JsonlSink::begin_file_if_full() {
+  if (!is_regular_ || file_bytes_ < limits_.file_bytes) return;
+  TelemetryDropped dropped;
+  if (const int error = rotate_telemetry(path_, limits_, dropped); error != 0) {
+    if (!std::exchange(rotation_fails_, true)) {
+      log::warning(path_.string() + " grows beyond telemetry.segment_mb, since it cannot be renamed: " +
+                   std::generic_category().message(error));
+    }
+    return;
   }
+  rotation_fails_ = false;
+  if (const int error = open_file(); error != 0) throw std::system_error(error, std::generic_category(), path_);
+  if (dropped.files > 0) report_dropped(dropped);
+}
+
+void JsonlSink::report_dropped(const TelemetryDropped& dropped) {
+  using namespace leyline::literals;
+  leyline::TelemetryPacket packet;
+  packet.packet_id = "nissa-dropped";
+  packet.timestamp = leyline::rfc3339(leyline::Clock().wall());
+  packet.source_subsystem = "nissa";
+  packet.events.push_back(
+      leyline::event("nissa.telemetry_dropped"_event, leyline::Level::kWarning,
+                     {{"files", std::to_string(dropped.files)}, {"bytes", std::to_string(dropped.bytes)}}));
+  line_.clear();
+  append_json_line(packet, line_);
+  write_line();
+  if (std::exchange(dropping_was_said_, true)) return;
+  log::warning("the oldest telemetry of " + path_.string() +
+               " was deleted (telemetry.limit_mb); telemetry.jsonl says so each time, this is said once");
 }
 
 int JsonlSink::open_file() {
@@ -67,7 +100,9 @@ int JsonlSink::open_file() {
   struct stat facts {};
   if (fstat(file.number(), &facts) != 0) return errno;
   file_ = std::move(file);
-  torn_ = S_ISREG(facts.st_mode) && facts.st_size > 0 && ends_within_line(opened(O_RDONLY), facts.st_size);
+  file_bytes_ = static_cast<std::uint64_t>(facts.st_size);
+  is_regular_ = S_ISREG(facts.st_mode);
+  torn_ = is_regular_ && facts.st_size > 0 && ends_within_line(opened(O_RDONLY), facts.st_size);
   return 0;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// telemetry.jsonl: one packet a line, each with one write(2) on an O_APPEND descriptor.
+// telemetry.jsonl: one packet a line, each with one write(2) on an O_APPEND descriptor, in files of bounded size
+// (telemetry_files.h).
 
 #include <filesystem>
 #include <string>
@@ -7,6 +8,7 @@
 #include "leyline/quantity.h"
 #include "leyline/telemetry_packet.h"
 #include "nissa/descriptor.h"
+#include "nissa/telemetry_files.h"
 
 namespace esper::nissa {
 
@@ -24,7 +26,7 @@ class JsonlSink final : public leyline::TelemetrySink {
 
   // Throws leyline::Error{kResources} if the file can be neither opened nor made, storage::UnsafePath if it is refused.
   explicit JsonlSink(std::filesystem::path path, Target target = Target::kRegularFile,
-                     leyline::Duration write_deadline = kWriteDeadline);
+                     leyline::Duration write_deadline = kWriteDeadline, TelemetryLimits limits = {});
 
   // One thread at a time. Throws std::system_error if the packet could not be written whole.
   void emit(const leyline::TelemetryPacket& packet) override;
@@ -33,12 +35,19 @@ class JsonlSink final : public leyline::TelemetrySink {
   int open_file();  // errno
   Descriptor opened(int flags) const;
   bool file_was_replaced() const;
+  void write_line();
+  void begin_file_if_full();
+  void report_dropped(const TelemetryDropped& dropped);
 
   std::filesystem::path path_;
   Target target_;
   leyline::Duration write_deadline_;
+  TelemetryLimits limits_;
   Descriptor file_;
-  bool torn_ = false;  // the file ends within a line
+  std::uint64_t file_bytes_ = 0;
+  bool is_regular_ = false;  // else it is a pipe or a device, which is not rotated
+  bool torn_ = false;        // the file ends within a line
+  bool rotation_fails_ = false, dropping_was_said_ = false;
   std::string line_;
 };
 

@@ -9,6 +9,7 @@
 #include "leyline/seed_id.h"
 #include "nissa/receipt_story.h"
 #include "nissa/run_history.h"
+#include "nissa/telemetry_files.h"
 
 namespace esper::nissa {
 namespace {
@@ -156,8 +157,7 @@ SeedTelemetry read_part(const Part& part, Receipt& receipt) {
   const bool before = receipt.born && receipt.born->epoch >= part.until.epoch;
   if (part.until.epoch <= part.from.epoch || over || before) return telemetry;
   for (const auto& gap : gaps) receipt.gaps.push_back(part.name + gap);
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(part.run / "telemetry.jsonl", ignored)) receipt.telemetry_missing = true;
+  if (!has_telemetry(part.run / "telemetry.jsonl")) receipt.telemetry_missing = true;
   return telemetry;
 }
 

@@ -23,15 +23,16 @@ constexpr std::uint64_t kMostRunJsonBytes = 64 << 20;
 
 std::string record(std::size_t number) { return "record " + std::to_string(number); }
 
-void tell_tail(const storage::JournalScan& scan, const std::string& run, std::vector<std::string>& gaps) {
+void tell_tail(const storage::JournalScan& scan, std::size_t records, const std::string& run,
+               std::vector<std::string>& gaps) {
   if (scan.tail == JournalTail::kClean) return;
   const std::string bytes = std::to_string(scan.dropped_bytes) + " bytes were not read";
   if (scan.tail == JournalTail::kCorrupt) {
-    gaps.push_back("the journal is damaged behind " + record(scan.records) + ": " + bytes +
+    gaps.push_back("the journal is damaged behind " + record(records) + ": " + bytes +
                    "; what is told up to there holds. esper train --resume " + run +
                    " keeps them as journal.bad and goes on behind that record");
   } else {
-    gaps.push_back("the journal ends within a record, behind " + record(scan.records) + ": " + bytes +
+    gaps.push_back("the journal ends within a record, behind " + record(records) + ": " + bytes +
                    "; what is told up to there holds. Where no process trains in this run, esper train --resume " +
                    run + " cuts them off");
   }
@@ -54,7 +55,7 @@ void tell_lost_beginning(const RunHistory& run, bool starts_known, std::vector<s
   if (!starts_known) {
     gaps.push_back(
         "the journal does not tell the topology that the run began with; slots show from their first event on");
-  } else if ((first.what == "resumed" || !first.snapshot) && first.place > RunPlace{}) {
+  } else if ((first.what == "resumed" || first.what == "segment" || !first.snapshot) && first.place > RunPlace{}) {
     gaps.push_back("the journal begins with " + record(first.record) + ", of " + place_text(first.place) + " (" +
                    first.what + "): what came before is missing" +
                    (first.snapshot ? "; what is told from there on holds" : ""));
@@ -75,8 +76,20 @@ void tell_gaps_between(const std::vector<leyline::GrowthGap>& found, const std::
   }
 }
 
-void tell_gaps(const storage::JournalScan& scan, const std::string& folder, RunHistory& run) {
-  tell_tail(scan, folder, run.gaps);
+void tell_losses(const std::vector<storage::JournalLoss>& losses, std::vector<std::string>& gaps) {
+  for (const auto& [file, bytes] : losses) {
+    const std::string what =
+        bytes == 0 ? " is missing" : " is damaged: " + std::to_string(bytes) + " bytes were not read";
+    gaps.push_back(file + what + "; what the files before and after it tell holds");
+  }
+}
+
+// How much of the journal was read.
+enum class Extent { kWhole, kEnd };
+
+void tell_gaps(const storage::JournalScan& scan, const std::string& folder, Extent extent, RunHistory& run) {
+  tell_losses(scan.losses, run.gaps);
+  tell_tail(scan, run.history.records(), folder, run.gaps);
   tell_damaged(run.history, run.gaps);
   if (run.history.left_out() > 0) {
     run.gaps.push_back("the journal is too long: its last " + std::to_string(run.history.left_out()) +
@@ -84,7 +97,8 @@ void tell_gaps(const storage::JournalScan& scan, const std::string& folder, RunH
   }
   if (run.history.notes().empty()) return;
   const auto state = run.history.replay();
-  tell_lost_beginning(run, state.starts_known, run.gaps);
+  const bool begins_on_purpose = extent == Extent::kEnd && run.history.notes().front().what == "segment";
+  if (!begins_on_purpose) tell_lost_beginning(run, state.starts_known, run.gaps);
   tell_gaps_between(state.gaps, folder, run.gaps);
 }
 
@@ -125,7 +139,7 @@ void tell_stranger(leyline::FileSystem& files, const std::string& folder, RunHis
 std::string why_nothing_is_known(leyline::FileSystem& files, const std::string& run, const RunHistory& read) {
   if (!read.history.notes().empty()) return {};
   const auto records = read.history.records();
-  const bool there = files.kind_of(run + "/journal") == PathKind::kFile;
+  const bool there = records > 0 || files.kind_of(run + "/journal") == PathKind::kFile;
   return (!there         ? run + " has no journal"
           : records == 0 ? "the journal of " + run + " is empty"
                          : "the journal of " + run + " has " + std::to_string(records) +
@@ -140,17 +154,29 @@ RunHistory read_journal(leyline::FileSystem& files, const std::string& run) {
   RunHistory read;
   const auto scan =
       storage::scan_journal(files, run + "/journal", [&](std::string_view text) { read.history.take(text); });
-  tell_gaps(scan, run, read);
+  tell_gaps(scan, run, Extent::kWhole, read);
+  read.nothing = why_nothing_is_known(files, run, read);
+  return read;
+}
+
+RunHistory read_journal_since(leyline::FileSystem& files, const std::string& run, RunPlace place) {
+  RunHistory read;
+  const auto begins = [&](std::string_view text) {
+    const auto segment = leyline::read_segment(text);
+    return segment && segment->place <= place;
+  };
+  const auto scan = storage::scan_journal_from(files, run + "/journal", begins,
+                                               [&](std::string_view text) { read.history.take(text); });
+  tell_gaps(scan, run, Extent::kEnd, read);
   read.nothing = why_nothing_is_known(files, run, read);
   return read;
 }
 
 RunHistory read_run_history(const std::string& run) {
   storage::ConfinedFileSystem files(run, storage::Owner::kAnyone);
-  if (files.kind_of(run) != PathKind::kFolder || files.kind_of(run + "/config.yaml") != PathKind::kFile) {
-    throw leyline::Error(
-        leyline::ExitCode::kConfig,
-        run + " is no run folder: there is no config.yaml in it; `esper train` prints the folder of each run");
+  if (const auto why = storage::why_missing(files, run, "config.yaml"); !why.empty()) {
+    throw leyline::Error(leyline::ExitCode::kConfig,
+                         run + " is no run folder: " + why + "; `esper train` prints the folder of each run");
   }
   auto read = read_journal(files, run);
   if (!read.nothing.empty()) throw leyline::Error(leyline::ExitCode::kData, read.nothing);

@@ -24,6 +24,10 @@ struct RunHistory {
 // lies in its place, and IoError.
 RunHistory read_journal(leyline::FileSystem& files, const std::string& run);
 
+// The same, from the newest file of the journal on that begins at this place or before it: enough to rebuild the
+// topology there and later.
+RunHistory read_journal_since(leyline::FileSystem& files, const std::string& run, leyline::RunPlace place);
+
 // The same for who wants to know of growth, held against the topologies of the newest four checkpoints that the journal
 // names and the folder has (one that differs is a gap; another run's journal that names none of them, or the same
 // topologies, is not found out): throws leyline::Error{kConfig} where there is no run, and kData, with the

@@ -10,6 +10,7 @@
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
 #include "nissa/jsonl_reader.h"
+#include "nissa/telemetry_files.h"
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
@@ -80,6 +81,13 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
   summary.wall_ms = *number_at(ledger, "wall_ms");
   summary.status = text_at(parsed, "status");
   return summary;
+}
+
+// The metrics that Packets looks at.
+bool is_read(std::string_view metric) {
+  return metric == "tolaria.ledger.ms"_metric.name() || metric == "tolaria.step.p50_us"_metric.name() ||
+         metric == "tolaria.step.p95_us"_metric.name() || metric == "tolaria.timeout.tamiyo_total"_metric.name() ||
+         metric == "nissa.dropped_total"_metric.name() || metric == "tolaria.training.loss"_metric.name();
 }
 
 // Takes in the packets of telemetry.jsonl, in order.
@@ -186,19 +194,18 @@ RunLedger read_run_ledger(const std::filesystem::path& run) {
   const Summary summary = read_summary(run / "summary.json", ledger.gaps);
   ledger.status = summary.status;
   Packets packets(summary, ledger);
-  std::error_code ignored;
   const auto telemetry = run / "telemetry.jsonl";
-  if (std::filesystem::is_regular_file(telemetry, ignored)) {
-    ledger.damaged_lines = read_jsonl(telemetry, [&](const json& packet) { packets.take(packet); }).damaged_total;
+  JsonlReport report;
+  if (has_telemetry(telemetry)) {
+    report = read_jsonl(
+        telemetry, [&](const json& packet) { packets.take(packet); }, is_read);
+    ledger.damaged_lines = report.damaged_total;
   } else {
     ledger.gaps.push_back("there is no telemetry.jsonl: only the process that wrote summary.json is covered");
   }
   packets.finish();
-  if (ledger.damaged_lines > 0) {
-    ledger.gaps.push_back("telemetry.jsonl has " + std::to_string(ledger.damaged_lines) +
-                          (ledger.damaged_lines == 1 ? " damaged line; time that it told may be missing"
-                                                     : " damaged lines; time that they told may be missing"));
-  }
+  const auto missing = gaps_of(report);
+  ledger.gaps.insert(ledger.gaps.end(), missing.begin(), missing.end());
   if (ledger.wall_ms <= 0) {
     throw leyline::Error(leyline::ExitCode::kData,
                          run.string() +

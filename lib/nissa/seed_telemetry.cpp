@@ -1,11 +1,13 @@
 #include "nissa/seed_telemetry.h"
 
+#include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
 
 #include "leyline/telemetry.h"
 #include "nissa/jsonl_reader.h"
+#include "nissa/telemetry_files.h"
 
 namespace esper::nissa {
 namespace {
@@ -32,6 +34,11 @@ constexpr Series kOfRun[] = {{"tolaria.step.p50_us"_metric.name(), &SeedTelemetr
 
 constexpr std::size_t kMostEpochs = 1'000'000;
 constexpr std::size_t kMostSwaps = 100'000;
+
+bool is_read(std::string_view metric) {
+  const auto names_it = [&](const Series& series) { return series.metric == metric; };
+  return std::ranges::any_of(kOfSeed, names_it) || std::ranges::any_of(kOfRun, names_it);
+}
 
 const json& member(const json& object, const char* name) {
   static const json kNothing;
@@ -124,17 +131,15 @@ class Reader {
 SeedTelemetry read_seed_telemetry(const std::filesystem::path& run, const std::string& seed_id,
                                   std::vector<std::string>& gaps) {
   const auto path = run / "telemetry.jsonl";
-  std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored)) {
+  if (!has_telemetry(path)) {
     gaps.push_back("there is no telemetry.jsonl: times, conflicts and most measurements are missing");
     return {};
   }
   Reader reader(seed_id);
-  const auto report = read_jsonl(path, [&](const json& packet) { reader.take(packet); });
-  if (report.damaged_total > 0) {
-    gaps.push_back("telemetry.jsonl has " + std::to_string(report.damaged_total) +
-                   " damaged lines; what they measured is missing");
-  }
+  const auto report = read_jsonl(
+      path, [&](const json& packet) { reader.take(packet); }, is_read);
+  const auto missing = gaps_of(report);
+  gaps.insert(gaps.end(), missing.begin(), missing.end());
   if (reader.left_out > 0) {
     gaps.push_back("telemetry.jsonl tells of more than " + std::to_string(kMostEpochs) +
                    " epochs; the rest was left out");

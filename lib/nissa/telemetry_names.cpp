@@ -12,6 +12,7 @@
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
 #include "nissa/jsonl_reader.h"
+#include "nissa/telemetry_files.h"
 
 namespace esper::nissa {
 namespace {
@@ -60,6 +61,9 @@ class Collector {
   TelemetryNames finish(const JsonlReport& report) {
     if (report.damaged_total > 0) {
       read_.gaps.push_back(source_ + " has " + std::to_string(report.damaged_total) + " damaged lines");
+    }
+    if (report.missing_files > 0) {
+      read_.gaps.push_back(source_ + " lacks " + std::to_string(report.missing_files) + " earlier files");
     }
     if (odd_ > 0) {
       read_.gaps.push_back(source_ + " has " + std::to_string(odd_) + " metrics or events that are not well formed");
@@ -201,7 +205,7 @@ TelemetryNames read_names(const std::string& source) {
   if (!fs::exists(source, ignored)) {
     throw leyline::Error(leyline::ExitCode::kConfig, source + ": there is no such file" + kExpected);
   }
-  if (!fs::is_regular_file(file, ignored)) {
+  if (!fs::is_regular_file(file, ignored) && !(folder && has_telemetry(file))) {
     fail(source, folder ? "there is no telemetry.jsonl in it; telemetry.jsonl: true in a run file writes one"
                         : std::string("is not a regular file") + kExpected);
   }

@@ -65,17 +65,35 @@ Manifest fill_folder(FileSystem& file_system, const std::string& folder, const s
   return manifest;
 }
 
-// The process that a name like "x.tmp-4711" belongs to; 0 for any other name.
-pid_t owner_of(std::string_view name) {
+// "x.tmp-4711": the name that it was to get, and the process that it belongs to; 0 for any other name.
+struct Leftover {
+  std::string_view final_name;
+  pid_t owner = 0;
+};
+
+Leftover leftover_of(std::string_view name) {
   const auto at = name.rfind(kTemporary);
-  if (at == std::string_view::npos) return 0;
+  if (at == std::string_view::npos) return {};
   const auto digits = name.substr(at + kTemporary.size());
   pid_t pid = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), pid);
-  return error == std::errc() && end == digits.data() + digits.size() && pid > 0 ? pid : 0;
+  const bool whole = error == std::errc() && end == digits.data() + digits.size() && pid > 0;
+  return whole ? Leftover{name.substr(0, at), pid} : Leftover{};
 }
 
 bool is_gone(pid_t pid) { return ::kill(pid, 0) < 0 && errno == ESRCH; }
+
+std::vector<std::string> remove_leftovers_if(FileSystem& file_system, const std::string& folder,
+                                             const std::function<bool(const Leftover&)>& removable) {
+  std::vector<std::string> removed;
+  for (const auto& entry : file_system.list(folder)) {
+    const auto leftover = leftover_of(entry.name);
+    if (leftover.owner == 0 || !removable(leftover)) continue;
+    remove_all(file_system, folder + "/" + entry.name);
+    removed.push_back(entry.name);
+  }
+  return removed;
+}
 
 }  // namespace
 
@@ -125,14 +143,15 @@ void remove_published(FileSystem& file_system, const std::string& path) {
 }
 
 std::vector<std::string> remove_leftovers(FileSystem& file_system, const std::string& folder) {
-  std::vector<std::string> removed;
-  for (const auto& entry : file_system.list(folder)) {
-    const pid_t owner = owner_of(entry.name);
-    if (owner == 0 || (owner != ::getpid() && !is_gone(owner))) continue;
-    remove_all(file_system, folder + "/" + entry.name);
-    removed.push_back(entry.name);
-  }
-  return removed;
+  return remove_leftovers_if(file_system, folder, [](const Leftover& leftover) {
+    return leftover.owner == ::getpid() || is_gone(leftover.owner);
+  });
+}
+
+std::vector<std::string> remove_leftovers_under_lock(FileSystem& file_system, const std::string& folder,
+                                                     const std::function<bool(std::string_view)>& is_ours) {
+  return remove_leftovers_if(file_system, folder,
+                             [&](const Leftover& leftover) { return is_ours(leftover.final_name); });
 }
 
 }  // namespace esper::storage

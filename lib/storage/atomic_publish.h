@@ -6,8 +6,10 @@
 // All throw IoError and then leave the old state, with one exception that cannot be avoided: if only the last step (the
 // sync of the parent) fails, the new state is there, whole, but may vanish with a power loss.
 
+#include <functional>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "leyline/file_system.h"
@@ -38,5 +40,10 @@ void remove_published(leyline::FileSystem& file_system, const std::string& path)
 // anything there, while holding the folder's lock. (A restarted container often has its old process id.) Returns the
 // names removed.
 std::vector<std::string> remove_leftovers(leyline::FileSystem& file_system, const std::string& folder);
+
+// The same for a folder in which only the holder of its lock publishes: whether a process of that id lives says nothing
+// then (it may be another one, or run on another machine). Removes those for whose final name `is_ours` holds.
+std::vector<std::string> remove_leftovers_under_lock(leyline::FileSystem& file_system, const std::string& folder,
+                                                     const std::function<bool(std::string_view)>& is_ours);
 
 }  // namespace esper::storage

@@ -1,5 +1,6 @@
 #pragma once
-// What reading something that may be damaged gives: the value, or one sentence that says what is wrong with it.
+// What reading something that may be damaged gives: the value, or one sentence that says what is wrong with it, and
+// whether that is proven of its contents.
 
 #include <optional>
 #include <string>
@@ -7,10 +8,16 @@
 
 namespace esper::storage {
 
+enum class Fault {
+  kDamaged,     // its bytes are not what was written: a wrong hash or length, a part that is gone
+  kUnreadable,  // nothing is known of its bytes: an I/O error, a permission, a format of a later version
+};
+
 template <class T>
 struct Checked {
   std::optional<T> value;
-  std::string problem;  // empty exactly if there is a value
+  std::string problem;            // empty exactly if there is a value
+  Fault fault = Fault::kDamaged;  // of what has a problem
 
   explicit operator bool() const { return value.has_value(); }
   const T& operator*() const { return *value; }
@@ -21,12 +28,23 @@ struct Checked {
 
 template <class T>
 Checked<T> sound(T value) {
-  return {std::move(value), {}};
+  return {std::move(value), {}, {}};
 }
 
 template <class T>
 Checked<T> damaged(std::string problem) {
-  return {std::nullopt, std::move(problem)};
+  return {std::nullopt, std::move(problem), Fault::kDamaged};
+}
+
+template <class T>
+Checked<T> unreadable(std::string problem) {
+  return {std::nullopt, std::move(problem), Fault::kUnreadable};
+}
+
+// The same problem, of a thing of another type.
+template <class T, class U>
+Checked<T> no_value(Checked<U> problem) {
+  return {std::nullopt, std::move(problem.problem), problem.fault};
 }
 
 }  // namespace esper::storage

@@ -47,6 +47,16 @@ void remove_all(FileSystem& file_system, const std::string& path) {
   file_system.remove(path);
 }
 
+std::string why_missing(FileSystem& file_system, const std::string& folder, const std::string& name) {
+  if (folder.empty()) return "the name is empty";
+  const PathKind kind = file_system.kind_of(folder);
+  if (kind == PathKind::kNothing) return "it does not exist";
+  if (kind == PathKind::kFile) return "it is a file";
+  if (kind == PathKind::kOther) return "it is no folder";
+  if (file_system.kind_of(folder + "/" + name) != PathKind::kNothing) return {};
+  return file_system.list(folder).empty() ? "it is an empty folder" : "there is no " + name + " in it";
+}
+
 std::string free_name(FileSystem& file_system, const std::string& path) {
   std::string name = path;
   for (int i = 2; file_system.kind_of(name) != PathKind::kNothing; ++i) name = path + "-" + std::to_string(i);

@@ -22,6 +22,10 @@ void ensure_folder(leyline::FileSystem& file_system, const std::string& path);
 // A file, or a folder with all that is in it; links are removed, not followed. Nothing there is no error.
 void remove_all(leyline::FileSystem& file_system, const std::string& path);
 
+// Why `folder` does not have the file or folder `name`, for a message: "it does not exist", "it is a file", "it is an
+// empty folder", "there is no NAME in it". Empty where it has one.
+std::string why_missing(leyline::FileSystem& file_system, const std::string& folder, const std::string& name);
+
 // `path` itself, else `path`-2, `path`-3, ...: the first name that is not taken.
 std::string free_name(leyline::FileSystem& file_system, const std::string& path);
 

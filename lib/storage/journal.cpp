@@ -1,12 +1,12 @@
 #include "storage/journal.h"
 
-#include <array>
 #include <vector>
 
 #include "leyline/error.h"
 #include "storage/atomic_publish.h"
 #include "storage/checksum.h"
 #include "storage/file_tools.h"
+#include "storage/journal_files.h"
 #include "storage/little_endian.h"
 
 namespace esper::storage {
@@ -15,60 +15,9 @@ namespace {
 using leyline::File;
 using leyline::FileSystem;
 using leyline::OpenMode;
+using leyline::PathKind;
 
-constexpr std::string_view kMagic = "ESPERJ1\n";
-constexpr std::size_t kRecordHeaderBytes = 8;
 constexpr std::size_t kCopyBytes = 1 << 20;
-
-// A power loss can leave the length of the first write without all of its bytes: zeros stand for those.
-bool is_torn_magic(std::string_view start) {
-  for (std::size_t i = 0; i < start.size(); ++i) {
-    if (start[i] != kMagic[i] && start[i] != '\0') return false;
-  }
-  return true;
-}
-
-JournalTail classify_magic(File& file, std::uint64_t size) {
-  std::array<std::byte, kMagic.size()> buffer;
-  const std::string_view start = text_of(Bytes(buffer).first(file.read_at(0, buffer)));
-  if (start == kMagic) return JournalTail::kClean;
-  if (size <= kMagic.size() && is_torn_magic(start)) return JournalTail::kTorn;
-  throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                       file.path() + " is no journal: it does not start with ESPERJ1; move it away to start a new one");
-}
-
-// Reads the record at `offset` into `payload`.
-JournalTail read_record(File& file, std::uint64_t offset, std::uint64_t size, std::vector<std::byte>& payload) {
-  if (offset == size) return JournalTail::kClean;
-  std::array<std::byte, kRecordHeaderBytes> header;
-  if (file.read_at(offset, header) < header.size()) return JournalTail::kTorn;
-  const auto length = load_little_endian<std::uint32_t>(Bytes(header));
-  if (length == 0 || length > kMaxJournalRecordBytes) return JournalTail::kCorrupt;
-  if (length > size - offset - kRecordHeaderBytes) return JournalTail::kTorn;
-  payload.resize(length);
-  if (file.read_at(offset + kRecordHeaderBytes, payload) < length) return JournalTail::kTorn;
-  const auto expected = load_little_endian<std::uint32_t>(Bytes(header).subspan(4));
-  return hash32(payload, length) == expected ? JournalTail::kClean : JournalTail::kCorrupt;
-}
-
-JournalScan scan_open(File& file, const std::function<void(std::string_view)>& visit) {
-  JournalScan scan;
-  const std::uint64_t size = file.size();
-  scan.tail = size == 0 ? JournalTail::kClean : classify_magic(file, size);
-  if (size >= kMagic.size() && scan.tail == JournalTail::kClean) {
-    scan.good_bytes = kMagic.size();
-    std::vector<std::byte> payload;
-    while (scan.good_bytes < size) {
-      scan.tail = read_record(file, scan.good_bytes, size, payload);
-      if (scan.tail != JournalTail::kClean) break;
-      visit(text_of(payload));
-      scan.good_bytes += kRecordHeaderBytes + payload.size();
-      ++scan.records;
-    }
-  }
-  scan.dropped_bytes = size - scan.good_bytes;
-  return scan;
-}
 
 void keep_tail(FileSystem& file_system, const std::string& path, std::uint64_t from) {
   auto file = file_system.open(path, OpenMode::kRead);
@@ -83,12 +32,19 @@ void keep_tail(FileSystem& file_system, const std::string& path, std::uint64_t f
   });
 }
 
+// Of a rotation that was cut off only the new file's first record is lost, which repeats what the earlier ones hold.
+JournalScan scan_newest(FileSystem& file_system, const std::string& path) {
+  const std::string next = next_journal_path(path);
+  if (file_system.kind_of(next) != PathKind::kNothing) file_system.remove(next);
+  return scan_journal_file(file_system, path, [](std::string_view) {});
+}
+
 // The journal, open for appending, with nothing behind its last good record.
 File open_clean(FileSystem& file_system, const std::string& path, const JournalScan& found) {
   if (found.tail == JournalTail::kCorrupt) keep_tail(file_system, path, found.good_bytes);
   auto file = file_system.open(path, OpenMode::kAppend);
   if (found.dropped_bytes > 0) file.truncate(found.good_bytes);
-  if (found.good_bytes == 0) file.write(bytes_of(kMagic));
+  if (found.good_bytes == 0) file.write(bytes_of(kJournalMagic));
   if (found.dropped_bytes > 0 || found.good_bytes == 0) {
     file.sync();
     file_system.sync_folder(parent_of(path));
@@ -96,34 +52,8 @@ File open_clean(FileSystem& file_system, const std::string& path, const JournalS
   return file;
 }
 
-}  // namespace
-
-JournalScan scan_journal(FileSystem& file_system, const std::string& path,
-                         const std::function<void(std::string_view)>& visit) {
-  const auto kind = file_system.kind_of(path);
-  if (kind == leyline::PathKind::kNothing) return {};
-  if (kind == leyline::PathKind::kFolder) {
-    throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                         path + " is no journal: it is a folder; move it away to start a new one");
-  }
-  auto file = file_system.open(path, OpenMode::kRead);
-  return scan_open(file, visit);
-}
-
-JournalWriter::JournalWriter(FileSystem& file_system, const std::string& path)
-    : found_(scan_journal(file_system, path, [](std::string_view) {})),
-      file_(open_clean(file_system, path, found_)),
-      good_bytes_(found_.good_bytes == 0 ? kMagic.size() : found_.good_bytes) {}
-
-void JournalWriter::cut_tail() {
-  file_.truncate(good_bytes_);
-  file_.sync();
-  tail_is_dirty_ = false;
-}
-
-void JournalWriter::append(std::string_view payload) {
+std::vector<std::byte> record_of(std::string_view payload) {
   ESPER_CHECK(!payload.empty() && payload.size() <= kMaxJournalRecordBytes, "a journal record has 1 byte to 16 MiB");
-  if (tail_is_dirty_) cut_tail();
   const auto length = static_cast<std::uint32_t>(payload.size());
   std::vector<std::byte> record;
   record.reserve(kRecordHeaderBytes + payload.size());
@@ -131,11 +61,63 @@ void JournalWriter::append(std::string_view payload) {
   append_little_endian(record, hash32(bytes_of(payload), length));
   const Bytes body = bytes_of(payload);
   record.insert(record.end(), body.begin(), body.end());
+  return record;
+}
+
+}  // namespace
+
+JournalWriter::JournalWriter(FileSystem& file_system, const std::string& path)
+    : file_system_(&file_system),
+      path_(path),
+      found_(scan_newest(file_system, path)),
+      file_(open_clean(file_system, path, found_)),
+      good_bytes_(found_.good_bytes == 0 ? kJournalMagic.size() : found_.good_bytes) {}
+
+void JournalWriter::cut_tail() {
+  file_.truncate(good_bytes_);
+  file_.sync();
+  tail_is_dirty_ = false;
+}
+
+// What is appended to a file whose name is not durable could be lost with the name.
+void JournalWriter::sync_folder() {
+  file_system_->sync_folder(parent_of(path_));
+  folder_is_dirty_ = false;
+}
+
+void JournalWriter::append(std::string_view payload) {
+  const auto record = record_of(payload);
+  if (folder_is_dirty_) sync_folder();
+  if (tail_is_dirty_) cut_tail();
   tail_is_dirty_ = true;
   file_.write(record);
   file_.sync();
   good_bytes_ += record.size();
   tail_is_dirty_ = false;
+}
+
+// The new file is whole before the old one gives up its name, and that is durable before the new one takes it: at no
+// instant, and after no power loss, does the new one replace the old one. Until the end the old one is appended to.
+void JournalWriter::rotate(std::string_view first_record) {
+  const auto record = record_of(first_record);
+  if (tail_is_dirty_) cut_tail();
+  const std::string next = next_journal_path(path_);
+  publish_file(*file_system_, next, [&](const ByteSink& sink) {
+    sink(bytes_of(kJournalMagic));
+    sink(record);
+  });
+  auto fresh = file_system_->open(next, OpenMode::kAppend);
+  if (file_system_->kind_of(path_) != PathKind::kNothing) {  // else an attempt before this one came so far
+    const auto earlier = earlier_journal_files(*file_system_, path_);
+    file_system_->rename(path_, earlier_journal_path(path_, earlier.empty() ? 1 : earlier.back().number + 1));
+    folder_is_dirty_ = true;
+  }
+  sync_folder();
+  file_system_->rename(next, path_);
+  file_ = std::move(fresh);
+  good_bytes_ = kJournalMagic.size() + record.size();
+  folder_is_dirty_ = true;
+  sync_folder();
 }
 
 }  // namespace esper::storage

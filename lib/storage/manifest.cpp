@@ -53,16 +53,17 @@ Checked<Manifest> parse_manifest(const std::string& text) {
   try {
     const json whole = json::parse("{" + body);
     if (whole.at("format") != kFormat) {
-      return damaged<Manifest>("manifest.json has format " + whole.at("format").dump() +
-                               "; this program reads format " + std::to_string(kFormat));
+      return unreadable<Manifest>("manifest.json has format " + whole.at("format").dump() +
+                                  "; this program reads format " + std::to_string(kFormat));
     }
     Manifest manifest{files_from(whole.at("files")), whole.at("fields")};
     for (const auto& file : manifest.files) {
-      if (!is_plain_name(file.name)) return damaged<Manifest>("manifest.json lists a file that is not in its folder");
+      if (!is_plain_name(file.name))
+        return unreadable<Manifest>("manifest.json lists a file that is not in its folder");
     }
     return sound(std::move(manifest));
   } catch (const json::exception& error) {
-    return damaged<Manifest>(std::string("manifest.json is no manifest: ") + error.what());
+    return unreadable<Manifest>(std::string("manifest.json is no manifest: ") + error.what());
   }
 }
 

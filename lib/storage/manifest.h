@@ -33,7 +33,8 @@ bool is_plain_name(const std::string& name);
 
 std::string manifest_text(const Manifest& manifest);
 
-// Checks checksum and shape; the files themselves are not looked at.
+// Checks checksum and shape; the files themselves are not looked at. Where the checksum is right and the format or
+// shape is another one, it is unreadable.
 Checked<Manifest> parse_manifest(const std::string& text);
 
 }  // namespace esper::storage

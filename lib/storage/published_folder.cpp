@@ -13,24 +13,10 @@ using leyline::IoError;
 
 constexpr std::size_t kChunkBytes = 1 << 20;
 
-// The disk or the folder is at fault, not this process.
-bool is_damage(const IoError& error) {
-  switch (error.error_number()) {
-    case ENOENT:
-    case ENOTDIR:
-    case EISDIR:
-    case EINVAL:
-    case EFBIG:
-    case EIO:
-    case EACCES:
-    case ELOOP:
-      return true;
-    default:
-      return false;
-  }
-}
+// Of a file that a published folder had.
+bool is_gone(const IoError& error) { return error.error_number() == ENOENT || error.error_number() == ENOTDIR; }
 
-// Empty if the file is what the manifest says. Bounded memory: the file is read in chunks.
+// Empty if the file is what the manifest says; else how it is damaged. Bounded memory: the file is read in chunks.
 std::string problem_with(FileSystem& file_system, const std::string& folder, const ManifestFile& expected) {
   auto file = file_system.open(folder + "/" + expected.name, leyline::OpenMode::kRead);
   const std::uint64_t size = file.size();
@@ -51,6 +37,23 @@ std::string problem_with(FileSystem& file_system, const std::string& folder, con
 
 }  // namespace
 
+bool is_of_the_file(const IoError& error) {
+  switch (error.error_number()) {
+    case ENOENT:
+    case ENOTDIR:
+    case EISDIR:
+    case EINVAL:
+    case EFBIG:
+    case EIO:
+    case EACCES:
+    case EPERM:
+    case ELOOP:
+      return true;
+    default:
+      return false;
+  }
+}
+
 Checked<Manifest> verify_folder(FileSystem& file_system, const std::string& folder) {
   try {
     const auto bytes = read_file(file_system, folder + "/" + kManifestName, kMaxManifestBytes);
@@ -62,13 +65,14 @@ Checked<Manifest> verify_folder(FileSystem& file_system, const std::string& fold
     }
     return manifest;
   } catch (const IoError& error) {
-    if (!is_damage(error)) throw;
-    return damaged<Manifest>(error.what());
+    if (is_gone(error)) return damaged<Manifest>(error.what());
+    if (!is_of_the_file(error)) throw;
+    return unreadable<Manifest>(error.what());
   }
 }
 
-std::string quarantine(FileSystem& file_system, const std::string& path) {
-  std::string target = free_name(file_system, path + ".bad");
+std::string quarantine(FileSystem& file_system, const std::string& path, const std::string& ending) {
+  std::string target = free_name(file_system, path + ending);
   file_system.rename(path, target);
   file_system.sync_folder(parent_of(path));
   return target;

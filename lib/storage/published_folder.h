@@ -9,12 +9,20 @@
 
 namespace esper::storage {
 
-// Reads every byte: the manifest, and size and hash of each file that it lists. Every damage is a problem, also a file
-// that cannot be read; throws IoError only where the trouble is not the folder's (EMFILE, ENOMEM and the like).
+// Reads every byte: the manifest, and size and hash of each file that it lists. Damaged are a wrong checksum, hash or
+// size, and a file that is gone; unreadable are a file that the system does not give (EIO, EACCES, no regular file) and
+// a manifest of another format. Throws IoError only where the trouble is not the folder's (EMFILE, ENOMEM and the
+// like).
 Checked<Manifest> verify_folder(leyline::FileSystem& file_system, const std::string& folder);
 
-// Renames the folder (or file) to `<path>.bad`, or the first of `<path>.bad-2`, ... that is not taken, durably. Returns
-// the new path.
-std::string quarantine(leyline::FileSystem& file_system, const std::string& path);
+// Whether an error speaks of one file or folder that cannot be read, rather than of this process (EMFILE, ENOMEM).
+bool is_of_the_file(const leyline::IoError& error);
+
+// Renames the folder (or file) to `<path><ending>`, or the first of `<path><ending>-2`, ... that is not taken, durably.
+// Returns the new path.
+inline constexpr char kDamagedEnding[] = ".bad";
+inline constexpr char kUnreadableEnding[] = ".unread";
+std::string quarantine(leyline::FileSystem& file_system, const std::string& path,
+                       const std::string& ending = kDamagedEnding);
 
 }  // namespace esper::storage

@@ -54,11 +54,11 @@ Checked<NamedTensor> tensor_of(const storage::TensorView& view) {
 
 Checked<std::vector<NamedTensor>> read_tensors(leyline::FileSystem& files, const std::string& path) {
   const auto loaded = storage::load_safetensors(files, path, kMaxStateBytes);
-  if (!loaded) return storage::damaged<std::vector<NamedTensor>>(loaded.problem);
+  if (!loaded) return storage::no_value<std::vector<NamedTensor>>(loaded);
   std::vector<NamedTensor> tensors;
   for (const auto& view : loaded->contents.tensors) {
     auto tensor = tensor_of(view);
-    if (!tensor) return storage::damaged<std::vector<NamedTensor>>(tensor.problem);
+    if (!tensor) return storage::no_value<std::vector<NamedTensor>>(std::move(tensor));
     tensors.push_back(std::move(*tensor));
   }
   return storage::sound(std::move(tensors));
@@ -72,6 +72,19 @@ std::string first_not_finite(const json& value, const std::string& place) {
     if (auto found = first_not_finite(item, place + "/" + key); !found.empty()) return found;
   }
   return {};
+}
+
+// Its hashes are right: what is not understood is of another version, not damaged.
+Checked<CheckpointImage> read_verified(leyline::FileSystem& files, const std::string& path,
+                                       const CheckpointInfo& info) {
+  CheckpointImage image{info, {}, read_run_json(files, path)};
+  if (!image.run.is_object()) {
+    return storage::unreadable<CheckpointImage>(std::string(kRunName) + " is no JSON object");
+  }
+  auto tensors = read_tensors(files, path + "/" + kStateName);
+  if (!tensors) return storage::unreadable<CheckpointImage>(tensors.problem);
+  image.tensors = std::move(*tensors);
+  return storage::sound(std::move(image));
 }
 
 }  // namespace
@@ -113,17 +126,17 @@ std::uint64_t write_checkpoint(leyline::FileSystem& files, const std::string& pa
 
 Checked<CheckpointInfo> verify_checkpoint(leyline::FileSystem& files, const std::string& path) {
   const auto manifest = storage::verify_folder(files, path);
-  if (!manifest) return storage::damaged<CheckpointInfo>(manifest.problem);
+  if (!manifest) return storage::no_value<CheckpointInfo>(manifest);
   for (const char* name : {kStateName, kRunName}) {
     if (std::ranges::find(manifest->files, name, &storage::ManifestFile::name) == manifest->files.end()) {
-      return storage::damaged<CheckpointInfo>("its manifest does not list " + std::string(name));
+      return storage::unreadable<CheckpointInfo>("its manifest does not list " + std::string(name));
     }
   }
   try {
     const json& fields = manifest->fields;
     return storage::sound(CheckpointInfo{fields.at("step"), fields.at("epoch"), fields.at("training_hash")});
   } catch (const json::exception& error) {
-    return storage::damaged<CheckpointInfo>("its manifest lacks a field: " + std::string(error.what()));
+    return storage::unreadable<CheckpointInfo>("its manifest lacks a field: " + std::string(error.what()));
   }
 }
 
@@ -134,14 +147,17 @@ json read_run_json(leyline::FileSystem& files, const std::string& path) {
 
 Checked<CheckpointImage> read_checkpoint(leyline::FileSystem& files, const std::string& path) {
   const auto info = verify_checkpoint(files, path);
-  if (!info) return storage::damaged<CheckpointImage>(info.problem);
-  CheckpointImage image{*info, {}, {}};
-  image.run = read_run_json(files, path);
-  if (!image.run.is_object()) return storage::damaged<CheckpointImage>(std::string(kRunName) + " is no JSON object");
-  auto tensors = read_tensors(files, path + "/" + kStateName);
-  if (!tensors) return storage::damaged<CheckpointImage>(tensors.problem);
-  image.tensors = std::move(*tensors);
-  return storage::sound(std::move(image));
+  if (!info) return storage::no_value<CheckpointImage>(info);
+  try {
+    return read_verified(files, path, *info);
+  } catch (const leyline::IoError& error) {
+    if (!storage::is_of_the_file(error)) throw;
+    return storage::unreadable<CheckpointImage>(error.what());
+  }
+}
+
+std::string why_unusable(const std::string& path, storage::Fault fault, const std::string& problem) {
+  return path + (fault == storage::Fault::kDamaged ? " is damaged: " : " cannot be read: ") + problem;
 }
 
 }  // namespace esper::tolaria

@@ -48,7 +48,11 @@ storage::Checked<CheckpointInfo> verify_checkpoint(leyline::FileSystem& files, c
 // Throws IoError.
 nlohmann::json read_run_json(leyline::FileSystem& files, const std::string& path);
 
-// Verifies every byte, then reads. Throws IoError only for trouble that is not the checkpoint's.
+// Verifies every byte, then reads. Damaged as verify_folder has it; what is whole but not understood is unreadable.
+// Throws IoError only for trouble that is not the checkpoint's.
 storage::Checked<CheckpointImage> read_checkpoint(leyline::FileSystem& files, const std::string& path);
+
+// "PATH is damaged: PROBLEM", or "PATH cannot be read: PROBLEM".
+std::string why_unusable(const std::string& path, storage::Fault fault, const std::string& problem);
 
 }  // namespace esper::tolaria

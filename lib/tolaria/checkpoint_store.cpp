@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "kasmina/topology.h"
 #include "storage/atomic_publish.h"
 #include "storage/published_folder.h"
 
@@ -53,15 +54,41 @@ bool holds_best_epoch(FileSystem& files, const CheckpointEntry& entry) {
   return false;
 }
 
+bool is_segment(std::string_view text) { return leyline::read_segment(text).has_value(); }
+
 std::string best_by_journal(FileSystem& files, const std::string& journal_path) {
   std::string best;
-  storage::scan_journal(files, journal_path, [&](std::string_view text) {
+  storage::scan_journal_from(files, journal_path, is_segment, [&](std::string_view text) {
+    if (text.find("\"best\"") == std::string_view::npos || text.find("\"best\":false") != std::string_view::npos)
+      return;
     const json note = json::parse(text, nullptr, false);
-    if (!note.is_object() || note.value("what", json()) != "checkpoint" || note.value("best", json()) != true) return;
-    const json name = note.value("name", json());
+    if (!note.is_object()) return;
+    const json what = note.value("what", json());
+    if (what != "segment" && (what != "checkpoint" || note.value("best", json()) != true)) return;
+    const json name = note.value(what == "segment" ? "best" : "name", json());
     best = name.is_string() ? name.get<std::string>() : "";
   });
   return best;
+}
+
+bool has_checkpoint_record(FileSystem& files, const std::string& journal_path) {
+  bool found = false;
+  storage::scan_journal_from(files, journal_path, is_segment, [&](std::string_view text) {
+    if (found) return;
+    leyline::GrowthNote note;
+    const bool sound = leyline::read_growth_note(text, note) == leyline::NoteKind::kGrowth;
+    found = sound && (note.what == "checkpoint" || note.what == "segment");
+  });
+  return found;
+}
+
+// One that was published and then renamed, with a number or without.
+bool is_set_aside(const std::string& folder, const std::string& name) {
+  for (const std::string_view ending : {storage::kDamagedEnding, storage::kUnreadableEnding}) {
+    const auto at = name.find(ending);
+    if (at != std::string::npos && entry_of(folder, name.substr(0, at))) return true;
+  }
+  return false;
 }
 
 std::string best_path_in(FileSystem& files, const std::string& folder, const std::string& journal_path) {
@@ -93,19 +120,25 @@ std::string best_checkpoint(FileSystem& files, const std::string& folder, const 
   return there ? noted : "";
 }
 
+bool had_checkpoints(FileSystem& files, const std::string& folder, const std::string& journal_path) {
+  const auto found = files.list(folder);
+  return std::ranges::any_of(found, [&](const auto& entry) { return is_set_aside(folder, entry.name); }) ||
+         has_checkpoint_record(files, journal_path);
+}
+
 CheckpointStore::CheckpointStore(FileSystem& files, std::string folder, const std::string& journal_path,
-                                 leyline::CheckpointConfig config)
+                                 leyline::CheckpointConfig config, std::uint64_t journal_file_bytes)
     : files_(files),
       folder_(std::move(folder)),
       config_(config),
-      journal_(files, journal_path),
+      journal_(files, journal_path, journal_file_bytes),
       entries_(list_checkpoints(files, folder_)),
       best_path_(best_path_in(files, folder_, journal_path)) {}
 
 CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image, Rank rank) {
   const std::string name = name_of(image.info);
   const CheckpointEntry entry{folder_ + "/" + name, image.info.step, image.info.epoch};
-  Published published{entry, holds(entry, image.info) ? 0 : write_checkpoint(files_, entry.path, image), {}};
+  Published published{entry, holds(entry, image.info) ? 0 : write_checkpoint(files_, entry.path, image), {}, {}};
   list(entry);
   const bool new_best = rank == Rank::kBest && best_path_ != entry.path;
   if (published.bytes > 0 || new_best) {
@@ -116,6 +149,7 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
     record(note.dump());
   }
   if (new_best) best_path_ = entry.path;
+  published.not_rotated = rotate_journal(image);
   published.not_deleted = delete_superseded();
   return published;
 }
@@ -129,7 +163,8 @@ bool CheckpointStore::holds(const CheckpointEntry& entry, const CheckpointInfo& 
     files_.sync_folder(folder_);
     return true;
   }
-  storage::quarantine(files_, entry.path);
+  const bool unreadable = !found && found.fault == storage::Fault::kUnreadable;
+  storage::quarantine(files_, entry.path, unreadable ? storage::kUnreadableEnding : storage::kDamagedEnding);
   std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == entry.path; });
   return false;
 }
@@ -138,6 +173,18 @@ bool CheckpointStore::holds(const CheckpointEntry& entry, const CheckpointInfo& 
 void CheckpointStore::list(const CheckpointEntry& entry) {
   std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == entry.path; });
   entries_.push_back(entry);
+}
+
+// At a checkpoint, since all that the new file has to begin with is known there.
+std::string CheckpointStore::rotate_journal(const CheckpointImage& image) {
+  if (!journal_.is_file_full() || !image.run.contains("topology")) return {};
+  const auto best = best_path_.substr(best_path_.find_last_of('/') + 1);
+  try {
+    journal_.begin_file({image.info.epoch, image.info.step}, kasmina::topology_of(image.run["topology"]), best);
+  } catch (const leyline::IoError& error) {
+    return error.what();
+  }
+  return {};
 }
 
 std::string CheckpointStore::delete_superseded() {
@@ -164,7 +211,9 @@ std::string restore_newest(FileSystem& files, const std::string& folder,
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     const auto image = read_checkpoint(files, entry->path);
     if (!image) {
-      refused.push_back(put_away(files, entry->path, image.problem));
+      const bool damaged = image.fault == storage::Fault::kDamaged;
+      refused.push_back(damaged ? put_away(files, entry->path, image.problem)
+                                : RefusedCheckpoint{entry->path, image.problem});
       continue;
     }
     const std::string reason = accept(*image);

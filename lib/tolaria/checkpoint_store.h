@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "leyline/config/run_config.h"
-#include "storage/journal.h"
 #include "tolaria/checkpoint.h"
+#include "tolaria/run_journal.h"
 
 namespace esper::tolaria {
 
@@ -22,17 +22,18 @@ class CheckpointStore {
  public:
   // folder: the run's checkpoints/; journal: the run's. Reads what is there.
   CheckpointStore(leyline::FileSystem& files, std::string folder, const std::string& journal_path,
-                  leyline::CheckpointConfig config);
+                  leyline::CheckpointConfig config, std::uint64_t journal_file_bytes = storage::kJournalFileBytes);
 
   enum class Rank { kOrdinary, kBest };
   struct Published {
     CheckpointEntry entry;
     std::uint64_t bytes = 0;  // 0: it was there already
     std::string not_deleted;  // why a superseded one is still there; the next publish tries again
+    std::string not_rotated;  // why the journal, which is long enough, did not begin a new file; so does this
   };
   // Publishes, records, then deletes what need not be kept. What is under the name already stays if it is whole and the
-  // same state, else it is quarantined. Throws IoError; then nothing was deleted, and at the name is either nothing new
-  // or all of it.
+  // same state, else it makes room as `<name>.bad`, or `<name>.unread` where it could not be read. Throws IoError; then
+  // nothing was deleted, and at the name is either nothing new or all of it.
   Published publish(const CheckpointImage& image, Rank rank);
 
   // Oldest first; only what is published.
@@ -47,11 +48,12 @@ class CheckpointStore {
   bool holds(const CheckpointEntry& entry, const CheckpointInfo& info);
   void list(const CheckpointEntry& entry);
   std::string delete_superseded();
+  std::string rotate_journal(const CheckpointImage& image);
 
   leyline::FileSystem& files_;
   std::string folder_;
   leyline::CheckpointConfig config_;
-  storage::JournalWriter journal_;
+  RunJournal journal_;
   std::vector<CheckpointEntry> entries_;
   std::string best_path_;
 };
@@ -63,14 +65,18 @@ std::vector<CheckpointEntry> list_checkpoints(leyline::FileSystem& files, const 
 // is not. Beside a writer, too.
 std::string best_checkpoint(leyline::FileSystem& files, const std::string& folder, const std::string& journal_path);
 
+// Whether this run published a checkpoint once: one is recorded in the journal, or was set aside in `folder`.
+bool had_checkpoints(leyline::FileSystem& files, const std::string& folder, const std::string& journal_path);
+
 struct RefusedCheckpoint {
   std::string path, reason;
 };
 
 // Tries the checkpoints of `folder` from the newest on: read_checkpoint, then `accept`, which says why the image will
 // not do (empty: taken). A damaged one is quarantined (renamed to .bad, or told why it cannot be). One that `accept`
-// refuses is, too, once an older one was taken, since the run will need its name; where none was taken it stays. Gives
-// the path taken, or an empty one; `refused` says what was passed over. Needs the run's lock.
+// refuses is, too, once an older one was taken, since the run will need its name; where none was taken it stays. One
+// that is unreadable always stays. Gives the path taken, or an empty one; `refused` says what was passed over. Needs
+// the run's lock.
 std::string restore_newest(leyline::FileSystem& files, const std::string& folder,
                            const std::function<std::string(const CheckpointImage&)>& accept,
                            std::vector<RefusedCheckpoint>& refused);

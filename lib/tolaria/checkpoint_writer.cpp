@@ -30,6 +30,7 @@ void save(CheckpointStore& store, const Job& job, SaveResult& result) {
   result.path = published.entry.path;
   result.bytes = published.bytes;
   result.not_deleted = published.not_deleted;
+  result.not_rotated = published.not_rotated;
 }
 
 // Nothing for a note that was written.

@@ -21,6 +21,7 @@ struct SaveResult {
   std::string problem;                                              // why not saved
   bool out_of_space = false;                                        // the disk is full: saving pauses, training goes on
   std::string not_deleted;                                          // saved, but why a superseded one is still there
+  std::string not_rotated;                                          // saved, but why the journal began no new file
 };
 
 class CheckpointWriter {

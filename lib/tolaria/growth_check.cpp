@@ -15,8 +15,8 @@ std::string check_growth(const leyline::GrowthHistory& history, const Checkpoint
                        "the journal and the checkpoint of epoch " + std::to_string(image.info.epoch) + ", step " +
                            std::to_string(image.info.step) +
                            " tell two different networks (journal -> checkpoint): " + agreement.text +
-                           "; move the checkpoint away to go on from an older one, or the file journal to trust the "
-                           "checkpoint");
+                           "; move the checkpoint away to go on from an older one, or all files of the journal "
+                           "(journal, journal-*) to trust the checkpoint");
 }
 
 std::string start_note(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology) {

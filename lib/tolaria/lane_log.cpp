@@ -3,9 +3,59 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "leyline/growth_note.h"
+#include "program/cache/cache_key.h"
 #include "storage/journal.h"
 
 namespace esper::tolaria {
+
+namespace {
+
+// In every record that tells of lanes ("what":"lane", "lanes":[...]); others need not be parsed.
+constexpr std::string_view kWord = "\"lane";
+
+bool is_sound(const nlohmann::json& note) {
+  using Json = nlohmann::json;
+  if (!note.is_object()) return false;
+  const auto is = [&](const char* name, auto type) { return note.contains(name) && (note[name].*type)(); };
+  if (!is("step", &Json::is_number_integer) || !is("shape", &Json::is_string) || !is("key", &Json::is_string)) {
+    return false;
+  }
+  const auto& key = note["key"].get_ref<const std::string&>();
+  return note["step"].get<std::int64_t>() >= 0 && (key.empty() || program::is_cache_key(key));
+}
+
+}  // namespace
+
+void LaneLog::take(std::string_view text) {
+  if (text.find(kWord) == std::string_view::npos) return;
+  const auto note = nlohmann::json::parse(text, nullptr, false);
+  if (!note.is_object()) return;
+  const auto what = note.value("what", nlohmann::json());
+  if (what == "lane") take_note(note);
+  if (what != "segment" || !note.contains("lanes") || !note["lanes"].is_array()) return;
+  for (const auto& lane : note["lanes"]) take_note(lane);
+}
+
+void LaneLog::take_note(const nlohmann::json& note) {
+  if (!is_sound(note)) {
+    ++damaged_;
+    return;
+  }
+  add(note["shape"], {note["step"].get<std::int64_t>(), note["key"]});
+}
+
+nlohmann::json LaneLog::since(std::int64_t step) const {
+  auto lanes = nlohmann::json::array();
+  for (const auto& [shape, notes] : notes_) {
+    const LaneNote* in_force = at(shape, step);
+    for (const LaneNote& note : notes) {
+      if (in_force != nullptr && note.step < in_force->step) continue;
+      lanes.push_back({{"step", note.step}, {"shape", shape}, {"key", note.key}});
+    }
+  }
+  return lanes;
+}
 
 void LaneLog::add(const std::string& shape, LaneNote note) {
   std::vector<LaneNote>& notes = notes_[shape];
@@ -34,14 +84,17 @@ std::string lane_note_json(const std::string& shape, const LaneNote& note) {
 
 LaneLog read_lane_log(leyline::FileSystem& files, const std::string& journal_path) {
   LaneLog log;
-  storage::scan_journal(files, journal_path, [&](std::string_view text) {
-    const auto note = nlohmann::json::parse(text, nullptr, false);
-    if (!note.is_object() || note.value("what", "") != "lane") return;
-    const auto is = [&](const char* name, auto type) { return note.contains(name) && (note[name].*type)(); };
-    using Json = nlohmann::json;
-    if (!is("step", &Json::is_number_integer) || !is("shape", &Json::is_string) || !is("key", &Json::is_string)) return;
-    log.add(note["shape"], {note["step"].get<std::int64_t>(), note["key"]});
-  });
+  storage::scan_journal(files, journal_path, [&](std::string_view text) { log.take(text); });
+  return log;
+}
+
+LaneLog read_lane_log(leyline::FileSystem& files, const std::string& journal_path, std::int64_t step) {
+  LaneLog log;
+  const auto begins = [&](std::string_view text) {
+    const auto segment = leyline::read_segment(text);
+    return segment && segment->place.step <= step;
+  };
+  storage::scan_journal_from(files, journal_path, begins, [&](std::string_view text) { log.take(text); });
   return log;
 }
 

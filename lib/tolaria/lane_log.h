@@ -6,8 +6,10 @@
 
 #include <cstdint>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "leyline/file_system.h"
@@ -25,9 +27,17 @@ class LaneLog {
   // Empty, as for a run that begins.
   LaneLog() = default;
 
+  // Takes in one record of a journal, in order. One of another kind is passed over; a lane note that lacks a field, or
+  // whose key is none, is counted as damaged.
+  void take(std::string_view text);
+  std::size_t damaged() const { return damaged_; }
+
   // Adds a note as it stood in the journal: it replaces what the run had noted for that step and later ones before it
   // was resumed from an earlier one.
   void add(const std::string& shape, LaneNote note);
+
+  // Those in force at `step` and after it, as a JSON array for the first record of a journal's later file.
+  nlohmann::json since(std::int64_t step) const;
 
   // The note in force; none where the run had not come so far.
   const LaneNote* at(const std::string& shape, std::int64_t step) const;
@@ -38,11 +48,16 @@ class LaneLog {
   bool goes_on_after(const std::string& shape, std::int64_t step) const;
 
  private:
+  void take_note(const nlohmann::json& note);
+
+  std::size_t damaged_ = 0;
   std::map<std::string, std::vector<LaneNote>> notes_;  // ascending steps
 };
 
-// A note for the journal, and all of them out of one. Notes that are damaged or of another kind are passed over.
+// A note for the journal, and all of them out of one.
 std::string lane_note_json(const std::string& shape, const LaneNote& note);
 LaneLog read_lane_log(leyline::FileSystem& files, const std::string& journal_path);
+// The same from the newest file of the journal on that begins at this step or before it.
+LaneLog read_lane_log(leyline::FileSystem& files, const std::string& journal_path, std::int64_t step);
 
 }  // namespace esper::tolaria

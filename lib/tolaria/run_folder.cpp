@@ -24,6 +24,17 @@ leyline::File lock_or_refuse(FileSystem& files, const std::string& path) {
   return std::move(*attempt.lock);
 }
 
+bool is_run_file(std::string_view name) {
+  return name == "config.yaml" || name == "summary.json" || name == "trace.json" || name.starts_with("journal");
+}
+
+// What processes that were killed left half written.
+void remove_leftovers(FileSystem& files, const RunFolder& folder) {
+  storage::remove_leftovers_under_lock(files, folder.path, is_run_file);
+  storage::remove_leftovers_under_lock(files, folder.checkpoints(),
+                                       [](std::string_view name) { return name.starts_with("epoch-"); });
+}
+
 }  // namespace
 
 std::string RunFolder::run_id() const {
@@ -40,19 +51,19 @@ RunFolder create_run_folder(FileSystem& files, const std::string& path, const st
                                        ", or choose another folder with --run-dir");
   }
   storage::ensure_folder(files, folder.checkpoints());
+  remove_leftovers(files, folder);
   storage::publish_file(files, folder.config(), storage::bytes_of(config_yaml));
   return folder;
 }
 
 RunFolder open_run_folder(FileSystem& files, const std::string& path) {
-  if (files.kind_of(path + "/config.yaml") != PathKind::kFile) {
+  if (const auto why = storage::why_missing(files, path, "config.yaml"); !why.empty()) {
     throw Error(ExitCode::kConfig,
-                path + " is no run folder (no config.yaml in it); `esper train` prints the folder of each run");
+                path + " is no run folder: " + why + "; `esper train` prints the folder of each run");
   }
   RunFolder folder{path, lock_or_refuse(files, path)};
   storage::ensure_folder(files, folder.checkpoints());
-  storage::remove_leftovers(files, folder.path);
-  storage::remove_leftovers(files, folder.checkpoints());
+  remove_leftovers(files, folder);
   return folder;
 }
 

@@ -54,6 +54,9 @@ void tell_saved(Run& run, const SaveResult& result) {
     run.events.push_back(
         event("tolaria.checkpoint_not_deleted"_event, Level::kWarning, {{"reason", result.not_deleted}}));
   }
+  if (!result.not_rotated.empty()) {
+    run.events.push_back(event("tolaria.journal_not_rotated"_event, Level::kWarning, {{"reason", result.not_rotated}}));
+  }
   if (result.bytes == 0) return;  // it was there already, and told then
   ++run.saves_written;
   run.save_ms = result.save_ms;
@@ -76,7 +79,10 @@ void tell_failed(Run& run, const SaveResult& result) {
   run.saving_paused = true;
   run.events.push_back(
       event("tolaria.save_paused"_event, Level::kWarning,
-            {{"reason", "the disk is full; training goes on, and each later save tries again: " + result.problem}}));
+            {{"reason",
+              "there is no room for it (a full disk, a quota, or ulimit -f); training goes on, and each later "
+              "save tries again: " +
+                  result.problem}}));
 }
 
 bool due(const leyline::Length& every, leyline::Length::Unit unit, std::int64_t count) {

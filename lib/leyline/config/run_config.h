@@ -50,6 +50,8 @@ constexpr auto names(ConsoleMode) {
 struct TelemetryConfig {
   ConsoleMode console = ConsoleMode::kAuto;
   bool jsonl = true;
+  int segment_mb = 64;
+  std::int64_t limit_mb = 0;
   int queue = 1000;
 
   static constexpr auto fields() {
@@ -57,8 +59,15 @@ struct TelemetryConfig {
     return std::tuple{
         field("console", &C::console, "auto draws a progress bar on a terminal and plain lines elsewhere"),
         field("jsonl", &C::jsonl, "write telemetry.jsonl into the run folder"),
+        field("segment_mb", &C::segment_mb,
+              "size at which telemetry.jsonl becomes telemetry-000001.jsonl, -000002, ... and begins anew",
+              between(1, 65536)),
+        field("limit_mb", &C::limit_mb,
+              "size of all these files together; the oldest are deleted, which is reported; 0 keeps all",
+              between(0, 1e9)),
         field("queue", &C::queue, "packets that may wait; more are dropped and counted", between(1, 1e6))};
   }
+  void validate(Findings& out) const;
 };
 
 struct RunConfig {

@@ -112,6 +112,14 @@ void SafetyConfig::validate(Findings& out) const {
   check(save_deadline, "save_deadline");
 }
 
+void TelemetryConfig::validate(Findings& out) const {
+  if (limit_mb == 0 || limit_mb >= 2 * std::int64_t{segment_mb}) return;
+  out.push_back({"limit_mb",
+                 "must be 0, or at least twice telemetry.segment_mb (" + std::to_string(segment_mb) +
+                     "): the file that is written to and one full one need that much",
+                 {"segment_mb"}});
+}
+
 void RunConfig::validate(Findings& out) const {
   if (!is_name(name)) {
     out.push_back(

@@ -101,8 +101,7 @@ TEST_CASE("a step that is none is refused, one behind the last note is told with
   }
   CHECK_THAT(run_esper({"topo", "show", run.path, "--at", std::string(309, '9')}).err,
              ContainsSubstring("is no step: optimizer steps are counted from 0"));
-  const std::string note =
-      "step 99999 lies behind the journal's last note, of epoch 2, step 16: what is shown is as of that one";
+  const std::string note = "step 99999 is after the last recorded step (epoch 2, step 16), which is shown instead";
   for (const auto& words :
        {std::vector<std::string>{"show", run.path, "--at", "99999"}, {"diff", run.path, "16", "99999"}}) {
     std::vector<std::string> arguments = {"topo"};

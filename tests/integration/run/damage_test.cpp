@@ -77,6 +77,62 @@ TEST_CASE("where every checkpoint is damaged the run says so and exits 5") {
   for (const auto& name : names) CHECK_THAT(text, ContainsSubstring(name));
   CHECK_THAT(text, ContainsSubstring("state.safetensors is damaged"));
   CHECK(run_esper({"evaluate", room.run("run")}).exit_code == 5);
+
+  // They have another name now; the run still does not begin anew in the place of the one that was trained.
+  const auto before = contents_of(room.run("run") / "telemetry.jsonl");
+  const Finished again = resume(room.run("run"));
+  CHECK(again.exit_code == 5);
+  CHECK_THAT(nlohmann::json::parse(again.out)["error"]["text"].get<std::string>(),
+             ContainsSubstring("had checkpoints") && ContainsSubstring("esper train --config"));
+  CHECK(contents_of(room.run("run") / "telemetry.jsonl") == before);
+}
+
+TEST_CASE("checkpoints that cannot be read keep their names, and the run goes on once they can be") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), kShort).exit_code == 0);
+  const auto whole = record_of(room.run("run"));
+  const auto names = checkpoints_of(room.run("run"));
+  const auto state_of_one = [&](const std::string& name) {
+    return room.run("run") / "checkpoints" / name / "state.safetensors";
+  };
+  for (const auto& name : names) {  // a folder in the file's place: root reads whatever permissions say
+    fs::rename(state_of_one(name), room.path / name);
+    fs::create_directory(state_of_one(name));
+  }
+  for (int time = 0; time < 2; ++time) {
+    const Finished finished = resume(room.run("run"));
+    CHECK(finished.exit_code == 5);
+    CHECK_THAT(nlohmann::json::parse(finished.out)["error"]["text"].get<std::string>(),
+               ContainsSubstring(names.back()) && ContainsSubstring("esper train --config"));
+    CHECK(checkpoints_of(room.run("run")) == names);
+  }
+  for (const auto& name : names) {
+    fs::remove(state_of_one(name));
+    fs::rename(room.path / name, state_of_one(name));
+  }
+  REQUIRE(resume(room.run("run")).exit_code == 0);
+  check_equal(record_of(room.run("run")), whole);
+}
+
+TEST_CASE("a run whose checkpoints were deleted does not begin anew; one that never had any does") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), kShort).exit_code == 0);
+  const auto whole = record_of(room.run("run"));
+  const bool had_some = GENERATE(true, false);
+  if (!had_some) fs::remove(room.run("run") / "journal");
+  fs::remove_all(room.run("run") / "checkpoints");
+  const Finished finished = resume(room.run("run"));
+  INFO(finished.out << finished.err);
+  if (had_some) {
+    CHECK(finished.exit_code == 5);
+    CHECK_THAT(finished.out, ContainsSubstring("had checkpoints"));
+    CHECK(checkpoints_of(room.run("run")).empty());
+  } else {  // as where a process was killed before the first one
+    CHECK(finished.exit_code == 0);
+    check_equal(record_of(room.run("run")), whole);
+  }
 }
 
 TEST_CASE("a checkpoint of another network is refused, alone with exit 5, beside good ones by passing it over") {

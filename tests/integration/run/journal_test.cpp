@@ -1,11 +1,14 @@
 // What a real run's folder still tells after its journal was lost, and what receipts tell of seeds that no graft of the
 // run brought.
+#include "storage/journal.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "run_record.h"
 #include "run_room.h"
+#include "storage/real_file_system.h"
 
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
@@ -58,6 +61,26 @@ TEST_CASE("a run whose journal is lost keeps its best checkpoint") {
   REQUIRE(after.size() == 2);
   CHECK(after.front() == before.front());
   CHECK(state_of(run, after.back())["progress"]["best"]["epoch"] == state_of(run, after.front())["progress"]["epoch"]);
+}
+
+TEST_CASE("records that make no sense are left out when a run is resumed") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const auto run = room.run("run");
+  REQUIRE(train(config, run, {"epochs=3", "step.lane=eager"}).exit_code == 0);
+  {
+    esper::storage::JournalWriter journal(esper::storage::real_file_system(), (run / "journal").string());
+    for (const auto* text :
+         {R"({"what":5,"lane":5})", R"({"what":"lane","step":0,"shape":"s","key":"not hexadecimal"})",
+          R"({"what":["lane"]})", R"([5])", "lane"}) {
+      journal.append(text);
+    }
+  }
+  const Finished resumed = resume(run, {"epochs=4"});
+  INFO(resumed.out << resumed.err);
+  CHECK(resumed.exit_code == 0);
+  CHECK_THAT(resumed.err, ContainsSubstring("lane records of the journal that are damaged and were left out: 1"));
+  CHECK_THAT(run_esper({"topo", "log", run.string()}).out, ContainsSubstring("of the journal are no sound notes"));
 }
 
 TEST_CASE("a receipt in a fork follows the seed back to where it was germinated") {

@@ -64,6 +64,25 @@ TEST_CASE("a run that diverges exits 4, says so, and keeps its last good state")
   }
 }
 
+TEST_CASE("at the file size limit saving pauses, training goes on, and the run exits as on a full disk") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  // In KiB: telemetry and journal fit, a checkpoint of these 64 x 512 weights does not.
+  const Words limited = {"/bin/bash", "-c", "ulimit -f 96; exec \"$0\" \"$@\""};
+  const Finished finished =
+      run_program(limited + train_command(config, room.run("run"),
+                                          {"epochs=3", "growth.enabled=false", "host.kind=mlp", "host.hidden=[512]",
+                                           "data.shape=[64]", "growth.blueprints=[]", "step.lane=eager"}));
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 6);
+  CHECK_THAT(finished.out, ContainsSubstring("the last state could not be saved"));
+  CHECK(json_of(finished)["epochs"] == 3);
+  CHECK(checkpoints_of(room.run("run")).empty());
+  const auto paused = events_of(room.run("run"), "tolaria.save_paused");
+  REQUIRE(paused.size() == 1);
+  CHECK_THAT(paused[0]["attributes"]["reason"].get<std::string>(), ContainsSubstring("File too large"));
+}
+
 TEST_CASE("summary.json and train --json hold the same, with every field") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());

@@ -166,7 +166,7 @@ TEST_CASE("why-slow says what is wrong with a folder") {
     return finished.err;
   };
   CHECK(said(room.path.string()).find("it is an empty folder; esper train makes one") != std::string::npos);
-  CHECK(said("/nonexistent").find("there is nothing of that name") != std::string::npos);
+  CHECK(said("/nonexistent").find("it does not exist") != std::string::npos);
   const std::string config = room.write("config.yaml", "name: a\n");
   CHECK(said(config).find("it is a file") != std::string::npos);
   const Finished empty = run_esper({"why-slow", room.path.string()});

@@ -4,14 +4,18 @@
 #include <torch/types.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cerrno>
 #include <new>
 #include <stdexcept>
+#include <system_error>
 
 using esper::device::lack_of_memory;
 
 TEST_CASE("a lack of memory is told from other failures, in one line") {
   CHECK(lack_of_memory(std::bad_alloc()) == "out of memory");
-  CHECK(lack_of_memory(std::runtime_error("can't allocate memory")).empty());
+  CHECK(lack_of_memory(std::runtime_error("sizes differ")).empty());
+  CHECK(lack_of_memory(std::system_error(ENOENT, std::generic_category())).empty());
   try {
     TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate 2 GiB\nmore");
     FAIL("not thrown");
@@ -23,6 +27,30 @@ TEST_CASE("a lack of memory is told from other failures, in one line") {
     FAIL("not thrown");
   } catch (const std::exception& error) {
     CHECK(lack_of_memory(error).empty());
+  }
+}
+
+TEST_CASE("a lack of memory counts in the words of PyTorch and of the libraries below it, whatever is thrown") {
+  const auto text = GENERATE(
+      as<std::string>(),
+      "[enforce fail at alloc_cpu.cpp:117] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to allocate "
+      "8 bytes. Error code 12 (Cannot allocate memory)",
+      "[enforce fail at alloc_cpu.cpp:90] . DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes.",
+      "DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes. Buy new RAM!",
+      "CUDA error: out of memory", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)",
+      "cuDNN error: CUDNN_STATUS_ALLOC_FAILED", "std::bad_alloc");
+  CHECK(lack_of_memory(std::runtime_error(text)) == "out of memory: " + text);
+  try {
+    TORCH_CHECK(false, text);
+    FAIL("not thrown");
+  } catch (const std::exception& error) {
+    CHECK(lack_of_memory(error) == "out of memory: " + text);
+  }
+}
+
+TEST_CASE("a system that is out of memory, or cannot start a thread, counts") {
+  for (const int number : {ENOMEM, EAGAIN}) {
+    CHECK(lack_of_memory(std::system_error(number, std::generic_category())).starts_with("out of memory: "));
   }
 }
 

@@ -43,6 +43,8 @@ TEST_CASE("rules between fields") {
       Case{"host: {modules: [mlp]}", "f:1:18: host.modules[0]: \"mlp\" must name a slot and a blueprint"},
       Case{"host: {modules: [r0c0=]}", "f:1:18: host.modules[0]: \"r0c0=\" must name"},
       Case{"host: {modules: [r0c0=mlp, r0c0=norm]}", "f:1:28: host.modules[1]: slot r0c0 holds another module"},
+      Case{"telemetry: {limit_mb: 128}", ""}, Case{"telemetry: {segment_mb: 1, limit_mb: 2}", ""},
+      Case{"telemetry: {limit_mb: 100}", "f:1:23: telemetry.limit_mb: must be 0, or at least twice"},
       Case{"training: {optimizer: {nesterov: true}}", ""},
       Case{"training: {optimizer: {nesterov: true, momentum: 0}}", "f:1:34: training.optimizer.nesterov: needs"},
       Case{"training: {optimizer: {nesterov: true, kind: adamw}}", "f:1:34: training.optimizer.nesterov: is a form"},

@@ -102,6 +102,43 @@ TEST_CASE("a shortage of this process is not blamed on the folder") {
   CHECK(verify_folder(files, "ckpt"));
 }
 
+TEST_CASE("only what is wrong with its bytes makes a folder damaged; what cannot be read is unreadable") {
+  FaultyFileSystem files;
+  published(files);
+  const auto fault_of = [&] {
+    const auto checked = verify_folder(files, "ckpt");
+    REQUIRE_FALSE(checked);
+    return checked.fault;
+  };
+  int failures = 0;
+  for (const int error_number : {EIO, EACCES, EPERM, ELOOP}) {
+    for (int n = 1; n <= 10; ++n) {
+      INFO("errno " << error_number << ", call " << n);
+      files.fail_call(n, error_number);
+      const auto checked = verify_folder(files, "ckpt");
+      if (checked) continue;  // it was that of a close
+      CHECK(checked.fault == Fault::kUnreadable);
+      ++failures;
+    }
+  }
+  CHECK(failures >= 20);
+  files.fail_call(0, 0);
+  const std::string state = *files.contents("ckpt/state.safetensors"), manifest = *files.contents("ckpt/manifest.json");
+  files.put("ckpt/state.safetensors", state.substr(1));
+  CHECK(fault_of() == Fault::kDamaged);
+  files.put("ckpt/state.safetensors", "S" + state.substr(1));
+  CHECK(fault_of() == Fault::kDamaged);
+  files.remove("ckpt/state.safetensors");
+  CHECK(fault_of() == Fault::kDamaged);
+  files.make_folder("ckpt/state.safetensors");
+  CHECK(fault_of() == Fault::kUnreadable);
+  files.put("ckpt/manifest.json", manifest.substr(0, manifest.size() - 1));
+  CHECK(fault_of() == Fault::kDamaged);
+  const std::string later = R"("fields":{},"files":[],"format":2})";
+  files.put("ckpt/manifest.json", "{\"checksum\":\"" + hex64(hash64(bytes_of(later))) + "\"," + later);
+  CHECK(fault_of() == Fault::kUnreadable);
+}
+
 TEST_CASE("quarantine moves the folder aside under a name of its own") {
   FaultyFileSystem files;
   CHECK(quarantine(published(files), "ckpt") == "ckpt.bad");

@@ -5,6 +5,7 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "storage/atomic_publish.h"
+#include "storage/checksum.h"
 #include "storage/file_tools.h"
 #include "unit/storage/fault_loop.h"
 #include "unit/tolaria/checkpoint_fixture.h"
@@ -199,6 +200,74 @@ TEST_CASE("the newest good one is taken; damaged ones and those of others are pu
   CHECK(restore_newest(files, kFolder, no, refused).empty());
   CHECK(refused.size() == 2);
   CHECK(list_checkpoints(files, kFolder).size() == 2);
+}
+
+TEST_CASE("a checkpoint that cannot be read is not renamed, whatever error the system gives") {
+  const auto accept = [](const CheckpointImage&) { return std::string(); };
+  for (const int error_number : {EIO, EACCES, EPERM, ELOOP, EMFILE}) {
+    for (int n = 1;; ++n) {
+      INFO("errno " << error_number << ", call " << n);
+      FaultyFileSystem files;
+      {
+        auto store = open_store(files, keeping(9, false));
+        for (std::uint32_t epoch = 1; epoch <= 2; ++epoch) store.publish(small_image(epoch), Rank::kOrdinary);
+      }
+      std::vector<RefusedCheckpoint> refused;
+      files.fail_call(n, error_number);
+      try {
+        restore_newest(files, kFolder, accept, refused);
+      } catch (const leyline::IoError&) {
+      }
+      const bool happened = files.fault_happened();
+      files.fail_call(0, 0);
+      CHECK(epochs_in(open_store(files, keeping(9, false))) == std::vector<std::uint32_t>{1, 2});
+      CHECK(restored(files) == 2);
+      if (!happened) break;
+    }
+  }
+}
+
+TEST_CASE("checkpoints of a later format are not renamed, and an older one is taken") {
+  FaultyFileSystem files;
+  {
+    auto store = open_store(files, keeping(9, false));
+    for (std::uint32_t epoch = 1; epoch <= 2; ++epoch) store.publish(small_image(epoch), Rank::kOrdinary);
+  }
+  const std::string body = R"("fields":{},"files":[],"format":2})";
+  const auto later = "{\"checksum\":\"" + storage::hex64(storage::hash64(storage::bytes_of(body))) + "\"," + body;
+  files.put(path_of(2) + "/manifest.json", later);
+  const auto accept = [](const CheckpointImage&) { return std::string(); };
+  std::vector<RefusedCheckpoint> refused;
+  CHECK(restore_newest(files, kFolder, accept, refused) == path_of(1));
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].path == path_of(2));
+  CHECK(refused[0].reason.find("format 2") != std::string::npos);
+  CHECK(files.contents(path_of(2) + "/manifest.json") == later);
+
+  // The run comes to that place again: what lies there makes room, under a name that says it is not damaged.
+  auto store = open_store(files, keeping(9, false));
+  CHECK(store.publish(small_image(2), Rank::kOrdinary).bytes > 0);
+  CHECK(files.contents(path_of(2) + ".unread/manifest.json") == later);
+  CHECK(restored(files) == 2);
+}
+
+TEST_CASE("a run that had checkpoints is known from its journal, and from those that were set aside") {
+  FaultyFileSystem files;
+  open_store(files, keeping(9, false)).record(R"({"what":"started","epoch":0,"step":0})");
+  CHECK_FALSE(had_checkpoints(files, kFolder, kJournal));
+  CHECK_FALSE(had_checkpoints(files, kFolder, "/run/no journal"));
+  open_store(files, keeping(9, false)).publish(small_image(1), Rank::kOrdinary);
+  storage::remove_all(files, path_of(1));
+  CHECK(had_checkpoints(files, kFolder, kJournal));
+  files.remove(kJournal);
+  CHECK_FALSE(had_checkpoints(files, kFolder, kJournal));
+  for (const auto* ending : {".bad", ".bad-2", ".unread"}) {
+    files.make_folder(path_of(1) + ending);
+    CHECK(had_checkpoints(files, kFolder, kJournal));
+    files.remove(path_of(1) + ending);
+  }
+  files.make_folder(std::string(kFolder) + "/mine.bad");
+  CHECK_FALSE(had_checkpoints(files, kFolder, kJournal));
 }
 
 TEST_CASE("a damaged checkpoint that cannot be put away is passed over all the same") {

@@ -1,6 +1,9 @@
 #include "tolaria/run_folder.h"
 
+#include <unistd.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "storage/file_tools.h"
 #include "unit/storage/fault_loop.h"
@@ -74,7 +77,8 @@ TEST_CASE("what is no run folder is not resumed") {
   for (const auto* path : {"/empty", "/nothing"}) {
     const auto [code, text] = failure_of([&] { open_run_folder(files, path); });
     CHECK(code == ExitCode::kConfig);
-    CHECK(has(text, "is no run folder"));
+    CHECK(has(text, std::string(path) + " is no run folder: " +
+                        (std::string(path) == "/empty" ? "it is an empty folder" : "it does not exist")));
     CHECK(files.names_in(path).empty());
   }
 }
@@ -82,15 +86,27 @@ TEST_CASE("what is no run folder is not resumed") {
 TEST_CASE("opening a run removes what processes that are gone left half written, and nothing else") {
   FaultyFileSystem files;
   create_run_folder(files, "/run", "a: 1\n");
-  constexpr const char* kGone = ".tmp-2147483646";
-  files.put("/run/summary.json" + std::string(kGone), "{");
-  files.make_folder("/run/checkpoints/epoch-0001-step-000000010" + std::string(kGone));
-  files.put("/run/checkpoints/epoch-0001-step-000000010" + std::string(kGone) + "/run.json", "{");
+  // Under the run's lock a process of that id that lives (the parent of this one does) is another one.
+  const std::string kGone = GENERATE(std::string(".tmp-2147483646"), ".tmp-" + std::to_string(::getppid()));
+  files.put("/run/summary.json" + kGone, "{");
+  files.put("/run/journal.next" + kGone, "{");
+  files.make_folder("/run/checkpoints/epoch-0001-step-000000010" + kGone);
+  files.put("/run/checkpoints/epoch-0001-step-000000010" + kGone + "/run.json", "{");
   files.make_folder("/run/checkpoints/epoch-0002-step-000000020");
   files.put("/run/notes.txt", "mine");
+  files.put("/run/notes.txt" + kGone, "mine");
   open_run_folder(files, "/run");
-  CHECK(files.names_in("/run") == std::vector<std::string>{"checkpoints", "config.yaml", "lock", "notes.txt"});
+  CHECK(files.names_in("/run") ==
+        std::vector<std::string>{"checkpoints", "config.yaml", "lock", "notes.txt", "notes.txt" + kGone});
   CHECK(files.names_in("/run/checkpoints") == std::vector<std::string>{"epoch-0002-step-000000020"});
+}
+
+TEST_CASE("a new run removes what one that was killed before its configuration was there left in its folder") {
+  FaultyFileSystem files;
+  files.make_folder("/run");
+  files.put("/run/config.yaml.tmp-2147483646", "half");
+  create_run_folder(files, "/run", "a: 1\n");
+  CHECK(files.names_in("/run") == std::vector<std::string>{"checkpoints", "config.yaml", "lock"});
 }
 
 TEST_CASE("a run whose folder could not be made can be started again there") {

@@ -1,0 +1,45 @@
+#pragma once
+// The files of one run's telemetry: `telemetry.jsonl` is appended to; `telemetry-000001.jsonl`,
+// `telemetry-000002.jsonl`,
+// ... are the earlier ones, which do not change any more. One writer; any number of readers beside it.
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "nissa/descriptor.h"
+
+namespace esper::nissa {
+
+struct EarlierTelemetry {
+  std::uint64_t number = 0;  // from 1
+  std::filesystem::path path;
+  std::uint64_t bytes = 0;
+};
+
+// Those of the file `path` ("telemetry.jsonl"), ascending.
+std::vector<EarlierTelemetry> earlier_telemetry(const std::filesystem::path& path);
+
+// `path` or an earlier file of it, opened as open(2) does with `flags`; it may lie in a run folder from elsewhere. Not
+// open, with errno set, where that fails; throws storage::UnsafePath for what is no regular file of the folder itself.
+Descriptor open_telemetry(const std::filesystem::path& path, int flags);
+
+// True where `path` or an earlier file of it is there.
+bool has_telemetry(const std::filesystem::path& path);
+
+struct TelemetryLimits {
+  std::uint64_t file_bytes = 64ull << 20;  // a file that would grow beyond it becomes an earlier one
+  std::uint64_t total_bytes = 0;           // of all files; 0: no limit
+};
+
+struct TelemetryDropped {
+  std::uint64_t files = 0, bytes = 0;
+};
+
+// Renames `path` to the next number, then deletes the oldest files where they and one more full file would exceed the
+// limit. A process that is killed in between leaves every line in exactly one file; what was not deleted is at the
+// next call. Returns an errno: 0, or why nothing was renamed. Files that could not be deleted stay.
+int rotate_telemetry(const std::filesystem::path& path, const TelemetryLimits& limits, TelemetryDropped& dropped);
+
+}  // namespace esper::nissa

@@ -1,0 +1,201 @@
+// Telemetry in several files: no packet is lost or doubled where a new one begins; the oldest go where a limit says so.
+#include "nissa/telemetry_files.h"
+
+#include <atomic>
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <thread>
+
+#include "leyline/telemetry.h"
+#include "nissa/json_line.h"
+#include "nissa/jsonl_reader.h"
+#include "nissa/jsonl_sink.h"
+
+using namespace esper;
+using nissa::JsonlSink;
+using nissa::TelemetryLimits;
+namespace fs = std::filesystem;
+
+namespace {
+
+struct Folder {
+  Folder() {
+    std::string name = (fs::temp_directory_path() / "nissa-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~Folder() { fs::remove_all(path); }
+  fs::path path;
+};
+
+leyline::TelemetryPacket packet_named(const std::string& id) {
+  leyline::TelemetryPacket packet;
+  packet.packet_id = id;
+  return packet;
+}
+
+JsonlSink sink_of(const fs::path& path, TelemetryLimits limits) {
+  return JsonlSink(path, JsonlSink::Target::kRegularFile, JsonlSink::kWriteDeadline, limits);
+}
+
+struct Contents {
+  std::vector<std::string> ids;
+  nissa::JsonlReport report;
+};
+
+Contents read(const fs::path& path) {
+  Contents out;
+  out.report =
+      nissa::read_jsonl(path, [&](const nlohmann::json& packet) { out.ids.push_back(packet.at("packet_id")); });
+  return out;
+}
+
+using Ids = std::vector<std::string>;
+
+Ids numbers(int count, int from = 0) {
+  Ids ids;
+  for (int i = from; i < count; ++i) ids.push_back(std::to_string(i));
+  return ids;
+}
+
+}  // namespace
+
+TEST_CASE("a full file becomes an earlier one, and readers get all packets in order") {
+  const Folder folder;
+  const auto path = folder.path / "telemetry.jsonl";
+  {
+    auto sink = sink_of(path, {400, 0});
+    for (int i = 0; i < 10; ++i) sink.emit(packet_named(std::to_string(i)));
+  }
+  auto resumed = sink_of(path, {400, 0});
+  for (int i = 10; i < 20; ++i) resumed.emit(packet_named(std::to_string(i)));
+  const auto earlier = nissa::earlier_telemetry(path);
+  REQUIRE(earlier.size() >= 4);
+  for (std::size_t i = 0; i < earlier.size(); ++i) {
+    CHECK(earlier[i].number == i + 1);
+    CHECK(earlier[i].bytes < 800);
+  }
+  CHECK(earlier[0].path.filename() == "telemetry-000001.jsonl");
+  CHECK(read(path).ids == numbers(20));
+  CHECK(read(earlier[0].path).ids.size() < 5);  // one file alone
+}
+
+TEST_CASE("a process killed between the steps of a rotation loses and doubles nothing") {
+  const Folder folder;
+  const auto path = folder.path / "telemetry.jsonl";
+  const TelemetryLimits limits{1, 0};
+  {
+    auto sink = sink_of(path, limits);
+    sink.emit(packet_named("0"));
+    sink.emit(packet_named("1"));
+  }
+  // Killed after the rename: there is no telemetry.jsonl.
+  nissa::TelemetryDropped dropped;
+  REQUIRE(nissa::rotate_telemetry(path, limits, dropped) == 0);
+  CHECK_FALSE(fs::exists(path));
+  CHECK(nissa::has_telemetry(path));
+  CHECK(read(path).ids == numbers(2));
+  // Killed after the new file was made, before its first line.
+  std::ofstream(path).flush();
+  CHECK(read(path).ids == numbers(2));
+  // Killed within its first line.
+  std::ofstream(path, std::ios::app) << R"({"packet_id":"torn)";
+  auto sink = sink_of(path, limits);
+  sink.emit(packet_named("2"));
+  const auto after = read(path);
+  CHECK(after.ids == numbers(3));
+  CHECK(after.report.damaged_total == 1);
+  CHECK(after.report.missing_files == 0);
+}
+
+TEST_CASE("the oldest files are deleted beyond the limit, which is reported, and readers know of it") {
+  const Folder folder;
+  const auto path = folder.path / "telemetry.jsonl";
+  {
+    auto sink = sink_of(path, {1000, 3000});
+    for (int i = 0; i < 60; ++i) sink.emit(packet_named(std::to_string(i)));
+  }
+  std::uint64_t total = fs::file_size(path);
+  for (const auto& file : nissa::earlier_telemetry(path)) total += file.bytes;
+  CHECK(total <= 3000 + 400);  // the packet that makes a file full belongs to it
+  std::uint64_t files = 0, bytes = 0;
+  Ids ids;
+  const auto report = nissa::read_jsonl(path, [&](const nlohmann::json& packet) {
+    for (const auto& event : packet.at("events")) {
+      if (event.at("description") != "nissa.telemetry_dropped") continue;
+      files += std::stoull(event["attributes"]["files"].get<std::string>());
+      bytes += std::stoull(event["attributes"]["bytes"].get<std::string>());
+    }
+    if (packet.at("packet_id") != "nissa-dropped") ids.push_back(packet.at("packet_id"));
+  });
+  REQUIRE(!ids.empty());
+  CHECK(ids == numbers(60, std::stoi(ids.front())));
+  CHECK(report.missing_files == nissa::earlier_telemetry(path).front().number - 1);
+  CHECK((files >= 1 && bytes >= 1000));
+  REQUIRE(gaps_of(report).size() == 1);
+  CHECK(gaps_of(report)[0].find("telemetry.limit_mb") != std::string::npos);
+}
+
+TEST_CASE("a reader beside a sink that begins new files gets every packet before the last it gets, once") {
+  const Folder folder;
+  const auto path = folder.path / "telemetry.jsonl";
+  auto sink = sink_of(path, {300, 0});
+  sink.emit(packet_named("0"));
+  std::atomic<bool> ended{false};
+  std::string wrong;
+  std::thread reader([&] {
+    while (!ended) {
+      const auto ids = read(path).ids;
+      if (ids != numbers(static_cast<int>(ids.size()))) wrong = "of " + std::to_string(ids.size()) + " packets";
+    }
+  });
+  for (int i = 1; i < 300; ++i) sink.emit(packet_named(std::to_string(i)));
+  ended = true;
+  reader.join();
+  CHECK(wrong.empty());
+  CHECK(read(path).ids == numbers(300));
+}
+
+TEST_CASE("a file that cannot be renamed goes on growing") {
+  const Folder folder;
+  const auto path = folder.path / "telemetry.jsonl";
+  auto sink = sink_of(path, {1, 0});
+  sink.emit(packet_named("0"));
+  fs::create_directory(folder.path / "telemetry-000001.jsonl");  // in the place of the earlier file
+  sink.emit(packet_named("1"));
+  sink.emit(packet_named("2"));
+  CHECK(read(path).ids == numbers(3));
+}
+
+TEST_CASE("a thinned line has the metrics that are wanted and everything else") {
+  leyline::TelemetryPacket packet = packet_named("a \"metrics\":[ \\");
+  using namespace leyline::literals;
+  packet.metrics.push_back(leyline::metric("tolaria.training.loss"_metric, 0.5));
+  packet.metrics.push_back(leyline::metric("tolaria.step.p50_us"_metric, 7));
+  packet.metrics.push_back(leyline::metric("tolaria.step.p95_us"_metric, 9));
+  packet.system_health.summary = "}{ \\\" ]";
+  std::string line, thin;
+  nissa::append_json_line(packet, line);
+  line.pop_back();
+  const auto whole = nlohmann::json::parse(line);
+  for (const auto& wanted : std::vector<Ids>{{},
+                                             {"tolaria.training.loss"},
+                                             {"tolaria.step.p50_us"},
+                                             {"tolaria.step.p95_us", "tolaria.training.loss"},
+                                             {"tolaria.step.p95_us", "tolaria.training.loss", "tolaria.step.p50_us"}}) {
+    const auto is_wanted = [&](std::string_view name) { return std::ranges::find(wanted, name) != wanted.end(); };
+    REQUIRE(nissa::thin_line(line, is_wanted, thin));
+    auto expected = whole;
+    auto& metrics = expected["metrics"];
+    for (std::size_t i = metrics.size(); i-- > 0;) {
+      if (!is_wanted(metrics[i]["name"].get<std::string>())) metrics.erase(i);
+    }
+    CHECK(nlohmann::json::parse(thin) == expected);
+  }
+  for (std::size_t cut = 0; cut < line.size(); ++cut) {  // torn lines are not taken for whole ones
+    const bool thinned = nissa::thin_line(
+        line.substr(0, cut), [](std::string_view) { return false; }, thin);
+    if (thinned) CHECK_FALSE(nlohmann::json::accept(thin));
+  }
+}
