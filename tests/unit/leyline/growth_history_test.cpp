@@ -327,3 +327,70 @@ TEST_CASE("a note says the same after it went through text") {
   CHECK(read.event->values.at("improvement_points") == 1.5);
   CHECK(read.event->passed == true);
 }
+
+TEST_CASE("a checkpoint's note is read alike in the form it is written in and in any other") {
+  const auto read = [](const std::string& text) {
+    GrowthNote note;
+    const auto kind = read_growth_note(text, note);
+    return std::pair(kind, kind == NoteKind::kGrowth ? growth_note_json(note).dump() : "");
+  };
+  const json good = {
+      {"what", "checkpoint"}, {"name", "epoch-0001-step-000000010"}, {"epoch", 1}, {"step", 10}, {"bytes", 123},
+      {"best", true},         {"topology", "0123456789abcdef"}};
+  CHECK(read(good.dump()) == read(good.dump(1)));  // with blanks it is parsed as a document
+  CHECK(read(good.dump()).first == NoteKind::kGrowth);
+  for (const auto& [key, value] : std::vector<std::pair<std::string, json>>{{"epoch", -1},
+                                                                            {"epoch", 4294967296},
+                                                                            {"epoch", "1"},
+                                                                            {"epoch", 1.5},
+                                                                            {"step", nullptr},
+                                                                            {"step", true},
+                                                                            {"name", 5},
+                                                                            {"name", "a \"b\" \\ \u00e9"},
+                                                                            {"topology", false},
+                                                                            {"topology", {1, 2}},
+                                                                            {"bytes", {{"a", 1}}},
+                                                                            {"best", nullptr}}) {
+    json changed = good;
+    changed[key] = value;
+    INFO(changed.dump());
+    CHECK(read(changed.dump()) == read(changed.dump(1)));
+  }
+  for (const auto* text :
+       {R"({"epoch":1,"step":1,"what":"checkpoint"}x)", R"({"epoch":1,"what":"checkpoint"})",
+        R"({"epoch":1,"step":1,,"what":"checkpoint"})", R"({"epoch":01x,"step":1,"what":"checkpoint"})"}) {
+    CHECK(read(text).first == NoteKind::kDamaged);
+  }
+}
+
+TEST_CASE("the first record of a later file stands for those before it, and repeats them where they are there") {
+  const auto run = life();
+  GrowthNote segment;
+  segment.what = "segment";
+  segment.place = {9, 90};
+  segment.snapshot = run.now;
+  segment.records_before = run.records.size();
+  const auto text = growth_note_json(segment).dump();
+  REQUIRE(read_segment(text));
+  CHECK(read_segment(text)->records_before == run.records.size());
+  CHECK_FALSE(read_segment(run.records.front()));
+  CHECK_FALSE(read_segment(R"({"what":"segment"})"));
+
+  GrowthHistory whole, part;
+  for (const auto& record : run.records) whole.take(record);
+  const auto known = whole.notes().size();
+  whole.take(text);
+  CHECK(whole.notes().size() == known);
+  part.take(text);
+  CHECK(part.records() == whole.records());
+  REQUIRE(part.notes().size() == 1);
+  CHECK(part.notes()[0].record == run.records.size() + 1);
+  CHECK(part.replay().topology == run.now);
+  CHECK(part.replay().starts_known);
+
+  GrowthHistory lacking;  // the last record before it is lost
+  for (std::size_t i = 0; i + 1 < run.records.size(); ++i) lacking.take(run.records[i]);
+  lacking.take(text);
+  CHECK(lacking.records() == whole.records());
+  CHECK(lacking.replay().topology == run.now);
+}
