@@ -33,7 +33,8 @@ std::string data_fingerprint(const data::Splits& data);
 std::string training_hash_of(const Workbench& bench);
 
 // Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
-std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device);
+std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device,
+                                                program::WorkerPriority priority);
 
 // Starts the loaders, which read out of bench.data: it stays where it is from now on.
 void open_loaders(Workbench& bench);

@@ -88,6 +88,15 @@ std::optional<CachedPackage> PackageCache::find(const std::string& key) {
   return std::nullopt;
 }
 
+std::optional<PackageFacts> PackageCache::facts(const std::string& key) {
+  ESPER_CHECK(is_cache_key(key), "a cache key has 32 hexadecimal digits");
+  try {
+    if (const auto entry = load(key)) return entry->facts;
+  } catch (const IoError&) {  // whoever needs the package learns of it
+  }
+  return std::nullopt;
+}
+
 void PackageCache::quarantine_if_damaged(const std::string& key) {
   ++damaged_;
   try {
