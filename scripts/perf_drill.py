@@ -10,7 +10,7 @@ LANES = "eager,replay"
 EXACT_EVERYWHERE = ("operators", "host_reads")
 EXACT_HERE = ("allocations", "kernel_launches")  # depend on the libraries and the processor too
 TIMED = (("reference", "eager/hand", 1.25), ("mlp", "eager/hand", 1.25))
-DEADLINE_S = 60
+DEADLINE_S = 480
 
 
 def bench(build, scenario, more, preload=None):

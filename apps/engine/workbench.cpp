@@ -67,12 +67,15 @@ Workbench set_up(const leyline::RunConfig& config, const std::string& cache_dir)
   Workbench bench{config, selection.device, settings, data::load_dataset(config.data), nullptr, nullptr, nullptr};
   bench.model = tolaria::build_model(config, bench.data.train.shape, settings, bench.device);
   const bool may_compile = config.step.lane == leyline::Lane::kAuto || config.step.lane == leyline::Lane::kCompiled;
-  if (may_compile) bench.desk = make_desk(config, bench.device, cache_dir);
+  // In lane auto training goes on beside the compiler, in lane compiled it waits.
+  const auto priority = config.step.lane == leyline::Lane::kAuto ? program::WorkerPriority::kBackground
+                                                                 : program::WorkerPriority::kNormal;
+  if (may_compile) bench.desk = make_desk(config, bench.device, cache_dir, priority);
   return bench;
 }
 
 std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device,
-                                                const std::string& cache_dir) {
+                                                const std::string& cache_dir, program::WorkerPriority priority) {
   const std::string python = python_candidate();
   if (python.empty()) return nullptr;
   program::DeskSettings settings;
@@ -81,6 +84,7 @@ std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config
   settings.torch_version = ESPER_LIBTORCH;
   settings.device = device.is_cuda() ? "cuda " + device::cuda().facts(device.index()).name : "cpu";
   settings.threads = at::get_num_threads();
+  settings.priority = priority;
   return std::make_unique<program::CompileDesk>(settings, program::DeskFolders{cache_dir, {}});
 }
 

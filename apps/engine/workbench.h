@@ -35,7 +35,7 @@ std::string training_hash_of(const Workbench& bench);
 
 // Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
 std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device,
-                                                const std::string& cache_dir);
+                                                const std::string& cache_dir, program::WorkerPriority priority);
 
 // Starts the loaders, which read out of bench.data: it stays where it is from now on.
 void open_loaders(Workbench& bench);

@@ -64,11 +64,17 @@ bool pools_backward(const Program& program) {
 
 bool has_tiles(const std::string& instruction_set) { return instruction_set.find("amx_bf16") != std::string::npos; }
 
+// A compilation may take this many times its processor time: on a machine that others keep busy.
+constexpr int kWallFactor = 10;
+constexpr leyline::Duration kLongestDeadline = std::chrono::hours(1000);
+
 CompilerSettings compiler_settings(const DeskSettings& settings, const DeskFolders& folders) {
   CompilerSettings result;
   result.python = settings.python;
   result.torch_version = settings.torch_version;
   result.deadline = settings.compile.deadline;
+  result.wall_deadline = kWallFactor * std::min<leyline::Duration>(settings.compile.deadline, kLongestDeadline);
+  result.priority = settings.priority;
   result.memory_limit_mb = settings.compile.memory_limit_mb;
   result.headers_dir = folders.headers;
   return result;
@@ -148,6 +154,12 @@ void CompileDesk::submit(const SymbolicProgram& program, const std::string& reci
   request.threads = settings_.threads;
   request.effort = effort;
   compiler_->submit(std::move(request));
+}
+
+leyline::Duration CompileDesk::longest_wait() const {
+  const CompilerSettings settings = compiler_settings(settings_);
+  // For another process's compilation and for its own, and for a worker that died under it and was started again.
+  return 2 * (settings.wall_deadline + settings.start_deadline);
 }
 
 void CompileDesk::cancel(const std::string& key) { compiler_->cancel(key); }

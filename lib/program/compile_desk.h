@@ -22,6 +22,7 @@ struct DeskSettings {
   std::string torch_version;  // of this process
   std::string device;         // "cpu", or kind and model of the accelerator: "cuda NVIDIA H100"
   int threads = 1;            // inside one operator
+  WorkerPriority priority = WorkerPriority::kNormal;
 };
 
 struct DeskFolders {
@@ -62,8 +63,10 @@ class CompileDesk {
   std::optional<CompileOutcome> poll(const std::string& key);
   std::optional<CompileOutcome> wait(const std::string& key, leyline::Duration longest);
   std::optional<CompileOutcome> wait(const std::string& key) { return wait(key, longest_wait()); }
-  // The deadline of a compilation and what comes on top: the worker's start.
-  leyline::Duration longest_wait() const { return settings_.compile.deadline + std::chrono::seconds(240); }
+  // What the compiler waits for, or does.
+  CompileStage stage() const { return compiler_->stage(); }
+  // Longer than the compiler takes to come to an outcome, whatever happens.
+  leyline::Duration longest_wait() const;
 
  private:
   std::string choice_key(const SymbolicProgram& program) const { return key(program, ""); }

@@ -172,6 +172,20 @@ RunOutcome finished(Run& run) {
   return outcome;
 }
 
+RunnerServices runner_services(Run& run) {
+  RunnerServices services;
+  services.desk = run.desk;
+  services.ledger = &run.ledger;
+  services.clock = run.clock;
+  services.tell = [&run](leyline::TelemetryEvent told) { run.events.push_back(std::move(told)); };
+  services.note = [&run](std::string note) { run.writer.record(std::move(note)); };
+  services.log = run.lane_log;
+  services.twin = run.twin;
+  services.growth = run.config.growth;
+  services.send = [&run] { report_events(run); };
+  return services;
+}
+
 }  // namespace
 
 RunOutcome run_epochs(Run& run) {
@@ -181,11 +195,7 @@ RunOutcome run_epochs(Run& run) {
   run.display->epochs = static_cast<std::uint32_t>(run.config.epochs);
   run.display->steps = static_cast<std::uint64_t>(run.steps_per_epoch());
   if (run.progress.step > 0) run.saved = state_of(run);  // it comes from a checkpoint
-  StepRunner runner(
-      run.model, run.config.step, run.device,
-      {run.desk, &run.ledger, run.clock,
-       [&run](leyline::TelemetryEvent told) { run.events.push_back(std::move(told)); },
-       [&run](std::string note) { run.writer.record(std::move(note)); }, run.lane_log, run.twin, run.config.growth});
+  StepRunner runner(run.model, run.config.step, run.device, runner_services(run));
   BatchSource batches(run, look_ahead_of(run));
   GoodState good_state;
   if (run.progress.step > 0) good_state.keep(run);

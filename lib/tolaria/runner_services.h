@@ -25,6 +25,7 @@ struct RunnerServices {
   ModelFactory twin{};                              // null: nothing is prepared ahead
   leyline::GrowthConfig growth{};                   // for that
   std::function<device::MemoryFigures()> memory{};  // null: of the model's device
+  std::function<void()> send{};                     // what was told, now; null: it goes with the next packet
 };
 
 }  // namespace esper::tolaria

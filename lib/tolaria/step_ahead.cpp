@@ -5,7 +5,7 @@
 
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
-#include "tolaria/interrupt.h"
+#include "tolaria/compile_wait.h"
 #include "tolaria/step_preparer.h"
 
 namespace esper::tolaria {
@@ -16,8 +16,6 @@ using leyline::Lane;
 using leyline::Level;
 using program::CompileEffort;
 using namespace leyline::literals;
-
-constexpr leyline::Duration kLookForSignals = std::chrono::milliseconds(100);
 
 }  // namespace
 
@@ -44,8 +42,7 @@ void StepPreparer::submit(KnownStructure& known, const KnownStep& step) {
 void StepPreparer::take_compiled() {
   if (!ahead_) return;
   const auto outcome = services_.desk->poll(ahead_->variant.key);
-  const bool over = outcome && outcome->failure != program::CompileFailure::kCancelled;
-  if (over) note_compiled(*outcome);
+  if (outcome && !was_cancelled(*outcome)) note_compiled(*outcome);
 }
 
 void StepPreparer::note_compiled(const program::CompileOutcome& outcome) {
@@ -57,10 +54,7 @@ void StepPreparer::note_compiled(const program::CompileOutcome& outcome) {
     return trouble_.tell_no_compiler(std::string(leyline::name_of(*outcome.failure)), outcome.reason);
   }
   figures_.compile_ms = outcome.compile_ms;
-  services_.tell(event("tolaria.compile_finished"_event, Level::kInfo,
-                       {{"key", ahead.variant.key},
-                        {"compile_ms", std::to_string(static_cast<std::int64_t>(outcome.compile_ms))},
-                        {"recipe", ahead.variant.recipe}}));
+  services_.tell(compile_finished(outcome));
   if (known == nullptr) return;
   for (KnownStep& step : known->steps) step.in_cache |= step.variant.key == ahead.variant.key;
 }
@@ -88,15 +82,10 @@ void StepPreparer::wait(KnownStructure& known, const KnownStep& step) {
   if (ahead_ && ahead_->variant.key != key) yield();
   submit(known, step);
   if (!ahead_) return;
-  const auto end = services_.clock.now() + services_.desk->longest_wait();
-  while (services_.clock.now() < end) {
-    const auto outcome = services_.desk->wait(key, kLookForSignals);
-    const bool over = outcome && outcome->failure != program::CompileFailure::kCancelled;
-    if (over) return note_compiled(*outcome);
-    if (Interrupt::requested() != 0) return yield();  // the run is about to stop, and the compiler with it
-  }
-  yield();
-  trouble_.tell_no_compiler("timeout", "the compiler gave no answer in time");
+  const auto [end, outcome] = wait_for_program(services_, key);
+  if (end == CompileWait::End::kOutcome) return note_compiled(*outcome);
+  yield();  // where the run is about to stop, the compiler does with it
+  if (end == CompileWait::End::kLate) trouble_.tell_no_compiler("timeout", "the compiler gave no answer in time");
 }
 
 }  // namespace esper::tolaria

@@ -3,8 +3,8 @@
 #include "leyline/file_system.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
+#include "tolaria/compile_wait.h"
 #include "tolaria/in_words.h"
-#include "tolaria/interrupt.h"
 #include "tolaria/step_runner.h"
 
 namespace esper::tolaria {
@@ -21,13 +21,6 @@ using namespace leyline::literals;
 // of two the decision still costs less than it brings.
 constexpr double kCompileSeconds = 10, kSecondsPerOperator = 0.03;
 constexpr double kShareSaved = 0.3;
-
-constexpr leyline::Duration kLookForSignals = std::chrono::milliseconds(100);
-
-// Of an earlier request for the same program, given up with the structure it was for.
-bool was_cancelled(const program::CompileOutcome& outcome) {
-  return outcome.failure == program::CompileFailure::kCancelled;
-}
 
 // The next one may still be compiled, and the winner with full effort.
 bool is_of_one_recipe(program::CompileFailure failure) {
@@ -104,18 +97,11 @@ void StepRunner::wait_for_compiled(StepPlan& plan, Batch microbatches) {
   plan.wanted.front().effort = CompileEffort::kFull;
   compile_next(plan);
   const std::string key = plan.compiling->key;
-  const auto end = services_.clock.now() + services_.desk->longest_wait();
-  std::optional<program::CompileOutcome> outcome;
-  while (!outcome && services_.clock.now() < end) {
-    outcome = services_.desk->wait(key, kLookForSignals);
-    if (outcome && was_cancelled(*outcome)) outcome.reset();
-    if (outcome || Interrupt::requested() == 0) continue;
-    plan.compiling.reset();  // the run is about to stop, and the compiler with it
-    --figures_.pending;
-    return services_.desk->cancel(key);
-  }
-  if (!outcome) services_.desk->cancel(key);
-  finish_compilation(plan, outcome, microbatches);
+  const auto [end, outcome] = wait_for_program(services_, key);
+  if (end != CompileWait::End::kOutcome) services_.desk->cancel(key);
+  if (end != CompileWait::End::kInterrupted) return finish_compilation(plan, outcome, microbatches);
+  plan.compiling.reset();  // the run is about to stop, and the compiler with it
+  --figures_.pending;
 }
 
 // Weighs what is left of the run against a compilation, once the step's own time is known.
@@ -173,8 +159,7 @@ void StepRunner::finish_compilation(StepPlan& plan, const std::optional<program:
     return compile_next(plan);
   }
   figures_.compile_ms = outcome->compile_ms;
-  tell(event("tolaria.compile_finished"_event, Level::kInfo,
-             {{"key", variant.key}, {"compile_ms", whole(outcome->compile_ms)}, {"recipe", variant.recipe}}));
+  tell(compile_finished(*outcome));
   if (!load_cached(plan, variant, microbatches)) compile_next(plan);
 }
 

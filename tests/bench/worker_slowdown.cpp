@@ -128,6 +128,7 @@ bool run(const Load& load, program::Compiler& compiler, int& requests) {
 int main() {
   at::set_num_threads(1);
   program::Service service;
+  service.settings.priority = program::WorkerPriority::kBackground;
   auto& compiler = service.start();
   int requests = 0;
   // The worker's start, precompiled headers, and what the worker does after its first program.

@@ -20,7 +20,7 @@ foreach(room storage tolaria nissa)
   add_subdirectory(lib/\${room})
 endforeach()\n")
   execute_process(COMMAND ${CMAKE_COMMAND} -G ${GENERATOR} -DCMAKE_CXX_COMPILER=${CXX} -S ${house} -B ${WORK}/build
-    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output TIMEOUT 60)
+    RESULT_VARIABLE result OUTPUT_VARIABLE output ERROR_VARIABLE output TIMEOUT 480)
   string(REGEX REPLACE "[ \n]+" " " said "${output}")
   if(expected STREQUAL "")
     if(NOT result EQUAL 0)

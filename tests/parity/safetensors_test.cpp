@@ -25,7 +25,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr std::chrono::seconds kPythonDeadline(120);
+constexpr std::chrono::seconds kPythonDeadline(960);
 const std::string kPython = ESPER_SOURCE_DIR "/.esper/python/bin/python";
 const std::string kScript = ESPER_SOURCE_DIR "/scripts/check_safetensors.py";
 

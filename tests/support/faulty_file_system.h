@@ -35,7 +35,7 @@ class FaultyFileSystem final : public leyline::FileSystem {
   // A disk that hangs: every call waits until it is released; after kLongestHold it fails, so that no test hangs.
   void hold_calls();
   void release_calls();
-  static constexpr std::chrono::seconds kLongestHold{20};
+  static constexpr std::chrono::seconds kLongestHold{160};
   bool fault_happened() const { return fault_happened_; }
   int calls() const { return calls_; }
 

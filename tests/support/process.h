@@ -15,6 +15,7 @@ struct Finished {
   bool timed_out = false;
   std::string out, err;
   std::chrono::duration<double, std::milli> took{0};
+  std::chrono::duration<double, std::milli> processor{0};  // time, its children's included; other programs add none
 };
 
 // A program beside this one. Neither of its streams is a terminal; they are read in wait(), so it stops after some
@@ -32,7 +33,7 @@ class RunningProgram {
   // Whether it has ended; never waits.
   bool has_ended() const;
   // Its end. Kills it at the deadline, which counts from now. Once.
-  Finished wait(std::chrono::milliseconds deadline = std::chrono::seconds(60));
+  Finished wait(std::chrono::milliseconds deadline = std::chrono::minutes(8));
 
  private:
   struct Pipes;
@@ -43,6 +44,6 @@ class RunningProgram {
 
 // Start to end. Kills the program at the deadline.
 Finished run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment = {},
-                     std::chrono::milliseconds deadline = std::chrono::seconds(60));
+                     std::chrono::milliseconds deadline = std::chrono::minutes(8));
 
 }  // namespace esper::test

@@ -62,8 +62,8 @@ void prepare_compiling(Workload& workload, const std::string& cache_dir) {
   workload.no_compiler = find_python().problem;
   if (!workload.no_compiler.empty()) {
     bench.desk = nullptr;
-  } else if (bench.desk == nullptr) {
-    bench.desk = make_desk(bench.config, bench.device, cache_dir);
+  } else {  // a benchmark waits for what it measures
+    bench.desk = make_desk(bench.config, bench.device, cache_dir, program::WorkerPriority::kNormal);
   }
 }
 

@@ -90,6 +90,15 @@ std::optional<CachedPackage> PackageCache::find(const std::string& key) {
   return std::nullopt;
 }
 
+std::optional<PackageFacts> PackageCache::facts(const std::string& key) {
+  ESPER_CHECK(is_cache_key(key), "a cache key has 32 hexadecimal digits");
+  try {
+    if (const auto entry = load(key)) return entry->facts;
+  } catch (const IoError&) {  // whoever needs the package learns of it
+  }
+  return std::nullopt;
+}
+
 void PackageCache::note_damage(const std::string& key, const std::string& reason) {
   const std::lock_guard guard(mutex_);
   ++damaged_;

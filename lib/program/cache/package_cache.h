@@ -67,6 +67,9 @@ class PackageCache {
   // quarantined on the way.
   std::optional<CachedPackage> find(const std::string& key);
 
+  // Of the entry, where there is a whole one. Changes nothing.
+  std::optional<PackageFacts> facts(const std::string& key);
+
   // Stores the package that lies in the file `path`, replacing the entry of that key, and evicts those unused for
   // longest until all fit. After a failure the cache is as before, but for what was evicted. `path` lies in a folder
   // of the caller's own, on the cache's file system: the entry is written beside it as `path`.entry, and no other call

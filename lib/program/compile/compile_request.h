@@ -32,7 +32,7 @@ enum class CompileFailure {
   kWrongTorch,    // its torch is not the one that this process runs
   kNoCompiler,    // Python is there, a C++ compiler is not
   kFailed,        // the program could not be compiled; the reason has the compiler's words
-  kTimeout,       // longer than CompilerSettings::deadline
+  kTimeout,       // more than CompilerSettings::deadline or wall_deadline; the reason says which
   kOutOfMemory,   // more than CompilerSettings::memory_limit_mb
   kCrashed,       // the worker process died, and again after it was restarted
   kCancelled,     // cancel(), or the compiler was destroyed
@@ -48,10 +48,21 @@ constexpr auto names(CompileFailure) {
                     std::pair{F::kDiskFull, "disk_full"},     std::pair{F::kCacheRefused, "cache_refused"}};
 }
 
+// Where the compiler is with the request at hand.
+enum class CompileStage { kIdle, kOtherProcess, kWorkerStart, kCompiling, kHeaders };
+constexpr auto names(CompileStage) {
+  using S = CompileStage;
+  return std::array{std::pair{S::kIdle, "the compiler"},
+                    std::pair{S::kOtherProcess, "another process, which compiles this program"},
+                    std::pair{S::kWorkerStart, "the compile worker to start"}, std::pair{S::kCompiling, "the compiler"},
+                    std::pair{S::kHeaders, "the compiler's headers, which are precompiled once on this machine"}};
+}
+
 struct CompileOutcome {
   std::string key;
   CompileEffort effort = CompileEffort::kQuick;
   std::string recipe;
+  bool by_other_process = false;           // which had it in the cache before the worker was asked
   double compile_ms = 0;                   // the worker's time for this program, its own start not counted
   std::map<std::string, double> stage_ms;  // export, generate, wrapper, kernel, link, package, ...
   std::vector<std::string> not_used;       // files kept from earlier compilations that this user's key did not make

@@ -14,10 +14,25 @@
 #include "storage/file_tools.h"
 
 namespace esper::program {
+namespace {
+
+constexpr char kWayOut[] = "; name another cache folder with --cache-dir or ESPER_CACHE";
+constexpr leyline::Duration kLockPoll = std::chrono::milliseconds(50);
+
+CompileRank rank_of(CompileEffort effort, WorkerPriority priority) {
+  const bool full = effort == CompileEffort::kFull;
+  if (priority == WorkerPriority::kBackground) {
+    return full ? CompileRank::kFullBackground : CompileRank::kQuickBackground;
+  }
+  return full ? CompileRank::kFull : CompileRank::kQuick;
+}
+
+}  // namespace
+
 Compiler::Compiler(CompilerSettings settings, PackageCache& cache)
     : settings_(std::move(settings)),
       cache_(cache),
-      worker_(settings_, cache.folder() + "/worker", cache.mac_key(), worker_group_) {
+      worker_(settings_, cache.folder() + "/worker", cache.mac_key(), worker_status_) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) throw leyline::IoError("make", "a pipe", errno);
   wake_read_ = leyline::Descriptor(ends[0]);
@@ -123,6 +138,7 @@ void Compiler::run() {
       worker_.stop();
       outcome = ended(request, CompileFailure::kCrashed, error.what());
     }
+    worker_status_.stage = CompileStage::kIdle;
     const std::lock_guard guard(mutex_);
     running_.clear();
     outcomes_.push_back(std::move(outcome));
@@ -156,6 +172,52 @@ bool Compiler::pause(leyline::Duration length) {
 }
 
 CompileOutcome Compiler::compile(const CompileRequest& request) {
+  std::optional<CompileLock> lock;  // until the package is in the cache
+  if (auto outcome = await_lock(request, lock)) return *outcome;
+  if (auto outcome = made_elsewhere(request)) return *outcome;
+  return compile_here(request);
+}
+
+// Nothing: the lock is held.
+std::optional<CompileOutcome> Compiler::await_lock(const CompileRequest& request, std::optional<CompileLock>& lock) {
+  const CompileRank rank = rank_of(request.effort, settings_.priority);
+  const auto deadline = clock_.now() + settings_.wall_deadline;
+  try {
+    while (!lock) {
+      if (auto taken = CompileLock::try_take(cache_.folder(), request.key, rank)) {
+        lock.emplace(std::move(*taken));
+        break;
+      }
+      worker_status_.stage = CompileStage::kOtherProcess;
+      if (clock_.now() >= deadline) {
+        return ended(
+            request, CompileFailure::kTimeout,
+            "another process has been compiling the program for " + leyline::to_string(settings_.wall_deadline));
+      }
+      if (!pause(kLockPoll)) return ended(request, CompileFailure::kCancelled, "cancelled");
+    }
+  } catch (const leyline::IoError& error) {
+    return ended(request, error.out_of_space() ? CompileFailure::kDiskFull : CompileFailure::kCacheRefused,
+                 std::string(error.what()) + kWayOut);
+  }
+  return std::nullopt;
+}
+
+// Since the cache was last asked.
+std::optional<CompileOutcome> Compiler::made_elsewhere(const CompileRequest& request) {
+  const auto facts = cache_.facts(request.key);
+  if (!facts) return std::nullopt;
+  const bool is_full = facts->effort == leyline::name_of(CompileEffort::kFull);
+  if (request.effort == CompileEffort::kFull && !is_full) return std::nullopt;
+  CompileOutcome outcome = ended(request, {}, {});
+  outcome.failure.reset();
+  outcome.by_other_process = true;
+  outcome.compile_ms = facts->compile_ms;
+  outcome.compiler = facts->compiler;
+  return outcome;
+}
+
+CompileOutcome Compiler::compile_here(const CompileRequest& request) {
   if (hopeless_) return ended(request, *hopeless_->failure, hopeless_->reason);
   // A worker that dies under a request costs it one try: it gets one more, with a new worker.
   for (int crashes = 1;; ++crashes) {
@@ -196,7 +258,7 @@ std::optional<WorkerAnswer> Compiler::make_worker_folder() {
   } catch (const leyline::IoError& error) {
     const auto failure = error.out_of_space() ? CompileFailure::kDiskFull : CompileFailure::kCacheRefused;
     const bool has_way_out = dynamic_cast<const storage::UnsafePath*>(&error) != nullptr;
-    const std::string way_out = has_way_out ? "" : "; name another cache folder with --cache-dir or ESPER_CACHE";
+    const std::string way_out = has_way_out ? "" : kWayOut;
     return WorkerAnswer{WorkerAnswer::Kind::kHopeless, failure, error.what() + way_out, {}, {}, 0, {}, {}};
   }
 }

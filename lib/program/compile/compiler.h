@@ -1,6 +1,7 @@
 #pragma once
 // The compile service: a background thread with one worker process, both started at the first submit(). Programs are
-// compiled one after another, in the order of their submission; packages go to the cache. A worker that crashes is
+// compiled one after another, in the order of their submission; packages go to the cache. What another process that
+// shares the cache compiles is waited for (cache/compile_lock.h). A worker that crashes is
 // restarted after a pause that doubles, at most CompilerSettings::max_restarts times; then every request is refused.
 // All functions may be called from any thread and, but for wait(), return at once.
 
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "leyline/clock.h"
+#include "program/cache/compile_lock.h"
 #include "program/cache/package_cache.h"
 #include "program/compile/compile_request.h"
 #include "program/compile/worker_session.h"
@@ -41,13 +43,17 @@ class Compiler {
   // Requests without outcome yet.
   int pending() const;
   // The worker's process group; 0 while there is none. For tests and diagnosis.
-  pid_t worker_group() const { return worker_group_; }
+  pid_t worker_group() const { return worker_status_.group; }
+  CompileStage stage() const { return worker_status_.stage; }
   int restarts() const { return restarts_; }
 
  private:
   void run();
   bool next(CompileRequest& request);
   CompileOutcome compile(const CompileRequest& request);
+  std::optional<CompileOutcome> await_lock(const CompileRequest& request, std::optional<CompileLock>& lock);
+  std::optional<CompileOutcome> made_elsewhere(const CompileRequest& request);
+  CompileOutcome compile_here(const CompileRequest& request);
   WorkerAnswer attempt(const CompileRequest& request);
   std::optional<WorkerAnswer> make_worker_folder();
   CompileOutcome accept(const CompileRequest& request, const WorkerAnswer& answer);
@@ -70,7 +76,7 @@ class Compiler {
   bool stopping_ = false;
 
   leyline::Descriptor wake_read_, wake_write_;
-  std::atomic<pid_t> worker_group_{0};
+  WorkerStatus worker_status_;
   std::atomic<int> restarts_{0};
 
   // Of the background thread only.

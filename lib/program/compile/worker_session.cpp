@@ -19,6 +19,11 @@ using Kind = WorkerAnswer::Kind;
 
 constexpr leyline::Duration kCancelGrace = std::chrono::seconds(2);
 
+// The worker ends a job that is over its deadlines by itself; one that does not is given up this much later.
+constexpr leyline::Duration kWorkersGrace = std::chrono::seconds(30);
+
+double seconds(leyline::Duration duration) { return std::chrono::duration<double>(duration).count(); }
+
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : value;
@@ -63,14 +68,14 @@ WorkerAnswer answer_in(const json& reply) {
 }  // namespace
 
 WorkerSession::WorkerSession(const CompilerSettings& settings, std::string folder, const MacKey& mac_key,
-                             std::atomic<pid_t>& group)
-    : settings_(settings), folder_(std::move(folder)), mac_key_(mac_key), group_(group) {}
+                             WorkerStatus& status)
+    : settings_(settings), folder_(std::move(folder)), mac_key_(mac_key), status_(status) {}
 
 void WorkerSession::stop() {
   if (!process_) return;
   process_->kill();
   process_.reset();
-  group_ = 0;
+  status_.group = 0;
   sweep_unlocked(folder_ + "/jobs", "");  // what it was at
 }
 
@@ -99,7 +104,8 @@ WorkerCommand WorkerSession::command() const {
   variables["TORCHINDUCTOR_CACHE_DIR"] = folder_ + "/inductor";
   variables["TORCHINDUCTOR_COMPILE_THREADS"] = "1";
   const std::string headers = settings_.headers_dir.empty() ? folder_ : settings_.headers_dir;
-  return {absolute(settings_.python), kWorkerSource, {folder_, headers}, std::move(variables)};
+  const char* priority = settings_.priority == WorkerPriority::kBackground ? "background" : "normal";
+  return {absolute(settings_.python), kWorkerSource, {folder_, headers, priority}, std::move(variables)};
 }
 
 // Nothing: the process is there.
@@ -114,11 +120,12 @@ std::optional<WorkerAnswer> WorkerSession::launch() {
   } catch (const std::system_error& error) {
     return hopeless(CompileFailure::kNoPython, error.what());
   }
-  group_ = process_->pid();
+  status_.group = process_->pid();
   return std::nullopt;
 }
 
 WorkerAnswer WorkerSession::start(const Interrupt& interrupt) {
+  note_stage(CompileStage::kWorkerStart);
   if (auto refusal = launch()) return *refusal;
   const auto deadline = clock_.now() + settings_.start_deadline;
   for (std::string line;;) {
@@ -163,7 +170,9 @@ WorkerAnswer WorkerSession::compile(const CompileRequest& request, const Interru
                         {"threads", request.threads},
                         {"effort", leyline::name_of(request.effort)},
                         {"mac_key", hex_of(mac_key_)},
-                        {"memory_limit_mb", settings_.memory_limit_mb}};
+                        {"memory_limit_mb", settings_.memory_limit_mb},
+                        {"deadline_s", seconds(settings_.deadline)},
+                        {"wall_deadline_s", seconds(settings_.wall_deadline)}};
   if (!process_->send(message.dump(-1, ' ', false, json::error_handler_t::replace))) return died();
   return await_reply(job, interrupt);
 }
@@ -194,14 +203,18 @@ WorkerAnswer WorkerSession::await_reply(std::uint64_t job, const Interrupt& inte
         if (verdict) return stop(), *verdict;
         if (!began) return died();
         stop_job(CompileFailure::kTimeout,
-                 "it took longer than " + leyline::to_string(settings_.deadline) + " (step.compile.deadline)");
+                 "the compile worker gave no answer in " + leyline::to_string(settings_.wall_deadline + kWorkersGrace));
         break;
       case WorkerProcess::Read::kLine: {
         const json reply = parse_line(line);
         if (!reply.is_object()) break;
         if (!verdict && reply.value("began", std::uint64_t{0}) == job) {
           began = true;
-          deadline = clock_.now() + settings_.deadline;
+          deadline = clock_.now() + settings_.wall_deadline + kWorkersGrace;
+          note_stage(CompileStage::kCompiling);
+        }
+        if (const auto headers = reply.find("headers"); headers != reply.end()) {
+          note_stage(*headers == true ? CompileStage::kHeaders : CompileStage::kCompiling);
         }
         if (reply.value("job", std::uint64_t{0}) == job) return verdict ? *verdict : answer_in(reply);
       }

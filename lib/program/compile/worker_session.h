@@ -19,12 +19,22 @@
 
 namespace esper::program {
 
+enum class WorkerPriority {
+  kNormal,      // this process's: somebody waits for the programs
+  kBackground,  // the lowest: on a busy machine the worker gets what others leave
+};
+
 struct CompilerSettings {
   std::string python;         // executable whose torch is the one this process runs
   std::string torch_version;  // of this process; a worker with another is refused. Empty: not compared
   std::string cxx;            // C++ compiler; empty: $CXX, else what the worker finds in PATH
-  leyline::Duration deadline = std::chrono::seconds(120);        // of one compilation
-  leyline::Duration start_deadline = std::chrono::seconds(180);  // of the worker's start: it imports torch
+  // Processor time of one compilation: of the worker's child and of all that it starts. What is made once on a machine,
+  // headers above all, is not counted.
+  leyline::Duration deadline = std::chrono::seconds(120);
+  // Of one compilation by the clock, and of waiting for another process's.
+  leyline::Duration wall_deadline = std::chrono::minutes(20);
+  leyline::Duration start_deadline = std::chrono::minutes(10);  // of the worker's start, by the clock: it imports torch
+  WorkerPriority priority = WorkerPriority::kNormal;
   std::string headers_dir;  // where the worker keeps precompiled headers and the like; empty: its own folder
   std::int64_t memory_limit_mb = 4096;  // of one compilation: what the worker and its compilers add to a warm worker
   int max_restarts = 3;
@@ -35,6 +45,12 @@ struct CompilerSettings {
 struct Interrupt {
   int wake;                      // a descriptor that can be read when `wanted` is worth asking
   std::function<bool()> wanted;  // takes what can be read
+};
+
+// What other threads may know of the worker.
+struct WorkerStatus {
+  std::atomic<pid_t> group{0};  // its process group; 0 while there is none
+  std::atomic<CompileStage> stage{CompileStage::kIdle};
 };
 
 struct WorkerAnswer {
@@ -58,8 +74,7 @@ struct WorkerAnswer {
 class WorkerSession {
  public:
   // `folder` is the worker's own, and is there when it starts. `mac_key`: of the files that it keeps between jobs.
-  // `group` tells other threads the worker's process group, 0 while there is none.
-  WorkerSession(const CompilerSettings& settings, std::string folder, const MacKey& mac_key, std::atomic<pid_t>& group);
+  WorkerSession(const CompilerSettings& settings, std::string folder, const MacKey& mac_key, WorkerStatus& status);
   ~WorkerSession() { stop(); }
 
   bool is_running() const { return process_.has_value(); }
@@ -78,11 +93,12 @@ class WorkerSession {
   WorkerAnswer died();
   WorkerAnswer hopeless(CompileFailure failure, std::string reason);
   WorkerAnswer await_reply(std::uint64_t job, const Interrupt& interrupt);
+  void note_stage(CompileStage stage) { status_.stage = stage; }
 
   const CompilerSettings& settings_;
   const std::string folder_;
   const MacKey mac_key_;
-  std::atomic<pid_t>& group_;
+  WorkerStatus& status_;
   const leyline::Clock clock_;
   std::optional<WorkerProcess> process_;
   std::string torch_version_;

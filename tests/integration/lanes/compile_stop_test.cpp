@@ -4,6 +4,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "integration/lanes/lane_run.h"
+#include "support/patience.h"
 
 using namespace esper::test;
 using namespace std::chrono_literals;
@@ -20,8 +21,8 @@ struct Compiling {
     const fs::path called = room.path / "called";
     program = std::make_unique<RunningProgram>(
         room.command("run", "compiled"),
-        room.environment({"CXX=" + room.compiler("touch " + called.string() + "; sleep 300")}));
-    REQUIRE(comes_to([&] { return fs::exists(called) || program->has_ended(); }, 90s));
+        room.environment({"CXX=" + room.compiler("touch " + called.string() + "; sleep 3000")}));
+    REQUIRE(comes_to([&] { return fs::exists(called) || program->has_ended(); }, kLongPatience));
     REQUIRE_FALSE(program->has_ended());
     REQUIRE_FALSE(room.workers().empty());
   }
@@ -29,12 +30,12 @@ struct Compiling {
 
 }  // namespace
 
-TEST_CASE("nothing is left two seconds after a run was killed while it compiled, and it can be resumed") {
+TEST_CASE("nothing is left soon after a run was killed while it compiled, and it can be resumed") {
   need_python_with_torch();
   Compiling run;
   run.program->send(SIGKILL);
-  CHECK(run.program->wait(5s).exit_code == 128 + SIGKILL);
-  CHECK(run.room.workers_are_gone(2s));
+  CHECK(run.program->wait(kPatience).exit_code == 128 + SIGKILL);
+  CHECK(run.room.workers_are_gone(kSoon));
 }
 
 TEST_CASE("SIGINT and SIGTERM during the wait for a compilation save the state and end the run at once") {
@@ -43,12 +44,12 @@ TEST_CASE("SIGINT and SIGTERM during the wait for a compilation save the state a
     Compiling run;
     const auto begin = std::chrono::steady_clock::now();
     run.program->send(signal);
-    const Finished finished = run.program->wait(20s);
+    const Finished finished = run.program->wait(kPatience);
     INFO(finished.err);
     CHECK_FALSE(finished.timed_out);
     CHECK(finished.exit_code == 128 + signal);
-    CHECK(std::chrono::steady_clock::now() - begin < 3s);
-    CHECK(run.room.workers_are_gone(500ms));
+    CHECK(std::chrono::steady_clock::now() - begin < 8 * 3s);
+    CHECK(run.room.workers_are_gone(kSoon));
     const auto folder = run.room.run("run");
     const auto summary = read_json(folder / "summary.json");
     CHECK(summary["status"] == "interrupted");
@@ -60,7 +61,7 @@ TEST_CASE("SIGINT and SIGTERM during the wait for a compilation save the state a
     // It goes on from there, and ends as if it had never stopped.
     REQUIRE(run.room.train("eager", "eager").exit_code == 0);
     const Finished resumed =
-        run_program(resume_command(folder, {"step.lane=eager"}), run.room.environment(), std::chrono::minutes(2));
+        run_program(resume_command(folder, {"step.lane=eager"}), run.room.environment(), kLongPatience);
     INFO(resumed.err);
     REQUIRE(resumed.exit_code == 0);
     check_equal(record_of(folder), record_of(run.room.run("eager")), Telemetry::kMayLack);

@@ -7,8 +7,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
+#include <set>
 
 #include "integration/lanes/lane_run.h"
+#include "support/patience.h"
 
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
@@ -29,7 +31,7 @@ void check_fell_back(const LaneRunRoom& room, const std::string& name, const Fin
   CAPTURE(name);
   INFO(finished.out << finished.err);
   REQUIRE(finished.exit_code == 0);
-  CHECK(room.workers_are_gone(0ms));
+  CHECK(room.workers_are_gone(kSoon));
   const auto troubles = troubles_of(room.run(name));
   REQUIRE(troubles.size() == 1);
   CHECK(troubles[0].event == "tolaria.compile_fallback");
@@ -59,9 +61,54 @@ TEST_CASE("a compiler that fails, hangs, is missing: the run trains in eager and
                   "/nowhere/g++");
   const std::string fails = "CXX=" + room.compiler("echo the compiler is out of order; exit 1");
   check_fell_back(room, "fails", room.train("fails", "compiled", {fails}), "failed", "out of order");
-  const std::string hangs = "CXX=" + room.compiler("sleep 300");
+  const std::string hangs = "CXX=" + room.compiler("sleep 3000");
   check_fell_back(room, "hang", room.train("hang", "compiled", {hangs}, {"step.compile.deadline=3s"}), "timeout",
                   "step.compile.deadline");
+}
+
+namespace {
+
+std::vector<std::string> waited_for(const fs::path& run) {
+  std::vector<std::string> found;
+  for (const auto& event : events_of(run, "tolaria.compile_waiting")) {
+    CHECK(std::stod(event["attributes"]["waited_s"].get<std::string>()) >= 5);
+    found.push_back(event["attributes"]["waits_for"]);
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("a run that waits for the compiler, or for another run that compiles the same, says so until it is over") {
+  need_python_with_torch();
+  const LaneRunRoom room;
+  const fs::path called = room.path / "called", go = room.path / "go";
+  const std::string holds = "touch " + called.string() + "; while ! [ -e " + go.string() +
+                            " ]; do sleep 0.1; done; echo out of order; exit 1";
+  const Words environment = room.environment({"CXX=" + room.compiler(holds)});
+  const Words plain = {"telemetry.console=plain"};
+  RunningProgram one(room.command("one", "compiled", plain), environment);
+  REQUIRE(comes_to([&] { return fs::exists(called) || one.has_ended(); }, kLongPatience));
+  RunningProgram two(room.command("two", "compiled", plain), environment);
+  const auto has_waited = [&](const std::string& name) {
+    return contents_of(room.run(name) / "telemetry.jsonl").find("compile_waiting") != std::string::npos;
+  };
+  // The events are in the file while the runs still wait.
+  CHECK(comes_to([&] { return has_waited("one") && has_waited("two"); }, kLongPatience));
+  CHECK_FALSE(one.has_ended());
+  CHECK_FALSE(two.has_ended());
+  std::ofstream(go) << "now";
+  const std::vector<Finished> both = {one.wait(kLongPatience), two.wait(kLongPatience)};
+  for (const Finished& finished : both) {
+    INFO(finished.err);
+    CHECK(finished.exit_code == 0);
+    CHECK_THAT(finished.err, ContainsSubstring("tolaria.compile_waiting"));
+  }
+  // The first has the compiler, which makes its headers first; the second waits for the first, and then tries itself.
+  for (const std::string& what : waited_for(room.run("one"))) {
+    CHECK((what.starts_with("the compiler") || what.starts_with("the compile worker")));
+  }
+  CHECK(waited_for(room.run("two")).front() == "another process, which compiles this program");
 }
 
 TEST_CASE("a worker that is killed at its job again and again is given up, and the run trains in eager") {
@@ -70,15 +117,15 @@ TEST_CASE("a worker that is killed at its job again and again is given up, and t
   const fs::path called = room.path / "called";
   RunningProgram program(
       room.command("killed", "compiled"),
-      room.environment({"CXX=" + room.compiler("echo $PPID >> " + called.string() + "; sleep 300")}));
+      room.environment({"CXX=" + room.compiler("echo $PPID >> " + called.string() + "; sleep 3000")}));
   for (int kills = 0; kills < 4 && !program.has_ended(); ++kills) {
-    REQUIRE(comes_to([&] { return fs::exists(called) || program.has_ended(); }, 60s));
+    REQUIRE(comes_to([&] { return fs::exists(called) || program.has_ended(); }, kLongPatience));
     if (program.has_ended()) break;
     for (const pid_t worker : room.workers()) ::kill(worker, SIGKILL);
-    REQUIRE(room.workers_are_gone(1s));
+    REQUIRE(room.workers_are_gone(kSoon));
     fs::remove(called);
   }
-  check_fell_back(room, "killed", program.wait(60s), "crashed", "died");
+  check_fell_back(room, "killed", program.wait(kLongPatience), "crashed", "died");
 }
 
 TEST_CASE("a cache folder that cannot be used leaves the run in eager") {
@@ -108,8 +155,7 @@ Finished train_with_mount(const LaneRunRoom& room, const std::string& name, cons
   const std::string script = "mount -t tmpfs -o mode=0700," + options + " none " +
                              (room.cache() / "programs").string() + " || exit 99; exec \"$@\"";
   Words command{"/usr/bin/unshare", "-m", "/bin/sh", "-c", script, "sh"};
-  const Finished finished =
-      run_program(command + room.command(name, "compiled"), room.environment(), std::chrono::minutes(4));
+  const Finished finished = run_program(command + room.command(name, "compiled"), room.environment(), kLongPatience);
   if (finished.exit_code == 99 || (finished.exit_code != 0 && finished.err.find("unshare") != std::string::npos) ||
       finished.exit_code == 127) {
     SKIP("no file system can be mounted here: " + finished.err);
@@ -136,16 +182,21 @@ TEST_CASE("two runs share a cold cache; a damaged program in it is noticed, said
   const LaneRunRoom room;
   RunningProgram one(room.command("one", "compiled"), room.environment());
   RunningProgram two(room.command("two", "compiled"), room.environment());
-  const std::vector<Finished> both = {one.wait(4min), two.wait(4min)};
+  const std::vector<Finished> both = {one.wait(kLongPatience), two.wait(kLongPatience)};
   for (const Finished& finished : both) {
     INFO(finished.out << finished.err);
     CHECK(finished.exit_code == 0);
   }
-  CHECK(room.workers_are_gone(0ms));
+  CHECK(room.workers_are_gone(kSoon));
+  std::multiset<std::string> compiled_by;
   for (const std::string name : {"one", "two"}) {
     CHECK(troubles_of(room.run(name)).empty());
     CHECK(compiled_steps(room.run(name)) >= 60);
+    const auto finished = events_of(room.run(name), "tolaria.compile_finished");
+    REQUIRE(finished.size() == 1);
+    compiled_by.insert(finished[0]["attributes"]["compiled_by"]);
   }
+  CHECK(compiled_by == std::multiset<std::string>{"another process", "this run"});
   check_equal(record_of(room.run("one")), record_of(room.run("two")));
 
   REQUIRE(room.train("hit", "compiled", {"CXX=/bin/false"}).exit_code == 0);  // nothing is left to compile
@@ -167,7 +218,7 @@ TEST_CASE("two runs share a cold cache; a damaged program in it is noticed, said
   CHECK_THAT(troubles[0].kind, ContainsSubstring("damaged"));
   CHECK(events_of(room.run("damaged"), "tolaria.compile_finished").size() == 1);
   check_equal(record_of(room.run("damaged")), record_of(room.run("one")));
-  CHECK(room.workers_are_gone(0ms));
+  CHECK(room.workers_are_gone(kSoon));
 
   // Nothing can be compiled, and the only program is damaged again: eager.
   fs::resize_file(room.entries().front(), 3000);

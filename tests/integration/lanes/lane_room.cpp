@@ -12,6 +12,7 @@
 #include "program/python_text.h"
 #include "storage/checksum.h"
 #include "storage/real_file_system.h"
+#include "support/patience.h"
 #include "tolaria/step_roots.h"
 
 namespace esper::tests {
@@ -189,7 +190,7 @@ std::string compile_text(const LaneRoom& room, const std::string& text, const st
   request.key = hash + hash;
   if (!cache.find(request.key)) {
     compiler.submit(request);
-    const auto outcome = compiler.wait(request.key, std::chrono::seconds(180));
+    const auto outcome = compiler.wait(request.key, test::kLongPatience);
     REQUIRE(outcome);
     INFO(outcome->reason);
     REQUIRE_FALSE(outcome->failure);

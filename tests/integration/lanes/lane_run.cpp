@@ -6,6 +6,8 @@
 #include <fstream>
 #include <thread>
 
+#include "support/patience.h"
+
 namespace esper::test {
 namespace fs = std::filesystem;
 
@@ -30,7 +32,7 @@ Words LaneRunRoom::command(const std::string& run_name, const std::string& lane,
 
 Finished LaneRunRoom::train(const std::string& run_name, const std::string& lane, const Words& more,
                             const Words& assignments) const {
-  return run_program(command(run_name, lane, assignments), environment(more), std::chrono::minutes(4));
+  return run_program(command(run_name, lane, assignments), environment(more), kLongPatience);
 }
 
 std::vector<pid_t> LaneRunRoom::workers() const {

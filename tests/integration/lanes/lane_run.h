@@ -30,6 +30,9 @@ struct LaneRunRoom : RunRoom {
   std::string config;
 };
 
+// Two seconds on an idle machine, with what a busy one adds.
+inline constexpr std::chrono::seconds kSoon{16};
+
 bool comes_to(const std::function<bool()>& condition, std::chrono::milliseconds deadline);
 
 // The run's only trouble with lanes, as told: name, kind and reason. Fails the test where there is not exactly one.

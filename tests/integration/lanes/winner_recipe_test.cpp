@@ -5,6 +5,7 @@
 
 #include "integration/lanes/lane_room.h"
 #include "program/python_text.h"
+#include "support/patience.h"
 
 using namespace esper;
 using namespace esper::tests;
@@ -28,10 +29,9 @@ struct WatchedRun {
 
   // Trains until nothing is left to try; false after a deadline.
   bool settle() {
-    constexpr std::chrono::minutes kLongest{4};
     constexpr std::int64_t kManyLeft = 100'000'000;
     const auto batch = make_batches(case_, 1);
-    const auto end = std::chrono::steady_clock::now() + kLongest;
+    const auto end = std::chrono::steady_clock::now() + test::kLongPatience;
     for (std::int64_t step = 0; std::chrono::steady_clock::now() < end; ++step) {
       runner->step(batch, {step, kManyLeft});
       if (runner->settled()) return true;

@@ -13,7 +13,7 @@ SMALL = ["growth", "--dataset", "digits", "--seeds", "2", "--epochs", "2", *PLAC
 
 
 def experiment(*arguments):
-    return subprocess.run([root / "scripts/experiment", *arguments], capture_output=True, text=True, timeout=240)
+    return subprocess.run([root / "scripts/experiment", *arguments], capture_output=True, text=True, timeout=2000)
 
 
 def refused(code, text, *arguments):

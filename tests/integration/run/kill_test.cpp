@@ -135,7 +135,7 @@ TEST_CASE("a signal at any moment from the start on ends the process in time, a 
   RunningProgram program(train_command(config, room.run("run"), {"epochs=100000", "checkpoint.keep_last=3"}));
   std::this_thread::sleep_for(after);
   for (int i = 0; i < signals; ++i) program.send(SIGTERM);
-  const Finished finished = program.wait(10s);
+  const Finished finished = program.wait(80s);
   CHECK_FALSE(finished.timed_out);
   CHECK(finished.exit_code == 143);
 }

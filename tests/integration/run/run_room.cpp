@@ -109,7 +109,7 @@ Finished train(const std::string& config, const fs::path& run, const Words& assi
 Finished resume(const fs::path& run, const Words& assignments) { return run_program(resume_command(run, assignments)); }
 
 bool wait_for_checkpoint_after(const std::string& newest, const fs::path& run, const RunningProgram& program) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(30);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(4);
   while (std::chrono::steady_clock::now() < end) {
     const auto names = checkpoints_of(run);
     if (!names.empty() && names.back() > newest) return true;

@@ -21,7 +21,7 @@
 namespace esper::data::test {
 namespace {
 
-constexpr std::chrono::seconds kPythonDeadline(120);
+constexpr std::chrono::seconds kPythonDeadline(960);
 
 // Runs write_samples.py on the folder, without a shell.
 void write_samples(const TempFolder& folder) {

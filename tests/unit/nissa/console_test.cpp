@@ -53,7 +53,7 @@ constexpr const char* kEpochText =
 // What comes out of a descriptor within a while, until it holds the wanted text.
 std::string read_until(int descriptor, const std::string& wanted) {
   std::string out;
-  const auto until = std::chrono::steady_clock::now() + 20s;
+  const auto until = std::chrono::steady_clock::now() + 120s;
   while (out.find(wanted) == std::string::npos && std::chrono::steady_clock::now() < until) {
     char block[4096];
     const auto count = read(descriptor, block, sizeof block);
@@ -146,6 +146,9 @@ TEST_CASE("an event line starts with what it is about, ends with the reason and 
                           {{"lane", "replay"}, {"from", "eager"}, {"step", "5"}, {"reason", "it was asked for"}});
   CHECK(event_line(lane, Colour::kOff) ==
         "tolaria.lane_adopted  lane replay  from eager  step 5  reason it was asked for");
+  const auto waiting = event("tolaria.compile_waiting"_event, Level::kInfo,
+                             {{"key", "0a"}, {"waits_for", "the compiler"}, {"waited_s", "20"}});
+  CHECK(event_line(waiting, Colour::kOff) == "tolaria.compile_waiting  waits_for the compiler  waited_s 20  key 0a");
   const auto start = event("tolaria.run_started"_event, Level::kInfo,
                            {{"run_dir", "runs/a"}, {"device", "cpu"}, {"name", "a"}, {"version", ""}});
   CHECK(event_line(start, Colour::kOff) == "tolaria.run_started  run_dir runs/a  name a  device cpu");

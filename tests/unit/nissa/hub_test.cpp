@@ -24,7 +24,7 @@ using leyline::TelemetrySink;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kPatience = 20s;  // for what must happen; never spent when all is well
+constexpr auto kPatience = 120s;  // for what must happen; never spent when all is well
 
 TelemetryPacket packet_number(int n) {
   TelemetryPacket packet;

@@ -26,7 +26,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kPatience = 20s;
+constexpr auto kPatience = 120s;
 
 // A folder that goes away with the test.
 struct Folder {

@@ -15,6 +15,7 @@
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 #include "support/faulty_file_system.h"
+#include "support/patience.h"
 #include "unit/storage/temporary_folder.h"
 
 namespace esper::program {
@@ -227,7 +228,7 @@ class SlowCopy final : public leyline::FileSystem {
   SlowCopy(leyline::FileSystem& disk, std::string ending) : disk_(disk), ending_(std::move(ending)) {}
   void wait_until_copying() {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::seconds(20), [&] { return copying_; });
+    changed_.wait_for(lock, test::kPatience, [&] { return copying_; });
     REQUIRE(copying_);
   }
   void go_on() {
@@ -271,7 +272,7 @@ class SlowCopy final : public leyline::FileSystem {
       std::unique_lock lock(mutex_);
       copying_ = true;
       changed_.notify_all();
-      changed_.wait_for(lock, std::chrono::seconds(20), [&] { return released_; });
+      changed_.wait_for(lock, test::kPatience, [&] { return released_; });
     }
     at(handle).file.write(bytes);
     return bytes.size();
@@ -319,7 +320,7 @@ TEST_CASE("nothing but the insertion itself waits while a package is copied") {
   // Another run of the user shares only the folder.
   PackageCache other(storage::real_file_system(), {folder / "programs"});
   CHECK(other.quarantine(key_of(3), EntryFault::kWrong, "differs from eager"));
-  CHECK(clock.now() - before < std::chrono::seconds(10));
+  CHECK(clock.now() - before < test::kPatience / 2);
   disk.go_on();
   inserting.join();
   CHECK_FALSE(failure);
@@ -343,7 +344,7 @@ namespace {
 
 // One of several processes that insert, find, put away and evict the same few packages.
 int torment(const std::string& folder, int seed) {
-  PackageCache cache(storage::real_file_system(), {folder, 40'000, 20'000, std::chrono::seconds(5)});
+  PackageCache cache(storage::real_file_system(), {folder, 40'000, 20'000, test::kPatience});
   const std::string made = folder + "-made-" + std::to_string(seed);
   unsigned random = static_cast<unsigned>(seed) * 7919u + 1;
   for (int round = 0; round < 150; ++round) {

@@ -22,7 +22,7 @@ std::string inputs_of(const CompileRequest& request) {
 
 CachedPackage compiled(Service& service, const CompileRequest& request) {
   service.compiler->submit(request);
-  const auto outcome = service.compiler->wait(request.key, std::chrono::seconds(200));
+  const auto outcome = service.compiler->wait(request.key, test::kLongPatience);
   REQUIRE(outcome);
   INFO(outcome->reason);
   REQUIRE_FALSE(outcome->failure);

@@ -8,13 +8,14 @@
 #include <chrono>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <string>
-#include <thread>
 
 #include "leyline/clock.h"
 #include "program/cache/cache_key.h"
 #include "program/compile/compiler.h"
 #include "storage/real_file_system.h"
+#include "support/patience.h"
 #include "unit/storage/temporary_folder.h"
 
 namespace esper::program {
@@ -40,16 +41,22 @@ inline bool group_has_members(pid_t group) {
   return false;
 }
 
-inline bool group_is_gone(pid_t group, leyline::Duration deadline) {
+// A second or two on an idle machine, with what a busy one adds.
+inline constexpr leyline::Duration kSoon = std::chrono::seconds(16);
+
+inline bool comes_to(const std::function<bool()>& condition, leyline::Duration deadline = test::kLongPatience) {
   const leyline::Clock clock;
   const auto end = clock.now() + deadline;
-  while (group_has_members(group)) {
+  while (!condition()) {
     if (clock.now() > end) return false;
     clock.sleep(std::chrono::milliseconds(10));
   }
   return true;
 }
 
+inline bool group_is_gone(pid_t group) {
+  return comes_to([&] { return !group_has_members(group); }, kSoon);
+}
 inline const char* tiny_program() {
   return R"(import torch
 INPUTS = [((4,), (1,), torch.float32, "cpu"), ((4,), (1,), torch.float32, "cpu")]

@@ -29,7 +29,7 @@ struct Writing {
   FaultyFileSystem files;
   CheckpointWriter writer;
 
-  explicit Writing(leyline::Duration deadline = std::chrono::seconds(10))
+  explicit Writing(leyline::Duration deadline = std::chrono::seconds(80))
       : writer(open_store(files), leyline::Clock(), deadline) {}
   // Submits and waits for the one result.
   SaveResult save(CheckpointImage image) {
@@ -154,7 +154,7 @@ TEST_CASE("a state that is not finite, or cannot be written at all, is refused a
 TEST_CASE("what waits when the writer goes is written") {
   FaultyFileSystem files;
   {
-    CheckpointWriter writer(open_store(files), leyline::Clock(), std::chrono::seconds(10));
+    CheckpointWriter writer(open_store(files), leyline::Clock(), std::chrono::seconds(80));
     files.hold_calls();
     writer.submit(small_image(1), Rank::kOrdinary);
     writer.record(R"({"n":1})");

@@ -66,7 +66,7 @@ class Faulty final : public leyline::Controller {
 }  // namespace
 
 TEST_CASE("an answer in time is the decision, with its latency and the state after it") {
-  Consultation consultation(scripted(answer_for), leyline::Clock(), seconds(20));
+  Consultation consultation(scripted(answer_for), leyline::Clock(), seconds(160));
   CHECK(consultation.state() == "{}");
   for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) {
     const auto answer = consultation.ask(after_epoch(epoch));
@@ -103,7 +103,8 @@ TEST_CASE("what an immediate controller throws is an answer that failed") {
 
 TEST_CASE("a controller that does not answer costs the deadline and no more") {
   double least_over_ms = 1e9;
-  for (int attempt = 0; attempt < 5; ++attempt) {  // the machine may be busy with something else
+  // The machine may be busy with something else: one attempt in which it was not shows it.
+  for (int attempt = 0; attempt < 200 && least_over_ms >= 5; ++attempt) {
     Barrier barrier;
     Consultation consultation(scripted([opened = barrier.opened](const Observation& seen) {
                                 opened.wait();
@@ -130,7 +131,7 @@ TEST_CASE("a late answer is dropped; nobody is asked before it came; then all wo
                               if (seen.current_epoch == 1) opened.wait();
                               return answer_for(seen);
                             }),
-                            leyline::Clock(), milliseconds(20));
+                            leyline::Clock(), milliseconds(500));
   CHECK(consultation.ask(after_epoch(1)).kind == Kind::kLate);
   const auto busy = consultation.ask(after_epoch(2));
   CHECK(busy.kind == Kind::kBusy);
@@ -149,7 +150,7 @@ TEST_CASE("a controller that throws has failed this once") {
                               if (seen.current_epoch == 2) throw 7;
                               return answer_for(seen);
                             }),
-                            leyline::Clock(), seconds(20));
+                            leyline::Clock(), seconds(160));
   CHECK(consultation.ask(after_epoch(1)).problem == "no idea");
   const auto unknown = consultation.ask(after_epoch(2));
   CHECK(unknown.kind == Kind::kFailed);
@@ -163,7 +164,7 @@ TEST_CASE("a controller that cannot say its state has failed, and the state befo
   Consultation consultation(std::make_unique<Faulty>([](int call) {
                               if (call == 2) throw std::runtime_error("cannot save");
                             }),
-                            leyline::Clock(), seconds(20));
+                            leyline::Clock(), seconds(160));
   CHECK(consultation.ask(after_epoch(1)).kind == Kind::kDecided);
   const auto failed = consultation.ask(after_epoch(2));
   CHECK(failed.kind == Kind::kFailed);
@@ -174,10 +175,10 @@ TEST_CASE("a controller that cannot say its state has failed, and the state befo
 }
 
 TEST_CASE("a saved state goes into the controller, and one that it refuses is the caller's to hear of") {
-  Consultation consultation(scripted(answer_for), leyline::Clock(), seconds(20));
+  Consultation consultation(scripted(answer_for), leyline::Clock(), seconds(160));
   consultation.restore("{\"epoch\":41}");
   CHECK(consultation.state() == "{\"epoch\":41}");
-  Consultation refusing(std::make_unique<Faulty>([](int) {}), leyline::Clock(), seconds(20));
+  Consultation refusing(std::make_unique<Faulty>([](int) {}), leyline::Clock(), seconds(160));
   CHECK_THROWS_AS(refusing.restore("{}"), std::runtime_error);
   CHECK(refusing.state() == "{\"calls\":0}");
 }
@@ -197,7 +198,7 @@ TEST_CASE("a consultation ends at once, though its controller is stuck, and the 
   CHECK(std::chrono::steady_clock::now() - begin < seconds(2));
   CHECK(alive.use_count() > 1);
   barrier.open();
-  for (int i = 0; i < 5000 && alive.use_count() > 1; ++i) std::this_thread::sleep_for(milliseconds(1));
+  for (int i = 0; i < 60000 && alive.use_count() > 1; ++i) std::this_thread::sleep_for(milliseconds(1));
   CHECK(alive.use_count() == 1);
 }
 

@@ -113,7 +113,7 @@ TEST_CASE("a policy that does not answer costs an epoch its deadline, no command
   std::promise<void> promise;
   const auto opened = promise.get_future().share();
   auto config = growing_config(5);
-  config.safety.policy_deadline = std::chrono::milliseconds(15);
+  config.safety.policy_deadline = std::chrono::milliseconds(500);
   SmallRun it(config, [opened](const Observation& seen) -> Decision {
     if (seen.current_epoch == 2) opened.wait();
     return {{germination(seen)}, "late or not"};
@@ -129,15 +129,15 @@ TEST_CASE("a policy that does not answer costs an epoch its deadline, no command
   const auto timeouts = it.events("tolaria.tamiyo_timeout");
   REQUIRE(timeouts.size() == 2);
   CHECK(timeouts[0].level == leyline::Level::kWarning);
-  CHECK(timeouts[0].attributes.at("error") == "no decision within 15ms");
-  CHECK(std::stod(timeouts[0].attributes.at("latency_ms")) >= 15);
-  CHECK(timeouts[0].attributes.at("deadline_ms") == "15.000000");
+  CHECK(timeouts[0].attributes.at("error") == "no decision within 500ms");
+  CHECK(std::stod(timeouts[0].attributes.at("latency_ms")) >= 500);
+  CHECK(timeouts[0].attributes.at("deadline_ms") == "500.000000");
   CHECK(timeouts[1].attributes.at("error") == "an earlier question is still being worked on");
   CHECK(it.values("tolaria.timeout.tamiyo_total") == std::vector<double>{0, 1, 2, 2, 2});
   CHECK(it.values("tolaria.mode.conservative") == std::vector<double>{0, 1, 1, 0, 0});
   CHECK(it.values("tolaria.epochs.failed") == std::vector<double>{0, 1, 2, 2, 2});
   CHECK(it.values("tolaria.timeout.tamiyo_last_ms")[0] == 0);
-  CHECK(it.values("tolaria.timeout.tamiyo_last_ms")[4] >= 15);
+  CHECK(it.values("tolaria.timeout.tamiyo_last_ms")[4] >= 500);
   // The late answer's command was not carried out: one seed of epoch 1, one refusal of epoch 4 and 5 each.
   CHECK(it.events("tamiyo.decision").size() == 3);
   CHECK(it.events("seed_grafted").size() == 1);

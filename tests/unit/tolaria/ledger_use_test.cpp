@@ -67,25 +67,25 @@ TEST_CASE("what the packets tell is all of the process's time") {
 
 TEST_CASE("a slow policy has its time, and so has one that comes too late") {
   SmallRun slow(small_config(), [](const leyline::Observation&) {
-    std::this_thread::sleep_for(milliseconds(60));
+    std::this_thread::sleep_for(milliseconds(300));
     return leyline::Decision{};
   });
   slow.go();
   slow.run.ledger.settle();
-  CHECK(ms_of(slow, Owner::kPolicy) >= 180);
+  CHECK(ms_of(slow, Owner::kPolicy) >= 900);
   CHECK(ms_of(slow, Owner::kPolicy) > 0.5 * std::chrono::duration<double, std::milli>(slow.run.ledger.wall()).count());
 
   auto config = small_config();
   config.epochs = 1;
   config.safety.policy_deadline = milliseconds(80);
   SmallRun late(config, [](const leyline::Observation&) {
-    std::this_thread::sleep_for(milliseconds(400));
+    std::this_thread::sleep_for(milliseconds(2000));
     return leyline::Decision{};
   });
   late.go();
   late.run.ledger.settle();
   CHECK(ms_of(late, Owner::kPolicy) >= 80);
-  CHECK(ms_of(late, Owner::kPolicy) < 400);
+  CHECK(ms_of(late, Owner::kPolicy) < 2000);
 }
 
 TEST_CASE("an interrupted run's account is whole, and its trace too") {

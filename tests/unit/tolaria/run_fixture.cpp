@@ -52,8 +52,8 @@ leyline::RunConfig small_config() {
   config.data.batch_size = 8;
   config.host.hidden = {12, 10};
   config.training.optimizer.lr = 0.05;
-  config.safety.policy_deadline = std::chrono::seconds(20);
-  config.safety.save_deadline = std::chrono::seconds(20);
+  config.safety.policy_deadline = std::chrono::seconds(160);
+  config.safety.save_deadline = std::chrono::seconds(160);
   return config;
 }
 

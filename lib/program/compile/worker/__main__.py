@@ -6,15 +6,18 @@ itself. Nothing that it starts has the channel: standard input and output are /d
 a compiler that talks, or torch, cannot break the protocol.
 
   in   {"job": 1, "source": ..., "recipe": ..., "mode": ..., "device": ..., "threads": 1, "effort": "quick",
-        "memory_limit_mb": 4096, "mac_key": HEX}      one at a time
+        "memory_limit_mb": 4096, "deadline_s": 120, "wall_deadline_s": 1200, "mac_key": HEX}    one at a time
        {"cancel": 1}
   out  {"torch": "2.11.0+cu130"}                      once, when ready; or {"error": ..., "reason": ...}
        {"began": 1}                                   the time of a job counts from here
+       {"headers": true}, {"headers": false}          what is made once on a machine is being made, or waited for
        {"job": 1, "package": "/.../program.pt2", "ms": 2345.6, "stages": {"export": 300.1, ...}, "compiler": ...,
         "not_used": [...]}                            files kept from earlier jobs that were found wrong
        {"job": 1, "error": "failed", "reason": ..., "ms": ...}
 
-Errors are those of compile_request.h.
+Errors are those of compile_request.h. deadline_s is of processor time: of the job's child and of all that it starts,
+without what is made once on a machine. Arguments: the worker's folder, the folder of what is
+kept for all jobs, and "normal" or "background" priority.
 """
 
 import contextlib
@@ -39,6 +42,7 @@ import toolchain
 PR_SET_PDEATHSIG = 1
 PR_SET_CHILD_SUBREAPER = 36
 POLL_S = 0.05
+TICKS_PER_S = os.sysconf("SC_CLK_TCK")
 CLEAR_UP_S = 1
 MAX_REASON = 4000
 in_use = []  # the folder of the job at hand
@@ -104,19 +108,22 @@ def read_input(lines):
 
 
 def descendants():
-    """Processes below this one, children that lost their parent included: they fall to the subreaper."""
-    parents = {}
+    """Processes below this one, children that lost their parent included: they fall to the subreaper. With the seconds of
+    processor time that each has used, together with those of its children that it has waited for."""
+    parents, seconds = {}, {}
     for name in os.listdir("/proc"):
         if name.isdigit():
             try:
                 with open(f"/proc/{name}/stat", "rb") as file:
-                    parents[int(name)] = int(file.read().rsplit(b")", 1)[1].split()[1])
+                    fields = file.read().rsplit(b")", 1)[1].split()
             except OSError:
                 continue
-    found, level = [], [os.getpid()]
+            parents[int(name)] = int(fields[1])
+            seconds[int(name)] = sum(map(int, fields[11:15])) / TICKS_PER_S
+    found, level = {}, [os.getpid()]
     while level:
         level = [pid for pid, parent in parents.items() if parent in level]
-        found += level
+        found.update((pid, seconds[pid]) for pid in level)
     return found
 
 
@@ -166,27 +173,71 @@ class Job:
         os.close(write_end)
         self.pipe = read_end
         self.received = b""
+        self.answer = None
+        # Processor time that does not count: of what is kept for all jobs of this machine.
+        self.keeping = 0  # how many such things are being made
+        self.seconds_before = 0  # when the first of them was begun
+        self.uncounted = 0
 
-    def used_bytes(self):
-        used = sum(anonymous_bytes(pid) for pid in descendants())
+    def used_bytes(self, below):
+        used = sum(anonymous_bytes(pid) for pid in below)
         return used - min(self.shared_bytes, anonymous_bytes(self.pid))
+
+    def used_seconds(self, below):
+        return (self.seconds_before if self.keeping else sum(below.values())) - self.uncounted
+
+    def note_keeping(self, change):
+        seconds = sum(descendants().values())
+        if self.keeping == 0:
+            self.seconds_before = seconds
+            say({"headers": True})
+        self.keeping += change
+        if self.keeping == 0:
+            self.uncounted += seconds - self.seconds_before
+            say({"headers": False})
+
+    def receive(self):
+        """False at the end."""
+        data = os.read(self.pipe, 1 << 16)
+        *whole, self.received = (self.received + data).split(b"\n")
+        for line in whole:
+            message = json.loads(line)
+            if "keeping" in message:
+                self.note_keeping(message["keeping"])
+            else:
+                self.answer = message
+        return bool(data)
+
+    def overdue(self, below):
+        """Why it is to be stopped, if it is."""
+        seconds = self.used_seconds(below)
+        limit = self.request["deadline_s"]
+        if seconds > limit:
+            return f"it used more than {limit:g} s of processor time (step.compile.deadline)"
+        wall_limit = self.request["wall_deadline_s"]
+        if time.monotonic() - self.began > wall_limit:
+            used = f"having used {seconds:.1f} of {limit:g} s of processor time (step.compile.deadline)"
+            return f"it was not done after {wall_limit:g} s by the clock, {used}"
+        return None
 
     def wait(self, lines):
         """The answer to Esper, once there is one."""
         limit = self.request["memory_limit_mb"] << 20
         while True:
             if select.select([self.pipe], [], [], POLL_S)[0]:
-                data = os.read(self.pipe, 1 << 16)
-                if not data:
+                if not self.receive():
                     return self.ended()
-                self.received += data
                 continue
             if self.is_cancelled(lines):
                 return {"error": "cancelled", "reason": "cancelled"}
-            if self.used_bytes() > limit:
+            below = descendants()
+            if self.used_bytes(below) > limit:
                 megabytes = self.request["memory_limit_mb"]
                 reason = f"it needed more than {megabytes} MB (step.compile.memory_limit_mb)"
                 return {"error": "out_of_memory", "reason": reason}
+            reason = self.overdue(below)
+            if reason:
+                return {"error": "timeout", "reason": reason}
 
     def is_cancelled(self, lines):
         try:
@@ -197,10 +248,9 @@ class Job:
             return False
 
     def ended(self):
-        if self.received:
-            answer = json.loads(self.received)
-            kept.verified.update(answer.pop("verified", {}))
-            return answer
+        if self.answer:
+            kept.verified.update(self.answer.pop("verified", {}))
+            return self.answer
         status = os.waitpid(self.pid, 0)[1]
         if os.WIFSIGNALED(status):
             return {"error": "crashed", "reason": f"the compilation died of signal {os.WTERMSIG(status)}"}
@@ -221,16 +271,22 @@ def run_child(request, job_folder, store, pipe):
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     import job
 
+    writing = threading.Lock()
+
+    def report(message):
+        data = (json.dumps(message) + "\n").encode()
+        with writing:
+            while data:
+                data = data[os.write(pipe, data):]
+
     try:
-        answer = job.compile_program(request, job_folder, store)
+        answer = job.compile_program(request, job_folder, store, report)
     except BaseException as error:  # whatever it is, the parent must learn of it
         answer = job.describe(error)
         answer["reason"] = answer["reason"][-MAX_REASON:]
     answer["not_used"] = store.not_used
     answer["verified"] = kept.verified
-    data = json.dumps(answer).encode()
-    while data:
-        data = data[os.write(pipe, data):]
+    report(answer)
     os._exit(0)
 
 
@@ -280,7 +336,8 @@ def start(folder):
     # Until the thread below sees the end of the input, and while an import holds the interpreter.
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     prctl(PR_SET_CHILD_SUBREAPER, 1)
-    os.nice(19)
+    if toolchain.PRIORITY == "background":
+        os.nice(19)
     lines = queue.SimpleQueue()
     threading.Thread(target=read_input, args=(lines,), daemon=True).start()
     try:
@@ -322,7 +379,7 @@ def try_to_warm_up(job, folder, headers):
 
 
 def main():
-    folder, headers = sys.argv[1:]
+    folder, headers, _ = sys.argv[1:]
     os.umask(0o077)  # what is made here is this user's alone
     lines = start(folder)
     if lines is None:

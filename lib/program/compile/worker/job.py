@@ -156,12 +156,12 @@ def compile_source(request, job_folder, stages):
     return package
 
 
-def compile_program(request, job_folder, store):
-    """In a process of its own, which is changed by it."""
+def compile_program(request, job_folder, store, report):
+    """In a process of its own, which is changed by it. report: takes a message for the worker."""
     global build
     gc.disable()
     kind = toolchain.Build if request["device"] == "cpu" else toolchain.InductorsBuild
-    build = kind(store, job_folder, request["effort"], TORCH_VERSION)
+    build = kind(store, job_folder, request["effort"], TORCH_VERSION, report)
     recipes.for_all(request["device"])
     request["source"] = recipes.RECIPES[request["recipe"]](request["source"])
     torch.set_num_threads(request["threads"])

@@ -76,7 +76,7 @@ class Kept:
             right = False
         if right:
             verified[place] = identity(facts)
-        else:
+        elif place not in self.not_used:
             self.not_used.append(place)
         return right
 

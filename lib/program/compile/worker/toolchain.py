@@ -5,6 +5,8 @@ before them, by clang++ where it is there, for that is the quicker one; precompi
 for instruction sets are kept in the cache folder and believed as long as compiler, torch and flags are the same.
 """
 
+import contextlib
+import fcntl
 import hashlib
 import os
 import platform
@@ -12,9 +14,12 @@ import re
 import shlex
 import shutil
 import subprocess
+import sys
 import threading
 import time
 import uuid
+
+PRIORITY = sys.argv[3]
 
 # Compilers that are known to build for every instruction set that a processor of these has and torch asks for.
 KNOWN_GOOD = {"g++": 11, "clang++": 14}
@@ -73,13 +78,26 @@ def digest(*parts):
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:32]
 
 
+@contextlib.contextmanager
+def locked(path):
+    """Nobody else holds it meanwhile; it ends with the process. Where jobs of normal and of background priority want
+    the same, each kind has a lock of its own: a job that is waited for does not wait for one at the lowest priority."""
+    hold = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    try:
+        fcntl.flock(hold, fcntl.LOCK_EX)
+        yield
+    finally:
+        os.close(hold)
+
+
 class Build:
     """What Inductor's builder is replaced by, for one job."""
 
-    def __init__(self, store, job_folder, effort, torch_version):
+    def __init__(self, store, job_folder, effort, torch_version, report=lambda message: None):
         self.store = store
         self.folder = os.path.join(store.root, torch_version)
         self.job_folder = job_folder
+        self.report = report
         self.cxx = compiler()
         clang = None if os.environ.get("CXX") else shutil.which("clang++")
         # Of the wrapper, which only calls kernels.
@@ -104,12 +122,18 @@ class Build:
 
     def kept(self, place, make):
         """The file `place`, made by make(temporary name) if it is not there yet. Until it is whole it lies in the job's
-        folder, and goes with it."""
+        folder, and goes with it. Of several jobs one makes it, and the others wait; the time is no job's."""
         if not self.store.holds(place):
             os.makedirs(os.path.dirname(place), exist_ok=True)
-            mine = os.path.join(self.job_folder, uuid.uuid4().hex)
-            make(mine)
-            self.store.take(mine, place)
+            self.report({"keeping": 1})
+            try:
+                with locked(f"{place}.{PRIORITY}.lock"):
+                    if not self.store.holds(place):
+                        mine = os.path.join(self.job_folder, uuid.uuid4().hex)
+                        make(mine)
+                        self.store.take(mine, place)
+            finally:
+                self.report({"keeping": -1})
         return place
 
     def header(self, text, command):
