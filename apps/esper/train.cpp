@@ -37,7 +37,8 @@ void refuse_other_training(const EngineRequest& request) {
       "run " + request.resume + " was begun with another training; it would change" +
           training_changes(before, request.config) +
           "\nA resumed run may change name, runs_dir, safety, checkpoint, telemetry, step.lane and how lanes are made, "
-          "data.workers, data.prefetch, data.pin_memory, data.persistent_workers, data.gpu_prefetch, data.gpu_dataset, "
+          "data.path and data.validation_path if the data is the same, data.workers, data.prefetch, data.pin_memory, "
+          "data.persistent_workers, data.gpu_prefetch, data.gpu_dataset, "
           "and epochs unless a cosine schedule ends with the run. For anything else begin a new "
           "run: esper train --config " +
           path + " --set ...");
