@@ -143,17 +143,14 @@ Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, ley
                          Console console, std::unique_ptr<leyline::Controller> controller)
     : bench_(bench),
       files_(files),
-      training_hash_(training_hash_of(bench)),
+      identity_(training_identity(bench.config, bench.data)),
       display_(std::make_shared<leyline::Progress>()),
       hub_(make_hub(bench.config, folder, display_, console)),
       forecast_(controller ? tolaria::GerminationForecast() : forecast_of(bench.config)),
       consultation_(make_consultation(std::move(controller), bench.config, clock_)) {}
 
 std::string Composition::accept(const tolaria::CheckpointImage& image) {
-  if (image.info.training_hash != training_hash_) {
-    const bool same_configuration = image.info.training_hash.substr(0, 16) == training_hash_.substr(0, 16);
-    return same_configuration ? "the data are not those it was trained on" : "it belongs to another configuration";
-  }
+  if (auto reason = identity_.mismatch(image.info.training_hash); !reason.empty()) return reason;
   try {
     auto model = tolaria::build_model(bench_.config, bench_.data.train.shape, bench_.settings, bench_.device);
     auto progress = tolaria::run_progress_from_json(image.run.at("progress"));
@@ -204,7 +201,7 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
   writer_ = std::make_unique<tolaria::CheckpointWriter>(
       tolaria::CheckpointStore(files_, folder.checkpoints(), folder.journal(), bench_.config.checkpoint), clock_,
       bench_.config.safety.save_deadline);
-  run_ = std::unique_ptr<tolaria::Run>(new tolaria::Run{bench_.config, folder.run_id(), training_hash_, clock_,
+  run_ = std::unique_ptr<tolaria::Run>(new tolaria::Run{bench_.config, folder.run_id(), identity_.text(), clock_,
                                                         bench_.device, *bench_.train_data, *bench_.validation_data,
                                                         bench_.data.skipped, probe_of(bench_), *bench_.model,
                                                         *consultation_, *writer_, *hub_, display_, progress_});
@@ -247,7 +244,7 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
         event("tolaria.samples_skipped"_event, Level::kWarning, {{"count", std::to_string(bench_.data.skipped)}}));
   }
   writer_->record(tolaria::start_note(how == Start::kResumed ? "resumed" : "started",
-                                      {progress_.step, progress_.epoch, training_hash_},
+                                      {progress_.step, progress_.epoch, identity_.text()},
                                       kasmina::topology_of(bench_.model->network.save_topology())));
   tolaria::report_events(*run_);
 }

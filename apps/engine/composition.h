@@ -6,6 +6,7 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 
+#include "engine/training_identity.h"
 #include "engine/workbench.h"
 #include "leyline/file_system.h"
 #include "nissa/hub.h"
@@ -54,8 +55,8 @@ class Composition {
   Workbench& bench_;
   leyline::FileSystem& files_;
   leyline::Clock clock_;
-  std::string training_hash_;  // of configuration and data: "<hash>-<fingerprint>"
-  leyline::Ledger ledger_;     // the run's, once started
+  TrainingIdentity identity_;
+  leyline::Ledger ledger_;  // the run's, once started
   std::shared_ptr<leyline::Progress> display_;
   std::unique_ptr<nissa::Hub> hub_;
   tolaria::GerminationForecast forecast_;

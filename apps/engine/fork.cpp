@@ -7,6 +7,7 @@
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/no_epochs_left.h"
+#include "engine/training_identity.h"
 #include "engine/workbench.h"
 #include "kasmina/topology.h"
 #include "leyline/config/write.h"
@@ -64,9 +65,11 @@ CheckpointImage restore_parent(Workbench& bench, leyline::FileSystem& files, con
   auto image = tolaria::read_checkpoint(files, path);
   if (!image)
     throw Error(ExitCode::kCheckpoint, tolaria::why_unusable(path, image.fault, image.problem) + "; take another step");
-  if (image->info.training_hash != training_hash_of(bench)) {
-    throw Error(ExitCode::kCheckpoint, path + " was trained with another configuration, or on other data");
+  const auto identity = training_identity(bench.config, bench.data);
+  if (const auto why = identity.mismatch(image->info.training_hash); !why.empty()) {
+    throw Error(ExitCode::kCheckpoint, path + " cannot be forked: " + why);
   }
+  image->info.training_hash = identity.text();
   warn_if_unchecked(nissa::read_journal(files, fork.parent), *image, path);
   const auto reason = tolaria::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
   if (!reason.empty()) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + reason);
@@ -106,7 +109,7 @@ void change_policy(Workbench& bench, leyline::PolicyKind policy, CheckpointImage
   if (bench.config.policy.kind == policy) return;
   bench.config.policy.kind = policy;
   image.run["controller"] = tamiyo::NullController().save_state();
-  image.info.training_hash = training_hash_of(bench);
+  image.info.training_hash = training_identity(bench.config, bench.data).text();
 }
 
 leyline::GrowthNote fork_note(const ForkRequest& fork, const std::string& checkpoint, const CheckpointImage& image) {

@@ -9,10 +9,8 @@
 #include "device/select.h"
 #include "device/settings.h"
 #include "engine/find_python.h"
-#include "leyline/config/write.h"
 #include "leyline/error.h"
 #include "nissa/log.h"
-#include "storage/checksum.h"
 
 namespace esper::engine {
 namespace {
@@ -86,22 +84,6 @@ std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config
   settings.threads = at::get_num_threads();
   settings.priority = priority;
   return std::make_unique<program::CompileDesk>(settings, program::DeskFolders{cache_dir, {}});
-}
-
-std::string data_fingerprint(const data::Splits& data) {
-  storage::Hash64 hash;
-  for (const data::Dataset* part : {&data.train, &data.validation}) {
-    for (const torch::Tensor* tensor : {&part->inputs, &part->targets, &part->windows}) {
-      if (!tensor->defined()) continue;
-      const torch::Tensor flat = tensor->contiguous();
-      hash.update({static_cast<const std::byte*>(flat.const_data_ptr()), flat.nbytes()});
-    }
-  }
-  return storage::hex64(hash.digest());
-}
-
-std::string training_hash_of(const Workbench& bench) {
-  return leyline::hash_text(leyline::training_hash(bench.config)) + "-" + data_fingerprint(bench.data);
 }
 
 void open_loaders(Workbench& bench) {

@@ -27,12 +27,6 @@ struct Workbench {
 // cache_dir: as program::private_cache_folder() takes it.
 Workbench set_up(const leyline::RunConfig& config, const std::string& cache_dir);
 
-// 16 hexadecimal digits of a hash of every sample and target of both parts: what a run was trained on.
-std::string data_fingerprint(const data::Splits& data);
-
-// "<hash of the training's configuration>-<fingerprint of its data>": whose checkpoints this run may go on from.
-std::string training_hash_of(const Workbench& bench);
-
 // Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
 std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device,
                                                 const std::string& cache_dir, program::WorkerPriority priority);

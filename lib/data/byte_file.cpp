@@ -10,6 +10,7 @@
 
 #include "data/inflate.h"
 #include "data/input_error.h"
+#include "data/memory_need.h"
 
 namespace esper::data {
 namespace {
@@ -29,21 +30,14 @@ class File {
   int fd_;
 };
 
-std::int64_t limit_of(const ReadOptions& options) {
-  return options.max_bytes > 0 ? options.max_bytes : default_max_bytes();
-}
-
-std::int64_t checked_size(const File& file, const std::filesystem::path& path, std::int64_t limit) {
+std::int64_t checked_size(const File& file, const std::filesystem::path& path, const ReadOptions& options) {
   if (file.fd() < 0) fail_input(path, "", std::string("cannot be opened: ") + std::strerror(errno));
   struct stat facts {};
   if (fstat(file.fd(), &facts) != 0) fail_input(path, "", std::string("cannot be read: ") + std::strerror(errno));
   if (S_ISDIR(facts.st_mode)) fail_input(path, "", "is a folder where a file is expected");
   if (!S_ISREG(facts.st_mode)) fail_input(path, "", "is not a regular file");
   if (facts.st_size == 0) fail_input(path, "", "is empty");
-  if (facts.st_size > limit) {
-    fail_input(path, "",
-               "holds " + std::to_string(facts.st_size) + " bytes, over the limit of " + std::to_string(limit));
-  }
+  require_memory(path, "the file", facts.st_size, options);
   return facts.st_size;
 }
 
@@ -51,7 +45,7 @@ std::int64_t checked_size(const File& file, const std::filesystem::path& path, s
 
 Bytes read_bytes_raw(const std::filesystem::path& path, const ReadOptions& options) {
   const File file(path);
-  Bytes bytes(static_cast<std::size_t>(checked_size(file, path, limit_of(options))));
+  Bytes bytes(static_cast<std::size_t>(checked_size(file, path, options)));
   std::size_t done = 0;
   while (done < bytes.size()) {
     const auto got = read(file.fd(), bytes.data() + done, std::min<std::size_t>(bytes.size() - done, 1 << 30));
@@ -68,9 +62,14 @@ Bytes read_bytes(const std::filesystem::path& path, const ReadOptions& options) 
   auto bytes = read_bytes_raw(path, options);
   const bool gzip = bytes.size() >= 2 && bytes[0] == 0x1f && bytes[1] == 0x8b;
   if (!gzip) return bytes;
-  auto unfolded = inflate_gzip(bytes, limit_of(options), path);
-  if (unfolded.empty()) fail_input(path, "", "is empty once unfolded");
-  return unfolded;
+  const auto usable = usable_memory(options);
+  const auto size = gzip_size(bytes, usable.bytes, path);
+  if (size == 0) fail_input(path, "", "is empty once unfolded");
+  if (size > usable.bytes) {
+    fail_memory(path, "what its " + mebibytes(static_cast<std::int64_t>(bytes.size())) + " of gzip data unfold to",
+                "more than " + mebibytes(usable.bytes), usable);
+  }
+  return inflate_gzip(bytes, size, path);
 }
 
 }  // namespace esper::data

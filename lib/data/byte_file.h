@@ -8,8 +8,8 @@
 namespace esper::data {
 
 // The file's bytes; a gzip file (told by its first two bytes) is unfolded. Throws Error{kData} if the file is missing,
-// empty, not a regular file, unreadable, damaged as gzip, or unfolds to more than the limit; no more memory than the
-// limit is ever taken.
+// empty, not a regular file, unreadable or damaged as gzip, and Error{kResources}, before memory is taken, if the bytes
+// do not fit.
 Bytes read_bytes(const std::filesystem::path& file, const ReadOptions& options);
 
 // The file as it is, gzip or not.

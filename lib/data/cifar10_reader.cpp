@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "data/byte_file.h"
+#include "data/memory_need.h"
 
 namespace esper::data {
 namespace fs = std::filesystem;
@@ -28,6 +29,10 @@ void append_file(const fs::path& file, RawSamples& part, const ReadOptions& opti
         "the last record is cut: " + std::to_string(size % kRecord) + " of " + std::to_string(kRecord) + " bytes");
   }
   auto& values = std::get<Bytes>(part.values);
+  // What was read before is copied once more as the part grows.
+  const auto grown = values.size() + bytes.size();
+  require_memory(file, "the pictures read so far", static_cast<std::int64_t>(grown), options);
+  values.reserve(grown);
   for (std::int64_t at = 0; at < size; at += kRecord) {
     const auto label = bytes[static_cast<std::size_t>(at)];
     if (label > 9) {

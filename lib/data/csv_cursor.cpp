@@ -34,7 +34,7 @@ void CsvCursor::pass_line_end() {
 }
 
 bool CsvCursor::read_field() {
-  CsvField field{{}, line_, column()};
+  CsvField field{{}, line_};
   if (!at_end() && text_[position_] == '"') return read_quoted(field);
   const auto begin = position_;
   while (!at_line_end() && text_[position_] != ',') {
@@ -48,7 +48,7 @@ bool CsvCursor::read_field() {
 
 bool CsvCursor::read_quoted(CsvField& field) {
   auto& folded = unquoted_.emplace_back();
-  problem_ = {"a quoted field is never closed", line_, column()};
+  problem_ = {"a quoted field is never closed", line_, field_number()};
   ++position_;
   for (;;) {
     if (at_end()) return false;
@@ -70,7 +70,7 @@ bool CsvCursor::read_quoted(CsvField& field) {
 }
 
 bool CsvCursor::fail(const char* reason) {
-  problem_ = {reason, line_, column()};
+  problem_ = {reason, line_, field_number()};
   return false;
 }
 

@@ -13,7 +13,7 @@ namespace esper::data {
 
 struct CsvField {
   std::string_view text;  // lives until the next record is read
-  std::int64_t line = 1, column = 1;
+  std::int64_t line = 1;
 };
 
 // What next() found. A malformed record is passed over; the reason and its place are in problem().
@@ -27,14 +27,14 @@ class CsvCursor {
 
   struct Problem {
     std::string reason;
-    std::int64_t line = 0, column = 0;
+    std::int64_t line = 0, field = 0;  // from 1
   };
   const Problem& problem() const { return problem_; }
 
  private:
   bool at_end() const { return position_ >= text_.size(); }
   bool at_line_end() const { return at_end() || text_[position_] == '\n' || text_[position_] == '\r'; }
-  std::int64_t column() const { return static_cast<std::int64_t>(position_ - line_start_) + 1; }
+  std::int64_t field_number() const { return static_cast<std::int64_t>(fields_.size()) + 1; }
   void pass_line_end();
   bool read_field();
   bool read_quoted(CsvField& field);

@@ -7,6 +7,7 @@
 
 #include "data/byte_file.h"
 #include "data/csv_cursor.h"
+#include "data/memory_need.h"
 
 namespace esper::data {
 namespace {
@@ -33,94 +34,196 @@ std::string quoted(std::string_view text) {
 }
 
 bool is_header(const std::vector<CsvField>& fields) {
-  return std::none_of(fields.begin(), fields.end() - 1, [](const CsvField& f) { return number(f.text); });
+  return fields.size() > 1 &&
+         std::none_of(fields.begin(), fields.end() - 1, [](const CsvField& f) { return number(f.text); });
+}
+
+// Upper bounds, since quoted fields may hold commas and line ends.
+struct TextSize {
+  std::int64_t commas = 0, lines = 1;
+};
+
+TextSize size_of(std::string_view text) {
+  TextSize size;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    size.commas += text[i] == ',';
+    size.lines += text[i] == '\n' || (text[i] == '\r' && text.substr(i + 1, 1) != "\n");
+  }
+  return size;
 }
 
 class CsvReader {
  public:
-  CsvReader(const std::filesystem::path& file, BadSamples& bad) : file_(file), bad_(bad) {}
+  CsvReader(const std::filesystem::path& file, const ReadOptions& options, BadSamples& bad)
+      : file_(file), options_(options), bad_(bad) {}
 
   RawSamples read(std::string_view text) {
+    take_room(text);
     CsvCursor cursor(text);
     bool first = true;
     for (auto outcome = cursor.next(); outcome != CsvOutcome::kEnd; outcome = cursor.next()) {
       if (outcome == CsvOutcome::kMalformed) {
         const auto& problem = cursor.problem();
-        bad_.report(file_, at_line(problem.line, problem.column), problem.reason);
-        continue;
+        bad_.report(file_, at_field(problem.line, problem.field), problem.reason);
+      } else if (first && is_header(cursor.fields())) {
+        header_ = Header{cursor.fields()[0].line, cursor.fields().size()};
+      } else {
+        add(cursor.fields(), first);
       }
-      if (first) begin(cursor.fields());
-      if (!first || !is_header(cursor.fields())) add(cursor.fields());
       first = false;
     }
     return finish();
   }
 
  private:
-  void begin(const std::vector<CsvField>& fields) {
-    if (fields.size() < 2)
-      fail_input(file_, at_line(fields[0].line, 1), "expected numbers and a class, found one column");
-    width_ = fields.size();
+  struct Class {
+    std::int64_t id, line;  // in order of appearance; where it first occurs
+  };
+  struct Header {
+    std::int64_t line;
+    std::size_t width;
+  };
+
+  // Numbers, and a class for each line: in order of appearance, and as label.
+  void take_room(std::string_view text) {
+    const auto size = size_of(text);
+    const auto classes = size.lines * 2 * std::int64_t{sizeof(std::int64_t)};
+    require_memory(file_, "its samples", size.commas * std::int64_t{sizeof(float)} + classes, options_);
+    values_.reserve(static_cast<std::size_t>(size.commas));
+    classes_.reserve(static_cast<std::size_t>(size.lines));
   }
 
-  void add(const std::vector<CsvField>& fields) {
-    const auto complain = [&](const CsvField& field, const std::string& text) {
-      values_.resize(classes_.size() * (width_ - 1));
-      bad_.report(file_, at_line(field.line, field.column), text);
-    };
-    if (fields.size() != width_) {
-      return complain(fields.back(), "the line has " + std::to_string(fields.size()) + " columns, the first has " +
-                                         std::to_string(width_));
+  // A line that cannot be read leaves nothing behind.
+  void add(const std::vector<CsvField>& fields, bool first_line) {
+    const auto before = values_.size();
+    std::size_t at = 0;
+    const auto why = read_sample(fields, at);
+    if (why.empty()) return;
+    values_.resize(before);
+    constexpr char kHint[] =
+        "; if the line is a header, remove it: a header is recognised where no field but the last is a number";
+    bad_.report(file_, at_field(fields[at].line, static_cast<std::int64_t>(at) + 1), why + (first_line ? kHint : ""));
+  }
+
+  // Why the line is no sample, `at` being the field; empty if it was read.
+  std::string read_sample(const std::vector<CsvField>& fields, std::size_t& at) {
+    const auto last = fields.size() - 1;
+    at = last;
+    if (last == 0) return "one field; a line is numbers and then the class, separated by commas";
+    if (width_ != 0 && fields.size() != width_) {
+      return "the line has " + std::to_string(fields.size()) + " fields, the first sample has " +
+             std::to_string(width_);
     }
-    for (std::size_t i = 0; i + 1 < width_; ++i) {
-      const auto value = number(fields[i].text);
-      if (!value) return complain(fields[i], "expected a number, found " + quoted(fields[i].text));
-      if (!std::isfinite(static_cast<float>(*value))) {
-        return complain(fields[i], quoted(fields[i].text) + " is not a finite number");
+    for (at = 0; at < last; ++at) {
+      const auto value = number(fields[at].text);
+      if (!value) {
+        return "expected a number, found " + quoted(fields[at].text) + (at == 0 ? "; the class is the last field" : "");
       }
+      if (!std::isfinite(static_cast<float>(*value))) return quoted(fields[at].text) + " is not a finite number";
       values_.push_back(static_cast<float>(*value));
     }
-    const auto name = trimmed(fields.back().text);
-    if (name.empty()) return complain(fields.back(), "the class is missing");
+    const auto name = trimmed(fields[last].text);
+    if (name.empty()) return "the class is missing";
     const auto value = number(name);
     if (value && (std::trunc(*value) != *value || std::abs(*value) > 1e15)) {
-      return complain(fields.back(), "the class must be a whole number or a name, found " + quoted(name));
+      return "the class must be a whole number or a name, found " + quoted(name);
     }
-    classes_.push_back(label_id(value ? std::to_string(static_cast<std::int64_t>(*value)) : std::string(name)));
+    begin_or_go_on(fields, !value);
+    auto text = value ? std::to_string(static_cast<std::int64_t>(*value)) : std::string(name);
+    classes_.push_back(label_id(std::move(text), fields[last].line));
+    return {};
   }
 
-  std::int64_t label_id(std::string name) {
-    return ids_.try_emplace(std::move(name), static_cast<std::int64_t>(ids_.size())).first->second;
+  // The first sample fixes how many fields a line has.
+  void begin_or_go_on(const std::vector<CsvField>& fields, bool is_named) {
+    if (width_ == 0) {
+      width_ = fields.size();
+      first_line_ = fields[0].line;
+      first_is_named_ = is_named;
+      if (header_ && header_->width != width_) {
+        bad_.report(file_, "line " + std::to_string(header_->line),
+                    "the header has " + std::to_string(header_->width) + " fields, the first sample has " +
+                        std::to_string(width_));
+      }
+    }
+    named_ += is_named;
+  }
+
+  // Memory that was reserved and is not in use yet.
+  std::int64_t bytes_to_come() const {
+    const auto classes = 2 * classes_.capacity() - classes_.size();  // and their labels
+    return static_cast<std::int64_t>((values_.capacity() - values_.size()) * sizeof(float) +
+                                     classes * sizeof(std::int64_t));
+  }
+
+  std::int64_t label_id(std::string name, std::int64_t line) {
+    constexpr std::int64_t kNode = 160, kCopies = 5;  // the data set's two parts and what is sorted keep the names, too
+    const auto size = static_cast<std::int64_t>(name.size());
+    const auto [entry, is_new] = ids_.try_emplace(std::move(name), Class{next_id_, line});
+    if (!is_new) return entry->second.id;
+    if (++next_id_ > kMaxClasses) {
+      fail_input(file_, "", "more than " + std::to_string(kMaxClasses) + " classes; the class is the last field");
+    }
+    name_bytes_ += (size + kNode) * kCopies;
+    if (name_bytes_ > checked_name_bytes_) {
+      require_memory(file_, "its class names", name_bytes_ + bytes_to_come(), options_);
+      checked_name_bytes_ = 2 * name_bytes_;
+    }
+    return entry->second.id;
+  }
+
+  // Columns that are called 0, 1, 2, ... look like numbers; the name of the class's column gives the header away.
+  void drop_header_of_numbers() {
+    if (!first_is_named_ || named_ != 1 || classes_.size() < 2) return;
+    const auto name =
+        std::find_if(ids_.begin(), ids_.end(), [&](auto& entry) { return entry.second.id == classes_[0]; });
+    bad_.report(file_, at_field(first_line_, static_cast<std::int64_t>(width_)),
+                "class " + quoted(std::string_view(name->first)) +
+                    " is a name, and those of all other lines are numbers; if the line is a header, remove it");
+    ids_.erase(name);
+    classes_.erase(classes_.begin());
+    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(width_) - 1);
   }
 
   RawSamples finish() {
+    drop_header_of_numbers();
     RawSamples samples;
     for (const auto& [name, id] : ids_) samples.class_names.push_back(name);
     auto& names = samples.class_names;
     const bool numeric = std::all_of(names.begin(), names.end(), [](const auto& n) { return number(n).has_value(); });
     if (numeric) std::sort(names.begin(), names.end(), [](auto& a, auto& b) { return *number(a) < *number(b); });
-    std::vector<std::int64_t> place(names.size());
-    for (std::size_t i = 0; i < names.size(); ++i)
-      place[static_cast<std::size_t>(ids_[names[i]])] = static_cast<std::int64_t>(i);
-    for (const auto id : classes_) samples.labels.push_back(place[static_cast<std::size_t>(id)]);
-    samples.sizes = {static_cast<std::int64_t>(width_) - 1};
+    std::vector<std::int64_t> label(static_cast<std::size_t>(next_id_));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto& known = ids_.at(names[i]);
+      label[static_cast<std::size_t>(known.id)] = static_cast<std::int64_t>(i);
+      samples.class_places.push_back("line " + std::to_string(known.line));
+    }
+    samples.labels.reserve(classes_.size());
+    for (const auto id : classes_) samples.labels.push_back(label[static_cast<std::size_t>(id)]);
+    samples.sizes = {std::max<std::int64_t>(static_cast<std::int64_t>(width_) - 1, 0)};
     samples.values = std::move(values_);
     return samples;
   }
 
   const std::filesystem::path& file_;
+  const ReadOptions& options_;
   BadSamples& bad_;
-  std::size_t width_ = 1;
+  std::optional<Header> header_;
+  std::size_t width_ = 0;  // 0 until there is a sample
+  std::int64_t first_line_ = 0;
+  bool first_is_named_ = false;  // the first sample's class
+  std::int64_t named_ = 0;       // samples whose class is a name
   std::vector<float> values_;
-  std::vector<std::int64_t> classes_;        // numbers in order of appearance
-  std::map<std::string, std::int64_t> ids_;  // sorted by bytes
+  std::vector<std::int64_t> classes_;  // ids
+  std::map<std::string, Class> ids_;   // sorted by bytes
+  std::int64_t next_id_ = 0, name_bytes_ = 0, checked_name_bytes_ = 1 << 16;
 };
 
 }  // namespace
 
 RawSamples read_csv(const std::filesystem::path& file, const ReadOptions& options, BadSamples& bad) {
   const auto bytes = read_bytes(file, options);
-  return CsvReader(file, bad).read({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  return CsvReader(file, options, bad).read({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
 }
 
 }  // namespace esper::data

@@ -4,6 +4,7 @@
 
 #include "data/byte_file.h"
 #include "data/input_error.h"
+#include "data/memory_need.h"
 
 namespace esper::data {
 namespace fs = std::filesystem;
@@ -60,6 +61,7 @@ RawSamples read_pair(const fs::path& images_file, const fs::path& labels_file, c
   samples.sizes.assign(images.sizes.begin() + 1, images.sizes.end());
   if (samples.sizes.size() == 2) samples.sizes.insert(samples.sizes.begin(), 1);
   samples.values = std::move(images.values);
+  require_memory(labels_file, "its labels", labels.sizes[0] * std::int64_t{sizeof(std::int64_t)}, options);
   samples.labels.assign(labels.values.begin(), labels.values.end());
   return samples;
 }
@@ -102,7 +104,9 @@ RawParts read_idx(const fs::path& path, const ReadOptions& options) {
   }
   auto name = path.filename().string();
   if (name.find("images") == name.npos) {
-    fail_input(path, "", "expected a folder, or a file of images whose name holds \"images\"");
+    fail_input(path, "",
+               "expected a folder with train-images-idx3-ubyte and train-labels-idx1-ubyte (.gz), or a file of images "
+               "whose name holds \"images\" (docs/data.md lists the names)");
   }
   replace_last(name, "images", "labels");
   replace_last(name, "idx3", "idx1");

@@ -8,21 +8,26 @@
 
 #include "data/byte_file.h"
 #include "data/input_error.h"
+#include "data/memory_need.h"
 
 namespace esper::data {
 namespace {
 
 namespace fs = std::filesystem;
 
-void check_size(const fs::path& file, std::int64_t width, std::int64_t height) {
+// bytes: that decoding takes for each pixel.
+void check_size(const fs::path& file, std::int64_t width, std::int64_t height, std::int64_t bytes,
+                const ReadOptions& options) {
   if (width < 1 || height < 1 || width > kMaxPixels / height) {
     fail_input(file, "",
                "claims " + std::to_string(width) + " x " + std::to_string(height) + " pixels; the limit is " +
                    std::to_string(kMaxPixels) + " in all");
   }
+  const auto size = std::to_string(width) + " x " + std::to_string(height);
+  require_memory(file, "decoding its " + size + " pixels", width * height * bytes, options);
 }
 
-Image decode_jpeg(const Bytes& bytes, const fs::path& file) {
+Image decode_jpeg(const Bytes& bytes, const fs::path& file, const ReadOptions& options) {
   struct Close {
     void operator()(void* handle) const { tjDestroy(handle); }
   };
@@ -31,7 +36,8 @@ Image decode_jpeg(const Bytes& bytes, const fs::path& file) {
   int width = 0, height = 0, subsampling = 0, colours = 0;
   if (tjDecompressHeader3(decoder.get(), bytes.data(), bytes.size(), &width, &height, &subsampling, &colours) != 0)
     fail();
-  check_size(file, width, height);
+  constexpr std::int64_t kProgressive = 6;  // coefficients of all scans, beside the pixels
+  check_size(file, width, height, 3 + kProgressive, options);
   Image image{width, height, Bytes(static_cast<std::size_t>(width) * static_cast<std::size_t>(height) * 3)};
   // A scan limit: a progressive file of a few bytes can otherwise ask for minutes of work.
   constexpr int kFlags = TJFLAG_ACCURATEDCT | TJFLAG_STOPONWARNING | TJFLAG_LIMITSCANS;
@@ -41,7 +47,7 @@ Image decode_jpeg(const Bytes& bytes, const fs::path& file) {
   return image;
 }
 
-Image decode_png(const Bytes& bytes, const fs::path& file) {
+Image decode_png(const Bytes& bytes, const fs::path& file, const ReadOptions& options) {
   struct Free {
     void operator()(png_image* p) const { png_image_free(p); }
   };
@@ -52,7 +58,7 @@ Image decode_png(const Bytes& bytes, const fs::path& file) {
     if (!ok || control.warning_or_error != 0) fail_input(file, "", std::string("damaged PNG: ") + control.message);
   };
   check(png_image_begin_read_from_memory(&control, bytes.data(), bytes.size()));
-  check_size(file, control.width, control.height);
+  check_size(file, control.width, control.height, 4 + 3, options);
   control.format = PNG_FORMAT_RGBA;
   Bytes rgba(PNG_IMAGE_SIZE(control));
   check(png_image_finish_read(&control, nullptr, rgba.data(), 0, nullptr));
@@ -65,8 +71,9 @@ Image decode_png(const Bytes& bytes, const fs::path& file) {
 
 Image decode_image(const fs::path& file, const ReadOptions& options) {
   const auto bytes = read_bytes_raw(file, options);
-  if (bytes.size() >= 3 && std::memcmp(bytes.data(), "\xff\xd8\xff", 3) == 0) return decode_jpeg(bytes, file);
-  if (bytes.size() >= 8 && std::memcmp(bytes.data(), "\x89PNG\r\n\x1a\n", 8) == 0) return decode_png(bytes, file);
+  if (bytes.size() >= 3 && std::memcmp(bytes.data(), "\xff\xd8\xff", 3) == 0) return decode_jpeg(bytes, file, options);
+  if (bytes.size() >= 8 && std::memcmp(bytes.data(), "\x89PNG\r\n\x1a\n", 8) == 0)
+    return decode_png(bytes, file, options);
   fail_input(file, at_byte(0), "is neither JPEG nor PNG");
 }
 

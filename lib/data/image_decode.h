@@ -16,7 +16,8 @@ struct Image {
 };
 
 // The file's kind is told by its first bytes. Transparency is dropped; grey becomes three equal channels. Throws
-// Error{kData} naming the file; a picture that decodes only with warnings (a cut JPEG) counts as damaged.
+// Error{kData} naming the file; a picture that decodes only with warnings (a cut JPEG) counts as damaged. Throws
+// Error{kResources}, before memory is taken, if its pixels do not fit.
 Image decode_image(const std::filesystem::path& file, const ReadOptions& options);
 
 // [3, height, width] or, for one channel, [1, height, width] by ITU-R BT.601 luma.

@@ -7,6 +7,7 @@
 
 #include "data/image_decode.h"
 #include "data/image_resize.h"
+#include "data/memory_need.h"
 #include "data/selection.h"
 #include "leyline/error.h"
 
@@ -17,7 +18,7 @@ namespace {
 struct ImageList {
   std::vector<fs::path> files;
   std::vector<std::int64_t> labels;
-  std::vector<std::string> class_names;
+  std::vector<std::string> class_names, class_places;
 };
 
 std::vector<fs::path> sorted_entries(const fs::path& folder) {
@@ -48,13 +49,14 @@ ImageList list_images(const fs::path& folder) {
     if (list.files.size() == before) continue;
     list.labels.resize(list.files.size(), static_cast<std::int64_t>(list.class_names.size()));
     list.class_names.push_back(entry.filename().string());
+    list.class_places.push_back(list.files[before].string());
   }
   if (list.files.empty()) fail_input(folder, "", "holds no pictures; expected CLASS/*.jpg or CLASS/*.png");
   return list;
 }
 
 ImageList chosen(const ImageList& list, const std::vector<std::int64_t>& indices) {
-  ImageList out{{}, {}, list.class_names};
+  ImageList out{{}, {}, list.class_names, list.class_places};
   for (const auto i : indices) {
     out.files.push_back(list.files[static_cast<std::size_t>(i)]);
     out.labels.push_back(list.labels[static_cast<std::size_t>(i)]);
@@ -112,9 +114,12 @@ Decoded decode_one(const fs::path& file, const leyline::DataConfig& config, cons
     }
     return {sizes, to_planes(image, channels), ""};
   } catch (const leyline::Error& error) {
+    if (error.code() != leyline::ExitCode::kData) throw;  // a lack of memory is not the picture's fault
     return {{}, {}, std::string(error.what()).substr(file.string().size() + 2)};  // report() names the file again
   }
 }
+
+std::size_t decoding_threads() { return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 16); }
 
 // Runs work(i) for all i on several threads; what a thread throws is thrown here.
 template <class Work>
@@ -133,45 +138,81 @@ void for_each_parallel(std::size_t count, Work work) {
   };
   {
     std::vector<std::jthread> threads;
-    const auto wanted = std::min<std::size_t>({std::thread::hardware_concurrency(), 16, count});
-    for (std::size_t t = 1; t < wanted; ++t) threads.emplace_back(run);
+    for (std::size_t t = 1; t < std::min(decoding_threads(), count); ++t) threads.emplace_back(run);
     run();
   }
   if (failure) std::rethrow_exception(failure);
 }
 
-// In portions, so that the unpacked pictures never exist twice. The first usable picture, decoded alone, fixes the
-// size.
-RawSamples decode_all(const ImageList& list, const leyline::DataConfig& config, const ReadOptions& options,
-                      BadSamples& bad) {
-  constexpr std::size_t kPortion = 1024;
-  const auto limit = static_cast<std::size_t>(options.max_bytes > 0 ? options.max_bytes : default_max_bytes());
-  RawSamples samples;
-  samples.class_names = list.class_names;
-  Bytes values;
-  for (std::size_t begin = 0, count = 0; begin < list.files.size(); begin += count) {
-    count = samples.sizes.empty() ? 1 : std::min(kPortion, list.files.size() - begin);
-    if (values.size() + count * static_cast<std::size_t>(elements_of(samples.sizes)) > limit) {
-      fail_input(list.files[begin], "",
-                 "the decoded pictures pass the limit of " + std::to_string(limit) +
-                     " bytes; lower data.image_size or data.max_samples");
+// What one picture may take while it is decoded, a portion's samples existing beside it.
+ReadOptions share_of(std::int64_t portion_bytes, const ReadOptions& options) {
+  const auto threads = static_cast<std::int64_t>(decoding_threads());
+  const auto left = (usable_memory(options).bytes - portion_bytes) / threads;
+  return {options.bad_sample, std::max<std::int64_t>(left, 1)};
+}
+
+// Decodes the pictures of a list in portions, so that the unpacked pictures never exist twice. The first usable
+// picture, decoded alone, fixes the size; memory for all is taken then.
+class Decoder {
+ public:
+  Decoder(const ImageList& list, const leyline::DataConfig& config, const ReadOptions& options, BadSamples& bad)
+      : list_(list), config_(config), options_(options), bad_(bad) {}
+
+  RawSamples decode() {
+    constexpr std::size_t kPortion = 1024;
+    samples_.class_names = list_.class_names;
+    samples_.class_places = list_.class_places;
+    for (std::size_t begin = 0, count = 0; begin < list_.files.size(); begin += count) {
+      count = samples_.sizes.empty() ? 1 : std::min(kPortion, list_.files.size() - begin);
+      decode_portion(begin, count);
     }
+    values_.resize(samples_.labels.size() * sample_size());
+    samples_.values = std::move(values_);
+    return std::move(samples_);
+  }
+
+ private:
+  std::size_t sample_size() const {
+    return samples_.sizes.empty() ? 0 : static_cast<std::size_t>(elements_of(samples_.sizes));
+  }
+
+  void decode_portion(std::size_t begin, std::size_t count) {
+    const auto share = share_of(static_cast<std::int64_t>(count * sample_size()), options_);
     std::vector<Decoded> portion(count);
     for_each_parallel(
-        count, [&](std::size_t i) { portion[i] = decode_one(list.files[begin + i], config, samples.sizes, options); });
+        count, [&](std::size_t i) { portion[i] = decode_one(list_.files[begin + i], config_, samples_.sizes, share); });
     for (std::size_t i = 0; i < count; ++i) {
       const auto& image = portion[i];
       if (image.planes.empty()) {
-        bad.report(list.files[begin + i], "", image.problem);
+        bad_.report(list_.files[begin + i], "", image.problem);
         continue;
       }
-      samples.sizes = image.sizes;
-      values.insert(values.end(), image.planes.begin(), image.planes.end());
-      samples.labels.push_back(list.labels[begin + i]);
+      if (samples_.sizes.empty()) begin_with(image, begin + i);
+      const auto place = values_.begin() + static_cast<std::ptrdiff_t>(samples_.labels.size() * sample_size());
+      std::copy(image.planes.begin(), image.planes.end(), place);
+      samples_.labels.push_back(list_.labels[begin + i]);
     }
   }
-  samples.values = std::move(values);
-  return samples;
+
+  void begin_with(const Decoded& image, std::size_t first) {
+    samples_.sizes = image.sizes;
+    const auto bytes = (list_.files.size() - first) * sample_size();
+    require_memory(list_.files[first], "this and the other pictures (data.image_size and data.max_samples lower it)",
+                   static_cast<std::int64_t>(bytes), options_);
+    values_.resize(bytes);
+  }
+
+  const ImageList& list_;
+  const leyline::DataConfig& config_;
+  const ReadOptions& options_;
+  BadSamples& bad_;
+  RawSamples samples_;
+  Bytes values_;  // all zero behind the samples that there are
+};
+
+RawSamples decode_all(const ImageList& list, const leyline::DataConfig& config, const ReadOptions& options,
+                      BadSamples& bad) {
+  return Decoder(list, config, options, bad).decode();
 }
 
 }  // namespace

@@ -46,34 +46,52 @@ class Stream {
   z_stream stream_{};
 };
 
+// All members, checksums verified. `room(written)` takes account of what came and says where the next bytes go; an
+// empty room ends it.
+template <class Room>
+void unfold_members(std::span<const std::uint8_t> packed, const std::filesystem::path& file, Room room) {
+  Stream stream(packed, kGzipWindow);
+  for (auto out = room(0); !out.empty();) {
+    std::size_t written = 0;
+    const int status = stream.step(out, written);
+    if (status == Z_STREAM_END && !stream.next_member()) {
+      room(written);
+      return;
+    }
+    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {
+      fail_input(file, at_byte(stream.used()), "damaged gzip data: " + stream.reason());
+    }
+    if (written == 0 && stream.exhausted()) {
+      fail_input(file, at_byte(stream.used()), "gzip data end too early");
+    }
+    out = room(written);
+  }
+}
+
 }  // namespace
 
 std::int64_t most_unfolded(std::int64_t packed) {
   return packed > (std::int64_t{1} << 50) ? packed : packed * 1032 + 258;
 }
 
-Bytes inflate_gzip(std::span<const std::uint8_t> packed, std::int64_t limit, const std::filesystem::path& file) {
-  Stream stream(packed, kGzipWindow);
-  const auto most = static_cast<std::size_t>(std::min(limit, most_unfolded(static_cast<std::int64_t>(packed.size()))));
-  Bytes out(std::min(most + 1, packed.size() * 4 + 1024));  // the byte over the limit shows that it was passed
+std::int64_t gzip_size(std::span<const std::uint8_t> packed, std::int64_t limit, const std::filesystem::path& file) {
+  Bytes scratch(1 << 16);
+  std::int64_t size = 0;
+  unfold_members(packed, file, [&](std::size_t written) {
+    size += static_cast<std::int64_t>(written);
+    return size > limit ? std::span<std::uint8_t>() : std::span(scratch);
+  });
+  return size;
+}
+
+Bytes inflate_gzip(std::span<const std::uint8_t> packed, std::int64_t size, const std::filesystem::path& file) {
+  Bytes out(static_cast<std::size_t>(size) + 1);  // zlib wants room to see the end of a stream in
   std::size_t done = 0;
-  for (;;) {
-    std::size_t written = 0;
-    const int status = stream.step(std::span(out).subspan(done), written);
+  unfold_members(packed, file, [&](std::size_t written) {
     done += written;
-    if (status == Z_STREAM_END && !stream.next_member()) break;
-    if (status != Z_OK && status != Z_STREAM_END && status != Z_BUF_ERROR) {
-      fail_input(file, at_byte(stream.used()), "damaged gzip data: " + stream.reason());
-    }
-    if (done == out.size()) {
-      if (done > most)
-        fail_input(file, at_byte(stream.used()),
-                   "unfolds to more than the limit of " + std::to_string(most) + " bytes");
-      out.resize(std::min(most + 1, out.size() * 2));
-    } else if (stream.exhausted()) {
-      fail_input(file, at_byte(stream.used()), "gzip data end too early");
-    }
-  }
+    return std::span(out).subspan(done);
+  });
+  ESPER_CHECK(done + 1 == out.size(), "gzip data unfold to the same size twice");
   out.resize(done);
   return out;
 }

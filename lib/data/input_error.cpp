@@ -6,8 +6,8 @@ namespace esper::data {
 
 std::string at_byte(std::int64_t offset) { return "byte " + std::to_string(offset); }
 
-std::string at_line(std::int64_t line, std::int64_t column) {
-  return "line " + std::to_string(line) + ", column " + std::to_string(column);
+std::string at_field(std::int64_t line, std::int64_t field) {
+  return "line " + std::to_string(line) + ", field " + std::to_string(field);
 }
 
 void fail_input(const std::filesystem::path& file, const std::string& place, const std::string& text) {

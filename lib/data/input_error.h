@@ -10,7 +10,7 @@
 namespace esper::data {
 
 std::string at_byte(std::int64_t offset);
-std::string at_line(std::int64_t line, std::int64_t column);  // both from 1
+std::string at_field(std::int64_t line, std::int64_t field);  // both from 1
 
 // Throws leyline::Error{kData}: "FILE: PLACE: TEXT". An empty place names the file alone.
 [[noreturn]] void fail_input(const std::filesystem::path& file, const std::string& place, const std::string& text);

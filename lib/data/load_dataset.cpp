@@ -6,11 +6,13 @@
 #include "data/digits.h"
 #include "data/idx_reader.h"
 #include "data/image_folder.h"
+#include "data/memory_need.h"
 #include "data/npy_reader.h"
 #include "data/raw_samples.h"
 #include "data/selection.h"
 #include "data/synthetic.h"
 #include "data/text_reader.h"
+#include "device/out_of_memory.h"
 #include "leyline/error.h"
 
 namespace esper::data {
@@ -85,6 +87,10 @@ Dataset to_dataset(RawSamples raw, std::int64_t num_classes) {
   return set;
 }
 
+std::int64_t bytes_of(const Dataset& set) {
+  return static_cast<std::int64_t>(set.inputs.nbytes() + (set.targets.defined() ? set.targets.nbytes() : 0));
+}
+
 Dataset chosen(const Dataset& set, std::vector<std::int64_t> indices) {
   const auto count = static_cast<std::int64_t>(indices.size());
   if (count == num_samples(set)) return set;
@@ -93,6 +99,15 @@ Dataset chosen(const Dataset& set, std::vector<std::int64_t> indices) {
   out.inputs = set.inputs.index_select(0, index);
   out.targets = set.targets.index_select(0, index);
   return out;
+}
+
+// At most data.max_samples of them.
+Dataset thinned(const Dataset& set, const DataConfig& config, const ReadOptions& options) {
+  const auto count = num_samples(set);
+  auto kept = evenly(count, config.max_samples);
+  const auto used = static_cast<std::int64_t>(kept.size());
+  if (used < count) require_memory(describe(config), "data.max_samples samples", bytes_of(set) / count * used, options);
+  return chosen(set, std::move(kept));
 }
 
 std::int64_t count_classes(const RawParts& parts) {
@@ -115,15 +130,23 @@ Splits split_samples(const DataConfig& config, const ReadOptions& options) {
   } else {
     const auto count = num_samples(splits.train);
     if (count < 2) fail_input(describe(config), "", "holds one sample; a split into training and validation needs two");
+    const auto indices = count * std::int64_t{sizeof(std::int64_t)};
+    require_memory(describe(config), "the split into training and validation", bytes_of(splits.train) + 3 * indices,
+                   options);
     auto split = split_indices(count, config.validation_fraction, config.split_seed);
     const auto all = std::move(splits.train);
     splits.train = chosen(all, std::move(split.train));
     splits.validation = chosen(all, std::move(split.validation));
   }
-  for (auto* part : {&splits.train, &splits.validation})
-    *part = chosen(*part, evenly(num_samples(*part), config.max_samples));
+  for (auto* part : {&splits.train, &splits.validation}) *part = thinned(*part, config, options);
   if (config.standardize) splits.standardization = measure(splits.train.inputs, splits.train.shape);
   return splits;
+}
+
+// Tokens, and where windows begin: all of them, and those that are used.
+std::int64_t token_bytes(std::size_t characters, const DataConfig& config) {
+  const auto tokens = static_cast<std::int64_t>(characters);
+  return (tokens + 2 * (tokens / config.context)) * std::int64_t{sizeof(std::int64_t)};
 }
 
 torch::Tensor tokens_of(std::u32string_view text, const std::u32string& vocabulary) {
@@ -162,7 +185,8 @@ Splits split_text(const DataConfig& config, const ReadOptions& options) {
   auto text = read_text(config.path, options, bad);
   const bool own = !config.validation_path.empty();
   const auto more = own ? read_text(config.validation_path, options, bad) : std::u32string();
-  const auto vocabulary = vocabulary_of(text + more);
+  const auto vocabulary = vocabulary_of({text, more});
+  require_memory(config.path, "its tokens", token_bytes(text.size() + more.size(), config), options);
   std::u32string_view train = text, validation = more;
   if (!own) {
     if (text.size() < 2) fail_input(config.path, "", "is too short to be split");
@@ -178,6 +202,17 @@ Splits split_text(const DataConfig& config, const ReadOptions& options) {
   return splits;
 }
 
+void require_exists(const std::string& path, const char* key) {
+  std::error_code unknown;
+  if (path.empty() || std::filesystem::exists(path, unknown) || unknown) return;
+  fail_input(
+      path, "",
+      std::string("does not exist; data.") + key +
+          " names it, from the folder in which esper is started. A run whose data moved goes on with --resume RUN "
+          "--set data." +
+          key + "=NEW");
+}
+
 }  // namespace
 
 std::int64_t num_samples(const Dataset& dataset) {
@@ -190,13 +225,18 @@ Splits load_dataset(const DataConfig& config) {
   if (config.image_size > 0 && config.kind != DataKind::kImages) {
     fail_config("image_size", "scales pictures of kind images only");
   }
+  require_exists(config.path, "path");
+  require_exists(config.validation_path, "validation_path");
   const ReadOptions options{config.bad_sample, 0};
   try {
     return config.kind == DataKind::kText ? split_text(config, options) : split_samples(config, options);
-  } catch (const std::bad_alloc&) {
-    throw leyline::Error(
-        leyline::ExitCode::kResources,
-        describe(config) + ": does not fit into memory; lower data.max_samples or use a smaller data set");
+  } catch (const leyline::Error&) {
+    throw;
+  } catch (const std::exception& error) {
+    const auto lack = device::lack_of_memory(error);
+    if (lack.empty()) throw;
+    throw leyline::Error(leyline::ExitCode::kResources, describe(config) + ": does not fit into memory (" + lack +
+                                                            "); use a smaller file, or give the process more memory");
   }
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 
 #include "data/byte_file.h"
+#include "data/memory_need.h"
 #include "data/npy_array.h"
 #include "data/zip_archive.h"
 
@@ -39,6 +40,7 @@ std::vector<T> channels_first(const std::vector<T>& values, std::int64_t pixels,
 // Labels as numbers; -1 where there is no valid class.
 std::vector<std::int64_t> labels_of(const NpyArray& y) {
   std::vector<std::int64_t> labels;
+  labels.reserve(static_cast<std::size_t>(y.count()));
   for (const double value : npy_numbers(y)) {
     const bool valid = value >= 0 && value < static_cast<double>(kMaxClasses) && std::trunc(value) == value;
     labels.push_back(valid ? static_cast<std::int64_t>(value) : -1);
@@ -78,7 +80,14 @@ void fill(RawSamples& samples, std::vector<T> values, const NpyArray& x, const N
   samples.values = std::move(values);
 }
 
-RawSamples pair_up(const NpyArray& x, const NpyArray& y, BadSamples& bad) {
+// Numbers as the run keeps them, a second time while channels change places, and classes as doubles first.
+void require_room(const NpyArray& x, const NpyArray& y, const ReadOptions& options) {
+  const std::int64_t number = x.is_pixels() ? 1 : sizeof(float), copies = channels_last(x) ? 2 : 1;
+  const std::int64_t label = sizeof(double) + sizeof(std::int64_t);
+  require_memory(x.source, "its numbers", x.count() * number * copies + y.count() * label, options);
+}
+
+RawSamples pair_up(const NpyArray& x, const NpyArray& y, const ReadOptions& options, BadSamples& bad) {
   const auto rank = x.sizes.size();
   if (rank < 2 || rank > 4)
     fail_input(x.source, "", "has " + std::to_string(rank) + " dimensions; samples have 2 to 4");
@@ -89,6 +98,7 @@ RawSamples pair_up(const NpyArray& x, const NpyArray& y, BadSamples& bad) {
     fail_input(y.source, "",
                std::to_string(y.sizes[0]) + " classes for " + std::to_string(x.sizes[0]) + " samples in " + x.source);
   }
+  require_room(x, y, options);
   RawSamples samples;
   samples.sizes.assign(x.sizes.begin() + 1, x.sizes.end());
   if (rank == 3) samples.sizes.insert(samples.sizes.begin(), 1);
@@ -102,12 +112,12 @@ RawSamples pair_up(const NpyArray& x, const NpyArray& y, BadSamples& bad) {
 }
 
 std::optional<RawSamples> find_pair(const FindArray& find, const std::string& x_name, const std::string& y_name,
-                                    BadSamples& bad) {
+                                    const ReadOptions& options, BadSamples& bad) {
   const auto x = find(x_name);
   if (!x) return std::nullopt;
   const auto y = find(y_name);
   if (!y) fail_input(x->source, "", "there is " + x_name + " but no " + y_name);
-  return pair_up(*x, *y, bad);
+  return pair_up(*x, *y, options, bad);
 }
 
 FindArray arrays_of_folder(const fs::path& folder, const ReadOptions& options) {
@@ -125,16 +135,15 @@ FindArray arrays_of_archive(const fs::path& file, const Bytes& archive, const Re
     const auto found =
         std::find_if(members.begin(), members.end(), [&](const auto& m) { return m.name == name + ".npy"; });
     if (found == members.end()) return std::nullopt;
-    const auto limit = options.max_bytes > 0 ? options.max_bytes : default_max_bytes();
-    return parse_npy(read_zip_member(archive, *found, limit, file), file.string() + "/" + found->name);
+    return parse_npy(read_zip_member(archive, *found, options, file), file.string() + "/" + found->name);
   };
 }
 
-RawParts read_parts(const fs::path& path, const FindArray& find, BadSamples& bad) {
-  if (auto train = find_pair(find, "x_train", "y_train", bad))
-    return {std::move(*train), find_pair(find, "x_test", "y_test", bad), 0};
+RawParts read_parts(const fs::path& path, const FindArray& find, const ReadOptions& options, BadSamples& bad) {
+  if (auto train = find_pair(find, "x_train", "y_train", options, bad))
+    return {std::move(*train), find_pair(find, "x_test", "y_test", options, bad), 0};
   for (const auto& [x, y] : {std::pair{"x", "y"}, std::pair{"inputs", "targets"}}) {
-    if (auto all = find_pair(find, x, y, bad)) return {std::move(*all), std::nullopt, 0};
+    if (auto all = find_pair(find, x, y, options, bad)) return {std::move(*all), std::nullopt, 0};
   }
   fail_input(path, "", "holds no arrays x and y, inputs and targets, or x_train and y_train");
 }
@@ -143,12 +152,12 @@ RawParts read_parts(const fs::path& path, const FindArray& find, BadSamples& bad
 
 RawParts read_npy(const fs::path& path, const ReadOptions& options, BadSamples& bad) {
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return read_parts(path, arrays_of_folder(path, options), bad);
+  if (fs::is_directory(path, ignored)) return read_parts(path, arrays_of_folder(path, options), options, bad);
   const auto archive = read_bytes_raw(path, options);
   if (archive.size() > 6 && archive[0] == 0x93) {
     fail_input(path, "", "is one array; give an .npz with x and y, or the folder of x.npy and y.npy");
   }
-  return read_parts(path, arrays_of_archive(path, archive, options), bad);
+  return read_parts(path, arrays_of_archive(path, archive, options), options, bad);
 }
 
 }  // namespace esper::data

@@ -1,7 +1,5 @@
 #include "data/raw_samples.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 
@@ -17,12 +15,6 @@ std::string to_text(const std::vector<std::int64_t>& sizes) {
 }
 
 }  // namespace
-
-std::int64_t default_max_bytes() {
-  constexpr std::int64_t kMost = std::int64_t{16} << 30;
-  const std::int64_t pages = sysconf(_SC_PHYS_PAGES), page = sysconf(_SC_PAGE_SIZE);
-  return pages > 0 && page > 0 ? std::min(kMost, pages * page / 2) : kMost;
-}
 
 std::int64_t elements_of(const std::vector<std::int64_t>& sizes) {
   std::int64_t product = 1;
@@ -55,14 +47,14 @@ void align_classes(const RawSamples& train, RawSamples& validation, const std::f
   if (train.class_names == validation.class_names) return;
   std::map<std::string, std::int64_t> known;
   for (std::size_t i = 0; i < train.class_names.size(); ++i) known[train.class_names[i]] = static_cast<std::int64_t>(i);
-  for (std::size_t i = 0; i < validation.labels.size(); ++i) {
-    const auto& name = validation.class_names.at(static_cast<std::size_t>(validation.labels[i]));
-    const auto found = known.find(name);
+  for (auto& label : validation.labels) {
+    const auto here = static_cast<std::size_t>(label);
+    const auto found = known.find(validation.class_names.at(here));
     if (found == known.end()) {
-      fail_input(validation_file, "sample " + std::to_string(i),
-                 "class \"" + name + "\" does not occur in the training data");
+      fail_input(validation_file, validation.class_places.at(here),
+                 "class \"" + validation.class_names[here] + "\" does not occur in the training data");
     }
-    validation.labels[i] = found->second;
+    label = found->second;
   }
   validation.class_names = train.class_names;
 }

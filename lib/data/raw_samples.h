@@ -19,6 +19,7 @@ struct RawSamples {
   std::variant<Bytes, std::vector<float>> values;  // samples one after another; bytes are pixels
   std::vector<std::int64_t> labels;                // one a sample, from 0
   std::vector<std::string> class_names;            // name of label i; empty where the format has none
+  std::vector<std::string> class_places;           // "line 12" or a picture's path: where label i first occurs
 };
 
 // A format that brings its own validation part fills both.
@@ -30,11 +31,8 @@ struct RawParts {
 
 struct ReadOptions {
   leyline::BadSample bad_sample = leyline::BadSample::kFail;
-  std::int64_t max_bytes = 0;  // most bytes that one file may unfold to; 0 takes default_max_bytes()
+  std::int64_t max_bytes = 0;  // most memory that any one stage of reading may take; 0: what the process may have
 };
-
-// Half of the machine's memory, 16 GiB at most.
-std::int64_t default_max_bytes();
 
 // The largest class number that is believed; a larger one is a damaged file or no class at all.
 constexpr std::int64_t kMaxClasses = 1'000'000;

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "data/memory_need.h"
 #include "data/placement.h"
 #include "data/transform.h"
 #include "leyline/error.h"
@@ -84,6 +85,9 @@ void ResidentLoader::keep_samples(const Dataset& dataset, const Standardization&
   auto sizes = checked.input_sizes(total_);
   const std::int64_t frame = config_.augment.crop_padding;
   for (std::size_t i = 2; i < sizes.size(); ++i) sizes[i] += 2 * frame;
+  if (config_.device.is_cpu()) {
+    require_memory("data.gpu_dataset", "the standardised data set", resident_bytes(dataset, config_.augment), {});
+  }
   inputs_ = at::empty(sizes, torch::dtype(torch::kFloat32).device(config_.device));
   targets_ = indices(total_, config_.device);
   for (std::int64_t c = 0; frame > 0 && c < sizes[1]; ++c) inputs_.select(1, c).fill_(transform.padding_of(c));

@@ -1,16 +1,18 @@
 #include "data/synthetic.h"
 
 #include "data/input_error.h"
+#include "data/memory_need.h"
 #include "data/random.h"
 
 namespace esper::data {
 
 RawSamples make_synthetic(const leyline::SyntheticConfig& config, std::uint64_t seed) {
+  const auto usable = usable_memory({});
   const auto total = checked_product({config.samples, config.features, sizeof(float)});
-  if (!total || *total > default_max_bytes()) {
+  if (!total || *total > usable.bytes) {
     fail_config("synthetic", std::to_string(config.samples) + " samples of " + std::to_string(config.features) +
-                                 " numbers take more memory than the limit of " + std::to_string(default_max_bytes()) +
-                                 " bytes");
+                                 " numbers take more memory than the " + mebibytes(usable.bytes) +
+                                 " that may be used (" + usable.limit + ")");
   }
   const auto centres = key_of(seed, Stream::kCentres), noise = key_of(seed, Stream::kNoise);
   RawSamples samples;

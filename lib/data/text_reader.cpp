@@ -1,9 +1,11 @@
 #include "data/text_reader.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string_view>
 
 #include "data/byte_file.h"
+#include "data/memory_need.h"
 #include "leyline/utf8.h"
 
 namespace esper::data {
@@ -18,13 +20,17 @@ char32_t decode(std::string_view sequence) {
   return character;
 }
 
+bool begins_character(char byte) { return (static_cast<std::uint8_t>(byte) & 0xc0u) != 0x80u; }
+
 }  // namespace
 
 std::u32string read_text(const std::filesystem::path& file, const ReadOptions& options, BadSamples& bad) {
   const auto bytes = read_bytes(file, options);
   const std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   std::u32string text;
-  text.reserve(bytes.size());
+  const auto characters = static_cast<std::size_t>(std::count_if(rest.begin(), rest.end(), begins_character));
+  require_memory(file, "its characters", static_cast<std::int64_t>(characters * sizeof(char32_t)), options);
+  text.reserve(characters);
   for (std::size_t at = 0; at < rest.size();) {
     const int length = leyline::utf8_length(rest.substr(at));
     if (length < 0) {
@@ -38,9 +44,11 @@ std::u32string read_text(const std::filesystem::path& file, const ReadOptions& o
   return text;
 }
 
-std::u32string vocabulary_of(const std::u32string& text) {
+std::u32string vocabulary_of(std::initializer_list<std::u32string_view> texts) {
   std::vector<bool> seen(0x110000);
-  for (const auto character : text) seen[character] = true;
+  for (const auto text : texts) {
+    for (const auto character : text) seen[character] = true;
+  }
   std::u32string vocabulary;
   for (char32_t c = 0; c < seen.size(); ++c) {
     if (seen[c]) vocabulary.push_back(c);

@@ -1,5 +1,7 @@
 #pragma once
 #include <filesystem>
+#include <initializer_list>
+#include <string_view>
 
 #include "data/input_error.h"
 #include "data/raw_samples.h"
@@ -10,8 +12,8 @@ namespace esper::data {
 // Error{kData}.
 std::u32string read_text(const std::filesystem::path& file, const ReadOptions& options, BadSamples& bad);
 
-// The distinct characters, ascending; a character's place is its token.
-std::u32string vocabulary_of(const std::u32string& text);
+// The distinct characters of all texts, ascending; a character's place is its token.
+std::u32string vocabulary_of(std::initializer_list<std::u32string_view> texts);
 
 // One character as UTF-8.
 std::string to_utf8(char32_t character);

@@ -2,10 +2,9 @@
 
 #include <zlib.h>
 
-#include <algorithm>
-
 #include "data/inflate.h"
 #include "data/input_error.h"
+#include "data/memory_need.h"
 
 // Layout: PKWARE's APPNOTE.TXT 4.3.7 (local header), 4.3.12 (central directory), 4.3.16 (its end).
 namespace esper::data {
@@ -63,7 +62,7 @@ std::vector<ZipMember> list_zip(std::span<const std::uint8_t> archive, const std
   return members;
 }
 
-Bytes read_zip_member(std::span<const std::uint8_t> archive, const ZipMember& member, std::int64_t limit,
+Bytes read_zip_member(std::span<const std::uint8_t> archive, const ZipMember& member, const ReadOptions& options,
                       const std::filesystem::path& file) {
   const Cursor cursor(archive, file);
   const auto at = member.header_offset;
@@ -74,11 +73,11 @@ Bytes read_zip_member(std::span<const std::uint8_t> archive, const ZipMember& me
   cursor.need(begin, member.packed_size);
   // Sizes of 4 GiB and more (0xffffffff here) stand in an extension that is not read; they fail these checks.
   const auto most = member.method == 0 ? member.packed_size : most_unfolded(member.packed_size);
-  if (member.size > std::min(most, limit)) {
+  if (member.size > most) {
     fail_input(file, at_byte(at),
-               "member " + member.name + " claims " + std::to_string(member.size) +
-                   " bytes, more than it can hold or than the limit of " + std::to_string(limit));
+               "member " + member.name + " claims " + std::to_string(member.size) + " bytes, more than it can hold");
   }
+  require_memory(file, "member " + member.name, member.size, options);
   const auto packed = archive.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(member.packed_size));
   Bytes bytes;
   if (member.method == 8) {

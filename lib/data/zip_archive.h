@@ -21,8 +21,8 @@ struct ZipMember {
 // The central directory. Throws Error{kData} naming `file` and byte; `file` is for messages only.
 std::vector<ZipMember> list_zip(std::span<const std::uint8_t> archive, const std::filesystem::path& file);
 
-// One member's bytes, of at most `limit`.
-Bytes read_zip_member(std::span<const std::uint8_t> archive, const ZipMember& member, std::int64_t limit,
+// One member's bytes. Throws Error{kResources}, before memory is taken, if they do not fit.
+Bytes read_zip_member(std::span<const std::uint8_t> archive, const ZipMember& member, const ReadOptions& options,
                       const std::filesystem::path& file);
 
 }  // namespace esper::data

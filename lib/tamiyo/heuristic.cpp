@@ -93,13 +93,14 @@ void HeuristicController::watch_host(const Observation& observation) {
   } else {
     ++state_.epochs_without_progress;
   }
-  if (state_.last_loss && !state_.host_stable) {
-    const double gained = *state_.last_loss - observation.validation_loss;
-    const bool calm = gained < heuristic.stable_relative_improvement * std::abs(*state_.last_loss);
+  if (state_.best_loss && !state_.host_stable) {
+    // Against the best epoch: recovering from a bad one is no improvement.
+    const double gained = *state_.best_loss - observation.validation_loss;
+    const bool calm = gained < heuristic.stable_relative_improvement * std::abs(*state_.best_loss);
     state_.calm_epochs = calm ? state_.calm_epochs + 1 : 0;
     state_.host_stable = state_.calm_epochs >= static_cast<std::uint32_t>(heuristic.stable_epochs);
   }
-  state_.last_loss = observation.validation_loss;
+  state_.best_loss = std::min(state_.best_loss.value_or(observation.validation_loss), observation.validation_loss);
   for (auto& [blueprint, penalty] : state_.penalties) penalty *= heuristic.penalty_decay;
   std::erase_if(state_.penalties, [](const auto& entry) { return entry.second < kForgottenPenalty; });
 }

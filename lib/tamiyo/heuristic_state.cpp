@@ -58,7 +58,8 @@ HeuristicState read(const json& saved) {
   state.last_epoch = saved.at("last_epoch").get<std::uint32_t>();
   state.progress_accuracy = read_optional<double>(saved.at("progress_accuracy"));
   state.epochs_without_progress = saved.at("epochs_without_progress").get<std::uint32_t>();
-  state.last_loss = read_optional<double>(saved.at("last_loss"));
+  // Earlier versions compared with the epoch before: its loss is the best that they tell.
+  state.best_loss = read_optional<double>(saved.contains("best_loss") ? saved["best_loss"] : saved.at("last_loss"));
   state.calm_epochs = saved.at("calm_epochs").get<std::uint32_t>();
   state.host_stable = saved.at("host_stable").get<bool>();
   state.last_prune_epoch = read_optional<std::uint32_t>(saved.at("last_prune_epoch"));
@@ -85,7 +86,7 @@ std::string to_json(const HeuristicState& state) {
               {"last_epoch", state.last_epoch},
               {"progress_accuracy", optional_json(state.progress_accuracy)},
               {"epochs_without_progress", state.epochs_without_progress},
-              {"last_loss", optional_json(state.last_loss)},
+              {"best_loss", optional_json(state.best_loss)},
               {"calm_epochs", state.calm_epochs},
               {"host_stable", state.host_stable},
               {"last_prune_epoch", optional_json(state.last_prune_epoch)},

@@ -30,8 +30,8 @@ struct HeuristicState {
   std::uint32_t last_epoch = 0;
   std::optional<double> progress_accuracy;  // 0..1, where the last progress was seen
   std::uint32_t epochs_without_progress = 0;
-  std::optional<double> last_loss;
-  std::uint32_t calm_epochs = 0;  // in a row, with little relative improvement of the loss
+  std::optional<double> best_loss;
+  std::uint32_t calm_epochs = 0;  // in a row, with little relative improvement over the best loss before
   bool host_stable = false;       // once true it stays
   std::optional<std::uint32_t> last_prune_epoch;
   std::uint32_t germinations = 0;

@@ -80,7 +80,9 @@ struct DataConfig {
     using C = DataConfig;
     return std::tuple{
         field("kind", &C::kind, "format of the data"),
-        field("path", &C::path, "file or folder; empty takes the data set that comes with Esper (digits only)"),
+        field(
+            "path", &C::path,
+            "file or folder, laid out as docs/data.md says; empty takes the data that comes with Esper (digits only)"),
         field("validation_path", &C::validation_path, "validation data of its own; empty splits off a part of `path`"),
         field("validation_fraction", &C::validation_fraction, "share of the samples that is split off for validation",
               between(0.01, 0.9)),

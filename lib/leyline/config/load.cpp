@@ -10,6 +10,7 @@
 
 #include "leyline/config/assignment.h"
 #include "leyline/config/field_table.h"
+#include "leyline/config/fit_defaults.h"
 #include "leyline/config/read_value.h"
 #include "leyline/nearest.h"
 #include "leyline/text_file.h"
@@ -75,6 +76,7 @@ class Loader {
   }
 
   void finish() {
+    fit_defaults(out_.config, [&](std::string_view path) { return out_.origins.contains(std::string(path)); });
     add_findings();
     const auto rank = [&](const Problem& problem) {
       const auto found = layers_.find(problem.place.file);

@@ -7,18 +7,6 @@ namespace {
 
 constexpr std::size_t kImageRank = 3;
 
-struct Pixels {
-  std::int64_t height = 0, width = 0;
-};
-
-std::optional<Pixels> pixels_of(const DataConfig& data) {
-  if (data.shape.size() == kImageRank) return Pixels{data.shape[1], data.shape[2]};
-  if (!data.shape.empty()) return std::nullopt;
-  if (data.kind == DataKind::kCifar10) return Pixels{32, 32};
-  if (data.kind == DataKind::kImages && data.image_size > 0) return Pixels{data.image_size, data.image_size};
-  return std::nullopt;
-}
-
 std::vector<SlotShape> cnn_slots(const HostConfig& host, std::optional<Pixels> pixels) {
   std::vector<SlotShape> slots;
   std::int64_t channels = host.base_channels;
@@ -33,6 +21,14 @@ std::vector<SlotShape> cnn_slots(const HostConfig& host, std::optional<Pixels> p
 }
 
 }  // namespace
+
+std::optional<Pixels> pixels_of(const DataConfig& data) {
+  if (data.shape.size() == kImageRank) return Pixels{data.shape[1], data.shape[2]};
+  if (!data.shape.empty()) return std::nullopt;
+  if (data.kind == DataKind::kCifar10) return Pixels{32, 32};
+  if (data.kind == DataKind::kImages && data.image_size > 0) return Pixels{data.image_size, data.image_size};
+  return std::nullopt;
+}
 
 bool image_shaped(const DataConfig& data) {
   switch (data.kind) {

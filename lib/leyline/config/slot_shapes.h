@@ -13,6 +13,15 @@ namespace esper::leyline {
 // Whether samples have channels, height and width, as far as the config tells.
 bool image_shaped(const DataConfig& data);
 
+struct Pixels {
+  std::int64_t height = 0, width = 0;
+};
+// Of one image; nothing where the run file alone does not tell, or these are no images.
+std::optional<Pixels> pixels_of(const DataConfig& data);
+
+// Most channels of a cnn's block.
+constexpr std::int64_t kMostChannels = 65536;
+
 // Of the host's slots r0c0, r0c1 and on. Empty for a host that cannot grow.
 std::vector<SlotShape> slot_shapes(const RunConfig& config);
 

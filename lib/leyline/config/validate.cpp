@@ -64,7 +64,6 @@ void HostConfig::validate(Findings& out) const {
     if (pool_layers > blocks) {
       out.push_back({"pool_layers", "must not exceed host.blocks, " + std::to_string(blocks), {"blocks", "kind"}});
     }
-    constexpr std::int64_t kMostChannels = 65536;
     const std::int64_t last = base_channels << (std::clamp<std::int64_t>(blocks, 1, 16) - 1);
     if (last > kMostChannels) {
       out.push_back({"base_channels",

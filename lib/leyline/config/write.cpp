@@ -23,6 +23,18 @@ ordered_json& at_path(ordered_json& root, const std::string& path) {
   return *node;
 }
 
+// Without what does not change the numbers of a step.
+ordered_json training_json(const RunConfig& config) {
+  ordered_json json = resolved_json(config);
+  for (const char* key : {"name", "runs_dir", "safety", "telemetry", "checkpoint"}) json.erase(key);
+  for (const char* key : {"workers", "prefetch", "pin_memory", "persistent_workers", "gpu_prefetch", "gpu_dataset"}) {
+    json["data"].erase(key);
+  }
+  for (const char* key : {"lane", "compile", "graph", "check_every"}) json["step"].erase(key);
+  if (!epochs_are_fixed(config)) json.erase("epochs");
+  return json;
+}
+
 }  // namespace
 
 std::string resolved_yaml(const RunConfig& config) {
@@ -49,15 +61,12 @@ ordered_json resolved_json(const RunConfig& config) {
 std::uint64_t config_hash(const RunConfig& config) { return fnv1a(resolved_json(config).dump()); }
 
 std::uint64_t training_hash(const RunConfig& config) {
-  ordered_json json = resolved_json(config);
-  for (const char* key : {"name", "runs_dir", "safety", "telemetry", "checkpoint"}) json.erase(key);
-  for (const char* key : {"workers", "prefetch", "pin_memory", "persistent_workers", "gpu_prefetch", "gpu_dataset"}) {
-    json["data"].erase(key);
-  }
-  for (const char* key : {"lane", "compile", "graph", "check_every"}) json["step"].erase(key);
-  if (!epochs_are_fixed(config)) json.erase("epochs");
+  ordered_json json = training_json(config);
+  for (const char* key : {"path", "validation_path"}) json["data"].erase(key);
   return fnv1a(json.dump());
 }
+
+std::uint64_t located_training_hash(const RunConfig& config) { return fnv1a(training_json(config).dump()); }
 
 bool epochs_are_fixed(const RunConfig& config) {
   const ScheduleConfig& schedule = config.training.schedule;

@@ -1,12 +1,18 @@
 // A resumed run equals the run that was never stopped: all tensors, figures, seeds and decisions, to the last bit.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
 #include <set>
 
+#include "leyline/config/load.h"
+#include "leyline/config/write.h"
 #include "run_record.h"
 #include "run_room.h"
+#include "storage/manifest.h"
 
 using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
 
 namespace {
@@ -103,6 +109,65 @@ TEST_CASE("the loader's threads change nothing, in a resumed run neither") {
     check_equal(record_of(room.run(workers)), one);
   }
   check_resumed(room, room.run("one"), checkpoints_of(room.run("one"))[11], one, {"data.workers=0"});
+}
+
+TEST_CASE("a run whose data was moved goes on, and other data is refused by name") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const auto old_place = room.write("a/digits.csv.gz", contents_of(ESPER_SOURCE_DIR "/data/digits/digits.csv.gz"));
+  REQUIRE(train(config, room.run("whole"), {"epochs=4", "data.path=" + old_place}).exit_code == 0);
+  const auto whole = record_of(room.run("whole"));
+  const auto checkpoint = checkpoints_of(room.run("whole")).at(1);
+  copy_run_until(room.run("whole"), checkpoint, room.run("moved"));
+  copy_run_until(room.run("whole"), checkpoint, room.run("changed"));
+  const std::string new_place = room.path / "b.csv.gz";
+  fs::rename(old_place, new_place);
+
+  const auto missing = resume(room.run("moved"));
+  CHECK(missing.exit_code == 3);
+  CHECK_THAT(missing.out + missing.err,
+             ContainsSubstring(old_place + ": does not exist") && ContainsSubstring("--set data.path=NEW"));
+  const auto finished = resume(room.run("moved"), {"data.path=" + new_place});
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 0);
+  CHECK(contents_of(room.run("moved") / "config.yaml").find(new_place) != std::string::npos);
+  check_equal(record_of(room.run("moved")), whole, Telemetry::kMayLack);
+
+  const auto other = room.write("other.csv", "1,2,3,4,0\n" + std::string("5,6,7,8,1\n"));
+  const auto refused = resume(room.run("changed"), {"data.path=" + other, "data.shape=[1, 2, 2]"});
+  CHECK(refused.exit_code == 2);  // another shape is another training
+  std::string lines;
+  for (int i = 0; i < 300; ++i) {
+    for (int f = 0; f < 64; ++f) lines += std::to_string((i * f) % 17) + ",";
+    lines += std::to_string(i % 10) + "\n";
+  }
+  const auto changed = room.write("changed.csv", lines);
+  const auto unlike = resume(room.run("changed"), {"data.path=" + changed});
+  CHECK(unlike.exit_code == 5);
+  CHECK_THAT(unlike.out + unlike.err, ContainsSubstring("the data in " + changed + " are not those it was trained on"));
+}
+
+TEST_CASE("a checkpoint that was saved with its data's path in the hash is taken where the path is the same") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("old"), {"epochs=2"}).exit_code == 0);
+  const auto run_config = esper::leyline::load_run_config(room.run("old") / "config.yaml");
+  using namespace esper::leyline;
+  const auto now = hash_text(training_hash(run_config)), before = hash_text(located_training_hash(run_config));
+  REQUIRE(now != before);
+  for (const auto& name : checkpoints_of(room.run("old"))) {
+    const auto manifest = room.run("old") / "checkpoints" / name / "manifest.json";
+    auto contents = esper::storage::parse_manifest(contents_of(manifest));
+    REQUIRE(contents);
+    std::string saved = contents->fields.at("training_hash");
+    REQUIRE(saved.starts_with(now + "-"));
+    contents->fields["training_hash"] = saved.replace(0, now.size(), before);
+    std::ofstream(manifest, std::ios::binary) << esper::storage::manifest_text(*contents);
+  }
+  const auto finished = resume(room.run("old"), {"epochs=3"});
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 0);
+  CHECK(events_of(room.run("old"), "tolaria.resumed").size() == 1);
 }
 
 TEST_CASE("a run goes on for more epochs as if it had been meant to from the start") {

@@ -65,19 +65,51 @@ TEST_CASE("csv: quoted fields hold commas, quotes and line ends") {
   CHECK(r.samples.class_names == std::vector<std::string>{"a,b", "say \"hi\"", "two\nlines"});
 }
 
-TEST_CASE("csv: an error names line and column") {
-  CHECK_THAT(complaint("1,2,a\n3,x,b\n"), ContainsSubstring("a.csv: line 2, column 3: expected a number, found \"x\""));
-  CHECK_THAT(complaint("1,2,a\n3,b\n"), ContainsSubstring("line 2, column 3: the line has 2 columns, the first has 3"));
-  CHECK_THAT(complaint("1,2,a\n3,nan,b\n"), ContainsSubstring("line 2, column 3"));
-  CHECK_THAT(complaint("1,2,a\n3,1e999,b\n"), ContainsSubstring("line 2, column 3"));
-  CHECK_THAT(complaint("1,2,a\n,4,b\n"), ContainsSubstring("line 2, column 1"));
-  CHECK_THAT(complaint("1,2,a\n3,4,\n"), ContainsSubstring("line 2, column 5: the class is missing"));
+TEST_CASE("csv: an error names line and field") {
+  CHECK_THAT(complaint("1,2,a\n3,x,b\n"), ContainsSubstring("a.csv: line 2, field 2: expected a number, found \"x\""));
+  CHECK_THAT(complaint("1,2,a\n3,b\n"),
+             ContainsSubstring("line 2, field 2: the line has 2 fields, the first sample has 3"));
+  CHECK_THAT(complaint("1,2,a\n3,nan,b\n"), ContainsSubstring("line 2, field 2"));
+  CHECK_THAT(complaint("1,2,a\n3,1e999,b\n"), ContainsSubstring("line 2, field 2"));
+  CHECK_THAT(complaint("1,2,a\n,4,b\n"), ContainsSubstring("line 2, field 1"));
+  CHECK_THAT(complaint("1,2,a\n\n333,4,\n"), ContainsSubstring("line 3, field 3: the class is missing"));
   CHECK_THAT(complaint("1,2,0.5\n"), ContainsSubstring("whole number or a name"));
-  CHECK_THAT(complaint("1,x,a\n2,3,b\n"), ContainsSubstring("line 1, column 3"));
-  CHECK_THAT(complaint("1,a\"b,c\n"), ContainsSubstring("line 1, column 4: a quote inside"));
-  CHECK_THAT(complaint("1,\"a\"b\n"), ContainsSubstring("line 1, column 6: text after a closing quote"));
-  CHECK_THAT(complaint("1,2\n3,\"a\n\n4,5\n"), ContainsSubstring("line 2, column 3: a quoted field is never closed"));
-  CHECK_THAT(complaint("1\n2\n"), ContainsSubstring("one column"));
+  CHECK_THAT(complaint("1,a\"b,c\n"), ContainsSubstring("line 1, field 2: a quote inside"));
+  CHECK_THAT(complaint("1,\"a\"b\n"), ContainsSubstring("line 1, field 2: text after a closing quote"));
+  CHECK_THAT(complaint("1,2\n3,\"a\n\n4,5\n"), ContainsSubstring("line 2, field 2: a quoted field is never closed"));
+  CHECK_THAT(complaint("1\n2\n"), ContainsSubstring("line 1, field 1: one field"));
+  CHECK_THAT(complaint("1,2,a\nb,3,4\n"), ContainsSubstring("found \"b\"; the class is the last field"));
+}
+
+TEST_CASE("csv: a first line that is neither header nor sample is refused with the way out, and can be skipped") {
+  // As scikit-learn writes its data sets: counts, then the classes' names.
+  const std::string lines = "178,3,class_0,class_1\n14.2,1.7,2.4,0\n13.2,1.8,2.1,1\n";
+  CHECK_THAT(complaint(lines),
+             ContainsSubstring("line 1, field 3: expected a number, found \"class_0\"; if the line is "
+                               "a header, remove it"));
+  const auto r = read("178,class_0,class_1\n" + lines.substr(lines.find('\n') + 1), BadSample::kSkip);
+  CHECK(r.skipped == 1);
+  CHECK(r.samples.sizes == std::vector<std::int64_t>{3});
+  CHECK(r.samples.labels == std::vector<std::int64_t>{0, 1});
+}
+
+TEST_CASE("csv: a header with another number of fields is refused, and can be skipped") {
+  const std::string lines = "height,kind\n1,2,0\n3,4,1\n";
+  CHECK_THAT(complaint(lines), ContainsSubstring("a.csv: line 1: the header has 2 fields, the first sample has 3"));
+  const auto r = read(lines, BadSample::kSkip);
+  CHECK(r.skipped == 1);
+  CHECK(r.samples.labels.size() == 2);
+}
+
+TEST_CASE("csv: a header whose columns are numbers is told by the name of the class's column") {
+  const std::string lines = "0,1,class\n5,6,1\n7,8,0\n";
+  CHECK_THAT(complaint(lines), ContainsSubstring("line 1, field 3: class \"class\" is a name, and those of all other"));
+  const auto r = read(lines, BadSample::kSkip);
+  CHECK(r.skipped == 1);
+  CHECK(values_of(r) == std::vector<float>{5, 6, 7, 8});
+  CHECK(r.samples.class_names == std::vector<std::string>{"0", "1"});
+  CHECK(r.samples.labels == std::vector<std::int64_t>{1, 0});
+  CHECK(read("0,1,cat\n5,6,1\n7,8,cat\n").samples.labels == std::vector<std::int64_t>{1, 0, 1});
 }
 
 TEST_CASE("csv: bad lines are skipped and counted where that is allowed") {
@@ -89,10 +121,11 @@ TEST_CASE("csv: bad lines are skipped and counted where that is allowed") {
 
 TEST_CASE("files that are missing, empty, no files, damaged or too large are refused with a reason") {
   const TempFolder folder;
-  const auto refuse = [&](const std::filesystem::path& file, std::int64_t max_bytes = 0) {
+  const auto refuse = [&](const std::filesystem::path& file, std::int64_t max_bytes = 0,
+                          leyline::ExitCode code = leyline::ExitCode::kData) {
     BadSamples bad(BadSample::kSkip);
     const auto error = error_of([&] { read_csv(file, {BadSample::kSkip, max_bytes}, bad); });
-    CHECK(error.code() == leyline::ExitCode::kData);
+    CHECK(error.code() == code);
     CHECK_THAT(error.what(), ContainsSubstring(file.string()));
     return std::string(error.what());
   };
@@ -105,11 +138,19 @@ TEST_CASE("files that are missing, empty, no files, damaged or too large are ref
   cut.resize(cut.size() - 9);
   write_file(folder / "cut.csv.gz", cut);
   CHECK_THAT(refuse(folder / "cut.csv.gz"), ContainsSubstring("gzip data end too early"));
+  constexpr auto kResources = leyline::ExitCode::kResources;
   write_file(folder / "bomb.csv.gz", gzip(Bytes(50'000'000, '0')));
-  CHECK_THAT(refuse(folder / "bomb.csv.gz", 1'000'000), ContainsSubstring("unfolds to more than the limit"));
+  CHECK_THAT(refuse(folder / "bomb.csv.gz", 1'048'576, kResources),
+             ContainsSubstring("of gzip data unfold to would take more than 1 MiB of memory, and 1 MiB may be used"));
+  write_file(folder / "wide.csv", to_bytes("0" + std::string(300'000, ',')));
+  CHECK_THAT(refuse(folder / "wide.csv", 1'048'576, kResources), ContainsSubstring("its samples would take 1 MiB"));
+  std::string names;
+  for (int i = 0; i < 4000; ++i) names += "0,name_" + std::to_string(i) + "\n";
+  write_file(folder / "names.csv", names);
+  CHECK_THAT(refuse(folder / "names.csv", 1'048'576, kResources), ContainsSubstring("its class names"));
   write_file(folder / "giant.csv", "1,2\n");
   std::filesystem::resize_file(folder / "giant.csv", std::uintmax_t{1} << 40);
-  CHECK_THAT(refuse(folder / "giant.csv"), ContainsSubstring("over the limit"));
+  CHECK_THAT(refuse(folder / "giant.csv", 0, kResources), ContainsSubstring("1048576 MiB of memory"));
 }
 
 }  // namespace

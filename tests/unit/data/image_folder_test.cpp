@@ -148,6 +148,23 @@ TEST_CASE("images: a picture that claims giant sizes is refused before memory is
   CHECK_THAT(complaint(config_of(folder)), ContainsSubstring("claims 32639 x 32639 pixels"));
 }
 
+TEST_CASE("images: a lack of memory ends the reading, it is no bad sample") {
+  const TempFolder folder;
+  write_file(folder / "c/a.png", png(picture(8, 6, 1)));
+  write_file(folder / "c/b.png", png(picture(8, 6, 2)));
+  write_file(folder / "d/large.png", png(picture(1000, 1000, 1)));
+  auto config = config_of(folder);
+  config.image_size = 4;
+  const auto refused = [&](std::int64_t max_bytes) {
+    BadSamples bad(BadSample::kSkip);
+    const auto error = error_of([&] { read_image_folder(config, {BadSample::kSkip, max_bytes}, bad); });
+    CHECK(error.code() == leyline::ExitCode::kResources);
+    return std::string(error.what());
+  };
+  CHECK_THAT(refused(1 << 20), ContainsSubstring("d/large.png: ") && ContainsSubstring(" would take "));
+  CHECK_THAT(refused(100), ContainsSubstring(".png: "));
+}
+
 TEST_CASE("images: folders without pictures are refused") {
   const TempFolder folder;
   CHECK_THAT(complaint(config_of(folder)), ContainsSubstring("holds no pictures"));

@@ -67,8 +67,8 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
     CAPTURE(row.path);
     const std::string top = row.path.substr(0, row.path.find('.'));
     const std::set<std::string> free_sections{"name", "runs_dir", "epochs", "safety", "telemetry", "checkpoint"};
-    const std::set<std::string> free_fields{"data.workers",      "data.prefetch",
-                                            "data.pin_memory",   "data.persistent_workers",
+    const std::set<std::string> free_fields{"data.path",         "data.validation_path", "data.workers",
+                                            "data.prefetch",     "data.pin_memory",      "data.persistent_workers",
                                             "data.gpu_prefetch", "data.gpu_dataset"};
     const bool how_a_step_runs = top == "step" && row.path != "step.accumulation";
     const bool free = free_sections.contains(top) || free_fields.contains(row.path) || how_a_step_runs;
@@ -76,6 +76,8 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
     std::visit(Change{}, row.value);
     CHECK(config_hash(config) != config_hash(defaults));
     CHECK((training_hash(config) == training_hash(defaults)) == free);
+    const bool place = row.path == "data.path" || row.path == "data.validation_path";
+    CHECK((located_training_hash(config) == located_training_hash(defaults)) == (free && !place));
     config = before;
   }
   CHECK(config_hash(config) == config_hash(defaults));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -237,6 +238,40 @@ TEST_CASE("a host that learns fast is left alone") {
     run.now.validation_loss *= 0.9;
     CHECK(run.step(policy).commands.empty());
   }
+}
+
+TEST_CASE("a loss that rises and falls back is no improvement: the host is stable all the same") {
+  SimulatedRun run({"good"});
+  auto policy = controller();
+  std::uint32_t germinated_at = 0;
+  // As measured on a small cnn: it stands still, and every bad epoch is followed by a recovery of more than 3 %.
+  const double losses[] = {0.50, 0.30, 0.20, 0.15, 0.12, 0.34, 0.17, 0.121, 0.16, 0.125, 0.25, 0.122};
+  for (const double loss : losses) {
+    run.now.validation_loss = loss;
+    if (!run.step(policy).commands.empty() && germinated_at == 0) germinated_at = run.now.current_epoch;
+  }
+  CHECK(germinated_at == 8);  // epoch 5 is the best one; three epochs without a better loss follow
+}
+
+TEST_CASE("a host that learns faster than that is left alone, whatever its bad epochs") {
+  SimulatedRun run({"good"});
+  auto policy = controller();
+  for (int epoch = 1; epoch < 20; ++epoch) {
+    run.now.validation_loss = 0.5 * std::pow(0.9, epoch) * (epoch % 3 == 0 ? 1.3 : 1.0);
+    CHECK(run.step(policy).commands.empty());
+  }
+}
+
+TEST_CASE("the state of a version that compared with the last epoch can be read") {
+  SimulatedRun run({"good"});
+  auto policy = controller();
+  run.step(policy);
+  auto saved = nlohmann::json::parse(policy.save_state());
+  saved["last_loss"] = saved["best_loss"];
+  saved.erase("best_loss");
+  auto other = controller();
+  other.load_state(saved.dump());
+  CHECK(other.save_state() == policy.save_state());
 }
 
 TEST_CASE("an observation that cannot be right is answered with a reason and no command") {

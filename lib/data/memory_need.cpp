@@ -1,0 +1,28 @@
+#include "data/memory_need.h"
+
+#include "leyline/error.h"
+
+namespace esper::data {
+
+MemoryRoom usable_memory(const ReadOptions& options) {
+  if (options.max_bytes > 0) return {options.max_bytes, "the limit given"};
+  auto room = memory_room(system_memory());
+  room.bytes -= room.bytes / 8;
+  return room;
+}
+
+void fail_memory(const std::filesystem::path& file, const std::string& what, const std::string& need,
+                 const MemoryRoom& usable) {
+  throw leyline::Error(leyline::ExitCode::kResources, file.string() + ": " + what + " would take " + need +
+                                                          " of memory, and " + mebibytes(usable.bytes) +
+                                                          " may be used (" + usable.limit +
+                                                          "); use a smaller file, or give the process more memory");
+}
+
+void require_memory(const std::filesystem::path& file, const std::string& what, std::int64_t bytes,
+                    const ReadOptions& options) {
+  const auto usable = usable_memory(options);
+  if (bytes > usable.bytes) fail_memory(file, what, mebibytes(bytes), usable);
+}
+
+}  // namespace esper::data

@@ -1,0 +1,25 @@
+#pragma once
+// Whether what a reader is about to take fits, asked before it is taken. A kill for memory names no file; this does.
+// Each stage of reading (unfold, parse, split) asks for the memory that it takes beyond what is in use by then.
+
+#include <filesystem>
+#include <string>
+
+#include "data/memory_room.h"
+#include "data/raw_samples.h"
+
+namespace esper::data {
+
+// Bytes that a stage may take: options.max_bytes, or seven eighths of what the process may still have. The rest is for
+// what is not asked for: batches, the network, the allocator's own needs.
+MemoryRoom usable_memory(const ReadOptions& options);
+
+// Throws Error{kResources} with file, sizes, limit and way out if `bytes` more do not fit. `what`: "its samples".
+void require_memory(const std::filesystem::path& file, const std::string& what, std::int64_t bytes,
+                    const ReadOptions& options);
+
+// The error that require_memory() throws. `need` is a size in words, such as "more than 12 MiB".
+[[noreturn]] void fail_memory(const std::filesystem::path& file, const std::string& what, const std::string& need,
+                              const MemoryRoom& usable);
+
+}  // namespace esper::data

@@ -1,0 +1,123 @@
+// Small files that unfold to more memory than the process may have: exit 6 with the file and the sizes, never a kill.
+#include <unistd.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+
+#include "run_record.h"
+#include "run_room.h"
+#include "support/bombs.h"
+
+using namespace esper::test;
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
+
+namespace {
+
+constexpr int kMebibytes = 1200;  // what a file unfolds to, at least
+
+std::string npy_header(const std::string& type, const std::string& shape) {
+  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  header += '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header;
+}
+
+// Bytes as samples of one number: each takes 4 bytes, and its class 16.
+std::string npz() {
+  const Bomb zeros(std::string(1024, '\0'));
+  const auto count = std::to_string(kMebibytes / 10 * zeros.piece_size());
+  return zip_of({zeros.member("x.npy", npy_header("|i1", "(" + count + ", 1)"), kMebibytes / 10),
+                 zeros.member("y.npy", npy_header("|u1", "(" + count + ",)"), kMebibytes / 10)});
+}
+
+struct Case {
+  const char *kind, *host, *file;
+};
+constexpr Case kCases[] = {{"csv", "mlp", "samples.csv.gz"},
+                           {"csv", "mlp", "lines.csv.gz"},
+                           {"text", "transformer", "words.txt.gz"},
+                           {"npy", "mlp", "arrays.npz"}};
+
+void write_cases(const RunRoom& room) {
+  room.write("samples.csv.gz", Bomb("0,0\n").gzip(kMebibytes / 4));  // 4 bytes become a number and two classes
+  room.write("lines.csv.gz", Bomb("0,0\n").gzip(kMebibytes));
+  room.write("words.txt.gz", Bomb("to be or not to be\n").gzip(kMebibytes / 4));  // each byte becomes 12
+  room.write("arrays.npz", npz());
+}
+
+// `wrap` makes a command run under a limit.
+template <class Wrap>
+void check_refused(const RunRoom& room, Wrap wrap, const std::string& limit) {
+  write_cases(room);
+  const auto config = room.write("small.yaml",
+                                 "epochs: 1\ndevice: {kind: cpu, threads: 1}\ntelemetry: {console: none}\n"
+                                 "step: {lane: eager}\nhost: {hidden: [8], embedding: 8, layers: 2}\n");
+  const auto run = [&](const Words& assignments) {
+    return run_program(wrap(train_command(config, room.run("run"), assignments)));
+  };
+  for (const auto& c : kCases) {
+    CAPTURE(c.file);
+    const auto path = (room.path / c.file).string();
+    CHECK(fs::file_size(path) < 3'000'000);
+    const auto finished =
+        run({std::string("data.kind=") + c.kind, "data.path=" + path, std::string("host.kind=") + c.host});
+    INFO(finished.out << finished.err);
+    CHECK(finished.exit_code == 6);
+    const nlohmann::json printed = nlohmann::json::parse(finished.out, nullptr, false);
+    const std::string text = printed["error"]["text"];
+    CHECK_THAT(text, ContainsSubstring(path) && ContainsSubstring("would take") && ContainsSubstring(limit) &&
+                         ContainsSubstring("use a smaller file"));
+    CHECK_FALSE(fs::exists(room.run("run")));
+  }
+  const auto sound = run({});  // the limit leaves room enough for a data set that is none
+  INFO(sound.out << sound.err);
+  CHECK(sound.exit_code == 0);
+}
+
+// A cgroup below this process's own, removed at the end; an empty path where none can be made.
+struct Cgroup {
+  fs::path folder;
+  explicit Cgroup(const std::string& limit) {
+    for (const auto& [root, file] :
+         {std::pair{"/sys/fs/cgroup/memory", "memory.limit_in_bytes"}, std::pair{"/sys/fs/cgroup", "memory.max"}}) {
+      const fs::path made = fs::path(root) / ("esper_test_" + std::to_string(getpid()));
+      std::error_code error;
+      if (!fs::create_directory(made, error)) continue;
+      folder = made;
+      std::ofstream out(made / file);
+      out << limit << std::flush;
+      if (out) return;
+      fs::remove(made, error);
+      folder.clear();
+    }
+  }
+  ~Cgroup() {
+    std::error_code ignored;
+    if (!folder.empty()) fs::remove(folder, ignored);
+  }
+  Cgroup(const Cgroup&) = delete;
+  Cgroup& operator=(const Cgroup&) = delete;
+};
+
+Words in_shell(const std::string& limit, const Words& command) {
+  return Words{"/bin/sh", "-c", limit + " && exec \"$@\"", "sh"} + command;
+}
+
+}  // namespace
+
+TEST_CASE("files that unfold to more than the address space may grow to are refused") {
+  const RunRoom room;
+  check_refused(
+      room, [](const Words& command) { return in_shell("ulimit -v 2500000", command); }, "RLIMIT_AS (ulimit -v), 2441");
+}
+
+TEST_CASE("files that unfold to more than the cgroup's memory are refused, not killed") {
+  const RunRoom room;
+  const Cgroup cgroup("1000000000");
+  if (cgroup.folder.empty()) SKIP("no cgroup with a memory limit can be made here");
+  const auto join = "echo $$ > " + (cgroup.folder / "cgroup.procs").string();
+  check_refused(
+      room, [&](const Words& command) { return in_shell(join, command); }, "of cgroup ");
+}
