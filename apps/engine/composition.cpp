@@ -15,6 +15,7 @@
 #include "nissa/console_sink.h"
 #include "nissa/jsonl_sink.h"
 #include "nissa/log.h"
+#include "storage/journal.h"
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
 #include "tolaria/growth_check.h"
@@ -104,11 +105,21 @@ void refuse_half_a_fork(const leyline::GrowthHistory& history, const tolaria::Ru
   }
 }
 
+// What shows that a run had come further than its first step; empty where nothing does. A summary counts where the
+// journal is lost: with a journal that notes no checkpoint, the run ended before its first one.
+std::string trace_of_training(leyline::FileSystem& files, const tolaria::RunFolder& folder) {
+  if (tolaria::had_checkpoints(files, folder.checkpoints(), folder.journal())) return "had checkpoints";
+  if (files.kind_of(folder.summary()) == leyline::PathKind::kNothing) return {};
+  const auto journal = storage::scan_journal(files, folder.journal(), [](std::string_view) {});
+  return journal.records == 0 ? "was trained before (it has a summary.json, but no journal)" : "";
+}
+
 // Training from step 0 in the folder of a run that had come further would replace that run.
 void refuse_to_begin_again(leyline::FileSystem& files, const tolaria::RunFolder& folder) {
-  if (!tolaria::had_checkpoints(files, folder.checkpoints(), folder.journal())) return;
+  const auto trace = trace_of_training(files, folder);
+  if (trace.empty()) return;
   throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                       folder.path + " had checkpoints, but " + folder.checkpoints() +
+                       folder.path + " " + trace + ", but " + folder.checkpoints() +
                            " has none that can be used now. Put them back (of one called NAME.bad or NAME.unread: "
                            "repair it and rename it to NAME), then resume again; or begin a new run: esper train "
                            "--config " +
@@ -151,22 +162,20 @@ Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, ley
 
 std::string Composition::accept(const tolaria::CheckpointImage& image) {
   if (auto reason = identity_.mismatch(image.info.training_hash); !reason.empty()) return reason;
-  try {
+  auto reason = tolaria::reason_to_refuse([&]() -> std::string {
     auto model = tolaria::build_model(bench_.config, bench_.data.train.shape, bench_.settings, bench_.device);
     auto progress = tolaria::run_progress_from_json(image.run.at("progress"));
     if (progress.epoch != image.info.epoch || progress.step != image.info.step) return "run.json is of another step";
     if (progress.batch > batches_per_epoch(bench_)) return "its cursor is beyond the end of the epoch";
     const std::string controller = image.run.at("controller");
-    if (auto reason = tolaria::restore_model(*model, image.run.at("topology"), image.tensors, bench_.device);
-        !reason.empty()) {
-      return reason;
-    }
+    auto misfit = tolaria::restore_model(*model, image.run.at("topology"), image.tensors, bench_.device);
+    if (!misfit.empty()) return misfit;
     consultation_->restore(controller);
     progress_ = progress;
     bench_.model = std::move(model);
-  } catch (const std::exception& error) {
-    return error.what();
-  }
+    return {};
+  });
+  if (!reason.empty()) return reason;
   journal_ = nissa::read_journal_since(files_, run_dir_, {image.info.epoch, image.info.step});
   unchecked_ = tolaria::check_growth(journal_.history, image);
   return {};
@@ -198,9 +207,9 @@ void Composition::keep_time(leyline::Duration since, Trace trace) {
 
 void Composition::start(const tolaria::RunFolder& folder, Start how) {
   open_loaders(bench_);
-  writer_ = std::make_unique<tolaria::CheckpointWriter>(
-      tolaria::CheckpointStore(files_, folder.checkpoints(), folder.journal(), bench_.config.checkpoint), clock_,
-      bench_.config.safety.save_deadline);
+  tolaria::CheckpointStore store(files_, folder.checkpoints(), folder.journal(), bench_.config.checkpoint);
+  store.spare(refused_);
+  writer_ = std::make_unique<tolaria::CheckpointWriter>(std::move(store), clock_, bench_.config.safety.save_deadline);
   run_ = std::unique_ptr<tolaria::Run>(new tolaria::Run{bench_.config, folder.run_id(), identity_.text(), clock_,
                                                         bench_.device, *bench_.train_data, *bench_.validation_data,
                                                         bench_.data.skipped, probe_of(bench_), *bench_.model,

@@ -169,6 +169,7 @@ void refuse_to_train_nothing(const EngineRequest& request, const CheckpointImage
   const auto& fork = request.fork;
   std::string command = "esper fork " + fork.parent + "@" + std::to_string(fork.step);
   for (const auto& seed : fork.without) command += " --without " + seed;
+  if (request.config.policy.kind != fork.parents_policy) command += " --policy none";
   throw Error(ExitCode::kConfig, no_epochs_left(image.info.epoch, request.config, command));
 }
 

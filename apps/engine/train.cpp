@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <deque>
 #include <nlohmann/json.hpp>
 
 #include "engine/commands.h"
@@ -9,6 +10,7 @@
 #include "engine/workbench.h"
 #include "leyline/chrome_trace.h"
 #include "leyline/config/write.h"
+#include "leyline/printable.h"
 #include "leyline/quantity.h"
 #include "leyline/standard_output.h"
 #include "leyline/text_outlet.h"
@@ -71,34 +73,40 @@ std::string figures_text(const ordered_json& figures) {
   return text;
 }
 
-void print_outcome(const ordered_json& summary, const EngineRequest& request) {
-  if (request.json) return write_json(summary);
+std::string outcome_text(const ordered_json& summary, const EngineRequest& request) {
+  if (request.json) return leyline::json_text(summary);
   using leyline::Length;
   const Length epochs{summary["epochs"].get<std::int64_t>(), Length::Unit::kEpochs};
   const Length steps{summary["steps"].get<std::int64_t>(), Length::Unit::kSteps};
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, ", %.1f s; ", summary["wall_s"].get<double>());
   const auto& validation = summary["validation"];
-  write_line(summary["status"].get<std::string>() + ": " + to_string(epochs) + ", " + to_string(steps) + seconds +
-             (validation["loss"].is_null() ? "not validated yet" : "validation " + figures_text(validation)));
+  std::string text = summary["status"].get<std::string>() + ": " + to_string(epochs) + ", " + to_string(steps) +
+                     seconds +
+                     (validation["loss"].is_null() ? "not validated yet" : "validation " + figures_text(validation));
   if (const auto& best = summary["best"]; !best.is_null()) {
-    write_line("best epoch: " + best["epoch"].dump() + ", validation " + figures_text(best));
+    text += "\nbest epoch: " + best["epoch"].dump() + ", validation " + figures_text(best);
   }
-  if (const auto reason = summary["reason"].get<std::string>(); !reason.empty()) write_line("reason: " + reason);
-  write_line("run folder: " + summary["run_dir"].get<std::string>());
+  if (const auto reason = summary["reason"].get<std::string>(); !reason.empty()) {
+    text += "\nreason: " + leyline::printable_line(reason);
+  }
+  return text + "\nrun folder: " + leyline::printable_line(summary["run_dir"].get<std::string>()) + "\n";
 }
 
-// How the run ended, on both streams. One that a signal stopped ends with that signal's status, whoever reads it: after
-// SIGHUP the terminal is gone.
+bool reached_its_end(const tolaria::RunOutcome& outcome) {
+  using Kind = tolaria::RunOutcome::Kind;
+  return outcome.kind == Kind::kDone || outcome.kind == Kind::kEarlyStopped;
+}
+
+// How the run ended, on both streams. Where it did not reach its end, the exit status says so whoever reads standard
+// output: after SIGHUP the terminal is gone, and a pipe may have no reader or one that waits.
 void report_outcome(const ordered_json& summary, const tolaria::RunOutcome& outcome, const EngineRequest& request) {
   using Kind = tolaria::RunOutcome::Kind;
   const bool failed = outcome.kind == Kind::kDiverged || outcome.kind == Kind::kNotSaved;
   if (failed) leyline::print_failure(outcome.reason + "\nrun folder: " + summary["run_dir"].get<std::string>());
-  try {
-    print_outcome(summary, request);
-  } catch (const std::exception&) {
-    if (outcome.kind != Kind::kInterrupted) throw;
-  }
+  const std::string text = outcome_text(summary, request);
+  if (reached_its_end(outcome)) return leyline::write_output(text);
+  leyline::TextOutlet(STDOUT_FILENO).write(text);
 }
 
 void publish_summary(FileSystem& files, const RunFolder& folder, const ordered_json& summary) {
@@ -131,6 +139,12 @@ tolaria::RunOutcome run_epochs(Composition& composition, FileSystem& files, cons
   }
 }
 
+// Never destroyed: a checkpoint writer whose disk hangs is left behind at the end, and may go on with it.
+FileSystem& confine(const std::string& run_folder) {
+  static auto* const kept = new std::deque<storage::ConfinedFileSystem>;
+  return kept->emplace_back(run_folder, storage::Owner::kAnyone);
+}
+
 // What was changed with --set on a resumed run is kept; a full disk keeps the run from nothing.
 void keep_config(FileSystem& files, const RunFolder& folder, const RunConfig& config) {
   try {
@@ -146,12 +160,12 @@ void keep_config(FileSystem& files, const RunFolder& folder, const RunConfig& co
 int train(const EngineRequest& request) {
   tolaria::Interrupt interrupt;
   const bool resuming = !request.resume.empty();
-  std::optional<storage::ConfinedFileSystem> confined;
   std::optional<RunFolder> folder;
-  const auto confine = [&](const std::string& path) -> FileSystem& {
-    return confined.emplace(path, storage::Owner::kAnyone);
-  };
-  if (resuming) folder = tolaria::open_run_folder(confine(request.resume), request.resume);
+  FileSystem* confined = nullptr;
+  if (resuming) {
+    confined = &confine(request.resume);
+    folder = tolaria::open_run_folder(*confined, request.resume);
+  }
   const RunConfig config = request.config;
 
   Workbench bench = set_up(config, request.cache_dir);
@@ -159,7 +173,8 @@ int train(const EngineRequest& request) {
   if (request.dry_run) return dry_run(bench, request);
   if (!resuming) {
     const auto path = new_path(request, config);
-    folder = tolaria::create_run_folder(confine(path), path, leyline::resolved_yaml(config));
+    confined = &confine(path);
+    folder = tolaria::create_run_folder(*confined, path, leyline::resolved_yaml(config));
   }
   FileSystem& files = *confined;
   Composition composition(bench, *folder, files, request.quiet ? Console::kNone : Console::kAsConfigured);
@@ -180,8 +195,8 @@ int train(const EngineRequest& request) {
   publish_summary(files, *folder, summary);
   interrupt.end_saving();
   // One that came after training had ended, with everything saved.
-  const int signal = outcome.kind == tolaria::RunOutcome::Kind::kInterrupted ? 0 : tolaria::Interrupt::requested();
-  if (signal != 0) return 128 + signal;
+  const int signal = tolaria::Interrupt::requested();
+  if (signal != 0 && reached_its_end(outcome)) return 128 + signal;
   report_outcome(summary, outcome, request);
   return static_cast<int>(tolaria::exit_code_of(outcome));
 }

@@ -18,6 +18,13 @@ std::string fingerprint(const data::Splits& data) {
   return storage::hex64(hash.digest());
 }
 
+constexpr char kOtherConfiguration[] = "it belongs to another configuration";
+// With the same data the cause may be a checkpoint that holds the located hash.
+constexpr char kOtherPath[] =
+    ". If nothing but data.path was changed: checkpoints of earlier versions are bound to the path that their data "
+    "had. Put the data back there, or a link to it, and resume once with that path; later checkpoints are bound to no "
+    "path";
+
 std::string path_of(const leyline::DataConfig& data) {
   if (data.path.empty()) return {};
   return " in " + data.path + (data.validation_path.empty() ? "" : " and " + data.validation_path);
@@ -30,7 +37,7 @@ std::string TrainingIdentity::mismatch(const std::string& saved) const {
   const auto saved_configuration = saved.substr(0, dash);
   const auto saved_data = dash == std::string::npos ? std::string() : saved.substr(dash + 1);
   if (saved_configuration != configuration && saved_configuration != located) {
-    return "it belongs to another configuration";
+    return kOtherConfiguration + std::string(saved_data == data ? kOtherPath : "");
   }
   return saved_data == data ? "" : "the data" + data_path + " are not those it was trained on";
 }

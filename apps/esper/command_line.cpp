@@ -12,6 +12,7 @@ namespace {
 constexpr std::string_view kSet = "--set", kConfig = "--config";
 
 // Of "data.path=x": whether "data.path" is a field, or at least in a section, where a misspelt one is reported best.
+// With a slash before the "=" it is a path.
 class AssignmentTest {
  public:
   AssignmentTest() {
@@ -24,6 +25,7 @@ class AssignmentTest {
     const std::size_t equals = word.find('=');
     if (equals == std::string::npos) return false;
     const std::string key = word.substr(0, equals);
+    if (key.find('/') != std::string::npos) return false;
     const std::size_t dot = key.find('.');
     return fields_.contains(key) || (dot != std::string::npos && sections_.contains(key.substr(0, dot)));
   }

@@ -30,11 +30,18 @@ bool is_asked_for(const std::string& path, const std::string& key) {
                        "there is no field \"" + key + "\"" + (close ? "; did you mean " + *close + "?" : ""));
 }
 
-constexpr const char* kNotSet = "default";  // the origin of a value that nobody gave, in JSON
+// The origins, in JSON, of a value that nobody gave: the default, and one that was fitted to what was given.
+constexpr const char *kNotSet = "default", *kFitted = "fitted";
 
-std::string origin_of(const FieldRow& row, const leyline::LoadedConfig& loaded) {
+std::string origin_of(const FieldRow& row, const FieldRow& standard, const leyline::LoadedConfig& loaded) {
   const auto given = loaded.origins.find(row.path);
-  return given == loaded.origins.end() ? kNotSet : to_string(given->second);
+  if (given != loaded.origins.end()) return to_string(given->second);
+  return leyline::field_json(row.value) == leyline::field_json(standard.value) ? kNotSet : kFitted;
+}
+
+std::string origin_text(const std::string& origin) {
+  if (origin == kNotSet) return "not set";
+  return origin == kFitted ? "follows from other fields" : "set by " + leyline::printable_line(origin);
 }
 
 ordered_json as_json(const FieldRow& row, const FieldRow& standard, const std::string& origin) {
@@ -51,7 +58,7 @@ std::string as_text(const FieldRow& row, const FieldRow& standard, const std::st
   std::string text = row.path + ": " + leyline::field_yaml(row.value) + "\n";
   text += "  " + std::string(row.help) + "\n";
   text += "  " + leyline::type_text(row.value) + (limits.empty() ? "" : ", " + limits) + "; default " +
-          leyline::field_yaml(standard.value) + "; " + (origin == kNotSet ? "not set" : "set by " + leyline::printable_line(origin)) + "\n";
+          leyline::field_yaml(standard.value) + "; " + origin_text(origin) + "\n";
   return text;
 }
 
@@ -64,7 +71,7 @@ int explain(const ExplainOptions& options) {
   std::string text;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     if (rows[i].is_section() || !is_asked_for(rows[i].path, options.key)) continue;
-    const std::string origin = origin_of(rows[i], loaded);
+    const std::string origin = origin_of(rows[i], standard[i], loaded);
     list.push_back(as_json(rows[i], standard[i], origin));
     text += as_text(rows[i], standard[i], origin);
   }

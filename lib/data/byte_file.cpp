@@ -11,29 +11,16 @@
 #include "data/inflate.h"
 #include "data/input_error.h"
 #include "data/memory_need.h"
+#include "leyline/descriptor.h"
 
 namespace esper::data {
 namespace {
 
-class File {
- public:
-  // O_NONBLOCK: opening a named pipe must not wait for a writer.
-  explicit File(const std::filesystem::path& path) : fd_(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {}
-  ~File() {
-    if (fd_ >= 0) close(fd_);
-  }
-  File(const File&) = delete;
-  File& operator=(const File&) = delete;
-  int fd() const { return fd_; }
-
- private:
-  int fd_;
-};
-
-std::int64_t checked_size(const File& file, const std::filesystem::path& path, const ReadOptions& options) {
-  if (file.fd() < 0) fail_input(path, "", std::string("cannot be opened: ") + std::strerror(errno));
+std::int64_t checked_size(const leyline::Descriptor& file, const std::filesystem::path& path,
+                          const ReadOptions& options) {
+  if (!file.is_open()) fail_input(path, "", std::string("cannot be opened: ") + std::strerror(errno));
   struct stat facts {};
-  if (fstat(file.fd(), &facts) != 0) fail_input(path, "", std::string("cannot be read: ") + std::strerror(errno));
+  if (fstat(file.number(), &facts) != 0) fail_input(path, "", std::string("cannot be read: ") + std::strerror(errno));
   if (S_ISDIR(facts.st_mode)) fail_input(path, "", "is a folder where a file is expected");
   if (!S_ISREG(facts.st_mode)) fail_input(path, "", "is not a regular file");
   if (facts.st_size == 0) fail_input(path, "", "is empty");
@@ -44,11 +31,12 @@ std::int64_t checked_size(const File& file, const std::filesystem::path& path, c
 }  // namespace
 
 Bytes read_bytes_raw(const std::filesystem::path& path, const ReadOptions& options) {
-  const File file(path);
+  // O_NONBLOCK: opening a named pipe must not wait for a writer.
+  const leyline::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   Bytes bytes(static_cast<std::size_t>(checked_size(file, path, options)));
   std::size_t done = 0;
   while (done < bytes.size()) {
-    const auto got = read(file.fd(), bytes.data() + done, std::min<std::size_t>(bytes.size() - done, 1 << 30));
+    const auto got = read(file.number(), bytes.data() + done, std::min<std::size_t>(bytes.size() - done, 1 << 30));
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) fail_input(path, at_byte(static_cast<std::int64_t>(done)), std::strerror(errno));
     if (got == 0)

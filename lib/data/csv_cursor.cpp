@@ -1,5 +1,7 @@
 #include "data/csv_cursor.h"
 
+#include <algorithm>
+
 namespace esper::data {
 
 CsvCursor::CsvCursor(std::string_view text) : text_(text) {
@@ -33,9 +35,16 @@ void CsvCursor::pass_line_end() {
   line_start_ = position_;
 }
 
+std::size_t CsvCursor::past_blanks(std::size_t position) const {
+  return std::min(text_.find_first_not_of(" \t", position), text_.size());
+}
+
 bool CsvCursor::read_field() {
   CsvField field{{}, line_};
-  if (!at_end() && text_[position_] == '"') return read_quoted(field);
+  if (const auto quote = past_blanks(position_); text_.substr(quote, 1) == "\"") {
+    position_ = quote;
+    return read_quoted(field);
+  }
   const auto begin = position_;
   while (!at_line_end() && text_[position_] != ',') {
     if (text_[position_] == '"') return fail("a quote inside a field that does not begin with one");
@@ -63,6 +72,7 @@ bool CsvCursor::read_quoted(CsvField& field) {
       folded += text_[position_++];
     }
   }
+  position_ = past_blanks(position_);
   if (!at_line_end() && text_[position_] != ',') return fail("text after a closing quote");
   field.text = folded;
   fields_.push_back(field);

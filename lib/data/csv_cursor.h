@@ -36,6 +36,7 @@ class CsvCursor {
   bool at_line_end() const { return at_end() || text_[position_] == '\n' || text_[position_] == '\r'; }
   std::int64_t field_number() const { return static_cast<std::int64_t>(fields_.size()) + 1; }
   void pass_line_end();
+  std::size_t past_blanks(std::size_t position) const;  // spaces and tabs
   bool read_field();
   bool read_quoted(CsvField& field);
   bool fail(const char* reason);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <numeric>
 #include <thread>
 
 #include "data/image_decode.h"
@@ -93,8 +94,9 @@ using Sizes = std::vector<std::int64_t>;  // [C, H, W]
 
 struct Decoded {
   Sizes sizes;
-  Bytes planes;         // empty: cannot be used
-  std::string problem;  // why
+  Bytes planes;          // empty: cannot be used
+  std::string problem;   // why
+  bool refused = false;  // for lack of memory
 };
 
 // A picture of other sizes than `expected` (where that is known) cannot be used.
@@ -121,9 +123,9 @@ Decoded decode_one(const fs::path& file, const leyline::DataConfig& config, cons
 
 std::size_t decoding_threads() { return std::clamp<std::size_t>(std::thread::hardware_concurrency(), 1, 16); }
 
-// Runs work(i) for all i on several threads; what a thread throws is thrown here.
+// Runs work(i) for all i on so many threads; what a thread throws is thrown here.
 template <class Work>
-void for_each_parallel(std::size_t count, Work work) {
+void for_each_parallel(std::size_t count, std::size_t num_threads, Work work) {
   std::atomic<std::size_t> next{0};
   std::mutex mutex;
   std::exception_ptr failure;
@@ -138,17 +140,17 @@ void for_each_parallel(std::size_t count, Work work) {
   };
   {
     std::vector<std::jthread> threads;
-    for (std::size_t t = 1; t < std::min(decoding_threads(), count); ++t) threads.emplace_back(run);
+    for (std::size_t t = 1; t < num_threads; ++t) threads.emplace_back(run);
     run();
   }
   if (failure) std::rethrow_exception(failure);
 }
 
-// What one picture may take while it is decoded, a portion's samples existing beside it.
-ReadOptions share_of(std::int64_t portion_bytes, const ReadOptions& options) {
-  const auto threads = static_cast<std::int64_t>(decoding_threads());
-  const auto left = (usable_memory(options).bytes - portion_bytes) / threads;
-  return {options.bad_sample, std::max<std::int64_t>(left, 1)};
+// What one picture may take while so many are decoded at once, their samples existing beside them.
+ReadOptions share_of(std::size_t num_threads, std::size_t sample_bytes, const ReadOptions& options) {
+  const auto usable = usable_memory(options);
+  const auto left = (usable.bytes - static_cast<std::int64_t>(sample_bytes)) / static_cast<std::int64_t>(num_threads);
+  return {options.bad_sample, std::max<std::int64_t>(left, 1), usable.limit};
 }
 
 // Decodes the pictures of a list in portions, so that the unpacked pictures never exist twice. The first usable
@@ -176,11 +178,34 @@ class Decoder {
     return samples_.sizes.empty() ? 0 : static_cast<std::size_t>(elements_of(samples_.sizes));
   }
 
-  void decode_portion(std::size_t begin, std::size_t count) {
-    const auto share = share_of(static_cast<std::int64_t>(count * sample_size()), options_);
+  // Pictures too large for a thread's share of the memory are decoded by half as many threads with twice the share, and
+  // so on; those that do not fit one by one end the reading.
+  std::vector<Decoded> decoded(std::size_t begin, std::size_t count) const {
     std::vector<Decoded> portion(count);
-    for_each_parallel(
-        count, [&](std::size_t i) { portion[i] = decode_one(list_.files[begin + i], config_, samples_.sizes, share); });
+    std::vector<std::size_t> left(count);
+    std::iota(left.begin(), left.end(), std::size_t{0});
+    for (auto threads = decoding_threads(); !left.empty(); threads = std::max<std::size_t>(threads / 2, 1)) {
+      threads = std::min(threads, left.size());
+      const auto share = share_of(threads, left.size() * sample_size(), options_);
+      for_each_parallel(left.size(), threads, [&](std::size_t i) {
+        portion[left[i]] = decode_or_refuse(list_.files[begin + left[i]], share, threads > 1);
+      });
+      std::erase_if(left, [&](std::size_t i) { return !portion[i].refused; });
+    }
+    return portion;
+  }
+
+  Decoded decode_or_refuse(const fs::path& file, const ReadOptions& share, bool more_is_possible) const {
+    try {
+      return decode_one(file, config_, samples_.sizes, share);
+    } catch (const leyline::Error& error) {
+      if (!more_is_possible || error.code() != leyline::ExitCode::kResources) throw;
+      return {{}, {}, "", true};
+    }
+  }
+
+  void decode_portion(std::size_t begin, std::size_t count) {
+    const auto portion = decoded(begin, count);
     for (std::size_t i = 0; i < count; ++i) {
       const auto& image = portion[i];
       if (image.planes.empty()) {

@@ -46,7 +46,7 @@ RawParts read_file(const DataConfig& config, const std::string& path, const Read
     case DataKind::kImages:
       return read_image_folder(config, options, bad);
     case DataKind::kSynthetic:
-      return {make_synthetic(config.synthetic, config.split_seed), std::nullopt, 0};
+      return {make_synthetic(config.synthetic, config.split_seed, options), std::nullopt, 0};
     case DataKind::kText:
       break;
   }

@@ -14,12 +14,16 @@ namespace esper::data {
 // what is not asked for: batches, the network, the allocator's own needs.
 MemoryRoom usable_memory(const ReadOptions& options);
 
-// Throws Error{kResources} with file, sizes, limit and way out if `bytes` more do not fit. `what`: "its samples".
+// The remedy that the errors below name where a file is read.
+constexpr const char* kSmallerFile = "use a smaller file";
+
+// Throws Error{kResources} with file, sizes, limit and way out if `bytes` more do not fit. `file` may be a field of the
+// run file where the data come from none. `what`: "its samples".
 void require_memory(const std::filesystem::path& file, const std::string& what, std::int64_t bytes,
-                    const ReadOptions& options);
+                    const ReadOptions& options, const std::string& way_out = kSmallerFile);
 
 // The error that require_memory() throws. `need` is a size in words, such as "more than 12 MiB".
 [[noreturn]] void fail_memory(const std::filesystem::path& file, const std::string& what, const std::string& need,
-                              const MemoryRoom& usable);
+                              const MemoryRoom& usable, const std::string& way_out = kSmallerFile);
 
 }  // namespace esper::data

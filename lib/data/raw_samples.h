@@ -32,6 +32,7 @@ struct RawParts {
 struct ReadOptions {
   leyline::BadSample bad_sample = leyline::BadSample::kFail;
   std::int64_t max_bytes = 0;  // most memory that any one stage of reading may take; 0: what the process may have
+  std::string limit = {};      // what bounds max_bytes, for a message (MemoryRoom::limit); empty: the caller's choice
 };
 
 // The largest class number that is believed; a larger one is a damaged file or no class at all.

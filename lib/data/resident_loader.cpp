@@ -86,7 +86,8 @@ void ResidentLoader::keep_samples(const Dataset& dataset, const Standardization&
   const std::int64_t frame = config_.augment.crop_padding;
   for (std::size_t i = 2; i < sizes.size(); ++i) sizes[i] += 2 * frame;
   if (config_.device.is_cpu()) {
-    require_memory("data.gpu_dataset", "the standardised data set", resident_bytes(dataset, config_.augment), {});
+    require_memory("data.gpu_dataset", "the standardised data set", resident_bytes(dataset, config_.augment), {},
+                   "set data.gpu_dataset: off");
   }
   inputs_ = at::empty(sizes, torch::dtype(torch::kFloat32).device(config_.device));
   targets_ = indices(total_, config_.device);

@@ -6,17 +6,26 @@
 
 namespace esper::data {
 
-RawSamples make_synthetic(const leyline::SyntheticConfig& config, std::uint64_t seed) {
-  const auto usable = usable_memory({});
-  const auto total = checked_product({config.samples, config.features, sizeof(float)});
-  if (!total || *total > usable.bytes) {
-    fail_config("synthetic", std::to_string(config.samples) + " samples of " + std::to_string(config.features) +
-                                 " numbers take more memory than the " + mebibytes(usable.bytes) +
-                                 " that may be used (" + usable.limit + ")");
-  }
+namespace {
+
+void require_room(const leyline::SyntheticConfig& config, const ReadOptions& options) {
+  const auto numbers = checked_product({config.features, sizeof(float)});
+  const auto total =
+      numbers ? checked_product({config.samples, *numbers + std::int64_t{sizeof(std::int64_t)}}) : std::nullopt;
+  const auto what =
+      std::to_string(config.samples) + " samples of " + std::to_string(config.features) + " numbers and a label";
+  if (!total) fail_config("synthetic", what + " are more bytes than a 64-bit number counts");
+  require_memory("data.synthetic", what, *total, options, "lower data.synthetic.samples or data.synthetic.features");
+}
+
+}  // namespace
+
+RawSamples make_synthetic(const leyline::SyntheticConfig& config, std::uint64_t seed, const ReadOptions& options) {
+  require_room(config, options);
   const auto centres = key_of(seed, Stream::kCentres), noise = key_of(seed, Stream::kNoise);
   RawSamples samples;
   samples.sizes = {config.features};
+  samples.labels.reserve(static_cast<std::size_t>(config.samples));
   std::vector<float> values(static_cast<std::size_t>(config.samples * config.features));
   for (std::int64_t i = 0; i < config.samples; ++i) {
     const std::int64_t label = i % config.classes;

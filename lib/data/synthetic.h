@@ -4,7 +4,8 @@
 namespace esper::data {
 
 // Numbers around one centre for each class; sample i is of class i modulo classes. A function of (config, seed) alone,
-// with the same bits on every machine. Throws Error{kConfig} if the numbers would not fit the memory limit.
-RawSamples make_synthetic(const leyline::SyntheticConfig& config, std::uint64_t seed);
+// with the same bits on every machine. Throws Error{kResources} if numbers and labels do not fit into memory, and
+// Error{kConfig} if nothing could hold them.
+RawSamples make_synthetic(const leyline::SyntheticConfig& config, std::uint64_t seed, const ReadOptions& options);
 
 }  // namespace esper::data

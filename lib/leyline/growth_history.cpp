@@ -66,7 +66,7 @@ void follow(Replay& replay, const GrowthNote& note) {
   if (replay.hash == note.hash) {
     clear_doubt(state, note);
   } else if (state.doubt.empty()) {
-    find_gap(replay, note, "the run's topology was " + note.hash + ", what is told makes " + replay.hash);
+    find_gap(replay, note, "the run's topology was " + note.hash + ", the recorded events make " + replay.hash);
   }
 }
 

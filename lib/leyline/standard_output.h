@@ -3,6 +3,7 @@
 
 #include <exception>
 #include <nlohmann/json_fwd.hpp>
+#include <string>
 #include <string_view>
 
 namespace esper::leyline {
@@ -31,5 +32,8 @@ void write_line(std::string_view text);
 // Two blanks of indentation and a newline at the end. Bytes that are no UTF-8 become U+FFFD, and what could steer a
 // terminal a \u escape.
 void write_json(const nlohmann::ordered_json& json);
+
+// What write_json() writes.
+std::string json_text(const nlohmann::ordered_json& json);
 
 }  // namespace esper::leyline

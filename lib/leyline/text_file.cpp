@@ -10,24 +10,10 @@
 #include <cstring>
 
 #include "leyline/clock.h"
+#include "leyline/descriptor.h"
 
 namespace esper::leyline {
 namespace {
-
-// Closes it at the end.
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() {
-    if (number_ >= 0) close(number_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int number() const { return number_; }
-
- private:
-  int number_;
-};
 
 TextFile failed(std::string problem) { return {"", std::move(problem)}; }
 TextFile failed(const char* what, int error) { return failed(std::string(what) + ": " + std::strerror(error)); }
@@ -75,7 +61,7 @@ TextFile read_text_file(const std::string& path, std::size_t max_bytes, Streams 
   if (path.find('\0') != std::string::npos) return failed("cannot be opened: there is a NUL byte in its name");
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (file.number() < 0) return failed("cannot be opened", errno);
+  if (!file.is_open()) return failed("cannot be opened", errno);
   struct stat facts {};
   if (fstat(file.number(), &facts) != 0) return failed("cannot be read", errno);
   if (S_ISDIR(facts.st_mode)) return failed("is a folder");

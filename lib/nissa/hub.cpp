@@ -153,6 +153,19 @@ TelemetryPacket last_packet() {
   return packet;
 }
 
+// With what was lost since the last packet. Whether it was delivered; a lack of memory counts as a failure of the sink.
+bool deliver(const auto& state, const TelemetryPacket& packet, LossReport& losses, WatchedSink& sink) {
+  try {
+    const auto counts = state.read_counts();
+    if (!losses.pending(counts)) return sink.deliver(packet);
+    TelemetryPacket with_losses = packet;
+    losses.add_to(with_losses, counts);
+    return sink.deliver(with_losses);
+  } catch (const std::bad_alloc&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 void Hub::work(const std::shared_ptr<State>& state, std::size_t number, NamedSink named) {
@@ -161,21 +174,12 @@ void Hub::work(const std::shared_ptr<State>& state, std::size_t number, NamedSin
   auto none = state->read_counts();
   for (auto& counts : none) counts = {counts.name};
   LossReport losses(std::move(none));
-  while (const auto packet = state->next(lane)) {
-    const auto counts = state->read_counts();
-    if (losses.pending(counts)) {
-      TelemetryPacket with_losses = *packet;
-      losses.add_to(with_losses, counts);
-      state->count_handled(lane, sink.deliver(with_losses));
-    } else {
-      state->count_handled(lane, sink.deliver(*packet));
-    }
-  }
+  while (const auto packet = state->next(lane)) state->count_handled(lane, deliver(*state, *packet, losses, sink));
   state->wait_until_settled(lane);
-  if (const auto counts = state->read_counts(); losses.pending(counts)) {
-    auto packet = last_packet();
-    losses.add_to(packet, counts);
-    sink.deliver(packet);
+  try {
+    if (losses.pending(state->read_counts())) deliver(*state, last_packet(), losses, sink);
+  } catch (const std::bad_alloc&) {
+    // The run's summary has the counts too.
   }
   sink.named.sink.reset();
   state->end(lane);
@@ -245,12 +249,13 @@ Delivery Hub::shutdown(leyline::Duration deadline) {
   state_->progress.wait_until(lock, SteadyClock::now() + kLastWord, [&] {
     return std::ranges::all_of(lanes, [](const Lane& lane) { return lane.ended || lane.abandoned; });
   });
+  const bool late = std::ranges::any_of(lanes, [](const Lane& lane) { return lane.abandoned || !lane.ended; });
   std::vector<bool> ended;
   for (const auto& lane : lanes) ended.push_back(lane.ended);
   lock.unlock();
   for (std::size_t i = 0; i < workers_.size(); ++i) ended[i] ? workers_[i].join() : workers_[i].detach();
   workers_.clear();
-  outcome_ = std::ranges::find(ended, false) == ended.end() ? Delivery::kComplete : Delivery::kLate;
+  outcome_ = late ? Delivery::kLate : Delivery::kComplete;
   return outcome_;
 }
 

@@ -124,7 +124,12 @@ JsonlReport read_jsonl(const std::filesystem::path& path, const std::function<vo
       if (number < next) continue;
       report.missing_files += number - next;
       next = number + 1;
-      read_file(earlier, open_telemetry(earlier, O_RDONLY), lines);
+      const Descriptor file = open_telemetry(earlier, O_RDONLY);
+      if (!file.is_open() && errno == ENOENT) {  // the writer deleted it after it was listed
+        ++report.missing_files;
+        continue;
+      }
+      read_file(earlier, file, lines);
     }
     const Descriptor newest = open_telemetry(path, O_RDONLY);
     const int error = errno;

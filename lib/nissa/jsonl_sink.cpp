@@ -39,17 +39,17 @@ void JsonlSink::emit(const leyline::TelemetryPacket& packet) {
   if (!file_.is_open() || file_was_replaced()) {
     if (const int error = open_file(); error != 0) throw std::system_error(error, std::generic_category(), path_);
   }
-  begin_file_if_full();
   line_.clear();
   append_json_line(packet, line_);
-  write_line();
+  begin_file_if_full(line_.size());
+  write_line(line_);
 }
 
-void JsonlSink::write_line() {
-  if (torn_) line_.insert(line_.begin(), '\n');
-  const auto result = write_all(file_.number(), line_, write_deadline_);
+void JsonlSink::write_line(std::string& line) {
+  if (torn_) line.insert(line.begin(), '\n');
+  const auto result = write_all(file_.number(), line, write_deadline_);
   file_bytes_ += result.written;
-  if (result.written > 0) torn_ = line_[result.written - 1] != '\n';
+  if (result.written > 0) torn_ = line[result.written - 1] != '\n';
   if (result.error != 0) throw std::system_error(result.error, std::generic_category(), path_);
 }
 
@@ -59,9 +59,9 @@ Descriptor JsonlSink::opened(int flags) const {
   return open_telemetry(path_, flags);
 }
 
-// The line that makes it full is its last one. A file that cannot be renamed is written to as before.
-void JsonlSink::begin_file_if_full() {
-  if (!is_regular_ || file_bytes_ < limits_.file_bytes) return;
+// A line longer than a whole file gets a file of its own. A file that cannot be renamed is written to as before.
+void JsonlSink::begin_file_if_full(std::size_t next_bytes) {
+  if (!is_regular_ || file_bytes_ == 0 || file_bytes_ + torn_ + next_bytes <= limits_.file_bytes) return;
   TelemetryDropped dropped;
   if (const int error = rotate_telemetry(path_, limits_, dropped); error != 0) {
     if (!std::exchange(rotation_fails_, true)) {
@@ -84,9 +84,9 @@ void JsonlSink::report_dropped(const TelemetryDropped& dropped) {
   packet.events.push_back(
       leyline::event("nissa.telemetry_dropped"_event, leyline::Level::kWarning,
                      {{"files", std::to_string(dropped.files)}, {"bytes", std::to_string(dropped.bytes)}}));
-  line_.clear();
-  append_json_line(packet, line_);
-  write_line();
+  std::string line;
+  append_json_line(packet, line);
+  write_line(line);
   if (std::exchange(dropping_was_said_, true)) return;
   log::warning("the oldest telemetry of " + path_.string() +
                " was deleted (telemetry.limit_mb); telemetry.jsonl says so each time, this is said once");

@@ -35,8 +35,8 @@ class JsonlSink final : public leyline::TelemetrySink {
   int open_file();  // errno
   Descriptor opened(int flags) const;
   bool file_was_replaced() const;
-  void write_line();
-  void begin_file_if_full();
+  void write_line(std::string& line);
+  void begin_file_if_full(std::size_t next_bytes);
   void report_dropped(const TelemetryDropped& dropped);
 
   std::filesystem::path path_;

@@ -1,11 +1,11 @@
 #include "nissa/log.h"
 
-#include <spdlog/details/null_mutex.h>
 #include <spdlog/logger.h>
 #include <spdlog/sinks/base_sink.h>
 #include <unistd.h>
 
 #include <memory>
+#include <mutex>
 
 #include "leyline/printable.h"
 #include "leyline/text_outlet.h"
@@ -13,8 +13,8 @@
 namespace esper::nissa::log {
 namespace {
 
-// spdlog's own sinks wait for as long as nobody reads standard error. The outlet has a lock of its own.
-class OutletSink : public spdlog::sinks::base_sink<spdlog::details::null_mutex> {
+// spdlog's own sinks wait for as long as nobody reads standard error.
+class OutletSink : public spdlog::sinks::base_sink<std::mutex> {
  protected:
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;

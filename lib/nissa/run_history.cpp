@@ -80,7 +80,7 @@ void tell_losses(const std::vector<storage::JournalLoss>& losses, std::vector<st
   for (const auto& [file, bytes] : losses) {
     const std::string what =
         bytes == 0 ? " is missing" : " is damaged: " + std::to_string(bytes) + " bytes were not read";
-    gaps.push_back(file + what + "; what the files before and after it tell holds");
+    gaps.push_back(file + what + "; the records before and after it are complete");
   }
 }
 

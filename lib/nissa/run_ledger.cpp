@@ -147,7 +147,9 @@ class Packets {
     if (name == "tolaria.step.p50_us"_metric.name()) run_.step_p50_us = value;
     if (name == "tolaria.step.p95_us"_metric.name()) run_.step_p95_us = value;
     if (name == "tolaria.timeout.tamiyo_total"_metric.name()) timeouts_ = *value;
-    if (name == "nissa.dropped_total"_metric.name()) dropped_ = *value;
+    // What other sinks lost is not missing here. Runs of earlier versions count all sinks as one.
+    const auto sink = text_at(member(metric, "attributes"), "sink");
+    if (name == "nissa.dropped_total"_metric.name() && (sink.empty() || sink == "jsonl")) dropped_ = *value;
     return name == "tolaria.training.loss"_metric.name();
   }
 

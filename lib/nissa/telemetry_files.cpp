@@ -1,32 +1,18 @@
 #include "nissa/telemetry_files.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cstdio>
 #include <system_error>
 
 #include "storage/beneath.h"
+#include "storage/numbered_name.h"
 
 namespace esper::nissa {
 namespace {
 
 namespace fs = std::filesystem;
 
-// "telemetry-000001.jsonl"
-std::string name_of(const fs::path& path, std::uint64_t number) {
-  char digits[24];
-  std::snprintf(digits, sizeof digits, "-%06llu", static_cast<unsigned long long>(number));
-  return path.stem().string() + digits + path.extension().string();
-}
-
-// 0 for any other name.
-std::uint64_t number_of(const fs::path& path, const std::string& name) {
-  const std::string prefix = path.stem().string() + "-";
-  if (!name.starts_with(prefix)) return 0;
-  std::uint64_t number = 0;
-  std::from_chars(name.data() + prefix.size(), name.data() + name.size(), number);
-  return name == name_of(path, number) ? number : 0;
-}
+storage::NumberedName names_of(const fs::path& path) { return {path.stem().string(), path.extension().string()}; }
 
 fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.parent_path() : fs::path("."); }
 
@@ -34,9 +20,10 @@ fs::path folder_of(const fs::path& path) { return path.has_parent_path() ? path.
 
 std::vector<EarlierTelemetry> earlier_telemetry(const fs::path& path) {
   std::vector<EarlierTelemetry> found;
+  const auto names = names_of(path);
   std::error_code error;
   for (fs::directory_iterator entry(folder_of(path), error), end; !error && entry != end; entry.increment(error)) {
-    const auto number = number_of(path, entry->path().filename().string());
+    const auto number = names.number_of(entry->path().filename().string());
     std::error_code gone;
     if (number == 0 || !fs::is_regular_file(entry->symlink_status(gone))) continue;
     const auto bytes = entry->file_size(gone);
@@ -67,12 +54,12 @@ bool has_telemetry(const fs::path& path) {
 int rotate_telemetry(const fs::path& path, const TelemetryLimits& limits, TelemetryDropped& dropped) {
   auto earlier = earlier_telemetry(path);
   const std::uint64_t number = earlier.empty() ? 1 : earlier.back().number + 1;
-  const fs::path target = folder_of(path) / name_of(path, number);
+  const fs::path target = folder_of(path) / names_of(path).of(number);
   if (std::rename(path.c_str(), target.c_str()) != 0) return errno;
   if (limits.total_bytes == 0) return 0;
   std::error_code error;
-  earlier.push_back({number, target, fs::file_size(target, error)});
-  std::uint64_t total = limits.file_bytes;
+  const auto newest_bytes = fs::file_size(target, error);
+  std::uint64_t total = limits.file_bytes + (error ? 0 : newest_bytes);
   for (const auto& file : earlier) total += file.bytes;
   for (const auto& file : earlier) {
     if (total <= limits.total_bytes) break;

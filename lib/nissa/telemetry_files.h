@@ -37,9 +37,10 @@ struct TelemetryDropped {
   std::uint64_t files = 0, bytes = 0;
 };
 
-// Renames `path` to the next number, then deletes the oldest files where they and one more full file would exceed the
-// limit. A process that is killed in between leaves every line in exactly one file; what was not deleted is at the
-// next call. Returns an errno: 0, or why nothing was renamed. Files that could not be deleted stay.
+// Renames `path` to the next number, then deletes the oldest files where all and one more full file would exceed the
+// limit; never the one just renamed. A process that is killed in between leaves every line in exactly one file; what
+// was not deleted is at the next call. Returns an errno: 0, or why nothing was renamed. Files that could not be deleted
+// stay.
 int rotate_telemetry(const std::filesystem::path& path, const TelemetryLimits& limits, TelemetryDropped& dropped);
 
 }  // namespace esper::nissa

@@ -157,7 +157,7 @@ void CompileDesk::submit(const SymbolicProgram& program, const std::string& reci
 }
 
 leyline::Duration CompileDesk::longest_wait() const {
-  const CompilerSettings settings = compiler_settings(settings_);
+  const CompilerSettings settings = compiler_settings(settings_, {});
   // For another process's compilation and for its own, and for a worker that died under it and was started again.
   return 2 * (settings.wall_deadline + settings.start_deadline);
 }

@@ -53,7 +53,8 @@ class CompileDesk {
   void quarantine(const std::string& key, EntryFault fault, const std::string& reason);
   // What was found wrong with the program of that key, in this run or an earlier one.
   std::optional<std::string> found_wrong(const std::string& key);
-  // Entries that find() met and put away: damaged, or not made by this user; and what was wrong with the last of them.
+  // Entries that find() met and quarantined: damaged, or not made by this user; and what was wrong with the last of
+  // them.
   std::uint64_t damaged() const { return cache_->damaged(); }
   std::string last_damage() { return cache_->last_damage(); }
 

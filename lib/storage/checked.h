@@ -9,8 +9,8 @@
 namespace esper::storage {
 
 enum class Fault {
-  kDamaged,     // its bytes are not what was written: a wrong hash or length, a part that is gone
-  kUnreadable,  // nothing is known of its bytes: an I/O error, a permission, a format of a later version
+  kDamaged,     // its bytes are not what was written: a wrong hash or length
+  kUnreadable,  // nothing is known of its bytes: an I/O error, a permission, a missing file, a later format
 };
 
 template <class T>

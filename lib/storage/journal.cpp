@@ -52,6 +52,14 @@ File open_clean(FileSystem& file_system, const std::string& path, const JournalS
   return file;
 }
 
+// Throws EEXIST rather than replace a file of records.
+void keep_as_earlier_file(FileSystem& file_system, const std::string& path) {
+  const auto earlier = earlier_journal_files(file_system, path);
+  const auto target = earlier_journal_path(path, earlier.empty() ? 1 : earlier.back().number + 1);
+  if (file_system.kind_of(target) != PathKind::kNothing) throw leyline::IoError("rename", target, EEXIST);
+  file_system.rename(path, target);
+}
+
 std::vector<std::byte> record_of(std::string_view payload) {
   ESPER_CHECK(!payload.empty() && payload.size() <= kMaxJournalRecordBytes, "a journal record has 1 byte to 16 MiB");
   const auto length = static_cast<std::uint32_t>(payload.size());
@@ -67,11 +75,13 @@ std::vector<std::byte> record_of(std::string_view payload) {
 }  // namespace
 
 JournalWriter::JournalWriter(FileSystem& file_system, const std::string& path)
+    : JournalWriter(file_system, path, scan_newest(file_system, path)) {}
+
+JournalWriter::JournalWriter(FileSystem& file_system, const std::string& path, const JournalScan& found)
     : file_system_(&file_system),
       path_(path),
-      found_(scan_newest(file_system, path)),
-      file_(open_clean(file_system, path, found_)),
-      good_bytes_(found_.good_bytes == 0 ? kJournalMagic.size() : found_.good_bytes) {}
+      file_(open_clean(file_system, path, found)),
+      good_bytes_(found.good_bytes == 0 ? kJournalMagic.size() : found.good_bytes) {}
 
 void JournalWriter::cut_tail() {
   file_.truncate(good_bytes_);
@@ -108,8 +118,7 @@ void JournalWriter::rotate(std::string_view first_record) {
   });
   auto fresh = file_system_->open(next, OpenMode::kAppend);
   if (file_system_->kind_of(path_) != PathKind::kNothing) {  // else an attempt before this one came so far
-    const auto earlier = earlier_journal_files(*file_system_, path_);
-    file_system_->rename(path_, earlier_journal_path(path_, earlier.empty() ? 1 : earlier.back().number + 1));
+    keep_as_earlier_file(*file_system_, path_);
     folder_is_dirty_ = true;
   }
   sync_folder();

@@ -69,16 +69,14 @@ class JournalWriter {
 
   // Of the file that is appended to.
   std::uint64_t bytes() const { return good_bytes_; }
-  // What opening found in it.
-  const JournalScan& found() const { return found_; }
 
  private:
+  JournalWriter(leyline::FileSystem& file_system, const std::string& path, const JournalScan& found);
   void cut_tail();
   void sync_folder();
 
   leyline::FileSystem* file_system_;
   std::string path_;
-  JournalScan found_;
   leyline::File file_;
   std::uint64_t good_bytes_;
   bool tail_is_dirty_ = false;

@@ -1,7 +1,5 @@
 #include <algorithm>
 #include <array>
-#include <charconv>
-#include <cstdio>
 #include <optional>
 #include <vector>
 
@@ -10,6 +8,7 @@
 #include "storage/file_tools.h"
 #include "storage/journal_files.h"
 #include "storage/little_endian.h"
+#include "storage/numbered_name.h"
 
 namespace esper::storage {
 namespace {
@@ -103,9 +102,11 @@ JournalScan scan_open(File& file, const std::function<bool(std::string_view)>& v
 std::optional<File> open_if_there(FileSystem& file_system, const std::string& path) {
   const auto kind = file_system.kind_of(path);
   if (kind == PathKind::kNothing) return std::nullopt;
-  if (kind == PathKind::kFolder) {
+  if (kind != PathKind::kFile) {
     throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                         path + " is no journal: it is a folder; move it away to start a new one");
+                         path + " is no journal: it is " +
+                             (kind == PathKind::kFolder ? "a folder" : "no regular file") +
+                             "; move it away to start a new one");
   }
   try {
     return file_system.open(path, leyline::OpenMode::kRead);
@@ -168,9 +169,7 @@ JournalScan scan_files(FileSystem& file_system, const std::string& path, std::ui
 }  // namespace
 
 std::string earlier_journal_path(const std::string& path, std::uint64_t number) {
-  char digits[24];
-  std::snprintf(digits, sizeof digits, "-%06llu", static_cast<unsigned long long>(number));
-  return path + digits;
+  return NumberedName{path, ""}.of(number);
 }
 
 std::string next_journal_path(const std::string& path) { return path + ".next"; }
@@ -178,19 +177,11 @@ std::string next_journal_path(const std::string& path) { return path + ".next"; 
 std::vector<EarlierFile> earlier_journal_files(FileSystem& file_system, const std::string& path) {
   const std::string folder = parent_of(path);
   if (file_system.kind_of(folder) != PathKind::kFolder) return {};
-  const std::string prefix = path.substr(path.find_last_of('/') + 1) + "-";
+  const NumberedName names{path.substr(path.find_last_of('/') + 1), ""};
   std::vector<EarlierFile> found;
   for (const auto& entry : file_system.list(folder)) {
-    if (!entry.name.starts_with(prefix)) continue;
-    const char* const end = entry.name.data() + entry.name.size();
-    std::uint64_t number = 0;
-    const auto read = std::from_chars(entry.name.data() + prefix.size(), end, number);
-    if (read.ec != std::errc() || read.ptr != end || number == 0) continue;
-    if (earlier_journal_path(path, number) != folder + "/" + entry.name &&
-        earlier_journal_path(path, number) != entry.name) {
-      continue;
-    }
-    found.push_back({number, earlier_journal_path(path, number)});
+    const auto number = names.number_of(entry.name);
+    if (number != 0) found.push_back({number, earlier_journal_path(path, number)});
   }
   std::ranges::sort(found, {}, &EarlierFile::number);
   return found;

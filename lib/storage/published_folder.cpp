@@ -13,9 +13,6 @@ using leyline::IoError;
 
 constexpr std::size_t kChunkBytes = 1 << 20;
 
-// Of a file that a published folder had.
-bool is_gone(const IoError& error) { return error.error_number() == ENOENT || error.error_number() == ENOTDIR; }
-
 // Empty if the file is what the manifest says; else how it is damaged. Bounded memory: the file is read in chunks.
 std::string problem_with(FileSystem& file_system, const std::string& folder, const ManifestFile& expected) {
   auto file = file_system.open(folder + "/" + expected.name, leyline::OpenMode::kRead);
@@ -65,7 +62,6 @@ Checked<Manifest> verify_folder(FileSystem& file_system, const std::string& fold
     }
     return manifest;
   } catch (const IoError& error) {
-    if (is_gone(error)) return damaged<Manifest>(error.what());
     if (!is_of_the_file(error)) throw;
     return unreadable<Manifest>(error.what());
   }

@@ -10,9 +10,9 @@
 namespace esper::storage {
 
 // Reads every byte: the manifest, and size and hash of each file that it lists. Damaged are a wrong checksum, hash or
-// size, and a file that is gone; unreadable are a file that the system does not give (EIO, EACCES, no regular file) and
-// a manifest of another format. Throws IoError only where the trouble is not the folder's (EMFILE, ENOMEM and the
-// like).
+// size; unreadable are a file that the system does not give (EIO, EACCES, no regular file), one that is missing, since
+// the folder may be on its way here, and a manifest of another format. Throws IoError only where the trouble is not the
+// folder's (EMFILE, ENOMEM and the like).
 Checked<Manifest> verify_folder(leyline::FileSystem& file_system, const std::string& folder);
 
 // Whether an error speaks of one file or folder that cannot be read, rather than of this process (EMFILE, ENOMEM).

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <optional>
 
+#include "device/out_of_memory.h"
 #include "kasmina/topology.h"
 #include "storage/atomic_publish.h"
 #include "storage/published_folder.h"
@@ -31,11 +32,12 @@ std::optional<CheckpointEntry> entry_of(const std::string& folder, const std::st
   return entry;
 }
 
-RefusedCheckpoint put_away(FileSystem& files, const std::string& path, const std::string& problem) {
+RefusedCheckpoint set_aside(FileSystem& files, const std::string& path, const std::string& problem,
+                            const std::string& ending) {
   try {
-    return {storage::quarantine(files, path), problem};
+    return {storage::quarantine(files, path, ending), problem};
   } catch (const leyline::IoError& error) {  // a reader's right, or a writer that deleted it just now
-    return {path, problem + "; it could not be renamed to .bad: " + error.what()};
+    return {path, problem + "; it could not be renamed to " + ending + ": " + error.what()};
   }
 }
 
@@ -155,7 +157,7 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
 }
 
 // Saved already: an interrupt right after a save or right after a resume, or a save whose last step failed. Anything
-// else under the name is damaged or of another configuration, and makes room.
+// else under the name makes room; as damaged only where that is proven, not where it is of another configuration.
 bool CheckpointStore::holds(const CheckpointEntry& entry, const CheckpointInfo& info) {
   if (files_.kind_of(entry.path) == leyline::PathKind::kNothing) return false;
   const auto found = verify_checkpoint(files_, entry.path);
@@ -163,10 +165,16 @@ bool CheckpointStore::holds(const CheckpointEntry& entry, const CheckpointInfo& 
     files_.sync_folder(folder_);
     return true;
   }
-  const bool unreadable = !found && found.fault == storage::Fault::kUnreadable;
-  storage::quarantine(files_, entry.path, unreadable ? storage::kUnreadableEnding : storage::kDamagedEnding);
+  const bool is_damaged = !found && found.fault == storage::Fault::kDamaged;
+  storage::quarantine(files_, entry.path, is_damaged ? storage::kDamagedEnding : storage::kUnreadableEnding);
   std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == entry.path; });
   return false;
+}
+
+void CheckpointStore::spare(const std::vector<RefusedCheckpoint>& refused) {
+  for (const auto& checkpoint : refused) {
+    std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == checkpoint.path; });
+  }
 }
 
 // As the newest: a good one is never behind one that a resumed run passed over.
@@ -212,20 +220,31 @@ std::string restore_newest(FileSystem& files, const std::string& folder,
     const auto image = read_checkpoint(files, entry->path);
     if (!image) {
       const bool damaged = image.fault == storage::Fault::kDamaged;
-      refused.push_back(damaged ? put_away(files, entry->path, image.problem)
+      refused.push_back(damaged ? set_aside(files, entry->path, image.problem, storage::kDamagedEnding)
                                 : RefusedCheckpoint{entry->path, image.problem});
       continue;
     }
     const std::string reason = accept(*image);
     if (reason.empty()) {
       // The run will publish under these names itself.
-      for (auto& passed : passed_over) refused.push_back(put_away(files, passed.path, passed.reason));
+      for (const auto& passed : passed_over) {
+        refused.push_back(set_aside(files, passed.path, passed.reason, storage::kUnreadableEnding));
+      }
       return entry->path;
     }
     passed_over.push_back({entry->path, reason});
   }
   refused.insert(refused.end(), passed_over.begin(), passed_over.end());
   return {};
+}
+
+std::string reason_to_refuse(const std::function<std::string()>& load) {
+  try {
+    return load();
+  } catch (const std::exception& error) {
+    if (!device::lack_of_memory(error).empty()) throw;
+    return error.what();
+  }
 }
 
 }  // namespace esper::tolaria

@@ -18,6 +18,10 @@ struct CheckpointEntry {
   std::uint32_t epoch = 0;  // epochs completed
 };
 
+struct RefusedCheckpoint {
+  std::string path, reason;
+};
+
 class CheckpointStore {
  public:
   // folder: the run's checkpoints/; journal: the run's. Reads what is there.
@@ -32,11 +36,16 @@ class CheckpointStore {
     std::string not_rotated;  // why the journal, which is long enough, did not begin a new file; so does this
   };
   // Publishes, records, then deletes what need not be kept. What is under the name already stays if it is whole and the
-  // same state, else it makes room as `<name>.bad`, or `<name>.unread` where it could not be read. Throws IoError; then
-  // nothing was deleted, and at the name is either nothing new or all of it.
+  // same state, else it makes room: as `<name>.bad` where it is damaged, as `<name>.unread` where it is whole (of
+  // another configuration) or could not be read. Throws IoError; then nothing was deleted, and at the name is either
+  // nothing new or all of it.
   Published publish(const CheckpointImage& image, Rank rank);
 
-  // Oldest first; only what is published.
+  // What restore_newest passed over and left under its name, since it may be whole: it is neither counted nor deleted
+  // from here on.
+  void spare(const std::vector<RefusedCheckpoint>& refused);
+
+  // Oldest first; only what is published, without what is spared.
   const std::vector<CheckpointEntry>& entries() const { return entries_; }
   // Empty where there is none.
   const std::string& best_path() const { return best_path_; }
@@ -68,17 +77,17 @@ std::string best_checkpoint(leyline::FileSystem& files, const std::string& folde
 // Whether this run published a checkpoint once: one is recorded in the journal, or was set aside in `folder`.
 bool had_checkpoints(leyline::FileSystem& files, const std::string& folder, const std::string& journal_path);
 
-struct RefusedCheckpoint {
-  std::string path, reason;
-};
-
 // Tries the checkpoints of `folder` from the newest on: read_checkpoint, then `accept`, which says why the image will
-// not do (empty: taken). A damaged one is quarantined (renamed to .bad, or told why it cannot be). One that `accept`
-// refuses is, too, once an older one was taken, since the run will need its name; where none was taken it stays. One
-// that is unreadable always stays. Gives the path taken, or an empty one; `refused` says what was passed over. Needs
-// the run's lock.
+// not do (empty: taken). A damaged one is renamed to .bad; one that `accept` refuses is whole, and is renamed to
+// .unread once an older one was taken, since the run will need its name; where none was taken it stays. Where a rename
+// fails the reason says so. One that is unreadable always stays. What `accept` throws ends the search. Gives the path
+// taken, or an empty one; `refused` says what was passed over. Needs the run's lock.
 std::string restore_newest(leyline::FileSystem& files, const std::string& folder,
                            const std::function<std::string(const CheckpointImage&)>& accept,
                            std::vector<RefusedCheckpoint>& refused);
+
+// The reason that `load` gives for not taking a checkpoint (empty: taken), or the text of what it throws, as where a
+// field is of a later version. A lack of memory is this process's trouble, not the checkpoint's, and is thrown on.
+std::string reason_to_refuse(const std::function<std::string()>& load);
 
 }  // namespace esper::tolaria

@@ -82,12 +82,6 @@ std::string lane_note_json(const std::string& shape, const LaneNote& note) {
   return nlohmann::json{{"what", "lane"}, {"step", note.step}, {"shape", shape}, {"key", note.key}}.dump();
 }
 
-LaneLog read_lane_log(leyline::FileSystem& files, const std::string& journal_path) {
-  LaneLog log;
-  storage::scan_journal(files, journal_path, [&](std::string_view text) { log.take(text); });
-  return log;
-}
-
 LaneLog read_lane_log(leyline::FileSystem& files, const std::string& journal_path, std::int64_t step) {
   LaneLog log;
   const auto begins = [&](std::string_view text) {

@@ -54,10 +54,9 @@ class LaneLog {
   std::map<std::string, std::vector<LaneNote>> notes_;  // ascending steps
 };
 
-// A note for the journal, and all of them out of one.
+// A note for the journal.
 std::string lane_note_json(const std::string& shape, const LaneNote& note);
-LaneLog read_lane_log(leyline::FileSystem& files, const std::string& journal_path);
-// The same from the newest file of the journal on that begins at this step or before it.
+// Those of a journal, from its newest file on that begins at this step or before it; all for step 0.
 LaneLog read_lane_log(leyline::FileSystem& files, const std::string& journal_path, std::int64_t step);
 
 }  // namespace esper::tolaria

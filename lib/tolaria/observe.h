@@ -14,7 +14,7 @@ namespace esper::tolaria {
 // Wall-clock figures of one epoch; reported, never decided upon.
 struct EpochTimes {
   double train_ms = 0;        // the training part, in this process
-  std::int64_t samples = 0;   // target elements trained on in that time
+  std::int64_t samples = 0;   // rows of the batches trained on in that time; a row of text is data.context characters
   double loader_wait_ms = 0;  // of it, waiting for batches
   device::CopyTimes copies;   // of batches to the device, as its events told
   double hook_ms = 0;         // measuring, deciding and applying

@@ -24,6 +24,12 @@ leyline::File lock_or_refuse(FileSystem& files, const std::string& path) {
   return std::move(*attempt.lock);
 }
 
+// "run" for "run/": the paths of its files have one form then.
+std::string without_trailing_slashes(const std::string& path) {
+  const auto last = path.find_last_not_of('/');
+  return last == std::string::npos ? path.substr(0, 1) : path.substr(0, last + 1);
+}
+
 bool is_run_file(std::string_view name) {
   return name == "config.yaml" || name == "summary.json" || name == "trace.json" || name.starts_with("journal");
 }
@@ -38,12 +44,12 @@ void remove_leftovers(FileSystem& files, const RunFolder& folder) {
 }  // namespace
 
 std::string RunFolder::run_id() const {
-  std::string whole = std::filesystem::absolute(path).lexically_normal().string();
-  while (whole.size() > 1 && whole.back() == '/') whole.pop_back();
-  return std::filesystem::path(whole).filename().string();
+  const auto whole = std::filesystem::absolute(path).lexically_normal().string();
+  return std::filesystem::path(without_trailing_slashes(whole)).filename().string();
 }
 
-RunFolder create_run_folder(FileSystem& files, const std::string& path, const std::string& config_yaml) {
+RunFolder create_run_folder(FileSystem& files, const std::string& given, const std::string& config_yaml) {
+  const std::string path = without_trailing_slashes(given);
   storage::ensure_folder(files, path);
   RunFolder folder{path, lock_or_refuse(files, path)};
   if (files.kind_of(folder.config()) != PathKind::kNothing) {
@@ -56,7 +62,8 @@ RunFolder create_run_folder(FileSystem& files, const std::string& path, const st
   return folder;
 }
 
-RunFolder open_run_folder(FileSystem& files, const std::string& path) {
+RunFolder open_run_folder(FileSystem& files, const std::string& given) {
+  const std::string path = without_trailing_slashes(given);
   if (const auto why = storage::why_missing(files, path, "config.yaml"); !why.empty()) {
     throw Error(ExitCode::kConfig,
                 path + " is no run folder: " + why + "; `esper train` prints the folder of each run");

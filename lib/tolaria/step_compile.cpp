@@ -51,12 +51,12 @@ void StepRunner::want_compiled(StepPlan& plan, Batch microbatches) {
   if (plan.is_follower()) return take_shared(plan, microbatches);
   std::string wrong = list_variants(plan);
   if (plan.wanted.empty() && plan.family != nullptr) {
-    give_up_family(*plan.family, "it was compiled before and put away: " + wrong);
+    give_up_family(*plan.family, "it was compiled before and quarantined: " + wrong);
     plan.recorded = true;
     wrong = list_variants(plan);
   }
   if (plan.wanted.empty()) {
-    return trouble_.tell_no_compiler("quarantined", "the program was compiled before and put away: " + wrong);
+    return trouble_.tell_no_compiler("quarantined", "the program was compiled before and quarantined: " + wrong);
   }
   const Variant best = plan.wanted.front();
   const bool loaded = load_cached(plan, best, microbatches), full = plan.in_full.contains(best.recipe);

@@ -24,10 +24,17 @@ std::int64_t halvings(std::int64_t side) {
   return count;
 }
 
+// A table is no text, whatever the network: read as text it would train without a complaint.
+bool names_table(std::string path) {
+  for (char& c : path) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return path.ends_with(".csv") || path.ends_with(".csv.gz");
+}
+
 void fit_kinds(RunConfig& config, const IsGiven& is_given) {
   const bool text = config.data.kind == DataKind::kText, transformer = config.host.kind == HostKind::kTransformer;
   if (text && !is_given("host.kind")) config.host.kind = HostKind::kTransformer;
-  if (transformer && is_given("data.path") && !is_given("data.kind")) config.data.kind = DataKind::kText;
+  const bool may_be_text = is_given("data.path") && !names_table(config.data.path);
+  if (transformer && may_be_text && !is_given("data.kind")) config.data.kind = DataKind::kText;
   const bool bundled_digits = config.data.kind == DataKind::kDigits && config.data.path.empty();
   if (config.host.kind == HostKind::kCnn && bundled_digits && !is_given("data.shape")) config.data.shape = {1, 8, 8};
 }

@@ -30,11 +30,15 @@ struct HostConfig {
   static constexpr auto fields() {
     using C = HostConfig;
     return std::tuple{
-        field("kind", &C::kind, "linear (one layer), mlp, cnn or transformer"),
+        field("kind", &C::kind,
+              "linear (one layer), mlp, cnn or transformer; if left out, transformer for data of kind text"),
         field("hidden", &C::hidden, "mlp: width of each hidden layer; a slot after each", between(1, 65536)),
-        field("blocks", &C::blocks, "cnn: convolution blocks; a slot after each", between(1, 16)),
+        field("blocks", &C::blocks,
+              "cnn: convolution blocks; a slot after each; if left out, no fewer than pool_layers", between(1, 16)),
         field("base_channels", &C::base_channels,
-              "cnn: channels of the first block; each next block doubles them, to 65536 at most", between(1, 4096)),
+              "cnn: channels of the first block; each next block doubles them, to 65536 at most; lowered for that if "
+              "left out",
+              between(1, 4096)),
         field("kernel", &C::kernel, "cnn: kernel size, odd", between(1, 15)),
         field("pool_layers", &C::pool_layers,
               "cnn: the first so many blocks end in a 2x2 max-pool; if left out, no more than blocks and image allow",

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "leyline/file_system.h"
+#include "storage/beneath.h"
 
 namespace esper::program {
 namespace {
@@ -39,35 +40,32 @@ bool are_free(int file, off_t begin, off_t end, const std::string& path) {
   return range.l_type == F_UNLCK;
 }
 
-Descriptor lock_folder(const std::string& cache) {
-  const Descriptor top(::open(cache.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  if (!top.is_open()) throw IoError("open folder", cache, errno);
-  const std::string path = cache + "/" + kFolder;
-  if (::mkdirat(top.number(), kFolder, 0700) < 0 && errno != EEXIST) throw IoError("make folder", path, errno);
-  Descriptor folder(::openat(top.number(), kFolder, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
-  if (!folder.is_open()) throw IoError("open folder", path, errno);
-  return folder;
+void make_lock_folder(const storage::Beneath& cache) {
+  try {
+    cache.make_folder(cache.root() + "/" + kFolder);
+  } catch (const IoError& error) {
+    if (error.error_number() != EEXIST) throw;
+  }
 }
 
 // Whoever had it may have removed the file between its opening and its locking.
 bool is_there(int file, const std::string& path) {
   struct stat status {};
   if (::fstat(file, &status) < 0) throw IoError("look at", path, errno);
-  if (!S_ISREG(status.st_mode)) throw IoError("lock", path, EINVAL);
   return status.st_nlink > 0;
 }
 
 }  // namespace
 
 std::optional<CompileLock> CompileLock::try_take(const std::string& folder, const std::string& key, CompileRank rank) {
-  auto locks = lock_folder(folder);
-  const std::string path = folder + "/" + kFolder + "/" + key;
-  Descriptor file(::openat(locks.number(), key.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600));
-  if (!file.is_open()) throw IoError("open", path, errno);
+  const storage::Beneath cache(folder, storage::Owner::kThisUser);
+  make_lock_folder(cache);
+  const std::string path = cache.root() + "/" + kFolder + "/" + key;
+  Descriptor file = cache.open_file(path, O_RDWR | O_CREAT);
   const auto own = static_cast<off_t>(rank);
   if (!lock_bytes(file.number(), own, own + 1, path) || !is_there(file.number(), path)) return std::nullopt;
   if (!are_free(file.number(), own + 1, kRanks, path)) return std::nullopt;
-  return CompileLock(std::move(locks), std::move(file), key);
+  return CompileLock(cache.place_of(path).folder, std::move(file), key);
 }
 
 // The last one removes the file: who has all its bytes knows that nobody else has one.

@@ -18,7 +18,8 @@ enum class CompileRank { kQuickBackground, kFullBackground, kQuick, kFull };
 class CompileLock {
  public:
   // Nothing: somebody else, in this process or another one, compiles the program with this rank or a higher one. Never
-  // waits. `folder` is the cache's and is there. Throws IoError.
+  // waits. `folder` is the cache's and is there. Throws IoError; it is storage::UnsafePath where the lock's file or its
+  // folder is not this user's alone.
   static std::optional<CompileLock> try_take(const std::string& folder, const std::string& key, CompileRank rank);
 
   // The lock ends with the object, and with the process however that ends.

@@ -5,7 +5,9 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
+#include "leyline/names.h"
 #include "program/cache/cache_key.h"
+#include "program/compile/compile_request.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
 
@@ -203,11 +205,11 @@ InsertOutcome PackageCache::insert(const std::string& key, const std::string& pa
                                             " (step.compile.cache_limit_mb)"};
     }
     const auto bytes = write_entry(entry, entry_header(key, facts, package, settings_.mac_key), package);
-    outcome = publish_entry(key, entry, bytes);
+    outcome = publish_entry(key, facts, entry, bytes);
   } catch (const IoError& error) {
     outcome = {error.out_of_space() ? InsertFailure::kNoSpace : InsertFailure::kIo, error.what()};
   }
-  if (!outcome.failure) {
+  if (!outcome.failure && !outcome.kept) {
     touch(key);
     return outcome;
   }
@@ -218,11 +220,22 @@ InsertOutcome PackageCache::insert(const std::string& key, const std::string& pa
   return outcome;
 }
 
-InsertOutcome PackageCache::publish_entry(const std::string& key, const std::string& written, std::uint64_t bytes) {
+// The entry of that key, where it is in full effort and `facts` are of one in quick effort: both are compiled at once
+// where neither's rank waits for the other's (compile_lock.h), and the quick one may be done last.
+std::optional<PackageFacts> PackageCache::better_than(const PackageFacts& facts, const std::string& key) {
+  if (facts.effort != leyline::name_of(CompileEffort::kQuick)) return std::nullopt;
+  auto there = this->facts(key);
+  if (there && there->effort != leyline::name_of(CompileEffort::kFull)) there.reset();
+  return there;
+}
+
+InsertOutcome PackageCache::publish_entry(const std::string& key, const PackageFacts& facts, const std::string& written,
+                                          std::uint64_t bytes) {
   const std::lock_guard guard(mutex_);
   ensure_folders();
   const auto held = lock();
   if (!held) return {InsertFailure::kBusy, "another process holds the lock of " + settings_.folder};
+  if (auto better = better_than(facts, key)) return {.failure = {}, .reason = {}, .kept = std::move(better)};
   for (const char* name : {"used", "choices", "quarantine"}) {
     storage::remove_leftovers(file_system_, settings_.folder + "/" + name);
   }

@@ -39,6 +39,8 @@ enum class InsertFailure { kNoSpace, kTooLarge, kBusy, kIo };
 struct InsertOutcome {
   std::optional<InsertFailure> failure;  // none: the package is stored
   std::string reason;                    // in words, with a failure
+  // The entry in full effort that was there already and stays, where the package was one in quick effort.
+  std::optional<PackageFacts> kept = std::nullopt;
 };
 
 enum class EntryFault {
@@ -70,10 +72,10 @@ class PackageCache {
   // Of the entry, where there is a whole one. Changes nothing.
   std::optional<PackageFacts> facts(const std::string& key);
 
-  // Stores the package that lies in the file `path`, replacing the entry of that key, and evicts those unused for
-  // longest until all fit. After a failure the cache is as before, but for what was evicted. `path` lies in a folder
-  // of the caller's own, on the cache's file system: the entry is written beside it as `path`.entry, and no other call
-  // here, in this or another process, waits for that.
+  // Stores the package that lies in the file `path`, replacing the entry of that key (but no entry in full effort by
+  // one in quick effort), and evicts those unused for longest until all fit. After a failure the cache is as before,
+  // but for what was evicted. `path` lies in a folder of the caller's own, on the cache's file system: the entry is
+  // written beside it as `path`.entry, and no other call here, in this or another process, waits for that.
   InsertOutcome insert(const std::string& key, const std::string& path, const PackageFacts& facts);
 
   // Puts the entry away, so that it is not found again until it was compiled anew, and keeps the reason, also where
@@ -108,7 +110,9 @@ class PackageCache {
   std::vector<Usage> usage();
   void evict_for(std::uint64_t bytes, const std::string& replaced);
   std::uint64_t write_entry(const std::string& path, const std::string& header, storage::Bytes package);
-  InsertOutcome publish_entry(const std::string& key, const std::string& written, std::uint64_t bytes);
+  InsertOutcome publish_entry(const std::string& key, const PackageFacts& facts, const std::string& written,
+                              std::uint64_t bytes);
+  std::optional<PackageFacts> better_than(const PackageFacts& facts, const std::string& key);
   void put_away(const std::string& key, EntryFault fault, const std::string& reason);
   void quarantine_if_damaged(const std::string& key);
   void note_damage(const std::string& key, const std::string& reason);

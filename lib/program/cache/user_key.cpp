@@ -19,6 +19,7 @@ using leyline::IoError;
 using storage::damaged;
 
 constexpr char kName[] = "/cache.key";
+constexpr char kTemporary[] = ".tmp-";
 constexpr char kWayOut[] = "; name another state folder with XDG_STATE_HOME";
 
 std::string state_folder() {
@@ -42,20 +43,29 @@ MacKey random_key() {
   return key;
 }
 
-// Another process may make one at the same time: the first that has the name keeps it.
+// Those of makers that were killed, and of makers that are too late: of no use once the key is there.
+void remove_temporaries(storage::ConfinedFileSystem& files, const std::string& folder) {
+  const std::string prefix = std::string(kName + 1) + kTemporary;
+  for (const auto& entry : files.list(folder)) {
+    if (entry.name.starts_with(prefix)) storage::remove_all(files, folder + "/" + entry.name);
+  }
+}
+
+// Another process may make one at the same time, under the same process id too (containers that share a home): the
+// first that has the name keeps it.
 void make_key(storage::ConfinedFileSystem& files, const std::string& folder) {
-  const std::string temporary = folder + kName + ".tmp-" + std::to_string(::getpid());
-  storage::remove_all(files, temporary);
+  const std::string temporary = folder + kName + kTemporary + hex_of(random_key()).substr(0, 16);
   auto file = files.open(temporary, leyline::OpenMode::kReplace);
   file.write(random_key());
   file.sync();
   file.close();
   try {
     files.rename_new(temporary, folder + kName);
-  } catch (const IoError& error) {
+  } catch (const IoError&) {  // EEXIST, or ENOENT where the other maker has removed the temporary file already
     storage::remove_all(files, temporary);
-    if (error.error_number() != EEXIST) throw;
+    if (files.kind_of(folder + kName) == leyline::PathKind::kNothing) throw;
   }
+  remove_temporaries(files, folder);
   files.sync_folder(folder);
 }
 

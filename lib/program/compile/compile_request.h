@@ -62,7 +62,7 @@ struct CompileOutcome {
   std::string key;
   CompileEffort effort = CompileEffort::kQuick;
   std::string recipe;
-  bool by_other_process = false;           // which had it in the cache before the worker was asked
+  bool by_other_process = false;           // which had it in the cache, at least as good, before this one
   double compile_ms = 0;                   // the worker's time for this program, its own start not counted
   std::map<std::string, double> stage_ms;  // export, generate, wrapper, kernel, link, package, ...
   std::vector<std::string> not_used;       // files kept from earlier compilations that this user's key did not make

@@ -27,6 +27,15 @@ CompileRank rank_of(CompileEffort effort, WorkerPriority priority) {
   return full ? CompileRank::kFull : CompileRank::kQuick;
 }
 
+CompileFailure failure_of(const leyline::IoError& error) {
+  return error.out_of_space() ? CompileFailure::kDiskFull : CompileFailure::kCacheRefused;
+}
+
+std::string reason_of(const leyline::IoError& error) {
+  const bool has_way_out = dynamic_cast<const storage::UnsafePath*>(&error) != nullptr;
+  return std::string(error.what()) + (has_way_out ? "" : kWayOut);
+}
+
 }  // namespace
 
 Compiler::Compiler(CompilerSettings settings, PackageCache& cache)
@@ -181,7 +190,9 @@ CompileOutcome Compiler::compile(const CompileRequest& request) {
 // Nothing: the lock is held.
 std::optional<CompileOutcome> Compiler::await_lock(const CompileRequest& request, std::optional<CompileLock>& lock) {
   const CompileRank rank = rank_of(request.effort, settings_.priority);
-  const auto deadline = clock_.now() + settings_.wall_deadline;
+  // As long as the other process may take: its worker's start comes before the compilation.
+  const auto longest = settings_.start_deadline + settings_.wall_deadline;
+  const auto deadline = clock_.now() + longest;
   try {
     while (!lock) {
       if (auto taken = CompileLock::try_take(cache_.folder(), request.key, rank)) {
@@ -190,15 +201,13 @@ std::optional<CompileOutcome> Compiler::await_lock(const CompileRequest& request
       }
       worker_status_.stage = CompileStage::kOtherProcess;
       if (clock_.now() >= deadline) {
-        return ended(
-            request, CompileFailure::kTimeout,
-            "another process has been compiling the program for " + leyline::to_string(settings_.wall_deadline));
+        return ended(request, CompileFailure::kTimeout,
+                     "another process has been compiling the program for " + leyline::to_string(longest));
       }
       if (!pause(kLockPoll)) return ended(request, CompileFailure::kCancelled, "cancelled");
     }
   } catch (const leyline::IoError& error) {
-    return ended(request, error.out_of_space() ? CompileFailure::kDiskFull : CompileFailure::kCacheRefused,
-                 std::string(error.what()) + kWayOut);
+    return ended(request, failure_of(error), reason_of(error));
   }
   return std::nullopt;
 }
@@ -209,11 +218,15 @@ std::optional<CompileOutcome> Compiler::made_elsewhere(const CompileRequest& req
   if (!facts) return std::nullopt;
   const bool is_full = facts->effort == leyline::name_of(CompileEffort::kFull);
   if (request.effort == CompileEffort::kFull && !is_full) return std::nullopt;
+  return by_other_process(request, *facts);
+}
+
+CompileOutcome Compiler::by_other_process(const CompileRequest& request, const PackageFacts& facts) const {
   CompileOutcome outcome = ended(request, {}, {});
   outcome.failure.reset();
   outcome.by_other_process = true;
-  outcome.compile_ms = facts->compile_ms;
-  outcome.compiler = facts->compiler;
+  outcome.compile_ms = facts.compile_ms;
+  outcome.compiler = facts.compiler;
   return outcome;
 }
 
@@ -256,10 +269,7 @@ std::optional<WorkerAnswer> Compiler::make_worker_folder() {
     storage::ensure_folder(cache_.files(), cache_.folder() + "/worker");
     return std::nullopt;
   } catch (const leyline::IoError& error) {
-    const auto failure = error.out_of_space() ? CompileFailure::kDiskFull : CompileFailure::kCacheRefused;
-    const bool has_way_out = dynamic_cast<const storage::UnsafePath*>(&error) != nullptr;
-    const std::string way_out = has_way_out ? "" : kWayOut;
-    return WorkerAnswer{WorkerAnswer::Kind::kHopeless, failure, error.what() + way_out, {}, {}, 0, {}, {}};
+    return WorkerAnswer{WorkerAnswer::Kind::kHopeless, failure_of(error), reason_of(error), {}, {}, 0, {}, {}};
   }
 }
 
@@ -280,6 +290,11 @@ CompileOutcome Compiler::accept(const CompileRequest& request, const WorkerAnswe
   const auto stored = cache_.insert(request.key, answer.package, facts);
   std::error_code ignored;
   std::filesystem::remove_all(std::filesystem::path(answer.package).parent_path(), ignored);
+  if (stored.kept) {
+    auto theirs = by_other_process(request, *stored.kept);
+    theirs.not_used = answer.not_used;
+    return theirs;
+  }
   outcome.failure.reset();
   if (stored.failure) {
     outcome.failure =

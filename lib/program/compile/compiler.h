@@ -53,6 +53,7 @@ class Compiler {
   CompileOutcome compile(const CompileRequest& request);
   std::optional<CompileOutcome> await_lock(const CompileRequest& request, std::optional<CompileLock>& lock);
   std::optional<CompileOutcome> made_elsewhere(const CompileRequest& request);
+  CompileOutcome by_other_process(const CompileRequest& request, const PackageFacts& facts) const;
   CompileOutcome compile_here(const CompileRequest& request);
   WorkerAnswer attempt(const CompileRequest& request);
   std::optional<WorkerAnswer> make_worker_folder();

@@ -31,7 +31,7 @@ struct CompilerSettings {
   // Processor time of one compilation: of the worker's child and of all that it starts. What is made once on a machine,
   // headers above all, is not counted.
   leyline::Duration deadline = std::chrono::seconds(120);
-  // Of one compilation by the clock, and of waiting for another process's.
+  // Of one compilation by the clock. Another process's is waited for as long, and start_deadline more.
   leyline::Duration wall_deadline = std::chrono::minutes(20);
   leyline::Duration start_deadline = std::chrono::minutes(10);  // of the worker's start, by the clock: it imports torch
   WorkerPriority priority = WorkerPriority::kNormal;

@@ -171,6 +171,17 @@ TEST_CASE("explain tells where a value comes from") {
   CHECK_THAT(unknown.err, ContainsSubstring("did you mean seed?"));
 }
 
+TEST_CASE("explain marks a value that was fitted to other fields") {
+  const TemporaryFolder folder;
+  const std::string file =
+      folder.write("run.yaml", "host: {kind: transformer, embedding: 100}\ndata: {path: book.txt}\n");
+  CHECK_THAT(run_esper({"config", "explain", file, "host.heads"}).out,
+             StartsWith("host.heads: 5\n") && ContainsSubstring("; default 6; follows from other fields\n"));
+  CHECK_THAT(run_esper({"config", "explain", file, "host.layers"}).out, ContainsSubstring("; default 6; not set\n"));
+  CHECK(json_of(run_esper({"config", "explain", file, "host.heads", "--json"}))[0]["origin"] == "fitted");
+  CHECK(json_of(run_esper({"config", "explain", file, "data.kind", "--json"}))[0]["origin"] == "fitted");
+}
+
 TEST_CASE("the schema commands print the committed files") {
   CHECK(run_esper({"config", "schema"}).out == read_text(ESPER_SOURCE_DIR "/configs/schema.json"));
   CHECK(run_esper({"config", "schema", "--markdown"}).out == read_text(ESPER_SOURCE_DIR "/docs/config.md"));

@@ -82,7 +82,7 @@ struct Resumed : GrowingAhead {
       tensor.detach().copy_(checkpoint.at(id));
     }
     number = 5;
-    follow(tolaria::read_lane_log(storage::real_file_system(), journal));
+    follow(tolaria::read_lane_log(storage::real_file_system(), journal, 0));
   }
 };
 

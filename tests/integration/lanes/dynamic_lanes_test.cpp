@@ -235,7 +235,7 @@ TEST_CASE("a package that is right at one size and wrong at another is dropped f
   later.steps(5, of_size(c, 20));
   const auto refused = later.fast.told("tolaria.lane_refused");
   REQUIRE(refused.size() == 1);
-  CHECK_THAT(refused.front().attributes.at("reason"), ContainsSubstring("put away"));
+  CHECK_THAT(refused.front().attributes.at("reason"), ContainsSubstring("quarantined"));
   CHECK(later.fast.figures().steps_in(Lane::kCompiled) == 4);
   CHECK(room.names_in("entries").size() == 2);
 }
@@ -277,7 +277,7 @@ struct Journey {
     services.desk = desk;
     services.tell = [this](leyline::TelemetryEvent event) { events.push_back(std::move(event)); };
     services.note = [this](const std::string& note) { journal_.append(note); };
-    services.log = tolaria::read_lane_log(storage::real_file_system(), journal_path);
+    services.log = tolaria::read_lane_log(storage::real_file_system(), journal_path, 0);
     runner = std::make_unique<tolaria::StepRunner>(*model, config, torch::kCPU, std::move(services));
   }
   void run(std::int64_t from, std::int64_t to) {

@@ -37,7 +37,7 @@ class Journey {
     services.desk = &lasting_desk();
     services.tell = [](const leyline::TelemetryEvent&) {};
     services.note = [this](const std::string& note) { journal_.append(note); };
-    services.log = tolaria::read_lane_log(storage::real_file_system(), journal);
+    services.log = tolaria::read_lane_log(storage::real_file_system(), journal, 0);
     runner_ = std::make_unique<tolaria::StepRunner>(*model_, config, torch::kCPU, std::move(services));
   }
 

@@ -41,11 +41,8 @@ TEST_CASE("a damaged checkpoint is put aside, the one before it is used, and the
   REQUIRE(train(config, room.run("run"), kShort).exit_code == 0);
   const auto whole = record_of(room.run("run"));
   const auto names = checkpoints_of(room.run("run"));
-  const Damage damages[] = {{"state.safetensors", flip_bit},
-                            {"state.safetensors", cut},
-                            {"run.json", flip_bit},
-                            {"manifest.json", empty},
-                            {"run.json", lose}};
+  const Damage damages[] = {
+      {"state.safetensors", flip_bit}, {"state.safetensors", cut}, {"run.json", flip_bit}, {"manifest.json", empty}};
   for (const auto& damage : damages) {
     CAPTURE(damage.file);
     damage.harm(room.run("run") / "checkpoints" / names.back() / damage.file);
@@ -63,6 +60,22 @@ TEST_CASE("a damaged checkpoint is put aside, the one before it is used, and the
               .get<std::string>()
               .ends_with(names[names.size() - 2]));
   }
+}
+
+TEST_CASE("a checkpoint that lacks a file keeps its name until the run needs it, and is not called damaged") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), kShort).exit_code == 0);
+  const auto whole = record_of(room.run("run"));
+  const auto last = checkpoints_of(room.run("run")).back();
+  lose(room.run("run") / "checkpoints" / last / "run.json");
+  REQUIRE(resume(room.run("run")).exit_code == 0);
+  check_equal(record_of(room.run("run")), whole);
+  CHECK(fs::exists(room.run("run") / "checkpoints" / (last + ".unread")));
+  CHECK_FALSE(fs::exists(room.run("run") / "checkpoints" / (last + ".bad")));
+  const auto refused = events_of(room.run("run"), "tolaria.checkpoint_refused");
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0]["attributes"]["path"].get<std::string>().ends_with(last));
 }
 
 TEST_CASE("where every checkpoint is damaged the run says so and exits 5") {
@@ -120,15 +133,19 @@ TEST_CASE("a run whose checkpoints were deleted does not begin anew; one that ne
   const auto config = room.write("small.yaml", growing_config());
   REQUIRE(train(config, room.run("run"), kShort).exit_code == 0);
   const auto whole = record_of(room.run("run"));
-  const bool had_some = GENERATE(true, false);
-  if (!had_some) fs::remove(room.run("run") / "journal");
+  const std::string left = GENERATE("the journal and the summary", "the summary", "neither");
+  CAPTURE(left);
+  if (left != "the journal and the summary") fs::remove(room.run("run") / "journal");
+  if (left == "neither") fs::remove(room.run("run") / "summary.json");
   fs::remove_all(room.run("run") / "checkpoints");
+  const auto telemetry = contents_of(room.run("run") / "telemetry.jsonl");
   const Finished finished = resume(room.run("run"));
   INFO(finished.out << finished.err);
-  if (had_some) {
+  if (left != "neither") {
     CHECK(finished.exit_code == 5);
-    CHECK_THAT(finished.out, ContainsSubstring("had checkpoints"));
+    CHECK_THAT(finished.out, ContainsSubstring(left == "the summary" ? "it has a summary.json" : "had checkpoints"));
     CHECK(checkpoints_of(room.run("run")).empty());
+    CHECK(contents_of(room.run("run") / "telemetry.jsonl") == telemetry);
   } else {  // as where a process was killed before the first one
     CHECK(finished.exit_code == 0);
     check_equal(record_of(room.run("run")), whole);
@@ -151,6 +168,7 @@ TEST_CASE("a checkpoint of another network is refused, alone with exit 5, beside
     const auto refused = events_of(room.run("run"), "tolaria.checkpoint_refused");
     REQUIRE(refused.size() == 1);
     CHECK_THAT(refused[0]["attributes"]["reason"].get<std::string>(), ContainsSubstring("another configuration"));
+    CHECK(fs::exists(room.run("run") / "checkpoints" / (last + ".unread")));
   }
   SECTION("alone") {
     for (const auto& name : checkpoints_of(room.run("run"))) {

@@ -1,8 +1,12 @@
 // How runs end, and what summary.json says of it.
+#include <signal.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <chrono>
 #include <cmath>
 #include <cstring>
+#include <thread>
 
 #include "run_record.h"
 #include "run_room.h"
@@ -37,16 +41,31 @@ FloatCount count_floats(const fs::path& file) {
   return count;
 }
 
+// Softmax saturates rather than overflows under a merely large rate; decay then makes parameters grow without end.
+Words diverging() {
+  return {"training.optimizer.lr=1000",
+          "training.optimizer.weight_decay=10",
+          "growth.enabled=false",
+          "checkpoint.every=1 steps",
+          "host.kind=mlp",
+          "data.shape=[64]",
+          "growth.blueprints=[]"};
+}
+
+// A run whose telemetry and journal fit below the limit (in KiB), and no checkpoint of its 64 x 512 weights.
+Words without_room_to_save(const std::string& config, const fs::path& run, const std::string& epochs) {
+  return Words{"/bin/bash", "-c", "ulimit -f 96; exec \"$0\" \"$@\""} +
+         train_command(config, run,
+                       {epochs, "growth.enabled=false", "host.kind=mlp", "host.hidden=[512]", "data.shape=[64]",
+                        "growth.blueprints=[]", "step.lane=eager"});
+}
+
 }  // namespace
 
 TEST_CASE("a run that diverges exits 4, says so, and keeps its last good state") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
-  // Softmax saturates rather than overflows under a merely large rate; decay then makes parameters grow without end.
-  const Finished finished =
-      train(config, room.run("run"),
-            {"training.optimizer.lr=1000", "training.optimizer.weight_decay=10", "growth.enabled=false",
-             "checkpoint.every=1 steps", "host.kind=mlp", "data.shape=[64]", "growth.blueprints=[]"});
+  const Finished finished = train(config, room.run("run"), diverging());
   INFO(finished.err);
   CHECK(finished.exit_code == 4);
   const json summary = json_of(finished);
@@ -67,12 +86,7 @@ TEST_CASE("a run that diverges exits 4, says so, and keeps its last good state")
 TEST_CASE("at the file size limit saving pauses, training goes on, and the run exits as on a full disk") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
-  // In KiB: telemetry and journal fit, a checkpoint of these 64 x 512 weights does not.
-  const Words limited = {"/bin/bash", "-c", "ulimit -f 96; exec \"$0\" \"$@\""};
-  const Finished finished =
-      run_program(limited + train_command(config, room.run("run"),
-                                          {"epochs=3", "growth.enabled=false", "host.kind=mlp", "host.hidden=[512]",
-                                           "data.shape=[64]", "growth.blueprints=[]", "step.lane=eager"}));
+  const Finished finished = run_program(without_room_to_save(config, room.run("run"), "epochs=3"));
   INFO(finished.out << finished.err);
   CHECK(finished.exit_code == 6);
   CHECK_THAT(finished.out, ContainsSubstring("the last state could not be saved"));
@@ -81,6 +95,33 @@ TEST_CASE("at the file size limit saving pauses, training goes on, and the run e
   const auto paused = events_of(room.run("run"), "tolaria.save_paused");
   REQUIRE(paused.size() == 1);
   CHECK_THAT(paused[0]["attributes"]["reason"].get<std::string>(), ContainsSubstring("File too large"));
+}
+
+TEST_CASE("a signal does not hide that the state could not be saved") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const auto run = room.run("run");
+  RunningProgram program(without_room_to_save(config, run, "epochs=100000"));
+  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
+  while (!fs::exists(run / "telemetry.jsonl") && std::chrono::steady_clock::now() < until) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  program.send(SIGTERM);
+  const Finished finished = program.wait();
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 6);
+  CHECK_THAT(finished.err, ContainsSubstring("the state could not be saved"));
+  CHECK(json_of(finished)["status"] == "not_saved");
+}
+
+TEST_CASE("a run that diverges exits 4 also where nobody reads its result") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const Words unread = {"/bin/bash", "-c", "\"$0\" \"$@\" | true; exit ${PIPESTATUS[0]}"};
+  const Finished finished = run_program(unread + train_command(config, room.run("run"), diverging()));
+  INFO(finished.err);
+  CHECK(finished.exit_code == 4);
+  CHECK_THAT(finished.err, ContainsSubstring("esper: the training loss is not finite"));
 }
 
 TEST_CASE("summary.json and train --json hold the same, with every field") {

@@ -164,6 +164,13 @@ TEST_CASE("a checkpoint that was saved with its data's path in the hash is taken
     contents->fields["training_hash"] = saved.replace(0, now.size(), before);
     std::ofstream(manifest, std::ios::binary) << esper::storage::manifest_text(*contents);
   }
+  fs::copy(room.run("old"), room.run("moved"), fs::copy_options::recursive);
+  const auto elsewhere = room.write("moved.csv.gz", contents_of(ESPER_SOURCE_DIR "/data/digits/digits.csv.gz"));
+  const auto refused = resume(room.run("moved"), {"epochs=3", "data.path=" + elsewhere});
+  CHECK(refused.exit_code == 5);
+  CHECK_THAT(refused.out + refused.err, ContainsSubstring("another configuration") &&
+                                            ContainsSubstring("Put the data back there") &&
+                                            ContainsSubstring("resume once with that path"));
   const auto finished = resume(room.run("old"), {"epochs=3"});
   INFO(finished.out << finished.err);
   CHECK(finished.exit_code == 0);

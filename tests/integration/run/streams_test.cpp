@@ -88,6 +88,20 @@ TEST_CASE("a signal ends a run at once that has trained and whose result nobody 
   CHECK(read_json(room.run("run") / "summary.json")["status"] == "done");
 }
 
+TEST_CASE("a run that a signal stops ends with its state saved, also where nobody reads its result") {
+  const RunRoom room;
+  const FullPipe pipe(room);
+  const auto config = room.write("small.yaml", growing_config());
+  const auto run = room.run("run");
+  RunningProgram program(with_stream("1", pipe, train_command(config, run, {"epochs=100000"})));
+  REQUIRE(wait_for_checkpoint_after("", run, program));
+  program.send(SIGTERM);
+  const Finished finished = program.wait(120s);
+  CHECK_FALSE(finished.timed_out);
+  CHECK(finished.exit_code == 143);
+  CHECK(read_json(run / "summary.json")["status"] == "interrupted");
+}
+
 TEST_CASE("a hang-up that is ignored at the start, as under nohup, stops nothing") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
@@ -110,6 +124,7 @@ TEST_CASE("nothing that a run prints can steer the terminal") {
   CAPTURE(trained.out, trained.err);
   const Finished shown = run_esper({"topo", "show", folder.string()});
   const Finished refused = run_esper({"train", "--config", "no\x1b[2Jne\n.yaml", "--set", "x\x1b[2J\x7f=1"});
+  CHECK((trained.exit_code == 0 && shown.exit_code == 0 && refused.exit_code == 2));
   for (const auto* program : {&trained, &shown, &refused}) {
     for (const std::string& text : {program->out, program->err}) {
       CHECK(text.find_first_of("\x1b\x07\x7f\x9b") == std::string::npos);

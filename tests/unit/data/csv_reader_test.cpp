@@ -65,6 +65,15 @@ TEST_CASE("csv: quoted fields hold commas, quotes and line ends") {
   CHECK(r.samples.class_names == std::vector<std::string>{"a,b", "say \"hi\"", "two\nlines"});
 }
 
+TEST_CASE("csv: spaces and tabs around a field do not count, quoted or not") {
+  const auto r = read(" \"1\" ,\t2 , \"a,b\"\t\r\n3, \"4\",c \n5,6,\" c\" ");
+  CHECK(values_of(r) == std::vector<float>{1, 2, 3, 4, 5, 6});
+  CHECK(r.samples.class_names == std::vector<std::string>{"a,b", "c"});
+  CHECK(r.samples.labels == std::vector<std::int64_t>{0, 1, 1});
+  CHECK_THAT(complaint("1, \"a\" b\n"), ContainsSubstring("line 1, field 2: text after a closing quote"));
+  CHECK_THAT(complaint("1, a \"b\"\n"), ContainsSubstring("line 1, field 2: a quote inside"));
+}
+
 TEST_CASE("csv: an error names line and field") {
   CHECK_THAT(complaint("1,2,a\n3,x,b\n"), ContainsSubstring("a.csv: line 2, field 2: expected a number, found \"x\""));
   CHECK_THAT(complaint("1,2,a\n3,b\n"),

@@ -15,7 +15,7 @@
 namespace esper::data::test {
 namespace {
 
-constexpr ReadOptions kOptions{leyline::BadSample::kSkip, 1 << 20};
+const ReadOptions kOptions{leyline::BadSample::kSkip, 1 << 20};
 
 // One to four changes: a flipped bit, a byte of 0, 127 or 255, four bytes of 255, a cut, a doubled or a lost stretch.
 Bytes mutated(Bytes bytes, std::uint64_t key) {

@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "data/image_resize.h"
+#include "data/selection.h"
 #include "unit/data/test_files.h"
 
 namespace esper::data::test {
@@ -163,6 +164,53 @@ TEST_CASE("images: a lack of memory ends the reading, it is no bad sample") {
   };
   CHECK_THAT(refused(1 << 20), ContainsSubstring("d/large.png: ") && ContainsSubstring(" would take "));
   CHECK_THAT(refused(100), ContainsSubstring(".png: "));
+}
+
+TEST_CASE("images: pictures too large for all threads at once are decoded by fewer") {
+  const TempFolder folder;
+  write_file(folder / "train/c/a.png", png(picture(8, 6, 1)));
+  for (int i = 0; i < 9; ++i)
+    write_file(folder / ("train/c/large" + std::to_string(i) + ".png"), png(picture(300, 300, i)));
+  write_file(folder / "test/c/a.png", png(picture(8, 6, 2)));
+  auto config = config_of(folder);
+  config.image_size = 4;
+  const auto with_room = [&](std::int64_t max_bytes) {
+    BadSamples bad(BadSample::kFail);
+    return read_image_folder(config, {BadSample::kFail, max_bytes, "memory.max of cgroup /jobs, 2 MiB"}, bad).train;
+  };
+  const auto samples = with_room(700'000);  // one large picture takes 630000 bytes
+  REQUIRE(samples.labels.size() == 10);
+  for (int i = 0; i < 9; ++i) {
+    const auto one = slice(std::get<Bytes>(samples.values), static_cast<std::size_t>(i) + 1, 48);
+    CHECK(one == to_planes(resize_square(picture(300, 300, i), 4), 3));
+  }
+  const auto error = error_of([&] { with_room(600'000); });
+  CHECK(error.code() == leyline::ExitCode::kResources);
+  CHECK_THAT(error.what(), ContainsSubstring(".png: decoding its 300 x 300 pixels would take ") &&
+                               ContainsSubstring("(memory.max of cgroup /jobs, 2 MiB)"));
+}
+
+TEST_CASE("images: bad pictures are left out after the split and after max_samples, as docs/batch_order.md says") {
+  constexpr int kFiles = 20, kWanted = 8;
+  const TempFolder folder;
+  const auto name = [&](std::int64_t i) { return folder / ("c/" + std::to_string(10 + i) + ".png"); };
+  for (int i = 0; i < kFiles; ++i) write_file(name(i), png(picture(4, 4, i)));
+  auto config = config_of(folder);
+  config.bad_sample = BadSample::kSkip;
+  config.max_samples = kWanted;
+  auto expected = split_indices(kFiles, config.validation_fraction, config.split_seed).train;
+  REQUIRE(expected.size() == 16);
+  for (std::size_t i = 0; i < kWanted; ++i) expected[i] = expected[i * 16 / kWanted];
+  expected.resize(kWanted);
+  write_file(name(expected[3]), "no picture");
+  expected.erase(expected.begin() + 3);
+  const auto parts = read(config);
+  CHECK(parts.skipped == 1);
+  REQUIRE(parts.train.labels.size() == expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const auto original = picture(4, 4, static_cast<int>(expected[i]));
+    CHECK(slice(std::get<Bytes>(parts.train.values), i, 48) == to_planes(original, 3));
+  }
 }
 
 TEST_CASE("images: folders without pictures are refused") {

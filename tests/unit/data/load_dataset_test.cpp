@@ -3,10 +3,12 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <fstream>
+#include <limits>
 #include <numeric>
 
 #include "data/dataset.h"
 #include "data/random.h"
+#include "data/synthetic.h"
 #include "unit/data/test_files.h"
 
 namespace esper::data::test {
@@ -164,8 +166,21 @@ TEST_CASE("synthetic data are the same on every machine and centred on their cla
   CHECK_THAT(of_class.std(0).mean().item<double>(), WithinAbs(0.5, 0.03));
   config.split_seed = 1;
   CHECK(digest(load_dataset(config).train.inputs) != digest(splits.train.inputs));
+}
+
+TEST_CASE("synthetic data that do not fit into memory are refused, their labels counted") {
+  auto config = config_of(DataKind::kSynthetic);
   config.synthetic = {100'000'000, 1'000'000, 4, 0.5};
-  CHECK_THAT(complaint(config, leyline::ExitCode::kConfig), ContainsSubstring("numbers take more memory than the "));
+  CHECK_THAT(complaint(config, leyline::ExitCode::kResources),
+             ContainsSubstring("data.synthetic: 100000000 samples of 1000000 numbers and a label would take ") &&
+                 ContainsSubstring("; lower data.synthetic.samples or data.synthetic.features, or give the process"));
+  const auto made = [](std::int64_t samples, std::int64_t max_bytes) {
+    return make_synthetic({samples, 1, 4, 0.5}, 0, {leyline::BadSample::kFail, max_bytes});
+  };
+  CHECK(made(1000, 12'000).labels.size() == 1000);
+  CHECK(error_of([&] { made(1000, 11'999); }).code() == leyline::ExitCode::kResources);
+  constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
+  CHECK(error_of([&] { made(kMost / 2, 12'000); }).code() == leyline::ExitCode::kConfig);
 }
 
 TEST_CASE("random numbers are spread as they should be") {

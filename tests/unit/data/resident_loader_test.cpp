@@ -2,11 +2,13 @@
 
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <ATen/ops/arange.h>
+#include <ATen/ops/empty.h>
 #include <ATen/ops/randint.h>
 #include <ATen/ops/randn.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "data/loader.h"
 #include "leyline/error.h"
@@ -74,6 +76,23 @@ bool same(const Batch& a, const Batch& b) {
   return a.epoch == b.epoch && a.index == b.index && a.size == b.size && torch::equal(a.inputs, b.inputs) &&
          torch::equal(a.targets, b.targets) && a.inputs.strides() == b.inputs.strides() &&
          a.inputs.scalar_type() == b.inputs.scalar_type() && a.targets.strides() == b.targets.strides();
+}
+
+TEST_CASE("a data set that cannot be kept in memory ready to use is refused with the way out") {
+  // Untouched memory, so that the test takes little of it; what the crop's padding makes of it is over a terabyte.
+  constexpr std::int64_t kCount = 1 << 24;
+  Dataset set;
+  set.inputs = at::empty({kCount, 1, 1, 1}, torch::kUInt8);
+  set.targets = at::empty({kCount}, torch::kInt64);
+  set.shape = leyline::image_shape(1, 1, 1, 2);
+  const Case large{"", set, {}, {64, false}};
+  try {
+    Loader(set, {}, config_of(large, Source::kResident));
+    FAIL("it was not refused");
+  } catch (const leyline::Error& error) {
+    CHECK(error.code() == leyline::ExitCode::kResources);
+    CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("; set data.gpu_dataset: off, or give the process"));
+  }
 }
 
 TEST_CASE("a resident data set gives the batches of the threaded loader to the bit, epoch after epoch") {

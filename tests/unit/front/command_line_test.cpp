@@ -42,6 +42,7 @@ TEST_CASE("further assignments behind one --set get one each") {
 TEST_CASE("positional arguments stay what they are") {
   for (const Words& words : {Words{"check", "--set", "epochs=1", "run.yaml"},
                              {"check", "--set", "epochs=1", "runs/a=b.yaml"},
+                             {"check", "--set", "epochs=1", "data.v2/x=1"},
                              {"check", "epochs=1"},
                              {"check", "--set", "epochs=1", "run.yaml", "epochs=2"},
                              {"check", "--set", "epochs=1", "--", "epochs=2"},

@@ -68,16 +68,30 @@ std::string problems_of(const LoadedConfig& loaded) {
   return text;
 }
 
+// A field that follows others says so.
+void check_help(LoadedConfig& loaded, const std::vector<FieldRow>& standard) {
+  const auto rows = field_table(loaded.config);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].is_section() || loaded.origins.contains(rows[i].path)) continue;
+    if (field_json(rows[i].value) == field_json(standard[i].value)) continue;
+    INFO(rows[i].path << " became " << field_yaml(rows[i].value) << "; its help: " << rows[i].help);
+    CHECK(rows[i].help.find("if left out") != std::string_view::npos);
+  }
+}
+
 TEST_CASE("each field alone, set to any legal value, makes no default contradict it") {
   const char* bases[] = {"", "host: {kind: cnn}", "data: {kind: mnist, path: m}\nhost: {kind: cnn}",
-                         "data: {kind: text, path: t}"};
+                         "data: {kind: text, path: t}", "data: {path: t}\nhost: {kind: transformer}"};
+  RunConfig defaults;
+  const auto standard = field_table(defaults);
   int checked = 0;
   for (const char* base : bases) {
     RunConfig config;
     for (const FieldRow& row : field_table(config)) {
       for (const auto& value : std::visit(LegalValues{row.limits}, row.value)) {
         if (needs_more(row.path, value)) continue;
-        const auto loaded = read_run_config_text(base, "run.yaml", {row.path + "=" + value});
+        auto loaded = read_run_config_text(base, "run.yaml", {row.path + "=" + value});
+        check_help(loaded, standard);
         INFO("\"" << base << "\" with " << row.path << " = " << value << ": " << problems_of(loaded));
         CHECK(loaded.problems.empty());
         ++checked;
@@ -112,6 +126,19 @@ TEST_CASE("defaults of the network at the start follow the fields that were give
   const RunConfig plain;
   CHECK(loaded(text + "{}").host.embedding == plain.host.embedding);
   CHECK(loaded(text + "{}").host.layers == plain.host.layers);
+}
+
+TEST_CASE("a table is not read as text because the network is a transformer") {
+  const std::string transformer = "host: {kind: transformer}\ndata: {path: ";
+  CHECK(loaded(transformer + "book.txt}").data.kind == DataKind::kText);
+  for (const char* table : {"a.csv", "a.csv.gz", "a/B.CSV"}) {
+    const auto result = read_run_config_text(transformer + table + "}", "run.yaml");
+    INFO(table);
+    CHECK(result.config.data.kind == DataKind::kDigits);
+    REQUIRE(result.problems.size() == 1);
+    CHECK(result.problems[0].path == "host.kind");
+    CHECK(result.problems[0].text.starts_with("a transformer needs data of kind text"));
+  }
 }
 
 TEST_CASE("what was given is kept, and a contradiction of two given fields is still refused") {

@@ -48,6 +48,21 @@ TEST_CASE("a file is read up to one byte beyond the limit") {
   CHECK(read_text_file(file, kMost, Streams::kRefused).text.size() == kMost + 1);
 }
 
+TEST_CASE("a file is closed again, read or refused") {
+  const Folder folder;
+  const std::string file = folder.path / "file";
+  std::ofstream(file) << "a";
+  const auto lowest_free = [] {
+    const int number = dup(0);
+    close(number);
+    return number;
+  };
+  const int before = lowest_free();
+  CHECK(read_text_file(file, kMost, Streams::kRefused).problem.empty());
+  CHECK_FALSE(read_text_file(folder.path, kMost, Streams::kRefused).problem.empty());
+  CHECK(lowest_free() == before);
+}
+
 TEST_CASE("what is no regular file is refused at once, with the reason") {
   const Folder folder;
   const std::string fifo = folder.path / "pipe";

@@ -223,6 +223,7 @@ TEST_CASE("the bar of an epoch is not drawn below that epoch's line") {
     ConsoleSink sink(progress, outlet, ConsoleStyle::kBar);
     read_until(terminal.master.number(), "epoch 3/10 [");  // it is drawn, and its line comes after it
     sink.emit(epoch_packet());
+    std::this_thread::sleep_for(300ms);  // redraws come every 100 ms
   }
   const auto text = read_until(terminal.master.number(), "2J\r\n");
   CHECK(text.find("train loss 0.4312") != std::string::npos);

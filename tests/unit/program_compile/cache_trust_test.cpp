@@ -5,11 +5,15 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 #include <functional>
+#include <latch>
+#include <thread>
 
 #include "program/cache/cache_key.h"
+#include "program/cache/compile_lock.h"
 #include "program/cache/package_cache.h"
 #include "program/cache/user_key.h"
 #include "storage/confined_file_system.h"
@@ -82,6 +86,15 @@ class Variable {
  private:
   const char* name_;
   std::optional<std::string> before_;
+};
+
+class Umask {
+ public:
+  explicit Umask(mode_t mask) : before_(::umask(mask)) {}
+  ~Umask() { ::umask(before_); }
+
+ private:
+  mode_t before_;
 };
 
 }  // namespace
@@ -174,9 +187,12 @@ TEST_CASE("a folder below the cache that somebody else may change serves nothing
 }
 
 TEST_CASE("all that the cache makes is its user's alone under any umask") {
-  const mode_t before = ::umask(0);
   TrustRoom room;
-  ::umask(before);
+  for (const auto& made : fs::directory_iterator(room.root)) fs::remove_all(made.path());
+  const Umask umask(GENERATE(mode_t{0}, mode_t{0277}));
+  REQUIRE_FALSE(room.insert("package").failure);
+  const auto lock = CompileLock::try_take(room.root, room.key, CompileRank::kFull);
+  CHECK(lock);
   room.cache.remember_choice(room.key, {"loops", {{"loops", 4.5}}});
   room.cache.quarantine(room.key, EntryFault::kDamaged, "for the test");
   int seen = 0;
@@ -186,7 +202,58 @@ TEST_CASE("all that the cache makes is its user's alone under any umask") {
     CHECK(mode_of(found.path()) == (found.is_directory() ? 0700 : 0600));
     ++seen;
   }
-  CHECK(seen >= 8);
+  CHECK(seen >= 10);
+}
+
+TEST_CASE("a lock of a compilation that is not this user's alone is refused, and the reason names it") {
+  const TrustRoom room;
+  const std::string locks = room.root + "/compiling", lock = locks + "/" + room.key;
+  const std::string aside = room.folder / "aside";
+  fs::create_directories(locks);
+  ::chmod(locks.c_str(), 0700);
+  std::string problem, named = lock;
+  SECTION("a group may write to the folder") {
+    problem = "a group may write";
+    ::chmod((named = locks).c_str(), 0770);
+  }
+  SECTION("others may write to the folder") {
+    problem = "others may write";
+    ::chmod((named = locks).c_str(), 0707);
+  }
+  SECTION("the folder is a link") {
+    problem = "symbolic link";
+    fs::rename(named = locks, aside);
+    fs::create_directory_symlink(aside, locks);
+  }
+  SECTION("the folder belongs to another user") {
+    problem = "another user";
+    if (::geteuid() != 0) SKIP("only root can give a folder away");
+    REQUIRE(::chown((named = locks).c_str(), 9, 9) == 0);
+  }
+  SECTION("others may write to the file") {
+    problem = "others may write";
+    std::ofstream{lock};
+    ::chmod(lock.c_str(), 0606);
+  }
+  SECTION("the file has a second name") {
+    problem = "several names";
+    std::ofstream{aside};
+    ::chmod(aside.c_str(), 0600);
+    fs::create_hard_link(aside, lock);
+  }
+  SECTION("the file is a link") {
+    problem = "symbolic link";
+    fs::create_symlink(aside, lock);
+  }
+  if (problem.empty()) return;
+  std::string reason;
+  try {
+    CompileLock::try_take(room.root, room.key, CompileRank::kFull);
+  } catch (const storage::UnsafePath& error) {
+    reason = error.what();
+  }
+  CHECK_THAT(reason, ContainsSubstring(named) && ContainsSubstring(problem));
+  CHECK((!fs::is_directory(aside) || fs::is_empty(aside)));  // nothing was made through a link
 }
 
 TEST_CASE("the user's key is made once, for its user alone, however many processes ask first") {
@@ -210,6 +277,40 @@ TEST_CASE("the user's key is made once, for its user alone, however many process
   CHECK(mode_of(folder / "state/esper/cache.key") == 0600);
   CHECK(mode_of(folder / "state/esper") == 0700);
   CHECK(std::distance(fs::directory_iterator(folder / "state/esper"), {}) == 1);
+}
+
+TEST_CASE("makers of the user's key with one process id do not disturb each other, and no temporary file stays") {
+  const test::TemporaryFolder folder;
+  for (int round = 0; round < 20; ++round) {
+    CAPTURE(round);
+    const std::string state = folder / std::to_string(round), esper = state + "/esper";
+    const Variable variable("XDG_STATE_HOME", state);
+    fs::create_directories(esper);
+    for (const auto& name : {state, esper}) ::chmod(name.c_str(), 0700);
+    // Of makers that were killed.
+    std::ofstream(esper + "/cache.key.tmp-" + std::to_string(::getpid() + 1)) << "left";
+    std::ofstream(esper + "/cache.key.tmp-0123456789abcdef") << "left";
+
+    constexpr std::size_t kMakers = 8;  // as in containers that share a home
+    std::vector<storage::Checked<MacKey>> keys(kMakers);
+    std::latch begin(kMakers);
+    std::vector<std::thread> makers;
+    for (auto& key : keys) {
+      makers.emplace_back([&key, &begin] {
+        begin.arrive_and_wait();
+        key = user_key();
+      });
+    }
+    for (auto& maker : makers) maker.join();
+    for (const auto& key : keys) {
+      INFO(key.problem);
+      REQUIRE(key);
+      CHECK(*key == *keys.front());
+    }
+    std::vector<std::string> names;
+    for (const auto& entry : fs::directory_iterator(esper)) names.push_back(entry.path().filename());
+    CHECK(names == std::vector<std::string>{"cache.key"});
+  }
 }
 
 TEST_CASE("a key that is not this user's secret is refused with the way out") {

@@ -4,11 +4,16 @@ import os
 import pathlib
 import sys
 import tempfile
+import types
 import unittest
+import unittest.mock
 
 sys.dont_write_bytecode = True
 sys.path.insert(0, str(pathlib.Path(__file__).parents[3] / "lib/program/compile/worker"))
 import kept  # noqa: E402
+
+with unittest.mock.patch.object(sys, "argv", ["worker", "", "", "normal"]):
+    import toolchain  # noqa: E402
 
 KEY = "01" * 32
 
@@ -53,8 +58,11 @@ class KeptTest(unittest.TestCase):
 
     def test_changed_after_it_was_found_right(self):
         self.assertTrue(self.store().holds(self.place))
+        before = os.stat(self.place)
         with open(self.place, "r+") as file:
             file.write("evil")
+        # Both may have happened within one tick of the file system's clock.
+        os.utime(self.place, ns=(before.st_atime_ns, before.st_mtime_ns + 1))
         store = self.store()
         self.assertFalse(store.holds(self.place))
         self.assertEqual(store.not_used, [self.place])
@@ -122,6 +130,41 @@ class KeptTest(unittest.TestCase):
             self.store().holds(self.place)
         with self.assertRaises(kept.UnsafeFolder):
             self.store().take(self.made("anew"), self.place)
+
+    def make(self, place, make=lambda name: pathlib.Path(name).write_text("made")):
+        build = types.SimpleNamespace(store=self.store(), job_folder=str(self.root), report=lambda message: None)
+        return toolchain.Build.kept(build, place, make)
+
+    def test_folders_are_made_for_this_user_alone(self):
+        os.umask(0)
+        place = str(self.root / "2.12.0/probes/answer")
+        os.rename(self.root, self.elsewhere)  # the root may be missing, too
+        self.store().make_folders(place)
+        for folder in ("", "2.12.0", "2.12.0/probes"):
+            self.assertEqual(os.stat(self.root / folder).st_mode & 0o777, 0o700)
+        os.umask(0o077)
+        self.make(place)
+        self.assertEqual(pathlib.Path(place).read_text(), "made")
+        self.assertTrue(self.store().holds(place))
+
+    def test_nothing_is_made_in_a_folder_before_it_was_checked(self):
+        planted = self.root / "2.12.0"
+        place = str(planted / "probes/answer")
+
+        def never(name):
+            self.fail("made")
+
+        self.elsewhere.mkdir()
+        planted.symlink_to(self.elsewhere)
+        with self.assertRaisesRegex(kept.UnsafeFolder, "2.12.0.*symbolic link"):
+            self.make(place, never)
+        self.assertEqual(os.listdir(self.elsewhere), [])
+        planted.unlink()
+        planted.mkdir()
+        planted.chmod(0o707)
+        with self.assertRaisesRegex(kept.UnsafeFolder, "2.12.0.*may write"):
+            self.make(place, never)
+        self.assertEqual(os.listdir(planted), [])
 
 
 unittest.main()

@@ -93,6 +93,37 @@ TEST_CASE("what is inserted is found, with what is known about it") {
   CHECK_FALSE(memory.has(2));
 }
 
+TEST_CASE("a package in quick effort is replaced by one in full effort, and never replaces it") {
+  MemoryCache memory;
+  PackageFacts quick = some_facts(), full = some_facts();
+  quick.effort = "quick";
+  quick.compile_ms = 1;
+  const auto insert = [&](const std::string& package, const PackageFacts& facts) {
+    memory.files.put("/made", package);
+    const auto outcome = memory.cache.insert(key_of(1), "/made", facts);
+    CHECK_FALSE(outcome.failure);
+    CHECK(memory.files.kind_of("/made.entry") == leyline::PathKind::kNothing);
+    return outcome.kept;
+  };
+  const auto package = [&] { return read_back(memory.cache.find(key_of(1)).value().file); };
+  CHECK_FALSE(insert("quick", quick));
+  CHECK_FALSE(insert("quick again", quick));
+  CHECK(package() == "quick again");
+  CHECK_FALSE(insert("full", full));
+  CHECK(package() == "full");
+  const auto kept = insert("late", quick);
+  REQUIRE(kept);
+  CHECK(kept->effort == "full");
+  CHECK(kept->compile_ms == full.compile_ms);
+  CHECK(package() == "full");
+  CHECK_FALSE(insert("full again", full));
+  CHECK(package() == "full again");
+  // What is damaged protects nothing.
+  memory.files.put("/cache/entries/" + key_of(1), "damage");
+  CHECK_FALSE(insert("anew", quick));
+  CHECK(package() == "anew");
+}
+
 TEST_CASE("a package in a reader's hands survives replacement, eviction and damage") {
   MemoryCache memory;
   memory.insert(1, "first");

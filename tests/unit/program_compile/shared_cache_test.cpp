@@ -89,7 +89,8 @@ TEST_CASE("where the process that compiles is killed, one that waits takes over"
 
 TEST_CASE("waiting for another process has a deadline, and can be cancelled") {
   Service service;
-  service.settings.wall_deadline = milliseconds(200);
+  service.settings.start_deadline = milliseconds(150);  // of the other process's worker, which comes first
+  service.settings.wall_deadline = milliseconds(50);
   const auto request = Service::request(0);
   const auto lock = lock_of(service, request.key, CompileRank::kFull);
   REQUIRE(lock);
@@ -119,6 +120,34 @@ TEST_CASE("a package in full effort serves whoever wanted a quick one, not the o
     CHECK_FALSE(outcome.failure);
     CHECK(outcome.by_other_process == elsewhere);
   }
+}
+
+TEST_CASE("a quick package that is done after one in full effort does not replace it") {
+  Service service;
+  const auto quick = noting(service);
+  auto full = Service::request(0);
+  full.effort = CompileEffort::kFull;
+  service.settings.priority = WorkerPriority::kBackground;
+  auto& background = service.start();
+  background.submit(quick);
+  REQUIRE(comes_to([&] { return std::filesystem::exists(service.folder / "began"); }));
+  auto settings = service.settings;
+  settings.priority = WorkerPriority::kNormal;
+  PackageCache cache(storage::real_file_system(), {service.folder / "programs"});
+  Compiler foreground(settings, cache);
+  foreground.submit(full);
+  const auto made = take(foreground, full.key);
+  CHECK_FALSE(made.failure);
+  CHECK_FALSE(made.by_other_process);
+  std::ofstream(service.folder / "go");
+
+  const auto late = take(background, quick.key);
+  CHECK_FALSE(late.failure);
+  CHECK(late.by_other_process);
+  CHECK(late.compile_ms == made.compile_ms);
+  const auto facts = cache.facts(quick.key);
+  REQUIRE(facts);
+  CHECK(facts->effort == "full");
 }
 
 TEST_CASE("who compiles waits for its own rank and higher ones; the last one leaves no file") {

@@ -35,7 +35,7 @@ TEST_CASE("the end of a process is told from its silence") {
 TEST_CASE("a worker does not stand in the folder of the process that starts it") {
   WorkerProcess process({test_python(), "import os, sys; print(os.getcwd(), sys.flags.isolated)", {}, {}});
   std::string line;
-  REQUIRE(process.read_line(line, seconds(10), -1) == WorkerProcess::Read::kLine);
+  REQUIRE(process.read_line(line, test::kPatience, -1) == WorkerProcess::Read::kLine);
   CHECK(line == "/ 1");
 }
 

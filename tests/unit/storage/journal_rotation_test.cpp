@@ -98,7 +98,6 @@ TEST_CASE("records come back in order from all files of a journal, in a new proc
     writer.append("two");
   }
   JournalWriter writer(files, kPath);
-  CHECK(writer.found().records == 2);  // of the newest file
   writer.rotate("head 2");
   writer.append("three");
   files.lose_power(PowerLoss::kDropAll);
@@ -107,6 +106,24 @@ TEST_CASE("records come back in order from all files of a journal, in a new proc
   CHECK(from(files, "head 2") == Records{"head 2", "three"});
   CHECK(from(files, "head 1") == Records{"head 1", "two", "head 2", "three"});
   CHECK(from(files, "no such").size() == 5);
+}
+
+TEST_CASE("the earlier files of a journal are found however its path is written") {
+  for (const std::string path : {"run//journal", "./run/journal", "run/./journal", "/run///journal"}) {
+    CAPTURE(path);
+    FaultyFileSystem files;
+    make_folder(files);
+    JournalWriter writer(files, path);
+    for (const std::string record : {"one", "two", "three"}) {
+      writer.append(record);
+      writer.rotate("head " + record);
+    }
+    CHECK(files.names_in("run") == Records{"journal", "journal-000001", "journal-000002", "journal-000003"});
+    Records records;
+    const auto scan = scan_journal(files, path, [&](std::string_view record) { records.emplace_back(record); });
+    CHECK(records == Records{"one", "head one", "two", "head two", "three", "head three"});
+    CHECK(scan.losses.empty());
+  }
 }
 
 TEST_CASE("a rotation loses and doubles no record when any call fails") {
@@ -166,6 +183,20 @@ TEST_CASE("earlier files that are damaged or gone are reported, and the others a
   CHECK((scan.losses[0].file == "run/journal-000001" && scan.losses[0].dropped_bytes == 0));
   CHECK((scan.losses[1].file == "run/journal-000002" && scan.losses[1].dropped_bytes == 0));
   CHECK((scan.losses[2].file == "run/journal-000003" && scan.losses[2].dropped_bytes == 13));
+}
+
+TEST_CASE("a rotation replaces no file that is there, not even where the numbers are used up") {
+  FaultyFileSystem files;
+  make_folder(files);
+  files.put("run/journal-18446744073709551615", "the last number");
+  files.put("run/journal-000000", "mine");
+  JournalWriter writer(files, kPath);
+  writer.append("one");
+  CHECK_THROWS_AS(writer.rotate("head"), IoError);
+  CHECK(files.contents("run/journal-000000") == "mine");
+  writer.append("two");
+  files.remove("run/journal-18446744073709551615");
+  CHECK(read_all(files) == Records{"one", "two"});
 }
 
 TEST_CASE("other files of such names are left alone") {

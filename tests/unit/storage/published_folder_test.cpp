@@ -129,7 +129,7 @@ TEST_CASE("only what is wrong with its bytes makes a folder damaged; what cannot
   files.put("ckpt/state.safetensors", "S" + state.substr(1));
   CHECK(fault_of() == Fault::kDamaged);
   files.remove("ckpt/state.safetensors");
-  CHECK(fault_of() == Fault::kDamaged);
+  CHECK(fault_of() == Fault::kUnreadable);
   files.make_folder("ckpt/state.safetensors");
   CHECK(fault_of() == Fault::kUnreadable);
   files.put("ckpt/manifest.json", manifest.substr(0, manifest.size() - 1));
@@ -137,6 +137,9 @@ TEST_CASE("only what is wrong with its bytes makes a folder damaged; what cannot
   const std::string later = R"("fields":{},"files":[],"format":2})";
   files.put("ckpt/manifest.json", "{\"checksum\":\"" + hex64(hash64(bytes_of(later))) + "\"," + later);
   CHECK(fault_of() == Fault::kUnreadable);
+  files.remove("ckpt/manifest.json");
+  CHECK(fault_of() == Fault::kUnreadable);
+  CHECK(verify_folder(files, "none").fault == Fault::kUnreadable);
 }
 
 TEST_CASE("quarantine moves the folder aside under a name of its own") {

@@ -1,8 +1,11 @@
 #include "tolaria/checkpoint_store.h"
 
+#include <c10/util/Exception.h>
+
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <new>
 
 #include "storage/atomic_publish.h"
 #include "storage/checksum.h"
@@ -165,16 +168,18 @@ TEST_CASE("another state or a damaged one under the name makes room for the righ
   store.publish(small_image(1, "of another configuration"), Rank::kOrdinary);
   CHECK(store.publish(small_image(1), Rank::kOrdinary).bytes > 0);
   CHECK(read_checkpoint(files, path_of(1))->info.training_hash == "hash");
-  CHECK(read_checkpoint(files, path_of(1) + ".bad")->info.training_hash == "of another configuration");
+  CHECK(read_checkpoint(files, path_of(1) + ".unread")->info.training_hash == "of another configuration");
 
   files.put(path_of(1) + "/run.json", "{}");
   CHECK(store.publish(small_image(1), Rank::kOrdinary).bytes > 0);
   CHECK(read_checkpoint(files, path_of(1)));
   CHECK(epochs_in(store) == std::vector<std::uint32_t>{1});
-  CHECK(files.names_in(kFolder).size() == 3);
+  CHECK(files.names_in(kFolder) == std::vector<std::string>{"epoch-0001-step-000000010",
+                                                            "epoch-0001-step-000000010.bad",
+                                                            "epoch-0001-step-000000010.unread"});
 }
 
-TEST_CASE("the newest good one is taken; damaged ones and those of others are put away") {
+TEST_CASE("the newest good one is taken; damaged ones and those of others make room under different names") {
   FaultyFileSystem files;
   {
     auto store = open_store(files, keeping(9, false));
@@ -190,7 +195,7 @@ TEST_CASE("the newest good one is taken; damaged ones and those of others are pu
   REQUIRE(refused.size() == 2);
   CHECK(refused[0].path == path_of(3) + ".bad");
   CHECK(refused[0].reason.find("state.safetensors has 5 bytes") != std::string::npos);
-  CHECK(refused[1].path == path_of(4) + ".bad");
+  CHECK(refused[1].path == path_of(4) + ".unread");
   CHECK(refused[1].reason == "it belongs to another configuration");
   CHECK(list_checkpoints(files, kFolder).size() == 2);
 
@@ -200,6 +205,61 @@ TEST_CASE("the newest good one is taken; damaged ones and those of others are pu
   CHECK(restore_newest(files, kFolder, no, refused).empty());
   CHECK(refused.size() == 2);
   CHECK(list_checkpoints(files, kFolder).size() == 2);
+}
+
+TEST_CASE("no checkpoint is renamed for a lack of memory; one that is not understood is not called damaged") {
+  FaultyFileSystem files;
+  {
+    auto store = open_store(files, keeping(9, false));
+    for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) store.publish(small_image(epoch), Rank::kOrdinary);
+  }
+  std::function<void()> loading_the_second = [] { throw std::bad_alloc(); };
+  std::vector<RefusedCheckpoint> refused;
+  const auto accept = [&](const CheckpointImage& image) {
+    return reason_to_refuse([&]() -> std::string {
+      if (image.info.epoch == 3) return image.run.at("a field of another version");
+      if (image.info.epoch == 2) loading_the_second();
+      return {};
+    });
+  };
+  CHECK_THROWS_AS(restore_newest(files, kFolder, accept, refused), std::bad_alloc);
+  loading_the_second = [] { TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory"); };
+  CHECK_THROWS_AS(restore_newest(files, kFolder, accept, refused), c10::OutOfMemoryError);
+  CHECK(list_checkpoints(files, kFolder).size() == 3);
+  CHECK(restored(files) == 3);
+
+  refused.clear();
+  loading_the_second = [] {};
+  CHECK(restore_newest(files, kFolder, accept, refused) == path_of(2));
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].path == path_of(3) + ".unread");
+  CHECK(refused[0].reason.find("a field of another version") != std::string::npos);
+}
+
+TEST_CASE("checkpoints that cannot be read now are neither deleted nor counted while the run goes on") {
+  FaultyFileSystem files;
+  {
+    auto store = open_store(files, keeping(9, false));
+    for (std::uint32_t epoch = 1; epoch <= 5; ++epoch) store.publish(small_image(epoch), Rank::kOrdinary);
+  }
+  const auto state_of = [](std::uint32_t epoch) { return path_of(epoch) + "/state.safetensors"; };
+  const auto fourth = *files.contents(state_of(4)), fifth = *files.contents(state_of(5));
+  files.remove(state_of(4));
+  files.remove(state_of(5));
+  std::vector<RefusedCheckpoint> refused;
+  const auto accept = [](const CheckpointImage&) { return std::string(); };
+  CHECK(restore_newest(files, kFolder, accept, refused) == path_of(3));
+
+  auto store = open_store(files, keeping(2, false));
+  store.spare(refused);
+  auto within = small_image(3);  // the first save is of a step between the third epoch and the fourth
+  within.info.step = 35;
+  CHECK(store.publish(within, Rank::kOrdinary).bytes > 0);
+  CHECK(epochs_in(store) == std::vector<std::uint32_t>{3, 3});
+  files.put(state_of(4), fourth);
+  files.put(state_of(5), fifth);
+  CHECK(list_checkpoints(files, kFolder).size() == 4);
+  CHECK(restored(files) == 5);
 }
 
 TEST_CASE("a checkpoint that cannot be read is not renamed, whatever error the system gives") {

@@ -71,6 +71,15 @@ TEST_CASE("a finished run is not overwritten, and can be opened again") {
   CHECK(open_run_folder(files, "/run").path == "/run");
 }
 
+TEST_CASE("a run folder that is named with slashes at its end is the same folder") {
+  FaultyFileSystem files;
+  CHECK(create_run_folder(files, "/run//", "a: 1\n").journal() == "/run/journal");
+  const auto folder = open_run_folder(files, "/run/");
+  CHECK(folder.path == "/run");
+  CHECK(folder.run_id() == "run");
+  CHECK(RunFolder{"runs/digits-1/.", files.open("/x", leyline::OpenMode::kReplace)}.run_id() == "digits-1");
+}
+
 TEST_CASE("what is no run folder is not resumed") {
   FaultyFileSystem files;
   files.make_folder("/empty");

@@ -92,7 +92,7 @@ TEST_CASE("whatever checkpoint a run is resumed from, the newest files tell as m
   REQUIRE(files_of(run.files) > 8);
   const auto whole = nissa::read_journal(run.files, kRun);
   CHECK(whole.gaps.empty());
-  const auto all_lanes = read_lane_log(run.files, kJournal);
+  const auto all_lanes = read_lane_log(run.files, kJournal, 0);
   for (int n = 1; n <= kPlaces; ++n) {
     INFO("resumed at epoch " << n);
     const auto part = nissa::read_journal_since(run.files, kRun, place_of(n));
@@ -193,7 +193,7 @@ TEST_CASE("damaged notes of lanes are counted and left out") {
     journal.append(text);
   }
   journal.append(lane_note_json("s", {1, key_of(1)}));
-  const auto log = read_lane_log(files, kJournal);
+  const auto log = read_lane_log(files, kJournal, 0);
   CHECK(log.damaged() == 4);
   REQUIRE(log.at("s", 9) != nullptr);
   CHECK(log.at("s", 9)->key == key_of(1));

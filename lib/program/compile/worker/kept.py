@@ -2,7 +2,7 @@
 
 They become part of the programs that Esper loads. So one is used only if every folder that leads to it belongs to this
 user and nobody else may write there, if it is a regular file with one name, and if the code beside it (FILE.mac:
-HMAC-SHA256 of its name and contents, under the user's key) is right. Any other is made anew, and told.
+HMAC-SHA256 of its name and contents, under the user's key) is right. Any other is made anew, and reported.
 """
 
 import contextlib
@@ -58,6 +58,18 @@ class Kept:
         while len(folder) >= len(self.root):
             check_folder(folder)
             folder = os.path.dirname(folder)
+
+    def make_folders(self, place):
+        """Down to the one that `place` lies in, each after the one above it was found to be this user's alone."""
+        folder = self.root
+        if not os.path.lexists(folder):
+            os.makedirs(folder, 0o700, exist_ok=True)  # those above it are not looked at here
+        check_folder(folder)
+        for name in os.path.relpath(os.path.dirname(place), self.root).split(os.sep):
+            folder = os.path.join(folder, name)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(folder, 0o700)
+            check_folder(folder)
 
     def holds(self, place):
         """Whether the file is there and this user's work."""

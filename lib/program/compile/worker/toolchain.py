@@ -124,7 +124,7 @@ class Build:
         """The file `place`, made by make(temporary name) if it is not there yet. Until it is whole it lies in the job's
         folder, and goes with it. Of several jobs one makes it, and the others wait; the time is no job's."""
         if not self.store.holds(place):
-            os.makedirs(os.path.dirname(place), exist_ok=True)
+            self.store.make_folders(place)
             self.report({"keeping": 1})
             try:
                 with locked(f"{place}.{PRIORITY}.lock"):

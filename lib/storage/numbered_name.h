@@ -1,0 +1,32 @@
+#pragma once
+// The names of the earlier files of one that is continued in a new file: "journal-000001", "telemetry-000001.jsonl".
+// Any thread.
+
+#include <charconv>
+#include <cstdint>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace esper::storage {
+
+struct NumberedName {
+  std::string stem, ending;  // "telemetry", ".jsonl"
+
+  // number: from 1.
+  std::string of(std::uint64_t number) const {
+    char digits[24];
+    std::snprintf(digits, sizeof digits, "-%06llu", static_cast<unsigned long long>(number));
+    return stem + digits + ending;
+  }
+
+  // 0 for any other name.
+  std::uint64_t number_of(std::string_view name) const {
+    if (!name.starts_with(stem) || name.size() <= stem.size()) return 0;
+    std::uint64_t number = 0;
+    std::from_chars(name.data() + stem.size() + 1, name.data() + name.size(), number);
+    return name == of(number) ? number : 0;
+  }
+};
+
+}  // namespace esper::storage
