@@ -8,6 +8,7 @@
 #include "storage/file_tools.h"
 #include "storage/journal_files.h"
 #include "storage/little_endian.h"
+#include "storage/numbered_name.h"
 
 namespace esper::storage {
 namespace {
@@ -55,8 +56,10 @@ File open_clean(FileSystem& file_system, const std::string& path, const JournalS
 // Throws EEXIST rather than replace a file of records.
 void keep_as_earlier_file(FileSystem& file_system, const std::string& path) {
   const auto earlier = earlier_journal_files(file_system, path);
-  const auto target = earlier_journal_path(path, earlier.empty() ? 1 : earlier.back().number + 1);
-  if (file_system.kind_of(target) != PathKind::kNothing) throw leyline::IoError("rename", target, EEXIST);
+  const auto number = earlier.empty() ? 1 : earlier.back().number + 1;
+  const auto target = earlier_journal_path(path, number);
+  if (number > NumberedName::kLargest || file_system.kind_of(target) != PathKind::kNothing)
+    throw leyline::IoError("rename", target, EEXIST);
   file_system.rename(path, target);
 }
 

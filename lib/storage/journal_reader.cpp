@@ -135,11 +135,18 @@ JournalScan scan_to_end(File& file, const Visit& visit) {
   });
 }
 
+// The name of a file may claim that any number came before it: more missing ones in a row than these are one loss.
+constexpr std::uint64_t kMostListed = 100;
+
 // Reads the earlier files from number `next` on, and moves `next` behind them.
 void scan_earlier(FileSystem& file_system, const std::string& path, std::uint64_t& next, JournalScan& scan,
                   const Visit& visit) {
   for (const auto& [number, earlier] : earlier_journal_files(file_system, path)) {
     if (number < next) continue;
+    if (number - next > kMostListed) {
+      scan.losses.push_back({earlier_journal_path(path, next) + " to -" + std::to_string(number - 1), 0});
+      next = number;
+    }
     for (; next < number; ++next) scan.losses.push_back({earlier_journal_path(path, next), 0});
     const auto part = scan_journal_file(file_system, earlier, visit);
     scan.records += part.records;

@@ -11,6 +11,7 @@
 namespace esper::storage {
 
 struct NumberedName {
+  static constexpr std::uint64_t kLargest = 999'999'999;
   std::string stem, ending;  // "telemetry", ".jsonl"
 
   // number: from 1.
@@ -20,12 +21,12 @@ struct NumberedName {
     return stem + digits + ending;
   }
 
-  // 0 for any other name.
+  // 0 for any other name, and for numbers above kLargest: a file from elsewhere may claim any.
   std::uint64_t number_of(std::string_view name) const {
     if (!name.starts_with(stem) || name.size() <= stem.size()) return 0;
     std::uint64_t number = 0;
     std::from_chars(name.data() + stem.size() + 1, name.data() + name.size(), number);
-    return name == of(number) ? number : 0;
+    return number <= kLargest && name == of(number) ? number : 0;
   }
 };
 

@@ -188,15 +188,31 @@ TEST_CASE("earlier files that are damaged or gone are reported, and the others a
 TEST_CASE("a rotation replaces no file that is there, not even where the numbers are used up") {
   FaultyFileSystem files;
   make_folder(files);
-  files.put("run/journal-18446744073709551615", "the last number");
+  files.put("run/journal-999999999", "the last number");
   files.put("run/journal-000000", "mine");
+  files.put("run/journal-1000000000", "mine too");
   JournalWriter writer(files, kPath);
   writer.append("one");
   CHECK_THROWS_AS(writer.rotate("head"), IoError);
   CHECK(files.contents("run/journal-000000") == "mine");
   writer.append("two");
-  files.remove("run/journal-18446744073709551615");
+  CHECK(files.contents("run/journal-1000000000") == "mine too");
+  files.remove("run/journal-999999999");
   CHECK(read_all(files) == Records{"one", "two"});
+}
+
+TEST_CASE("a file that claims that a million came before it is read, and they are one loss") {
+  FaultyFileSystem files;
+  make_folder(files);
+  JournalWriter writer(files, kPath);
+  writer.append("one");
+  writer.rotate("head");
+  files.rename("run/journal-000001", "run/journal-1000000");
+  Records records;
+  const auto scan = scan_journal(files, kPath, [&](std::string_view record) { records.emplace_back(record); });
+  CHECK(records == Records{"one", "head"});
+  REQUIRE(scan.losses.size() == 1);
+  CHECK(scan.losses[0].file.ends_with("journal-000001 to -999999"));
 }
 
 TEST_CASE("other files of such names are left alone") {
