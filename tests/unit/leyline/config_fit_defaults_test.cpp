@@ -80,7 +80,7 @@ void check_help(LoadedConfig& loaded, const std::vector<FieldRow>& standard) {
 }
 
 TEST_CASE("each field alone, set to any legal value, makes no default contradict it") {
-  const char* bases[] = {"", "host: {kind: cnn}", "data: {kind: mnist, path: m}\nhost: {kind: cnn}",
+  const char* bases[] = {"{}", "host: {kind: cnn}", "data: {kind: mnist, path: m}\nhost: {kind: cnn}",
                          "data: {kind: text, path: t}", "data: {path: t}\nhost: {kind: transformer}"};
   RunConfig defaults;
   const auto standard = field_table(defaults);

@@ -60,7 +60,7 @@ TEST_CASE("rules between fields") {
            "f:2:24: growth.slots[1]: this host has no slot \"r0c2\"; it has r0c0 to r0c1"},
       Case{"host: {kind: mlp, hidden: [4], modules: [r0c1=norm]}",
            "f:1:42: host.modules[0]: this host has no slot \"r0c1\""},
-      Case{"growth: {slots: [r0c0, 0c0]}", "f:1:24: growth.slots[1]: \"0c0\" is no slot"},
+      Case{"growth: {slots: [r0c0, 0c0]}", "f:1:24: growth.slots[1]: \"0c0\" is not a slot"},
       Case{"growth: {slots: [r0c0, r0c0]}", "f:1:24: growth.slots[1]: \"r0c0\" is listed twice"},
       Case{"host: {kind: mlp, hidden: [4]}\ngrowth: {aggregation: {classes: [\"r0c3=0\"]}}",
            "f:2:34: growth.aggregation.classes[0]: this host has no slot \"r0c3\""},

@@ -51,11 +51,11 @@ std::string packet_line() {
   return line;
 }
 
-std::string problem_of(const std::string& source) {
+std::string problem_of(const std::string& source, leyline::ExitCode code = leyline::ExitCode::kData) {
   try {
     read_names(source);
   } catch (const leyline::Error& error) {
-    CHECK(error.code() == leyline::ExitCode::kData);
+    CHECK(error.code() == code);
     return error.what();
   }
   FAIL("accepted: " << source);
@@ -189,8 +189,9 @@ TEST_CASE("a run's telemetry with more names than any run has is refused, not he
 
 TEST_CASE("what cannot be read is an error that names the place") {
   const Folder folder;
-  CHECK_THAT(problem_of("/nonexistent"), ContainsSubstring("there is no such file; give a list of names"));
-  CHECK_THAT(problem_of("/dev/zero"), ContainsSubstring("there is no such file"));
+  CHECK_THAT(problem_of("/nonexistent", leyline::ExitCode::kConfig),
+             ContainsSubstring("there is no such file; give a list of names"));
+  CHECK_THAT(problem_of("/dev/zero"), ContainsSubstring("is not a regular file"));
   CHECK_THAT(problem_of(folder.path.string()), ContainsSubstring("there is no telemetry.jsonl in it"));
   CHECK_THAT(problem_of(folder.write("telemetry.jsonl", "")), ContainsSubstring("no packet"));
   CHECK_THAT(problem_of_list(""), ContainsSubstring("is no JSON"));
