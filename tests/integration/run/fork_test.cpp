@@ -202,7 +202,8 @@ TEST_CASE("a fork without a policy does not replace the seed that it left out") 
   INFO(alone.err);
   REQUIRE(alone.exit_code == 0);
   CHECK(read_json(child / "summary.json")["seeds"].empty());
-  for (const auto& note : history_of(child).notes()) CHECK(note.what != "stage");
+  const auto history = history_of(child);
+  for (const auto& note : history.notes()) CHECK(note.what != "stage");
   const auto policy =
       json_of(run_esper({"config", "explain", (child / "config.yaml").string(), "policy.kind", "--json"}));
   CHECK(policy[0]["value"] == "none");
