@@ -48,7 +48,7 @@ Descriptor open_telemetry(const fs::path& path, int flags) {
 
 bool has_telemetry(const fs::path& path) {
   std::error_code ignored;
-  return fs::is_regular_file(fs::symlink_status(path, ignored)) || !earlier_telemetry(path).empty();
+  return fs::exists(fs::symlink_status(path, ignored)) || !earlier_telemetry(path).empty();
 }
 
 int rotate_telemetry(const fs::path& path, const TelemetryLimits& limits, TelemetryDropped& dropped) {

@@ -25,7 +25,7 @@ std::vector<EarlierTelemetry> earlier_telemetry(const std::filesystem::path& pat
 // open, with errno set, where that fails; throws storage::UnsafePath for what is no regular file of the folder itself.
 Descriptor open_telemetry(const std::filesystem::path& path, int flags);
 
-// True where `path` or an earlier file of it is there.
+// True where an earlier file of `path` is there, or anything of that name: what is no file is refused when it is read.
 bool has_telemetry(const std::filesystem::path& path);
 
 struct TelemetryLimits {

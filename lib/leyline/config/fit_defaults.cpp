@@ -67,12 +67,19 @@ void fit_transformer(HostConfig& host, const IsGiven& is_given) {
   }
 }
 
+// A full file beside the one that is written to has to fit into the limit.
+void fit_telemetry(TelemetryConfig& telemetry, const IsGiven& is_given) {
+  if (telemetry.limit_mb < 1 || is_given("telemetry.segment_mb")) return;
+  telemetry.segment_mb = static_cast<int>(std::clamp<std::int64_t>(telemetry.limit_mb / 2, 1, telemetry.segment_mb));
+}
+
 }  // namespace
 
 void fit_defaults(RunConfig& config, const IsGiven& is_given) {
   fit_kinds(config, is_given);
   if (config.host.kind == HostKind::kCnn) fit_cnn(config, is_given);
   if (config.host.kind == HostKind::kTransformer) fit_transformer(config.host, is_given);
+  fit_telemetry(config.telemetry, is_given);
 }
 
 }  // namespace esper::leyline

@@ -66,11 +66,12 @@ struct AggregationConfig {
             "surgery", &C::surgery,
             "pcgrad takes out what seeds hold against each other; it acts with two seeds and two microbatches or more, "
             "and an attribution other than uniform"),
-        field("conflict_warn", &C::conflict_warn, "share of conflicting pairs in an epoch above which a warning is reported",
-              between(0, 1)),
+        field("conflict_warn", &C::conflict_warn,
+              "share of conflicting pairs in an epoch above which a warning is reported", between(0, 1)),
         field("seed_conflict_warn", &C::seed_conflict_warn, "the same for one seed against the others", between(0, 1)),
         field("share_jump_warn", &C::share_jump_warn,
-              "change of a seed's share of the gradient from epoch to epoch above which a warning is reported", between(0, 1)),
+              "change of a seed's share of the gradient from epoch to epoch above which a warning is reported",
+              between(0, 1)),
         field("seed_figures", &C::seed_figures, "measure weight, conflicts and isolation of each growing seed"),
         field("layers_shown", &C::layers_shown,
               "how many of each seed's layers report their gradient norm, largest first", between(0, 1000))};
@@ -84,10 +85,11 @@ struct IsolationConfig {
 
   static constexpr auto fields() {
     using C = IsolationConfig;
-    return std::tuple{field("max_cosine", &C::max_cosine,
-                            "largest cosine between the gradients that come back past an isolated seed and through it",
-                            between(0, 1)),
-                      field("strict", &C::strict, "cull a seed that breaks its isolation; otherwise it is only reported")};
+    return std::tuple{
+        field("max_cosine", &C::max_cosine,
+              "largest cosine between the gradients that come back past an isolated seed and through it",
+              between(0, 1)),
+        field("strict", &C::strict, "cull a seed that breaks its isolation; otherwise it is only reported")};
   }
 };
 

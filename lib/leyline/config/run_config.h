@@ -60,7 +60,8 @@ struct TelemetryConfig {
         field("console", &C::console, "auto draws a progress bar on a terminal and plain lines elsewhere"),
         field("jsonl", &C::jsonl, "write telemetry.jsonl into the run folder"),
         field("segment_mb", &C::segment_mb,
-              "size at which telemetry.jsonl becomes telemetry-000001.jsonl, -000002, ... and begins anew",
+              "size at which telemetry.jsonl becomes telemetry-000001.jsonl, -000002, ... and begins anew; if left "
+              "out, at most half of limit_mb",
               between(1, 65536)),
         field("limit_mb", &C::limit_mb,
               "size of all these files together; the oldest are deleted, which is reported; 0 keeps all",

@@ -38,8 +38,8 @@ struct CompileConfig {
         field("dynamic", &C::dynamic, "one compiled program for every batch size, the shorter last batch included"),
         field("warmup_steps", &C::warmup_steps, "eager steps before a step is recorded", between(0, 1e6)),
         field("deadline", &C::deadline,
-              "most processor time of one compilation, without the headers that are precompiled once on a machine, and "
-              "a tenth of the longest time by the clock; then the run goes on without"),
+              "most processor time of one compilation, not counting headers that are precompiled once on a machine; by "
+              "the clock it may take ten times as long; then the run goes on without"),
         field("memory_limit_mb", &C::memory_limit_mb, "most memory of the compiler's process", between(256, 1e6)),
         field("cache_limit_mb", &C::cache_limit_mb,
               "size of the cache of compiled programs; those unused for longest go first", between(16, 1e6)),

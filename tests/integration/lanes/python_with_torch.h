@@ -16,9 +16,9 @@ inline std::string python_path() {
 
 // Skips the test, visibly, where nothing can be compiled.
 inline void need_python_with_torch() {
-  static const int answer =
-      run_program({python_path(), "-I", "-c", "import importlib.util, sys; sys.exit(not importlib.util.find_spec('torch'))"})
-          .exit_code;
+  static const int answer = run_program({python_path(), "-I", "-c",
+                                         "import importlib.util, sys; sys.exit(not importlib.util.find_spec('torch'))"})
+                                .exit_code;
   if (answer != 0) SKIP("no Python with torch at " + python_path() + ": nothing can be compiled");
 }
 

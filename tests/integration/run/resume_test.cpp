@@ -164,6 +164,7 @@ TEST_CASE("a checkpoint that was saved with its data's path in the hash is taken
     contents->fields["training_hash"] = saved.replace(0, now.size(), before);
     std::ofstream(manifest, std::ios::binary) << esper::storage::manifest_text(*contents);
   }
+  fs::create_directories(room.run("moved").parent_path());
   fs::copy(room.run("old"), room.run("moved"), fs::copy_options::recursive);
   const auto elsewhere = room.write("moved.csv.gz", contents_of(ESPER_SOURCE_DIR "/data/digits/digits.csv.gz"));
   const auto refused = resume(room.run("moved"), {"epochs=3", "data.path=" + elsewhere});

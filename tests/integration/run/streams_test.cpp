@@ -54,7 +54,7 @@ TEST_CASE("a standard error that nobody reads costs no line of telemetry.jsonl, 
   const FullPipe pipe(room);
   const auto config = room.write("small.yaml", growing_config());
   const auto run = room.run("run");
-  const Finished finished = run_program(with_stream("2", pipe, train_command(config, run)));
+  const Finished finished = run_program(with_stream("2", pipe, train_command(config, run, {"telemetry.console=plain"})));
   CHECK_FALSE(finished.timed_out);
   CHECK(finished.exit_code == 0);
   std::size_t epochs = 0;
@@ -69,6 +69,7 @@ TEST_CASE("a standard error that nobody reads costs no line of telemetry.jsonl, 
   }
   CHECK(epochs == 24);
   const json telemetry = read_json(run / "summary.json")["telemetry"];
+  REQUIRE((telemetry.contains("jsonl") && telemetry.contains("console")));
   CHECK(telemetry["jsonl"]["lost"] == 0);
   CHECK(telemetry["console"]["lost"].get<int>() > 24);
   CHECK(telemetry["console"]["lost"] == errors_of_console);
@@ -118,7 +119,7 @@ TEST_CASE("nothing that a run prints can steer the terminal") {
   const auto config = room.write("small.yaml", growing_config());
   const auto folder = room.path / "a\x1b[2J\xC2\x9b\x9b" / "run";
   fs::create_directories(folder.parent_path());
-  auto command = train_command(config, folder, {"epochs=1"});
+  auto command = train_command(config, folder, {"epochs=1", "telemetry.console=plain"});
   std::erase(command, "--json");
   const Finished trained = run_program(command);
   CAPTURE(trained.out, trained.err);

@@ -50,8 +50,9 @@ bool needs_more(const std::string& field, const std::string& value) {
                                                              {"host.kind", "transformer"},  // text
                                                              {"host.kind", "mlp"},
                                                              {"host.kind", "linear"},
-                                                             {"host.kernel", "even"},  // its own rule: odd
-                                                             {"data.image_size", ""},  // images
+                                                             {"host.kernel", "even"},      // its own rule: odd
+                                                             {"telemetry.limit_mb", "1"},  // its own rule: two files
+                                                             {"data.image_size", ""},      // images
                                                              {"data.augment.crop_padding", ""},
                                                              {"data.augment.flip", ""},
                                                              {"growth.aggregation.attribution", "dataloader"}};
