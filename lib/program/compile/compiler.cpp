@@ -194,6 +194,7 @@ std::optional<CompileOutcome> Compiler::await_lock(const CompileRequest& request
   const auto longest = settings_.start_deadline + settings_.wall_deadline;
   const auto deadline = clock_.now() + longest;
   try {
+    storage::ensure_folder(cache_.files(), cache_.folder());
     while (!lock) {
       if (auto taken = CompileLock::try_take(cache_.folder(), request.key, rank)) {
         lock.emplace(std::move(*taken));
