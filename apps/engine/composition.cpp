@@ -13,8 +13,10 @@
 #include "leyline/telemetry.h"
 #include "leyline/text_outlet.h"
 #include "nissa/console_sink.h"
+#include "nissa/jsonl_reader.h"
 #include "nissa/jsonl_sink.h"
 #include "nissa/log.h"
+#include "nissa/telemetry_files.h"
 #include "storage/journal.h"
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
@@ -105,10 +107,24 @@ void refuse_half_a_fork(const leyline::GrowthHistory& history, const tolaria::Ru
   }
 }
 
-// What shows that a run had come further than its first step; empty where nothing does. A summary counts where the
+bool telemetry_reports_checkpoint(const std::string& path) {
+  if (!nissa::has_telemetry(path)) return false;
+  bool found = false;
+  const auto look = [&](const nlohmann::json& packet) {
+    for (const auto& event : packet.at("events")) {
+      found |= event.value("description", "") == "tolaria.checkpoint_saved"_event.name();
+    }
+  };
+  nissa::read_jsonl(path, look, [](std::string_view) { return false; });
+  return found;
+}
+
+// What shows that a run had come further than its first step; empty where nothing does. A damaged journal may have lost
+// its records of checkpoints, so telemetry counts too. A summary counts where the
 // journal is lost: with a journal that notes no checkpoint, the run ended before its first one.
 std::string trace_of_training(leyline::FileSystem& files, const tolaria::RunFolder& folder) {
   if (tolaria::had_checkpoints(files, folder.checkpoints(), folder.journal())) return "had checkpoints";
+  if (telemetry_reports_checkpoint(folder.telemetry())) return "had checkpoints (its telemetry reports them)";
   if (files.kind_of(folder.summary()) == leyline::PathKind::kNothing) return {};
   const auto journal = storage::scan_journal(files, folder.journal(), [](std::string_view) {});
   return journal.records == 0 ? "was trained before (it has a summary.json, but no journal)" : "";
