@@ -54,7 +54,8 @@ TEST_CASE("a standard error that nobody reads costs no line of telemetry.jsonl, 
   const FullPipe pipe(room);
   const auto config = room.write("small.yaml", growing_config());
   const auto run = room.run("run");
-  const Finished finished = run_program(with_stream("2", pipe, train_command(config, run, {"telemetry.console=plain"})));
+  const Finished finished =
+      run_program(with_stream("2", pipe, train_command(config, run, {"telemetry.console=plain"})));
   CHECK_FALSE(finished.timed_out);
   CHECK(finished.exit_code == 0);
   std::size_t epochs = 0;
