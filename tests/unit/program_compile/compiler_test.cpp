@@ -273,7 +273,9 @@ CompileRequest keeping(const Service& service, const std::string& code) {
   auto request = failing("what was kept was made");
   const std::string folder = service.folder.path();
   request.source = "import os, time, job\nfolder = '" + folder + "'\ndef make(path):\n" + code +
-                   "    open(path, 'w').close()\njob.build.kept(folder + '/kept/file', make)\n" + request.source;
+                   "    open(path, 'w').close()\n" +
+                   "place = job.build.folder + '/kept-' + os.path.basename(folder) + '/file'\n" +
+                   "job.build.kept(place, make)\n" + request.source;
   request.key = cache_key({request.source, "", "", "", 1, "", ""});
   return request;
 }
