@@ -105,7 +105,7 @@ TEST_CASE("a Python that is missing, crashes or talks nonsense is a row that say
     CHECK(report["refused"][1].at("name") == "python_compiled");
     return report["refused"][0].at("reason").get<std::string>();
   };
-  const std::string probe = "[ \"$1\" = -c ] && { echo '3.11.2 1'; exit 0; }\n";
+  const std::string probe = "[ \"$2\" = -c ] && { echo '3.11.2 1'; exit 0; }\n";
   CHECK_THAT(reasons("/nowhere/python"), ContainsSubstring("no Python at /nowhere/python"));
   write_script(room.path / "crash", probe + "echo 'ImportError: broken' >&2; exit 1\n");
   CHECK_THAT(reasons((room.path / "crash").string()), ContainsSubstring("ImportError: broken"));

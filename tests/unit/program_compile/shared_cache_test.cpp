@@ -32,7 +32,9 @@ CompileRequest noting(const Service& service) {
 }
 
 std::optional<CompileLock> lock_of(const Service& service, const std::string& key, CompileRank rank) {
-  return CompileLock::try_take(service.folder / "programs", key, rank);
+  const std::string cache = service.folder / "programs";
+  if (std::filesystem::create_directory(cache)) std::filesystem::permissions(cache, std::filesystem::perms::owner_all);
+  return CompileLock::try_take(cache, key, rank);
 }
 
 }  // namespace
