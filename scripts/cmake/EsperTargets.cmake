@@ -67,6 +67,7 @@ function(esper_test name)
   # What is tested is optimized in full; the tests themselves are compiled in two thirds of the time this way.
   target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
   if(ARG_TORCH)
+    target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/torch_seed.cpp)
     target_link_libraries(${name} PRIVATE torch::cpu)
     target_precompile_headers(${name} REUSE_FROM esper_torch_pch)
     # The precompiled header serves libraries and programs alike, so programs are compiled as libraries are: -fPIC, not -fPIE.

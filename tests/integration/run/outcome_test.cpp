@@ -3,10 +3,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <chrono>
 #include <cmath>
 #include <cstring>
-#include <thread>
 
 #include "run_record.h"
 #include "run_room.h"
@@ -102,10 +100,7 @@ TEST_CASE("a signal does not hide that the state could not be saved") {
   const auto config = room.write("small.yaml", growing_config());
   const auto run = room.run("run");
   RunningProgram program(without_room_to_save(config, run, "epochs=100000"));
-  const auto until = std::chrono::steady_clock::now() + std::chrono::minutes(2);
-  while (!fs::exists(run / "telemetry.jsonl") && std::chrono::steady_clock::now() < until) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-  }
+  REQUIRE(wait_for_first_epoch(run, program));
   program.send(SIGTERM);
   const Finished finished = program.wait();
   INFO(finished.out << finished.err);

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "run_record.h"
+#include "support/patience.h"
 
 namespace esper::test {
 namespace fs = std::filesystem;
@@ -108,15 +109,35 @@ Finished train(const std::string& config, const fs::path& run, const Words& assi
 
 Finished resume(const fs::path& run, const Words& assignments) { return run_program(resume_command(run, assignments)); }
 
-bool wait_for_checkpoint_after(const std::string& newest, const fs::path& run, const RunningProgram& program) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::minutes(4);
+namespace {
+
+template <class Condition>
+bool wait_until(Condition condition, const RunningProgram& program) {
+  const auto end = std::chrono::steady_clock::now() + kPatience * 2;
   while (std::chrono::steady_clock::now() < end) {
-    const auto names = checkpoints_of(run);
-    if (!names.empty() && names.back() > newest) return true;
+    if (condition()) return true;
     if (program.has_ended()) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }
   return false;
+}
+
+}  // namespace
+
+bool wait_for_checkpoint_after(const std::string& newest, const fs::path& run, const RunningProgram& program) {
+  const auto has_newer = [&] {
+    const auto names = checkpoints_of(run);
+    return !names.empty() && names.back() > newest;
+  };
+  return wait_until(has_newer, program);
+}
+
+bool wait_for_first_epoch(const fs::path& run, const RunningProgram& program) {
+  const auto path = run / "telemetry.jsonl";
+  const auto has_epoch = [&] {
+    return fs::exists(path) && contents_of(path).find("tolaria.epochs.total") != std::string::npos;
+  };
+  return wait_until(has_epoch, program);
 }
 
 }  // namespace esper::test

@@ -42,8 +42,11 @@ Finished resume(const std::filesystem::path& run, const Words& assignments = {})
 Words train_command(const std::string& config, const std::filesystem::path& run, const Words& assignments = {});
 Words resume_command(const std::filesystem::path& run, const Words& assignments = {});
 
-// True once the run has a checkpoint newer than `newest` (empty: any), false after 30 s or when the program ends.
+// True once the run has a checkpoint newer than `newest` (empty: any), false after four minutes or when the program
+// ends.
 bool wait_for_checkpoint_after(const std::string& newest, const std::filesystem::path& run,
                                const RunningProgram& program);
+// The same for the first epoch that its telemetry reports.
+bool wait_for_first_epoch(const std::filesystem::path& run, const RunningProgram& program);
 
 }  // namespace esper::test

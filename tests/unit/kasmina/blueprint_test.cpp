@@ -62,10 +62,11 @@ void for_every_module(Check check) {
   }
 }
 
-// One step of plain gradient descent towards `target`; returns the loss before it.
+// One step of plain gradient descent towards `target`; returns the loss before it, in double precision: one step of a
+// module with few parameters may change it by less than a float holds.
 double descend(const SeedModule& seed, const torch::Tensor& x, const torch::Tensor& target, double rate) {
   for (const auto& [id, tensor] : seed.tensors.parameters) tensor.mutable_grad() = torch::Tensor();
-  const torch::Tensor loss = (seed.forward(x, Mode::kTrain) - target).square().mean();
+  const torch::Tensor loss = (seed.forward(x, Mode::kTrain) - target).to(at::kDouble).square().mean();
   loss.backward();
   at::NoGradGuard guard;
   for (const auto& [id, tensor] : seed.tensors.parameters) {
