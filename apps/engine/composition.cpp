@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "device/precision.h"
+#include "engine/no_checkpoint.h"
 #include "engine/no_epochs_left.h"
 #include "kasmina/topology.h"
 #include "leyline/config/write.h"
@@ -13,11 +14,9 @@
 #include "leyline/telemetry.h"
 #include "leyline/text_outlet.h"
 #include "nissa/console_sink.h"
-#include "nissa/jsonl_reader.h"
 #include "nissa/jsonl_sink.h"
 #include "nissa/log.h"
 #include "nissa/telemetry_files.h"
-#include "storage/journal.h"
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
 #include "tolaria/growth_check.h"
@@ -107,41 +106,6 @@ void refuse_half_a_fork(const leyline::GrowthHistory& history, const tolaria::Ru
   }
 }
 
-bool telemetry_reports_checkpoint(const std::string& path) {
-  if (!nissa::has_telemetry(path)) return false;
-  bool found = false;
-  const auto look = [&](const nlohmann::json& packet) {
-    for (const auto& event : packet.at("events")) {
-      found |= event.value("description", "") == "tolaria.checkpoint_saved"_event.name();
-    }
-  };
-  nissa::read_jsonl(path, look, [](std::string_view) { return false; });
-  return found;
-}
-
-// What shows that a run had come further than its first step; empty where nothing does. A damaged journal may have lost
-// its records of checkpoints, so telemetry counts too. A summary counts where the
-// journal is lost: with a journal that notes no checkpoint, the run ended before its first one.
-std::string trace_of_training(leyline::FileSystem& files, const tolaria::RunFolder& folder) {
-  if (tolaria::had_checkpoints(files, folder.checkpoints(), folder.journal())) return "had checkpoints";
-  if (telemetry_reports_checkpoint(folder.telemetry())) return "had checkpoints (its telemetry reports them)";
-  if (files.kind_of(folder.summary()) == leyline::PathKind::kNothing) return {};
-  const auto journal = storage::scan_journal(files, folder.journal(), [](std::string_view) {});
-  return journal.records == 0 ? "was trained before (it has a summary.json, but no journal)" : "";
-}
-
-// Training from step 0 in the folder of a run that had come further would replace that run.
-void refuse_to_begin_again(leyline::FileSystem& files, const tolaria::RunFolder& folder) {
-  const auto trace = trace_of_training(files, folder);
-  if (trace.empty()) return;
-  throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                       folder.path + " " + trace + ", but " + folder.checkpoints() +
-                           " has none that can be used now. Put them back (of one called NAME.bad or NAME.unread: "
-                           "repair it and rename it to NAME), then resume again; or begin a new run: esper train "
-                           "--config " +
-                           folder.config());
-}
-
 // A fork without seeds is another network than its parent: it has no figures to end with before it trained.
 void refuse_to_train_nothing(const tolaria::RunProgress& progress, const RunConfig& config, const std::string& path) {
   if (progress.validation || progress.epoch < static_cast<std::uint32_t>(config.epochs)) return;
@@ -210,7 +174,10 @@ void Composition::restore(const tolaria::RunFolder& folder) {
   }
   if (restored_from_.empty()) {
     refuse_half_a_fork(nissa::read_journal(files_, folder.path).history, folder);
-    refuse_to_begin_again(files_, folder);
+    // Training from step 0 in the folder of a run that had come further would replace that run.
+    if (const auto why = lost_checkpoints(files_, folder.path); !why.empty()) {
+      throw leyline::Error(leyline::ExitCode::kCheckpoint, why);
+    }
   }
   refuse_to_train_nothing(progress_, bench_.config, folder.path);
   if (!unchecked_.empty()) nissa::log::warning(why_unchecked(restored_from_, journal_, unchecked_));

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "engine/commands.h"
+#include "engine/no_checkpoint.h"
 #include "engine/workbench.h"
 #include "leyline/standard_output.h"
 #include "storage/confined_file_system.h"
@@ -34,7 +35,7 @@ std::string choose_checkpoint(leyline::FileSystem& files, const EngineRequest& r
     throw Error(ExitCode::kConfig, request.run_dir + " is no run folder: " + why);
   }
   const auto entries = tolaria::list_checkpoints(files, folder);
-  if (entries.empty()) throw Error(ExitCode::kCheckpoint, "run " + request.run_dir + " has no checkpoint yet");
+  if (entries.empty()) fail_without_checkpoint(files, request.run_dir);
   if (request.checkpoint.empty()) return entries.back().path;
   if (request.checkpoint == "best") {
     const auto best = tolaria::best_checkpoint(files, folder, request.run_dir + "/journal");
@@ -65,7 +66,7 @@ int evaluate(const EngineRequest& request) {
   const tolaria::Interrupt interrupt;
   storage::ConfinedFileSystem files(request.run_dir, storage::Owner::kAnyone);
   const auto path = choose_checkpoint(files, request);
-  Workbench bench = set_up(request.config, request.cache_dir);
+  Workbench bench = set_up(request.config, request.cache_dir, "esper evaluate " + request.run_dir);
   restore(bench, path, files);
   open_loaders(bench);
   const tolaria::EmaScope averaged(bench.model->state);

@@ -6,6 +6,7 @@
 
 #include "engine/commands.h"
 #include "engine/composition.h"
+#include "engine/no_checkpoint.h"
 #include "engine/no_epochs_left.h"
 #include "engine/training_identity.h"
 #include "engine/workbench.h"
@@ -35,6 +36,10 @@ using tolaria::CheckpointImage;
 
 std::string name_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
+std::string command_of(const ForkRequest& fork) {
+  return "esper fork " + fork.parent + "@" + std::to_string(fork.step);
+}
+
 // The later one where an epoch ended at that step.
 std::string checkpoint_at(leyline::FileSystem& files, const ForkRequest& fork) {
   const std::string folder = fork.parent + "/checkpoints";
@@ -49,8 +54,9 @@ std::string checkpoint_at(leyline::FileSystem& files, const ForkRequest& fork) {
     last = entry.step;
   }
   if (!found.empty()) return found;
+  if (steps.empty()) fail_without_checkpoint(files, fork.parent);
   throw Error(ExitCode::kConfig, "run " + fork.parent + " keeps no checkpoint of step " + std::to_string(fork.step) +
-                                     (steps.empty() ? "; it keeps none at all" : "; it keeps those of: " + steps) +
+                                     "; it keeps those of: " + steps +
                                      ". More are kept with checkpoint.every and checkpoint.keep_last");
 }
 
@@ -167,7 +173,7 @@ void print_fork(const EngineRequest& request, const std::string& checkpoint, con
 void refuse_to_train_nothing(const EngineRequest& request, const CheckpointImage& image) {
   if (!request.fork.train || request.fork.without.empty() || !is_over(image, request.config)) return;
   const auto& fork = request.fork;
-  std::string command = "esper fork " + fork.parent + "@" + std::to_string(fork.step);
+  std::string command = command_of(fork);
   for (const auto& seed : fork.without) command += " --without " + seed;
   if (request.config.policy.kind != fork.parents_policy) command += " --policy none";
   throw Error(ExitCode::kConfig, no_epochs_left(image.info.epoch, request.config, command));
@@ -180,7 +186,7 @@ std::string make_fork(const EngineRequest& request) {
   const auto checkpoint = checkpoint_at(files, request.fork);
   leyline::RunConfig with_parents_policy = request.config;
   with_parents_policy.policy.kind = request.fork.parents_policy;
-  Workbench bench = set_up(with_parents_policy, request.cache_dir);
+  Workbench bench = set_up(with_parents_policy, request.cache_dir, command_of(request.fork));
   auto image = restore_parent(bench, files, checkpoint, request.fork);
   if (!request.fork.without.empty()) leave_out(bench, request.fork.without, image);
   change_policy(bench, request.config.policy.kind, image);

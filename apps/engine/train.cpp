@@ -168,7 +168,7 @@ int train(const EngineRequest& request) {
   }
   const RunConfig config = request.config;
 
-  Workbench bench = set_up(config, request.cache_dir);
+  Workbench bench = set_up(config, request.cache_dir, resuming ? "esper train --resume " + request.resume : "");
   tolaria::check_lane(config.step, bench.device);
   if (request.dry_run) return dry_run(bench, request);
   if (!resuming) {

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 
+#include "data/input_error.h"
 #include "device/cuda_table.h"
 #include "device/facts.h"
 #include "device/precision.h"
@@ -53,16 +54,26 @@ std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const Wo
   }
 }
 
+data::Splits load_data(const leyline::DataConfig& config, const std::string& run_command) {
+  try {
+    return data::load_dataset(config);
+  } catch (const data::MissingData& error) {
+    if (run_command.empty()) throw;
+    throw leyline::Error(error.code(), std::string(error.what()) + ". If the data was moved: " + run_command +
+                                           " --set data." + error.key() + "=NEW");
+  }
+}
+
 }  // namespace
 
-Workbench set_up(const leyline::RunConfig& config, const std::string& cache_dir) {
+Workbench set_up(const leyline::RunConfig& config, const std::string& cache_dir, const std::string& run_command) {
   const auto selection = device::select_device(config.device.kind);
   if (!selection.note.empty()) nissa::log::warning(selection.note);
   device::apply_settings(config.device, selection.device);
   device::seed_all(config.seed);
   const auto settings =
       tolaria::step_settings(config, device::resolve_precision(config.device.precision, selection.device));
-  Workbench bench{config, selection.device, settings, data::load_dataset(config.data), nullptr, nullptr, nullptr};
+  Workbench bench{config, selection.device, settings, load_data(config.data, run_command), nullptr, nullptr, nullptr};
   bench.model = tolaria::build_model(config, bench.data.train.shape, settings, bench.device);
   const bool may_compile = config.step.lane == leyline::Lane::kAuto || config.step.lane == leyline::Lane::kCompiled;
   // In lane auto training goes on beside the compiler, in lane compiled it waits.

@@ -6,6 +6,7 @@
 #include "esper/front.h"
 #include "esper/run_options.h"
 #include "esper/scenarios.h"
+#include "leyline/config/assignment.h"
 #include "leyline/config/step_config.h"
 #include "leyline/names.h"
 #include "leyline/nearest.h"
@@ -72,7 +73,7 @@ std::vector<Meaning> meanings_of(const BenchOptions& options) {
 leyline::RunConfig checked(leyline::LoadedConfig loaded, const BenchOptions& options) {
   for (auto& problem : loaded.problems) {
     for (const Meaning& meaning : meanings_of(options)) {
-      if (problem.place.file == "--set " + meaning.assignment) problem.place.file = meaning.flag;
+      if (problem.place.file == leyline::assignment_origin(meaning.assignment)) problem.place.file = meaning.flag;
     }
   }
   if (!loaded.problems.empty()) throw leyline::ConfigError(std::move(loaded.problems));

@@ -1,4 +1,6 @@
+#include <algorithm>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "esper/front.h"
 #include "esper/run_options.h"
@@ -22,12 +24,24 @@ bool is_asked_for(const std::string& path, const std::string& key) {
   return key.empty() || path == key || path.starts_with(key + ".");
 }
 
+// Of the fields and sections whose name is nearest to the key's last part, the one whose path is nearest to the key;
+// where no name is near, the nearest path.
+std::optional<std::string> nearest_path(const std::string& key, const std::vector<FieldRow>& rows) {
+  std::vector<std::string> names, paths;
+  for (const FieldRow& row : rows) {
+    names.push_back(row.key());
+    paths.push_back(row.path);
+  }
+  const auto name = leyline::nearest(key.substr(key.rfind('.') + 1), names);
+  if (!name) return leyline::nearest(key, paths);
+  std::erase_if(paths, [&](const std::string& path) { return path.substr(path.rfind('.') + 1) != *name; });
+  return *std::ranges::min_element(paths, {}, [&](auto& path) { return leyline::edit_distance(key, path); });
+}
+
 [[noreturn]] void fail_unknown(const std::string& key, const std::vector<FieldRow>& rows) {
-  std::vector<std::string> paths;
-  for (const FieldRow& row : rows) paths.push_back(row.path);
-  const auto close = leyline::nearest(key, paths);
-  throw leyline::Error(leyline::ExitCode::kConfig,
-                       "there is no field \"" + key + "\"" + (close ? "; did you mean " + *close + "?" : ""));
+  const auto close = nearest_path(key, rows);
+  throw leyline::Error(leyline::ExitCode::kConfig, "there is no field " + leyline::in_quotes(key) +
+                                                       (close ? "; did you mean " + *close + "?" : ""));
 }
 
 // The origins, in JSON, of a value that nobody gave: the default, and one that was fitted to what was given.

@@ -26,15 +26,19 @@ std::filesystem::path engine_path() {
 int run_in_engine(const EngineRequest& request) {
   const std::filesystem::path path = engine_path();
   if (!std::filesystem::exists(path)) {
-    throw Error(ExitCode::kBug, "the engine is missing: " + path.string() + " is not there; `esper " + request.command +
-                                    "` needs a build with libtorch (scripts/esper builds it)");
+    throw Error(ExitCode::kResources, "the engine is missing: " + path.string() + " is not there; `esper " +
+                                          request.command + "` needs a build with libtorch (scripts/esper builds it)");
   }
   // Read by the OpenMP runtime when it is loaded. Its threads would otherwise spin between operators, which on a
   // machine with other work slows a run tens of times (docs/decisions/0008). The user's own setting stands.
   setenv("OMP_WAIT_POLICY", "PASSIVE", /*overwrite=*/0);
   // Never unloaded: libtorch keeps threads and thread-local state until the process ends.
   void* engine = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (engine == nullptr) throw Error(ExitCode::kBug, std::string("the engine does not load: ") + dlerror());
+  if (engine == nullptr) {
+    throw Error(ExitCode::kResources, std::string("the engine does not load: ") + dlerror() +
+                                          "; it needs libtorch where it was built: put that back (scripts/bootstrap), "
+                                          "or build again (scripts/esper)");
+  }
   const auto run = reinterpret_cast<decltype(&esper_engine_run)>(dlsym(engine, "esper_engine_run"));
   if (run == nullptr) throw Error(ExitCode::kBug, std::string("the engine is of another version: ") + dlerror());
   return run(request);

@@ -1,4 +1,5 @@
 #include <charconv>
+#include <filesystem>
 #include <set>
 
 #include "esper/engine_loader.h"
@@ -10,17 +11,25 @@
 namespace esper {
 namespace {
 
+// Of "RUN@276" where there is no such folder: another step follows the first.
+bool is_step_of_run(const std::string& folder) {
+  std::error_code ignored;
+  const std::string name = std::filesystem::path(folder).filename().string();
+  return name.find('@') != std::string::npos && !std::filesystem::exists(folder, ignored);
+}
+
 // "RUN@STEP"; the folder's own name may hold an @.
 void read_origin(const std::string& origin, ForkRequest& fork) {
   const auto at = origin.rfind('@');
   const char* const end = origin.data() + origin.size();
-  const bool parted = at != std::string::npos && at > 0;
+  const bool parted = at != std::string::npos && at > 0 && !is_step_of_run(origin.substr(0, at));
   const auto read = parted ? std::from_chars(origin.data() + at + 1, end, fork.step) : std::from_chars_result{};
   if (!parted || read.ec != std::errc() || read.ptr != end || fork.step < 0) {
-    throw leyline::Error(leyline::ExitCode::kConfig,
-                         "\"" + origin +
-                             "\" is not RUN@STEP, like runs/digits-20260301-120000@460; the steps are in the "
-                             "names of the run's checkpoints");
+    throw leyline::Error(
+        leyline::ExitCode::kConfig,
+        "\"" + origin +
+            "\" is not RUN@STEP, a run folder and one step, like runs/digits-20260301-120000@460; the steps are in the "
+            "names of the run's checkpoints");
   }
   fork.parent = origin.substr(0, at);
 }

@@ -9,7 +9,6 @@
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
-#include "storage/real_file_system.h"
 
 namespace esper {
 
@@ -50,12 +49,9 @@ leyline::LoadedConfig load_or_throw(const ConfigOptions& options) {
 
 std::string config_in_run(const std::string& run_dir) {
   const std::filesystem::path path = std::filesystem::path(run_dir) / kRunConfigFile;
-  auto& files = storage::real_file_system();
-  if (files.kind_of(path.string()) == leyline::PathKind::kFile) return path.string();
-  const auto why = storage::why_missing(files, run_dir, kRunConfigFile);
-  throw leyline::Error(leyline::ExitCode::kConfig,
-                       run_dir + " is no run folder: " + (why.empty() ? "its config.yaml is no file" : why) +
-                           "; esper train makes one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end");
+  storage::ConfinedFileSystem files(run_dir, storage::Owner::kAnyone);
+  storage::require_run_folder(files, run_dir);
+  return path.string();
 }
 
 leyline::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {

@@ -172,14 +172,19 @@ class CsvReader {
     return entry->second.id;
   }
 
-  // Columns that are called 0, 1, 2, ... look like numbers; the name of the class's column gives the header away.
+  // Columns that are called 0, 1, 2, ... look like numbers. What gives the header away is the class: a name where all
+  // others are numbers, or a number where all others are names.
   void drop_header_of_numbers() {
-    if (!first_is_named_ || named_ != 1 || classes_.size() < 2) return;
+    const auto others = static_cast<std::int64_t>(classes_.size()) - 1;
+    const bool stands_out = named_ == (first_is_named_ ? 1 : others);
+    if (header_ || others < 1 || !stands_out) return;
     const auto name =
         std::find_if(ids_.begin(), ids_.end(), [&](auto& entry) { return entry.second.id == classes_[0]; });
     bad_.report(file_, at_field(first_line_, static_cast<std::int64_t>(width_)),
                 "class " + quoted(std::string_view(name->first)) +
-                    " is a name, and those of all other lines are numbers; if the line is a header, remove it");
+                    (first_is_named_ ? " is a name, and those of all other lines are numbers"
+                                     : " is a number, and those of all other lines are names") +
+                    "; if the line is a header, remove it, else move it below another line");
     ids_.erase(name);
     classes_.erase(classes_.begin());
     values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(width_) - 1);
@@ -223,7 +228,9 @@ class CsvReader {
 
 RawSamples read_csv(const std::filesystem::path& file, const ReadOptions& options, BadSamples& bad) {
   const auto bytes = read_bytes(file, options);
-  return CsvReader(file, options, bad).read({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  refuse_utf16(file, text);
+  return CsvReader(file, options, bad).read(text);
 }
 
 }  // namespace esper::data

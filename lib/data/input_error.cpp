@@ -1,7 +1,5 @@
 #include "data/input_error.h"
 
-#include "leyline/error.h"
-
 namespace esper::data {
 
 std::string at_byte(std::int64_t offset) { return "byte " + std::to_string(offset); }
@@ -13,6 +11,17 @@ std::string at_field(std::int64_t line, std::int64_t field) {
 void fail_input(const std::filesystem::path& file, const std::string& place, const std::string& text) {
   const auto where = place.empty() ? file.string() : file.string() + ": " + place;
   throw leyline::Error(leyline::ExitCode::kData, where + ": " + text);
+}
+
+MissingData::MissingData(const std::string& path, const std::string& key)
+    : leyline::Error(leyline::ExitCode::kData,
+                     path + ": does not exist; data." + key + " names it, from the folder in which esper is started"),
+      key_(key) {}
+
+void refuse_utf16(const std::filesystem::path& file, std::string_view bytes) {
+  if (bytes.starts_with("\xff\xfe") || bytes.starts_with("\xfe\xff")) {
+    fail_input(file, "", "is UTF-16 text; save it as UTF-8");
+  }
 }
 
 void fail_config(const std::string& key, const std::string& text) {

@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 #include "leyline/config/data_config.h"
+#include "leyline/error.h"
 
 namespace esper::data {
 
@@ -14,6 +16,20 @@ std::string at_field(std::int64_t line, std::int64_t field);  // both from 1
 
 // Throws leyline::Error{kData}: "FILE: PLACE: TEXT". An empty place names the file alone.
 [[noreturn]] void fail_input(const std::filesystem::path& file, const std::string& place, const std::string& text);
+
+// A file or folder that a field of the run file names and that is not there. kData.
+class MissingData : public leyline::Error {
+ public:
+  // key: of the section data.
+  MissingData(const std::string& path, const std::string& key);
+  const std::string& key() const { return key_; }
+
+ private:
+  std::string key_;
+};
+
+// Throws likewise where the bytes begin with the byte-order mark of UTF-16.
+void refuse_utf16(const std::filesystem::path& file, std::string_view bytes);
 
 // Throws leyline::Error{kConfig}: the data are fine, but the run file asks for something that they are not.
 [[noreturn]] void fail_config(const std::string& key, const std::string& text);

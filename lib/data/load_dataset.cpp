@@ -205,12 +205,7 @@ Splits split_text(const DataConfig& config, const ReadOptions& options) {
 void require_exists(const std::string& path, const char* key) {
   std::error_code unknown;
   if (path.empty() || std::filesystem::exists(path, unknown) || unknown) return;
-  fail_input(
-      path, "",
-      std::string("does not exist; data.") + key +
-          " names it, from the folder in which esper is started. A run whose data moved goes on with --resume RUN "
-          "--set data." +
-          key + "=NEW");
+  throw MissingData(path, key);
 }
 
 }  // namespace

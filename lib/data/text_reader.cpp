@@ -27,6 +27,7 @@ bool begins_character(char byte) { return (static_cast<std::uint8_t>(byte) & 0xc
 std::u32string read_text(const std::filesystem::path& file, const ReadOptions& options, BadSamples& bad) {
   const auto bytes = read_bytes(file, options);
   const std::string_view rest(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  refuse_utf16(file, rest);
   std::u32string text;
   const auto characters = static_cast<std::size_t>(std::count_if(rest.begin(), rest.end(), begins_character));
   require_memory(file, "its characters", static_cast<std::int64_t>(characters * sizeof(char32_t)), options);

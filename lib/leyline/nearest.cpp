@@ -4,9 +4,13 @@
 #include <array>
 
 namespace esper::leyline {
+namespace {
+
+constexpr std::size_t kMax = 64;  // bytes of a name that are compared
+
+}  // namespace
 
 int edit_distance(std::string_view a, std::string_view b) {
-  constexpr std::size_t kMax = 64;
   a = a.substr(0, kMax);
   b = b.substr(0, kMax);
   std::array<std::array<int, kMax + 1>, kMax + 1> cost{};
@@ -28,7 +32,8 @@ std::optional<std::string> nearest(std::string_view name, const std::vector<std:
   int best_distance = 0;
   for (const std::string& candidate : known) {
     const int distance = edit_distance(name, candidate);
-    const int allowed = std::max<int>(1, static_cast<int>(std::max(name.size(), candidate.size())) / 3);
+    const auto size = std::min(std::max(name.size(), candidate.size()), kMax);
+    const int allowed = std::max(1, static_cast<int>(size) / 3);
     if (distance > allowed || (best && distance >= best_distance)) continue;
     best = candidate;
     best_distance = distance;

@@ -86,6 +86,17 @@ std::string printable(std::string_view text) { return escaped(text, "\n\t"); }
 
 std::string printable_line(std::string_view text) { return escaped(text, ""); }
 
+std::string shortened(std::string_view text) {
+  constexpr int kMost = 60;
+  std::size_t end = 0;
+  for (int i = 0; i < kMost && end < text.size(); ++i) {
+    end += static_cast<std::size_t>(std::abs(utf8_length(text.substr(end))));
+  }
+  return std::string(text.substr(0, end)) + (end < text.size() ? "..." : "");
+}
+
+std::string in_quotes(std::string_view text) { return "\"" + shortened(text) + "\""; }
+
 std::string printable_json(std::string_view json) {
   std::string out;
   out.reserve(json.size());

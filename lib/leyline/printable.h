@@ -17,6 +17,12 @@ std::string printable_line(std::string_view text);
 // The same characters inside the strings of a JSON text, as \u escapes: the value stays the same. `json` is valid.
 std::string printable_json(std::string_view json);
 
+// For messages: the first 60 characters, and "..." where more follow.
+std::string shortened(std::string_view text);
+
+// The same in double quotes.
+std::string in_quotes(std::string_view text);
+
 // Whether the UTF-8 sequence at the front of `text` (utf8_length() is positive) is one of those above; newline and tab
 // count as well.
 bool is_steering(std::string_view text);

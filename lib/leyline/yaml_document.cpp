@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "leyline/printable.h"
 #include "leyline/text_file.h"
 #include "leyline/yaml_encoding.h"
 
@@ -101,7 +102,7 @@ class Builder : public YAML::EventHandler {
   }
 
   void check_tag(const std::string& tag, const Place& place) {
-    if (tag != "?" && tag != "!" && !tag.empty()) report(place, "tags are not accepted; remove \"" + tag + "\"");
+    if (tag != "?" && tag != "!" && !tag.empty()) report(place, "tags are not accepted; remove " + in_quotes(tag));
   }
 
   // yaml-cpp takes the end of the file for a closing quote, and everything before it for the text.
@@ -175,7 +176,7 @@ class Builder : public YAML::EventHandler {
     if (frame.key == "<<") return report(frame.key_place, "merge keys (<<) are not accepted; write the keys out");
     const auto [seen, is_new] = frame.lines.emplace(frame.key, frame.key_place.line);
     if (!is_new) {
-      return report(frame.key_place, "duplicate key \"" + frame.key + "\"; it is given in line " +
+      return report(frame.key_place, "duplicate key " + in_quotes(frame.key) + "; it is given in line " +
                                          std::to_string(seen->second) + " already");
     }
     frame.node.entries.push_back({frame.key, frame.key_place, std::move(node)});

@@ -174,10 +174,7 @@ RunHistory read_journal_since(leyline::FileSystem& files, const std::string& run
 
 RunHistory read_run_history(const std::string& run) {
   storage::ConfinedFileSystem files(run, storage::Owner::kAnyone);
-  if (const auto why = storage::why_missing(files, run, "config.yaml"); !why.empty()) {
-    throw leyline::Error(leyline::ExitCode::kConfig,
-                         run + " is no run folder: " + why + "; `esper train` prints the folder of each run");
-  }
+  storage::require_run_folder(files, run);
   auto read = read_journal(files, run);
   if (!read.nothing.empty()) throw leyline::Error(leyline::ExitCode::kData, read.nothing);
   tell_stranger(files, run, read);

@@ -25,8 +25,10 @@ std::vector<EarlierTelemetry> earlier_telemetry(const fs::path& path) {
   for (fs::directory_iterator entry(folder_of(path), error), end; !error && entry != end; entry.increment(error)) {
     const auto number = names.number_of(entry->path().filename().string());
     std::error_code gone;
-    if (number == 0 || !fs::is_regular_file(entry->symlink_status(gone))) continue;
-    const auto bytes = entry->file_size(gone);
+    if (number == 0) continue;
+    // What is no file has a number all the same: it is refused when it is read, and not replaced.
+    const bool is_file = fs::is_regular_file(entry->symlink_status(gone));
+    const auto bytes = is_file ? entry->file_size(gone) : 0;
     if (!gone) found.push_back({number, entry->path(), bytes});
   }
   std::ranges::sort(found, {}, &EarlierTelemetry::number);

@@ -18,7 +18,7 @@ struct EarlierTelemetry {
   std::uint64_t bytes = 0;
 };
 
-// Those of the file `path` ("telemetry.jsonl"), ascending.
+// Those of the file `path` ("telemetry.jsonl"), ascending; also what has such a name and is no file, with 0 bytes.
 std::vector<EarlierTelemetry> earlier_telemetry(const std::filesystem::path& path);
 
 // `path` or an earlier file of it, opened as open(2) does with `flags`; it may lie in a run folder from elsewhere. Not

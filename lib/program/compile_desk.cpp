@@ -85,16 +85,18 @@ CompilerSettings compiler_settings(const DeskSettings& settings, const DeskFolde
 CompileDesk::CompileDesk(DeskSettings settings, const DeskFolders& folders, leyline::Clock clock)
     : settings_(std::move(settings)), instruction_set_(cpu_instruction_set()) {
   const auto folder = private_cache_folder(folders.cache);
-  const auto key = folder ? user_key() : storage::damaged<MacKey>(folder.problem);
-  if (!key) {
-    problem_ = key.problem;
-    return;
-  }
+  problem_ = folder.problem;
+  if (!folder) return;
+  files_ = std::make_unique<storage::ConfinedFileSystem>(*folder, storage::Owner::kThisUser);
+  problem_ = problem_below(*files_, *folder);
+  if (!problem_.empty()) return;
+  const auto key = user_key();
+  problem_ = key.problem;
+  if (!key) return;
   CacheSettings cache;
   cache.folder = *folder;
   cache.limit_bytes = static_cast<std::uint64_t>(settings_.compile.cache_limit_mb) << 20;
   cache.mac_key = *key;
-  files_ = std::make_unique<storage::ConfinedFileSystem>(*folder, storage::Owner::kThisUser);
   cache_ = std::make_unique<PackageCache>(*files_, cache, clock);
   compiler_ = std::make_unique<Compiler>(compiler_settings(settings_, folders), *cache_);
 }

@@ -32,7 +32,7 @@ struct DeskFolders {
 
 class CompileDesk {
  public:
-  // Starts nothing. Where the cache's folder or the user's key cannot be used, problem() says why.
+  // Starts nothing. Where the cache's folder, one below it or the user's key cannot be used, problem() says why.
   CompileDesk(DeskSettings settings, const DeskFolders& folders, leyline::Clock clock = {});
 
   // Empty: programs can be asked for.

@@ -14,25 +14,41 @@ namespace {
 using leyline::Descriptor;
 using leyline::IoError;
 
-const char* way_out(Owner owner) {
-  return owner == Owner::kAnyone
-             ? "; remove it, or put a regular file of its own in its place"
-             : "; chmod go-w or remove it, or name another cache folder with --cache-dir or ESPER_CACHE";
+// What the user can do about it himself, before the last resort of another folder.
+enum class Cure { kRemove, kCloseOrRemove, kNone };
+
+std::string way_out(Owner owner, Cure cure, Use use) {
+  if (owner == Owner::kAnyone) {
+    const std::string wanted = use == Use::kEnter    ? "folder"
+                               : use == Use::kLookAt ? "regular file or folder"
+                                                     : "regular file";
+    return "move or remove it, or put a " + wanted + " of its own in its place";
+  }
+  const std::string other_folder = "name another cache folder with --cache-dir or ESPER_CACHE";
+  if (cure == Cure::kNone) return other_folder;
+  return (cure == Cure::kRemove ? "remove it, or " : "chmod go-w or remove it, or ") + other_folder;
 }
 
-const char* kind_problem(mode_t mode) {
+const char* kind_problem(mode_t mode, Use use) {
   if (S_ISLNK(mode)) return "it is a symbolic link, and links are not followed here";
   if (S_ISFIFO(mode)) return "it is a pipe, not a regular file";
   if (S_ISSOCK(mode)) return "it is a socket, not a regular file";
-  return S_ISREG(mode) || S_ISDIR(mode) ? nullptr : "it is a device, not a regular file";
+  const bool as_file = use == Use::kRead || use == Use::kWrite;
+  if (S_ISDIR(mode)) return as_file ? "it is a folder, not a regular file" : nullptr;
+  return S_ISREG(mode) ? nullptr : "it is a device, not a regular file";
 }
 
-const char* owner_problem(const struct stat& status) {
-  if (status.st_uid != ::geteuid()) return "it belongs to another user";
-  if ((status.st_mode & S_IWOTH) != 0) return "others may write to it";
-  if ((status.st_mode & S_IWGRP) != 0) return "a group may write to it";
-  if (S_ISREG(status.st_mode) && status.st_nlink > 1) return "it has several names (hard links)";
-  return nullptr;
+struct OwnerProblem {
+  const char* text;
+  Cure cure;
+};
+
+std::optional<OwnerProblem> owner_problem(const struct stat& status) {
+  if (status.st_uid != ::geteuid()) return {{"it belongs to another user", Cure::kNone}};
+  if ((status.st_mode & S_IWOTH) != 0) return {{"others may write to it", Cure::kCloseOrRemove}};
+  if ((status.st_mode & S_IWGRP) != 0) return {{"a group may write to it", Cure::kCloseOrRemove}};
+  if (S_ISREG(status.st_mode) && status.st_nlink > 1) return {{"it has several names (hard links)", Cure::kRemove}};
+  return std::nullopt;
 }
 
 std::string without_trailing_slashes(std::string path) {
@@ -53,8 +69,9 @@ std::string next_name(std::string& rest) {
 
 }  // namespace
 
-UnsafePath::UnsafePath(const std::string& path, const std::string& problem, Owner owner)
-    : IoError(leyline::ExitCode::kConfig, path + " cannot be used: " + problem + way_out(owner), path, ELOOP) {}
+UnsafePath::UnsafePath(const std::string& path, const std::string& problem, const std::string& way_out)
+    : IoError(leyline::ExitCode::kConfig, path + " cannot be used: " + problem + "; " + way_out, path, ELOOP),
+      problem_(path + " cannot be used: " + problem) {}
 
 Beneath::Beneath(std::string root, Owner owner) : root_(without_trailing_slashes(std::move(root))), owner_(owner) {}
 
@@ -65,14 +82,21 @@ std::optional<std::string> Beneath::inside(const std::string& path) const {
   return path.substr(prefix.size());
 }
 
-void Beneath::check(const struct stat& status, const std::string& path, bool is_written) const {
-  if (const char* problem = kind_problem(status.st_mode)) throw UnsafePath(path, problem, owner_);
+void Beneath::check(const struct stat& status, const std::string& path, Use use) const {
+  const std::string remove = way_out(owner_, Cure::kRemove, use);
+  if (const char* problem = kind_problem(status.st_mode, use)) throw UnsafePath(path, problem, remove);
   if (owner_ == Owner::kThisUser) {
-    if (const char* problem = owner_problem(status)) throw UnsafePath(path, problem, owner_);
-  } else if (is_written && S_ISREG(status.st_mode) && status.st_nlink > 1) {
+    if (const auto problem = owner_problem(status)) {
+      throw UnsafePath(path, problem->text, way_out(owner_, problem->cure, use));
+    }
+  } else if (use == Use::kWrite && S_ISREG(status.st_mode) && status.st_nlink > 1) {
     throw UnsafePath(path, "it has several names (hard links), and what is written would appear under all of them",
-                     owner_);
+                     remove);
   }
+}
+
+void Beneath::refuse_way_out_of_root(const std::string& path) const {
+  throw UnsafePath(path, "it leads out of " + root_, way_out(owner_, Cure::kRemove, Use::kLookAt));
 }
 
 Descriptor Beneath::open_root() const {
@@ -83,17 +107,19 @@ Descriptor Beneath::open_root() const {
 
 // The folder `name` in `folder`; `path` is its own.
 Descriptor Beneath::enter(const Descriptor& folder, const std::string& name, const std::string& path) const {
-  if (name == "..") throw UnsafePath(path, "it leads out of " + root_, owner_);
+  if (name == "..") refuse_way_out_of_root(path);
   Descriptor entered(
       retried([&] { return ::openat(folder.number(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }));
   const int error_number = errno;
   struct stat status {};
   if (!entered.is_open()) {
-    if (::fstatat(folder.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) check(status, path, false);
+    if (::fstatat(folder.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+      check(status, path, Use::kEnter);
+    }
     throw IoError("open folder", path, error_number);
   }
   if (::fstat(entered.number(), &status) < 0) throw IoError("look at", path, errno);
-  check(status, path, false);
+  check(status, path, Use::kEnter);
   return entered;
 }
 
@@ -105,7 +131,7 @@ Beneath::Place Beneath::place_of(const std::string& path) const {
   for (std::string name = next_name(*rest); !name.empty(); name = next_name(*rest)) {
     walked += "/" + name;
     if (rest->empty()) {
-      if (name == "..") throw UnsafePath(path, "it leads out of " + root_, owner_);
+      if (name == "..") refuse_way_out_of_root(path);
       place.name = name;
     } else {
       place.folder = enter(place.folder, name, walked);
@@ -133,7 +159,7 @@ std::optional<struct stat> Beneath::status_of(const std::string& path) const {
     if (errno == ENOENT) return std::nullopt;
     throw IoError("look at", path, errno);
   }
-  check(status, path, false);
+  check(status, path, Use::kLookAt);
   return status;
 }
 
@@ -158,11 +184,11 @@ Descriptor Beneath::open_at(const Place& place, const std::string& path, int fla
 Descriptor Beneath::open_file(const std::string& path, int flags) const {
   const Place place = place_of(path);
   if (place.name.empty()) throw IoError("open", path, EISDIR);
-  const bool is_written = (flags & O_ACCMODE) != O_RDONLY;
+  const Use use = (flags & O_ACCMODE) == O_RDONLY ? Use::kRead : Use::kWrite;
   struct stat status {};
   // Before it is opened: opening a device may change it.
   if (::fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-    check(status, path, is_written);
+    check(status, path, use);
   }
   // Another process may remove the file between the two ways of opening it.
   constexpr int kTries = 10;
@@ -173,8 +199,7 @@ Descriptor Beneath::open_file(const std::string& path, int flags) const {
   }
   if (!file.is_open()) throw IoError("open", path, errno);
   if (::fstat(file.number(), &status) < 0) throw IoError("look at", path, errno);
-  if (S_ISDIR(status.st_mode)) throw IoError("open", path, EISDIR);
-  check(status, path, is_written);
+  check(status, path, use);
   if ((flags & O_TRUNC) != 0 && ::ftruncate(file.number(), 0) < 0) throw IoError("truncate", path, errno);
   return file;
 }

@@ -27,8 +27,17 @@ enum class Owner {
 // it and the way out.
 class UnsafePath : public leyline::IoError {
  public:
-  UnsafePath(const std::string& path, const std::string& problem, Owner owner);
+  // problem: as it follows "PATH cannot be used: ".
+  UnsafePath(const std::string& path, const std::string& problem, const std::string& way_out);
+  // The text without the way out, for those who know a better one.
+  const std::string& problem() const { return problem_; }
+
+ private:
+  std::string problem_;
 };
+
+// What a path is opened for.
+enum class Use { kEnter, kLookAt, kRead, kWrite };
 
 class Beneath {
  public:
@@ -60,7 +69,8 @@ class Beneath {
   leyline::Descriptor open_root() const;
   leyline::Descriptor enter(const leyline::Descriptor& folder, const std::string& name, const std::string& path) const;
   leyline::Descriptor open_at(const Place& place, const std::string& path, int flags) const;
-  void check(const struct stat& status, const std::string& path, bool is_written) const;
+  void check(const struct stat& status, const std::string& path, Use use) const;
+  [[noreturn]] void refuse_way_out_of_root(const std::string& path) const;
 
   std::string root_;
   Owner owner_;

@@ -57,6 +57,19 @@ std::string why_missing(FileSystem& file_system, const std::string& folder, cons
   return file_system.list(folder).empty() ? "it is an empty folder" : "there is no " + name + " in it";
 }
 
+void require_run_folder(FileSystem& file_system, const std::string& path) {
+  try {
+    file_system.open(path + "/config.yaml", leyline::OpenMode::kRead);
+  } catch (const IoError& error) {
+    const int number = error.error_number();
+    if (number != ENOENT && number != ENOTDIR && number != ENAMETOOLONG) throw;
+    throw leyline::Error(
+        leyline::ExitCode::kConfig,
+        path + " is no run folder: " + why_missing(file_system, path, "config.yaml") +
+            "; esper train makes one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end");
+  }
+}
+
 std::string free_name(FileSystem& file_system, const std::string& path) {
   std::string name = path;
   for (int i = 2; file_system.kind_of(name) != PathKind::kNothing; ++i) name = path + "-" + std::to_string(i);

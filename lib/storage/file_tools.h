@@ -26,6 +26,10 @@ void remove_all(leyline::FileSystem& file_system, const std::string& path);
 // empty folder", "there is no NAME in it". Empty where it has one.
 std::string why_missing(leyline::FileSystem& file_system, const std::string& folder, const std::string& name);
 
+// Throws leyline::Error{kConfig} where `path` is no run folder, that is, has no config.yaml; and what open() throws
+// where that cannot be read.
+void require_run_folder(leyline::FileSystem& file_system, const std::string& path);
+
 // `path` itself, else `path`-2, `path`-3, ...: the first name that is not taken.
 std::string free_name(leyline::FileSystem& file_system, const std::string& path);
 

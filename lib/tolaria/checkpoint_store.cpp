@@ -7,12 +7,14 @@
 #include "device/out_of_memory.h"
 #include "kasmina/topology.h"
 #include "storage/atomic_publish.h"
+#include "storage/beneath.h"
 #include "storage/published_folder.h"
 
 namespace esper::tolaria {
 namespace {
 
 using leyline::FileSystem;
+using leyline::PathKind;
 using nlohmann::json;
 
 // "epoch-0003-step-000000120": sorts by time, and one name never has two contents.
@@ -93,6 +95,15 @@ bool is_set_aside(const std::string& folder, const std::string& name) {
   return false;
 }
 
+// kOther also for a link, behind which a ConfinedFileSystem does not look.
+PathKind kind_at(FileSystem& files, const std::string& path) {
+  try {
+    return files.kind_of(path);
+  } catch (const storage::UnsafePath&) {
+    return PathKind::kOther;
+  }
+}
+
 std::string best_path_in(FileSystem& files, const std::string& folder, const std::string& journal_path) {
   const auto best = best_checkpoint(files, folder, journal_path);
   return best.empty() ? "" : folder + "/" + best;
@@ -104,8 +115,7 @@ std::vector<CheckpointEntry> list_checkpoints(FileSystem& files, const std::stri
   std::vector<CheckpointEntry> entries;
   for (const auto& found : files.list(folder)) {
     const auto entry = entry_of(folder, found.name);
-    // A link under such a name is an error: ConfinedFileSystem::kind_of throws for it.
-    if (entry && files.kind_of(entry->path) == leyline::PathKind::kFolder) entries.push_back(*entry);
+    if (entry && found.kind != PathKind::kFile) entries.push_back(*entry);
   }
   std::ranges::sort(entries, {}, [](const CheckpointEntry& entry) { return std::pair(entry.epoch, entry.step); });
   return entries;
@@ -135,7 +145,9 @@ CheckpointStore::CheckpointStore(FileSystem& files, std::string folder, const st
       config_(config),
       journal_(files, journal_path, journal_file_bytes),
       entries_(list_checkpoints(files, folder_)),
-      best_path_(best_path_in(files, folder_, journal_path)) {}
+      best_path_(best_path_in(files, folder_, journal_path)) {
+  std::erase_if(entries_, [&](const auto& entry) { return kind_at(files_, entry.path) != PathKind::kFolder; });
+}
 
 CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image, Rank rank) {
   const std::string name = name_of(image.info);
@@ -159,7 +171,7 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
 // Saved already: an interrupt right after a save or right after a resume, or a save whose last step failed. Anything
 // else under the name makes room; as damaged only where that is proven, not where it is of another configuration.
 bool CheckpointStore::holds(const CheckpointEntry& entry, const CheckpointInfo& info) {
-  if (files_.kind_of(entry.path) == leyline::PathKind::kNothing) return false;
+  if (kind_at(files_, entry.path) == PathKind::kNothing) return false;
   const auto found = verify_checkpoint(files_, entry.path);
   if (found && *found == info) {
     files_.sync_folder(folder_);

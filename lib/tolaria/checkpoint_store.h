@@ -45,7 +45,7 @@ class CheckpointStore {
   // from here on.
   void spare(const std::vector<RefusedCheckpoint>& refused);
 
-  // Oldest first; only what is published, without what is spared.
+  // Oldest first; only what is published, without links and what is spared.
   const std::vector<CheckpointEntry>& entries() const { return entries_; }
   // Empty where there is none.
   const std::string& best_path() const { return best_path_; }
@@ -67,7 +67,8 @@ class CheckpointStore {
   std::string best_path_;
 };
 
-// The published checkpoints of a folder, oldest first. Beside a writer, too.
+// The published checkpoints of a folder, oldest first; also a link or the like under such a name, which cannot be read.
+// Beside a writer, too.
 std::vector<CheckpointEntry> list_checkpoints(leyline::FileSystem& files, const std::string& folder);
 // The name of the newest one that was the best when its state was taken: its own run.json says so, whatever became of
 // the journal. Where none says so, the one that the journal noted last as the best, if it is still there; empty if that

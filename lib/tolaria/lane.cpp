@@ -4,6 +4,7 @@
 #include <chrono>
 
 #include "leyline/names.h"
+#include "tolaria/compile_wait.h"
 #include "tolaria/fast_lane.h"
 #include "tolaria/step_roots.h"
 #include "tolaria/step_runner.h"
@@ -24,6 +25,7 @@ struct Room {
   torch::Device device;
   program::CompileDesk* desk;
   const leyline::StepConfig& config;
+  const std::function<void(leyline::TelemetryEvent)>& tell;
 };
 
 void capture(FastLane& lane, const Room& room) {
@@ -38,7 +40,7 @@ PreparedLane compiled(const Room& room, const program::SymbolicProgram& program)
   auto cached = desk.find(key);
   if (!cached || cached->facts.effort != leyline::name_of(program::CompileEffort::kFull)) {
     desk.submit(program, recipe, program::CompileEffort::kFull);
-    const auto outcome = desk.wait(key);
+    const auto outcome = wait_for_program({.desk = &desk, .tell = room.tell}, key).outcome;
     if (!outcome) return refused(Lane::kCompiled, "the compiler gave no answer in time");
     if (outcome->failure) return refused(Lane::kCompiled, outcome->reason);
     cached = desk.find(key);
@@ -80,7 +82,7 @@ PreparedLane settled_runner(const Room& room) {
 }
 
 PreparedLane prepare(const Room& room, Lane lane) {
-  const auto& [model, example, device, desk, config] = room;
+  const auto& [model, example, device, desk, config, tell] = room;
   if (lane == Lane::kEager) {
     const TrainingForward forward = training_forward(model.network);
     return {lane,
@@ -107,11 +109,11 @@ PreparedLane prepare(const Room& room, Lane lane) {
 }  // namespace
 
 PreparedLane prepare_lane(Model& model, Lane lane, Batch example, torch::Device device, program::CompileDesk* desk,
-                          const leyline::StepConfig& config) {
+                          const leyline::StepConfig& config, const std::function<void(leyline::TelemetryEvent)>& tell) {
   const auto begin = std::chrono::steady_clock::now();
   PreparedLane prepared;
   try {
-    prepared = prepare({model, example, device, desk, config}, lane);
+    prepared = prepare({model, example, device, desk, config, tell}, lane);
   } catch (const std::exception& error) {
     prepared = refused(lane, error.what());
   }

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "leyline/config/step_config.h"
+#include "leyline/telemetry_packet.h"
 #include "program/compile_desk.h"
 #include "tolaria/model.h"
 #include "tolaria/train_step.h"
@@ -23,8 +24,10 @@ struct PreparedLane {
 
 // Waits until the lane is ready; the model's state is as before. desk: for lane compiled; null refuses it; the mode of
 // compiling is the desk's. The model and the desk outlive the lane. config: warm-ups and what lane auto does, as in a
-// run; its `lane` is not looked at.
-PreparedLane prepare_lane(Model& model, leyline::Lane lane, std::span<const Microbatch> example, torch::Device device,
-                          program::CompileDesk* desk, const leyline::StepConfig& config = {});
+// run; its `lane` is not looked at. tell: is given tolaria.compile_waiting, as wait_for_program() does.
+PreparedLane prepare_lane(
+    Model& model, leyline::Lane lane, std::span<const Microbatch> example, torch::Device device,
+    program::CompileDesk* desk, const leyline::StepConfig& config = {},
+    const std::function<void(leyline::TelemetryEvent)>& tell = [](auto) {});
 
 }  // namespace esper::tolaria

@@ -64,10 +64,7 @@ RunFolder create_run_folder(FileSystem& files, const std::string& given, const s
 
 RunFolder open_run_folder(FileSystem& files, const std::string& given) {
   const std::string path = without_trailing_slashes(given);
-  if (const auto why = storage::why_missing(files, path, "config.yaml"); !why.empty()) {
-    throw Error(ExitCode::kConfig,
-                path + " is no run folder: " + why + "; `esper train` prints the folder of each run");
-  }
+  storage::require_run_folder(files, path);
   RunFolder folder{path, lock_or_refuse(files, path)};
   storage::ensure_folder(files, folder.checkpoints());
   remove_leftovers(files, folder);

@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "device/rng.h"
+#include "engine/bench/progress.h"
 #include "engine/bench/step_clock.h"
 #include "leyline/names.h"
 #include "tolaria/lane.h"
@@ -26,6 +27,10 @@ std::vector<torch::Tensor> copies(const std::vector<torch::Tensor>& tensors) {
   return out;
 }
 
+void show_waiting(const leyline::TelemetryEvent& event) {
+  show_phase("waits for " + event.attributes.at("waits_for") + ", " + event.attributes.at("waited_s") + " s");
+}
+
 double tolerance_for(const leyline::RunConfig& config, const tolaria::StepSettings& settings) {
   constexpr double kExactNumbers = 2e-3, kShortNumbers = 0.1, kRandomNumbers = 2.0;
   if (config.host.dropout > 0) return kRandomNumbers;
@@ -46,7 +51,7 @@ Trainee lane_trainee(const Workload& workload, leyline::Lane lane, std::unique_p
   const auto state = std::make_shared<LaneState>();
   state->model = std::move(model);
   state->lane = tolaria::prepare_lane(*state->model, lane, steps.front(), workload.bench.device,
-                                      workload.bench.desk.get(), workload.bench.config.step);
+                                      workload.bench.desk.get(), workload.bench.config.step, show_waiting);
   Trainee trainee;
   trainee.name = leyline::name_of(lane);
   trainee.warmup_ms = state->lane.warmup_ms;

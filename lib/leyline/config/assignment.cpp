@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "leyline/printable.h"
+
 namespace esper::leyline {
 namespace {
 
@@ -15,7 +17,7 @@ void forget_places(YamlNode& node, const std::string& origin) {
 }
 
 YamlDocument nested(const std::string& text) {
-  const std::string origin = "--set " + text;
+  const std::string origin = assignment_origin(text);
   const Place place{origin, 0, 0};
   const std::size_t equals = text.find('=');
   YamlDocument document;
@@ -46,9 +48,11 @@ YamlDocument nested(const std::string& text) {
 
 }  // namespace
 
+std::string assignment_origin(const std::string& text) { return "--set " + shortened(text); }
+
 YamlDocument assignment_document(const std::string& text) {
   YamlDocument document = nested(text);
-  forget_places(document.root, "--set " + text);
+  forget_places(document.root, assignment_origin(text));
   for (Problem& problem : document.problems) problem.place = document.root.place;
   return document;
 }

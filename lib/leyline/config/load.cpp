@@ -13,6 +13,7 @@
 #include "leyline/config/fit_defaults.h"
 #include "leyline/config/read_value.h"
 #include "leyline/nearest.h"
+#include "leyline/printable.h"
 #include "leyline/text_file.h"
 #include "leyline/utf8.h"
 #include "leyline/yaml_document.h"
@@ -104,7 +105,9 @@ class Loader {
     const auto found = by_path_.find(path);
     const bool dotted = entry.key.find('.') != std::string::npos;
     if (path == kCacheDir && !dotted) return refuse_cache_dir(entry);
-    if (found == by_path_.end() || dotted) return report(entry.place, path, unknown_key(entry.key, section));
+    if (found == by_path_.end() || dotted) {
+      return report(entry.place, shortened(path), unknown_key(entry.key, section));
+    }
     out_.origins[path] = entry.value.place;
     note_items(path, entry.value);
     const FieldRow& row = *found->second;

@@ -11,6 +11,7 @@
 
 #include "leyline/config/field_text.h"
 #include "leyline/nearest.h"
+#include "leyline/printable.h"
 #include "leyline/utf8.h"
 
 namespace esper::leyline {
@@ -29,8 +30,7 @@ std::string shown(const YamlNode& node) {
     case YamlNode::Kind::kScalar:
       break;
   }
-  constexpr std::size_t kMost = 40;
-  return "\"" + (node.text.size() > kMost ? node.text.substr(0, kMost) + "..." : node.text) + "\"";
+  return in_quotes(node.text);
 }
 
 // "010", "-07", "00.5": a leading zero that YAML 1.1 may take for octal.
@@ -191,7 +191,7 @@ class Reader {
   bool within_limits(double number) {
     const Limits& limits = row_.limits;
     if ((!limits.min || number >= *limits.min) && (!limits.max || number <= *limits.max)) return true;
-    report("must be " + limits_text(limits) + ", but is " + node_.text);
+    report("must be " + limits_text(limits) + ", but is " + shortened(node_.text));
     return false;
   }
 
@@ -206,7 +206,8 @@ class Reader {
     const bool negative = text.starts_with('-');
     if (result.ec != std::errc{}) {
       const Limits own{std::is_unsigned_v<T> ? std::optional(0.0) : std::nullopt, std::nullopt};
-      if (negative && std::is_unsigned_v<T>) return report("must be " + limits_text(own) + ", but is " + text);
+      if (negative && std::is_unsigned_v<T>)
+        return report("must be " + limits_text(own) + ", but is " + shortened(text));
       return report("does not fit into " + std::to_string(sizeof(T) * 8) + " bits: " + shown(node_));
     }
     if (within_limits(static_cast<double>(number))) *value = number;

@@ -5,6 +5,7 @@
 
 #include "leyline/config/slot_classes.h"
 #include "leyline/names.h"
+#include "leyline/printable.h"
 
 namespace esper::leyline {
 namespace {
@@ -40,8 +41,6 @@ std::optional<Parts> parts_of(std::string_view text) {
   return parts;
 }
 
-std::string quoted(std::string_view text) { return "\"" + std::string(text) + "\""; }
-
 }  // namespace
 
 std::optional<SlotAlpha> read_slot_alpha(std::string_view text) {
@@ -57,9 +56,9 @@ std::optional<SlotAlpha> read_slot_alpha(std::string_view text) {
 
 std::string slot_alpha_problem(std::string_view text) {
   const auto parts = parts_of(text);
-  if (!parts) return quoted(text) + " is not slot=curve,epochs,target, like r0c1=cosine,8,0.7";
+  if (!parts) return in_quotes(text) + " is not slot=curve,epochs,target, like r0c1=cosine,8,0.7";
   const auto wrong = [&](std::string_view part, const std::string& what) {
-    return "in " + quoted(text) + ", " + quoted(part) + " is no " + what + "; write it like r0c1=cosine,8,0.7";
+    return "in " + in_quotes(text) + ", " + in_quotes(part) + " is no " + what + "; write it like r0c1=cosine,8,0.7";
   };
   if (!is_slot_id(parts->slot)) return wrong(parts->slot, "slot");
   if (!from_name<AlphaCurve>(parts->curve)) return wrong(parts->curve, "curve (linear, cosine, sigmoid)");

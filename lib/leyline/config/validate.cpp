@@ -9,6 +9,7 @@
 #include "leyline/config/slot_classes.h"
 #include "leyline/config/slot_shapes.h"
 #include "leyline/names.h"
+#include "leyline/printable.h"
 
 namespace esper::leyline {
 namespace {
@@ -41,9 +42,9 @@ void check_modules(const std::vector<std::string>& modules, Findings& out) {
     const std::size_t equals = modules[i].find('=');
     const std::string slot = modules[i].substr(0, equals);
     if (equals == std::string::npos || equals + 1 == modules[i].size() || !is_slot_id(slot)) {
-      out.push_back({path, "\"" + modules[i] + "\" must name a slot and a blueprint, like r0c0=conv_heavy", {}});
+      out.push_back({path, in_quotes(modules[i]) + " must name a slot and a blueprint, like r0c0=conv_heavy", {}});
     } else if (!taken.insert(slot).second) {
-      out.push_back({path, "slot " + slot + " holds another module of this list", {}});
+      out.push_back({path, "slot " + shortened(slot) + " holds another module of this list", {}});
     }
   }
 }
@@ -51,7 +52,7 @@ void check_modules(const std::vector<std::string>& modules, Findings& out) {
 }  // namespace
 
 void DeviceConfig::validate(Findings& out) const {
-  if (!is_device(kind)) out.push_back({"kind", "must be auto, cpu, cuda or cuda:N, but is \"" + kind + "\"", {}});
+  if (!is_device(kind)) out.push_back({"kind", "must be auto, cpu, cuda or cuda:N, but is " + in_quotes(kind), {}});
 }
 
 void HostConfig::validate(Findings& out) const {
@@ -123,8 +124,8 @@ void RunConfig::validate(Findings& out) const {
   if (!is_name(name)) {
     out.push_back(
         {"name",
-         "must be 1 to 100 letters, digits, '.', '_' or '-', and start with a letter or digit or '_'; it is \"" + name +
-             "\"",
+         "must be 1 to 100 letters, digits, '.', '_' or '-', and start with a letter or digit or '_'; it is " +
+             in_quotes(name),
          {}});
   }
   if (runs_dir.empty()) out.push_back({"runs_dir", "must name a folder", {}});

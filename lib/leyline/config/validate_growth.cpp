@@ -6,6 +6,7 @@
 #include "leyline/config/growth_config.h"
 #include "leyline/config/slot_alpha.h"
 #include "leyline/config/slot_classes.h"
+#include "leyline/printable.h"
 
 namespace esper::leyline {
 namespace {
@@ -15,7 +16,7 @@ void check_unique(const std::vector<std::string>& list, const std::string& path,
   std::set<std::string> seen;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const bool is_new = list[i].empty() || seen.insert(list[i]).second;
-    if (!is_new) out.push_back({path + "[" + std::to_string(i) + "]", "\"" + list[i] + "\" is listed twice", {}});
+    if (!is_new) out.push_back({path + "[" + std::to_string(i) + "]", in_quotes(list[i]) + " is listed twice", {}});
   }
 }
 
@@ -33,7 +34,7 @@ void check_classes(const AggregationConfig& aggregation, Findings& out) {
     const auto read = read_slot_classes(aggregation.classes[i]);
     slots.push_back(read ? read->slot : "");
     if (!read) {
-      out.push_back({path, "\"" + aggregation.classes[i] + "\" is not a slot with its classes, like r0c1=0,1,2", {}});
+      out.push_back({path, in_quotes(aggregation.classes[i]) + " is not a slot with its classes, like r0c1=0,1,2", {}});
       continue;
     }
     std::set<std::int64_t> told;
@@ -63,7 +64,7 @@ void GrowthConfig::validate(Findings& out) const {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (is_slot_id(slots[i])) continue;
     out.push_back(
-        {"slots[" + std::to_string(i) + "]", "\"" + slots[i] + "\" is not a slot; slots are named like r0c1", {}});
+        {"slots[" + std::to_string(i) + "]", in_quotes(slots[i]) + " is not a slot; slots are named like r0c1", {}});
   }
   check_unique(slots, "slots", out);
   check_classes(aggregation, out);

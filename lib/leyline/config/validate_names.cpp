@@ -11,6 +11,7 @@
 #include "leyline/config/slot_shapes.h"
 #include "leyline/names.h"
 #include "leyline/nearest.h"
+#include "leyline/printable.h"
 
 namespace esper::leyline {
 namespace {
@@ -42,7 +43,7 @@ void check_slots(const std::string& path, const std::vector<std::string>& names,
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty() || find_slot(slots, names[i]) != nullptr) continue;
     out.push_back({at(path, i),
-                   "this host has no slot \"" + names[i] + "\"; it has " +
+                   "this host has no slot " + in_quotes(names[i]) + "; it has " +
                        (slots.empty() ? "none" : "r0c0 to " + slot_name(slots.size() - 1)),
                    host_fields()});
   }
@@ -100,7 +101,7 @@ std::vector<std::string> known_at(const SlotShapes& slots) {
 std::string unknown_blueprint(const std::string& name, const SlotShapes& slots) {
   const auto known = known_at(slots);
   const auto close = nearest(name, known);
-  return "no blueprint is called \"" + name + "\"" + (close ? "; did you mean " + *close + "?" : ";") +
+  return "no blueprint is called " + in_quotes(name) + (close ? "; did you mean " + *close + "?" : ";") +
          (slots.empty() ? " Known are " : " This host can grow ") + joined(known);
 }
 

@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "storage/beneath.h"
+
 namespace esper::program {
 namespace {
 
@@ -17,12 +19,16 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
-std::string wanted_folder(const std::string& named) {
-  if (!named.empty()) return named;
-  if (const auto own = environment("ESPER_CACHE"); !own.empty()) return own + "/programs";
-  if (const auto shared = environment("XDG_CACHE_HOME"); !shared.empty()) return shared + "/esper/programs";
-  if (const auto home = environment("HOME"); !home.empty()) return home + "/.cache/esper/programs";
-  return {};
+storage::Checked<std::string> wanted_folder(const std::string& named) {
+  using storage::damaged;
+  if (!named.empty()) return storage::sound(named);
+  if (const auto own = environment("ESPER_CACHE"); !own.empty()) {
+    if (own.starts_with('/')) return storage::sound(own + "/programs");
+    return damaged<std::string>("ESPER_CACHE is no absolute path: " + own);
+  }
+  const auto folder = esper_folder("XDG_CACHE_HOME", "/.cache");
+  if (folder.empty()) return damaged<std::string>("there is no HOME to keep compiled programs in");
+  return storage::sound(folder + "/programs");
 }
 
 // Who may put something else in the place of what this folder holds, or of the folder itself; empty: nobody but this
@@ -61,7 +67,29 @@ int make_folders(const std::filesystem::path& path) {
   return ::chmod(path.c_str(), 0700) < 0 ? errno : 0;  // the umask may have taken the user's own rights
 }
 
+// A folder that another process removes meanwhile is no problem, nor is one that cannot be read: whoever needs it says
+// so.
+void check_folders_in(leyline::FileSystem& files, const std::string& folder) {
+  try {
+    for (const auto& entry : files.list(folder)) {
+      const std::string path = folder + "/" + entry.name;
+      std::error_code ignored;
+      // Also a link to one, which list() then refuses.
+      if (std::filesystem::is_directory(path, ignored)) check_folders_in(files, path);
+    }
+  } catch (const storage::UnsafePath&) {
+    throw;
+  } catch (const leyline::IoError&) {
+  }
+}
+
 }  // namespace
+
+std::string esper_folder(const char* variable, const std::string& in_home) {
+  if (const auto named = environment(variable); named.starts_with('/')) return named + "/esper";
+  const auto home = environment("HOME");
+  return home.empty() ? home : home + in_home + "/esper";
+}
 
 storage::Checked<std::string> private_folder(const std::string& wanted) {
   using storage::damaged;
@@ -78,11 +106,26 @@ storage::Checked<std::string> private_folder(const std::string& wanted) {
 }
 
 storage::Checked<std::string> private_cache_folder(const std::string& named) {
-  const std::string wanted = wanted_folder(named);
-  auto folder = wanted.empty() ? storage::damaged<std::string>("there is no HOME to keep compiled programs in")
-                               : private_folder(wanted);
+  auto folder = wanted_folder(named);
+  if (folder) folder = private_folder(*folder);
   if (!folder) folder.problem += kWayOut;
   return folder;
+}
+
+std::string problem_below(leyline::FileSystem& files, const std::string& cache) {
+  try {
+    // Of package_cache.h, compile_lock.h and the compile worker.
+    for (const char* name : {"entries", "used", "choices", "quarantine", "compiling", "worker"}) {
+      const std::string path = cache + "/" + name;
+      if (files.kind_of(path) == leyline::PathKind::kFile) return path + " is no folder" + kWayOut;
+    }
+    // What it keeps lies some levels down, by version and kind.
+    check_folders_in(files, cache + "/worker");
+  } catch (const storage::UnsafePath& error) {
+    return error.what();
+  } catch (const leyline::IoError&) {  // not refused: whoever needs the folder says so
+  }
+  return {};
 }
 
 }  // namespace esper::program

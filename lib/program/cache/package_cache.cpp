@@ -9,6 +9,7 @@
 #include "program/cache/cache_key.h"
 #include "program/compile/compile_request.h"
 #include "storage/atomic_publish.h"
+#include "storage/beneath.h"
 #include "storage/file_tools.h"
 
 namespace esper::program {
@@ -49,6 +50,12 @@ bool is_passing(const IoError& error) {
   }
 }
 
+// Of an entry that is put away and compiled anew: there is nothing left for the user to do.
+std::string reason_of(const IoError& error) {
+  const auto* unsafe = dynamic_cast<const storage::UnsafePath*>(&error);
+  return unsafe == nullptr ? error.what() : unsafe->problem();
+}
+
 }  // namespace
 
 PackageCache::PackageCache(leyline::FileSystem& file_system, CacheSettings settings, leyline::Clock clock)
@@ -86,7 +93,7 @@ std::optional<CachedPackage> PackageCache::find(const std::string& key) {
     note_damage(key, entry.problem);
   } catch (const IoError& error) {
     if (is_passing(error)) return std::nullopt;
-    note_damage(key, error.what());
+    note_damage(key, reason_of(error));
   }
   quarantine_if_damaged(key);
   return std::nullopt;
@@ -124,7 +131,7 @@ void PackageCache::quarantine_if_damaged(const std::string& key) {
       reason = entry.problem;
     } catch (const IoError& error) {
       if (is_passing(error)) return;
-      reason = error.what();
+      reason = reason_of(error);
     }
     put_away(key, EntryFault::kDamaged, reason);
   } catch (const IoError&) {  // a cache that cannot be changed; find() refuses the entry each time

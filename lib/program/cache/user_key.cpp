@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 
 #include "program/cache/cache_folder.h"
 #include "storage/confined_file_system.h"
@@ -22,14 +21,9 @@ constexpr char kName[] = "/cache.key";
 constexpr char kTemporary[] = ".tmp-";
 constexpr char kWayOut[] = "; name another state folder with XDG_STATE_HOME";
 
-std::string state_folder() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return value == nullptr ? std::string() : std::string(value);
-  };
-  if (const auto state = variable("XDG_STATE_HOME"); !state.empty()) return state + "/esper";
-  if (const auto home = variable("HOME"); !home.empty()) return home + "/.local/state/esper";
-  return {};
+// The folder is this user's: he may remove what lies there, whoever made it.
+storage::Checked<MacKey> refused(const std::string& problem) {
+  return damaged<MacKey>(problem + "; remove it, and all programs are compiled anew" + kWayOut);
 }
 
 MacKey random_key() {
@@ -77,9 +71,7 @@ bool is_readable_by_others(const std::string& path) {
 storage::Checked<MacKey> read_key(storage::ConfinedFileSystem& files, const std::string& path) {
   MacKey key;
   const auto contents = storage::read_file(files, path, key.size());
-  if (contents.size() != key.size()) {
-    return damaged<MacKey>(path + " holds no key; remove it, and all programs are compiled anew" + kWayOut);
-  }
+  if (contents.size() != key.size()) return refused(path + " holds no key");
   std::copy(contents.begin(), contents.end(), key.begin());
   return storage::sound(key);
 }
@@ -87,7 +79,7 @@ storage::Checked<MacKey> read_key(storage::ConfinedFileSystem& files, const std:
 }  // namespace
 
 storage::Checked<MacKey> user_key() {
-  const std::string wanted = state_folder();
+  const std::string wanted = esper_folder("XDG_STATE_HOME", "/.local/state");
   if (wanted.empty()) {
     return damaged<MacKey>("there is no HOME to keep the key of the cache of compiled programs in" +
                            std::string(kWayOut));
@@ -98,11 +90,10 @@ storage::Checked<MacKey> user_key() {
   try {
     const std::string path = *folder + kName;
     if (files.kind_of(path) == leyline::PathKind::kNothing) make_key(files, *folder);
-    if (is_readable_by_others(path)) {
-      return damaged<MacKey>(path + " is no secret: others may read it; remove it, and all programs are compiled anew" +
-                             kWayOut);
-    }
+    if (is_readable_by_others(path)) return refused(path + " is no secret: others may read it");
     return read_key(files, path);
+  } catch (const storage::UnsafePath& error) {
+    return refused(error.problem());
   } catch (const IoError& error) {
     return damaged<MacKey>(std::string("the key of the cache of compiled programs: ") + error.what() + kWayOut);
   }

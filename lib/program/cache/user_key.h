@@ -9,8 +9,8 @@
 
 namespace esper::program {
 
-// $XDG_STATE_HOME/esper/cache.key, else $HOME/.local/state/esper/cache.key: a regular file of this user, mode 0600, in
-// a folder that nobody else may write to. A problem, for the user: it cannot be made, or is not such a file.
+// cache.key in esper_folder("XDG_STATE_HOME", "/.local/state"): a regular file of this user, mode 0600, in a folder
+// that nobody else may write to. A problem, for the user: it cannot be made, or is not such a file.
 storage::Checked<MacKey> user_key();
 
 }  // namespace esper::program

@@ -187,7 +187,7 @@ TEST_CASE("a config mistake is found before the engine is looked for") {
   CHECK_THAT(finished.err, ContainsSubstring("--set epochs=0: epochs: must be 1"));
 }
 
-TEST_CASE("without the engine a command that needs it says so and exits 70") {
+TEST_CASE("without the engine a command that needs it says so and exits 6") {
   const TemporaryFolder folder;
   const std::string alone = binary_without_engine(folder);
   std::filesystem::create_directories(folder.path / "run");
@@ -200,21 +200,21 @@ TEST_CASE("without the engine a command that needs it says so and exits 70") {
   for (std::vector<std::string> command : commands) {
     CAPTURE(command);
     const Finished text = run_program(command);
-    CHECK(text.exit_code == 70);
+    CHECK(text.exit_code == 6);
     CHECK_THAT(text.err, ContainsSubstring("the engine is missing") && ContainsSubstring("libesper_engine.so"));
     command.push_back("--json");
-    CHECK(json_of(run_program(command))["error"]["code"] == "bug");
+    CHECK(json_of(run_program(command))["error"]["code"] == "resources");
   }
 }
 
-TEST_CASE("an engine that does not load is named") {
+TEST_CASE("an engine that does not load is named, with the way out") {
   const TemporaryFolder folder;
   const std::string alone = binary_without_engine(folder);
   std::filesystem::create_directories(folder.path / "lib");
   std::ofstream(folder.path / "lib" / "libesper_engine.so") << "not a library";
   const Finished finished = run_program({alone, "doctor"});
-  CHECK(finished.exit_code == 70);
-  CHECK_THAT(finished.err, ContainsSubstring("the engine does not load"));
+  CHECK(finished.exit_code == 6);
+  CHECK_THAT(finished.err, ContainsSubstring("the engine does not load") && ContainsSubstring("scripts/bootstrap"));
 }
 
 TEST_CASE("a mistake in ESPER_FAULTS is reported at once") {

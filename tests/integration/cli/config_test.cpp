@@ -171,6 +171,23 @@ TEST_CASE("explain tells where a value comes from") {
   CHECK_THAT(unknown.err, ContainsSubstring("did you mean seed?"));
 }
 
+TEST_CASE("explain suggests a field for a path that is wrong in any of its parts") {
+  using Case = std::pair<const char*, const char*>;
+  for (const auto& [key, meant] :
+       {Case{"trainig.lr", "training.optimizer.lr"}, Case{"training.lr", "training.optimizer.lr"},
+        Case{"training.optimizer.lrr", "training.optimizer.lr"}, Case{"trainig", "training"},
+        Case{"data.knd", "data.kind"}, Case{"training.optimizer.", "training.optimizer"}}) {
+    CAPTURE(key);
+    const Finished unknown = run_esper({"config", "explain", kReference, key});
+    CHECK(unknown.exit_code == 2);
+    CHECK_THAT(unknown.err,
+               ContainsSubstring("there is no field \"" + std::string(key) + "\"; did you mean " + meant + "?"));
+  }
+  const Finished far = run_esper({"config", "explain", kReference, std::string(5000, 'x')});
+  CHECK_THAT(far.err, ContainsSubstring("there is no field \"xxx") && !ContainsSubstring("did you mean"));
+  CHECK(far.err.size() < 200);
+}
+
 TEST_CASE("explain marks a value that was fitted to other fields") {
   const TemporaryFolder folder;
   const std::string file =

@@ -266,11 +266,11 @@ TEST_CASE("topo and receipt say what is wrong with a folder or a seed") {
 
 TEST_CASE("fork wants a run and a step") {
   for (const std::string origin :
-       {"runs/a", "runs/a@", "@7", "runs/a@x", "runs/a@-1", "runs/a@7x", "a@99999999999999999999"}) {
+       {"runs/a", "runs/a@", "@7", "runs/a@x", "runs/a@-1", "runs/a@7x", "a@99999999999999999999", "a@276@5"}) {
     CAPTURE(origin);
     const Finished finished = run_esper({"fork", origin});
     CHECK(finished.exit_code == 2);
-    CHECK_THAT(finished.err, ContainsSubstring("is not RUN@STEP"));
+    CHECK_THAT(finished.err, ContainsSubstring("is not RUN@STEP, a run folder and one step"));
   }
   CHECK_THAT(run_esper({"fork", "/nonexistent@7"}).err, ContainsSubstring("/nonexistent is no run folder"));
   const Finished twice =

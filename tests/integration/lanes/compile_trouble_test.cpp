@@ -9,6 +9,7 @@
 #include <fstream>
 #include <set>
 
+#include "integration/cli/cli.h"
 #include "integration/lanes/lane_run.h"
 #include "support/patience.h"
 
@@ -111,6 +112,18 @@ TEST_CASE("a run that waits for the compiler, or for another run that compiles t
   CHECK(waited_for(room.run("two")).front() == "another process, which compiles this program");
 }
 
+TEST_CASE("a benchmark that waits for the compiler says so") {
+  need_python_with_torch();
+  const LaneRunRoom room;
+  const Words bench = {binary(), "bench",   "--scenario", "reference", "--rounds",
+                       "3",      "--lanes", "compiled",   "--counts"};
+  const std::string slow = "CXX=" + room.compiler("sleep 25; echo out of order; exit 1");
+  const Finished finished = run_program(bench, room.environment({slow}), kLongPatience);
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 0);
+  CHECK_THAT(finished.err, ContainsSubstring("bench: waits for the comp"));  // the compiler, or the compile worker
+}
+
 TEST_CASE("a worker that is killed at its job again and again is given up, and the run trains in eager") {
   need_python_with_torch();
   const LaneRunRoom room;
@@ -144,6 +157,21 @@ TEST_CASE("a cache folder that cannot be used leaves the run in eager") {
   SECTION("it is a file") {
     std::ofstream(room.cache() / "programs") << "no folder";
     check_fell_back(room, "file", room.train("file", "compiled"), "unavailable", "no folder");
+  }
+  SECTION("a group may write to a folder below it") {
+    const auto entries = room.cache() / "programs/entries";
+    fs::create_directories(entries);
+    for (const auto& folder : {entries.parent_path(), entries}) ::chmod(folder.c_str(), 0700);
+    ::chmod(entries.c_str(), 0770);
+    for (const std::string lane : {"compiled", "auto"}) {
+      check_fell_back(room, "below-" + lane, room.train("below-" + lane, lane), "unavailable",
+                      entries.string() + " cannot be used: a group may write");
+    }
+    CHECK_FALSE(fs::exists(room.cache() / "programs/worker"));  // nothing was compiled
+  }
+  SECTION("ESPER_CACHE is a relative path") {
+    const auto finished = room.train("relative", "compiled", {"ESPER_CACHE=cache"});
+    check_fell_back(room, "relative", finished, "unavailable", "ESPER_CACHE is no absolute path: cache");
   }
 }
 

@@ -95,6 +95,7 @@ TEST_CASE("data that is missing, empty, cut, something else or claims too much e
     CHECK(finished.processor < std::chrono::seconds(20));
     const auto error = nlohmann::json::parse(finished.out, nullptr, false)["error"];
     CHECK(error["code"] == "data");
+    CHECK_THAT(error["text"].get<std::string>(), !ContainsSubstring("resume"));
     CHECK_THAT(error["text"].get<std::string>(), ContainsSubstring(path.substr(0, path.size() - 1)));
     CHECK_FALSE(fs::exists(room.run("run")));
   }

@@ -98,6 +98,11 @@ TEST_CASE("where every checkpoint is damaged the run says so and exits 5") {
   CHECK_THAT(nlohmann::json::parse(again.out)["error"]["text"].get<std::string>(),
              ContainsSubstring("had checkpoints") && ContainsSubstring("esper train --config"));
   CHECK(contents_of(room.run("run") / "telemetry.jsonl") == before);
+  for (const Words& words : {Words{"evaluate", room.run("run")}, {"fork", room.run("run").string() + "@8"}}) {
+    const Finished other = run_esper(words);
+    CHECK(other.exit_code == 5);
+    CHECK_THAT(other.err, ContainsSubstring("had checkpoints") && ContainsSubstring("esper train --config"));
+  }
 }
 
 TEST_CASE("checkpoints that cannot be read keep their names, and the run goes on once they can be") {

@@ -126,7 +126,10 @@ TEST_CASE("a run whose data was moved goes on, and other data is refused by name
   const auto missing = resume(room.run("moved"));
   CHECK(missing.exit_code == 3);
   CHECK_THAT(missing.out + missing.err,
-             ContainsSubstring(old_place + ": does not exist") && ContainsSubstring("--set data.path=NEW"));
+             ContainsSubstring(old_place + ": does not exist") &&
+                 ContainsSubstring("esper train --resume " + room.run("moved").string() + " --set data.path=NEW"));
+  CHECK_THAT(run_esper({"evaluate", room.run("moved")}).err,
+             ContainsSubstring("esper evaluate " + room.run("moved").string() + " --set data.path=NEW"));
   const auto finished = resume(room.run("moved"), {"data.path=" + new_place});
   INFO(finished.out << finished.err);
   CHECK(finished.exit_code == 0);

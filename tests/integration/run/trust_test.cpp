@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 
@@ -79,7 +80,6 @@ TEST_CASE("no link in a run folder is followed: not to write, not to read, not t
   {
     const Replaced replaced(checkpoint);
     fs::create_directory_symlink(room.victims / "epoch-0001-step-000000008", checkpoint);
-    room.check_refused(room.resuming(), checkpoint);
     room.check_refused({"evaluate", run}, checkpoint);
   }
   for (const char* name : {"manifest.json", "run.json", "state.safetensors"}) {
@@ -99,6 +99,78 @@ TEST_CASE("no link in a run folder is followed: not to write, not to read, not t
     room.check_refused({"topo", "show", run}, run / "journal");
   }
   CHECK(resume(run, {"epochs=3"}).exit_code == 0);
+}
+
+TEST_CASE("a linked checkpoint is passed over under its name; where none is left the reason is told") {
+  const TrustRoom room;
+  const fs::path folder = room.run_folder / "checkpoints";
+  const auto link = [&](const std::string& name) {
+    fs::remove_all(folder / name);
+    fs::create_directory_symlink(room.victims / "epoch-0001-step-000000008", folder / name);
+  };
+  const auto names = checkpoints_of(room.run_folder);
+  link(names.back());
+  const Finished finished = resume(room.run_folder, {"epochs=3"});
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 0);
+  const auto refused = events_of(room.run_folder, "tolaria.checkpoint_refused");
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0]["attributes"]["path"] == (folder / names.back()).string());
+  CHECK_THAT(refused[0]["attributes"]["reason"].get<std::string>(),
+             ContainsSubstring("symbolic link") && ContainsSubstring("put a folder of its own"));
+  CHECK_FALSE(fs::is_symlink(folder / (names.back() + ".bad")));
+  CHECK(fs::is_symlink(folder / (names.back() + ".unread")));  // the run saved that step again
+  room.check_unharmed();
+
+  for (const auto& name : checkpoints_of(room.run_folder)) link(name);
+  const Finished none = resume(room.run_folder, {"epochs=4"});
+  CHECK(none.exit_code == 5);
+  CHECK_THAT(none.out, ContainsSubstring(names.front()) && ContainsSubstring("symbolic link"));
+  CHECK(fs::is_symlink(folder / names.front()));
+  room.check_unharmed();
+}
+
+TEST_CASE("a folder in the place of a run's file is refused with the way out") {
+  const TrustRoom room;
+  const std::string text = " cannot be used: it is a folder, not a regular file; move or remove it";
+  for (const char* name : {"lock", "telemetry.jsonl"}) {
+    const fs::path place = room.run_folder / name;
+    const Replaced replaced(place);
+    fs::create_directory(place);
+    const Finished finished = run_program(Words{binary()} + room.resuming(), {}, 30s);
+    CHECK(finished.exit_code == 2);
+    CHECK_THAT(finished.err, ContainsSubstring(place.string() + text));
+  }
+}
+
+TEST_CASE("every command says the same of a run folder whose config.yaml is no file") {
+  const TrustRoom room;
+  const std::string run = room.run_folder, config = run + "/config.yaml";
+  const std::string kind = GENERATE("folder", "pipe");
+  const Replaced replaced{fs::path(config)};
+  REQUIRE((kind == "pipe" ? mkfifo(config.c_str(), 0600) : mkdir(config.c_str(), 0700)) == 0);
+  for (const Words& words : {room.resuming(),
+                             Words{"evaluate", run},
+                             {"fork", run + "@8"},
+                             {"why-slow", run},
+                             {"topo", "log", run},
+                             {"topo", "show", run},
+                             {"receipt", run, "seed-0001"}}) {
+    CAPTURE(words);
+    const Finished finished = run_program(Words{binary()} + words, {}, 30s);
+    CHECK(finished.exit_code == 2);
+    CHECK(finished.err ==
+          "esper: " + config + " cannot be used: it is a " + kind +
+              ", not a regular file; move or remove it, or put a regular file of its own in its place\n");
+  }
+}
+
+TEST_CASE("a link in the place of an earlier telemetry file is refused as one in telemetry.jsonl's is") {
+  const TrustRoom room;
+  const fs::path link = room.run_folder / "telemetry-000001.jsonl";
+  fs::create_symlink(room.victim, link);
+  room.check_refused({"why-slow", room.run_folder}, link);
+  room.check_refused({"telemetry", "diff", room.run_folder, "table"}, link);
 }
 
 TEST_CASE("what a run writes anew replaces a link and leaves what it led to") {

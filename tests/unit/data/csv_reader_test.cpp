@@ -121,6 +121,34 @@ TEST_CASE("csv: a header whose columns are numbers is told by the name of the cl
   CHECK(read("0,1,cat\n5,6,1\n7,8,cat\n").samples.labels == std::vector<std::int64_t>{1, 0, 1});
 }
 
+TEST_CASE("csv: a header that is numbers throughout is told by the names of the classes below it") {
+  const std::string lines = "0,1,2\n5,6,cat\n7,8,ant\n";
+  CHECK_THAT(complaint(lines), ContainsSubstring("line 1, field 3: class \"2\" is a number, and those of all other"));
+  const auto r = read(lines, BadSample::kSkip);
+  CHECK(r.skipped == 1);
+  CHECK(values_of(r) == std::vector<float>{5, 6, 7, 8});
+  CHECK(r.samples.class_names == std::vector<std::string>{"ant", "cat"});
+  CHECK(r.samples.labels == std::vector<std::int64_t>{1, 0});
+  // One number among names is no header: below a header, in a later line, or twice.
+  for (const std::string fine :
+       {"x,y,kind\n0,1,2\n5,6,cat\n", "5,6,cat\n0,1,2\n3,4,cat\n", "0,1,2\n5,6,cat\n7,8,2\n"}) {
+    CAPTURE(fine);
+    CHECK(read(fine).samples.class_names == std::vector<std::string>{"2", "cat"});
+  }
+}
+
+TEST_CASE("csv: UTF-16 is named, and is not skipped line by line") {
+  for (const Bytes& mark : {Bytes{0xff, 0xfe}, Bytes{0xfe, 0xff}}) {
+    auto text = mark;
+    for (const char c : std::string("1,2,a\n")) text.insert(text.end(), {static_cast<std::uint8_t>(c), 0});
+    for (const auto& file : {text, gzip(text)}) {
+      const auto error = error_of([&] { read(file, BadSample::kSkip); });
+      CHECK(error.code() == leyline::ExitCode::kData);
+      CHECK_THAT(error.what(), ContainsSubstring("a.csv: is UTF-16 text; save it as UTF-8"));
+    }
+  }
+}
+
 TEST_CASE("csv: bad lines are skipped and counted where that is allowed") {
   const auto r = read("1,2,a\nx,2,a\n3\n4,5,\"b\n6,7,c\n8,9,1.5\n", BadSample::kSkip);
   CHECK(values_of(r) == std::vector<float>{1, 2, 6, 7});

@@ -39,5 +39,13 @@ TEST_CASE("text: bytes that are no UTF-8 are named, or skipped one by one") {
   }
 }
 
+TEST_CASE("text: UTF-16 is named, and is not skipped byte by byte") {
+  BadSamples lenient(BadSample::kSkip);
+  for (const std::string mark : {"\xff\xfe", "\xfe\xff"}) {
+    CHECK_THAT(error_of([&] { read(mark + std::string("a\0b\0", 4), lenient); }).what(),
+               ContainsSubstring("a.txt: is UTF-16 text; save it as UTF-8"));
+  }
+}
+
 }  // namespace
 }  // namespace esper::data::test

@@ -185,6 +185,25 @@ TEST_CASE("a wrong assignment is refused and names itself") {
   CHECK_THAT(to_string(loaded.problems[0]), StartsWith(c.expected));
 }
 
+TEST_CASE("a long assignment is named by its beginning, and its value is not repeated whole") {
+  const std::string letters(50'000, 'x'), fewer(5'000, 'x'), digits(5'000, '9');
+  const std::string assignment = GENERATE_COPY(
+      letters, letters + "=3", "training." + letters + "=3", "epochs=" + letters, "epochs=" + fewer, "epochs=" + digits,
+      "seed=-" + digits, "training.optimizer.lr=1" + digits.substr(0, 200), "name=" + fewer, "device.kind=" + fewer,
+      "host.modules=[" + fewer + "]", "host.modules=[r0c0=" + fewer + "]", "growth.slots=[" + fewer + "]",
+      "growth.blueprints=[" + fewer + ", " + fewer.substr(1) + "]", "growth.slot_alpha=[" + fewer + "]",
+      "growth.aggregation.classes=[" + fewer + "]", "data.kind=!" + fewer + " x",
+      "data={" + fewer.substr(0, 1'000) + ": 1, " + fewer.substr(0, 1'000) + ": 1}");
+  const LoadedConfig loaded = read_run_config_text("name: a\n", "f", {assignment});
+  REQUIRE_FALSE(loaded.problems.empty());
+  for (const Problem& problem : loaded.problems) {
+    const std::string text = to_string(problem);
+    CAPTURE(text.substr(0, 1000));
+    CHECK(problem.place.file == "--set " + assignment.substr(0, 60) + "...");
+    CHECK(text.size() < 600);
+  }
+}
+
 TEST_CASE("a run file builds on another one") {
   const Folder folder;
   folder.write("base/base.yaml", "epochs: 3\nseed: 5\ntraining: {optimizer: {lr: 0.5, momentum: 0.1}}\n");

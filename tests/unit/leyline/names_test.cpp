@@ -29,4 +29,5 @@ TEST_CASE("the nearest name is offered only if it is near") {
   CHECK(nearest("momentm", known) == "momentum");
   CHECK(nearest("rl", known) == "lr");
   CHECK(nearest("colour", known) == std::nullopt);
+  CHECK(nearest(std::string(1000, 'x'), known) == std::nullopt);
 }

@@ -36,6 +36,19 @@ TEST_CASE("newlines and tabs stay in a text and go from a line") {
   CHECK(printable_line("a\n\tb\r") == "a\\n\\tb\\r");
 }
 
+TEST_CASE("a long text is cut between characters") {
+  const std::string letters(60, 'a');
+  CHECK(shortened(letters) == letters);
+  CHECK(shortened(letters + "b") == letters + "...");
+  std::string accents;
+  for (int i = 0; i < 60; ++i) accents += "\xC3\xA9";
+  CHECK(shortened(accents) == accents);
+  CHECK(shortened(accents + "\xC3\xA9") == accents + "...");
+  CHECK(shortened(std::string(59, 'a') + "\xE2\x82") == std::string(59, 'a') + "\xE2\x82");  // cut off already
+  CHECK(in_quotes("") == "\"\"");
+  CHECK(in_quotes(letters + "b") == "\"" + letters + "...\"");
+}
+
 TEST_CASE("JSON keeps its value and its layout") {
   const nlohmann::json value = {{"a\xC2\x9b", "\x1b[2J\x7f\xE2\x80\xAE"}, {"n", 1}};
   const auto text = printable_json(value.dump(2));

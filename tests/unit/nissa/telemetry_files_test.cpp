@@ -11,6 +11,7 @@
 #include "nissa/json_line.h"
 #include "nissa/jsonl_reader.h"
 #include "nissa/jsonl_sink.h"
+#include "storage/beneath.h"
 
 using namespace esper;
 using nissa::JsonlSink;
@@ -107,6 +108,22 @@ TEST_CASE("a process killed between the steps of a rotation loses and doubles no
   CHECK(after.ids == numbers(3));
   CHECK(after.report.damaged_total == 1);
   CHECK(after.report.missing_files == 0);
+}
+
+TEST_CASE("a link or a folder under an earlier file's name is neither skipped by readers nor replaced by the writer") {
+  const Folder folder;
+  const auto path = folder.path / "telemetry.jsonl", first = folder.path / "telemetry-000001.jsonl";
+  const auto elsewhere = folder.path / "elsewhere";
+  std::ofstream(elsewhere) << "precious";
+  SECTION("a link") { fs::create_symlink(elsewhere, first); }
+  SECTION("a folder") { fs::create_directory(first); }
+  auto sink = sink_of(path, {1, 0});
+  sink.emit(packet_named("0"));
+  sink.emit(packet_named("1"));
+  CHECK_FALSE(fs::is_regular_file(fs::symlink_status(first)));
+  CHECK(fs::is_regular_file(fs::symlink_status(folder.path / "telemetry-000002.jsonl")));
+  CHECK_THROWS_AS(read(path), storage::UnsafePath);
+  CHECK(fs::file_size(elsewhere) == 8);
 }
 
 TEST_CASE("the oldest files are deleted beyond the limit, which is reported, and readers know of it") {

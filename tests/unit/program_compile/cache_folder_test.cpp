@@ -4,12 +4,19 @@
 #include <unistd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
+#include "storage/confined_file_system.h"
 #include "unit/storage/temporary_folder.h"
 
 namespace esper::program {
 namespace {
+
+using Catch::Matchers::ContainsSubstring;
+namespace fs = std::filesystem;
 
 mode_t mode_of(const std::string& path) {
   struct stat status {};
@@ -106,6 +113,40 @@ TEST_CASE("the environment names the folder when the command line does not") {
   ::unsetenv("ESPER_CACHE");
   ::unsetenv("XDG_CACHE_HOME");
   CHECK_FALSE(private_cache_folder("/proc/nothing/here"));
+}
+
+TEST_CASE("a folder below the cache's that is not its user's alone is found before anything is asked of it") {
+  const test::TemporaryFolder folder;
+  const std::string cache = *private_folder(folder / "cache"), headers = cache + "/worker/2.11.0/headers";
+  const auto problem = [&] {
+    storage::ConfinedFileSystem files(cache, storage::Owner::kThisUser);
+    return problem_below(files, cache);
+  };
+  CHECK(problem().empty());  // nothing is there yet
+  for (const char* name : {"entries", "used", "choices", "quarantine", "compiling"}) {
+    REQUIRE(private_folder(cache + "/" + name));
+  }
+  REQUIRE(private_folder(headers));
+  std::ofstream(headers + "/header.h");
+  CHECK(problem().empty());
+  for (const char* name :
+       {"entries", "used", "choices", "quarantine", "compiling", "worker", "worker/2.11.0", "worker/2.11.0/headers"}) {
+    const std::string path = cache + "/" + name, aside = folder / "aside";
+    CAPTURE(path);
+    ::chmod(path.c_str(), 0770);
+    CHECK_THAT(problem(), ContainsSubstring(path + " cannot be used: a group may write to it; chmod go-w") &&
+                              ContainsSubstring("--cache-dir"));
+    ::chmod(path.c_str(), 0700);
+    fs::rename(path, aside);
+    fs::create_directory_symlink(aside, path);
+    CHECK_THAT(problem(),
+               ContainsSubstring(path + " cannot be used: it is a symbolic link") && !ContainsSubstring("chmod"));
+    fs::remove(path);
+    fs::rename(aside, path);
+  }
+  fs::remove(cache + "/used");
+  std::ofstream(cache + "/used") << "no folder";
+  CHECK_THAT(problem(), ContainsSubstring("/used is no folder"));
 }
 
 }  // namespace esper::program

@@ -12,10 +12,12 @@
 #include <latch>
 #include <thread>
 
+#include "program/cache/cache_folder.h"
 #include "program/cache/cache_key.h"
 #include "program/cache/compile_lock.h"
 #include "program/cache/package_cache.h"
 #include "program/cache/user_key.h"
+#include "program/compile_desk.h"
 #include "storage/confined_file_system.h"
 #include "unit/storage/temporary_folder.h"
 
@@ -161,7 +163,9 @@ TEST_CASE("an entry that was planted below the cache is not loaded, and is repla
   plant();
   CHECK(room.found().empty());
   CHECK(room.cache.damaged() == 1);
-  CHECK_THAT(room.cache.last_damage(), ContainsSubstring(room.key) && ContainsSubstring(problem));
+  // It is compiled anew, so there is nothing to advise.
+  CHECK_THAT(room.cache.last_damage(),
+             ContainsSubstring(room.key) && ContainsSubstring(problem) && !ContainsSubstring("remove it"));
   REQUIRE_FALSE(room.insert("compiled anew").failure);
   CHECK(room.found() == "compiled anew");
   CHECK(contents_of(elsewhere + "/good").find("compiled anew") == std::string::npos);
@@ -184,6 +188,13 @@ TEST_CASE("a folder below the cache that somebody else may change serves nothing
   const auto outcome = room.insert("other");
   CHECK(outcome.failure == InsertFailure::kIo);
   CHECK_THAT(outcome.reason, ContainsSubstring(room.entries) && ContainsSubstring("--cache-dir"));
+  // Whoever wants to compile is told before a program is submitted.
+  const Variable state("XDG_STATE_HOME", room.folder / "state");
+  const CompileDesk desk({}, {room.root, {}});
+  CHECK_THAT(desk.problem(), ContainsSubstring(room.entries) && ContainsSubstring("--cache-dir"));
+  // What belongs to another user one can neither close nor remove.
+  const bool is_theirs = desk.problem().find("another user") != std::string::npos;
+  CHECK((desk.problem().find("remove it") == std::string::npos) == is_theirs);
 }
 
 TEST_CASE("all that the cache makes is its user's alone under any umask") {
@@ -313,6 +324,24 @@ TEST_CASE("makers of the user's key with one process id do not disturb each othe
   }
 }
 
+TEST_CASE("a relative path in the environment names no folder: ESPER_CACHE is refused, XDG's variables are ignored") {
+  const test::TemporaryFolder folder;
+  const Variable state("XDG_STATE_HOME", "relative"), cache("XDG_CACHE_HOME", "relative"),
+      home("HOME", folder / "home");
+  REQUIRE(user_key());
+  CHECK(fs::exists(folder / "home/.local/state/esper/cache.key"));
+  {
+    const Variable unset("ESPER_CACHE", "");
+    CHECK(*private_cache_folder("") == folder / "home/.cache/esper/programs");
+  }
+  const Variable own("ESPER_CACHE", "relative");
+  const auto refused = private_cache_folder("");
+  CHECK_FALSE(refused);
+  CHECK_THAT(refused.problem, ContainsSubstring("ESPER_CACHE is no absolute path: relative;"));
+  CHECK(*private_cache_folder(folder / "named") == folder / "named");
+  CHECK_FALSE(fs::exists("relative"));
+}
+
 TEST_CASE("a key that is not this user's secret is refused with the way out") {
   const test::TemporaryFolder folder;
   const Variable state("XDG_STATE_HOME", folder / "state");
@@ -321,8 +350,9 @@ TEST_CASE("a key that is not this user's secret is refused with the way out") {
   const auto refused = [&](const std::string& problem) {
     const auto key = user_key();
     REQUIRE_FALSE(key);
-    CHECK_THAT(key.problem,
-               ContainsSubstring(path) && ContainsSubstring(problem) && ContainsSubstring("XDG_STATE_HOME"));
+    CHECK_THAT(key.problem, ContainsSubstring(path) && ContainsSubstring(problem) &&
+                                ContainsSubstring("; remove it, and all") && ContainsSubstring("XDG_STATE_HOME") &&
+                                !ContainsSubstring("--cache-dir"));
   };
   SECTION("others may read it") {
     ::chmod(path.c_str(), 0644);
@@ -332,6 +362,11 @@ TEST_CASE("a key that is not this user's secret is refused with the way out") {
     fs::rename(path, folder / "key");
     fs::create_symlink(folder / "key", path);
     refused("symbolic link");
+  }
+  SECTION("it belongs to another user") {
+    if (::geteuid() != 0) SKIP("only root can give a file away");
+    REQUIRE(::chown(path.c_str(), 9, 9) == 0);
+    refused("another user");
   }
   SECTION("it is too short") {
     std::ofstream(path) << "short";

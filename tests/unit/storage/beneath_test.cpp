@@ -143,6 +143,23 @@ TEST_CASE("no operation follows a link, whichever part of the path it is") {
   CHECK(room.is_unharmed());
 }
 
+TEST_CASE("the way out says what is wanted in that place") {
+  const Room room;
+  ConfinedFileSystem files(room.root, Owner::kAnyone);
+  REQUIRE(::symlink(room.victims.c_str(), (room.root + "/link").c_str()) == 0);
+  fs::create_directory(room.root + "/sub");
+  const auto reading = [&](const std::string& name) {
+    return refusal_of([&] { files.open(room.root + name, OpenMode::kRead); });
+  };
+  CHECK_THAT(reading("/link/file"), ContainsSubstring("put a folder of its own"));
+  CHECK_THAT(reading("/link"), ContainsSubstring("put a regular file of its own"));
+  CHECK_THAT(refusal_of([&] { files.kind_of(room.root + "/link"); }), ContainsSubstring("a regular file or folder of"));
+  const std::string is_folder =
+      room.root + "/sub cannot be used: it is a folder, not a regular file; move or remove it";
+  CHECK_THAT(reading("/sub"), ContainsSubstring(is_folder));
+  CHECK_THAT(refusal_of([&] { files.try_lock(room.root + "/sub"); }), ContainsSubstring(is_folder));
+}
+
 TEST_CASE("the folder itself may be a link: its name is the user's word") {
   const Room room;
   REQUIRE(::symlink(room.root.c_str(), (room.folder / "latest").c_str()) == 0);

@@ -5,12 +5,15 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <filesystem>
 #include <new>
 
 #include "storage/atomic_publish.h"
 #include "storage/checksum.h"
+#include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
 #include "unit/storage/fault_loop.h"
+#include "unit/storage/temporary_folder.h"
 #include "unit/tolaria/checkpoint_fixture.h"
 
 namespace esper::tolaria::test {
@@ -309,6 +312,37 @@ TEST_CASE("checkpoints of a later format are not renamed, and an older one is ta
   CHECK(store.publish(small_image(2), Rank::kOrdinary).bytes > 0);
   CHECK(files.contents(path_of(2) + ".unread/manifest.json") == later);
   CHECK(restored(files) == 2);
+}
+
+TEST_CASE("a linked checkpoint is passed over, neither counted nor deleted, and makes room for the run's own") {
+  const esper::test::TemporaryFolder room;
+  const std::string folder = room / "run/checkpoints", journal = room / "run/journal", elsewhere = room / "elsewhere";
+  storage::ConfinedFileSystem files(room / "run", storage::Owner::kAnyone);
+  storage::ensure_folder(files, folder);
+  const auto open = [&](int keep) { return CheckpointStore(files, folder, journal, keeping(keep, false)); };
+  std::vector<std::string> paths;
+  for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) {
+    paths.push_back(open(9).publish(small_image(epoch), Rank::kOrdinary).entry.path);
+  }
+  for (const int i : {0, 2}) {
+    std::filesystem::rename(paths[i], elsewhere + std::to_string(i));
+    std::filesystem::create_directory_symlink(elsewhere + std::to_string(i), paths[i]);
+  }
+  std::vector<RefusedCheckpoint> refused;
+  const auto accept = [](const CheckpointImage&) { return std::string(); };
+  CHECK(restore_newest(files, folder, accept, refused) == paths[1]);
+  REQUIRE(refused.size() == 1);
+  CHECK(refused[0].path == paths[2]);
+  CHECK(refused[0].reason.find("symbolic link") != std::string::npos);
+
+  auto store = open(2);
+  CHECK(epochs_in(store) == std::vector<std::uint32_t>{2});
+  CHECK(store.publish(small_image(3), Rank::kOrdinary).bytes > 0);
+  CHECK(epochs_in(store) == std::vector<std::uint32_t>{2, 3});
+  CHECK(read_checkpoint(files, paths[2]));
+  CHECK(std::filesystem::is_symlink(paths[0]));
+  CHECK(std::filesystem::is_symlink(paths[2] + ".unread"));
+  CHECK(std::filesystem::exists(elsewhere + "2/manifest.json"));
 }
 
 TEST_CASE("a run that had checkpoints is known from its journal, and from those that were set aside") {

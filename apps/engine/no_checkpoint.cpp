@@ -1,0 +1,57 @@
+#include "engine/no_checkpoint.h"
+
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "leyline/telemetry.h"
+#include "nissa/jsonl_reader.h"
+#include "nissa/telemetry_files.h"
+#include "storage/journal.h"
+#include "tolaria/checkpoint_store.h"
+
+namespace esper::engine {
+namespace {
+
+using namespace leyline::literals;
+
+bool telemetry_reports_checkpoint(const std::string& path) {
+  if (!nissa::has_telemetry(path)) return false;
+  bool found = false;
+  const auto look = [&](const nlohmann::json& packet) {
+    for (const auto& event : packet.at("events")) {
+      found |= event.value("description", "") == "tolaria.checkpoint_saved"_event.name();
+    }
+  };
+  nissa::read_jsonl(path, look, [](std::string_view) { return false; });
+  return found;
+}
+
+// What shows that a run had come further than its first step; empty where nothing does. A damaged journal may have lost
+// its records of checkpoints, so telemetry counts too. A summary counts where the journal is lost: with a journal that
+// notes no checkpoint, the run ended before its first one.
+std::string trace_of_training(leyline::FileSystem& files, const std::string& run) {
+  const std::string journal = run + "/journal";
+  if (tolaria::had_checkpoints(files, run + "/checkpoints", journal)) return "had checkpoints";
+  if (telemetry_reports_checkpoint(run + "/telemetry.jsonl")) return "had checkpoints (its telemetry reports them)";
+  if (files.kind_of(run + "/summary.json") == leyline::PathKind::kNothing) return {};
+  const auto scan = storage::scan_journal(files, journal, [](std::string_view) {});
+  return scan.records == 0 ? "was trained before (it has a summary.json, but no journal)" : "";
+}
+
+}  // namespace
+
+std::string lost_checkpoints(leyline::FileSystem& files, const std::string& run) {
+  const auto trace = trace_of_training(files, run);
+  if (trace.empty()) return {};
+  return run + " " + trace + ", but " + run +
+         "/checkpoints has none that can be used now. Put them back (of one called NAME.bad or NAME.unread: repair it "
+         "and rename it to NAME), then try again; or begin a new run: esper train --config " +
+         run + "/config.yaml";
+}
+
+void fail_without_checkpoint(leyline::FileSystem& files, const std::string& run) {
+  const auto lost = lost_checkpoints(files, run);
+  throw leyline::Error(leyline::ExitCode::kCheckpoint, lost.empty() ? "run " + run + " has no checkpoint yet" : lost);
+}
+
+}  // namespace esper::engine
