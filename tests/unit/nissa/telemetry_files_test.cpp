@@ -229,13 +229,24 @@ TEST_CASE("a reader beside a sink that begins new files gets every packet before
 
 TEST_CASE("a file that cannot be renamed goes on growing") {
   const Folder folder;
+  const auto path = folder.path / (std::string(245, 't') + ".jsonl");  // "-000001" makes it longer than names may be
+  auto sink = sink_of(path, {1, 0});
+  for (const auto* name : {"0", "1", "2"}) sink.emit(packet_named(name));
+  CHECK(read(path).ids == numbers(3));
+  CHECK(nissa::earlier_telemetry(path).empty());
+}
+
+TEST_CASE("a folder in the place of an earlier file is not replaced, and those who read are told") {
+  const Folder folder;
   const auto path = folder.path / "telemetry.jsonl";
   auto sink = sink_of(path, {1, 0});
   sink.emit(packet_named("0"));
-  fs::create_directory(folder.path / "telemetry-000001.jsonl");  // in the place of the earlier file
+  fs::create_directory(folder.path / "telemetry-000001.jsonl");
   sink.emit(packet_named("1"));
-  sink.emit(packet_named("2"));
-  CHECK(read(path).ids == numbers(3));
+  CHECK(fs::exists(folder.path / "telemetry-000002.jsonl"));
+  CHECK_THROWS_AS(read(path), storage::UnsafePath);
+  fs::remove(folder.path / "telemetry-000001.jsonl");
+  CHECK(read(path).ids == numbers(2));
 }
 
 TEST_CASE("a thinned line has the metrics that are wanted and everything else") {
