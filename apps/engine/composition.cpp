@@ -10,6 +10,7 @@
 #include "engine/no_epochs_left.h"
 #include "kasmina/topology.h"
 #include "leyline/config/write.h"
+#include "leyline/hash.h"
 #include "leyline/names.h"
 #include "leyline/telemetry.h"
 #include "leyline/text_outlet.h"

@@ -1,6 +1,7 @@
 #include "engine/training_identity.h"
 
 #include "leyline/config/write.h"
+#include "leyline/hash.h"
 #include "storage/checksum.h"
 
 namespace esper::engine {

@@ -7,6 +7,7 @@
 #include "esper/front.h"
 #include "esper/run_options.h"
 #include "leyline/config/write.h"
+#include "leyline/hash.h"
 
 namespace esper {
 namespace {

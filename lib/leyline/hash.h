@@ -3,6 +3,7 @@
 // and the order of data depend on them. Not against malice. Any thread.
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace esper::leyline {
@@ -24,5 +25,8 @@ constexpr std::uint64_t mix64(std::uint64_t x) {
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
   return x ^ (x >> 31);
 }
+
+// 16 hexadecimal digits.
+std::string hash_text(std::uint64_t hash);
 
 }  // namespace esper::leyline

@@ -3,7 +3,6 @@
 #include <array>
 #include <cctype>
 
-#include "leyline/config/write.h"
 #include "leyline/hash.h"
 
 namespace esper::leyline {

@@ -2,12 +2,12 @@
 // What the training thread did when, for a trace: the newest spans and marks, in rings that never grow. One thread.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "leyline/owner.h"
-#include "leyline/telemetry_packet.h"
 
 namespace esper::leyline {
 
@@ -23,7 +23,7 @@ struct Span {
 struct Mark {
   std::uint64_t when = 0;
   std::string name;
-  Attributes attributes;
+  std::map<std::string, std::string> attributes;
   std::optional<double> value;
 };
 

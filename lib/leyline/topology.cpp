@@ -4,7 +4,6 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "leyline/config/write.h"
 #include "leyline/hash.h"
 #include "leyline/names.h"
 #include "leyline/seed_id.h"

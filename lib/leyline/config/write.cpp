@@ -73,10 +73,4 @@ bool epochs_are_fixed(const RunConfig& config) {
   return schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
 }
 
-std::string hash_text(std::uint64_t hash) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return text;
-}
-
 }  // namespace esper::leyline

@@ -23,7 +23,5 @@ std::uint64_t training_hash(const RunConfig& config);
 bool epochs_are_fixed(const RunConfig& config);
 // The same with data.path and data.validation_path, as checkpoints held it before their data could move.
 std::uint64_t located_training_hash(const RunConfig& config);
-// 16 hexadecimal digits.
-std::string hash_text(std::uint64_t hash);
 
 }  // namespace esper::leyline

@@ -7,6 +7,7 @@
 
 #include "leyline/config/load.h"
 #include "leyline/config/write.h"
+#include "leyline/hash.h"
 #include "run_record.h"
 #include "run_room.h"
 #include "storage/manifest.h"

@@ -6,6 +6,7 @@
 #include "leyline/config/field_text.h"
 #include "leyline/config/load.h"
 #include "leyline/config/write.h"
+#include "leyline/hash.h"
 
 using namespace esper::leyline;
 
