@@ -5,60 +5,60 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
+#include "base/names.h"
+#include "base/text/text_outlet.h"
+#include "config/write.h"
 #include "device/precision.h"
 #include "engine/no_checkpoint.h"
 #include "engine/no_epochs_left.h"
 #include "kasmina/topology.h"
-#include "leyline/config/write.h"
-#include "leyline/hash.h"
-#include "leyline/names.h"
 #include "leyline/telemetry.h"
-#include "leyline/text_outlet.h"
 #include "nissa/console_sink.h"
 #include "nissa/jsonl_sink.h"
 #include "nissa/log.h"
 #include "nissa/telemetry_files.h"
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
-#include "tolaria/growth_check.h"
-#include "tolaria/report.h"
-#include "tolaria/saving.h"
+#include "tolaria/growth/growth_check.h"
+#include "tolaria/report/report.h"
+#include "tolaria/run/saving.h"
 #include "tolaria/summary.h"
 
 namespace esper::engine {
 namespace {
 
+using config::RunConfig;
 using leyline::event;
 using leyline::Level;
-using leyline::RunConfig;
 using namespace leyline::literals;
 
-constexpr leyline::Duration kTelemetryDeadline = std::chrono::seconds(5);
+constexpr base::Duration kTelemetryDeadline = std::chrono::seconds(5);
 
 std::unique_ptr<leyline::Controller> make_controller(const RunConfig& config) {
-  if (config.policy.kind == leyline::PolicyKind::kNone || !config.growth.enabled) {
+  if (config.policy.kind == config::PolicyKind::kNone || !config.growth.enabled) {
     return std::make_unique<tamiyo::NullController>();
   }
   return std::make_unique<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
 }
 
 // Nothing for a policy that never grows; none for one that nothing is known of.
-tolaria::GerminationForecast forecast_of(const RunConfig& config) {
-  if (config.policy.kind == leyline::PolicyKind::kNone || !config.growth.enabled) {
-    return [](const auto&, const auto&) { return tolaria::LikelyChange{}; };
+lanes::GerminationForecast forecast_of(const RunConfig& config) {
+  if (config.policy.kind == config::PolicyKind::kNone || !config.growth.enabled) {
+    return [](const auto&, const auto&) { return lanes::LikelyChange{}; };
   }
   const auto policy = std::make_shared<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
   return [policy](const std::vector<leyline::SlotState>& free, const std::string& state) {
     policy->load_state(state);
     const auto next = policy->next_germination(free);
-    if (!next) return tolaria::LikelyChange{};
-    return tolaria::LikelyChange{leyline::SeedOperation::kGerminate, next->slot, next->blueprint, {}};
+    if (!next) return lanes::LikelyChange{};
+    return lanes::LikelyChange{leyline::SeedOperation::kGerminate, next->slot, next->blueprint, {}};
   };
 }
 
 // The run's own controllers are a few comparisons; of one that was handed in nothing is known.
 std::unique_ptr<tolaria::Consultation> make_consultation(std::unique_ptr<leyline::Controller> controller,
-                                                         const RunConfig& config, const leyline::Clock& clock) {
+                                                         const RunConfig& config, const base::Clock& clock) {
   const auto pace = controller ? tolaria::Pace::kMayTakeLong : tolaria::Pace::kImmediate;
   if (!controller) controller = make_controller(config);
   return std::make_unique<tolaria::Consultation>(std::move(controller), clock, config.safety.policy_deadline, pace);
@@ -75,10 +75,10 @@ std::unique_ptr<nissa::Hub> make_hub(const RunConfig& config, const tolaria::Run
         {"jsonl", std::make_unique<nissa::JsonlSink>(folder.telemetry(), nissa::JsonlSink::Target::kRegularFile,
                                                      nissa::JsonlSink::kWriteDeadline, limits)});
   }
-  if (console == Console::kAsConfigured && config.telemetry.console != leyline::ConsoleMode::kNone) {
-    const auto style = config.telemetry.console == leyline::ConsoleMode::kPlain ? nissa::ConsoleStyle::kPlain
-                                                                                : nissa::console_style(STDERR_FILENO);
-    auto& outlet = leyline::standard_error();
+  if (console == Console::kAsConfigured && config.telemetry.console != config::ConsoleMode::kNone) {
+    const auto style = config.telemetry.console == config::ConsoleMode::kPlain ? nissa::ConsoleStyle::kPlain
+                                                                               : nissa::console_style(STDERR_FILENO);
+    auto& outlet = base::standard_error();
     sinks.push_back({"console", std::make_unique<nissa::ConsoleSink>(display, outlet, style)});
   }
   return std::make_unique<nissa::Hub>(static_cast<std::size_t>(config.telemetry.queue), std::move(sinks));
@@ -99,27 +99,27 @@ std::string reasons_of(const std::vector<tolaria::RefusedCheckpoint>& refused) {
 }
 
 // A fork that was cut off before its checkpoint was there would begin from nothing.
-void refuse_half_a_fork(const leyline::GrowthHistory& history, const tolaria::RunFolder& folder) {
+void refuse_half_a_fork(const history::GrowthHistory& history, const tolaria::RunFolder& folder) {
   for (const auto& note : history.notes()) {
     if (note.what != "forked") continue;
-    throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                         folder.path + " was forked from " + note.parent + ", but its checkpoint is gone; fork again");
+    throw base::Error(base::ExitCode::kCheckpoint,
+                      folder.path + " was forked from " + note.parent + ", but its checkpoint is gone; fork again");
   }
 }
 
 // A fork without seeds is another network than its parent: it has no figures to end with before it trained.
 void refuse_to_train_nothing(const tolaria::RunProgress& progress, const RunConfig& config, const std::string& path) {
   if (progress.validation || progress.epoch < static_cast<std::uint32_t>(config.epochs)) return;
-  throw leyline::Error(leyline::ExitCode::kConfig,
-                       no_epochs_left(progress.epoch, config, "esper train --resume " + path) +
-                           "; its network was not trained since it was forked, and can be measured as it is: "
-                           "esper evaluate " +
-                           path);
+  throw base::Error(base::ExitCode::kConfig,
+                    no_epochs_left(progress.epoch, config, "esper train --resume " + path) +
+                        "; its network was not trained since it was forked, and can be measured as it is: "
+                        "esper evaluate " +
+                        path);
 }
 
 }  // namespace
 
-std::string why_unchecked(const std::string& checkpoint, const nissa::RunHistory& journal, const std::string& doubt) {
+std::string why_unchecked(const std::string& checkpoint, const history::RunHistory& journal, const std::string& doubt) {
   const bool told = std::ranges::any_of(journal.gaps, [&](auto& gap) { return gap.find(doubt) != std::string::npos; });
   std::string reasons = told ? "" : doubt;
   for (const auto& gap : journal.gaps) reasons += (reasons.empty() ? "" : "; ") + gap;
@@ -131,25 +131,25 @@ std::int64_t batches_per_epoch(const Workbench& bench) {
   return (data::num_samples(bench.data.train) + batch - 1) / batch;
 }
 
-Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, leyline::FileSystem& files,
-                         Console console, std::unique_ptr<leyline::Controller> controller)
+Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, base::FileSystem& files, Console console,
+                         std::unique_ptr<leyline::Controller> controller)
     : bench_(bench),
       files_(files),
       identity_(training_identity(bench.config, bench.data)),
       display_(std::make_shared<leyline::Progress>()),
       hub_(make_hub(bench.config, folder, display_, console)),
-      forecast_(controller ? tolaria::GerminationForecast() : forecast_of(bench.config)),
+      forecast_(controller ? lanes::GerminationForecast() : forecast_of(bench.config)),
       consultation_(make_consultation(std::move(controller), bench.config, clock_)) {}
 
 std::string Composition::accept(const tolaria::CheckpointImage& image) {
   if (auto reason = identity_.mismatch(image.info.training_hash); !reason.empty()) return reason;
   auto reason = tolaria::reason_to_refuse([&]() -> std::string {
-    auto model = tolaria::build_model(bench_.config, bench_.data.train.shape, bench_.settings, bench_.device);
+    auto model = step::build_model(bench_.config, bench_.data.train.shape, bench_.settings, bench_.device);
     auto progress = tolaria::run_progress_from_json(image.run.at("progress"));
     if (progress.epoch != image.info.epoch || progress.step != image.info.step) return "run.json is of another step";
     if (progress.batch > batches_per_epoch(bench_)) return "its cursor is beyond the end of the epoch";
     const std::string controller = image.run.at("controller");
-    auto misfit = tolaria::restore_model(*model, image.run.at("topology"), image.tensors, bench_.device);
+    auto misfit = step::restore_model(*model, image.run.at("topology"), image.tensors, bench_.device);
     if (!misfit.empty()) return misfit;
     consultation_->restore(controller);
     progress_ = progress;
@@ -157,7 +157,7 @@ std::string Composition::accept(const tolaria::CheckpointImage& image) {
     return {};
   });
   if (!reason.empty()) return reason;
-  journal_ = nissa::read_journal_since(files_, run_dir_, {image.info.epoch, image.info.step});
+  journal_ = history::read_journal_since(files_, run_dir_, {image.info.epoch, image.info.step});
   unchecked_ = tolaria::check_growth(journal_.history, image);
   return {};
 }
@@ -167,25 +167,25 @@ void Composition::restore(const tolaria::RunFolder& folder) {
   restored_from_ = tolaria::restore_newest(
       files_, folder.checkpoints(), [this](const tolaria::CheckpointImage& image) { return accept(image); }, refused_);
   if (restored_from_.empty() && !refused_.empty()) {
-    throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                         "no checkpoint of " + folder.path + " can be used:" + reasons_of(refused_) +
-                             "\nMake one of them usable (permissions, the disk, its data, a newer version of esper) "
-                             "and resume again; or begin a new run: esper train --config " +
-                             folder.config());
+    throw base::Error(base::ExitCode::kCheckpoint,
+                      "no checkpoint of " + folder.path + " can be used:" + reasons_of(refused_) +
+                          "\nMake one of them usable (permissions, the disk, its data, a newer version of esper) "
+                          "and resume again; or begin a new run: esper train --config " +
+                          folder.config());
   }
   if (restored_from_.empty()) {
-    refuse_half_a_fork(nissa::read_journal(files_, folder.path).history, folder);
+    refuse_half_a_fork(history::read_journal(files_, folder.path).history, folder);
     // Training from step 0 in the folder of a run that had come further would replace that run.
     if (const auto why = lost_checkpoints(files_, folder.path); !why.empty()) {
-      throw leyline::Error(leyline::ExitCode::kCheckpoint, why);
+      throw base::Error(base::ExitCode::kCheckpoint, why);
     }
   }
   refuse_to_train_nothing(progress_, bench_.config, folder.path);
   if (!unchecked_.empty()) nissa::log::warning(why_unchecked(restored_from_, journal_, unchecked_));
 }
 
-void Composition::keep_time(leyline::Duration since, Trace trace) {
-  ledger_ = leyline::Ledger(clock_, since);
+void Composition::keep_time(base::Duration since, Trace trace) {
+  ledger_ = base::Ledger(clock_, since);
   if (trace == Trace::kOn) ledger_.keep_spans();
 }
 
@@ -201,10 +201,10 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
   run_->forecast = forecast_;
   run_->desk = bench_.desk.get();
   run_->twin = [&bench = bench_] {
-    return tolaria::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
+    return step::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
   };
   if (how == Start::kResumed) {
-    run_->lane_log = tolaria::read_lane_log(files_, folder.journal(), progress_.step);
+    run_->lane_log = lanes::read_lane_log(files_, folder.journal(), progress_.step);
     if (const auto damaged = run_->lane_log.damaged(); damaged > 0) {
       nissa::log::warning("lane records of the journal that are damaged and were left out: " + std::to_string(damaged) +
                           "; steps of a compiled lane may not be repeated to the bit");
@@ -229,8 +229,8 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
                {"name", bench_.config.name},
                {"epochs", std::to_string(bench_.config.epochs)},
                {"device", bench_.device.str()},
-               {"precision", std::string(leyline::name_of(device::precision_of(bench_.settings.compute_type)))},
-               {"config_hash", leyline::hash_text(leyline::config_hash(bench_.config))}}));
+               {"precision", std::string(base::name_of(device::precision_of(bench_.settings.compute_type)))},
+               {"config_hash", base::hash_text(config::config_hash(bench_.config))}}));
   }
   if (bench_.data.skipped > 0) {
     run_->events.push_back(
@@ -261,8 +261,8 @@ nlohmann::ordered_json Composition::telemetry_counts() const {
 
 void Composition::abandon(const std::exception& error) {
   // A batch that cannot be had leaves the state of the last whole step; anything else may have stopped within one.
-  const auto* known = dynamic_cast<const leyline::Error*>(&error);
-  const bool whole = known != nullptr && known->code() == leyline::ExitCode::kData;
+  const auto* known = dynamic_cast<const base::Error*>(&error);
+  const bool whole = known != nullptr && known->code() == base::ExitCode::kData;
   const bool saved = whole && tolaria::save_last_state(*run_);
   run_->events.push_back(event("tolaria.run_finished"_event, Level::kError,
                                {{"epochs", std::to_string(run_->progress.epoch)},
@@ -274,7 +274,7 @@ void Composition::abandon(const std::exception& error) {
 }
 
 void Composition::finish(const tolaria::RunOutcome& outcome) {
-  const leyline::LedgerScope telling(run_->ledger, leyline::Owner::kTelemetry);
+  const base::LedgerScope telling(run_->ledger, base::Owner::kTelemetry);
   display_->phase = leyline::Phase::kDone;
   run_->events.push_back(event("tolaria.run_finished"_event, Level::kInfo,
                                {{"exit_code", std::to_string(static_cast<int>(tolaria::exit_code_of(outcome)))},

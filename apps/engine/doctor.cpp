@@ -8,18 +8,18 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/text/standard_output.h"
 #include "device/facts.h"
 #include "device/select.h"
 #include "engine/commands.h"
 #include "engine/find_python.h"
-#include "leyline/standard_output.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
 
 namespace esper::engine {
 namespace {
 
-using leyline::write_line;
+using base::write_line;
 using nlohmann::ordered_json;
 
 constexpr std::size_t kDiskTestBytes = 32u << 20;
@@ -63,7 +63,7 @@ ordered_json disk_section() {
     const std::vector<std::byte> block(kDiskTestBytes, std::byte{0x5a});
     const auto begin = std::chrono::steady_clock::now();
     {
-      auto file = files.open(path, leyline::OpenMode::kReplace);
+      auto file = files.open(path, base::OpenMode::kReplace);
       file.write(block);
       file.sync();
     }
@@ -72,7 +72,7 @@ ordered_json disk_section() {
     files.remove(path);
     return {{"write_and_sync_mb_per_s", static_cast<double>(kDiskTestBytes) / 1e6 / seconds.count()},
             {"free_bytes", free_bytes}};
-  } catch (const leyline::IoError& error) {
+  } catch (const base::IoError& error) {
     storage::remove_all(files, path);
     return {{"problem", error.what()}};
   }
@@ -150,7 +150,7 @@ int doctor(const EngineRequest& request) {
                                {"disk", disk_section()},
                                {"python", python_section()}};
   if (request.json) {
-    leyline::write_json(report);
+    base::write_json(report);
     return 0;
   }
   print_machine(report["torch"], report["cpu"], report["gpus"]);

@@ -4,22 +4,22 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/interrupt.h"
+#include "base/text/standard_output.h"
 #include "engine/commands.h"
 #include "engine/no_checkpoint.h"
 #include "engine/workbench.h"
-#include "leyline/standard_output.h"
+#include "step/ema.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
-#include "tolaria/checkpoint_store.h"
-#include "tolaria/ema.h"
-#include "tolaria/interrupt.h"
-#include "tolaria/measure.h"
+#include "tolaria/checkpoint/checkpoint_store.h"
+#include "tolaria/evaluation/measure.h"
 
 namespace esper::engine {
 namespace {
 
-using leyline::Error;
-using leyline::ExitCode;
+using base::Error;
+using base::ExitCode;
 using nlohmann::ordered_json;
 
 std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
@@ -29,7 +29,7 @@ std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
   return text;
 }
 
-std::string choose_checkpoint(leyline::FileSystem& files, const EngineRequest& request) {
+std::string choose_checkpoint(base::FileSystem& files, const EngineRequest& request) {
   const std::string folder = request.run_dir + "/checkpoints";
   if (const auto why = storage::why_missing(files, request.run_dir, "checkpoints"); !why.empty()) {
     throw Error(ExitCode::kConfig, request.run_dir + " is no run folder: " + why);
@@ -50,39 +50,39 @@ std::string choose_checkpoint(leyline::FileSystem& files, const EngineRequest& r
                                      "; there are: " + names_of(entries));
 }
 
-void restore(Workbench& bench, const std::string& path, leyline::FileSystem& files) {
+void restore(Workbench& bench, const std::string& path, base::FileSystem& files) {
   const auto image = tolaria::read_checkpoint(files, path);
   if (!image) {
     throw Error(ExitCode::kCheckpoint,
                 tolaria::why_unusable(path, image.fault, image.problem) + "; choose another with --checkpoint");
   }
-  const auto reason = tolaria::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
+  const auto reason = step::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
   if (!reason.empty()) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + reason);
 }
 
 }  // namespace
 
 int evaluate(const EngineRequest& request) {
-  const tolaria::Interrupt interrupt;
+  const base::Interrupt interrupt;
   storage::ConfinedFileSystem files(request.run_dir, storage::Owner::kAnyone);
   const auto path = choose_checkpoint(files, request);
   Workbench bench = set_up(request.config, request.cache_dir, "esper evaluate " + request.run_dir);
   restore(bench, path, files);
   open_loaders(bench);
-  const tolaria::EmaScope averaged(bench.model->state);
+  const step::EmaScope averaged(bench.model->state);
   const auto result = tolaria::validation_pass(*bench.model, *bench.validation_data, bench.device);
   const ordered_json report = {
       {"run_dir", request.run_dir},
       {"checkpoint", path},
       {"validation", {{"loss", result.loss}, {"accuracy", result.accuracy}, {"samples", result.samples}}}};
   if (request.json) {
-    leyline::write_json(report);
+    base::write_json(report);
   } else {
     char text[160];
     std::snprintf(text, sizeof text, "validation loss %.6f, accuracy %.4f, %lld samples", result.loss, result.accuracy,
                   static_cast<long long>(result.samples));
-    leyline::write_line(path);
-    leyline::write_line(text);
+    base::write_line(path);
+    base::write_line(text);
   }
   return 0;
 }

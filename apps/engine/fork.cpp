@@ -4,33 +4,33 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "base/interrupt.h"
+#include "base/names.h"
+#include "base/text/standard_output.h"
+#include "config/write.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/no_checkpoint.h"
 #include "engine/no_epochs_left.h"
 #include "engine/training_identity.h"
 #include "engine/workbench.h"
+#include "history/run_history.h"
 #include "kasmina/topology.h"
-#include "leyline/config/write.h"
-#include "leyline/names.h"
-#include "leyline/standard_output.h"
 #include "nissa/log.h"
-#include "nissa/run_history.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 #include "tamiyo/heuristic_state.h"
 #include "tamiyo/null_controller.h"
-#include "tolaria/checkpoint_store.h"
-#include "tolaria/growth_check.h"
-#include "tolaria/interrupt.h"
-#include "tolaria/run_folder.h"
+#include "tolaria/checkpoint/checkpoint_store.h"
+#include "tolaria/growth/growth_check.h"
+#include "tolaria/run/run_folder.h"
 
 namespace esper::engine {
 namespace {
 
-using leyline::Error;
-using leyline::ExitCode;
+using base::Error;
+using base::ExitCode;
 using nlohmann::json;
 using tolaria::CheckpointImage;
 
@@ -41,7 +41,7 @@ std::string command_of(const ForkRequest& fork) {
 }
 
 // The later one where an epoch ended at that step.
-std::string checkpoint_at(leyline::FileSystem& files, const ForkRequest& fork) {
+std::string checkpoint_at(base::FileSystem& files, const ForkRequest& fork) {
   const std::string folder = fork.parent + "/checkpoints";
   if (const auto why = storage::why_missing(files, fork.parent, "checkpoints"); !why.empty()) {
     throw Error(ExitCode::kConfig, fork.parent + " is no run folder: " + why);
@@ -60,13 +60,13 @@ std::string checkpoint_at(leyline::FileSystem& files, const ForkRequest& fork) {
                                      ". More are kept with checkpoint.every and checkpoint.keep_last");
 }
 
-void warn_if_unchecked(const nissa::RunHistory& journal, const CheckpointImage& image, const std::string& path) {
+void warn_if_unchecked(const history::RunHistory& journal, const CheckpointImage& image, const std::string& path) {
   const auto doubt = tolaria::check_growth(journal.history, image);
   if (!doubt.empty()) nissa::log::warning(why_unchecked(path, journal, doubt));
 }
 
 // The checkpoint as the bench's model, journal and data agreeing with it.
-CheckpointImage restore_parent(Workbench& bench, leyline::FileSystem& files, const std::string& path,
+CheckpointImage restore_parent(Workbench& bench, base::FileSystem& files, const std::string& path,
                                const ForkRequest& fork) {
   auto image = tolaria::read_checkpoint(files, path);
   if (!image)
@@ -76,15 +76,15 @@ CheckpointImage restore_parent(Workbench& bench, leyline::FileSystem& files, con
     throw Error(ExitCode::kCheckpoint, path + " cannot be forked: " + why);
   }
   image->info.training_hash = identity.text();
-  warn_if_unchecked(nissa::read_journal(files, fork.parent), *image, path);
-  const auto reason = tolaria::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
+  warn_if_unchecked(history::read_journal(files, fork.parent), *image, path);
+  const auto reason = step::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
   if (!reason.empty()) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + reason);
   return std::move(*image);
 }
 
 // The policy is not to wonder where they went.
-void forget(const std::vector<std::string>& seeds, const leyline::RunConfig& config, CheckpointImage& image) {
-  if (config.policy.kind != leyline::PolicyKind::kHeuristic || !config.growth.enabled) return;
+void forget(const std::vector<std::string>& seeds, const config::RunConfig& config, CheckpointImage& image) {
+  if (config.policy.kind != config::PolicyKind::kHeuristic || !config.growth.enabled) return;
   auto state = tamiyo::state_from_json(image.run.at("controller").get<std::string>());
   for (const auto& slot : kasmina::topology_of(image.run.at("topology")).slots) {
     if (std::ranges::find(seeds, slot.seed_id) != seeds.end()) tamiyo::forget_seed(state, slot.seed_id, slot.id);
@@ -98,8 +98,8 @@ void leave_out(Workbench& bench, const std::vector<std::string>& seeds, Checkpoi
   json topology = image.run.at("topology");
   for (const auto& seed : seeds) topology = kasmina::without_seed(std::move(topology), seed, bench.config.growth);
   bench.model->network.restore_topology(topology);
-  tolaria::follow_structure(*bench.model);
-  image.tensors = tolaria::copy_to_cpu(tolaria::all_tensors(*bench.model, bench.device));
+  step::follow_structure(*bench.model);
+  image.tensors = tolaria::copy_to_cpu(step::all_tensors(*bench.model, bench.device));
   image.run["topology"] = bench.model->network.save_topology();
   image.run["topology_hash"] = leyline::topology_hash(kasmina::topology_of(image.run["topology"]));
   // The last epoch's figures and the best epoch were another network's.
@@ -111,15 +111,15 @@ void leave_out(Workbench& bench, const std::vector<std::string>& seeds, Checkpoi
 }
 
 // From the parent's policy to the one of the fork's configuration, which can only be none.
-void change_policy(Workbench& bench, leyline::PolicyKind policy, CheckpointImage& image) {
+void change_policy(Workbench& bench, config::PolicyKind policy, CheckpointImage& image) {
   if (bench.config.policy.kind == policy) return;
   bench.config.policy.kind = policy;
   image.run["controller"] = tamiyo::NullController().save_state();
   image.info.training_hash = training_identity(bench.config, bench.data).text();
 }
 
-leyline::GrowthNote fork_note(const ForkRequest& fork, const std::string& checkpoint, const CheckpointImage& image) {
-  leyline::GrowthNote note;
+history::GrowthNote fork_note(const ForkRequest& fork, const std::string& checkpoint, const CheckpointImage& image) {
+  history::GrowthNote note;
   note.what = "forked";
   note.place = {image.info.epoch, image.info.step};
   note.snapshot = kasmina::topology_of(image.run.at("topology"));
@@ -132,20 +132,20 @@ leyline::GrowthNote fork_note(const ForkRequest& fork, const std::string& checkp
 // Makes the new run's folder, whole when this returns. Its lock ends with it.
 std::string publish(const EngineRequest& request, const std::string& checkpoint, const CheckpointImage& image) {
   const auto& config = request.config;
-  const auto now = static_cast<std::uint64_t>(leyline::Clock().wall().count());
+  const auto now = static_cast<std::uint64_t>(base::Clock().wall().count());
   const auto path = request.run_dir.empty()
                         ? tolaria::new_run_path(storage::real_file_system(), config.runs_dir, config.name, now)
                         : request.run_dir;
   storage::ConfinedFileSystem files(path, storage::Owner::kAnyone);
-  const auto folder = tolaria::create_run_folder(files, path, leyline::resolved_yaml(config));
+  const auto folder = tolaria::create_run_folder(files, path, config::resolved_yaml(config));
   tolaria::CheckpointStore store(files, folder.checkpoints(), folder.journal(), config.checkpoint);
-  const json note = leyline::growth_note_json(fork_note(request.fork, checkpoint, image));
+  const json note = history::growth_note_json(fork_note(request.fork, checkpoint, image));
   store.record(note.dump(-1, ' ', false, json::error_handler_t::replace));
   store.publish(image, tolaria::CheckpointStore::Rank::kOrdinary);
   return path;
 }
 
-bool is_over(const CheckpointImage& image, const leyline::RunConfig& config) {
+bool is_over(const CheckpointImage& image, const config::RunConfig& config) {
   return image.info.epoch >= static_cast<std::uint32_t>(config.epochs);
 }
 
@@ -153,19 +153,19 @@ void print_fork(const EngineRequest& request, const std::string& checkpoint, con
                 const std::string& path) {
   const auto& fork = request.fork;
   if (request.json) {
-    return leyline::write_json({{"run_dir", path},
-                                {"parent", fork.parent},
-                                {"checkpoint", checkpoint},
-                                {"without", fork.without},
-                                {"policy", leyline::name_of(request.config.policy.kind)}});
+    return base::write_json({{"run_dir", path},
+                             {"parent", fork.parent},
+                             {"checkpoint", checkpoint},
+                             {"without", fork.without},
+                             {"policy", base::name_of(request.config.policy.kind)}});
   }
   std::string seeds;
   for (const auto& seed : fork.without) seeds += (seeds.empty() ? ", without " : ", ") + seed;
-  leyline::write_line("forked from " + checkpoint + seeds);
+  base::write_line("forked from " + checkpoint + seeds);
   if (is_over(image, request.config)) {
-    leyline::write_line(no_epochs_left(image.info.epoch, request.config, "esper train --resume " + path));
+    base::write_line(no_epochs_left(image.info.epoch, request.config, "esper train --resume " + path));
   } else {
-    leyline::write_line("go on with it: esper train --resume " + path);
+    base::write_line("go on with it: esper train --resume " + path);
   }
 }
 
@@ -181,10 +181,10 @@ void refuse_to_train_nothing(const EngineRequest& request, const CheckpointImage
 
 // Everything but what goes on training needs, so that its memory is free again by then.
 std::string make_fork(const EngineRequest& request) {
-  const tolaria::Interrupt interrupt;
+  const base::Interrupt interrupt;
   storage::ConfinedFileSystem files(request.fork.parent, storage::Owner::kAnyone);
   const auto checkpoint = checkpoint_at(files, request.fork);
-  leyline::RunConfig with_parents_policy = request.config;
+  config::RunConfig with_parents_policy = request.config;
   with_parents_policy.policy.kind = request.fork.parents_policy;
   Workbench bench = set_up(with_parents_policy, request.cache_dir, command_of(request.fork));
   auto image = restore_parent(bench, files, checkpoint, request.fork);

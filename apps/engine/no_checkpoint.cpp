@@ -3,11 +3,11 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "history/jsonl_reader.h"
 #include "leyline/telemetry.h"
-#include "nissa/jsonl_reader.h"
 #include "nissa/telemetry_files.h"
 #include "storage/journal.h"
-#include "tolaria/checkpoint_store.h"
+#include "tolaria/checkpoint/checkpoint_store.h"
 
 namespace esper::engine {
 namespace {
@@ -22,25 +22,25 @@ bool telemetry_reports_checkpoint(const std::string& path) {
       found |= event.value("description", "") == "tolaria.checkpoint_saved"_event.name();
     }
   };
-  nissa::read_jsonl(path, look, [](std::string_view) { return false; });
+  history::read_jsonl(path, look, [](std::string_view) { return false; });
   return found;
 }
 
 // What shows that a run had come further than its first step; empty where nothing does. A damaged journal may have lost
 // its records of checkpoints, so telemetry counts too. A summary counts where the journal is lost: with a journal that
 // notes no checkpoint, the run ended before its first one.
-std::string trace_of_training(leyline::FileSystem& files, const std::string& run) {
+std::string trace_of_training(base::FileSystem& files, const std::string& run) {
   const std::string journal = run + "/journal";
   if (tolaria::had_checkpoints(files, run + "/checkpoints", journal)) return "had checkpoints";
   if (telemetry_reports_checkpoint(run + "/telemetry.jsonl")) return "had checkpoints (its telemetry reports them)";
-  if (files.kind_of(run + "/summary.json") == leyline::PathKind::kNothing) return {};
+  if (files.kind_of(run + "/summary.json") == base::PathKind::kNothing) return {};
   const auto scan = storage::scan_journal(files, journal, [](std::string_view) {});
   return scan.records == 0 ? "was trained before (it has a summary.json, but no journal)" : "";
 }
 
 }  // namespace
 
-std::string lost_checkpoints(leyline::FileSystem& files, const std::string& run) {
+std::string lost_checkpoints(base::FileSystem& files, const std::string& run) {
   const auto trace = trace_of_training(files, run);
   if (trace.empty()) return {};
   return run + " " + trace + ", but " + run +
@@ -49,9 +49,9 @@ std::string lost_checkpoints(leyline::FileSystem& files, const std::string& run)
          run + "/config.yaml";
 }
 
-void fail_without_checkpoint(leyline::FileSystem& files, const std::string& run) {
+void fail_without_checkpoint(base::FileSystem& files, const std::string& run) {
   const auto lost = lost_checkpoints(files, run);
-  throw leyline::Error(leyline::ExitCode::kCheckpoint, lost.empty() ? "run " + run + " has no checkpoint yet" : lost);
+  throw base::Error(base::ExitCode::kCheckpoint, lost.empty() ? "run " + run + " has no checkpoint yet" : lost);
 }
 
 }  // namespace esper::engine

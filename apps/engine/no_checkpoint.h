@@ -3,14 +3,14 @@
 
 #include <string>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 
 namespace esper::engine {
 
 // What became of the checkpoints of a run that had some, with the way out. Empty where nothing shows that it had any.
-std::string lost_checkpoints(leyline::FileSystem& files, const std::string& run);
+std::string lost_checkpoints(base::FileSystem& files, const std::string& run);
 
 // For a run folder that lists none: throws Error{kCheckpoint} with that text, or that the run has none yet.
-[[noreturn]] void fail_without_checkpoint(leyline::FileSystem& files, const std::string& run);
+[[noreturn]] void fail_without_checkpoint(base::FileSystem& files, const std::string& run);
 
 }  // namespace esper::engine

@@ -5,38 +5,38 @@
 #include <deque>
 #include <nlohmann/json.hpp>
 
+#include "base/interrupt.h"
+#include "base/ledger/chrome_trace.h"
+#include "base/quantity.h"
+#include "base/text/printable.h"
+#include "base/text/standard_output.h"
+#include "base/text/text_outlet.h"
+#include "config/write.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/workbench.h"
-#include "leyline/chrome_trace.h"
-#include "leyline/config/write.h"
-#include "leyline/printable.h"
-#include "leyline/quantity.h"
-#include "leyline/standard_output.h"
-#include "leyline/text_outlet.h"
+#include "lanes/step_runner.h"
 #include "nissa/log.h"
 #include "storage/atomic_publish.h"
 #include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
 #include "tolaria/epoch_loop.h"
-#include "tolaria/interrupt.h"
-#include "tolaria/report.h"
-#include "tolaria/run_folder.h"
-#include "tolaria/step_runner.h"
+#include "tolaria/report/report.h"
+#include "tolaria/run/run_folder.h"
 #include "tolaria/summary.h"
 
 namespace esper::engine {
 namespace {
 
-using leyline::FileSystem;
-using leyline::RunConfig;
-using leyline::write_json;
-using leyline::write_line;
+using base::FileSystem;
+using base::write_json;
+using base::write_line;
+using config::RunConfig;
 using nlohmann::ordered_json;
 using tolaria::RunFolder;
 
 std::string new_path(const EngineRequest& request, const RunConfig& config) {
-  const auto now = static_cast<std::uint64_t>(leyline::Clock().wall().count());
+  const auto now = static_cast<std::uint64_t>(base::Clock().wall().count());
   if (!request.run_dir.empty()) return request.run_dir;
   return tolaria::new_run_path(storage::real_file_system(), config.runs_dir, config.name, now);
 }
@@ -46,7 +46,7 @@ int dry_run(const Workbench& bench, const EngineRequest& request) {
   for (const auto& group : bench.model->network.parameter_groups()) {
     for (const auto& parameter : group.parameters) parameters += parameter.tensor.numel();
   }
-  for (const auto& tensor : tolaria::all_tensors(*bench.model, bench.device))
+  for (const auto& tensor : step::all_tensors(*bench.model, bench.device))
     state_bytes += static_cast<std::int64_t>(tensor.tensor.nbytes());
   const ordered_json plan = {{"device", bench.device.str()},
                              {"train_samples", data::num_samples(bench.data.train)},
@@ -74,8 +74,8 @@ std::string figures_text(const ordered_json& figures) {
 }
 
 std::string outcome_text(const ordered_json& summary, const EngineRequest& request) {
-  if (request.json) return leyline::json_text(summary);
-  using leyline::Length;
+  if (request.json) return base::json_text(summary);
+  using base::Length;
   const Length epochs{summary["epochs"].get<std::int64_t>(), Length::Unit::kEpochs};
   const Length steps{summary["steps"].get<std::int64_t>(), Length::Unit::kSteps};
   char seconds[32];
@@ -88,9 +88,9 @@ std::string outcome_text(const ordered_json& summary, const EngineRequest& reque
     text += "\nbest epoch: " + best["epoch"].dump() + ", validation " + figures_text(best);
   }
   if (const auto reason = summary["reason"].get<std::string>(); !reason.empty()) {
-    text += "\nreason: " + leyline::printable_line(reason);
+    text += "\nreason: " + base::printable_line(reason);
   }
-  return text + "\nrun folder: " + leyline::printable_line(summary["run_dir"].get<std::string>()) + "\n";
+  return text + "\nrun folder: " + base::printable_line(summary["run_dir"].get<std::string>()) + "\n";
 }
 
 bool reached_its_end(const tolaria::RunOutcome& outcome) {
@@ -103,10 +103,10 @@ bool reached_its_end(const tolaria::RunOutcome& outcome) {
 void report_outcome(const ordered_json& summary, const tolaria::RunOutcome& outcome, const EngineRequest& request) {
   using Kind = tolaria::RunOutcome::Kind;
   const bool failed = outcome.kind == Kind::kDiverged || outcome.kind == Kind::kNotSaved;
-  if (failed) leyline::print_failure(outcome.reason + "\nrun folder: " + summary["run_dir"].get<std::string>());
+  if (failed) base::print_failure(outcome.reason + "\nrun folder: " + summary["run_dir"].get<std::string>());
   const std::string text = outcome_text(summary, request);
-  if (reached_its_end(outcome)) return leyline::write_output(text);
-  leyline::TextOutlet(STDOUT_FILENO).write(text);
+  if (reached_its_end(outcome)) return base::write_output(text);
+  base::TextOutlet(STDOUT_FILENO).write(text);
 }
 
 void publish_summary(FileSystem& files, const RunFolder& folder, const ordered_json& summary) {
@@ -114,7 +114,7 @@ void publish_summary(FileSystem& files, const RunFolder& folder, const ordered_j
     // Paths may hold any bytes; JSON may not.
     const auto text = summary.dump(2, ' ', false, ordered_json::error_handler_t::replace);
     storage::publish_file(files, folder.summary(), storage::bytes_of(text + "\n"));
-  } catch (const leyline::IoError& error) {
+  } catch (const base::IoError& error) {
     nissa::log::warning(std::string("summary.json could not be written: ") + error.what());
   }
 }
@@ -123,8 +123,8 @@ void publish_trace(FileSystem& files, const RunFolder& folder, tolaria::Run& run
   if (!run.ledger.spans()) return;
   run.ledger.settle();
   try {
-    storage::publish_file(files, folder.trace(), storage::bytes_of(leyline::chrome_trace(run.ledger, run.run_id)));
-  } catch (const leyline::IoError& error) {
+    storage::publish_file(files, folder.trace(), storage::bytes_of(base::chrome_trace(run.ledger, run.run_id)));
+  } catch (const base::IoError& error) {
     nissa::log::warning(std::string("trace.json could not be written: ") + error.what());
   }
 }
@@ -148,8 +148,8 @@ FileSystem& confine(const std::string& run_folder) {
 // What was changed with --set on a resumed run is kept; a full disk keeps the run from nothing.
 void keep_config(FileSystem& files, const RunFolder& folder, const RunConfig& config) {
   try {
-    storage::publish_file(files, folder.config(), storage::bytes_of(leyline::resolved_yaml(config)));
-  } catch (const leyline::IoError& error) {
+    storage::publish_file(files, folder.config(), storage::bytes_of(config::resolved_yaml(config)));
+  } catch (const base::IoError& error) {
     if (!error.out_of_space()) throw;
     nissa::log::warning(std::string("config.yaml keeps its earlier contents: ") + error.what());
   }
@@ -158,7 +158,7 @@ void keep_config(FileSystem& files, const RunFolder& folder, const RunConfig& co
 }  // namespace
 
 int train(const EngineRequest& request) {
-  tolaria::Interrupt interrupt;
+  base::Interrupt interrupt;
   const bool resuming = !request.resume.empty();
   std::optional<RunFolder> folder;
   FileSystem* confined = nullptr;
@@ -169,12 +169,12 @@ int train(const EngineRequest& request) {
   const RunConfig config = request.config;
 
   Workbench bench = set_up(config, request.cache_dir, resuming ? "esper train --resume " + request.resume : "");
-  tolaria::check_lane(config.step, bench.device);
+  lanes::check_lane(config.step, bench.device);
   if (request.dry_run) return dry_run(bench, request);
   if (!resuming) {
     const auto path = new_path(request, config);
     confined = &confine(path);
-    folder = tolaria::create_run_folder(*confined, path, leyline::resolved_yaml(config));
+    folder = tolaria::create_run_folder(*confined, path, config::resolved_yaml(config));
   }
   FileSystem& files = *confined;
   Composition composition(bench, *folder, files, request.quiet ? Console::kNone : Console::kAsConfigured);
@@ -195,7 +195,7 @@ int train(const EngineRequest& request) {
   publish_summary(files, *folder, summary);
   interrupt.end_saving();
   // One that came after training had ended, with everything saved.
-  const int signal = tolaria::Interrupt::requested();
+  const int signal = base::Interrupt::requested();
   if (signal != 0 && reached_its_end(outcome)) return 128 + signal;
   report_outcome(summary, outcome, request);
   return static_cast<int>(tolaria::exit_code_of(outcome));

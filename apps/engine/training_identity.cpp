@@ -1,7 +1,7 @@
 #include "engine/training_identity.h"
 
-#include "leyline/config/write.h"
-#include "leyline/hash.h"
+#include "base/hash.h"
+#include "config/write.h"
 #include "storage/checksum.h"
 
 namespace esper::engine {
@@ -26,7 +26,7 @@ constexpr char kOtherPath[] =
     "had. Put the data back there, or a link to it, and resume once with that path; later checkpoints are bound to no "
     "path";
 
-std::string path_of(const leyline::DataConfig& data) {
+std::string path_of(const config::DataConfig& data) {
   if (data.path.empty()) return {};
   return " in " + data.path + (data.validation_path.empty() ? "" : " and " + data.validation_path);
 }
@@ -43,9 +43,9 @@ std::string TrainingIdentity::mismatch(const std::string& saved) const {
   return saved_data == data ? "" : "the data" + data_path + " are not those it was trained on";
 }
 
-TrainingIdentity training_identity(const leyline::RunConfig& config, const data::Splits& data) {
-  return {leyline::hash_text(leyline::training_hash(config)),
-          leyline::hash_text(leyline::located_training_hash(config)), fingerprint(data), path_of(config.data)};
+TrainingIdentity training_identity(const config::RunConfig& config, const data::Splits& data) {
+  return {base::hash_text(config::training_hash(config)), base::hash_text(config::located_training_hash(config)),
+          fingerprint(data), path_of(config.data)};
 }
 
 }  // namespace esper::engine

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "config/run_config.h"
 #include "data/dataset.h"
-#include "leyline/config/run_config.h"
 
 namespace esper::engine {
 
@@ -21,6 +21,6 @@ struct TrainingIdentity {
   std::string mismatch(const std::string& saved) const;
 };
 
-TrainingIdentity training_identity(const leyline::RunConfig& config, const data::Splits& data);
+TrainingIdentity training_identity(const config::RunConfig& config, const data::Splits& data);
 
 }  // namespace esper::engine

@@ -2,6 +2,7 @@
 
 #include <ATen/Parallel.h>
 
+#include "base/error.h"
 #include "data/input_error.h"
 #include "device/cuda_table.h"
 #include "device/facts.h"
@@ -10,7 +11,6 @@
 #include "device/select.h"
 #include "device/settings.h"
 #include "engine/find_python.h"
-#include "leyline/error.h"
 #include "nissa/log.h"
 
 namespace esper::engine {
@@ -19,10 +19,10 @@ namespace {
 // Where batches come from: data.gpu_dataset.
 data::Source source_of(const Workbench& bench) {
   const auto& config = bench.config.data;
-  if (config.gpu_dataset == leyline::Resident::kOn) return data::Source::kResident;
-  if (config.gpu_dataset == leyline::Resident::kOff || !bench.device.is_cuda()) return data::Source::kThreads;
+  if (config.gpu_dataset == config::Resident::kOn) return data::Source::kResident;
+  if (config.gpu_dataset == config::Resident::kOff || !bench.device.is_cuda()) return data::Source::kThreads;
   const auto bytes = data::resident_bytes(bench.data.train, config.augment) +
-                     data::resident_bytes(bench.data.validation, leyline::AugmentConfig{});
+                     data::resident_bytes(bench.data.validation, config::AugmentConfig{});
   constexpr std::uint64_t kShare = 4;  // the rest is for the network, its gradients and what the step keeps
   const auto free = device::memory_figures(bench.device).free_bytes;
   return kShare * static_cast<std::uint64_t>(bytes) < free ? data::Source::kResident : data::Source::kThreads;
@@ -48,42 +48,41 @@ std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const Wo
   try {
     return std::make_unique<data::Loader>(dataset, bench.data.standardization, loader);
   } catch (const c10::OutOfMemoryError&) {
-    throw leyline::Error(leyline::ExitCode::kResources, "data.gpu_dataset: the data set does not fit on " +
-                                                            bench.device.str() +
-                                                            "; turn it off, or lower data.max_samples");
+    throw base::Error(base::ExitCode::kResources, "data.gpu_dataset: the data set does not fit on " +
+                                                      bench.device.str() + "; turn it off, or lower data.max_samples");
   }
 }
 
-data::Splits load_data(const leyline::DataConfig& config, const std::string& run_command) {
+data::Splits load_data(const config::DataConfig& config, const std::string& run_command) {
   try {
     return data::load_dataset(config);
   } catch (const data::MissingData& error) {
     if (run_command.empty()) throw;
-    throw leyline::Error(error.code(), std::string(error.what()) + ". If the data was moved: " + run_command +
-                                           " --set data." + error.key() + "=NEW");
+    throw base::Error(error.code(), std::string(error.what()) + ". If the data was moved: " + run_command +
+                                        " --set data." + error.key() + "=NEW");
   }
 }
 
 }  // namespace
 
-Workbench set_up(const leyline::RunConfig& config, const std::string& cache_dir, const std::string& run_command) {
+Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& run_command) {
   const auto selection = device::select_device(config.device.kind);
   if (!selection.note.empty()) nissa::log::warning(selection.note);
   device::apply_settings(config.device, selection.device);
   device::seed_all(config.seed);
   const auto settings =
-      tolaria::step_settings(config, device::resolve_precision(config.device.precision, selection.device));
+      step::step_settings(config, device::resolve_precision(config.device.precision, selection.device));
   Workbench bench{config, selection.device, settings, load_data(config.data, run_command), nullptr, nullptr, nullptr};
-  bench.model = tolaria::build_model(config, bench.data.train.shape, settings, bench.device);
-  const bool may_compile = config.step.lane == leyline::Lane::kAuto || config.step.lane == leyline::Lane::kCompiled;
+  bench.model = step::build_model(config, bench.data.train.shape, settings, bench.device);
+  const bool may_compile = config.step.lane == config::Lane::kAuto || config.step.lane == config::Lane::kCompiled;
   // In lane auto training goes on beside the compiler, in lane compiled it waits.
-  const auto priority = config.step.lane == leyline::Lane::kAuto ? program::WorkerPriority::kBackground
-                                                                 : program::WorkerPriority::kNormal;
+  const auto priority =
+      config.step.lane == config::Lane::kAuto ? program::WorkerPriority::kBackground : program::WorkerPriority::kNormal;
   if (may_compile) bench.desk = make_desk(config, bench.device, cache_dir, priority);
   return bench;
 }
 
-std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device,
+std::unique_ptr<program::CompileDesk> make_desk(const config::RunConfig& config, torch::Device device,
                                                 const std::string& cache_dir, program::WorkerPriority priority) {
   const std::string python = python_candidate();
   if (python.empty()) return nullptr;

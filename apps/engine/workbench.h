@@ -4,21 +4,21 @@
 #include <memory>
 #include <string>
 
+#include "config/run_config.h"
 #include "data/dataset.h"
 #include "data/loader.h"
-#include "leyline/config/run_config.h"
 #include "program/compile_desk.h"
-#include "tolaria/model.h"
+#include "step/model.h"
 
 namespace esper::engine {
 
 struct Workbench {
-  leyline::RunConfig config;
+  config::RunConfig config;
   torch::Device device;
-  tolaria::StepSettings settings;
+  step::StepSettings settings;
   data::Splits data;
   std::unique_ptr<data::Loader> train_data, validation_data;
-  std::unique_ptr<tolaria::Model> model;         // as it is at the start of a run
+  std::unique_ptr<step::Model> model;            // as it is at the start of a run
   std::unique_ptr<program::CompileDesk> desk{};  // null where no lane of the run compiles, or there is no Python
 };
 
@@ -26,10 +26,10 @@ struct Workbench {
 // Throws Error: kResources (no such device), kData, kConfig (network and data do not fit).
 // cache_dir: as program::private_cache_folder() takes it.
 // run_command: the command line so far where it names a run, for a text on data that is no longer where the run had it.
-Workbench set_up(const leyline::RunConfig& config, const std::string& cache_dir, const std::string& run_command = {});
+Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& run_command = {});
 
 // Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
-std::unique_ptr<program::CompileDesk> make_desk(const leyline::RunConfig& config, torch::Device device,
+std::unique_ptr<program::CompileDesk> make_desk(const config::RunConfig& config, torch::Device device,
                                                 const std::string& cache_dir, program::WorkerPriority priority);
 
 // Starts the loaders, which read out of bench.data: it stays where it is from now on.

@@ -1,5 +1,5 @@
 // `esper baseline`: reports of `esper bench`, kept by machine and scenario.
-#include "leyline/baseline.h"
+#include "history/baseline.h"
 
 #include <algorithm>
 #include <cstdio>
@@ -7,18 +7,18 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
+#include "base/text/text_file.h"
 #include "esper/bench_options.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "leyline/text_file.h"
 
 namespace esper {
 namespace {
 
 namespace fs = std::filesystem;
-using leyline::Error;
-using leyline::ExitCode;
+using base::Error;
+using base::ExitCode;
 using nlohmann::ordered_json;
 
 constexpr const char* kFolder = "baselines/perf";
@@ -38,13 +38,13 @@ ordered_json read_report(const fs::path& path) {
   if (!fs::exists(path, ignored)) {
     throw Error(ExitCode::kConfig, "no baseline at " + as_given(path) + "; esper baseline list shows them");
   }
-  const auto file = leyline::read_text_file(path, kMostBytes, leyline::Streams::kRefused);
+  const auto file = base::read_text_file(path, kMostBytes, base::Streams::kRefused);
   if (!file.problem.empty()) throw Error(ExitCode::kData, "the baseline " + as_given(path) + " " + file.problem);
   if (file.text.size() > kMostBytes) {
     throw Error(ExitCode::kData, "the baseline " + as_given(path) + " is larger than 64 MiB");
   }
   auto report = ordered_json::parse(file.text, nullptr, false);
-  const auto problem = report.is_discarded() ? "it is not JSON" : leyline::why_no_baseline(report);
+  const auto problem = report.is_discarded() ? "it is not JSON" : history::why_no_baseline(report);
   if (problem.empty()) return report;
   throw Error(ExitCode::kData, "the baseline " + as_given(path) + " is damaged or none: " + problem +
                                    "; esper baseline save --replace makes it anew");
@@ -124,7 +124,7 @@ int show(const fs::path& path, bool json) {
 }
 
 int diff(const fs::path& before, const fs::path& after, bool json) {
-  const auto difference = leyline::baseline_difference(read_report(before), read_report(after));
+  const auto difference = history::baseline_difference(read_report(before), read_report(after));
   if (json) {
     print_json(difference);
     return 0;

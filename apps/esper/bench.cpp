@@ -1,8 +1,8 @@
+#include "base/error.h"
 #include "esper/bench_options.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "leyline/error.h"
 
 namespace esper {
 namespace {
@@ -17,10 +17,10 @@ void refuse_for_growth(const Options& options, const BenchRequest& bench) {
   if (!is_growth(bench) || options.counts) return;
   const char* flag = options.lanes ? "--lanes" : bench.peer_python ? "--peer" : nullptr;
   if (flag == nullptr) return;
-  throw leyline::Error(leyline::ExitCode::kConfig,
-                       std::string(flag) +
-                           " has no part in scenario growth, which is one run in its step.lane; for "
-                           "another lane: --set step.lane=NAME");
+  throw base::Error(base::ExitCode::kConfig,
+                    std::string(flag) +
+                        " has no part in scenario growth, which is one run in its step.lane; for "
+                        "another lane: --set step.lane=NAME");
 }
 
 int bench(const Options& options) {

@@ -3,20 +3,20 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/names.h"
+#include "base/text/nearest.h"
+#include "config/assignment.h"
+#include "config/step_config.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 #include "esper/scenarios.h"
-#include "leyline/config/assignment.h"
-#include "leyline/config/step_config.h"
-#include "leyline/names.h"
-#include "leyline/nearest.h"
 
 namespace esper {
 namespace {
 
-using leyline::Error;
-using leyline::ExitCode;
-using leyline::Lane;
+using base::Error;
+using base::ExitCode;
+using config::Lane;
 
 constexpr const char* kReference = "reference";
 constexpr int kMostRounds = 1000;
@@ -32,7 +32,7 @@ const Scenario& find_scenario(const std::string& name) {
     if (scenario.name == name) return scenario;
   }
   const auto names = scenario_names();
-  const auto close = leyline::nearest(name, names);
+  const auto close = base::nearest(name, names);
   throw Error(ExitCode::kConfig,
               "there is no scenario " + name +
                   (close ? "; did you mean " + *close + "?" : "; scenarios: " + CLI::detail::join(names, ", ")));
@@ -70,13 +70,13 @@ std::vector<Meaning> meanings_of(const BenchOptions& options) {
 }
 
 // The configuration; a problem with a flag's value names the flag and not the assignment that stands for it.
-leyline::RunConfig checked(leyline::LoadedConfig loaded, const BenchOptions& options) {
+config::RunConfig checked(config::LoadedConfig loaded, const BenchOptions& options) {
   for (auto& problem : loaded.problems) {
     for (const Meaning& meaning : meanings_of(options)) {
-      if (problem.place.file == leyline::assignment_origin(meaning.assignment)) problem.place.file = meaning.flag;
+      if (problem.place.file == config::assignment_origin(meaning.assignment)) problem.place.file = meaning.flag;
     }
   }
-  if (!loaded.problems.empty()) throw leyline::ConfigError(std::move(loaded.problems));
+  if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
   return loaded.config;
 }
 
@@ -95,8 +95,8 @@ std::vector<std::string> entries_of(const std::string& list) {
 std::string lane_problem(const std::string& name, const std::vector<std::string>& earlier,
                          const BenchOptions& options) {
   if (name.empty()) return "entry " + std::to_string(earlier.size() + 1) + " is empty";
-  const auto lane = leyline::from_name<Lane>(name);
-  if (!lane) return "\"" + name + "\" is no lane; lanes: " + leyline::all_names<Lane>();
+  const auto lane = base::from_name<Lane>(name);
+  if (!lane) return "\"" + name + "\" is no lane; lanes: " + base::all_names<Lane>();
   if (std::find(earlier.begin(), earlier.end(), name) != earlier.end()) return name + " is there twice";
   const bool compiles = *lane == Lane::kCompiled || *lane == Lane::kAuto;
   if (compiles && options.no_compile) return "--no-compile leaves " + name + " out; drop one of the two";
@@ -137,7 +137,7 @@ void add_lane_options(CLI::App& command, BenchOptions& options) {
   command.add_flag("--no-compile", options.no_compile, "Leave the compiled lanes (compiled, auto) out");
   command
       .add_option("--compile-mode", options.compile_mode,
-                  "step.compile.mode: " + leyline::all_names<leyline::CompileMode>())
+                  "step.compile.mode: " + base::all_names<config::CompileMode>())
       ->type_name("M");
   command.add_flag("--compile-dynamic", options.compile_dynamic,
                    "step.compile.dynamic: one program for all batch sizes");
@@ -193,11 +193,11 @@ EngineRequest bench_request(const BenchOptions& options) {
     const Scenario& scenario = find_scenario(options.scenario.empty() ? kReference : options.scenario);
     request.bench.scenario = scenario.name;
     request.config = checked(
-        leyline::read_run_config_text(scenario.text, "scenario " + std::string(scenario.name), request.assignments),
+        config::read_run_config_text(scenario.text, "scenario " + std::string(scenario.name), request.assignments),
         options);
   } else {
     request.bench.scenario = std::filesystem::path(options.config).stem().string();
-    request.config = checked(leyline::read_run_config(options.config, request.assignments), options);
+    request.config = checked(config::read_run_config(options.config, request.assignments), options);
   }
   return request;
 }

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "leyline/config/field_table.h"
-#include "leyline/nearest.h"
+#include "base/text/nearest.h"
+#include "config/field_table.h"
 
 namespace esper {
 namespace {
@@ -16,8 +16,8 @@ constexpr std::string_view kSet = "--set", kConfig = "--config";
 class AssignmentTest {
  public:
   AssignmentTest() {
-    leyline::RunConfig defaults;
-    for (const auto& row : leyline::field_table(defaults)) {
+    config::RunConfig defaults;
+    for (const auto& row : config::field_table(defaults)) {
       (row.is_section() ? sections_ : fields_).insert(row.path);
     }
   }
@@ -63,7 +63,7 @@ std::string hint_for(const std::string& word, const std::vector<std::string>& op
   const std::size_t from = std::min(word.find_first_not_of('-'), word.size());
   const std::string name = word.substr(from, word.find('=', from) - from);
   constexpr std::size_t kShortest = 2;
-  const auto close = name.size() < kShortest ? std::nullopt : leyline::nearest("--" + name, options);
+  const auto close = name.size() < kShortest ? std::nullopt : base::nearest("--" + name, options);
   return close ? " (did you mean " + *close + "?)" : "";
 }
 

@@ -4,21 +4,21 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "base/hash.h"
+#include "config/write.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "leyline/config/write.h"
-#include "leyline/hash.h"
 
 namespace esper {
 namespace {
 
 // A data path that is not there, where the run file gives it.
-void check_path(const std::string& field, const std::string& path, const leyline::LoadedConfig& loaded,
-                std::vector<leyline::Problem>& problems) {
+void check_path(const std::string& field, const std::string& path, const config::LoadedConfig& loaded,
+                std::vector<base::Problem>& problems) {
   if (path.empty() || access(path.c_str(), R_OK) == 0) return;
   const int error = errno;
   const auto origin = loaded.origins.find(field);
-  const leyline::Place place = origin == loaded.origins.end() ? leyline::Place{} : origin->second;
+  const base::Place place = origin == loaded.origins.end() ? base::Place{} : origin->second;
   const bool relative = path.front() != '/';
   problems.push_back({place, field,
                       path +
@@ -26,8 +26,8 @@ void check_path(const std::string& field, const std::string& path, const leyline
                           (relative ? "; it is relative to the current folder" : "")});
 }
 
-std::vector<leyline::Problem> missing_data(const leyline::LoadedConfig& loaded) {
-  std::vector<leyline::Problem> problems;
+std::vector<base::Problem> missing_data(const config::LoadedConfig& loaded) {
+  std::vector<base::Problem> problems;
   check_path("data.path", loaded.config.data.path, loaded, problems);
   check_path("data.validation_path", loaded.config.data.validation_path, loaded, problems);
   return problems;
@@ -36,24 +36,24 @@ std::vector<leyline::Problem> missing_data(const leyline::LoadedConfig& loaded) 
 // Throws ConfigError (exit 2) where the run file is wrong; data that are missing are then reported with it. Returns 3
 // where they are all that is wrong.
 int check(const ConfigOptions& options) {
-  leyline::LoadedConfig loaded = leyline::read_run_config(options.file, options.assignments);
-  std::vector<leyline::Problem> missing = missing_data(loaded);
+  config::LoadedConfig loaded = config::read_run_config(options.file, options.assignments);
+  std::vector<base::Problem> missing = missing_data(loaded);
   if (!loaded.problems.empty()) {
     std::move(missing.begin(), missing.end(), std::back_inserter(loaded.problems));
-    throw leyline::ConfigError(std::move(loaded.problems));
+    throw base::ConfigError(std::move(loaded.problems));
   }
   if (!missing.empty()) {
     std::string text = "the run file is right, but its data are not there";
-    for (const leyline::Problem& problem : missing) text += "\n  " + to_string(problem);
-    return report_error(leyline::ExitCode::kData, text, missing, options.format());
+    for (const base::Problem& problem : missing) text += "\n  " + to_string(problem);
+    return report_error(base::ExitCode::kData, text, missing, options.format());
   }
-  const leyline::RunConfig& config = loaded.config;
-  const std::string hash = leyline::hash_text(leyline::config_hash(config));
+  const config::RunConfig& config = loaded.config;
+  const std::string hash = base::hash_text(config::config_hash(config));
   if (options.json) {
     print_json(nlohmann::ordered_json{{"ok", true},
                                       {"file", options.file},
                                       {"config_hash", hash},
-                                      {"training_hash", leyline::hash_text(leyline::training_hash(config))}});
+                                      {"training_hash", base::hash_text(config::training_hash(config))}});
   } else {
     print_ok(options.file + " (config " + hash + ")");
   }

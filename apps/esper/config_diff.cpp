@@ -1,9 +1,9 @@
 #include <nlohmann/json.hpp>
 
+#include "config/field_table.h"
+#include "config/field_text.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "leyline/config/field_table.h"
-#include "leyline/config/field_text.h"
 
 namespace esper {
 namespace {
@@ -16,18 +16,18 @@ struct DiffOptions {
 };
 
 int diff(const DiffOptions& options) {
-  leyline::RunConfig first = leyline::load_run_config(options.first);
-  leyline::RunConfig second = leyline::load_run_config(options.second);
-  const auto rows = leyline::field_table(first);
-  const auto others = leyline::field_table(second);
+  config::RunConfig first = config::load_run_config(options.first);
+  config::RunConfig second = config::load_run_config(options.second);
+  const auto rows = config::field_table(first);
+  const auto others = config::field_table(second);
   ordered_json list = ordered_json::array();
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string before = leyline::field_yaml(rows[i].value);
-    const std::string after = leyline::field_yaml(others[i].value);
+    const std::string before = config::field_yaml(rows[i].value);
+    const std::string after = config::field_yaml(others[i].value);
     if (before == after) continue;
     list.push_back({{"path", rows[i].path},
-                    {"first", leyline::field_json(rows[i].value)},
-                    {"second", leyline::field_json(others[i].value)}});
+                    {"first", config::field_json(rows[i].value)},
+                    {"second", config::field_json(others[i].value)}});
     if (!options.json) print_line(rows[i].path + ": " + before + " -> " + after);
   }
   if (options.json) {

@@ -2,17 +2,17 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/text/nearest.h"
+#include "base/text/printable.h"
+#include "config/field_table.h"
+#include "config/field_text.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "leyline/config/field_table.h"
-#include "leyline/config/field_text.h"
-#include "leyline/nearest.h"
-#include "leyline/printable.h"
 
 namespace esper {
 namespace {
 
-using leyline::FieldRow;
+using config::FieldRow;
 using nlohmann::ordered_json;
 
 struct ExplainOptions : ConfigOptions {
@@ -32,55 +32,55 @@ std::optional<std::string> nearest_path(const std::string& key, const std::vecto
     names.push_back(row.key());
     paths.push_back(row.path);
   }
-  const auto name = leyline::nearest(key.substr(key.rfind('.') + 1), names);
-  if (!name) return leyline::nearest(key, paths);
+  const auto name = base::nearest(key.substr(key.rfind('.') + 1), names);
+  if (!name) return base::nearest(key, paths);
   std::erase_if(paths, [&](const std::string& path) { return path.substr(path.rfind('.') + 1) != *name; });
-  return *std::ranges::min_element(paths, {}, [&](auto& path) { return leyline::edit_distance(key, path); });
+  return *std::ranges::min_element(paths, {}, [&](auto& path) { return base::edit_distance(key, path); });
 }
 
 [[noreturn]] void fail_unknown(const std::string& key, const std::vector<FieldRow>& rows) {
   const auto close = nearest_path(key, rows);
-  throw leyline::Error(leyline::ExitCode::kConfig, "there is no field " + leyline::in_quotes(key) +
-                                                       (close ? "; did you mean " + *close + "?" : ""));
+  throw base::Error(base::ExitCode::kConfig,
+                    "there is no field " + base::in_quotes(key) + (close ? "; did you mean " + *close + "?" : ""));
 }
 
 // The origins, in JSON, of a value that nobody gave: the default, and one that was fitted to what was given.
 constexpr const char *kNotSet = "default", *kFitted = "fitted";
 
-std::string origin_of(const FieldRow& row, const FieldRow& standard, const leyline::LoadedConfig& loaded) {
+std::string origin_of(const FieldRow& row, const FieldRow& standard, const config::LoadedConfig& loaded) {
   const auto given = loaded.origins.find(row.path);
   if (given != loaded.origins.end()) return to_string(given->second);
-  return leyline::field_json(row.value) == leyline::field_json(standard.value) ? kNotSet : kFitted;
+  return config::field_json(row.value) == config::field_json(standard.value) ? kNotSet : kFitted;
 }
 
 std::string origin_text(const std::string& origin) {
   if (origin == kNotSet) return "not set";
-  return origin == kFitted ? "follows from other fields" : "set by " + leyline::printable_line(origin);
+  return origin == kFitted ? "follows from other fields" : "set by " + base::printable_line(origin);
 }
 
 ordered_json as_json(const FieldRow& row, const FieldRow& standard, const std::string& origin) {
   ordered_json json = {
-      {"path", row.path}, {"value", leyline::field_json(row.value)}, {"default", leyline::field_json(standard.value)},
-      {"origin", origin}, {"type", leyline::type_text(row.value)},   {"help", std::string(row.help)}};
+      {"path", row.path}, {"value", config::field_json(row.value)}, {"default", config::field_json(standard.value)},
+      {"origin", origin}, {"type", config::type_text(row.value)},   {"help", std::string(row.help)}};
   json["minimum"] = row.limits.min ? ordered_json(*row.limits.min) : ordered_json(nullptr);
   json["maximum"] = row.limits.max ? ordered_json(*row.limits.max) : ordered_json(nullptr);
   return json;
 }
 
 std::string as_text(const FieldRow& row, const FieldRow& standard, const std::string& origin) {
-  const std::string limits = leyline::limits_text(row.limits);
-  std::string text = row.path + ": " + leyline::field_yaml(row.value) + "\n";
+  const std::string limits = config::limits_text(row.limits);
+  std::string text = row.path + ": " + config::field_yaml(row.value) + "\n";
   text += "  " + std::string(row.help) + "\n";
-  text += "  " + leyline::type_text(row.value) + (limits.empty() ? "" : ", " + limits) + "; default " +
-          leyline::field_yaml(standard.value) + "; " + origin_text(origin) + "\n";
+  text += "  " + config::type_text(row.value) + (limits.empty() ? "" : ", " + limits) + "; default " +
+          config::field_yaml(standard.value) + "; " + origin_text(origin) + "\n";
   return text;
 }
 
 int explain(const ExplainOptions& options) {
-  leyline::LoadedConfig loaded = load_or_throw(options);
-  leyline::RunConfig defaults;
-  const std::vector<FieldRow> rows = leyline::field_table(loaded.config);
-  const std::vector<FieldRow> standard = leyline::field_table(defaults);
+  config::LoadedConfig loaded = load_or_throw(options);
+  config::RunConfig defaults;
+  const std::vector<FieldRow> rows = config::field_table(loaded.config);
+  const std::vector<FieldRow> standard = config::field_table(defaults);
   ordered_json list = ordered_json::array();
   std::string text;
   for (std::size_t i = 0; i < rows.size(); ++i) {

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
+#include "config/schema.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "leyline/config/schema.h"
 
 namespace esper {
 
@@ -19,9 +19,9 @@ void add_config_schema(CLI::App& config, Front& front) {
   command->callback([&front, options] {
     front.run = [options] {
       if (options->markdown) {
-        print(leyline::config_markdown());
+        print(config::config_markdown());
       } else {
-        print_json(leyline::config_json_schema());
+        print_json(config::config_json_schema());
       }
       return 0;
     };

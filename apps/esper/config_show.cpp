@@ -1,18 +1,18 @@
 #include <nlohmann/json.hpp>
 
+#include "config/write.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "leyline/config/write.h"
 
 namespace esper {
 namespace {
 
 int show(const ConfigOptions& options) {
-  const leyline::RunConfig config = load_or_throw(options).config;
+  const config::RunConfig config = load_or_throw(options).config;
   if (options.json) {
-    print_json(leyline::resolved_json(config));
+    print_json(config::resolved_json(config));
   } else {
-    print(leyline::resolved_yaml(config));
+    print(config::resolved_yaml(config));
   }
   return 0;
 }

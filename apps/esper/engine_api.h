@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "leyline/config/run_config.h"
-#include "leyline/quantity.h"
+#include "base/quantity.h"
+#include "config/run_config.h"
 
 namespace esper {
 
@@ -26,11 +26,11 @@ struct BenchRequest {
 
 // What `esper fork` is asked for.
 struct ForkRequest {
-  std::string parent;                    // the run folder that is forked
-  std::int64_t step = 0;                 // at which of its checkpoints
-  std::vector<std::string> without;      // seeds that are left out
-  leyline::PolicyKind parents_policy{};  // who decides in the parent; config.policy.kind: in the fork
-  bool train = true;                     // go on training at once
+  std::string parent;                   // the run folder that is forked
+  std::int64_t step = 0;                // at which of its checkpoints
+  std::vector<std::string> without;     // seeds that are left out
+  config::PolicyKind parents_policy{};  // who decides in the parent; config.policy.kind: in the fork
+  bool train = true;                    // go on training at once
 };
 
 // Name of the resolved configuration inside a run folder.
@@ -38,7 +38,7 @@ inline constexpr const char* kRunConfigFile = "config.yaml";
 
 struct EngineRequest {
   std::string command;                   // "train", "evaluate", "fork", "doctor", "bench", "baseline save", ...
-  leyline::RunConfig config;             // train and evaluate: read and found good, assignments included
+  config::RunConfig config;              // train and evaluate: read and found good, assignments included
   std::string config_path;               // where it was read from
   std::vector<std::string> assignments;  // of --set, as given
   std::string run_dir;                   // train, fork: this very run folder (empty: a new one in config.runs_dir);
@@ -50,12 +50,12 @@ struct EngineRequest {
   bool dry_run = false;                  // train: build everything, train nothing
   bool quiet = false;                    // train: no progress
   bool trace = false;                    // train: write trace.json
-  leyline::Duration started{};           // when this process began, by the monotonic clock
+  base::Duration started{};              // when this process began, by the monotonic clock
   BenchRequest bench;
   ForkRequest fork;
 };
 
 }  // namespace esper
 
-// Returns the exit code. leyline::Error passes through to the front, which prints it.
+// Returns the exit code. base::Error passes through to the front, which prints it.
 extern "C" int esper_engine_run(const esper::EngineRequest& request);

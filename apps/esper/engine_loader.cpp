@@ -6,13 +6,13 @@
 #include <filesystem>
 #include <string>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper {
 namespace {
 
-using leyline::Error;
-using leyline::ExitCode;
+using base::Error;
+using base::ExitCode;
 
 std::filesystem::path engine_path() {
   std::error_code error;

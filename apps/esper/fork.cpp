@@ -2,11 +2,11 @@
 #include <filesystem>
 #include <set>
 
+#include "base/clock.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/permitted_changes.h"
 #include "esper/run_options.h"
-#include "leyline/clock.h"
 
 namespace esper {
 namespace {
@@ -25,8 +25,8 @@ void read_origin(const std::string& origin, ForkRequest& fork) {
   const bool parted = at != std::string::npos && at > 0 && !is_step_of_run(origin.substr(0, at));
   const auto read = parted ? std::from_chars(origin.data() + at + 1, end, fork.step) : std::from_chars_result{};
   if (!parted || read.ec != std::errc() || read.ptr != end || fork.step < 0) {
-    throw leyline::Error(
-        leyline::ExitCode::kConfig,
+    throw base::Error(
+        base::ExitCode::kConfig,
         "\"" + origin +
             "\" is not RUN@STEP, a run folder and one step, like runs/digits-20260301-120000@460; the steps are in the "
             "names of the run's checkpoints");
@@ -38,8 +38,8 @@ void refuse_repeated(const std::vector<std::string>& seeds) {
   std::set<std::string> known;
   for (const auto& seed : seeds) {
     if (known.insert(seed).second) continue;
-    throw leyline::Error(leyline::ExitCode::kConfig,
-                         "--without names " + seed + " twice; give it once for each seed to leave out");
+    throw base::Error(base::ExitCode::kConfig,
+                      "--without names " + seed + " twice; give it once for each seed to leave out");
   }
 }
 
@@ -47,14 +47,14 @@ int fork_run(EngineRequest request, const std::string& origin, const std::string
   read_origin(origin, request.fork);
   refuse_repeated(request.fork.without);
   request.config_path = config_in_run(request.fork.parent);
-  const leyline::RunConfig before = read_config_of_run(request.fork.parent).config;
+  const config::RunConfig before = read_config_of_run(request.fork.parent).config;
   request.config = load_config_of_run(request.fork.parent, request.assignments);
   if (const std::string changes = forbidden_changes(before, request.config, "A fork"); !changes.empty()) {
-    throw leyline::Error(leyline::ExitCode::kConfig, "a fork goes on with its parent's training; these would change" +
-                                                         changes + " --policy none turns deciding on growth off");
+    throw base::Error(base::ExitCode::kConfig, "a fork goes on with its parent's training; these would change" +
+                                                   changes + " --policy none turns deciding on growth off");
   }
   request.fork.parents_policy = before.policy.kind;
-  if (!policy.empty()) request.config.policy.kind = leyline::PolicyKind::kNone;
+  if (!policy.empty()) request.config.policy.kind = config::PolicyKind::kNone;
   return run_in_engine(request);
 }
 
@@ -70,7 +70,7 @@ void add_fork(Front& front) {
   const auto policy = std::make_shared<std::string>();
   const auto only_make = std::make_shared<bool>(false);
   request->command = "fork";
-  request->started = leyline::Clock().now();
+  request->started = base::Clock().now();
   command->add_option("origin", *origin, "Run folder and step of one of its checkpoints")
       ->required()
       ->type_name("RUN@STEP");

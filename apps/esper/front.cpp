@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "leyline/nearest.h"
+#include "base/text/nearest.h"
 
 namespace esper {
 namespace {
@@ -90,7 +90,7 @@ std::string unknown_command(const CLI::App& root, const std::vector<std::string>
   const Walk walk = follow(root, words);
   if (walk.stranger.empty()) return "";
   const auto names = command_names(*walk.last);
-  const auto close = leyline::nearest(walk.stranger, names);
+  const auto close = base::nearest(walk.stranger, names);
   const std::string hint = close ? "; did you mean " + *close + "?" : "; commands: " + CLI::detail::join(names, ", ");
   return walk.path + " has no command \"" + walk.stranger + "\"" + hint;
 }

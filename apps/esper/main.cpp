@@ -3,26 +3,26 @@
 #include <new>
 #include <sstream>
 
+#include "base/error.h"
+#include "base/fault.h"
+#include "base/text/problem.h"
+#include "base/text/standard_output.h"
+#include "base/text/text_outlet.h"
 #include "esper/command_line.h"
 #include "esper/front.h"
 #include "esper/output.h"
-#include "leyline/error.h"
-#include "leyline/fault.h"
-#include "leyline/problem.h"
-#include "leyline/standard_output.h"
-#include "leyline/text_outlet.h"
 
 namespace esper {
 namespace {
 
-using leyline::ExitCode;
+using base::ExitCode;
 
 int usage_error(const std::string& text, const std::string& command, Format format) {
   return report_error(ExitCode::kConfig, text + "\nTry `" + command + " --help`.", {}, format);
 }
 
 int run_front(int argc, char** argv, Format format) {
-  leyline::fault::arm_from_environment();
+  base::fault::arm_from_environment();
   CLI::App app;
   Front front{app, {}};
   build_front(front);
@@ -47,7 +47,7 @@ int run_front(int argc, char** argv, Format format) {
   }
   if (version) return print_version(json);
   if (front.run) return front.run();
-  leyline::standard_error().write(app.help());
+  base::standard_error().write(app.help());
   return static_cast<int>(ExitCode::kConfig);
 }
 
@@ -55,17 +55,17 @@ int run_front(int argc, char** argv, Format format) {
 }  // namespace esper
 
 int main(int argc, char** argv) {
-  using esper::leyline::ExitCode;
+  using esper::base::ExitCode;
   const bool wants_json = std::find(argv, argv + argc, std::string_view("--json")) != argv + argc;
   const esper::Format format = wants_json ? esper::Format::kJson : esper::Format::kText;
   try {
-    esper::leyline::keep_standard_streams();
+    esper::base::keep_standard_streams();
     return esper::run_front(argc, argv, format);
-  } catch (const esper::leyline::BrokenPipe&) {
-    return esper::leyline::kBrokenPipeStatus;
-  } catch (const esper::leyline::ConfigError& error) {
+  } catch (const esper::base::BrokenPipe&) {
+    return esper::base::kBrokenPipeStatus;
+  } catch (const esper::base::ConfigError& error) {
     return esper::report_error(error.code(), error.what(), error.problems(), format);
-  } catch (const esper::leyline::Error& error) {
+  } catch (const esper::base::Error& error) {
     return esper::report_error(error.code(), error.what(), {}, format);
   } catch (const std::bad_alloc&) {
     return esper::report_error(ExitCode::kResources, "out of memory", {}, format);

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "leyline/problem.h"
+#include "base/text/problem.h"
 
 namespace esper {
 
 enum class Format { kText, kJson };
 
-// As leyline::write_text(), write_line() and write_json().
+// As base::write_text(), write_line() and write_json().
 void print(std::string_view text);
 void print_line(std::string_view text);
 void print_json(const nlohmann::ordered_json& json);
@@ -20,7 +20,7 @@ void print_json(const nlohmann::ordered_json& json);
 void print_ok(std::string_view text);
 
 // Prints the error in both forms that `format` asks for and returns its exit code.
-int report_error(leyline::ExitCode code, const std::string& text, const std::vector<leyline::Problem>& problems,
+int report_error(base::ExitCode code, const std::string& text, const std::vector<base::Problem>& problems,
                  Format format);
 
 }  // namespace esper

@@ -1,14 +1,14 @@
 #include "esper/permitted_changes.h"
 
-#include "leyline/config/field_table.h"
-#include "leyline/config/field_text.h"
-#include "leyline/config/load.h"
-#include "leyline/config/write.h"
+#include "config/field_table.h"
+#include "config/field_text.h"
+#include "config/load.h"
+#include "config/write.h"
 
 namespace esper {
 namespace {
 
-using leyline::RunConfig;
+using config::RunConfig;
 
 constexpr const char* kPermitted =
     " may change name, runs_dir, safety, checkpoint, telemetry, step.lane and how lanes are made, "
@@ -19,17 +19,17 @@ constexpr const char* kPermitted =
 }  // namespace
 
 std::string forbidden_changes(const RunConfig& before, const RunConfig& after, const std::string& who) {
-  if (leyline::training_hash(before) == leyline::training_hash(after)) return "";
-  const std::string text = leyline::resolved_yaml(before);
+  if (config::training_hash(before) == config::training_hash(after)) return "";
+  const std::string text = config::resolved_yaml(before);
   RunConfig old_config = before, new_config = after;
-  const auto rows = leyline::field_table(old_config);
-  const auto others = leyline::field_table(new_config);
+  const auto rows = config::field_table(old_config);
+  const auto others = config::field_table(new_config);
   std::string changes;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    const std::string old_value = leyline::field_yaml(rows[i].value), value = leyline::field_yaml(others[i].value);
+    const std::string old_value = config::field_yaml(rows[i].value), value = config::field_yaml(others[i].value);
     if (old_value == value) continue;
-    const auto alone = leyline::read_run_config_text(text, "the run's file", {rows[i].path + "=" + value});
-    if (leyline::training_hash(alone.config) == leyline::training_hash(before)) continue;
+    const auto alone = config::read_run_config_text(text, "the run's file", {rows[i].path + "=" + value});
+    if (config::training_hash(alone.config) == config::training_hash(before)) continue;
     changes += "\n  " + rows[i].path + ": " + old_value + " -> " + value;
   }
   return changes + "\n" + who + kPermitted;

@@ -3,13 +3,12 @@
 
 #include <string>
 
-#include "leyline/config/run_config.h"
+#include "config/run_config.h"
 
 namespace esper {
 
 // One line for each field in which they differ and that the training depends on, "\n  training.optimizer.lr: 0.05 ->
 // 0.1", and after them, with `who` ("A resumed run"), what may be changed. Empty if nothing of that kind differs.
-std::string forbidden_changes(const leyline::RunConfig& before, const leyline::RunConfig& after,
-                              const std::string& who);
+std::string forbidden_changes(const config::RunConfig& before, const config::RunConfig& after, const std::string& who);
 
 }  // namespace esper

@@ -1,4 +1,4 @@
-#include "nissa/receipt.h"
+#include "history/receipt.h"
 
 #include <nlohmann/json.hpp>
 
@@ -15,12 +15,12 @@ struct ReceiptOptions {
 };
 
 int receipt(const ReceiptOptions& options) {
-  nissa::Receipt read = nissa::read_receipt(options.run, options.seed);
+  history::Receipt read = history::read_receipt(options.run, options.seed);
   read.reward = simic::reward_of(read);
   if (options.json) {
-    print_json(nissa::receipt_json(options.run, read));
+    print_json(history::receipt_json(options.run, read));
   } else {
-    print(nissa::receipt_text(read));
+    print(history::receipt_text(read));
   }
   return 0;
 }

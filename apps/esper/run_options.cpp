@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <utility>
 
+#include "config/yaml_document.h"
 #include "esper/engine_api.h"
-#include "leyline/yaml_document.h"
 #include "nissa/log.h"
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
@@ -41,9 +41,9 @@ void add_config_options(CLI::App& command, ConfigOptions& options) {
   add_json_flag(command, options.json);
 }
 
-leyline::LoadedConfig load_or_throw(const ConfigOptions& options) {
-  leyline::LoadedConfig loaded = leyline::read_run_config(options.file, options.assignments);
-  if (!loaded.problems.empty()) throw leyline::ConfigError(std::move(loaded.problems));
+config::LoadedConfig load_or_throw(const ConfigOptions& options) {
+  config::LoadedConfig loaded = config::read_run_config(options.file, options.assignments);
+  if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
   return loaded;
 }
 
@@ -54,18 +54,18 @@ std::string config_in_run(const std::string& run_dir) {
   return path.string();
 }
 
-leyline::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {
+config::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {
   const std::string path = config_in_run(run_dir);
   storage::ConfinedFileSystem files(run_dir, storage::Owner::kAnyone);
-  const auto bytes = storage::read_file(files, path, leyline::YamlLimits::kBytes + 1);
-  leyline::LoadedConfig loaded =
-      leyline::read_run_config_text(storage::text_of(bytes), path, assignments, leyline::DocumentKind::kOfRun);
-  if (!loaded.problems.empty()) throw leyline::ConfigError(std::move(loaded.problems));
+  const auto bytes = storage::read_file(files, path, config::YamlLimits::kBytes + 1);
+  config::LoadedConfig loaded =
+      config::read_run_config_text(storage::text_of(bytes), path, assignments, config::DocumentKind::kOfRun);
+  if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
   return loaded;
 }
 
-leyline::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {
-  leyline::LoadedConfig loaded = read_config_of_run(run_dir, assignments);
+config::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {
+  config::LoadedConfig loaded = read_config_of_run(run_dir, assignments);
   for (const auto& warning : loaded.warnings) nissa::log::warning(to_string(warning));
   return std::move(loaded.config);
 }

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "config/load.h"
 #include "esper/output.h"
-#include "leyline/config/load.h"
 
 namespace esper {
 
@@ -32,13 +32,13 @@ void add_json_flag(CLI::App& command, bool& json);
 void add_config_options(CLI::App& command, ConfigOptions& options);
 
 // Throws ConfigError with all problems.
-leyline::LoadedConfig load_or_throw(const ConfigOptions& options);
+config::LoadedConfig load_or_throw(const ConfigOptions& options);
 // The name of the resolved config inside a run folder. Throws Error{kConfig} where there is none.
 std::string config_in_run(const std::string& run_dir);
 // That config, with assignments on top. It stands alone (no `extends`), and may be no link. Throws ConfigError with all
 // problems.
-leyline::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
+config::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
 // The same, which says on stderr what was ignored.
-leyline::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
+config::RunConfig load_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments = {});
 
 }  // namespace esper

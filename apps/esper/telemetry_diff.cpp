@@ -1,17 +1,17 @@
 #include <nlohmann/json.hpp>
 
+#include "base/names.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "leyline/names.h"
-#include "nissa/telemetry_names.h"
+#include "history/telemetry_names.h"
 
 namespace esper {
 namespace {
 
-using nissa::NameDifference;
-using nissa::NamesDiff;
-using nissa::TelemetryName;
-using nissa::TelemetryNames;
+using history::NameDifference;
+using history::NamesDiff;
+using history::TelemetryName;
+using history::TelemetryNames;
 using nlohmann::ordered_json;
 
 struct DiffOptions {
@@ -52,7 +52,7 @@ void print_text(const DiffOptions& options, const TelemetryNames& first, const N
 }
 
 ordered_json json_of(const TelemetryName& name) {
-  return {{"name", name.name}, {"kind", std::string(leyline::name_of(name.kind))}};
+  return {{"name", name.name}, {"kind", std::string(base::name_of(name.kind))}};
 }
 
 ordered_json json_of(const std::vector<TelemetryName>& names) {
@@ -84,9 +84,9 @@ ordered_json json_of(const DiffOptions& options, const NamesDiff& diff, const st
 }
 
 int diff(const DiffOptions& options) {
-  const TelemetryNames first = nissa::read_names(options.first);
-  const TelemetryNames second = nissa::read_names(options.second);
-  const NamesDiff found = nissa::diff_names(first, second);
+  const TelemetryNames first = history::read_names(options.first);
+  const TelemetryNames second = history::read_names(options.second);
+  const NamesDiff found = history::diff_names(first, second);
   std::vector<std::string> gaps = first.gaps;
   gaps.insert(gaps.end(), second.gaps.begin(), second.gaps.end());
   if (options.json) {

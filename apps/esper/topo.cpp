@@ -2,19 +2,19 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "base/names.h"
+#include "base/text/printable.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "leyline/error.h"
-#include "leyline/names.h"
-#include "leyline/printable.h"
-#include "nissa/run_history.h"
+#include "history/run_history.h"
 
 namespace esper {
 namespace {
 
-using leyline::GrowthHistory;
-using leyline::GrowthNote;
-using leyline::RunPlace;
+using history::GrowthHistory;
+using history::GrowthNote;
+using history::RunPlace;
 using leyline::Topology;
 using nlohmann::ordered_json;
 
@@ -31,13 +31,13 @@ void print_gaps(const std::vector<std::string>& gaps) {
 }
 
 // "GERMINATE: plateau" behind what it led to.
-std::string asked(const leyline::GrowthEvent& event) {
+std::string asked(const history::GrowthEvent& event) {
   return event.decision.empty() ? "" : " (asked to " + event.decision + ")";
 }
 
 std::string event_text(const GrowthNote& note) {
   const auto& event = *note.event;
-  const std::string to(name_of(event.to)), from(name_of(event.from));
+  const std::string to(base::name_of(event.to)), from(base::name_of(event.from));
   const std::string who = event.seed_id.empty() ? event.blueprint : event.seed_id + " " + event.blueprint;
   const std::string where = event.slot + (who.empty() ? "" : " " + who);
   if (note.what == "stage" && event.from == event.to) return where + " " + to + ": " + event.reason + asked(event);
@@ -59,7 +59,7 @@ std::string note_text(const GrowthNote& note) {
 // All but the checkpoints: those change nothing.
 bool is_shown(const GrowthNote& note) { return note.what != "checkpoint"; }
 
-void print_log(const nissa::RunHistory& run) {
+void print_log(const history::RunHistory& run) {
   std::string last_doubt;
   run.history.replay({}, [&](const GrowthNote& note, const GrowthHistory::State& now) {
     if (!now.doubt.empty() && now.doubt != last_doubt) print_line("! " + now.doubt);
@@ -73,7 +73,7 @@ void print_log(const nissa::RunHistory& run) {
   }
 }
 
-ordered_json log_json(const TopoOptions& options, const nissa::RunHistory& run) {
+ordered_json log_json(const TopoOptions& options, const history::RunHistory& run) {
   ordered_json notes = ordered_json::array();
   const auto state = run.history.replay({}, [&](const GrowthNote& note, const GrowthHistory::State& now) {
     if (!is_shown(note)) return;
@@ -90,7 +90,7 @@ ordered_json log_json(const TopoOptions& options, const nissa::RunHistory& run) 
 }
 
 int log(const TopoOptions& options) {
-  const auto run = nissa::read_run_history(options.run);
+  const auto run = history::read_run_history(options.run);
   if (options.json) {
     print_json(log_json(options, run));
   } else {
@@ -105,9 +105,8 @@ std::int64_t step_in(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, step);
   if (read.ec != std::errc() || read.ptr != end || step < 0) {
-    throw leyline::Error(
-        leyline::ExitCode::kConfig,
-        "\"" + text + "\" is no step: optimizer steps are counted from 0 to " + std::to_string(INT64_MAX));
+    throw base::Error(base::ExitCode::kConfig, "\"" + text + "\" is no step: optimizer steps are counted from 0 to " +
+                                                   std::to_string(INT64_MAX));
   }
   return step;
 }
@@ -118,7 +117,7 @@ struct Moment {
 };
 
 // Before the first note; a fork's parent may know.
-[[noreturn]] void fail_too_early(const nissa::RunHistory& run, std::int64_t step) {
+[[noreturn]] void fail_too_early(const history::RunHistory& run, std::int64_t step) {
   const auto& first = run.history.notes().front();
   std::string text =
       "the journal tells nothing of step " + std::to_string(step) + ": it begins with " + place_text(first.place);
@@ -126,11 +125,11 @@ struct Moment {
     text += ", where the run was forked; esper topo show " + first.parent + " --at " + std::to_string(step) +
             " tells of the run before";
   }
-  throw leyline::Error(leyline::ExitCode::kData, text);
+  throw base::Error(base::ExitCode::kData, text);
 }
 
 // Adds to run.gaps where the step is after all that is known.
-Moment moment_at(nissa::RunHistory& run, const std::string& wanted) {
+Moment moment_at(history::RunHistory& run, const std::string& wanted) {
   if (wanted.empty()) return {run.last(), run.history.replay()};
   const auto step = step_in(wanted);
   const auto place = run.history.place_at(step);
@@ -155,18 +154,18 @@ std::string drawing(const Topology& topology) {
   std::string text = "  input\n    |\n";
   for (const auto& slot : topology.slots) {
     const bool grows = slot.stage != leyline::Stage::kTerminated || !slot.seed_id.empty();
-    const std::string stage(grows ? name_of(slot.stage) : "not growing");
+    const std::string stage(grows ? base::name_of(slot.stage) : "not growing");
     const std::string seed = slot.seed_id + " " + slot.blueprint;
-    text += leyline::printable_line("  [" + slot.id + "]" +
-                                    (slot.seed_id.empty() ? "    " + stage : "--- " + seed + ", " + stage) +
-                                    (slot.folded ? ", part of the host's next layer" : "")) +
+    text += base::printable_line("  [" + slot.id + "]" +
+                                 (slot.seed_id.empty() ? "    " + stage : "--- " + seed + ", " + stage) +
+                                 (slot.folded ? ", part of the host's next layer" : "")) +
             "\n    |\n";
   }
   return text + "  output\n";
 }
 
 int show(const TopoOptions& options) {
-  auto run = nissa::read_run_history(options.run);
+  auto run = history::read_run_history(options.run);
   const auto [place, state] = moment_at(run, options.at);
   if (options.json) {
     print_json({{"run_dir", options.run},
@@ -186,7 +185,7 @@ int show(const TopoOptions& options) {
 }
 
 int diff(const TopoOptions& options) {
-  auto run = nissa::read_run_history(options.run);
+  auto run = history::read_run_history(options.run);
   const auto a = moment_at(run, options.from), b = moment_at(run, options.to);
   const auto changes = differences(a.state.topology, b.state.topology);
   if (options.json) {

@@ -1,8 +1,8 @@
+#include "base/clock.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/permitted_changes.h"
 #include "esper/run_options.h"
-#include "leyline/clock.h"
 
 namespace esper {
 namespace {
@@ -13,22 +13,22 @@ void refuse_other_training(const EngineRequest& request) {
   const std::string changes =
       forbidden_changes(read_config_of_run(request.resume).config, request.config, "A resumed run");
   if (changes.empty()) return;
-  throw leyline::Error(leyline::ExitCode::kConfig,
-                       "run " + request.resume + " was started with other settings; these would change" + changes +
-                           " For anything else begin a new run: esper train --config " + path + " --set ...");
+  throw base::Error(base::ExitCode::kConfig,
+                    "run " + request.resume + " was started with other settings; these would change" + changes +
+                        " For anything else begin a new run: esper train --config " + path + " --set ...");
 }
 
 int train(EngineRequest request) {
   if (request.config_path.empty() && request.resume.empty()) {
-    throw leyline::Error(leyline::ExitCode::kConfig,
-                         "name what to train: --config FILE for a new run, or --resume RUN to continue one");
+    throw base::Error(base::ExitCode::kConfig,
+                      "name what to train: --config FILE for a new run, or --resume RUN to continue one");
   }
   // Before the engine is loaded: a mistake in the file then costs milliseconds.
   if (request.config_path.empty()) {
     request.config_path = config_in_run(request.resume);
     request.config = load_config_of_run(request.resume, request.assignments);
   } else {
-    request.config = leyline::load_run_config(request.config_path, request.assignments);
+    request.config = config::load_run_config(request.config_path, request.assignments);
   }
   if (!request.resume.empty()) refuse_other_training(request);
   return run_in_engine(request);
@@ -42,7 +42,7 @@ void add_train(Front& front) {
                                   "         esper train --resume runs/digits-20260301-120000");
   const auto request = std::make_shared<EngineRequest>();
   request->command = "train";
-  request->started = leyline::Clock().now();
+  request->started = base::Clock().now();
   command->add_option("--config", request->config_path, "Run file; with --resume the run's own unless given")
       ->type_name("FILE")
       ->check(refuse_empty);

@@ -2,7 +2,7 @@
 
 #include "esper/front.h"
 #include "esper/run_options.h"
-#include "nissa/slowness.h"
+#include "history/slowness.h"
 
 namespace esper {
 namespace {
@@ -13,13 +13,13 @@ struct WhySlowOptions {
 };
 
 int why_slow(const WhySlowOptions& options) {
-  const leyline::RunConfig config = load_config_of_run(options.run);
-  const nissa::RunLedger ledger = nissa::read_run_ledger(options.run);
-  const nissa::Advice advice = nissa::advise(config, ledger);
+  const config::RunConfig config = load_config_of_run(options.run);
+  const history::RunLedger ledger = history::read_run_ledger(options.run);
+  const history::Advice advice = history::advise(config, ledger);
   if (options.json) {
-    print_json(nissa::slowness_json(options.run, ledger, advice));
+    print_json(history::slowness_json(options.run, ledger, advice));
   } else {
-    print(nissa::slowness_text(options.run, ledger, advice));
+    print(history::slowness_text(options.run, ledger, advice));
   }
   return 0;
 }

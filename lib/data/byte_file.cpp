@@ -8,16 +8,15 @@
 #include <cerrno>
 #include <cstring>
 
+#include "base/descriptor.h"
 #include "data/inflate.h"
 #include "data/input_error.h"
 #include "data/memory_need.h"
-#include "leyline/descriptor.h"
 
 namespace esper::data {
 namespace {
 
-std::int64_t checked_size(const leyline::Descriptor& file, const std::filesystem::path& path,
-                          const ReadOptions& options) {
+std::int64_t checked_size(const base::Descriptor& file, const std::filesystem::path& path, const ReadOptions& options) {
   if (!file.is_open()) fail_input(path, "", std::string("cannot be opened: ") + std::strerror(errno));
   struct stat facts {};
   if (fstat(file.number(), &facts) != 0) fail_input(path, "", std::string("cannot be read: ") + std::strerror(errno));
@@ -32,7 +31,7 @@ std::int64_t checked_size(const leyline::Descriptor& file, const std::filesystem
 
 Bytes read_bytes_raw(const std::filesystem::path& path, const ReadOptions& options) {
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
-  const leyline::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  const base::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   Bytes bytes(static_cast<std::size_t>(checked_size(file, path, options)));
   std::size_t done = 0;
   while (done < bytes.size()) {

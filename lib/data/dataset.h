@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "config/data_config.h"
 #include "data/standardization.h"
-#include "leyline/config/data_config.h"
 #include "leyline/sample_shape.h"
 
 namespace esper::data {
@@ -28,7 +28,7 @@ struct Splits {
 };
 
 // Reads and splits what the configuration names. The result is a function of configuration and files alone. Throws
-// leyline::Error: kData names file and place; kConfig if data.shape or another key does not fit the data.
-Splits load_dataset(const leyline::DataConfig& config);
+// base::Error: kData names file and place; kConfig if data.shape or another key does not fit the data.
+Splits load_dataset(const config::DataConfig& config);
 
 }  // namespace esper::data

@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::data {
 namespace fs = std::filesystem;
@@ -18,8 +18,8 @@ fs::path find_digits() {
     if (fs::is_regular_file(candidate, ignored)) return candidate;
     list += "\n  " + candidate.string();
   }
-  throw leyline::Error(leyline::ExitCode::kData,
-                       "the digits that come with Esper were not found; give their place as data.path. Tried:" + list);
+  throw base::Error(base::ExitCode::kData,
+                    "the digits that come with Esper were not found; give their place as data.path. Tried:" + list);
 }
 
 }  // namespace esper::data

@@ -6,11 +6,11 @@
 #include <numeric>
 #include <thread>
 
+#include "base/error.h"
 #include "data/image_decode.h"
 #include "data/image_resize.h"
 #include "data/memory_need.h"
 #include "data/selection.h"
-#include "leyline/error.h"
 
 namespace esper::data {
 namespace fs = std::filesystem;
@@ -77,7 +77,7 @@ std::optional<fs::path> first_folder(std::initializer_list<fs::path> candidates)
   return std::nullopt;
 }
 
-std::pair<ImageList, ImageList> list_parts(const leyline::DataConfig& config) {
+std::pair<ImageList, ImageList> list_parts(const config::DataConfig& config) {
   const fs::path root = config.path;
   const auto train_folder = first_folder({root / "train"}).value_or(root);
   auto train = list_images(train_folder);
@@ -100,7 +100,7 @@ struct Decoded {
 };
 
 // A picture of other sizes than `expected` (where that is known) cannot be used.
-Decoded decode_one(const fs::path& file, const leyline::DataConfig& config, const Sizes& expected,
+Decoded decode_one(const fs::path& file, const config::DataConfig& config, const Sizes& expected,
                    const ReadOptions& options) {
   const std::int64_t channels = config.shape.size() == 3 && config.shape[0] == 1 ? 1 : 3;
   try {
@@ -115,8 +115,8 @@ Decoded decode_one(const fs::path& file, const leyline::DataConfig& config, cons
                   "; data.image_size scales all to one size"};
     }
     return {sizes, to_planes(image, channels), ""};
-  } catch (const leyline::Error& error) {
-    if (error.code() != leyline::ExitCode::kData) throw;  // a lack of memory is not the picture's fault
+  } catch (const base::Error& error) {
+    if (error.code() != base::ExitCode::kData) throw;  // a lack of memory is not the picture's fault
     return {{}, {}, std::string(error.what()).substr(file.string().size() + 2)};  // report() names the file again
   }
 }
@@ -157,7 +157,7 @@ ReadOptions share_of(std::size_t num_threads, std::size_t sample_bytes, const Re
 // picture, decoded alone, fixes the size; memory for all is taken then.
 class Decoder {
  public:
-  Decoder(const ImageList& list, const leyline::DataConfig& config, const ReadOptions& options, BadSamples& bad)
+  Decoder(const ImageList& list, const config::DataConfig& config, const ReadOptions& options, BadSamples& bad)
       : list_(list), config_(config), options_(options), bad_(bad) {}
 
   RawSamples decode() {
@@ -198,8 +198,8 @@ class Decoder {
   Decoded decode_or_refuse(const fs::path& file, const ReadOptions& share, bool more_is_possible) const {
     try {
       return decode_one(file, config_, samples_.sizes, share);
-    } catch (const leyline::Error& error) {
-      if (!more_is_possible || error.code() != leyline::ExitCode::kResources) throw;
+    } catch (const base::Error& error) {
+      if (!more_is_possible || error.code() != base::ExitCode::kResources) throw;
       return {{}, {}, "", true};
     }
   }
@@ -228,21 +228,21 @@ class Decoder {
   }
 
   const ImageList& list_;
-  const leyline::DataConfig& config_;
+  const config::DataConfig& config_;
   const ReadOptions& options_;
   BadSamples& bad_;
   RawSamples samples_;
   Bytes values_;  // all zero behind the samples that there are
 };
 
-RawSamples decode_all(const ImageList& list, const leyline::DataConfig& config, const ReadOptions& options,
+RawSamples decode_all(const ImageList& list, const config::DataConfig& config, const ReadOptions& options,
                       BadSamples& bad) {
   return Decoder(list, config, options, bad).decode();
 }
 
 }  // namespace
 
-RawParts read_image_folder(const leyline::DataConfig& config, const ReadOptions& options, BadSamples& bad) {
+RawParts read_image_folder(const config::DataConfig& config, const ReadOptions& options, BadSamples& bad) {
   const auto [train, validation] = list_parts(config);
   RawParts parts;
   parts.train = decode_all(picked(train, config.max_samples), config, options, bad);

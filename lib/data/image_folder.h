@@ -10,6 +10,6 @@ namespace esper::data {
 // folders' names in order. With data.max_samples the pictures are picked evenly, after the split, and only those are
 // decoded. Always returns both parts: data.validation_path, the folder's own test part, or a split. Decodes with as
 // many threads as there are cores. A picture that cannot be decoded is a bad sample. Throws Error{kData}.
-RawParts read_image_folder(const leyline::DataConfig& config, const ReadOptions& options, BadSamples& bad);
+RawParts read_image_folder(const config::DataConfig& config, const ReadOptions& options, BadSamples& bad);
 
 }  // namespace esper::data

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "data/input_error.h"
-#include "leyline/error.h"
 
 namespace esper::data {
 namespace {

@@ -10,12 +10,12 @@ std::string at_field(std::int64_t line, std::int64_t field) {
 
 void fail_input(const std::filesystem::path& file, const std::string& place, const std::string& text) {
   const auto where = place.empty() ? file.string() : file.string() + ": " + place;
-  throw leyline::Error(leyline::ExitCode::kData, where + ": " + text);
+  throw base::Error(base::ExitCode::kData, where + ": " + text);
 }
 
 MissingData::MissingData(const std::string& path, const std::string& key)
-    : leyline::Error(leyline::ExitCode::kData,
-                     path + ": does not exist; data." + key + " names it, from the folder in which esper is started"),
+    : base::Error(base::ExitCode::kData,
+                  path + ": does not exist; data." + key + " names it, from the folder in which esper is started"),
       key_(key) {}
 
 void refuse_utf16(const std::filesystem::path& file, std::string_view bytes) {
@@ -25,11 +25,11 @@ void refuse_utf16(const std::filesystem::path& file, std::string_view bytes) {
 }
 
 void fail_config(const std::string& key, const std::string& text) {
-  throw leyline::Error(leyline::ExitCode::kConfig, "data." + key + ": " + text);
+  throw base::Error(base::ExitCode::kConfig, "data." + key + ": " + text);
 }
 
 void BadSamples::report(const std::filesystem::path& file, const std::string& place, const std::string& text) {
-  if (policy_ == leyline::BadSample::kFail) {
+  if (policy_ == config::BadSample::kFail) {
     fail_input(file, place, text + " (data.bad_sample: skip would skip and count it)");
   }
   ++skipped_;

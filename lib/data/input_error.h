@@ -6,19 +6,19 @@
 #include <string>
 #include <string_view>
 
-#include "leyline/config/data_config.h"
-#include "leyline/error.h"
+#include "base/error.h"
+#include "config/data_config.h"
 
 namespace esper::data {
 
 std::string at_byte(std::int64_t offset);
 std::string at_field(std::int64_t line, std::int64_t field);  // both from 1
 
-// Throws leyline::Error{kData}: "FILE: PLACE: TEXT". An empty place names the file alone.
+// Throws base::Error{kData}: "FILE: PLACE: TEXT". An empty place names the file alone.
 [[noreturn]] void fail_input(const std::filesystem::path& file, const std::string& place, const std::string& text);
 
 // A file or folder that a field of the run file names and that is not there. kData.
-class MissingData : public leyline::Error {
+class MissingData : public base::Error {
  public:
   // key: of the section data.
   MissingData(const std::string& path, const std::string& key);
@@ -31,19 +31,19 @@ class MissingData : public leyline::Error {
 // Throws likewise where the bytes begin with the byte-order mark of UTF-16.
 void refuse_utf16(const std::filesystem::path& file, std::string_view bytes);
 
-// Throws leyline::Error{kConfig}: the data are fine, but the run file asks for something that they are not.
+// Throws base::Error{kConfig}: the data are fine, but the run file asks for something that they are not.
 [[noreturn]] void fail_config(const std::string& key, const std::string& text);
 
 // What to do with a sample that cannot be read: fail on it, or count it and go on.
 class BadSamples {
  public:
-  explicit BadSamples(leyline::BadSample policy) : policy_(policy) {}
+  explicit BadSamples(config::BadSample policy) : policy_(policy) {}
   // Throws like fail_input(), or counts.
   void report(const std::filesystem::path& file, const std::string& place, const std::string& text);
   std::int64_t skipped() const { return skipped_; }
 
  private:
-  leyline::BadSample policy_;
+  config::BadSample policy_;
   std::int64_t skipped_ = 0;
 };
 

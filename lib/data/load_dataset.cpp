@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "base/error.h"
 #include "data/cifar10_reader.h"
 #include "data/csv_reader.h"
 #include "data/dataset.h"
@@ -13,13 +14,12 @@
 #include "data/synthetic.h"
 #include "data/text_reader.h"
 #include "device/out_of_memory.h"
-#include "leyline/error.h"
 
 namespace esper::data {
 namespace {
 
-using leyline::DataConfig;
-using leyline::DataKind;
+using config::DataConfig;
+using config::DataKind;
 
 // Hands the vector's memory to a tensor without a copy.
 template <class T>
@@ -225,13 +225,13 @@ Splits load_dataset(const DataConfig& config) {
   const ReadOptions options{config.bad_sample, 0};
   try {
     return config.kind == DataKind::kText ? split_text(config, options) : split_samples(config, options);
-  } catch (const leyline::Error&) {
+  } catch (const base::Error&) {
     throw;
   } catch (const std::exception& error) {
     const auto lack = device::lack_of_memory(error);
     if (lack.empty()) throw;
-    throw leyline::Error(leyline::ExitCode::kResources, describe(config) + ": does not fit into memory (" + lack +
-                                                            "); use a smaller file, or give the process more memory");
+    throw base::Error(base::ExitCode::kResources, describe(config) + ": does not fit into memory (" + lack +
+                                                      "); use a smaller file, or give the process more memory");
   }
 }
 

@@ -1,7 +1,7 @@
 #include "data/loader.h"
 
-#include "leyline/error.h"
-#include "leyline/fault.h"
+#include "base/error.h"
+#include "base/fault.h"
 
 namespace esper::data {
 namespace {
@@ -31,7 +31,7 @@ void Loader::seek(std::int64_t epoch, std::int64_t batch) {
 }
 
 std::optional<Batch> Loader::next() {
-  if (leyline::fault::hit("data.batch")) throw leyline::Error(leyline::ExitCode::kData, "fault point data.batch");
+  if (base::fault::hit("data.batch")) throw base::Error(base::ExitCode::kData, "fault point data.batch");
   if (auto* resident = std::get_if<ResidentLoader>(&source_)) return resident->next();
   return std::get<ThreadedLoader>(source_).next();
 }

@@ -22,7 +22,7 @@ struct LoaderConfig {
   int prefetch = 2;  // batches prepared ahead, at least 1
   std::uint64_t seed = 0;
   Order order = Order::kShuffled;
-  leyline::AugmentConfig augment;
+  config::AugmentConfig augment;
   std::chrono::nanoseconds deadline = std::chrono::seconds(60);  // most that next() waits for a worker
   Staging staging = Staging::kPageable;
   WorkerLife worker_life = WorkerLife::kLoader;

@@ -1,6 +1,6 @@
 #include "data/memory_need.h"
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::data {
 
@@ -13,10 +13,9 @@ MemoryRoom usable_memory(const ReadOptions& options) {
 
 void fail_memory(const std::filesystem::path& file, const std::string& what, const std::string& need,
                  const MemoryRoom& usable, const std::string& way_out) {
-  throw leyline::Error(leyline::ExitCode::kResources, file.string() + ": " + what + " would take " + need +
-                                                          " of memory, and " + mebibytes(usable.bytes) +
-                                                          " may be used (" + usable.limit + "); " + way_out +
-                                                          ", or give the process more memory");
+  throw base::Error(base::ExitCode::kResources,
+                    file.string() + ": " + what + " would take " + need + " of memory, and " + mebibytes(usable.bytes) +
+                        " may be used (" + usable.limit + "); " + way_out + ", or give the process more memory");
 }
 
 void require_memory(const std::filesystem::path& file, const std::string& what, std::int64_t bytes,

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::data {
 

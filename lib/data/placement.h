@@ -1,8 +1,8 @@
 #pragma once
 // The random crop and flip of one picture, as a function of its place in the epoch's order.
 
+#include "config/data_config.h"
 #include "data/random.h"
-#include "leyline/config/data_config.h"
 
 namespace esper::data {
 
@@ -16,7 +16,7 @@ constexpr std::uint64_t placement_key(std::uint64_t seed, std::int64_t epoch) {
   return key_of(seed, Stream::kAugment, static_cast<std::uint64_t>(epoch));
 }
 
-inline Placement place(const leyline::AugmentConfig& augment, std::uint64_t key, std::int64_t position) {
+inline Placement place(const config::AugmentConfig& augment, std::uint64_t key, std::int64_t position) {
   Placement where;
   const auto counter = static_cast<std::uint64_t>(position) * 3;
   const auto choices = static_cast<std::uint32_t>(2 * augment.crop_padding + 1);

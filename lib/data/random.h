@@ -4,11 +4,11 @@
 
 #include <cstdint>
 
-#include "leyline/hash.h"
+#include "base/hash.h"
 
 namespace esper::data {
 
-using leyline::mix64;
+using base::mix64;
 
 // What a key is for; the same seed gives unrelated numbers to each.
 enum class Stream : std::uint64_t { kSplit = 1, kShuffle = 2, kAugment = 3, kCentres = 4, kNoise = 5 };

@@ -8,7 +8,7 @@
 #include <variant>
 #include <vector>
 
-#include "leyline/config/data_config.h"
+#include "config/data_config.h"
 
 namespace esper::data {
 
@@ -30,7 +30,7 @@ struct RawParts {
 };
 
 struct ReadOptions {
-  leyline::BadSample bad_sample = leyline::BadSample::kFail;
+  config::BadSample bad_sample = config::BadSample::kFail;
   std::int64_t max_bytes = 0;  // most memory that any one stage of reading may take; 0: what the process may have
   std::string limit = {};      // what bounds max_bytes, for a message (MemoryRoom::limit); empty: the caller's choice
 };

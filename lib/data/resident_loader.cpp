@@ -9,17 +9,17 @@
 #include <cstring>
 #include <numeric>
 
+#include "base/error.h"
 #include "data/memory_need.h"
 #include "data/placement.h"
 #include "data/transform.h"
-#include "leyline/error.h"
 
 namespace esper::data {
 namespace {
 
 bool is_text(const Dataset& dataset) { return dataset.shape.kind == leyline::SampleKind::kTokens; }
 
-bool is_augmented(const leyline::AugmentConfig& augment) { return augment.crop_padding > 0 || augment.flip; }
+bool is_augmented(const config::AugmentConfig& augment) { return augment.crop_padding > 0 || augment.flip; }
 
 // Nobody else holds the tensor, or a view of it.
 bool is_free(const torch::Tensor& tensor) { return tensor.use_count() == 1 && tensor.storage().use_count() == 1; }
@@ -42,7 +42,7 @@ torch::Tensor indices(std::int64_t count, torch::Device device) {
 
 }  // namespace
 
-std::int64_t resident_bytes(const Dataset& dataset, const leyline::AugmentConfig& augment) {
+std::int64_t resident_bytes(const Dataset& dataset, const config::AugmentConfig& augment) {
   constexpr std::int64_t kFloat = sizeof(float), kIndex = sizeof(std::int64_t);
   if (is_text(dataset)) return dataset.inputs.numel() * kIndex;
   const auto sizes = dataset.shape.sizes();

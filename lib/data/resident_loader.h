@@ -15,7 +15,7 @@
 namespace esper::data {
 
 // What a resident copy of this data set takes on the device.
-std::int64_t resident_bytes(const Dataset& dataset, const leyline::AugmentConfig& augment);
+std::int64_t resident_bytes(const Dataset& dataset, const config::AugmentConfig& augment);
 
 class ResidentLoader {
  public:

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <numeric>
 
+#include "base/error.h"
 #include "data/permutation.h"
-#include "leyline/error.h"
 
 namespace esper::data {
 

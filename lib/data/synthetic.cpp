@@ -8,7 +8,7 @@ namespace esper::data {
 
 namespace {
 
-void require_room(const leyline::SyntheticConfig& config, const ReadOptions& options) {
+void require_room(const config::SyntheticConfig& config, const ReadOptions& options) {
   const auto numbers = checked_product({config.features, sizeof(float)});
   const auto total =
       numbers ? checked_product({config.samples, *numbers + std::int64_t{sizeof(std::int64_t)}}) : std::nullopt;
@@ -20,7 +20,7 @@ void require_room(const leyline::SyntheticConfig& config, const ReadOptions& opt
 
 }  // namespace
 
-RawSamples make_synthetic(const leyline::SyntheticConfig& config, std::uint64_t seed, const ReadOptions& options) {
+RawSamples make_synthetic(const config::SyntheticConfig& config, std::uint64_t seed, const ReadOptions& options) {
   require_room(config, options);
   const auto centres = key_of(seed, Stream::kCentres), noise = key_of(seed, Stream::kNoise);
   RawSamples samples;

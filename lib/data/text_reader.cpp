@@ -4,9 +4,9 @@
 #include <cstdint>
 #include <string_view>
 
+#include "base/text/utf8.h"
 #include "data/byte_file.h"
 #include "data/memory_need.h"
-#include "leyline/utf8.h"
 
 namespace esper::data {
 namespace {
@@ -33,7 +33,7 @@ std::u32string read_text(const std::filesystem::path& file, const ReadOptions& o
   require_memory(file, "its characters", static_cast<std::int64_t>(characters * sizeof(char32_t)), options);
   text.reserve(characters);
   for (std::size_t at = 0; at < rest.size();) {
-    const int length = leyline::utf8_length(rest.substr(at));
+    const int length = base::utf8_length(rest.substr(at));
     if (length < 0) {
       bad.report(file, at_byte(static_cast<std::int64_t>(at)), "is not valid UTF-8");
       ++at;

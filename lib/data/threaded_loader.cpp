@@ -3,7 +3,7 @@
 #include <numeric>
 #include <system_error>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::data {
 ThreadedLoader::ThreadedLoader(const Dataset& dataset, const Standardization& standardization,
@@ -25,9 +25,9 @@ void ThreadedLoader::start_workers() {
   } catch (const std::system_error& error) {
     const auto started = threads_.size();
     stop_workers();
-    throw leyline::Error(leyline::ExitCode::kResources, "data.workers: thread " + std::to_string(started + 1) + " of " +
-                                                            std::to_string(config_.workers) +
-                                                            " does not start: " + error.what());
+    throw base::Error(base::ExitCode::kResources, "data.workers: thread " + std::to_string(started + 1) + " of " +
+                                                      std::to_string(config_.workers) +
+                                                      " does not start: " + error.what());
   }
 }
 
@@ -113,10 +113,10 @@ Batch ThreadedLoader::take_from_workers() {
   auto& slot = slots_[static_cast<std::size_t>(delivered_) % slots_.size()];
   if (!ready_cv_.wait_for(lock, config_.deadline, [&] { return slot.ready(); })) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(config_.deadline).count();
-    throw leyline::Error(leyline::ExitCode::kData, "data: batch " + std::to_string(batch_) + " of epoch " +
-                                                       std::to_string(epoch_) + " was not ready within " +
-                                                       std::to_string(ms) +
-                                                       " ms; more data.workers or a smaller data.batch_size may help");
+    throw base::Error(base::ExitCode::kData, "data: batch " + std::to_string(batch_) + " of epoch " +
+                                                 std::to_string(epoch_) + " was not ready within " +
+                                                 std::to_string(ms) +
+                                                 " ms; more data.workers or a smaller data.batch_size may help");
   }
   if (slot.failure) std::rethrow_exception(slot.failure);
   auto batch = std::move(*slot.batch);

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "data/input_error.h"
 #include "data/placement.h"
-#include "leyline/error.h"
 
 namespace esper::data {
 namespace {
@@ -35,7 +35,7 @@ void check_layout(const Dataset& set) {
 }  // namespace
 
 Transform::Transform(const Dataset& dataset, const Standardization& standardization,
-                     const leyline::AugmentConfig& augment)
+                     const config::AugmentConfig& augment)
     : dataset_(dataset), augment_(augment), mean_(standardization.mean), deviation_(standardization.deviation) {
   check_layout(dataset);
   const auto kind = dataset.shape.kind;

@@ -19,7 +19,7 @@ struct AugmentDraw {
 class Transform {
  public:
   // Throws Error{kConfig} if crop or flip is asked for and the samples are no images.
-  Transform(const Dataset& dataset, const Standardization& standardization, const leyline::AugmentConfig& augment);
+  Transform(const Dataset& dataset, const Standardization& standardization, const config::AugmentConfig& augment);
 
   // Sizes of a batch of `count` samples: [B, ...] for inputs, [B] or (sequences) [B, T] for targets.
   std::vector<std::int64_t> input_sizes(std::int64_t count) const;
@@ -44,7 +44,7 @@ class Transform {
   void fill_windows(std::span<const std::int64_t> samples, std::int64_t* inputs, std::int64_t* targets) const;
 
   const Dataset& dataset_;
-  leyline::AugmentConfig augment_;
+  config::AugmentConfig augment_;
   std::vector<float> mean_, deviation_;  // one a group, 0 and 1 where nothing is standardised
   std::vector<float> pixel_values_;      // uint8 images: [C, 256], the result for each pixel value
 };

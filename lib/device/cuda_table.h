@@ -82,7 +82,7 @@ bool cuda_loaded();
 // The calling thread's current stream on that card.
 c10::Stream current_stream(c10::Device device);
 
-// The table of no_cuda/: no devices; everything else throws leyline::Error{kResources}.
+// The table of no_cuda/: no devices; everything else throws base::Error{kResources}.
 const CudaTable& refusing_cuda_table();
 
 }  // namespace esper::device

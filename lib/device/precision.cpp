@@ -2,20 +2,20 @@
 
 #include <ATen/autocast_mode.h>
 
+#include "base/error.h"
 #include "device/cuda_table.h"
-#include "leyline/error.h"
 
 namespace esper::device {
 
-c10::ScalarType resolve_precision(leyline::Precision precision, c10::Device device) {
+c10::ScalarType resolve_precision(config::Precision precision, c10::Device device) {
   switch (precision) {
-    case leyline::Precision::kBf16:
+    case config::Precision::kBf16:
       return c10::ScalarType::BFloat16;
-    case leyline::Precision::kFp16:
+    case config::Precision::kFp16:
       return c10::ScalarType::Half;
-    case leyline::Precision::kFp32:
+    case config::Precision::kFp32:
       return c10::ScalarType::Float;
-    case leyline::Precision::kAuto:
+    case config::Precision::kAuto:
       break;
   }
   constexpr int kAmpere = 8;
@@ -23,11 +23,11 @@ c10::ScalarType resolve_precision(leyline::Precision precision, c10::Device devi
   return fast_bf16 ? c10::ScalarType::BFloat16 : c10::ScalarType::Float;
 }
 
-leyline::Precision precision_of(c10::ScalarType dtype) {
-  if (dtype == c10::ScalarType::BFloat16) return leyline::Precision::kBf16;
-  if (dtype == c10::ScalarType::Half) return leyline::Precision::kFp16;
+config::Precision precision_of(c10::ScalarType dtype) {
+  if (dtype == c10::ScalarType::BFloat16) return config::Precision::kBf16;
+  if (dtype == c10::ScalarType::Half) return config::Precision::kFp16;
   ESPER_CHECK(dtype == c10::ScalarType::Float, "a type that no precision names");
-  return leyline::Precision::kFp32;
+  return config::Precision::kFp32;
 }
 
 AutocastScope::AutocastScope(c10::DeviceType device_type, c10::ScalarType dtype)

@@ -4,15 +4,15 @@
 #include <c10/core/Device.h>
 #include <c10/core/ScalarType.h>
 
-#include "leyline/config/device_config.h"
+#include "config/device_config.h"
 
 namespace esper::device {
 
 // auto is bf16 on CUDA from compute capability 8 (Ampere) on, which has units for it, and fp32 elsewhere.
-c10::ScalarType resolve_precision(leyline::Precision precision, c10::Device device);
+c10::ScalarType resolve_precision(config::Precision precision, c10::Device device);
 
 // The other way, never auto: what a run that computes in `dtype` is called. Other types are a bug.
-leyline::Precision precision_of(c10::ScalarType dtype);
+config::Precision precision_of(c10::ScalarType dtype);
 
 // Autocast to `dtype` on this thread while it lives; float32 leaves everything as it is. The end of the outermost scope
 // drops the cached short copies of the parameters, so that a parameter that changed is cast anew. Scopes nest; one

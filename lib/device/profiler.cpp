@@ -4,9 +4,9 @@
 
 namespace esper::device {
 
-leyline::LedgerHooks nvtx_ranges() {
-  return {.on_enter = [](leyline::Owner owner) { cuda().range_push(names(owner)[index_of(owner)].second); },
-          .on_leave = [](leyline::Owner) { cuda().range_pop(); }};
+base::LedgerHooks nvtx_ranges() {
+  return {.on_enter = [](base::Owner owner) { cuda().range_push(names(owner)[index_of(owner)].second); },
+          .on_leave = [](base::Owner) { cuda().range_pop(); }};
 }
 
 }  // namespace esper::device

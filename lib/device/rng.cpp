@@ -6,9 +6,9 @@
 #include <mutex>
 #include <string>
 
+#include "base/error.h"
+#include "base/hash.h"
 #include "device/cuda_table.h"
-#include "leyline/error.h"
-#include "leyline/hash.h"
 
 namespace esper::device {
 namespace {
@@ -29,9 +29,8 @@ void restore(at::Generator generator, const at::Tensor& state, const char* whose
   try {
     generator.set_state(state);
   } catch (const c10::Error& error) {
-    throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                         std::string("the saved random state of the ") + whose +
-                             " does not fit this torch: " + error.what_without_backtrace());
+    throw base::Error(base::ExitCode::kCheckpoint, std::string("the saved random state of the ") + whose +
+                                                       " does not fit this torch: " + error.what_without_backtrace());
   }
 }
 
@@ -42,7 +41,7 @@ at::Generator cuda_generator(c10::DeviceIndex index) {
 }  // namespace
 
 std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view id) {
-  return leyline::mix64(leyline::mix64(run_seed) ^ leyline::fnv1a(id));
+  return base::mix64(base::mix64(run_seed) ^ base::fnv1a(id));
 }
 
 at::Generator make_generator(std::uint64_t seed) { return at::detail::createCPUGenerator(seed); }

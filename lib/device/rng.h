@@ -10,7 +10,7 @@
 
 namespace esper::device {
 
-// A seed for the thing named `id` in the run seeded `run_seed`: mix64(mix64(run_seed) ^ fnv1a(id)), see leyline/hash.h.
+// A seed for the thing named `id` in the run seeded `run_seed`: mix64(mix64(run_seed) ^ fnv1a(id)), see base/hash.h.
 // The same on every machine and for ever: initial values of old runs depend on it.
 std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view id);
 
@@ -28,7 +28,7 @@ struct RngState {
 };
 RngState rng_state(c10::Device device);
 
-// Puts the states back. Without `state.cuda` a card's generator stays as it is. Throws leyline::Error{kCheckpoint}
+// Puts the states back. Without `state.cuda` a card's generator stays as it is. Throws base::Error{kCheckpoint}
 // where a state is none of this torch's.
 void set_rng_state(c10::Device device, const RngState& state);
 

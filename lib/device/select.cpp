@@ -3,14 +3,14 @@
 #include <charconv>
 #include <filesystem>
 
+#include "base/error.h"
 #include "device/cuda_table.h"
-#include "leyline/error.h"
 
 namespace esper::device {
 namespace {
 
-using leyline::Error;
-using leyline::ExitCode;
+using base::Error;
+using base::ExitCode;
 
 // "cuda" or "cuda:N" to the card's index.
 int parse_cuda_index(std::string_view kind) {

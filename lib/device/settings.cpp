@@ -7,7 +7,7 @@
 
 namespace esper::device {
 
-void apply_settings(const leyline::DeviceConfig& config, c10::Device device) {
+void apply_settings(const config::DeviceConfig& config, c10::Device device) {
   if (config.threads > 0) at::set_num_threads(config.threads);
   auto& context = at::globalContext();
   constexpr bool kWarnOnly = false;

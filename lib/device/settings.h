@@ -3,13 +3,13 @@
 
 #include <c10/core/Device.h>
 
-#include "leyline/config/device_config.h"
+#include "config/device_config.h"
 
 namespace esper::device {
 
 // Threads inside one operator (0 leaves torch's own choice), determinism, and on CUDA TF32 and cuBLAS's fixed
 // workspace. After select_device, before the first tensor operation; main thread. With `deterministic` an operator that
 // has no deterministic form throws c10::Error that names it.
-void apply_settings(const leyline::DeviceConfig& config, c10::Device device);
+void apply_settings(const config::DeviceConfig& config, c10::Device device);
 
 }  // namespace esper::device

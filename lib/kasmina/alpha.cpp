@@ -3,8 +3,8 @@
 #include <cmath>
 #include <numbers>
 
-#include "leyline/config/slot_alpha.h"
-#include "leyline/error.h"
+#include "base/error.h"
+#include "config/slot_alpha.h"
 
 namespace esper::kasmina {
 
@@ -16,28 +16,28 @@ double logistic(double t) { return 1.0 / (1.0 + std::exp(-kSteepness * (t - 0.5)
 
 }  // namespace
 
-AlphaSchedule schedule_at(const std::string& slot, const leyline::GrowthConfig& growth) {
+AlphaSchedule schedule_at(const std::string& slot, const config::GrowthConfig& growth) {
   for (const auto& text : growth.slot_alpha) {
-    const auto own = leyline::read_slot_alpha(text);
+    const auto own = config::read_slot_alpha(text);
     ESPER_CHECK(own.has_value(), "growth.slot_alpha was not checked: " + text);
     if (own->slot == slot) return {own->curve, own->ticks, own->target};
   }
   return {growth.alpha_curve, growth.alpha_ticks, growth.alpha_target};
 }
 
-double curve_at(leyline::AlphaCurve curve, double t) {
+double curve_at(config::AlphaCurve curve, double t) {
   switch (curve) {
-    case leyline::AlphaCurve::kLinear:
+    case config::AlphaCurve::kLinear:
       return t;
-    case leyline::AlphaCurve::kCosine:
+    case config::AlphaCurve::kCosine:
       return 0.5 * (1.0 - std::cos(std::numbers::pi * t));
-    case leyline::AlphaCurve::kSigmoid:
+    case config::AlphaCurve::kSigmoid:
       return (logistic(t) - logistic(0)) / (logistic(1) - logistic(0));
   }
   return t;
 }
 
-AlphaController hold_alpha(leyline::AlphaCurve curve, double value) {
+AlphaController hold_alpha(config::AlphaCurve curve, double value) {
   AlphaController alpha;
   alpha.curve = curve;
   alpha.start = alpha.target = alpha.value = value;

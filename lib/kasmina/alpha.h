@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "leyline/config/growth_config.h"
+#include "config/growth_config.h"
 
 namespace esper::kasmina {
 
@@ -16,18 +16,18 @@ constexpr auto names(AlphaMode) {
 // How a seed is blended in. From growth.alpha_*, growth.slot_alpha, or the command that germinated it; a seed keeps its
 // own for life.
 struct AlphaSchedule {
-  leyline::AlphaCurve curve = leyline::AlphaCurve::kSigmoid;
+  config::AlphaCurve curve = config::AlphaCurve::kSigmoid;
   int ticks = 5;      // epochs from 0 to the target, and for the way back
   double target = 1;  // where BLENDING ends
   bool operator==(const AlphaSchedule&) const = default;
 };
 // Of seeds at that slot, unless a command says otherwise.
-AlphaSchedule schedule_at(const std::string& slot, const leyline::GrowthConfig& growth);
+AlphaSchedule schedule_at(const std::string& slot, const config::GrowthConfig& growth);
 
 // HOLD: value equals target. UP and DOWN: on the way from start to target, `ticks` of `total_ticks` done.
 struct AlphaController {
   AlphaMode mode = AlphaMode::kHold;
-  leyline::AlphaCurve curve = leyline::AlphaCurve::kLinear;
+  config::AlphaCurve curve = config::AlphaCurve::kLinear;
   double start = 0, target = 0, value = 0;  // 0..1
   int ticks = 0, total_ticks = 0;           // one tick an epoch
   bool operator==(const AlphaController&) const = default;
@@ -35,10 +35,10 @@ struct AlphaController {
 
 // The curve's height at time t, both 0..1; exactly 0 at 0 and 1 at 1. cosine: 0.5 (1 - cos(pi t)). sigmoid: logistic
 // of steepness 12 around 0.5, shifted and scaled to meet both ends.
-double curve_at(leyline::AlphaCurve curve, double t);
+double curve_at(config::AlphaCurve curve, double t);
 
 // Stays at a value.
-AlphaController hold_alpha(leyline::AlphaCurve curve, double value);
+AlphaController hold_alpha(config::AlphaCurve curve, double value);
 // Sets out for a target in [0, 1] that takes `ticks` >= 1 ticks. Only from HOLD: false, and nothing changed, otherwise.
 bool retarget(AlphaController& alpha, double target, int ticks);
 // One epoch on; snaps to the target with the last tick and holds there. HOLD stays as it is.

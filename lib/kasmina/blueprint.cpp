@@ -1,8 +1,8 @@
 #include "kasmina/blueprint.h"
 
+#include "base/error.h"
+#include "base/names.h"
 #include "kasmina/blueprint/families.h"
-#include "leyline/error.h"
-#include "leyline/names.h"
 
 namespace esper::kasmina {
 namespace {
@@ -42,6 +42,6 @@ SeedModule build_seed(const Blueprint& blueprint, const FeatureShape& shape, con
   return seed;
 }
 
-std::string_view to_string(FeatureKind kind) { return leyline::name_of(kind); }
+std::string_view to_string(FeatureKind kind) { return base::name_of(kind); }
 
 }  // namespace esper::kasmina

@@ -2,8 +2,8 @@
 
 #include <cmath>
 
-#include "leyline/config/slot_alpha.h"
-#include "leyline/names.h"
+#include "base/names.h"
+#include "config/slot_alpha.h"
 
 namespace esper::kasmina {
 
@@ -72,10 +72,10 @@ std::optional<Stage> wanted_stage(SeedOperation operation) {
 }
 
 std::string take_schedule(const std::map<std::string, double>& parameters, AlphaSchedule& schedule) {
-  using leyline::SlotAlpha;
+  using config::SlotAlpha;
   for (const auto& [name, value] : parameters) {
     const bool whole = value == std::floor(value);
-    constexpr auto kCurves = leyline::names(leyline::AlphaCurve{});
+    constexpr auto kCurves = names(config::AlphaCurve{});
     if (name == kAlphaCurve) {
       if (!whole || !(value >= 0 && value < kCurves.size())) return name + " must be 0, 1 or 2";
       schedule.curve = kCurves[static_cast<std::size_t>(value)].first;
@@ -100,12 +100,12 @@ Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
   const auto& operation = *command.seed_operation;
   if (!is_supported(operation.operation)) {
     return refused(command, "unsupported_operation",
-                   std::string(leyline::name_of(operation.operation)) + " is not an operation of this network");
+                   std::string(base::name_of(operation.operation)) + " is not an operation of this network");
   }
   for (const auto& [name, value] : operation.parameters) {
     if (operation.operation == SeedOperation::kGerminate && is_schedule_parameter(name)) continue;
     return refused(command, "unsupported_parameter",
-                   std::string(leyline::name_of(operation.operation)) + " takes no parameter called \"" + name + "\"");
+                   std::string(base::name_of(operation.operation)) + " takes no parameter called \"" + name + "\"");
   }
   if (is_late(command, now_ns)) {
     return refused(command, "expired_command",

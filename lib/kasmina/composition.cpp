@@ -1,10 +1,10 @@
 #include "kasmina/composition.h"
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::kasmina {
 
-using leyline::Composition;
+using config::Composition;
 
 torch::Tensor scale_gradient(const torch::Tensor& x, const torch::Tensor& gate) {
   const auto value = x.detach();

@@ -20,8 +20,8 @@
 
 #include <torch/types.h>
 
+#include "config/growth_config.h"
 #include "kasmina/host.h"
-#include "leyline/config/growth_config.h"
 
 namespace esper::kasmina {
 
@@ -36,18 +36,18 @@ struct Features {
 };
 
 // What is added to h at alpha 1.
-torch::Tensor full_change(leyline::Composition kind, const Features& features);
+torch::Tensor full_change(config::Composition kind, const Features& features);
 
 // h + alpha * full_change(features).
-torch::Tensor compose(leyline::Composition kind, const Features& features, const torch::Tensor& alpha);
+torch::Tensor compose(config::Composition kind, const Features& features, const torch::Tensor& alpha);
 
 // Zero in value; its gradient reaches the seed as if it were at alpha 1, times `amount`, and never h or x directly:
 // amount * (f - f.detach()) with f = full_change at h.detach(), x.detach().
-torch::Tensor straight_through(leyline::Composition kind, const Features& features, const torch::Tensor& amount);
+torch::Tensor straight_through(config::Composition kind, const Features& features, const torch::Tensor& amount);
 
 // Whether the path along h loses gradient as alpha rises. Isolating the seed as well would then starve the blocks
 // before the slot.
-bool fades(leyline::Composition kind);
+bool fades(config::Composition kind);
 
 // The gate of GATE, per channel: sigmoid(weight * pooled(x) + bias), weight and bias [channels]. Images are
 // pooled over height and width; sequences keep their tokens, so no token sees a later one.

@@ -9,13 +9,13 @@
 
 #include <cmath>
 
+#include "base/error.h"
+#include "base/names.h"
 #include "kasmina/composition.h"
-#include "leyline/error.h"
-#include "leyline/names.h"
 
 namespace esper::kasmina {
 
-using leyline::Composition;
+using config::Composition;
 
 namespace {
 
@@ -55,7 +55,7 @@ std::string why_not_linear(const Seed& seed) {
     case Composition::kConfidence:
       break;
   }
-  return "growth.composition " + std::string(leyline::name_of(seed.composition)) + " is not linear in the feature";
+  return "growth.composition " + std::string(base::name_of(seed.composition)) + " is not linear in the feature";
 }
 
 SlotMap slot_map(const Seed& seed) {

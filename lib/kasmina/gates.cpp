@@ -71,7 +71,7 @@ Verdict gradient_gate(const GradientEvidence& evidence) {
   return judge.verdict();
 }
 
-Verdict learning_gate(const EpochEvidence& evidence, const leyline::GateConfig& config) {
+Verdict learning_gate(const EpochEvidence& evidence, const config::GateConfig& config) {
   Judge judge(Gate::kG2);
   judge.at_least("epochs_in_training", evidence.stage_epochs, config.min_training_epochs);
   judge.at_least("improvement_points", evidence.improvement_points, config.min_improvement_points);
@@ -79,21 +79,21 @@ Verdict learning_gate(const EpochEvidence& evidence, const leyline::GateConfig& 
   return judge.verdict();
 }
 
-Verdict blending_gate(const EpochEvidence& evidence, const leyline::GateConfig& config) {
+Verdict blending_gate(const EpochEvidence& evidence, const config::GateConfig& config) {
   Judge judge(Gate::kG3);
   judge.at_least("epochs_in_blending", evidence.stage_epochs, config.min_blending_epochs);
   judge.at_least("alpha", evidence.alpha, evidence.alpha_target);
   return judge.verdict();
 }
 
-Verdict shadow_gate(const EpochEvidence& evidence, const leyline::GateConfig& config) {
+Verdict shadow_gate(const EpochEvidence& evidence, const config::GateConfig& config) {
   Judge judge(Gate::kG4);
   judge.at_least("epochs_in_shadowing", evidence.stage_epochs, config.min_shadow_epochs);
   judge.at_least("shadow_points", evidence.shadow_points, -config.max_shadow_drop_points);
   return judge.verdict();
 }
 
-Verdict worth_gate(const EpochEvidence& evidence, const leyline::GateConfig& config) {
+Verdict worth_gate(const EpochEvidence& evidence, const config::GateConfig& config) {
   Judge judge(Gate::kG5);
   judge.at_least("epochs_in_probation", evidence.stage_epochs, config.min_probation_epochs);
   judge.at_least("contribution_points", evidence.contribution_points, config.min_contribution_points);

@@ -2,21 +2,21 @@
 
 #include <utility>
 
+#include "base/error.h"
 #include "kasmina/host/hosts.h"
-#include "leyline/error.h"
 
 namespace esper::kasmina {
 namespace {
 
-HostBody build_body(ModuleScope scope, const leyline::HostConfig& config, const leyline::SampleShape& sample) {
+HostBody build_body(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample) {
   switch (config.kind) {
-    case leyline::HostKind::kLinear:
+    case config::HostKind::kLinear:
       return build_linear_host(scope, sample);
-    case leyline::HostKind::kMlp:
+    case config::HostKind::kMlp:
       return build_mlp_host(scope, config, sample);
-    case leyline::HostKind::kCnn:
+    case config::HostKind::kCnn:
       return build_cnn_host(scope, config, sample);
-    case leyline::HostKind::kTransformer:
+    case config::HostKind::kTransformer:
       return build_transformer_host(scope, config, sample);
   }
   ESPER_CHECK(false, "a host of unknown kind");
@@ -28,10 +28,10 @@ HostBody build_body(ModuleScope scope, const leyline::HostConfig& config, const 
 std::string slot_id(std::size_t column) { return "r0c" + std::to_string(column); }
 
 void require_config(bool holds, const std::string& text) {
-  if (!holds) throw leyline::Error(leyline::ExitCode::kConfig, text);
+  if (!holds) throw base::Error(base::ExitCode::kConfig, text);
 }
 
-Host build_host(const leyline::HostConfig& config, const leyline::SampleShape& sample, std::uint64_t run_seed,
+Host build_host(const config::HostConfig& config, const leyline::SampleShape& sample, std::uint64_t run_seed,
                 torch::Device device) {
   ESPER_CHECK(sample.num_classes > 0, "the data set says how many classes there are");
   Host host;

@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "config/host_config.h"
 #include "kasmina/mode.h"
 #include "kasmina/tensor_table.h"
 #include "leyline/blueprint_table.h"
-#include "leyline/config/host_config.h"
 #include "leyline/sample_shape.h"
 
 namespace esper::kasmina {
@@ -54,7 +54,7 @@ struct Host {
 };
 
 // Throws Error{kConfig} when the host does not fit the sample (an image host on flat features, too many poolings, ...).
-Host build_host(const leyline::HostConfig& config, const leyline::SampleShape& sample, std::uint64_t run_seed,
+Host build_host(const config::HostConfig& config, const leyline::SampleShape& sample, std::uint64_t run_seed,
                 torch::Device device);
 
 }  // namespace esper::kasmina

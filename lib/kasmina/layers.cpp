@@ -14,7 +14,7 @@
 #include <array>
 #include <cmath>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::kasmina {
 namespace {

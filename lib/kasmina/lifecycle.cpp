@@ -4,7 +4,7 @@
 #include <array>
 #include <utility>
 
-#include "leyline/names.h"
+#include "base/names.h"
 #include "leyline/topology.h"
 
 namespace esper::kasmina {
@@ -28,7 +28,7 @@ constexpr std::array kMoves = {
 }  // namespace
 
 std::string IllegalMove::text() const {
-  const auto name = [](Stage stage) { return std::string(leyline::name_of(stage)); };
+  const auto name = [](Stage stage) { return std::string(base::name_of(stage)); };
   std::string allowed;
   for (const auto& [start, end] : kMoves) {
     if (start == from) allowed += (allowed.empty() ? "" : " or ") + name(end);

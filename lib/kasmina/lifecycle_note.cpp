@@ -24,10 +24,10 @@ const char* word_of(Kind kind) {
   return "stage";
 }
 
-leyline::GrowthNote note_of(const LifecycleEvent& event) {
-  leyline::GrowthNote note;
+history::GrowthNote note_of(const LifecycleEvent& event) {
+  history::GrowthNote note;
   note.what = word_of(event.kind);
-  leyline::GrowthEvent told;
+  history::GrowthEvent told;
   told.seed_id = event.seed_id;
   told.slot = event.slot;
   told.blueprint = event.blueprint;

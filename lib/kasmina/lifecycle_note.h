@@ -1,8 +1,8 @@
 #pragma once
 // What happens to seeds, in the words of the run's journal. Any thread.
 
+#include "history/growth_note.h"
 #include "kasmina/network.h"
-#include "leyline/growth_note.h"
 
 namespace esper::kasmina {
 
@@ -10,6 +10,6 @@ namespace esper::kasmina {
 const char* word_of(LifecycleEvent::Kind kind);
 
 // Its place in the run, the topology's hash and what was decided are the caller's to add.
-leyline::GrowthNote note_of(const LifecycleEvent& event);
+history::GrowthNote note_of(const LifecycleEvent& event);
 
 }  // namespace esper::kasmina

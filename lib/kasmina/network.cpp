@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "leyline/config/slot_alpha.h"
-#include "leyline/error.h"
+#include "base/error.h"
+#include "config/slot_alpha.h"
 
 namespace esper::kasmina {
 
@@ -28,7 +28,7 @@ std::vector<std::string> ids_of(const std::vector<SlotSite>& sites) {
 }
 
 // At a slot that growth.slots does not leave out.
-bool fits_somewhere(const std::string& name, const std::vector<SlotSite>& sites, const leyline::GrowthConfig& growth) {
+bool fits_somewhere(const std::string& name, const std::vector<SlotSite>& sites, const config::GrowthConfig& growth) {
   return std::ranges::any_of(sites, [&](const SlotSite& site) {
     if (!growth.slots.empty() && !contains(growth.slots, site.id)) return false;
     const Blueprint* blueprint = find_blueprint(name, site.shape.kind);
@@ -37,7 +37,7 @@ bool fits_somewhere(const std::string& name, const std::vector<SlotSite>& sites,
 }
 
 // Names in the configuration that mean nothing are the user's mistakes, found before the first step, all of them.
-void check_names(const leyline::GrowthConfig& growth, const std::vector<SlotSite>& sites) {
+void check_names(const config::GrowthConfig& growth, const std::vector<SlotSite>& sites) {
   const auto slots = ids_of(sites);
   std::vector<std::string> kinds, problems;
   for (const auto& blueprint : blueprints()) {
@@ -49,7 +49,7 @@ void check_names(const leyline::GrowthConfig& growth, const std::vector<SlotSite
     problems.push_back("growth.slots: this host has no slot \"" + name + "\"; it has " + there);
   }
   for (const auto& text : growth.slot_alpha) {
-    const auto own = leyline::read_slot_alpha(text);
+    const auto own = config::read_slot_alpha(text);
     if (own && contains(slots, own->slot)) continue;
     problems.push_back("growth.slot_alpha: \"" + text + "\" is for no slot of this host; it has " + there);
   }
@@ -67,13 +67,13 @@ void check_names(const leyline::GrowthConfig& growth, const std::vector<SlotSite
   if (problems.empty()) return;
   std::string text;
   for (const auto& problem : problems) text += (text.empty() ? "" : "\n") + problem;
-  throw leyline::Error(leyline::ExitCode::kConfig, text);
+  throw base::Error(base::ExitCode::kConfig, text);
 }
 
 }  // namespace
 
-Network::Network(const leyline::HostConfig& host, const leyline::GrowthConfig& growth,
-                 const leyline::SampleShape& sample, std::uint64_t run_seed, torch::Device device)
+Network::Network(const config::HostConfig& host, const config::GrowthConfig& growth, const leyline::SampleShape& sample,
+                 std::uint64_t run_seed, torch::Device device)
     : host_(build_host(host, sample, run_seed, device)), growth_(growth), run_seed_(run_seed), device_(device) {
   check_names(growth_, host_.sites);
   for (const auto& site : host_.sites) {

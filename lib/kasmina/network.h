@@ -16,6 +16,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/growth_config.h"
 #include "kasmina/fold.h"
 #include "kasmina/host.h"
 #include "kasmina/ownership.h"
@@ -24,7 +25,6 @@
 #include "kasmina/slot.h"
 #include "kasmina/stacked.h"
 #include "leyline/command.h"
-#include "leyline/config/growth_config.h"
 #include "leyline/observation.h"
 
 namespace esper::kasmina {
@@ -77,7 +77,7 @@ class Network {
  public:
   // The modules that `host` lists are FOSSILIZED seeds from the start. Throws Error{kConfig} when host or growth names
   // a slot or a blueprint that does not exist or does not fit.
-  Network(const leyline::HostConfig& host, const leyline::GrowthConfig& growth, const leyline::SampleShape& sample,
+  Network(const config::HostConfig& host, const config::GrowthConfig& growth, const leyline::SampleShape& sample,
           std::uint64_t run_seed, torch::Device device);
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
@@ -184,7 +184,7 @@ class Network {
   std::vector<bool> broken_seeds() const;
 
   Host host_;
-  leyline::GrowthConfig growth_;
+  config::GrowthConfig growth_;
   std::uint64_t run_seed_;
   torch::Device device_;
   std::vector<Slot> slots_;  // parallel to host_.sites

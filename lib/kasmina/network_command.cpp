@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
+#include "base/error.h"
+#include "base/names.h"
 #include "device/out_of_memory.h"
 #include "kasmina/command_form.h"
 #include "kasmina/network.h"
-#include "leyline/error.h"
-#include "leyline/names.h"
 
 namespace esper::kasmina {
 
@@ -44,7 +44,7 @@ LifecycleEvent verdict_event(const Verdict& verdict, const Slot& slot, Stage to,
     if (error) event.values.emplace_back("shapley_stderr_points", *error);
   }
   event.required = verdict.required;
-  event.code = leyline::name_of(verdict.gate);
+  event.code = base::name_of(verdict.gate);
   event.passed = verdict.passed;
   return event;
 }

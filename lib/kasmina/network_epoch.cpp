@@ -3,9 +3,9 @@
 #include <cmath>
 #include <limits>
 
+#include "base/error.h"
+#include "base/quantity.h"
 #include "kasmina/network.h"
-#include "leyline/error.h"
-#include "leyline/quantity.h"
 
 namespace esper::kasmina {
 
@@ -23,7 +23,7 @@ std::optional<double> if_accuracy(std::optional<double> value) {
 // Others see it as a float.
 double if_float_or_zero(double value) { return std::abs(value) <= std::numeric_limits<float>::max() ? value : 0; }
 
-std::string epochs_text(int count) { return to_string(leyline::Length{count, leyline::Length::Unit::kEpochs}); }
+std::string epochs_text(int count) { return to_string(base::Length{count, base::Length::Unit::kEpochs}); }
 
 LifecycleEvent violation(const Slot& slot) {
   LifecycleEvent event;

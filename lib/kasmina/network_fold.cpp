@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "base/error.h"
 #include "kasmina/gates.h"
 #include "kasmina/lifecycle.h"
 #include "kasmina/network.h"
-#include "leyline/error.h"
 
 namespace esper::kasmina {
 

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "kasmina/network.h"
-#include "leyline/error.h"
 
 namespace esper::kasmina {
 namespace {
 
 [[noreturn]] void fail(const std::string& module, const std::string& reason) {
-  throw leyline::Error(leyline::ExitCode::kConfig, "host.modules: " + module + ": " + reason);
+  throw base::Error(base::ExitCode::kConfig, "host.modules: " + module + ": " + reason);
 }
 
 std::string names_of(const std::vector<SlotSite>& sites) {

@@ -1,7 +1,7 @@
 // Many configurations of the network in one forward.
 
+#include "base/error.h"
 #include "kasmina/network.h"
-#include "leyline/error.h"
 
 namespace esper::kasmina {
 

@@ -1,6 +1,6 @@
 #include "kasmina/ownership.h"
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::kasmina {
 

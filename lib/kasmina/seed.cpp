@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "kasmina/composition.h"
 #include "kasmina/lifecycle.h"
-#include "leyline/error.h"
 #include "leyline/seed_id.h"
 
 namespace esper::kasmina {
 
-using leyline::Composition;
+using config::Composition;
 using leyline::Stage;
 
 namespace {
@@ -65,7 +65,7 @@ void add_gate(Seed& seed, ModuleScope scope) {
 
 }  // namespace
 
-ScalarValues scalar_values(Stage stage, const AlphaController& alpha, const leyline::GrowthConfig& growth) {
+ScalarValues scalar_values(Stage stage, const AlphaController& alpha, const config::GrowthConfig& growth) {
   ESPER_CHECK(holds_seed(stage), "a stage without a seed has no scalars");
   const double shut = growth.isolate ? kShut : kOpen;
   if (alpha.mode == AlphaMode::kDown) return {alpha.value, 0, shut, 0};
@@ -117,7 +117,7 @@ std::optional<double> SeedRecord::contribution_points() const { return points_be
 
 std::string seed_name(std::uint32_t number) { return leyline::seed_id_of(number); }
 
-Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, std::uint64_t run_seed,
+Seed make_seed(const SeedOrigin& origin, const config::GrowthConfig& growth, std::uint64_t run_seed,
                torch::Device device) {
   Seed seed;
   seed.number = origin.number;

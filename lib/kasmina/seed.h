@@ -9,11 +9,11 @@
 #include <string>
 #include <vector>
 
+#include "config/growth_config.h"
 #include "kasmina/alpha.h"
 #include "kasmina/blueprint.h"
 #include "kasmina/slot_tap.h"
 #include "kasmina/stacked.h"
-#include "leyline/config/growth_config.h"
 #include "leyline/seed.h"
 
 namespace esper::kasmina {
@@ -43,11 +43,11 @@ struct ScalarValues {
 //
 // Shut is open when growth.isolate is off. * Open for compositions whose path along the host's feature fades with alpha
 // (see fades()): with both shut the blocks before the slot would stop learning.
-ScalarValues scalar_values(leyline::Stage stage, const AlphaController& alpha, const leyline::GrowthConfig& growth);
+ScalarValues scalar_values(leyline::Stage stage, const AlphaController& alpha, const config::GrowthConfig& growth);
 void write_scalars(const SeedScalars& scalars, const ScalarValues& values);
 
 // What a counterfactual measurement tells beside accuracy_without, in points; fields that it had no answer for stay
-// empty. Definitions: tolaria/shapley.h.
+// empty. Definitions: tolaria/evaluation/shapley.h.
 struct SeedWorth {
   std::optional<double> contribution_stderr_points;
   std::optional<double> shapley_points, shapley_stderr_points;
@@ -74,7 +74,7 @@ struct Seed {
   std::uint32_t number = 0;  // 1 for the first one born in the run
   const Blueprint* blueprint = nullptr;
   FeatureShape shape;
-  leyline::Composition composition = leyline::Composition::kAdd;
+  config::Composition composition = config::Composition::kAdd;
   SeedModule module;                     // its table holds the composition's gate too
   torch::Tensor gate_weight, gate_bias;  // GATE; CHANNEL has the weight only
   AlphaSchedule schedule;
@@ -97,7 +97,7 @@ struct SeedOrigin {
 };
 // A newborn with the scalars of GERMINATED; its values follow from the run's seed and its id alone. The gate of GATE
 // starts at 0.5, that of CHANNEL at 1.
-Seed make_seed(const SeedOrigin& origin, const leyline::GrowthConfig& growth, std::uint64_t run_seed,
+Seed make_seed(const SeedOrigin& origin, const config::GrowthConfig& growth, std::uint64_t run_seed,
                torch::Device device);
 
 // Makes a folded seed of it.

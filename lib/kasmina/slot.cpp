@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::kasmina {
 
@@ -20,7 +20,7 @@ void move_slot(Slot& slot, Stage to, std::optional<double> accuracy) {
   slot.seed->record.accuracy_at_stage_start = accuracy;
 }
 
-Stage first_stage(const std::string& slot_id, const leyline::GrowthConfig& growth) {
+Stage first_stage(const std::string& slot_id, const config::GrowthConfig& growth) {
   const bool listed = growth.slots.empty() || std::ranges::find(growth.slots, slot_id) != growth.slots.end();
   return growth.enabled && listed ? Stage::kDormant : Stage::kTerminated;
 }

@@ -25,7 +25,7 @@ struct Slot {
 void move_slot(Slot& slot, leyline::Stage to, std::optional<double> accuracy);
 
 // The stage of that slot, without a seed, when a run begins: DORMANT, or TERMINATED where nothing may grow.
-leyline::Stage first_stage(const std::string& slot_id, const leyline::GrowthConfig& growth);
+leyline::Stage first_stage(const std::string& slot_id, const config::GrowthConfig& growth);
 
 // What the gates G2 to G5 judge. The slot must hold a seed.
 EpochEvidence evidence_of(const Slot& slot);

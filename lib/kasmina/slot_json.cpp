@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "leyline/error.h"
-#include "leyline/names.h"
+#include "base/error.h"
+#include "base/names.h"
 
 namespace esper::kasmina {
 
@@ -15,14 +15,14 @@ namespace {
 template <class E>
 E read_name(const json& value) {
   const auto text = value.get<std::string>();
-  const auto found = leyline::from_name<E>(text);
-  if (!found) fail_saved_topology("\"" + text + "\"", "is none of " + leyline::all_names<E>());
+  const auto found = base::from_name<E>(text);
+  if (!found) fail_saved_topology("\"" + text + "\"", "is none of " + base::all_names<E>());
   return *found;
 }
 
 json alpha_to_json(const AlphaController& alpha) {
-  return {{"mode", leyline::name_of(alpha.mode)},
-          {"curve", leyline::name_of(alpha.curve)},
+  return {{"mode", base::name_of(alpha.mode)},
+          {"curve", base::name_of(alpha.curve)},
           {"start", alpha.start},
           {"target", alpha.target},
           {"value", alpha.value},
@@ -33,7 +33,7 @@ json alpha_to_json(const AlphaController& alpha) {
 AlphaController alpha_from_json(const json& saved) {
   AlphaController alpha;
   alpha.mode = read_name<AlphaMode>(saved.at("mode"));
-  alpha.curve = read_name<leyline::AlphaCurve>(saved.at("curve"));
+  alpha.curve = read_name<config::AlphaCurve>(saved.at("curve"));
   alpha.start = saved.at("start").get<double>();
   alpha.target = saved.at("target").get<double>();
   alpha.value = saved.at("value").get<double>();
@@ -79,11 +79,11 @@ SeedRecord record_from_json(const json& saved) {
 }
 
 json schedule_to_json(const AlphaSchedule& schedule) {
-  return {{"curve", leyline::name_of(schedule.curve)}, {"ticks", schedule.ticks}, {"target", schedule.target}};
+  return {{"curve", base::name_of(schedule.curve)}, {"ticks", schedule.ticks}, {"target", schedule.target}};
 }
 
 AlphaSchedule schedule_from_json(const json& saved) {
-  const AlphaSchedule schedule{read_name<leyline::AlphaCurve>(saved.at("curve")), saved.at("ticks").get<int>(),
+  const AlphaSchedule schedule{read_name<config::AlphaCurve>(saved.at("curve")), saved.at("ticks").get<int>(),
                                saved.at("target").get<double>()};
   if (schedule.ticks < 1 || !(schedule.target > 0 && schedule.target <= 1))
     fail_saved_topology("schedule", "is out of range");
@@ -93,7 +93,7 @@ AlphaSchedule schedule_from_json(const json& saved) {
 json seed_to_json(const Seed& seed) {
   return {{"number", seed.number},
           {"blueprint", seed.blueprint->name},
-          {"composition", leyline::name_of(seed.composition)},
+          {"composition", base::name_of(seed.composition)},
           {"schedule", schedule_to_json(seed.schedule)},
           {"folded", seed.folded},
           {"alpha", alpha_to_json(seed.alpha)},
@@ -117,7 +117,7 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
   if (!blueprint) fail_saved_topology(source.site.id, "no blueprint \"" + name + "\" fits there");
   if (const auto misfit = refusal(*blueprint, source.site.shape); !misfit.empty())
     fail_saved_topology(source.site.id, misfit);
-  if (read_name<leyline::Composition>(saved.at("composition")) != source.growth.composition) {
+  if (read_name<config::Composition>(saved.at("composition")) != source.growth.composition) {
     fail_saved_topology(source.site.id, "growth.composition differs");
   }
   // Older checkpoints have neither a schedule of the seed's own nor folded seeds.
@@ -138,9 +138,8 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
 }  // namespace
 
 void fail_saved_topology(const std::string& where, const std::string& what) {
-  throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                       "the saved topology does not fit: " + where + ": " + what +
-                           "; resume with the configuration that the run was started with");
+  throw base::Error(base::ExitCode::kCheckpoint, "the saved topology does not fit: " + where + ": " + what +
+                                                     "; resume with the configuration that the run was started with");
 }
 
 json optional_number(std::optional<double> value) { return value ? json(*value) : json(nullptr); }
@@ -180,10 +179,10 @@ Slot slot_from_json(const json& saved, const SlotSource& source) {
   return slot;
 }
 
-json newborn_to_json(std::uint32_t number, const std::string& blueprint, leyline::Composition composition) {
+json newborn_to_json(std::uint32_t number, const std::string& blueprint, config::Composition composition) {
   return {{"number", number},
           {"blueprint", blueprint},
-          {"composition", leyline::name_of(composition)},
+          {"composition", base::name_of(composition)},
           {"alpha", alpha_to_json({})},
           {"record", record_to_json({})}};
 }

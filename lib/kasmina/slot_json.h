@@ -16,7 +16,7 @@ nlohmann::json slot_to_json(const Slot& slot);
 struct SlotSource {
   const SlotSite& site;
   const std::optional<Seed>& present;
-  const leyline::GrowthConfig& growth;
+  const config::GrowthConfig& growth;
   std::uint64_t run_seed;
   torch::Device device;
 };
@@ -24,7 +24,7 @@ struct SlotSource {
 Slot slot_from_json(const nlohmann::json& saved, const SlotSource& source);
 
 // The "seed" of a slot where one was germinated just now, with the blend that the configuration gives it.
-nlohmann::json newborn_to_json(std::uint32_t number, const std::string& blueprint, leyline::Composition composition);
+nlohmann::json newborn_to_json(std::uint32_t number, const std::string& blueprint, config::Composition composition);
 
 // Parts of it that other files read. Throw as above; json::exception where the type is another one.
 leyline::Stage stage_from_json(const nlohmann::json& saved, const std::string& slot);

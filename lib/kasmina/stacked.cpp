@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::kasmina {
 namespace {

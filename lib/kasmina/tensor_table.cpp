@@ -6,8 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/error.h"
 #include "device/rng.h"
-#include "leyline/error.h"
 
 namespace esper::kasmina {
 namespace {

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "kasmina/slot_json.h"
-#include "leyline/error.h"
 
 namespace esper::kasmina {
 
@@ -41,17 +41,17 @@ json& place_of(json& saved, const std::string& seed_id) {
     known += (known.empty() ? "" : ", ") + slot.seed_id;
     if (slot.seed_id == seed_id) return saved.at("slots").at(i);
   }
-  throw leyline::Error(leyline::ExitCode::kConfig, "there is no seed \"" + seed_id + "\" at this step; there " +
-                                                       (known.empty() ? "are none" : "are: " + known));
+  throw base::Error(base::ExitCode::kConfig, "there is no seed \"" + seed_id + "\" at this step; there " +
+                                                 (known.empty() ? "are none" : "are: " + known));
 }
 
 }  // namespace
 
-json without_seed(json saved, const std::string& seed_id, const leyline::GrowthConfig& growth) {
+json without_seed(json saved, const std::string& seed_id, const config::GrowthConfig& growth) {
   auto& place = place_of(saved, seed_id);
   if (place.at("seed").value("folded", false)) {
-    throw leyline::Error(
-        leyline::ExitCode::kConfig,
+    throw base::Error(
+        base::ExitCode::kConfig,
         seed_id + " was folded into the host and cannot be left out any more; take a step before it fossilised");
   }
   place["stage"] = static_cast<int>(first_stage(place.at("id").get<std::string>(), growth));
@@ -67,7 +67,7 @@ json with_fossil(json saved, const std::string& seed_id) {
   return saved;
 }
 
-json with_seed(json saved, const std::string& slot, const std::string& blueprint, const leyline::GrowthConfig& growth) {
+json with_seed(json saved, const std::string& slot, const std::string& blueprint, const config::GrowthConfig& growth) {
   for (auto& place : saved.at("slots")) {
     if (place.at("id") != slot) continue;
     const auto number = saved.at("seeds_born").get<std::uint32_t>() + 1;
@@ -77,7 +77,7 @@ json with_seed(json saved, const std::string& slot, const std::string& blueprint
     place["seed"] = newborn_to_json(number, blueprint, growth.composition);
     return saved;
   }
-  throw leyline::Error(leyline::ExitCode::kConfig, "there is no slot \"" + slot + "\"");
+  throw base::Error(base::ExitCode::kConfig, "there is no slot \"" + slot + "\"");
 }
 
 }  // namespace esper::kasmina

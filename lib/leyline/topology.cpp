@@ -4,11 +4,16 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "leyline/hash.h"
-#include "leyline/names.h"
+#include "base/hash.h"
+#include "base/names.h"
 #include "leyline/seed_id.h"
 
 namespace esper::leyline {
+
+using base::fnv1a;
+using base::from_name;
+using base::hash_text;
+using base::name_of;
 
 using nlohmann::json;
 

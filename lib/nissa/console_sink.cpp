@@ -44,7 +44,7 @@ ConsoleStyle console_style(int descriptor) {
   return can_draw ? ConsoleStyle::kBar : ConsoleStyle::kPlain;
 }
 
-ConsoleSink::ConsoleSink(std::shared_ptr<const leyline::Progress> progress, leyline::TextOutlet& outlet,
+ConsoleSink::ConsoleSink(std::shared_ptr<const leyline::Progress> progress, base::TextOutlet& outlet,
                          ConsoleStyle style)
     : progress_(std::move(progress)), outlet_(outlet), colour_(colour_for(style)) {
   if (style == ConsoleStyle::kBar) bar_ = std::make_unique<ProgressBar>(progress_, outlet, colour_);

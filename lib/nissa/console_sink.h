@@ -3,9 +3,9 @@
 
 #include <memory>
 
+#include "base/text/text_outlet.h"
 #include "leyline/progress.h"
 #include "leyline/telemetry_packet.h"
-#include "leyline/text_outlet.h"
 #include "nissa/console_text.h"
 #include "nissa/progress_bar.h"
 
@@ -22,16 +22,16 @@ ConsoleStyle console_style(int descriptor);
 
 class ConsoleSink final : public leyline::TelemetrySink {
  public:
-  // outlet: usually leyline::standard_error(); it outlives the sink. A bar has colours unless NO_COLOR is set and not
+  // outlet: usually base::standard_error(); it outlives the sink. A bar has colours unless NO_COLOR is set and not
   // empty.
-  ConsoleSink(std::shared_ptr<const leyline::Progress> progress, leyline::TextOutlet& outlet, ConsoleStyle style);
+  ConsoleSink(std::shared_ptr<const leyline::Progress> progress, base::TextOutlet& outlet, ConsoleStyle style);
 
   // One thread at a time. Throws std::system_error if the text could not be written.
   void emit(const leyline::TelemetryPacket& packet) override;
 
  private:
   const std::shared_ptr<const leyline::Progress> progress_;
-  leyline::TextOutlet& outlet_;
+  base::TextOutlet& outlet_;
   const Colour colour_;
   std::unique_ptr<ProgressBar> bar_;
 };

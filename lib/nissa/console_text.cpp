@@ -7,14 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "leyline/printable.h"
+#include "base/text/printable.h"
 #include "leyline/telemetry.h"
 
 namespace esper::nissa {
 namespace {
 
 using namespace leyline::literals;
-using leyline::printable_line;
+using base::printable_line;
 using leyline::TelemetryPacket;
 
 template <class... Values>

@@ -19,7 +19,7 @@ std::optional<std::string> epoch_line(const leyline::TelemetryPacket& packet, st
 
 // One line about an event that a person wants to see as it happens: WARNING and above, and the turning points of a run
 // or of a seed. What it is about comes first, a reason last, empty attributes not at all. Escaped
-// (leyline/printable.h), so that no text can steer the terminal.
+// (base/text/printable.h), so that no text can steer the terminal.
 //   seed_stage seed-0001 r0c0 conv_heavy: GERMINATED -> TRAINING  epoch 16  reason gate G1 passed
 std::optional<std::string> event_line(const leyline::TelemetryEvent& event, Colour colour);
 

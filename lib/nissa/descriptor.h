@@ -1,10 +1,10 @@
 #pragma once
-#include "leyline/descriptor.h"
-#include "leyline/timed_write.h"
+#include "base/descriptor.h"
+#include "base/text/timed_write.h"
 
 namespace esper::nissa {
 
-using leyline::Descriptor;
-using leyline::write_all;
+using base::Descriptor;
+using base::write_all;
 
 }  // namespace esper::nissa

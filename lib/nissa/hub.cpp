@@ -7,7 +7,7 @@
 #include <mutex>
 #include <utility>
 
-#include "leyline/clock.h"
+#include "base/clock.h"
 #include "leyline/telemetry.h"
 #include "nissa/log.h"
 #include "nissa/signal_free_thread.h"
@@ -146,7 +146,7 @@ class LossReport {
 TelemetryPacket last_packet() {
   TelemetryPacket packet;
   packet.packet_id = "nissa-losses";
-  packet.timestamp = leyline::rfc3339(leyline::Clock().wall());
+  packet.timestamp = base::rfc3339(base::Clock().wall());
   packet.source_subsystem = "nissa";
   packet.system_health.summary = "telemetry was lost";
   packet.system_health.status = leyline::Health::kDegraded;
@@ -215,7 +215,7 @@ void Hub::emit(const TelemetryPacket& packet) {
   state_->work.notify_all();
 }
 
-Delivery Hub::flush(leyline::Duration deadline) {
+Delivery Hub::flush(base::Duration deadline) {
   std::unique_lock lock(state_->mutex);
   const auto until = SteadyClock::now() + deadline;
   std::vector<std::uint64_t> wanted;
@@ -231,7 +231,7 @@ Delivery Hub::flush(leyline::Duration deadline) {
   return all_handled() ? Delivery::kComplete : Delivery::kLate;
 }
 
-Delivery Hub::shutdown(leyline::Duration deadline) {
+Delivery Hub::shutdown(base::Duration deadline) {
   if (workers_.empty()) return outcome_;
   std::unique_lock lock(state_->mutex);
   auto& lanes = state_->lanes;

@@ -9,7 +9,7 @@
 #include <thread>
 #include <vector>
 
-#include "leyline/quantity.h"
+#include "base/quantity.h"
 #include "leyline/telemetry_packet.h"
 
 namespace esper::nissa {
@@ -50,17 +50,17 @@ class Hub final : public leyline::TelemetrySink {
   // Any thread. Copies the packet once; never waits for a sink and never throws.
   void emit(const leyline::TelemetryPacket& packet) override;
   // Waits until what was accepted before the call is delivered, at most for deadline.
-  Delivery flush(leyline::Duration deadline);
+  Delivery flush(base::Duration deadline);
   // Takes no more packets, delivers what waits, destroys the sinks and ends the workers. What a sink has not got at the
   // deadline is counted as dropped, and its worker is left to itself: it shares nothing with the hub's owner and ends
   // when its sink returns. The others then have kLastWord for their report of it. A second call does nothing. Owner's
   // thread only.
-  Delivery shutdown(leyline::Duration deadline);
+  Delivery shutdown(base::Duration deadline);
   // In the order of the sinks.
   std::vector<SinkCounts> counts() const;
 
-  static constexpr leyline::Duration kShutdownDeadline = std::chrono::seconds(2);
-  static constexpr leyline::Duration kLastWord = std::chrono::seconds(1);
+  static constexpr base::Duration kShutdownDeadline = std::chrono::seconds(2);
+  static constexpr base::Duration kLastWord = std::chrono::seconds(1);
 
  private:
   struct State;

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string_view>
 
-#include "leyline/names.h"
-#include "leyline/printable.h"
-#include "leyline/utf8.h"
+#include "base/names.h"
+#include "base/text/printable.h"
+#include "base/text/utf8.h"
 
 namespace esper::nissa {
 namespace {
@@ -41,13 +41,13 @@ void append_string(std::string_view text, std::string& out) {
   out += '"';
   while (!text.empty()) {
     const char first = text.front();
-    const int length = leyline::utf8_length(text);
+    const int length = base::utf8_length(text);
     if (length < 0) {
       out += "\xEF\xBF\xBD";
     } else if (static_cast<std::uint8_t>(first) < 0x20 || first == '"' || first == '\\') {
       append_escaped(first, out);
-    } else if (leyline::is_steering(text)) {
-      out += leyline::printable_json(text.substr(0, length));
+    } else if (base::is_steering(text)) {
+      out += base::printable_json(text.substr(0, length));
     } else {
       out.append(text.substr(0, length));
     }
@@ -104,7 +104,7 @@ void append_event(const leyline::TelemetryEvent& event, std::string& out) {
   out += '{';
   append_member("event_id", event.event_id, out);
   append_member("description", event.description, out);
-  append_member("level", leyline::name_of(event.level), out);
+  append_member("level", base::name_of(event.level), out);
   append_attributes("attributes", event.attributes, out);
   out += '}';
 }
@@ -127,12 +127,12 @@ void append_json_line(const leyline::TelemetryPacket& packet, std::string& out) 
   append_member("packet_id", packet.packet_id, out);
   append_member("timestamp", packet.timestamp, out);
   append_member("source_subsystem", packet.source_subsystem, out);
-  append_member("level", leyline::name_of(packet.level), out);
+  append_member("level", base::name_of(packet.level), out);
   append_list("metrics", packet.metrics, append_metric, out);
   append_list("events", packet.events, append_event, out);
   append_key("system_health", out);
   out += '{';
-  append_member("status", leyline::name_of(packet.system_health.status), out);
+  append_member("status", base::name_of(packet.system_health.status), out);
   append_member("summary", packet.system_health.summary, out);
   append_attributes("indicators", packet.system_health.indicators, out);
   out += "}}\n";

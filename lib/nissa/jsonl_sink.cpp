@@ -8,8 +8,8 @@
 #include <system_error>
 #include <utility>
 
-#include "leyline/clock.h"
-#include "leyline/error.h"
+#include "base/clock.h"
+#include "base/error.h"
 #include "leyline/telemetry.h"
 #include "nissa/json_line.h"
 #include "nissa/log.h"
@@ -25,14 +25,13 @@ bool ends_within_line(const Descriptor& reader, off_t size) {
 
 }  // namespace
 
-JsonlSink::JsonlSink(std::filesystem::path path, Target target, leyline::Duration write_deadline,
-                     TelemetryLimits limits)
+JsonlSink::JsonlSink(std::filesystem::path path, Target target, base::Duration write_deadline, TelemetryLimits limits)
     : path_(std::move(path)), target_(target), write_deadline_(write_deadline), limits_(limits) {
   const int error = open_file();
   if (error == 0 || error == ENXIO) return;  // ENXIO: a pipe that nobody reads yet
-  throw leyline::Error(leyline::ExitCode::kResources,
-                       path_.string() + ": cannot write telemetry: " + std::generic_category().message(error) +
-                           "; make the folder writable, or turn it off with telemetry.jsonl: false");
+  throw base::Error(base::ExitCode::kResources,
+                    path_.string() + ": cannot write telemetry: " + std::generic_category().message(error) +
+                        "; make the folder writable, or turn it off with telemetry.jsonl: false");
 }
 
 void JsonlSink::emit(const leyline::TelemetryPacket& packet) {
@@ -79,7 +78,7 @@ void JsonlSink::report_dropped(const TelemetryDropped& dropped) {
   using namespace leyline::literals;
   leyline::TelemetryPacket packet;
   packet.packet_id = "nissa-dropped";
-  packet.timestamp = leyline::rfc3339(leyline::Clock().wall());
+  packet.timestamp = base::rfc3339(base::Clock().wall());
   packet.source_subsystem = "nissa";
   packet.events.push_back(
       leyline::event("nissa.telemetry_dropped"_event, leyline::Level::kWarning,

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "leyline/quantity.h"
+#include "base/quantity.h"
 #include "leyline/telemetry_packet.h"
 #include "nissa/descriptor.h"
 #include "nissa/telemetry_files.h"
@@ -17,16 +17,16 @@ namespace esper::nissa {
 // next packet makes a new one.
 class JsonlSink final : public leyline::TelemetrySink {
  public:
-  static constexpr leyline::Duration kWriteDeadline = std::chrono::seconds(1);
+  static constexpr base::Duration kWriteDeadline = std::chrono::seconds(1);
   enum class Target {
     kRegularFile,  // storage/beneath.h says what else is refused: links, pipes, files with several names
     kAnyFile,  // also a device, or a pipe: without a reader, or with one that takes longer than the deadline, packets
                // are lost and counted by the hub. The pipe may get its reader later
   };
 
-  // Throws leyline::Error{kResources} if the file can be neither opened nor made, storage::UnsafePath if it is refused.
+  // Throws base::Error{kResources} if the file can be neither opened nor made, storage::UnsafePath if it is refused.
   explicit JsonlSink(std::filesystem::path path, Target target = Target::kRegularFile,
-                     leyline::Duration write_deadline = kWriteDeadline, TelemetryLimits limits = {});
+                     base::Duration write_deadline = kWriteDeadline, TelemetryLimits limits = {});
 
   // One thread at a time. Throws std::system_error if the packet could not be written whole.
   void emit(const leyline::TelemetryPacket& packet) override;
@@ -41,7 +41,7 @@ class JsonlSink final : public leyline::TelemetrySink {
 
   std::filesystem::path path_;
   Target target_;
-  leyline::Duration write_deadline_;
+  base::Duration write_deadline_;
   TelemetryLimits limits_;
   Descriptor file_;
   std::uint64_t file_bytes_ = 0;

@@ -7,8 +7,8 @@
 #include <memory>
 #include <mutex>
 
-#include "leyline/printable.h"
-#include "leyline/text_outlet.h"
+#include "base/text/printable.h"
+#include "base/text/text_outlet.h"
 
 namespace esper::nissa::log {
 namespace {
@@ -19,7 +19,7 @@ class OutletSink : public spdlog::sinks::base_sink<std::mutex> {
   void sink_it_(const spdlog::details::log_msg& message) override {
     spdlog::memory_buf_t line;
     formatter_->format(message, line);
-    leyline::standard_error().write({line.data(), line.size()});
+    base::standard_error().write({line.data(), line.size()});
   }
   void flush_() override {}
 };
@@ -37,8 +37,8 @@ spdlog::logger& logger() {
 
 }  // namespace
 
-void info(std::string_view text) { logger().info("{}", leyline::printable(text)); }
-void warning(std::string_view text) { logger().warn("{}", leyline::printable(text)); }
-void error(std::string_view text) { logger().error("{}", leyline::printable(text)); }
+void info(std::string_view text) { logger().info("{}", base::printable(text)); }
+void warning(std::string_view text) { logger().warn("{}", base::printable(text)); }
+void error(std::string_view text) { logger().error("{}", base::printable(text)); }
 
 }  // namespace esper::nissa::log

@@ -1,6 +1,6 @@
 #pragma once
 // Messages for whoever watches the process, on standard error: what does not belong into a telemetry packet. Their text
-// is escaped (leyline/printable.h), and one that cannot be written within a second is lost. Any thread.
+// is escaped (base/text/printable.h), and one that cannot be written within a second is lost. Any thread.
 
 #include <string_view>
 

@@ -20,8 +20,7 @@ int num_columns(int terminal) {
 
 }  // namespace
 
-ProgressBar::ProgressBar(std::shared_ptr<const leyline::Progress> progress, leyline::TextOutlet& terminal,
-                         Colour colour)
+ProgressBar::ProgressBar(std::shared_ptr<const leyline::Progress> progress, base::TextOutlet& terminal, Colour colour)
     : progress_(std::move(progress)), terminal_(terminal), colour_(colour) {
   thread_ = start_signal_free_thread([this] { run(); });
 }

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <thread>
 
+#include "base/text/text_outlet.h"
 #include "leyline/progress.h"
-#include "leyline/text_outlet.h"
 #include "nissa/console_text.h"
 
 namespace esper::nissa {
@@ -21,7 +21,7 @@ namespace esper::nissa {
 class ProgressBar {
  public:
   // terminal: outlives the bar.
-  ProgressBar(std::shared_ptr<const leyline::Progress> progress, leyline::TextOutlet& terminal, Colour colour);
+  ProgressBar(std::shared_ptr<const leyline::Progress> progress, base::TextOutlet& terminal, Colour colour);
   // Clears the bar's line.
   ~ProgressBar();
   ProgressBar(const ProgressBar&) = delete;
@@ -39,7 +39,7 @@ class ProgressBar {
   std::string line();
 
   const std::shared_ptr<const leyline::Progress> progress_;
-  leyline::TextOutlet& terminal_;
+  base::TextOutlet& terminal_;
   const Colour colour_;
   std::mutex mutex_;
   std::condition_variable wake_;

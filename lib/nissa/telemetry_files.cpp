@@ -42,7 +42,7 @@ Descriptor open_telemetry(const fs::path& path, int flags) {
         .open_file((folder / path.filename()).string(), flags);
   } catch (const storage::UnsafePath&) {
     throw;
-  } catch (const leyline::IoError& error) {
+  } catch (const base::IoError& error) {
     errno = error.error_number();
     return Descriptor();
   }

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "leyline/names.h"
+#include "base/names.h"
 #include "program/cache/cache_folder.h"
 #include "program/cache/cache_key.h"
 #include "program/cache/user_key.h"
@@ -66,14 +66,14 @@ bool has_tiles(const std::string& instruction_set) { return instruction_set.find
 
 // A compilation may take this many times its processor time: on a machine that others keep busy.
 constexpr int kWallFactor = 10;
-constexpr leyline::Duration kLongestDeadline = std::chrono::hours(1000);
+constexpr base::Duration kLongestDeadline = std::chrono::hours(1000);
 
 CompilerSettings compiler_settings(const DeskSettings& settings, const DeskFolders& folders) {
   CompilerSettings result;
   result.python = settings.python;
   result.torch_version = settings.torch_version;
   result.deadline = settings.compile.deadline;
-  result.wall_deadline = kWallFactor * std::min<leyline::Duration>(settings.compile.deadline, kLongestDeadline);
+  result.wall_deadline = kWallFactor * std::min<base::Duration>(settings.compile.deadline, kLongestDeadline);
   result.priority = settings.priority;
   result.memory_limit_mb = settings.compile.memory_limit_mb;
   result.headers_dir = folders.headers;
@@ -82,7 +82,7 @@ CompilerSettings compiler_settings(const DeskSettings& settings, const DeskFolde
 
 }  // namespace
 
-CompileDesk::CompileDesk(DeskSettings settings, const DeskFolders& folders, leyline::Clock clock)
+CompileDesk::CompileDesk(DeskSettings settings, const DeskFolders& folders, base::Clock clock)
     : settings_(std::move(settings)), instruction_set_(cpu_instruction_set()) {
   const auto folder = private_cache_folder(folders.cache);
   problem_ = folder.problem;
@@ -108,7 +108,7 @@ std::string CompileDesk::key(const SymbolicProgram& program, const std::string& 
   parts.device = settings_.device;
   parts.instruction_set = instruction_set_;
   parts.threads = settings_.threads;
-  parts.mode = leyline::name_of(settings_.compile.mode);
+  parts.mode = base::name_of(settings_.compile.mode);
   parts.recipe = recipe;
   return cache_key(parts);
 }
@@ -151,14 +151,14 @@ void CompileDesk::submit(const SymbolicProgram& program, const std::string& reci
   request.key = key(program, recipe);
   request.source = python_text(program);
   request.recipe = recipe;
-  request.mode = leyline::name_of(settings_.compile.mode);
+  request.mode = base::name_of(settings_.compile.mode);
   request.device = settings_.device.substr(0, settings_.device.find(' '));
   request.threads = settings_.threads;
   request.effort = effort;
   compiler_->submit(std::move(request));
 }
 
-leyline::Duration CompileDesk::longest_wait() const {
+base::Duration CompileDesk::longest_wait() const {
   const CompilerSettings settings = compiler_settings(settings_, {});
   // For another process's compilation and for its own, and for a worker that died under it and was started again.
   return 2 * (settings.wall_deadline + settings.start_deadline);
@@ -175,7 +175,7 @@ std::optional<CompileOutcome> CompileDesk::poll(const std::string& key) {
   return outcome;
 }
 
-std::optional<CompileOutcome> CompileDesk::wait(const std::string& key, leyline::Duration longest) {
+std::optional<CompileOutcome> CompileDesk::wait(const std::string& key, base::Duration longest) {
   if (auto outcome = poll(key)) return outcome;
   return compiler_->wait(key, longest);
 }

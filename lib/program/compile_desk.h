@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "leyline/config/step_config.h"
-#include "leyline/file_system.h"
+#include "base/file_system.h"
+#include "config/step_config.h"
 #include "program/cache/package_cache.h"
 #include "program/compile/compiler.h"
 #include "program/symbolic.h"
@@ -17,7 +17,7 @@
 namespace esper::program {
 
 struct DeskSettings {
-  leyline::CompileConfig compile;
+  config::CompileConfig compile;
   std::string python;         // executable whose torch is this process's
   std::string torch_version;  // of this process
   std::string device;         // "cpu", or kind and model of the accelerator: "cuda NVIDIA H100"
@@ -33,12 +33,12 @@ struct DeskFolders {
 class CompileDesk {
  public:
   // Starts nothing. Where the cache's folder, one below it or the user's key cannot be used, problem() says why.
-  CompileDesk(DeskSettings settings, const DeskFolders& folders, leyline::Clock clock = {});
+  CompileDesk(DeskSettings settings, const DeskFolders& folders, base::Clock clock = {});
 
   // Empty: programs can be asked for.
   const std::string& problem() const { return problem_; }
 
-  leyline::CompileMode mode() const { return settings_.compile.mode; }
+  config::CompileMode mode() const { return settings_.compile.mode; }
   // Whether a program is to serve every batch size.
   bool is_dynamic() const { return settings_.compile.dynamic; }
 
@@ -62,12 +62,12 @@ class CompileDesk {
   void cancel(const std::string& key);
   // The outcome of that program, if there is one. Never blocks.
   std::optional<CompileOutcome> poll(const std::string& key);
-  std::optional<CompileOutcome> wait(const std::string& key, leyline::Duration longest);
+  std::optional<CompileOutcome> wait(const std::string& key, base::Duration longest);
   std::optional<CompileOutcome> wait(const std::string& key) { return wait(key, longest_wait()); }
   // What the compiler waits for, or does.
   CompileStage stage() const { return compiler_->stage(); }
   // Longer than the compiler takes to come to an outcome, whatever happens.
-  leyline::Duration longest_wait() const;
+  base::Duration longest_wait() const;
 
  private:
   std::string choice_key(const SymbolicProgram& program) const { return key(program, ""); }
@@ -75,7 +75,7 @@ class CompileDesk {
   DeskSettings settings_;
   std::string problem_;
   std::string instruction_set_;
-  std::unique_ptr<leyline::FileSystem> files_;  // the cache's
+  std::unique_ptr<base::FileSystem> files_;  // the cache's
   std::unique_ptr<PackageCache> cache_;
   std::unique_ptr<Compiler> compiler_;
   std::deque<CompileOutcome> outcomes_;

@@ -2,7 +2,7 @@
 
 #include <ATen/core/type_factory.h>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::program {
 namespace {

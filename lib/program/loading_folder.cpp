@@ -7,14 +7,14 @@
 #include <filesystem>
 #include <system_error>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 
 namespace esper::program {
 namespace {
 
 namespace fs = std::filesystem;
-using leyline::Descriptor;
-using leyline::IoError;
+using base::Descriptor;
+using base::IoError;
 
 constexpr char kPrefix[] = "esper-loading-";
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "leyline/descriptor.h"
+#include "base/descriptor.h"
 
 namespace esper::program {
 
@@ -25,7 +25,7 @@ class LoadingFolder {
 
  private:
   std::string path_;
-  leyline::Descriptor in_use_;  // locked: the kernel unlocks it when the process ends, however it ends
+  base::Descriptor in_use_;  // locked: the kernel unlocks it when the process ends, however it ends
 };
 
 // Takes away what killed processes of this user left. Returns how many folders.

@@ -9,8 +9,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "leyline/error.h"
-#include "leyline/file_system.h"
+#include "base/error.h"
+#include "base/file_system.h"
 #include "program/loading_folder.h"
 
 namespace esper::program {
@@ -87,19 +87,19 @@ Package::Package(const std::string& path, const std::string& inputs, c10::Device
     auto unpacked = unpack(path, *folder_);
     runner_ = load(unpacked.library, folder_->path(), device);
     facts = std::move(unpacked.facts);
-  } catch (const leyline::IoError&) {
+  } catch (const base::IoError&) {
     throw;  // of the temporary folder, and not the package's fault
   } catch (const std::bad_alloc&) {
     throw;
   } catch (const c10::Error& error) {
-    throw leyline::Error(leyline::ExitCode::kResources, kNoLoad + error.what_without_backtrace());
+    throw base::Error(base::ExitCode::kResources, kNoLoad + error.what_without_backtrace());
   } catch (const std::exception& error) {
-    throw leyline::Error(leyline::ExitCode::kResources, kNoLoad + error.what());
+    throw base::Error(base::ExitCode::kResources, kNoLoad + error.what());
   }
   if (device.is_cpu()) folder_->remove();
   const auto compiled_for = facts.find(kInputsFact);
   if (compiled_for == facts.end() || *compiled_for != inputs) {
-    throw leyline::Error(leyline::ExitCode::kResources, "the compiled program is one for other inputs");
+    throw base::Error(base::ExitCode::kResources, "the compiled program is one for other inputs");
   }
 }
 Package::~Package() = default;

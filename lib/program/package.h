@@ -18,7 +18,7 @@ class LoadingFolder;
 
 class Package {
  public:
-  // Loads native code: only packages from a folder that nobody else writes to. Throws leyline::Error{kResources} with
+  // Loads native code: only packages from a folder that nobody else writes to. Throws base::Error{kResources} with
   // the reason where it does not load, or was compiled for other inputs than `inputs` (inputs_text of the program): it
   // would read and write beyond them. What it unpacks is gone when it returns; on a card, whose kernels are loaded at
   // the first run, with the object. The file at `path` is not needed any more.

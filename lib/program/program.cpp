@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "program/joined.h"
 #include "storage/checksum.h"
 

@@ -3,7 +3,7 @@
 #include <array>
 #include <cmath>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "program/ivalue.h"
 #include "program/joined.h"
 

@@ -6,7 +6,7 @@
 #include <optional>
 #include <unordered_map>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "program/ivalue.h"
 #include "program/simplify.h"
 
@@ -247,7 +247,7 @@ void record_call(const c10::OperatorHandle& op, c10::DispatchKeySet keys, Stack*
       arguments = recording->name_arguments(op, *stack);
     } catch (const Refusal& refusal) {
       recording->refuse(refusal.reason);
-    } catch (const leyline::Error& error) {
+    } catch (const base::Error& error) {
       recording->refuse(operator_name(op) + ": " + error.what());
     }
   }

@@ -3,7 +3,7 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/types.h>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "program/ivalue.h"
 #include "program/replay_planner.h"
 

@@ -2,7 +2,7 @@
 
 #include <torch/types.h>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "program/ivalue.h"
 #include "program/out_variant.h"
 

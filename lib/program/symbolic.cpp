@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "program/joined.h"
 
 namespace esper::program {

@@ -9,10 +9,10 @@ Contender Trial::turn() const {
   return steps / kStepsPerTurn % 2 == 0 ? Contender::kIncumbent : Contender::kChallenger;
 }
 
-void Trial::note(leyline::Duration duration) { times_[static_cast<std::size_t>(turn())].push_back(duration); }
+void Trial::note(base::Duration duration) { times_[static_cast<std::size_t>(turn())].push_back(duration); }
 
-leyline::Duration Trial::median(Contender contender) const {
-  std::vector<leyline::Duration> times = times_[static_cast<std::size_t>(contender)];
+base::Duration Trial::median(Contender contender) const {
+  std::vector<base::Duration> times = times_[static_cast<std::size_t>(contender)];
   if (times.empty()) return {};
   const auto middle = times.begin() + static_cast<std::ptrdiff_t>(times.size() / 2);
   std::nth_element(times.begin(), middle, times.end());

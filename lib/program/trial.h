@@ -5,7 +5,7 @@
 #include <array>
 #include <vector>
 
-#include "leyline/clock.h"
+#include "base/clock.h"
 
 namespace esper::program {
 
@@ -19,16 +19,16 @@ class Trial {
   // Who runs the next step.
   Contender turn() const;
   // The step took so long.
-  void note(leyline::Duration duration);
+  void note(base::Duration duration);
   bool done() const { return times_[0].size() + times_[1].size() == 2 * kRounds * kStepsPerTurn; }
 
   // Medians over all steps of each.
-  leyline::Duration median(Contender contender) const;
+  base::Duration median(Contender contender) const;
   // How many times faster the challenger is; above 1 it wins.
   double speedup() const;
 
  private:
-  std::array<std::vector<leyline::Duration>, 2> times_;
+  std::array<std::vector<base::Duration>, 2> times_;
 };
 
 }  // namespace esper::program

@@ -1,6 +1,6 @@
 #include "program/value_storage.h"
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "program/ivalue.h"
 
 namespace esper::program {

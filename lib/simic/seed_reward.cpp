@@ -7,8 +7,8 @@
 namespace esper::simic {
 namespace {
 
-using nissa::Receipt;
-using nissa::SeedReward;
+using history::Receipt;
+using history::SeedReward;
 
 // Epochs with a contribution, but without an accuracy to hold it against.
 std::string without_accuracy(const Receipt& receipt) {
@@ -34,7 +34,7 @@ std::string why_not_measured(const Receipt& receipt) {
   if (receipt.telemetry_missing) {
     return "not known: no contribution is told of in the journal, and telemetry.jsonl is missing";
   }
-  if (!receipt.stages.empty() && std::ranges::none_of(receipt.stages, is_heard, &nissa::StageTime::stage)) {
+  if (!receipt.stages.empty() && std::ranges::none_of(receipt.stages, is_heard, &history::StageTime::stage)) {
     return "not known: no contribution could be measured, since its alpha has always been 0";
   }
   return "not known: no contribution was measured while its alpha was above 0 (growth.counterfactual.every_epochs says "

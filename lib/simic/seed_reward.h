@@ -1,12 +1,12 @@
 #pragma once
 // The reward of a seed's whole growing life, from what its receipt tells. Any thread.
 
-#include "nissa/receipt.h"
+#include "history/receipt.h"
 
 namespace esper::simic {
 
 // contribution_reward() of every epoch in which the contribution was measured, and their sum. Where there is none of
 // them, or an accuracy that the formula needs is not recorded, `missing` says so.
-nissa::SeedReward reward_of(const nissa::Receipt& receipt);
+history::SeedReward reward_of(const history::Receipt& receipt);
 
 }  // namespace esper::simic

@@ -6,18 +6,18 @@
 #include <charconv>
 #include <string_view>
 
-#include "leyline/error.h"
-#include "leyline/fault.h"
+#include "base/error.h"
+#include "base/fault.h"
 #include "storage/checksum.h"
 #include "storage/file_tools.h"
 
 namespace esper::storage {
 namespace {
 
-using leyline::FileSystem;
-using leyline::IoError;
-using leyline::OpenMode;
-using leyline::PathKind;
+using base::FileSystem;
+using base::IoError;
+using base::OpenMode;
+using base::PathKind;
 
 constexpr std::string_view kTemporary = ".tmp-";
 
@@ -115,7 +115,7 @@ void publish_file(FileSystem& file_system, const std::string& path, const WriteC
 
 Manifest publish_folder(FileSystem& file_system, const std::string& path, const std::vector<FolderFile>& files,
                         const nlohmann::json& fields) {
-  if (leyline::fault::hit("storage.publish")) throw leyline::IoError("write", path, ENOSPC);
+  if (base::fault::hit("storage.publish")) throw base::IoError("write", path, ENOSPC);
   // rename would silently replace an empty folder.
   if (file_system.kind_of(path) != PathKind::kNothing) throw IoError("publish", path, EEXIST);
   const std::string temporary = temporary_name(path);

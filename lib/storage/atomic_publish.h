@@ -12,15 +12,15 @@
 #include <string_view>
 #include <vector>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 #include "storage/bytes.h"
 #include "storage/manifest.h"
 
 namespace esper::storage {
 
 // Replaces what is at `path`.
-void publish_file(leyline::FileSystem& file_system, const std::string& path, Bytes contents);
-void publish_file(leyline::FileSystem& file_system, const std::string& path, const WriteContents& write_contents);
+void publish_file(base::FileSystem& file_system, const std::string& path, Bytes contents);
+void publish_file(base::FileSystem& file_system, const std::string& path, const WriteContents& write_contents);
 
 struct FolderFile {
   std::string name;  // plain, not manifest.json
@@ -29,21 +29,21 @@ struct FolderFile {
 
 // Makes the folder `path` with these files, and last its manifest.json with size and hash of each, and `fields`.
 // EEXIST if there is something at `path`. Returns what the manifest says.
-Manifest publish_folder(leyline::FileSystem& file_system, const std::string& path, const std::vector<FolderFile>& files,
+Manifest publish_folder(base::FileSystem& file_system, const std::string& path, const std::vector<FolderFile>& files,
                         const nlohmann::json& fields);
 
 // Takes away what publish_file or publish_folder made, durably. It goes to a leftover's name first, so that no reader
 // ever finds a part of it under its own. Nothing there is no error.
-void remove_published(leyline::FileSystem& file_system, const std::string& path);
+void remove_published(base::FileSystem& file_system, const std::string& path);
 
 // Removes from `folder` every `*.tmp-<pid>` whose process is gone, and those of this process: call it before publishing
 // anything there, while holding the folder's lock. (A restarted container often has its old process id.) Returns the
 // names removed.
-std::vector<std::string> remove_leftovers(leyline::FileSystem& file_system, const std::string& folder);
+std::vector<std::string> remove_leftovers(base::FileSystem& file_system, const std::string& folder);
 
 // The same for a folder in which only the holder of its lock publishes: whether a process of that id lives says nothing
 // then (it may be another one, or run on another machine). Removes those for whose final name `is_ours` holds.
-std::vector<std::string> remove_leftovers_under_lock(leyline::FileSystem& file_system, const std::string& folder,
+std::vector<std::string> remove_leftovers_under_lock(base::FileSystem& file_system, const std::string& folder,
                                                      const std::function<bool(std::string_view)>& is_ours);
 
 }  // namespace esper::storage

@@ -11,8 +11,8 @@
 namespace esper::storage {
 namespace {
 
-using leyline::Descriptor;
-using leyline::IoError;
+using base::Descriptor;
+using base::IoError;
 
 // What the user can do about it himself, before the last resort of another folder.
 enum class Cure { kRemove, kCloseOrRemove, kNone };
@@ -70,7 +70,7 @@ std::string next_name(std::string& rest) {
 }  // namespace
 
 UnsafePath::UnsafePath(const std::string& path, const std::string& problem, const std::string& way_out)
-    : IoError(leyline::ExitCode::kConfig, path + " cannot be used: " + problem + "; " + way_out, path, ELOOP),
+    : IoError(base::ExitCode::kConfig, path + " cannot be used: " + problem + "; " + way_out, path, ELOOP),
       problem_(path + " cannot be used: " + problem) {}
 
 Beneath::Beneath(std::string root, Owner owner) : root_(without_trailing_slashes(std::move(root))), owner_(owner) {}

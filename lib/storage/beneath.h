@@ -8,8 +8,8 @@
 #include <optional>
 #include <string>
 
-#include "leyline/descriptor.h"
-#include "leyline/file_system.h"
+#include "base/descriptor.h"
+#include "base/file_system.h"
 
 namespace esper::storage {
 
@@ -25,7 +25,7 @@ enum class Owner {
 
 // What lies there is no file or folder that may be used. ExitCode::kConfig; the text names the path, what is wrong with
 // it and the way out.
-class UnsafePath : public leyline::IoError {
+class UnsafePath : public base::IoError {
  public:
   // problem: as it follows "PATH cannot be used: ".
   UnsafePath(const std::string& path, const std::string& problem, const std::string& way_out);
@@ -53,22 +53,22 @@ class Beneath {
   // Below, `path` is one for which inside() gives a value. All throw IoError, and UnsafePath where the path passes what
   // may not be there.
   struct Place {
-    leyline::Descriptor folder;
+    base::Descriptor folder;
     std::string name;  // empty: `path` is the root, which is `folder`
   };
   // The folder that `path` lies in, and its name there.
   Place place_of(const std::string& path) const;
-  leyline::Descriptor open_folder(const std::string& path) const;
+  base::Descriptor open_folder(const std::string& path) const;
   // `flags` as for open(2); O_CREAT makes the file where there is none.
-  leyline::Descriptor open_file(const std::string& path, int flags) const;
+  base::Descriptor open_file(const std::string& path, int flags) const;
   void make_folder(const std::string& path) const;
   // Of `path` itself, which may not be a link; nothing where there is nothing.
   std::optional<struct stat> status_of(const std::string& path) const;
 
  private:
-  leyline::Descriptor open_root() const;
-  leyline::Descriptor enter(const leyline::Descriptor& folder, const std::string& name, const std::string& path) const;
-  leyline::Descriptor open_at(const Place& place, const std::string& path, int flags) const;
+  base::Descriptor open_root() const;
+  base::Descriptor enter(const base::Descriptor& folder, const std::string& name, const std::string& path) const;
+  base::Descriptor open_at(const Place& place, const std::string& path, int flags) const;
   void check(const struct stat& status, const std::string& path, Use use) const;
   [[noreturn]] void refuse_way_out_of_root(const std::string& path) const;
 

@@ -11,9 +11,9 @@
 
 namespace esper::storage {
 
-using leyline::IoError;
-using leyline::OpenMode;
-using leyline::PathKind;
+using base::IoError;
+using base::OpenMode;
+using base::PathKind;
 
 // Not the folder itself: its own name is the user's word.
 bool ConfinedFileSystem::is_below(const std::string& path) const {
@@ -53,7 +53,7 @@ void ConfinedFileSystem::remove(const std::string& path) {
   throw IoError("remove", path, errno);
 }
 
-std::vector<leyline::FolderEntry> ConfinedFileSystem::list(const std::string& path) {
+std::vector<base::FolderEntry> ConfinedFileSystem::list(const std::string& path) {
   return list_folder(beneath_.open_folder(path).release(), path);
 }
 

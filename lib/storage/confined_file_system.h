@@ -19,14 +19,14 @@ class ConfinedFileSystem final : public PosixFiles {
   // As rename(), but EEXIST if there is something at `to`.
   void rename_new(const std::string& from, const std::string& to);
   void remove(const std::string& path) override;
-  std::vector<leyline::FolderEntry> list(const std::string& path) override;
+  std::vector<base::FolderEntry> list(const std::string& path) override;
   // Throws UnsafePath for a link, a pipe and the like.
-  leyline::PathKind kind_of(const std::string& path) override;
+  base::PathKind kind_of(const std::string& path) override;
   void sync_folder(const std::string& path) override;
   std::uint64_t free_bytes(const std::string& path) override;
 
  private:
-  int open_handle(const std::string& path, leyline::OpenMode mode) override;
+  int open_handle(const std::string& path, base::OpenMode mode) override;
   int try_lock_handle(const std::string& path) override;
   bool is_below(const std::string& path) const;
 

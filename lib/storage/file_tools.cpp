@@ -2,9 +2,9 @@
 
 namespace esper::storage {
 
-using leyline::FileSystem;
-using leyline::IoError;
-using leyline::PathKind;
+using base::FileSystem;
+using base::IoError;
+using base::PathKind;
 
 std::string parent_of(const std::string& path) {
   const auto end = path.find_last_not_of('/');
@@ -15,7 +15,7 @@ std::string parent_of(const std::string& path) {
 }
 
 std::vector<std::byte> read_file(FileSystem& file_system, const std::string& path, std::uint64_t max_bytes) {
-  auto file = file_system.open(path, leyline::OpenMode::kRead);
+  auto file = file_system.open(path, base::OpenMode::kRead);
   const std::uint64_t size = file.size();
   if (size > max_bytes) throw IoError("read", path, EFBIG);
   std::vector<std::byte> contents(size);
@@ -59,14 +59,13 @@ std::string why_missing(FileSystem& file_system, const std::string& folder, cons
 
 void require_run_folder(FileSystem& file_system, const std::string& path) {
   try {
-    file_system.open(path + "/config.yaml", leyline::OpenMode::kRead);
+    file_system.open(path + "/config.yaml", base::OpenMode::kRead);
   } catch (const IoError& error) {
     const int number = error.error_number();
     if (number != ENOENT && number != ENOTDIR && number != ENAMETOOLONG) throw;
-    throw leyline::Error(
-        leyline::ExitCode::kConfig,
-        path + " is no run folder: " + why_missing(file_system, path, "config.yaml") +
-            "; esper train makes one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end");
+    throw base::Error(base::ExitCode::kConfig,
+                      path + " is no run folder: " + why_missing(file_system, path, "config.yaml") +
+                          "; esper train makes one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end");
   }
 }
 

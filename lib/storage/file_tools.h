@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 
 namespace esper::storage {
 
@@ -14,23 +14,23 @@ namespace esper::storage {
 std::string parent_of(const std::string& path);
 
 // The whole file; EFBIG, and nothing read, if it is larger than `max_bytes`.
-std::vector<std::byte> read_file(leyline::FileSystem& file_system, const std::string& path, std::uint64_t max_bytes);
+std::vector<std::byte> read_file(base::FileSystem& file_system, const std::string& path, std::uint64_t max_bytes);
 
 // Makes the folder and those above it, and makes the new entries durable.
-void ensure_folder(leyline::FileSystem& file_system, const std::string& path);
+void ensure_folder(base::FileSystem& file_system, const std::string& path);
 
 // A file, or a folder with all that is in it; links are removed, not followed. Nothing there is no error.
-void remove_all(leyline::FileSystem& file_system, const std::string& path);
+void remove_all(base::FileSystem& file_system, const std::string& path);
 
 // Why `folder` does not have the file or folder `name`, for a message: "it does not exist", "it is a file", "it is an
 // empty folder", "there is no NAME in it". Empty where it has one.
-std::string why_missing(leyline::FileSystem& file_system, const std::string& folder, const std::string& name);
+std::string why_missing(base::FileSystem& file_system, const std::string& folder, const std::string& name);
 
-// Throws leyline::Error{kConfig} where `path` is no run folder, that is, has no config.yaml; and what open() throws
+// Throws base::Error{kConfig} where `path` is no run folder, that is, has no config.yaml; and what open() throws
 // where that cannot be read.
-void require_run_folder(leyline::FileSystem& file_system, const std::string& path);
+void require_run_folder(base::FileSystem& file_system, const std::string& path);
 
 // `path` itself, else `path`-2, `path`-3, ...: the first name that is not taken.
-std::string free_name(leyline::FileSystem& file_system, const std::string& path);
+std::string free_name(base::FileSystem& file_system, const std::string& path);
 
 }  // namespace esper::storage

@@ -16,7 +16,7 @@ std::string this_process() {
   return "process " + std::to_string(::getpid()) + " on " + host;
 }
 
-std::string read_holder(leyline::FileSystem& file_system, const std::string& path) {
+std::string read_holder(base::FileSystem& file_system, const std::string& path) {
   const auto contents = read_file(file_system, path, kMaxHolderBytes);
   const std::string holder(text_of(contents));
   return holder.empty() ? "another process" : holder;
@@ -24,14 +24,14 @@ std::string read_holder(leyline::FileSystem& file_system, const std::string& pat
 
 }  // namespace
 
-FolderLockAttempt try_lock_folder(leyline::FileSystem& file_system, const std::string& folder) {
+FolderLockAttempt try_lock_folder(base::FileSystem& file_system, const std::string& folder) {
   const std::string path = folder + "/lock";
   auto lock = file_system.try_lock(path);
   if (!lock) return {std::nullopt, read_holder(file_system, path)};
   try {
     lock->truncate(0);
     lock->write(bytes_of(this_process()));
-  } catch (const leyline::IoError& error) {
+  } catch (const base::IoError& error) {
     // The name only serves a message. A run must be able to start on a full disk: it may be there to make room.
     if (!error.out_of_space()) throw;
   }

@@ -4,16 +4,16 @@
 #include <optional>
 #include <string>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 
 namespace esper::storage {
 
 struct FolderLockAttempt {
-  std::optional<leyline::File> lock;  // held while it lives; ends with the process, however that ends
-  std::string holder;                 // without the lock: who has it, for the message, e.g. "process 4711 on node3"
+  std::optional<base::File> lock;  // held while it lives; ends with the process, however that ends
+  std::string holder;              // without the lock: who has it, for the message, e.g. "process 4711 on node3"
 };
 
 // Takes the advisory lock of `<folder>/lock`, a file that stays there. Never waits.
-FolderLockAttempt try_lock_folder(leyline::FileSystem& file_system, const std::string& folder);
+FolderLockAttempt try_lock_folder(base::FileSystem& file_system, const std::string& folder);
 
 }  // namespace esper::storage

@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "storage/atomic_publish.h"
 #include "storage/checksum.h"
 #include "storage/file_tools.h"
@@ -13,10 +13,10 @@
 namespace esper::storage {
 namespace {
 
-using leyline::File;
-using leyline::FileSystem;
-using leyline::OpenMode;
-using leyline::PathKind;
+using base::File;
+using base::FileSystem;
+using base::OpenMode;
+using base::PathKind;
 
 constexpr std::size_t kCopyBytes = 1 << 20;
 
@@ -59,7 +59,7 @@ void keep_as_earlier_file(FileSystem& file_system, const std::string& path) {
   const auto number = earlier.empty() ? 1 : earlier.back().number + 1;
   const auto target = earlier_journal_path(path, number);
   if (number > NumberedName::kLargest || file_system.kind_of(target) != PathKind::kNothing)
-    throw leyline::IoError("rename", target, EEXIST);
+    throw base::IoError("rename", target, EEXIST);
   file_system.rename(path, target);
 }
 

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 
 namespace esper::storage {
 
@@ -43,11 +43,11 @@ struct JournalScan {
 // Calls `visit` for each good record of all files, in order; the view ends with the call. A journal that does not exist
 // is empty. Throws IoError, and Error{kCheckpoint} for a file that is no journal and for a folder. May run beside a
 // writer (any thread or process): then the last record may look torn.
-JournalScan scan_journal(leyline::FileSystem& file_system, const std::string& path,
+JournalScan scan_journal(base::FileSystem& file_system, const std::string& path,
                          const std::function<void(std::string_view)>& visit);
 
 // The same from the newest file on whose first record `is_start` accepts; from the oldest one where it accepts none.
-JournalScan scan_journal_from(leyline::FileSystem& file_system, const std::string& path,
+JournalScan scan_journal_from(base::FileSystem& file_system, const std::string& path,
                               const std::function<bool(std::string_view)>& is_start,
                               const std::function<void(std::string_view)>& visit);
 
@@ -56,7 +56,7 @@ class JournalWriter {
  public:
   // Makes the file if needed; else cuts off the tail that a reader would skip. A corrupt tail is first kept as
   // `<path>.bad`, since good records may follow the bad one. Reads the newest file only.
-  JournalWriter(leyline::FileSystem& file_system, const std::string& path);
+  JournalWriter(base::FileSystem& file_system, const std::string& path);
 
   // Returns when the record is on the disk. After IoError the journal is as before, at the latest once the next
   // append or a new writer has cut off the rest; the caller may go on. At most kMaxJournalRecordBytes, not empty.
@@ -71,13 +71,13 @@ class JournalWriter {
   std::uint64_t bytes() const { return good_bytes_; }
 
  private:
-  JournalWriter(leyline::FileSystem& file_system, const std::string& path, const JournalScan& found);
+  JournalWriter(base::FileSystem& file_system, const std::string& path, const JournalScan& found);
   void cut_tail();
   void sync_folder();
 
-  leyline::FileSystem* file_system_;
+  base::FileSystem* file_system_;
   std::string path_;
-  leyline::File file_;
+  base::File file_;
   std::uint64_t good_bytes_;
   bool tail_is_dirty_ = false;
   bool folder_is_dirty_ = false;  // a file got another name, which is not durable yet

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 #include "storage/journal.h"
 
 namespace esper::storage {
@@ -21,7 +21,7 @@ struct EarlierFile {
 };
 
 // `<path>-<number>`, ascending. None where the folder does not exist.
-std::vector<EarlierFile> earlier_journal_files(leyline::FileSystem& file_system, const std::string& path);
+std::vector<EarlierFile> earlier_journal_files(base::FileSystem& file_system, const std::string& path);
 
 // "journal-000001"
 std::string earlier_journal_path(const std::string& path, std::uint64_t number);
@@ -30,7 +30,7 @@ std::string earlier_journal_path(const std::string& path, std::uint64_t number);
 std::string next_journal_path(const std::string& path);
 
 // Of one file, which may be missing.
-JournalScan scan_journal_file(leyline::FileSystem& file_system, const std::string& path,
+JournalScan scan_journal_file(base::FileSystem& file_system, const std::string& path,
                               const std::function<void(std::string_view)>& visit);
 
 }  // namespace esper::storage

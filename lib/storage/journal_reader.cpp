@@ -3,7 +3,7 @@
 #include <optional>
 #include <vector>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "storage/checksum.h"
 #include "storage/file_tools.h"
 #include "storage/journal_files.h"
@@ -13,10 +13,10 @@
 namespace esper::storage {
 namespace {
 
-using leyline::File;
-using leyline::FileSystem;
-using leyline::IoError;
-using leyline::PathKind;
+using base::File;
+using base::FileSystem;
+using base::IoError;
+using base::PathKind;
 using Visit = std::function<void(std::string_view)>;
 
 constexpr std::size_t kBlockBytes = 1 << 20;
@@ -61,8 +61,8 @@ JournalTail classify_magic(BlockReader& reader, const std::string& path, std::ui
   const std::string_view start = text_of(reader.at(0, kJournalMagic.size()));
   if (start == kJournalMagic) return JournalTail::kClean;
   if (size <= kJournalMagic.size() && is_torn_magic(start)) return JournalTail::kTorn;
-  throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                       path + " is no journal: it does not start with ESPERJ1; move it away to start a new one");
+  throw base::Error(base::ExitCode::kCheckpoint,
+                    path + " is no journal: it does not start with ESPERJ1; move it away to start a new one");
 }
 
 // Points `payload` at the record at `offset`.
@@ -103,13 +103,12 @@ std::optional<File> open_if_there(FileSystem& file_system, const std::string& pa
   const auto kind = file_system.kind_of(path);
   if (kind == PathKind::kNothing) return std::nullopt;
   if (kind != PathKind::kFile) {
-    throw leyline::Error(leyline::ExitCode::kCheckpoint,
-                         path + " is no journal: it is " +
-                             (kind == PathKind::kFolder ? "a folder" : "no regular file") +
-                             "; move it away to start a new one");
+    throw base::Error(base::ExitCode::kCheckpoint, path + " is no journal: it is " +
+                                                       (kind == PathKind::kFolder ? "a folder" : "no regular file") +
+                                                       "; move it away to start a new one");
   }
   try {
-    return file_system.open(path, leyline::OpenMode::kRead);
+    return file_system.open(path, base::OpenMode::kRead);
   } catch (const IoError& error) {  // it got its number just now
     if (error.error_number() != ENOENT) throw;
     return std::nullopt;

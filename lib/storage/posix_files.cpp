@@ -12,9 +12,9 @@
 namespace esper::storage {
 namespace {
 
-using leyline::FolderEntry;
-using leyline::IoError;
-using leyline::PathKind;
+using base::FolderEntry;
+using base::IoError;
+using base::PathKind;
 
 // The path behind a descriptor, for messages only.
 std::string name_of(int handle) {

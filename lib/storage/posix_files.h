@@ -1,7 +1,7 @@
 #pragma once
 // What the file systems of a running process have in common: everything that is done with an open descriptor.
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 
 namespace esper::storage {
 
@@ -13,12 +13,12 @@ auto retried(Call call) {
   return result;
 }
 
-leyline::PathKind kind_of_mode(unsigned mode);
+base::PathKind kind_of_mode(unsigned mode);
 
 // Entries of the open folder, sorted by name. Takes the descriptor over. `path` is for messages.
-std::vector<leyline::FolderEntry> list_folder(int folder, const std::string& path);
+std::vector<base::FolderEntry> list_folder(int folder, const std::string& path);
 
-class PosixFiles : public leyline::FileSystem {
+class PosixFiles : public base::FileSystem {
  protected:
   // Takes the lock of an open file, which is closed where somebody else has it. `path` is for messages.
   static int lock_or_close(int handle, const std::string& path);

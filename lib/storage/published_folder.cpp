@@ -8,14 +8,14 @@
 namespace esper::storage {
 namespace {
 
-using leyline::FileSystem;
-using leyline::IoError;
+using base::FileSystem;
+using base::IoError;
 
 constexpr std::size_t kChunkBytes = 1 << 20;
 
 // Empty if the file is what the manifest says; else how it is damaged. Bounded memory: the file is read in chunks.
 std::string problem_with(FileSystem& file_system, const std::string& folder, const ManifestFile& expected) {
-  auto file = file_system.open(folder + "/" + expected.name, leyline::OpenMode::kRead);
+  auto file = file_system.open(folder + "/" + expected.name, base::OpenMode::kRead);
   const std::uint64_t size = file.size();
   if (size != expected.bytes) {
     return expected.name + " has " + std::to_string(size) + " bytes, the manifest says " +

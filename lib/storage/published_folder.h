@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 #include "storage/checked.h"
 #include "storage/manifest.h"
 
@@ -13,16 +13,16 @@ namespace esper::storage {
 // size; unreadable are a file that the system does not give (EIO, EACCES, no regular file), one that is missing, since
 // the folder may be on its way here, and a manifest of another format. Throws IoError only where the trouble is not the
 // folder's (EMFILE, ENOMEM and the like).
-Checked<Manifest> verify_folder(leyline::FileSystem& file_system, const std::string& folder);
+Checked<Manifest> verify_folder(base::FileSystem& file_system, const std::string& folder);
 
 // Whether an error speaks of one file or folder that cannot be read, rather than of this process (EMFILE, ENOMEM).
-bool is_of_the_file(const leyline::IoError& error);
+bool is_of_the_file(const base::IoError& error);
 
 // Renames the folder (or file) to `<path><ending>`, or the first of `<path><ending>-2`, ... that is not taken, durably.
 // Returns the new path.
 inline constexpr char kDamagedEnding[] = ".bad";
 inline constexpr char kUnreadableEnding[] = ".unread";
-std::string quarantine(leyline::FileSystem& file_system, const std::string& path,
+std::string quarantine(base::FileSystem& file_system, const std::string& path,
                        const std::string& ending = kDamagedEnding);
 
 }  // namespace esper::storage

@@ -12,10 +12,10 @@
 namespace esper::storage {
 namespace {
 
-using leyline::FolderEntry;
-using leyline::IoError;
-using leyline::OpenMode;
-using leyline::PathKind;
+using base::FolderEntry;
+using base::IoError;
+using base::OpenMode;
+using base::PathKind;
 
 [[noreturn]] void fail(const char* operation, const std::string& path) { throw IoError(operation, path, errno); }
 
@@ -92,7 +92,7 @@ class RealFileSystem final : public PosixFiles {
 
 }  // namespace
 
-leyline::FileSystem& real_file_system() {
+base::FileSystem& real_file_system() {
   static RealFileSystem file_system;
   return file_system;
 }

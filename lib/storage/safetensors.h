@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 #include "storage/bytes.h"
 #include "storage/checked.h"
 #include "storage/tensor_view.h"
@@ -36,7 +36,7 @@ struct LoadedSafetensors {
 };
 
 // Reads the whole file. One larger than `max_bytes` is a problem; throws IoError if it cannot be read.
-Checked<LoadedSafetensors> load_safetensors(leyline::FileSystem& file_system, const std::string& path,
+Checked<LoadedSafetensors> load_safetensors(base::FileSystem& file_system, const std::string& path,
                                             std::uint64_t max_bytes);
 
 // Writes header and tensors to `sink`, copying no tensor. The result depends only on the contents: tensors are sorted

@@ -64,12 +64,12 @@ Checked<Safetensors> parse_safetensors(Bytes file) {
   return lay_out(std::move(*header.value), file.subspan(kLengthBytes + header_bytes));
 }
 
-Checked<LoadedSafetensors> load_safetensors(leyline::FileSystem& file_system, const std::string& path,
+Checked<LoadedSafetensors> load_safetensors(base::FileSystem& file_system, const std::string& path,
                                             std::uint64_t max_bytes) {
   LoadedSafetensors loaded;
   try {
     loaded.file = read_file(file_system, path, max_bytes);
-  } catch (const leyline::IoError& error) {
+  } catch (const base::IoError& error) {
     if (error.error_number() != EFBIG) throw;
     return damaged<LoadedSafetensors>(path + " is larger than " + std::to_string(max_bytes) + " bytes");
   }

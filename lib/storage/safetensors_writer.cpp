@@ -3,7 +3,7 @@
 #include <string_view>
 #include <unordered_set>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "storage/little_endian.h"
 #include "storage/safetensors.h"
 #include "storage/safetensors_header.h"

@@ -5,7 +5,7 @@
 #include <limits>
 #include <vector>
 
-#include "leyline/names.h"
+#include "base/names.h"
 
 namespace esper::tamiyo {
 
@@ -61,7 +61,7 @@ std::string defect(const Observation& observation, std::uint32_t last_epoch) {
 
 }  // namespace
 
-HeuristicController::HeuristicController(const leyline::HeuristicConfig& heuristic, const leyline::GrowthConfig& growth)
+HeuristicController::HeuristicController(const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth)
     : rules_{heuristic, growth.gates} {}
 
 Decision HeuristicController::decide(const Observation& observation) {
@@ -156,8 +156,8 @@ void HeuristicController::watch_seed(const SeedState& seed) {
 
 void HeuristicController::tend(const SeedState& seed, const Observation& observation, Decision& decision) {
   auto& watch = state_.seeds.at(seed.seed_id);
-  const auto name = seed.seed_id + " (" + seed.blueprint + " at " + seed.slot + ", " +
-                    std::string(leyline::name_of(seed.stage)) + ")";
+  const auto name =
+      seed.seed_id + " (" + seed.blueprint + " at " + seed.slot + ", " + std::string(base::name_of(seed.stage)) + ")";
   const auto step = next_step(seed, rules_);
   const auto prune_why = prune_reason(seed, watch.stale_epochs, rules_);
   // A seed that may move on is not stale; one that does harm goes all the same.
@@ -180,7 +180,7 @@ void HeuristicController::tend(const SeedState& seed, const Observation& observa
     return;
   }
   ask(decision, observation, *step.operation, step.reason).target_seed_id = seed.seed_id;
-  say(decision, name + " asks to " + std::string(leyline::name_of(*step.operation)) + ": " + step.reason);
+  say(decision, name + " asks to " + std::string(base::name_of(*step.operation)) + ": " + step.reason);
   constexpr std::uint32_t kLongestBackOff = 10;  // 1024 epochs
   watch.next_ask_epoch = observation.current_epoch + (1U << std::min(watch.refusals, kLongestBackOff));
   ++watch.refusals;

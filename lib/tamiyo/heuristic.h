@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "leyline/config/growth_config.h"
-#include "leyline/config/policy_config.h"
+#include "config/growth_config.h"
+#include "config/policy_config.h"
 #include "leyline/controller.h"
 #include "tamiyo/heuristic_state.h"
 #include "tamiyo/stage_rules.h"
@@ -20,7 +20,7 @@ namespace esper::tamiyo {
 
 class HeuristicController final : public leyline::Controller {
  public:
-  HeuristicController(const leyline::HeuristicConfig& heuristic, const leyline::GrowthConfig& growth);
+  HeuristicController(const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth);
 
   // Command ids are "<run>-e<epoch>-<n>". The same observations give the same decisions.
   leyline::Decision decide(const leyline::Observation& observation) override;

@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "leyline/error.h"
-#include "leyline/names.h"
+#include "base/error.h"
+#include "base/names.h"
 
 namespace esper::tamiyo {
 
@@ -27,7 +27,7 @@ std::optional<T> read_optional(const json& value) {
 json watch_to_json(const SeedWatch& watch) {
   return {{"slot", watch.slot},
           {"blueprint", watch.blueprint},
-          {"stage", leyline::name_of(watch.stage)},
+          {"stage", base::name_of(watch.stage)},
           {"best_points", optional_json(watch.best_points)},
           {"stale_epochs", watch.stale_epochs},
           {"refusals", watch.refusals},
@@ -35,14 +35,14 @@ json watch_to_json(const SeedWatch& watch) {
 }
 
 [[noreturn]] void fail(const std::string& what) {
-  throw leyline::Error(leyline::ExitCode::kCheckpoint, "the saved state of the heuristic policy is unusable: " + what);
+  throw base::Error(base::ExitCode::kCheckpoint, "the saved state of the heuristic policy is unusable: " + what);
 }
 
 SeedWatch watch_from_json(const json& saved) {
   SeedWatch watch;
   watch.slot = saved.at("slot").get<std::string>();
   watch.blueprint = saved.at("blueprint").get<std::string>();
-  const auto stage = leyline::from_name<leyline::Stage>(saved.at("stage").get<std::string>());
+  const auto stage = base::from_name<leyline::Stage>(saved.at("stage").get<std::string>());
   if (!stage) fail("unknown stage " + saved.at("stage").dump());
   watch.stage = *stage;
   watch.best_points = read_optional<double>(saved.at("best_points"));

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "leyline/quantity.h"
+#include "base/quantity.h"
 
 namespace esper::tamiyo {
 
@@ -32,7 +32,7 @@ class Conditions {
   std::string met_, missing_;
 };
 
-int epochs_wanted(Stage stage, const leyline::GateConfig& gates) {
+int epochs_wanted(Stage stage, const config::GateConfig& gates) {
   switch (stage) {
     case Stage::kTraining:
       return gates.min_training_epochs;
@@ -116,7 +116,7 @@ std::string prune_reason(const SeedState& seed, std::uint32_t stale_epochs, cons
   const auto limit = static_cast<std::uint32_t>(rules.heuristic.prune_after_epochs);
   const auto wanted = static_cast<std::uint32_t>(epochs_wanted(seed.stage, rules.gates));
   if (seed.stage == Stage::kBlending || stale_epochs < limit || seed.stage_epochs < wanted) return {};
-  return to_string(leyline::Length{stale_epochs, leyline::Length::Unit::kEpochs}) + " without improvement (allowed " +
+  return to_string(base::Length{stale_epochs, base::Length::Unit::kEpochs}) + " without improvement (allowed " +
          std::to_string(limit) + ")";
 }
 

@@ -4,16 +4,16 @@
 #include <optional>
 #include <string>
 
+#include "config/growth_config.h"
+#include "config/policy_config.h"
 #include "leyline/command.h"
-#include "leyline/config/growth_config.h"
-#include "leyline/config/policy_config.h"
 #include "leyline/seed.h"
 
 namespace esper::tamiyo {
 
 struct Rules {
-  leyline::HeuristicConfig heuristic;
-  leyline::GateConfig gates;
+  config::HeuristicConfig heuristic;
+  config::GateConfig gates;
 };
 
 // A finite metric of the seed; nothing if it was not measured.

@@ -5,28 +5,41 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
+#include "base/interrupt.h"
+#include "base/text/in_words.h"
 #include "device/cuda_table.h"
 #include "device/profiler.h"
 #include "kasmina/topology.h"
+#include "lanes/step_runner.h"
 #include "leyline/telemetry.h"
-#include "tolaria/batch_source.h"
-#include "tolaria/good_state.h"
-#include "tolaria/growth.h"
-#include "tolaria/in_words.h"
-#include "tolaria/interrupt.h"
-#include "tolaria/measure.h"
-#include "tolaria/probe.h"
-#include "tolaria/report.h"
-#include "tolaria/saving.h"
-#include "tolaria/step_runner.h"
+#include "step/probe.h"
+#include "tolaria/evaluation/measure.h"
+#include "tolaria/growth/good_state.h"
+#include "tolaria/growth/growth.h"
+#include "tolaria/report/report.h"
+#include "tolaria/run/batch_source.h"
+#include "tolaria/run/saving.h"
 
 namespace esper::tolaria {
+
+using base::Interrupt;
+using base::milliseconds;
+using lanes::GrowthOutlook;
+using lanes::likely_changes;
+using lanes::RunnerServices;
+using lanes::StepRunner;
+using step::Microbatch;
+using step::probe_attribution;
+using step::read_metrics;
+using step::set_learning_rate;
+using step::StepMetrics;
+
 namespace {
 
+using base::LedgerScope;
+using base::Owner;
 using leyline::event;
-using leyline::LedgerScope;
 using leyline::Level;
-using leyline::Owner;
 using namespace leyline::literals;
 
 StepMetrics epoch_metrics(Run& run) {
@@ -54,7 +67,7 @@ Passage train_epoch(Run& run, BatchSource& batches, StepRunner& runner, EpochTim
   std::vector<Microbatch> microbatches;
   for (batches.next(microbatches); !microbatches.empty(); batches.next(microbatches)) {
     const bool watched = runner.is_watching();
-    const auto step_begin = run.step_times || watched ? run.clock.now() : leyline::Duration{};
+    const auto step_begin = run.step_times || watched ? run.clock.now() : base::Duration{};
     run.ledger.begin_step();
     set_learning_rate(run.model.state, next_learning_rate(run));
     probe_attribution(run.model, microbatches);
@@ -201,7 +214,7 @@ RunOutcome run_epochs(Run& run) {
   if (run.progress.step > 0) good_state.keep(run);
   while (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs) && !should_stop_early(run)) {
     run.display->epoch = run.progress.epoch + 1;
-    const leyline::LedgerEpoch epoch(run.ledger, run.progress.epoch + 1);
+    const base::LedgerEpoch epoch(run.ledger, run.progress.epoch + 1);
     EpochTimes times;
     if (train_epoch(run, batches, runner, times) == Passage::kInterrupted) return interrupted(run);
 

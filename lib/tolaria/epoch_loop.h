@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "tolaria/run.h"
+#include "tolaria/run/run.h"
 
 namespace esper::tolaria {
 

@@ -3,12 +3,12 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "leyline/names.h"
+#include "base/names.h"
 
 namespace esper::tolaria {
 namespace {
 
-using leyline::ExitCode;
+using base::ExitCode;
 using nlohmann::ordered_json;
 using Kind = RunOutcome::Kind;
 
@@ -36,7 +36,7 @@ ordered_json seeds_of(const Run& run) {
         {{"seed_id", seed.seed_id},
          {"slot", seed.slot},
          {"blueprint", seed.blueprint},
-         {"stage", leyline::name_of(seed.stage)},
+         {"stage", base::name_of(seed.stage)},
          {"alpha", seed.metrics.at("alpha")},
          {"params", static_cast<std::int64_t>(seed.metrics.at("params"))},
          {"contribution", contribution == seed.metrics.end() ? ordered_json() : ordered_json(contribution->second)}});
@@ -103,15 +103,15 @@ ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::str
 }
 
 ordered_json summarize_ledger(Run& run) {
-  const auto ms = [](leyline::Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
+  const auto ms = [](base::Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
   run.ledger.settle();
   const auto until = run.clock.wall();
   ordered_json owners;
-  for (const auto& [owner, name] : names(leyline::Owner{})) {
+  for (const auto& [owner, name] : names(base::Owner{})) {
     owners[std::string(name)] = ms(run.ledger.totals()[index_of(owner)]);
   }
-  return {{"from", leyline::rfc3339(until - run.ledger.wall())},
-          {"until", leyline::rfc3339(until)},
+  return {{"from", base::rfc3339(until - run.ledger.wall())},
+          {"until", base::rfc3339(until)},
           {"wall_ms", ms(run.ledger.wall())},
           {"ms", std::move(owners)}};
 }

@@ -4,20 +4,20 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "tolaria/epoch_loop.h"
-#include "tolaria/run.h"
+#include "tolaria/run/run.h"
 
 namespace esper::tolaria {
 
-leyline::ExitCode exit_code_of(const RunOutcome& outcome);
+base::ExitCode exit_code_of(const RunOutcome& outcome);
 
 // {run_dir, status, exit_code, reason, epochs, steps, wall_s, parameters, train {loss, accuracy}, validation {...},
 //  best {epoch, loss, accuracy}, seeds [{seed_id, slot, blueprint, stage, alpha, params, contribution}],
 //  checkpoints [{path, epoch, step}]}; contribution in accuracy points, null where it was not measured.
 nlohmann::ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::string& run_dir);
 
-// {from, until, wall_ms, ms {owner: ...}} of this process, as nissa::read_run_ledger reads it: the account of the
+// {from, until, wall_ms, ms {owner: ...}} of this process, as history::read_run_ledger reads it: the account of the
 // training thread's time from its start until now. `from` and `until` are times of day, RFC 3339.
 nlohmann::ordered_json summarize_ledger(Run& run);
 

@@ -1,8 +1,10 @@
-# esper_library(kasmina [TORCH] SOURCES slot.cpp ... DEPS leyline device LIBS yaml-cpp)
+# esper_library(kasmina [TORCH] [FOLDERS run .] SOURCES slot.cpp ... DEPS leyline device LIBS yaml-cpp)
 # One call per folder of lib/. DEPS is the whole truth about layering: a dependency that is not below, or an #include of
 # a folder that DEPS does not name, stops the configure step. TORCH adds libtorch and the shared precompiled header.
+# FOLDERS are the sub-folders, lowest first, with "." for the room's own files: one may include those before it.
 
-set(ESPER_ROOMS leyline:0 storage:1 device:1 nissa:2 program:2 data:2 kasmina:3 tamiyo:3 tolaria:4 simic:5)
+set(ESPER_ROOMS base:0 leyline:1 storage:1 config:2 device:3 nissa:3 program:4 data:4 history:4 kasmina:5 tamiyo:5 simic:5
+  step:6 lanes:7 tolaria:8)
 
 add_library(esper_options INTERFACE)
 # restrict: g++ 12 warns about "text" + std::string, wrongly (GCC bug 105651).
@@ -38,14 +40,46 @@ function(esper_check_layers room folder deps)
   endforeach()
 endfunction()
 
+# The folder of a file of the room, "." for the room's own.
+function(esper_folder_of file out)
+  get_filename_component(folder "${file}" DIRECTORY)
+  if(folder STREQUAL "")
+    set(folder ".")
+  endif()
+  set(${out} "${folder}" PARENT_SCOPE)
+endfunction()
+
+function(esper_check_folders room root folders)
+  file(GLOB_RECURSE files RELATIVE ${root} CONFIGURE_DEPENDS ${root}/*.h ${root}/*.cpp)
+  foreach(file IN LISTS files)
+    esper_folder_of(${file} folder)
+    list(FIND folders "${folder}" place)
+    if(place EQUAL -1)
+      message(FATAL_ERROR "${room}/${file}: FOLDERS of ${room} does not name ${folder}")
+    endif()
+    file(STRINGS ${root}/${file} lines REGEX "^#include \"${room}/")
+    foreach(line IN LISTS lines)
+      string(REGEX REPLACE "^#include \"${room}/(.*)\".*" "\\1" used "${line}")
+      esper_folder_of(${used} used_folder)
+      list(FIND folders "${used_folder}" used_place)
+      if(used_place GREATER place)
+        message(FATAL_ERROR "${room}/${file}: ${line}\n  ${used_folder} is not below ${folder} in ${room}: ${folders}")
+      endif()
+    endforeach()
+  endforeach()
+endfunction()
+
 function(esper_use_torch target)
   target_link_libraries(${target} PUBLIC torch::cpu)
   target_precompile_headers(${target} REUSE_FROM esper_torch_pch)
 endfunction()
 
 function(esper_library room)
-  cmake_parse_arguments(ARG "TORCH" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH" "" "FOLDERS;SOURCES;DEPS;LIBS" ${ARGN})
   esper_check_layers(${room} ${CMAKE_CURRENT_SOURCE_DIR} "${ARG_DEPS}")
+  if(ARG_FOLDERS)
+    esper_check_folders(${room} ${CMAKE_CURRENT_SOURCE_DIR} "${ARG_FOLDERS}")
+  endif()
   add_library(esper_${room} STATIC ${ARG_SOURCES})
   add_library(esper::${room} ALIAS esper_${room})
   target_include_directories(esper_${room} PUBLIC ${PROJECT_SOURCE_DIR}/lib)

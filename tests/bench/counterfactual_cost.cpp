@@ -9,9 +9,9 @@
 #include <cstdio>
 #include <ctime>
 
-#include "leyline/statistics.h"
+#include "base/statistics.h"
 #include "support/grown_network.h"
-#include "tolaria/stacked_validation.h"
+#include "tolaria/evaluation/stacked_validation.h"
 
 namespace {
 
@@ -19,7 +19,7 @@ using namespace esper;
 
 constexpr double kAllowed = 6;
 constexpr double kMaxDifference = 1e-4;
-constexpr std::int64_t kMaxRows = leyline::CounterfactualConfig{}.max_rows;
+constexpr std::int64_t kMaxRows = config::CounterfactualConfig{}.max_rows;
 
 struct Case {
   tests::GrownCase grown;
@@ -27,7 +27,7 @@ struct Case {
 };
 
 std::vector<Case> cases() {
-  using leyline::HostKind;
+  using config::HostKind;
   std::vector<Case> all(3);
   auto& [mlp, mlp_batch] = all[0];
   mlp = tests::grown_case("mlp_64_128x4", HostKind::kMlp, leyline::features_shape(64, 10), "mlp");
@@ -57,7 +57,7 @@ double thread_milliseconds() {
 class Passes {
  public:
   explicit Passes(const Case& c)
-      : network_(tests::grown_network(c.grown, leyline::Composition::kAdd, {1, 1, 1, 1})),
+      : network_(tests::grown_network(c.grown, config::Composition::kAdd, {1, 1, 1, 1})),
         plan_(network_->plan_stacked(configurations())) {
     constexpr int kBatches = 4;
     for (int i = 0; i < kBatches; ++i) {
@@ -69,7 +69,7 @@ class Passes {
     return tolaria::validate(
         each(), [&](const torch::Tensor& x) { return network_->forward(x, kasmina::Mode::kEvaluate); }, {});
   }
-  tolaria::StackedResult stacked() const { return validate_stacked(each(), {*network_, plan_, kMaxRows}, {}); }
+  tolaria::StackedResult stacked() const { return tolaria::validate_stacked(each(), {*network_, plan_, kMaxRows}, {}); }
 
  private:
   std::vector<kasmina::Configuration> configurations() const {
@@ -84,7 +84,7 @@ class Passes {
     return all;
   }
   tolaria::NextBatch each() const {
-    return [this, next = std::size_t{0}]() mutable -> std::optional<tolaria::Microbatch> {
+    return [this, next = std::size_t{0}]() mutable -> std::optional<step::Microbatch> {
       if (next == batches_.size()) return std::nullopt;
       return batches_[next++];
     };
@@ -92,7 +92,7 @@ class Passes {
 
   std::unique_ptr<kasmina::Network> network_;
   kasmina::StackedPlan plan_;
-  std::vector<tolaria::Microbatch> batches_;
+  std::vector<step::Microbatch> batches_;
 };
 
 bool run(const Case& c, int rounds) {
@@ -110,10 +110,10 @@ bool run(const Case& c, int rounds) {
     passes.stacked();
     plain.push_back(middle - begin), stacked.push_back(thread_milliseconds() - middle);
   }
-  const auto ratio = leyline::paired_ratio(stacked, plain);
+  const auto ratio = base::paired_ratio(stacked, plain);
   std::printf(
       "{\"case\": \"%s\", \"plain_ms\": %.3f, \"stacked_ms\": %.3f, \"ratio\": %.3f, \"interval\": [%.3f, %.3f]}\n",
-      c.grown.name.c_str(), leyline::median(plain), leyline::median(stacked), ratio.median, ratio.interval.low,
+      c.grown.name.c_str(), base::median(plain), base::median(stacked), ratio.median, ratio.interval.low,
       ratio.interval.high);
   std::fflush(stdout);
   return ratio.median <= kAllowed;

@@ -5,11 +5,11 @@
 #include <cstdio>
 #include <vector>
 
-#include "leyline/ledger.h"
+#include "base/ledger/ledger.h"
 
 namespace {
 
-using namespace esper::leyline;
+using namespace esper::base;
 
 constexpr int kRounds = 41, kScopes = 200'000;
 

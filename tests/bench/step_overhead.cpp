@@ -12,7 +12,7 @@
 #include <ctime>
 
 #include "kasmina/host.h"
-#include "tolaria/train_step.h"
+#include "step/train_step.h"
 
 namespace {
 
@@ -23,7 +23,7 @@ constexpr double kMaxDifference = 1e-5;
 
 struct Case {
   const char* name;
-  leyline::HostConfig host;
+  config::HostConfig host;
   leyline::SampleShape sample;
   std::int64_t batch;
 };
@@ -38,9 +38,9 @@ class Trainee {
     if (loop == Loop::kByHand) return;
     settings_.optimizer.lr = kLr;
     settings_.optimizer.momentum = 0;
-    state_ = tolaria::make_step_state(settings_, torch::kCPU);
+    state_ = step::make_step_state(settings_, torch::kCPU);
     const kasmina::ParameterGroup group{"host", "host", host_.tensors.parameters};
-    tolaria::sync_groups(state_, settings_, std::span(&group, 1));
+    step::sync_groups(state_, settings_, std::span(&group, 1));
     forward_ = [this](const torch::Tensor& x, kasmina::SlotTaps*) { return forward(x); };
   }
   Trainee(const Trainee&) = delete;
@@ -49,7 +49,7 @@ class Trainee {
     return host_.forward(x, kasmina::Mode::kTrain, [](std::size_t, const torch::Tensor& feature) { return feature; });
   }
 
-  void by_hand(const tolaria::Microbatch& batch, Figures figures) {
+  void by_hand(const step::Microbatch& batch, Figures figures) {
     const torch::Tensor logits = forward(batch.inputs);
     const torch::Tensor loss = at::cross_entropy_loss(logits, batch.targets);
     loss.backward();
@@ -62,8 +62,8 @@ class Trainee {
     }
   }
 
-  void by_train_step(const tolaria::Microbatch& batch) {
-    tolaria::train_step(state_, settings_, std::span(&batch, 1), forward_);
+  void by_train_step(const step::Microbatch& batch) {
+    step::train_step(state_, settings_, std::span(&batch, 1), forward_);
   }
 
   double difference(const Trainee& other) const {
@@ -76,7 +76,7 @@ class Trainee {
   }
 
  private:
-  void add_figures(const tolaria::Microbatch& batch, const torch::Tensor& logits, const torch::Tensor& loss) {
+  void add_figures(const step::Microbatch& batch, const torch::Tensor& logits, const torch::Tensor& loss) {
     loss_sum_.add_(loss, batch.targets.size(0));
     correct_.add_(logits.argmax(1).eq(batch.targets).sum());
     std::vector<torch::Tensor> norms;
@@ -87,15 +87,15 @@ class Trainee {
   }
 
   kasmina::Host host_;
-  tolaria::StepSettings settings_;
-  tolaria::StepState state_;
-  tolaria::TrainingForward forward_;
+  step::StepSettings settings_;
+  step::StepState state_;
+  step::TrainingForward forward_;
   torch::Tensor loss_sum_ = at::zeros({}, torch::kFloat64), norm_sum_ = at::zeros({}, torch::kFloat64);
   torch::Tensor correct_ = at::zeros({}, torch::kInt64);
   std::int64_t samples_ = 0, steps_ = 0;
 };
 
-tolaria::Microbatch make_batch(const Case& c) {
+step::Microbatch make_batch(const Case& c) {
   at::manual_seed(3);
   std::vector<std::int64_t> shape = {c.batch};
   if (c.sample.kind == leyline::SampleKind::kImage) {
@@ -125,7 +125,7 @@ double microseconds(int steps, const Step& step) {
   return (thread_microseconds() - start) / steps;
 }
 
-void check_answer(const Case& c, const tolaria::Microbatch& batch) {
+void check_answer(const Case& c, const step::Microbatch& batch) {
   Trainee hand(c, Loop::kByHand), ours(c, Loop::kTrainStep);
   for (int i = 0; i < 5; ++i) {
     hand.by_hand(batch, Figures::kSums);
@@ -138,7 +138,7 @@ void check_answer(const Case& c, const tolaria::Microbatch& batch) {
 }
 
 void time_case(const Case& c, int rounds, int steps) {
-  const tolaria::Microbatch batch = make_batch(c);
+  const step::Microbatch batch = make_batch(c);
   check_answer(c, batch);
   Trainee a(c, Loop::kByHand), b(c, Loop::kByHand), d(c, Loop::kTrainStep);
   std::vector<double> hand, figures, ours, ratio_hand, ratio_figures, over_hand, over_figures;
@@ -165,7 +165,7 @@ void time_case(const Case& c, int rounds, int steps) {
   std::fflush(stdout);
 }
 
-Case features(const char* name, leyline::HostKind kind, std::int64_t inputs, std::int64_t classes, std::int64_t batch) {
+Case features(const char* name, config::HostKind kind, std::int64_t inputs, std::int64_t classes, std::int64_t batch) {
   Case c{name, {}, {}, batch};
   c.host.kind = kind;
   c.host.hidden = {128, 64};
@@ -177,7 +177,7 @@ Case features(const char* name, leyline::HostKind kind, std::int64_t inputs, std
 
 Case images(const char* name, std::int64_t edge, std::int64_t batch) {
   Case c{name, {}, {}, batch};
-  c.host.kind = leyline::HostKind::kCnn;
+  c.host.kind = config::HostKind::kCnn;
   c.sample.kind = leyline::SampleKind::kImage;
   c.sample.channels = 3;
   c.sample.height = c.sample.width = edge;
@@ -189,9 +189,9 @@ Case images(const char* name, std::int64_t edge, std::int64_t batch) {
 
 int main() {
   at::set_num_threads(1);
-  time_case(features("linear_16_4_batch_4", leyline::HostKind::kLinear, 16, 4, 4), 500, 50);
-  time_case(features("mlp_64_128_64_10_batch_64", leyline::HostKind::kMlp, 64, 10, 64), 200, 20);
-  time_case(features("mlp_784_128_64_10_batch_128", leyline::HostKind::kMlp, 784, 10, 128), 100, 20);
+  time_case(features("linear_16_4_batch_4", config::HostKind::kLinear, 16, 4, 4), 500, 50);
+  time_case(features("mlp_64_128_64_10_batch_64", config::HostKind::kMlp, 64, 10, 64), 200, 20);
+  time_case(features("mlp_784_128_64_10_batch_128", config::HostKind::kMlp, 784, 10, 128), 100, 20);
   time_case(images("cnn_3x32x32_batch_32", 32, 32), 50, 1);
   return 0;
 }

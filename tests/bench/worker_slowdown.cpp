@@ -24,7 +24,7 @@ using std::chrono::milliseconds;
 
 constexpr int kRounds = 9;
 constexpr double kLimit = 1.10;
-constexpr leyline::Duration kIdleWindow = milliseconds(700);
+constexpr base::Duration kIdleWindow = milliseconds(700);
 
 // Two layers, trained by hand.
 struct Load {
@@ -70,7 +70,7 @@ class Training {
  private:
   static at::Tensor parameter(at::IntArrayRef sizes) { return at::rand(sizes).mul_(0.02).requires_grad_(true); }
 
-  const leyline::Clock clock_;
+  const base::Clock clock_;
   at::Tensor first_, second_, inputs_, targets_;
 };
 

@@ -2,7 +2,7 @@
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 
-# one_case(NAME DEPS INCLUDE EXPECTED): nissa (level 2) with these DEPS, and a source that includes INCLUDE. EXPECTED is a
+# one_case(NAME DEPS INCLUDE EXPECTED): nissa (level 3) with these DEPS, and a source that includes INCLUDE. EXPECTED is a
 # regular expression of the message that must stop the configure step; empty where it must succeed.
 function(one_case name deps include expected)
   set(house ${WORK}/house)
@@ -33,8 +33,8 @@ endforeach()\n")
 endfunction()
 
 one_case("legal" "storage" "storage/storage.h" "")
-one_case("upward dependency" "storage tolaria" "storage/storage.h" "nissa .2. depends on tolaria .4., which is not below it")
-one_case("same level" "storage data" "storage/storage.h" "nissa .2. depends on data .2., which is not below it")
+one_case("upward dependency" "storage tolaria" "storage/storage.h" "nissa .3. depends on tolaria .8., which is not below it")
+one_case("same level" "storage device" "storage/storage.h" "nissa .3. depends on device .3., which is not below it")
 one_case("undeclared include" "storage" "tolaria/tolaria.h" "nissa\\.cpp: #include \"tolaria/tolaria\\.h\" nissa may include: nissa storage")
 one_case("unknown room" "storage atlantis" "storage/storage.h" "atlantis is no room of the house")
 one_case("legal again" "storage" "storage/storage.h" "")

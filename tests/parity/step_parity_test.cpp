@@ -11,9 +11,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kasmina/host.h"
+#include "step/train_step.h"
 #include "storage/real_file_system.h"
 #include "storage/safetensors.h"
-#include "tolaria/train_step.h"
 
 using namespace esper;
 using nlohmann::json;
@@ -51,7 +51,7 @@ Recording load(const std::string& name) {
 kasmina::Host build(const json& spec) {
   const json& h = spec.at("host");
   const json& s = spec.at("sample");
-  leyline::HostConfig config;
+  config::HostConfig config;
   for (const auto& [kind, name] : names(config.kind)) {
     if (name == h.at("kind")) config.kind = kind;
   }
@@ -78,11 +78,11 @@ kasmina::Host build(const json& spec) {
   return kasmina::build_host(config, sample, 1, torch::kCPU);
 }
 
-tolaria::StepSettings settings_of(const json& spec) {
-  tolaria::StepSettings settings;
+step::StepSettings settings_of(const json& spec) {
+  step::StepSettings settings;
   const json& o = spec.at("optimizer");
   auto& optimizer = settings.optimizer;
-  optimizer.kind = o.at("kind") == "sgd" ? leyline::OptimizerKind::kSgd : leyline::OptimizerKind::kAdamw;
+  optimizer.kind = o.at("kind") == "sgd" ? config::OptimizerKind::kSgd : config::OptimizerKind::kAdamw;
   optimizer.lr = o.at("lr");
   optimizer.momentum = o.value("momentum", optimizer.momentum);
   optimizer.nesterov = o.value("nesterov", optimizer.nesterov);
@@ -97,11 +97,11 @@ tolaria::StepSettings settings_of(const json& spec) {
   return settings;
 }
 
-std::vector<tolaria::Microbatch> batch_of(const Recording& recording, std::int64_t step) {
+std::vector<step::Microbatch> batch_of(const Recording& recording, std::int64_t step) {
   const torch::Tensor &inputs = recording.tensors.at("inputs"), &targets = recording.tensors.at("targets");
   const std::int64_t batch = recording.spec.at("batch");
   const torch::Tensor chosen = at::arange(step * batch, (step + 1) * batch, torch::kInt64).remainder(inputs.size(0));
-  std::vector<tolaria::Microbatch> parts;
+  std::vector<step::Microbatch> parts;
   std::int64_t begin = 0;
   for (const std::int64_t size : recording.spec.at("microbatches")) {
     const torch::Tensor part = chosen.narrow(0, begin, size);
@@ -152,16 +152,16 @@ struct Trained {
   std::vector<double> losses, scales;
 };
 
-Trained train(const Recording& recording, const kasmina::Host& host, const tolaria::StepSettings& settings,
-              tolaria::StepState& state) {
+Trained train(const Recording& recording, const kasmina::Host& host, const step::StepSettings& settings,
+              step::StepState& state) {
   const auto no_slots = [](std::size_t, const torch::Tensor& x) { return x; };
-  const tolaria::TrainingForward forward = [&](const torch::Tensor& x, kasmina::SlotTaps*) {
+  const step::TrainingForward forward = [&](const torch::Tensor& x, kasmina::SlotTaps*) {
     return host.forward(x, kasmina::Mode::kTrain, no_slots);
   };
   Trained trained;
   for (std::int64_t step = 0; step < recording.spec.at("steps").get<std::int64_t>(); ++step) {
-    tolaria::train_step(state, settings, batch_of(recording, step), forward);
-    const tolaria::StepMetrics metrics = tolaria::read_metrics(state);
+    step::train_step(state, settings, batch_of(recording, step), forward);
+    const step::StepMetrics metrics = step::read_metrics(state);
     trained.losses.push_back(metrics.loss);
     trained.scales.push_back(metrics.loss_scale);
   }
@@ -173,14 +173,14 @@ void repeat(const std::string& name) {
   const Recording recording = load(name);
   const kasmina::Host host = build(recording.spec);
   start_as_recorded(recording, host);
-  const tolaria::StepSettings settings = settings_of(recording.spec);
-  tolaria::StepState state = tolaria::make_step_state(settings, torch::kCPU);
+  const step::StepSettings settings = settings_of(recording.spec);
+  step::StepState state = step::make_step_state(settings, torch::kCPU);
   if (state.loss_scale.enabled()) {
     state.loss_scale.scale.fill_(recording.spec.at("initial_scale").get<double>());
     state.loss_scale.policy.growth_interval = recording.spec.at("growth_interval");
   }
   const kasmina::ParameterGroup group{"host", "host", host.tensors.parameters};
-  tolaria::sync_groups(state, settings, std::span(&group, 1));
+  step::sync_groups(state, settings, std::span(&group, 1));
 
   std::printf("%s\n", name.c_str());
   const Trained trained = train(recording, host, settings, state);
@@ -190,7 +190,7 @@ void repeat(const std::string& name) {
     const torch::Tensor& recorded = recording.tensors.at("final." + named.id);
     CHECK(compare(named.id, comparable(named.id, named.tensor), comparable(named.id, recorded)) < tolerance);
   }
-  for (const auto& named : tolaria::named_tensors(state)) {
+  for (const auto& named : step::named_tensors(state)) {
     if (!named.id.starts_with("ema.")) continue;
     INFO(named.id);
     CHECK(compare(named.id, named.tensor, recording.tensors.at("average." + named.id.substr(4))) < tolerance);

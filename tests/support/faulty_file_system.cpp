@@ -7,10 +7,10 @@
 
 namespace esper::test {
 
-using leyline::FolderEntry;
-using leyline::IoError;
-using leyline::OpenMode;
-using leyline::PathKind;
+using base::FolderEntry;
+using base::IoError;
+using base::OpenMode;
+using base::PathKind;
 
 struct FaultyFileSystem::Handle {
   FileNodePointer node;

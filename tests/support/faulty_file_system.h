@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 #include "support/file_tree.h"
 
 namespace esper::test {
@@ -22,7 +22,7 @@ namespace esper::test {
 // failures takes it for one.
 struct ProcessKilled {};
 
-class FaultyFileSystem final : public leyline::FileSystem {
+class FaultyFileSystem final : public base::FileSystem {
  public:
   FaultyFileSystem();
   ~FaultyFileSystem() override;
@@ -53,8 +53,8 @@ class FaultyFileSystem final : public leyline::FileSystem {
   void make_folder(const std::string& path) override;
   void rename(const std::string& from, const std::string& to) override;
   void remove(const std::string& path) override;
-  std::vector<leyline::FolderEntry> list(const std::string& path) override;
-  leyline::PathKind kind_of(const std::string& path) override;
+  std::vector<base::FolderEntry> list(const std::string& path) override;
+  base::PathKind kind_of(const std::string& path) override;
   void sync_folder(const std::string& path) override;
   std::uint64_t free_bytes(const std::string& path) override;
 
@@ -65,7 +65,7 @@ class FaultyFileSystem final : public leyline::FileSystem {
     EntryChanges entries;
   };
 
-  int open_handle(const std::string& path, leyline::OpenMode mode) override;
+  int open_handle(const std::string& path, base::OpenMode mode) override;
   int try_lock_handle(const std::string& path) override;
   std::size_t write_some(int handle, std::span<const std::byte> bytes) override;
   std::size_t read_some(int handle, std::uint64_t offset, std::span<std::byte> bytes) override;
@@ -78,7 +78,7 @@ class FaultyFileSystem final : public leyline::FileSystem {
   FileNodePointer find(const std::string& path) const;
   std::pair<FileNodePointer, std::string> place_of(const std::string& path, const char* operation) const;
   FileNodePointer open_node(const std::string& path, const char* operation);
-  int add_handle(FileNodePointer node, const std::string& path, leyline::OpenMode mode);
+  int add_handle(FileNodePointer node, const std::string& path, base::OpenMode mode);
   Handle& at(int handle);
   void change(const FileNodePointer& folder, EntryChanges entries);
 

@@ -14,12 +14,12 @@ namespace esper::tests {
 
 struct GrownCase {
   std::string name;
-  leyline::HostConfig host;
+  config::HostConfig host;
   leyline::SampleShape sample;
   std::string blueprint;
 };
 
-inline GrownCase grown_case(const std::string& name, leyline::HostKind kind, const leyline::SampleShape& sample,
+inline GrownCase grown_case(const std::string& name, config::HostKind kind, const leyline::SampleShape& sample,
                             const std::string& blueprint) {
   GrownCase c;
   c.name = name;
@@ -31,7 +31,7 @@ inline GrownCase grown_case(const std::string& name, leyline::HostKind kind, con
 
 // Small ones, of four slots each.
 inline std::vector<GrownCase> grown_cases() {
-  using leyline::HostKind;
+  using config::HostKind;
   std::vector<GrownCase> cases;
   auto& mlp = cases.emplace_back(grown_case("mlp", HostKind::kMlp, leyline::features_shape(6, 3), "mlp"));
   mlp.host.hidden = {12, 10, 8, 9};
@@ -97,9 +97,9 @@ inline torch::Tensor targets_of(const leyline::SampleShape& sample, std::int64_t
 }
 
 // With a seed in each slot, its parameters drawn at random so that it is heard.
-inline std::unique_ptr<kasmina::Network> grown_network(const GrownCase& c, leyline::Composition composition,
+inline std::unique_ptr<kasmina::Network> grown_network(const GrownCase& c, config::Composition composition,
                                                        const std::vector<double>& alphas) {
-  leyline::GrowthConfig growth;
+  config::GrowthConfig growth;
   growth.composition = composition;
   growth.max_seeds = static_cast<int>(alphas.size());
   at::manual_seed(11);

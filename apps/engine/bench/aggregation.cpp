@@ -2,30 +2,30 @@
 
 #include <torch/types.h>
 
+#include "base/error.h"
 #include "engine/bench/grown.h"
 #include "engine/bench/progress.h"
 #include "engine/bench/rounds.h"
 #include "engine/bench/trainee.h"
-#include "leyline/error.h"
 
 namespace esper::engine::bench {
 namespace {
 
-using leyline::AggregationConfig;
-using leyline::Lane;
+using config::AggregationConfig;
+using config::Lane;
 
 constexpr std::size_t kMicrobatches = 4;
 constexpr double kRoundMs = 40;
 
 AggregationConfig surgery() {
   AggregationConfig config;
-  config.attribution = leyline::Attribution::kApprox;
+  config.attribution = config::Attribution::kApprox;
   return config;
 }
 
 AggregationConfig plain() {
   AggregationConfig config;
-  config.surgery = leyline::GradientSurgery::kNone;
+  config.surgery = config::GradientSurgery::kNone;
   return config;
 }
 
@@ -57,7 +57,7 @@ struct Bench {
 
   Contender contender(int seeds, const AggregationConfig& aggregation) const {
     Trainee trainee = lane_trainee(workload, lane, grown_model(workload, seeds, aggregation), steps);
-    if (!trainee.refusal.empty()) throw leyline::Error(leyline::ExitCode::kResources, trainee.refusal);
+    if (!trainee.refusal.empty()) throw base::Error(base::ExitCode::kResources, trainee.refusal);
     return contender_of(std::move(trainee), workload.bench.device);
   }
   SeedCost compare(const std::string& name, int seeds, const AggregationConfig& with,
@@ -65,7 +65,7 @@ struct Bench {
     show_phase(name);
     const auto rows = take_turns({contender(seeds, with), contender(seeds, without)}, {rounds, kRoundMs, {}});
     for (const Row& row : rows) {
-      if (!row.failure.empty()) throw leyline::Error(leyline::ExitCode::kResources, name + ": " + row.failure);
+      if (!row.failure.empty()) throw base::Error(base::ExitCode::kResources, name + ": " + row.failure);
     }
     return {name, ratio(rows[0], rows[1])};
   }

@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "base/statistics.h"
 #include "engine/bench/workload.h"
-#include "leyline/statistics.h"
 
 namespace esper::engine::bench {
 
 // Something with it over the same without it, taking turns.
 struct SeedCost {
   std::string name;
-  leyline::RatioEstimate ratio;
+  base::RatioEstimate ratio;
 };
 
 // "pcgrad_<n>_seeds/plain" ("_1_seed/") for one to four newborn seeds, four microbatches a step, attribution approx:

@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/statistics.h"
 #include "device/facts.h"
 #include "engine/bench/controllers.h"
 #include "engine/bench/report.h"
 #include "engine/find_python.h"
-#include "leyline/statistics.h"
 #include "storage/atomic_publish.h"
 #include "tamiyo/heuristic.h"
 
@@ -19,7 +19,7 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int kTimeoutEpochs = 40;
-constexpr leyline::Duration kSlowAnswer = std::chrono::milliseconds(3), kShortDeadline = std::chrono::milliseconds(1);
+constexpr base::Duration kSlowAnswer = std::chrono::milliseconds(3), kShortDeadline = std::chrono::milliseconds(1);
 
 // Values of each metric without attributes, over the epochs.
 std::map<std::string, std::vector<double>> series(const LoopFigures& figures) {
@@ -36,7 +36,7 @@ std::map<std::string, std::vector<double>> series(const LoopFigures& figures) {
 ordered_json block(const LoopFigures& figures, bool of_tamiyo) {
   ordered_json metrics = ordered_json::object(), events = ordered_json::array();
   for (const auto& [name, values] : series(figures)) {
-    if (name.starts_with("tamiyo.") == of_tamiyo) metrics[name] = leyline::median(values);
+    if (name.starts_with("tamiyo.") == of_tamiyo) metrics[name] = base::median(values);
   }
   std::string level = "INFO";
   for (const auto& event : figures.events) {
@@ -49,19 +49,19 @@ ordered_json block(const LoopFigures& figures, bool of_tamiyo) {
   return {{"metrics", metrics}, {"events", events}, {"priority", level == "INFO" ? "NORMAL" : "HIGH"}};
 }
 
-void write(leyline::FileSystem& files, const std::string& path, const ordered_json& json) {
+void write(base::FileSystem& files, const std::string& path, const ordered_json& json) {
   // Sorted keys, as the reference writes them.
   storage::publish_file(files, path, storage::bytes_of(nlohmann::json::parse(json.dump()).dump(2) + "\n"));
 }
 
 }  // namespace
 
-LoopFigures run_normal_drill(const leyline::RunConfig& config, const Scratch& scratch) {
+LoopFigures run_normal_drill(const config::RunConfig& config, const Scratch& scratch) {
   return run_loop(config, scratch, "normal", scratch.cache_dir());
 }
 
-LoopFigures run_timeout_drill(const leyline::RunConfig& given, const Scratch& scratch) {
-  leyline::RunConfig config = given;
+LoopFigures run_timeout_drill(const config::RunConfig& given, const Scratch& scratch) {
+  config::RunConfig config = given;
   config.epochs = std::min(config.epochs, kTimeoutEpochs);
   config.safety.policy_deadline = kShortDeadline;
   auto policy = std::make_unique<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
@@ -97,8 +97,8 @@ ordered_json metadata_json(const ordered_json& environment) {
             {"kasmina_prefetch_benchmark.json", "modules are built in the process; nothing is fetched"}}}};
 }
 
-void write_artefacts(leyline::FileSystem& files, const std::string& folder, const ordered_json& report,
-                     const leyline::RunConfig& config, const Scratch& scratch) {
+void write_artefacts(base::FileSystem& files, const std::string& folder, const ordered_json& report,
+                     const config::RunConfig& config, const Scratch& scratch) {
   const auto& environment = report.at("environment");
   const auto& noise = report.at("noise");
   write(files, folder + "/tolaria_normal_epoch.json",

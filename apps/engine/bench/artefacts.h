@@ -4,14 +4,14 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
+#include "base/file_system.h"
 #include "engine/bench/loop.h"
-#include "leyline/file_system.h"
 
 namespace esper::engine::bench {
 
 // The reference workload with an answer in time, and with a policy that is too slow for its deadline of 1 ms.
-LoopFigures run_normal_drill(const leyline::RunConfig& config, const Scratch& scratch);
-LoopFigures run_timeout_drill(const leyline::RunConfig& config, const Scratch& scratch);
+LoopFigures run_normal_drill(const config::RunConfig& config, const Scratch& scratch);
+LoopFigures run_timeout_drill(const config::RunConfig& config, const Scratch& scratch);
 
 // {"tolaria": {metrics {name: value}, events [{description, level, attributes}], priority}, "tamiyo": likewise,
 // "distributions" {name: {p50, p95, ...}}, "environment", "noise"}. A metric's value is its median over the epochs.
@@ -23,7 +23,7 @@ nlohmann::ordered_json drill_json(const LoopFigures& figures, const nlohmann::or
 nlohmann::ordered_json metadata_json(const nlohmann::ordered_json& environment);
 
 // Runs the drills and writes all files into `folder`, which is made; each is published whole. Throws IoError.
-void write_artefacts(leyline::FileSystem& files, const std::string& folder, const nlohmann::ordered_json& report,
-                     const leyline::RunConfig& config, const Scratch& scratch);
+void write_artefacts(base::FileSystem& files, const std::string& folder, const nlohmann::ordered_json& report,
+                     const config::RunConfig& config, const Scratch& scratch);
 
 }  // namespace esper::engine::bench

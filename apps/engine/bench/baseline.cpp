@@ -1,15 +1,15 @@
 // `esper baseline save` and `check`: a scenario's ratios now, kept for later or compared with what was kept.
 
-#include "leyline/baseline.h"
+#include "history/baseline.h"
 
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "base/text/standard_output.h"
 #include "engine/bench/bench.h"
 #include "engine/bench/clean_end.h"
 #include "engine/bench/output_folder.h"
 #include "engine/commands.h"
-#include "leyline/error.h"
-#include "leyline/standard_output.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
@@ -17,8 +17,8 @@
 namespace esper::engine {
 namespace {
 
-using leyline::Error;
-using leyline::ExitCode;
+using base::Error;
+using base::ExitCode;
 using nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostBytes = 16u << 20;
@@ -29,21 +29,21 @@ std::string path_for(const EngineRequest& request, const ordered_json& header) {
 }
 
 // The kept report, found to be of this workload and machine.
-ordered_json read_kept(leyline::FileSystem& files, const EngineRequest& request, const ordered_json& header) {
+ordered_json read_kept(base::FileSystem& files, const EngineRequest& request, const ordered_json& header) {
   const std::string path = path_for(request, header);
-  if (files.kind_of(path) != leyline::PathKind::kFile) {
+  if (files.kind_of(path) != base::PathKind::kFile) {
     throw Error(ExitCode::kConfig, "no baseline of this machine and scenario: " + path +
                                        "; make one with esper baseline save --scenario " + request.bench.scenario);
   }
   const auto bytes = storage::read_file(files, path, kMostBytes);
   const auto* begin = reinterpret_cast<const char*>(bytes.data());
   auto kept = ordered_json::parse(begin, begin + bytes.size(), nullptr, false);
-  const auto damage = kept.is_discarded() ? "it is no JSON" : leyline::why_no_baseline(kept);
+  const auto damage = kept.is_discarded() ? "it is no JSON" : history::why_no_baseline(kept);
   if (!damage.empty()) {
     throw Error(ExitCode::kData,
                 "the baseline " + path + " is damaged: " + damage + "; esper baseline save --replace makes it anew");
   }
-  const auto difference = leyline::why_other_measurement(kept, header);
+  const auto difference = history::why_other_measurement(kept, header);
   if (!difference.empty()) {
     throw Error(ExitCode::kConfig, "the baseline " + path + " and this measurement cannot be compared: " + difference +
                                        "; give the configuration that it was saved with, or save it anew with "
@@ -52,8 +52,8 @@ ordered_json read_kept(leyline::FileSystem& files, const EngineRequest& request,
   return kept;
 }
 
-void refuse_to_overwrite(leyline::FileSystem& files, const EngineRequest& request, const std::string& path) {
-  if (request.bench.replace || files.kind_of(path) == leyline::PathKind::kNothing) return;
+void refuse_to_overwrite(base::FileSystem& files, const EngineRequest& request, const std::string& path) {
+  if (request.bench.replace || files.kind_of(path) == base::PathKind::kNothing) return;
   throw Error(ExitCode::kConfig, "there is a baseline already: " + path +
                                      "; --replace takes its place, --dir keeps the new one elsewhere");
 }
@@ -69,14 +69,14 @@ int save_baseline(const EngineRequest& request) {
   refuse_to_overwrite(files, request, path);
   bench::open_output_folder(files, storage::parent_of(path), "--dir");
   const auto report = bench::run_scenario(session, scratch);
-  if (const auto problem = leyline::why_no_baseline(report); !problem.empty()) {
+  if (const auto problem = history::why_no_baseline(report); !problem.empty()) {
     throw Error(ExitCode::kResources, "this measurement cannot be a baseline: " + problem);
   }
   storage::publish_file(files, path, storage::bytes_of(report.dump(2) + "\n"));
   if (request.json) {
-    leyline::write_json({{"saved", path}, {"report", report}});
+    base::write_json({{"saved", path}, {"report", report}});
   } else {
-    leyline::write_line("saved " + path);
+    base::write_line("saved " + path);
   }
   return 0;
 }
@@ -87,8 +87,8 @@ int check_baseline(const EngineRequest& request) {
   const auto session = bench::open_session(request.bench, request.config, scratch);
   const auto kept = read_kept(storage::real_file_system(), request, session.header);
   const auto report = bench::run_scenario(session, scratch);
-  const auto verdict = leyline::check_against_baseline(kept, report, request.bench.budget);
-  request.json ? leyline::write_json(verdict.json) : leyline::write_text(verdict.text + "\n");
+  const auto verdict = history::check_against_baseline(kept, report, request.bench.budget);
+  request.json ? base::write_json(verdict.json) : base::write_text(verdict.text + "\n");
   return verdict.exit_code;
 }
 

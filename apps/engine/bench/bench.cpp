@@ -5,6 +5,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
+#include "base/names.h"
+#include "base/text/standard_output.h"
+#include "config/workload.h"
 #include "engine/bench/aggregation.h"
 #include "engine/bench/artefacts.h"
 #include "engine/bench/clean_end.h"
@@ -17,12 +21,8 @@
 #include "engine/bench/report.h"
 #include "engine/bench/table.h"
 #include "engine/commands.h"
-#include "leyline/config/workload.h"
-#include "leyline/error.h"
-#include "leyline/names.h"
-#include "leyline/standard_output.h"
+#include "lanes/step_runner.h"
 #include "storage/real_file_system.h"
-#include "tolaria/step_runner.h"
 
 namespace esper::engine {
 namespace bench {
@@ -30,10 +30,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::vector<leyline::Lane> lanes_of(const BenchRequest& request) {
-  std::vector<leyline::Lane> lanes;
+std::vector<config::Lane> lanes_of(const BenchRequest& request) {
+  std::vector<config::Lane> lanes;
   for (const std::string& name : request.lanes) {
-    const auto lane = leyline::from_name<leyline::Lane>(name);
+    const auto lane = base::from_name<config::Lane>(name);
     ESPER_CHECK(lane, "the front has checked the names of the lanes");
     lanes.push_back(*lane);
   }
@@ -43,14 +43,14 @@ std::vector<leyline::Lane> lanes_of(const BenchRequest& request) {
 // A growing run is measured so often.
 constexpr int kGrowthRuns = 5;
 
-bool asks_for_a_compiler(const std::vector<leyline::Lane>& lanes) {
+bool asks_for_a_compiler(const std::vector<config::Lane>& lanes) {
   return std::ranges::any_of(
-      lanes, [](leyline::Lane lane) { return lane == leyline::Lane::kCompiled || lane == leyline::Lane::kAuto; });
+      lanes, [](config::Lane lane) { return lane == config::Lane::kCompiled || lane == config::Lane::kAuto; });
 }
 
 // The one row of a growing run: its steps as the loop ran them.
 void add_growth(const Session& session, const Scratch& scratch, ordered_json& report) {
-  const auto lane = leyline::name_of(session.config.step.lane);
+  const auto lane = base::name_of(session.config.step.lane);
   report["lanes"] = report["peers"] = report["refused"] = ordered_json::array();
   report["ratios"] = ordered_json::object();
   report["noise"] = report["epoch"] = nullptr;
@@ -106,16 +106,16 @@ void add_seed_costs(const Session& session, ordered_json& report) {
 
 }  // namespace
 
-Session open_session(const BenchRequest& request, const leyline::RunConfig& given, const Scratch& scratch) {
+Session open_session(const BenchRequest& request, const config::RunConfig& given, const Scratch& scratch) {
   Session session{request, request.built_in ? with_made_up_text(given, scratch) : given, nullptr, {}, ""};
   session.workload = prepare_workload(session.config, scratch.cache_dir());
   if (asks_for_a_compiler(lanes_of(request))) prepare_compiling(*session.workload, scratch.cache_dir());
   session.header = {{"scenario", request.scenario},
                     {"environment", environment(request.commit)},
-                    {"workload", leyline::workload_json(given)}};
+                    {"workload", config::workload_json(given)}};
   try {
-    tolaria::check_lane(session.config.step, session.workload->bench.device);
-  } catch (const leyline::Error& error) {
+    lanes::check_lane(session.config.step, session.workload->bench.device);
+  } catch (const base::Error& error) {
     session.epoch_problem = error.what();
   }
   return session;
@@ -144,7 +144,7 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch) {
   } else if (!request.counts_only) {
     show_phase("whole epochs");
     report["epoch"] = epoch_json(run_loop(session.config, scratch, "epochs", scratch.cache_dir()));
-    report["epoch_lane"] = leyline::name_of(session.config.step.lane);
+    report["epoch_lane"] = base::name_of(session.config.step.lane);
   }
   end_progress();
   return report;
@@ -160,8 +160,7 @@ int run_bench(const EngineRequest& request) {
   if (!folder.empty()) bench::open_output_folder(files, folder, "--output-dir");
   const auto session = bench::open_session(request.bench, request.config, scratch);
   if (!folder.empty() && !session.epoch_problem.empty()) {
-    throw leyline::Error(leyline::ExitCode::kConfig,
-                         "--output-dir: the drills run whole epochs. " + session.epoch_problem);
+    throw base::Error(base::ExitCode::kConfig, "--output-dir: the drills run whole epochs. " + session.epoch_problem);
   }
   const auto report = bench::run_scenario(session, scratch);
   if (!folder.empty()) {
@@ -170,9 +169,9 @@ int run_bench(const EngineRequest& request) {
     bench::end_progress();
   }
   if (request.json) {
-    leyline::write_json(report);
+    base::write_json(report);
   } else {
-    leyline::write_text((request.bench.counts_only ? bench::counts_text(report) : bench::table_text(report)) + "\n");
+    base::write_text((request.bench.counts_only ? bench::counts_text(report) : bench::table_text(report)) + "\n");
   }
   return 0;
 }

@@ -14,14 +14,14 @@ namespace esper::engine::bench {
 // A scenario ready to be measured. Nothing was timed yet, so whatever can be refused is refused by what is here.
 struct Session {
   BenchRequest request;
-  leyline::RunConfig config;  // with the made-up text, where there is one
+  config::RunConfig config;  // with the made-up text, where there is one
   std::unique_ptr<Workload> workload;
   nlohmann::ordered_json header;  // {scenario, environment, workload}
   std::string epoch_problem;      // why no whole epochs can be run; empty: they can
 };
 
 // Throws Error as prepare_workload().
-Session open_session(const BenchRequest& request, const leyline::RunConfig& config, const Scratch& scratch);
+Session open_session(const BenchRequest& request, const config::RunConfig& config, const Scratch& scratch);
 
 // The header and what report.h says, with `growth` for the scenario of that name, and with `epoch_lane` or, where
 // whole epochs could not be run, `epoch_problem`.

@@ -11,11 +11,11 @@
 #include <system_error>
 #include <utility>
 
+#include "base/error.h"
+#include "base/names.h"
+#include "base/text/standard_output.h"
+#include "base/text/text_outlet.h"
 #include "engine/bench/progress.h"
-#include "leyline/error.h"
-#include "leyline/names.h"
-#include "leyline/standard_output.h"
-#include "leyline/text_outlet.h"
 
 namespace esper::engine::bench {
 namespace {
@@ -38,13 +38,13 @@ void on_signal(int signal) {
 }
 
 // In the form that the front gives every error.
-void tell_as_json(leyline::ExitCode code) {
-  const nlohmann::ordered_json error = {{"code", leyline::name_of(code)},
+void tell_as_json(base::ExitCode code) {
+  const nlohmann::ordered_json error = {{"code", base::name_of(code)},
                                         {"exit_code", static_cast<int>(code)},
                                         {"text", kLastWord},
                                         {"problems", nlohmann::ordered_json::array()}};
   try {
-    leyline::write_json({{"error", error}});
+    base::write_json({{"error", error}});
   } catch (const std::exception&) {  // nobody reads it; the exit status tells it
   }
 }
@@ -63,8 +63,7 @@ void remove_folder(const std::string& folder) {
 
 CleanEnd::CleanEnd(std::string folder, LastWord last_word) : folder_(std::move(folder)), last_word_(last_word) {
   if (pipe2(ends_, O_CLOEXEC) != 0) {
-    throw leyline::Error(leyline::ExitCode::kResources,
-                         "no pipe for signals: " + std::generic_category().message(errno));
+    throw base::Error(base::ExitCode::kResources, "no pipe for signals: " + std::generic_category().message(errno));
   }
   signal_pipe = ends_[1];
   watcher_ = std::thread([this] { watch(); });
@@ -85,9 +84,9 @@ void CleanEnd::watch() const {
   }
   if (signal == 0) return;
   end_progress();
-  leyline::print_failure(kLastWord);
+  base::print_failure(kLastWord);
   remove_folder(folder_);
-  if (last_word_ == LastWord::kJson) tell_as_json(static_cast<leyline::ExitCode>(128 + signal));
+  if (last_word_ == LastWord::kJson) tell_as_json(static_cast<base::ExitCode>(128 + signal));
   _exit(128 + signal);
 }
 

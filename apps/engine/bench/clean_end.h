@@ -7,7 +7,7 @@
 #include <string>
 #include <thread>
 
-#include "leyline/signal_scope.h"
+#include "base/signal_scope.h"
 
 namespace esper::engine::bench {
 
@@ -29,7 +29,7 @@ class CleanEnd {
   LastWord last_word_;
   int ends_[2] = {-1, -1};  // of a pipe: the handler writes the signal, the thread reads it; 0: stop watching
   std::thread watcher_;
-  std::optional<leyline::SignalScope> signals_;
+  std::optional<base::SignalScope> signals_;
 };
 
 }  // namespace esper::engine::bench

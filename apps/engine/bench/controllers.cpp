@@ -59,10 +59,10 @@ class Growing final : public leyline::Controller {
 
 class Slow final : public leyline::Controller {
  public:
-  Slow(std::unique_ptr<leyline::Controller> inner, leyline::Duration wait) : inner_(std::move(inner)), wait_(wait) {}
+  Slow(std::unique_ptr<leyline::Controller> inner, base::Duration wait) : inner_(std::move(inner)), wait_(wait) {}
 
   Decision decide(const Observation& seen) override {
-    leyline::Clock().sleep(wait_);
+    base::Clock().sleep(wait_);
     return inner_->decide(seen);
   }
   std::string save_state() const override { return inner_->save_state(); }
@@ -70,7 +70,7 @@ class Slow final : public leyline::Controller {
 
  private:
   std::unique_ptr<leyline::Controller> inner_;
-  leyline::Duration wait_;
+  base::Duration wait_;
 };
 
 }  // namespace
@@ -79,8 +79,7 @@ std::unique_ptr<leyline::Controller> growing_controller(std::uint32_t first_epoc
   return std::make_unique<Growing>(first_epoch, life);
 }
 
-std::unique_ptr<leyline::Controller> slow_controller(std::unique_ptr<leyline::Controller> inner,
-                                                     leyline::Duration wait) {
+std::unique_ptr<leyline::Controller> slow_controller(std::unique_ptr<leyline::Controller> inner, base::Duration wait) {
   return std::make_unique<Slow>(std::move(inner), wait);
 }
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "leyline/clock.h"
+#include "base/clock.h"
 #include "leyline/controller.h"
 
 namespace esper::engine::bench {
@@ -14,7 +14,6 @@ namespace esper::engine::bench {
 std::unique_ptr<leyline::Controller> growing_controller(std::uint32_t first_epoch, std::uint32_t life);
 
 // The same answers as `inner`, each after a wait.
-std::unique_ptr<leyline::Controller> slow_controller(std::unique_ptr<leyline::Controller> inner,
-                                                     leyline::Duration wait);
+std::unique_ptr<leyline::Controller> slow_controller(std::unique_ptr<leyline::Controller> inner, base::Duration wait);
 
 }  // namespace esper::engine::bench

@@ -5,9 +5,9 @@
 #include <chrono>
 #include <cmath>
 
+#include "base/error.h"
 #include "engine/bench/grown.h"
-#include "leyline/error.h"
-#include "tolaria/stacked_validation.h"
+#include "tolaria/evaluation/stacked_validation.h"
 
 namespace esper::engine::bench {
 namespace {
@@ -26,8 +26,8 @@ std::vector<kasmina::Configuration> all_on_and_off(const kasmina::Network& netwo
   return all;
 }
 
-tolaria::NextBatch each_of(const std::vector<tolaria::Microbatch>& batches) {
-  return [&batches, next = std::size_t{0}]() mutable -> std::optional<tolaria::Microbatch> {
+tolaria::NextBatch each_of(const std::vector<step::Microbatch>& batches) {
+  return [&batches, next = std::size_t{0}]() mutable -> std::optional<step::Microbatch> {
     if (next == batches.size()) return std::nullopt;
     return batches[next++];
   };
@@ -41,10 +41,10 @@ double milliseconds_of(const std::function<void()>& pass) {
 
 }  // namespace
 
-leyline::RatioEstimate counterfactual_ratio(const Workload& workload, int rounds) {
+base::RatioEstimate counterfactual_ratio(const Workload& workload, int rounds) {
   const auto& bench = workload.bench;
   const auto model = grown_model(workload, kSeeds);
-  std::vector<tolaria::Microbatch> batches;
+  std::vector<step::Microbatch> batches;
   for (const auto& step : workload.steps) batches.insert(batches.end(), step.begin(), step.end());
   const auto configurations = all_on_and_off(model->network);
   const auto plan = model->network.plan_stacked(configurations),
@@ -64,7 +64,7 @@ leyline::RatioEstimate counterfactual_ratio(const Workload& workload, int rounds
     theirs.push_back(milliseconds_of([&] { plain(); }));
     ours.push_back(milliseconds_of([&] { stacked(); }));
   }
-  return leyline::paired_ratio(ours, theirs);
+  return base::paired_ratio(ours, theirs);
 }
 
 }  // namespace esper::engine::bench

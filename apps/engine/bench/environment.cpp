@@ -6,9 +6,9 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "base/clock.h"
+#include "base/machine_name.h"
 #include "device/facts.h"
-#include "leyline/clock.h"
-#include "leyline/machine_name.h"
 
 namespace esper::engine::bench {
 namespace {
@@ -48,10 +48,10 @@ ordered_json environment(const std::string& commit) {
                                     {"gpus", gpus()}};
   utsname system{};
   uname(&system);
-  return {{"machine", leyline::machine_name(host.cpu_model, fingerprint.dump())},
+  return {{"machine", base::machine_name(host.cpu_model, fingerprint.dump())},
           {"fingerprint", fingerprint},
           {"now",
-           {{"time", leyline::rfc3339(leyline::Clock().wall())},
+           {{"time", base::rfc3339(base::Clock().wall())},
             {"load", first_line("/proc/loadavg")},
             {"kernel", std::string(system.sysname) + " " + system.release},
             {"commit", commit}}}};

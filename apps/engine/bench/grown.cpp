@@ -2,14 +2,14 @@
 
 #include <torch/types.h>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::engine::bench {
 namespace {
 
 constexpr int kPoolLayers = 2;  // no module with a 3 x 3 convolution grows where a single pixel is left
 
-leyline::RunConfig with_four_slots(leyline::RunConfig config) {
+config::RunConfig with_four_slots(config::RunConfig config) {
   config.host.blocks = kMostSeeds;
   config.host.pool_layers = kPoolLayers;
   config.growth.max_seeds = kMostSeeds;
@@ -29,18 +29,18 @@ leyline::AdaptationCommand germinate(const leyline::SlotState& slot) {
 
 }  // namespace
 
-std::unique_ptr<tolaria::Model> grown_model(const Workload& workload, int seeds,
-                                            const leyline::AggregationConfig& aggregation) {
+std::unique_ptr<step::Model> grown_model(const Workload& workload, int seeds,
+                                         const config::AggregationConfig& aggregation) {
   const auto& bench = workload.bench;
-  tolaria::StepSettings settings = bench.settings;
+  step::StepSettings settings = bench.settings;
   settings.aggregation.config = aggregation;
-  auto model = tolaria::build_model(with_four_slots(bench.config), bench.data.train.shape, settings, bench.device);
+  auto model = step::build_model(with_four_slots(bench.config), bench.data.train.shape, settings, bench.device);
   const auto slots = model->network.export_slots();
   for (int i = 0; i < seeds; ++i) {
     model->network.apply(germinate(slots.at(static_cast<std::size_t>(i))), workload.steps.front().front().inputs);
   }
   ESPER_CHECK(model->network.export_seed_states().size() == static_cast<std::size_t>(seeds), "a seed did not grow");
-  tolaria::follow_structure(*model);
+  step::follow_structure(*model);
   return model;
 }
 

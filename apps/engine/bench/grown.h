@@ -11,7 +11,7 @@ inline constexpr int kMostSeeds = 4;
 
 // The workload's host with four blocks, a 2 x 2 pool after each of the first two, and a newborn seed in each of the
 // first `seeds` slots. aggregation: of its training steps. The workload's host is a cnn.
-std::unique_ptr<tolaria::Model> grown_model(const Workload& workload, int seeds,
-                                            const leyline::AggregationConfig& aggregation = {});
+std::unique_ptr<step::Model> grown_model(const Workload& workload, int seeds,
+                                         const config::AggregationConfig& aggregation = {});
 
 }  // namespace esper::engine::bench

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "leyline/error.h"
-#include "leyline/statistics.h"
+#include "base/error.h"
+#include "base/statistics.h"
 
 namespace esper::engine::bench {
 namespace {
@@ -65,7 +65,7 @@ std::vector<double> told(const LoopFigures& figures, const char* attribute) {
 }
 
 double worst_pause(const LoopFigures& figures) {
-  return *std::ranges::max_element(figures.pause_ms) - leyline::median(figures.pause_ms);
+  return *std::ranges::max_element(figures.pause_ms) - base::median(figures.pause_ms);
 }
 
 // Every step's and pause's median over runs that do the same at the same step; the rest is the last run's.
@@ -75,7 +75,7 @@ LoopFigures typical_of(std::span<const LoopFigures> runs) {
     for (std::size_t i = 0; i < (typical.*times).size(); ++i) {
       std::vector<double> same;
       for (const LoopFigures& run : runs) same.push_back((run.*times).at(i));
-      (typical.*times)[i] = leyline::median(same);
+      (typical.*times)[i] = base::median(same);
     }
   }
   return typical;
@@ -90,7 +90,7 @@ ordered_json growth_json(const LoopFigures& figures) {
   double worst_step_us = 0;
   for (const auto& [begin, end] : found) {
     const auto later = steps_of(figures, begin + (end - begin) / 2, end);
-    steady.push_back(leyline::median(later));
+    steady.push_back(base::median(later));
     for (const double step : later) steady_ratios.push_back(step / steady.back());
     for (const double step : steps_of(figures, begin, std::min(begin + kWindow, end))) {
       ratios.push_back(step / steady.back());
@@ -100,9 +100,9 @@ ordered_json growth_json(const LoopFigures& figures) {
   const double step_stall = worst_step_us / 1e3, pause_stall = worst_pause(figures);
   return {{"window_steps", kWindow},
           {"windows", found.size()},
-          {"steady_p50_us", leyline::median(steady)},
-          {"ratio", leyline::percentile(ratios, 99)},
-          {"steady_ratio", leyline::percentile(steady_ratios, 99)},
+          {"steady_p50_us", base::median(steady)},
+          {"ratio", base::percentile(ratios, 99)},
+          {"steady_ratio", base::percentile(steady_ratios, 99)},
           {"worst_step_stall_ms", step_stall},
           {"worst_pause_stall_ms", pause_stall},
           {"worst_stall_ms", std::max(step_stall, pause_stall)},

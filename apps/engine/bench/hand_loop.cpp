@@ -28,7 +28,7 @@ class HandLoop {
     for (const auto& named : host_.tensors.parameters) {
       parameters_.push_back(named.tensor);
       first_.push_back(at::zeros_like(named.tensor));
-      if (config_.optimizer.kind == leyline::OptimizerKind::kAdamw) {
+      if (config_.optimizer.kind == config::OptimizerKind::kAdamw) {
         second_.push_back(at::zeros_like(named.tensor));
         counts_.push_back(at::zeros({}, torch::dtype(torch::kFloat32).device(device_)));
       }
@@ -58,7 +58,7 @@ class HandLoop {
   }
 
  private:
-  torch::Tensor loss_of(const tolaria::Microbatch& batch) const {
+  torch::Tensor loss_of(const step::Microbatch& batch) const {
     const auto keep = [](std::size_t, const torch::Tensor& feature) { return feature; };
     torch::Tensor logits;
     {
@@ -77,7 +77,7 @@ class HandLoop {
 
   void update(const std::vector<torch::Tensor>& gradients) {
     const auto& optimizer = config_.optimizer;
-    if (optimizer.kind == leyline::OptimizerKind::kAdamw) {
+    if (optimizer.kind == config::OptimizerKind::kAdamw) {
       at::_foreach_add_(counts_, 1);
       at::_fused_adamw_(parameters_, gradients, first_, second_, {}, counts_, optimizer.lr, optimizer.beta1,
                         optimizer.beta2, optimizer.weight_decay, optimizer.eps, false, false);
@@ -89,7 +89,7 @@ class HandLoop {
   }
 
   const Workload& workload_;
-  const leyline::TrainingConfig config_;
+  const config::TrainingConfig config_;
   const torch::ScalarType compute_type_;
   const torch::Device device_;
   kasmina::Host host_;

@@ -1,16 +1,16 @@
 #include "engine/bench/loop.h"
 
+#include "config/write.h"
 #include "engine/composition.h"
-#include "leyline/config/write.h"
-#include "nissa/jsonl_reader.h"
+#include "history/jsonl_reader.h"
 #include "storage/real_file_system.h"
-#include "tolaria/run.h"
+#include "tolaria/run/run.h"
 #include "tolaria/summary.h"
 
 namespace esper::engine::bench {
 namespace {
 
-double microseconds(leyline::Duration duration) { return std::chrono::duration<double, std::micro>(duration).count(); }
+double microseconds(base::Duration duration) { return std::chrono::duration<double, std::micro>(duration).count(); }
 
 void take_times(const std::vector<tolaria::StepTime>& times, LoopFigures& figures) {
   for (const auto& [begin, end] : times) figures.step_us.push_back(microseconds(end - begin));
@@ -24,7 +24,7 @@ void take_times(const std::vector<tolaria::StepTime>& times, LoopFigures& figure
 }
 
 void take_packets(const std::string& path, LoopFigures& figures) {
-  nissa::read_jsonl(path, [&](const nlohmann::json& packet) {
+  history::read_jsonl(path, [&](const nlohmann::json& packet) {
     for (const auto& event : packet.at("events")) figures.events.push_back(event);
     const bool epoch = packet.at("packet_id").get<std::string>().find("-epoch-") != std::string::npos;
     if (epoch && packet.at("source_subsystem") == "tolaria") figures.packets.push_back(packet);
@@ -33,11 +33,11 @@ void take_packets(const std::string& path, LoopFigures& figures) {
 
 }  // namespace
 
-LoopFigures run_loop(const leyline::RunConfig& config, const Scratch& scratch, const std::string& name,
+LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, const std::string& name,
                      const std::string& cache_dir, std::unique_ptr<leyline::Controller> controller) {
   auto& files = storage::real_file_system();
   Workbench bench = set_up(config, cache_dir);
-  const auto folder = tolaria::create_run_folder(files, scratch.path(name), leyline::resolved_yaml(config));
+  const auto folder = tolaria::create_run_folder(files, scratch.path(name), config::resolved_yaml(config));
   Composition composition(bench, folder, files, Console::kNone, std::move(controller));
   composition.start(folder, Start::kNew);
   std::vector<tolaria::StepTime> times;
@@ -48,7 +48,7 @@ LoopFigures run_loop(const leyline::RunConfig& config, const Scratch& scratch, c
   const auto outcome = tolaria::run_epochs(composition.run());
   composition.finish(outcome);
   const auto code = tolaria::exit_code_of(outcome);
-  if (code != leyline::ExitCode::kDone) throw leyline::Error(code, "the measured run stopped: " + outcome.reason);
+  if (code != base::ExitCode::kDone) throw base::Error(code, "the measured run stopped: " + outcome.reason);
   take_times(times, figures);
   take_packets(folder.telemetry(), figures);
   return figures;

@@ -4,16 +4,16 @@
 #include <memory>
 #include <string>
 
+#include "config/run_config.h"
 #include "engine/bench/loop_figures.h"
 #include "engine/bench/scratch.h"
-#include "leyline/config/run_config.h"
 #include "leyline/controller.h"
 
 namespace esper::engine::bench {
 
 // Runs config.epochs epochs in a run folder named `name` in the scratch folder. cache_dir: as set_up() takes it.
 // controller: null takes the configured one. Throws Error where the run does not finish.
-LoopFigures run_loop(const leyline::RunConfig& config, const Scratch& scratch, const std::string& name,
+LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, const std::string& name,
                      const std::string& cache_dir, std::unique_ptr<leyline::Controller> controller = nullptr);
 
 }  // namespace esper::engine::bench

@@ -5,14 +5,14 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "leyline/names.h"
+#include "base/names.h"
 
 namespace esper::engine::bench {
 namespace {
 
 constexpr int kCountedSteps = 20;
 
-Trainee make(const Workload& workload, const std::string& name, leyline::Lane lane) {
+Trainee make(const Workload& workload, const std::string& name, config::Lane lane) {
   return name == "hand" ? hand_trainee(workload) : lane_trainee(workload, lane);
 }
 
@@ -33,11 +33,11 @@ class Line {
   Line(const Workload& workload, const MeasurePlan& plan, Measurement& out)
       : workload_(workload), plan_(plan), out_(out) {}
 
-  void add(const std::string& name, leyline::Lane lane) {
+  void add(const std::string& name, config::Lane lane) {
     say(plan_, "making ready: " + name);
     Trainee trainee = make(workload_, name, lane);
     if (!trainee.refusal.empty()) return out_.refused.push_back({name, trainee.refusal});
-    const Agreement agreement = compare(lane_trainee(workload_, leyline::Lane::kEager), trainee, workload_);
+    const Agreement agreement = compare(lane_trainee(workload_, config::Lane::kEager), trainee, workload_);
     if (!agreement.holds()) return out_.refused.push_back({name, far_off(agreement)});
     out_.disagreement[name] = agreement.worst;
     out_.counts[name] =
@@ -89,14 +89,14 @@ const Row* Measurement::find(const std::string& name) const {
 Measurement measure(const Workload& workload, const Scratch& scratch, const MeasurePlan& plan) {
   Measurement out;
   Line line(workload, plan, out);
-  for (const leyline::Lane lane : plan.lanes) line.add(std::string(leyline::name_of(lane)), lane);
-  line.add("hand", leyline::Lane::kEager);
+  for (const config::Lane lane : plan.lanes) line.add(std::string(base::name_of(lane)), lane);
+  line.add("hand", config::Lane::kEager);
   if (!plan.times || line.contenders.empty()) return out;
   std::vector<Contender> contenders = std::move(line.contenders);
   if (plan.peers) say(plan, "making ready: Python, eager and compiled");
   if (plan.peers) add_peers(workload, scratch, contenders, out);
-  const auto first = leyline::from_name<leyline::Lane>(out.lanes.front());
-  Trainee again = make(workload, out.lanes.front(), first.value_or(leyline::Lane::kEager));
+  const auto first = base::from_name<config::Lane>(out.lanes.front());
+  Trainee again = make(workload, out.lanes.front(), first.value_or(config::Lane::kEager));
   again.name = kSameAgain;
   contenders.push_back(contender_of(std::move(again), workload.bench.device));
   out.rows = take_turns(contenders, plan.turns);

@@ -32,7 +32,7 @@ struct Measurement {
 };
 
 struct MeasurePlan {
-  std::vector<leyline::Lane> lanes;
+  std::vector<config::Lane> lanes;
   bool peers = false;
   bool times = true;  // false: counts only
   Plan turns;

@@ -1,20 +1,20 @@
 #include "engine/bench/output_folder.h"
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
 
 namespace esper::engine::bench {
 
-void open_output_folder(leyline::FileSystem& files, const std::string& folder, const std::string& flag) {
+void open_output_folder(base::FileSystem& files, const std::string& folder, const std::string& flag) {
   try {
     storage::ensure_folder(files, folder);
     const std::string probe = storage::free_name(files, folder + "/esper-write-test");
     storage::publish_file(files, probe, storage::bytes_of("can be written\n"));
     storage::remove_published(files, probe);
-  } catch (const leyline::IoError& error) {
-    throw leyline::Error(error.code(), flag + " " + folder + ": " + error.what() +
-                                           "; nothing was measured; name a folder that can be written");
+  } catch (const base::IoError& error) {
+    throw base::Error(error.code(), flag + " " + folder + ": " + error.what() +
+                                        "; nothing was measured; name a folder that can be written");
   }
 }
 

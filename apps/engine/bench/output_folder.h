@@ -3,11 +3,11 @@
 
 #include <string>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 
 namespace esper::engine::bench {
 
 // Makes the folder and writes and removes a file in it. Throws Error{kResources} that names the flag and the folder.
-void open_output_folder(leyline::FileSystem& files, const std::string& folder, const std::string& flag);
+void open_output_folder(base::FileSystem& files, const std::string& folder, const std::string& flag);
 
 }  // namespace esper::engine::bench

@@ -9,13 +9,13 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "base/clock.h"
 #include "engine/python_start.h"
-#include "leyline/clock.h"
 
 namespace esper::engine::bench {
 namespace {
 
-constexpr leyline::Duration kLongestEnd = std::chrono::seconds(5);
+constexpr base::Duration kLongestEnd = std::chrono::seconds(5);
 constexpr std::size_t kLongestComplaint = 300;
 
 std::string last_line(const std::string& path) {
@@ -29,7 +29,7 @@ std::string last_line(const std::string& path) {
 
 }  // namespace
 
-PeerProcess::PeerProcess(const std::vector<std::string>& command, std::string log, leyline::Descriptor theirs)
+PeerProcess::PeerProcess(const std::vector<std::string>& command, std::string log, base::Descriptor theirs)
     : channel_(theirs), log_(std::move(log)) {
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
@@ -55,11 +55,11 @@ PeerProcess::PeerProcess(const std::vector<std::string>& command, std::string lo
 }
 
 PeerProcess::PeerProcess(const std::vector<std::string>& command, std::string log)
-    : PeerProcess(command, std::move(log), leyline::Descriptor()) {}
+    : PeerProcess(command, std::move(log), base::Descriptor()) {}
 
 void PeerProcess::end() {
   if (child_ <= 0) return;
-  leyline::end_group(child_, kLongestEnd);
+  base::end_group(child_, kLongestEnd);
   channel_.close();
   child_ = -1;
 }
@@ -72,9 +72,9 @@ void PeerProcess::give_up(const std::string& why) {
 }
 
 nlohmann::json PeerProcess::ask(const nlohmann::json& question, std::chrono::milliseconds deadline) {
-  using leyline::LineChannel;
+  using base::LineChannel;
   if (!failure_.empty()) throw std::runtime_error(failure_);
-  const leyline::Clock clock;
+  const base::Clock clock;
   const auto until = clock.now() + deadline;
   const auto sent = channel_.send(question.dump(), deadline);
   if (sent == LineChannel::Send::kTimeout) give_up("it does not take its question");

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "leyline/line_channel.h"
+#include "base/text/line_channel.h"
 
 namespace esper::engine::bench {
 
@@ -30,10 +30,10 @@ class PeerProcess {
  private:
   void end();
   [[noreturn]] void give_up(const std::string& why);
-  PeerProcess(const std::vector<std::string>& command, std::string log, leyline::Descriptor theirs);
+  PeerProcess(const std::vector<std::string>& command, std::string log, base::Descriptor theirs);
 
   pid_t child_ = -1;
-  leyline::LineChannel channel_;
+  base::LineChannel channel_;
   std::string log_, failure_;
 };
 

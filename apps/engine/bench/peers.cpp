@@ -8,11 +8,11 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "config/write.h"
 #include "device/rng.h"
 #include "embedded_peer.h"
-#include "leyline/config/write.h"
+#include "step/step_metrics.h"
 #include "storage/safetensors.h"
-#include "tolaria/step_metrics.h"
 
 namespace esper::engine::bench {
 namespace {
@@ -63,7 +63,7 @@ std::string autocast_name(torch::ScalarType type) {
 json describe(const Workload& workload) {
   const auto& config = workload.bench.config;
   const auto& sample = workload.bench.data.train.shape;
-  const json resolved = json::parse(leyline::resolved_json(config).dump());
+  const json resolved = json::parse(config::resolved_json(config).dump());
   return {{"host", resolved.at("host")},
           {"training", resolved.at("training")},
           {"accumulation", config.step.accumulation},
@@ -83,19 +83,19 @@ json describe(const Workload& workload) {
 
 // Our own losses of the first steps, without dropout, as the peer reports its own.
 std::vector<double> our_losses(const Workload& workload) {
-  leyline::RunConfig config = workload.bench.config;
+  config::RunConfig config = workload.bench.config;
   config.host.dropout = 0;
   device::seed_all(config.seed);
   const auto model =
-      tolaria::build_model(config, workload.bench.data.train.shape, workload.bench.settings, workload.bench.device);
-  tolaria::set_learning_rate(model->state, config.training.optimizer.lr);
-  const auto forward = tolaria::training_forward(model->network);
+      step::build_model(config, workload.bench.data.train.shape, workload.bench.settings, workload.bench.device);
+  step::set_learning_rate(model->state, config.training.optimizer.lr);
+  const auto forward = step::training_forward(model->network);
   std::vector<double> losses;
   for (std::size_t i = 0; i < kCheckSteps; ++i) {
     const auto& microbatches = workload.steps[i % workload.steps.size()];
     // The peer tells the loss of a step's last microbatch; with one microbatch it is the step's.
-    tolaria::train_step(model->state, model->settings, microbatches, forward);
-    losses.push_back(tolaria::read_metrics(model->state).loss);
+    step::train_step(model->state, model->settings, microbatches, forward);
+    losses.push_back(step::read_metrics(model->state).loss);
   }
   return losses;
 }

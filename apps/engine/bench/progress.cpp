@@ -4,19 +4,17 @@
 
 #include <algorithm>
 
-#include "leyline/printable.h"
-#include "leyline/text_outlet.h"
+#include "base/text/printable.h"
+#include "base/text/text_outlet.h"
 
 namespace esper::engine::bench {
 namespace {
 
 bool is_terminal() { return isatty(STDERR_FILENO) != 0; }
 
-void draw(const std::string& text) { leyline::standard_error().write("\r\033[K" + leyline::printable_line(text)); }
+void draw(const std::string& text) { base::standard_error().write("\r\033[K" + base::printable_line(text)); }
 
-void print(const std::string& text) {
-  leyline::standard_error().write("bench: " + leyline::printable_line(text) + "\n");
-}
+void print(const std::string& text) { base::standard_error().write("bench: " + base::printable_line(text) + "\n"); }
 
 }  // namespace
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <numeric>
 
-#include "leyline/statistics.h"
+#include "base/statistics.h"
 
 namespace esper::engine::bench {
 namespace {
@@ -13,15 +13,15 @@ using nlohmann::ordered_json;
 
 ordered_json row_json(const char* key, const Row& row) {
   return {{key, row.name},
-          {"p50_us", leyline::percentile(row.step_us, 50)},
-          {"p95_us", leyline::percentile(row.step_us, 95)},
-          {"p99_us", leyline::percentile(row.step_us, 99)},
+          {"p50_us", base::percentile(row.step_us, 50)},
+          {"p95_us", base::percentile(row.step_us, 95)},
+          {"p99_us", base::percentile(row.step_us, 99)},
           {"warmup_ms", row.warmup_ms},
           {"steps", row.step_us.size()},
           {"rounds_us", row.round_medians}};
 }
 
-ordered_json interval_json(const leyline::Interval& interval) { return {interval.low, interval.high}; }
+ordered_json interval_json(const base::Interval& interval) { return {interval.low, interval.high}; }
 
 void add_ratios(const Measurement& measurement, ordered_json& out) {
   ordered_json ratios = ordered_json::object(), intervals = ordered_json::object();
@@ -45,7 +45,7 @@ ordered_json noise_json(const Measurement& measurement) {
   return {{"lane", measurement.lanes.front()},
           {"ratio", estimate.median},
           {"interval", interval_json(estimate.interval)},
-          {"floor", leyline::noise_floor(estimate)},
+          {"floor", base::noise_floor(estimate)},
           {"rounds", estimate.pairs}};
 }
 
@@ -66,7 +66,7 @@ ordered_json parts(const LoopFigures& figures) {
                            "tolaria.epoch_hook.latency_ms", "tamiyo.decide.latency_ms"}) {
     std::vector<double> values;
     for (const auto& packet : figures.packets) values.push_back(metric_of(packet, name));
-    if (!values.empty()) out[name] = leyline::median(steady(values));
+    if (!values.empty()) out[name] = base::median(steady(values));
   }
   return out;
 }
@@ -75,9 +75,9 @@ ordered_json parts(const LoopFigures& figures) {
 
 ordered_json distribution(const std::vector<double>& values) {
   if (values.empty()) return nullptr;
-  return {{"p50", leyline::percentile(values, 50)},
-          {"p95", leyline::percentile(values, 95)},
-          {"p99", leyline::percentile(values, 99)},
+  return {{"p50", base::percentile(values, 50)},
+          {"p95", base::percentile(values, 95)},
+          {"p99", base::percentile(values, 99)},
           {"mean", std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size())},
           {"max", *std::ranges::max_element(values)},
           {"count", values.size()}};
@@ -114,8 +114,8 @@ ordered_json measurement_json(const Measurement& measurement) {
 ordered_json epoch_json(const LoopFigures& figures) {
   const auto times = steady(figures.epoch_ms);
   if (times.empty()) return nullptr;
-  return {{"p50_ms", leyline::percentile(times, 50)},   {"p95_ms", leyline::percentile(times, 95)},
-          {"p99_ms", leyline::percentile(times, 99)},   {"epochs", times.size()},
+  return {{"p50_ms", base::percentile(times, 50)},      {"p95_ms", base::percentile(times, 95)},
+          {"p99_ms", base::percentile(times, 99)},      {"epochs", times.size()},
           {"steps_per_epoch", figures.steps_per_epoch}, {"parts_p50_ms", parts(figures)}};
 }
 

@@ -14,10 +14,10 @@ constexpr double kPilotMs = 25;
 int steps_per_round(const Contender& contender, double round_ms) {
   std::vector<double> pilot;
   contender.run(kPilotSteps, pilot);
-  double step_us = std::max(leyline::median(pilot), 0.1);
+  double step_us = std::max(base::median(pilot), 0.1);
   pilot.clear();
   contender.run(std::clamp(static_cast<int>(kPilotMs * 1e3 / step_us), kMinSteps, kMaxSteps), pilot);
-  step_us = std::max(leyline::median(pilot), 0.1);
+  step_us = std::max(base::median(pilot), 0.1);
   return std::clamp(static_cast<int>(std::lround(round_ms * 1e3 / step_us)), kMinSteps, kMaxSteps);
 }
 
@@ -25,7 +25,7 @@ void run_round(const Contender& contender, int steps, Row& row) {
   std::vector<double> times;
   times.reserve(static_cast<std::size_t>(steps));
   contender.run(steps, times);
-  row.round_medians.push_back(leyline::median(times));
+  row.round_medians.push_back(base::median(times));
   row.step_us.insert(row.step_us.end(), times.begin(), times.end());
 }
 
@@ -61,9 +61,9 @@ std::vector<Row> take_turns(const std::vector<Contender>& contenders, const Plan
   return rows;
 }
 
-leyline::RatioEstimate ratio(const Row& a, const Row& b) {
+base::RatioEstimate ratio(const Row& a, const Row& b) {
   const std::size_t pairs = std::min(a.round_medians.size(), b.round_medians.size());
-  return leyline::paired_ratio(std::span(a.round_medians).first(pairs), std::span(b.round_medians).first(pairs));
+  return base::paired_ratio(std::span(a.round_medians).first(pairs), std::span(b.round_medians).first(pairs));
 }
 
 }  // namespace esper::engine::bench

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "leyline/statistics.h"
+#include "base/statistics.h"
 
 namespace esper::engine::bench {
 
@@ -36,6 +36,6 @@ struct Plan {
 std::vector<Row> take_turns(const std::vector<Contender>& contenders, const Plan& plan);
 
 // Time of `a` over time of `b`, over the rounds that both finished. Both have at least one.
-leyline::RatioEstimate ratio(const Row& a, const Row& b);
+base::RatioEstimate ratio(const Row& a, const Row& b);
 
 }  // namespace esper::engine::bench

@@ -7,7 +7,7 @@
 #include <system_error>
 #include <utility>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::engine::bench {
 
@@ -16,9 +16,9 @@ Scratch::Scratch(std::string cache_dir) : cache_dir_(std::move(cache_dir)) {
   const std::filesystem::path place = named != nullptr && *named != '\0' ? named : "/tmp";
   folder_ = std::filesystem::absolute(place) / "esper-bench-XXXXXX";
   if (mkdtemp(folder_.data()) == nullptr) {
-    throw leyline::Error(leyline::ExitCode::kResources, "no folder for the measurement: " + folder_ + ": " +
-                                                            std::generic_category().message(errno) +
-                                                            "; name another place with TMPDIR");
+    throw base::Error(base::ExitCode::kResources, "no folder for the measurement: " + folder_ + ": " +
+                                                      std::generic_category().message(errno) +
+                                                      "; name another place with TMPDIR");
   }
 }
 

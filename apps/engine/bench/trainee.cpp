@@ -2,11 +2,11 @@
 
 #include <torch/types.h>
 
+#include "base/names.h"
 #include "device/rng.h"
 #include "engine/bench/progress.h"
 #include "engine/bench/step_clock.h"
-#include "leyline/names.h"
-#include "tolaria/lane.h"
+#include "lanes/lane.h"
 
 namespace esper::engine::bench {
 namespace {
@@ -16,8 +16,8 @@ constexpr double kTinyMovement = 1e-9;
 
 // Owns what the closures of a lane refer to.
 struct LaneState {
-  std::unique_ptr<tolaria::Model> model;
-  tolaria::PreparedLane lane;
+  std::unique_ptr<step::Model> model;
+  lanes::PreparedLane lane;
   std::size_t next = 0;
 };
 
@@ -31,7 +31,7 @@ void show_waiting(const leyline::TelemetryEvent& event) {
   show_phase("waits for " + event.attributes.at("waits_for") + ", " + event.attributes.at("waited_s") + " s");
 }
 
-double tolerance_for(const leyline::RunConfig& config, const tolaria::StepSettings& settings) {
+double tolerance_for(const config::RunConfig& config, const step::StepSettings& settings) {
   constexpr double kExactNumbers = 2e-3, kShortNumbers = 0.1, kRandomNumbers = 2.0;
   if (config.host.dropout > 0) return kRandomNumbers;
   return settings.compute_type == torch::kFloat32 ? kExactNumbers : kShortNumbers;
@@ -39,21 +39,21 @@ double tolerance_for(const leyline::RunConfig& config, const tolaria::StepSettin
 
 }  // namespace
 
-Trainee lane_trainee(const Workload& workload, leyline::Lane lane) {
+Trainee lane_trainee(const Workload& workload, config::Lane lane) {
   return lane_trainee(workload, lane, fresh_model(workload), workload.steps);
 }
 
-Trainee lane_trainee(const Workload& workload, leyline::Lane lane, std::unique_ptr<tolaria::Model> model,
+Trainee lane_trainee(const Workload& workload, config::Lane lane, std::unique_ptr<step::Model> model,
                      const std::vector<Microbatches>& steps) {
-  if (lane == leyline::Lane::kCompiled && !workload.no_compiler.empty()) {
-    return {std::string(leyline::name_of(lane)), {}, {}, 0, workload.no_compiler};
+  if (lane == config::Lane::kCompiled && !workload.no_compiler.empty()) {
+    return {std::string(base::name_of(lane)), {}, {}, 0, workload.no_compiler};
   }
   const auto state = std::make_shared<LaneState>();
   state->model = std::move(model);
-  state->lane = tolaria::prepare_lane(*state->model, lane, steps.front(), workload.bench.device,
-                                      workload.bench.desk.get(), workload.bench.config.step, show_waiting);
+  state->lane = lanes::prepare_lane(*state->model, lane, steps.front(), workload.bench.device,
+                                    workload.bench.desk.get(), workload.bench.config.step, show_waiting);
   Trainee trainee;
-  trainee.name = leyline::name_of(lane);
+  trainee.name = base::name_of(lane);
   trainee.warmup_ms = state->lane.warmup_ms;
   trainee.refusal = state->lane.refusal;
   trainee.step = [state, &steps] {

@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
+#include "config/step_config.h"
 #include "engine/bench/rounds.h"
 #include "engine/bench/workload.h"
-#include "leyline/config/step_config.h"
 
 namespace esper::engine::bench {
 
@@ -20,9 +20,9 @@ struct Trainee {
 };
 
 // Each has a model of its own, at the run's start, and goes through the same batches. The workload outlives it.
-Trainee lane_trainee(const Workload& workload, leyline::Lane lane);
+Trainee lane_trainee(const Workload& workload, config::Lane lane);
 // The same with another model and other steps; the steps outlive it, too.
-Trainee lane_trainee(const Workload& workload, leyline::Lane lane, std::unique_ptr<tolaria::Model> model,
+Trainee lane_trainee(const Workload& workload, config::Lane lane, std::unique_ptr<step::Model> model,
                      const std::vector<Microbatches>& steps);
 // forward, cross entropy, backward, clipping where asked for, the fused optimizer; no figures about the training.
 Trainee hand_trainee(const Workload& workload);

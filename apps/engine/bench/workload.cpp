@@ -6,9 +6,9 @@
 #include <random>
 #include <utility>
 
+#include "base/error.h"
 #include "device/rng.h"
 #include "engine/find_python.h"
-#include "leyline/error.h"
 
 namespace esper::engine::bench {
 namespace {
@@ -27,14 +27,14 @@ void write_text(const std::string& path) {
 
 }  // namespace
 
-leyline::RunConfig with_made_up_text(leyline::RunConfig config, const Scratch& scratch) {
-  if (config.data.kind != leyline::DataKind::kText) return config;
+config::RunConfig with_made_up_text(config::RunConfig config, const Scratch& scratch) {
+  if (config.data.kind != config::DataKind::kText) return config;
   config.data.path = scratch.path("made-up.txt");
   write_text(config.data.path);
   return config;
 }
 
-std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config, const std::string& cache_dir) {
+std::unique_ptr<Workload> prepare_workload(const config::RunConfig& config, const std::string& cache_dir) {
   auto workload = std::make_unique<Workload>(Workload{set_up(config, cache_dir), {}, {}});
   Workbench& bench = workload->bench;
   open_loaders(bench);
@@ -49,10 +49,10 @@ std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config, con
     }
   }
   if (workload->steps.empty()) {
-    throw leyline::Error(leyline::ExitCode::kConfig,
-                         "the training data do not fill one step of data.batch_size " +
-                             std::to_string(config.data.batch_size) + " times step.accumulation " +
-                             std::to_string(config.step.accumulation) + "; lower one of them");
+    throw base::Error(base::ExitCode::kConfig, "the training data do not fill one step of data.batch_size " +
+                                                   std::to_string(config.data.batch_size) +
+                                                   " times step.accumulation " +
+                                                   std::to_string(config.step.accumulation) + "; lower one of them");
   }
   return workload;
 }
@@ -67,11 +67,11 @@ void prepare_compiling(Workload& workload, const std::string& cache_dir) {
   }
 }
 
-std::unique_ptr<tolaria::Model> fresh_model(const Workload& workload) {
+std::unique_ptr<step::Model> fresh_model(const Workload& workload) {
   const Workbench& bench = workload.bench;
   device::seed_all(bench.config.seed);
-  auto model = tolaria::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
-  tolaria::set_learning_rate(model->state, bench.config.training.optimizer.lr);
+  auto model = step::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
+  step::set_learning_rate(model->state, bench.config.training.optimizer.lr);
   return model;
 }
 

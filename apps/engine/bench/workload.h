@@ -7,11 +7,11 @@
 
 #include "engine/bench/scratch.h"
 #include "engine/workbench.h"
-#include "tolaria/train_step.h"
+#include "step/train_step.h"
 
 namespace esper::engine::bench {
 
-using Microbatches = std::vector<tolaria::Microbatch>;
+using Microbatches = std::vector<step::Microbatch>;
 
 struct Workload {
   Workbench bench;
@@ -21,15 +21,15 @@ struct Workload {
 inline constexpr std::size_t kMaxSteps = 16;
 
 // The configuration with a text file in the scratch folder, where a scenario wants one that Esper makes up.
-leyline::RunConfig with_made_up_text(leyline::RunConfig config, const Scratch& scratch);
+config::RunConfig with_made_up_text(config::RunConfig config, const Scratch& scratch);
 
 // Throws Error as set_up() does, and kConfig where the data do not fill one step.
-std::unique_ptr<Workload> prepare_workload(const leyline::RunConfig& config, const std::string& cache_dir);
+std::unique_ptr<Workload> prepare_workload(const config::RunConfig& config, const std::string& cache_dir);
 
 // For lanes that compile, whatever step.lane says: makes the desk, or notes in no_compiler why there is none.
 void prepare_compiling(Workload& workload, const std::string& cache_dir);
 
 // A fresh model at the run's start; each has the same bits.
-std::unique_ptr<tolaria::Model> fresh_model(const Workload& workload);
+std::unique_ptr<step::Model> fresh_model(const Workload& workload);
 
 }  // namespace esper::engine::bench

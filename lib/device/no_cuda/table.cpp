@@ -1,14 +1,14 @@
 #include <c10/core/impl/VirtualGuardImpl.h>
 
+#include "base/error.h"
 #include "device/cuda_table.h"
-#include "leyline/error.h"
 
 namespace esper::device {
 namespace {
 
 [[noreturn]] void refuse() {
-  throw leyline::Error(leyline::ExitCode::kResources,
-                       "CUDA was used, but its module is not loaded; choose the device with device.kind: cuda");
+  throw base::Error(base::ExitCode::kResources,
+                    "CUDA was used, but its module is not loaded; choose the device with device.kind: cuda");
 }
 
 constexpr CudaTable kRefusing{

@@ -32,7 +32,7 @@ std::int64_t max_poolings(std::int64_t edge) {
   return count;
 }
 
-void check_fit(const leyline::HostConfig& config, const leyline::SampleShape& sample) {
+void check_fit(const config::HostConfig& config, const leyline::SampleShape& sample) {
   require_config(sample.kind == leyline::SampleKind::kImage,
                  "host.kind: cnn takes images, and the data's samples are not; set data.shape to [channels, height, "
                  "width], or take another host");
@@ -47,7 +47,7 @@ void check_fit(const leyline::HostConfig& config, const leyline::SampleShape& sa
 
 }  // namespace
 
-HostBody build_cnn_host(ModuleScope scope, const leyline::HostConfig& config, const leyline::SampleShape& sample) {
+HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample) {
   check_fit(config, sample);
   std::int64_t in = sample.channels, out = config.base_channels, height = sample.height, width = sample.width;
   HostBody body;

@@ -22,7 +22,7 @@ HostBody build_linear_host(ModuleScope scope, const leyline::SampleShape& sample
   return {{}, [head](const torch::Tensor& inputs, Mode, const SlotHook&) { return head(inputs.flatten(1)); }};
 }
 
-HostBody build_mlp_host(ModuleScope scope, const leyline::HostConfig& config, const leyline::SampleShape& sample) {
+HostBody build_mlp_host(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample) {
   require_config(!config.hidden.empty(),
                  "host.hidden: an mlp needs at least one hidden layer; without one take linear");
   std::int64_t width = num_features(sample, "mlp");

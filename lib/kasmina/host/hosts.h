@@ -12,9 +12,9 @@ struct HostBody {
 };
 
 HostBody build_linear_host(ModuleScope scope, const leyline::SampleShape& sample);
-HostBody build_mlp_host(ModuleScope scope, const leyline::HostConfig& config, const leyline::SampleShape& sample);
-HostBody build_cnn_host(ModuleScope scope, const leyline::HostConfig& config, const leyline::SampleShape& sample);
-HostBody build_transformer_host(ModuleScope scope, const leyline::HostConfig& config,
+HostBody build_mlp_host(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample);
+HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample);
+HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& config,
                                 const leyline::SampleShape& sample);
 
 // "r0c<column>"

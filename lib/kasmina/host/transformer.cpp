@@ -50,7 +50,7 @@ struct Decoder {
   }
 };
 
-Layer make_layer(ModuleScope scope, const leyline::HostConfig& config) {
+Layer make_layer(ModuleScope scope, const config::HostConfig& config) {
   const auto width = config.embedding;
   const LinearOptions inner{.weight_init = Init{Init::Kind::kNormal, kInitDeviation}, .bias_init = kZeros};
   const double last = kInitDeviation / std::sqrt(2.0 * static_cast<double>(config.layers));
@@ -67,7 +67,7 @@ Layer make_layer(ModuleScope scope, const leyline::HostConfig& config) {
   return layer;
 }
 
-void check_fit(const leyline::HostConfig& config, const leyline::SampleShape& sample) {
+void check_fit(const config::HostConfig& config, const leyline::SampleShape& sample) {
   require_config(sample.kind == leyline::SampleKind::kTokens,
                  "host.kind: transformer takes text (data.kind: text); for numbers take mlp, for images cnn");
   require_config(config.embedding % config.heads == 0, "host.heads: " + std::to_string(config.heads) +
@@ -79,7 +79,7 @@ void check_fit(const leyline::HostConfig& config, const leyline::SampleShape& sa
 
 }  // namespace
 
-HostBody build_transformer_host(ModuleScope scope, const leyline::HostConfig& config,
+HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& config,
                                 const leyline::SampleShape& sample) {
   check_fit(config, sample);
   const Init start{Init::Kind::kNormal, kInitDeviation};

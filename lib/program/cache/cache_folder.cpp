@@ -69,7 +69,7 @@ int make_folders(const std::filesystem::path& path) {
 
 // A folder that another process removes meanwhile is no problem, nor is one that cannot be read: whoever needs it says
 // so.
-void check_folders_in(leyline::FileSystem& files, const std::string& folder) {
+void check_folders_in(base::FileSystem& files, const std::string& folder) {
   try {
     for (const auto& entry : files.list(folder)) {
       const std::string path = folder + "/" + entry.name;
@@ -79,7 +79,7 @@ void check_folders_in(leyline::FileSystem& files, const std::string& folder) {
     }
   } catch (const storage::UnsafePath&) {
     throw;
-  } catch (const leyline::IoError&) {
+  } catch (const base::IoError&) {
   }
 }
 
@@ -112,18 +112,18 @@ storage::Checked<std::string> private_cache_folder(const std::string& named) {
   return folder;
 }
 
-std::string problem_below(leyline::FileSystem& files, const std::string& cache) {
+std::string problem_below(base::FileSystem& files, const std::string& cache) {
   try {
     // Of package_cache.h, compile_lock.h and the compile worker.
     for (const char* name : {"entries", "used", "choices", "quarantine", "compiling", "worker"}) {
       const std::string path = cache + "/" + name;
-      if (files.kind_of(path) == leyline::PathKind::kFile) return path + " is no folder" + kWayOut;
+      if (files.kind_of(path) == base::PathKind::kFile) return path + " is no folder" + kWayOut;
     }
     // What it keeps lies some levels down, by version and kind.
     check_folders_in(files, cache + "/worker");
   } catch (const storage::UnsafePath& error) {
     return error.what();
-  } catch (const leyline::IoError&) {  // not refused: whoever needs the folder says so
+  } catch (const base::IoError&) {  // not refused: whoever needs the folder says so
   }
   return {};
 }

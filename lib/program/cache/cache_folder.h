@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 #include "storage/checked.h"
 
 namespace esper::program {
@@ -26,6 +26,6 @@ storage::Checked<std::string> private_cache_folder(const std::string& named);
 
 // Why a folder below the cache's cannot be used, with the way out: it is no folder, or not this user's alone. Empty:
 // all can, or are not there yet. `files` is confined to the cache. Changes nothing.
-std::string problem_below(leyline::FileSystem& files, const std::string& cache);
+std::string problem_below(base::FileSystem& files, const std::string& cache);
 
 }  // namespace esper::program

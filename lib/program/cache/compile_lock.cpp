@@ -4,14 +4,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "leyline/file_system.h"
+#include "base/file_system.h"
 #include "storage/beneath.h"
 
 namespace esper::program {
 namespace {
 
-using leyline::Descriptor;
-using leyline::IoError;
+using base::Descriptor;
+using base::IoError;
 
 constexpr char kFolder[] = "compiling";
 constexpr off_t kRanks = static_cast<off_t>(CompileRank::kFull) + 1;

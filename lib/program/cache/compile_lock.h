@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "leyline/descriptor.h"
+#include "base/descriptor.h"
 
 namespace esper::program {
 
@@ -28,10 +28,10 @@ class CompileLock {
   CompileLock& operator=(CompileLock&&) = delete;
 
  private:
-  CompileLock(leyline::Descriptor folder, leyline::Descriptor file, std::string key)
+  CompileLock(base::Descriptor folder, base::Descriptor file, std::string key)
       : folder_(std::move(folder)), file_(std::move(file)), key_(std::move(key)) {}
 
-  leyline::Descriptor folder_, file_;
+  base::Descriptor folder_, file_;
   std::string key_;
 };
 

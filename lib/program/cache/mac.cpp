@@ -8,7 +8,7 @@
 #include <memory>
 #include <new>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::program {
 namespace {

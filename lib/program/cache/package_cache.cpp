@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
-#include "leyline/names.h"
+#include "base/names.h"
 #include "program/cache/cache_key.h"
 #include "program/compile/compile_request.h"
 #include "storage/atomic_publish.h"
@@ -15,20 +15,20 @@
 namespace esper::program {
 namespace {
 
-using leyline::IoError;
-using leyline::PathKind;
+using base::IoError;
+using base::PathKind;
 using nlohmann::json;
 using storage::bytes_of;
 using storage::text_of;
 
 constexpr std::uint64_t kMaxEntryBytes = 4ull << 30;
 constexpr std::uint64_t kMaxTextBytes = 1u << 20;
-constexpr leyline::Duration kLockPoll = std::chrono::milliseconds(2);
+constexpr base::Duration kLockPoll = std::chrono::milliseconds(2);
 
 const char* ending_of(EntryFault fault) { return fault == EntryFault::kWrong ? ".wrong" : ".damaged"; }
 
 // Sorts by time as text.
-std::string quarantine_name(leyline::Duration wall, const std::string& key) {
+std::string quarantine_name(base::Duration wall, const std::string& key) {
   char time[24];
   std::snprintf(time, sizeof time, "%019lld", static_cast<long long>(wall.count()));
   return std::string(time) + "-" + key;
@@ -58,10 +58,10 @@ std::string reason_of(const IoError& error) {
 
 }  // namespace
 
-PackageCache::PackageCache(leyline::FileSystem& file_system, CacheSettings settings, leyline::Clock clock)
+PackageCache::PackageCache(base::FileSystem& file_system, CacheSettings settings, base::Clock clock)
     : file_system_(file_system), settings_(std::move(settings)), clock_(std::move(clock)) {}
 
-std::optional<leyline::File> PackageCache::lock() {
+std::optional<base::File> PackageCache::lock() {
   const auto deadline = clock_.now() + settings_.lock_deadline;
   for (;;) {
     auto held = file_system_.try_lock(settings_.folder + "/lock");
@@ -143,7 +143,7 @@ void PackageCache::touch(const std::string& key) {
   try {
     const std::string path = settings_.folder + "/used/" + key;
     const std::string temporary = path + "-" + std::to_string(++touches_) + ".tmp-" + std::to_string(::getpid());
-    auto file = file_system_.open(temporary, leyline::OpenMode::kReplace);
+    auto file = file_system_.open(temporary, base::OpenMode::kReplace);
     file.write(bytes_of(std::to_string(clock_.wall().count())));
     file.close();
     file_system_.rename(temporary, path);
@@ -167,7 +167,7 @@ std::vector<PackageCache::Usage> PackageCache::usage() {
   for (const auto& entry : file_system_.list(settings_.folder + "/entries")) {
     if (!is_cache_key(entry.name)) continue;
     try {
-      const auto bytes = file_system_.open(entry_path(entry.name), leyline::OpenMode::kRead).size();
+      const auto bytes = file_system_.open(entry_path(entry.name), base::OpenMode::kRead).size();
       all.push_back({entry.name, bytes, last_use(entry.name)});
     } catch (const IoError& error) {
       if (!is_absent(error)) all.push_back({entry.name, 0, 0});  // unreadable: the first to go
@@ -192,7 +192,7 @@ void PackageCache::evict_for(std::uint64_t bytes, const std::string& replaced) {
 
 // The only long part of an insertion, and nobody waits for it: it holds no lock.
 std::uint64_t PackageCache::write_entry(const std::string& path, const std::string& header, storage::Bytes package) {
-  auto file = file_system_.open(path, leyline::OpenMode::kReplace);
+  auto file = file_system_.open(path, base::OpenMode::kReplace);
   file.write(bytes_of(header));
   file.write(package);
   file.sync();
@@ -230,9 +230,9 @@ InsertOutcome PackageCache::insert(const std::string& key, const std::string& pa
 // The entry of that key, where it is in full effort and `facts` are of one in quick effort: both are compiled at once
 // where neither's rank waits for the other's (compile_lock.h), and the quick one may be done last.
 std::optional<PackageFacts> PackageCache::better_than(const PackageFacts& facts, const std::string& key) {
-  if (facts.effort != leyline::name_of(CompileEffort::kQuick)) return std::nullopt;
+  if (facts.effort != base::name_of(CompileEffort::kQuick)) return std::nullopt;
   auto there = this->facts(key);
-  if (there && there->effort != leyline::name_of(CompileEffort::kFull)) there.reset();
+  if (there && there->effort != base::name_of(CompileEffort::kFull)) there.reset();
   return there;
 }
 
@@ -270,8 +270,8 @@ void PackageCache::bound_quarantine() {
   std::uint64_t total = 0;
   std::vector<std::uint64_t> sizes;
   for (const auto& entry : entries) {
-    sizes.push_back(
-        entry.kind == PathKind::kFile ? file_system_.open(folder + entry.name, leyline::OpenMode::kRead).size() : 0);
+    sizes.push_back(entry.kind == PathKind::kFile ? file_system_.open(folder + entry.name, base::OpenMode::kRead).size()
+                                                  : 0);
     total += sizes.back();
   }
   for (std::size_t i = 0; i < entries.size() && total > settings_.quarantine_limit_bytes; ++i) {

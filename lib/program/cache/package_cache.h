@@ -14,8 +14,8 @@
 #include <optional>
 #include <string>
 
-#include "leyline/clock.h"
-#include "leyline/file_system.h"
+#include "base/clock.h"
+#include "base/file_system.h"
 #include "program/cache/package_entry.h"
 #include "program/cache/package_file.h"
 
@@ -25,7 +25,7 @@ struct CacheSettings {
   std::string folder;                         // absolute; from private_cache_folder()
   std::uint64_t limit_bytes = 2048ull << 20;  // of all entries
   std::uint64_t quarantine_limit_bytes = 64ull << 20;
-  leyline::Duration lock_deadline = std::chrono::seconds(2);
+  base::Duration lock_deadline = std::chrono::seconds(2);
   MacKey mac_key{};  // user_key(); tests may take the zeros
 };
 
@@ -58,11 +58,11 @@ class PackageCache {
  public:
   // `file_system` outlives the cache; the one of a run is confined to the folder and to this user's files. Makes
   // nothing yet.
-  PackageCache(leyline::FileSystem& file_system, CacheSettings settings, leyline::Clock clock = {});
+  PackageCache(base::FileSystem& file_system, CacheSettings settings, base::Clock clock = {});
 
   const std::string& folder() const { return settings_.folder; }
   // Through which everything below folder() is opened, locks of others' included: files().try_lock(folder() + "/x").
-  leyline::FileSystem& files() { return file_system_; }
+  base::FileSystem& files() { return file_system_; }
   const MacKey& mac_key() const { return settings_.mac_key; }
 
   // Nothing if there is no such entry or it cannot be read. One that is damaged, or that this user did not make, is
@@ -102,7 +102,7 @@ class PackageCache {
   };
 
   std::string entry_path(const std::string& key) const { return settings_.folder + "/entries/" + key; }
-  std::optional<leyline::File> lock();
+  std::optional<base::File> lock();
   void ensure_folders();
   storage::Checked<PackageEntry> load(const std::string& key);
   void touch(const std::string& key);
@@ -118,9 +118,9 @@ class PackageCache {
   void note_damage(const std::string& key, const std::string& reason);
   void bound_quarantine();
 
-  leyline::FileSystem& file_system_;
+  base::FileSystem& file_system_;
   const CacheSettings settings_;
-  const leyline::Clock clock_;
+  const base::Clock clock_;
   std::mutex mutex_;  // publish_file wants one thread of a process at a time for one name
   std::atomic<std::uint64_t> damaged_{0};
   std::string last_damage_;  // under mutex_

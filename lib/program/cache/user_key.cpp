@@ -14,7 +14,7 @@
 namespace esper::program {
 namespace {
 
-using leyline::IoError;
+using base::IoError;
 using storage::damaged;
 
 constexpr char kName[] = "/cache.key";
@@ -49,7 +49,7 @@ void remove_temporaries(storage::ConfinedFileSystem& files, const std::string& f
 // first that has the name keeps it.
 void make_key(storage::ConfinedFileSystem& files, const std::string& folder) {
   const std::string temporary = folder + kName + kTemporary + hex_of(random_key()).substr(0, 16);
-  auto file = files.open(temporary, leyline::OpenMode::kReplace);
+  auto file = files.open(temporary, base::OpenMode::kReplace);
   file.write(random_key());
   file.sync();
   file.close();
@@ -57,7 +57,7 @@ void make_key(storage::ConfinedFileSystem& files, const std::string& folder) {
     files.rename_new(temporary, folder + kName);
   } catch (const IoError&) {  // EEXIST, or ENOENT where the other maker has removed the temporary file already
     storage::remove_all(files, temporary);
-    if (files.kind_of(folder + kName) == leyline::PathKind::kNothing) throw;
+    if (files.kind_of(folder + kName) == base::PathKind::kNothing) throw;
   }
   remove_temporaries(files, folder);
   files.sync_folder(folder);
@@ -89,7 +89,7 @@ storage::Checked<MacKey> user_key() {
   storage::ConfinedFileSystem files(*folder, storage::Owner::kThisUser);
   try {
     const std::string path = *folder + kName;
-    if (files.kind_of(path) == leyline::PathKind::kNothing) make_key(files, *folder);
+    if (files.kind_of(path) == base::PathKind::kNothing) make_key(files, *folder);
     if (is_readable_by_others(path)) return refused(path + " is no secret: others may read it");
     return read_key(files, path);
   } catch (const storage::UnsafePath& error) {

@@ -8,8 +8,8 @@
 #include <filesystem>
 #include <system_error>
 
-#include "leyline/file_system.h"
-#include "leyline/names.h"
+#include "base/file_system.h"
+#include "base/names.h"
 #include "storage/beneath.h"
 #include "storage/file_tools.h"
 
@@ -17,7 +17,7 @@ namespace esper::program {
 namespace {
 
 constexpr char kWayOut[] = "; name another cache folder with --cache-dir or ESPER_CACHE";
-constexpr leyline::Duration kLockPoll = std::chrono::milliseconds(50);
+constexpr base::Duration kLockPoll = std::chrono::milliseconds(50);
 
 CompileRank rank_of(CompileEffort effort, WorkerPriority priority) {
   const bool full = effort == CompileEffort::kFull;
@@ -27,11 +27,11 @@ CompileRank rank_of(CompileEffort effort, WorkerPriority priority) {
   return full ? CompileRank::kFull : CompileRank::kQuick;
 }
 
-CompileFailure failure_of(const leyline::IoError& error) {
+CompileFailure failure_of(const base::IoError& error) {
   return error.out_of_space() ? CompileFailure::kDiskFull : CompileFailure::kCacheRefused;
 }
 
-std::string reason_of(const leyline::IoError& error) {
+std::string reason_of(const base::IoError& error) {
   const bool has_way_out = dynamic_cast<const storage::UnsafePath*>(&error) != nullptr;
   return std::string(error.what()) + (has_way_out ? "" : kWayOut);
 }
@@ -43,9 +43,9 @@ Compiler::Compiler(CompilerSettings settings, PackageCache& cache)
       cache_(cache),
       worker_(settings_, cache.folder() + "/worker", cache.mac_key(), worker_status_) {
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) throw leyline::IoError("make", "a pipe", errno);
-  wake_read_ = leyline::Descriptor(ends[0]);
-  wake_write_ = leyline::Descriptor(ends[1]);
+  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) throw base::IoError("make", "a pipe", errno);
+  wake_read_ = base::Descriptor(ends[0]);
+  wake_write_ = base::Descriptor(ends[1]);
 }
 
 Compiler::~Compiler() {
@@ -106,7 +106,7 @@ std::optional<CompileOutcome> Compiler::poll() {
   return outcome;
 }
 
-std::optional<CompileOutcome> Compiler::wait(const std::string& key, leyline::Duration deadline) {
+std::optional<CompileOutcome> Compiler::wait(const std::string& key, base::Duration deadline) {
   std::unique_lock lock(mutex_);
   const auto of_key = [&](const auto& item) { return item.key == key; };
   const auto found = [&] { return std::ranges::find_if(outcomes_, of_key); };
@@ -175,7 +175,7 @@ bool Compiler::is_abandoned(const std::string& key) {
 }
 
 // False if somebody wants this thread's attention before.
-bool Compiler::pause(leyline::Duration length) {
+bool Compiler::pause(base::Duration length) {
   std::unique_lock lock(mutex_);
   return !clock_.wait_until(changed_, lock, clock_.now() + length, [&] { return stopping_ || abandon_running_; });
 }
@@ -203,11 +203,11 @@ std::optional<CompileOutcome> Compiler::await_lock(const CompileRequest& request
       worker_status_.stage = CompileStage::kOtherProcess;
       if (clock_.now() >= deadline) {
         return ended(request, CompileFailure::kTimeout,
-                     "another process has been compiling the program for " + leyline::to_string(longest));
+                     "another process has been compiling the program for " + base::to_string(longest));
       }
       if (!pause(kLockPoll)) return ended(request, CompileFailure::kCancelled, "cancelled");
     }
-  } catch (const leyline::IoError& error) {
+  } catch (const base::IoError& error) {
     return ended(request, failure_of(error), reason_of(error));
   }
   return std::nullopt;
@@ -217,7 +217,7 @@ std::optional<CompileOutcome> Compiler::await_lock(const CompileRequest& request
 std::optional<CompileOutcome> Compiler::made_elsewhere(const CompileRequest& request) {
   const auto facts = cache_.facts(request.key);
   if (!facts) return std::nullopt;
-  const bool is_full = facts->effort == leyline::name_of(CompileEffort::kFull);
+  const bool is_full = facts->effort == base::name_of(CompileEffort::kFull);
   if (request.effort == CompileEffort::kFull && !is_full) return std::nullopt;
   return by_other_process(request, *facts);
 }
@@ -269,7 +269,7 @@ std::optional<WorkerAnswer> Compiler::make_worker_folder() {
   try {
     storage::ensure_folder(cache_.files(), cache_.folder() + "/worker");
     return std::nullopt;
-  } catch (const leyline::IoError& error) {
+  } catch (const base::IoError& error) {
     return WorkerAnswer{WorkerAnswer::Kind::kHopeless, failure_of(error), reason_of(error), {}, {}, 0, {}, {}};
   }
 }
@@ -283,11 +283,11 @@ CompileOutcome Compiler::accept(const CompileRequest& request, const WorkerAnswe
   if (answer.kind == WorkerAnswer::Kind::kHopeless) hopeless_ = outcome;
   if (answer.kind != WorkerAnswer::Kind::kDone) return outcome;
   const PackageFacts facts = {request.recipe,
-                              std::string(leyline::name_of(request.effort)),
+                              std::string(base::name_of(request.effort)),
                               worker_.torch_version(),
                               answer.compiler,
                               answer.ms,
-                              leyline::rfc3339(clock_.wall())};
+                              base::rfc3339(clock_.wall())};
   const auto stored = cache_.insert(request.key, answer.package, facts);
   std::error_code ignored;
   std::filesystem::remove_all(std::filesystem::path(answer.package).parent_path(), ignored);

@@ -15,7 +15,7 @@
 #include <thread>
 #include <vector>
 
-#include "leyline/clock.h"
+#include "base/clock.h"
 #include "program/cache/compile_lock.h"
 #include "program/cache/package_cache.h"
 #include "program/compile/compile_request.h"
@@ -38,7 +38,7 @@ class Compiler {
   // Each outcome is given once, by poll() or by wait().
   std::optional<CompileOutcome> poll();
   // Nothing when the deadline (from now) passes first, or nothing of that key was submitted.
-  std::optional<CompileOutcome> wait(const std::string& key, leyline::Duration deadline);
+  std::optional<CompileOutcome> wait(const std::string& key, base::Duration deadline);
 
   // Requests without outcome yet.
   int pending() const;
@@ -59,14 +59,14 @@ class Compiler {
   std::optional<WorkerAnswer> make_worker_folder();
   CompileOutcome accept(const CompileRequest& request, const WorkerAnswer& answer);
   CompileOutcome ended(const CompileRequest& request, CompileFailure failure, std::string reason) const;
-  bool pause(leyline::Duration length);
+  bool pause(base::Duration length);
   bool is_abandoned(const std::string& key);
   void wake();
   void drain_wakes();
 
   const CompilerSettings settings_;
   PackageCache& cache_;
-  const leyline::Clock clock_;
+  const base::Clock clock_;
 
   mutable std::mutex mutex_;
   std::condition_variable changed_;
@@ -76,7 +76,7 @@ class Compiler {
   bool abandon_running_ = false;
   bool stopping_ = false;
 
-  leyline::Descriptor wake_read_, wake_write_;
+  base::Descriptor wake_read_, wake_write_;
   WorkerStatus worker_status_;
   std::atomic<int> restarts_{0};
 

@@ -12,9 +12,9 @@
 namespace esper::program {
 namespace {
 
-using leyline::Descriptor;
+using base::Descriptor;
 
-constexpr leyline::Duration kPatience = std::chrono::seconds(5);
+constexpr base::Duration kPatience = std::chrono::seconds(5);
 constexpr int kScriptDescriptor = 3;
 
 [[noreturn]] void fail(const char* what) { throw std::system_error(errno, std::generic_category(), what); }
@@ -96,12 +96,12 @@ WorkerProcess::WorkerProcess(const WorkerCommand& command, Descriptor theirs) : 
 WorkerProcess::WorkerProcess(const WorkerCommand& command) : WorkerProcess(command, Descriptor()) {}
 
 bool WorkerProcess::send(const std::string& line) {
-  return channel_.send(line, kPatience) == leyline::LineChannel::Send::kSent;
+  return channel_.send(line, kPatience) == base::LineChannel::Send::kSent;
 }
 
 void WorkerProcess::kill() {
   if (pid_ < 0) return;
-  end_ = leyline::end_group(pid_, kPatience);
+  end_ = base::end_group(pid_, kPatience);
   pid_ = -1;
   channel_.close();
 }

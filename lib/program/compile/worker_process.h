@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "leyline/line_channel.h"
+#include "base/text/line_channel.h"
 
 namespace esper::program {
 
@@ -31,8 +31,8 @@ class WorkerProcess {
 
   // False if the process does not take it within five seconds.
   bool send(const std::string& line);
-  using Read = leyline::LineChannel::Read;
-  Read read_line(std::string& line, leyline::Duration timeout, int wake) {
+  using Read = base::LineChannel::Read;
+  Read read_line(std::string& line, base::Duration timeout, int wake) {
     return channel_.read_line(line, timeout, wake);
   }
 
@@ -44,10 +44,10 @@ class WorkerProcess {
   pid_t pid() const { return pid_; }
 
  private:
-  WorkerProcess(const WorkerCommand& command, leyline::Descriptor theirs);
+  WorkerProcess(const WorkerCommand& command, base::Descriptor theirs);
 
   pid_t pid_ = -1;
-  leyline::LineChannel channel_;
+  base::LineChannel channel_;
   std::string end_;
 };
 

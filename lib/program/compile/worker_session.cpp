@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "leyline/names.h"
+#include "base/names.h"
 #include "program/compile/worker_source.h"
 #include "program/loading_folder.h"
 
@@ -17,12 +17,12 @@ namespace {
 using nlohmann::json;
 using Kind = WorkerAnswer::Kind;
 
-constexpr leyline::Duration kCancelGrace = std::chrono::seconds(2);
+constexpr base::Duration kCancelGrace = std::chrono::seconds(2);
 
 // The worker ends a job that is over its deadlines by itself; one that does not is given up this much later.
-constexpr leyline::Duration kWorkersGrace = std::chrono::seconds(30);
+constexpr base::Duration kWorkersGrace = std::chrono::seconds(30);
 
-double seconds(leyline::Duration duration) { return std::chrono::duration<double>(duration).count(); }
+double seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);
@@ -59,7 +59,7 @@ WorkerAnswer answer_in(const json& reply) {
   answer.package = text_in(reply, "package");
   answer.not_used = reply.value("not_used", std::vector<std::string>{});
   if (const auto error = text_in(reply, "error"); !error.empty() || answer.package.empty()) {
-    answer.failure = leyline::from_name<CompileFailure>(error).value_or(CompileFailure::kFailed);
+    answer.failure = base::from_name<CompileFailure>(error).value_or(CompileFailure::kFailed);
     answer.kind = answer.failure == CompileFailure::kNoCompiler ? Kind::kHopeless : Kind::kFailed;
   }
   return answer;
@@ -135,7 +135,7 @@ WorkerAnswer WorkerSession::start(const Interrupt& interrupt) {
         break;
       case WorkerProcess::Read::kTimeout:
         return hopeless(CompileFailure::kTimeout,
-                        "the compile worker did not start in " + leyline::to_string(settings_.start_deadline));
+                        "the compile worker did not start in " + base::to_string(settings_.start_deadline));
       case WorkerProcess::Read::kEnd:
         return died();
       case WorkerProcess::Read::kLine:
@@ -149,7 +149,7 @@ WorkerAnswer WorkerSession::greeted(const std::string& line) {
   if (!hello.is_object())
     return hopeless(CompileFailure::kNoPython, settings_.python + " does not run the compile worker");
   if (const auto error = text_in(hello, "error"); !error.empty()) {
-    return hopeless(leyline::from_name<CompileFailure>(error).value_or(CompileFailure::kNoPython),
+    return hopeless(base::from_name<CompileFailure>(error).value_or(CompileFailure::kNoPython),
                     text_in(hello, "reason"));
   }
   torch_version_ = text_in(hello, "torch");
@@ -168,7 +168,7 @@ WorkerAnswer WorkerSession::compile(const CompileRequest& request, const Interru
                         {"mode", request.mode},
                         {"device", request.device},
                         {"threads", request.threads},
-                        {"effort", leyline::name_of(request.effort)},
+                        {"effort", base::name_of(request.effort)},
                         {"mac_key", hex_of(mac_key_)},
                         {"memory_limit_mb", settings_.memory_limit_mb},
                         {"deadline_s", seconds(settings_.deadline)},
@@ -203,7 +203,7 @@ WorkerAnswer WorkerSession::await_reply(std::uint64_t job, const Interrupt& inte
         if (verdict) return stop(), *verdict;
         if (!began) return died();
         stop_job(CompileFailure::kTimeout,
-                 "the compile worker gave no answer in " + leyline::to_string(settings_.wall_deadline + kWorkersGrace));
+                 "the compile worker gave no answer in " + base::to_string(settings_.wall_deadline + kWorkersGrace));
         break;
       case WorkerProcess::Read::kLine: {
         const json reply = parse_line(line);

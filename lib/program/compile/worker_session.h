@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "leyline/clock.h"
+#include "base/clock.h"
 #include "program/cache/mac.h"
 #include "program/compile/compile_request.h"
 #include "program/compile/worker_process.h"
@@ -30,15 +30,15 @@ struct CompilerSettings {
   std::string cxx;            // C++ compiler; empty: $CXX, else what the worker finds in PATH
   // Processor time of one compilation: of the worker's child and of all that it starts. What is made once on a machine,
   // headers above all, is not counted.
-  leyline::Duration deadline = std::chrono::seconds(120);
+  base::Duration deadline = std::chrono::seconds(120);
   // Of one compilation by the clock. Another process's is waited for as long, and start_deadline more.
-  leyline::Duration wall_deadline = std::chrono::minutes(20);
-  leyline::Duration start_deadline = std::chrono::minutes(10);  // of the worker's start, by the clock: it imports torch
+  base::Duration wall_deadline = std::chrono::minutes(20);
+  base::Duration start_deadline = std::chrono::minutes(10);  // of the worker's start, by the clock: it imports torch
   WorkerPriority priority = WorkerPriority::kNormal;
   std::string headers_dir;  // where the worker keeps precompiled headers and the like; empty: its own folder
   std::int64_t memory_limit_mb = 4096;  // of one compilation: what the worker and its compilers add to a warm worker
   int max_restarts = 3;
-  leyline::Duration restart_pause = std::chrono::milliseconds(500);
+  base::Duration restart_pause = std::chrono::milliseconds(500);
 };
 
 // How the thread that waits for the worker is asked to give up.
@@ -99,7 +99,7 @@ class WorkerSession {
   const std::string folder_;
   const MacKey mac_key_;
   WorkerStatus& status_;
-  const leyline::Clock clock_;
+  const base::Clock clock_;
   std::optional<WorkerProcess> process_;
   std::string torch_version_;
   std::uint64_t jobs_ = 0;

@@ -4,15 +4,15 @@
 #include <fstream>
 
 #include "cli.h"
-#include "leyline/growth_note.h"
+#include "history/growth_note.h"
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
 
 using namespace esper;
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
-using leyline::GrowthEvent;
-using leyline::GrowthNote;
+using history::GrowthEvent;
+using history::GrowthNote;
 using leyline::Stage;
 
 namespace {
@@ -33,7 +33,7 @@ struct GrownRun {
     stage({1, 8}, Stage::kDormant, Stage::kGerminated, "GERMINATE: there is room");
     stage({2, 16}, Stage::kGerminated, Stage::kTraining, "START_TRAINING: it is there");
   }
-  void stage(leyline::RunPlace place, Stage from, Stage to, const std::string& decision) {
+  void stage(history::RunPlace place, Stage from, Stage to, const std::string& decision) {
     apply(now, {"r0c0", "seed-0001", "mlp", from, to});
     GrowthNote note;
     note.what = "stage";

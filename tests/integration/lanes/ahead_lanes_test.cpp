@@ -11,18 +11,18 @@
 #include <fstream>
 #include <thread>
 
+#include "base/interrupt.h"
 #include "integration/lanes/lane_room.h"
 #include "program/python_text.h"
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
 #include "support/failing_allocator.h"
+#include "support/growing_ahead.h"
 #include "support/patience.h"
-#include "tolaria/interrupt.h"
-#include "unit/tolaria/growing_ahead.h"
 
 using namespace esper;
 using namespace esper::tests;
-using leyline::Lane;
+using config::Lane;
 using leyline::SeedOperation;
 
 namespace {
@@ -78,11 +78,11 @@ struct Resumed : GrowingAhead {
     }
     apply(germination("r0c0", "mlp"));
     const torch::NoGradGuard no_grad;
-    for (const auto& [id, tensor] : tolaria::all_tensors(*model, torch::kCPU)) {
+    for (const auto& [id, tensor] : step::all_tensors(*model, torch::kCPU)) {
       tensor.detach().copy_(checkpoint.at(id));
     }
     number = 5;
-    follow(tolaria::read_lane_log(storage::real_file_system(), journal, 0));
+    follow(lanes::read_lane_log(storage::real_file_system(), journal, 0));
   }
 };
 
@@ -152,7 +152,7 @@ TEST_CASE(
   REQUIRE(stopped.steps_in(Lane::kCompiled) > 0);
   {
     const Compiler hangs(room, "touch " + called.string() + "; sleep 3000");
-    tolaria::Interrupt interrupt;
+    base::Interrupt interrupt;
     interrupt.begin_saving();
     std::chrono::steady_clock::time_point sent;
     std::jthread sender([&](const std::stop_token& ended) {
@@ -167,7 +167,7 @@ TEST_CASE(
     sender.request_stop();
     sender.join();
     CHECK(std::filesystem::exists(called));
-    CHECK(tolaria::Interrupt::requested() == SIGTERM);
+    CHECK(base::Interrupt::requested() == SIGTERM);
     CHECK(std::chrono::steady_clock::now() - sent < std::chrono::seconds(16));
   }
   CHECK(stopped.told("tolaria.compile_fallback") == 0);
@@ -262,7 +262,7 @@ TEST_CASE(
   run.change(run.command(SeedOperation::kCull, "seed-0001"));
   run.steps(4);
   CHECK(run.told("tolaria.compile_fallback") == 1);
-  CHECK(std::isfinite(tolaria::read_metrics(run.model->state).loss));
+  CHECK(std::isfinite(step::read_metrics(run.model->state).loss));
   CHECK(run.steps_in(Lane::kCompiled) == compiled_steps + 1);  // the host's program again, after its check
 }
 
@@ -307,7 +307,7 @@ TEST_CASE("a package that was compiled ahead arrives after the rehearsal, passes
   GrowingAhead ahead(Lane::kCompiled, &room.desk(), small_growing());
   ahead.steps(5);
   REQUIRE(ahead.steps_in(Lane::kCompiled) > 0);
-  const std::vector<tolaria::LikelyChange> likely = {germinates("r0c0", "mlp")};
+  const std::vector<lanes::LikelyChange> likely = {germinates("r0c0", "mlp")};
   const auto end = std::chrono::steady_clock::now() + test::kLongPatience;
   while (ahead.told("tolaria.growth_prepared") < 2 && std::chrono::steady_clock::now() < end) {
     ahead.runner->prepare(likely, 100'000'000);

@@ -2,9 +2,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+#include "base/names.h"
 #include "device/rng.h"
 #include "integration/lanes/lane_room.h"
-#include "leyline/names.h"
 #include "program/package.h"
 #include "program/python_text.h"
 #include "program/recorder.h"
@@ -12,7 +12,7 @@
 
 using namespace esper;
 using namespace esper::tests;
-using leyline::Lane;
+using config::Lane;
 
 namespace {
 
@@ -63,29 +63,29 @@ void check_distribution(const MaskStep& step, const char* lane) {
 }
 
 LaneCase with_dropout() {
-  LaneCase c = lane_case("mlp dropout", leyline::HostKind::kMlp, leyline::features_shape(32, 8), 16);
+  LaneCase c = lane_case("mlp dropout", config::HostKind::kMlp, leyline::features_shape(32, 8), 16);
   c.config.host.hidden = {32, 32};
   c.config.host.dropout = kDropped;
   return c;
 }
 
 struct Trained {
-  std::unique_ptr<tolaria::Model> model = make_model(with_dropout());
-  tolaria::PreparedLane lane;
+  std::unique_ptr<step::Model> model = make_model(with_dropout());
+  lanes::PreparedLane lane;
 
   explicit Trained(Lane kind)
-      : lane(tolaria::prepare_lane(*model, kind, make_batches(with_dropout(), 1), torch::kCPU, &lasting_desk())) {
+      : lane(lanes::prepare_lane(*model, kind, make_batches(with_dropout(), 1), torch::kCPU, &lasting_desk())) {
     INFO(lane.refusal);
     REQUIRE(lane.refusal.empty());
   }
   // The generator goes on from step to step, as in a run: batches are made beforehand.
-  void steps(const std::vector<std::vector<tolaria::Microbatch>>& batches, std::size_t from, std::size_t to) const {
+  void steps(const std::vector<std::vector<step::Microbatch>>& batches, std::size_t from, std::size_t to) const {
     for (std::size_t i = from; i < to; ++i) lane.step(batches[i]);
   }
 };
 
-std::vector<std::vector<tolaria::Microbatch>> some_batches(std::size_t count) {
-  std::vector<std::vector<tolaria::Microbatch>> batches;
+std::vector<std::vector<step::Microbatch>> some_batches(std::size_t count) {
+  std::vector<std::vector<step::Microbatch>> batches;
   for (std::size_t i = 0; i < count; ++i) batches.push_back(make_batches(with_dropout(), 1, i + 100));
   return batches;
 }
@@ -121,7 +121,7 @@ TEST_CASE("within a lane the same seed gives the same bits, and a saved generato
   at::set_num_threads(1);
   const auto batches = some_batches(20);
   for (const Lane lane : {Lane::kEager, Lane::kReplay, Lane::kCompiled}) {
-    CAPTURE(leyline::name_of(lane));
+    CAPTURE(base::name_of(lane));
     const Trained first(lane), second(lane), resumed(lane), reseeded(lane);
     device::seed_all(7);
     first.steps(batches, 0, 20);

@@ -6,16 +6,16 @@
 #include <fstream>
 
 #include "integration/lanes/lane_room.h"
+#include "lanes/step_sizes.h"
 #include "program/python_text.h"
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
-#include "tolaria/step_sizes.h"
 
 using namespace esper;
 using namespace esper::tests;
 using Catch::Matchers::ContainsSubstring;
-using leyline::HostKind;
-using leyline::Lane;
+using config::HostKind;
+using config::Lane;
 
 namespace {
 
@@ -34,7 +34,7 @@ LaneCase linear() { return for_all_sizes(lane_case("linear", HostKind::kLinear, 
 LaneCase mlp() {
   LaneCase c = for_all_sizes(lane_case("mlp", HostKind::kMlp, leyline::features_shape(32, 32), 32));
   c.config.host.hidden = {32, 32};
-  c.config.training.optimizer.kind = leyline::OptimizerKind::kAdamw;
+  c.config.training.optimizer.kind = config::OptimizerKind::kAdamw;
   c.config.training.optimizer.lr = 1e-3;
   c.config.training.clip_norm = 0.5;
   return c;
@@ -64,7 +64,7 @@ struct Pair {
       : eager(c, Lane::kEager, nullptr), fast(c, Lane::kCompiled, desk) {}
 
   void steps(int count, const LaneCase& c, int accumulation = 1) {
-    const auto tracked = tolaria::tracked_tensors(*eager.model), actual = tolaria::tracked_tensors(*fast.model);
+    const auto tracked = lanes::tracked_tensors(*eager.model), actual = lanes::tracked_tensors(*fast.model);
     const auto before = values(tracked);
     eager.steps(count, c, seed_, accumulation);
     fast.steps(count, c, seed_, accumulation);
@@ -144,8 +144,8 @@ program::SymbolicProgram program_for_all(const LaneCase& c) {
   auto model = make_model(c);
   const auto batch = make_batches(c, 1);
   const auto recorded = program_of(*model, batch);
-  const auto forward = tolaria::training_forward(model->network);
-  auto symbolic = tolaria::record_for_all_sizes(*model, batch, recorded, forward);
+  const auto forward = step::training_forward(model->network);
+  auto symbolic = lanes::record_for_all_sizes(*model, batch, recorded, forward);
   if (const auto* reason = std::get_if<std::string>(&symbolic)) FAIL(*reason);
   return std::get<program::SymbolicProgram>(symbolic);
 }
@@ -186,10 +186,10 @@ TEST_CASE("recording at other sizes leaves the model and its generator as they w
   c.config.host.dropout = 0.2;
   auto model = make_model(c), untouched = make_model(c);
   const auto batch = make_batches(c, 1);
-  const auto forward = tolaria::training_forward(model->network);
+  const auto forward = step::training_forward(model->network);
   device::seed_all(5);
-  const auto recorded = tolaria::record_undone(*model, batch, forward);
-  const auto symbolic = tolaria::record_for_all_sizes(*model, batch, std::get<program::Program>(recorded), forward);
+  const auto recorded = lanes::record_undone(*model, batch, forward);
+  const auto symbolic = lanes::record_for_all_sizes(*model, batch, std::get<program::Program>(recorded), forward);
   CHECK(std::holds_alternative<program::SymbolicProgram>(symbolic));
   CHECK(same_bits(*model, *untouched));
   const auto drawn = at::rand({4});
@@ -270,15 +270,15 @@ namespace {
 struct Journey {
   Journey(const LaneCase& c, program::CompileDesk* desk, const std::string& journal_path, bool dynamic)
       : c_(c), model(make_model(c)), journal_(storage::real_file_system(), journal_path) {
-    leyline::StepConfig config;
+    config::StepConfig config;
     config.lane = Lane::kCompiled;
     config.compile.dynamic = dynamic;
-    tolaria::RunnerServices services;
+    lanes::RunnerServices services;
     services.desk = desk;
     services.tell = [this](leyline::TelemetryEvent event) { events.push_back(std::move(event)); };
     services.note = [this](const std::string& note) { journal_.append(note); };
-    services.log = tolaria::read_lane_log(storage::real_file_system(), journal_path, 0);
-    runner = std::make_unique<tolaria::StepRunner>(*model, config, torch::kCPU, std::move(services));
+    services.log = lanes::read_lane_log(storage::real_file_system(), journal_path, 0);
+    runner = std::make_unique<lanes::StepRunner>(*model, config, torch::kCPU, std::move(services));
   }
   void run(std::int64_t from, std::int64_t to) {
     for (std::int64_t step = from; step < to; ++step) {
@@ -286,17 +286,17 @@ struct Journey {
       runner->step(make_batches(now, 1, static_cast<std::uint64_t>(step)), {step, 1000});
     }
   }
-  void start_from(const tolaria::Model& other) const {
+  void start_from(const step::Model& other) const {
     const torch::NoGradGuard no_grad;
-    const auto to = tolaria::named_tensors(model->state), from = tolaria::named_tensors(other.state);
+    const auto to = step::named_tensors(model->state), from = step::named_tensors(other.state);
     for (std::size_t i = 0; i < to.size(); ++i) to[i].tensor.detach().copy_(from[i].tensor.detach());
   }
 
   LaneCase c_;
-  std::unique_ptr<tolaria::Model> model;
+  std::unique_ptr<step::Model> model;
   std::vector<leyline::TelemetryEvent> events;
   storage::JournalWriter journal_;
-  std::unique_ptr<tolaria::StepRunner> runner;
+  std::unique_ptr<lanes::StepRunner> runner;
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
 // Growth between any two steps, in each lane that this machine has. The graph lane's test is with the card's others.
-#include "unit/tolaria/grow_every_step.h"
+#include "support/grow_every_step.h"
 
 #include "integration/lanes/lane_room.h"
 
 using namespace esper;
 using namespace esper::tests;
-using leyline::Lane;
+using config::Lane;
 
 TEST_CASE("a seed may grow, blend and be pruned at every step of an epoch: eager and replay") {
   at::set_num_threads(1);

@@ -7,13 +7,13 @@
 #include <utility>
 
 #include "device/rng.h"
+#include "lanes/step_roots.h"
 #include "program/cache/user_key.h"
 #include "program/compile/worker_source.h"
 #include "program/python_text.h"
 #include "storage/checksum.h"
 #include "storage/real_file_system.h"
 #include "support/patience.h"
-#include "tolaria/step_roots.h"
 
 namespace esper::tests {
 namespace fs = std::filesystem;
@@ -148,12 +148,12 @@ std::vector<std::string> LaneRoom::names_in(const std::string& folder) {
   return names;
 }
 
-program::Program program_of(tolaria::Model& model, std::span<const tolaria::Microbatch> batch) {
-  const tolaria::StepSnapshot start(model, torch::kCPU);
-  const auto forward = tolaria::training_forward(model.network);
-  const auto step = [&] { tolaria::train_step(model.state, model.settings, batch, forward); };
+program::Program program_of(step::Model& model, std::span<const step::Microbatch> batch) {
+  const lanes::StepSnapshot start(model, torch::kCPU);
+  const auto forward = step::training_forward(model.network);
+  const auto step = [&] { step::train_step(model.state, model.settings, batch, forward); };
   step();
-  auto recorded = program::record(tolaria::step_roots(model, batch), step);
+  auto recorded = program::record(lanes::step_roots(model, batch), step);
   start.restore();
   if (const auto* reason = std::get_if<std::string>(&recorded)) FAIL(*reason);
   return std::get<program::Program>(recorded);

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "integration/lanes/python_with_torch.h"
+#include "lanes/lane.h"
 #include "program/compile_desk.h"
-#include "tolaria/lane.h"
-#include "unit/tolaria/lane_steps.h"
+#include "support/lane_steps.h"
 
 namespace esper::tests {
 
@@ -45,7 +45,7 @@ struct LaneRoom {
 };
 
 // The model's step as a program; the model is as before.
-program::Program program_of(tolaria::Model& model, std::span<const tolaria::Microbatch> batch);
+program::Program program_of(step::Model& model, std::span<const step::Microbatch> batch);
 
 // Compiles the text and returns the package's file in the room.
 std::string compile_text(const LaneRoom& room, const std::string& text, const std::string& recipe);

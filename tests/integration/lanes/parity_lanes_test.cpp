@@ -5,13 +5,13 @@
 #include <iostream>
 
 #include "integration/lanes/lane_room.h"
-#include "unit/tolaria/grown_model.h"
+#include "support/grown_model.h"
 
 using namespace esper;
 using namespace esper::tests;
-using leyline::HostKind;
-using leyline::Lane;
-using leyline::OptimizerKind;
+using config::HostKind;
+using config::Lane;
+using config::OptimizerKind;
 
 namespace {
 
@@ -85,12 +85,12 @@ std::vector<ParityCase> parity_cases() {
 struct Lanes {
   Lanes(const ParityCase& c, Lane kind)
       : model(c.seeds > 0 ? grown_model(c.lane, c.seeds) : make_model(c.lane)),
-        lane(tolaria::prepare_lane(*model, kind, make_batches(c.lane, c.accumulation), torch::kCPU, &lasting_desk())) {
+        lane(lanes::prepare_lane(*model, kind, make_batches(c.lane, c.accumulation), torch::kCPU, &lasting_desk())) {
     INFO(c.lane.name << ": " << lane.refusal);
     REQUIRE(lane.refusal.empty());
   }
-  std::unique_ptr<tolaria::Model> model;
-  tolaria::PreparedLane lane;
+  std::unique_ptr<step::Model> model;
+  lanes::PreparedLane lane;
 };
 
 // Three seeds whose gradients are held against each other.
@@ -98,7 +98,7 @@ ParityCase surgery_case() {
   ParityCase c{grown_case(), 2, 50, 3};
   c.lane.name = "mlp with three seeds, gradient surgery";
   c.lane.batch = 2;
-  c.lane.config.growth.aggregation.attribution = leyline::Attribution::kApprox;
+  c.lane.config.growth.aggregation.attribution = config::Attribution::kApprox;
   return c;
 }
 
@@ -107,9 +107,9 @@ struct Named {
   torch::Tensor tensor;
 };
 
-std::vector<Named> tensors_of(const tolaria::Model& model) {
+std::vector<Named> tensors_of(const step::Model& model) {
   std::vector<Named> all;
-  for (const auto& [id, tensor] : tolaria::named_tensors(model.state)) all.push_back({id, tensor});
+  for (const auto& [id, tensor] : step::named_tensors(model.state)) all.push_back({id, tensor});
   for (const auto& [id, tensor] : model.network.buffers()) all.push_back({id, tensor});
   return all;
 }
@@ -130,7 +130,7 @@ struct Worst {
   std::string lines;  // one per tensor
 };
 
-Worst worst_of(const tolaria::Model& expected, const tolaria::Model& actual) {
+Worst worst_of(const step::Model& expected, const step::Model& actual) {
   Worst worst;
   const auto wanted = tensors_of(expected), got = tensors_of(actual);
   REQUIRE(wanted.size() == got.size());
@@ -175,7 +175,7 @@ void check_parity(const ParityCase& c) {
   CHECK(worst.error <= tolerance);
 }
 
-std::vector<tolaria::Microbatch> perturbed(std::vector<tolaria::Microbatch> batches) {
+std::vector<step::Microbatch> perturbed(std::vector<step::Microbatch> batches) {
   for (auto& batch : batches) batch.inputs = batch.inputs.mul(at::randn_like(batch.inputs).mul_(1e-7).add_(1));
   return batches;
 }

@@ -11,7 +11,7 @@
 
 using namespace esper;
 using namespace esper::tests;
-using leyline::Lane;
+using config::Lane;
 
 namespace {
 
@@ -20,9 +20,9 @@ constexpr std::int64_t kManyLeft = 1'000'000;
 
 using Values = std::vector<torch::Tensor>;
 
-Values values_of(const tolaria::Model& model) {
+Values values_of(const step::Model& model) {
   Values values;
-  for (const auto& named : tolaria::named_tensors(model.state)) values.push_back(named.tensor.detach().clone());
+  for (const auto& named : step::named_tensors(model.state)) values.push_back(named.tensor.detach().clone());
   return values;
 }
 
@@ -31,19 +31,19 @@ class Journey {
  public:
   Journey(const LaneCase& c, const std::string& journal)
       : case_(c), model_(make_model(c)), journal_(storage::real_file_system(), journal) {
-    leyline::StepConfig config;
+    config::StepConfig config;
     config.lane = Lane::kAuto;
-    tolaria::RunnerServices services;
+    lanes::RunnerServices services;
     services.desk = &lasting_desk();
     services.tell = [](const leyline::TelemetryEvent&) {};
     services.note = [this](const std::string& note) { journal_.append(note); };
-    services.log = tolaria::read_lane_log(storage::real_file_system(), journal, 0);
-    runner_ = std::make_unique<tolaria::StepRunner>(*model_, config, torch::kCPU, std::move(services));
+    services.log = lanes::read_lane_log(storage::real_file_system(), journal, 0);
+    runner_ = std::make_unique<lanes::StepRunner>(*model_, config, torch::kCPU, std::move(services));
   }
 
   void start_from(const Values& values) {
     const torch::NoGradGuard no_grad;
-    const auto named = tolaria::named_tensors(model_->state);
+    const auto named = step::named_tensors(model_->state);
     for (std::size_t i = 0; i < named.size(); ++i) named[i].tensor.detach().copy_(values[i]);
   }
 
@@ -53,14 +53,14 @@ class Journey {
     }
   }
 
-  const tolaria::Model& model() const { return *model_; }
+  const step::Model& model() const { return *model_; }
   std::int64_t compiled_steps() const { return runner_->figures().steps_in(Lane::kCompiled); }
 
  private:
   LaneCase case_;
-  std::unique_ptr<tolaria::Model> model_;
+  std::unique_ptr<step::Model> model_;
   storage::JournalWriter journal_;
-  std::unique_ptr<tolaria::StepRunner> runner_;
+  std::unique_ptr<lanes::StepRunner> runner_;
 };
 
 }  // namespace

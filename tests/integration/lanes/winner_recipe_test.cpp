@@ -9,7 +9,7 @@
 
 using namespace esper;
 using namespace esper::tests;
-using leyline::Lane;
+using config::Lane;
 
 namespace {
 
@@ -17,14 +17,14 @@ namespace {
 struct WatchedRun {
   WatchedRun(const LaneCase& c, program::CompileDesk& desk, std::function<void(const leyline::TelemetryEvent&)> watch)
       : case_(c), model(make_model(c)) {
-    leyline::StepConfig config;
+    config::StepConfig config;
     config.lane = Lane::kAuto;
-    runner = std::make_unique<tolaria::StepRunner>(
+    runner = std::make_unique<lanes::StepRunner>(
         *model, config, torch::kCPU,
-        tolaria::RunnerServices{&desk, nullptr, {}, [this, watch](const leyline::TelemetryEvent& event) {
-                                  events.push_back(event);
-                                  watch(event);
-                                }});
+        lanes::RunnerServices{&desk, nullptr, {}, [this, watch](const leyline::TelemetryEvent& event) {
+                                events.push_back(event);
+                                watch(event);
+                              }});
   }
 
   // Trains until nothing is left to try; false after a deadline.
@@ -49,9 +49,9 @@ struct WatchedRun {
   }
 
   LaneCase case_;
-  std::unique_ptr<tolaria::Model> model;
+  std::unique_ptr<step::Model> model;
   std::vector<leyline::TelemetryEvent> events;
-  std::unique_ptr<tolaria::StepRunner> runner;
+  std::unique_ptr<lanes::StepRunner> runner;
 };
 
 struct Keys {

@@ -1,18 +1,18 @@
 // Programs that are not what their name in the cache says: refused before they touch the training state.
 #include <catch2/catch_test_macros.hpp>
 
+#include "base/names.h"
 #include "integration/lanes/lane_room.h"
-#include "leyline/names.h"
 #include "program/python_text.h"
 
 using namespace esper;
 using namespace esper::tests;
-using leyline::Lane;
+using config::Lane;
 
 namespace {
 
 LaneCase small_mlp() {
-  LaneCase c = lane_case("mlp", leyline::HostKind::kMlp, leyline::features_shape(64, 64), 32);
+  LaneCase c = lane_case("mlp", config::HostKind::kMlp, leyline::features_shape(64, 64), 32);
   c.config.host.hidden = {64};
   c.config.training.optimizer.momentum = 0.9;
   return c;
@@ -64,7 +64,7 @@ const Fault kSlight = {
 
 // Trains with the wrong program in the cache, and again with what that left behind.
 void check_refused(const Fault& fault, Lane lane) {
-  CAPTURE(fault.name, leyline::name_of(lane));
+  CAPTURE(fault.name, base::name_of(lane));
   const LaneRoom room;
   const LaneCase c = small_mlp();
   const Target target = target_of(c, room.desk());
@@ -212,7 +212,7 @@ TEST_CASE("after a change of structure or batch size a compiled program of the f
     eager.steps(count, shape, seed);
   };
   const auto close = [&] {
-    const auto left = tolaria::named_tensors(run.model->state), right = tolaria::named_tensors(eager.model->state);
+    const auto left = step::named_tensors(run.model->state), right = step::named_tensors(eager.model->state);
     REQUIRE(left.size() == right.size());
     for (std::size_t i = 0; i < left.size(); ++i) {
       INFO(left[i].id);
@@ -235,7 +235,7 @@ TEST_CASE("after a change of structure or batch size a compiled program of the f
     const auto slot = each->model->network.export_slots().front();
     command.seed_operation = {leyline::SeedOperation::kGerminate, slot.slot, slot.blueprints.front(), {}};
     each->model->network.apply(command, make_batches(c, 1).front().inputs);
-    tolaria::follow_structure(*each->model);
+    step::follow_structure(*each->model);
   }
   both(2, c, 90);  // warm-up and recording
   CHECK(run.figures().steps_in(Lane::kCompiled) == before);

@@ -5,7 +5,7 @@
 #include <map>
 #include <set>
 
-#include "leyline/growth_history.h"
+#include "history/growth_history.h"
 #include "run_record.h"
 #include "run_room.h"
 #include "storage/journal.h"
@@ -32,8 +32,8 @@ std::map<std::string, std::string> tensors_of(const fs::path& run, const std::st
   return tensors;
 }
 
-leyline::GrowthHistory history_of(const fs::path& run) {
-  leyline::GrowthHistory history;
+history::GrowthHistory history_of(const fs::path& run) {
+  history::GrowthHistory history;
   storage::scan_journal(storage::real_file_system(), (run / "journal").string(),
                         [&](std::string_view text) { history.take(text); });
   return history;
@@ -300,7 +300,7 @@ TEST_CASE("the journal of a whole run rebuilds every checkpoint, and its command
   CHECK(history.replay().gaps.empty());
   for (const auto& name : checkpoints_of(run)) {
     const auto state = state_of(run, name);
-    const auto rebuilt = history.replay(leyline::RunPlace{state["progress"]["epoch"], state["progress"]["step"]});
+    const auto rebuilt = history.replay(history::RunPlace{state["progress"]["epoch"], state["progress"]["step"]});
     CHECK(topology_hash(rebuilt.topology) == state["topology_hash"]);
   }
   const auto log = json_of(run_esper({"topo", "log", run.string(), "--json"}));

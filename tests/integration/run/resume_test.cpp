@@ -5,9 +5,9 @@
 #include <fstream>
 #include <set>
 
-#include "leyline/config/load.h"
-#include "leyline/config/write.h"
-#include "leyline/hash.h"
+#include "base/hash.h"
+#include "config/load.h"
+#include "config/write.h"
 #include "run_record.h"
 #include "run_room.h"
 #include "storage/manifest.h"
@@ -155,8 +155,9 @@ TEST_CASE("a checkpoint that was saved with its data's path in the hash is taken
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
   REQUIRE(train(config, room.run("old"), {"epochs=2"}).exit_code == 0);
-  const auto run_config = esper::leyline::load_run_config(room.run("old") / "config.yaml");
-  using namespace esper::leyline;
+  const auto run_config = esper::config::load_run_config(room.run("old") / "config.yaml");
+  using namespace esper::base;
+  using namespace esper::config;
   const auto now = hash_text(training_hash(run_config)), before = hash_text(located_training_hash(run_config));
   REQUIRE(now != before);
   for (const auto& name : checkpoints_of(room.run("old"))) {

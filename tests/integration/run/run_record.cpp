@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "leyline/names.h"
+#include "base/names.h"
 #include "leyline/seed.h"
 
 namespace esper::test {
@@ -61,7 +61,7 @@ std::string stages_of(const json& state) {
   std::string text;
   for (const auto& slot : state["topology"]["slots"]) {
     const auto stage = static_cast<leyline::Stage>(slot["stage"].get<int>());
-    text += (text.empty() ? "" : " ") + std::string(leyline::name_of(stage));
+    text += (text.empty() ? "" : " ") + std::string(base::name_of(stage));
   }
   return text;
 }

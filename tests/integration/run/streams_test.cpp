@@ -9,7 +9,7 @@
 #include <chrono>
 #include <thread>
 
-#include "leyline/descriptor.h"
+#include "base/descriptor.h"
 #include "run_record.h"
 #include "run_room.h"
 
@@ -25,14 +25,14 @@ namespace {
 struct FullPipe {
   explicit FullPipe(const RunRoom& room) : path(room.path / "full") {
     REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-    end = esper::leyline::Descriptor(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
+    end = esper::base::Descriptor(open(path.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC));
     REQUIRE(end.is_open());
     const std::string block(4096, 'x');
     while (write(end.number(), block.data(), block.size()) > 0) {
     }
   }
   fs::path path;
-  esper::leyline::Descriptor end;
+  esper::base::Descriptor end;
 };
 
 // The command with one of its streams ("1", "2") in that pipe.

@@ -67,7 +67,7 @@ TEST_CASE("arrays of every type, order and layout are read as numpy reads them")
   for (; std::filesystem::exists(folder / ("array" + std::to_string(read) + ".npz")); ++read) {
     const auto name = "array" + std::to_string(read);
     INFO(name);
-    BadSamples bad(leyline::BadSample::kFail);
+    BadSamples bad(config::BadSample::kFail);
     const auto samples = read_npy(folder / (name + ".npz"), {}, bad).train;
     CHECK(samples.sizes == std::vector<std::int64_t>{2, 3, 5});
     const auto values =

@@ -50,8 +50,8 @@ Splits numbered_samples(const json& settings) {
   std::string lines;
   for (int i = 0; i < settings["samples"].get<int>(); ++i) lines += std::to_string(i) + ",0\n";
   write_file(folder / "numbers.csv", lines);
-  leyline::DataConfig data;
-  data.kind = leyline::DataKind::kCsv;
+  config::DataConfig data;
+  data.kind = config::DataKind::kCsv;
   data.path = folder / "numbers.csv";
   data.standardize = false;
   data.split_seed = settings["split_seed"];
@@ -87,7 +87,7 @@ TEST_CASE("numbers, permutations and augmentation are those of docs/batch_order.
   json elements = json::array();
   for (const std::int64_t place : large["places"]) elements.push_back(order[place]);
   CHECK(page["large"] == elements);
-  const leyline::AugmentConfig augment{settings["crop_padding"], true};
+  const config::AugmentConfig augment{settings["crop_padding"], true};
   for (const auto& [epoch, expected] : page["augmentation"].items()) {
     json places = json::array();
     for (std::int64_t j = 0; j < static_cast<std::int64_t>(expected.size()); ++j) {

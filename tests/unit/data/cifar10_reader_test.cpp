@@ -9,7 +9,7 @@ namespace esper::data::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using leyline::BadSample;
+using config::BadSample;
 
 Bytes record(std::uint8_t label, std::uint8_t pixel) {
   Bytes bytes(3073, pixel);

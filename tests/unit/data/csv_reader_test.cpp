@@ -9,7 +9,7 @@ namespace esper::data::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using leyline::BadSample;
+using config::BadSample;
 
 struct Result {
   RawSamples samples;
@@ -27,7 +27,7 @@ Result read(const std::string& text, BadSample policy = BadSample::kFail) { retu
 
 std::string complaint(const std::string& text) {
   const auto error = error_of([&] { read(text); });
-  CHECK(error.code() == leyline::ExitCode::kData);
+  CHECK(error.code() == base::ExitCode::kData);
   return error.what();
 }
 
@@ -143,7 +143,7 @@ TEST_CASE("csv: UTF-16 is named, and is not skipped line by line") {
     for (const char c : std::string("1,2,a\n")) text.insert(text.end(), {static_cast<std::uint8_t>(c), 0});
     for (const auto& file : {text, gzip(text)}) {
       const auto error = error_of([&] { read(file, BadSample::kSkip); });
-      CHECK(error.code() == leyline::ExitCode::kData);
+      CHECK(error.code() == base::ExitCode::kData);
       CHECK_THAT(error.what(), ContainsSubstring("a.csv: is UTF-16 text; save it as UTF-8"));
     }
   }
@@ -159,7 +159,7 @@ TEST_CASE("csv: bad lines are skipped and counted where that is allowed") {
 TEST_CASE("files that are missing, empty, no files, damaged or too large are refused with a reason") {
   const TempFolder folder;
   const auto refuse = [&](const std::filesystem::path& file, std::int64_t max_bytes = 0,
-                          leyline::ExitCode code = leyline::ExitCode::kData) {
+                          base::ExitCode code = base::ExitCode::kData) {
     BadSamples bad(BadSample::kSkip);
     const auto error = error_of([&] { read_csv(file, {BadSample::kSkip, max_bytes}, bad); });
     CHECK(error.code() == code);
@@ -175,7 +175,7 @@ TEST_CASE("files that are missing, empty, no files, damaged or too large are ref
   cut.resize(cut.size() - 9);
   write_file(folder / "cut.csv.gz", cut);
   CHECK_THAT(refuse(folder / "cut.csv.gz"), ContainsSubstring("gzip data end too early"));
-  constexpr auto kResources = leyline::ExitCode::kResources;
+  constexpr auto kResources = base::ExitCode::kResources;
   write_file(folder / "bomb.csv.gz", gzip(Bytes(50'000'000, '0')));
   CHECK_THAT(refuse(folder / "bomb.csv.gz", 1'048'576, kResources),
              ContainsSubstring("of gzip data unfold to would take more than 1 MiB of memory, and 1 MiB may be used"));

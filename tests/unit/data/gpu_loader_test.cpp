@@ -30,7 +30,7 @@ Dataset text() {
   return set;
 }
 
-LoaderConfig config_of(const leyline::AugmentConfig& augment) {
+LoaderConfig config_of(const config::AugmentConfig& augment) {
   LoaderConfig config;
   config.batch_size = 8;
   config.seed = 1337;
@@ -42,9 +42,9 @@ TEST_CASE("a data set on a card gives the bits of the threaded loader, and never
   const auto gpu = gpu_or_skip();
   const Standardization colours{{0.4914f, 0.4822f, 0.4465f}, {0.247f, 0.2435f, 0.2616f}};
   const auto pictures = images(), words = text();
-  for (const auto& [set, scale, augment] : {std::tuple{&pictures, colours, leyline::AugmentConfig{}},
-                                            {&pictures, colours, leyline::AugmentConfig{2, true}},
-                                            {&words, Standardization{}, leyline::AugmentConfig{}}}) {
+  for (const auto& [set, scale, augment] : {std::tuple{&pictures, colours, config::AugmentConfig{}},
+                                            {&pictures, colours, config::AugmentConfig{2, true}},
+                                            {&words, Standardization{}, config::AugmentConfig{}}}) {
     auto config = config_of(augment);
     Loader threaded(*set, scale, config);
     config.source = Source::kResident;

@@ -15,7 +15,7 @@
 namespace esper::data::test {
 namespace {
 
-const ReadOptions kOptions{leyline::BadSample::kSkip, 1 << 20};
+const ReadOptions kOptions{config::BadSample::kSkip, 1 << 20};
 
 // One to four changes: a flipped bit, a byte of 0, 127 or 255, four bytes of 255, a cut, a doubled or a lost stretch.
 Bytes mutated(Bytes bytes, std::uint64_t key) {
@@ -64,9 +64,9 @@ int fuzz(const std::filesystem::path& file, const Bytes& good, int count, Read r
     write_file(file, mutated(good, key_of(2024, Stream::kNoise, static_cast<std::uint64_t>(i))));
     try {
       read();
-    } catch (const leyline::Error& error) {
+    } catch (const base::Error& error) {
       INFO("change " << i << ": " << error.what());
-      REQUIRE((error.code() == leyline::ExitCode::kData || error.code() == leyline::ExitCode::kResources));
+      REQUIRE((error.code() == base::ExitCode::kData || error.code() == base::ExitCode::kResources));
       ++refused;
     }
   }

@@ -17,7 +17,7 @@ std::string complaint(const Bytes& images, const Bytes& labels) {
   write_file(folder / "my-images.idx3", images);
   write_file(folder / "my-labels.idx1", labels);
   const auto error = error_of([&] { read_idx(folder / "my-images.idx3", {}); });
-  CHECK(error.code() == leyline::ExitCode::kData);
+  CHECK(error.code() == base::ExitCode::kData);
   return error.what();
 }
 

@@ -13,25 +13,25 @@ namespace esper::data::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using leyline::BadSample;
+using config::BadSample;
 
-leyline::DataConfig config_of(const TempFolder& folder) {
-  leyline::DataConfig config;
-  config.kind = leyline::DataKind::kImages;
+config::DataConfig config_of(const TempFolder& folder) {
+  config::DataConfig config;
+  config.kind = config::DataKind::kImages;
   config.path = folder.path();
   return config;
 }
 
-RawParts read(const leyline::DataConfig& config) {
+RawParts read(const config::DataConfig& config) {
   BadSamples bad(config.bad_sample);
   auto parts = read_image_folder(config, {}, bad);
   parts.skipped = bad.skipped();
   return parts;
 }
 
-std::string complaint(const leyline::DataConfig& config) {
+std::string complaint(const config::DataConfig& config) {
   const auto error = error_of([&] { read(config); });
-  CHECK(error.code() == leyline::ExitCode::kData);
+  CHECK(error.code() == base::ExitCode::kData);
   return error.what();
 }
 
@@ -159,7 +159,7 @@ TEST_CASE("images: a lack of memory ends the reading, it is no bad sample") {
   const auto refused = [&](std::int64_t max_bytes) {
     BadSamples bad(BadSample::kSkip);
     const auto error = error_of([&] { read_image_folder(config, {BadSample::kSkip, max_bytes}, bad); });
-    CHECK(error.code() == leyline::ExitCode::kResources);
+    CHECK(error.code() == base::ExitCode::kResources);
     return std::string(error.what());
   };
   CHECK_THAT(refused(1 << 20), ContainsSubstring("d/large.png: ") && ContainsSubstring(" would take "));
@@ -185,7 +185,7 @@ TEST_CASE("images: pictures too large for all threads at once are decoded by few
     CHECK(one == to_planes(resize_square(picture(300, 300, i), 4), 3));
   }
   const auto error = error_of([&] { with_room(600'000); });
-  CHECK(error.code() == leyline::ExitCode::kResources);
+  CHECK(error.code() == base::ExitCode::kResources);
   CHECK_THAT(error.what(), ContainsSubstring(".png: decoding its 300 x 300 pixels would take ") &&
                                ContainsSubstring("(memory.max of cgroup /jobs, 2 MiB)"));
 }

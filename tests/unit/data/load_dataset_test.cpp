@@ -16,8 +16,8 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::WithinAbs;
-using leyline::DataConfig;
-using leyline::DataKind;
+using config::DataConfig;
+using config::DataKind;
 
 // Over the bytes of labels and inputs, so that one number stands for a data set.
 std::uint64_t digest(const torch::Tensor& tensor) {
@@ -34,7 +34,7 @@ DataConfig config_of(DataKind kind, const std::filesystem::path& path = {}) {
   return config;
 }
 
-std::string complaint(const DataConfig& config, leyline::ExitCode code = leyline::ExitCode::kData) {
+std::string complaint(const DataConfig& config, base::ExitCode code = base::ExitCode::kData) {
   const auto error = error_of([&] { load_dataset(config); });
   CHECK(error.code() == code);
   return error.what();
@@ -66,7 +66,7 @@ TEST_CASE("data.shape makes pictures of features") {
   CHECK(splits.train.inputs.sizes() == std::vector<std::int64_t>{1438, 1, 8, 8});
   CHECK(splits.standardization.mean.size() == 1);
   config.shape = {1, 8, 9};
-  CHECK_THAT(complaint(config, leyline::ExitCode::kConfig),
+  CHECK_THAT(complaint(config, base::ExitCode::kConfig),
              ContainsSubstring("data.shape: [1, 8, 9] does not fit samples of shape [64]"));
 }
 
@@ -171,16 +171,16 @@ TEST_CASE("synthetic data are the same on every machine and centred on their cla
 TEST_CASE("synthetic data that do not fit into memory are refused, their labels counted") {
   auto config = config_of(DataKind::kSynthetic);
   config.synthetic = {100'000'000, 1'000'000, 4, 0.5};
-  CHECK_THAT(complaint(config, leyline::ExitCode::kResources),
+  CHECK_THAT(complaint(config, base::ExitCode::kResources),
              ContainsSubstring("data.synthetic: 100000000 samples of 1000000 numbers and a label would take ") &&
                  ContainsSubstring("; lower data.synthetic.samples or data.synthetic.features, or give the process"));
   const auto made = [](std::int64_t samples, std::int64_t max_bytes) {
-    return make_synthetic({samples, 1, 4, 0.5}, 0, {leyline::BadSample::kFail, max_bytes});
+    return make_synthetic({samples, 1, 4, 0.5}, 0, {config::BadSample::kFail, max_bytes});
   };
   CHECK(made(1000, 12'000).labels.size() == 1000);
-  CHECK(error_of([&] { made(1000, 11'999); }).code() == leyline::ExitCode::kResources);
+  CHECK(error_of([&] { made(1000, 11'999); }).code() == base::ExitCode::kResources);
   constexpr auto kMost = std::numeric_limits<std::int64_t>::max();
-  CHECK(error_of([&] { made(kMost / 2, 12'000); }).code() == leyline::ExitCode::kConfig);
+  CHECK(error_of([&] { made(kMost / 2, 12'000); }).code() == base::ExitCode::kConfig);
 }
 
 TEST_CASE("random numbers are spread as they should be") {
@@ -203,7 +203,7 @@ TEST_CASE("skipped samples are counted, and nothing left is an error") {
   write_file(folder / "a.csv", "1,ant\nx,bee\n3,cat\n4,cat\n");
   auto config = config_of(DataKind::kCsv, folder / "a.csv");
   CHECK_THAT(complaint(config), ContainsSubstring("line 2, field 1"));
-  config.bad_sample = leyline::BadSample::kSkip;
+  config.bad_sample = config::BadSample::kSkip;
   CHECK(load_dataset(config).skipped == 1);
   write_file(folder / "a.csv", "a,b\nx,bee\n");
   CHECK_THAT(complaint(config), ContainsSubstring("no sample is left"));
@@ -223,10 +223,10 @@ TEST_CASE("every kind refuses a path that is missing, empty, absent or of anothe
       INFO("kind " << static_cast<int>(kind) << ", file " << name);
       // A folder is expected of the others.
       const bool read_whole = kind == DataKind::kCsv || kind == DataKind::kNpy || kind == DataKind::kText;
-      const auto code = name == "giant" && read_whole ? leyline::ExitCode::kResources : leyline::ExitCode::kData;
+      const auto code = name == "giant" && read_whole ? base::ExitCode::kResources : base::ExitCode::kData;
       CHECK_THAT(complaint(config_of(kind, folder / name), code), ContainsSubstring(folder.path().string()));
     }
-    CHECK_THAT(complaint(config_of(kind), leyline::ExitCode::kConfig), ContainsSubstring("data.path"));
+    CHECK_THAT(complaint(config_of(kind), base::ExitCode::kConfig), ContainsSubstring("data.path"));
   }
 }
 

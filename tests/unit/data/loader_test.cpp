@@ -6,7 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <set>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::data {
 namespace {
@@ -196,10 +196,10 @@ TEST_CASE("what fails in a worker surfaces at its batch, again until a seek, and
     CHECK(loader.next()->index == 0);
     CHECK(loader.next()->index == 1);
     for (int again = 0; again < 2; ++again) {
-      CHECK_THROWS_AS(loader.next(), leyline::Error);
+      CHECK_THROWS_AS(loader.next(), base::Error);
     }
     loader.seek(0, 2);
-    CHECK_THROWS_AS(loader.next(), leyline::Error);
+    CHECK_THROWS_AS(loader.next(), base::Error);
     loader.seek(0, 3);
     CHECK(loader.next()->index == 3);
     CHECK(loader.next()->index == 4);
@@ -219,15 +219,15 @@ TEST_CASE("waiting has a deadline, and a late batch is still delivered") {
   try {
     loader.next();
     FAIL("30 million numbers in a millisecond");
-  } catch (const leyline::Error& error) {
-    CHECK(error.code() == leyline::ExitCode::kData);
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kData);
     CHECK_THAT(error.what(), ContainsSubstring("batch 0 of epoch 0 was not ready within 1 ms"));
   }
   std::optional<Batch> batch;
   for (int tries = 0; !batch && tries < 10000; ++tries) {
     try {
       batch = loader.next();
-    } catch (const leyline::Error&) {
+    } catch (const base::Error&) {
     }
   }
   REQUIRE(batch);

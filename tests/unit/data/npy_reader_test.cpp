@@ -12,7 +12,7 @@ namespace esper::data::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using leyline::BadSample;
+using config::BadSample;
 
 RawParts read(const std::filesystem::path& path, BadSample policy = BadSample::kFail) {
   BadSamples bad(policy);
@@ -29,7 +29,7 @@ std::string complaint(const Bytes& x, const Bytes& y) {
   write_file(folder / "x.npy", x);
   write_file(folder / "y.npy", y);
   const auto error = error_of([&] { read(folder.path()); });
-  CHECK(error.code() == leyline::ExitCode::kData);
+  CHECK(error.code() == base::ExitCode::kData);
   return error.what();
 }
 

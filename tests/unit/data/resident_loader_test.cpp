@@ -10,8 +10,8 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
+#include "base/error.h"
 #include "data/loader.h"
-#include "leyline/error.h"
 
 namespace esper::data {
 namespace {
@@ -20,7 +20,7 @@ struct Case {
   std::string name;
   Dataset set;
   Standardization standardization;
-  leyline::AugmentConfig augment;
+  config::AugmentConfig augment;
 };
 
 Dataset features(std::int64_t count, torch::Tensor inputs) {
@@ -89,8 +89,8 @@ TEST_CASE("a data set that cannot be kept in memory ready to use is refused with
   try {
     Loader(set, {}, config_of(large, Source::kResident));
     FAIL("it was not refused");
-  } catch (const leyline::Error& error) {
-    CHECK(error.code() == leyline::ExitCode::kResources);
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kResources);
     CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("; set data.gpu_dataset: off, or give the process"));
   }
 }
@@ -157,15 +157,15 @@ TEST_CASE("a batch that was given back is made in the same memory") {
 
 TEST_CASE("a resident data set refuses what the threaded loader refuses") {
   const Case rows{"features", features(8, torch::randn({8, 4})), {}, {2, false}};
-  CHECK_THROWS_AS(Loader(rows.set, {}, config_of(rows, Source::kResident)), leyline::Error);
+  CHECK_THROWS_AS(Loader(rows.set, {}, config_of(rows, Source::kResident)), base::Error);
   Case words{"text", text(8), {}, {0, true}};
-  CHECK_THROWS_AS(Loader(words.set, {}, config_of(words, Source::kResident)), leyline::Error);
+  CHECK_THROWS_AS(Loader(words.set, {}, config_of(words, Source::kResident)), base::Error);
   words.augment = {};
   words.set.windows[3] = 41;  // past the end
   auto config = config_of(words, Source::kResident);
   config.order = Order::kSequential;
   Loader loader(words.set, {}, config);
-  CHECK_THROWS_AS(loader.next(), leyline::Error);
+  CHECK_THROWS_AS(loader.next(), base::Error);
 }
 
 TEST_CASE("what a resident data set takes is known before it is made") {

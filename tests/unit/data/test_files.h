@@ -5,9 +5,9 @@
 #include <stdexcept>
 #include <string>
 
+#include "base/error.h"
 #include "data/image_decode.h"
 #include "data/raw_samples.h"
-#include "leyline/error.h"
 
 namespace esper::data::test {
 
@@ -51,10 +51,10 @@ Bytes raw(const std::vector<T>& values) {
 
 // The error that `action` throws.
 template <class Action>
-leyline::Error error_of(Action action) {
+base::Error error_of(Action action) {
   try {
     action();
-  } catch (const leyline::Error& error) {
+  } catch (const base::Error& error) {
     return error;
   }
   throw std::logic_error("nothing was thrown");

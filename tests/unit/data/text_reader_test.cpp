@@ -9,7 +9,7 @@ namespace esper::data::test {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
-using leyline::BadSample;
+using config::BadSample;
 
 std::u32string read(const std::string& text, BadSamples& bad) {
   const TempFolder folder;

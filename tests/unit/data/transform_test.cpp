@@ -8,7 +8,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <set>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::data {
 namespace {
@@ -117,8 +117,8 @@ TEST_CASE("augmentation of what is no image is refused") {
   Dataset set = images(torch::kUInt8);
   set.inputs = set.inputs.reshape({6, 70});
   set.shape = leyline::features_shape(70, 6);
-  CHECK_THROWS_AS(Transform(set, {}, {0, true}), leyline::Error);
-  CHECK_THROWS_AS(Transform(set, {}, {1, false}), leyline::Error);
+  CHECK_THROWS_AS(Transform(set, {}, {0, true}), base::Error);
+  CHECK_THROWS_AS(Transform(set, {}, {1, false}), base::Error);
 }
 
 }  // namespace

@@ -28,14 +28,14 @@ TEST_CASE("the CUDA module loads on demand and registers CUDA with torch") {
 
 TEST_CASE("ranges for a profiler follow the ledger, with or without one") {
   REQUIRE(load_cuda().reason.empty());
-  leyline::Ledger ledger;
+  base::Ledger ledger;
   ledger.set_hooks(nvtx_ranges());
-  for (const auto& [owner, name] : names(leyline::Owner{})) {
+  for (const auto& [owner, name] : names(base::Owner{})) {
     CHECK(names(owner)[index_of(owner)].second == std::string_view(name));  // what the hook looks up
-    const leyline::LedgerScope outer(ledger, owner);
-    const leyline::LedgerScope inner(ledger, leyline::Owner::kTransfer);
+    const base::LedgerScope outer(ledger, owner);
+    const base::LedgerScope inner(ledger, base::Owner::kTransfer);
   }
-  CHECK(ledger.owner() == leyline::Owner::kStartUp);
+  CHECK(ledger.owner() == base::Owner::kStartUp);
 }
 
 TEST_CASE("without a card a graph is refused and nothing is left behind") {

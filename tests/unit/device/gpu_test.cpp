@@ -4,13 +4,13 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "base/error.h"
 #include "device/facts.h"
 #include "device/precision.h"
 #include "device/rng.h"
 #include "device/select.h"
 #include "device/settings.h"
 #include "device/staging.h"
-#include "leyline/error.h"
 
 namespace esper::device {
 namespace {
@@ -22,7 +22,7 @@ TEST_CASE("auto and cuda take the first card, and a card too many is refused") {
   CHECK(select_device("auto").device == c10::Device(c10::DeviceType::CUDA, 0));
   CHECK(gpu().index() == 0);
   CHECK(at::hasCUDA());
-  CHECK_THROWS_AS(select_device("cuda:" + std::to_string(cuda().device_count())), leyline::Error);
+  CHECK_THROWS_AS(select_device("cuda:" + std::to_string(cuda().device_count())), base::Error);
 }
 
 TEST_CASE("the card's facts are filled") {
@@ -91,14 +91,14 @@ TEST_CASE("the side stream is not the stream that computes") {
 }
 
 TEST_CASE("autocast and settings reach the card") {
-  leyline::DeviceConfig config;
+  config::DeviceConfig config;
   config.tf32 = false;
   apply_settings(config, gpu());
   const auto a = torch::rand({256, 256}, torch::TensorOptions().device(gpu()));
   const auto exact = torch::matmul(a.cpu().to(torch::kDouble), a.cpu().to(torch::kDouble));
   const auto error = (torch::matmul(a, a).cpu().to(torch::kDouble) - exact).abs().max().item<double>();
   CHECK(error < 1e-3);
-  const auto dtype = resolve_precision(leyline::Precision::kAuto, gpu());
+  const auto dtype = resolve_precision(config::Precision::kAuto, gpu());
   CHECK(dtype == (gpu_facts()[0].capability_major >= 8 ? torch::kBFloat16 : torch::kFloat));
   const AutocastScope scope(c10::DeviceType::CUDA, torch::kBFloat16);
   CHECK(torch::matmul(a, a).scalar_type() == torch::kBFloat16);

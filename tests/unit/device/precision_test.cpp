@@ -5,7 +5,7 @@
 namespace esper::device {
 namespace {
 
-using leyline::Precision;
+using config::Precision;
 constexpr auto kCpu = c10::DeviceType::CPU;
 
 at::Tensor product() {

@@ -5,7 +5,7 @@
 #include <set>
 #include <string>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::device {
 namespace {
@@ -61,8 +61,8 @@ TEST_CASE("a state that is none is a checkpoint error and changes nothing") {
   try {
     set_rng_state(kCpu, broken);
     FAIL("accepted");
-  } catch (const leyline::Error& error) {
-    CHECK(error.code() == leyline::ExitCode::kCheckpoint);
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kCheckpoint);
     CHECK_THAT(error.what(), Catch::Matchers::ContainsSubstring("random state of the CPU"));
   }
   CHECK(torch::equal(before.cpu, rng_state(kCpu).cpu));

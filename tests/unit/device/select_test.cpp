@@ -6,9 +6,9 @@
 #include <fstream>
 #include <sstream>
 
+#include "base/error.h"
 #include "device/cuda_table.h"
 #include "device/staging.h"
-#include "leyline/error.h"
 
 namespace esper::device {
 namespace {
@@ -21,10 +21,10 @@ std::string loaded_libraries() {
   return text.str();
 }
 
-leyline::Error refusal_of(std::string_view kind) {
+base::Error refusal_of(std::string_view kind) {
   try {
     select_device(kind);
-  } catch (const leyline::Error& error) {
+  } catch (const base::Error& error) {
     return error;
   }
   throw std::logic_error("select_device accepted " + std::string(kind));
@@ -42,7 +42,7 @@ TEST_CASE("a word that is no device is a configuration error that lists the choi
   for (const auto* kind : {"", "gpu", "cuda:", "cuda:x", "cuda:-1", "cuda:1x", "cuda:999", "CUDA", "cuda0"}) {
     CAPTURE(kind);
     const auto error = refusal_of(kind);
-    CHECK(error.code() == leyline::ExitCode::kConfig);
+    CHECK(error.code() == base::ExitCode::kConfig);
     CHECK_THAT(error.what(), ContainsSubstring("auto, cpu, cuda, cuda:N"));
   }
 }
@@ -54,7 +54,7 @@ TEST_CASE("without a GPU auto takes the CPU, CUDA is refused with the way out, a
   CHECK(selection.note.empty());
   for (const auto* kind : {"cuda", "cuda:0", "cuda:3"}) {
     const auto error = refusal_of(kind);
-    CHECK(error.code() == leyline::ExitCode::kResources);
+    CHECK(error.code() == base::ExitCode::kResources);
     CHECK_THAT(error.what(), ContainsSubstring("no NVIDIA GPU") && ContainsSubstring("device.kind: cpu"));
   }
   CHECK_FALSE(cuda_loaded());
@@ -74,15 +74,15 @@ TEST_CASE("a GPU is present where the driver made its device files") {
 TEST_CASE("the table without CUDA counts no device and refuses the rest") {
   const auto& table = refusing_cuda_table();
   CHECK(table.device_count() == 0);
-  CHECK_THROWS_AS(table.facts(0), leyline::Error);
-  CHECK_THROWS_AS(table.memory(0), leyline::Error);
-  CHECK_THROWS_AS(table.synchronize(0), leyline::Error);
-  CHECK_THROWS_AS(table.side_stream(0), leyline::Error);
-  CHECK_THROWS_AS(table.graph_pool(), leyline::Error);
-  CHECK_THROWS_AS(table.graph_create(0, {}), leyline::Error);
-  CHECK_THROWS_AS(table.graph_replay(nullptr), leyline::Error);
-  CHECK_THROWS_AS(table.set_host_waits(HostWaits::kRefused), leyline::Error);
-  CHECK_THROWS_AS(table.range_push(""), leyline::Error);
+  CHECK_THROWS_AS(table.facts(0), base::Error);
+  CHECK_THROWS_AS(table.memory(0), base::Error);
+  CHECK_THROWS_AS(table.synchronize(0), base::Error);
+  CHECK_THROWS_AS(table.side_stream(0), base::Error);
+  CHECK_THROWS_AS(table.graph_pool(), base::Error);
+  CHECK_THROWS_AS(table.graph_create(0, {}), base::Error);
+  CHECK_THROWS_AS(table.graph_replay(nullptr), base::Error);
+  CHECK_THROWS_AS(table.set_host_waits(HostWaits::kRefused), base::Error);
+  CHECK_THROWS_AS(table.range_push(""), base::Error);
 }
 
 TEST_CASE("staging on the CPU hands the same memory through") {

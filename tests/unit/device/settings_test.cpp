@@ -11,7 +11,7 @@ namespace {
 const c10::Device kCpu(c10::DeviceType::CPU);
 
 TEST_CASE("threads are set, and 0 leaves them") {
-  leyline::DeviceConfig config;
+  config::DeviceConfig config;
   config.threads = 1;
   apply_settings(config, kCpu);
   CHECK(at::get_num_threads() == 1);
@@ -21,7 +21,7 @@ TEST_CASE("threads are set, and 0 leaves them") {
 }
 
 TEST_CASE("determinism is set both ways, without filling fresh tensors") {
-  leyline::DeviceConfig config;
+  config::DeviceConfig config;
   config.deterministic = true;
   apply_settings(config, kCpu);
   CHECK(at::globalContext().deterministicAlgorithms());

@@ -5,10 +5,10 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 
+#include "base/error.h"
+#include "base/text/problem.h"
 #include "esper/front.h"
 #include "esper/scenarios.h"
-#include "leyline/error.h"
-#include "leyline/problem.h"
 
 using namespace esper;
 using Catch::Matchers::ContainsSubstring;
@@ -31,19 +31,19 @@ BenchOptions parse(Words words) {
   return options;
 }
 
-leyline::RunConfig config_of(const Words& words) { return bench_request(parse(words)).config; }
+config::RunConfig config_of(const Words& words) { return bench_request(parse(words)).config; }
 
 }  // namespace
 
 TEST_CASE("every flag of the reference sets its field") {
-  CHECK(config_of({"--compile-mode", "max-autotune"}).step.compile.mode == leyline::CompileMode::kMaxAutotune);
+  CHECK(config_of({"--compile-mode", "max-autotune"}).step.compile.mode == config::CompileMode::kMaxAutotune);
   CHECK(config_of({"--compile-dynamic"}).step.compile.dynamic);
   CHECK(config_of({"--compile-warmup-steps", "5"}).step.compile.warmup_steps == 5);
   CHECK(config_of({"--graph-warmup-batches", "7"}).step.graph.warmup_batches == 7);
-  CHECK(config_of({"--no-compile"}).step.lane == leyline::Lane::kEager);
-  CHECK(config_of({"--enable-graphs"}).step.lane == leyline::Lane::kGraph);
+  CHECK(config_of({"--no-compile"}).step.lane == config::Lane::kEager);
+  CHECK(config_of({"--enable-graphs"}).step.lane == config::Lane::kGraph);
   CHECK(config_of({"--enable-gpu-prefetch"}).data.gpu_prefetch);
-  CHECK(config_of({"--gpu-dataset"}).data.gpu_dataset == leyline::Resident::kOn);
+  CHECK(config_of({"--gpu-dataset"}).data.gpu_dataset == config::Resident::kOn);
   CHECK(config_of({"--dataloader-workers", "2"}).data.workers == 2);
   CHECK(config_of({"--prefetch-factor", "4"}).data.prefetch == 4);
   CHECK_FALSE(config_of({"--no-persistent-workers"}).data.persistent_workers);
@@ -55,7 +55,7 @@ TEST_CASE("every flag of the reference sets its field") {
 TEST_CASE("a value that a field refuses is told with the flag that it came by") {
   const auto told = [](const Words& words, const std::string& flag) {
     CAPTURE(words);
-    CHECK_THROWS_MATCHES(bench_request(parse(words)), leyline::ConfigError,
+    CHECK_THROWS_MATCHES(bench_request(parse(words)), base::ConfigError,
                          MessageMatches(ContainsSubstring("\n  " + flag + ": ")));
   };
   told({"--compile-mode", "fastest"}, "--compile-mode fastest");
@@ -69,7 +69,7 @@ TEST_CASE("without flags the reference workload runs as its file says, on one th
   CHECK(request.bench.built_in);
   CHECK(request.config.device.threads == 1);
   CHECK(request.config.data.batch_size == 4);
-  CHECK(request.config.step.lane == leyline::Lane::kAuto);
+  CHECK(request.config.step.lane == config::Lane::kAuto);
   CHECK(request.bench.lanes == Words{"eager", "replay", "compiled", "auto"});
   CHECK(request.bench.commit == "0123456789ab");
 }
@@ -82,7 +82,7 @@ TEST_CASE("flags choose the lanes, and --lanes overrules them") {
   CHECK(lanes_of(parse({"--no-compile"})) == Words{"eager", "replay"});
   CHECK(lanes_of(parse({"--enable-graphs"})) == Words{"eager", "replay", "graph"});
   CHECK(lanes_of(parse({"--enable-graphs", "--lanes", "compiled,eager"})) == Words{"compiled", "eager"});
-  CHECK_THROWS_MATCHES(lanes_of(parse({"--lanes", "eager,warp"})), leyline::Error,
+  CHECK_THROWS_MATCHES(lanes_of(parse({"--lanes", "eager,warp"})), base::Error,
                        MessageMatches(ContainsSubstring("warp") && ContainsSubstring("compiled")));
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("entries of --lanes that are empty, come twice or contradict another f
                         Case{{"--no-compile", "--lanes", "eager,compiled"}, "--no-compile leaves compiled out"},
                         Case{{"--no-compile", "--lanes", "auto"}, "--no-compile leaves auto out"}}) {
     CAPTURE(c.words);
-    CHECK_THROWS_MATCHES(lanes_of(parse(c.words)), leyline::Error, MessageMatches(ContainsSubstring(c.expected)));
+    CHECK_THROWS_MATCHES(lanes_of(parse(c.words)), base::Error, MessageMatches(ContainsSubstring(c.expected)));
   }
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("every scenario loads, and each file of configs/bench is one") {
 }
 
 TEST_CASE("a scenario that there is not is named with the nearest") {
-  CHECK_THROWS_MATCHES(bench_request(parse({"--scenario", "mlp_wid"})), leyline::Error,
+  CHECK_THROWS_MATCHES(bench_request(parse({"--scenario", "mlp_wid"})), base::Error,
                        MessageMatches(ContainsSubstring("did you mean mlp_wide")));
-  CHECK_THROWS_AS(bench_request(parse({"--compile-mode", "fastest"})), leyline::ConfigError);
+  CHECK_THROWS_AS(bench_request(parse({"--compile-mode", "fastest"})), base::ConfigError);
 }

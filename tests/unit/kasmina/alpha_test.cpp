@@ -7,7 +7,7 @@ namespace esper::kasmina {
 namespace {
 
 using Catch::Approx;
-using leyline::AlphaCurve;
+using config::AlphaCurve;
 
 TEST_CASE("every curve hits both ends exactly, rises, and is symmetric") {
   for (const auto curve : {AlphaCurve::kLinear, AlphaCurve::kCosine, AlphaCurve::kSigmoid}) {

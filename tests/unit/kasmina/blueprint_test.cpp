@@ -6,7 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <set>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "support/committed_file.h"
 
 namespace esper::kasmina {
@@ -220,7 +220,7 @@ TEST_CASE("a module that does not fit is refused in words") {
   CHECK(why("norm", FeatureKind::kSequence, sequence(1, 4)) == "the norm of a single channel is zero");
   CHECK(why("lora_large", FeatureKind::kSequence, sequence(32, 4)) == "rank 32 is not low for 32 channels");
   CHECK(why("attention", FeatureKind::kSequence, sequence(32, 1)) == "attention needs more than one token");
-  CHECK_THROWS_AS(build(*find_blueprint("lora", FeatureKind::kFeatures), features(8)), leyline::Error);
+  CHECK_THROWS_AS(build(*find_blueprint("lora", FeatureKind::kFeatures), features(8)), base::Error);
 }
 
 TEST_CASE("the table that run files are checked against has every row, and fits what the row fits") {

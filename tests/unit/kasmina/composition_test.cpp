@@ -8,7 +8,7 @@
 namespace esper::kasmina {
 namespace {
 
-using leyline::Composition;
+using config::Composition;
 
 constexpr auto kAll = {Composition::kAdd,      Composition::kMultiply, Composition::kGate,      Composition::kConvex,
                        Composition::kResidual, Composition::kChannel,  Composition::kConfidence};
@@ -63,7 +63,7 @@ TEST_CASE("at alpha 0 every composition is the host's value, bit for bit") {
 TEST_CASE("straight through is zero in value and reaches the seed alone") {
   const Setting setting;
   for (const auto kind : kAll) {
-    CAPTURE(leyline::GrowthConfig{}.alpha_ticks, static_cast<int>(kind));
+    CAPTURE(config::GrowthConfig{}.alpha_ticks, static_cast<int>(kind));
     const auto features = setting.features(0);
     const auto extra = straight_through(kind, features, scalar(1));
     CHECK(at::equal(extra, at::zeros_like(extra)));

@@ -10,26 +10,26 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "kasmina/topology.h"
-#include "leyline/error.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
 namespace {
 
-using leyline::Composition;
+using config::Composition;
 
 constexpr const char* kSeed = "seed-0001";
 
-leyline::GrowthConfig growth_with(Composition composition) {
+config::GrowthConfig growth_with(Composition composition) {
   auto growth = quick_growth();
   growth.composition = composition;
   return growth;
 }
 
-leyline::HostConfig cnn_host() {
-  leyline::HostConfig host;
-  host.kind = leyline::HostKind::kCnn;
+config::HostConfig cnn_host() {
+  config::HostConfig host;
+  host.kind = config::HostKind::kCnn;
   host.blocks = 2;
   host.base_channels = 6;
   host.pool_layers = 1;
@@ -38,13 +38,13 @@ leyline::HostConfig cnn_host() {
 
 // A network of any kind, its one seed fossilised by command.
 struct Grown {
-  leyline::GrowthConfig growth;
+  config::GrowthConfig growth;
   Network network;
   torch::Tensor probe;
   std::uint32_t epoch = 0;
   int commands = 0;
 
-  Grown(const leyline::HostConfig& host, const leyline::SampleShape& sample, const leyline::GrowthConfig& config,
+  Grown(const config::HostConfig& host, const leyline::SampleShape& sample, const config::GrowthConfig& config,
         torch::Tensor batch)
       : growth(config), network(host, config, sample, 7, torch::kCPU), probe(std::move(batch)) {}
 
@@ -97,10 +97,10 @@ struct Grown {
   }
 };
 
-Grown mlp(const leyline::GrowthConfig& growth = quick_growth()) {
+Grown mlp(const config::GrowthConfig& growth = quick_growth()) {
   return Grown(tiny_host(), tiny_sample(), growth, at::randn({8, 4}, at::detail::createCPUGenerator(5)));
 }
-Grown cnn(const leyline::GrowthConfig& growth = quick_growth()) {
+Grown cnn(const config::GrowthConfig& growth = quick_growth()) {
   return Grown(cnn_host(), leyline::image_shape(2, 6, 6, 3), growth,
                at::randn({8, 2, 6, 6}, at::detail::createCPUGenerator(5)));
 }
@@ -195,8 +195,8 @@ TEST_CASE("what algebra or the measurement does not allow stays a seed, and an e
   auto blind = mlp();
   blind.fossilise("r0c0", "mlp");
   CHECK(blind.network.parameter_groups().size() == 2);  // not linear: nothing to tell
-  leyline::HostConfig decoder;
-  decoder.kind = leyline::HostKind::kTransformer;
+  config::HostConfig decoder;
+  decoder.kind = config::HostKind::kTransformer;
   decoder.layers = decoder.segments = 2;
   decoder.embedding = 16;
   decoder.heads = 2;
@@ -253,10 +253,10 @@ TEST_CASE("a folded network goes through its topology; its tensors are the host'
   const auto from = run.network.parameter_groups()[0].parameters, to = other.parameter_groups()[0].parameters;
   for (std::size_t i = 0; i < from.size(); ++i) to[i].tensor.copy_(from[i].tensor);
   CHECK(same_bits(other.forward(run.probe, Mode::kEvaluate), run.output()));
-  CHECK_THROWS_AS(without_seed(saved, kSeed, run.growth), leyline::Error);
+  CHECK_THROWS_AS(without_seed(saved, kSeed, run.growth), base::Error);
   auto wrong = saved;
   wrong["slots"][0]["stage"] = static_cast<int>(Stage::kProbationary);
-  CHECK_THROWS_AS(other.restore_topology(wrong), leyline::Error);
+  CHECK_THROWS_AS(other.restore_topology(wrong), base::Error);
   CHECK(other.save_topology() == saved);
 }
 

@@ -9,7 +9,7 @@ namespace esper::kasmina {
 namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
-const leyline::GateConfig kConfig;
+const config::GateConfig kConfig;
 
 double value_of(const Verdict& verdict, const std::string& name) {
   for (const auto& [known, value] : verdict.values) {
@@ -21,7 +21,7 @@ double value_of(const Verdict& verdict, const std::string& name) {
 
 // Passes as it is; fails with each optional field just below, not finite, and not measured.
 void check_field(const EpochEvidence& good, std::optional<double> EpochEvidence::*field, double below,
-                 Verdict (*gate)(const EpochEvidence&, const leyline::GateConfig&)) {
+                 Verdict (*gate)(const EpochEvidence&, const config::GateConfig&)) {
   CHECK(gate(good, kConfig).passed);
   for (const std::optional<double> bad : {std::optional(below), std::optional(kNaN), std::optional<double>()}) {
     auto evidence = good;
@@ -34,7 +34,7 @@ void check_field(const EpochEvidence& good, std::optional<double> EpochEvidence:
   }
 }
 
-void check_epochs(const EpochEvidence& good, Verdict (*gate)(const EpochEvidence&, const leyline::GateConfig&)) {
+void check_epochs(const EpochEvidence& good, Verdict (*gate)(const EpochEvidence&, const config::GateConfig&)) {
   auto early = good;
   --early.stage_epochs;
   CHECK(gate(good, kConfig).passed);

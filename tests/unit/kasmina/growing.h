@@ -17,8 +17,8 @@ using Kind = LifecycleEvent::Kind;
 using leyline::SeedOperation;
 using leyline::Stage;
 
-inline leyline::GrowthConfig quick_growth() {
-  leyline::GrowthConfig growth;
+inline config::GrowthConfig quick_growth() {
+  config::GrowthConfig growth;
   growth.alpha_ticks = 3;
   growth.embargo_epochs = 2;
   growth.gates.min_training_epochs = 2;
@@ -26,8 +26,8 @@ inline leyline::GrowthConfig quick_growth() {
   return growth;
 }
 
-inline leyline::HostConfig tiny_host() {
-  leyline::HostConfig host;
+inline config::HostConfig tiny_host() {
+  config::HostConfig host;
   host.hidden = {12, 10};
   return host;
 }
@@ -40,14 +40,14 @@ inline leyline::SampleShape tiny_sample() {
 }
 
 struct Growing {
-  leyline::GrowthConfig growth;
+  config::GrowthConfig growth;
   std::unique_ptr<Network> owned;
   Network& network;
   torch::Tensor probe = at::randn({8, 4}, at::detail::createCPUGenerator(5));
   std::uint32_t epoch = 0;
   int commands = 0;
 
-  explicit Growing(const leyline::GrowthConfig& config = quick_growth())
+  explicit Growing(const config::GrowthConfig& config = quick_growth())
       : growth(config),
         owned(std::make_unique<Network>(tiny_host(), config, tiny_sample(), 7, torch::kCPU)),
         network(*owned) {}

@@ -8,13 +8,13 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::kasmina {
 namespace {
 
-using leyline::HostConfig;
-using leyline::HostKind;
+using config::HostConfig;
+using config::HostKind;
 using leyline::SampleKind;
 using leyline::SampleShape;
 
@@ -205,25 +205,25 @@ TEST_CASE("a host that does not fit the data is refused with the way out") {
   };
   HostConfig deep = config(HostKind::kCnn);
   deep.blocks = deep.pool_layers = 4;
-  CHECK_THROWS_MATCHES(build(deep, kPicture), leyline::Error,
+  CHECK_THROWS_MATCHES(build(deep, kPicture), base::Error,
                        MessageMatches(ContainsSubstring("8 x 8 pixels; take at most 3")));
   deep.blocks = 3;
   CHECK(build(deep, kPicture).sites.back().shape.height == 1);
-  CHECK_THROWS_MATCHES(build(config(HostKind::kCnn), kFlat), leyline::Error,
+  CHECK_THROWS_MATCHES(build(config(HostKind::kCnn), kFlat), base::Error,
                        MessageMatches(ContainsSubstring("data.shape")));
-  CHECK_THROWS_MATCHES(build(config(HostKind::kMlp), kText), leyline::Error,
+  CHECK_THROWS_MATCHES(build(config(HostKind::kMlp), kText), base::Error,
                        MessageMatches(ContainsSubstring("take transformer")));
-  CHECK_THROWS_MATCHES(build(config(HostKind::kTransformer), kFlat), leyline::Error,
+  CHECK_THROWS_MATCHES(build(config(HostKind::kTransformer), kFlat), base::Error,
                        MessageMatches(ContainsSubstring("data.kind: text")));
   HostConfig odd = config(HostKind::kTransformer);
   odd.heads = 5;
-  CHECK_THROWS_MATCHES(build(odd, kText), leyline::Error, MessageMatches(ContainsSubstring("host.heads: 5")));
+  CHECK_THROWS_MATCHES(build(odd, kText), base::Error, MessageMatches(ContainsSubstring("host.heads: 5")));
   odd.heads = 4;
   odd.segments = 4;
-  CHECK_THROWS_MATCHES(build(odd, kText), leyline::Error, MessageMatches(ContainsSubstring("host.segments: 4")));
+  CHECK_THROWS_MATCHES(build(odd, kText), base::Error, MessageMatches(ContainsSubstring("host.segments: 4")));
   HostConfig even = config(HostKind::kCnn);
   even.kernel = 2;
-  CHECK_THROWS_MATCHES(build(even, kPicture), leyline::Error, MessageMatches(ContainsSubstring("host.kernel: 2")));
+  CHECK_THROWS_MATCHES(build(even, kPicture), base::Error, MessageMatches(ContainsSubstring("host.kernel: 2")));
 }
 
 }  // namespace

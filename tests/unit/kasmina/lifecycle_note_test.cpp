@@ -8,23 +8,23 @@
 #include <random>
 #include <set>
 
+#include "base/error.h"
+#include "history/growth_history.h"
 #include "kasmina/topology.h"
-#include "leyline/error.h"
-#include "leyline/growth_history.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
 namespace {
 
-using leyline::GrowthHistory;
-using leyline::RunPlace;
+using history::GrowthHistory;
+using history::RunPlace;
 using leyline::Topology;
 
 // What a run does with a network's events: one note each, and the topology moved along.
 class Teller {
  public:
   explicit Teller(const Network& network) : network_(network), now_(topology_of(network.save_topology())) {
-    leyline::GrowthNote note;
+    history::GrowthNote note;
     note.what = "started";
     note.snapshot = now_;
     history.take(growth_note_json(note).dump());
@@ -78,7 +78,7 @@ class Walk {
   }
 
  private:
-  static leyline::GrowthConfig config(std::uint32_t seed) {
+  static config::GrowthConfig config(std::uint32_t seed) {
     auto growth = quick_growth();
     growth.max_seeds = 1 + static_cast<int>(seed % 2);
     growth.embargo_epochs = static_cast<int>(seed % 3);
@@ -118,7 +118,7 @@ TEST_CASE("whatever happens, the journal rebuilds the network's topology, at eve
     CHECK(teller.history.replay().gaps.empty());
     for (const auto& [place, topology] : teller.seen) {
       REQUIRE(teller.history.replay(place).topology == topology);
-      REQUIRE(compare(teller.history, place, topology).kind == leyline::Agreement::Kind::kAgrees);
+      REQUIRE(compare(teller.history, place, topology).kind == history::Agreement::Kind::kAgrees);
     }
     stages.insert(teller.stages.begin(), teller.stages.end());
   }
@@ -156,11 +156,11 @@ TEST_CASE("a seed that is not there cannot be left out; those that are get named
   try {
     without_seed(run.network.save_topology(), "seed-0007", quick_growth());
     FAIL("accepted");
-  } catch (const leyline::Error& error) {
-    CHECK(error.code() == leyline::ExitCode::kConfig);
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kConfig);
     CHECK(std::string(error.what()).find("there are: seed-0001") != std::string::npos);
   }
-  CHECK_THROWS_AS(without_seed(nlohmann::json::object(), "seed-0001", quick_growth()), leyline::Error);
+  CHECK_THROWS_AS(without_seed(nlohmann::json::object(), "seed-0001", quick_growth()), base::Error);
 }
 
 TEST_CASE("a slot whose seed is left out is as a run begins with it: closed where the run leaves it out") {

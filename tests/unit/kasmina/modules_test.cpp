@@ -5,7 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -14,7 +14,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
-Network with_modules(std::vector<std::string> modules, const leyline::GrowthConfig& growth = quick_growth()) {
+Network with_modules(std::vector<std::string> modules, const config::GrowthConfig& growth = quick_growth()) {
   auto host = tiny_host();
   host.modules = std::move(modules);
   return {host, growth, tiny_sample(), 7, torch::kCPU};
@@ -68,7 +68,7 @@ TEST_CASE("a saved network with modules is restored, tensors kept") {
 
 TEST_CASE("modules that the host cannot have are refused by name") {
   const auto refused = [](std::vector<std::string> modules, const std::string& text) {
-    CHECK_THROWS_MATCHES(with_modules(std::move(modules)), leyline::Error, MessageMatches(ContainsSubstring(text)));
+    CHECK_THROWS_MATCHES(with_modules(std::move(modules)), base::Error, MessageMatches(ContainsSubstring(text)));
   };
   refused({"r0c7=mlp"}, "host.modules: r0c7=mlp: this host has no such slot; it has r0c0, r0c1");
   refused({"r0c0=conv_heavy"}, "no blueprint \"conv_heavy\"");

@@ -11,8 +11,8 @@
 #include <random>
 #include <set>
 
+#include "base/error.h"
 #include "kasmina/topology.h"
-#include "leyline/error.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -169,7 +169,7 @@ struct Saved {
 
 class Life {
  public:
-  Life(std::uint32_t seed, const leyline::GrowthConfig& growth) : run_(growth), chaos_(seed) { save(); }
+  Life(std::uint32_t seed, const config::GrowthConfig& growth) : run_(growth), chaos_(seed) { save(); }
 
   // One command, and whatever else happens around it.
   void step() {
@@ -208,7 +208,7 @@ class Life {
   void refuse_damaged() {
     const auto before = run_.network.save_topology();
     const auto tensors = copies_of(run_.network);
-    CHECK_THROWS_AS(run_.network.restore_topology(chaos_.damaged(before)), leyline::Error);
+    CHECK_THROWS_AS(run_.network.restore_topology(chaos_.damaged(before)), base::Error);
     REQUIRE(run_.network.save_topology() == before);
     check_same_tensors(run_.network, tensors);
     check();
@@ -310,7 +310,7 @@ class Life {
       }
     }
     for (const auto& id : parameters_) {
-      if (!ids.contains(id)) REQUIRE_THROWS_AS(run_.network.owner_of(id), leyline::Error);
+      if (!ids.contains(id)) REQUIRE_THROWS_AS(run_.network.owner_of(id), base::Error);
     }
     parameters_ = std::move(ids);
   }
@@ -343,7 +343,7 @@ class Life {
   int carried_out_ = 0;
 };
 
-leyline::GrowthConfig growth_of(std::uint32_t seed, leyline::Composition composition) {
+config::GrowthConfig growth_of(std::uint32_t seed, config::Composition composition) {
   auto growth = quick_growth();
   growth.composition = composition;
   growth.max_seeds = 1 + static_cast<int>(seed % 2);
@@ -362,10 +362,9 @@ TEST_CASE(
   std::set<Stage> seen;
   std::uint32_t seed = 1;
   int commands = 0, carried_out = 0;
-  for (const auto composition :
-       {leyline::Composition::kAdd, leyline::Composition::kMultiply, leyline::Composition::kGate,
-        leyline::Composition::kConvex, leyline::Composition::kResidual, leyline::Composition::kChannel,
-        leyline::Composition::kConfidence}) {
+  for (const auto composition : {config::Composition::kAdd, config::Composition::kMultiply, config::Composition::kGate,
+                                 config::Composition::kConvex, config::Composition::kResidual,
+                                 config::Composition::kChannel, config::Composition::kConfidence}) {
     for (int i = 0; i < kLives; ++i, ++seed) {
       Life life(seed, growth_of(seed, composition));
       for (int step = 0; step < kCommands; ++step, ++commands) {

@@ -2,15 +2,15 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "base/error.h"
+#include "base/names.h"
 #include "kasmina/network.h"
-#include "leyline/error.h"
-#include "leyline/names.h"
 #include "support/grown_network.h"
 
 namespace esper::kasmina {
 namespace {
 
-using leyline::Composition;
+using config::Composition;
 using tests::all_on_and_off;
 using tests::grown_cases;
 using tests::grown_network;
@@ -82,8 +82,8 @@ TEST_CASE("a stacked forward wants known seeds and no gradients") {
   const auto c = grown_cases().front();
   const auto network = grown_network(c, Composition::kAdd, kAlphas);
   const std::vector<Configuration> unknown = {{{"seed-0009", 0}}}, known = {{}};
-  CHECK_THROWS_AS(network->plan_stacked(unknown), leyline::Error);
-  CHECK_THROWS_AS(network->forward_stacked(inputs_of(c.sample, 2), network->plan_stacked(known)), leyline::Error);
+  CHECK_THROWS_AS(network->plan_stacked(unknown), base::Error);
+  CHECK_THROWS_AS(network->forward_stacked(inputs_of(c.sample, 2), network->plan_stacked(known)), base::Error);
 }
 
 }  // namespace esper::kasmina

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -59,10 +59,9 @@ TEST_CASE("a graft changes no bit of the output, no tensor of the rest, and is t
 }
 
 TEST_CASE("every composition grafts without a change") {
-  for (const auto composition :
-       {leyline::Composition::kAdd, leyline::Composition::kMultiply, leyline::Composition::kGate,
-        leyline::Composition::kConvex, leyline::Composition::kResidual, leyline::Composition::kChannel,
-        leyline::Composition::kConfidence}) {
+  for (const auto composition : {config::Composition::kAdd, config::Composition::kMultiply, config::Composition::kGate,
+                                 config::Composition::kConvex, config::Composition::kResidual,
+                                 config::Composition::kChannel, config::Composition::kConfidence}) {
     auto growth = quick_growth();
     growth.composition = composition;
     Growing run(growth);
@@ -93,7 +92,7 @@ TEST_CASE("culling restores the host's function bit for bit and sends the slot t
   CHECK(same_bits(run.output(), before));
   CHECK(run.network.parameter_groups().size() == 1);
   CHECK(run.network.scalars().empty());
-  CHECK_THROWS_AS(run.network.owner_of("seed-0001.up.weight"), leyline::Error);
+  CHECK_THROWS_AS(run.network.owner_of("seed-0001.up.weight"), base::Error);
   std::vector<Stage> stages = {run.slot_stage(0)};
   for (int i = 0; i < 4; ++i) {
     run.end_epoch();
@@ -245,23 +244,23 @@ TEST_CASE("limits of the configuration hold") {
 TEST_CASE("names that do not exist end the run before it starts") {
   auto growth = quick_growth();
   growth.slots = {"r7c0"};
-  CHECK_THROWS_AS(Growing(growth), leyline::Error);
+  CHECK_THROWS_AS(Growing(growth), base::Error);
   growth = quick_growth();
   growth.blueprints = {"mlpp"};
   try {
     Growing run(growth);
     FAIL("accepted");
-  } catch (const leyline::Error& error) {
-    CHECK(error.code() == leyline::ExitCode::kConfig);
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kConfig);
     CHECK(std::string(error.what()).find("\"mlpp\"") != std::string::npos);
   }
 }
 
 TEST_CASE("all names that do not exist are told at once, and so is a list of blueprints of which none fits") {
-  const auto refused = [](const leyline::GrowthConfig& growth) {
+  const auto refused = [](const config::GrowthConfig& growth) {
     try {
       Growing run(growth);
-    } catch (const leyline::Error& error) {
+    } catch (const base::Error& error) {
       return std::string(error.what());
     }
     return std::string("accepted");
@@ -438,7 +437,7 @@ TEST_CASE("a blend that makes no sense is refused") {
   check_refused(run, command, "unsupported_parameter");
   auto growth = quick_growth();
   growth.slot_alpha = {"r0c9=linear,2,0.6"};
-  CHECK_THROWS_AS(Growing(growth), leyline::Error);
+  CHECK_THROWS_AS(Growing(growth), base::Error);
 }
 
 TEST_CASE("alpha moves one tick an epoch and a fossil cannot be culled") {
@@ -451,7 +450,7 @@ TEST_CASE("alpha moves one tick an epoch and a fossil cannot be culled") {
     CHECK(static_cast<float>(alphas.back()) == run.scalar("seed-0001.alpha"));
     run.end_epoch();
   }
-  const auto curve = [](double t) { return curve_at(leyline::AlphaCurve::kSigmoid, t); };
+  const auto curve = [](double t) { return curve_at(config::AlphaCurve::kSigmoid, t); };
   CHECK(alphas == std::vector{curve(1.0 / 3), curve(2.0 / 3), 1.0, 1.0});
   run.tell(SeedOperation::kStabilize, "seed-0001");
   run.grow_to("seed-0001", Stage::kGerminated);
@@ -532,7 +531,7 @@ TEST_CASE("epochs ascend") {
   run.end_epoch();
   EpochFacts again;
   again.epoch = 1;
-  CHECK_THROWS_AS(run.network.end_epoch(again), leyline::Error);
+  CHECK_THROWS_AS(run.network.end_epoch(again), base::Error);
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ int starve(Growing& run, const leyline::AdaptationCommand& command) {
 }
 
 TEST_CASE("whichever allocation fails, a command is refused as out_of_memory, changes nothing and can be given again") {
-  for (const auto composition : {leyline::Composition::kAdd, leyline::Composition::kGate}) {
+  for (const auto composition : {config::Composition::kAdd, config::Composition::kGate}) {
     auto growth = quick_growth();
     growth.composition = composition;
     Growing run(growth);

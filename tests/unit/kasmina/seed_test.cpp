@@ -34,13 +34,13 @@ Gradients gradients(const Growing& run) {
   return result;
 }
 
-leyline::GrowthConfig growth_with(leyline::Composition composition) {
+config::GrowthConfig growth_with(config::Composition composition) {
   auto growth = quick_growth();
   growth.composition = composition;
   return growth;
 }
 
-Growing grown_to(Stage stage, const leyline::GrowthConfig& growth = quick_growth()) {
+Growing grown_to(Stage stage, const config::GrowthConfig& growth = quick_growth()) {
   Growing run(growth);
   TORCH_CHECK(!Growing::rejected(run.germinate("r0c0", "mlp")));
   run.grow_to(kSeed, stage);
@@ -55,7 +55,7 @@ torch::Tensor host_alone_gradient() {
 }
 
 TEST_CASE("each stage sets the four scalars of the table") {
-  const auto expect = [](Stage stage, const leyline::GrowthConfig& growth, std::vector<float> values) {
+  const auto expect = [](Stage stage, const config::GrowthConfig& growth, std::vector<float> values) {
     Growing run(growth);
     run.germinate("r0c0", "mlp");
     run.grow_to(kSeed, stage);
@@ -83,12 +83,12 @@ TEST_CASE("each stage sets the four scalars of the table") {
   auto open = growth;
   open.isolate = false;
   expect(Stage::kTraining, open, {0, 1, 1, 1});
-  expect(Stage::kBlending, growth_with(leyline::Composition::kConvex), {0, 0, 1, 1});
+  expect(Stage::kBlending, growth_with(config::Composition::kConvex), {0, 0, 1, 1});
 }
 
 TEST_CASE("a training seed learns while the network's output and the host's gradient stay the host's") {
-  for (const auto composition : {leyline::Composition::kAdd, leyline::Composition::kMultiply,
-                                 leyline::Composition::kGate, leyline::Composition::kConvex}) {
+  for (const auto composition : {config::Composition::kAdd, config::Composition::kMultiply, config::Composition::kGate,
+                                 config::Composition::kConvex}) {
     CAPTURE(static_cast<int>(composition));
     const auto run = grown_to(Stage::kTraining, growth_with(composition));
     const Growing alone;
@@ -110,10 +110,9 @@ TEST_CASE("with isolation off a training seed's gradient reaches the host") {
 TEST_CASE("a germinated seed gets no gradient") { CHECK(gradients(grown_to(Stage::kGerminated)).seed == 0); }
 
 TEST_CASE("the host goes on learning in every stage, whatever the composition") {
-  for (const auto composition :
-       {leyline::Composition::kAdd, leyline::Composition::kMultiply, leyline::Composition::kGate,
-        leyline::Composition::kConvex, leyline::Composition::kResidual, leyline::Composition::kChannel,
-        leyline::Composition::kConfidence}) {
+  for (const auto composition : {config::Composition::kAdd, config::Composition::kMultiply, config::Composition::kGate,
+                                 config::Composition::kConvex, config::Composition::kResidual,
+                                 config::Composition::kChannel, config::Composition::kConfidence}) {
     for (const auto stage : {Stage::kTraining, Stage::kBlending, Stage::kShadowing, Stage::kProbationary}) {
       CAPTURE(static_cast<int>(composition), static_cast<int>(stage));
       const auto found = gradients(grown_to(stage, growth_with(composition)));

@@ -5,7 +5,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "leyline/error.h"
+#include "base/error.h"
 
 namespace esper::kasmina {
 namespace {
@@ -56,7 +56,7 @@ TEST_CASE("a slot where nobody is heard is passed, and equal configurations are 
   CHECK(plan.group_of == std::vector<std::int64_t>{1, 1, 0});
   const Rows one = {{0.5}};
   CHECK(*plan_branches(one).slots[0] == Branching{1, {0}, {0.5}});
-  CHECK_THROWS_AS(plan_branches({}), leyline::Error);
+  CHECK_THROWS_AS(plan_branches({}), base::Error);
 }
 
 TEST_CASE("where groups part alike, only the alphas of one are kept") {

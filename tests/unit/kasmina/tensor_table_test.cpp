@@ -5,8 +5,8 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "base/error.h"
 #include "device/rng.h"
-#include "leyline/error.h"
 
 namespace esper::kasmina {
 namespace {
@@ -57,8 +57,8 @@ TEST_CASE("two tensors of one id are a bug") {
   TensorTable table;
   ModuleScope scope(table, "host", 1, torch::kCPU);
   scope.parameter("weight", {1}, kZeros);
-  CHECK_THROWS_AS(scope.parameter("weight", {1}, kZeros), leyline::Error);
-  CHECK_THROWS_AS(scope.buffer("weight", at::zeros({1})), leyline::Error);
+  CHECK_THROWS_AS(scope.parameter("weight", {1}, kZeros), base::Error);
+  CHECK_THROWS_AS(scope.buffer("weight", at::zeros({1})), base::Error);
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -92,8 +92,8 @@ TEST_CASE("a topology that does not fit is refused as a whole") {
     try {
       other.network.restore_topology(bad);
       FAIL("accepted " << bad.dump());
-    } catch (const leyline::Error& error) {
-      CHECK(error.code() == leyline::ExitCode::kCheckpoint);
+    } catch (const base::Error& error) {
+      CHECK(error.code() == base::ExitCode::kCheckpoint);
     }
     CHECK(other.network.save_topology() == before);
   };

@@ -11,8 +11,8 @@
 #include <system_error>
 #include <thread>
 
+#include "base/text/text_outlet.h"
 #include "leyline/telemetry.h"
-#include "leyline/text_outlet.h"
 #include "nissa/console_sink.h"
 #include "nissa/console_text.h"
 #include "nissa/descriptor.h"
@@ -112,7 +112,7 @@ TEST_CASE("plain output has one line an epoch and one a noteworthy event") {
   const auto progress = std::make_shared<leyline::Progress>();
   progress->epochs = 10;
   {
-    leyline::TextOutlet outlet(in.number());
+    base::TextOutlet outlet(in.number());
     ConsoleSink sink(progress, outlet, ConsoleStyle::kPlain);
     sink.emit(epoch_packet());
     sink.emit({});  // nothing to say
@@ -193,7 +193,7 @@ TEST_CASE("a terminal gets a bar that follows progress and width, and its line b
   progress->steps = 120;
   progress->phase = leyline::Phase::kTraining;
   {
-    leyline::TextOutlet outlet(terminal.slave.number());
+    base::TextOutlet outlet(terminal.slave.number());
     ConsoleSink sink(progress, outlet, ConsoleStyle::kBar);
     CHECK(read_until(terminal.master.number(), "step 0/120").find("\r\x1b[Kepoch 3/10 [") == 0);
     sink.emit(epoch_packet());
@@ -219,7 +219,7 @@ TEST_CASE("the bar of an epoch is not drawn below that epoch's line") {
   progress->epoch = 3;
   progress->phase = leyline::Phase::kValidating;
   {
-    leyline::TextOutlet outlet(terminal.slave.number());
+    base::TextOutlet outlet(terminal.slave.number());
     ConsoleSink sink(progress, outlet, ConsoleStyle::kBar);
     read_until(terminal.master.number(), "epoch 3/10 [");  // it is drawn, and its line comes after it
     sink.emit(epoch_packet());
@@ -235,7 +235,7 @@ TEST_CASE("a console that nobody reads costs a packet a second once, then none")
   REQUIRE(pipe(ends) == 0);
   const Descriptor out(ends[0]), in(ends[1]);
   REQUIRE(fcntl(in.number(), F_SETPIPE_SZ, 4096) > 0);
-  leyline::TextOutlet outlet(in.number(), 20ms);
+  base::TextOutlet outlet(in.number(), 20ms);
   ConsoleSink sink(std::make_shared<leyline::Progress>(), outlet, ConsoleStyle::kPlain);
   TelemetryPacket packet;
   packet.events.push_back(

@@ -9,17 +9,17 @@
 #include <nlohmann/json.hpp>
 #include <system_error>
 
-#include "leyline/error.h"
+#include "base/error.h"
+#include "history/jsonl_reader.h"
 #include "leyline/telemetry.h"
 #include "nissa/hub.h"
-#include "nissa/jsonl_reader.h"
 #include "nissa/jsonl_sink.h"
 
 using namespace std::chrono_literals;
 using namespace esper;
+using esper::base::Descriptor;
 using esper::leyline::TelemetryPacket;
 using esper::nissa::Delivery;
-using esper::nissa::Descriptor;
 using esper::nissa::Hub;
 using esper::nissa::JsonlSink;
 namespace fs = std::filesystem;
@@ -47,13 +47,13 @@ TelemetryPacket packet_named(const std::string& id) {
 
 struct Contents {
   std::vector<std::string> ids;
-  nissa::JsonlReport report;
+  history::JsonlReport report;
 };
 
 Contents read(const fs::path& path) {
   Contents out;
   out.report =
-      nissa::read_jsonl(path, [&](const nlohmann::json& packet) { out.ids.push_back(packet.at("packet_id")); });
+      history::read_jsonl(path, [&](const nlohmann::json& packet) { out.ids.push_back(packet.at("packet_id")); });
   return out;
 }
 
@@ -142,14 +142,14 @@ TEST_CASE("a file that cannot be read is the user's error") {
   try {
     read("/nowhere/telemetry.jsonl");
     FAIL("read a file that is not there");
-  } catch (const leyline::Error& error) {
-    CHECK(error.code() == leyline::ExitCode::kData);
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kData);
     CHECK(std::string(error.what()).find("/nowhere/telemetry.jsonl") != std::string::npos);
   }
 }
 
 TEST_CASE("a file that cannot be made is refused at once") {
-  CHECK_THROWS_AS(JsonlSink("/proc/nowhere/telemetry.jsonl"), leyline::Error);
+  CHECK_THROWS_AS(JsonlSink("/proc/nowhere/telemetry.jsonl"), base::Error);
 }
 
 TEST_CASE("on a full disk every packet is counted and the hub goes on") {

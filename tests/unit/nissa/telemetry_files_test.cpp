@@ -7,9 +7,9 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "history/jsonl_reader.h"
 #include "leyline/telemetry.h"
 #include "nissa/json_line.h"
-#include "nissa/jsonl_reader.h"
 #include "nissa/jsonl_sink.h"
 #include "storage/beneath.h"
 
@@ -42,13 +42,13 @@ JsonlSink sink_of(const fs::path& path, TelemetryLimits limits) {
 
 struct Contents {
   std::vector<std::string> ids;
-  nissa::JsonlReport report;
+  history::JsonlReport report;
 };
 
 Contents read(const fs::path& path) {
   Contents out;
   out.report =
-      nissa::read_jsonl(path, [&](const nlohmann::json& packet) { out.ids.push_back(packet.at("packet_id")); });
+      history::read_jsonl(path, [&](const nlohmann::json& packet) { out.ids.push_back(packet.at("packet_id")); });
   return out;
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("the oldest files are deleted beyond the limit, which is reported, and
   CHECK(total <= 3000);
   std::uint64_t files = 0, bytes = 0;
   Ids ids;
-  const auto report = nissa::read_jsonl(path, [&](const nlohmann::json& packet) {
+  const auto report = history::read_jsonl(path, [&](const nlohmann::json& packet) {
     for (const auto& event : packet.at("events")) {
       if (event.at("description") != "nissa.telemetry_dropped") continue;
       files += std::stoull(event["attributes"]["files"].get<std::string>());
@@ -194,7 +194,7 @@ TEST_CASE("a file that the sink deletes while a reader is on its way to it is a 
   auto sink = sink_of(path, {1, 0});  // one packet a file
   for (int i = 0; i < 5; ++i) sink.emit(packet_named(std::to_string(i)));
   Ids ids;
-  const auto report = nissa::read_jsonl(path, [&](const nlohmann::json& packet) {
+  const auto report = history::read_jsonl(path, [&](const nlohmann::json& packet) {
     if (ids.empty()) {  // the files are listed, and the first one is open
       for (const auto* name : {"telemetry-000001.jsonl", "telemetry-000002.jsonl", "telemetry-000003.jsonl"}) {
         REQUIRE(fs::remove(folder.path / name));
@@ -266,7 +266,7 @@ TEST_CASE("a thinned line has the metrics that are wanted and everything else") 
                                              {"tolaria.step.p95_us", "tolaria.training.loss"},
                                              {"tolaria.step.p95_us", "tolaria.training.loss", "tolaria.step.p50_us"}}) {
     const auto is_wanted = [&](std::string_view name) { return std::ranges::find(wanted, name) != wanted.end(); };
-    REQUIRE(nissa::thin_line(line, is_wanted, thin));
+    REQUIRE(history::thin_line(line, is_wanted, thin));
     auto expected = whole;
     auto& metrics = expected["metrics"];
     for (std::size_t i = metrics.size(); i-- > 0;) {
@@ -275,7 +275,7 @@ TEST_CASE("a thinned line has the metrics that are wanted and everything else") 
     CHECK(nlohmann::json::parse(thin) == expected);
   }
   for (std::size_t cut = 0; cut < line.size(); ++cut) {  // torn lines are not taken for whole ones
-    const bool thinned = nissa::thin_line(
+    const bool thinned = history::thin_line(
         line.substr(0, cut), [](std::string_view) { return false; }, thin);
     if (thinned) CHECK_FALSE(nlohmann::json::accept(thin));
   }

@@ -6,7 +6,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <functional>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "program/python_text.h"
 #include "program/recorder.h"
 
@@ -92,7 +92,7 @@ TEST_CASE("a size outside the range is not covered") {
   CHECK(symbolic.covers(4096));
   for (const std::int64_t n : {0, 1, 4097}) {
     CHECK_FALSE(symbolic.covers(n));
-    CHECK_THROWS_AS(symbolic.at(n), leyline::Error);
+    CHECK_THROWS_AS(symbolic.at(n), base::Error);
   }
 }
 
@@ -146,6 +146,6 @@ TEST_CASE("state whose shape depends on the batch size is a reason, and so is a 
 }
 
 TEST_CASE("two sizes are too few, and two equal ones no more than one") {
-  CHECK_THROWS_AS(compared(mean_of_squares, {8, 9}), leyline::Error);
-  CHECK_THROWS_AS(compared(mean_of_squares, {8, 9, 9}), leyline::Error);
+  CHECK_THROWS_AS(compared(mean_of_squares, {8, 9}), base::Error);
+  CHECK_THROWS_AS(compared(mean_of_squares, {8, 9, 9}), base::Error);
 }

@@ -45,7 +45,7 @@ TEST_CASE("a program is compiled, cached and found; a wrong one fails with the r
   // What a killed worker left, and what one of another process is at.
   const std::string jobs = service.folder / "programs/worker/jobs";
   for (const char* name : {"/left-1", "/held-1"}) std::filesystem::create_directories(jobs + name + "/inside");
-  const leyline::Descriptor held(::open((jobs + "/held-1").c_str(), O_RDONLY | O_CLOEXEC));
+  const base::Descriptor held(::open((jobs + "/held-1").c_str(), O_RDONLY | O_CLOEXEC));
   REQUIRE(::flock(held.number(), LOCK_EX) == 0);
   auto& compiler = service.start();
   CHECK(compiler.worker_group() == 0);  // nothing before the first submit
@@ -208,7 +208,7 @@ TEST_CASE("a compiler that hangs: cancelling, the end of the compiler, a killed 
     std::filesystem::remove(called);
     compiler.submit(Service::request(3));
     CHECK(comes_to(is_called));
-    const leyline::Clock clock;
+    const base::Clock clock;
     const auto before = clock.now();
     service.compiler.reset();
     CHECK(clock.now() - before < seconds(8));
@@ -384,7 +384,7 @@ TEST_CASE("nothing is left after a kill while the worker is still importing torc
   if (child == 0) {
     service.start().submit(Service::request(0));
     comes_to([&] { return service.compiler->worker_group() != 0; });
-    leyline::Clock().sleep(milliseconds(300));
+    base::Clock().sleep(milliseconds(300));
     const pid_t group = service.compiler->worker_group();
     if (::write(ends[1], &group, sizeof group) < 0) ::_exit(1);
     ::pause();

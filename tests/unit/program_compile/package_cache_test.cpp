@@ -36,11 +36,11 @@ std::string read_back(const PackageFile& file) {
 // A cache in memory with time that a test moves.
 struct MemoryCache {
   FaultyFileSystem files;
-  std::shared_ptr<leyline::ManualTime> time = std::make_shared<leyline::ManualTime>(std::chrono::hours(1000));
+  std::shared_ptr<base::ManualTime> time = std::make_shared<base::ManualTime>(std::chrono::hours(1000));
   PackageCache cache;
 
   explicit MemoryCache(std::uint64_t limit = 1 << 20, std::uint64_t quarantine_limit = 1 << 20)
-      : cache(files, {"/cache", limit, quarantine_limit, std::chrono::milliseconds(50)}, leyline::Clock(time)) {
+      : cache(files, {"/cache", limit, quarantine_limit, std::chrono::milliseconds(50)}, base::Clock(time)) {
     files.put("/made", "");
   }
 
@@ -102,7 +102,7 @@ TEST_CASE("a package in quick effort is replaced by one in full effort, and neve
     memory.files.put("/made", package);
     const auto outcome = memory.cache.insert(key_of(1), "/made", facts);
     CHECK_FALSE(outcome.failure);
-    CHECK(memory.files.kind_of("/made.entry") == leyline::PathKind::kNothing);
+    CHECK(memory.files.kind_of("/made.entry") == base::PathKind::kNothing);
     return outcome.kept;
   };
   const auto package = [&] { return read_back(memory.cache.find(key_of(1)).value().file); };
@@ -254,9 +254,9 @@ TEST_CASE("a full disk is a reason, and leaves nothing half written") {
 namespace {
 
 // The disk, but the first write to a file of that name hangs until it is told to go on.
-class SlowCopy final : public leyline::FileSystem {
+class SlowCopy final : public base::FileSystem {
  public:
-  SlowCopy(leyline::FileSystem& disk, std::string ending) : disk_(disk), ending_(std::move(ending)) {}
+  SlowCopy(base::FileSystem& disk, std::string ending) : disk_(disk), ending_(std::move(ending)) {}
   void wait_until_copying() {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, test::kPatience, [&] { return copying_; });
@@ -271,18 +271,18 @@ class SlowCopy final : public leyline::FileSystem {
   void make_folder(const std::string& path) override { disk_.make_folder(path); }
   void rename(const std::string& from, const std::string& to) override { disk_.rename(from, to); }
   void remove(const std::string& path) override { disk_.remove(path); }
-  std::vector<leyline::FolderEntry> list(const std::string& path) override { return disk_.list(path); }
-  leyline::PathKind kind_of(const std::string& path) override { return disk_.kind_of(path); }
+  std::vector<base::FolderEntry> list(const std::string& path) override { return disk_.list(path); }
+  base::PathKind kind_of(const std::string& path) override { return disk_.kind_of(path); }
   void sync_folder(const std::string& path) override { disk_.sync_folder(path); }
   std::uint64_t free_bytes(const std::string& path) override { return disk_.free_bytes(path); }
 
  private:
   struct Opened {
-    leyline::File file;
+    base::File file;
     bool is_slow;
   };
 
-  int keep(leyline::File file, bool is_slow) {
+  int keep(base::File file, bool is_slow) {
     const std::lock_guard lock(mutex_);
     open_.emplace(++last_, Opened{std::move(file), is_slow});
     return last_;
@@ -291,8 +291,8 @@ class SlowCopy final : public leyline::FileSystem {
     const std::lock_guard lock(mutex_);
     return open_.at(handle);
   }
-  int open_handle(const std::string& path, leyline::OpenMode mode) override {
-    return keep(disk_.open(path, mode), path.ends_with(ending_) && mode != leyline::OpenMode::kRead);
+  int open_handle(const std::string& path, base::OpenMode mode) override {
+    return keep(disk_.open(path, mode), path.ends_with(ending_) && mode != base::OpenMode::kRead);
   }
   int try_lock_handle(const std::string& path) override {
     auto held = disk_.try_lock(path);
@@ -319,7 +319,7 @@ class SlowCopy final : public leyline::FileSystem {
     open_.erase(handle);
   }
 
-  leyline::FileSystem& disk_;
+  base::FileSystem& disk_;
   const std::string ending_;
   std::mutex mutex_;
   std::condition_variable changed_;
@@ -340,7 +340,7 @@ TEST_CASE("nothing but the insertion itself waits while a package is copied") {
   std::optional<InsertFailure> failure;
   std::thread inserting([&] { failure = cache.insert(key_of(2), folder / "made-2", some_facts()).failure; });
   disk.wait_until_copying();
-  const leyline::Clock clock;
+  const base::Clock clock;
   const auto before = clock.now();
   CHECK(cache.find(key_of(1)));
   CHECK_FALSE(cache.find(key_of(2)));

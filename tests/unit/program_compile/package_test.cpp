@@ -58,7 +58,7 @@ TEST_CASE("a package runs when all its files are gone, leaves none behind, and i
   {
     const auto one = compiled(service, first), two = compiled(service, second), three = compiled(service, third);
     ::setenv("TMPDIR", temporary.c_str(), 1);
-    CHECK_THROWS_MATCHES(Package(one.file.path(), "INPUTS = []", c10::kCPU), leyline::Error,
+    CHECK_THROWS_MATCHES(Package(one.file.path(), "INPUTS = []", c10::kCPU), base::Error,
                          MessageMatches(ContainsSubstring("other inputs")));
     loaded.emplace(one.file.path(), inputs_of(first), c10::kCPU);
     other.emplace(two.file.path(), inputs_of(second), c10::kCPU);
@@ -76,7 +76,7 @@ TEST_CASE("a package runs when all its files are gone, leaves none behind, and i
 TEST_CASE("a file that is no package is refused in words") {
   const test::TemporaryFolder folder;
   std::ofstream(folder / "package") << "nonsense";
-  CHECK_THROWS_MATCHES(Package(folder / "package", "", c10::kCPU), leyline::Error,
+  CHECK_THROWS_MATCHES(Package(folder / "package", "", c10::kCPU), base::Error,
                        MessageMatches(ContainsSubstring("does not load")));
 }
 

@@ -174,9 +174,9 @@ TEST_CASE("a lock file that is a link, or no file, is an error") {
   std::ofstream(folder / "target");
   std::filesystem::create_directory(folder / "compiling");
   std::filesystem::create_symlink(folder / "target", folder / "compiling/link");
-  CHECK_THROWS_AS(CompileLock::try_take(folder.path(), "link", CompileRank::kFull), leyline::IoError);
+  CHECK_THROWS_AS(CompileLock::try_take(folder.path(), "link", CompileRank::kFull), base::IoError);
   REQUIRE(::mkfifo((folder / "compiling/pipe").c_str(), 0600) == 0);
-  CHECK_THROWS_AS(CompileLock::try_take(folder.path(), "pipe", CompileRank::kFull), leyline::IoError);
+  CHECK_THROWS_AS(CompileLock::try_take(folder.path(), "pipe", CompileRank::kFull), base::IoError);
 }
 
 }  // namespace esper::program

@@ -11,7 +11,7 @@
 #include <functional>
 #include <string>
 
-#include "leyline/clock.h"
+#include "base/clock.h"
 #include "program/cache/cache_key.h"
 #include "program/compile/compiler.h"
 #include "storage/real_file_system.h"
@@ -42,10 +42,10 @@ inline bool group_has_members(pid_t group) {
 }
 
 // A second or two on an idle machine, with what a busy one adds.
-inline constexpr leyline::Duration kSoon = std::chrono::seconds(16);
+inline constexpr base::Duration kSoon = std::chrono::seconds(16);
 
-inline bool comes_to(const std::function<bool()>& condition, leyline::Duration deadline = test::kLongPatience) {
-  const leyline::Clock clock;
+inline bool comes_to(const std::function<bool()>& condition, base::Duration deadline = test::kLongPatience) {
+  const base::Clock clock;
   const auto end = clock.now() + deadline;
   while (!condition()) {
     if (clock.now() > end) return false;

@@ -11,10 +11,10 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-nissa::Receipt seed() {
-  nissa::Receipt receipt;
+history::Receipt seed() {
+  history::Receipt receipt;
   receipt.seed_id = "seed-0001";
-  receipt.born = leyline::RunPlace{3, 30};
+  receipt.born = history::RunPlace{3, 30};
   receipt.accuracy_at_birth_points = 60;
   receipt.accuracy_after_first_epoch_points = 61;
   return receipt;
@@ -66,6 +66,6 @@ TEST_CASE("a reward that cannot be worked out says why") {
   receipt.accuracy_after_first_epoch_points.reset();
   CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("discount and ratio penalty are left out"));
   receipt.measured.clear();
-  receipt.origin = nissa::Receipt::Origin::kHost;
+  receipt.origin = history::Receipt::Origin::kHost;
   CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("a module of the host earns nothing"));
 }

@@ -13,8 +13,8 @@
 
 using namespace esper::storage;
 using namespace esper::test;
-using esper::leyline::IoError;
-using esper::leyline::PathKind;
+using esper::base::IoError;
+using esper::base::PathKind;
 
 namespace {
 

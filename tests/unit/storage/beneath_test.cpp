@@ -19,9 +19,9 @@
 
 using namespace esper::storage;
 using Catch::Matchers::ContainsSubstring;
-using esper::leyline::IoError;
-using esper::leyline::OpenMode;
-using esper::leyline::PathKind;
+using esper::base::IoError;
+using esper::base::OpenMode;
+using esper::base::PathKind;
 using esper::test::TemporaryFolder;
 namespace fs = std::filesystem;
 
@@ -32,7 +32,7 @@ std::string refusal_of(const std::function<void()>& action) {
   try {
     action();
   } catch (const UnsafePath& error) {
-    CHECK(error.code() == esper::leyline::ExitCode::kConfig);
+    CHECK(error.code() == esper::base::ExitCode::kConfig);
     return error.what();
   }
   return {};
@@ -173,7 +173,7 @@ TEST_CASE("pipes, sockets and devices are refused, and nothing waits for them") 
   ConfinedFileSystem files(room.root, Owner::kAnyone);
   const std::string pipe = room.root + "/pipe", socket_path = room.root + "/socket", device = room.root + "/device";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  const esper::leyline::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  const esper::base::Descriptor socket(::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
   socket_path.copy(address.sun_path, sizeof address.sun_path - 1);

@@ -22,7 +22,7 @@ inline Outcome outcome_of(const FaultScenario& scenario, FaultyFileSystem& files
   try {
     scenario.act(files);
     return Outcome::kDone;
-  } catch (const leyline::IoError&) {
+  } catch (const base::IoError&) {
     return Outcome::kFailed;
   } catch (const ProcessKilled&) {
     return Outcome::kKilled;

@@ -9,8 +9,8 @@
 #include "unit/storage/temporary_folder.h"
 
 using namespace esper::storage;
-using esper::leyline::IoError;
-using esper::leyline::PathKind;
+using esper::base::IoError;
+using esper::base::PathKind;
 using esper::test::FaultyFileSystem;
 using esper::test::PowerLoss;
 using esper::test::TemporaryFolder;
@@ -42,7 +42,7 @@ TEST_CASE("removing a folder does not follow links out of it") {
   TemporaryFolder folder;
   auto& files = real_file_system();
   ensure_folder(files, folder / "keep");
-  files.open(folder / "keep/file", esper::leyline::OpenMode::kReplace).write(bytes_of("x"));
+  files.open(folder / "keep/file", esper::base::OpenMode::kReplace).write(bytes_of("x"));
   ensure_folder(files, folder / "gone/inner");
   std::filesystem::create_directory_symlink(folder / "keep", folder / "gone/inner/link");
   remove_all(files, folder / "gone");

@@ -3,13 +3,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <thread>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "storage/journal.h"
 #include "unit/storage/fault_loop.h"
 
 using namespace esper::storage;
 using namespace esper::test;
-using esper::leyline::IoError;
+using esper::base::IoError;
 
 namespace {
 

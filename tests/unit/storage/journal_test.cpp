@@ -3,14 +3,14 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "storage/real_file_system.h"
 #include "unit/storage/fault_loop.h"
 #include "unit/storage/temporary_folder.h"
 
 using namespace esper::storage;
 using namespace esper::test;
-using esper::leyline::IoError;
+using esper::base::IoError;
 
 namespace {
 
@@ -18,13 +18,13 @@ using Records = std::vector<std::string>;
 
 const std::string kPath = "journal";
 
-Records read_all(esper::leyline::FileSystem& files, const std::string& path = kPath) {
+Records read_all(esper::base::FileSystem& files, const std::string& path = kPath) {
   Records records;
   scan_journal(files, path, [&](std::string_view record) { records.emplace_back(record); });
   return records;
 }
 
-void append_all(esper::leyline::FileSystem& files, const Records& records) {
+void append_all(esper::base::FileSystem& files, const Records& records) {
   JournalWriter writer(files, kPath);
   for (const auto& record : records) writer.append(record);
 }
@@ -179,7 +179,7 @@ TEST_CASE("another file is refused and not touched") {
   FaultyFileSystem files;
   for (const std::string other : {"notes", "{\"a\": 1}\n", "ESPERJ2\n", "something much longer than eight bytes"}) {
     files.put(kPath, other);
-    CHECK_THROWS_AS(JournalWriter(files, kPath), esper::leyline::Error);
+    CHECK_THROWS_AS(JournalWriter(files, kPath), esper::base::Error);
     CHECK(files.contents(kPath) == other);
   }
 }
@@ -187,8 +187,8 @@ TEST_CASE("another file is refused and not touched") {
 TEST_CASE("empty and oversized records are bugs of the caller") {
   FaultyFileSystem files;
   JournalWriter writer(files, kPath);
-  CHECK_THROWS_AS(writer.append(""), esper::leyline::Error);
-  CHECK_THROWS_AS(writer.append(std::string(kMaxJournalRecordBytes + 1, 'x')), esper::leyline::Error);
+  CHECK_THROWS_AS(writer.append(""), esper::base::Error);
+  CHECK_THROWS_AS(writer.append(std::string(kMaxJournalRecordBytes + 1, 'x')), esper::base::Error);
   writer.append("fine");
   CHECK(read_all(files) == Records{"fine"});
 }
@@ -217,7 +217,7 @@ TEST_CASE("mutated journals give a prefix of the records or are refused") {
       const Records found = read_all(files);
       REQUIRE(found.size() <= records.size());
       REQUIRE(std::equal(found.begin(), found.end(), records.begin()));
-    } catch (const esper::leyline::Error&) {
+    } catch (const esper::base::Error&) {
     }
   }
 }

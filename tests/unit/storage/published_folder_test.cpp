@@ -7,7 +7,7 @@
 #include "support/faulty_file_system.h"
 
 using namespace esper::storage;
-using esper::leyline::IoError;
+using esper::base::IoError;
 using esper::test::FaultyFileSystem;
 
 namespace {

@@ -15,9 +15,9 @@
 #include "unit/storage/temporary_folder.h"
 
 using namespace esper::storage;
-using esper::leyline::IoError;
-using esper::leyline::OpenMode;
-using esper::leyline::PathKind;
+using esper::base::IoError;
+using esper::base::OpenMode;
+using esper::base::PathKind;
 using esper::test::TemporaryFolder;
 
 namespace {

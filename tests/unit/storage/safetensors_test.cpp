@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "storage/atomic_publish.h"
 #include "storage/real_file_system.h"
 #include "support/faulty_file_system.h"
@@ -94,7 +94,7 @@ TEST_CASE("the order of the keys in the header does not matter") {
 
 TEST_CASE("what the writer must not be given is a bug of the caller") {
   const auto refuses = [](const std::vector<TensorView>& tensors) {
-    CHECK_THROWS_AS(written_safetensors(tensors), esper::leyline::Error);
+    CHECK_THROWS_AS(written_safetensors(tensors), esper::base::Error);
   };
   refuses({tensor("a", Dtype::kU8, {1}), tensor("a", Dtype::kU8, {1})});
   refuses({tensor("a", Dtype::kU8, {1}), tensor("b", Dtype::kU8, {1}), tensor("a", Dtype::kF32, {1})});
@@ -115,7 +115,7 @@ TEST_CASE("a file is loaded as a whole, within its limit, and its views survive 
   CHECK(text_of(moved.contents.tensors[0].bytes) == kBytes.substr(0, 8));
   CHECK(text_of(moved.contents.tensors[1].bytes) == kBytes.substr(0, 3));
   CHECK(load_safetensors(files, "model.safetensors", 64).problem.find("larger than 64") != std::string::npos);
-  CHECK_THROWS_AS(load_safetensors(files, "none", 64), esper::leyline::IoError);
+  CHECK_THROWS_AS(load_safetensors(files, "none", 64), esper::base::IoError);
 }
 
 TEST_CASE("a pickle is refused with advice") {

@@ -7,7 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "leyline/error.h"
+#include "base/error.h"
 #include "tamiyo/null_controller.h"
 #include "unit/tamiyo/simulated_run.h"
 
@@ -33,7 +33,7 @@ std::vector<std::string> germinated(const SimulatedRun& run) {
   return list;
 }
 
-HeuristicController controller() { return {leyline::HeuristicConfig{}, leyline::GrowthConfig{}}; }
+HeuristicController controller() { return {config::HeuristicConfig{}, config::GrowthConfig{}}; }
 
 TEST_CASE("a plateau grows a seed and a useful seed becomes part of the host") {
   SimulatedRun run({"good"});
@@ -87,9 +87,9 @@ TEST_CASE("a seed waits for the epochs of its stage") {
 
 TEST_CASE("as many seeds grow at the same time as the run allows, each after a plateau of its own") {
   SimulatedRun run({"good"}, 3);
-  leyline::HeuristicConfig heuristic;
+  config::HeuristicConfig heuristic;
   heuristic.seeds_at_once = 2;
-  HeuristicController policy{heuristic, leyline::GrowthConfig{}};
+  HeuristicController policy{heuristic, config::GrowthConfig{}};
   std::ptrdiff_t most = 0;
   for (int epoch = 1; epoch < 12; ++epoch) {
     run.step(policy);
@@ -121,11 +121,11 @@ TEST_CASE("a harmful seed is pruned, the embargo holds, and another blueprint is
 }
 
 TEST_CASE("a blueprint above the penalty limit is skipped until the penalty has decayed") {
-  leyline::HeuristicConfig config;
+  config::HeuristicConfig config;
   config.penalty_on_prune = 200;
   config.embargo_epochs = 1;
   SimulatedRun run({"bad"}, 1);
-  HeuristicController policy(config, leyline::GrowthConfig{});
+  HeuristicController policy(config, config::GrowthConfig{});
   std::uint32_t pruned_at = 0, regrown_at = 0;
   bool told = false;
   for (int epoch = 1; epoch < 40 && regrown_at == 0; ++epoch) {
@@ -171,11 +171,11 @@ TEST_CASE("a seed that does harm goes, though it could move on") {
 }
 
 TEST_CASE("a refused step is asked for again after ever longer pauses, then the seed is pruned") {
-  leyline::HeuristicConfig config;
+  config::HeuristicConfig config;
   config.prune_after_epochs = 20;
   SimulatedRun run({"good"});
   run.refuses_training = true;
-  HeuristicController policy(config, leyline::GrowthConfig{});
+  HeuristicController policy(config, config::GrowthConfig{});
   std::vector<std::uint32_t> asked;
   bool pruned = false;
   for (int epoch = 1; epoch < 40 && !pruned; ++epoch) {
@@ -297,7 +297,7 @@ TEST_CASE("an observation that cannot be right is answered with a reason and no 
 TEST_CASE("a state that went through JSON at each epoch decides the same") {
   SimulatedRun plain({"bad", "idle", "good"}), saved({"bad", "idle", "good"});
   auto policy = controller();
-  auto other = std::make_unique<HeuristicController>(leyline::HeuristicConfig{}, leyline::GrowthConfig{});
+  auto other = std::make_unique<HeuristicController>(config::HeuristicConfig{}, config::GrowthConfig{});
   std::set<std::string> ids;
   std::size_t commands = 0;
   for (int epoch = 1; epoch < 120; ++epoch) {
@@ -312,7 +312,7 @@ TEST_CASE("a state that went through JSON at each epoch decides the same") {
       ++commands;
     }
     const auto text = other->save_state();
-    other = std::make_unique<HeuristicController>(leyline::HeuristicConfig{}, leyline::GrowthConfig{});
+    other = std::make_unique<HeuristicController>(config::HeuristicConfig{}, config::GrowthConfig{});
     other->load_state(text);
     REQUIRE(other->save_state() == text);
   }
@@ -327,8 +327,8 @@ TEST_CASE("a damaged state is refused as a checkpoint error") {
     try {
       policy.load_state(text);
       FAIL("accepted");
-    } catch (const leyline::Error& error) {
-      CHECK(error.code() == leyline::ExitCode::kCheckpoint);
+    } catch (const base::Error& error) {
+      CHECK(error.code() == base::ExitCode::kCheckpoint);
     }
   }
 }

@@ -3,16 +3,21 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "device/rng.h"
-#include "unit/tolaria/run_fixture.h"
+#include "support/run_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using step::build_model;
+using step::step_settings;
+using tolaria::RunOutcome;
+
 namespace {
 
 using leyline::Decision;
 using leyline::Observation;
 using leyline::SeedOperation;
 
-leyline::RunConfig growing_config(int ahead) {
+config::RunConfig growing_config(int ahead) {
   auto config = small_config();
   config.epochs = 28;
   config.host.dropout = 0.2;
@@ -56,9 +61,9 @@ TEST_CASE("a run with structures prepared ahead trains the same bits, and its ch
   }
   CHECK_FALSE(with.events("tolaria.growth_prepared").empty());
   CHECK_FALSE(with.values("tolaria.growth.swap_us").empty());
-  CHECK(with.run.lanes.steps_in(leyline::Lane::kEager) == 6);  // warm-up, recording and check of two shapes
-  CHECK(without.run.lanes.steps_in(leyline::Lane::kEager) > 6);
+  CHECK(with.run.lanes.steps_in(config::Lane::kEager) == 6);  // warm-up, recording and check of two shapes
+  CHECK(without.run.lanes.steps_in(config::Lane::kEager) > 6);
   CHECK(without.events("tolaria.growth_prepared").empty());
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

@@ -8,12 +8,15 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "leyline/config/load.h"
-#include "leyline/error.h"
+#include "base/error.h"
+#include "config/load.h"
 #include "support/failing_allocator.h"
-#include "unit/tolaria/run_fixture.h"
+#include "support/run_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::RunOutcome;
+
 namespace {
 
 using leyline::AdaptationCommand;
@@ -24,10 +27,10 @@ using Kind = RunOutcome::Kind;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-leyline::RunConfig digits_config(int epochs) {
+config::RunConfig digits_config(int epochs) {
   auto config = small_config();
   config.epochs = epochs;
-  config.data.kind = leyline::DataKind::kDigits;
+  config.data.kind = config::DataKind::kDigits;
   config.data.batch_size = 64;
   config.host.hidden = {12, 6};
   config.training.optimizer.momentum = 0.9;
@@ -314,15 +317,15 @@ TEST_CASE("an alpha outside 0..1 is refused where it can come in: the configurat
   const auto before = it.run.model.network.save_topology();
   for (const double alpha : {-0.1, 1.5, kNaN}) {
     CAPTURE(alpha);
-    const auto loaded = leyline::read_run_config(ESPER_SOURCE_DIR "/configs/run/digits.yaml",
-                                                 {"growth.alpha_target=" + std::to_string(alpha)});
+    const auto loaded = config::read_run_config(ESPER_SOURCE_DIR "/configs/run/digits.yaml",
+                                                {"growth.alpha_target=" + std::to_string(alpha)});
     REQUIRE(loaded.problems.size() == 1);
     CHECK(loaded.problems[0].path == "growth.alpha_target");
     auto topology = before;
     topology["slots"][0]["seed"]["alpha"]["value"] = alpha;
-    CHECK_THROWS_AS(it.run.model.network.restore_topology(topology), leyline::Error);
+    CHECK_THROWS_AS(it.run.model.network.restore_topology(topology), base::Error);
     CHECK(it.run.model.network.save_topology() == before);
   }
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

@@ -1,17 +1,24 @@
 // Looking ahead changes no batch, whatever the epoch's end looks like.
 
-#include "tolaria/batch_source.h"
+#include "tolaria/run/batch_source.h"
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "unit/tolaria/run_fixture.h"
+#include "support/run_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using step::Microbatch;
+using tolaria::BatchSource;
+using tolaria::look_ahead_of;
+using tolaria::LookAhead;
+using tolaria::Run;
+
 namespace {
 
 using Steps = std::vector<std::vector<Microbatch>>;
 
-leyline::RunConfig config_of(int batch_size, int accumulation) {
+config::RunConfig config_of(int batch_size, int accumulation) {
   auto config = small_config();
   config.data.batch_size = batch_size;
   config.step.accumulation = accumulation;
@@ -89,11 +96,11 @@ TEST_CASE("the epoch's wait for batches is what the ledger gave to it") {
   it.run.ledger.settle();
   double told = 0;
   for (const double ms : it.values("tolaria.loader.wait_ms")) told += ms;
-  const auto owned = it.run.ledger.totals()[index_of(leyline::Owner::kLoaderWait)];
+  const auto owned = it.run.ledger.totals()[index_of(base::Owner::kLoaderWait)];
   const double ms = std::chrono::duration<double, std::milli>(owned).count();
   CHECK(ms > 0);
   CHECK(std::abs(told - ms) < 0.02 * ms + 0.01);
 }
 
 }  // namespace
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

@@ -1,4 +1,4 @@
-#include "tolaria/checkpoint_store.h"
+#include "tolaria/checkpoint/checkpoint_store.h"
 
 #include <c10/util/Exception.h>
 
@@ -12,11 +12,22 @@
 #include "storage/checksum.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
+#include "support/checkpoint_fixture.h"
 #include "unit/storage/fault_loop.h"
 #include "unit/storage/temporary_folder.h"
-#include "unit/tolaria/checkpoint_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::best_checkpoint;
+using tolaria::CheckpointImage;
+using tolaria::CheckpointStore;
+using tolaria::had_checkpoints;
+using tolaria::list_checkpoints;
+using tolaria::read_checkpoint;
+using tolaria::reason_to_refuse;
+using tolaria::RefusedCheckpoint;
+using tolaria::restore_newest;
+
 namespace {
 
 using esper::test::FaultScenario;
@@ -31,7 +42,7 @@ std::string path_of(std::uint32_t epoch) {
   return std::string(kFolder) + "/epoch-000" + std::to_string(epoch) + "-step-0000000" + std::to_string(10 * epoch);
 }
 
-CheckpointStore open_store(FaultyFileSystem& files, leyline::CheckpointConfig config) {
+CheckpointStore open_store(FaultyFileSystem& files, config::CheckpointConfig config) {
   storage::ensure_folder(files, kFolder);
   return {files, kFolder, kJournal, config};
 }
@@ -279,7 +290,7 @@ TEST_CASE("a checkpoint that cannot be read is not renamed, whatever error the s
       files.fail_call(n, error_number);
       try {
         restore_newest(files, kFolder, accept, refused);
-      } catch (const leyline::IoError&) {
+      } catch (const base::IoError&) {
       }
       const bool happened = files.fault_happened();
       files.fail_call(0, 0);
@@ -379,7 +390,7 @@ TEST_CASE("a damaged checkpoint that cannot be put away is passed over all the s
     try {
       const auto taken = restore_newest(files, kFolder, accept, refused);
       CHECK(taken == path_of(1));
-    } catch (const leyline::IoError&) {
+    } catch (const base::IoError&) {
       continue;  // the fault hit something that is not the checkpoint's
     }
     REQUIRE(refused.size() == 1);
@@ -430,7 +441,7 @@ TEST_CASE("a process that goes on after a failed save saves the next state, and 
       std::string not_deleted;
       try {
         not_deleted = store.publish(small_image(2), Rank::kOrdinary).not_deleted;
-      } catch (const leyline::IoError&) {
+      } catch (const base::IoError&) {
         saved = false;
       }
       const bool happened = files.fault_happened();
@@ -459,7 +470,7 @@ TEST_CASE("what a full disk cannot take leaves nothing half written") {
     try {
       store.publish(small_image(2), Rank::kOrdinary);
       CHECK(restored(files) == 2);
-    } catch (const leyline::IoError& error) {
+    } catch (const base::IoError& error) {
       CHECK(error.out_of_space());
       for (const auto& entry : list_checkpoints(files, kFolder)) CHECK(read_checkpoint(files, entry.path));
     }
@@ -467,4 +478,4 @@ TEST_CASE("what a full disk cannot take leaves nothing half written") {
   }
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

@@ -1,4 +1,4 @@
-#include "tolaria/checkpoint.h"
+#include "tolaria/checkpoint/checkpoint.h"
 
 #include <torch/types.h>
 
@@ -7,11 +7,18 @@
 #include <limits>
 
 #include "storage/atomic_publish.h"
+#include "support/checkpoint_fixture.h"
 #include "support/faulty_file_system.h"
-#include "unit/tolaria/checkpoint_fixture.h"
-#include "unit/tolaria/step_fixture.h"
+#include "support/step_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::CheckpointImage;
+using tolaria::copy_to_cpu;
+using tolaria::first_not_finite;
+using tolaria::read_checkpoint;
+using tolaria::write_checkpoint;
+
 namespace {
 
 using esper::test::FaultyFileSystem;
@@ -98,7 +105,7 @@ TEST_CASE("a tensor that is no contiguous copy is a bug, not wrong bytes") {
   FaultyFileSystem files;
   CheckpointImage image;
   image.tensors = {{"t", at::ones({2, 3}).t()}};
-  CHECK_THROWS_AS(write_checkpoint(files, kPath, image), leyline::Error);
+  CHECK_THROWS_AS(write_checkpoint(files, kPath, image), base::Error);
   CHECK(files.names_in("/").empty());
 }
 
@@ -187,4 +194,4 @@ TEST_CASE("what is not finite is named") {
   CHECK(first_not_finite(image) == "run.json: /controller/values/1");
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

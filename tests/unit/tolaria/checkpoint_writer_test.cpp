@@ -1,4 +1,4 @@
-#include "tolaria/checkpoint_writer.h"
+#include "tolaria/checkpoint/checkpoint_writer.h"
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -6,10 +6,17 @@
 #include <limits>
 
 #include "storage/file_tools.h"
+#include "support/checkpoint_fixture.h"
 #include "support/faulty_file_system.h"
-#include "unit/tolaria/checkpoint_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::CheckpointImage;
+using tolaria::CheckpointStore;
+using tolaria::CheckpointWriter;
+using tolaria::read_checkpoint;
+using tolaria::SaveResult;
+
 namespace {
 
 using esper::test::FaultyFileSystem;
@@ -29,8 +36,8 @@ struct Writing {
   FaultyFileSystem files;
   CheckpointWriter writer;
 
-  explicit Writing(leyline::Duration deadline = std::chrono::seconds(80))
-      : writer(open_store(files), leyline::Clock(), deadline) {}
+  explicit Writing(base::Duration deadline = std::chrono::seconds(80))
+      : writer(open_store(files), base::Clock(), deadline) {}
   // Submits and waits for the one result.
   SaveResult save(CheckpointImage image) {
     REQUIRE(writer.submit(std::move(image), Rank::kOrdinary) == Handover::kTaken);
@@ -154,7 +161,7 @@ TEST_CASE("a state that is not finite, or cannot be written at all, is refused a
 TEST_CASE("what waits when the writer goes is written") {
   FaultyFileSystem files;
   {
-    CheckpointWriter writer(open_store(files), leyline::Clock(), std::chrono::seconds(80));
+    CheckpointWriter writer(open_store(files), base::Clock(), std::chrono::seconds(80));
     files.hold_calls();
     writer.submit(small_image(1), Rank::kOrdinary);
     writer.record(R"({"n":1})");
@@ -171,7 +178,7 @@ TEST_CASE("a disk that hangs does not keep the process from ending") {
     auto& files = systems[after_flush];
     const auto begin = std::chrono::steady_clock::now();
     {
-      CheckpointWriter writer(open_store(files), leyline::Clock(), milliseconds(30));
+      CheckpointWriter writer(open_store(files), base::Clock(), milliseconds(30));
       files.hold_calls();
       writer.submit(small_image(1), Rank::kOrdinary);
       if (after_flush) CHECK_FALSE(writer.flush());
@@ -182,4 +189,4 @@ TEST_CASE("a disk that hangs does not keep the process from ending") {
   }
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

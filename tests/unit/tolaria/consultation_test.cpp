@@ -1,4 +1,4 @@
-#include "tolaria/consultation.h"
+#include "tolaria/run/consultation.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,9 +8,14 @@
 #include <stdexcept>
 #include <thread>
 
-#include "unit/tolaria/scripted_controller.h"
+#include "support/scripted_controller.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::Answer;
+using tolaria::Consultation;
+using tolaria::Pace;
+
 namespace {
 
 using leyline::Decision;
@@ -66,7 +71,7 @@ class Faulty final : public leyline::Controller {
 }  // namespace
 
 TEST_CASE("an answer in time is the decision, with its latency and the state after it") {
-  Consultation consultation(scripted(answer_for), leyline::Clock(), seconds(160));
+  Consultation consultation(scripted(answer_for), base::Clock(), seconds(160));
   CHECK(consultation.state() == "{}");
   for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) {
     const auto answer = consultation.ask(after_epoch(epoch));
@@ -78,14 +83,14 @@ TEST_CASE("an answer in time is the decision, with its latency and the state aft
 }
 
 TEST_CASE("an immediate controller is asked in this thread, and an answer over the deadline is dropped all the same") {
-  const auto time = std::make_shared<leyline::ManualTime>();
+  const auto time = std::make_shared<base::ManualTime>();
   const auto caller = std::this_thread::get_id();
   const auto decide = [&](const Observation& seen) {
     CHECK(std::this_thread::get_id() == caller);
     time->advance(seconds(seen.current_epoch));
     return answer_for(seen);
   };
-  Consultation consultation(scripted(decide), leyline::Clock(time), seconds(2), Pace::kImmediate);
+  Consultation consultation(scripted(decide), base::Clock(time), seconds(2), Pace::kImmediate);
   const auto quick = consultation.ask(after_epoch(1));
   CHECK(quick.kind == Kind::kDecided);
   CHECK(quick.latency_ms == 1000);
@@ -95,7 +100,7 @@ TEST_CASE("an immediate controller is asked in this thread, and an answer over t
 
 TEST_CASE("what an immediate controller throws is an answer that failed") {
   const auto decide = [](const Observation&) -> Decision { throw std::runtime_error("no idea"); };
-  Consultation consultation(scripted(decide), leyline::Clock(), seconds(2), Pace::kImmediate);
+  Consultation consultation(scripted(decide), base::Clock(), seconds(2), Pace::kImmediate);
   const auto answer = consultation.ask(after_epoch(1));
   CHECK(answer.kind == Kind::kFailed);
   CHECK(answer.problem == "no idea");
@@ -110,7 +115,7 @@ TEST_CASE("a controller that does not answer costs the deadline and no more") {
                                 opened.wait();
                                 return answer_for(seen);
                               }),
-                              leyline::Clock(), milliseconds(20));
+                              base::Clock(), milliseconds(20));
     const auto begin = std::chrono::steady_clock::now();
     const auto answer = consultation.ask(after_epoch(1));
     const double took = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
@@ -131,7 +136,7 @@ TEST_CASE("a late answer is dropped; nobody is asked before it came; then all wo
                               if (seen.current_epoch == 1) opened.wait();
                               return answer_for(seen);
                             }),
-                            leyline::Clock(), milliseconds(500));
+                            base::Clock(), milliseconds(500));
   CHECK(consultation.ask(after_epoch(1)).kind == Kind::kLate);
   const auto busy = consultation.ask(after_epoch(2));
   CHECK(busy.kind == Kind::kBusy);
@@ -150,7 +155,7 @@ TEST_CASE("a controller that throws has failed this once") {
                               if (seen.current_epoch == 2) throw 7;
                               return answer_for(seen);
                             }),
-                            leyline::Clock(), seconds(160));
+                            base::Clock(), seconds(160));
   CHECK(consultation.ask(after_epoch(1)).problem == "no idea");
   const auto unknown = consultation.ask(after_epoch(2));
   CHECK(unknown.kind == Kind::kFailed);
@@ -164,7 +169,7 @@ TEST_CASE("a controller that cannot say its state has failed, and the state befo
   Consultation consultation(std::make_unique<Faulty>([](int call) {
                               if (call == 2) throw std::runtime_error("cannot save");
                             }),
-                            leyline::Clock(), seconds(160));
+                            base::Clock(), seconds(160));
   CHECK(consultation.ask(after_epoch(1)).kind == Kind::kDecided);
   const auto failed = consultation.ask(after_epoch(2));
   CHECK(failed.kind == Kind::kFailed);
@@ -175,10 +180,10 @@ TEST_CASE("a controller that cannot say its state has failed, and the state befo
 }
 
 TEST_CASE("a saved state goes into the controller, and one that it refuses is the caller's to hear of") {
-  Consultation consultation(scripted(answer_for), leyline::Clock(), seconds(160));
+  Consultation consultation(scripted(answer_for), base::Clock(), seconds(160));
   consultation.restore("{\"epoch\":41}");
   CHECK(consultation.state() == "{\"epoch\":41}");
-  Consultation refusing(std::make_unique<Faulty>([](int) {}), leyline::Clock(), seconds(160));
+  Consultation refusing(std::make_unique<Faulty>([](int) {}), base::Clock(), seconds(160));
   CHECK_THROWS_AS(refusing.restore("{}"), std::runtime_error);
   CHECK(refusing.state() == "{\"calls\":0}");
 }
@@ -192,7 +197,7 @@ TEST_CASE("a consultation ends at once, though its controller is stuck, and the 
                                 opened.wait();
                                 return answer_for(seen);
                               }),
-                              leyline::Clock(), milliseconds(10));
+                              base::Clock(), milliseconds(10));
     CHECK(consultation.ask(after_epoch(1)).kind == Kind::kLate);
   }
   CHECK(std::chrono::steady_clock::now() - begin < seconds(2));
@@ -210,4 +215,4 @@ TEST_CASE("an idle controller is gone when the consultation is") {
   CHECK(alive.use_count() == 1);
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

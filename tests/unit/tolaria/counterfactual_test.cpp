@@ -1,4 +1,4 @@
-#include "tolaria/counterfactual.h"
+#include "tolaria/evaluation/counterfactual.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -6,17 +6,26 @@
 #include <csignal>
 
 #include "support/grown_network.h"
-#include "tolaria/measure.h"
-#include "unit/tolaria/run_fixture.h"
+#include "support/run_fixture.h"
+#include "tolaria/evaluation/measure.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using step::follow_structure;
+using tolaria::Counterfactual;
+using tolaria::counterfactual_is_due;
+using tolaria::measure_counterfactual;
+using tolaria::measure_epoch;
+using tolaria::RunOutcome;
+using tolaria::validation_pass;
+
 namespace {
 
 using Catch::Matchers::WithinAbs;
 using End = Counterfactual::End;
 
 // 100 samples to validate, and as many slots as there are alphas.
-leyline::RunConfig config_for(std::size_t seeds) {
+config::RunConfig config_for(std::size_t seeds) {
   auto config = small_config();
   config.data.synthetic = {.samples = 400, .features = 6, .classes = 3, .noise = 1.5};
   config.data.batch_size = 32;
@@ -30,7 +39,7 @@ leyline::RunConfig config_for(std::size_t seeds) {
 // A run whose seeds all have something to say, and whose host carries it on: its weights are scaled up to where ReLUs
 // keep the variance (He et al. 2015).
 struct GrownRun : SmallRun {
-  GrownRun(const leyline::RunConfig& config, const std::vector<double>& alphas) : SmallRun(config) {
+  GrownRun(const config::RunConfig& config, const std::vector<double>& alphas) : SmallRun(config) {
     auto& network = model->network;
     for (std::size_t i = 0; i < alphas.size(); ++i) {
       const auto slot = "r0c" + std::to_string(i);
@@ -256,4 +265,4 @@ TEST_CASE("what a seed is worth survives a checkpoint") {
   CHECK(seed.metrics.contains("contribution_stderr_points"));
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

@@ -4,11 +4,26 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
-#include "tolaria/measure.h"
+#include "support/run_fixture.h"
+#include "tolaria/evaluation/measure.h"
 #include "tolaria/summary.h"
-#include "unit/tolaria/run_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using step::Microbatch;
+using step::read_metrics;
+using step::train_step;
+using tolaria::CheckpointImage;
+using tolaria::exit_code_of;
+using tolaria::list_checkpoints;
+using tolaria::read_checkpoint;
+using tolaria::Run;
+using tolaria::run_epochs;
+using tolaria::run_progress_from_json;
+using tolaria::RunOutcome;
+using tolaria::RunProgress;
+using tolaria::validation_pass;
+
 namespace {
 
 using leyline::Decision;
@@ -24,14 +39,14 @@ CheckpointImage checkpoint_at(SmallRun& it, std::int64_t step) {
   return {};
 }
 
-leyline::RunConfig busy_config() {
+config::RunConfig busy_config() {
   auto config = small_config();
   config.epochs = 4;
   config.host.dropout = 0.2;
   config.training.ema_decay = 0.9;
-  config.training.optimizer.kind = leyline::OptimizerKind::kAdamw;
+  config.training.optimizer.kind = config::OptimizerKind::kAdamw;
   config.step.accumulation = 2;
-  config.checkpoint.every = {1, leyline::Length::Unit::kSteps};
+  config.checkpoint.every = {1, base::Length::Unit::kSteps};
   config.checkpoint.keep_last = 100;
   return config;
 }
@@ -94,7 +109,7 @@ TEST_CASE("where batches come from changes nothing") {
     Run run{.config = other.run.config,
             .run_id = "other",
             .training_hash = "hash",
-            .clock = leyline::Clock(),
+            .clock = base::Clock(),
             .device = torch::kCPU,
             .train_data = train_data,
             .validation_data = validation_data,
@@ -130,7 +145,7 @@ TEST_CASE("a run ends early when validation no longer improves") {
   SmallRun it(config);
   const auto outcome = it.go();
   CHECK(outcome.kind == Kind::kEarlyStopped);
-  CHECK(exit_code_of(outcome) == leyline::ExitCode::kDone);
+  CHECK(exit_code_of(outcome) == base::ExitCode::kDone);
   CHECK(outcome.reason == "validation loss no longer improves");
   CHECK(it.run.progress.epoch == 4);  // the first one is the best, then three without a better one
   CHECK(it.run.progress.best->epoch == 1);
@@ -211,4 +226,4 @@ TEST_CASE("what a checkpoint says of its place in the run is exact") {
   CHECK(image.run.at("controller") == "{\"epoch\":1}");
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

@@ -4,10 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "kasmina/gates.h"
+#include "step/ema.h"
 #include "support/failing_allocator.h"
-#include "tolaria/ema.h"
-#include "tolaria/fold_state.h"
-#include "unit/tolaria/growing_model.h"
+#include "support/growing_model.h"
+#include "tolaria/growth/fold_state.h"
 
 using namespace esper;
 using namespace esper::tests;
@@ -18,7 +18,7 @@ namespace {
 constexpr const char* kSeed = "seed-0001";
 
 // A seed on trial that has learned in every stage.
-std::unique_ptr<GrowingModel> on_trial(const LaneCase& c = growing_case(), leyline::Lane lane = leyline::Lane::kEager) {
+std::unique_ptr<GrowingModel> on_trial(const LaneCase& c = growing_case(), config::Lane lane = config::Lane::kEager) {
   auto grown = std::make_unique<GrowingModel>(c, lane);
   const auto tell = [&](const leyline::AdaptationCommand& command) {
     REQUIRE_FALSE(GrowingModel::refused(grown->apply(command)));
@@ -40,7 +40,7 @@ torch::Tensor output_of(const GrowingModel& grown) {
   return grown.model->network.forward(grown.probe, kasmina::Mode::kEvaluate).clone();
 }
 torch::Tensor averaged_output_of(GrowingModel& grown) {
-  const tolaria::EmaScope averaged(grown.model->state);
+  const step::EmaScope averaged(grown.model->state);
   return output_of(grown);
 }
 double change(const torch::Tensor& a, const torch::Tensor& b) {
@@ -87,7 +87,7 @@ TEST_CASE("a folded fossil changes neither the network nor its average; other mo
 // Steps of rate 0 move nothing but moments, so both ways to the same folded network see the same gradients.
 TEST_CASE("the moments of a folded layer are those that it would have with its steps taken after the fold") {
   at::set_num_threads(1);
-  for (const auto kind : {leyline::OptimizerKind::kSgd, leyline::OptimizerKind::kAdamw}) {
+  for (const auto kind : {config::OptimizerKind::kSgd, config::OptimizerKind::kAdamw}) {
     auto c = growing_case();
     c.config.training.optimizer.kind = kind;
     c.config.training.optimizer.momentum = 0.9;
@@ -96,11 +96,11 @@ TEST_CASE("the moments of a folded layer are those that it would have with its s
       const at::NoGradGuard no_grad;
       // A map that is far from the identity, and no moments of another time.
       at::manual_seed(8);
-      for (const auto& [id, tensor] : tolaria::named_tensors(each->model->state)) {
+      for (const auto& [id, tensor] : step::named_tensors(each->model->state)) {
         if (id.starts_with("seed-0001.")) torch::Tensor(tensor).add_(at::randn(tensor.sizes()), 0.05);
         if (id.starts_with("optimizer.exp_avg") || id.starts_with("optimizer.momentum")) torch::Tensor(tensor).zero_();
       }
-      tolaria::set_learning_rate(each->model->state, 0);
+      step::set_learning_rate(each->model->state, 0);
     }
     const auto fold = [](GrowingModel& grown) {
       const auto done = grown.apply(grown.command(SeedOperation::kFossilize, kSeed));
@@ -114,13 +114,12 @@ TEST_CASE("the moments of a folded layer are those that it would have with its s
     early->steps(6);
     const auto is = copies_of(*late->model), wanted = copies_of(*early->model);
     const std::string layer = "host.block2.linear.";
-    const std::string first =
-        kind == leyline::OptimizerKind::kSgd ? "optimizer.momentum_buffer." : "optimizer.exp_avg.";
+    const std::string first = kind == config::OptimizerKind::kSgd ? "optimizer.momentum_buffer." : "optimizer.exp_avg.";
     CHECK(change(is.at(layer + "weight"), wanted.at(layer + "weight")) < 1e-6);
     CHECK(change(is.at(first + layer + "weight"), wanted.at(first + layer + "weight")) < 1e-4);
     CHECK(change(is.at(first + layer + "bias"), wanted.at(first + layer + "bias")) < 1e-4);
     CHECK(change(kept.at(first + layer + "weight"), wanted.at(first + layer + "weight")) > 0.05);
-    if (kind == leyline::OptimizerKind::kSgd) continue;
+    if (kind == config::OptimizerKind::kSgd) continue;
     // An estimate: nearer to the truth than what was there, and no step above the layer's largest.
     const auto second = "optimizer.exp_avg_sq." + layer + "weight";
     const auto apart = [&](const torch::Tensor& one) { return (one - wanted.at(second)).norm().item<double>(); };
@@ -137,7 +136,7 @@ TEST_CASE("where the slot's map has no inverse the layer's first moment starts a
   const auto grown = on_trial();
   {
     const at::NoGradGuard no_grad;
-    for (const auto& [id, tensor] : tolaria::named_tensors(grown->model->state)) {
+    for (const auto& [id, tensor] : step::named_tensors(grown->model->state)) {
       if (id == "seed-0001.weight") torch::Tensor(tensor).copy_(-at::eye(tensor.size(0)));
     }
   }
@@ -166,13 +165,13 @@ TEST_CASE("no step after a fold through a map without an inverse is much larger 
   const auto grown = on_trial(c);
   {
     const at::NoGradGuard no_grad;
-    for (const auto& [id, tensor] : tolaria::named_tensors(grown->model->state)) {
+    for (const auto& [id, tensor] : step::named_tensors(grown->model->state)) {
       if (id.starts_with("seed-0001.")) torch::Tensor(tensor).zero_();
       if (id == "seed-0001.weight") tensor[0][0] = -1;
       if (id.starts_with("optimizer.exp_avg")) torch::Tensor(tensor).zero_();
     }
   }
-  tolaria::set_learning_rate(grown->model->state, 0);
+  step::set_learning_rate(grown->model->state, 0);
   grown->steps(200);
   const std::string weight = "host.block2.linear.weight";
   const auto shut = copies_of(*grown->model).at("optimizer.exp_avg_sq." + weight).select(1, 0);
@@ -180,7 +179,7 @@ TEST_CASE("no step after a fold through a map without an inverse is much larger 
   const auto done = grown->apply(grown->command(SeedOperation::kFossilize, kSeed));
   REQUIRE(done.events.back().passed);
   REQUIRE(done.change.reset == std::vector<std::string>{weight});
-  tolaria::set_learning_rate(grown->model->state, kRate);
+  step::set_learning_rate(grown->model->state, kRate);
   double largest = 0, largest_there = 0;
   for (int i = 0; i < 20; ++i) {
     const auto before = copies_of(*grown->model).at(weight);
@@ -210,7 +209,7 @@ TEST_CASE("a gate that refuses a fossil leaves the moments and averages alone, a
 
 TEST_CASE("a folded network goes on in the replay lane as in eager, with a program of its own") {
   at::set_num_threads(1);
-  const auto eager = on_trial(), replay = on_trial(growing_case(), leyline::Lane::kReplay);
+  const auto eager = on_trial(), replay = on_trial(growing_case(), config::Lane::kReplay);
   const auto programs = replay->runner->figures().checks;
   for (auto* each : {eager.get(), replay.get()}) {
     REQUIRE(each->apply(each->command(SeedOperation::kFossilize, kSeed)).events.back().passed);
@@ -227,8 +226,8 @@ TEST_CASE("a folded network is resumed to the bit") {
   REQUIRE(grown->apply(grown->command(SeedOperation::kFossilize, kSeed)).events.back().passed);
   grown->steps(2);
   GrowingModel other;
-  const auto reason = tolaria::restore_model(*other.model, grown->model->network.save_topology(),
-                                             tolaria::all_tensors(*grown->model, torch::kCPU), torch::kCPU);
+  const auto reason = step::restore_model(*other.model, grown->model->network.save_topology(),
+                                          step::all_tensors(*grown->model, torch::kCPU), torch::kCPU);
   REQUIRE(reason == "");
   CHECK(first_difference(copies_of(*grown->model), copies_of(*other.model)) == "");
   other.number = grown->number;
@@ -262,7 +261,7 @@ TEST_CASE("out of memory at any allocation of a fold leaves the seed, the host a
 
 TEST_CASE("while alpha goes down no parameter of the seed moves, its gate's included") {
   at::set_num_threads(1);
-  for (const auto& [composition, name] : leyline::names(leyline::Composition{})) {
+  for (const auto& [composition, name] : names(config::Composition{})) {
     CAPTURE(name);
     auto c = growing_case();
     c.config.growth.composition = composition;

@@ -1,15 +1,23 @@
-#include "tolaria/growth_check.h"
+#include "tolaria/growth/growth_check.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <nlohmann/json.hpp>
 
+#include "base/error.h"
 #include "kasmina/topology.h"
-#include "leyline/error.h"
 #include "storage/journal.h"
-#include "unit/tolaria/run_fixture.h"
+#include "support/run_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::check_growth;
+using tolaria::CheckpointImage;
+using tolaria::list_checkpoints;
+using tolaria::read_checkpoint;
+using tolaria::RunOutcome;
+using tolaria::start_note;
+
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
@@ -18,7 +26,7 @@ using leyline::Observation;
 using leyline::SeedOperation;
 using nlohmann::json;
 
-leyline::RunConfig growing_config() {
+config::RunConfig growing_config() {
   auto config = small_config();
   config.epochs = 6;
   config.checkpoint.keep_last = 100;
@@ -42,15 +50,15 @@ Decision short_life(const Observation& seen) {
   }
 }
 
-leyline::GrowthHistory history_of(leyline::FileSystem& files) {
-  leyline::GrowthHistory history;
+history::GrowthHistory history_of(base::FileSystem& files) {
+  history::GrowthHistory history;
   storage::scan_journal(files, kJournal, [&](std::string_view text) { history.take(text); });
   return history;
 }
 
 // A journal of a run that began with the network of `image` and knows that checkpoint.
-leyline::GrowthHistory other_history(const CheckpointImage& image, leyline::Topology topology) {
-  leyline::GrowthHistory history;
+history::GrowthHistory other_history(const CheckpointImage& image, leyline::Topology topology) {
+  history::GrowthHistory history;
   history.take(start_note("started", {0, 0, ""}, topology));
   history.take(json{{"what", "checkpoint"},
                     {"name", "c"},
@@ -80,7 +88,7 @@ TEST_CASE("every checkpoint of a run agrees with what its journal rebuilds") {
     REQUIRE(image);
     CHECK(check_growth(history, *image).empty());
     const auto held = kasmina::topology_of(image->run.at("topology"));
-    CHECK(compare(history, {entry.epoch, entry.step}, held).kind == leyline::Agreement::Kind::kAgrees);
+    CHECK(compare(history, {entry.epoch, entry.step}, held).kind == history::Agreement::Kind::kAgrees);
     CHECK(image->run.at("topology_hash") == topology_hash(held));
     hashes.insert(topology_hash(held));
   }
@@ -91,7 +99,7 @@ TEST_CASE("every checkpoint of a run agrees with what its journal rebuilds") {
 TEST_CASE("a journal note says what was asked for and why, what it cost and what it was judged by") {
   SmallRun it(growing_config(), short_life);
   REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
-  std::map<std::string, std::vector<leyline::GrowthNote>> notes;
+  std::map<std::string, std::vector<history::GrowthNote>> notes;
   const auto history = history_of(it.files);
   for (const auto& note : history.notes()) notes[note.what].push_back(note);
   REQUIRE(notes["graft"].size() == 1);
@@ -122,11 +130,11 @@ TEST_CASE("a checkpoint that the journal contradicts is an error that says what 
   try {
     check_growth(other_history(*image, topology), *image);
     FAIL("agreed");
-  } catch (const leyline::Error& error) {
-    CHECK(error.code() == leyline::ExitCode::kCheckpoint);
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kCheckpoint);
     CHECK_THAT(error.what(), ContainsSubstring("DORMANT -> TRAINING seed-0001"));
   }
   CHECK_THAT(check_growth({}, *image), ContainsSubstring("does not tell"));
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

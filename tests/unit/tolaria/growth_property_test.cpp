@@ -9,7 +9,7 @@
 #include <set>
 
 #include "support/failing_allocator.h"
-#include "unit/tolaria/growing_model.h"
+#include "support/growing_model.h"
 
 using namespace esper;
 using namespace esper::tests;
@@ -19,7 +19,7 @@ using leyline::Stage;
 namespace {
 
 // The optimizer's groups are the network's: ids in order, the same tensors, and a rate of 0 only while a gate is shut.
-void check_groups(const tolaria::Model& model) {
+void check_groups(const step::Model& model) {
   const auto groups = model.network.parameter_groups();
   REQUIRE(model.state.groups.size() == groups.size());
   std::set<std::string> ids;
@@ -37,7 +37,7 @@ void check_groups(const tolaria::Model& model) {
       REQUIRE(kept.averages.views[k].sizes() == tensor.sizes());
       REQUIRE(model.network.owner_of(id) == groups[i].owner);
     }
-    REQUIRE(tolaria::in_place(kept.parameters));
+    REQUIRE(step::in_place(kept.parameters));
   }
   for (const auto& [id, gate] : model.network.scalars()) {
     constexpr std::string_view kGate = ".training_gate";
@@ -48,8 +48,8 @@ void check_groups(const tolaria::Model& model) {
   }
 }
 
-bool all_finite(const tolaria::Model& model) {
-  for (const auto& [id, tensor] : tolaria::named_tensors(model.state)) {
+bool all_finite(const step::Model& model) {
+  for (const auto& [id, tensor] : step::named_tensors(model.state)) {
     if (tensor.is_floating_point() && !at::isfinite(tensor).all().item<bool>()) return false;
   }
   return true;
@@ -142,10 +142,9 @@ TEST_CASE("whatever is commanded, the optimizer's groups are the network's, and 
   at::set_num_threads(1);
   int carried_out = 0;
   std::uint32_t seed = 1;
-  for (const auto composition :
-       {leyline::Composition::kAdd, leyline::Composition::kMultiply, leyline::Composition::kGate,
-        leyline::Composition::kConvex, leyline::Composition::kResidual, leyline::Composition::kChannel,
-        leyline::Composition::kConfidence}) {
+  for (const auto composition : {config::Composition::kAdd, config::Composition::kMultiply, config::Composition::kGate,
+                                 config::Composition::kConvex, config::Composition::kResidual,
+                                 config::Composition::kChannel, config::Composition::kConfidence}) {
     for (int i = 0; i < 2; ++i, ++seed) {
       LaneCase c = growing_case();
       c.config.growth.composition = composition;
@@ -197,7 +196,7 @@ TEST_CASE("out of memory at any allocation of a graft or a cull leaves topology,
   const auto graft = grown.germination("r0c1", "lora");
   CHECK(starve(graft) > 40);  // the network's and the optimizer's
   REQUIRE_FALSE(GrowingModel::refused(undisturbed.apply(graft)));
-  tolaria::follow_training_gates(*grown.model);
+  step::follow_training_gates(*grown.model);
   both([](GrowingModel& each) { each.steps(3); });
   CHECK(first_difference(copies_of(*grown.model), copies_of(*undisturbed.model)) == "");
 

@@ -1,12 +1,15 @@
-#include "tolaria/growth.h"
+#include "tolaria/growth/growth.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <future>
 #include <stdexcept>
 
-#include "unit/tolaria/run_fixture.h"
+#include "support/run_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::RunOutcome;
+
 namespace {
 
 using leyline::Decision;
@@ -15,7 +18,7 @@ using leyline::SeedOperation;
 using leyline::TelemetryEvent;
 using Kind = RunOutcome::Kind;
 
-leyline::RunConfig growing_config(int epochs) {
+config::RunConfig growing_config(int epochs) {
   auto config = small_config();
   config.epochs = epochs;
   config.growth.alpha_ticks = 2;
@@ -173,4 +176,4 @@ TEST_CASE("commands that make no sense are refused, told, and change nothing") {
   CHECK(differing(it.bits(), plain.bits()).empty());
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

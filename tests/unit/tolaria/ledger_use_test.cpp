@@ -6,18 +6,24 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "leyline/chrome_trace.h"
-#include "leyline/names.h"
+#include "base/ledger/chrome_trace.h"
+#include "base/names.h"
 #include "leyline/telemetry.h"
+#include "support/run_fixture.h"
 #include "support/trace_check.h"
-#include "tolaria/report.h"
+#include "tolaria/report/report.h"
 #include "tolaria/summary.h"
-#include "unit/tolaria/run_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using base::Interrupt;
+using tolaria::report_end;
+using tolaria::RunOutcome;
+using tolaria::summarize_ledger;
+
 namespace {
 
-using leyline::Owner;
+using base::Owner;
 using std::chrono::milliseconds;
 using Shares = std::map<std::string, double>;
 
@@ -54,7 +60,7 @@ TEST_CASE("what the packets tell is all of the process's time") {
   const auto wall = std::chrono::duration<double, std::milli>(it.run.ledger.wall()).count();
   const auto shares = told_by(it);
   CHECK(std::abs(sum(shares) - wall) < 1e-6 * wall);
-  CHECK(leyline::sum_of(it.run.ledger.totals()) == it.run.ledger.wall());
+  CHECK(base::sum_of(it.run.ledger.totals()) == it.run.ledger.wall());
   for (const char* owner : {"compute", "loader_wait", "validation", "policy", "telemetry", "checkpoint", "start_up"}) {
     CAPTURE(owner);
     CHECK(shares.contains(owner));
@@ -104,7 +110,7 @@ TEST_CASE("an interrupted run's account is whole, and its trace too") {
   CHECK(summary["from"] < summary["until"]);
   CHECK(it.run.ledger.owner() == Owner::kIdle);
 
-  const auto trace = nlohmann::json::parse(leyline::chrome_trace(it.run.ledger, "small"));
+  const auto trace = nlohmann::json::parse(base::chrome_trace(it.run.ledger, "small"));
   esper::test::check_trace(trace);
   std::map<std::string, int> counts;
   for (const auto& event : trace["traceEvents"]) ++counts[event["name"].get<std::string>()];
@@ -117,4 +123,4 @@ TEST_CASE("an interrupted run's account is whole, and its trace too") {
   CHECK(counts["checkpoint"] >= 1);
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

@@ -1,12 +1,20 @@
-#include "tolaria/measure.h"
+#include "tolaria/evaluation/measure.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
 
-#include "tolaria/ema.h"
-#include "unit/tolaria/run_fixture.h"
+#include "step/ema.h"
+#include "support/run_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using step::EmaScope;
+using step::train_step;
+using step::training_forward;
+using tolaria::measure_epoch;
+using tolaria::RunOutcome;
+using tolaria::validation_pass;
+
 namespace {
 
 using leyline::Decision;
@@ -14,7 +22,7 @@ using leyline::Observation;
 using leyline::SeedOperation;
 
 // Dropout and averaged parameters: what a careless measurement would disturb.
-leyline::RunConfig delicate(int epochs) {
+config::RunConfig delicate(int epochs) {
   auto config = small_config();
   config.epochs = epochs;
   config.host.dropout = 0.3;
@@ -104,4 +112,4 @@ TEST_CASE("a signal ends a measurement, and says that it is not whole") {
   CHECK(measured.accuracy_at_full.empty());
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

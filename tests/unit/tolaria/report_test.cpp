@@ -1,4 +1,4 @@
-#include "tolaria/report.h"
+#include "tolaria/report/report.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -7,10 +7,14 @@
 #include <set>
 
 #include "leyline/telemetry.h"
-#include "tolaria/epoch_metrics.h"
-#include "unit/tolaria/run_fixture.h"
+#include "support/run_fixture.h"
+#include "tolaria/report/epoch_metrics.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::report_events;
+using tolaria::seed_metrics;
+
 namespace {
 
 using leyline::Decision;
@@ -161,7 +165,7 @@ TEST_CASE("an epoch packet carries exactly the names that exist by now, each wit
 
 TEST_CASE("an epoch packet's figures are those of the run") {
   auto config = small_config();
-  config.training.schedule.kind = leyline::ScheduleKind::kStep;
+  config.training.schedule.kind = config::ScheduleKind::kStep;
   config.training.schedule.step_epochs = 1;
   config.training.schedule.gamma = 0.5;
   SmallRun it(config);
@@ -259,4 +263,4 @@ TEST_CASE("events between epochs go out in a packet of their own, with the highe
   CHECK(packets[0].system_health.status == leyline::Health::kDegraded);
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

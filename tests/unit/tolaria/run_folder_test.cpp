@@ -1,4 +1,4 @@
-#include "tolaria/run_folder.h"
+#include "tolaria/run/run_folder.h"
 
 #include <unistd.h>
 
@@ -8,14 +8,20 @@
 #include "storage/file_tools.h"
 #include "unit/storage/fault_loop.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::create_run_folder;
+using tolaria::new_run_path;
+using tolaria::open_run_folder;
+using tolaria::RunFolder;
+
 namespace {
 
+using base::Error;
+using base::ExitCode;
 using esper::test::FaultScenario;
 using esper::test::FaultyFileSystem;
 using esper::test::Outcome;
-using leyline::Error;
-using leyline::ExitCode;
 
 // The exit code with which `act` fails, and the text.
 template <class Act>
@@ -41,7 +47,7 @@ TEST_CASE("a new run folder has its configuration, its checkpoints' place and it
   CHECK(files.contents(folder.config()) == "epochs: 3\n");
   CHECK(files.names_in(folder.path) == std::vector<std::string>{"checkpoints", "config.yaml", "lock"});
   CHECK(folder.summary() == "/runs/a/digits-1/summary.json");
-  CHECK(RunFolder{"plain", files.open("/x", leyline::OpenMode::kReplace)}.run_id() == "plain");
+  CHECK(RunFolder{"plain", files.open("/x", base::OpenMode::kReplace)}.run_id() == "plain");
 }
 
 TEST_CASE("a folder that is in use is refused, by those who create and by those who resume") {
@@ -77,7 +83,7 @@ TEST_CASE("a run folder that is named with slashes at its end is the same folder
   const auto folder = open_run_folder(files, "/run/");
   CHECK(folder.path == "/run");
   CHECK(folder.run_id() == "run");
-  CHECK(RunFolder{"runs/digits-1/.", files.open("/x", leyline::OpenMode::kReplace)}.run_id() == "digits-1");
+  CHECK(RunFolder{"runs/digits-1/.", files.open("/x", base::OpenMode::kReplace)}.run_id() == "digits-1");
 }
 
 TEST_CASE("what is no run folder is not resumed") {
@@ -145,4 +151,4 @@ TEST_CASE("names of runs carry the time and never meet") {
   CHECK(new_run_path(files, "/runs", "digits", kWall) == first + "-3");
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

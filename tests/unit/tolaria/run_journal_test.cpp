@@ -1,24 +1,33 @@
 // The journal of a run in several files: what a resumed run reads of the newest ones is what it would read of all.
-#include "tolaria/run_journal.h"
+#include "tolaria/checkpoint/run_journal.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "leyline/growth_history.h"
+#include "history/growth_history.h"
+#include "history/run_history.h"
 #include "leyline/seed_id.h"
-#include "nissa/run_history.h"
 #include "storage/file_tools.h"
+#include "support/checkpoint_fixture.h"
 #include "support/faulty_file_system.h"
-#include "tolaria/checkpoint_store.h"
-#include "tolaria/growth_check.h"
-#include "unit/tolaria/checkpoint_fixture.h"
+#include "tolaria/checkpoint/checkpoint_store.h"
+#include "tolaria/growth/growth_check.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using lanes::lane_note_json;
+using lanes::read_lane_log;
+using tolaria::best_checkpoint;
+using tolaria::CheckpointStore;
+using tolaria::had_checkpoints;
+using tolaria::RunJournal;
+using tolaria::start_note;
+
 namespace {
 
 using esper::test::FaultyFileSystem;
-using leyline::RunPlace;
+using history::RunPlace;
 using leyline::Stage;
 using leyline::Topology;
 using nlohmann::json;
@@ -69,10 +78,10 @@ class LongRun {
     const bool born = !has_module(from);
     const Stage to = born ? Stage::kGerminated : Stage::kCulled;
     const std::string seed = leyline::seed_id_of(topology.seeds_born + (born ? 1 : 0));
-    leyline::GrowthNote note;
+    history::GrowthNote note;
     note.what = "stage";
     note.place = place_of(n);
-    note.event = leyline::GrowthEvent{.seed_id = seed, .slot = "r0c0", .blueprint = "lora", .from = from, .to = to};
+    note.event = history::GrowthEvent{.seed_id = seed, .slot = "r0c0", .blueprint = "lora", .from = from, .to = to};
     CHECK(apply(topology, {"r0c0", seed, "lora", from, to}).empty());
     return growth_note_json(note).dump();
   }
@@ -90,18 +99,18 @@ TEST_CASE("whatever checkpoint a run is resumed from, the newest files tell as m
   constexpr int kPlaces = 60;
   LongRun run(kPlaces);
   REQUIRE(files_of(run.files) > 8);
-  const auto whole = nissa::read_journal(run.files, kRun);
+  const auto whole = history::read_journal(run.files, kRun);
   CHECK(whole.gaps.empty());
   const auto all_lanes = read_lane_log(run.files, kJournal, 0);
   for (int n = 1; n <= kPlaces; ++n) {
     INFO("resumed at epoch " << n);
-    const auto part = nissa::read_journal_since(run.files, kRun, place_of(n));
+    const auto part = history::read_journal_since(run.files, kRun, place_of(n));
     CHECK(part.gaps.empty());
     CHECK(part.history.replay(place_of(n)).topology == whole.history.replay(place_of(n)).topology);
-    CHECK(compare(part.history, place_of(n), run.at[n]).kind == leyline::Agreement::Kind::kAgrees);
+    CHECK(compare(part.history, place_of(n), run.at[n]).kind == history::Agreement::Kind::kAgrees);
     auto other = run.at[n];
     other.slots[0].id = "r9c9";
-    CHECK(compare(part.history, place_of(n), other).kind == leyline::Agreement::Kind::kDiffers);
+    CHECK(compare(part.history, place_of(n), other).kind == history::Agreement::Kind::kDiffers);
     CHECK(part.history.records() == whole.history.records());
     const auto lanes = read_lane_log(run.files, kJournal, place_of(n).step);
     for (const std::string shape : {"shape 0", "shape 1"}) {
@@ -122,9 +131,9 @@ TEST_CASE("a resumed run reads the newest file of its journal and no earlier one
     if (name != "journal" && name != "journal-000001")
       run.files.put(std::string(kRun) + "/" + name, "no journal at all");
   }
-  CHECK_THROWS_AS(nissa::read_journal(run.files, kRun), leyline::Error);
-  const auto part = nissa::read_journal_since(run.files, kRun, place_of(60));
-  CHECK(compare(part.history, place_of(60), run.at[60]).kind == leyline::Agreement::Kind::kAgrees);
+  CHECK_THROWS_AS(history::read_journal(run.files, kRun), base::Error);
+  const auto part = history::read_journal_since(run.files, kRun, place_of(60));
+  CHECK(compare(part.history, place_of(60), run.at[60]).kind == history::Agreement::Kind::kAgrees);
   CHECK(read_lane_log(run.files, kJournal, place_of(60).step).at("shape 0", 600) != nullptr);
   RunJournal goes_on(run.files, kJournal, kSmallFile);
   goes_on.append(R"({"what":"lane","step":700,"shape":"shape 0","key":""})");
@@ -138,12 +147,12 @@ TEST_CASE("a run that went back goes on in the same journal, over the begin of a
     journal.append(start_note("resumed", {place_of(11).step, place_of(11).epoch, ""}, run.topology));
     for (int n = 12; n <= 30; ++n) run.go_on(journal, n);
   }
-  const auto whole = nissa::read_journal(run.files, kRun);
+  const auto whole = history::read_journal(run.files, kRun);
   CHECK(whole.gaps.empty());
   for (int n = 12; n <= 30; ++n) {
     INFO("epoch " << n);
     CHECK(whole.history.replay(place_of(n)).topology == run.at[n]);
-    const auto part = nissa::read_journal_since(run.files, kRun, place_of(n));
+    const auto part = history::read_journal_since(run.files, kRun, place_of(n));
     CHECK(part.history.replay(place_of(n)).topology == run.at[n]);
   }
 }
@@ -153,7 +162,7 @@ TEST_CASE("a journal whose earlier files are gone tells what is left, and that t
   for (const auto& name : run.files.names_in(kRun)) {
     if (name != "journal") run.files.remove(std::string(kRun) + "/" + name);
   }
-  const auto left = nissa::read_journal(run.files, kRun);
+  const auto left = history::read_journal(run.files, kRun);
   REQUIRE(left.gaps.size() == 1);
   CHECK(left.gaps[0].find("(segment): what came before is missing") != std::string::npos);
   CHECK(left.history.replay().topology == run.topology);
@@ -178,7 +187,7 @@ TEST_CASE("the store begins a new file of the journal at a checkpoint, and knows
   REQUIRE(files_of(files) > 4);
   CHECK(best_checkpoint(files, "/run/checkpoints", kJournal) == "epoch-0002-step-000000020");
   CHECK(had_checkpoints(files, "/run/checkpoints", kJournal));
-  CHECK(nissa::read_journal(files, kRun).gaps.empty());
+  CHECK(history::read_journal(files, kRun).gaps.empty());
 }
 
 TEST_CASE("damaged notes of lanes are counted and left out") {
@@ -199,4 +208,4 @@ TEST_CASE("damaged notes of lanes are counted and left out") {
   CHECK(log.at("s", 9)->key == key_of(1));
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

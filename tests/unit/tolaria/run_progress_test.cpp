@@ -1,10 +1,17 @@
-#include "tolaria/run_progress.h"
+#include "tolaria/run/run_progress.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::BestEpoch;
+using tolaria::Ewma;
+using tolaria::run_progress_from_json;
+using tolaria::RunProgress;
+using tolaria::to_json;
+
 namespace {
 
 RunProgress odd_numbers() {
@@ -74,4 +81,4 @@ TEST_CASE("the weighted mean and variance follow their formula") {
   CHECK(std::abs(first.variance - 0.64) < 1e-15);
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

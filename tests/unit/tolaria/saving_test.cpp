@@ -1,6 +1,6 @@
 // What becomes of a run when its disk fails: training goes on, and what is told is true.
 
-#include "tolaria/saving.h"
+#include "tolaria/run/saving.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -8,10 +8,22 @@
 #include <csignal>
 #include <nlohmann/json.hpp>
 
+#include "support/run_fixture.h"
 #include "tolaria/summary.h"
-#include "unit/tolaria/run_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::best_checkpoint;
+using tolaria::BestEpoch;
+using tolaria::exit_code_of;
+using tolaria::finish_saves;
+using tolaria::list_checkpoints;
+using tolaria::read_checkpoint;
+using tolaria::RunOutcome;
+using tolaria::save;
+using tolaria::state_of;
+using tolaria::summarize;
+
 namespace {
 
 using leyline::Level;
@@ -26,7 +38,7 @@ ScriptedController::Script at_each_epoch(std::function<void(std::uint32_t)> at) 
   };
 }
 
-leyline::RunConfig epochs(int count) {
+config::RunConfig epochs(int count) {
   auto config = small_config();
   config.epochs = count;
   config.checkpoint.keep_last = 10;
@@ -105,7 +117,7 @@ TEST_CASE("a disk that stays full to the end is exit 6, and the last good checkp
   here = &it;
   const auto outcome = it.go();
   CHECK(outcome.kind == Kind::kNotSaved);
-  CHECK(exit_code_of(outcome) == leyline::ExitCode::kResources);
+  CHECK(exit_code_of(outcome) == base::ExitCode::kResources);
   CHECK(it.run.progress.epoch == 3);
   CHECK(it.events("tolaria.save_paused").size() == 1);
   CHECK(it.events("tolaria.save_resumed").empty());
@@ -117,7 +129,7 @@ TEST_CASE("one failed write at the end is tried again") {
   for (const int error_number : {EIO, ENOSPC}) {
     SmallRun* here = nullptr;
     auto config = epochs(2);
-    config.checkpoint.every = {0, leyline::Length::Unit::kEpochs};  // at the end only
+    config.checkpoint.every = {0, base::Length::Unit::kEpochs};  // at the end only
     config.checkpoint.keep_best = false;
     SmallRun it(config, at_each_epoch([&](std::uint32_t epoch) {
                   if (epoch == 2) here->files.fail_call(4, error_number);
@@ -251,9 +263,9 @@ TEST_CASE("a state that is not finite is never saved, and the run says which ten
   CHECK(failed[0].attributes.at("reason").starts_with("tensor host."));
   const auto outcome = it.go();
   CHECK(outcome.kind == Kind::kDiverged);
-  CHECK(exit_code_of(outcome) == leyline::ExitCode::kDiverged);
+  CHECK(exit_code_of(outcome) == base::ExitCode::kDiverged);
   CHECK(it.events("tolaria.diverged").size() == 1);
   CHECK(list_checkpoints(it.files, kCheckpoints).empty());
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

@@ -1,4 +1,4 @@
-#include "tolaria/shapley_sampling.h"
+#include "tolaria/evaluation/shapley_sampling.h"
 
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
@@ -6,10 +6,25 @@
 #include <cmath>
 #include <random>
 
-#include "leyline/error.h"
-#include "unit/tolaria/games.h"
+#include "base/error.h"
+#include "support/games.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::Coalition;
+using tolaria::Contrast;
+using tolaria::error_of_mean;
+using tolaria::everybody;
+using tolaria::interaction_contrast;
+using tolaria::Pairs;
+using tolaria::sample_game;
+using tolaria::SampledFigure;
+using tolaria::SampledGame;
+using tolaria::Sampling;
+using tolaria::shapley_contrast;
+using tolaria::value_of;
+using tolaria::Worth;
+
 namespace {
 
 using Catch::Matchers::WithinAbs;
@@ -203,7 +218,7 @@ TEST_CASE("sixty-four players have too many orders to list and coalitions to kno
   double sum = 0;
   for (const auto& player : sampled.shapley) sum += value_of(player.contrast, worth);
   CHECK_THAT(sum, WithinAbs(8, 1e-9));
-  CHECK_THROWS_AS(sample(game, {.players = 65}, worth), leyline::Error);
+  CHECK_THROWS_AS(sample(game, {.players = 65}, worth), base::Error);
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

@@ -1,14 +1,26 @@
-#include "tolaria/shapley.h"
+#include "tolaria/evaluation/shapley.h"
 
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 
-#include "leyline/error.h"
-#include "unit/tolaria/games.h"
+#include "base/error.h"
+#include "support/games.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::Coalition;
+using tolaria::error_of_mean;
+using tolaria::everybody;
+using tolaria::interaction_contrast;
+using tolaria::kMostExactPlayers;
+using tolaria::last_contrast;
+using tolaria::Outcomes;
+using tolaria::shapley_contrast;
+using tolaria::standard_error;
+using tolaria::value_of;
+
 namespace {
 
 using Catch::Matchers::WithinAbs;
@@ -110,9 +122,9 @@ TEST_CASE("the error of a mean") {
 TEST_CASE("coalitions of too many players are refused, of many they are sets of bits") {
   CHECK(everybody(0) == 0);
   CHECK(everybody(64) == ~Coalition{0});
-  CHECK_THROWS_AS(everybody(65), leyline::Error);
-  CHECK_THROWS_AS(shapley_contrast(kMostExactPlayers + 1, 0), leyline::Error);
-  CHECK_THROWS_AS(interaction_contrast(3, 1, 1), leyline::Error);
+  CHECK_THROWS_AS(everybody(65), base::Error);
+  CHECK_THROWS_AS(shapley_contrast(kMostExactPlayers + 1, 0), base::Error);
+  CHECK_THROWS_AS(interaction_contrast(3, 1, 1), base::Error);
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

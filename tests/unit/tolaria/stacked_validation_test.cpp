@@ -1,4 +1,4 @@
-#include "tolaria/stacked_validation.h"
+#include "tolaria/evaluation/stacked_validation.h"
 
 #include <ATen/Parallel.h>
 
@@ -7,14 +7,23 @@
 
 #include "support/grown_network.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using step::Microbatch;
+using tolaria::NextBatch;
+using tolaria::StackedResult;
+using tolaria::validate;
+using tolaria::validate_stacked;
+using tolaria::Validation;
+using tolaria::ValidationResult;
+
 namespace {
 
 using Catch::Matchers::WithinAbs;
 using Catch::Matchers::WithinRel;
+using config::Composition;
 using kasmina::Configuration;
 using kasmina::Network;
-using leyline::Composition;
 using tests::all_on_and_off;
 using tests::grown_cases;
 using tests::grown_network;
@@ -121,4 +130,4 @@ TEST_CASE("a stacked pass stops between pieces when asked, and then has no figur
   CHECK(stacked(*network, {}, 256).targets == 0);
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

@@ -5,13 +5,19 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "unit/tolaria/run_fixture.h"
+#include "support/run_fixture.h"
 
-namespace esper::tolaria::test {
+namespace esper::test {
+
+using tolaria::exit_code_of;
+using tolaria::list_checkpoints;
+using tolaria::RunOutcome;
+using tolaria::summarize;
+
 namespace {
 
+using base::ExitCode;
 using leyline::Decision;
-using leyline::ExitCode;
 using leyline::Observation;
 using Kind = RunOutcome::Kind;
 using nlohmann::ordered_json;
@@ -98,4 +104,4 @@ TEST_CASE("each way for a run to end has its status and its exit code") {
   check({Kind::kNotSaved, SIGTERM, ""}, "not_saved", ExitCode::kResources);
 }
 
-}  // namespace esper::tolaria::test
+}  // namespace esper::test

@@ -1,14 +1,16 @@
-#include "tolaria/validate.h"
+#include "tolaria/evaluation/validate.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 
-#include "tolaria/ema.h"
-#include "unit/tolaria/step_fixture.h"
+#include "step/ema.h"
+#include "support/step_fixture.h"
 
+using namespace esper::base;
+using namespace esper::step;
 using namespace esper::tolaria;
-using namespace esper::tolaria::test;
+using namespace esper::test;
 using Catch::Matchers::WithinRel;
 
 namespace {

@@ -1,0 +1,128 @@
+#include "base/fault.h"
+
+#include <charconv>
+#include <cstdlib>
+#include <map>
+#include <mutex>
+
+#include "base/error.h"
+
+namespace esper::base::fault {
+namespace internal {
+std::atomic<int> armed{1};
+}  // namespace internal
+
+namespace {
+
+struct Armed {
+  std::uint64_t nth = 1, times = 1, hits = 0;
+};
+
+struct State {
+  std::mutex mutex;
+  std::map<std::string, Armed, std::less<>> points;
+  bool environment_read = false;
+};
+
+State& state() {
+  static State instance;
+  return instance;
+}
+
+[[noreturn]] void fail(std::string_view entry) {
+  throw Error(ExitCode::kConfig, "ESPER_FAULTS: cannot read \"" + std::string(entry) +
+                                     "\"; write point@n or point@nxm, like storage.write@3 or tolaria.loss@10x2");
+}
+
+std::uint64_t number(std::string_view text, std::string_view entry) {
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc{} || end != text.data() + text.size() || value == 0) fail(entry);
+  return value;
+}
+
+void arm_entry(std::string_view entry, std::map<std::string, Armed, std::less<>>& points) {
+  const std::size_t at = entry.find('@');
+  if (at == 0 || at == std::string_view::npos) fail(entry);
+  const std::string_view counts = entry.substr(at + 1);
+  const std::size_t cross = counts.find('x');
+  Armed armed;
+  armed.nth = number(counts.substr(0, cross), entry);
+  if (cross != std::string_view::npos) {
+    const std::string_view times = counts.substr(cross + 1);
+    armed.times = times == "*" ? kEveryHit : number(times, entry);
+  }
+  points.insert_or_assign(std::string(entry.substr(0, at)), armed);
+}
+
+void arm_list(std::string_view text, State& s) {
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    arm_entry(text.substr(0, comma), s.points);
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+}
+
+void publish(const State& s) {
+  internal::armed.store(s.points.empty() && s.environment_read ? 0 : 1, std::memory_order_relaxed);
+}
+
+void read_environment(State& s) {
+  if (s.environment_read) return;
+  s.environment_read = true;
+  if (const char* text = std::getenv("ESPER_FAULTS")) arm_list(text, s);
+}
+
+}  // namespace
+
+bool internal::hit_armed(std::string_view point) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  if (!s.environment_read) {
+    read_environment(s);
+    publish(s);
+  }
+  const auto found = s.points.find(point);
+  if (found == s.points.end()) return false;
+  Armed& counted = found->second;
+  ++counted.hits;
+  return counted.hits >= counted.nth && counted.hits - counted.nth < counted.times;
+}
+
+void arm(std::string_view point, std::uint64_t nth, std::uint64_t times) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.points.insert_or_assign(std::string(point), Armed{nth, times, 0});
+  publish(s);
+}
+
+void arm_from_text(std::string_view text) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  arm_list(text, s);
+  publish(s);
+}
+
+void arm_from_environment() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  read_environment(s);
+  publish(s);
+}
+
+void disarm_all() {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  s.points.clear();
+  s.environment_read = true;
+  publish(s);
+}
+
+std::uint64_t hits(std::string_view point) {
+  State& s = state();
+  const std::lock_guard lock(s.mutex);
+  const auto found = s.points.find(point);
+  return found == s.points.end() ? 0 : found->second.hits;
+}
+
+}  // namespace esper::base::fault

@@ -1,0 +1,45 @@
+#pragma once
+// To whom the training thread's time belongs.
+
+#include <array>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+namespace esper::base {
+
+enum class Owner : std::uint8_t {
+  kCompute,     // steps, and waiting for the device to finish them
+  kTransfer,    // copies to the device
+  kLoaderWait,  // until the next training batch is there
+  kCompile,     // recording, capturing, loading or checking a program
+  kPolicy,      // asking the policy and doing what it says
+  kTelemetry,   // reading the epoch's figures, building packets and handing them over
+  kCheckpoint,  // copying the state, and waiting for it to be written
+  kRollback,    // going back to an earlier state
+  kValidation,  // validation passes, their batches included
+  kIdle,        // everything else
+  kStartUp,     // from the start of the process to the first epoch; a part of kIdle where only ten owners are told
+};
+constexpr auto names(Owner) {
+  using O = Owner;
+  return std::array{std::pair{O::kCompute, "compute"},        std::pair{O::kTransfer, "transfer"},
+                    std::pair{O::kLoaderWait, "loader_wait"}, std::pair{O::kCompile, "compile"},
+                    std::pair{O::kPolicy, "policy"},          std::pair{O::kTelemetry, "telemetry"},
+                    std::pair{O::kCheckpoint, "checkpoint"},  std::pair{O::kRollback, "rollback"},
+                    std::pair{O::kValidation, "validation"},  std::pair{O::kIdle, "idle"},
+                    std::pair{O::kStartUp, "start_up"}};
+}
+constexpr std::size_t kNumOwners = names(Owner{}).size();
+
+using OwnerTimes = std::array<std::chrono::nanoseconds, kNumOwners>;
+
+constexpr std::size_t index_of(Owner owner) { return static_cast<std::size_t>(owner); }
+constexpr std::chrono::nanoseconds sum_of(const OwnerTimes& times) {
+  std::chrono::nanoseconds sum(0);
+  for (const auto& time : times) sum += time;
+  return sum;
+}
+
+}  // namespace esper::base

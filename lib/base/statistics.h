@@ -1,0 +1,44 @@
+#pragma once
+// What distributions and paired measurements say. Pure functions; the same input gives the same answer everywhere.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace esper::base {
+
+// Between the two nearest ranks, as NumPy's default does. p in 0..100. values: not empty.
+double percentile(std::vector<double> values, double p);
+double median(std::vector<double> values);
+
+struct Interval {
+  double low = 0, high = 0;
+  bool contains(double value) const { return low <= value && value <= high; }
+};
+
+// How two contenders that took turns compare. Pair i is (numerators[i], denominators[i]).
+struct RatioEstimate {
+  double median = 0;  // of the paired quotients
+  Interval interval;  // holds the true median with a confidence of 95 %
+  double sign_p = 1;  // two-sided sign test of "the quotient is 1": chance to be at least this lopsided
+  std::size_t pairs = 0;
+};
+
+// Median of the quotients with a percentile bootstrap interval (Efron 1979; 2000 resamples of the pairs, drawn from
+// `seed`). Both spans have the same length, at least 1, and hold positive numbers.
+RatioEstimate paired_ratio(std::span<const double> numerators, std::span<const double> denominators,
+                           std::uint64_t seed = 1);
+
+// Two-sided p of `above` out of `above + below` fair coins. Ties are left out by the caller.
+double sign_test(std::size_t above, std::size_t below);
+
+// How far from 1 two measurements of the same thing may seem to be: the larger distance of the interval's ends.
+double noise_floor(const RatioEstimate& same_against_same);
+
+enum class Verdict { kPass, kFail, kTooNoisy };
+
+// The rule for times on shared machines: fails only where the interval excludes 1 and the median exceeds 1 + budget;
+// does not judge where the noise floor is above half the budget. budget: 0.05 allows five percent.
+Verdict judge(const RatioEstimate& ratio, double floor, double budget);
+
+}  // namespace esper::base

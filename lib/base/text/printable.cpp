@@ -1,0 +1,117 @@
+#include "base/text/printable.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <utility>
+
+#include "base/text/utf8.h"
+
+namespace esper::base {
+namespace {
+
+// Inclusive ranges of code points above ASCII.
+constexpr std::array<std::pair<std::uint32_t, std::uint32_t>, 6> kSteering{{
+    {0x80, 0x9F},      // C1
+    {0x061C, 0x061C},  // Arabic letter mark
+    {0x200E, 0x200F},  // left-to-right and right-to-left mark
+    {0x2028, 0x2029},  // line and paragraph separator
+    {0x202A, 0x202E},  // embeddings and overrides
+    {0x2066, 0x2069},  // isolates
+}};
+
+std::uint32_t code_point(std::string_view sequence) {
+  const auto byte = [&](std::size_t i) { return static_cast<std::uint32_t>(static_cast<std::uint8_t>(sequence[i])); };
+  if (sequence.size() == 1) return byte(0);
+  std::uint32_t value = byte(0) & (0xFFu >> (sequence.size() + 1));
+  for (std::size_t i = 1; i < sequence.size(); ++i) value = value << 6 | (byte(i) & 0x3F);
+  return value;
+}
+
+bool is_steering_code(std::uint32_t code) {
+  if (code < 0x80) return code < 0x20 || code == 0x7F;
+  return std::ranges::any_of(kSteering, [&](auto& range) { return code >= range.first && code <= range.second; });
+}
+
+void append_hex(const char* format, std::uint32_t value, std::string& out) {
+  char text[12];
+  std::snprintf(text, sizeof text, format, value);
+  out += text;
+}
+
+void append_escape(std::uint32_t code, std::string& out) {
+  switch (code) {
+    case '\n':
+      out += "\\n";
+      return;
+    case '\r':
+      out += "\\r";
+      return;
+    case '\t':
+      out += "\\t";
+      return;
+    default:
+      append_hex(code < 0x80 ? "\\x%02x" : "\\u%04x", code, out);
+  }
+}
+
+// kept: characters that stay although they steer.
+std::string escaped(std::string_view text, std::string_view kept) {
+  std::string out;
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const int length = utf8_length(text);
+    const auto sequence = text.substr(0, static_cast<std::size_t>(std::abs(length)));
+    if (length < 0) {
+      for (const char byte : sequence) append_hex("\\x%02x", static_cast<std::uint8_t>(byte), out);
+    } else if (is_steering(sequence) && kept.find(sequence) == std::string_view::npos) {
+      append_escape(code_point(sequence), out);
+    } else {
+      out += sequence;
+    }
+    text.remove_prefix(sequence.size());
+  }
+  return out;
+}
+
+}  // namespace
+
+bool is_steering(std::string_view text) {
+  return is_steering_code(code_point(text.substr(0, static_cast<std::size_t>(utf8_length(text)))));
+}
+
+std::string printable(std::string_view text) { return escaped(text, "\n\t"); }
+
+std::string printable_line(std::string_view text) { return escaped(text, ""); }
+
+std::string shortened(std::string_view text) {
+  constexpr int kMost = 60;
+  std::size_t end = 0;
+  for (int i = 0; i < kMost && end < text.size(); ++i) {
+    end += static_cast<std::size_t>(std::abs(utf8_length(text.substr(end))));
+  }
+  return std::string(text.substr(0, end)) + (end < text.size() ? "..." : "");
+}
+
+std::string in_quotes(std::string_view text) { return "\"" + shortened(text) + "\""; }
+
+std::string printable_json(std::string_view json) {
+  std::string out;
+  out.reserve(json.size());
+  while (!json.empty()) {
+    const auto sequence = json.substr(0, static_cast<std::size_t>(std::abs(utf8_length(json))));
+    const std::uint32_t code = code_point(sequence);
+    // Below a blank only what lays the text out is valid JSON outside of an escape.
+    if (code >= 0x20 && is_steering_code(code)) {
+      append_hex("\\u%04x", code, out);
+    } else {
+      out += sequence;
+    }
+    json.remove_prefix(sequence.size());
+  }
+  return out;
+}
+
+}  // namespace esper::base

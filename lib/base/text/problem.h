@@ -1,0 +1,42 @@
+#pragma once
+// What is wrong with a user's text, and where.
+
+#include <string>
+#include <vector>
+
+#include "base/error.h"
+
+namespace esper::base {
+
+// Lines and columns count from 1; 0 means the whole file. For a value from the command line, `file` is its text
+// ("--set a.b=c").
+struct Place {
+  std::string file;
+  int line = 0;
+  int column = 0;
+  bool operator==(const Place&) const = default;
+};
+
+// "run.yaml:3:9"
+std::string to_string(const Place& place);
+
+struct Problem {
+  Place place;
+  std::string path;  // of the field, dotted ("data.shape[1]"); empty where the text itself is broken
+  std::string text;  // what is wrong, and the way out
+};
+
+// "run.yaml:3:9: data.batch_size: must be at least 1, but is 0"
+std::string to_string(const Problem& problem);
+
+// All problems of one configuration at once. Its text has one line for each.
+class ConfigError : public Error {
+ public:
+  explicit ConfigError(std::vector<Problem> problems);
+  const std::vector<Problem>& problems() const { return problems_; }
+
+ private:
+  std::vector<Problem> problems_;
+};
+
+}  // namespace esper::base

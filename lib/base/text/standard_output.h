@@ -1,0 +1,39 @@
+#pragma once
+// The one way a command's result leaves the process. A result that could not be written is an error of the command.
+
+#include <exception>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+
+namespace esper::base {
+
+// Whoever read our standard output has gone (`esper ... | head`). Nothing is said about it: the exit status of a
+// process that SIGPIPE ended tells it.
+class BrokenPipe : public std::exception {
+ public:
+  const char* what() const noexcept override { return "standard output is a pipe that nobody reads any more"; }
+};
+inline constexpr int kBrokenPipeStatus = 141;
+
+// For the start of a process: a pipe without a reader (SIGPIPE) and a file at its size limit (SIGXFSZ) are errors of
+// write() from then on, and standard streams that were closed are opened on nothing, so that no other file takes their
+// place. Writing to such a standard output fails.
+void keep_standard_streams();
+
+// These write and flush. They throw BrokenPipe, and Error{kResources} where it cannot be written.
+
+// Bytes as they are: for text that is known to be harmless.
+void write_output(std::string_view text);
+// For people: what could steer the terminal is escaped (base/text/printable.h). write_text takes whole lines;
+// write_line makes one line of whatever it is given.
+void write_text(std::string_view text);
+void write_line(std::string_view text);
+// Two blanks of indentation and a newline at the end. Bytes that are no UTF-8 become U+FFFD, and what could steer a
+// terminal a \u escape.
+void write_json(const nlohmann::ordered_json& json);
+
+// What write_json() writes.
+std::string json_text(const nlohmann::ordered_json& json);
+
+}  // namespace esper::base

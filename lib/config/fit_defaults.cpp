@@ -1,0 +1,85 @@
+#include "config/fit_defaults.h"
+
+#include <algorithm>
+
+#include "config/slot_shapes.h"
+
+namespace esper::config {
+namespace {
+
+using IsGiven = std::function<bool(std::string_view)>;
+
+std::int64_t largest_divisor(std::int64_t number, std::int64_t most) {
+  std::int64_t divisor = std::clamp<std::int64_t>(number, 1, most);
+  while (number % divisor != 0) --divisor;
+  return divisor;
+}
+
+std::int64_t multiple_from(std::int64_t factor, std::int64_t least) { return (least + factor - 1) / factor * factor; }
+
+// How often a side can be halved before nothing is left.
+std::int64_t halvings(std::int64_t side) {
+  std::int64_t count = 0;
+  for (; side > 1; side /= 2) ++count;
+  return count;
+}
+
+// A table is no text, whatever the network: read as text it would train without a complaint.
+bool names_table(std::string path) {
+  for (char& c : path) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return path.ends_with(".csv") || path.ends_with(".csv.gz");
+}
+
+void fit_kinds(RunConfig& config, const IsGiven& is_given) {
+  const bool text = config.data.kind == DataKind::kText, transformer = config.host.kind == HostKind::kTransformer;
+  if (text && !is_given("host.kind")) config.host.kind = HostKind::kTransformer;
+  const bool may_be_text = is_given("data.path") && !names_table(config.data.path);
+  if (transformer && may_be_text && !is_given("data.kind")) config.data.kind = DataKind::kText;
+  const bool bundled_digits = config.data.kind == DataKind::kDigits && config.data.path.empty();
+  if (config.host.kind == HostKind::kCnn && bundled_digits && !is_given("data.shape")) config.data.shape = {1, 8, 8};
+}
+
+void fit_cnn(RunConfig& config, const IsGiven& is_given) {
+  HostConfig& host = config.host;
+  if (!is_given("host.blocks")) host.blocks = std::max(host.blocks, host.pool_layers);
+  if (!is_given("host.pool_layers")) {
+    host.pool_layers = std::min(host.pool_layers, host.blocks);
+    if (const auto pixels = pixels_of(config.data)) {
+      host.pool_layers = std::min(host.pool_layers, halvings(std::min(pixels->height, pixels->width)));
+    }
+  }
+  const auto most_channels = kMostChannels >> (std::clamp<std::int64_t>(host.blocks, 1, 16) - 1);
+  if (!is_given("host.base_channels")) host.base_channels = std::min(host.base_channels, most_channels);
+}
+
+void fit_transformer(HostConfig& host, const IsGiven& is_given) {
+  constexpr std::int64_t kWidthOfHead = 64;
+  if (host.embedding < 1 || host.heads < 1 || host.layers < 1 || host.segments < 1) return;
+  if (!is_given("host.heads")) {
+    host.heads = largest_divisor(host.embedding, host.heads);
+  } else if (!is_given("host.embedding") && host.embedding % host.heads != 0) {
+    host.embedding = host.heads * kWidthOfHead;
+  }
+  if (!is_given("host.segments")) {
+    host.segments = largest_divisor(host.layers, host.segments);
+  } else if (!is_given("host.layers")) {
+    host.layers = multiple_from(host.segments, host.layers);
+  }
+}
+
+// A full file beside the one that is written to has to fit into the limit.
+void fit_telemetry(TelemetryConfig& telemetry, const IsGiven& is_given) {
+  if (telemetry.limit_mb < 1 || is_given("telemetry.segment_mb")) return;
+  telemetry.segment_mb = static_cast<int>(std::clamp<std::int64_t>(telemetry.limit_mb / 2, 1, telemetry.segment_mb));
+}
+
+}  // namespace
+
+void fit_defaults(RunConfig& config, const IsGiven& is_given) {
+  fit_kinds(config, is_given);
+  if (config.host.kind == HostKind::kCnn) fit_cnn(config, is_given);
+  if (config.host.kind == HostKind::kTransformer) fit_transformer(config.host, is_given);
+  fit_telemetry(config.telemetry, is_given);
+}
+
+}  // namespace esper::config

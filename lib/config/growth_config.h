@@ -1,0 +1,201 @@
+#pragma once
+#include <chrono>
+#include <cstdint>
+
+#include "base/quantity.h"
+#include "config/field.h"
+
+namespace esper::config {
+
+enum class AlphaCurve { kLinear, kCosine, kSigmoid };
+constexpr auto names(AlphaCurve) {
+  using C = AlphaCurve;
+  return std::array{std::pair{C::kLinear, "linear"}, std::pair{C::kCosine, "cosine"},
+                    std::pair{C::kSigmoid, "sigmoid"}};
+}
+
+// How a seed's output joins the host's. h: host feature, s: seed output, a: alpha. Formulas: kasmina/composition.h.
+enum class Composition { kAdd, kMultiply, kGate, kConvex, kResidual, kChannel, kConfidence };
+constexpr auto names(Composition) {
+  using C = Composition;
+  return std::array{std::pair{C::kAdd, "add"},
+                    std::pair{C::kMultiply, "multiply"},
+                    std::pair{C::kGate, "gate"},
+                    std::pair{C::kConvex, "convex"},
+                    std::pair{C::kResidual, "residual"},
+                    std::pair{C::kChannel, "channel"},
+                    std::pair{C::kConfidence, "confidence"}};
+}
+
+// Which seed answers for how much of a microbatch's gradient on the host. Formulas: step/attribution.h.
+enum class Attribution { kUniform, kApprox, kProbe, kDataloader };
+constexpr auto names(Attribution) {
+  using A = Attribution;
+  return std::array{std::pair{A::kUniform, "uniform"}, std::pair{A::kApprox, "approx"}, std::pair{A::kProbe, "probe"},
+                    std::pair{A::kDataloader, "dataloader"}};
+}
+
+enum class GradientSurgery { kNone, kPcgrad };
+constexpr auto names(GradientSurgery) {
+  using S = GradientSurgery;
+  return std::array{std::pair{S::kNone, "none"}, std::pair{S::kPcgrad, "pcgrad"}};
+}
+
+// How the gradients of several seeds come together on the host's parameters.
+struct AggregationConfig {
+  Attribution attribution = Attribution::kUniform;
+  std::vector<std::string> classes;
+  GradientSurgery surgery = GradientSurgery::kPcgrad;
+  double conflict_warn = 0.75;
+  double seed_conflict_warn = 0.5;
+  double share_jump_warn = 0.3;
+  bool seed_figures = true;
+  int layers_shown = 0;
+
+  static constexpr auto fields() {
+    using C = AggregationConfig;
+    return std::tuple{
+        field("attribution", &C::attribution,
+              "which seed answers for a microbatch: all alike (uniform), by the gradient's share along each seed's "
+              "change "
+              "(approx), by what the loss loses without it (probe), or by the classes in it (dataloader)"),
+        field(
+            "classes", &C::classes,
+            "for dataloader: the classes that a slot's seed answers for, like r0c1=0,1,2; all others go to all alike"),
+        field(
+            "surgery", &C::surgery,
+            "pcgrad takes out what seeds hold against each other; it acts with two seeds and two microbatches or more, "
+            "and an attribution other than uniform"),
+        field("conflict_warn", &C::conflict_warn,
+              "share of conflicting pairs in an epoch above which a warning is reported", between(0, 1)),
+        field("seed_conflict_warn", &C::seed_conflict_warn, "the same for one seed against the others", between(0, 1)),
+        field("share_jump_warn", &C::share_jump_warn,
+              "change of a seed's share of the gradient from epoch to epoch above which a warning is reported",
+              between(0, 1)),
+        field("seed_figures", &C::seed_figures, "measure weight, conflicts and isolation of each growing seed"),
+        field("layers_shown", &C::layers_shown,
+              "how many of each seed's layers report their gradient norm, largest first", between(0, 1000))};
+  }
+};
+
+// No gradient may come back through the input of a seed that is shut off from the host.
+struct IsolationConfig {
+  double max_cosine = 1e-6;
+  bool strict = false;
+
+  static constexpr auto fields() {
+    using C = IsolationConfig;
+    return std::tuple{
+        field("max_cosine", &C::max_cosine,
+              "largest cosine between the gradients that come back past an isolated seed and through it",
+              between(0, 1)),
+        field("strict", &C::strict, "cull a seed that breaks its isolation; otherwise it is only reported")};
+  }
+};
+
+// Thresholds of the lifecycle's gates; percentages are points of validation accuracy.
+struct GateConfig {
+  int min_training_epochs = 3;
+  double min_improvement_points = 0.5;
+  double min_gradient_ratio = 0.10;
+  int min_blending_epochs = 3;
+  int min_shadow_epochs = 1;
+  double max_shadow_drop_points = 1.0;
+  int min_probation_epochs = 1;
+  double min_contribution_points = 1.0;
+
+  static constexpr auto fields() {
+    using C = GateConfig;
+    return std::tuple{
+        field("min_training_epochs", &C::min_training_epochs, "G2: epochs in TRAINING before blending",
+              between(1, 1e6)),
+        field("min_improvement_points", &C::min_improvement_points, "G2: accuracy points gained since TRAINING began",
+              between(-100, 100)),
+        field("min_gradient_ratio", &C::min_gradient_ratio,
+              "G2: seed's gradient norm against the host's, size-corrected", between(0, 1e3)),
+        field("min_blending_epochs", &C::min_blending_epochs,
+              "G3: epochs in BLENDING before shadowing; alpha must have arrived too", between(1, 1e6)),
+        field("min_shadow_epochs", &C::min_shadow_epochs, "G4: epochs in SHADOWING", between(1, 1e6)),
+        field("max_shadow_drop_points", &C::max_shadow_drop_points,
+              "G4: accuracy points that full alpha may cost against the running network", between(0, 100)),
+        field("min_probation_epochs", &C::min_probation_epochs, "G5: epochs in PROBATIONARY", between(1, 1e6)),
+        field("min_contribution_points", &C::min_contribution_points,
+              "G5: accuracy points that validation loses without the seed", between(-100, 100))};
+  }
+};
+
+// How it is measured what each seed is worth to the network. Definitions: tolaria/evaluation/shapley.h.
+struct CounterfactualConfig {
+  int every_epochs = 5;
+  int max_configurations = 32;
+  int max_rows = 2048;
+  base::Duration deadline = std::chrono::seconds(300);
+  bool pairs = true;
+
+  static constexpr auto fields() {
+    using C = CounterfactualConfig;
+    return std::tuple{
+        field("every_epochs", &C::every_epochs,
+              "epochs between two measurements; an epoch with a seed in PROBATIONARY always measures, 0 leaves the "
+              "others out",
+              between(0, 1e6)),
+        field("max_configurations", &C::max_configurations,
+              "settings of the seeds that one measurement tries; values are exact where it covers all 2^seeds of them",
+              between(2, 1024)),
+        field("max_rows", &C::max_rows,
+              "samples times settings that are evaluated at once; more needs more memory, not always less time",
+              between(1, 1e6)),
+        field("deadline", &C::deadline,
+              "longest time for one measurement; sampling then ends, and a pass over the data is given up"),
+        field("pairs", &C::pairs, "also measure each pair of seeds together")};
+  }
+  void validate(Findings& out) const;
+};
+
+struct GrowthConfig {
+  bool enabled = true;
+  std::vector<std::string> blueprints;
+  std::vector<std::string> slots;
+  Composition composition = Composition::kAdd;
+  AlphaCurve alpha_curve = AlphaCurve::kSigmoid;
+  int alpha_ticks = 5;
+  double alpha_target = 1.0;
+  std::vector<std::string> slot_alpha;
+  bool fold_fossils = true;
+  bool isolate = true;
+  int max_seeds = 4;
+  CounterfactualConfig counterfactual;
+  int embargo_epochs = 5;
+  int reset_epochs = 1;
+  AggregationConfig aggregation;
+  IsolationConfig isolation;
+  GateConfig gates;
+
+  static constexpr auto fields() {
+    using C = GrowthConfig;
+    return std::tuple{
+        field("enabled", &C::enabled, "whether the network may grow at all"),
+        field("blueprints", &C::blueprints, "kinds of module that may be grown; empty allows all that fit the host"),
+        field("slots", &C::slots, "places where modules may grow, like r0c1; empty allows all"),
+        field("composition", &C::composition, "how a module's output joins the host's"),
+        field("alpha_curve", &C::alpha_curve, "shape of the blend from 0 to its target"),
+        field("alpha_ticks", &C::alpha_ticks, "epochs that the blend takes", between(1, 1e6)),
+        field("alpha_target", &C::alpha_target, "where the blend ends; probation then goes to 1", between(0.05, 1)),
+        field("slot_alpha", &C::slot_alpha,
+              "slots with a blend of their own: curve, epochs and target, like r0c1=cosine,8,0.7"),
+        field("fold_fossils", &C::fold_fossils,
+              "work a fossilised module that is linear into the host's next layer, where the output stays the same"),
+        field("isolate", &C::isolate, "keep the module's gradient out of the host while it trains alone"),
+        field("max_seeds", &C::max_seeds, "modules alive at the same time, fossilised ones not counted",
+              between(1, 64)),
+        field("counterfactual", &C::counterfactual, "how each seed's contribution is measured"),
+        field("embargo_epochs", &C::embargo_epochs, "epochs that a slot rests after a cull", between(0, 1e6)),
+        field("reset_epochs", &C::reset_epochs, "epochs in RESETTING before the slot is free", between(1, 1e6)),
+        field("aggregation", &C::aggregation, "how the gradients of several seeds come together"),
+        field("isolation", &C::isolation, "what happens when a seed's gradient reaches the host where it must not"),
+        field("gates", &C::gates, "what a seed must show before it moves on")};
+  }
+  void validate(Findings& out) const;
+};
+
+}  // namespace esper::config

@@ -1,0 +1,63 @@
+#pragma once
+#include <cstdint>
+
+#include "config/field.h"
+
+namespace esper::config {
+
+enum class HostKind { kLinear, kMlp, kCnn, kTransformer };
+constexpr auto names(HostKind) {
+  using K = HostKind;
+  return std::array{std::pair{K::kLinear, "linear"}, std::pair{K::kMlp, "mlp"}, std::pair{K::kCnn, "cnn"},
+                    std::pair{K::kTransformer, "transformer"}};
+}
+
+// The network at the start. Number of classes (or characters) and the sample's shape come from the data.
+struct HostConfig {
+  HostKind kind = HostKind::kMlp;
+  std::vector<std::int64_t> hidden = {64, 64};
+  std::int64_t blocks = 3;
+  std::int64_t base_channels = 8;
+  std::int64_t kernel = 3;
+  std::int64_t pool_layers = 3;
+  std::int64_t layers = 6;
+  std::int64_t embedding = 384;
+  std::int64_t heads = 6;
+  std::int64_t segments = 3;
+  double dropout = 0.0;
+  std::vector<std::string> modules;
+
+  static constexpr auto fields() {
+    using C = HostConfig;
+    return std::tuple{
+        field("kind", &C::kind,
+              "linear (one layer), mlp, cnn or transformer; if left out, transformer for data of kind text"),
+        field("hidden", &C::hidden, "mlp: width of each hidden layer; a slot after each", between(1, 65536)),
+        field("blocks", &C::blocks,
+              "cnn: convolution blocks; a slot after each; if left out, no fewer than pool_layers", between(1, 16)),
+        field("base_channels", &C::base_channels,
+              "cnn: channels of the first block; each next block doubles them, to 65536 at most; lowered for that if "
+              "left out",
+              between(1, 4096)),
+        field("kernel", &C::kernel, "cnn: kernel size, odd", between(1, 15)),
+        field("pool_layers", &C::pool_layers,
+              "cnn: the first so many blocks end in a 2x2 max-pool; if left out, no more than blocks and image allow",
+              between(0, 16)),
+        field("layers", &C::layers, "transformer: how many layers; if left out, a multiple of the segments",
+              between(1, 128)),
+        field("embedding", &C::embedding, "transformer: width; if left out, a multiple of the heads",
+              between(1, 65536)),
+        field("heads", &C::heads, "transformer: attention heads; divides the width, lowered for that if left out",
+              between(1, 1024)),
+        field("segments", &C::segments,
+              "transformer: the layers are cut into so many segments, fewer if left out and needed; a slot after each",
+              between(1, 128)),
+        field("dropout", &C::dropout, "mlp and transformer: dropout probability while training", between(0, 0.95)),
+        field("modules", &C::modules,
+              "modules of the catalogue that are part of it from the start, each as SLOT=BLUEPRINT, like "
+              "r0c0=conv_heavy")};
+  }
+  void validate(Findings& out) const;
+};
+
+}  // namespace esper::config

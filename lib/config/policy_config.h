@@ -1,0 +1,65 @@
+#pragma once
+#include "base/quantity.h"
+#include "config/field.h"
+
+namespace esper::config {
+
+enum class PolicyKind { kNone, kHeuristic };
+constexpr auto names(PolicyKind) {
+  return std::array{std::pair{PolicyKind::kNone, "none"}, std::pair{PolicyKind::kHeuristic, "heuristic"}};
+}
+
+struct HeuristicConfig {
+  int seeds_at_once = 1;
+  int plateau_epochs = 3;
+  double plateau_points = 0.5;
+  int min_epochs_before_germinate = 5;
+  int prune_after_epochs = 5;
+  double prune_drop_points = 2.0;
+  double min_fossilize_points = 0.5;
+  int embargo_epochs = 5;
+  double penalty_on_prune = 2.0;
+  double penalty_decay = 0.5;
+  double penalty_limit = 3.0;
+  int stable_epochs = 3;
+  double stable_relative_improvement = 0.03;
+
+  static constexpr auto fields() {
+    using C = HeuristicConfig;
+    return std::tuple{
+        field("seeds_at_once", &C::seeds_at_once,
+              "how many seeds it lets grow at the same time; growth.max_seeds bounds it, too", between(1, 64)),
+        field("plateau_epochs", &C::plateau_epochs, "epochs without progress that make a plateau", between(1, 1e6)),
+        field("plateau_points", &C::plateau_points, "accuracy points that count as progress", between(0, 100)),
+        field("min_epochs_before_germinate", &C::min_epochs_before_germinate, "epochs before the first seed",
+              between(0, 1e6)),
+        field("prune_after_epochs", &C::prune_after_epochs, "epochs without improvement after which a seed is pruned",
+              between(1, 1e6)),
+        field("prune_drop_points", &C::prune_drop_points, "a drop of so many accuracy points prunes a seed",
+              between(0, 100)),
+        field("min_fossilize_points", &C::min_fossilize_points,
+              "contribution in accuracy points that earns a place for good", between(-100, 100)),
+        field("embargo_epochs", &C::embargo_epochs, "epochs between a prune and the next germination", between(0, 1e6)),
+        field("penalty_on_prune", &C::penalty_on_prune, "added to a blueprint's penalty when its seed is pruned",
+              between(0, 1e3)),
+        field("penalty_decay", &C::penalty_decay, "factor on every penalty, each epoch", between(0, 1)),
+        field("penalty_limit", &C::penalty_limit, "a blueprint above it is skipped", between(0, 1e3)),
+        field("stable_epochs", &C::stable_epochs, "epochs of little improvement that make the host stable",
+              between(1, 1e6)),
+        field("stable_relative_improvement", &C::stable_relative_improvement,
+              "relative improvement of the loss that counts as little", between(0, 1))};
+  }
+};
+
+struct PolicyConfig {
+  PolicyKind kind = PolicyKind::kHeuristic;
+  HeuristicConfig heuristic;
+
+  static constexpr auto fields() {
+    using C = PolicyConfig;
+    return std::tuple{field("kind", &C::kind, "who decides on growth: none or heuristic"),
+                      field("heuristic", &C::heuristic, "thresholds of the heuristic")};
+  }
+};
+
+}  // namespace esper::config

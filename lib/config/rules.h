@@ -1,0 +1,12 @@
+#pragma once
+// The rules of a run file that more than one section has a part in.
+
+#include "config/run_config.h"
+
+namespace esper::config {
+
+// The slots, blueprints and classes that the run file names: whether host, catalogue and data have them, as far as the
+// run file alone tells. What is not well formed is told elsewhere.
+void check_names(const RunConfig& config, Findings& out);
+
+}  // namespace esper::config

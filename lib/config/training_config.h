@@ -1,0 +1,91 @@
+#pragma once
+#include <cstdint>
+
+#include "config/field.h"
+
+namespace esper::config {
+
+enum class OptimizerKind { kSgd, kAdamw };
+constexpr auto names(OptimizerKind) {
+  return std::array{std::pair{OptimizerKind::kSgd, "sgd"}, std::pair{OptimizerKind::kAdamw, "adamw"}};
+}
+
+struct OptimizerConfig {
+  OptimizerKind kind = OptimizerKind::kSgd;
+  double lr = 0.01;
+  double momentum = 0.9;
+  bool nesterov = false;
+  double beta1 = 0.9;
+  double beta2 = 0.999;
+  double eps = 1e-8;
+  double weight_decay = 0.0;
+  bool foreach = true;
+
+  static constexpr auto fields() {
+    using C = OptimizerConfig;
+    return std::tuple{field("kind", &C::kind, "sgd or adamw"),
+                      field("lr", &C::lr, "base learning rate, before the schedule", between(0, 1e3)),
+                      field("momentum", &C::momentum, "sgd: momentum", between(0, 0.9999)),
+                      field("nesterov", &C::nesterov, "sgd: Nesterov's form of momentum"),
+                      field("beta1", &C::beta1, "adamw: decay of the first moment", between(0, 0.9999)),
+                      field("beta2", &C::beta2, "adamw: decay of the second moment", between(0, 0.999999)),
+                      field("eps", &C::eps, "adamw: added to the root of the second moment", between(1e-16, 1)),
+                      field("weight_decay", &C::weight_decay, "sgd: L2 penalty in the gradient; adamw: decoupled decay",
+                            between(0, 10)),
+                      field("foreach", &C::foreach, "update all parameters in one call, not one after the other")};
+  }
+};
+
+enum class ScheduleKind { kConstant, kCosine, kStep };
+constexpr auto names(ScheduleKind) {
+  using K = ScheduleKind;
+  return std::array{std::pair{K::kConstant, "constant"}, std::pair{K::kCosine, "cosine"}, std::pair{K::kStep, "step"}};
+}
+
+struct ScheduleConfig {
+  ScheduleKind kind = ScheduleKind::kConstant;
+  std::int64_t warmup_steps = 0;
+  std::int64_t total_steps = 0;
+  double min_factor = 0.0;
+  std::int64_t step_epochs = 10;
+  double gamma = 0.5;
+
+  static constexpr auto fields() {
+    using C = ScheduleConfig;
+    return std::tuple{
+        field("kind", &C::kind, "constant, cosine (to min_factor) or step (times gamma)"),
+        field("warmup_steps", &C::warmup_steps, "linear warm-up: factor (step + 1) / warmup_steps", at_least(0)),
+        field("total_steps", &C::total_steps, "cosine: where it ends; 0 takes the whole run", at_least(0)),
+        field("min_factor", &C::min_factor, "cosine: factor at its end", between(0, 1)),
+        field("step_epochs", &C::step_epochs, "step: epochs between two drops", at_least(1)),
+        field("gamma", &C::gamma, "step: factor of one drop", between(1e-6, 1))};
+  }
+};
+
+struct TrainingConfig {
+  OptimizerConfig optimizer;
+  ScheduleConfig schedule;
+  double label_smoothing = 0.0;
+  double clip_norm = 0.0;
+  double ema_decay = 0.0;
+  int early_stop_epochs = 0;
+  double early_stop_min_delta = 0.0;
+
+  static constexpr auto fields() {
+    using C = TrainingConfig;
+    return std::tuple{
+        field("optimizer", &C::optimizer, "how parameters are updated"),
+        field("schedule", &C::schedule, "learning rate over time, a pure function of the step"),
+        field("label_smoothing", &C::label_smoothing, "share of the target spread over all classes", between(0, 0.99)),
+        field("clip_norm", &C::clip_norm, "limit of the global L2 gradient norm; 0 turns it off", between(0, 1e6)),
+        field("ema_decay", &C::ema_decay, "decay of the averaged parameters that validation then uses; 0 turns it off",
+              between(0, 0.999999)),
+        field("early_stop_epochs", &C::early_stop_epochs,
+              "stop after so many epochs without a better validation loss; 0 never", between(0, 1e6)),
+        field("early_stop_min_delta", &C::early_stop_min_delta,
+              "a loss counts as better if it is lower by more than this", between(0, 1e6))};
+  }
+  void validate(Findings& out) const;
+};
+
+}  // namespace esper::config

@@ -1,0 +1,156 @@
+// The rules between fields. What depends on the data itself (does the file exist, does the shape fit) is checked where
+// the data is opened.
+#include <algorithm>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "base/names.h"
+#include "base/text/printable.h"
+#include "config/rules.h"
+#include "config/slot_classes.h"
+#include "config/slot_shapes.h"
+
+namespace esper::config {
+
+using base::Duration;
+using base::in_quotes;
+using base::name_of;
+using base::shortened;
+
+namespace {
+
+bool digits_only(std::string_view text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+bool is_device(std::string_view kind) {
+  if (kind == "auto" || kind == "cpu" || kind == "cuda") return true;
+  constexpr std::string_view kIndexed = "cuda:";
+  constexpr std::size_t kMostDigits = 3;
+  if (!kind.starts_with(kIndexed)) return false;
+  const std::string_view index = kind.substr(kIndexed.size());
+  return digits_only(index) && index.size() <= kMostDigits;
+}
+
+bool is_name(std::string_view text) {
+  constexpr std::string_view kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
+  constexpr std::size_t kMost = 100;
+  return !text.empty() && text.size() <= kMost && text.find_first_not_of(kAllowed) == std::string_view::npos &&
+         text[0] != '.' && text[0] != '-';
+}
+
+// "r0c1=conv_heavy"; whether host and catalogue have them: check_names().
+void check_modules(const std::vector<std::string>& modules, Findings& out) {
+  std::set<std::string> taken;
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    const std::string path = "modules[" + std::to_string(i) + "]";
+    const std::size_t equals = modules[i].find('=');
+    const std::string slot = modules[i].substr(0, equals);
+    if (equals == std::string::npos || equals + 1 == modules[i].size() || !is_slot_id(slot)) {
+      out.push_back({path, in_quotes(modules[i]) + " must name a slot and a blueprint, like r0c0=conv_heavy", {}});
+    } else if (!taken.insert(slot).second) {
+      out.push_back({path, "slot " + shortened(slot) + " holds another module of this list", {}});
+    }
+  }
+}
+
+}  // namespace
+
+void DeviceConfig::validate(Findings& out) const {
+  if (!is_device(kind)) out.push_back({"kind", "must be auto, cpu, cuda or cuda:N, but is " + in_quotes(kind), {}});
+}
+
+void HostConfig::validate(Findings& out) const {
+  check_modules(modules, out);
+  if (kind == HostKind::kMlp && hidden.empty()) {
+    out.push_back({"hidden", "an mlp needs a hidden layer; kind linear has none", {"kind"}});
+  }
+  if (kind == HostKind::kCnn) {
+    if (kernel % 2 == 0) out.push_back({"kernel", "must be odd, but is " + std::to_string(kernel), {"kind"}});
+    if (pool_layers > blocks) {
+      out.push_back({"pool_layers", "must not exceed host.blocks, " + std::to_string(blocks), {"blocks", "kind"}});
+    }
+    const std::int64_t last = base_channels << (std::clamp<std::int64_t>(blocks, 1, 16) - 1);
+    if (last > kMostChannels) {
+      out.push_back({"base_channels",
+                     "the last of " + std::to_string(blocks) + " blocks would have " + std::to_string(last) +
+                         " channels; the most is 65536",
+                     {"blocks", "kind"}});
+    }
+  }
+  if (kind == HostKind::kTransformer) {
+    if (embedding % heads != 0) {
+      out.push_back({"heads", "must divide host.embedding, " + std::to_string(embedding), {"embedding", "kind"}});
+    }
+    if (layers % segments != 0) {
+      out.push_back({"segments", "must divide host.layers, " + std::to_string(layers), {"layers", "kind"}});
+    }
+  }
+}
+
+void TrainingConfig::validate(Findings& out) const {
+  if (optimizer.nesterov && optimizer.kind != OptimizerKind::kSgd) {
+    out.push_back({"optimizer.nesterov", "is a form of sgd; adamw has none", {"optimizer.kind"}});
+  } else if (optimizer.nesterov && optimizer.momentum == 0) {
+    out.push_back({"optimizer.nesterov", "needs a momentum above 0", {"optimizer.momentum"}});
+  }
+  const bool ends_early = schedule.kind == ScheduleKind::kCosine && schedule.total_steps > 0 &&
+                          schedule.total_steps <= schedule.warmup_steps;
+  if (ends_early) {
+    out.push_back(
+        {"schedule.total_steps",
+         "must exceed schedule.warmup_steps, " + std::to_string(schedule.warmup_steps) + "; 0 takes the whole run",
+         {"schedule.warmup_steps", "schedule.kind"}});
+  }
+}
+
+void StepConfig::validate(Findings& out) const {
+  if (compile.deadline <= Duration(0)) out.push_back({"compile.deadline", "must be longer than 0", {}});
+}
+
+void SafetyConfig::validate(Findings& out) const {
+  const auto check = [&](Duration value, const char* path) {
+    if (value <= Duration(0)) out.push_back({path, "must be longer than 0", {}});
+  };
+  check(data_deadline, "data_deadline");
+  check(policy_deadline, "policy_deadline");
+  check(save_deadline, "save_deadline");
+}
+
+void TelemetryConfig::validate(Findings& out) const {
+  if (limit_mb == 0 || limit_mb >= 2 * std::int64_t{segment_mb}) return;
+  out.push_back({"limit_mb",
+                 "must be 0, or at least twice telemetry.segment_mb (" + std::to_string(segment_mb) +
+                     "): the file that is written to and one full one need that much",
+                 {"segment_mb"}});
+}
+
+void RunConfig::validate(Findings& out) const {
+  if (!is_name(name)) {
+    out.push_back(
+        {"name",
+         "must be 1 to 100 letters, digits, '.', '_' or '-', and start with a letter or digit or '_'; it is " +
+             in_quotes(name),
+         {}});
+  }
+  if (runs_dir.empty()) out.push_back({"runs_dir", "must name a folder", {}});
+  check_names(*this, out);
+  const bool text = data.kind == DataKind::kText;
+  const bool transformer = host.kind == HostKind::kTransformer;
+  const std::vector<std::string> kinds{"data.kind", "data.shape"};
+  if (text && !transformer) {
+    out.push_back({"host.kind",
+                   "data of kind text needs a transformer, but this is " + std::string(name_of(host.kind)),
+                   {"data.kind"}});
+  } else if (transformer && !text) {
+    out.push_back({"host.kind",
+                   "a transformer needs data of kind text, but data.kind is " + std::string(name_of(data.kind)),
+                   kinds});
+  } else if (host.kind == HostKind::kCnn && !image_shaped(data)) {
+    out.push_back(
+        {"host.kind", "a cnn needs images; set data.shape to [channels, height, width] if these are images", kinds});
+  }
+}
+
+}  // namespace esper::config

@@ -1,0 +1,83 @@
+// The rules between the fields of growth.
+#include <map>
+#include <set>
+#include <string>
+
+#include "base/text/printable.h"
+#include "config/growth_config.h"
+#include "config/slot_alpha.h"
+#include "config/slot_classes.h"
+
+namespace esper::config {
+
+using base::Duration;
+using base::in_quotes;
+
+namespace {
+
+// What is empty was told of already.
+void check_unique(const std::vector<std::string>& list, const std::string& path, Findings& out) {
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const bool is_new = list[i].empty() || seen.insert(list[i]).second;
+    if (!is_new) out.push_back({path + "[" + std::to_string(i) + "]", in_quotes(list[i]) + " is listed twice", {}});
+  }
+}
+
+void check_classes(const AggregationConfig& aggregation, Findings& out) {
+  const bool by_class = aggregation.attribution == Attribution::kDataloader;
+  if (by_class && aggregation.classes.empty()) {
+    out.push_back({"aggregation.classes",
+                   "is empty, so attribution dataloader knows no seed; name slots and classes, like r0c0=0,1,2",
+                   {"aggregation.attribution"}});
+  }
+  std::vector<std::string> slots;
+  std::map<std::int64_t, std::string> taken;
+  for (std::size_t i = 0; i < aggregation.classes.size(); ++i) {
+    const std::string path = "aggregation.classes[" + std::to_string(i) + "]";
+    const auto read = read_slot_classes(aggregation.classes[i]);
+    slots.push_back(read ? read->slot : "");
+    if (!read) {
+      out.push_back({path, in_quotes(aggregation.classes[i]) + " is not a slot with its classes, like r0c1=0,1,2", {}});
+      continue;
+    }
+    std::set<std::int64_t> told;
+    for (const std::int64_t one : read->classes) {
+      if (!told.insert(one).second) continue;
+      const auto [other, is_new] = taken.emplace(one, read->slot);
+      if (is_new || other->second == read->slot) continue;
+      out.push_back({path, "class " + std::to_string(one) + " is given to " + other->second + " already", {}});
+    }
+  }
+  check_unique(slots, "aggregation.classes", out);
+}
+
+void check_slot_alpha(const std::vector<std::string>& list, Findings& out) {
+  std::vector<std::string> slots;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    const auto read = read_slot_alpha(list[i]);
+    slots.push_back(read ? read->slot : "");
+    if (!read) out.push_back({"slot_alpha[" + std::to_string(i) + "]", slot_alpha_problem(list[i]), {}});
+  }
+  check_unique(slots, "slot_alpha", out);
+}
+
+}  // namespace
+
+void GrowthConfig::validate(Findings& out) const {
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (is_slot_id(slots[i])) continue;
+    out.push_back(
+        {"slots[" + std::to_string(i) + "]", in_quotes(slots[i]) + " is not a slot; slots are named like r0c1", {}});
+  }
+  check_unique(slots, "slots", out);
+  check_classes(aggregation, out);
+  check_unique(blueprints, "blueprints", out);
+  check_slot_alpha(slot_alpha, out);
+}
+
+void CounterfactualConfig::validate(Findings& out) const {
+  if (deadline <= Duration(0)) out.push_back({"deadline", "must be longer than 0", {}});
+}
+
+}  // namespace esper::config

@@ -1,0 +1,38 @@
+#pragma once
+// Comparing a benchmark's report with one that was kept. Only ratios between rows that took turns are compared, and
+// only on the machine that the kept report is of; absolute times never. Pure functions.
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/statistics.h"
+
+namespace esper::history {
+
+// Why this is no whole report of a measurement: what it lacks or has of another kind; empty if it is one.
+std::string why_no_baseline(const nlohmann::ordered_json& report);
+
+// Why two measurements are of different things: scenario, workload or machine. Reads these three blocks alone, so that
+// it can be asked before anything is measured. Empty if they are of the same.
+std::string why_other_measurement(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now);
+
+// Why two reports must not be compared: one of them is not whole, or they are of different things. Empty if they may.
+std::string why_not_comparable(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now);
+
+struct BaselineVerdict {
+  nlohmann::ordered_json
+      json;           // {verdict, budget, floor, ratios [{name, kept, now, relative, interval, sign_p, verdict}]}
+  std::string text;   // the same in lines
+  int exit_code = 0;  // 0 pass, 1 slower, 75 too noisy to judge
+};
+
+// Each lane over "hand" and over "eager", where both reports have the pair: its quotient now over the kept one, by the
+// rule of judge(). The noise floor is the larger of the two reports'. Throws Error{kConfig} where they are not
+// comparable.
+BaselineVerdict check_against_baseline(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now,
+                                       double budget);
+
+// {ratios {"a/b": {before, after, change}}} of the pairs that both have. Throws like check_against_baseline.
+nlohmann::ordered_json baseline_difference(const nlohmann::ordered_json& before, const nlohmann::ordered_json& after);
+
+}  // namespace esper::history

@@ -1,0 +1,168 @@
+#include "history/jsonl_reader.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <system_error>
+
+#include "base/error.h"
+#include "nissa/descriptor.h"
+#include "nissa/telemetry_files.h"
+
+namespace esper::history {
+
+using base::Descriptor;
+using nissa::earlier_telemetry;
+using nissa::open_telemetry;
+
+namespace {
+
+constexpr std::size_t kLongestLine = 16 << 20;
+constexpr int kDeepestNesting = 16;
+
+// Why a text is no packet; empty if it is one.
+std::string parse_packet(std::string_view text, nlohmann::json& packet) {
+  const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
+    if (depth > kDeepestNesting) throw std::length_error("nested too deep");
+    return true;
+  };
+  try {
+    packet = nlohmann::json::parse(text, shallow);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  for (const auto* key : {"packet_id", "metrics", "events", "system_health"}) {
+    if (!packet.is_object() || !packet.contains(key)) return std::string("no packet: has no ") + key;
+  }
+  return "";
+}
+
+class LineReader {
+ public:
+  LineReader(const std::function<void(const nlohmann::json&)>& on_packet, const WantedMetric& wanted,
+             JsonlReport& report)
+      : on_packet_(on_packet), wanted_(wanted), report_(report) {}
+
+  void take(std::string_view block) {
+    while (!block.empty()) {
+      const auto end = block.find('\n');
+      const auto part = block.substr(0, end);
+      if (line_.size() + part.size() > kLongestLine) {
+        too_long_ = true;
+        line_.clear();
+      } else if (!too_long_) {
+        line_.append(part);
+      }
+      if (end == std::string_view::npos) return;
+      finish_line("");
+      block.remove_prefix(end + 1);
+    }
+  }
+  // Of one file.
+  void finish() {
+    if (!line_.empty() || too_long_) finish_line("the file ends within this line");
+  }
+
+ private:
+  void finish_line(std::string_view torn) {
+    ++number_;
+    nlohmann::json packet;
+    auto reason = too_long_ ? "longer than 16 MiB" : parse(packet);
+    if (reason.empty()) {
+      ++report_.packets;
+      on_packet_(packet);
+    } else if (too_long_ || !line_.empty()) {
+      ++report_.damaged_total;
+      if (report_.damaged.size() < JsonlReport::kDamagedKept) {
+        report_.damaged.push_back({number_, torn.empty() ? std::move(reason) : std::string(torn)});
+      }
+    }
+    line_.clear();
+    too_long_ = false;
+  }
+
+  std::string parse(nlohmann::json& packet) {
+    const bool thinned = wanted_ && thin_line(line_, wanted_, thin_);
+    if (thinned && parse_packet(thin_, packet).empty()) return "";
+    return parse_packet(line_, packet);
+  }
+
+  const std::function<void(const nlohmann::json&)>& on_packet_;
+  const WantedMetric& wanted_;
+  JsonlReport& report_;
+  std::string line_, thin_;
+  std::size_t number_ = 0;
+  bool too_long_ = false;
+};
+
+[[noreturn]] void fail(const std::filesystem::path& path, int error) {
+  throw base::Error(base::ExitCode::kData,
+                    path.string() + ": cannot be read: " + std::generic_category().message(error));
+}
+
+void read_file(const std::filesystem::path& path, const Descriptor& file, LineReader& lines) {
+  if (!file.is_open()) fail(path, errno);
+  std::array<char, 64 << 10> block;
+  for (;;) {
+    const auto count = read(file.number(), block.data(), block.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) fail(path, errno);
+    if (count == 0) break;
+    lines.take({block.data(), static_cast<std::size_t>(count)});
+  }
+  lines.finish();
+}
+
+}  // namespace
+
+JsonlReport read_jsonl(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& on_packet,
+                       const WantedMetric& wanted) {
+  JsonlReport report;
+  LineReader lines(on_packet, wanted, report);
+  std::uint64_t next = 1;
+  for (;;) {
+    for (const auto& [number, earlier, bytes] : earlier_telemetry(path)) {
+      if (number < next) continue;
+      report.missing_files += number - next;
+      next = number + 1;
+      const Descriptor file = open_telemetry(earlier, O_RDONLY);
+      if (!file.is_open() && errno == ENOENT) {  // the writer deleted it after it was listed
+        ++report.missing_files;
+        continue;
+      }
+      read_file(earlier, file, lines);
+    }
+    const Descriptor newest = open_telemetry(path, O_RDONLY);
+    const int error = errno;
+    const auto earlier = earlier_telemetry(path);
+    if (!earlier.empty() && earlier.back().number >= next) continue;  // the writer began a new one meanwhile
+    if (newest.is_open()) {
+      read_file(path, newest, lines);
+    } else if (error != ENOENT || earlier.empty()) {
+      fail(path, error);
+    }
+    return report;
+  }
+}
+
+std::vector<std::string> gaps_of(const JsonlReport& report) {
+  std::vector<std::string> gaps;
+  if (report.damaged_total > 0) {
+    gaps.push_back("telemetry.jsonl has " + std::to_string(report.damaged_total) +
+                   (report.damaged_total == 1 ? " damaged line; what it measured is missing"
+                                              : " damaged lines; what they measured is missing"));
+  }
+  if (report.missing_files > 0) {
+    gaps.push_back(
+        std::to_string(report.missing_files) + (report.missing_files == 1 ? " earlier file" : " earlier files") +
+        " of telemetry.jsonl (telemetry-000001.jsonl, ...) were deleted, by telemetry.limit_mb or by hand; what "
+        "they measured is missing");
+  }
+  return gaps;
+}
+
+}  // namespace esper::history

@@ -1,0 +1,101 @@
+#pragma once
+// What one seed cost and brought, from the run's journal and its telemetry. What a run did not measure stays empty.
+
+#include <cstdint>
+#include <filesystem>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/statistics.h"
+#include "history/growth_note.h"
+#include "history/lineage.h"
+#include "history/seed_telemetry.h"
+
+namespace esper::history {
+
+// Median over epochs of the epochs' median step time, from the epochs next to the graft that one process trained and
+// in which no other seed came or went.
+struct StepCost {
+  std::optional<double> before_ms, after_ms;
+  std::size_t epochs_before = 0, epochs_after = 0;
+};
+
+// Validation accuracy with the seed minus without it, in percentage points, as it was last measured before its life was
+// decided.
+struct Contribution {
+  std::size_t measurements = 0;
+  std::optional<double> points;
+  std::optional<base::Interval> interval;  // 95 %, over the validation samples
+  std::optional<double> shapley_points;    // its share of what all seeds together are worth, of the same epoch
+  std::optional<base::Interval> shapley_interval;
+};
+
+struct StageTime {
+  leyline::Stage stage = leyline::Stage::kUnknown;
+  std::optional<std::uint32_t> epochs;  // none where the notes of its begin or its end are missing
+};
+
+// An epoch at whose end the growing seed's contribution was measured. Percentage points.
+struct MeasuredEpoch {
+  std::uint32_t epoch = 0;
+  double contribution_points = 0;
+  std::optional<double> accuracy_points;  // validation accuracy of the running network
+};
+
+// What the seed earned by the reward that a policy is taught with. The formula is not this room's:
+// simic/seed_reward.h works it out from the receipt.
+struct SeedReward {
+  struct Epoch {
+    std::uint32_t epoch = 0;
+    double attribution = 0, discount = 1, ratio_penalty = 0, reward = 0;
+  };
+  std::vector<Epoch> epochs;
+  std::optional<double> total;  // none where no epoch's could be worked out
+  std::string missing;          // why there is none, or for which epochs; empty: nothing is missing
+};
+
+struct Receipt {
+  std::string seed_id, slot, blueprint;
+  enum class Outcome { kGrowing, kFossilized, kCulled } outcome = Outcome::kGrowing;
+  // kHost: the module was built into the host (host.modules). kParent: it came with the fork, and the journal of the
+  // run before cannot be read. kUnknown: the notes of its birth are missing.
+  enum class Origin { kGerminated, kHost, kParent, kUnknown } origin = Origin::kGerminated;
+  std::string reason;                     // of the last stage, in words
+  std::string doubt;                      // why the last stage may not be the newest one: notes are missing; else empty
+  std::optional<history::RunPlace> born;  // none for kParent and kUnknown
+  std::optional<history::RunPlace> ended;  // fossilised or culled, where a note tells when
+  // Runs that its life began in, the nearest first; kParent: up to the one that cannot be read. None: in this run.
+  std::vector<Ancestor> ancestors;
+  std::optional<double> parameters, memory_bytes;
+  std::string folded;  // a fossil that is part of a layer of the host: of which, and what it changed; else empty
+  std::optional<double> graft_stall_ms, cull_stall_ms;  // how long training stood still for the command
+  std::optional<StructureSwap> swap;                    // of the step of the grafted network
+  StepCost step;
+  Contribution contribution;
+  std::vector<MeasuredEpoch> measured;  // oldest first
+  bool telemetry_missing = false;       // no telemetry.jsonl is there of a part of its life
+  // Validation accuracy that a growing seed started from: when it was germinated, and after its first epoch.
+  std::optional<double> accuracy_at_birth_points, accuracy_after_first_epoch_points;
+  std::optional<SeedReward> reward;
+  std::optional<double> conflicts, conflict_ratio;  // of its gradient with other seeds': count, mean share
+  std::optional<double> isolation_violations;
+  std::vector<StageTime> stages;           // in the order it passed them; the last one up to the newest note
+  std::vector<history::GrowthNote> story;  // every event of its life
+  std::vector<std::string> gaps;           // what could not be read
+};
+
+// A seed that a fork's parent knew is followed back into the parent's folder. Throws as read_run_history;
+// Error{kConfig} that names the seeds there are where this one is unknown, or the run to ask where a fork left it
+// out. Needs memory for the notes of the run and of those it goes back to (GrowthHistory::kMostNotes of them, of
+// kMostBytes of text, and as much again while one more journal is read), for one line of telemetry at a time, and for a
+// few numbers an epoch.
+Receipt read_receipt(const std::filesystem::path& run, const std::string& seed_id);
+
+// "still growing", "fossilised", "culled"
+const char* word_of(Receipt::Outcome outcome);
+std::string receipt_text(const Receipt& receipt);
+nlohmann::ordered_json receipt_json(const std::string& run, const Receipt& receipt);
+
+}  // namespace esper::history

@@ -1,0 +1,21 @@
+#pragma once
+// The life of a seed, note by note, for its receipt.
+
+#include "history/lineage.h"
+#include "history/receipt.h"
+
+namespace esper::history {
+
+// Fills what notes tell of receipt.seed_id: where it came from, in which run, its stages, its end and every event. What
+// esper topo shows of it is the same. Throws Error{kConfig} that names the seeds there are where this one is unknown.
+void take_story(Receipt& receipt, const Lineage& lineage);
+
+// Of an event "stage".
+bool is_birth(const history::GrowthNote& note);
+bool is_cull(const history::GrowthNote& note);
+bool is_about(const history::GrowthNote& note, const std::string& seed_id);
+
+// The measured value of that name.
+std::optional<double> value_at(const std::map<std::string, double>& values, const char* name);
+
+}  // namespace esper::history

@@ -1,0 +1,221 @@
+// A receipt for people.
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/names.h"
+#include "base/text/printable.h"
+#include "history/receipt.h"
+
+namespace esper::history {
+namespace {
+
+using base::printable_line;
+using history::GrowthNote;
+
+constexpr const char* kNotMeasured = "not measured";
+
+template <class... Values>
+std::string formatted(const char* format, Values... values) {
+  char text[160];
+  std::snprintf(text, sizeof text, format, values...);
+  return text;
+}
+
+std::string row(const std::string& name, const std::string& value) {
+  constexpr std::size_t kWidth = 22;
+  return "  " + name + std::string(name.size() < kWidth ? kWidth - name.size() : 1, ' ') + printable_line(value) + "\n";
+}
+
+std::string or_not(std::optional<double> value, const char* format) {
+  return value ? formatted(format, *value) : kNotMeasured;
+}
+
+std::string step_text(const StepCost& step) {
+  if (!step.before_ms && !step.after_ms) return kNotMeasured;
+  const auto side = [](std::optional<double> ms, std::size_t epochs) {
+    return ms ? formatted("%.4g ms (%zu epoch%s)", *ms, epochs, epochs == 1 ? "" : "s") : std::string(kNotMeasured);
+  };
+  std::string text =
+      side(step.before_ms, step.epochs_before) + " before, " + side(step.after_ms, step.epochs_after) + " after";
+  if (step.before_ms && step.after_ms) text += formatted(": %+.3g ms", *step.after_ms - *step.before_ms);
+  return text;
+}
+
+std::string points_text(std::optional<double> points, const std::optional<base::Interval>& interval) {
+  if (!points) return kNotMeasured;
+  std::string text = formatted("%+.2f points", *points);
+  if (interval) text += formatted(", 95 %% interval %+.2f to %+.2f", interval->low, interval->high);
+  return text;
+}
+
+std::string contribution_text(const Contribution& contribution) {
+  const std::string text = points_text(contribution.points, contribution.interval);
+  if (!contribution.points) return text;
+  const auto times = contribution.measurements;
+  return text + (times == 1 ? ", measured once" : formatted(", the last of %zu measurements", times));
+}
+
+std::string conflicts_text(const Receipt& receipt) {
+  if (!receipt.conflicts) return kNotMeasured;
+  return formatted("%.0f", *receipt.conflicts) +
+         (receipt.conflict_ratio ? formatted(", %.3g of the compared pairs an epoch", *receipt.conflict_ratio) : "");
+}
+
+std::string stages_text(const Receipt& receipt) {
+  std::string text;
+  for (const auto& [stage, epochs] : receipt.stages) {
+    text +=
+        (text.empty() ? "" : ", ") + std::string(base::name_of(stage)) + " " + (epochs ? std::to_string(*epochs) : "?");
+  }
+  return text;
+}
+
+std::string forks_text(const Receipt& receipt) {
+  std::string text;
+  for (auto it = receipt.ancestors.rbegin(); it != receipt.ancestors.rend(); ++it) {
+    text += (text.empty() ? ", forked at " : ", and again at ") + place_text(it->until);
+  }
+  return text;
+}
+
+std::string origin_text(const Receipt& receipt) {
+  switch (receipt.origin) {
+    case Receipt::Origin::kHost:
+      return "host.modules: built into the host, nothing was grafted";
+    case Receipt::Origin::kParent:
+      return (receipt.ancestors.empty() ? std::string("the run before the fork") : receipt.ancestors.back().run) +
+             ", which cannot be read" + forks_text(receipt);
+    case Receipt::Origin::kUnknown:
+      return "not known: notes are missing";
+    case Receipt::Origin::kGerminated:
+      break;
+  }
+  std::string text = "germinated at " + place_text(*receipt.born);
+  if (!receipt.ancestors.empty()) text += " of " + receipt.ancestors.back().run;
+  return text + forks_text(receipt);
+}
+
+std::string swap_text(const Receipt& receipt) {
+  if (receipt.origin == Receipt::Origin::kHost) return "nothing was grafted";
+  if (!receipt.swap) return kNotMeasured;
+  const StructureSwap& swap = *receipt.swap;
+  return (swap.prepared ? formatted("ready before the graft, prepared beside training in %.4g ms", swap.prepare_ms)
+                        : std::string("not ready before the graft")) +
+         formatted("; brought into use in %.4g us (lane %s); slowest step after it: stall of %.3g ms", swap.swap_us,
+                   swap.lane.c_str(), swap.stall_ms);
+}
+
+constexpr std::size_t kRewardsShown = 8;
+
+std::string reward_text(const SeedReward& reward) {
+  if (!reward.total) return reward.missing;
+  std::string text =
+      formatted("%+.3f over %zu epoch%s", *reward.total, reward.epochs.size(), reward.epochs.size() == 1 ? "" : "s");
+  const std::size_t from = reward.epochs.size() - std::min(reward.epochs.size(), kRewardsShown);
+  text += from > 0 ? formatted(", the last %zu: ", kRewardsShown) : ": ";
+  for (std::size_t i = from; i < reward.epochs.size(); ++i) {
+    text += (i == from ? "" : ", ") + formatted("%+.3f at %u", reward.epochs[i].reward, reward.epochs[i].epoch);
+  }
+  return text + (reward.missing.empty() ? "" : "; " + reward.missing);
+}
+
+std::string line_of(const GrowthNote& note) {
+  const auto& event = *note.event;
+  const auto move = std::string(base::name_of(event.from)) + " -> " + std::string(base::name_of(event.to));
+  if (note.what == "gate")
+    return event.code + (event.passed.value_or(false) ? " passed: " : " not passed: ") + event.reason;
+  if (note.what == "command_rejected") return "refused (" + event.code + "): " + event.reason;
+  if (note.what == "stage") {
+    // A gate has said why already.
+    const bool gated = !event.command_id.empty() && event.from != event.to && leyline::has_module(event.to);
+    return (event.from == event.to ? std::string(base::name_of(event.from)) : move) +
+           (gated ? "" : ": " + event.reason);
+  }
+  return note.what + (event.reason.empty() ? "" : ": " + event.reason);
+}
+
+// A gate's failure says what the refusal after it says again.
+bool says_nothing_new(const GrowthNote& note) {
+  return note.what == "cull" || (note.what == "command_rejected" && note.event->code == "gate_failed");
+}
+
+bool is_failure(const GrowthNote& note) { return note.what == "gate" && !note.event->passed.value_or(false); }
+
+bool repeats(const GrowthNote& note, const GrowthNote* last) {
+  return last != nullptr && is_failure(note) && is_failure(*last) && note.event->code == last->event->code;
+}
+
+// Of tries that failed at the same gate one after the other, the last is told.
+std::string story_text(const Receipt& receipt) {
+  std::vector<std::pair<const GrowthNote*, int>> told;
+  for (const auto& note : receipt.story) {
+    if (says_nothing_new(note)) continue;
+    const bool again = !told.empty() && repeats(note, told.back().first);
+    if (again) {
+      told.back() = {&note, told.back().second + 1};
+    } else {
+      told.emplace_back(&note, 1);
+    }
+  }
+  std::string text, last_head, last_decision;
+  for (const auto& [note, times] : told) {
+    const std::string head =
+        formatted("epoch %u, step %lld", note->place.epoch, static_cast<long long>(note->place.step));
+    if (head != last_head) {
+      text += "  " + head + "\n";
+      last_decision.clear();
+    }
+    if (!note->event->decision.empty() && note->event->decision != last_decision)
+      text += "    asked to " + printable_line(note->event->decision) + "\n";
+    text += "    " + printable_line(line_of(*note)) + (times > 1 ? " (try " + std::to_string(times) + ")" : "") + "\n";
+    last_head = head;
+    last_decision = note->event->decision;
+  }
+  return text;
+}
+
+}  // namespace
+
+const char* word_of(Receipt::Outcome outcome) {
+  switch (outcome) {
+    case Receipt::Outcome::kFossilized:
+      return "fossilised";
+    case Receipt::Outcome::kCulled:
+      return "culled";
+    case Receipt::Outcome::kGrowing:
+      break;
+  }
+  return "still growing";
+}
+
+std::string receipt_text(const Receipt& receipt) {
+  constexpr double kBytesInMb = 1e6;
+  std::string text = printable_line(receipt.seed_id + ", " + receipt.blueprint + " at " + receipt.slot) + ": " +
+                     word_of(receipt.outcome);
+  if (receipt.ended) {
+    text += formatted(" at epoch %u, step %lld", receipt.ended->epoch, static_cast<long long>(receipt.ended->step));
+  }
+  if (!receipt.doubt.empty()) text += "\n! " + printable_line(receipt.doubt);
+  text += "\n" + row("where from", origin_text(receipt)) + row("why", receipt.reason) +
+          (receipt.folded.empty() ? "" : row("where it is", receipt.folded)) +
+          row("parameters", or_not(receipt.parameters, "%.0f"));
+  const std::string memory =
+      receipt.memory_bytes ? formatted("%.4g MB", *receipt.memory_bytes / kBytesInMb) : std::string(kNotMeasured);
+  text += row("memory", memory) + row("time of a step", step_text(receipt.step)) +
+          row("stall at the graft", or_not(receipt.graft_stall_ms, "%.3g ms")) +
+          row("its network's step", swap_text(receipt));
+  if (receipt.outcome == Receipt::Outcome::kCulled) {
+    text += row("stall at the cull", or_not(receipt.cull_stall_ms, "%.3g ms"));
+  }
+  text +=
+      row("drop when turned off", contribution_text(receipt.contribution)) +
+      row("Shapley value", points_text(receipt.contribution.shapley_points, receipt.contribution.shapley_interval)) +
+      (receipt.reward ? row("reward", reward_text(*receipt.reward)) : "") + row("conflicts", conflicts_text(receipt)) +
+      row("isolation violations", or_not(receipt.isolation_violations, "%.0f")) +
+      row("epochs in stages", stages_text(receipt)) + "its life\n" + story_text(receipt);
+  for (const auto& gap : receipt.gaps) text += "note: " + printable_line(gap) + "\n";
+  return text;
+}
+
+}  // namespace esper::history

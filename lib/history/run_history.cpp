@@ -1,0 +1,184 @@
+#include "history/run_history.h"
+
+#include <cstdint>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "storage/bytes.h"
+#include "storage/confined_file_system.h"
+#include "storage/file_tools.h"
+#include "storage/journal.h"
+
+namespace esper::history {
+namespace {
+
+using base::PathKind;
+using history::RunPlace;
+using storage::JournalTail;
+
+// Of the gaps in one journal so many are told one by one.
+constexpr std::size_t kGapsTold = 5;
+constexpr std::size_t kCheckpointsCompared = 4;
+constexpr std::uint64_t kMostRunJsonBytes = 64 << 20;
+
+std::string record(std::size_t number) { return "record " + std::to_string(number); }
+
+void tell_tail(const storage::JournalScan& scan, std::size_t records, const std::string& run,
+               std::vector<std::string>& gaps) {
+  if (scan.tail == JournalTail::kClean) return;
+  const std::string bytes = std::to_string(scan.dropped_bytes) + " bytes were not read";
+  if (scan.tail == JournalTail::kCorrupt) {
+    gaps.push_back("the journal is damaged behind " + record(records) + ": " + bytes +
+                   "; what is told up to there holds. esper train --resume " + run +
+                   " keeps them as journal.bad and goes on behind that record");
+  } else {
+    gaps.push_back("the journal ends within a record, behind " + record(records) + ": " + bytes +
+                   "; what is told up to there holds. Where no process trains in this run, esper train --resume " +
+                   run + " cuts them off");
+  }
+}
+
+void tell_damaged(const history::GrowthHistory& history, std::vector<std::string>& gaps) {
+  if (history.damaged() == 0) return;
+  std::string numbers;
+  for (const auto number : history.damaged_records()) numbers += (numbers.empty() ? "" : ", ") + std::to_string(number);
+  const bool more = history.damaged() > history.damaged_records().size();
+  gaps.push_back(std::to_string(history.damaged()) +
+                 (history.damaged() == 1 ? " record of the journal is no sound note and was left out: "
+                                         : " records of the journal are no sound notes and were left out: ") +
+                 numbers + (more ? ", ..." : ""));
+}
+
+// Notes from before the first one that is there.
+void tell_lost_beginning(const RunHistory& run, bool starts_known, std::vector<std::string>& gaps) {
+  const auto& first = run.history.notes().front();
+  if (!starts_known) {
+    gaps.push_back(
+        "the journal does not tell the topology that the run began with; slots show from their first event on");
+  } else if ((first.what == "resumed" || first.what == "segment" || !first.snapshot) && first.place > RunPlace{}) {
+    gaps.push_back("the journal begins with " + record(first.record) + ", of " + place_text(first.place) + " (" +
+                   first.what + "): what came before is missing" +
+                   (first.snapshot ? "; what is told from there on holds" : ""));
+  }
+}
+
+void tell_gaps_between(const std::vector<history::GrowthGap>& found, const std::string& run,
+                       std::vector<std::string>& gaps) {
+  for (std::size_t i = 0; i < found.size() && i < kGapsTold; ++i) {
+    const auto& gap = found[i];
+    const std::string after = gap.sound_from == 0 ? "what is told after that is not sure. esper train --resume " + run +
+                                                        " notes the whole topology of its newest checkpoint again"
+                                                  : "what is told from " + record(gap.sound_from) + " on holds again";
+    gaps.push_back(describe(gap) + "; what is told up to " + record(gap.after) + " holds, " + after);
+  }
+  if (found.size() > kGapsTold) {
+    gaps.push_back("notes are missing in " + std::to_string(found.size() - kGapsTold) + " more places after that");
+  }
+}
+
+void tell_losses(const std::vector<storage::JournalLoss>& losses, std::vector<std::string>& gaps) {
+  for (const auto& [file, bytes] : losses) {
+    const std::string what =
+        bytes == 0 ? " is missing" : " is damaged: " + std::to_string(bytes) + " bytes were not read";
+    gaps.push_back(file + what + "; the records before and after it are complete");
+  }
+}
+
+// How much of the journal was read.
+enum class Extent { kWhole, kEnd };
+
+void tell_gaps(const storage::JournalScan& scan, const std::string& folder, Extent extent, RunHistory& run) {
+  tell_losses(scan.losses, run.gaps);
+  tell_tail(scan, run.history.records(), folder, run.gaps);
+  tell_damaged(run.history, run.gaps);
+  if (run.history.left_out() > 0) {
+    run.gaps.push_back("the journal is too long: its last " + std::to_string(run.history.left_out()) +
+                       " notes were left out");
+  }
+  if (run.history.notes().empty()) return;
+  const auto state = run.history.replay();
+  const bool begins_on_purpose = extent == Extent::kEnd && run.history.notes().front().what == "segment";
+  if (!begins_on_purpose) tell_lost_beginning(run, state.starts_known, run.gaps);
+  tell_gaps_between(state.gaps, folder, run.gaps);
+}
+
+// Of the network's topology as the checkpoint itself has it; empty where it does not tell, or is deleted meanwhile.
+std::string hash_in(base::FileSystem& files, const std::string& checkpoint) {
+  const std::string path = checkpoint + "/run.json";
+  try {
+    if (files.kind_of(path) != PathKind::kFile) return {};
+    const auto bytes = storage::read_file(files, path, kMostRunJsonBytes);
+    const auto run = nlohmann::json::parse(storage::text_of(bytes), nullptr, false);
+    const auto found = run.is_object() ? run.find("topology_hash") : run.end();
+    return run.is_object() && found != run.end() && found->is_string() ? found->get<std::string>() : std::string();
+  } catch (const base::Error&) {
+    return {};
+  }
+}
+
+// The newest checkpoints that journal and folder both have: two runs in one folder show where their networks differ.
+void tell_stranger(base::FileSystem& files, const std::string& folder, RunHistory& run) {
+  const auto& notes = run.history.notes();
+  std::size_t compared = 0;
+  for (auto note = notes.rbegin(); note != notes.rend() && compared < kCheckpointsCompared; ++note) {
+    if (note->what != "checkpoint" || note->hash.empty()) continue;
+    if (note->checkpoint.find('/') != std::string::npos) continue;
+    const std::string hash = hash_in(files, folder + "/checkpoints/" + note->checkpoint);
+    if (hash.empty()) continue;
+    ++compared;
+    if (hash == note->hash) continue;
+    run.gaps.push_back("the journal and the checkpoint " + note->checkpoint + " of " + folder +
+                       " tell two different networks (" + note->hash + " and " + hash +
+                       "): one of them may be another run's, and then what the journal tells is not of this run. "
+                       "esper train --resume " +
+                       folder + " compares them slot by slot");
+    return;
+  }
+}
+
+std::string why_nothing_is_known(base::FileSystem& files, const std::string& run, const RunHistory& read) {
+  if (!read.history.notes().empty()) return {};
+  const auto records = read.history.records();
+  const bool there = records > 0 || files.kind_of(run + "/journal") == PathKind::kFile;
+  return (!there         ? run + " has no journal"
+          : records == 0 ? "the journal of " + run + " is empty"
+                         : "the journal of " + run + " has " + std::to_string(records) +
+                               (records == 1 ? " record that is" : " records that are") + " no note on growth") +
+         ": nothing is known of its growth. If the file lies elsewhere, put it back; else esper train --resume " + run +
+         " notes the network of its newest checkpoint, and what happens from there on";
+}
+
+}  // namespace
+
+RunHistory read_journal(base::FileSystem& files, const std::string& run) {
+  RunHistory read;
+  const auto scan =
+      storage::scan_journal(files, run + "/journal", [&](std::string_view text) { read.history.take(text); });
+  tell_gaps(scan, run, Extent::kWhole, read);
+  read.nothing = why_nothing_is_known(files, run, read);
+  return read;
+}
+
+RunHistory read_journal_since(base::FileSystem& files, const std::string& run, RunPlace place) {
+  RunHistory read;
+  const auto begins = [&](std::string_view text) {
+    const auto segment = history::read_segment(text);
+    return segment && segment->place <= place;
+  };
+  const auto scan = storage::scan_journal_from(files, run + "/journal", begins,
+                                               [&](std::string_view text) { read.history.take(text); });
+  tell_gaps(scan, run, Extent::kEnd, read);
+  read.nothing = why_nothing_is_known(files, run, read);
+  return read;
+}
+
+RunHistory read_run_history(const std::string& run) {
+  storage::ConfinedFileSystem files(run, storage::Owner::kAnyone);
+  storage::require_run_folder(files, run);
+  auto read = read_journal(files, run);
+  if (!read.nothing.empty()) throw base::Error(base::ExitCode::kData, read.nothing);
+  tell_stranger(files, run, read);
+  return read;
+}
+
+}  // namespace esper::history

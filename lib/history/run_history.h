@@ -1,0 +1,37 @@
+#pragma once
+// A run's growth, read back from its folder, whatever happened to the run. The one reader of it: every command that
+// tells of growth, goes on with a run or forks it has its answer, and its doubts, from here.
+
+#include <string>
+#include <vector>
+
+#include "base/file_system.h"
+#include "history/growth_history.h"
+
+namespace esper::history {
+
+struct RunHistory {
+  history::GrowthHistory history;
+  // What is missing, in words: at which record, what still holds, and the way out where there is one.
+  std::vector<std::string> gaps;
+  std::string nothing;  // why nothing at all is known of the run's growth; else empty
+
+  // Of the last note. Only where anything is known.
+  history::RunPlace last() const { return history.notes().back().place; }
+};
+
+// Of a run folder, whatever lies in it. Throws base::Error{kCheckpoint} where the file is no journal or a folder
+// lies in its place, and IoError.
+RunHistory read_journal(base::FileSystem& files, const std::string& run);
+
+// The same, from the newest file of the journal on that begins at this place or before it: enough to rebuild the
+// topology there and later.
+RunHistory read_journal_since(base::FileSystem& files, const std::string& run, history::RunPlace place);
+
+// The same for who wants to know of growth, held against the topologies of the newest four checkpoints that the journal
+// names and the folder has (one that differs is a gap; another run's journal that names none of them, or the same
+// topologies, is not found out): throws base::Error{kConfig} where there is no run, and kData, with the
+// way out, where nothing is known.
+RunHistory read_run_history(const std::string& run);
+
+}  // namespace esper::history

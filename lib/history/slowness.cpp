@@ -1,0 +1,293 @@
+#include "history/slowness.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "base/names.h"
+#include "base/text/printable.h"
+
+namespace esper::history {
+namespace {
+
+using base::Owner;
+using base::printable_line;
+using config::RunConfig;
+using nlohmann::ordered_json;
+
+struct Share {
+  Owner owner;
+  double ms, percent;
+};
+
+template <class... Values>
+std::string format(const char* pattern, Values... values) {
+  char text[160];
+  const int length = std::snprintf(text, sizeof text, pattern, values...);
+  return {text, static_cast<std::size_t>(std::clamp(length, 0, static_cast<int>(sizeof text) - 1))};
+}
+
+// The ten owners, the largest first.
+std::vector<Share> shares_of(const RunLedger& ledger) {
+  std::vector<Share> shares;
+  for (const auto& [owner, name] : names(Owner{})) {
+    if (owner == Owner::kStartUp) continue;
+    const double ms = ledger.of(owner) + (owner == Owner::kIdle ? ledger.of(Owner::kStartUp) : 0);
+    shares.push_back({owner, ms, 100 * ms / ledger.wall_ms});
+  }
+  std::ranges::stable_sort(shares, std::ranges::greater(), &Share::ms);
+  return shares;
+}
+
+double percent_sum(const std::vector<Share>& shares) {
+  return std::accumulate(shares.begin(), shares.end(), 0.0,
+                         [](double sum, const Share& share) { return sum + share.percent; });
+}
+
+bool on_cuda(const RunConfig& config, const RunLedger& ledger) {
+  return (ledger.device.empty() ? config.device.kind : ledger.device).starts_with("cuda");
+}
+
+// What to set, and why; both empty if there is nothing to try.
+struct Try {
+  std::string set, why;
+};
+
+Try for_loader(const RunConfig& config, bool cuda) {
+  if (config.data.workers == 0) {
+    return {"data.workers=2", "the training thread prepares its batches itself (data.workers is 0)"};
+  }
+  if (cuda && config.data.gpu_dataset == config::Resident::kOff) {
+    return {"data.gpu_dataset=auto", "the data set is not kept on the device"};
+  }
+  if (config.data.workers < 8) {
+    return {"data.workers=" + std::to_string(2 * config.data.workers),
+            format("%d threads prepare batches and cannot keep up", config.data.workers)};
+  }
+  if (config.data.prefetch < 16) {
+    return {"data.prefetch=" + std::to_string(4 * config.data.prefetch),
+            format("only %d batches are prepared ahead", config.data.prefetch)};
+  }
+  return {};
+}
+
+Try for_transfer(const RunConfig& config) {
+  if (config.data.gpu_dataset == config::Resident::kOff) {
+    return {"data.gpu_dataset=auto", "every batch is copied, though the data set might live on the device"};
+  }
+  if (!config.data.gpu_prefetch) return {"data.gpu_prefetch=true", "batches are not copied beside the step"};
+  if (!config.data.pin_memory) return {"data.pin_memory=true", "batches are copied from pageable memory"};
+  if (config.data.gpu_dataset == config::Resident::kAuto) {
+    return {"data.gpu_dataset=on", "batches are copied; on keeps the data set on the device even if it is large"};
+  }
+  return {};
+}
+
+Try for_compile(const RunConfig& config) {
+  using config::Lane;
+  if (config.step.lane == Lane::kEager) return {};
+  if (config.step.compile.mode == config::CompileMode::kMaxAutotune) {
+    return {"step.compile.mode=default", "max-autotune times many kernels for each program"};
+  }
+  if (config.step.check_every > 0 && config.step.check_every < 10'000) {
+    return {"step.check_every=10000",
+            "the fast lane is compared with eager every " + std::to_string(config.step.check_every) + " steps"};
+  }
+  if (config.step.lane == Lane::kReplay) return {"step.lane=eager", "the steps are too few to pay for a recording"};
+  return {"step.lane=replay",
+          "the steps are too few to pay for a program; a longer run, or the next one with the same "
+          "network and a warm cache, does better as it is"};
+}
+
+Try for_policy(const RunConfig& config, const RunLedger& ledger) {
+  if (ledger.policy_timeouts > 0) {
+    return {"safety.policy_deadline=" + base::to_string(config.safety.policy_deadline / 2),
+            format("%.0f decisions came too late, each after a wait of ", ledger.policy_timeouts) +
+                base::to_string(config.safety.policy_deadline)};
+  }
+  if (!config.growth.enabled || config.policy.kind == config::PolicyKind::kNone) return {};
+  return {"policy.kind=none", "deciding and changing the network take it; without a policy the network does not grow"};
+}
+
+Try for_telemetry(const RunConfig& config, const RunLedger& ledger) {
+  const double epochs = static_cast<double>(std::max<std::int64_t>(ledger.epochs + ledger.epochs_again, 1));
+  const std::string why =
+      format("each epoch reports once, and takes %.2f ms", (ledger.wall_ms - ledger.of(Owner::kStartUp)) / epochs);
+  if (config.telemetry.console != config::ConsoleMode::kNone) return {"telemetry.console=none", why};
+  if (config.telemetry.jsonl) return {"telemetry.jsonl=false", why + "; the run then keeps its summary alone"};
+  return {};
+}
+
+Try for_checkpoint(const RunConfig& config) {
+  using Unit = base::Length::Unit;
+  const base::Length every = config.checkpoint.every;
+  const bool often = every.count > 0 && (every.unit == Unit::kSteps || every.count < 10);
+  if (often) {
+    return {"checkpoint.every=" + base::to_string(base::Length{10 * every.count, every.unit}),
+            "the state is saved every " + base::to_string(every)};
+  }
+  if (config.checkpoint.keep_best) return {"checkpoint.keep_best=false", "every better epoch is saved"};
+  return {};
+}
+
+// Whether the validation samples are split off from the others. Formats that may bring a part of their own (as MNIST's
+// t10k files) count as doing so: the run file alone does not show it, and the fraction would have no effect.
+bool is_split(const config::DataConfig& data) {
+  using Kind = config::DataKind;
+  const bool splits = data.kind == Kind::kDigits || data.kind == Kind::kCsv || data.kind == Kind::kText ||
+                      data.kind == Kind::kSynthetic;
+  return splits && data.validation_path.empty();
+}
+
+Try for_validation(const RunConfig& config) {
+  if (is_split(config.data) && config.data.validation_fraction > 0.05) {
+    return {format("data.validation_fraction=%g", config.data.validation_fraction / 2),
+            format("%g%% of the samples are measured after every epoch", 100 * config.data.validation_fraction) +
+                (config.growth.enabled ? ", once more for each seed that is judged" : "")};
+  }
+  const int every = config.growth.counterfactual.every_epochs;
+  if (config.growth.enabled && every > 0 && every < 20) {
+    return {"growth.counterfactual.every_epochs=" + std::to_string(2 * every),
+            "every " + std::to_string(every) + " epochs all validation samples are measured once more for each seed"};
+  }
+  return {};
+}
+
+Try for_compute(const RunConfig& config, const RunLedger& ledger, bool cuda) {
+  constexpr double kTiny = 500, kLarge = 5000;  // microseconds
+  if (config.step.lane == config::Lane::kEager) return {"step.lane=auto", "the steps run in the eager lane"};
+  if (cuda && config.device.precision == config::Precision::kFp32) {
+    return {"device.precision=auto", "the steps compute in fp32"};
+  }
+  if (!cuda && ledger.step_p50_us && *ledger.step_p50_us < kTiny && config.device.threads != 1) {
+    return {"device.threads=1", format("a step takes %.0f us, too little to share among threads", *ledger.step_p50_us)};
+  }
+  if (!cuda && ledger.step_p50_us && *ledger.step_p50_us > kLarge && config.device.threads == 1) {
+    return {"device.threads=0", format("a step takes %.1f ms on one thread", *ledger.step_p50_us / 1000)};
+  }
+  if (config.step.lane != config::Lane::kAuto) {
+    return {"step.lane=auto", "the lane is fixed; auto takes what is measured to be fastest"};
+  }
+  return {};
+}
+
+Try what_to_try(Owner owner, const RunConfig& config, const RunLedger& ledger) {
+  const bool cuda = on_cuda(config, ledger);
+  switch (owner) {
+    case Owner::kCompute:
+      return for_compute(config, ledger, cuda);
+    case Owner::kTransfer:
+      return for_transfer(config);
+    case Owner::kLoaderWait:
+      return for_loader(config, cuda);
+    case Owner::kCompile:
+      return for_compile(config);
+    case Owner::kPolicy:
+      return for_policy(config, ledger);
+    case Owner::kTelemetry:
+      return for_telemetry(config, ledger);
+    case Owner::kCheckpoint:
+      return for_checkpoint(config);
+    case Owner::kRollback:
+      return {format("training.optimizer.lr=%g", config.training.optimizer.lr / 2), "training had to go back"};
+    case Owner::kValidation:
+      return for_validation(config);
+    case Owner::kIdle:
+    case Owner::kStartUp:
+      break;
+  }
+  return {};
+}
+
+std::string shell_quoted(const std::string& text) {
+  return text.find(' ') == std::string::npos ? text : "'" + text + "'";
+}
+
+std::string bar(double percent) {
+  return std::string(static_cast<std::size_t>(std::clamp(percent, 0.0, 100.0) * 0.4 + 0.5), '#');
+}
+
+std::string covers_text(const RunLedger& ledger) {
+  std::string text = format("covers     %lld %s, %lld %s", static_cast<long long>(ledger.processes),
+                            ledger.processes == 1 ? "process" : "processes", static_cast<long long>(ledger.epochs),
+                            ledger.epochs == 1 ? "epoch" : "epochs");
+  if (ledger.epochs_again > 0) text += format(", %lld trained again", static_cast<long long>(ledger.epochs_again));
+  if (!ledger.status.empty()) text += "; " + printable_line(ledger.status);
+  text += "\n";
+  for (const auto& gap : ledger.gaps) text += "  but " + printable_line(gap) + "\n";
+  return text;
+}
+
+}  // namespace
+
+Advice advise(const RunConfig& config, const RunLedger& ledger) {
+  constexpr double kWorthAWord = 0.05;
+  const double counted = ledger.wall_ms - ledger.of(Owner::kStartUp);
+  const auto share = [&](Owner owner) { return counted > 0 ? ledger.of(owner) / counted : 0; };
+  const auto advice_for = [&](Owner owner, const Try& attempt) {
+    const std::string name(base::name_of(owner));
+    return Advice{name, attempt.set,
+                  format("%s has %.1f%% of the time after start-up: ", name.c_str(), 100 * share(owner)) + attempt.why};
+  };
+  for (const Share& candidate : shares_of(ledger)) {
+    if (candidate.owner == Owner::kCompute || share(candidate.owner) < kWorthAWord) continue;
+    if (const Try attempt = what_to_try(candidate.owner, config, ledger); !attempt.set.empty()) {
+      return advice_for(candidate.owner, attempt);
+    }
+  }
+  if (const Try attempt = what_to_try(Owner::kCompute, config, ledger); !attempt.set.empty()) {
+    return advice_for(Owner::kCompute, attempt);
+  }
+  return advice_for(Owner::kCompute, {"", "no toggle is left that these figures speak for"});
+}
+
+std::string slowness_text(const std::string& run, const RunLedger& ledger, const Advice& advice) {
+  std::string text = "run        " + printable_line(run) + "\n" + format("wall time  %.3f s\n", ledger.wall_ms / 1000) +
+                     covers_text(ledger) + "\n" + format("%-12s %14s %8s\n", "owner", "ms", "percent");
+  const auto shares = shares_of(ledger);
+  for (const Share& share : shares) {
+    text += format("%-12s %14.3f %7.2f%%", std::string(base::name_of(share.owner)).c_str(), share.ms, share.percent);
+    const std::string length = bar(share.percent);
+    text += (length.empty() ? "" : "  " + length) + "\n";
+    if (share.owner == Owner::kIdle && ledger.of(Owner::kStartUp) > 0) {
+      text += format("  start-up   %14.3f %7.2f%%  of it\n", ledger.of(Owner::kStartUp),
+                     100 * ledger.of(Owner::kStartUp) / ledger.wall_ms);
+    }
+  }
+  text += format("%-12s %14.3f %7.2f%%  of the wall time, within 0.5%%\n", "sum",
+                 percent_sum(shares) * ledger.wall_ms / 100, percent_sum(shares));
+  if (ledger.step_p50_us) {
+    text += format("\nsteps      p50 %.1f us, p95 %.1f us in the newest epoch\n", *ledger.step_p50_us,
+                   ledger.step_p95_us.value_or(0));
+  }
+  text += "\nadvice     " + advice.text + "\n";
+  if (!advice.set.empty()) text += "           try --set " + shell_quoted(advice.set) + "\n";
+  return text;
+}
+
+ordered_json slowness_json(const std::string& run, const RunLedger& ledger, const Advice& advice) {
+  const auto shares = shares_of(ledger);
+  ordered_json owners = ordered_json::array();
+  for (const Share& share : shares) {
+    owners.push_back({{"owner", base::name_of(share.owner)}, {"ms", share.ms}, {"percent", share.percent}});
+  }
+  ordered_json step = nullptr;
+  if (ledger.step_p50_us) step = {{"p50_us", *ledger.step_p50_us}, {"p95_us", ledger.step_p95_us.value_or(0)}};
+  return {{"run_dir", run},
+          {"wall_ms", ledger.wall_ms},
+          {"percent_sum", percent_sum(shares)},
+          {"owners", std::move(owners)},
+          {"start_up_ms", ledger.of(Owner::kStartUp)},
+          {"step", std::move(step)},
+          {"advice", {{"owner", advice.owner}, {"set", advice.set}, {"text", advice.text}}},
+          {"covers",
+           {{"processes", ledger.processes},
+            {"epochs", ledger.epochs},
+            {"epochs_again", ledger.epochs_again},
+            {"status", ledger.status},
+            {"damaged_lines", ledger.damaged_lines},
+            {"gaps", ledger.gaps}}}};
+}
+
+}  // namespace esper::history

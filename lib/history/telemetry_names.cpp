@@ -1,0 +1,241 @@
+#include "history/telemetry_names.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "history/jsonl_reader.h"
+#include "leyline/telemetry.h"
+#include "nissa/telemetry_files.h"
+
+namespace esper::history {
+
+using nissa::has_telemetry;
+
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::json;
+using Kind = TelemetryName::Kind;
+
+constexpr std::size_t kMostNames = 100'000;
+constexpr std::size_t kMostLabels = 64;
+constexpr std::size_t kLongestWord = 128;
+constexpr std::uintmax_t kLargestFile = 16 << 20;
+constexpr int kDeepestNesting = 8;
+
+[[noreturn]] void fail(const std::string& source, const std::string& what) {
+  throw base::Error(base::ExitCode::kData, source + ": " + what);
+}
+
+// Printable and short: what is read is printed again.
+bool is_word(std::string_view text) {
+  return !text.empty() && text.size() <= kLongestWord &&
+         std::ranges::all_of(text, [](char c) { return c > ' ' && c <= '~'; });
+}
+
+const std::string* word_at(const json& object, const char* key) {
+  const auto found = object.find(key);
+  if (found == object.end() || !found->is_string()) return nullptr;
+  const auto* text = found->get_ptr<const std::string*>();
+  return is_word(*text) ? text : nullptr;
+}
+
+std::set<std::string> words_of(std::string_view labels) {
+  std::istringstream words{std::string(labels)};
+  return {std::istream_iterator<std::string>(words), {}};
+}
+
+// Takes in what the packets of a run carry. Whatever is not as it should be is counted and left out.
+class Collector {
+ public:
+  explicit Collector(std::string source) : source_(std::move(source)) {}
+
+  void take(const json& packet) {
+    for (const auto& metric : elements(packet, "metrics")) take(metric, "name", Kind::kMetric);
+    for (const auto& event : elements(packet, "events")) take(event, "description", Kind::kEvent);
+  }
+  TelemetryNames finish(const JsonlReport& report) {
+    if (report.damaged_total > 0) {
+      read_.gaps.push_back(source_ + " has " + std::to_string(report.damaged_total) + " damaged lines");
+    }
+    if (report.missing_files > 0) {
+      read_.gaps.push_back(source_ + " lacks " + std::to_string(report.missing_files) + " earlier files");
+    }
+    if (odd_ > 0) {
+      read_.gaps.push_back(source_ + " has " + std::to_string(odd_) + " metrics or events that are not well formed");
+    }
+    if (report.packets == 0) fail(source_, "holds no packet of telemetry");
+    return std::move(read_);
+  }
+
+ private:
+  const json& elements(const json& packet, const char* key) {
+    static const json kNone = json::array();
+    const json& list = packet.at(key);
+    if (list.is_array()) return list;
+    ++odd_;
+    return kNone;
+  }
+
+  void take(const json& entry, const char* key, Kind kind) {
+    const std::string* name = entry.is_object() ? word_at(entry, key) : nullptr;
+    if (name == nullptr) {
+      ++odd_;
+      return;
+    }
+    NameFacts& facts = read_.names[{*name, kind}];
+    if (read_.names.size() > kMostNames) fail(source_, "has more than " + std::to_string(kMostNames) + " names");
+    const std::string* unit = word_at(entry, "unit");
+    if (kind == Kind::kMetric && unit != nullptr && facts.unit.empty()) facts.unit = *unit;
+    if (kind == Kind::kMetric && unit != nullptr && facts.unit != *unit) ++odd_;
+    const auto attributes = entry.find("attributes");
+    if (attributes == entry.end()) return;
+    if (!attributes->is_object()) {
+      ++odd_;
+      return;
+    }
+    for (const auto& [label, value] : attributes->items()) take_label(facts, label);
+  }
+
+  void take_label(NameFacts& facts, const std::string& label) {
+    if (is_word(label) && (facts.labels.size() < kMostLabels || facts.labels.contains(label))) {
+      facts.labels.insert(label);
+    } else {
+      ++odd_;
+    }
+  }
+
+  std::string source_;
+  TelemetryNames read_;
+  std::size_t odd_ = 0;
+};
+
+TelemetryNames read_run(const fs::path& file) {
+  Collector collector(file.string());
+  const auto report = read_jsonl(file, [&](const json& packet) { collector.take(packet); });
+  return collector.finish(report);
+}
+
+std::string read_text(const fs::path& file) {
+  std::error_code error;
+  const auto size = fs::file_size(file, error);
+  if (error) fail(file.string(), "cannot be read: " + error.message());
+  if (size > kLargestFile) fail(file.string(), "is larger than 16 MiB: no list of names");
+  std::ifstream in(file, std::ios::binary);
+  std::string text{std::istreambuf_iterator<char>(in), {}};
+  if (!in.is_open() || in.bad()) fail(file.string(), "cannot be read");
+  return text;
+}
+
+json parse(const std::string& source, const std::string& text) {
+  const auto shallow = [](int depth, json::parse_event_t, json&) {
+    if (depth > kDeepestNesting) throw std::length_error("nested too deep");
+    return true;
+  };
+  try {
+    return json::parse(text, shallow);
+  } catch (const std::exception& error) {
+    fail(source, std::string("is no JSON: ") + error.what());
+  }
+}
+
+// A row of a names file: {"name", "kind", "unit" where it is told, "labels"}.
+void take_row(const std::string& where, const json& row, TelemetryNames& out) {
+  const std::string* name = row.is_object() ? word_at(row, "name") : nullptr;
+  const std::string* kind = name != nullptr ? word_at(row, "kind") : nullptr;
+  if (kind == nullptr) fail(where, "needs a \"name\" and a \"kind\"");
+  TelemetryName key{*name, *kind == "event" ? Kind::kEvent : Kind::kMetric};
+  NameFacts facts;
+  if (row.contains("unit") && key.kind == Kind::kMetric) {
+    const std::string* unit = word_at(row, "unit");
+    if (unit == nullptr) fail(where, "its \"unit\" is no word");
+    facts.unit = *unit;
+  }
+  const json labels = row.value("labels", json::array());
+  if (!labels.is_array() || labels.size() > kMostLabels) fail(where, "its \"labels\" are no list of words");
+  for (const auto& label : labels) {
+    if (!label.is_string() || !is_word(label.get_ref<const std::string&>())) fail(where, "a label is no word");
+    facts.labels.insert(label.get<std::string>());
+  }
+  if (!out.names.emplace(std::move(key), std::move(facts)).second) fail(where, *name + " stands there twice");
+}
+
+TelemetryNames read_list(const fs::path& file) {
+  const json document = parse(file.string(), read_text(file));
+  const json* rows = &document;
+  if (document.is_object() && document.contains("names")) rows = &document.at("names");
+  if (!rows->is_array() || rows->empty()) fail(file.string(), "is no list of names");
+  if (rows->size() > kMostNames) fail(file.string(), "has more than " + std::to_string(kMostNames) + " names");
+  TelemetryNames out;
+  for (std::size_t i = 0; i < rows->size(); ++i) {
+    take_row(file.string() + ": entry " + std::to_string(i + 1), (*rows)[i], out);
+  }
+  return out;
+}
+
+std::vector<std::string> without(const std::set<std::string>& from, const std::set<std::string>& what) {
+  std::vector<std::string> left;
+  std::ranges::set_difference(from, what, std::back_inserter(left));
+  return left;
+}
+
+}  // namespace
+
+TelemetryNames names_of_table() {
+  TelemetryNames out;
+  for (const auto& entry : leyline::kTelemetryTable) {
+    const bool event = entry.kind == leyline::TelemetryKind::kEvent;
+    NameFacts facts{event ? "" : std::string(entry.unit), words_of(entry.labels)};
+    out.names.emplace(TelemetryName{std::string(entry.name), event ? Kind::kEvent : Kind::kMetric}, std::move(facts));
+  }
+  return out;
+}
+
+TelemetryNames read_names(const std::string& source) {
+  if (source == "table") return names_of_table();
+  std::error_code ignored;
+  fs::path file = source;
+  const bool folder = fs::is_directory(file, ignored);
+  if (folder) file /= "telemetry.jsonl";
+  constexpr const char* kExpected = "; give a list of names, a run folder, its telemetry.jsonl, or table";
+  if (!fs::exists(source, ignored)) {
+    throw base::Error(base::ExitCode::kConfig, source + ": there is no such file" + kExpected);
+  }
+  if (!fs::is_regular_file(file, ignored) && !(folder && has_telemetry(file))) {
+    fail(source, folder ? "there is no telemetry.jsonl in it; telemetry.jsonl: true in a run file writes one"
+                        : std::string("is not a regular file") + kExpected);
+  }
+  return file.extension() == ".jsonl" ? read_run(file) : read_list(file);
+}
+
+NamesDiff diff_names(const TelemetryNames& first, const TelemetryNames& second) {
+  NamesDiff diff;
+  for (const auto& [name, facts] : first.names) {
+    const auto found = second.names.find(name);
+    if (found == second.names.end()) {
+      diff.only_first.push_back(name);
+      diff.second_has_all = false;
+      continue;
+    }
+    const NameFacts& other = found->second;
+    NameDifference difference{name, {}, {}, without(facts.labels, other.labels), without(other.labels, facts.labels)};
+    const bool units = !facts.unit.empty() && !other.unit.empty() && facts.unit != other.unit;
+    if (units) difference.first_unit = facts.unit, difference.second_unit = other.unit;
+    if (units || !difference.only_first.empty()) diff.second_has_all = false;
+    const bool differs = units || !difference.only_first.empty() || !difference.only_second.empty();
+    if (differs) diff.different.push_back(std::move(difference));
+  }
+  for (const auto& [name, facts] : second.names) {
+    if (!first.names.contains(name)) diff.only_second.push_back(name);
+  }
+  return diff;
+}
+
+}  // namespace esper::history

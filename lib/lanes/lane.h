@@ -1,0 +1,34 @@
+#pragma once
+// One lane by itself, made ready at once: for measuring lanes against each other, and for testing them. A run uses
+// StepRunner. Training thread.
+
+#include <functional>
+#include <span>
+#include <string>
+
+#include "config/step_config.h"
+#include "leyline/telemetry_packet.h"
+#include "program/compile_desk.h"
+#include "step/model.h"
+#include "step/train_step.h"
+
+namespace esper::lanes {
+
+struct PreparedLane {
+  config::Lane lane = config::Lane::kEager;
+  std::function<void(std::span<const step::Microbatch>)>
+      step;              // one training step of microbatches shaped like the example
+  double warmup_ms = 0;  // until it was ready, compilation included
+  std::string recipe;    // compiled
+  std::string refusal;   // why there is no step; empty: there is one
+};
+
+// Waits until the lane is ready; the model's state is as before. desk: for lane compiled; null refuses it; the mode of
+// compiling is the desk's. The model and the desk outlive the lane. config: warm-ups and what lane auto does, as in a
+// run; its `lane` is not looked at. tell: is given tolaria.compile_waiting, as wait_for_program() does.
+PreparedLane prepare_lane(
+    step::Model& model, config::Lane lane, std::span<const step::Microbatch> example, torch::Device device,
+    program::CompileDesk* desk, const config::StepConfig& config = {},
+    const std::function<void(leyline::TelemetryEvent)>& tell = [](auto) {});
+
+}  // namespace esper::lanes

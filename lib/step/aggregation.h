@@ -1,0 +1,58 @@
+#pragma once
+// How the gradients of a step's microbatches become one gradient, and what that shows of each growing seed. All of it
+// is tensor code inside the step. Training thread.
+//
+// With microbatch gradients g_i and attribution a_is (rows sum to one), seed s answers for the vector
+// v_s = sum over i of a_is g_i on the elements that the host owns, so the v_s add up to the plain sum. On the elements
+// that a seed owns it is the plain sum. Where two seeds or more and two microbatches or more meet, and the attribution
+// tells them apart, gradient surgery takes out of each v_s what it holds against the others; the host then gets
+// sum over s of w_s v_s = sum over i of (sum over s of a_is w_s) g_i, w the column sums of Surgery::coefficients.
+
+#include <torch/types.h>
+
+#include <span>
+#include <vector>
+
+#include "kasmina/slot_tap.h"
+#include "step/step_settings.h"
+#include "step/step_state.h"
+
+namespace esper::step {
+
+// One step's way through aggregation. Borrows the state.
+class Aggregation {
+ public:
+  Aggregation(StepState& state, const AggregationSettings& settings, std::size_t num_microbatches);
+
+  // Does the forward have to show its slots?
+  bool wants_taps() const { return taps_wanted_; }
+  // What to take the gradient at besides the parameters.
+  std::vector<torch::Tensor> tapped(const kasmina::SlotTaps& taps) const;
+  // Their gradients, in that order; undefined where nothing comes back. targets: of the microbatch.
+  void take_in(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> gradients, const torch::Tensor& targets);
+  // Where the next microbatch's flat gradient is to be written; without surgery it is the step's own, to be added to.
+  enum class Write { kReplace, kAdd };
+  struct Destination {
+    torch::Tensor flat;  // [elements of all parameters] float32
+    Write write;
+  };
+  Destination next_destination();
+  // After the last microbatch: leaves the step's gradient in state.gradients, and the seeds' figures in their sums.
+  void finish();
+
+ private:
+  void take_inner_products(const kasmina::SlotTaps& taps, std::span<const torch::Tensor> gradients);
+  void measure_isolation();
+  void operate();
+
+  StepState& state_;
+  const AggregationSettings& settings_;
+  std::int64_t num_seeds_, num_microbatches_, received_ = 0;
+  bool operates_, taps_wanted_, isolation_wanted_;
+  torch::Tensor rows_;                          // [microbatches, elements of all parameters], where there is surgery
+  std::vector<torch::Tensor> attribution_;      // a row for each microbatch so far
+  std::vector<torch::Tensor> inner_products_;   // host with seed, host, seed; of each seed of each microbatch so far
+  std::vector<torch::Tensor> isolation_gates_;  // of each seed
+};
+
+}  // namespace esper::step

@@ -1,0 +1,12 @@
+#pragma once
+// Clipping by the global gradient norm, without a read of the device.
+
+#include <torch/types.h>
+
+namespace esper::step {
+
+// 0-dim: min(1, max_norm / (norm + 1e-6)), as torch.nn.utils.clip_grad_norm_. norm: 0-dim, the L2 norm over all
+// elements of all gradients.
+torch::Tensor clip_factor(const torch::Tensor& norm, double max_norm);
+
+}  // namespace esper::step

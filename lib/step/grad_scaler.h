@@ -1,0 +1,43 @@
+#pragma once
+// Loss scaling for fp16 (PyTorch's GradScaler): the loss is multiplied before the backward pass so that small gradients
+// survive, gradients are divided once per step, and a step with a non-finite gradient is undone and halves the scale.
+// bf16 and fp32 have the range they need and never scale. Nothing here reads the device.
+
+#include <torch/types.h>
+
+#include <functional>
+#include <vector>
+
+#include "kasmina/tensor_table.h"
+
+namespace esper::step {
+
+// PyTorch's defaults: torch.amp.GradScaler(init_scale=2**16, growth_factor=2, backoff_factor=0.5, growth_interval=2000)
+struct LossScalePolicy {
+  double initial_scale = 65536.0;
+  double growth_factor = 2.0;
+  double backoff_factor = 0.5;
+  std::int64_t growth_interval = 2000;  // steps in a row without overflow
+};
+
+// Undefined tensors where nothing is scaled.
+struct LossScale {
+  LossScalePolicy policy;
+  torch::Tensor scale;           // 0-dim float32
+  torch::Tensor growth_tracker;  // 0-dim int32: steps since the last change
+  torch::Tensor found_inf;       // 0-dim float32: 1 after a step with a non-finite gradient, else 0
+  bool enabled() const { return scale.defined(); }
+};
+
+// Enabled for Half only.
+LossScale make_loss_scale(torch::ScalarType compute_type, torch::Device device, const LossScalePolicy& policy = {});
+void append_named(const LossScale& loss_scale, std::vector<kasmina::NamedTensor>& out);
+
+// Divides the gradients by the scale; sets found_inf for this step.
+void unscale(LossScale& loss_scale, const torch::Tensor& gradients);
+// Runs update; where found_inf is set, every tensor of `written` then has the bits from before. Costs one copy of them.
+void keep_if_finite(const LossScale& loss_scale, torch::TensorList written, const std::function<void()>& update);
+// Grows or halves the scale after a step.
+void update_scale(LossScale& loss_scale);
+
+}  // namespace esper::step

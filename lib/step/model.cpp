@@ -1,0 +1,129 @@
+#include "step/model.h"
+
+#include <torch/types.h>
+
+#include <exception>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "config/slot_classes.h"
+#include "device/rng.h"
+
+namespace esper::step {
+namespace {
+
+using kasmina::NamedTensor;
+
+constexpr char kCpuRng[] = "rng.cpu";
+constexpr char kCudaRng[] = "rng.cuda";
+
+void append(std::vector<NamedTensor>& to, const std::vector<NamedTensor>& from) {
+  to.insert(to.end(), from.begin(), from.end());
+}
+
+std::vector<NamedTensor> model_tensors(const Model& model) {
+  std::vector<NamedTensor> tensors;
+  append(tensors, model.network.buffers());
+  append(tensors, model.network.scalars());
+  append(tensors, named_tensors(model.state));
+  return tensors;
+}
+
+std::string describe(const torch::Tensor& tensor) {
+  std::string text(torch::toString(tensor.scalar_type()));
+  text += " [";
+  for (const auto size : tensor.sizes()) text += (text.back() == '[' ? "" : ", ") + std::to_string(size);
+  return text + "]";
+}
+
+// Why the saved tensors are not those of the model; empty if they are.
+std::string mismatch(const std::vector<NamedTensor>& expected, const std::map<std::string, torch::Tensor>& saved) {
+  for (const auto& [id, tensor] : expected) {
+    const auto found = saved.find(id);
+    if (found == saved.end()) return "tensor " + id + " is missing";
+    if (found->second.sizes() != tensor.sizes() || found->second.scalar_type() != tensor.scalar_type()) {
+      return "tensor " + id + " is " + describe(found->second) + ", the network's is " + describe(tensor);
+    }
+  }
+  if (saved.size() != expected.size()) return "it holds tensors that this network does not have";
+  return {};
+}
+
+// With data of some kinds the number of classes is known only now.
+void check_classes(const config::AggregationConfig& config, std::int64_t num_classes) {
+  std::string text;
+  for (const auto& [line, why] : config::absent_classes(config.classes, num_classes)) {
+    if (!text.empty()) text += "\n";
+    text.append("growth.aggregation.classes[").append(std::to_string(line)).append("]: ").append(why);
+  }
+  if (!text.empty()) throw base::Error(base::ExitCode::kConfig, text);
+}
+
+}  // namespace
+
+std::unique_ptr<Model> build_model(const config::RunConfig& config, const leyline::SampleShape& sample,
+                                   const StepSettings& settings, torch::Device device) {
+  check_classes(config.growth.aggregation, sample.num_classes);
+  auto model = std::unique_ptr<Model>(new Model{
+      {config.host, config.growth, sample, config.seed, device}, settings, make_step_state(settings, device)});
+  follow_structure(*model);
+  return model;
+}
+
+TrainingForward training_forward(const kasmina::Network& network) {
+  return [&network](const torch::Tensor& inputs, kasmina::SlotTaps* taps) {
+    if (taps == nullptr) return network.forward(inputs, kasmina::Mode::kTrain);
+    torch::Tensor output;
+    *taps = network.tap(inputs, kasmina::Mode::kTrain, output);
+    return output;
+  };
+}
+
+StructureChange follow_structure(Model& model) {
+  return sync_groups(model.state, model.settings, model.network.parameter_groups());
+}
+
+void follow_training_gates(Model& model) {
+  constexpr std::string_view kGate = ".training_gate";
+  const torch::NoGradGuard no_grad;
+  for (const auto& [id, gate] : model.network.scalars()) {
+    if (!id.ends_with(kGate)) continue;
+    const std::string seed_id = id.substr(0, id.size() - kGate.size());
+    for (auto& group : model.state.groups) {
+      if (group.id == seed_id) group.lr_scale.copy_(gate);
+    }
+  }
+}
+
+std::vector<NamedTensor> all_tensors(const Model& model, torch::Device device) {
+  auto tensors = model_tensors(model);
+  const auto rng = device::rng_state(device);
+  tensors.push_back({kCpuRng, rng.cpu});
+  if (rng.cuda.defined()) tensors.push_back({kCudaRng, rng.cuda});
+  return tensors;
+}
+
+std::string restore_model(Model& model, const nlohmann::json& topology, const std::vector<NamedTensor>& tensors,
+                          torch::Device device) {
+  std::map<std::string, torch::Tensor> saved;
+  for (const auto& [id, tensor] : tensors) saved.emplace(id, tensor);
+  device::RngState rng;
+  if (const auto found = saved.extract(kCpuRng)) rng.cpu = found.mapped();
+  if (const auto found = saved.extract(kCudaRng)) rng.cuda = found.mapped();
+  if (!rng.cpu.defined()) return "it lacks the random number generator's state";
+  try {
+    model.network.restore_topology(topology);
+    follow_structure(model);
+    const auto expected = model_tensors(model);
+    if (auto reason = mismatch(expected, saved); !reason.empty()) return reason;
+    const torch::NoGradGuard no_grad;
+    for (const auto& [id, tensor] : expected) tensor.detach().copy_(saved.at(id));
+    device::set_rng_state(device, rng);
+  } catch (const std::exception& error) {
+    return std::string("its topology does not fit this configuration: ") + error.what();
+  }
+  return {};
+}
+
+}  // namespace esper::step

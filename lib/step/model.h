@@ -1,0 +1,46 @@
+#pragma once
+// The network and all state that its training carries, and how both go into and out of a checkpoint. Training thread.
+
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <vector>
+
+#include "config/run_config.h"
+#include "kasmina/network.h"
+#include "leyline/sample_shape.h"
+#include "step/step_state.h"
+#include "step/train_step.h"
+
+namespace esper::step {
+
+struct Model {
+  kasmina::Network network;
+  StepSettings settings;
+  StepState state;
+};
+
+// settings: with the precision resolved for the device. Throws Error{kConfig} where the configuration names what the
+// host or the data do not have.
+std::unique_ptr<Model> build_model(const config::RunConfig& config, const leyline::SampleShape& sample,
+                                   const StepSettings& settings, torch::Device device);
+
+// The network's forward while it trains. Borrows it.
+TrainingForward training_forward(const kasmina::Network& network);
+
+// Optimizer state, averages and metric sums follow the network's structure.
+StructureChange follow_structure(Model& model);
+
+// A seed whose training gate is closed keeps its parameters: neither momentum nor weight decay moves them.
+void follow_training_gates(Model& model);
+
+// Every tensor that a resumed run needs, by id: parameters, buffers, seed scalars, step state, random number
+// generators.
+std::vector<kasmina::NamedTensor> all_tensors(const Model& model, torch::Device device);
+
+// Makes `model`, fresh from build_model, the one that was saved. Returns why not, and then the model is of no more use;
+// empty if all went well. The default random number generators are set last.
+std::string restore_model(Model& model, const nlohmann::json& topology,
+                          const std::vector<kasmina::NamedTensor>& tensors, torch::Device device);
+
+}  // namespace esper::step

@@ -1,0 +1,74 @@
+#pragma once
+// Sums over the steps of an epoch. They grow on the device, inside the step, and are read once. Training thread.
+
+#include <torch/types.h>
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kasmina/tensor_table.h"
+#include "step/seed_sums.h"
+
+namespace esper::step {
+
+// Positions in MetricSums::sums and in StepFigures::row.
+enum Figure : std::int64_t {
+  kLoss = 0,          // summed over target elements
+  kGradientNorm = 1,  // global L2 norm before clipping, over finite steps
+  kFinite = 2,        // steps with a finite gradient norm
+  kClipped = 3,       // steps that clipping shortened
+  kNumFigures = 4,
+};
+
+// Named "metrics.<member>" in checkpoints.
+struct MetricSums {
+  torch::Tensor sums;     // float64 [kNumFigures]
+  torch::Tensor counts;   // int64 [2]: steps, target elements
+  torch::Tensor correct;  // 0-dim int64: target elements whose largest logit is the target
+  torch::Tensor
+      group_norm_sum;  // float64 [groups]: gradient norm per group; with one group it stays 0, being the global
+  std::vector<std::string> group_ids;
+};
+
+// What one step shows, before it is added to the sums. Scratch, in no checkpoint.
+struct StepFigures {
+  torch::Tensor row;                              // float32 [kNumFigures]
+  torch::Tensor wide_row;                         // float64 [kNumFigures]: the same, as the sums take it
+  std::array<torch::Tensor, kNumFigures> figure;  // elements of row, 0-dim
+  torch::Tensor part;                             // 0-dim float32: loss of one microbatch, before it is added
+  torch::Tensor total_weight;                     // 0-dim float32: the loss kernel's second result, read by nobody
+  torch::Tensor correct;                          // 0-dim int64: of one microbatch
+  torch::Tensor norm;                             // 0-dim float32: global norm of this step, finite or not
+  torch::Tensor group_norms;                      // float32 [groups]: the same per group, where there are several
+  torch::Tensor infinity;                         // 0-dim float32 constant
+};
+
+// What a number of steps showed.
+struct StepMetrics {
+  double loss = 0;           // mean over target elements
+  double accuracy = 0;       // 0..1, over target elements
+  std::int64_t samples = 0;  // target elements: samples, or tokens where each token has a target
+  std::int64_t steps = 0;
+  std::int64_t clipped_steps = 0;
+  std::int64_t nonfinite_steps = 0;                    // their gradient norms are in no mean
+  double gradient_norm = 0;                            // mean over finite steps of the global L2 norm, before clipping
+  std::map<std::string, double> group_gradient_norms;  // the same by group id
+  std::vector<std::pair<std::string, SeedMetrics>> seeds;  // growing ones by id, in order of birth
+  double loss_scale = 1;                                   // now
+};
+
+struct StepState;
+
+MetricSums make_metric_sums(torch::Device device);
+StepFigures make_step_figures(torch::Device device);
+// Sums of groups that stay are carried, new ones are zero.
+void sync_group_sums(MetricSums& sums, const std::vector<std::string>& group_ids);
+void append_named(const MetricSums& sums, std::vector<kasmina::NamedTensor>& out);
+
+// The one read of the device: waits for it, returns what the steps since the last call showed and starts again at zero.
+StepMetrics read_metrics(StepState& state);
+
+}  // namespace esper::step

@@ -1,0 +1,118 @@
+#pragma once
+// Everything that a training step reads and writes, as tensors with stable names. Training thread only.
+//
+// Names, for checkpoints and recorded programs (ID is a parameter's id, GROUP a group's):
+//   ID                                                     the parameter itself, the tensor that its module holds
+//   optimizer.momentum_buffer.ID                           sgd with momentum
+//   optimizer.exp_avg.ID, optimizer.exp_avg_sq.ID          adamw
+//   optimizer.step.GROUP                                   adamw
+//   optimizer.lr_scale.GROUP, optimizer.lr
+//   ema.ID                                                 where the run averages parameters
+//   scaler.scale, scaler.growth_tracker                    fp16 only
+//   metrics.*                                              see MetricSums and SeedSums
+//   aggregation.steps                                      where there is gradient surgery: steps it had
+// A host's buffers (batch norm's statistics) are the network's own and change in its forward.
+
+#include <torch/types.h>
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kasmina/parameter_group.h"
+#include "step/flat_tensors.h"
+#include "step/grad_scaler.h"
+#include "step/group_scalars.h"
+#include "step/seed_sums.h"
+#include "step/step_metrics.h"
+#include "step/step_settings.h"
+
+namespace esper::step {
+
+// One parameter group with what the optimizer keeps for it, laid out alike: an element is at the same place in all flat
+// tensors of its group.
+struct GroupState {
+  std::string id;
+  std::string owner;  // "host", or the id of the growing seed
+  std::vector<std::string> parameter_ids;
+  FlatTensors parameters;      // the views are the tensors that the modules compute with
+  FlatTensors first_moments;   // sgd: momentum buffer; adamw: exp_avg
+  FlatTensors second_moments;  // adamw: exp_avg_sq
+  FlatTensors averages;        // exponential moving average of the parameters
+
+  // Parts of StepState's tensors; 0-dim those of StepState::scalars.
+  torch::Tensor step;           // adamw
+  torch::Tensor lr_scale;       // factor on the learning rate of this group
+  torch::Tensor rate;           // scratch
+  torch::Tensor eps, decay;     // scratch, adamw
+  FlatTensors gradients;        // scratch
+  torch::Tensor gradient_norm;  // scratch, 0-dim: in StepFigures::group_norms
+};
+
+// Tensors that depend on nothing but the number of target elements of a step. Kept for good once made: a captured step
+// goes on reading them at their address.
+struct CountConstants {
+  std::int64_t num_targets = 0;
+  torch::Tensor inverse;    // 0-dim float32, 1 / num_targets
+  torch::Tensor increment;  // int64 [2]: one step, num_targets; what MetricSums::counts grows by
+};
+
+// What aggregation.h works with. Seeds are the growing ones, in order of birth.
+struct AggregationState {
+  torch::Tensor steps;  // 0-dim int64, in checkpoints; undefined where the run's settings ask for no surgery
+
+  // Derived, in no checkpoint.
+  std::int64_t num_seeds = 0;
+  torch::Tensor plain_figures;  // float64 [seeds, 5]: what a step without surgery adds to SeedSums; constant
+  torch::Tensor class_shares;   // float32 [classes + 1, seeds], rows sum to one, the last for all others; constant
+  torch::Tensor probed;         // float32 [microbatches, seeds]: written before each step where attribution is probe
+  torch::Tensor microbatch_gradients;  // float32 [microbatches, elements of all parameters]; scratch
+};
+
+struct StepState {
+  torch::Device device = torch::kCPU;
+  std::vector<GroupState> groups;
+  torch::Tensor lr;  // 0-dim float32
+  GroupScalars scalars;
+  LossScale loss_scale;
+  MetricSums metrics;
+  SeedSums seed_sums;
+  AggregationState aggregation;
+
+  // Derived by sync_groups and train_step, in no checkpoint.
+  std::vector<torch::Tensor> parameters;  // of all groups, in order
+  torch::Tensor gradients;                // [elements of all parameters] float32
+  StepFigures figures;
+  std::vector<CountConstants> count_constants;
+};
+
+// A state without parameters, for these settings.
+StepState make_step_state(const StepSettings& settings, torch::Device device);
+
+// Which parameters kept their optimizer state, which are new, which are gone. Of those that kept it: whose moments were
+// worked into those of the layer as it is now, and whose first moment started anew, since the layer took in a fossil.
+struct StructureChange {
+  std::vector<std::string> carried, created, dropped;
+  std::vector<std::string> transformed, reset;
+};
+
+// Makes the state fit the network's parameters, by id. A group's parameters are moved into one piece of memory: the
+// tensors stay the same objects with the same bits, but views of them that somebody took before do not follow. What
+// stays keeps its place in memory, its moments and its average, as the same tensor objects while its group has the same
+// parameters, else as the same bits; a group that stays keeps its step count and learning-rate scale. New moments and
+// step counts start at zero, averages at the parameter's value. Call it at the start and after every change of
+// structure. Parameters belong to one StepState at a time: the last one that took them.
+StructureChange sync_groups(StepState& state, const StepSettings& settings,
+                            std::span<const kasmina::ParameterGroup> groups);
+
+// All of the state under its names, in a fixed order. The tensors are the state's own: copy values into them in place.
+std::vector<kasmina::NamedTensor> named_tensors(const StepState& state);
+
+// Writes the learning rate that the next steps use (before a group's lr_scale). Not a read of the device.
+void set_learning_rate(StepState& state, double lr);
+// Throws Error{kBug} for an unknown group.
+void set_lr_scale(StepState& state, const std::string& group_id, double scale);
+
+}  // namespace esper::step

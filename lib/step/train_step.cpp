@@ -1,0 +1,212 @@
+#include "step/train_step.h"
+
+#include <ATen/core/LegacyTypeDispatch.h>
+#include <torch/csrc/autograd/autograd.h>
+
+#include "base/error.h"
+#include "device/precision.h"
+#include "step/aggregation.h"
+#include "step/clip.h"
+#include "step/ema.h"
+#include "step/loss.h"
+#include "step/optimizer.h"
+
+namespace esper::step {
+namespace {
+
+using Tensors = std::vector<torch::Tensor>;
+// Outside of the forward nothing is recorded, so the dispatcher need not ask autograd about every operation.
+using BelowAutograd = at::AutoDispatchBelowADInplaceOrView;
+
+const CountConstants& constants_for(StepState& state, std::int64_t num_targets) {
+  for (const CountConstants& known : state.count_constants) {
+    if (known.num_targets == num_targets) return known;
+  }
+  const auto real = torch::dtype(torch::kFloat32).device(state.device);
+  torch::Tensor increment = at::empty({2}, torch::kInt64);
+  increment[0].fill_(1);
+  increment[1].fill_(num_targets);
+  state.count_constants.push_back(
+      {num_targets, at::full({}, 1.0 / static_cast<double>(num_targets), real), increment.to(state.device)});
+  return state.count_constants.back();
+}
+
+std::int64_t count_targets(std::span<const Microbatch> microbatches) {
+  std::int64_t count = 0;
+  for (const Microbatch& microbatch : microbatches) count += microbatch.targets.numel();
+  return count;
+}
+
+torch::Tensor run_forward(const StepState& state, const StepSettings& settings, const Microbatch& microbatch,
+                          const TrainingForward& forward, kasmina::SlotTaps* taps) {
+  at::AutoGradMode record(true);
+  device::AutocastScope autocast(state.device.type(), settings.compute_type);
+  return forward(microbatch.inputs, taps);
+}
+
+enum class Accumulate { kStart, kAdd };
+
+// The gradient at the logits of weight * (sum of the microbatch's losses); takes down loss and correct predictions.
+torch::Tensor logits_gradient(StepState& state, const StepSettings& settings, const torch::Tensor& logits,
+                              const torch::Tensor& targets, const torch::Tensor& weight, Accumulate mode) {
+  const BelowAutograd below;
+  const Prediction prediction = flatten(logits.detach(), targets);
+  StepFigures& figures = state.figures;
+  torch::Tensor& loss = mode == Accumulate::kStart ? figures.figure[kLoss] : figures.part;
+  const torch::Tensor gradient =
+      cross_entropy(prediction, {settings.label_smoothing, weight}, {loss, figures.total_weight});
+  if (mode == Accumulate::kAdd) figures.figure[kLoss].add_(loss);
+  at::sum_out(figures.correct, hits(prediction), at::IntArrayRef{0});
+  state.metrics.correct.add_(figures.correct);
+  if (logits.dim() == 2 && logits.scalar_type() == torch::kFloat32) return gradient;
+  return gradient.view(logits.sizes()).to(logits.scalar_type());
+}
+
+// Writes or adds the parts to where they belong. Where the forward did not use a parameter its part is undefined and
+// counts as zero; `used` then keeps its 0.
+void collect(const StepState& state, Tensors parts, std::vector<char>& used, Aggregation::Destination to) {
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].defined()) {
+      used[i] = 1;
+      parts[i] = parts[i].reshape({-1});
+    } else {
+      parts[i] = at::zeros({state.parameters[i].numel()}, state.gradients.options());
+    }
+  }
+  if (to.write == Aggregation::Write::kReplace) {
+    at::cat_out(to.flat, parts);
+  } else {
+    to.flat.add_(at::cat(parts));
+  }
+}
+
+// Leaves in state.gradients the gradient of the mean loss over all targets of the step, times the loss scale. Returns
+// which parameters some forward used.
+std::vector<char> compute_gradients(StepState& state, const StepSettings& settings,
+                                    std::span<const Microbatch> microbatches, const TrainingForward& forward) {
+  const CountConstants& constants = constants_for(state, count_targets(microbatches));
+  const torch::Tensor weight =
+      state.loss_scale.enabled() ? constants.inverse.mul(state.loss_scale.scale) : constants.inverse;
+  std::vector<char> used(state.parameters.size(), 0);
+  Aggregation aggregation(state, settings.aggregation, microbatches.size());
+  Accumulate mode = Accumulate::kStart;
+  for (const Microbatch& microbatch : microbatches) {
+    kasmina::SlotTaps taps;
+    const torch::Tensor logits =
+        run_forward(state, settings, microbatch, forward, aggregation.wants_taps() ? &taps : nullptr);
+    const torch::Tensor gradient = logits_gradient(state, settings, logits, microbatch.targets, weight, mode);
+    Tensors tapped = aggregation.tapped(taps);
+    if (!tapped.empty()) tapped.insert(tapped.begin(), state.parameters.begin(), state.parameters.end());
+    const Tensors& sources = tapped.empty() ? state.parameters : tapped;
+    Tensors parts = torch::autograd::grad({logits}, sources, {gradient}, false, false, true);
+    const BelowAutograd below;
+    aggregation.take_in(taps, std::span(parts).subspan(state.parameters.size()), microbatch.targets);
+    parts.resize(state.parameters.size());
+    collect(state, std::move(parts), used, aggregation.next_destination());
+    mode = Accumulate::kAdd;
+  }
+  const BelowAutograd below;
+  aggregation.finish();
+  state.metrics.counts.add_(constants.increment);
+  return used;
+}
+
+// The L2 norm of all elements. On the CPU a dot product with itself goes twice as fast.
+void l2_norm_out(torch::Tensor& out, const torch::Tensor& flat) {
+  if (flat.is_cpu()) {
+    at::sqrt_out(out, at::dot(flat, flat));
+  } else {
+    at::linalg_vector_norm_out(out, flat);
+  }
+}
+
+// The norm of all gradients, from one pass over them also where there are groups.
+void measure_norms(StepState& state) {
+  torch::Tensor &norm = state.figures.norm, &group_norms = state.figures.group_norms;
+  if (state.groups.size() == 1) {
+    l2_norm_out(norm, state.gradients);
+    return;
+  }
+  for (GroupState& group : state.groups) l2_norm_out(group.gradient_norm, group.gradients.flat);
+  at::linalg_vector_norm_out(norm, group_norms);
+  state.metrics.group_norm_sum.add_(at::where(norm.lt(state.figures.infinity), group_norms, 0));
+}
+
+void clip_and_count(StepState& state, double clip_norm) {
+  StepFigures& figures = state.figures;
+  at::nan_to_num_out(figures.figure[kGradientNorm], figures.norm, 0, 0, 0);
+  at::lt_out(figures.figure[kFinite], figures.norm, figures.infinity);
+  if (clip_norm > 0) {
+    at::gt_out(figures.figure[kClipped], figures.norm, clip_norm);
+    state.gradients.mul_(clip_factor(figures.norm, clip_norm));
+  } else {
+    figures.figure[kClipped].zero_();
+  }
+  // One addition of mixed types takes longer than these two.
+  figures.wide_row.copy_(figures.row);
+  state.metrics.sums.add_(figures.wide_row);
+}
+
+void apply_gradients(StepState& state, const StepSettings& settings) {
+  update_scalars(state.scalars, state.lr, settings.optimizer);
+  for (GroupState& group : state.groups) {
+    update_parameters(group, settings.optimizer);
+    if (settings.ema_decay > 0) update_averages(group, settings);
+  }
+}
+
+Tensors written_by_update(const StepState& state) {
+  Tensors written;
+  if (state.scalars.steps.defined()) written.push_back(state.scalars.steps);
+  for (const GroupState& group : state.groups) {
+    for (const FlatTensors& kept : {group.parameters, group.first_moments, group.second_moments, group.averages}) {
+      if (kept.defined()) written.push_back(kept.flat);
+    }
+  }
+  return written;
+}
+
+// What the optimizer writes for the parameters that no forward used.
+Tensors written_for_unused(const StepState& state, const std::vector<char>& used) {
+  Tensors written;
+  std::size_t i = 0;
+  for (const GroupState& group : state.groups) {
+    for (std::size_t k = 0; k < group.parameters.views.size(); ++k, ++i) {
+      if (used[i]) continue;
+      written.push_back(group.parameters.views[k]);
+      if (group.first_moments.defined()) written.push_back(group.first_moments.views[k]);
+      if (group.second_moments.defined()) written.push_back(group.second_moments.views[k]);
+    }
+  }
+  return written;
+}
+
+// As PyTorch, which skips a parameter without a gradient: decay and momentum leave it alone too.
+void apply_to_used(StepState& state, const StepSettings& settings, const std::vector<char>& used) {
+  const Tensors unused = written_for_unused(state, used);
+  Tensors before;
+  for (const torch::Tensor& tensor : unused) before.push_back(tensor.clone());
+  apply_gradients(state, settings);
+  for (std::size_t i = 0; i < unused.size(); ++i) unused[i].copy_(before[i]);
+}
+
+}  // namespace
+
+void train_step(StepState& state, const StepSettings& settings, std::span<const Microbatch> microbatches,
+                const TrainingForward& forward) {
+  ESPER_CHECK(!microbatches.empty() && !state.parameters.empty(), "a step needs samples and parameters");
+  for (const GroupState& group : state.groups) {
+    ESPER_CHECK(in_place(group.parameters), "another StepState took the parameters of group " + group.id);
+  }
+  at::NoGradGuard no_grad;
+  const std::vector<char> used = compute_gradients(state, settings, microbatches, forward);
+  const BelowAutograd below;
+  if (state.loss_scale.enabled()) unscale(state.loss_scale, state.gradients);
+  measure_norms(state);
+  clip_and_count(state, settings.clip_norm);
+  if (!state.loss_scale.enabled()) return apply_to_used(state, settings, used);
+  keep_if_finite(state.loss_scale, written_by_update(state), [&] { apply_to_used(state, settings, used); });
+  update_scale(state.loss_scale);
+}
+
+}  // namespace esper::step

@@ -1,0 +1,33 @@
+#pragma once
+// The training step: a pure function of a StepState and a batch. It reads nothing from the device. Training thread.
+
+#include <torch/types.h>
+
+#include <functional>
+#include <span>
+
+#include "kasmina/slot_tap.h"
+#include "step/step_settings.h"
+#include "step/step_state.h"
+
+namespace esper::step {
+
+// inputs as the network takes them; targets int64 [B], or [B, T] with one class per token.
+struct Microbatch {
+  torch::Tensor inputs, targets;
+};
+
+// inputs to logits, [B, C] or [B, T, C].
+using Forward = std::function<torch::Tensor(const torch::Tensor& inputs)>;
+// The same. taps: null, or to be filled with one tap for each growing seed.
+using TrainingForward = std::function<torch::Tensor(const torch::Tensor& inputs, kasmina::SlotTaps* taps)>;
+
+// One optimizer step on the mean loss over all targets of all microbatches, whatever their sizes: forward and one
+// backward per microbatch, aggregation over seeds (step/aggregation.h), unscale, global norm, clip, optimizer,
+// averages, metric sums. With fp16 a step whose gradients are not finite changes nothing but the loss scale and the
+// metrics. A parameter that no forward of the step used stays as it is, with its moments, as in PyTorch. microbatches:
+// not empty.
+void train_step(StepState& state, const StepSettings& settings, std::span<const Microbatch> microbatches,
+                const TrainingForward& forward);
+
+}  // namespace esper::step

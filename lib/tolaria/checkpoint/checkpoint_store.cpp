@@ -1,0 +1,262 @@
+#include "tolaria/checkpoint/checkpoint_store.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <optional>
+
+#include "device/out_of_memory.h"
+#include "kasmina/topology.h"
+#include "storage/atomic_publish.h"
+#include "storage/beneath.h"
+#include "storage/published_folder.h"
+
+namespace esper::tolaria {
+namespace {
+
+using base::FileSystem;
+using base::PathKind;
+using nlohmann::json;
+
+// "epoch-0003-step-000000120": sorts by time, and one name never has two contents.
+std::string name_of(const CheckpointInfo& info) {
+  char name[64];
+  std::snprintf(name, sizeof name, "epoch-%04u-step-%09lld", info.epoch, static_cast<long long>(info.step));
+  return name;
+}
+
+// Nothing for names that no run publishes (leftovers, quarantined ones).
+std::optional<CheckpointEntry> entry_of(const std::string& folder, const std::string& name) {
+  CheckpointEntry entry{folder + "/" + name, 0, 0};
+  long long step = 0;
+  if (std::sscanf(name.c_str(), "epoch-%9u-step-%18lld", &entry.epoch, &step) != 2) return std::nullopt;
+  entry.step = step;
+  if (name_of({entry.step, entry.epoch, ""}) != name) return std::nullopt;
+  return entry;
+}
+
+RefusedCheckpoint set_aside(FileSystem& files, const std::string& path, const std::string& problem,
+                            const std::string& ending) {
+  try {
+    return {storage::quarantine(files, path, ending), problem};
+  } catch (const base::IoError& error) {  // a reader's right, or a writer that deleted it just now
+    return {path, problem + "; it could not be renamed to " + ending + ": " + error.what()};
+  }
+}
+
+std::string name_in(const CheckpointEntry& entry) { return entry.path.substr(entry.path.find_last_of('/') + 1); }
+
+// The state right after the best epoch so far, by its own account; false where that cannot be read.
+bool holds_best_epoch(FileSystem& files, const CheckpointEntry& entry) {
+  try {
+    const json progress = read_run_json(files, entry.path).value("progress", json());
+    if (!progress.is_object() || !progress.value("best", json()).is_object()) return false;
+    return progress.at("batch") == 0 && progress.at("epoch") == entry.epoch &&
+           progress["best"].at("epoch") == entry.epoch;
+  } catch (const base::IoError&) {
+  } catch (const json::exception&) {
+  }
+  return false;
+}
+
+bool is_segment(std::string_view text) { return history::read_segment(text).has_value(); }
+
+std::string best_by_journal(FileSystem& files, const std::string& journal_path) {
+  std::string best;
+  storage::scan_journal_from(files, journal_path, is_segment, [&](std::string_view text) {
+    if (text.find("\"best\"") == std::string_view::npos || text.find("\"best\":false") != std::string_view::npos)
+      return;
+    const json note = json::parse(text, nullptr, false);
+    if (!note.is_object()) return;
+    const json what = note.value("what", json());
+    if (what != "segment" && (what != "checkpoint" || note.value("best", json()) != true)) return;
+    const json name = note.value(what == "segment" ? "best" : "name", json());
+    best = name.is_string() ? name.get<std::string>() : "";
+  });
+  return best;
+}
+
+bool has_checkpoint_record(FileSystem& files, const std::string& journal_path) {
+  bool found = false;
+  storage::scan_journal_from(files, journal_path, is_segment, [&](std::string_view text) {
+    if (found) return;
+    history::GrowthNote note;
+    const bool sound = history::read_growth_note(text, note) == history::NoteKind::kGrowth;
+    found = sound && (note.what == "checkpoint" || note.what == "segment");
+  });
+  return found;
+}
+
+// One that was published and then renamed, with a number or without.
+bool is_set_aside(const std::string& folder, const std::string& name) {
+  for (const std::string_view ending : {storage::kDamagedEnding, storage::kUnreadableEnding}) {
+    const auto at = name.find(ending);
+    if (at != std::string::npos && entry_of(folder, name.substr(0, at))) return true;
+  }
+  return false;
+}
+
+// kOther also for a link, behind which a ConfinedFileSystem does not look.
+PathKind kind_at(FileSystem& files, const std::string& path) {
+  try {
+    return files.kind_of(path);
+  } catch (const storage::UnsafePath&) {
+    return PathKind::kOther;
+  }
+}
+
+std::string best_path_in(FileSystem& files, const std::string& folder, const std::string& journal_path) {
+  const auto best = best_checkpoint(files, folder, journal_path);
+  return best.empty() ? "" : folder + "/" + best;
+}
+
+}  // namespace
+
+std::vector<CheckpointEntry> list_checkpoints(FileSystem& files, const std::string& folder) {
+  std::vector<CheckpointEntry> entries;
+  for (const auto& found : files.list(folder)) {
+    const auto entry = entry_of(folder, found.name);
+    if (entry && found.kind != PathKind::kFile) entries.push_back(*entry);
+  }
+  std::ranges::sort(entries, {}, [](const CheckpointEntry& entry) { return std::pair(entry.epoch, entry.step); });
+  return entries;
+}
+
+std::string best_checkpoint(FileSystem& files, const std::string& folder, const std::string& journal_path) {
+  const auto entries = list_checkpoints(files, folder);
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    if (holds_best_epoch(files, *entry)) return name_in(*entry);
+  }
+  const auto noted = best_by_journal(files, journal_path);
+  const bool there =
+      std::ranges::any_of(entries, [&](const CheckpointEntry& entry) { return name_in(entry) == noted; });
+  return there ? noted : "";
+}
+
+bool had_checkpoints(FileSystem& files, const std::string& folder, const std::string& journal_path) {
+  const auto found = files.list(folder);
+  return std::ranges::any_of(found, [&](const auto& entry) { return is_set_aside(folder, entry.name); }) ||
+         has_checkpoint_record(files, journal_path);
+}
+
+CheckpointStore::CheckpointStore(FileSystem& files, std::string folder, const std::string& journal_path,
+                                 config::CheckpointConfig config, std::uint64_t journal_file_bytes)
+    : files_(files),
+      folder_(std::move(folder)),
+      config_(config),
+      journal_(files, journal_path, journal_file_bytes),
+      entries_(list_checkpoints(files, folder_)),
+      best_path_(best_path_in(files, folder_, journal_path)) {
+  std::erase_if(entries_, [&](const auto& entry) { return kind_at(files_, entry.path) != PathKind::kFolder; });
+}
+
+CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image, Rank rank) {
+  const std::string name = name_of(image.info);
+  const CheckpointEntry entry{folder_ + "/" + name, image.info.step, image.info.epoch};
+  Published published{entry, holds(entry, image.info) ? 0 : write_checkpoint(files_, entry.path, image), {}, {}};
+  list(entry);
+  const bool new_best = rank == Rank::kBest && best_path_ != entry.path;
+  if (published.bytes > 0 || new_best) {
+    json note = {{"what", "checkpoint"},     {"name", name},
+                 {"step", entry.step},       {"epoch", entry.epoch},
+                 {"bytes", published.bytes}, {"best", rank == Rank::kBest}};
+    if (image.run.contains("topology_hash")) note["topology"] = image.run["topology_hash"];
+    record(note.dump());
+  }
+  if (new_best) best_path_ = entry.path;
+  published.not_rotated = rotate_journal(image);
+  published.not_deleted = delete_superseded();
+  return published;
+}
+
+// Saved already: an interrupt right after a save or right after a resume, or a save whose last step failed. Anything
+// else under the name makes room; as damaged only where that is proven, not where it is of another configuration.
+bool CheckpointStore::holds(const CheckpointEntry& entry, const CheckpointInfo& info) {
+  if (kind_at(files_, entry.path) == PathKind::kNothing) return false;
+  const auto found = verify_checkpoint(files_, entry.path);
+  if (found && *found == info) {
+    files_.sync_folder(folder_);
+    return true;
+  }
+  const bool is_damaged = !found && found.fault == storage::Fault::kDamaged;
+  storage::quarantine(files_, entry.path, is_damaged ? storage::kDamagedEnding : storage::kUnreadableEnding);
+  std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == entry.path; });
+  return false;
+}
+
+void CheckpointStore::spare(const std::vector<RefusedCheckpoint>& refused) {
+  for (const auto& checkpoint : refused) {
+    std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == checkpoint.path; });
+  }
+}
+
+// As the newest: a good one is never behind one that a resumed run passed over.
+void CheckpointStore::list(const CheckpointEntry& entry) {
+  std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == entry.path; });
+  entries_.push_back(entry);
+}
+
+// At a checkpoint, since all that the new file has to begin with is known there.
+std::string CheckpointStore::rotate_journal(const CheckpointImage& image) {
+  if (!journal_.is_file_full() || !image.run.contains("topology")) return {};
+  const auto best = best_path_.substr(best_path_.find_last_of('/') + 1);
+  try {
+    journal_.begin_file({image.info.epoch, image.info.step}, kasmina::topology_of(image.run["topology"]), best);
+  } catch (const base::IoError& error) {
+    return error.what();
+  }
+  return {};
+}
+
+std::string CheckpointStore::delete_superseded() {
+  const auto keep_from = static_cast<std::ptrdiff_t>(entries_.size()) - config_.keep_last;
+  std::string problem;
+  for (std::ptrdiff_t i = keep_from - 1; i >= 0; --i) {
+    const auto place = entries_.begin() + i;
+    if (config_.keep_best && place->path == best_path_) continue;
+    try {
+      storage::remove_published(files_, place->path);
+      entries_.erase(place);
+    } catch (const base::IoError& error) {
+      problem = error.what();
+    }
+  }
+  return problem;
+}
+
+std::string restore_newest(FileSystem& files, const std::string& folder,
+                           const std::function<std::string(const CheckpointImage&)>& accept,
+                           std::vector<RefusedCheckpoint>& refused) {
+  const auto entries = list_checkpoints(files, folder);
+  std::vector<RefusedCheckpoint> passed_over;
+  for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
+    const auto image = read_checkpoint(files, entry->path);
+    if (!image) {
+      const bool damaged = image.fault == storage::Fault::kDamaged;
+      refused.push_back(damaged ? set_aside(files, entry->path, image.problem, storage::kDamagedEnding)
+                                : RefusedCheckpoint{entry->path, image.problem});
+      continue;
+    }
+    const std::string reason = accept(*image);
+    if (reason.empty()) {
+      // The run will publish under these names itself.
+      for (const auto& passed : passed_over) {
+        refused.push_back(set_aside(files, passed.path, passed.reason, storage::kUnreadableEnding));
+      }
+      return entry->path;
+    }
+    passed_over.push_back({entry->path, reason});
+  }
+  refused.insert(refused.end(), passed_over.begin(), passed_over.end());
+  return {};
+}
+
+std::string reason_to_refuse(const std::function<std::string()>& load) {
+  try {
+    return load();
+  } catch (const std::exception& error) {
+    if (!device::lack_of_memory(error).empty()) throw;
+    return error.what();
+  }
+}
+
+}  // namespace esper::tolaria

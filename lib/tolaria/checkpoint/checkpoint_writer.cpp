@@ -1,0 +1,146 @@
+#include "tolaria/checkpoint/checkpoint_writer.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+namespace esper::tolaria {
+namespace {
+
+using base::Duration;
+using Rank = CheckpointStore::Rank;
+
+struct Job {
+  std::optional<CheckpointImage> image;  // else a note
+  Rank rank = Rank::kOrdinary;
+  std::string note;
+};
+
+void save(CheckpointStore& store, const Job& job, SaveResult& result) {
+  result.info = job.image->info;
+  if (const auto bad = first_not_finite(*job.image); !bad.empty()) {
+    result.problem = bad + " is not finite; such a state is not worth going back to";
+    return;
+  }
+  const auto published = store.publish(*job.image, job.rank);
+  result.path = published.entry.path;
+  result.bytes = published.bytes;
+  result.not_deleted = published.not_deleted;
+  result.not_rotated = published.not_rotated;
+}
+
+// Nothing for a note that was written.
+std::optional<SaveResult> perform(CheckpointStore& store, const Job& job, const base::Clock& clock) {
+  SaveResult result;
+  const auto begin = clock.now();
+  try {
+    if (!job.image) {
+      result.kind = SaveResult::Kind::kNote;
+      store.record(job.note);
+      return std::nullopt;
+    }
+    save(store, job, result);
+  } catch (const base::IoError& error) {
+    result.problem = error.what();
+    result.out_of_space = error.out_of_space();
+  } catch (const std::exception& error) {
+    result.problem = error.what();
+  }
+  result.save_ms = std::chrono::duration<double, std::milli>(clock.now() - begin).count();
+  return result;
+}
+
+}  // namespace
+
+// Shared by the writer and its thread; whoever ends last releases it.
+struct CheckpointWriter::State {
+  State(CheckpointStore its_store, base::Clock its_clock)
+      : store(std::move(its_store)), clock(std::move(its_clock)), published(store.entries()) {}
+
+  CheckpointStore store;  // the thread's
+  const base::Clock clock;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Job> queue;
+  std::vector<SaveResult> results;
+  std::vector<CheckpointEntry> published;  // the store's list
+  bool busy = false, stopping = false, ended = false;
+
+  void work() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [&] { return stopping || !queue.empty(); });
+      if (queue.empty()) break;
+      const Job job = std::move(queue.front());
+      queue.pop_front();
+      busy = true;
+      lock.unlock();
+      auto result = perform(store, job, clock);
+      lock.lock();
+      if (result) results.push_back(std::move(*result));
+      published = store.entries();
+      busy = false;
+      changed.notify_all();
+    }
+    ended = true;
+    changed.notify_all();
+  }
+  bool has_image() const {
+    return std::ranges::any_of(queue, [](const Job& job) { return job.image.has_value(); });
+  }
+};
+
+CheckpointWriter::CheckpointWriter(CheckpointStore store, base::Clock clock, Duration deadline)
+    : state_(std::make_shared<State>(std::move(store), clock)),
+      clock_(std::move(clock)),
+      deadline_(deadline),
+      thread_([state = state_] { state->work(); }) {}
+
+CheckpointWriter::~CheckpointWriter() {
+  std::unique_lock lock(state_->mutex);
+  state_->stopping = true;
+  state_->changed.notify_all();
+  // The machine's time, since nobody moves another one here.
+  const bool ended = state_->changed.wait_for(lock, gave_up_ ? Duration(0) : deadline_, [&] { return state_->ended; });
+  if (!ended) state_->queue.clear();
+  lock.unlock();
+  ended ? thread_.join() : thread_.detach();
+}
+
+CheckpointWriter::Handover CheckpointWriter::submit(CheckpointImage image, Rank rank) {
+  std::unique_lock lock(state_->mutex);
+  const auto free = [&] { return !state_->busy && !state_->has_image(); };
+  if (!clock_.wait_until(state_->changed, lock, clock_.now() + deadline_, free)) return Handover::kBusy;
+  state_->queue.push_back({std::move(image), rank, {}});
+  state_->changed.notify_all();
+  return Handover::kTaken;
+}
+
+void CheckpointWriter::record(std::string json_text) {
+  const std::lock_guard lock(state_->mutex);
+  state_->queue.push_back({std::nullopt, Rank::kOrdinary, std::move(json_text)});
+  state_->changed.notify_all();
+}
+
+bool CheckpointWriter::flush() {
+  std::unique_lock lock(state_->mutex);
+  const auto idle = [&] { return !state_->busy && state_->queue.empty(); };
+  gave_up_ = !clock_.wait_until(state_->changed, lock, clock_.now() + deadline_, idle);
+  return !gave_up_;
+}
+
+std::vector<SaveResult> CheckpointWriter::take_results() {
+  const std::lock_guard lock(state_->mutex);
+  return std::exchange(state_->results, {});
+}
+
+std::vector<CheckpointEntry> CheckpointWriter::checkpoints() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->published;
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,60 @@
+#pragma once
+// What each active seed is worth: validation with every seed on or off, in all combinations or in drawn ones. The
+// definitions are in tolaria/evaluation/shapley.h; players are the active seeds in order of birth, and v(S) is the
+// validation accuracy, in points, with the seeds of S as they run and the other active seeds at alpha 0. Training
+// thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/growth_config.h"
+#include "tolaria/run/run.h"
+
+namespace esper::tolaria {
+
+// In points. The standard error is over validation samples and, where orders were drawn, over those too; nothing where
+// there were fewer than two of either.
+struct Estimate {
+  double value = 0;
+  std::optional<double> standard_error;
+};
+
+struct WorthOfSeed {
+  std::string seed_id;
+  double accuracy_without = 0;      // 0..1
+  Estimate contribution;            // the last contribution: v(all) - v(all but this one)
+  std::optional<Estimate> shapley;  // nothing where the budget allowed no draw
+};
+
+struct WorthOfPair {
+  std::string first, second;  // seed ids, in order of birth
+  Estimate interaction;
+};
+
+struct Counterfactual {
+  enum class End {
+    kNotDue,       // nothing to measure in this epoch
+    kMeasured,     // as far as the budget went
+    kLate,         // given up at the deadline: no figures
+    kInterrupted,  // a signal came: no figures
+  } end = End::kNotDue;
+  std::vector<WorthOfSeed> seeds;
+  std::vector<WorthOfPair> pairs;
+  double loss = 0, accuracy = 0;      // of all seeds as they run
+  double accuracy_without_seeds = 0;  // of all active seeds at alpha 0
+  int configurations = 0;             // that were evaluated
+  int permutations = 0;               // that were drawn; 0: Shapley values are exact where there are any
+  double latency_ms = 0;
+};
+
+// There is an active seed, and the epoch's number is due or a seed waits for gate G5.
+bool counterfactual_is_due(const Run& run);
+
+// Exact where growth.counterfactual.max_configurations covers all combinations, else from drawn orders; the last
+// contribution of each seed is measured in either case, before anything is drawn. With the parameters as they are:
+// the caller holds an EmaScope. Drawn orders depend on the run's seed and the epoch alone, their number on the deadline
+// too. Changes nothing in the run.
+Counterfactual measure_counterfactual(Run& run);
+
+}  // namespace esper::tolaria

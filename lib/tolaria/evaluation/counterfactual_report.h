@@ -1,0 +1,18 @@
+#pragma once
+// The counterfactual measurement in the epoch's packet.
+
+#include <vector>
+
+#include "leyline/telemetry_packet.h"
+#include "tolaria/evaluation/counterfactual.h"
+
+namespace esper::tolaria {
+
+// What belongs to the run and to pairs; single seeds tell theirs in their own packets. Nothing where nothing was
+// measured.
+void add_counterfactual(std::vector<leyline::MetricValue>& out, const Counterfactual& measured);
+
+// A measurement that was given up at its deadline.
+leyline::TelemetryEvent late_counterfactual(const Run& run, const Counterfactual& measured);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,93 @@
+#include "tolaria/evaluation/stacked_validation.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+
+#include "device/precision.h"
+#include "step/loss.h"
+
+namespace esper::tolaria {
+
+using step::cross_entropies;
+using step::flatten;
+using step::hits;
+using step::Microbatch;
+using step::Prediction;
+
+namespace {
+
+// Per group of the plan.
+struct Sums {
+  torch::Tensor loss, correct;        // [groups], float64 and int64
+  std::vector<torch::Tensor> by_row;  // float32 [groups, rows], piece by piece
+};
+
+void add_piece(const Microbatch& piece, const Stack& stack, const Validation& validation, Sums& sums) {
+  const std::int64_t groups = stack.plan.groups, rows = piece.inputs.size(0);
+  torch::Tensor logits;
+  {
+    device::AutocastScope autocast(validation.device.type(), validation.compute_type);
+    logits = stack.network.forward_stacked(piece.inputs, stack.plan);
+  }
+  std::vector<std::int64_t> sizes = piece.targets.sizes().vec();
+  sizes.insert(sizes.begin(), groups);
+  const Prediction prediction = flatten(logits, piece.targets.expand(sizes).flatten(0, 1));
+  sums.loss.add_(cross_entropies(prediction).view({groups, -1}).sum(1, false, torch::kFloat64));
+  const torch::Tensor right = hits(prediction).view({groups, rows, -1});
+  sums.correct.add_(right.sum({1, 2}));
+  sums.by_row.push_back(right.to(torch::kFloat32).mean(2));
+}
+
+// Cuts so that pieces differ by a row at most.
+std::int64_t rows_of_a_piece(std::int64_t rows, const Stack& stack) {
+  const std::int64_t most = std::max<std::int64_t>(1, stack.max_rows / stack.plan.groups);
+  const std::int64_t pieces = (rows + most - 1) / most;
+  return (rows + pieces - 1) / pieces;
+}
+
+// False: should_stop.
+bool add_batch(const Microbatch& batch, const Stack& stack, const Validation& validation, Sums& sums) {
+  const c10::InferenceMode inference;
+  const std::int64_t rows = batch.inputs.size(0), step = rows_of_a_piece(rows, stack);
+  for (std::int64_t begin = 0; begin < rows; begin += step) {
+    if (validation.should_stop && validation.should_stop()) return false;
+    const std::int64_t count = std::min(step, rows - begin);
+    add_piece({batch.inputs.narrow(0, begin, count), batch.targets.narrow(0, begin, count)}, stack, validation, sums);
+  }
+  return true;
+}
+
+void read(const Sums& sums, const kasmina::StackedPlan& plan, StackedResult& result) {
+  const auto figures = at::stack({sums.loss, sums.correct.to(torch::kFloat64)}).cpu();
+  const auto by_row = at::cat(sums.by_row, 1).cpu().contiguous();
+  const auto rows = static_cast<std::size_t>(by_row.size(1));
+  const auto* loss = figures.const_data_ptr<double>();
+  const auto* correct = loss + plan.groups;
+  for (const std::int64_t group : plan.group_of) {
+    result.loss.push_back(loss[group] / static_cast<double>(result.targets));
+    result.accuracy.push_back(correct[group] / static_cast<double>(result.targets));
+    const auto* first = by_row.const_data_ptr<float>() + static_cast<std::size_t>(group) * rows;
+    result.correct.emplace_back(first, first + rows);
+  }
+}
+
+}  // namespace
+
+StackedResult validate_stacked(const NextBatch& next_batch, const Stack& stack, const Validation& validation) {
+  const auto on_device = torch::dtype(torch::kFloat64).device(validation.device);
+  Sums sums{
+      at::zeros({stack.plan.groups}, on_device), at::zeros({stack.plan.groups}, on_device.dtype(torch::kInt64)), {}};
+  StackedResult result;
+  for (auto batch = next_batch(); batch; batch = next_batch()) {
+    if (!add_batch(*batch, stack, validation, sums)) {
+      result.complete = false;
+      return result;
+    }
+    result.targets += batch->targets.numel();
+  }
+  if (result.targets > 0) read(sums, stack.plan, result);
+  return result;
+}
+
+}  // namespace esper::tolaria

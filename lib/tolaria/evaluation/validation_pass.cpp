@@ -1,0 +1,45 @@
+#include "tolaria/evaluation/validation_pass.h"
+
+#include <torch/types.h>
+
+#include "base/interrupt.h"
+
+namespace esper::tolaria {
+
+using base::Interrupt;
+using step::Microbatch;
+using step::Model;
+
+namespace {
+
+bool signalled() { return Interrupt::requested() != 0; }
+
+// From the beginning of the data, on the device.
+NextBatch batches_of(data::Loader& loader, torch::Device device) {
+  loader.seek(0, 0);
+  return [&loader, device]() -> std::optional<Microbatch> {
+    const auto batch = loader.next();
+    if (!batch) return std::nullopt;
+    return Microbatch{batch->inputs.to(device), batch->targets.to(device)};
+  };
+}
+
+}  // namespace
+
+ValidationResult validation_pass(const Model& model, data::Loader& loader, torch::Device device) {
+  const auto forward = [&](const torch::Tensor& inputs) {
+    return model.network.forward(inputs, kasmina::Mode::kEvaluate);
+  };
+  return validate(batches_of(loader, device), forward, {device, model.settings.compute_type, signalled});
+}
+
+StackedResult stacked_pass(Run& run, const std::vector<kasmina::Configuration>& configurations,
+                           const std::function<bool()>& should_stop) {
+  const auto plan = run.model.network.plan_stacked(configurations);
+  const auto stop = [&] { return signalled() || (should_stop && should_stop()); };
+  return validate_stacked(batches_of(run.validation_data, run.device),
+                          {run.model.network, plan, run.config.growth.counterfactual.max_rows},
+                          {run.device, run.model.settings.compute_type, stop});
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,20 @@
+#pragma once
+// Passes over a run's validation data. Training thread. A signal ends a pass early, and its result is not complete.
+
+#include <functional>
+#include <vector>
+
+#include "tolaria/evaluation/stacked_validation.h"
+#include "tolaria/evaluation/validate.h"
+#include "tolaria/run/run.h"
+
+namespace esper::tolaria {
+
+// With the network as it is.
+ValidationResult validation_pass(const step::Model& model, data::Loader& loader, torch::Device device);
+
+// With many configurations of it at once. should_stop may be empty; it is polled beside signals.
+StackedResult stacked_pass(Run& run, const std::vector<kasmina::Configuration>& configurations,
+                           const std::function<bool()>& should_stop);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,58 @@
+#include "tolaria/growth/apply_command.h"
+
+#include "device/out_of_memory.h"
+#include "tolaria/growth/fold_state.h"
+
+namespace esper::tolaria {
+
+using step::follow_structure;
+using step::Model;
+using step::StepState;
+
+namespace {
+
+using kasmina::LifecycleEvent;
+
+bool folds(const std::vector<LifecycleEvent>& events) {
+  return !events.empty() && events.back().kind == LifecycleEvent::Kind::kFold && events.back().passed;
+}
+
+AppliedCommand refusal(const leyline::AdaptationCommand& command, const std::exception& error) {
+  const std::string lack = device::lack_of_memory(error);
+  if (lack.empty()) throw;
+  AppliedCommand done;
+  done.events = {kasmina::refusal_of(command, "out_of_memory", lack)};
+  return done;
+}
+
+}  // namespace
+
+AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& command, const torch::Tensor& probe,
+                             std::uint64_t now_ns) {
+  const auto structure = model.network.structure();
+  const auto version = model.network.structure_version();
+  const StepState state =
+      model.state;  // the same tensors: following a structure makes new ones, and keeps or drops old
+  AppliedCommand done;
+  FoldedState folded;
+  try {
+    folded = folded_state(model, command);
+  } catch (const std::exception& error) {
+    return refusal(command, error);
+  }
+  done.events = model.network.apply(command, probe, now_ns);
+  if (model.network.structure_version() == version) return done;
+  try {
+    done.change = follow_structure(model);
+    done.structure_changed = true;
+  } catch (const std::exception& error) {
+    done = refusal(command, error);
+    model.state = state;
+    model.network.put_back(structure);
+    return done;
+  }
+  if (folds(done.events)) write_folded(model.state, folded, done.change);
+  return done;
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,71 @@
+#include "tolaria/growth/fold_state.h"
+
+#include "step/ema.h"
+
+namespace esper::tolaria {
+
+using step::EmaScope;
+using step::FlatTensors;
+using step::GroupState;
+using step::Model;
+using step::StepState;
+using step::StructureChange;
+using step::view_of;
+
+namespace {
+
+using kasmina::NamedTensor;
+
+// The view of a parameter in one of its group's flat tensors; undefined where nothing is kept.
+torch::Tensor find_view(const StepState& state, FlatTensors GroupState::*tensors, const std::string& id) {
+  for (const GroupState& group : state.groups) {
+    for (std::size_t i = 0; i < group.parameter_ids.size(); ++i) {
+      if (group.parameter_ids[i] == id) return view_of(group.*tensors, i);
+    }
+  }
+  return {};
+}
+
+void fold_moments(const Model& model, const kasmina::Network::FoldPlan& plan, FoldedState& out) {
+  const std::string weight = plan.layer + ".weight", bias = plan.layer + ".bias";
+  const auto first = find_view(model.state, &GroupState::first_moments, weight);
+  if (!first.defined()) return;
+  const kasmina::LayerMoments kept{first, find_view(model.state, &GroupState::first_moments, bias),
+                                   find_view(model.state, &GroupState::second_moments, weight)};
+  const auto fitting = kasmina::folded_moments(kept, plan.map);
+  const auto moments = fitting ? *fitting : kasmina::fresh_moments(kept, plan.map);
+  out.moments_fit = fitting.has_value();
+  out.first_moments = {{weight, moments.weight}};
+  if (moments.weight_square.defined()) out.second_moments = {{weight, moments.weight_square}};
+}
+
+void write(StepState& state, FlatTensors GroupState::*tensors, const std::vector<NamedTensor>& values) {
+  const at::NoGradGuard no_grad;
+  for (const auto& [id, value] : values) find_view(state, tensors, id).copy_(value);
+}
+
+}  // namespace
+
+FoldedState folded_state(Model& model, const leyline::AdaptationCommand& command) {
+  const bool fossilises =
+      command.seed_operation && command.seed_operation->operation == leyline::SeedOperation::kFossilize;
+  FoldedState out;
+  if (!fossilises || !model.network.may_fossilize(command.target_seed_id)) return out;
+  const at::NoGradGuard no_grad;
+  if (const auto plan = model.network.fold_plan(command.target_seed_id)) fold_moments(model, *plan, out);
+  if (model.settings.ema_decay > 0) {
+    const EmaScope averaged(model.state);
+    out.averages = model.network.folded_layer(command.target_seed_id);
+  }
+  return out;
+}
+
+void write_folded(StepState& state, const FoldedState& folded, StructureChange& change) {
+  write(state, &GroupState::averages, folded.averages);
+  write(state, &GroupState::first_moments, folded.first_moments);
+  write(state, &GroupState::second_moments, folded.second_moments);
+  for (const auto& [id, value] : folded.first_moments)
+    (folded.moments_fit ? change.transformed : change.reset).push_back(id);
+}
+
+}  // namespace esper::tolaria

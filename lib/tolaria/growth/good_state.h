@@ -1,0 +1,39 @@
+#pragma once
+// The last state that validation found sound, in memory while seeds grow. Where a seed makes the loss explode, it is
+// put back, and the growing seeds are culled: a non-finite step spoils every tensor at once, so nothing tells them
+// apart. Training thread.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "lanes/step_roots.h"
+#include "tolaria/evaluation/measure.h"
+
+namespace esper::tolaria {
+
+// A finite validation loss counts as exploded above both (reference 5.2, the governor's absolute bound and ratio).
+inline constexpr double kLossBound = 12.0;
+inline constexpr double kLossRatio = 3.0;
+
+class GoodState {
+ public:
+  // After an epoch whose figures are sound, its commands carried out: takes a copy while a seed is growing, else drops
+  // the one there is. No copy where memory lacks for it.
+  void keep(Run& run);
+
+  // Why these figures are no state to go on from, though they are finite; empty if they are, or nothing is kept.
+  std::string explosion(const Measurements& measured) const;
+
+  // Undoes what the run learned since keep(), and tells it. `metrics` and `measured` become the figures of the state
+  // that was put back, its growing seeds left out; `measured.undone` says why. False, and nothing changed, where
+  // nothing is kept.
+  bool put_back(Run& run, const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
+
+ private:
+  std::optional<lanes::StepSnapshot> copy_;
+  std::uint32_t epoch_ = 0;
+  double validation_loss_ = 0;
+};
+
+}  // namespace esper::tolaria

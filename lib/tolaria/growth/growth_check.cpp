@@ -1,0 +1,30 @@
+#include "tolaria/growth/growth_check.h"
+
+#include "base/error.h"
+#include "kasmina/topology.h"
+
+namespace esper::tolaria {
+
+using history::Agreement;
+
+std::string check_growth(const history::GrowthHistory& history, const CheckpointImage& image) {
+  const auto held = kasmina::topology_of(image.run.at("topology"));
+  const auto agreement = compare(history, {image.info.epoch, image.info.step}, held);
+  if (agreement.kind != Agreement::Kind::kDiffers) return agreement.text;
+  throw base::Error(base::ExitCode::kCheckpoint,
+                    "the journal and the checkpoint of epoch " + std::to_string(image.info.epoch) + ", step " +
+                        std::to_string(image.info.step) +
+                        " tell two different networks (journal -> checkpoint): " + agreement.text +
+                        "; move the checkpoint away to go on from an older one, or all files of the journal "
+                        "(journal, journal-*) to trust the checkpoint");
+}
+
+std::string start_note(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology) {
+  history::GrowthNote note;
+  note.what = what;
+  note.place = {at.epoch, at.step};
+  note.snapshot = topology;
+  return history::growth_note_json(note).dump();
+}
+
+}  // namespace esper::tolaria

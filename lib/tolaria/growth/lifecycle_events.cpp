@@ -1,0 +1,214 @@
+#include "tolaria/growth/lifecycle_events.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "kasmina/lifecycle_note.h"
+#include "leyline/telemetry.h"
+
+namespace esper::tolaria {
+
+using step::StructureChange;
+
+namespace {
+
+using kasmina::LifecycleEvent;
+using leyline::event;
+using leyline::Level;
+using leyline::TelemetryEvent;
+using namespace leyline::literals;
+using Kind = LifecycleEvent::Kind;
+
+std::string name_of_stage(leyline::Stage stage) { return std::string(base::name_of(stage)); }
+
+// "accuracy_without=0.91 min_contribution_points=1"
+std::string text_of(const std::vector<std::pair<std::string, double>>& values) {
+  std::string text;
+  for (const auto& [name, value] : values) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%.6g", value);
+    text += (text.empty() ? "" : " ") + name + "=" + number;
+  }
+  return text;
+}
+
+std::string joined(const std::vector<std::string>& ids) {
+  std::string text;
+  for (const auto& id : ids) text += (text.empty() ? "" : " ") + id;
+  return text;
+}
+
+TelemetryEvent stage_event(const LifecycleEvent& it, const std::string& epoch) {
+  return event("seed_stage"_event, Level::kInfo,
+               {{"seed_id", it.seed_id},
+                {"slot", it.slot},
+                {"blueprint", it.blueprint},
+                {"from", name_of_stage(it.from)},
+                {"to", name_of_stage(it.to)},
+                {"epoch", epoch},
+                {"reason", it.reason}});
+}
+
+template <class Handle>
+TelemetryEvent gate_event(Handle handle, const LifecycleEvent& it, const std::string& epoch) {
+  return event(handle, Level::kInfo,
+               {{"gate", it.code},
+                {"seed_id", it.seed_id},
+                {"from", name_of_stage(it.from)},
+                {"to", name_of_stage(it.to)},
+                {"measured", text_of(it.values)},
+                {"required", text_of(it.required)},
+                {"epoch", epoch},
+                {"reason", it.reason}});
+}
+
+TelemetryEvent grafted_event(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
+  return event("seed_grafted"_event, Level::kInfo,
+               {{"seed_id", it.seed_id},
+                {"slot", it.slot},
+                {"blueprint", it.blueprint},
+                {"operation", "GERMINATE"},
+                {"output_change", text_of(it.values)},
+                {"moments_carried", std::to_string(change.carried.size())},
+                {"moments_created", std::to_string(change.created.size())},
+                {"moments_dropped", std::to_string(change.dropped.size())},
+                {"parameters_created", joined(change.created)},
+                {"parameters_dropped", joined(change.dropped)},
+                {"epoch", epoch}});
+}
+
+TelemetryEvent removed_event(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
+  return event("seed_removed"_event, Level::kInfo,
+               {{"seed_id", it.seed_id},
+                {"slot", it.slot},
+                {"blueprint", it.blueprint},
+                {"output_change", text_of(it.values)},
+                {"moments_carried", std::to_string(change.carried.size())},
+                {"moments_dropped", std::to_string(change.dropped.size())},
+                {"parameters_dropped", joined(change.dropped)},
+                {"epoch", epoch}});
+}
+
+TelemetryEvent fold_event(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
+  return event("seed_folded"_event, Level::kInfo,
+               {{"seed_id", it.seed_id},
+                {"slot", it.slot},
+                {"blueprint", it.blueprint},
+                {"result", it.passed ? "folded" : "kept"},
+                {"output_change", text_of(it.values)},
+                {"moments_carried", std::to_string(change.carried.size())},
+                {"moments_transformed", joined(change.transformed)},
+                {"moments_reset", joined(change.reset)},
+                {"moments_dropped", std::to_string(change.dropped.size())},
+                {"parameters_dropped", joined(change.dropped)},
+                {"epoch", epoch},
+                {"reason", it.reason}});
+}
+
+TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
+  switch (it.kind) {
+    case Kind::kGate:
+      return it.passed ? gate_event("gate_event"_event, it, epoch) : gate_event("gate_failure"_event, it, epoch);
+    case Kind::kCommandRejected:
+      return event("command_rejected"_event, Level::kWarning,
+                   {{"command_id", it.command_id},
+                    {"code", it.code},
+                    {"seed_id", it.seed_id},
+                    {"slot", it.slot},
+                    {"blueprint", it.blueprint},
+                    {"reason", it.reason}});
+    case Kind::kGraft:
+      return grafted_event(it, epoch, change);
+    case Kind::kCull:
+      return removed_event(it, epoch, change);
+    case Kind::kViolation:
+      return event("violation_recorded"_event, Level::kWarning,
+                   {{"seed_id", it.seed_id}, {"violations", std::to_string(it.values.at(0).second)}});
+    case Kind::kFold:
+      return fold_event(it, epoch, change);
+    case Kind::kStage:
+      break;
+  }
+  return stage_event(it, epoch);
+}
+
+// Everything that the seed's parameters cost, and its buffers.
+std::int64_t memory_of(const Run& run, const std::string& seed_id) {
+  std::int64_t bytes = 0;
+  for (const auto& group : run.model.state.groups) {
+    if (group.id != seed_id) continue;
+    for (const auto* tensors :
+         {&group.parameters, &group.first_moments, &group.second_moments, &group.averages, &group.gradients}) {
+      if (tensors->defined()) bytes += static_cast<std::int64_t>(tensors->flat.nbytes());
+    }
+  }
+  for (const auto& [id, tensor] : run.model.network.buffers()) {
+    if (id.starts_with(seed_id + ".")) bytes += static_cast<std::int64_t>(tensor.nbytes());
+  }
+  return bytes;
+}
+
+void follow(leyline::Topology& topology, const LifecycleEvent& it) {
+  std::string misfit;
+  if (it.kind == Kind::kStage) misfit = leyline::apply(topology, {it.slot, it.seed_id, it.blueprint, it.from, it.to});
+  if (it.kind == Kind::kFold && it.passed) misfit = leyline::apply_fold(topology, it.slot, it.seed_id);
+  ESPER_CHECK(misfit.empty(), "an event that does not follow from the network: " + misfit);
+}
+
+bool changes_structure(const LifecycleEvent& it) {
+  return it.kind == Kind::kGraft || it.kind == Kind::kCull || (it.kind == Kind::kFold && it.passed);
+}
+
+std::string note_text(const Run& run, const LifecycleEvent& it, const StructureChange& change, const Cause& cause) {
+  auto note = kasmina::note_of(it);
+  note.place = {run.progress.epoch, run.progress.step};
+  note.hash = leyline::topology_hash(run.topology);
+  note.event->decision = cause.decision;
+  if (changes_structure(it)) {
+    note.event->took_ms = cause.took_ms;
+    note.event->carried = static_cast<std::int64_t>(change.carried.size());
+    note.event->created = change.created;
+    note.event->dropped = change.dropped;
+    note.event->transformed = change.transformed;
+    note.event->reset = change.reset;
+  }
+  if (it.kind == Kind::kGraft) note.event->memory_bytes = memory_of(run, it.seed_id);
+  return history::growth_note_json(note).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+}  // namespace
+
+void tell_lifecycle(Run& run, const std::vector<LifecycleEvent>& happened, const StructureChange& change,
+                    const Cause& cause) {
+  const std::string epoch = std::to_string(run.progress.epoch);
+  for (const auto& it : happened) {
+    follow(run.topology, it);
+    run.events.push_back(telemetry_of(it, epoch, change));
+    run.writer.record(note_text(run, it, change, cause));
+  }
+}
+
+std::string cause_in_words(const leyline::AdaptationCommand& command, const leyline::Decision& decision) {
+  const auto reason = command.annotations.find("reason");
+  const std::string why = reason == command.annotations.end() ? decision.reason : reason->second;
+  if (!command.seed_operation) return why;
+  return std::string(base::name_of(command.seed_operation->operation)) + ": " + why;
+}
+
+void tell_decision(Run& run, const leyline::Decision& decision) {
+  std::string commands;
+  for (const auto& command : decision.commands) {
+    if (!command.seed_operation) continue;
+    commands +=
+        (commands.empty() ? "" : ", ") + std::string(base::name_of(command.seed_operation->operation)) + " " +
+        (command.target_seed_id.empty() ? command.seed_operation->blueprint_id + " at " + command.seed_operation->slot
+                                        : command.target_seed_id);
+  }
+  run.events.push_back(
+      event("tamiyo.decision"_event, Level::kInfo,
+            {{"epoch", std::to_string(run.progress.epoch)}, {"commands", commands}, {"reason", decision.reason}}));
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,106 @@
+#include "tolaria/growth/observe.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "device/facts.h"
+
+namespace esper::tolaria {
+
+using step::StepMetrics;
+
+namespace {
+
+constexpr double kBytesInGb = 1e9;
+
+double norm_of_group(const StepMetrics& metrics, const std::string& id) {
+  const auto found = metrics.group_gradient_norms.find(id);
+  return found == metrics.group_gradient_norms.end() ? 0 : found->second;
+}
+
+std::optional<double> value_of(const std::map<std::string, double>& values, const std::string& id) {
+  const auto found = values.find(id);
+  return found == values.end() ? std::nullopt : std::optional(found->second);
+}
+
+double violations_of(const StepMetrics& metrics, const std::string& id) {
+  const auto found = std::ranges::find(metrics.seeds, id, [](auto& seed) { return seed.first; });
+  return found == metrics.seeds.end() ? 0 : found->second.isolation_violations;
+}
+
+kasmina::SeedWorth worth_of(const WorthOfSeed& seed) {
+  kasmina::SeedWorth worth;
+  worth.contribution_stderr_points = seed.contribution.standard_error;
+  if (!seed.shapley) return worth;
+  worth.shapley_points = seed.shapley->value;
+  worth.shapley_stderr_points = seed.shapley->standard_error;
+  return worth;
+}
+
+leyline::HardwareContext hardware(torch::Device device) {
+  const auto memory = device::memory_figures(device);
+  leyline::HardwareContext context;
+  context.device_type = device.is_cuda() ? "cuda" : "cpu";
+  context.device_id = device.str();
+  context.total_memory_gb = static_cast<double>(memory.total_bytes) / kBytesInGb;
+  context.available_memory_gb = static_cast<double>(memory.free_bytes) / kBytesInGb;
+  return context;
+}
+
+}  // namespace
+
+kasmina::EpochFacts facts_of(const Run& run, const StepMetrics& metrics, const Measurements& measured) {
+  kasmina::EpochFacts facts;
+  facts.epoch = run.progress.epoch + 1;
+  facts.validation_loss = measured.running.loss;
+  facts.validation_accuracy = measured.running.accuracy;
+  facts.host_gradient_norm = norm_of_group(metrics, "host");
+  facts.learning_rate = last_learning_rate(run);
+  facts.undone = measured.undone;
+  for (const auto& group : run.model.network.parameter_groups()) {
+    if (group.id == "host") continue;
+    facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_of(measured.accuracy_without, group.id),
+                           value_of(measured.accuracy_at_full, group.id), violations_of(metrics, group.id)});
+  }
+  for (const auto& seed : measured.counterfactual.seeds) facts.worth[seed.seed_id] = worth_of(seed);
+  return facts;
+}
+
+leyline::Observation observe(const Run& run, const StepMetrics& metrics, const EpochTimes& times) {
+  const RunProgress& progress = run.progress;
+  ESPER_CHECK(progress.validation, "an epoch that ended was validated");
+  leyline::Observation seen;
+  seen.packet_id = run.run_id + "-epoch-" + std::to_string(progress.epoch);
+  seen.training_run_id = run.run_id;
+  seen.experiment_name = run.config.name;
+  seen.timestamp_ns = static_cast<std::uint64_t>(run.clock.wall().count());
+  seen.current_epoch = progress.epoch;
+  seen.global_step = static_cast<std::uint64_t>(progress.step);
+  seen.training_loss = progress.train.loss;
+  seen.validation_loss = progress.validation->loss;
+  seen.validation_accuracy = progress.validation->accuracy;
+  seen.hardware_context = hardware(run.device);
+  seen.training_metrics = {
+      {"loss", metrics.loss},
+      {"accuracy", metrics.accuracy},
+      {"gradient_norm", metrics.gradient_norm},
+      {"samples_per_s", times.train_ms > 0 ? static_cast<double>(times.samples) / (times.train_ms / 1000) : 0},
+      {"optimizer_lr", last_learning_rate(run)},
+      {"optimizer_momentum", run.config.training.optimizer.momentum},
+      {"optimizer_family_index", run.config.training.optimizer.kind == config::OptimizerKind::kSgd ? 0.0 : 2.0},
+      {"loss_delta", metrics.loss - progress.loss.mean},
+      {"loss_ewma", progress.loss.mean},
+      {"loss_volatility", std::sqrt(progress.loss.variance)},
+      {"grad_norm_ewma", progress.gradient_norm.mean},
+      {"grad_var", progress.gradient_norm.variance},
+      {"input_wait_ms", times.loader_wait_ms},
+      {"latency_ms", times.train_ms},
+  };
+  seen.seed_states = run.model.network.export_seed_states();
+  seen.slots = run.model.network.export_slots();
+  return seen;
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,222 @@
+#include "tolaria/report/epoch_metrics.h"
+
+#include <algorithm>
+
+#include "base/names.h"
+#include "device/facts.h"
+#include "kasmina/lifecycle.h"
+#include "leyline/telemetry.h"
+#include "tolaria/evaluation/counterfactual_report.h"
+#include "tolaria/report/seed_report.h"
+
+namespace esper::tolaria {
+
+using lanes::GraphFigures;
+using lanes::LaneFigures;
+using step::StepMetrics;
+
+namespace {
+
+using config::Lane;
+using leyline::metric;
+using leyline::MetricValue;
+using leyline::SeedState;
+using leyline::Stage;
+using namespace leyline::literals;
+
+constexpr double flag(bool on) { return on ? 1 : 0; }
+
+bool is_active(Stage stage) { return stage >= Stage::kGerminated && stage <= Stage::kProbationary; }
+
+std::size_t count_active(const std::vector<SeedState>& seeds) {
+  return static_cast<std::size_t>(
+      std::ranges::count_if(seeds, [](const SeedState& seed) { return is_active(seed.stage); }));
+}
+
+std::int64_t count_parameters(const Run& run) {
+  std::int64_t total = 0;
+  for (const auto& group : run.model.network.parameter_groups()) {
+    for (const auto& parameter : group.parameters) total += parameter.tensor.numel();
+  }
+  return total;
+}
+
+void add_training(std::vector<MetricValue>& out, const Run& run, const StepMetrics& metrics, const EpochTimes& times) {
+  out.push_back(metric("tolaria.training.loss"_metric, metrics.loss));
+  out.push_back(metric("tolaria.training.accuracy"_metric, metrics.accuracy));
+  out.push_back(metric("tolaria.training.latency_ms"_metric, times.train_ms));
+  out.push_back(metric("tolaria.training.gradient_norm"_metric, metrics.gradient_norm));
+  out.push_back(metric("tolaria.training.samples_per_s"_metric,
+                       times.train_ms > 0 ? static_cast<double>(times.samples) / (times.train_ms / 1000) : 0));
+  out.push_back(metric("tolaria.training.steps_total"_metric, static_cast<double>(run.progress.step)));
+  out.push_back(metric("tolaria.training.params"_metric, static_cast<double>(count_parameters(run))));
+  out.push_back(metric("tolaria.loader.wait_ms"_metric, times.loader_wait_ms));
+  out.push_back(metric("tolaria.loader.skipped_samples_total"_metric, static_cast<double>(run.skipped_samples)));
+  out.push_back(metric("tolaria.grad_agg.microbatches_total"_metric,
+                       static_cast<double>(run.progress.epoch) * static_cast<double>(run.train_data.num_batches())));
+  out.push_back(metric("tolaria.epochs.total"_metric, run.progress.epoch));
+  out.push_back(metric("tolaria.epochs.failed"_metric, static_cast<double>(run.progress.conservative_epochs)));
+}
+
+// On the CPU nothing is copied.
+void add_copies(std::vector<MetricValue>& out, const Run& run, const EpochTimes& times) {
+  if (!run.device.is_cuda()) return;
+  out.push_back(metric("tolaria.h2d_copy_ms"_metric, times.copies.copy_ms));
+  out.push_back(metric("tolaria.h2d_wait_ms"_metric, times.copies.wait_ms));
+}
+
+void add_settings(std::vector<MetricValue>& out, const Run& run) {
+  out.push_back(metric("tolaria.train.amp_enabled"_metric, flag(run.model.settings.compute_type != torch::kFloat32)));
+  out.push_back(metric("tolaria.train.tf32_enabled"_metric, flag(run.device.is_cuda() && run.config.device.tf32)));
+  out.push_back(metric("tolaria.train.foreach_enabled"_metric, flag(run.config.training.optimizer.foreach)));
+  out.push_back(metric("tolaria.train.compile_enabled"_metric, flag(run.lanes.in_use == Lane::kCompiled)));
+  out.push_back(metric("tolaria.train.graph_enabled"_metric, flag(run.lanes.in_use == Lane::kGraph)));
+  out.push_back(metric("tolaria.train.pin_memory"_metric, flag(run.device.is_cuda() && run.config.data.pin_memory)));
+  out.push_back(metric("tolaria.lr_controller.enabled"_metric,
+                       flag(run.config.training.schedule.kind != config::ScheduleKind::kConstant)));
+  out.push_back(metric("tolaria.lr_controller.current_lr"_metric, last_learning_rate(run)));
+}
+
+void add_lanes(std::vector<MetricValue>& out, const LaneFigures& lanes) {
+  for (const Lane lane : {Lane::kEager, Lane::kReplay, Lane::kGraph, Lane::kCompiled}) {
+    if (lanes.steps_in(lane) == 0) continue;
+    const std::string name(base::name_of(lane));
+    out.push_back(metric("tolaria.step.lane"_metric, flag(lanes.in_use == lane), {{"lane", name}}));
+    out.push_back(
+        metric("tolaria.step.lane_steps_total"_metric, static_cast<double>(lanes.steps_in(lane)), {{"lane", name}}));
+  }
+  const auto count = [&](auto handle, std::int64_t value) {
+    out.push_back(metric(handle, static_cast<double>(value)));
+  };
+  count("tolaria.compile_warmup_remaining"_metric, lanes.warmup_remaining);
+  count("tolaria.compile.compiled_epochs_total"_metric, lanes.compiled_epochs);
+  count("tolaria.compile.pending"_metric, lanes.pending);
+  count("tolaria.compile.cache_hits_total"_metric, lanes.cache_hits);
+  count("tolaria.compile.cache_misses_total"_metric, lanes.cache_misses);
+  count("tolaria.compile.quarantined_total"_metric, lanes.quarantined);
+  count("tolaria.step.refusals_total"_metric, lanes.refusals);
+  count("tolaria.step.checks_total"_metric, lanes.checks);
+  count("tolaria.step.checks_failed_total"_metric, lanes.checks_failed);
+  out.push_back(metric("tolaria.compile.warmup_ms"_metric, lanes.warmup_ms));
+  out.push_back(metric("tolaria.compile.compile_ms"_metric, lanes.compile_ms));
+  out.push_back(metric("tolaria.compile.eager_step_us"_metric, lanes.eager_step_us));
+  out.push_back(metric("tolaria.compile.steady_step_us"_metric, lanes.steady_step_us));
+  if (lanes.swaps == 0) return;
+  out.push_back(metric("tolaria.growth.prepare_ms"_metric, lanes.prepare_ms));
+  out.push_back(metric("tolaria.growth.swap_us"_metric, lanes.swap_us));
+  out.push_back(metric("tolaria.growth.stall_ms"_metric, lanes.stall_ms));
+}
+
+void add_graphs(std::vector<MetricValue>& out, const GraphFigures& graphs) {
+  if (graphs.captures == 0) return;
+  out.push_back(metric("tolaria.graph.capture_ms"_metric, graphs.capture_ms));
+  out.push_back(metric("tolaria.graph.stage_copy_ms"_metric, graphs.stage_copy_ms));
+  out.push_back(metric("tolaria.graph.replay_ms"_metric, graphs.replay_ms));
+  out.push_back(metric("tolaria.graph.replays_total"_metric, static_cast<double>(graphs.replays)));
+}
+
+void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements& measured, const EpochTimes& times,
+                               const GrowthReport& growth, const std::vector<SeedState>& seeds) {
+  out.push_back(metric("tolaria.validation.loss"_metric, measured.running.loss));
+  out.push_back(metric("tolaria.validation.accuracy"_metric, measured.running.accuracy));
+  out.push_back(metric("tolaria.validation.latency_ms"_metric, measured.running_ms));
+  out.push_back(metric("tolaria.epoch_hook.latency_ms"_metric, times.hook_ms));
+  out.push_back(metric("tolaria.seeds.active"_metric, static_cast<double>(count_active(seeds))));
+  out.push_back(metric("kasmina.seeds.active"_metric, static_cast<double>(count_active(seeds))));
+  out.push_back(metric("tolaria.hook.latency_ms"_metric, growth.hook_ms));
+  out.push_back(metric("tamiyo.decide.latency_ms"_metric, growth.decide_ms));
+}
+
+void add_policy(std::vector<MetricValue>& out, const Run& run) {
+  out.push_back(metric("tolaria.mode.conservative"_metric, flag(run.conservative)));
+  out.push_back(metric("tolaria.timeout.tamiyo_total"_metric, static_cast<double>(run.policy_timeouts)));
+  out.push_back(metric("tolaria.timeout.tamiyo_last_ms"_metric, run.policy_timeout_ms));
+  out.push_back(metric("tolaria.opt.rebuilds_total"_metric, static_cast<double>(run.optimizer_rebuilds)));
+}
+
+void add_rollback(std::vector<MetricValue>& out, const RollbackFigures& figures) {
+  const auto count = [&](auto handle, std::int64_t value) {
+    out.push_back(metric(handle, static_cast<double>(value)));
+  };
+  count("tolaria.rollback.snapshots_total"_metric, figures.snapshots);
+  count("tolaria.rollback.fast_size_bytes"_metric, figures.size_bytes);
+  count("tolaria.rollback.fast_hits_total"_metric, figures.hits);
+  count("tolaria.rollback.fast_misses_total"_metric, figures.misses);
+  if (figures.hits > 0) out.push_back(metric("tolaria.rollback.restore_latency_ms"_metric, figures.latency_ms));
+}
+
+void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
+  const auto memory = device::memory_figures(run.device);
+  out.push_back(metric("tolaria.checkpoint.written_total"_metric, static_cast<double>(run.saves_written)));
+  out.push_back(metric("tolaria.checkpoint.failed_total"_metric, static_cast<double>(run.saves_failed)));
+  out.push_back(metric("tolaria.checkpoint.skipped_total"_metric, static_cast<double>(run.saves_skipped)));
+  out.push_back(metric("tolaria.checkpoint.save_ms"_metric, run.save_ms));
+  out.push_back(metric("tolaria.checkpoint.stall_ms"_metric, run.save_stall_ms));
+  out.push_back(metric("tolaria.checkpoint.bytes"_metric, run.save_bytes));
+  out.push_back(metric("tolaria.journal.lost_total"_metric, static_cast<double>(run.notes_lost)));
+  out.push_back(metric("tolaria.memory.device_used_bytes"_metric, static_cast<double>(memory.used_bytes)));
+  out.push_back(metric("tolaria.memory.device_free_bytes"_metric, static_cast<double>(memory.free_bytes)));
+  const auto process = run.device.is_cpu() ? memory : device::memory_figures(torch::kCPU);
+  out.push_back(metric("tolaria.memory.resident_bytes"_metric, static_cast<double>(process.used_bytes)));
+}
+
+// Of an fp16 run.
+void add_scaler(std::vector<MetricValue>& out, const Run& run, const StepMetrics& metrics) {
+  if (run.model.settings.compute_type != torch::kFloat16) return;
+  out.push_back(metric("tolaria.scaler.scale"_metric, metrics.loss_scale));
+  out.push_back(metric("tolaria.scaler.skipped_steps_total"_metric, static_cast<double>(run.skipped_steps)));
+}
+
+// Every row about one seed has these four.
+template <class Handle>
+MetricValue seed_metric(Handle handle, const SeedState& seed, double value) {
+  return metric(handle, value,
+                {{"seed_id", seed.seed_id},
+                 {"slot", seed.slot},
+                 {"blueprint", seed.blueprint},
+                 {"stage", std::string(base::name_of(seed.stage))}});
+}
+
+template <class Handle>
+void add_if_known(std::vector<MetricValue>& out, Handle handle, const SeedState& seed, const char* name) {
+  const auto value = seed.metrics.find(name);
+  if (value != seed.metrics.end()) out.push_back(seed_metric(handle, seed, value->second));
+}
+
+}  // namespace
+
+std::vector<MetricValue> epoch_metrics(const Run& run, const EpochOutcome& figures) {
+  std::vector<MetricValue> out;
+  add_training(out, run, figures.steps, figures.times);
+  add_copies(out, run, figures.times);
+  add_settings(out, run);
+  if (run.config.step.lane != Lane::kEager) add_lanes(out, run.lanes);
+  add_graphs(out, run.lanes.graphs);
+  add_validation_and_growth(out, figures.measured, figures.times, figures.growth, figures.seeds);
+  add_policy(out, run);
+  add_rollback(out, run.rollback);
+  add_saving_and_memory(out, run);
+  add_seed_gradients(out, run, figures.steps, figures.seeds);
+  add_counterfactual(out, figures.measured.counterfactual);
+  add_scaler(out, run, figures.steps);
+  return out;
+}
+
+std::vector<MetricValue> seed_metrics(const SeedState& seed) {
+  std::vector<MetricValue> out;
+  out.push_back(seed_metric("kasmina.seed.stage"_metric, seed, static_cast<double>(seed.stage)));
+  add_if_known(out, "kasmina.seed.alpha"_metric, seed, "alpha");
+  add_if_known(out, "kasmina.seed.alpha_steps"_metric, seed, "alpha_ticks");
+  add_if_known(out, "kasmina.seed.params"_metric, seed, "params");
+  if (!kasmina::is_growing(seed.stage)) return out;  // of a fossil nothing is measured any more
+  add_if_known(out, "kasmina.seed.gradient_ratio"_metric, seed, "gradient_ratio");
+  add_if_known(out, "kasmina.seed.improvement_points"_metric, seed, "improvement_points");
+  add_if_known(out, "kasmina.seed.shadow_points"_metric, seed, "shadow_points");
+  add_if_known(out, "kasmina.seed.contribution_points"_metric, seed, "contribution_points");
+  add_if_known(out, "kasmina.seed.contribution_stderr_points"_metric, seed, "contribution_stderr_points");
+  add_if_known(out, "kasmina.seed.shapley_points"_metric, seed, "shapley_points");
+  add_if_known(out, "kasmina.seed.shapley_stderr_points"_metric, seed, "shapley_stderr_points");
+  return out;
+}
+
+}  // namespace esper::tolaria

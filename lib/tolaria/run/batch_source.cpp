@@ -1,0 +1,77 @@
+#include "tolaria/run/batch_source.h"
+
+namespace esper::tolaria {
+
+using step::Microbatch;
+
+using base::LedgerScope;
+using base::Owner;
+
+LookAhead look_ahead_of(const Run& run) {
+  const bool on_host = run.train_data.source() == data::Source::kThreads;
+  return run.device.is_cuda() && on_host && run.config.data.gpu_prefetch ? LookAhead::kOneStep : LookAhead::kNone;
+}
+
+BatchSource::BatchSource(Run& run, LookAhead look_ahead)
+    : run_(run),
+      look_ahead_(look_ahead),
+      copies_(!run.device.is_cpu() && run.train_data.source() == data::Source::kThreads),
+      staging_(run.device,
+               look_ahead == LookAhead::kNone ? device::Staging::Stream::kCurrent : device::Staging::Stream::kSide) {}
+
+void BatchSource::begin_epoch() {
+  run_.train_data.seek(run_.progress.epoch, run_.progress.batch);
+  ended_ = under_way_ = false;
+  next_ = {};
+}
+
+std::optional<data::Batch> BatchSource::wait_for_batch() {
+  const LedgerScope waiting(run_.ledger, Owner::kLoaderWait, base::SinceLast{});
+  return run_.train_data.next();
+}
+
+// The loader tells the end once, and its answer after that would be the next epoch's.
+void BatchSource::fetch(std::vector<Microbatch>& out) {
+  out.clear();
+  for (int i = 0; i < run_.config.step.accumulation && !ended_; ++i) {
+    auto batch = wait_for_batch();
+    if (!batch) {
+      ended_ = true;
+      return;
+    }
+    out.push_back({std::move(batch->inputs), std::move(batch->targets)});
+  }
+}
+
+device::StagedCopy BatchSource::start(const std::vector<Microbatch>& host) {
+  const LedgerScope copying(run_.ledger, Owner::kTransfer);
+  tensors_.clear();
+  for (const auto& [inputs, targets] : host) tensors_.insert(tensors_.end(), {inputs, targets});
+  return staging_.start(tensors_);
+}
+
+void BatchSource::take(device::StagedCopy copy, std::vector<Microbatch>& out) {
+  const LedgerScope copying(run_.ledger, Owner::kTransfer);
+  auto tensors = staging_.take(std::move(copy));
+  out.clear();
+  for (std::size_t i = 0; i < tensors.size(); i += 2) out.push_back({std::move(tensors[i]), std::move(tensors[i + 1])});
+}
+
+void BatchSource::next(std::vector<Microbatch>& out) {
+  if (look_ahead_ == LookAhead::kNone) {
+    fetch(out);
+    if (copies_ && !out.empty()) take(start(out), out);
+    return;
+  }
+  if (!under_way_) {
+    fetch(fetched_);
+    next_ = start(fetched_);
+    under_way_ = true;
+  }
+  device::StagedCopy now = std::move(next_);
+  fetch(fetched_);
+  next_ = start(fetched_);
+  take(std::move(now), out);
+}
+
+}  // namespace esper::tolaria

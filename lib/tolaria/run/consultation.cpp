@@ -1,0 +1,118 @@
+#include "tolaria/run/consultation.h"
+
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <optional>
+#include <thread>
+
+#include "base/fault.h"
+
+namespace esper::tolaria {
+
+// Outlives a Consultation whose controller hangs.
+struct Consultation::Shared {
+  std::unique_ptr<leyline::Controller> controller;
+  mutable std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<leyline::Observation> question;
+  std::optional<Answer> answer;
+  std::string state;
+  bool busy = false;
+  bool stopping = false;
+
+  void work() {
+    std::unique_lock lock(mutex);
+    while (true) {
+      changed.wait(lock, [&] { return stopping || question; });
+      if (stopping) return;
+      const leyline::Observation observation = *std::exchange(question, std::nullopt);
+      lock.unlock();
+      std::string after;
+      Answer made = decide(observation, after);
+      lock.lock();
+      if (made.kind == Answer::Kind::kDecided) state = std::move(after);
+      answer = std::move(made);
+      busy = false;
+      changed.notify_all();
+    }
+  }
+
+  // `after`: the controller's state then. A decision whose state cannot be saved is none: a resumed run would not know
+  // it.
+  Answer decide(const leyline::Observation& observation, std::string& after) {
+    Answer made;
+    const auto failed = [](const std::string& why) { return Answer{Answer::Kind::kFailed, {}, why, 0}; };
+    try {
+      if (base::fault::hit("tamiyo.decide")) return failed("fault point tamiyo.decide");
+      made.decision = controller->decide(observation);
+      after = controller->save_state();
+      return made;
+    } catch (const std::exception& error) {
+      return failed(error.what());
+    } catch (...) {
+      return failed("unknown failure");
+    }
+  }
+};
+
+Consultation::Consultation(std::unique_ptr<leyline::Controller> controller, base::Clock clock, base::Duration deadline,
+                           Pace pace)
+    : shared_(std::make_shared<Shared>()), clock_(std::move(clock)), deadline_(deadline) {
+  shared_->state = controller->save_state();
+  shared_->controller = std::move(controller);
+  if (pace == Pace::kMayTakeLong) thread_ = std::thread([shared = shared_] { shared->work(); });
+}
+
+Consultation::~Consultation() {
+  if (!thread_.joinable()) return;
+  std::unique_lock lock(shared_->mutex);
+  shared_->stopping = true;
+  shared_->changed.notify_all();
+  const bool idle = !shared_->busy;  // then the thread only waits, and ends at once
+  lock.unlock();
+  idle ? thread_.join() : thread_.detach();
+}
+
+Answer Consultation::late() const {
+  return {Answer::Kind::kLate, {}, "no decision within " + base::to_string(deadline_), 0};
+}
+
+Answer Consultation::ask_on_the_spot(const leyline::Observation& observation) {
+  const auto begin = clock_.now();
+  std::string after;
+  Answer answer = shared_->decide(observation, after);
+  const auto took = clock_.now() - begin;
+  if (answer.kind == Answer::Kind::kDecided) shared_->state = std::move(after);
+  if (took > deadline_) answer = late();
+  answer.latency_ms = std::chrono::duration<double, std::milli>(took).count();
+  return answer;
+}
+
+Answer Consultation::ask(const leyline::Observation& observation) {
+  if (!thread_.joinable()) return ask_on_the_spot(observation);
+  const auto begin = clock_.now();
+  std::unique_lock lock(shared_->mutex);
+  if (shared_->busy) return {Answer::Kind::kBusy, {}, "an earlier question is still being worked on", 0};
+  shared_->answer.reset();
+  shared_->question = observation;
+  shared_->busy = true;
+  shared_->changed.notify_all();
+  const bool in_time = clock_.wait_until(shared_->changed, lock, begin + deadline_, [&] { return !shared_->busy; });
+  Answer answer = in_time ? *std::exchange(shared_->answer, std::nullopt) : late();
+  answer.latency_ms = std::chrono::duration<double, std::milli>(clock_.now() - begin).count();
+  return answer;
+}
+
+std::string Consultation::state() const {
+  const std::lock_guard lock(shared_->mutex);
+  return shared_->state;
+}
+
+void Consultation::restore(const std::string& state) {
+  const std::lock_guard lock(shared_->mutex);
+  shared_->controller->load_state(state);
+  shared_->state = state;
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,84 @@
+#include "tolaria/run/run_folder.h"
+
+#include <ctime>
+#include <filesystem>
+
+#include "storage/atomic_publish.h"
+#include "storage/file_tools.h"
+#include "storage/folder_lock.h"
+
+namespace esper::tolaria {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+using base::FileSystem;
+using base::PathKind;
+
+base::File lock_or_refuse(FileSystem& files, const std::string& path) {
+  auto attempt = storage::try_lock_folder(files, path);
+  if (!attempt.lock) {
+    throw Error(ExitCode::kTryAgain, "run folder " + path + " is in use by " + attempt.holder +
+                                         "; wait until that run has ended, or choose another folder with --run-dir");
+  }
+  return std::move(*attempt.lock);
+}
+
+// "run" for "run/": the paths of its files have one form then.
+std::string without_trailing_slashes(const std::string& path) {
+  const auto last = path.find_last_not_of('/');
+  return last == std::string::npos ? path.substr(0, 1) : path.substr(0, last + 1);
+}
+
+bool is_run_file(std::string_view name) {
+  return name == "config.yaml" || name == "summary.json" || name == "trace.json" || name.starts_with("journal");
+}
+
+// What processes that were killed left half written.
+void remove_leftovers(FileSystem& files, const RunFolder& folder) {
+  storage::remove_leftovers_under_lock(files, folder.path, is_run_file);
+  storage::remove_leftovers_under_lock(files, folder.checkpoints(),
+                                       [](std::string_view name) { return name.starts_with("epoch-"); });
+}
+
+}  // namespace
+
+std::string RunFolder::run_id() const {
+  const auto whole = std::filesystem::absolute(path).lexically_normal().string();
+  return std::filesystem::path(without_trailing_slashes(whole)).filename().string();
+}
+
+RunFolder create_run_folder(FileSystem& files, const std::string& given, const std::string& config_yaml) {
+  const std::string path = without_trailing_slashes(given);
+  storage::ensure_folder(files, path);
+  RunFolder folder{path, lock_or_refuse(files, path)};
+  if (files.kind_of(folder.config()) != PathKind::kNothing) {
+    throw Error(ExitCode::kConfig, "run folder " + path + " holds a run already; go on with it by --resume " + path +
+                                       ", or choose another folder with --run-dir");
+  }
+  storage::ensure_folder(files, folder.checkpoints());
+  remove_leftovers(files, folder);
+  storage::publish_file(files, folder.config(), storage::bytes_of(config_yaml));
+  return folder;
+}
+
+RunFolder open_run_folder(FileSystem& files, const std::string& given) {
+  const std::string path = without_trailing_slashes(given);
+  storage::require_run_folder(files, path);
+  RunFolder folder{path, lock_or_refuse(files, path)};
+  storage::ensure_folder(files, folder.checkpoints());
+  remove_leftovers(files, folder);
+  return folder;
+}
+
+std::string new_run_path(FileSystem& files, const std::string& runs_dir, const std::string& name,
+                         std::uint64_t wall_ns) {
+  const auto seconds = static_cast<std::time_t>(wall_ns / 1'000'000'000);
+  std::tm utc{};
+  gmtime_r(&seconds, &utc);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &utc);
+  return storage::free_name(files, runs_dir + "/" + name + "-" + stamp);
+}
+
+}  // namespace esper::tolaria

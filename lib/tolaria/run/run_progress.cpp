@@ -1,0 +1,85 @@
+#include "tolaria/run/run_progress.h"
+
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+namespace esper::tolaria {
+namespace {
+
+using nlohmann::json;
+
+json figures(const EpochFigures& value) { return {{"loss", value.loss}, {"accuracy", value.accuracy}}; }
+EpochFigures figures_from(const json& saved) { return {saved.at("loss"), saved.at("accuracy")}; }
+
+json ewma(const Ewma& value) { return {{"mean", value.mean}, {"variance", value.variance}}; }
+Ewma ewma_from(const json& saved) { return {saved.at("mean"), saved.at("variance")}; }
+
+template <class Count>
+Count count(const json& saved, const char* name) {
+  const auto value = saved.at(name).get<std::int64_t>();
+  if (value < 0 || static_cast<std::uint64_t>(value) > std::numeric_limits<Count>::max()) {
+    throw std::out_of_range(std::string(name) + " is " + std::to_string(value));
+  }
+  return static_cast<Count>(value);
+}
+
+}  // namespace
+
+void Ewma::add(double value) {
+  constexpr double kAlpha = 0.2;
+  const double before = mean;
+  mean = kAlpha * value + (1 - kAlpha) * mean;
+  variance = kAlpha * (value - before) * (value - mean) + (1 - kAlpha) * variance;
+}
+
+json to_json(const RunProgress& progress) {
+  json saved = {{"epoch", progress.epoch},
+                {"batch", progress.batch},
+                {"step", progress.step},
+                {"wall_s", progress.wall_s},
+                {"train", figures(progress.train)},
+                {"validation", progress.validation ? figures(*progress.validation) : json()},
+                {"best", nullptr},
+                {"patience_loss", nullptr},
+                {"epochs_without_better", progress.epochs_without_better},
+                {"loss", ewma(progress.loss)},
+                {"gradient_norm", ewma(progress.gradient_norm)},
+                {"gradient_shares", json::object()},
+                {"conservative_epochs", progress.conservative_epochs}};
+  for (const auto& [id, share] : progress.gradient_shares) {
+    saved["gradient_shares"][id] = {{"share", share.share}, {"delta", share.delta}};
+  }
+  if (progress.best) {
+    saved["best"] = {
+        {"epoch", progress.best->epoch}, {"loss", progress.best->loss}, {"accuracy", progress.best->accuracy}};
+  }
+  if (progress.patience_loss) saved["patience_loss"] = *progress.patience_loss;
+  return saved;
+}
+
+RunProgress run_progress_from_json(const json& saved) {
+  RunProgress progress;
+  progress.epoch = count<std::uint32_t>(saved, "epoch");
+  progress.batch = count<std::int64_t>(saved, "batch");
+  progress.step = count<std::int64_t>(saved, "step");
+  progress.wall_s = saved.at("wall_s");
+  progress.train = figures_from(saved.at("train"));
+  if (const json& validation = saved.at("validation"); !validation.is_null()) {
+    progress.validation = figures_from(validation);
+  }
+  if (const json& best = saved.at("best"); !best.is_null()) {
+    progress.best = BestEpoch{count<std::uint32_t>(best, "epoch"), best.at("loss"), best.at("accuracy")};
+  }
+  if (const json& loss = saved.at("patience_loss"); !loss.is_null()) progress.patience_loss = loss.get<double>();
+  progress.epochs_without_better = count<std::uint32_t>(saved, "epochs_without_better");
+  progress.loss = ewma_from(saved.at("loss"));
+  progress.gradient_norm = ewma_from(saved.at("gradient_norm"));
+  for (const auto& [id, share] : saved.at("gradient_shares").items()) {
+    progress.gradient_shares[id] = {share.at("share"), share.at("delta")};
+  }
+  progress.conservative_epochs = saved.at("conservative_epochs");
+  return progress;
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,118 @@
+// Slots, blueprints and classes that a run file names: what does not exist is told with its place, all at once.
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "config/load.h"
+
+using namespace esper::base;
+using namespace esper::config;
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+std::vector<std::string> problems_of(const std::string& text, const std::vector<std::string>& assignments = {}) {
+  std::vector<std::string> lines;
+  for (const Problem& problem : read_run_config_text(text, "f", assignments).problems) {
+    lines.push_back(to_string(problem));
+  }
+  return lines;
+}
+
+const std::string kText = "data: {kind: text, path: x, context: 8}\n";
+const std::string kCifar = "data: {kind: cifar10, path: x}\n";
+
+}  // namespace
+
+TEST_CASE("names that do not exist are told with the line they stand in, all of them") {
+  const auto problems = problems_of(
+      "host:\n"
+      "  kind: mlp\n"
+      "  hidden: [16, 16]\n"
+      "  modules:\n"
+      "    - r0c0=norm\n"
+      "    - r0c1=mpl\n"
+      "growth:\n"
+      "  blueprints:\n"
+      "    - mlp\n"
+      "    - atention\n"
+      "    - conv_heavy\n"
+      "  slots:\n"
+      "    - r0c1\n"
+      "    - r0c5\n"
+      "  aggregation:\n"
+      "    classes:\n"
+      "      - r0c1=1,2\n"
+      "      - r0c0=3,12\n");
+  REQUIRE(problems.size() == 4);
+  CHECK(problems[0] ==
+        "f:6:7: host.modules[1]: no blueprint is called \"mpl\"; did you mean mlp? This host can grow noop, attention, "
+        "norm, lora, mlp_small, mlp, linear");
+  CHECK_THAT(problems[1],
+             StartsWith("f:10:7: growth.blueprints[1]: no blueprint is called \"atention\"; did you mean attention?"));
+  CHECK(problems[2] == "f:14:7: growth.slots[1]: this host has no slot \"r0c5\"; it has r0c0 to r0c1");
+  CHECK(problems[3] == "f:18:9: growth.aggregation.classes[1]: there is no class 12; the data have 10, 0 to 9");
+}
+
+TEST_CASE("an assignment's names are checked as well") {
+  const auto problems = problems_of("name: a\n", {"growth.blueprints=[mlp, conv_hevy]"});
+  REQUIRE(problems.size() == 1);
+  CHECK_THAT(problems[0], StartsWith("--set growth.blueprints=[mlp, conv_hevy]: growth.blueprints[1]: no blueprint"));
+}
+
+TEST_CASE("a blueprint that no slot can hold") {
+  struct Case {
+    std::string text, expected;  // expected: how the only problem starts; empty: none
+  };
+  const Case c = GENERATE(
+      Case{"host: {modules: [r0c0=conv_heavy]}",
+           "f:1:18: host.modules[0]: conv_heavy does not fit r0c0, a feature of kind features; what does: noop"},
+      Case{"host: {hidden: [8], modules: [r0c0=lora]}",
+           "f:1:31: host.modules[0]: lora does not fit r0c0, a feature of kind features with 8 channels; what does: "},
+      Case{"host: {hidden: [9], modules: [r0c0=lora]}", ""},
+      Case{kText + "host: {kind: transformer, modules: [r0c0=lora_large, r0c2=flex_attention]}", ""},
+      Case{kText + "host: {kind: transformer, embedding: 24, modules: [r0c0=lora_large]}",
+           "f:2:52: host.modules[0]: lora_large does not fit r0c0, a feature of kind sequence with 24 channels at 8 "
+           "positions"},
+      Case{kCifar + "host: {kind: cnn, blocks: 5, pool_layers: 5, modules: [r0c3=conv_light]}", ""},
+      Case{kCifar + "host: {kind: cnn, blocks: 5, pool_layers: 5, modules: [r0c4=conv_light]}",
+           "f:2:56: host.modules[0]: conv_light does not fit r0c4, a feature of kind image with 128 channels at 1 "
+           "positions"},
+      Case{"data: {kind: mnist, path: x}\nhost: {kind: cnn, blocks: 5, pool_layers: 5, modules: [r0c4=conv_light]}",
+           ""},  // the data will tell
+      Case{"growth: {blueprints: [conv_heavy, conv_light]}",
+           "f:1:22: growth.blueprints: none of conv_heavy, conv_light fits a slot of this host; what does: noop"},
+      Case{"growth: {blueprints: [conv_heavy, mlp]}", ""},
+      Case{"host: {hidden: [8, 32]}\ngrowth: {blueprints: [lora]}", ""},
+      Case{"host: {hidden: [8, 32]}\ngrowth: {slots: [r0c1], blueprints: [lora]}", ""},
+      Case{"host: {hidden: [8, 32]}\ngrowth: {slots: [r0c0], blueprints: [lora]}",
+           "f:2:37: growth.blueprints: none of lora fits a slot that growth.slots names; what does: noop"},
+      Case{"growth: {enabled: false, blueprints: [conv_heavy]}", ""},
+      Case{"host: {kind: linear}\ngrowth: {blueprints: [conv_heavy]}", ""},
+      Case{"host: {kind: linear}\ngrowth: {blueprints: [mlpp]}",
+           "f:2:23: growth.blueprints[0]: no blueprint is called \"mlpp\"; did you mean mlp? Known are noop"});
+  CAPTURE(c.text);
+  const auto problems = problems_of(c.text + "\n");
+  if (c.expected.empty()) {
+    CHECK(problems.empty());
+  } else {
+    REQUIRE(problems.size() == 1);
+    CHECK_THAT(problems[0], StartsWith(c.expected));
+  }
+}
+
+TEST_CASE("classes are checked where the run file tells how many there are") {
+  const auto with = [](const std::string& data, const std::string& classes) {
+    return problems_of("data: {" + data + "}\ngrowth: {aggregation: {classes: [\"" + classes + "\"]}}\n");
+  };
+  CHECK(with("kind: digits", "r0c0=0,9").empty());
+  CHECK(with("kind: digits", "r0c0=10").size() == 1);
+  CHECK(with("kind: digits, path: mine.csv", "r0c0=10").empty());
+  CHECK(with("kind: synthetic, synthetic: {classes: 3}", "r0c0=2").empty());
+  CHECK_THAT(with("kind: synthetic, synthetic: {classes: 3}", "r0c0=2,3").at(0),
+             ContainsSubstring("there is no class 3; the data have 3, 0 to 2"));
+  CHECK(with("kind: cifar10, path: x", "r0c0=11,12").size() == 2);
+  CHECK(with("kind: digits", "r0c0=10,10").size() == 1);
+  CHECK(with("kind: mnist, path: x", "r0c0=46").empty());
+}

@@ -1,0 +1,110 @@
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "base/hash.h"
+#include "config/field_table.h"
+#include "config/field_text.h"
+#include "config/load.h"
+#include "config/write.h"
+
+using namespace esper::base;
+using namespace esper::config;
+
+namespace {
+
+// A config in which every field differs from its default.
+struct Change {
+  void operator()(const SectionField&) const {}
+  void operator()(const EnumField& field) const {
+    field.set(field.value, (field.get(field.value) + 1) % field.names.size());
+  }
+  void operator()(bool* value) const { *value = !*value; }
+  void operator()(std::string* value) const { *value += "yes: \"\\ \xC3\xA9 #x"; }
+  void operator()(double* value) const { *value = *value / 3 + 0.1; }
+  void operator()(Duration* value) const { *value += Duration(12345); }
+  void operator()(Length* value) const { *value = Length{value->count + 41, Length::Unit::kSteps}; }
+  void operator()(std::vector<std::string>* value) const { *value = {"no", "a b", ""}; }
+  void operator()(std::vector<std::int64_t>* value) const { *value = {7, 8, 9}; }
+  template <class T>
+  void operator()(T* value) const {
+    *value += 1;
+  }
+};
+
+RunConfig changed() {
+  RunConfig config;
+  for (const FieldRow& row : field_table(config)) std::visit(Change{}, row.value);
+  return config;
+}
+
+}  // namespace
+
+TEST_CASE("a resolved config loads back to an equal one") {
+  for (const RunConfig& config : {RunConfig{}, changed()}) {
+    const std::string text = resolved_yaml(config);
+    CAPTURE(text);
+    const LoadedConfig loaded = read_run_config_text(text, "f");
+    CHECK(resolved_json(loaded.config) == resolved_json(config));
+    CHECK(resolved_yaml(loaded.config) == text);
+  }
+  CHECK(read_run_config_text(resolved_yaml(RunConfig{}), "f").problems.empty());
+}
+
+TEST_CASE("the resolved config has every field") {
+  RunConfig config;
+  const std::vector<FieldRow> rows = field_table(config);
+  const LoadedConfig loaded = read_run_config_text(resolved_yaml(config), "f");
+  for (const FieldRow& row : rows) CHECK(loaded.origins.contains(row.path));
+  CHECK(rows.size() > 80);
+  CHECK(resolved_json(config)["training"]["optimizer"]["lr"] == 0.01);
+  CHECK(resolved_json(config)["checkpoint"]["every"] == "1 epoch");
+}
+
+TEST_CASE("each field changes the hash, and only some leave the training hash alone") {
+  const RunConfig defaults;
+  RunConfig config;
+  for (const FieldRow& row : field_table(config)) {
+    if (row.is_section()) continue;
+    CAPTURE(row.path);
+    const std::string top = row.path.substr(0, row.path.find('.'));
+    const std::set<std::string> free_sections{"name", "runs_dir", "epochs", "safety", "telemetry", "checkpoint"};
+    const std::set<std::string> free_fields{"data.path",         "data.validation_path", "data.workers",
+                                            "data.prefetch",     "data.pin_memory",      "data.persistent_workers",
+                                            "data.gpu_prefetch", "data.gpu_dataset"};
+    const bool how_a_step_runs = top == "step" && row.path != "step.accumulation";
+    const bool free = free_sections.contains(top) || free_fields.contains(row.path) || how_a_step_runs;
+    const RunConfig before = config;
+    std::visit(Change{}, row.value);
+    CHECK(config_hash(config) != config_hash(defaults));
+    CHECK((training_hash(config) == training_hash(defaults)) == free);
+    const bool place = row.path == "data.path" || row.path == "data.validation_path";
+    CHECK((located_training_hash(config) == located_training_hash(defaults)) == (free && !place));
+    config = before;
+  }
+  CHECK(config_hash(config) == config_hash(defaults));
+}
+
+TEST_CASE("epochs count for the training hash where the schedule ends with the run") {
+  RunConfig config;
+  config.training.schedule.kind = ScheduleKind::kCosine;
+  RunConfig longer = config;
+  ++longer.epochs;
+  CHECK(training_hash(config) != training_hash(longer));
+  config.training.schedule.total_steps = longer.training.schedule.total_steps = 100;
+  CHECK(training_hash(config) == training_hash(longer));
+}
+
+TEST_CASE("hashes are written with 16 digits and stay the same") {
+  CHECK(hash_text(0x1f) == "000000000000001f");
+  CHECK(hash_text(config_hash(RunConfig{})) == hash_text(config_hash(RunConfig{})));
+}
+
+TEST_CASE("numbers are written without needless digits") {
+  CHECK(number_text(1e6) == "1000000");
+  CHECK(number_text(0.9999) == "0.9999");
+  CHECK(number_text(1e-16) == "1e-16");
+  CHECK(limits_text(between(1, 64)) == "1 to 64");
+  CHECK(limits_text(at_least(0)) == "at least 0");
+  CHECK(limits_text({}).empty());
+}

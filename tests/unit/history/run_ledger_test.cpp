@@ -1,0 +1,194 @@
+#include "history/run_ledger.h"
+
+#include <stdlib.h>
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <fstream>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+using namespace esper;
+using base::Owner;
+using Catch::Approx;
+using nlohmann::json;
+namespace fs = std::filesystem;
+
+namespace {
+
+// A run folder that is written line by line.
+struct RunFolder {
+  RunFolder() {
+    std::string name = (fs::temp_directory_path() / "ledger-XXXXXX").string();
+    REQUIRE(mkdtemp(name.data()) != nullptr);
+    path = name;
+  }
+  ~RunFolder() { fs::remove_all(path); }
+  void line(const std::string& text) const { std::ofstream(path / "telemetry.jsonl", std::ios::app) << text << "\n"; }
+  void packet(int second, const json& metrics, const json& events, const std::string& epoch = "0") const {
+    line(json{{"packet_id", "p"},
+              {"timestamp", time(second)},
+              {"metrics", metrics},
+              {"events", events},
+              {"system_health", {{"indicators", {{"epoch", epoch}}}}}}
+             .dump());
+  }
+  void event(int second, const std::string& name, const json& attributes = json::object()) const {
+    packet(second, json::array(), {{{"description", name}, {"attributes", attributes}}});
+  }
+  void epoch(int second, int number, const std::map<std::string, double>& ms) const {
+    json metrics = {{{"name", "tolaria.training.loss"}, {"value", 0.5}, {"attributes", json::object()}}};
+    for (const auto& [owner, value] : ms) {
+      metrics.push_back({{"name", "tolaria.ledger.ms"}, {"value", value}, {"attributes", {{"owner", owner}}}});
+    }
+    packet(second, metrics, json::array(), std::to_string(number));
+  }
+  void summary(const json& ledger) const {
+    std::ofstream(path / "summary.json") << json{{"status", "done"}, {"ledger", ledger}};
+  }
+  static std::string time(int second) {
+    return "2026-03-01T12:00:" + std::string(second < 10 ? "0" : "") + std::to_string(second) + ".000000Z";
+  }
+  history::RunLedger read() const { return history::read_run_ledger(path); }
+  fs::path path;
+};
+
+double sum(const history::RunLedger& ledger) {
+  double all = 0;
+  for (const double ms : ledger.ms) all += ms;
+  return all;
+}
+
+}  // namespace
+
+TEST_CASE("epochs sum up, and the summary has the last word about its own process") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started", {{"device", "cpu"}});
+  run.epoch(2, 1, {{"compute", 600}, {"start_up", 300}});
+  run.epoch(3, 2, {{"compute", 900}, {"idle", 100}});
+  run.event(4, "tolaria.run_finished");
+  CHECK(run.read().of(Owner::kCompute) == 1500);
+  CHECK(run.read().wall_ms == 1900);
+
+  run.summary({{"from", RunFolder::time(0)},
+               {"until", RunFolder::time(5)},
+               {"wall_ms", 2000},
+               {"ms", {{"compute", 1500}, {"start_up", 300}, {"idle", 100}, {"telemetry", 100}}}});
+  const auto ledger = run.read();
+  CHECK(ledger.of(Owner::kTelemetry) == 100);
+  CHECK(ledger.of(Owner::kCompute) == 1500);
+  CHECK(ledger.wall_ms == 2000);
+  CHECK(sum(ledger) == Approx(2000));
+  CHECK(ledger.processes == 1);
+  CHECK(ledger.epochs == 2);
+  CHECK(ledger.device == "cpu");
+  CHECK(ledger.status == "done");
+  CHECK(ledger.gaps.empty());
+}
+
+TEST_CASE("a killed process counts up to its last packet, and is told") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 10}});
+  run.epoch(3, 2, {{"compute", 20}});
+  auto ledger = run.read();
+  CHECK(ledger.wall_ms == 30);
+  REQUIRE(ledger.gaps.size() == 1);
+  CHECK(ledger.gaps[0] == "process 1 is still running or was killed: what came after epoch 2 is missing");
+}
+
+TEST_CASE("a resumed run has all its processes, and an epoch that was trained again counts twice") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 10}});
+  run.epoch(3, 2, {{"compute", 20}});
+  run.event(10, "tolaria.resumed");
+  run.epoch(11, 2, {{"compute", 30}, {"checkpoint", 5}});
+  run.event(12, "tolaria.run_finished");
+  run.summary({{"from", RunFolder::time(9)},
+               {"until", RunFolder::time(13)},
+               {"wall_ms", 50},
+               {"ms", {{"compute", 30}, {"checkpoint", 20}}}});
+  const auto ledger = run.read();
+  CHECK(ledger.processes == 2);
+  CHECK(ledger.epochs == 2);
+  CHECK(ledger.epochs_again == 1);
+  CHECK(ledger.of(Owner::kCompute) == 60);
+  CHECK(ledger.of(Owner::kCheckpoint) == 20);
+  CHECK(ledger.wall_ms == 80);
+  REQUIRE(ledger.gaps.size() == 1);
+  CHECK(ledger.gaps[0] == "process 1 was killed: what came after epoch 2 is missing");
+  CHECK(ledger.status == "done");
+}
+
+TEST_CASE("an older process's summary covers that process alone") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 10}});
+  run.event(3, "tolaria.run_finished");
+  run.summary(
+      {{"from", RunFolder::time(0)}, {"until", RunFolder::time(4)}, {"wall_ms", 15}, {"ms", {{"compute", 15}}}});
+  run.event(10, "tolaria.resumed");
+  run.epoch(11, 2, {{"compute", 30}});
+  const auto ledger = run.read();
+  CHECK(ledger.wall_ms == 45);
+  CHECK(ledger.status.empty());
+  REQUIRE(ledger.gaps.size() == 1);
+  CHECK(ledger.gaps[0].starts_with("process 2 is still running or was killed"));
+}
+
+TEST_CASE("a summary whose times of day cannot be right is not believed") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 1000}});
+  run.summary(
+      {{"from", RunFolder::time(0)}, {"until", RunFolder::time(5)}, {"wall_ms", 15}, {"ms", {{"compute", 15}}}});
+  CHECK(run.read().wall_ms == 1000);
+}
+
+TEST_CASE("without telemetry the summary is enough") {
+  const RunFolder run;
+  run.summary(
+      {{"from", RunFolder::time(0)}, {"until", RunFolder::time(5)}, {"wall_ms", 15}, {"ms", {{"compute", 15}}}});
+  const auto ledger = run.read();
+  CHECK(ledger.wall_ms == 15);
+  CHECK(ledger.processes == 1);
+  REQUIRE(ledger.gaps.size() == 1);
+}
+
+TEST_CASE("damage costs what it covers and no more") {
+  const RunFolder run;
+  run.event(1, "tolaria.run_started");
+  run.epoch(2, 1, {{"compute", 10}});
+  run.line("{\"packet_id\": \"torn");
+  run.line(std::string("\0\xff garbage", 10));
+  run.line(R"({"packet_id":1,"metrics":{"a":1},"events":7,"system_health":null,"timestamp":5})");
+  run.line(R"({"packet_id":1,"metrics":[7,{"name":7},{"name":"tolaria.ledger.ms","value":null},
+)");
+  run.line(R"({"packet_id":1,"metrics":[{"name":"tolaria.ledger.ms","value":5,"attributes":{"owner":"nobody"}},)"
+           R"({"name":"tolaria.ledger.ms","value":-5,"attributes":{"owner":"compute"}},)"
+           R"({"name":"tolaria.ledger.ms","value":"5"},3,null],"events":[null,3,{}],"system_health":{}})");
+  run.line(std::string(100'000, '['));
+  run.epoch(3, 2, {{"compute", 20}});
+  std::ofstream(run.path / "summary.json") << "{\"ledger\":";
+  const auto ledger = run.read();
+  CHECK(ledger.wall_ms == 30);
+  CHECK(ledger.epochs == 2);
+  CHECK(ledger.damaged_lines >= 3);
+  CHECK(ledger.gaps.size() == 3);  // the summary, the process without an end, the lines
+}
+
+TEST_CASE("a folder without any times is an error that says so") {
+  const RunFolder run;
+  try {
+    run.read();
+    FAIL("read");
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kData);
+    CHECK(std::string(error.what()).find("tells no times") != std::string::npos);
+  }
+  run.event(1, "tolaria.run_started");
+  CHECK_THROWS_AS(run.read(), base::Error);
+}

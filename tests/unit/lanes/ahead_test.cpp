@@ -1,0 +1,272 @@
+// Steps of structures that may come are ready before they do.
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "lanes/structure.h"
+#include "support/beside_eager.h"
+
+using namespace esper;
+using namespace esper::tests;
+using config::Lane;
+using leyline::SeedOperation;
+using leyline::Stage;
+
+TEST_CASE("a germination that was rehearsed runs its first step in the fast lane, with eager's bits") {
+  at::set_num_threads(1);
+  Beside beside;
+  GrowingAhead ahead(Lane::kReplay);
+  step_both(beside, ahead, 6);
+  ahead.prepare({germinates("r0c1", "mlp")});
+  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  const auto eager_steps = ahead.steps_in(Lane::kEager), replayed = ahead.steps_in(Lane::kReplay);
+  grow_both(beside, ahead, "r0c1", "mlp");
+  step_both(beside, ahead, 5);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+  CHECK(ahead.steps_in(Lane::kReplay) == replayed + 5);
+}
+
+TEST_CASE("a germination that nobody foresaw begins in eager, and so does one of another blueprint") {
+  at::set_num_threads(1);
+  for (const auto& likely : {std::vector<lanes::LikelyChange>{}, {germinates("r0c1", "lora")}}) {
+    Beside beside;
+    GrowingAhead ahead(Lane::kReplay);
+    step_both(beside, ahead, 6);
+    ahead.prepare(likely);
+    const auto eager_steps = ahead.steps_in(Lane::kEager);
+    grow_both(beside, ahead, "r0c1", "mlp");
+    step_both(beside, ahead, 1);
+    CHECK(ahead.steps_in(Lane::kEager) == eager_steps + 1);
+    step_both(beside, ahead, 5);
+  }
+}
+
+TEST_CASE("a rehearsal leaves every tensor and every random number of the run as it was") {
+  at::set_num_threads(1);
+  Beside beside;
+  GrowingAhead ahead(Lane::kReplay);
+  step_both(beside, ahead, 6);
+  const auto before = copies_of(*ahead.model);
+  ahead.prepare({germinates("r0c0", "mlp")});
+  ahead.prepare({germinates("r0c2", "lora")});
+  CHECK(ahead.told("tolaria.growth_prepared") == 2);
+  CHECK(first_difference(before, copies_of(*ahead.model)) == "");
+  step_both(beside, ahead, 6);  // what was foreseen does not come
+  CHECK(ahead.steps_in(Lane::kEager) == 3);
+}
+
+TEST_CASE("the likeliest structure is rehearsed first, and none twice") {
+  at::set_num_threads(1);
+  GrowingAhead ahead(Lane::kReplay);
+  ahead.steps(6);
+  const std::vector<lanes::LikelyChange> likely = {germinates("r0c0", "mlp"), germinates("r0c1", "mlp")};
+  ahead.prepare({likely.front()});
+  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  for (int i = 0; i < 2; ++i) {
+    ahead.prepare(likely);
+    CHECK(ahead.told("tolaria.growth_prepared") == 2);
+  }
+}
+
+TEST_CASE("prune and fossilise are rehearsed too, and what was there before needs no rehearsal") {
+  at::set_num_threads(1);
+  Beside beside;
+  GrowingAhead ahead(Lane::kReplay);
+  step_both(beside, ahead, 6);
+  ahead.prepare({germinates("r0c1", "mlp")});
+  grow_both(beside, ahead, "r0c1", "mlp");
+  step_both(beside, ahead, 3);
+  const auto eager_steps = ahead.steps_in(Lane::kEager);
+  ahead.prepare({{SeedOperation::kCull, {}, {}, "seed-0001"}});  // the host alone is known
+  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  tell_both(beside, ahead, SeedOperation::kCull, "seed-0001");
+  step_both(beside, ahead, 3);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+
+  // The same blueprint at the same slot again, under another name.
+  for (int epoch = 0; epoch < 4; ++epoch) {
+    beside.eager.end_epoch(beside.eager.good_facts());
+    ahead.end_epoch(ahead.good_facts());
+  }
+  grow_both(beside, ahead, "r0c1", "mlp");
+  CHECK(ahead.stage("seed-0002") == Stage::kGerminated);
+  step_both(beside, ahead, 3);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+
+  ahead.prepare({{SeedOperation::kFossilize, {}, {}, "seed-0002"}});
+  CHECK(ahead.told("tolaria.growth_prepared") == 2);
+}
+
+TEST_CASE("a structure's text tells what a program depends on, and not how many seeds there were before") {
+  GrowingModel first, second;
+  const auto host = lanes::structure_of(*first.model);
+  first.apply(first.germination("r0c1", "mlp"));
+  const auto grown = lanes::structure_of(*first.model);
+  second.apply(second.germination("r0c1", "mlp"));
+  second.apply(second.command(SeedOperation::kCull, "seed-0001"));
+  CHECK(lanes::structure_of(*second.model) == host);
+  for (int epoch = 0; epoch < 4; ++epoch) second.end_epoch(second.good_facts());
+  REQUIRE_FALSE(GrowingModel::refused(second.apply(second.germination("r0c1", "mlp"))));
+  CHECK(lanes::structure_of(*second.model) == grown);
+  CHECK(grown != host);
+  second.apply(second.germination("r0c2", "mlp"));
+  CHECK(lanes::structure_of(*second.model) != grown);
+}
+
+TEST_CASE("in auto a rehearsed structure takes the lane that was measured to be faster, without a trial") {
+  at::set_num_threads(1);
+  Beside beside;
+  GrowingAhead ahead(Lane::kAuto);
+  step_both(beside, ahead, 140);
+  REQUIRE(ahead.runner->figures().in_use == Lane::kReplay);
+  ahead.prepare({germinates("r0c1", "mlp")});
+  const auto eager_steps = ahead.steps_in(Lane::kEager);
+  grow_both(beside, ahead, "r0c1", "mlp");
+  step_both(beside, ahead, 30);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+}
+
+TEST_CASE("a change that cannot be is told and tried once") {
+  at::set_num_threads(1);
+  GrowingAhead ahead(Lane::kReplay);
+  ahead.steps(6);
+  for (int i = 0; i < 3; ++i) ahead.prepare({germinates("r0c1", "no such thing")});
+  CHECK(ahead.told("tolaria.growth_unprepared") == 1);
+  ahead.prepare({germinates("r0c1", "mlp")});
+  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+}
+
+TEST_CASE("the first steps after a change are told with what they cost") {
+  at::set_num_threads(1);
+  GrowingAhead ahead(Lane::kReplay);
+  ahead.steps(6);
+  ahead.prepare({germinates("r0c1", "mlp")});
+  ahead.change(ahead.germination("r0c1", "mlp"));
+  while (ahead.runner->is_watching()) {
+    ahead.steps(1);
+    ahead.runner->note_step_time(std::chrono::milliseconds(ahead.number == 8 ? 5 : 2));
+  }
+  CHECK(ahead.number == 26);
+  const auto told = std::ranges::find(ahead.events, "tolaria.growth_swapped", &leyline::TelemetryEvent::description);
+  REQUIRE(told != ahead.events.end());
+  CHECK(told->attributes.at("prepared") == "true");
+  CHECK(told->attributes.at("lane") == "replay");
+  CHECK(std::stod(told->attributes.at("prepare_ms")) > 0);
+  const auto& figures = ahead.runner->figures();
+  CHECK(std::abs(figures.stall_ms - 3 - figures.swap_us / 1e3) < 1e-9);
+}
+
+TEST_CASE("what grows goes or stays, and a free slot's turn comes after; the budget is the end of it") {
+  lanes::GrowthOutlook outlook;
+  outlook.slots = {{"r0c0", Stage::kDormant, {"lora", "mlp"}},
+                   {"r0c1", Stage::kTraining, {"mlp"}},
+                   {"r0c2", Stage::kEmbargoed, {"mlp"}},
+                   {"r0c3", Stage::kTerminated, {}}};
+  leyline::SeedState seed;
+  seed.seed_id = "seed-0003";
+  seed.stage = Stage::kTraining;
+  outlook.seeds = {seed};
+  outlook.max_seeds = 2;
+  CHECK((lanes::likely_changes(outlook, 2) ==
+         std::vector<lanes::LikelyChange>{{SeedOperation::kCull, {}, {}, "seed-0003"}, germinates("r0c0", "lora")}));
+  outlook.seeds.front().stage = Stage::kProbationary;
+  const std::vector<lanes::LikelyChange> all = {{SeedOperation::kCull, {}, {}, "seed-0003"},
+                                                {SeedOperation::kFossilize, {}, {}, "seed-0003"},
+                                                germinates("r0c0", "lora"),
+                                                germinates("r0c2", "mlp")};
+  CHECK((lanes::likely_changes(outlook, 9) == all));
+  CHECK(lanes::likely_changes(outlook, 3).size() == 3);
+  CHECK(lanes::likely_changes(outlook, 0).empty());
+  outlook.max_seeds = 1;
+  CHECK(lanes::likely_changes(outlook, 9).size() == 2);
+
+  outlook.seeds.clear();
+  const auto asks = [](const std::vector<leyline::SlotState>& free, const std::string& state) {
+    CHECK(state == "{}");
+    return germinates(free.back().slot, "mlp");
+  };
+  outlook.policy_state = "{}";
+  CHECK((lanes::likely_changes(outlook, 9, asks) == std::vector{germinates("r0c2", "mlp")}));
+}
+
+TEST_CASE("with probed attribution the prepared step of two seeds is taken at once, with eager's bits") {
+  at::set_num_threads(1);
+  LaneCase c = growing_case();
+  c.config.growth.aggregation.attribution = config::Attribution::kProbe;
+  c.config.growth.max_seeds = 2;
+  c.config.step.accumulation = 2;
+  Beside beside(c);
+  GrowingAhead ahead(Lane::kReplay, nullptr, c);
+  step_both(beside, ahead, 6);
+  for (const auto* slot : {"r0c0", "r0c1"}) {
+    ahead.prepare({germinates(slot, "mlp")});
+    const auto eager_steps = ahead.steps_in(Lane::kEager);
+    grow_both(beside, ahead, slot, "mlp");
+    step_both(beside, ahead, 4);
+    CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+  }
+  CHECK(ahead.told("tolaria.growth_unprepared") == 0);
+  CHECK(ahead.model->state.aggregation.num_seeds == 2);
+  CHECK(ahead.model->state.aggregation.steps.item<std::int64_t>() == 4);
+}
+
+TEST_CASE("after a fossil folded into the host, the host's own program runs the next step, with eager's bits") {
+  at::set_num_threads(1);
+  Beside beside;
+  GrowingAhead ahead(Lane::kReplay);
+  const auto live = [&] {
+    for (int epoch = 0; epoch < 4; ++epoch) {
+      beside.eager.end_epoch(beside.eager.good_facts());
+      ahead.end_epoch(ahead.good_facts());
+    }
+  };
+  step_both(beside, ahead, 6);
+  grow_both(beside, ahead, "r0c1", "linear");
+  for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
+                               SeedOperation::kEvaluate}) {
+    step_both(beside, ahead, 5);
+    live();
+    tell_both(beside, ahead, operation, "seed-0001");
+  }
+  live();
+  step_both(beside, ahead, 2);
+  const auto eager_steps = ahead.steps_in(Lane::kEager);
+  const auto prepared = ahead.told("tolaria.growth_prepared");
+  ahead.prepare({{SeedOperation::kFossilize, {}, {}, "seed-0001"}});
+  CHECK(ahead.told("tolaria.growth_prepared") == prepared);  // what it leads to is known
+  tell_both(beside, ahead, SeedOperation::kFossilize, "seed-0001");
+  CHECK(ahead.model->network.parameter_groups().size() == 1);
+  step_both(beside, ahead, 4);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+
+  // What grows on the folded host is foreseen like on the host.
+  ahead.prepare({germinates("r0c0", "mlp")});
+  grow_both(beside, ahead, "r0c0", "mlp");
+  step_both(beside, ahead, 4);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+}
+
+TEST_CASE("with one program for all batch sizes a rehearsed structure is ready for each size that the run has") {
+  at::set_num_threads(1);
+  LaneCase c = growing_case();
+  c.config.step.compile.dynamic = true;
+  constexpr std::int64_t kShorter = 5;
+  GrowingAhead beside(Lane::kEager, nullptr, c), ahead(Lane::kReplay, nullptr, c);
+  const auto both = [&](int rounds) {
+    for (int round = 0; round < rounds; ++round) {
+      for (GrowingAhead* each : {&beside, &ahead}) {
+        each->steps(2);
+        each->step_of(kShorter);
+      }
+    }
+    CHECK(first_difference(copies_of(*beside.model), copies_of(*ahead.model)) == "");
+  };
+  both(5);
+  ahead.prepare({germinates("r0c1", "mlp")});
+  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  const auto eager_steps = ahead.steps_in(Lane::kEager);
+  for (GrowingAhead* each : {&beside, &ahead}) {
+    REQUIRE_FALSE(GrowingModel::refused(each->change(each->germination("r0c1", "mlp"))));
+  }
+  both(2);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+}

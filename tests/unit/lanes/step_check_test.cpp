@@ -1,0 +1,115 @@
+// When a lane is compared with eager, and what becomes of a comparison that cannot be made.
+
+#include <catch2/catch_test_macros.hpp>
+#include <type_traits>
+
+#include "lanes/fast_lane.h"
+#include "lanes/lane.h"
+#include "support/call_counter.h"
+#include "support/failing_allocator.h"
+#include "support/lane_steps.h"
+
+using namespace esper;
+using namespace esper::tests;
+using config::Lane;
+using test::CallCounter;
+
+namespace {
+
+static_assert(!std::is_move_assignable_v<lanes::FastLane>, "its graph would outlive what it was captured from");
+
+constexpr std::int64_t kCheck = 2;  // after the warm-up and the recording
+
+}  // namespace
+
+TEST_CASE(
+    "wherever memory runs out in a comparison, the lane is refused with the reason and training has eager's bits") {
+  const LaneCase c = lane_cases().front();
+  int refused = 0;
+  auto& memory = test::FailingAllocator::instance();
+  for (int n = 1;; ++n) {
+    CAPTURE(n);
+    LaneRun eager(c, Lane::kEager), replay(c, Lane::kReplay);
+    bool failed = false;
+    for (std::int64_t step = 0; step < 6; ++step) {
+      const auto batch = make_batches(c, 1, static_cast<std::uint64_t>(step));
+      eager.step(batch, step);
+      if (step == kCheck) memory.fail_at(n);
+      replay.step(batch, step);
+      if (step == kCheck) failed = memory.fired();
+    }
+    CHECK(same_bits(*eager.model, *replay.model));
+    if (!failed) break;
+    ++refused;
+    const auto told = replay.told("tolaria.lane_refused");
+    REQUIRE(told.size() == 1);
+    CHECK(told.front().level == leyline::Level::kWarning);
+    CHECK(told.front().attributes.at("reason").find("memory") != std::string::npos);
+    CHECK(replay.steps_in(Lane::kReplay) == 0);
+    CHECK(replay.figures().checks_failed == 0);
+  }
+  CHECK(refused > 50);  // copies before, the lane's step, copies after, eager's step, the comparison
+}
+
+TEST_CASE("a step whose gradients are not finite is no comparison, and the next one has its turn") {
+  LaneCase c = lane_cases().front();
+  c.compute = torch::kFloat16;
+  LaneRun run(c, Lane::kReplay);
+  const auto step = [&](std::int64_t number, double inputs_times) {
+    const auto batch = make_batches(c, 1, static_cast<std::uint64_t>(number));
+    for (const auto& [inputs, targets] : batch) torch::Tensor(inputs).mul_(inputs_times);
+    run.step(batch, number);
+  };
+  constexpr double kTooLarge = 1e4;
+  for (std::int64_t number = 0; number < kCheck; ++number) step(number, 1);
+  for (std::int64_t number = kCheck; number < kCheck + 3; ++number) {
+    step(number, kTooLarge);
+    CHECK(run.told("tolaria.lane_adopted").empty());
+  }
+  step(kCheck + 3, 1);
+  const auto adopted = run.told("tolaria.lane_adopted");
+  REQUIRE(adopted.size() == 1);
+  CHECK(adopted.front().attributes.at("step") == std::to_string(kCheck + 3));
+  CHECK_FALSE(adopted.front().attributes.contains("speedup"));  // it was asked for, not measured
+  CHECK(run.told("tolaria.lane_refused").empty());
+}
+
+TEST_CASE("a shape that comes rarely is compared too, at its first step in every stretch of check_every") {
+  const LaneCase c = lane_cases().front();
+  LaneRun run(c, Lane::kReplay, nullptr, 20);
+  std::vector<std::int64_t> compared;
+  for (std::int64_t number = 7; number < 120; number += 8) {
+    const auto before = run.figures().checks;
+    run.step(make_batches(c, 1, static_cast<std::uint64_t>(number)), number);
+    if (run.figures().checks > before) compared.push_back(number);
+  }
+  CHECK(compared == std::vector<std::int64_t>{23, 47, 63, 87, 103});
+}
+
+TEST_CASE("a prepared lane goes by the configuration that it is given") {
+  const LaneCase c = lane_cases().front();
+  const auto batch = make_batches(c, 1);
+  const auto calls = [&](int warmup_steps) {
+    config::StepConfig config;
+    config.compile.warmup_steps = warmup_steps;
+    auto model = make_model(c);
+    const CallCounter counter;
+    lanes::prepare_lane(*model, Lane::kReplay, batch, torch::kCPU, nullptr, config);
+    return CallCounter::calls();
+  };
+  calls(1);  // the process's first
+  CHECK(calls(5) > calls(1));
+  CHECK(calls(9) - calls(5) == calls(5) - calls(1));
+
+  const auto reads = [&](std::int64_t check_every) {
+    config::StepConfig config;
+    config.check_every = check_every;
+    auto model = make_model(c);
+    const auto lane = lanes::prepare_lane(*model, Lane::kAuto, batch, torch::kCPU, nullptr, config);
+    const CallCounter counter;
+    for (int step = 0; step < 100; ++step) lane.step(batch);
+    return CallCounter::host_reads();
+  };
+  CHECK(reads(0) == 0);
+  CHECK(reads(10) > 0);
+}

@@ -1,0 +1,117 @@
+#include "lanes/step_runner.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "base/error.h"
+#include "device/rng.h"
+#include "lanes/lane.h"
+#include "support/lane_steps.h"
+
+using namespace esper;
+using namespace esper::tests;
+using config::Lane;
+
+namespace {
+
+constexpr std::int64_t kCheckEvery = 100;
+
+LaneCase tiny() { return lane_cases().front(); }
+
+}  // namespace
+
+TEST_CASE("a run in auto ends with eager's bits while nothing is compiled, whatever lanes were tried") {
+  at::set_num_threads(1);
+  LaneRun eager(tiny(), Lane::kEager), automatic(tiny(), Lane::kAuto, nullptr, kCheckEvery);
+  for (std::uint64_t step = 0; step < 300; ++step) {
+    const auto batch = make_batches(tiny(), 1, step);
+    const auto number = static_cast<std::int64_t>(step);
+    eager.step(batch, number);
+    automatic.step(batch, number);
+  }
+  CHECK(same_bits(*eager.model, *automatic.model));
+  CHECK(automatic.steps_in(Lane::kReplay) > 100);
+  CHECK_FALSE(automatic.told("tolaria.lane_adopted").empty());
+  CHECK_FALSE(automatic.told("tolaria.compile_fallback").empty());
+  CHECK(automatic.figures().checks >= 2);
+  CHECK(automatic.figures().checks_failed == 0);
+  CHECK(eager.events.empty());
+}
+
+TEST_CASE("what makes compiling impossible is said once in a run") {
+  LaneRun runs(tiny(), Lane::kAuto);
+  LaneCase other = tiny();
+  for (const std::int64_t batch : {4, 3, 2}) {
+    other.batch = batch;
+    for (int step = 0; step < 5; ++step) runs.step(make_batches(other, 1), 0);
+  }
+  const auto told = runs.told("tolaria.compile_fallback");
+  REQUIRE(told.size() == 1);
+  CHECK(told.front().level == leyline::Level::kWarning);
+}
+
+TEST_CASE("the lane that was asked for is taken after one comparison, without a trial") {
+  LaneRun eager(tiny(), Lane::kEager), replay(tiny(), Lane::kReplay, nullptr, kCheckEvery);
+  const auto batch = make_batches(tiny(), 1);
+  for (int step = 0; step < 10; ++step) {
+    eager.step(batch, 0);
+    replay.step(batch, 0);
+  }
+  CHECK(same_bits(*eager.model, *replay.model));
+  CHECK(replay.steps_in(Lane::kReplay) == 7);  // all but warm-up, recording and comparing
+  CHECK(replay.told("tolaria.compile_fallback").empty());
+}
+
+TEST_CASE("a batch of another size and a step of several microbatches have programs of their own") {
+  LaneCase ragged = tiny();
+  ragged.batch = 3;
+  LaneRun eager(tiny(), Lane::kEager), replay(tiny(), Lane::kReplay, nullptr, kCheckEvery);
+  for (std::uint64_t step = 0; step < 30; ++step) {
+    auto batch = make_batches(step % 3 == 2 ? ragged : tiny(), step % 5 == 4 ? 2 : 1, step);
+    eager.step(batch, 0);
+    replay.step(batch, 0);
+    REQUIRE(same_bits(*eager.model, *replay.model));
+  }
+}
+
+TEST_CASE("after a change of structure no program of the former one runs") {
+  const LaneCase c = lane_cases()[1];
+  LaneRun eager(c, Lane::kEager), replay(c, Lane::kReplay, nullptr, kCheckEvery);
+  const auto batch = make_batches(c, 1);
+  const auto grow = [&](LaneRun& runs, std::uint32_t epoch) {
+    leyline::AdaptationCommand command;
+    command.command_id = "c" + std::to_string(epoch);
+    command.command_type = leyline::CommandType::kSeed;
+    const auto slot = runs.model->network.export_slots().front();
+    command.seed_operation = {leyline::SeedOperation::kGerminate, slot.slot, slot.blueprints.front(), {}};
+    const auto events = runs.model->network.apply(command, batch.front().inputs);
+    step::follow_structure(*runs.model);
+    return events;
+  };
+  for (int step = 0; step < 12; ++step) {
+    if (step == 6) {
+      const auto before = replay.model->network.structure_version();
+      grow(eager, 1);
+      grow(replay, 1);
+      REQUIRE(replay.model->network.structure_version() != before);
+    }
+    eager.step(batch, 0);
+    replay.step(batch, 0);
+    REQUIRE(same_bits(*eager.model, *replay.model));
+  }
+  CHECK(replay.steps_in(Lane::kReplay) == 6);
+}
+
+TEST_CASE("a CUDA graph is refused on the CPU, with the way out") {
+  auto model = make_model(tiny());
+  config::StepConfig config;
+  config.lane = Lane::kGraph;
+  try {
+    lanes::StepRunner(*model, config, torch::kCPU, {});
+    FAIL("not refused");
+  } catch (const base::Error& error) {
+    CHECK(error.code() == base::ExitCode::kConfig);
+    CHECK(std::string(error.what()).find("step.lane: auto") != std::string::npos);
+  }
+  const auto prepared = lanes::prepare_lane(*model, Lane::kGraph, make_batches(tiny(), 1), torch::kCPU, nullptr);
+  CHECK(prepared.refusal.find("CUDA") != std::string::npos);
+}
