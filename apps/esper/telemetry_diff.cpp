@@ -10,6 +10,7 @@ namespace {
 
 using history::NameDifference;
 using history::NamesDiff;
+using history::StatusCheck;
 using history::TelemetryName;
 using history::TelemetryNames;
 using nlohmann::ordered_json;
@@ -40,6 +41,18 @@ void print_difference(const NameDifference& difference) {
   if (!difference.only_second.empty()) print_line(name + "labels only in B: " + joined(difference.only_second));
 }
 
+void print_statuses(const StatusCheck& statuses) {
+  print_names("without a status in A", statuses.without_status);
+  print_names("planned or does not apply in A, but in B", statuses.contradicted);
+  print("reported " + std::to_string(statuses.reported) + ", planned " + std::to_string(statuses.planned) +
+        ", does not apply " + std::to_string(statuses.does_not_apply) + "\n");
+}
+
+std::string has_all(const TelemetryNames& first, const NamesDiff& diff) {
+  if (!diff.statuses) return "B has everything that A has: " + std::to_string(first.names.size()) + " names\n";
+  return "B has everything that A says is reported: " + std::to_string(diff.statuses->reported) + " names\n";
+}
+
 void print_text(const DiffOptions& options, const TelemetryNames& first, const NamesDiff& diff) {
   print_line("A: " + options.first);
   print_line("B: " + options.second);
@@ -47,8 +60,8 @@ void print_text(const DiffOptions& options, const TelemetryNames& first, const N
   print_names("only in B", diff.only_second);
   if (!diff.different.empty()) print("in both, but not alike, " + std::to_string(diff.different.size()) + ":\n");
   for (const NameDifference& difference : diff.different) print_difference(difference);
-  print(diff.second_has_all ? "B has everything that A has: " + std::to_string(first.names.size()) + " names\n"
-                            : "B lacks something that A has\n");
+  if (diff.statuses) print_statuses(*diff.statuses);
+  print(diff.second_has_all ? has_all(first, diff) : "B lacks something that A has\n");
 }
 
 ordered_json json_of(const TelemetryName& name) {
@@ -71,6 +84,14 @@ ordered_json json_of(const NameDifference& difference) {
   return row;
 }
 
+ordered_json json_of(const StatusCheck& statuses) {
+  return {{"reported", statuses.reported},
+          {"planned", statuses.planned},
+          {"does_not_apply", statuses.does_not_apply},
+          {"without_status", json_of(statuses.without_status)},
+          {"contradicted", json_of(statuses.contradicted)}};
+}
+
 ordered_json json_of(const DiffOptions& options, const NamesDiff& diff, const std::vector<std::string>& gaps) {
   ordered_json different = ordered_json::array();
   for (const NameDifference& difference : diff.different) different.push_back(json_of(difference));
@@ -79,8 +100,15 @@ ordered_json json_of(const DiffOptions& options, const NamesDiff& diff, const st
           {"only_in_first", json_of(diff.only_first)},
           {"only_in_second", json_of(diff.only_second)},
           {"different", different},
+          {"statuses", diff.statuses ? json_of(*diff.statuses) : ordered_json()},
           {"second_has_all", diff.second_has_all},
           {"gaps", gaps}};
+}
+
+bool agrees(const NamesDiff& found) {
+  if (found.statuses && !found.statuses->without_status.empty()) return false;
+  if (found.statuses && !found.statuses->contradicted.empty()) return false;
+  return found.second_has_all;
 }
 
 int diff(const DiffOptions& options) {
@@ -95,7 +123,7 @@ int diff(const DiffOptions& options) {
     print_text(options, first, found);
     for (const std::string& gap : gaps) print_line("not all was read: " + gap);
   }
-  return found.second_has_all ? 0 : kDiffers;
+  return agrees(found) ? 0 : kDiffers;
 }
 
 }  // namespace
@@ -106,7 +134,9 @@ void add_telemetry_diff(CLI::App& telemetry, Front& front) {
       "esper telemetry diff baselines/telemetry/reference.json table\n"
       "A and B: a list of names like that file; a run folder, or its telemetry.jsonl, for what the run reported;\n"
       "or the word table for what this build can report\n"
-      "Ends with 0 if B has every name of A, with its unit and its labels, and with 1 if it lacks something");
+      "Ends with 0 if B has every name of A, with its unit and its labels, and with 1 if it lacks something\n"
+      "Where A gives its names a status (reported; planned: WHERE; does not apply: WHY), B must have those that are\n"
+      "reported and no other; how many there are of each is printed, and a name without a status ends it with 1");
   const auto options = std::make_shared<DiffOptions>();
   command->add_option("first", options->first, "What must all be there")->required()->type_name("A");
   command->add_option("second", options->second, "Where it must be")->required()->type_name("B");

@@ -27,6 +27,7 @@ using Kind = TelemetryName::Kind;
 constexpr std::size_t kMostNames = 100'000;
 constexpr std::size_t kMostLabels = 64;
 constexpr std::size_t kLongestWord = 128;
+constexpr std::size_t kLongestStatus = 256;
 constexpr std::uintmax_t kLargestFile = 16 << 20;
 constexpr int kDeepestNesting = 8;
 
@@ -146,7 +147,23 @@ json parse(const std::string& source, const std::string& text) {
   }
 }
 
-// A row of a names file: {"name", "kind", "unit" where it is told, "labels"}.
+// "reported", "planned: WHERE", "does not apply: WHY".
+NameStatus status_of(const std::string& where, const json& row) {
+  const auto found = row.find("status");
+  if (found == row.end()) return NameStatus::kNotTold;
+  const std::string text = found->is_string() ? found->get<std::string>() : "";
+  const auto tells_more_than = [&](std::string_view start) {
+    return text.starts_with(start) && text.find_first_not_of(' ', start.size()) != std::string::npos;
+  };
+  if (text.size() <= kLongestStatus) {
+    if (text == "reported") return NameStatus::kReported;
+    if (tells_more_than("planned: ")) return NameStatus::kPlanned;
+    if (tells_more_than("does not apply: ")) return NameStatus::kDoesNotApply;
+  }
+  fail(where, "its \"status\" is none of: reported, planned: WHERE, does not apply: WHY");
+}
+
+// A row of a names file: {"name", "kind", "unit" where it is told, "labels", "status" where it is told}.
 void take_row(const std::string& where, const json& row, TelemetryNames& out) {
   const std::string* name = row.is_object() ? word_at(row, "name") : nullptr;
   const std::string* kind = name != nullptr ? word_at(row, "kind") : nullptr;
@@ -164,6 +181,7 @@ void take_row(const std::string& where, const json& row, TelemetryNames& out) {
     if (!label.is_string() || !is_word(label.get_ref<const std::string&>())) fail(where, "a label is no word");
     facts.labels.insert(label.get<std::string>());
   }
+  facts.status = status_of(where, row);
   if (!out.names.emplace(std::move(key), std::move(facts)).second) fail(where, *name + " stands there twice");
 }
 
@@ -179,6 +197,36 @@ TelemetryNames read_list(const fs::path& file) {
   }
   return out;
 }
+
+bool is_told(const std::pair<const TelemetryName, NameFacts>& entry) {
+  return entry.second.status != NameStatus::kNotTold;
+}
+
+std::optional<StatusCheck> check_statuses(const TelemetryNames& first, const TelemetryNames& second) {
+  if (std::ranges::none_of(first.names, is_told)) return std::nullopt;
+  StatusCheck check;
+  for (const auto& [name, facts] : first.names) {
+    switch (facts.status) {
+      case NameStatus::kNotTold:
+        check.without_status.push_back(name);
+        continue;
+      case NameStatus::kReported:
+        ++check.reported;
+        continue;
+      case NameStatus::kPlanned:
+        ++check.planned;
+        break;
+      case NameStatus::kDoesNotApply:
+        ++check.does_not_apply;
+        break;
+    }
+    if (second.names.contains(name)) check.contradicted.push_back(name);
+  }
+  return check;
+}
+
+// What is neither planned nor out of place must be there.
+bool is_expected(NameStatus status) { return status == NameStatus::kReported || status == NameStatus::kNotTold; }
 
 std::vector<std::string> without(const std::set<std::string>& from, const std::set<std::string>& what) {
   std::vector<std::string> left;
@@ -217,7 +265,9 @@ TelemetryNames read_names(const std::string& source) {
 
 NamesDiff diff_names(const TelemetryNames& first, const TelemetryNames& second) {
   NamesDiff diff;
+  diff.statuses = check_statuses(first, second);
   for (const auto& [name, facts] : first.names) {
+    if (!is_expected(facts.status)) continue;
     const auto found = second.names.find(name);
     if (found == second.names.end()) {
       diff.only_first.push_back(name);

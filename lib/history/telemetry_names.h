@@ -3,7 +3,9 @@
 
 #include <array>
 #include <compare>
+#include <cstddef>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,7 +13,7 @@
 
 namespace esper::history {
 
-// A metric and an event may share a name (tolaria.emergency.halt is both).
+// A metric and an event may share a name (in baselines/telemetry/reference.json tolaria.emergency.halt is both).
 struct TelemetryName {
   enum class Kind { kMetric, kEvent };
   std::string name;
@@ -23,9 +25,13 @@ constexpr auto names(TelemetryName::Kind) {
   return std::array{std::pair{K::kMetric, "metric"}, std::pair{K::kEvent, "event"}};
 }
 
+// What a list says of a name: whether Esper reports it.
+enum class NameStatus { kNotTold, kReported, kPlanned, kDoesNotApply };
+
 struct NameFacts {
   std::string unit;  // empty: not told
   std::set<std::string> labels;
+  NameStatus status = NameStatus::kNotTold;
 };
 
 struct TelemetryNames {
@@ -37,10 +43,10 @@ struct TelemetryNames {
 TelemetryNames names_of_table();
 
 // `source`: the word "table"; a run folder, or the telemetry.jsonl in one, for what a run reported; or a file like
-// baselines/telemetry/reference.json: an array of {"name", "kind", "unit", "labels"}, by itself or under "names". Needs
-// memory for one line at a time, and for at most 100000 names. What is damaged in a jsonl file is left out and told in
-// the gaps. Throws base::Error: kConfig where there is no such file or folder, kData where nothing can be
-// read, or a names file is not well formed.
+// baselines/telemetry/reference.json: an array of {"name", "kind", "unit", "labels", "status"}, by itself or under
+// "names". A status is "reported", "planned: WHERE" or "does not apply: WHY". Needs memory for one line at a time, and
+// for at most 100000 names. What is damaged in a jsonl file is left out and told in the gaps. Throws base::Error:
+// kConfig where there is no such file or folder, kData where nothing can be read, or a names file is not well formed.
 TelemetryNames read_names(const std::string& source);
 
 // A name that both have. Units are compared where both tell one.
@@ -50,12 +56,22 @@ struct NameDifference {
   std::vector<std::string> only_first, only_second;  // labels
 };
 
+// A list in which one name has a status must give one to each.
+struct StatusCheck {
+  std::size_t reported = 0, planned = 0, does_not_apply = 0;
+  std::vector<TelemetryName> without_status;
+  std::vector<TelemetryName> contradicted;  // planned, or does not apply; but the second has it
+};
+
 struct NamesDiff {
   std::vector<TelemetryName> only_first, only_second;
   std::vector<NameDifference> different;
-  bool second_has_all = true;  // each name of the first, with its unit and its labels
+  std::optional<StatusCheck> statuses;  // where the first is a list with statuses
+  bool second_has_all = true;           // each name of the first, with its unit and its labels
 };
 
+// Names of the first that are planned, or do not apply, are not looked for in the second: they are in no other list
+// than `contradicted`.
 NamesDiff diff_names(const TelemetryNames& first, const TelemetryNames& second);
 
 }  // namespace esper::history

@@ -113,9 +113,8 @@ std::optional<double> value_of(const TelemetryPacket& packet, Metric<kRow> handl
 }
 
 // Fills what follows from the metrics and events: event ids ("evt-<n>", n counts within the packet), the packet's level
-// (highest among the events, else INFO), and its health:
-//   zero_samples -> UNHEALTHY; else epoch_hook_latency_high, else latency_high -> DEGRADED;
-//   else the first event of WARNING or above -> DEGRADED; else HEALTHY ("nominal"). The summary is the event's name.
+// (highest among the events, else INFO), and its health: DEGRADED by the first event of WARNING or above, whose name is
+// the summary; else HEALTHY ("nominal").
 // Indicators: epoch; priority MESSAGE_PRIORITY_HIGH when not healthy, else MESSAGE_PRIORITY_NORMAL. Others are kept.
 void finish_packet(TelemetryPacket& packet, std::uint64_t epoch);
 

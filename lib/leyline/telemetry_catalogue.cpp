@@ -49,11 +49,15 @@ std::string markdown_row(const TelemetryEntry& entry) {
 std::string telemetry_markdown() {
   std::string out =
       "# Telemetry\n\n"
-      "Generated from `lib/leyline/telemetry_table.h`; `esper telemetry list` prints the same table.\n"
+      "Generated from `lib/leyline/telemetry_table.h`; `esper telemetry list` prints the same table. A name is in it "
+      "exactly if some code reports it.\n"
       "A name without a dot is an event that dashboards know under that name; the packet's `source_subsystem` "
       "says who reports it.\n"
-      "`esper telemetry diff baselines/telemetry/reference.json table` shows that no name, unit or label of the system "
-      "before this one is lost; the same command compares what two runs reported.\n\n"
+      "`baselines/telemetry/reference.json` lists what the system before this one reported, each name with its status "
+      "in Esper: `reported`, `planned` with the room or the work that brings it, or `does not apply` with the reason. "
+      "`esper telemetry diff baselines/telemetry/reference.json table` counts the three, and fails on a name without a "
+      "status, on one whose status is not so, and where a unit or a label is lost; the same command compares what two "
+      "runs reported.\n\n"
       "## Metrics\n\n| name | kind | unit | meaning | labels |\n| --- | --- | --- | --- | --- |\n";
   for (const auto& entry : kTelemetryTable) {
     if (entry.kind != TelemetryKind::kEvent) out += markdown_row(entry);

@@ -223,11 +223,18 @@ TEST_CASE("a mistake in ESPER_FAULTS is reported at once") {
   CHECK_THAT(finished.err, ContainsSubstring("ESPER_FAULTS"));
 }
 
-TEST_CASE("telemetry diff proves that no name of the reference is lost, and says what is") {
+TEST_CASE("telemetry diff counts what became of the reference's names, and says what is lost") {
   const std::string reference = ESPER_SOURCE_DIR "/baselines/telemetry/reference.json";
   const Finished proof = run_esper({"telemetry", "diff", reference, "table"});
   CHECK(proof.exit_code == 0);
-  CHECK_THAT(proof.out, ContainsSubstring("only in B") && ContainsSubstring("B has everything that A has: 270 names"));
+  CHECK_THAT(proof.out,
+             ContainsSubstring("only in B") && ContainsSubstring("B has everything that A says is reported: "));
+  const nlohmann::json counts = json_of(run_esper({"telemetry", "diff", reference, "table", "--json"}))["statuses"];
+  const int reported = counts["reported"], planned = counts["planned"], not_applicable = counts["does_not_apply"];
+  CHECK(reported + planned + not_applicable == 270);
+  CHECK_THAT(proof.out,
+             ContainsSubstring("\nreported " + std::to_string(reported) + ", planned " + std::to_string(planned) +
+                               ", does not apply " + std::to_string(not_applicable) + "\n"));
   CHECK(proof.out.find("only in A") == std::string::npos);
 
   const TemporaryFolder folder;
@@ -247,6 +254,7 @@ TEST_CASE("telemetry diff proves that no name of the reference is lost, and says
   CHECK(told["different"][0]["unit"]["first"] == "nats");
   CHECK(told["different"][0]["labels_only_in_first"][0] == "colour");
   CHECK(told["second_has_all"] == false);
+  CHECK(told["statuses"].is_null());
 
   const std::string run = folder.write(
       "telemetry.jsonl",
@@ -258,6 +266,28 @@ TEST_CASE("telemetry diff proves that no name of the reference is lost, and says
   CHECK_THAT(of_run.out, ContainsSubstring("B has everything that A has: 1 names"));
   CHECK_THAT(of_run.out, ContainsSubstring("not all was read: " + run + " has 1 damaged lines"));
   CHECK(run_esper({"telemetry", "diff", folder.path.string() + "/none", "table"}).exit_code == 2);
+}
+
+TEST_CASE("telemetry diff fails on a name without a status, and on a status that is not so") {
+  const TemporaryFolder folder;
+  const auto diff = [&](const char* rows) {
+    return run_esper({"telemetry", "diff", folder.write("list.json", rows), "table"});
+  };
+  const Finished silent = diff(R"([{"name": "tolaria.lost", "kind": "event", "status": "planned: safety"},
+                                   {"name": "tolaria.training.loss", "kind": "gauge"}])");
+  CHECK(silent.exit_code == 1);
+  CHECK_THAT(silent.out, ContainsSubstring("without a status in A, 1:\n  tolaria.training.loss\n"));
+  CHECK_THAT(silent.out, ContainsSubstring("\nreported 0, planned 1, does not apply 0\n"));
+
+  const Finished modest = diff(R"([{"name": "tolaria.training.loss", "kind": "gauge", "status": "planned: tolaria"}])");
+  CHECK(modest.exit_code == 1);
+  CHECK_THAT(modest.out, ContainsSubstring("planned or does not apply in A, but in B, 1:\n  tolaria.training.loss\n"));
+
+  const Finished boasting = diff(R"([{"name": "tolaria.lost", "kind": "event", "status": "reported"}])");
+  CHECK(boasting.exit_code == 1);
+  CHECK_THAT(boasting.out, ContainsSubstring("only in A, 1:\n  tolaria.lost (event)\n"));
+
+  CHECK(diff(R"([{"name": "tolaria.lost", "kind": "event", "status": "perhaps"}])").exit_code == 3);
 }
 
 TEST_CASE("the bash completion offers what fits") {

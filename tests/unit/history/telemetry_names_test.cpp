@@ -70,7 +70,7 @@ std::string problem_of_list(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE("this build reports every name of the reference, with its unit and its labels") {
+TEST_CASE("what the reference's names are said to be in this build is so, with unit and labels") {
   const auto reference = read_names(kReference);
   const auto diff = diff_names(reference, names_of_table());
   for (const auto& name : diff.only_first) UNSCOPED_INFO("the table lacks " << name.name);
@@ -80,7 +80,13 @@ TEST_CASE("this build reports every name of the reference, with its unit and its
   }
   CHECK(diff.second_has_all);
   CHECK(diff.only_first.empty());
-  CHECK_FALSE(diff.only_second.empty());  // superset only: what is new is only ever added
+  CHECK_FALSE(diff.only_second.empty());  // what is new is only ever added
+  REQUIRE(diff.statuses);
+  for (const auto& name : diff.statuses->without_status) UNSCOPED_INFO("no status: " << name.name);
+  for (const auto& name : diff.statuses->contradicted) UNSCOPED_INFO("reported, but not said to be: " << name.name);
+  CHECK(diff.statuses->without_status.empty());
+  CHECK(diff.statuses->contradicted.empty());
+  CHECK(diff.statuses->reported + diff.statuses->planned + diff.statuses->does_not_apply == reference.names.size());
 }
 
 TEST_CASE("the list of the reference is whole, sorted, one name a line, and says where it comes from") {
@@ -161,6 +167,42 @@ TEST_CASE("what one side lacks is told: names, a unit, labels; what it has more 
   CHECK(diff_names(more, first).second_has_all);
 }
 
+TEST_CASE("a list with statuses is held to them") {
+  const Folder folder;
+  const auto list = [&](const char* name, const char* rows) { return read_names(folder.write(name, rows)); };
+  const auto second =
+      list("b.json", R"([{"name": "a", "kind": "gauge", "unit": "ms"}, {"name": "b", "kind": "event"}])");
+  const auto against = [&](const char* rows) { return diff_names(list("a.json", rows), second); };
+
+  const auto held = against(R"([
+    {"name": "a", "kind": "metric", "unit": "ms", "status": "reported"},
+    {"name": "a", "kind": "event", "status": "planned: safety"},
+    {"name": "c", "kind": "metric", "unit": "s", "labels": ["x"], "status": "does not apply: there is none"}])");
+  REQUIRE(held.statuses);
+  CHECK(held.statuses->reported == 1);
+  CHECK(held.statuses->planned == 1);
+  CHECK(held.statuses->does_not_apply == 1);
+  CHECK(held.statuses->without_status.empty());
+  CHECK(held.statuses->contradicted.empty());
+  CHECK(held.second_has_all);
+  CHECK(held.only_first.empty());
+  CHECK(held.only_second == std::vector<TelemetryName>{{"b", Kind::kEvent}});
+
+  const auto broken = against(R"([
+    {"name": "a", "kind": "metric", "unit": "s", "status": "planned: safety"},
+    {"name": "b", "kind": "event"},
+    {"name": "c", "kind": "event", "status": "reported"}])");
+  REQUIRE(broken.statuses);
+  CHECK(broken.statuses->contradicted == std::vector<TelemetryName>{{"a", Kind::kMetric}});
+  CHECK(broken.statuses->without_status == std::vector<TelemetryName>{{"b", Kind::kEvent}});
+  CHECK(broken.only_first == std::vector<TelemetryName>{{"c", Kind::kEvent}});
+  CHECK(broken.different.empty());
+  CHECK_FALSE(broken.second_has_all);
+
+  CHECK_FALSE(against(R"([{"name": "a", "kind": "gauge"}])").statuses);
+  CHECK_FALSE(diff_names(second, list("a.json", R"([{"name": "a", "kind": "gauge", "status": "reported"}])")).statuses);
+}
+
 TEST_CASE("damage in a run's telemetry is left out and told") {
   const Folder folder;
   const std::string odd = R"({"packet_id":"p","events":7,"system_health":{},"metrics":[1,{"name":7},{"name":"a b"},)"
@@ -206,6 +248,11 @@ TEST_CASE("what cannot be read is an error that names the place") {
   CHECK_THAT(problem_of_list(R"([{"name": "a", "kind": "gauge", "unit": 1}])"),
              ContainsSubstring("\"unit\" is no word"));
   CHECK_THAT(problem_of_list(R"([{"name": "a", "kind": "gauge", "labels": "x"}])"), ContainsSubstring("\"labels\""));
+  for (const char* status :
+       {"7", "\"\"", "\"planned\"", "\"planned:  \"", "\"does not apply: \"", "\"reported soon\""}) {
+    const std::string row = std::string(R"({"name": "a", "kind": "gauge", "status": )") + status + "}";
+    CHECK_THAT(problem_of_list("[" + row + "]"), ContainsSubstring("entry 1: its \"status\" is none of"));
+  }
   CHECK_THAT(problem_of_list(R"([{"name": "a", "kind": "gauge", "labels": [1]}])"),
              ContainsSubstring("label is no word"));
   CHECK_THAT(problem_of_list(R"([{"name": "a", "kind": "gauge"}, {"name": "a", "kind": "counter"}])"),

@@ -29,9 +29,12 @@ TEST_CASE("a name resolves only as what it is in the table") {
   STATIC_REQUIRE(!IsEvent<"tolaria.compile_fallbac">);
 }
 
-TEST_CASE("one name can be a metric and an event") {
-  STATIC_REQUIRE("tolaria.emergency.halt"_metric.name() == "tolaria.emergency.halt"_event.name());
-  STATIC_REQUIRE("tolaria.emergency.halt"_metric.unit() == "bool");
+TEST_CASE("one name can be a metric and an event, the metric first") {
+  constexpr TelemetryEntry kMetric{"halt", TelemetryKind::kGauge, "bool", "help", ""};
+  constexpr TelemetryEntry kEvent{"halt", TelemetryKind::kEvent, "event", "help", ""};
+  STATIC_REQUIRE(telemetry_rows::in_order(kMetric, kEvent));
+  STATIC_REQUIRE(!telemetry_rows::in_order(kEvent, kMetric));
+  STATIC_REQUIRE(!telemetry_rows::in_order(kMetric, kMetric));
 }
 
 TEST_CASE("each row of the table is found under its own name") {
@@ -97,23 +100,4 @@ TEST_CASE("the first warning decides over health, the gravest event over the lev
   CHECK(packet.system_health.status == Health::kDegraded);
   CHECK(packet.system_health.summary == "gate_failure");
   CHECK(packet.system_health.indicators.at("priority") == "MESSAGE_PRIORITY_HIGH");
-}
-
-TEST_CASE("late hooks come before late epochs, and no samples before all") {
-  TelemetryPacket packet;
-  packet.events.push_back(event("gate_failure"_event, Level::kWarning));
-  packet.events.push_back(event("latency_high"_event, Level::kWarning));
-  finish_packet(packet, 1);
-  CHECK(packet.system_health.summary == "latency_high");
-
-  packet.events.push_back(event("epoch_hook_latency_high"_event, Level::kWarning));
-  finish_packet(packet, 1);
-  CHECK(packet.system_health.summary == "epoch_hook_latency_high");
-  CHECK(packet.system_health.status == Health::kDegraded);
-
-  packet.events.push_back(event("zero_samples"_event, Level::kError));
-  finish_packet(packet, 1);
-  CHECK(packet.system_health.summary == "zero_samples");
-  CHECK(packet.system_health.status == Health::kUnhealthy);
-  CHECK(packet.level == Level::kError);
 }

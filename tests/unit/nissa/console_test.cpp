@@ -38,7 +38,7 @@ TelemetryPacket epoch_packet() {
                     metric("tolaria.training.latency_ms"_metric, 1204)};
   packet.events.push_back(
       event("seed_stage"_event, Level::kInfo, {{"seed_id", "seed-0001"}, {"from", "TRAINING"}, {"to", "BLENDING"}}));
-  packet.events.push_back(event("optimizer_family"_event, Level::kInfo, {{"name", "sgd"}}));
+  packet.events.push_back(event("tamiyo.decision"_event, Level::kInfo, {{"reason", "growing"}}));
   packet.events.push_back(event("tolaria.checkpoint_failed"_event, Level::kWarning, {{"reason", "disk full\x1b[2J"}}));
   finish_packet(packet, 3);
   return packet;
@@ -158,7 +158,7 @@ TEST_CASE("colours are used only where asked for") {
   const auto warning = event("tolaria.save_paused"_event, Level::kWarning);
   CHECK(event_line(warning, Colour::kOff) == "warning tolaria.save_paused");
   CHECK(event_line(warning, Colour::kOn) == "\x1b[33mwarning\x1b[0m tolaria.save_paused");
-  CHECK(!event_line(event("optimizer_family"_event, Level::kInfo), Colour::kOff));
+  CHECK(!event_line(event("tamiyo.decision"_event, Level::kInfo), Colour::kOff));
 }
 
 TEST_CASE("the bar fills the terminal's width and sheds what matters least") {
