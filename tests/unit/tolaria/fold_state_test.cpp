@@ -1,5 +1,7 @@
 // Folding a fossil into the host, seen from the optimizer, the averages and a checkpoint.
 
+#include "tolaria/growth/fold_state.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
@@ -7,7 +9,6 @@
 #include "step/ema.h"
 #include "support/failing_allocator.h"
 #include "support/growing_model.h"
-#include "tolaria/growth/fold_state.h"
 
 using namespace esper;
 using namespace esper::tests;

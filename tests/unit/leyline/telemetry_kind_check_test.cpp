@@ -1,7 +1,7 @@
 // What every run of the tests is held against (support/kind_check.h) finds what it is there for.
-#include "support/kind_check.h"
-
 #include <catch2/catch_test_macros.hpp>
+
+#include "support/kind_check.h"
 
 using namespace esper;
 using namespace leyline::literals;

@@ -1,3 +1,5 @@
+#include "config/load.h"
+
 #include <sys/stat.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -5,8 +7,6 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <fstream>
-
-#include "config/load.h"
 
 using namespace esper::base;
 using namespace esper::config;

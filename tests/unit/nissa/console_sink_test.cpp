@@ -1,3 +1,5 @@
+#include "nissa/console_sink.h"
+
 #include <fcntl.h>
 #include <pty.h>
 #include <stdlib.h>
@@ -13,7 +15,6 @@
 
 #include "base/text/text_outlet.h"
 #include "leyline/telemetry.h"
-#include "nissa/console_sink.h"
 #include "nissa/console_text.h"
 #include "nissa/descriptor.h"
 

@@ -1,3 +1,5 @@
+#include "config/write.h"
+
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
@@ -6,7 +8,6 @@
 #include "config/field_table.h"
 #include "config/field_text.h"
 #include "config/load.h"
-#include "config/write.h"
 
 using namespace esper::base;
 using namespace esper::config;

@@ -1,6 +1,7 @@
+#include "lanes/lane.h"
+
 #include <catch2/catch_test_macros.hpp>
 
-#include "lanes/lane.h"
 #include "support/lane_cases.h"
 
 using namespace esper;

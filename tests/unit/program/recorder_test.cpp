@@ -1,9 +1,10 @@
+#include "program/recorder.h"
+
 #include <torch/types.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "program/recorder.h"
 #include "program/replay.h"
 #include "unit/program/steps.h"
 

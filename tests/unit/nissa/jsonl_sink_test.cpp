@@ -1,3 +1,5 @@
+#include "nissa/jsonl_sink.h"
+
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
@@ -13,7 +15,6 @@
 #include "history/jsonl_reader.h"
 #include "leyline/telemetry.h"
 #include "nissa/hub.h"
-#include "nissa/jsonl_sink.h"
 
 using namespace std::chrono_literals;
 using namespace esper;

@@ -1,5 +1,3 @@
-#include "support/gpu.h"
-
 #include <ATen/Context.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -11,6 +9,7 @@
 #include "device/select.h"
 #include "device/settings.h"
 #include "device/staging.h"
+#include "support/gpu.h"
 
 namespace esper::device {
 namespace {
