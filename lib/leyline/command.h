@@ -1,5 +1,5 @@
 #pragma once
-// What the policy asks for, and what came of it.
+// What the policy asks for.
 
 #include <array>
 #include <cstdint>
@@ -11,16 +11,7 @@
 
 namespace esper::leyline {
 
-enum class CommandType : std::uint8_t {
-  kUnknown = 0,
-  kSeed = 1,
-  kRollback = 2,
-  kOptimizer = 3,
-  kCircuitBreaker = 4,
-  kPause = 5,
-  kEmergency = 6,
-  kStructuralPruning = 7,
-};
+enum class CommandType : std::uint8_t { kUnknown = 0, kSeed = 1 };
 
 enum class SeedOperation : std::uint8_t {
   kGerminate = 1,
@@ -69,30 +60,6 @@ struct AdaptationCommand {
 struct Decision {
   std::vector<AdaptationCommand> commands;
   std::string reason;
-};
-
-enum class Outcome : std::uint8_t { kSuccess = 1, kNeutral = 2, kRegression = 3, kAborted = 4 };
-constexpr auto names(Outcome) {
-  using O = Outcome;
-  return std::array{std::pair{O::kSuccess, "SUCCESS"}, std::pair{O::kNeutral, "NEUTRAL"},
-                    std::pair{O::kRegression, "REGRESSION"}, std::pair{O::kAborted, "ABORTED"}};
-}
-
-// How one command turned out, for those who teach the policy.
-struct FieldReport {
-  std::uint32_t version = 1;
-  std::string report_id;
-  std::string command_id;
-  std::string training_run_id;
-  std::string seed_id;
-  std::string blueprint_id;
-  Outcome outcome = Outcome::kNeutral;
-  std::map<std::string, double> metrics;
-  std::uint32_t observation_window_epochs = 0;
-  std::uint64_t issued_at_ns = 0;
-  std::string tamiyo_policy_version;
-  std::vector<std::string> follow_up_actions;
-  std::string notes;
 };
 
 }  // namespace esper::leyline

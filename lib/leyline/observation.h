@@ -15,9 +15,6 @@ struct HardwareContext {
   std::string device_id;
   double total_memory_gb = 0;
   double available_memory_gb = 0;
-  double temperature_celsius = 0;
-  double utilization_percent = 0;
-  std::string compute_capability;
 };
 
 // A place where a module can grow.

@@ -51,7 +51,6 @@ struct SeedState {
   std::uint32_t layer_depth = 0;   // position of its slot along the host, 0 is nearest the input
   std::uint32_t age_epochs = 0;    // since germination
   std::uint32_t stage_epochs = 0;  // since it entered its stage
-  float risk_score = 0;
   std::map<std::string, double> metrics;  // alpha, params, gradient_ratio, improvement_points, contribution_points, ...
 };
 

@@ -2,9 +2,7 @@
 
 #include <cstdio>
 
-#include "base/error.h"
 #include "program/joined.h"
-#include "storage/checksum.h"
 
 namespace esper::program {
 namespace {
@@ -69,12 +67,6 @@ std::vector<ValueId> ids_of(const Argument& argument) {
   return {};
 }
 
-std::string aten_name(const Operation& operation) {
-  constexpr std::string_view kAten = "aten::";
-  ESPER_CHECK(operation.name.starts_with(kAten), operation.name + " is no ATen operator");
-  return operation.name.substr(kAten.size());
-}
-
 std::string to_text(const Program& program) {
   std::string text;
   for (std::size_t i = 0; i < program.inputs.size(); ++i) {
@@ -86,13 +78,6 @@ std::string to_text(const Program& program) {
     text += joined({printed(operation.results), " = ", operation.name, "(", printed(operation.arguments), ")\n"});
   }
   return text;
-}
-
-std::string program_hash(const Program& program) {
-  storage::Hash64 hash;
-  const std::string text = save_program(program);
-  hash.update(std::as_bytes(std::span(text)));
-  return storage::hex64(hash.digest());
 }
 
 }  // namespace esper::program

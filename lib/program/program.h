@@ -66,14 +66,8 @@ struct Program {
 // The values that an argument names, kNoValue among them; none where it is no tensor.
 std::vector<ValueId> ids_of(const Argument& argument);
 
-// "add.Tensor" of "aten::add.Tensor"; the namespace must be aten.
-std::string aten_name(const Operation& operation);
-
 // For people: one line an operation.
 std::string to_text(const Program& program);
-
-// 16 hexadecimal digits; equal programs have equal hashes on every machine.
-std::string program_hash(const Program& program);
 
 // Lossless, as one JSON document; what differs in the program differs in the text.
 std::string save_program(const Program& program);

@@ -147,7 +147,7 @@ class Chaos {
  private:
   leyline::AdaptationCommand spoiled(leyline::AdaptationCommand command) {
     if (one_in(30)) command.command_id = "c1";
-    if (one_in(30)) command.command_type = leyline::CommandType::kPause;
+    if (one_in(30)) command.command_type = leyline::CommandType::kUnknown;
     if (one_in(30)) command.seed_operation.reset();
     if (one_in(30)) command.version = 2;
     if (one_in(30)) command.execution_deadline_ms = 1;

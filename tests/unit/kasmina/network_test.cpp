@@ -180,7 +180,7 @@ TEST_CASE("commands that make no sense are refused by name and change nothing") 
   bad.command_id = "c1";
   check_refused(run, bad, "duplicate_command");
   bad = germination();
-  bad.command_type = leyline::CommandType::kRollback;
+  bad.command_type = leyline::CommandType::kUnknown;
   check_refused(run, bad, "unsupported_command_type");
   bad = germination();
   bad.seed_operation.reset();

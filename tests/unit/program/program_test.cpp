@@ -11,16 +11,15 @@
 using namespace esper::program;
 using namespace esper::tests;
 
-TEST_CASE("a program survives its text, and its hash tells programs apart") {
+TEST_CASE("a program survives its text, and its text tells programs apart") {
   TinyStep step;
   const Program program = recording_of(step);
   const auto loaded = load_program(save_program(program));
   REQUIRE(std::holds_alternative<Program>(loaded));
   CHECK((std::get<Program>(loaded) == program));
-  CHECK(program_hash(std::get<Program>(loaded)) == program_hash(program));
   Program other = program;
   other.operations.back().arguments.back() = -2.0;
-  CHECK(program_hash(other) != program_hash(program));
+  CHECK(save_program(other) != save_program(program));
 }
 
 TEST_CASE("a program is printed one line an operation") {
