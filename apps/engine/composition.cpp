@@ -10,7 +10,6 @@
 #include "base/text/text_outlet.h"
 #include "config/write.h"
 #include "device/precision.h"
-#include "engine/no_checkpoint.h"
 #include "engine/no_epochs_left.h"
 #include "kasmina/topology.h"
 #include "leyline/telemetry.h"
@@ -20,7 +19,7 @@
 #include "nissa/telemetry_files.h"
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
-#include "tolaria/growth/growth_check.h"
+#include "tolaria/checkpoint/growth_check.h"
 #include "tolaria/report/report.h"
 #include "tolaria/run/saving.h"
 #include "tolaria/summary.h"
@@ -92,19 +91,8 @@ torch::Tensor probe_of(Workbench& bench) {
   return batch->inputs.to(bench.device);
 }
 
-std::string reasons_of(const std::vector<tolaria::RefusedCheckpoint>& refused) {
-  std::string text;
-  for (const auto& [path, reason] : refused) text += "\n  " + path + ": " + reason;
-  return text;
-}
-
-// A fork that was cut off before its checkpoint was there would begin from nothing.
-void refuse_half_a_fork(const history::GrowthHistory& history, const tolaria::RunFolder& folder) {
-  for (const auto& note : history.notes()) {
-    if (note.what != "forked") continue;
-    throw base::Error(base::ExitCode::kCheckpoint,
-                      folder.path + " was forked from " + note.parent + ", but its checkpoint is gone; fork again");
-  }
+std::unique_ptr<step::Model> fresh_model(const Workbench& bench) {
+  return step::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
 }
 
 // A fork without seeds is another network than its parent: it has no figures to end with before it trained.
@@ -119,13 +107,6 @@ void refuse_to_train_nothing(const tolaria::RunProgress& progress, const RunConf
 
 }  // namespace
 
-std::string why_unchecked(const std::string& checkpoint, const history::RunHistory& journal, const std::string& doubt) {
-  const bool told = std::ranges::any_of(journal.gaps, [&](auto& gap) { return gap.find(doubt) != std::string::npos; });
-  std::string reasons = told ? "" : doubt;
-  for (const auto& gap : journal.gaps) reasons += (reasons.empty() ? "" : "; ") + gap;
-  return "the network of " + checkpoint + " could not be held against the journal: " + reasons;
-}
-
 std::int64_t batches_per_epoch(const Workbench& bench) {
   const std::int64_t batch = bench.config.data.batch_size;
   return (data::num_samples(bench.data.train) + batch - 1) / batch;
@@ -135,53 +116,20 @@ Composition::Composition(Workbench& bench, const tolaria::RunFolder& folder, bas
                          std::unique_ptr<leyline::Controller> controller)
     : bench_(bench),
       files_(files),
-      identity_(training_identity(bench.config, bench.data)),
+      identity_(tolaria::training_identity(bench.config, bench.data)),
       display_(std::make_shared<leyline::Progress>()),
       hub_(make_hub(bench.config, folder, display_, console)),
       forecast_(controller ? lanes::GerminationForecast() : forecast_of(bench.config)),
       consultation_(make_consultation(std::move(controller), bench.config, clock_)) {}
 
-std::string Composition::accept(const tolaria::CheckpointImage& image) {
-  if (auto reason = identity_.mismatch(image.info.training_hash); !reason.empty()) return reason;
-  auto reason = tolaria::reason_to_refuse([&]() -> std::string {
-    auto model = step::build_model(bench_.config, bench_.data.train.shape, bench_.settings, bench_.device);
-    auto progress = tolaria::run_progress_from_json(image.run.at("progress"));
-    if (progress.epoch != image.info.epoch || progress.step != image.info.step) return "run.json is of another step";
-    if (progress.batch > batches_per_epoch(bench_)) return "its cursor is beyond the end of the epoch";
-    const std::string controller = image.run.at("controller");
-    auto misfit = step::restore_model(*model, image.run.at("topology"), image.tensors, bench_.device);
-    if (!misfit.empty()) return misfit;
-    consultation_->restore(controller);
-    progress_ = progress;
-    bench_.model = std::move(model);
-    return {};
-  });
-  if (!reason.empty()) return reason;
-  journal_ = history::read_journal_since(files_, run_dir_, {image.info.epoch, image.info.step});
-  unchecked_ = tolaria::check_growth(journal_.history, image);
-  return {};
-}
-
 void Composition::restore(const tolaria::RunFolder& folder) {
-  run_dir_ = folder.path;
-  restored_from_ = tolaria::restore_newest(
-      files_, folder.checkpoints(), [this](const tolaria::CheckpointImage& image) { return accept(image); }, refused_);
-  if (restored_from_.empty() && !refused_.empty()) {
-    throw base::Error(base::ExitCode::kCheckpoint,
-                      "no checkpoint of " + folder.path + " can be used:" + reasons_of(refused_) +
-                          "\nMake one of them usable (permissions, the disk, its data, a newer version of esper) "
-                          "and resume again; or begin a new run: esper train --config " +
-                          folder.config());
-  }
-  if (restored_from_.empty()) {
-    refuse_half_a_fork(history::read_journal(files_, folder.path).history, folder);
-    // Training from step 0 in the folder of a run that had come further would replace that run.
-    if (const auto why = lost_checkpoints(files_, folder.path); !why.empty()) {
-      throw base::Error(base::ExitCode::kCheckpoint, why);
-    }
-  }
-  refuse_to_train_nothing(progress_, bench_.config, folder.path);
-  if (!unchecked_.empty()) nissa::log::warning(why_unchecked(restored_from_, journal_, unchecked_));
+  from_ = tolaria::find_resume_point(
+      files_, folder.path,
+      {bench_.config, identity_, bench_.device, batches_per_epoch(bench_), [this] { return fresh_model(bench_); }},
+      *consultation_);
+  if (from_.model) bench_.model = std::move(from_.model);
+  refuse_to_train_nothing(from_.progress, bench_.config, folder.path);
+  if (!from_.unchecked.empty()) nissa::log::warning(from_.unchecked);
 }
 
 void Composition::keep_time(base::Duration since, Trace trace) {
@@ -192,19 +140,17 @@ void Composition::keep_time(base::Duration since, Trace trace) {
 void Composition::start(const tolaria::RunFolder& folder, Start how) {
   open_loaders(bench_);
   tolaria::CheckpointStore store(files_, folder.checkpoints(), folder.journal(), bench_.config.checkpoint);
-  store.spare(refused_);
+  store.spare(from_.refused);
   writer_ = std::make_unique<tolaria::CheckpointWriter>(std::move(store), clock_, bench_.config.safety.save_deadline);
   run_ = std::unique_ptr<tolaria::Run>(new tolaria::Run{bench_.config, folder.run_id(), identity_.text(), clock_,
                                                         bench_.device, *bench_.train_data, *bench_.validation_data,
                                                         bench_.data.skipped, probe_of(bench_), *bench_.model,
-                                                        *consultation_, *writer_, *hub_, display_, progress_});
+                                                        *consultation_, *writer_, *hub_, display_, from_.progress});
   run_->forecast = forecast_;
   run_->desk = bench_.desk.get();
-  run_->twin = [&bench = bench_] {
-    return step::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
-  };
+  run_->twin = [&bench = bench_] { return fresh_model(bench); };
   if (how == Start::kResumed) {
-    run_->lane_log = lanes::read_lane_log(files_, folder.journal(), progress_.step);
+    run_->lane_log = lanes::read_lane_log(files_, folder.journal(), from_.progress.step);
     if (const auto damaged = run_->lane_log.damaged(); damaged > 0) {
       nissa::log::warning("lane records of the journal that are damaged and were left out: " + std::to_string(damaged) +
                           "; steps of a compiled lane may not be repeated to the bit");
@@ -212,16 +158,16 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
   }
   run_->started = clock_.now();
   run_->ledger = std::move(ledger_);
-  for (const auto& [path, reason] : refused_) {
+  for (const auto& [path, reason] : from_.refused) {
     run_->events.push_back(
         event("tolaria.checkpoint_refused"_event, Level::kWarning, {{"path", path}, {"reason", reason}}));
   }
   if (how == Start::kResumed) {
     run_->events.push_back(event("tolaria.resumed"_event, Level::kInfo,
                                  {{"run_dir", folder.path},
-                                  {"epoch", std::to_string(progress_.epoch)},
-                                  {"step", std::to_string(progress_.step)},
-                                  {"checkpoint", restored_from_}}));
+                                  {"epoch", std::to_string(from_.progress.epoch)},
+                                  {"step", std::to_string(from_.progress.step)},
+                                  {"checkpoint", from_.checkpoint}}));
   } else {
     run_->events.push_back(
         event("tolaria.run_started"_event, Level::kInfo,
@@ -237,7 +183,7 @@ void Composition::start(const tolaria::RunFolder& folder, Start how) {
         event("tolaria.samples_skipped"_event, Level::kWarning, {{"count", std::to_string(bench_.data.skipped)}}));
   }
   writer_->record(tolaria::start_note(how == Start::kResumed ? "resumed" : "started",
-                                      {progress_.step, progress_.epoch, identity_.text()},
+                                      {from_.progress.step, from_.progress.epoch, identity_.text()},
                                       kasmina::topology_of(bench_.model->network.save_topology())));
   tolaria::report_events(*run_);
 }
@@ -260,10 +206,7 @@ nlohmann::ordered_json Composition::telemetry_counts() const {
 }
 
 void Composition::abandon(const std::exception& error) {
-  // A batch that cannot be had leaves the state of the last whole step; anything else may have stopped within one.
-  const auto* known = dynamic_cast<const base::Error*>(&error);
-  const bool whole = known != nullptr && known->code() == base::ExitCode::kData;
-  const bool saved = whole && tolaria::save_last_state(*run_);
+  const bool saved = tolaria::save_after(*run_, error);
   run_->events.push_back(event("tolaria.run_finished"_event, Level::kError,
                                {{"epochs", std::to_string(run_->progress.epoch)},
                                 {"steps", std::to_string(run_->progress.step)},

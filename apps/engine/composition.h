@@ -7,16 +7,15 @@
 #include <optional>
 
 #include "base/file_system.h"
-#include "engine/training_identity.h"
 #include "engine/workbench.h"
-#include "history/run_history.h"
 #include "nissa/hub.h"
-#include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/checkpoint/checkpoint_writer.h"
 #include "tolaria/epoch_loop.h"
 #include "tolaria/run/consultation.h"
+#include "tolaria/run/resume.h"
 #include "tolaria/run/run.h"
 #include "tolaria/run/run_folder.h"
+#include "tolaria/run/training_identity.h"
 
 namespace esper::engine {
 
@@ -30,9 +29,8 @@ class Composition {
   Composition(Workbench& bench, const tolaria::RunFolder& folder, base::FileSystem& files, Console console,
               std::unique_ptr<leyline::Controller> controller = nullptr);
 
-  // Before start(): goes back to the newest checkpoint that is whole and belongs to this configuration. Without any
-  // checkpoint the run begins anew; where there are some and none will do, throws Error{kCheckpoint} with the reasons;
-  // also where the journal and the checkpoint tell two different networks.
+  // Before start(): goes back to the run's newest checkpoint that will do. Throws as find_resume_point(), and
+  // Error{kConfig} for a fork without seeds that has no epoch left to train.
   void restore(const tolaria::RunFolder& folder);
   // Where the account of the process's time begins, and whether it keeps every span. Before start().
   void keep_time(base::Duration since, Trace trace);
@@ -50,29 +48,19 @@ class Composition {
   // Ends telemetry, and warns of what was lost.
   void close_telemetry();
 
-  std::string accept(const tolaria::CheckpointImage& image);
-
   Workbench& bench_;
   base::FileSystem& files_;
   base::Clock clock_;
-  TrainingIdentity identity_;
+  tolaria::TrainingIdentity identity_;
   base::Ledger ledger_;  // the run's, once started
   std::shared_ptr<leyline::Progress> display_;
   std::unique_ptr<nissa::Hub> hub_;
   lanes::GerminationForecast forecast_;
   std::unique_ptr<tolaria::Consultation> consultation_;
-  tolaria::RunProgress progress_;  // of the checkpoint, once restored
-  std::string restored_from_;      // path; empty: from the beginning
-  std::vector<tolaria::RefusedCheckpoint> refused_;
-  std::string run_dir_;          // of the run that is resumed
-  history::RunHistory journal_;  // its journal, as far as the checkpoint needs it
-  std::string unchecked_;        // why the checkpoint could not be held against it
+  tolaria::ResumePoint from_;  // the beginning, unless restored
   std::unique_ptr<tolaria::CheckpointWriter> writer_;
   std::unique_ptr<tolaria::Run> run_;
 };
-
-// A checkpoint that the journal could not vouch for, `doubt` by check_growth(): what to say of it.
-std::string why_unchecked(const std::string& checkpoint, const history::RunHistory& journal, const std::string& doubt);
 
 // Microbatches of one epoch.
 std::int64_t batches_per_epoch(const Workbench& bench);

@@ -7,13 +7,13 @@
 #include "base/interrupt.h"
 #include "base/text/standard_output.h"
 #include "engine/commands.h"
-#include "engine/no_checkpoint.h"
 #include "engine/workbench.h"
 #include "step/ema.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/evaluation/measure.h"
+#include "tolaria/run/no_checkpoint.h"
 
 namespace esper::engine {
 namespace {
@@ -35,7 +35,7 @@ std::string choose_checkpoint(base::FileSystem& files, const EngineRequest& requ
     throw Error(ExitCode::kConfig, request.run_dir + " is no run folder: " + why);
   }
   const auto entries = tolaria::list_checkpoints(files, folder);
-  if (entries.empty()) fail_without_checkpoint(files, request.run_dir);
+  if (entries.empty()) tolaria::fail_without_checkpoint(files, request.run_dir);
   if (request.checkpoint.empty()) return entries.back().path;
   if (request.checkpoint == "best") {
     const auto best = tolaria::best_checkpoint(files, folder, request.run_dir + "/journal");

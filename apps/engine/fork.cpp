@@ -10,9 +10,7 @@
 #include "config/write.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
-#include "engine/no_checkpoint.h"
 #include "engine/no_epochs_left.h"
-#include "engine/training_identity.h"
 #include "engine/workbench.h"
 #include "history/run_history.h"
 #include "kasmina/topology.h"
@@ -23,8 +21,11 @@
 #include "tamiyo/heuristic_state.h"
 #include "tamiyo/null_controller.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
-#include "tolaria/growth/growth_check.h"
+#include "tolaria/checkpoint/growth_check.h"
+#include "tolaria/run/no_checkpoint.h"
+#include "tolaria/run/resume.h"
 #include "tolaria/run/run_folder.h"
+#include "tolaria/run/training_identity.h"
 
 namespace esper::engine {
 namespace {
@@ -54,7 +55,7 @@ std::string checkpoint_at(base::FileSystem& files, const ForkRequest& fork) {
     last = entry.step;
   }
   if (!found.empty()) return found;
-  if (steps.empty()) fail_without_checkpoint(files, fork.parent);
+  if (steps.empty()) tolaria::fail_without_checkpoint(files, fork.parent);
   throw Error(ExitCode::kConfig, "run " + fork.parent + " keeps no checkpoint of step " + std::to_string(fork.step) +
                                      "; it keeps those of: " + steps +
                                      ". More are kept with checkpoint.every and checkpoint.keep_last");
@@ -62,7 +63,7 @@ std::string checkpoint_at(base::FileSystem& files, const ForkRequest& fork) {
 
 void warn_if_unchecked(const history::RunHistory& journal, const CheckpointImage& image, const std::string& path) {
   const auto doubt = tolaria::check_growth(journal.history, image);
-  if (!doubt.empty()) nissa::log::warning(why_unchecked(path, journal, doubt));
+  if (!doubt.empty()) nissa::log::warning(tolaria::why_unchecked(path, journal, doubt));
 }
 
 // The checkpoint as the bench's model, journal and data agreeing with it.
@@ -71,7 +72,7 @@ CheckpointImage restore_parent(Workbench& bench, base::FileSystem& files, const 
   auto image = tolaria::read_checkpoint(files, path);
   if (!image)
     throw Error(ExitCode::kCheckpoint, tolaria::why_unusable(path, image.fault, image.problem) + "; take another step");
-  const auto identity = training_identity(bench.config, bench.data);
+  const auto identity = tolaria::training_identity(bench.config, bench.data);
   if (const auto why = identity.mismatch(image->info.training_hash); !why.empty()) {
     throw Error(ExitCode::kCheckpoint, path + " cannot be forked: " + why);
   }
@@ -115,7 +116,7 @@ void change_policy(Workbench& bench, config::PolicyKind policy, CheckpointImage&
   if (bench.config.policy.kind == policy) return;
   bench.config.policy.kind = policy;
   image.run["controller"] = tamiyo::NullController().save_state();
-  image.info.training_hash = training_identity(bench.config, bench.data).text();
+  image.info.training_hash = tolaria::training_identity(bench.config, bench.data).text();
 }
 
 history::GrowthNote fork_note(const ForkRequest& fork, const std::string& checkpoint, const CheckpointImage& image) {

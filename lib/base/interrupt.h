@@ -24,7 +24,7 @@ class Interrupt {
   static int requested();
 
  private:
-  base::SignalScope signals_;
+  SignalScope signals_;
 };
 
 }  // namespace esper::base

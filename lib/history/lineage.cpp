@@ -11,12 +11,11 @@ namespace esper::history {
 namespace {
 
 namespace fs = std::filesystem;
-using history::GrowthNote;
 
 // Forks of forks; deeper ones are cut off, and folders that name each other end here.
 constexpr std::size_t kDeepest = 32;
 
-std::optional<GrowthNote> fork_note(const history::GrowthHistory& history) {
+std::optional<GrowthNote> fork_note(const GrowthHistory& history) {
   const auto& notes = history.notes();
   const auto found = std::ranges::find(notes, "forked", &GrowthNote::what);
   return found == notes.end() || found->parent.empty() ? std::nullopt : std::optional(*found);
@@ -31,14 +30,14 @@ std::vector<std::string> places_of(const std::string& parent, const std::string&
   return {parent, beside.string()};
 }
 
-bool knows_checkpoint(const history::GrowthHistory& history, const std::string& name) {
+bool knows_checkpoint(const GrowthHistory& history, const std::string& name) {
   return std::ranges::any_of(
       history.notes(), [&](const GrowthNote& note) { return note.what == "checkpoint" && note.checkpoint == name; });
 }
 
 // Does the run stand, where the fork left it, as the fork says? Where its own notes leave that open, the checkpoint's
 // name has to do.
-bool is_the_parent(const history::GrowthHistory& parent, const GrowthNote& forked) {
+bool is_the_parent(const GrowthHistory& parent, const GrowthNote& forked) {
   auto [topology, starts_known, doubt, gaps] = parent.replay(forked.place);
   if (!forked.snapshot || !starts_known || !doubt.empty()) return knows_checkpoint(parent, forked.checkpoint);
   leave_out(topology, forked);
@@ -74,7 +73,7 @@ std::string lost_before(const std::string& fork, const GrowthNote& forked) {
 
 }  // namespace
 
-Lineage read_lineage(const std::string& run, history::GrowthHistory history) {
+Lineage read_lineage(const std::string& run, GrowthHistory history) {
   Lineage lineage{std::move(history), {}, {}, {}};
   std::string folder = run;
   for (auto forked = fork_note(lineage.history); forked;) {

@@ -13,12 +13,12 @@ namespace esper::history {
 // A run that this one goes back to, and where the fork left it.
 struct Ancestor {
   std::string run;  // its folder, as it was found
-  history::RunPlace until;
+  RunPlace until;
   std::size_t notes = 0;  // of the joined history, that are its own; 0 where it was not read
 };
 
 struct Lineage {
-  history::GrowthHistory history;   // of all of them, each up to where it was left
+  GrowthHistory history;            // of all of them, each up to where it was left
   std::vector<Ancestor> ancestors;  // the nearest first
   std::optional<Ancestor> unread;  // the one before all of them, where it could not be read; `run` as the fork names it
   std::vector<std::string> gaps;   // what is missing in the ancestors' journals, and which of them could not be read
@@ -30,6 +30,6 @@ struct Lineage {
 // with that very topology there is taken for the parent, and so is one whose notes leave its topology open but name the
 // checkpoint. Forks are followed back over 32 runs, as long as GrowthHistory::begin_with() takes their notes; what is
 // cut off there is a gap too.
-Lineage read_lineage(const std::string& run, history::GrowthHistory history);
+Lineage read_lineage(const std::string& run, GrowthHistory history);
 
 }  // namespace esper::history

@@ -17,9 +17,6 @@ using nissa::has_telemetry;
 
 namespace {
 
-using history::GrowthNote;
-using history::RunPlace;
-
 // Epochs on either side of a graft that step times are taken from.
 constexpr std::uint32_t kEpochsCompared = 5;
 

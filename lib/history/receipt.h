@@ -62,10 +62,10 @@ struct Receipt {
   // kHost: the module was built into the host (host.modules). kParent: it came with the fork, and the journal of the
   // run before cannot be read. kUnknown: the notes of its birth are missing.
   enum class Origin { kGerminated, kHost, kParent, kUnknown } origin = Origin::kGerminated;
-  std::string reason;                     // of the last stage, in words
-  std::string doubt;                      // why the last stage may not be the newest one: notes are missing; else empty
-  std::optional<history::RunPlace> born;  // none for kParent and kUnknown
-  std::optional<history::RunPlace> ended;  // fossilised or culled, where a note tells when
+  std::string reason;             // of the last stage, in words
+  std::string doubt;              // why the last stage may not be the newest one: notes are missing; else empty
+  std::optional<RunPlace> born;   // none for kParent and kUnknown
+  std::optional<RunPlace> ended;  // fossilised or culled, where a note tells when
   // Runs that its life began in, the nearest first; kParent: up to the one that cannot be read. None: in this run.
   std::vector<Ancestor> ancestors;
   std::optional<double> parameters, memory_bytes;
@@ -81,9 +81,9 @@ struct Receipt {
   std::optional<SeedReward> reward;
   std::optional<double> conflicts, conflict_ratio;  // of its gradient with other seeds': count, mean share
   std::optional<double> isolation_violations;
-  std::vector<StageTime> stages;           // in the order it passed them; the last one up to the newest note
-  std::vector<history::GrowthNote> story;  // every event of its life
-  std::vector<std::string> gaps;           // what could not be read
+  std::vector<StageTime> stages;  // in the order it passed them; the last one up to the newest note
+  std::vector<GrowthNote> story;  // every event of its life
+  std::vector<std::string> gaps;  // what could not be read
 };
 
 // A seed that a fork's parent knew is followed back into the parent's folder. Throws as read_run_history;

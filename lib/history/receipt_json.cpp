@@ -35,7 +35,7 @@ ordered_json points_json(std::optional<double> points, const std::optional<base:
   return result;
 }
 
-ordered_json place_json(const history::RunPlace& place) { return {{"epoch", place.epoch}, {"step", place.step}}; }
+ordered_json place_json(const RunPlace& place) { return {{"epoch", place.epoch}, {"step", place.step}}; }
 
 ordered_json swap_json(const std::optional<StructureSwap>& swap) {
   if (!swap) return nullptr;
@@ -59,7 +59,7 @@ ordered_json reward_json(const std::optional<SeedReward>& reward) {
   return {{"total", or_null(reward->total)}, {"epochs", std::move(epochs)}, {"missing", reward->missing}};
 }
 
-ordered_json place_or_null(const std::optional<history::RunPlace>& place) {
+ordered_json place_or_null(const std::optional<RunPlace>& place) {
   return place ? place_json(*place) : ordered_json(nullptr);
 }
 
@@ -78,7 +78,7 @@ ordered_json born_json(const std::string& run, const Receipt& receipt) {
 
 ordered_json story_json(const Receipt& receipt) {
   ordered_json story = ordered_json::array();
-  for (const auto& note : receipt.story) story.push_back(ordered_json(history::growth_note_json(note)));
+  for (const auto& note : receipt.story) story.push_back(ordered_json(growth_note_json(note)));
   return story;
 }
 

@@ -9,8 +9,6 @@
 namespace esper::history {
 namespace {
 
-using history::GrowthNote;
-using history::RunPlace;
 using leyline::has_module;
 using leyline::Stage;
 
@@ -21,7 +19,7 @@ const leyline::SlotTopology* find_seed(const leyline::Topology& topology, const 
 
 [[noreturn]] void fail_unknown(const std::string& seed_id, const Lineage& lineage) {
   std::set<std::string> ids;
-  const auto end = lineage.history.replay({}, [&](const GrowthNote&, const history::GrowthHistory::State& now) {
+  const auto end = lineage.history.replay({}, [&](const GrowthNote&, const GrowthHistory::State& now) {
     for (const auto& slot : now.topology.slots) {
       if (!slot.seed_id.empty()) ids.insert(slot.seed_id);
     }
@@ -84,7 +82,7 @@ class Follower {
     if (receipt_.stages.empty()) return;
     if (entered_) receipt_.stages.back().epochs = std::max(epoch, entered_->epoch) - entered_->epoch;
   }
-  void enter(Stage now, std::optional<history::RunPlace> place) {
+  void enter(Stage now, std::optional<RunPlace> place) {
     entered_ = place;
     if (now == Stage::kUnknown) {
       receipt_.outcome = Receipt::Outcome::kCulled;
@@ -188,7 +186,7 @@ void take_story(Receipt& receipt, const Lineage& lineage) {
   if (receipt.seed_id.empty()) fail_unknown(receipt.seed_id, lineage);  // free slots have that one
   Follower follower(receipt);
   std::size_t index = 0, first = 0;
-  const auto end = lineage.history.replay({}, [&](const GrowthNote& note, const history::GrowthHistory::State& now) {
+  const auto end = lineage.history.replay({}, [&](const GrowthNote& note, const GrowthHistory::State& now) {
     follower.take(note, now.topology);
     ++index;
     if (!follower.found()) first = index;

@@ -11,9 +11,9 @@ namespace esper::history {
 void take_story(Receipt& receipt, const Lineage& lineage);
 
 // Of an event "stage".
-bool is_birth(const history::GrowthNote& note);
-bool is_cull(const history::GrowthNote& note);
-bool is_about(const history::GrowthNote& note, const std::string& seed_id);
+bool is_birth(const GrowthNote& note);
+bool is_cull(const GrowthNote& note);
+bool is_about(const GrowthNote& note, const std::string& seed_id);
 
 // The measured value of that name.
 std::optional<double> value_at(const std::map<std::string, double>& values, const char* name);

@@ -11,7 +11,6 @@ namespace esper::history {
 namespace {
 
 using base::printable_line;
-using history::GrowthNote;
 
 constexpr const char* kNotMeasured = "not measured";
 

@@ -13,7 +13,6 @@ namespace esper::history {
 namespace {
 
 using base::PathKind;
-using history::RunPlace;
 using storage::JournalTail;
 
 // Of the gaps in one journal so many are told one by one.
@@ -38,7 +37,7 @@ void tell_tail(const storage::JournalScan& scan, std::size_t records, const std:
   }
 }
 
-void tell_damaged(const history::GrowthHistory& history, std::vector<std::string>& gaps) {
+void tell_damaged(const GrowthHistory& history, std::vector<std::string>& gaps) {
   if (history.damaged() == 0) return;
   std::string numbers;
   for (const auto number : history.damaged_records()) numbers += (numbers.empty() ? "" : ", ") + std::to_string(number);
@@ -62,8 +61,7 @@ void tell_lost_beginning(const RunHistory& run, bool starts_known, std::vector<s
   }
 }
 
-void tell_gaps_between(const std::vector<history::GrowthGap>& found, const std::string& run,
-                       std::vector<std::string>& gaps) {
+void tell_gaps_between(const std::vector<GrowthGap>& found, const std::string& run, std::vector<std::string>& gaps) {
   for (std::size_t i = 0; i < found.size() && i < kGapsTold; ++i) {
     const auto& gap = found[i];
     const std::string after = gap.sound_from == 0 ? "what is told after that is not sure. esper train --resume " + run +
@@ -162,7 +160,7 @@ RunHistory read_journal(base::FileSystem& files, const std::string& run) {
 RunHistory read_journal_since(base::FileSystem& files, const std::string& run, RunPlace place) {
   RunHistory read;
   const auto begins = [&](std::string_view text) {
-    const auto segment = history::read_segment(text);
+    const auto segment = read_segment(text);
     return segment && segment->place <= place;
   };
   const auto scan = storage::scan_journal_from(files, run + "/journal", begins,

@@ -11,13 +11,13 @@
 namespace esper::history {
 
 struct RunHistory {
-  history::GrowthHistory history;
+  GrowthHistory history;
   // What is missing, in words: at which record, what still holds, and the way out where there is one.
   std::vector<std::string> gaps;
   std::string nothing;  // why nothing at all is known of the run's growth; else empty
 
   // Of the last note. Only where anything is known.
-  history::RunPlace last() const { return history.notes().back().place; }
+  RunPlace last() const { return history.notes().back().place; }
 };
 
 // Of a run folder, whatever lies in it. Throws base::Error{kCheckpoint} where the file is no journal or a folder
@@ -26,7 +26,7 @@ RunHistory read_journal(base::FileSystem& files, const std::string& run);
 
 // The same, from the newest file of the journal on that begins at this place or before it: enough to rebuild the
 // topology there and later.
-RunHistory read_journal_since(base::FileSystem& files, const std::string& run, history::RunPlace place);
+RunHistory read_journal_since(base::FileSystem& files, const std::string& run, RunPlace place);
 
 // The same for who wants to know of growth, held against the topologies of the newest four checkpoints that the journal
 // names and the folder has (one that differs is a gap; another run's journal that names none of them, or the same

@@ -46,11 +46,11 @@ struct SeedState {
   std::string slot;       // "r0c1"
   std::string blueprint;  // "conv_light"
   Stage stage = Stage::kUnknown;
-  float gradient_norm = 0;         // mean over the epoch's steps
-  float learning_rate = 0;         // that its parameters had at the epoch's last step
-  std::uint32_t layer_depth = 0;   // position of its slot along the host, 0 is nearest the input
-  std::uint32_t age_epochs = 0;    // since germination
-  std::uint32_t stage_epochs = 0;  // since it entered its stage
+  float gradient_norm = 0;                // mean over the epoch's steps
+  float learning_rate = 0;                // that its parameters had at the epoch's last step
+  std::uint32_t layer_depth = 0;          // position of its slot along the host, 0 is nearest the input
+  std::uint32_t age_epochs = 0;           // since germination
+  std::uint32_t stage_epochs = 0;         // since it entered its stage
   std::map<std::string, double> metrics;  // alpha, params, gradient_ratio, improvement_points, contribution_points, ...
 };
 

@@ -8,9 +8,7 @@
 
 namespace esper::base {
 
-inline double milliseconds(base::Duration duration) {
-  return std::chrono::duration<double, std::milli>(duration).count();
-}
+inline double milliseconds(Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
 // Rounded to so many significant digits.
 std::string digits(double value, int significant);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/error.h"
 #include "kasmina/topology.h"
 #include "leyline/telemetry.h"
 
@@ -143,6 +144,13 @@ bool save_last_state(Run& run) {
     save(run);
   }
   return finish_saves(run) && run.saved == state_of(run);
+}
+
+bool save_after(Run& run, const std::exception& error) {
+  // A batch that cannot be had leaves the state of the last whole step; anything else may have stopped within one.
+  const auto* known = dynamic_cast<const base::Error*>(&error);
+  const bool whole = known != nullptr && known->code() == base::ExitCode::kData;
+  return whole && save_last_state(run);
 }
 
 }  // namespace esper::tolaria

@@ -1,6 +1,8 @@
 #pragma once
 // When a run saves, and what becomes of it: copies are made here, written elsewhere, and told in the next packet.
 
+#include <exception>
+
 #include "tolaria/run/run.h"
 
 namespace esper::tolaria {
@@ -22,5 +24,8 @@ bool finish_saves(Run& run);
 // Afterwards the run's state is on the disk, or this is false. What is under way is finished first; a save that
 // goes wrong is tried once more.
 bool save_last_state(Run& run);
+
+// The same for a run that `error` ended, where its state is that of a whole step; false where it may not be.
+bool save_after(Run& run, const std::exception& error);
 
 }  // namespace esper::tolaria

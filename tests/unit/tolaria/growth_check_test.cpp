@@ -1,4 +1,4 @@
-#include "tolaria/growth/growth_check.h"
+#include "tolaria/checkpoint/growth_check.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -12,7 +12,7 @@
 #include "support/checkpoint_fixture.h"
 #include "support/faulty_file_system.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
-#include "tolaria/growth/growth_check.h"
+#include "tolaria/checkpoint/growth_check.h"
 
 namespace esper::test {
 

@@ -1,4 +1,4 @@
-#include "engine/no_checkpoint.h"
+#include "tolaria/run/no_checkpoint.h"
 
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -9,7 +9,7 @@
 #include "storage/journal.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 
-namespace esper::engine {
+namespace esper::tolaria {
 namespace {
 
 using namespace leyline::literals;
@@ -31,7 +31,7 @@ bool telemetry_reports_checkpoint(const std::string& path) {
 // notes no checkpoint, the run ended before its first one.
 std::string trace_of_training(base::FileSystem& files, const std::string& run) {
   const std::string journal = run + "/journal";
-  if (tolaria::had_checkpoints(files, run + "/checkpoints", journal)) return "had checkpoints";
+  if (had_checkpoints(files, run + "/checkpoints", journal)) return "had checkpoints";
   if (telemetry_reports_checkpoint(run + "/telemetry.jsonl")) return "had checkpoints (its telemetry reports them)";
   if (files.kind_of(run + "/summary.json") == base::PathKind::kNothing) return {};
   const auto scan = storage::scan_journal(files, journal, [](std::string_view) {});
@@ -54,4 +54,4 @@ void fail_without_checkpoint(base::FileSystem& files, const std::string& run) {
   throw base::Error(base::ExitCode::kCheckpoint, lost.empty() ? "run " + run + " has no checkpoint yet" : lost);
 }
 
-}  // namespace esper::engine
+}  // namespace esper::tolaria

@@ -1,10 +1,10 @@
-#include "engine/training_identity.h"
+#include "tolaria/run/training_identity.h"
 
 #include "base/hash.h"
 #include "config/write.h"
 #include "storage/checksum.h"
 
-namespace esper::engine {
+namespace esper::tolaria {
 namespace {
 
 std::string fingerprint(const data::Splits& data) {
@@ -48,4 +48,4 @@ TrainingIdentity training_identity(const config::RunConfig& config, const data::
           fingerprint(data), path_of(config.data)};
 }
 
-}  // namespace esper::engine
+}  // namespace esper::tolaria

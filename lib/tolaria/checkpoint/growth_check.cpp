@@ -1,4 +1,4 @@
-#include "tolaria/growth/growth_check.h"
+#include "tolaria/checkpoint/growth_check.h"
 
 #include "base/error.h"
 #include "kasmina/topology.h"

@@ -7,7 +7,7 @@
 #include "config/run_config.h"
 #include "data/dataset.h"
 
-namespace esper::engine {
+namespace esper::tolaria {
 
 struct TrainingIdentity {
   std::string configuration;  // hash of the configuration without the data's paths
@@ -23,4 +23,4 @@ struct TrainingIdentity {
 
 TrainingIdentity training_identity(const config::RunConfig& config, const data::Splits& data);
 
-}  // namespace esper::engine
+}  // namespace esper::tolaria

@@ -1,0 +1,79 @@
+#include "tolaria/run/resume.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+#include "tolaria/checkpoint/growth_check.h"
+#include "tolaria/run/no_checkpoint.h"
+
+namespace esper::tolaria {
+namespace {
+
+[[noreturn]] void fail(const std::string& text) { throw base::Error(base::ExitCode::kCheckpoint, text); }
+
+// Why the image will not do; empty: it is the resume point.
+std::string load(const CheckpointImage& image, const ResumeTarget& target, Consultation& policy, ResumePoint& point) {
+  auto model = target.build();
+  const auto progress = run_progress_from_json(image.run.at("progress"));
+  if (progress.epoch != image.info.epoch || progress.step != image.info.step) return "run.json is of another step";
+  if (progress.batch > target.batches_per_epoch) return "its cursor is beyond the end of the epoch";
+  const std::string controller = image.run.at("controller");
+  auto misfit = step::restore_model(*model, image.run.at("topology"), image.tensors, target.device);
+  if (!misfit.empty()) return misfit;
+  policy.restore(controller);
+  point.progress = progress;
+  point.model = std::move(model);
+  return {};
+}
+
+[[noreturn]] void fail_with_reasons(const std::string& run, const std::vector<RefusedCheckpoint>& refused) {
+  std::string reasons;
+  for (const auto& [path, reason] : refused) reasons += "\n  " + path + ": " + reason;
+  fail("no checkpoint of " + run + " can be used:" + reasons +
+       "\nMake one of them usable (permissions, the disk, its data, a newer version of esper) and resume again; or "
+       "begin a new run: esper train --config " +
+       run + "/config.yaml");
+}
+
+// A fork that was cut off before its checkpoint was there would begin from nothing; and training from step 0 in the
+// folder of a run that had come further would replace that run.
+void refuse_to_begin_anew(base::FileSystem& files, const std::string& run) {
+  const auto journal = history::read_journal(files, run);
+  for (const auto& note : journal.history.notes()) {
+    if (note.what != "forked") continue;
+    fail(run + " was forked from " + note.parent + ", but its checkpoint is gone; fork again");
+  }
+  if (const auto why = lost_checkpoints(files, run); !why.empty()) fail(why);
+}
+
+}  // namespace
+
+ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, const ResumeTarget& target,
+                              Consultation& policy) {
+  ResumePoint point;
+  history::RunHistory journal;
+  std::string doubt;
+  const auto accept = [&](const CheckpointImage& image) {
+    if (auto reason = target.identity.mismatch(image.info.training_hash); !reason.empty()) return reason;
+    auto reason = reason_to_refuse([&] { return load(image, target, policy, point); });
+    if (!reason.empty()) return reason;
+    journal = history::read_journal_since(files, run, {image.info.epoch, image.info.step});
+    doubt = check_growth(journal.history, image);
+    return reason;
+  };
+  point.checkpoint = restore_newest(files, run + "/checkpoints", accept, point.refused);
+  if (point.checkpoint.empty() && !point.refused.empty()) fail_with_reasons(run, point.refused);
+  if (point.checkpoint.empty()) refuse_to_begin_anew(files, run);
+  if (!doubt.empty()) point.unchecked = why_unchecked(point.checkpoint, journal, doubt);
+  return point;
+}
+
+std::string why_unchecked(const std::string& checkpoint, const history::RunHistory& journal, const std::string& doubt) {
+  const bool told = std::ranges::any_of(journal.gaps, [&](auto& gap) { return gap.find(doubt) != std::string::npos; });
+  std::string reasons = told ? "" : doubt;
+  for (const auto& gap : journal.gaps) reasons += (reasons.empty() ? "" : "; ") + gap;
+  return "the network of " + checkpoint + " could not be held against the journal: " + reasons;
+}
+
+}  // namespace esper::tolaria

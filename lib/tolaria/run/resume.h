@@ -1,0 +1,45 @@
+#pragma once
+// What a run goes on from: the newest checkpoint that is whole and its own. Training thread.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/file_system.h"
+#include "config/run_config.h"
+#include "history/run_history.h"
+#include "lanes/twin.h"
+#include "tolaria/checkpoint/checkpoint_store.h"
+#include "tolaria/run/consultation.h"
+#include "tolaria/run/run_progress.h"
+#include "tolaria/run/training_identity.h"
+
+namespace esper::tolaria {
+
+struct ResumePoint {
+  std::unique_ptr<step::Model> model;  // null: from the beginning
+  RunProgress progress;
+  std::string checkpoint;                  // path; empty: from the beginning
+  std::vector<RefusedCheckpoint> refused;  // newer ones that would not do
+  std::string unchecked;  // why its network could not be held against the journal: a warning; else empty
+};
+
+// What a checkpoint has to fit.
+struct ResumeTarget {
+  const config::RunConfig& config;
+  const TrainingIdentity& identity;
+  torch::Device device;
+  std::int64_t batches_per_epoch = 0;  // microbatches
+  lanes::ModelFactory build;           // of the configuration, as at a run's start
+};
+
+// Without any checkpoint the run begins anew; where there are some and none will do, or there were some, or the journal
+// and the checkpoint tell two different networks, throws Error{kCheckpoint} with the reasons. The policy gets its state
+// back. run: the run folder, whose lock is held.
+ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, const ResumeTarget& target,
+                              Consultation& policy);
+
+// A checkpoint that the journal could not vouch for, `doubt` by check_growth(): what to say of it.
+std::string why_unchecked(const std::string& checkpoint, const history::RunHistory& journal, const std::string& doubt);
+
+}  // namespace esper::tolaria
