@@ -31,11 +31,7 @@ std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
 
 std::string choose_checkpoint(base::FileSystem& files, const EngineRequest& request) {
   const std::string folder = request.run_dir + "/checkpoints";
-  if (const auto why = storage::why_missing(files, request.run_dir, "checkpoints"); !why.empty()) {
-    throw Error(ExitCode::kConfig, request.run_dir + " is no run folder: " + why);
-  }
-  const auto entries = tolaria::list_checkpoints(files, folder);
-  if (entries.empty()) tolaria::fail_without_checkpoint(files, request.run_dir);
+  const auto entries = tolaria::require_checkpoints(files, request.run_dir);
   if (request.checkpoint.empty()) return entries.back().path;
   if (request.checkpoint == "best") {
     const auto best = tolaria::best_checkpoint(files, folder, request.run_dir + "/journal");
@@ -66,7 +62,7 @@ int evaluate(const EngineRequest& request) {
   const base::Interrupt interrupt;
   storage::ConfinedFileSystem files(request.run_dir, storage::Owner::kAnyone);
   const auto path = choose_checkpoint(files, request);
-  Workbench bench = set_up(request.config, request.cache_dir, "esper evaluate " + request.run_dir);
+  Workbench bench = set_up(request.config, request.cache_dir, "the same command with");
   restore(bench, path, files);
   open_loaders(bench);
   const step::EmaScope averaged(bench.model->state);

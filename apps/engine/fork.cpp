@@ -43,19 +43,14 @@ std::string command_of(const ForkRequest& fork) {
 
 // The later one where an epoch ended at that step.
 std::string checkpoint_at(base::FileSystem& files, const ForkRequest& fork) {
-  const std::string folder = fork.parent + "/checkpoints";
-  if (const auto why = storage::why_missing(files, fork.parent, "checkpoints"); !why.empty()) {
-    throw Error(ExitCode::kConfig, fork.parent + " is no run folder: " + why);
-  }
   std::string found, steps;
   std::int64_t last = -1;
-  for (const auto& entry : tolaria::list_checkpoints(files, folder)) {
+  for (const auto& entry : tolaria::require_checkpoints(files, fork.parent)) {
     if (entry.step == fork.step) found = entry.path;
     if (entry.step != last) steps += (steps.empty() ? "" : ", ") + std::to_string(entry.step);
     last = entry.step;
   }
   if (!found.empty()) return found;
-  if (steps.empty()) tolaria::fail_without_checkpoint(files, fork.parent);
   throw Error(ExitCode::kConfig, "run " + fork.parent + " keeps no checkpoint of step " + std::to_string(fork.step) +
                                      "; it keeps those of: " + steps +
                                      ". More are kept with checkpoint.every and checkpoint.keep_last");
@@ -187,7 +182,7 @@ std::string make_fork(const EngineRequest& request) {
   const auto checkpoint = checkpoint_at(files, request.fork);
   config::RunConfig with_parents_policy = request.config;
   with_parents_policy.policy.kind = request.fork.parents_policy;
-  Workbench bench = set_up(with_parents_policy, request.cache_dir, command_of(request.fork));
+  Workbench bench = set_up(with_parents_policy, request.cache_dir, "the same command with");
   auto image = restore_parent(bench, files, checkpoint, request.fork);
   if (!request.fork.without.empty()) leave_out(bench, request.fork.without, image);
   change_policy(bench, request.config.policy.kind, image);

@@ -53,26 +53,26 @@ std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const Wo
   }
 }
 
-data::Splits load_data(const config::DataConfig& config, const std::string& run_command) {
+data::Splits load_data(const config::DataConfig& config, const std::string& way_out) {
   try {
     return data::load_dataset(config);
   } catch (const data::MissingData& error) {
-    if (run_command.empty()) throw;
-    throw base::Error(error.code(), std::string(error.what()) + ". If the data was moved: " + run_command +
-                                        " --set data." + error.key() + "=NEW");
+    if (way_out.empty()) throw;
+    throw base::Error(error.code(), std::string(error.what()) + ". If the data was moved: " + way_out + " --set data." +
+                                        error.key() + "=NEW");
   }
 }
 
 }  // namespace
 
-Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& run_command) {
+Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out) {
   const auto selection = device::select_device(config.device.kind);
   if (!selection.note.empty()) nissa::log::warning(selection.note);
   device::apply_settings(config.device, selection.device);
   device::seed_all(config.seed);
   const auto settings =
       step::step_settings(config, device::resolve_precision(config.device.precision, selection.device));
-  Workbench bench{config, selection.device, settings, load_data(config.data, run_command), nullptr, nullptr, nullptr};
+  Workbench bench{config, selection.device, settings, load_data(config.data, way_out), nullptr, nullptr, nullptr};
   bench.model = step::build_model(config, bench.data.train.shape, settings, bench.device);
   const bool may_compile = config.step.lane == config::Lane::kAuto || config.step.lane == config::Lane::kCompiled;
   // In lane auto training goes on beside the compiler, in lane compiled it waits.

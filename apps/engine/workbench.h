@@ -25,8 +25,8 @@ struct Workbench {
 // Selects the device, applies its settings, seeds the random number generators, loads the data, builds the network.
 // Throws Error: kResources (no such device), kData, kConfig (network and data do not fit).
 // cache_dir: as program::private_cache_folder() takes it.
-// run_command: the command line so far where it names a run, for a text on data that is no longer where the run had it.
-Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& run_command = {});
+// way_out: what --set data.path=NEW is to be given to, for data that is no longer where a run had it; empty: a new run.
+Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out = {});
 
 // Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
 std::unique_ptr<program::CompileDesk> make_desk(const config::RunConfig& config, torch::Device device,

@@ -36,8 +36,8 @@ int run_in_engine(const EngineRequest& request) {
   void* engine = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (engine == nullptr) {
     throw Error(ExitCode::kResources, std::string("the engine does not load: ") + dlerror() +
-                                          "; it needs libtorch where it was built: put that back (scripts/bootstrap), "
-                                          "or build again (scripts/esper)");
+                                          "; build again (scripts/esper); if libtorch was moved or removed, put it "
+                                          "back (scripts/bootstrap)");
   }
   const auto run = reinterpret_cast<decltype(&esper_engine_run)>(dlsym(engine, "esper_engine_run"));
   if (run == nullptr) throw Error(ExitCode::kBug, std::string("the engine is of another version: ") + dlerror());

@@ -15,7 +15,10 @@ namespace {
 bool is_step_of_run(const std::string& folder) {
   std::error_code ignored;
   const std::string name = std::filesystem::path(folder).filename().string();
-  return name.find('@') != std::string::npos && !std::filesystem::exists(folder, ignored);
+  const auto at = name.rfind('@');
+  const bool ends_with_step = at != std::string::npos && at + 1 < name.size() &&
+                              name.find_first_not_of("0123456789", at + 1) == std::string::npos;
+  return ends_with_step && !std::filesystem::exists(folder, ignored);
 }
 
 // "RUN@STEP"; the folder's own name may hold an @.

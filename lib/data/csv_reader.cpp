@@ -69,6 +69,7 @@ class CsvReader {
         header_ = Header{cursor.fields()[0].line, cursor.fields().size()};
       } else {
         add(cursor.fields(), first);
+        first_line_is_sample_ |= first && !classes_.empty();
       }
       first = false;
     }
@@ -177,7 +178,7 @@ class CsvReader {
   void drop_header_of_numbers() {
     const auto others = static_cast<std::int64_t>(classes_.size()) - 1;
     const bool stands_out = named_ == (first_is_named_ ? 1 : others);
-    if (header_ || others < 1 || !stands_out) return;
+    if (!first_line_is_sample_ || others < 1 || !stands_out) return;
     const auto name =
         std::find_if(ids_.begin(), ids_.end(), [&](auto& entry) { return entry.second.id == classes_[0]; });
     bad_.report(file_, at_field(first_line_, static_cast<std::int64_t>(width_)),
@@ -217,7 +218,8 @@ class CsvReader {
   std::size_t width_ = 0;  // 0 until there is a sample
   std::int64_t first_line_ = 0;
   bool first_is_named_ = false;  // the first sample's class
-  std::int64_t named_ = 0;       // samples whose class is a name
+  bool first_line_is_sample_ = false;
+  std::int64_t named_ = 0;  // samples whose class is a name
   std::vector<float> values_;
   std::vector<std::int64_t> classes_;  // ids
   std::map<std::string, Class> ids_;   // sorted by bytes

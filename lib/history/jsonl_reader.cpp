@@ -125,16 +125,16 @@ JsonlReport read_jsonl(const std::filesystem::path& path, const std::function<vo
   LineReader lines(on_packet, wanted, report);
   std::uint64_t next = 1;
   for (;;) {
-    for (const auto& [number, earlier, bytes] : earlier_telemetry(path)) {
-      if (number < next) continue;
-      report.missing_files += number - next;
-      next = number + 1;
-      const Descriptor file = open_telemetry(earlier, O_RDONLY);
+    for (const nissa::EarlierTelemetry& earlier : earlier_telemetry(path)) {
+      if (earlier.number < next) continue;
+      report.missing_files += earlier.number - next;
+      next = earlier.number + 1;
+      const Descriptor file = open_telemetry(earlier.path, O_RDONLY);
       if (!file.is_open() && errno == ENOENT) {  // the writer deleted it after it was listed
         ++report.missing_files;
         continue;
       }
-      read_file(earlier, file, lines);
+      read_file(earlier.path, file, lines);
     }
     const Descriptor newest = open_telemetry(path, O_RDONLY);
     const int error = errno;
@@ -163,6 +163,19 @@ std::vector<std::string> gaps_of(const JsonlReport& report) {
         "they measured is missing");
   }
   return gaps;
+}
+
+bool has_event(const std::filesystem::path& path, std::string_view name) {
+  if (!nissa::has_telemetry(path)) return false;
+  const nlohmann::json wanted = name;
+  bool found = false;
+  const auto look = [&](const nlohmann::json& packet) {
+    for (const auto& event : packet.at("events")) {
+      found |= event.is_object() && event.value("description", nlohmann::json()) == wanted;
+    }
+  };
+  read_jsonl(path, look, [](std::string_view) { return false; });
+  return found;
 }
 
 }  // namespace esper::history

@@ -37,4 +37,7 @@ JsonlReport read_jsonl(const std::filesystem::path& path, const std::function<vo
 // What a report says is missing, in words, for readers of a run.
 std::vector<std::string> gaps_of(const JsonlReport& report);
 
+// Whether an event of this name was reported; false where there is no telemetry.
+bool has_event(const std::filesystem::path& path, std::string_view name);
+
 }  // namespace esper::history

@@ -29,7 +29,7 @@ std::vector<EarlierTelemetry> earlier_telemetry(const fs::path& path) {
     // What is no file has a number all the same: it is refused when it is read, and not replaced.
     const bool is_file = fs::is_regular_file(entry->symlink_status(gone));
     const auto bytes = is_file ? entry->file_size(gone) : 0;
-    if (!gone) found.push_back({number, entry->path(), bytes});
+    if (!gone) found.push_back({number, entry->path(), bytes, is_file});
   }
   std::ranges::sort(found, {}, &EarlierTelemetry::number);
   return found;
@@ -65,7 +65,7 @@ int rotate_telemetry(const fs::path& path, const TelemetryLimits& limits, Teleme
   for (const auto& file : earlier) total += file.bytes;
   for (const auto& file : earlier) {
     if (total <= limits.total_bytes) break;
-    if (!fs::remove(file.path, error)) continue;
+    if (!file.is_file || !fs::remove(file.path, error)) continue;
     total -= file.bytes;
     ++dropped.files;
     dropped.bytes += file.bytes;

@@ -16,9 +16,10 @@ struct EarlierTelemetry {
   std::uint64_t number = 0;  // from 1
   std::filesystem::path path;
   std::uint64_t bytes = 0;
+  bool is_file = true;
 };
 
-// Those of the file `path` ("telemetry.jsonl"), ascending; also what has such a name and is no file, with 0 bytes.
+// Those of the file `path` ("telemetry.jsonl"), ascending; also what has such a name and is no file.
 std::vector<EarlierTelemetry> earlier_telemetry(const std::filesystem::path& path);
 
 // `path` or an earlier file of it, opened as open(2) does with `flags`; it may lie in a run folder from elsewhere. Not

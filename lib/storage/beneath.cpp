@@ -29,13 +29,13 @@ std::string way_out(Owner owner, Cure cure, Use use) {
   return (cure == Cure::kRemove ? "remove it, or " : "chmod go-w or remove it, or ") + other_folder;
 }
 
-const char* kind_problem(mode_t mode, Use use) {
+// Empty where it is of a kind that will do.
+std::string kind_problem(mode_t mode, Use use) {
   if (S_ISLNK(mode)) return "it is a symbolic link, and links are not followed here";
-  if (S_ISFIFO(mode)) return "it is a pipe, not a regular file";
-  if (S_ISSOCK(mode)) return "it is a socket, not a regular file";
   const bool as_file = use == Use::kRead || use == Use::kWrite;
-  if (S_ISDIR(mode)) return as_file ? "it is a folder, not a regular file" : nullptr;
-  return S_ISREG(mode) ? nullptr : "it is a device, not a regular file";
+  if (S_ISREG(mode) || (S_ISDIR(mode) && !as_file)) return {};
+  const char* const kind = S_ISDIR(mode) ? "folder" : S_ISFIFO(mode) ? "pipe" : S_ISSOCK(mode) ? "socket" : "device";
+  return std::string("it is a ") + kind + (use == Use::kEnter ? ", not a folder" : ", not a regular file");
 }
 
 struct OwnerProblem {
@@ -44,7 +44,10 @@ struct OwnerProblem {
 };
 
 std::optional<OwnerProblem> owner_problem(const struct stat& status) {
-  if (status.st_uid != ::geteuid()) return {{"it belongs to another user", Cure::kNone}};
+  // In a folder of one's own one may remove another's file, but not empty his folder.
+  if (status.st_uid != ::geteuid()) {
+    return {{"it belongs to another user", S_ISDIR(status.st_mode) ? Cure::kNone : Cure::kRemove}};
+  }
   if ((status.st_mode & S_IWOTH) != 0) return {{"others may write to it", Cure::kCloseOrRemove}};
   if ((status.st_mode & S_IWGRP) != 0) return {{"a group may write to it", Cure::kCloseOrRemove}};
   if (S_ISREG(status.st_mode) && status.st_nlink > 1) return {{"it has several names (hard links)", Cure::kRemove}};
@@ -84,7 +87,7 @@ std::optional<std::string> Beneath::inside(const std::string& path) const {
 
 void Beneath::check(const struct stat& status, const std::string& path, Use use) const {
   const std::string remove = way_out(owner_, Cure::kRemove, use);
-  if (const char* problem = kind_problem(status.st_mode, use)) throw UnsafePath(path, problem, remove);
+  if (const auto problem = kind_problem(status.st_mode, use); !problem.empty()) throw UnsafePath(path, problem, remove);
   if (owner_ == Owner::kThisUser) {
     if (const auto problem = owner_problem(status)) {
       throw UnsafePath(path, problem->text, way_out(owner_, problem->cure, use));

@@ -133,7 +133,8 @@ std::string best_checkpoint(FileSystem& files, const std::string& folder, const 
 }
 
 bool had_checkpoints(FileSystem& files, const std::string& folder, const std::string& journal_path) {
-  const auto found = files.list(folder);
+  const bool is_there = files.kind_of(folder) != PathKind::kNothing;
+  const auto found = is_there ? files.list(folder) : std::vector<base::FolderEntry>();
   return std::ranges::any_of(found, [&](const auto& entry) { return is_set_aside(folder, entry.name); }) ||
          has_checkpoint_record(files, journal_path);
 }

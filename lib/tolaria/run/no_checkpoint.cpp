@@ -1,11 +1,9 @@
 #include "tolaria/run/no_checkpoint.h"
 
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 #include "history/jsonl_reader.h"
 #include "leyline/telemetry.h"
-#include "nissa/telemetry_files.h"
 #include "storage/journal.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 
@@ -14,25 +12,14 @@ namespace {
 
 using namespace leyline::literals;
 
-bool telemetry_reports_checkpoint(const std::string& path) {
-  if (!nissa::has_telemetry(path)) return false;
-  bool found = false;
-  const auto look = [&](const nlohmann::json& packet) {
-    for (const auto& event : packet.at("events")) {
-      found |= event.value("description", "") == "tolaria.checkpoint_saved"_event.name();
-    }
-  };
-  history::read_jsonl(path, look, [](std::string_view) { return false; });
-  return found;
-}
-
 // What shows that a run had come further than its first step; empty where nothing does. A damaged journal may have lost
 // its records of checkpoints, so telemetry counts too. A summary counts where the journal is lost: with a journal that
 // notes no checkpoint, the run ended before its first one.
 std::string trace_of_training(base::FileSystem& files, const std::string& run) {
   const std::string journal = run + "/journal";
   if (had_checkpoints(files, run + "/checkpoints", journal)) return "had checkpoints";
-  if (telemetry_reports_checkpoint(run + "/telemetry.jsonl")) return "had checkpoints (its telemetry reports them)";
+  if (history::has_event(run + "/telemetry.jsonl", "tolaria.checkpoint_saved"_event.name()))
+    return "had checkpoints (its telemetry reports them)";
   if (files.kind_of(run + "/summary.json") == base::PathKind::kNothing) return {};
   const auto scan = storage::scan_journal(files, journal, [](std::string_view) {});
   return scan.records == 0 ? "was trained before (it has a summary.json, but no journal)" : "";
@@ -49,7 +36,12 @@ std::string lost_checkpoints(base::FileSystem& files, const std::string& run) {
          run + "/config.yaml";
 }
 
-void fail_without_checkpoint(base::FileSystem& files, const std::string& run) {
+std::vector<CheckpointEntry> require_checkpoints(base::FileSystem& files, const std::string& run) {
+  const std::string folder = run + "/checkpoints";
+  const bool is_there = files.kind_of(folder) != base::PathKind::kNothing;
+  if (auto found = is_there ? list_checkpoints(files, folder) : std::vector<CheckpointEntry>(); !found.empty()) {
+    return found;
+  }
   const auto lost = lost_checkpoints(files, run);
   throw base::Error(base::ExitCode::kCheckpoint, lost.empty() ? "run " + run + " has no checkpoint yet" : lost);
 }

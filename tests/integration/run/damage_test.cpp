@@ -147,9 +147,17 @@ TEST_CASE("a run whose checkpoints were deleted does not begin anew; one that ne
   const Finished finished = resume(room.run("run"));
   INFO(finished.out << finished.err);
   if (left != "nothing") {
+    const std::string reason = left == "summary.json" ? "it has a summary.json" : "had checkpoints";
     CHECK(finished.exit_code == 5);
-    CHECK_THAT(finished.out, ContainsSubstring(left == "summary.json" ? "it has a summary.json" : "had checkpoints"));
+    CHECK_THAT(finished.out, ContainsSubstring(reason));
     CHECK(checkpoints_of(room.run("run")).empty());
+    fs::remove_all(room.run("run") / "checkpoints");
+    for (const Words& command :
+         {Words{binary(), "evaluate", room.run("run")}, Words{binary(), "fork", room.run("run").string() + "@1"}}) {
+      const Finished other = run_program(command);
+      CHECK(other.exit_code == 5);
+      CHECK_THAT(other.err, ContainsSubstring(reason));
+    }
   } else {  // as where a process was killed before the first one
     CHECK(finished.exit_code == 0);
     check_equal(record_of(room.run("run")), whole);

@@ -130,7 +130,7 @@ TEST_CASE("a run whose data was moved goes on, and other data is refused by name
              ContainsSubstring(old_place + ": does not exist") &&
                  ContainsSubstring("esper train --resume " + room.run("moved").string() + " --set data.path=NEW"));
   CHECK_THAT(run_esper({"evaluate", room.run("moved")}).err,
-             ContainsSubstring("esper evaluate " + room.run("moved").string() + " --set data.path=NEW"));
+             ContainsSubstring("If the data was moved: the same command with --set data.path=NEW"));
   const auto finished = resume(room.run("moved"), {"data.path=" + new_place});
   INFO(finished.out << finished.err);
   CHECK(finished.exit_code == 0);

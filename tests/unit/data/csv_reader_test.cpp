@@ -135,6 +135,10 @@ TEST_CASE("csv: a header that is numbers throughout is told by the names of the 
     CAPTURE(fine);
     CHECK(read(fine).samples.class_names == std::vector<std::string>{"2", "cat"});
   }
+  // Nor is it one where the first line could not be read.
+  const auto later = read(std::string("a,1,x\n0,1,2\n5,6,cat\n7,8,cat\n"), BadSample::kSkip);
+  CHECK(later.skipped == 1);
+  CHECK(later.samples.class_names == std::vector<std::string>{"2", "cat"});
 }
 
 TEST_CASE("csv: UTF-16 is named, and is not skipped line by line") {

@@ -3,6 +3,7 @@
 
 #include <atomic>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <thread>
@@ -117,7 +118,8 @@ TEST_CASE("a link or a folder under an earlier file's name is neither skipped by
   std::ofstream(elsewhere) << "precious";
   SECTION("a link") { fs::create_symlink(elsewhere, first); }
   SECTION("a folder") { fs::create_directory(first); }
-  auto sink = sink_of(path, {1, 0});
+  const std::uint64_t limit = GENERATE(0, 1);  // of all files; 0: none
+  auto sink = sink_of(path, {1, limit});
   sink.emit(packet_named("0"));
   sink.emit(packet_named("1"));
   CHECK_FALSE(fs::is_regular_file(fs::symlink_status(first)));

@@ -192,7 +192,7 @@ TEST_CASE("a folder below the cache that somebody else may change serves nothing
   const Variable state("XDG_STATE_HOME", room.folder / "state");
   const CompileDesk desk({}, {room.root, {}});
   CHECK_THAT(desk.problem(), ContainsSubstring(room.entries) && ContainsSubstring("--cache-dir"));
-  // What belongs to another user one can neither close nor remove.
+  // Another user's folder one can neither close nor empty.
   const bool is_theirs = desk.problem().find("another user") != std::string::npos;
   CHECK((desk.problem().find("remove it") == std::string::npos) == is_theirs);
 }
