@@ -5,12 +5,12 @@
 
 namespace esper::engine {
 
-int train(const EngineRequest& request);
-int evaluate(const EngineRequest& request);
-int fork_run(const EngineRequest& request);
-int doctor(const EngineRequest& request);
-int run_bench(const EngineRequest& request);
-int save_baseline(const EngineRequest& request);
-int check_baseline(const EngineRequest& request);
+int run(const TrainRequest& request);
+int run(const EvaluateRequest& request);
+int run(const ForkRequest& request);
+int run(const DoctorRequest& request);
+int run(const BenchRequest& request);
+int run(const SaveBaselineRequest& request);
+int run(const CheckBaselineRequest& request);
 
 }  // namespace esper::engine

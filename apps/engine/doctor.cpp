@@ -143,7 +143,7 @@ void print_surroundings(const ordered_json& disk, const ordered_json& python) {
 
 }  // namespace
 
-int doctor(const EngineRequest& request) {
+int run(const DoctorRequest& request) {
   const ordered_json report = {{"torch", torch_section()},
                                {"cpu", cpu_section()},
                                {"gpus", gpu_section()},

@@ -29,7 +29,7 @@ std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
   return text;
 }
 
-std::string choose_checkpoint(base::FileSystem& files, const EngineRequest& request) {
+std::string choose_checkpoint(base::FileSystem& files, const EvaluateRequest& request) {
   const std::string folder = request.run_dir + "/checkpoints";
   const auto entries = tolaria::require_checkpoints(files, request.run_dir);
   if (request.checkpoint.empty()) return entries.back().path;
@@ -58,11 +58,11 @@ void restore(Workbench& bench, const std::string& path, base::FileSystem& files)
 
 }  // namespace
 
-int evaluate(const EngineRequest& request) {
+int run(const EvaluateRequest& request) {
   const base::Interrupt interrupt;
   storage::ConfinedFileSystem files(request.run_dir, storage::Owner::kAnyone);
   const auto path = choose_checkpoint(files, request);
-  Workbench bench = set_up(request.config, request.cache_dir, "the same command with");
+  Workbench bench = set_up(request.config, /*cache_dir=*/"", "the same command with");
   restore(bench, path, files);
   open_loaders(bench);
   const step::EmaScope averaged(bench.model->state);

@@ -126,16 +126,16 @@ history::GrowthNote fork_note(const ForkRequest& fork, const std::string& checkp
 }
 
 // Makes the new run's folder, whole when this returns. Its lock ends with it.
-std::string publish(const EngineRequest& request, const std::string& checkpoint, const CheckpointImage& image) {
-  const auto& config = request.config;
+std::string publish(const ForkRequest& request, const std::string& checkpoint, const CheckpointImage& image) {
+  const auto& config = request.job.config;
   const auto now = static_cast<std::uint64_t>(base::Clock().wall().count());
-  const auto path = request.run_dir.empty()
+  const auto path = request.run.folder.empty()
                         ? tolaria::new_run_path(storage::real_file_system(), config.runs_dir, config.name, now)
-                        : request.run_dir;
+                        : request.run.folder;
   storage::ConfinedFileSystem files(path, storage::Owner::kAnyone);
   const auto folder = tolaria::create_run_folder(files, path, config::resolved_yaml(config));
   tolaria::CheckpointStore store(files, folder.checkpoints(), folder.journal(), config.checkpoint);
-  const json note = history::growth_note_json(fork_note(request.fork, checkpoint, image));
+  const json note = history::growth_note_json(fork_note(request, checkpoint, image));
   store.record(note.dump(-1, ' ', false, json::error_handler_t::replace));
   store.publish(image, tolaria::CheckpointStore::Rank::kOrdinary);
   return path;
@@ -145,63 +145,62 @@ bool is_over(const CheckpointImage& image, const config::RunConfig& config) {
   return image.info.epoch >= static_cast<std::uint32_t>(config.epochs);
 }
 
-void print_fork(const EngineRequest& request, const std::string& checkpoint, const CheckpointImage& image,
+void print_fork(const ForkRequest& request, const std::string& checkpoint, const CheckpointImage& image,
                 const std::string& path) {
-  const auto& fork = request.fork;
-  if (request.json) {
+  if (request.job.json) {
     return base::write_json({{"run_dir", path},
-                             {"parent", fork.parent},
+                             {"parent", request.parent},
                              {"checkpoint", checkpoint},
-                             {"without", fork.without},
-                             {"policy", base::name_of(request.config.policy.kind)}});
+                             {"without", request.without},
+                             {"policy", base::name_of(request.job.config.policy.kind)}});
   }
   std::string seeds;
-  for (const auto& seed : fork.without) seeds += (seeds.empty() ? ", without " : ", ") + seed;
+  for (const auto& seed : request.without) seeds += (seeds.empty() ? ", without " : ", ") + seed;
   base::write_line("forked from " + checkpoint + seeds);
-  if (is_over(image, request.config)) {
-    base::write_line(no_epochs_left(image.info.epoch, request.config, "esper train --resume " + path));
+  if (is_over(image, request.job.config)) {
+    base::write_line(no_epochs_left(image.info.epoch, request.job.config, "esper train --resume " + path));
   } else {
     base::write_line("go on with it: esper train --resume " + path);
   }
 }
 
 // The figures that the run would end with are those of the network with the seeds.
-void refuse_to_train_nothing(const EngineRequest& request, const CheckpointImage& image) {
-  if (!request.fork.train || request.fork.without.empty() || !is_over(image, request.config)) return;
-  const auto& fork = request.fork;
-  std::string command = command_of(fork);
-  for (const auto& seed : fork.without) command += " --without " + seed;
-  if (request.config.policy.kind != fork.parents_policy) command += " --policy none";
-  throw Error(ExitCode::kConfig, no_epochs_left(image.info.epoch, request.config, command));
+void refuse_to_train_nothing(const ForkRequest& request, const CheckpointImage& image) {
+  if (!request.train || request.without.empty() || !is_over(image, request.job.config)) return;
+  std::string command = command_of(request);
+  for (const auto& seed : request.without) command += " --without " + seed;
+  if (request.job.config.policy.kind != request.parents_policy) command += " --policy none";
+  throw Error(ExitCode::kConfig, no_epochs_left(image.info.epoch, request.job.config, command));
 }
 
 // Everything but what goes on training needs, so that its memory is free again by then.
-std::string make_fork(const EngineRequest& request) {
+std::string make_fork(const ForkRequest& request) {
   const base::Interrupt interrupt;
-  storage::ConfinedFileSystem files(request.fork.parent, storage::Owner::kAnyone);
-  const auto checkpoint = checkpoint_at(files, request.fork);
-  config::RunConfig with_parents_policy = request.config;
-  with_parents_policy.policy.kind = request.fork.parents_policy;
-  Workbench bench = set_up(with_parents_policy, request.cache_dir, "the same command with");
-  auto image = restore_parent(bench, files, checkpoint, request.fork);
-  if (!request.fork.without.empty()) leave_out(bench, request.fork.without, image);
-  change_policy(bench, request.config.policy.kind, image);
+  storage::ConfinedFileSystem files(request.parent, storage::Owner::kAnyone);
+  const auto checkpoint = checkpoint_at(files, request);
+  config::RunConfig with_parents_policy = request.job.config;
+  with_parents_policy.policy.kind = request.parents_policy;
+  Workbench bench = set_up(with_parents_policy, request.job.cache_dir, "the same command with");
+  auto image = restore_parent(bench, files, checkpoint, request);
+  if (!request.without.empty()) leave_out(bench, request.without, image);
+  change_policy(bench, request.job.config.policy.kind, image);
   refuse_to_train_nothing(request, image);
   const auto path = publish(request, checkpoint, image);
-  if (!request.fork.train) print_fork(request, checkpoint, image, path);
+  if (!request.train) print_fork(request, checkpoint, image, path);
   return path;
 }
 
 }  // namespace
 
-int fork_run(const EngineRequest& request) {
+int run(const ForkRequest& request) {
   const auto path = make_fork(request);
-  if (!request.fork.train) return 0;
-  EngineRequest onward = request;
-  onward.command = "train";
-  onward.run_dir.clear();
+  if (!request.train) return 0;
+  TrainRequest onward;
+  onward.job = request.job;
+  onward.run = request.run;
+  onward.run.folder.clear();
   onward.resume = path;
-  return train(onward);
+  return run(onward);
 }
 
 }  // namespace esper::engine

@@ -35,13 +35,13 @@ using config::RunConfig;
 using nlohmann::ordered_json;
 using tolaria::RunFolder;
 
-std::string new_path(const EngineRequest& request, const RunConfig& config) {
+std::string new_path(const TrainRequest& request, const RunConfig& config) {
   const auto now = static_cast<std::uint64_t>(base::Clock().wall().count());
-  if (!request.run_dir.empty()) return request.run_dir;
+  if (!request.run.folder.empty()) return request.run.folder;
   return tolaria::new_run_path(storage::real_file_system(), config.runs_dir, config.name, now);
 }
 
-int dry_run(const Workbench& bench, const EngineRequest& request) {
+int dry_run(const Workbench& bench, const TrainRequest& request) {
   std::int64_t parameters = 0, state_bytes = 0;
   for (const auto& group : bench.model->network.parameter_groups()) {
     for (const auto& parameter : group.parameters) parameters += parameter.tensor.numel();
@@ -56,7 +56,7 @@ int dry_run(const Workbench& bench, const EngineRequest& request) {
                              {"epochs", bench.config.epochs},
                              {"parameters", parameters},
                              {"checkpoint_bytes", state_bytes}};
-  if (request.json) {
+  if (request.job.json) {
     write_json(plan);
   } else {
     for (const auto& [key, value] : plan.items())
@@ -73,8 +73,8 @@ std::string figures_text(const ordered_json& figures) {
   return text;
 }
 
-std::string outcome_text(const ordered_json& summary, const EngineRequest& request) {
-  if (request.json) return base::json_text(summary);
+std::string outcome_text(const ordered_json& summary, const TrainRequest& request) {
+  if (request.job.json) return base::json_text(summary);
   using base::Length;
   const Length epochs{summary["epochs"].get<std::int64_t>(), Length::Unit::kEpochs};
   const Length steps{summary["steps"].get<std::int64_t>(), Length::Unit::kSteps};
@@ -100,7 +100,7 @@ bool reached_its_end(const tolaria::RunOutcome& outcome) {
 
 // How the run ended, on both streams. Where it did not reach its end, the exit status says so whoever reads standard
 // output: after SIGHUP the terminal is gone, and a pipe may have no reader or one that waits.
-void report_outcome(const ordered_json& summary, const tolaria::RunOutcome& outcome, const EngineRequest& request) {
+void report_outcome(const ordered_json& summary, const tolaria::RunOutcome& outcome, const TrainRequest& request) {
   using Kind = tolaria::RunOutcome::Kind;
   const bool failed = outcome.kind == Kind::kDiverged || outcome.kind == Kind::kNotSaved;
   if (failed) base::print_failure(outcome.reason + "\nrun folder: " + summary["run_dir"].get<std::string>());
@@ -157,7 +157,7 @@ void keep_config(FileSystem& files, const RunFolder& folder, const RunConfig& co
 
 }  // namespace
 
-int train(const EngineRequest& request) {
+int run(const TrainRequest& request) {
   base::Interrupt interrupt;
   const bool resuming = !request.resume.empty();
   std::optional<RunFolder> folder;
@@ -166,9 +166,9 @@ int train(const EngineRequest& request) {
     confined = &confine(request.resume);
     folder = tolaria::open_run_folder(*confined, request.resume);
   }
-  const RunConfig config = request.config;
+  const RunConfig config = request.job.config;
 
-  Workbench bench = set_up(config, request.cache_dir, resuming ? "esper train --resume " + request.resume : "");
+  Workbench bench = set_up(config, request.job.cache_dir, resuming ? "esper train --resume " + request.resume : "");
   lanes::check_lane(config.step, bench.device);
   if (request.dry_run) return dry_run(bench, request);
   if (!resuming) {
@@ -177,8 +177,8 @@ int train(const EngineRequest& request) {
     folder = tolaria::create_run_folder(*confined, path, config::resolved_yaml(config));
   }
   FileSystem& files = *confined;
-  Composition composition(bench, *folder, files, request.quiet ? Console::kNone : Console::kAsConfigured);
-  composition.keep_time(request.started, request.trace ? Trace::kOn : Trace::kOff);
+  Composition composition(bench, *folder, files, request.run.quiet ? Console::kNone : Console::kAsConfigured);
+  composition.keep_time(request.run.started, request.trace ? Trace::kOn : Trace::kOff);
   if (resuming) {
     composition.restore(*folder);
     keep_config(files, *folder, config);

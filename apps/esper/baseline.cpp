@@ -145,17 +145,22 @@ struct Measuring : BenchOptions {
   double budget = 0.05;
 };
 
-int measure(const Measuring& options, const char* command) {
-  EngineRequest request = bench_request(options);
-  request.command = command;
-  request.bench.baseline = options.folder;
-  request.bench.replace = options.replace;
-  request.bench.budget = options.budget;
-  if (is_growth(request.bench)) {
-    throw Error(ExitCode::kConfig,
-                "scenario growth is one run without rows side by side, so it has no ratios to keep or "
-                "compare; esper bench --scenario growth measures it");
-  }
+void refuse_growth(const Comparison& comparison) {
+  if (!is_growth(comparison)) return;
+  throw Error(ExitCode::kConfig,
+              "scenario growth is one run without rows side by side, so it has no ratios to keep or "
+              "compare; esper bench --scenario growth measures it");
+}
+
+int save_baseline(const Measuring& options) {
+  const SaveBaselineRequest request{comparison_of(options), job_of(options), options.folder, options.replace};
+  refuse_growth(request.comparison);
+  return run_in_engine(request);
+}
+
+int check_baseline(const Measuring& options) {
+  const CheckBaselineRequest request{comparison_of(options), job_of(options), options.folder, options.budget};
+  refuse_growth(request.comparison);
   return run_in_engine(request);
 }
 
@@ -170,7 +175,7 @@ void add_measuring(CLI::App& baseline, Front& front) {
   add_workload_options(*save, *saving, kFewestKeptRounds);
   add_folder(*save, saving->folder);
   save->add_flag("--replace", saving->replace, "Also where there is a baseline of this machine and scenario already");
-  save->callback([&front, saving] { front.run = [saving] { return measure(*saving, "baseline save"); }; });
+  save->callback([&front, saving] { front.run = [saving] { return save_baseline(*saving); }; });
 
   CLI::App* check =
       add_command(baseline, "check", "Measure a scenario and compare its ratios with the kept ones",
@@ -183,7 +188,7 @@ void add_measuring(CLI::App& baseline, Front& front) {
       ->type_name("SHARE")
       ->check(CLI::Range(0.001, kMostBudget))
       ->capture_default_str();
-  check->callback([&front, checking] { front.run = [checking] { return measure(*checking, "baseline check"); }; });
+  check->callback([&front, checking] { front.run = [checking] { return check_baseline(*checking); }; });
 }
 
 struct Looking {

@@ -13,9 +13,9 @@ struct Options : BenchOptions {
 };
 
 // That scenario is one run, and a run is in one lane.
-void refuse_for_growth(const Options& options, const BenchRequest& bench) {
-  if (!is_growth(bench) || options.counts) return;
-  const char* flag = options.lanes ? "--lanes" : bench.peer_python ? "--peer" : nullptr;
+void refuse_for_growth(const Options& options, const Comparison& comparison) {
+  if (!is_growth(comparison) || options.counts) return;
+  const char* flag = options.lanes ? "--lanes" : !options.peer.empty() ? "--peer" : nullptr;
   if (flag == nullptr) return;
   throw base::Error(base::ExitCode::kConfig,
                     std::string(flag) +
@@ -24,12 +24,10 @@ void refuse_for_growth(const Options& options, const BenchRequest& bench) {
 }
 
 int bench(const Options& options) {
-  EngineRequest request = bench_request(options);
-  request.command = "bench";
-  request.bench.output_dir = options.output_dir;
-  request.bench.peer_python = !options.peer.empty();
-  request.bench.counts_only = options.counts;
-  refuse_for_growth(options, request.bench);
+  BenchRequest request{comparison_of(options), job_of(options), Measured::kTimes, options.output_dir};
+  if (!options.peer.empty()) request.measured = Measured::kTimesAndPeer;
+  if (options.counts) request.measured = Measured::kCounts;
+  refuse_for_growth(options, request.comparison);
   return run_in_engine(request);
 }
 

@@ -80,6 +80,19 @@ config::RunConfig checked(config::LoadedConfig loaded, const BenchOptions& optio
   return loaded.config;
 }
 
+// The scenario of Esper's own where no run file is given.
+const Scenario& scenario_of(const BenchOptions& options) {
+  return find_scenario(options.scenario.empty() ? kReference : options.scenario);
+}
+
+config::RunConfig config_of(const BenchOptions& options) {
+  const auto assignments = assignments_of(options);
+  if (!options.config.empty()) return checked(config::read_run_config(options.config, assignments), options);
+  const Scenario& scenario = scenario_of(options);
+  const std::string origin = "scenario " + std::string(scenario.name);
+  return checked(config::read_run_config_text(scenario.text, origin, assignments), options);
+}
+
 // By comma, the empty ones too.
 std::vector<std::string> entries_of(const std::string& list) {
   std::vector<std::string> entries;
@@ -177,29 +190,19 @@ std::vector<std::string> lanes_of(const BenchOptions& options) {
   return lanes;
 }
 
-bool is_growth(const BenchRequest& bench) { return bench.built_in && bench.scenario == "growth"; }
+bool is_growth(const Comparison& comparison) { return comparison.built_in && comparison.scenario == "growth"; }
 
-EngineRequest bench_request(const BenchOptions& options) {
-  EngineRequest request;
-  request.assignments = assignments_of(options);
-  request.json = options.json;
-  request.cache_dir = options.cache_dir;
-  request.bench.lanes = lanes_of(options);
-  request.bench.rounds = options.rounds;
-  request.bench.commit = build_commit();
-  request.bench.built_in = options.config.empty();
-  request.config_path = options.config;
-  if (options.config.empty()) {
-    const Scenario& scenario = find_scenario(options.scenario.empty() ? kReference : options.scenario);
-    request.bench.scenario = scenario.name;
-    request.config = checked(
-        config::read_run_config_text(scenario.text, "scenario " + std::string(scenario.name), request.assignments),
-        options);
-  } else {
-    request.bench.scenario = std::filesystem::path(options.config).stem().string();
-    request.config = checked(config::read_run_config(options.config, request.assignments), options);
-  }
-  return request;
+Comparison comparison_of(const BenchOptions& options) {
+  Comparison comparison;
+  comparison.lanes = lanes_of(options);
+  comparison.rounds = options.rounds;
+  comparison.commit = build_commit();
+  comparison.built_in = options.config.empty();
+  comparison.scenario =
+      comparison.built_in ? scenario_of(options).name : std::filesystem::path(options.config).stem().string();
+  return comparison;
 }
+
+Job job_of(const BenchOptions& options) { return {config_of(options), options.cache_dir, options.json}; }
 
 }  // namespace esper

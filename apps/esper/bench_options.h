@@ -39,9 +39,11 @@ std::vector<std::string> assignments_of(const BenchOptions& options);
 std::vector<std::string> lanes_of(const BenchOptions& options);
 
 // Whether it is the scenario that grows: one run, no rows side by side.
-bool is_growth(const BenchRequest& bench);
+bool is_growth(const Comparison& comparison);
 
-// The whole request but for its command. Throws Error{kConfig} and ConfigError.
-EngineRequest bench_request(const BenchOptions& options);
+// Throws Error{kConfig}, as lanes_of() and for a scenario that there is not.
+Comparison comparison_of(const BenchOptions& options);
+// The training whose steps are measured. Throws Error{kConfig}, likewise for the scenario, and ConfigError.
+Job job_of(const BenchOptions& options);
 
 }  // namespace esper

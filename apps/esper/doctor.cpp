@@ -7,8 +7,7 @@ namespace esper {
 void add_doctor(Front& front) {
   CLI::App* command = add_command(front.root, "doctor", "Look at what a run depends on: libtorch, device, disk, Python",
                                   "esper doctor --json");
-  const auto request = std::make_shared<EngineRequest>();
-  request->command = "doctor";
+  const auto request = std::make_shared<DoctorRequest>();
   add_json_flag(*command, request->json);
   command->callback([&front, request] { front.run = [request] { return run_in_engine(*request); }; });
 }

@@ -1,7 +1,10 @@
 #pragma once
-// What the front asks of the engine, libesper_engine.so. Both are built together, so plain C++ structs may cross.
+// What the front asks of the engine, libesper_engine.so: one struct for each command. Both are built together, so plain
+// C++ structs may cross.
 
+#include <cstdint>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "base/quantity.h"
@@ -9,51 +12,98 @@
 
 namespace esper {
 
-// What `esper bench` and the measuring half of `esper baseline` are asked for.
-struct BenchRequest {
-  std::string scenario;            // its name, or that of the run file
-  bool built_in = true;            // the scenario is one of Esper's own
-  std::vector<std::string> lanes;  // by name, in this order; the first is what others are compared with
-  int rounds = 21;                 // in which all rows take turns
-  bool peer_python = false;        // also the same training in Python
-  bool counts_only = false;        // count operations, time nothing
-  std::string output_dir;          // where the artefacts go; empty: none are written
-  std::string commit;              // of this build
-  std::string baseline;            // baseline save, check: the file to write or to compare with
-  bool replace = false;            // baseline save: also where there is one already
-  double budget = 0.05;            // baseline check: how much slower may be
-};
-
-// What `esper fork` is asked for.
-struct ForkRequest {
-  std::string parent;                   // the run folder that is forked
-  std::int64_t step = 0;                // at which of its checkpoints
-  std::vector<std::string> without;     // seeds that are left out
-  config::PolicyKind parents_policy{};  // who decides in the parent; config.policy.kind: in the fork
-  bool train = true;                    // go on training at once
-};
-
 // Name of the resolved configuration inside a run folder.
 inline constexpr const char* kRunConfigFile = "config.yaml";
 
-struct EngineRequest {
-  std::string command;                   // "train", "evaluate", "fork", "doctor", "bench", "baseline save", ...
-  config::RunConfig config;              // train and evaluate: read and found good, assignments included
-  std::string config_path;               // where it was read from
-  std::vector<std::string> assignments;  // of --set, as given
-  std::string run_dir;                   // train, fork: this very run folder (empty: a new one in config.runs_dir);
-                                         // evaluate: the run
-  std::string resume;                    // train: the run folder to continue; empty: start anew
-  std::string checkpoint;                // evaluate: the checkpoint's name, or "best"; empty: the newest
-  std::string cache_dir;                 // of --cache-dir: folder of compiled programs; empty: the user's own
-  bool json = false;                     // one JSON object on stdout at the end; words go to stderr
-  bool dry_run = false;                  // train: build everything, train nothing
-  bool quiet = false;                    // train: no progress
-  bool trace = false;                    // train: write trace.json
-  base::Duration started{};              // when this process began, by the monotonic clock
-  BenchRequest bench;
-  ForkRequest fork;
+// What the commands that run a training's steps share.
+struct Job {
+  config::RunConfig config;  // read and found good, assignments included
+  std::string cache_dir;     // of --cache-dir: folder of compiled programs; empty: the user's own
+  bool json = false;         // one JSON object on stdout at the end; words go to stderr
 };
+
+// The run that `esper train` and `esper fork` make.
+struct NewRun {
+  std::string folder;        // to make; empty: a new one in config.runs_dir
+  bool quiet = false;        // no progress
+  base::Duration started{};  // when this process began, by the monotonic clock
+};
+
+struct TrainRequest {
+  static constexpr const char* kCommand = "train";
+  Job job;
+  NewRun run;            // its folder: of a training that starts anew
+  std::string resume;    // the run folder to continue; empty: start anew
+  bool dry_run = false;  // build everything, train nothing
+  bool trace = false;    // write trace.json
+};
+
+struct EvaluateRequest {
+  static constexpr const char* kCommand = "evaluate";
+  config::RunConfig config;  // as in Job
+  bool json = false;         // likewise
+  std::string run_dir;       // the run
+  std::string checkpoint;    // the checkpoint's name, or "best"; empty: the newest
+};
+
+struct ForkRequest {
+  static constexpr const char* kCommand = "fork";
+  Job job;
+  NewRun run;
+  std::string parent;                   // the run folder that is forked
+  std::int64_t step = 0;                // at which of its checkpoints
+  std::vector<std::string> without;     // seeds that are left out
+  config::PolicyKind parents_policy{};  // who decides in the parent; job.config.policy.kind: in the fork
+  bool train = true;                    // go on training at once
+};
+
+struct DoctorRequest {
+  static constexpr const char* kCommand = "doctor";
+  bool json = false;  // as in Job
+};
+
+// A scenario's step, measured in several lanes side by side: one row for each lane.
+struct Comparison {
+  std::string scenario;            // its name, or that of the run file
+  bool built_in = true;            // the scenario is one of Esper's own
+  std::vector<std::string> lanes;  // by name, in this order; the first is what others are compared with
+  int rounds = 0;                  // in which all rows take turns
+  std::string commit;              // of this build
+};
+
+// What a measurement is of.
+enum class Measured {
+  kTimes,         // of the lanes
+  kTimesAndPeer,  // also of the same training in Python
+  kCounts,        // operations, nothing timed
+};
+
+struct BenchRequest {
+  static constexpr const char* kCommand = "bench";
+  Comparison comparison;
+  Job job;
+  Measured measured = Measured::kTimes;
+  std::string output_dir;  // where the artefacts go; empty: none are written
+};
+
+struct SaveBaselineRequest {
+  static constexpr const char* kCommand = "baseline save";
+  Comparison comparison;
+  Job job;
+  std::string folder;    // of all baselines
+  bool replace = false;  // also where there is one already
+};
+
+struct CheckBaselineRequest {
+  static constexpr const char* kCommand = "baseline check";
+  Comparison comparison;
+  Job job;
+  std::string folder;  // of all baselines
+  double budget = 0;   // how much slower may be, as a share: 0.05 is five percent
+};
+
+using EngineRequest = std::variant<TrainRequest, EvaluateRequest, ForkRequest, DoctorRequest, BenchRequest,
+                                   SaveBaselineRequest, CheckBaselineRequest>;
 
 }  // namespace esper
 

@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <variant>
 
 #include "base/error.h"
 
@@ -21,13 +22,18 @@ std::filesystem::path engine_path() {
   return (self.parent_path() / ".." / "lib" / "libesper_engine.so").lexically_normal();
 }
 
+std::string command_of(const EngineRequest& request) {
+  return std::visit([](const auto& of_command) { return of_command.kCommand; }, request);
+}
+
 }  // namespace
 
 int run_in_engine(const EngineRequest& request) {
   const std::filesystem::path path = engine_path();
   if (!std::filesystem::exists(path)) {
     throw Error(ExitCode::kResources, "the engine is missing: " + path.string() + " is not there; `esper " +
-                                          request.command + "` needs a build with libtorch (scripts/esper builds it)");
+                                          command_of(request) +
+                                          "` needs a build with libtorch (scripts/esper builds it)");
   }
   // Read by the OpenMP runtime when it is loaded. Its threads would otherwise spin between operators, which on a
   // machine with other work slows a run tens of times (docs/decisions/0008). The user's own setting stands.

@@ -5,9 +5,8 @@
 namespace esper {
 namespace {
 
-int evaluate(EngineRequest request) {
-  request.config_path = config_in_run(request.run_dir);
-  request.config = load_config_of_run(request.run_dir, request.assignments);
+int evaluate(EvaluateRequest request, const std::vector<std::string>& assignments) {
+  request.config = load_config_of_run(request.run_dir, assignments);
   return run_in_engine(request);
 }
 
@@ -16,16 +15,18 @@ int evaluate(EngineRequest request) {
 void add_evaluate(Front& front) {
   CLI::App* command = add_command(front.root, "evaluate", "Measure a run's checkpoint on the validation data",
                                   "esper evaluate runs/digits-20260301-120000 --json");
-  const auto request = std::make_shared<EngineRequest>();
-  request->command = "evaluate";
+  const auto request = std::make_shared<EvaluateRequest>();
+  const auto assignments = std::make_shared<std::vector<std::string>>();
   command->add_option("run", request->run_dir, "Run folder")->required()->type_name("RUN");
   command
       ->add_option("--checkpoint", request->checkpoint,
                    "Checkpoint by name, or best for the one of the best epoch; the newest if left out")
       ->type_name("NAME");
-  add_set_option(*command, request->assignments);
+  add_set_option(*command, *assignments);
   add_json_flag(*command, request->json);
-  command->callback([&front, request] { front.run = [request] { return evaluate(*request); }; });
+  command->callback([&front, request, assignments] {
+    front.run = [request, assignments] { return evaluate(*request, *assignments); };
+  });
 }
 
 }  // namespace esper

@@ -11,6 +11,13 @@
 namespace esper {
 namespace {
 
+struct Options {
+  ForkRequest request;
+  std::string origin, policy;
+  std::vector<std::string> assignments;
+  bool only_make = false;
+};
+
 // Of "RUN@276" where there is no such folder: another step follows the first.
 bool is_step_of_run(const std::string& folder) {
   std::error_code ignored;
@@ -46,18 +53,19 @@ void refuse_repeated(const std::vector<std::string>& seeds) {
   }
 }
 
-int fork_run(EngineRequest request, const std::string& origin, const std::string& policy) {
-  read_origin(origin, request.fork);
-  refuse_repeated(request.fork.without);
-  request.config_path = config_in_run(request.fork.parent);
-  const config::RunConfig before = read_config_of_run(request.fork.parent).config;
-  request.config = load_config_of_run(request.fork.parent, request.assignments);
-  if (const std::string changes = forbidden_changes(before, request.config, "A fork"); !changes.empty()) {
+int fork_run(Options options) {
+  ForkRequest& request = options.request;
+  read_origin(options.origin, request);
+  refuse_repeated(request.without);
+  const config::RunConfig before = read_config_of_run(request.parent).config;
+  request.job.config = load_config_of_run(request.parent, options.assignments);
+  if (const std::string changes = forbidden_changes(before, request.job.config, "A fork"); !changes.empty()) {
     throw base::Error(base::ExitCode::kConfig, "a fork goes on with its parent's training; these would change" +
                                                    changes + " --policy none turns deciding on growth off");
   }
-  request.fork.parents_policy = before.policy.kind;
-  if (!policy.empty()) request.config.policy.kind = config::PolicyKind::kNone;
+  request.parents_policy = before.policy.kind;
+  if (!options.policy.empty()) request.job.config.policy.kind = config::PolicyKind::kNone;
+  request.train = !options.only_make;
   return run_in_engine(request);
 }
 
@@ -68,36 +76,31 @@ void add_fork(Front& front) {
       add_command(front.root, "fork", "Train on from a checkpoint of a run, in a run of its own, with seeds left out",
                   "esper fork runs/digits-20260301-120000@460 --without seed-0001 --policy none\n"
                   "         esper fork runs/digits-20260301-120000@460 --set epochs=40");
-  const auto request = std::make_shared<EngineRequest>();
-  const auto origin = std::make_shared<std::string>();
-  const auto policy = std::make_shared<std::string>();
-  const auto only_make = std::make_shared<bool>(false);
-  request->command = "fork";
-  request->started = base::Clock().now();
-  command->add_option("origin", *origin, "Run folder and step of one of its checkpoints")
+  const auto options = std::make_shared<Options>();
+  ForkRequest& request = options->request;
+  request.run.started = base::Clock().now();
+  command->add_option("origin", options->origin, "Run folder and step of one of its checkpoints")
       ->required()
       ->type_name("RUN@STEP");
   command
-      ->add_option("--without", request->fork.without,
+      ->add_option("--without", request.without,
                    "Seed to leave out: its tensors and moments go, its slot is free; once for each seed")
       ->type_name("SEED")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
-  command->add_option("--policy", *policy, "none: nothing germinates, moves on or is pruned any more in the fork")
+  command
+      ->add_option("--policy", options->policy, "none: nothing germinates, moves on or is pruned any more in the fork")
       ->type_name("NAME")
       ->check(CLI::IsMember({"none"}));
-  add_set_option(*command, request->assignments);
-  command->add_option("--run-dir", request->run_dir, "Run folder to make; a new one in runs_dir if left out")
+  add_set_option(*command, options->assignments);
+  command->add_option("--run-dir", request.run.folder, "Run folder to make; a new one in runs_dir if left out")
       ->type_name("DIR")
       ->check(refuse_empty);
-  add_cache_dir_option(*command, request->cache_dir);
-  command->add_flag("--no-train", *only_make, "Only make the run folder; esper train --resume goes on with it");
-  command->add_flag("-q,--quiet", request->quiet, "No progress and no events on the console");
-  add_json_flag(*command, request->json);
-  command->callback([&front, request, origin, policy, only_make] {
-    request->fork.train = !*only_make;
-    front.run = [request, origin, policy] { return fork_run(*request, *origin, *policy); };
-  });
+  add_cache_dir_option(*command, request.job.cache_dir);
+  command->add_flag("--no-train", options->only_make, "Only make the run folder; esper train --resume goes on with it");
+  command->add_flag("-q,--quiet", request.run.quiet, "No progress and no events on the console");
+  add_json_flag(*command, request.job.json);
+  command->callback([&front, options] { front.run = [options] { return fork_run(*options); }; });
 }
 
 }  // namespace esper

@@ -7,29 +7,32 @@
 namespace esper {
 namespace {
 
+struct Options {
+  TrainRequest request;
+  std::string config;  // the run file; empty: the resumed run's own
+  std::vector<std::string> assignments;
+};
+
 // A resumed run goes on with the training it began.
-void refuse_other_training(const EngineRequest& request) {
+void refuse_other_training(const TrainRequest& request) {
   const std::string path = config_in_run(request.resume);
   const std::string changes =
-      forbidden_changes(read_config_of_run(request.resume).config, request.config, "A resumed run");
+      forbidden_changes(read_config_of_run(request.resume).config, request.job.config, "A resumed run");
   if (changes.empty()) return;
   throw base::Error(base::ExitCode::kConfig,
                     "run " + request.resume + " was started with other settings; these would change" + changes +
                         " For anything else begin a new run: esper train --config " + path + " --set ...");
 }
 
-int train(EngineRequest request) {
-  if (request.config_path.empty() && request.resume.empty()) {
+int train(Options options) {
+  TrainRequest& request = options.request;
+  if (options.config.empty() && request.resume.empty()) {
     throw base::Error(base::ExitCode::kConfig,
                       "name what to train: --config FILE for a new run, or --resume RUN to continue one");
   }
   // Before the engine is loaded: a mistake in the file then costs milliseconds.
-  if (request.config_path.empty()) {
-    request.config_path = config_in_run(request.resume);
-    request.config = load_config_of_run(request.resume, request.assignments);
-  } else {
-    request.config = config::load_run_config(request.config_path, request.assignments);
-  }
+  request.job.config = options.config.empty() ? load_config_of_run(request.resume, options.assignments)
+                                              : config::load_run_config(options.config, options.assignments);
   if (!request.resume.empty()) refuse_other_training(request);
   return run_in_engine(request);
 }
@@ -40,29 +43,29 @@ void add_train(Front& front) {
   CLI::App* command = add_command(front.root, "train", "Train a network as a run file says",
                                   "esper train --config configs/run/digits.yaml --set epochs=5\n"
                                   "         esper train --resume runs/digits-20260301-120000");
-  const auto request = std::make_shared<EngineRequest>();
-  request->command = "train";
-  request->started = base::Clock().now();
-  command->add_option("--config", request->config_path, "Run file; with --resume the run's own unless given")
+  const auto options = std::make_shared<Options>();
+  TrainRequest& request = options->request;
+  request.run.started = base::Clock().now();
+  command->add_option("--config", options->config, "Run file; with --resume the run's own unless given")
       ->type_name("FILE")
       ->check(refuse_empty);
-  add_set_option(*command, request->assignments);
+  add_set_option(*command, options->assignments);
   CLI::Option* run_dir =
-      command->add_option("--run-dir", request->run_dir, "Run folder to make; a new one in runs_dir if left out")
+      command->add_option("--run-dir", request.run.folder, "Run folder to make; a new one in runs_dir if left out")
           ->type_name("DIR")
           ->check(refuse_empty);
-  command->add_option("--resume", request->resume, "Run folder to continue, from its newest good checkpoint")
+  command->add_option("--resume", request.resume, "Run folder to continue, from its newest good checkpoint")
       ->type_name("RUN")
       ->check(refuse_empty)
       ->excludes(run_dir);
-  add_cache_dir_option(*command, request->cache_dir);
-  command->add_flag("--dry-run", request->dry_run, "Build everything, print its sizes, train nothing");
+  add_cache_dir_option(*command, request.job.cache_dir);
+  command->add_flag("--dry-run", request.dry_run, "Build everything, print its sizes, train nothing");
   command->add_flag(
-      "--trace", request->trace,
+      "--trace", request.trace,
       "Write trace.json into the run folder: what the training thread did when (chrome://tracing, Perfetto)");
-  command->add_flag("-q,--quiet", request->quiet, "No progress and no events on the console");
-  add_json_flag(*command, request->json);
-  command->callback([&front, request] { front.run = [request] { return train(*request); }; });
+  command->add_flag("-q,--quiet", request.run.quiet, "No progress and no events on the console");
+  add_json_flag(*command, request.job.json);
+  command->callback([&front, options] { front.run = [options] { return train(*options); }; });
 }
 
 }  // namespace esper

@@ -23,17 +23,18 @@ using nlohmann::ordered_json;
 
 constexpr std::uint64_t kMostBytes = 16u << 20;
 
-std::string path_for(const EngineRequest& request, const ordered_json& header) {
-  return request.bench.baseline + "/" + header.at("environment").at("machine").get<std::string>() + "/" +
-         request.bench.scenario + ".json";
+// Of the baseline of this machine and scenario.
+std::string path_in(const std::string& folder, const ordered_json& header) {
+  return folder + "/" + header.at("environment").at("machine").get<std::string>() + "/" +
+         header.at("scenario").get<std::string>() + ".json";
 }
 
 // The kept report, found to be of this workload and machine.
-ordered_json read_kept(base::FileSystem& files, const EngineRequest& request, const ordered_json& header) {
-  const std::string path = path_for(request, header);
+ordered_json read_kept(base::FileSystem& files, const CheckBaselineRequest& request, const ordered_json& header) {
+  const std::string path = path_in(request.folder, header);
   if (files.kind_of(path) != base::PathKind::kFile) {
     throw Error(ExitCode::kConfig, "no baseline of this machine and scenario: " + path +
-                                       "; make one with esper baseline save --scenario " + request.bench.scenario);
+                                       "; make one with esper baseline save --scenario " + request.comparison.scenario);
   }
   const auto bytes = storage::read_file(files, path, kMostBytes);
   const auto* begin = reinterpret_cast<const char*>(bytes.data());
@@ -52,28 +53,28 @@ ordered_json read_kept(base::FileSystem& files, const EngineRequest& request, co
   return kept;
 }
 
-void refuse_to_overwrite(base::FileSystem& files, const EngineRequest& request, const std::string& path) {
-  if (request.bench.replace || files.kind_of(path) == base::PathKind::kNothing) return;
+void refuse_to_overwrite(base::FileSystem& files, const SaveBaselineRequest& request, const std::string& path) {
+  if (request.replace || files.kind_of(path) == base::PathKind::kNothing) return;
   throw Error(ExitCode::kConfig, "there is a baseline already: " + path +
                                      "; --replace takes its place, --dir keeps the new one elsewhere");
 }
 
 }  // namespace
 
-int save_baseline(const EngineRequest& request) {
-  const bench::Scratch scratch(request.cache_dir);
-  const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
+int run(const SaveBaselineRequest& request) {
+  const bench::Scratch scratch(request.job.cache_dir);
+  const bench::CleanEnd clean_end(scratch.folder(), request.job.json ? bench::LastWord::kJson : bench::LastWord::kText);
   auto& files = storage::real_file_system();
-  const auto session = bench::open_session(request.bench, request.config, scratch);
-  const std::string path = path_for(request, session.header);
+  const auto session = bench::open_session(request.comparison, request.job.config, scratch);
+  const std::string path = path_in(request.folder, session.header);
   refuse_to_overwrite(files, request, path);
   bench::open_output_folder(files, storage::parent_of(path), "--dir");
-  const auto report = bench::run_scenario(session, scratch);
+  const auto report = bench::run_scenario(session, scratch, Measured::kTimes);
   if (const auto problem = history::why_no_baseline(report); !problem.empty()) {
     throw Error(ExitCode::kResources, "this measurement cannot be a baseline: " + problem);
   }
   storage::publish_file(files, path, storage::bytes_of(report.dump(2) + "\n"));
-  if (request.json) {
+  if (request.job.json) {
     base::write_json({{"saved", path}, {"report", report}});
   } else {
     base::write_line("saved " + path);
@@ -81,14 +82,14 @@ int save_baseline(const EngineRequest& request) {
   return 0;
 }
 
-int check_baseline(const EngineRequest& request) {
-  const bench::Scratch scratch(request.cache_dir);
-  const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
-  const auto session = bench::open_session(request.bench, request.config, scratch);
+int run(const CheckBaselineRequest& request) {
+  const bench::Scratch scratch(request.job.cache_dir);
+  const bench::CleanEnd clean_end(scratch.folder(), request.job.json ? bench::LastWord::kJson : bench::LastWord::kText);
+  const auto session = bench::open_session(request.comparison, request.job.config, scratch);
   const auto kept = read_kept(storage::real_file_system(), request, session.header);
-  const auto report = bench::run_scenario(session, scratch);
-  const auto verdict = history::check_against_baseline(kept, report, request.bench.budget);
-  request.json ? base::write_json(verdict.json) : base::write_text(verdict.text + "\n");
+  const auto report = bench::run_scenario(session, scratch, Measured::kTimes);
+  const auto verdict = history::check_against_baseline(kept, report, request.budget);
+  request.job.json ? base::write_json(verdict.json) : base::write_text(verdict.text + "\n");
   return verdict.exit_code;
 }
 

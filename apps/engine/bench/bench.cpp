@@ -30,9 +30,9 @@ namespace {
 
 using nlohmann::ordered_json;
 
-std::vector<config::Lane> lanes_of(const BenchRequest& request) {
+std::vector<config::Lane> lanes_of(const Comparison& comparison) {
   std::vector<config::Lane> lanes;
-  for (const std::string& name : request.lanes) {
+  for (const std::string& name : comparison.lanes) {
     const auto lane = base::from_name<config::Lane>(name);
     ESPER_CHECK(lane, "the front has checked the names of the lanes");
     lanes.push_back(*lane);
@@ -92,10 +92,10 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
 // What seeds cost beyond their own modules. A run in a lane that this device does not have was refused before.
 void add_seed_costs(const Session& session, ordered_json& report) {
   if (!session.epoch_problem.empty()) return;
-  std::vector<SeedCost> costs = aggregation_ratios(*session.workload, session.request.rounds);
+  std::vector<SeedCost> costs = aggregation_ratios(*session.workload, session.comparison.rounds);
   show_phase("counterfactual passes");
   costs.push_back(
-      {"counterfactual_4_seeds/validation", counterfactual_ratio(*session.workload, session.request.rounds)});
+      {"counterfactual_4_seeds/validation", counterfactual_ratio(*session.workload, session.comparison.rounds)});
   ordered_json intervals = ordered_json::object();
   for (const auto& [name, ratio] : costs) {
     report["ratios"][name] = ratio.median;
@@ -106,12 +106,12 @@ void add_seed_costs(const Session& session, ordered_json& report) {
 
 }  // namespace
 
-Session open_session(const BenchRequest& request, const config::RunConfig& given, const Scratch& scratch) {
-  Session session{request, request.built_in ? with_made_up_text(given, scratch) : given, nullptr, {}, ""};
+Session open_session(const Comparison& comparison, const config::RunConfig& given, const Scratch& scratch) {
+  Session session{comparison, comparison.built_in ? with_made_up_text(given, scratch) : given, nullptr, {}, ""};
   session.workload = prepare_workload(session.config, scratch.cache_dir());
-  if (asks_for_a_compiler(lanes_of(request))) prepare_compiling(*session.workload, scratch.cache_dir());
-  session.header = {{"scenario", request.scenario},
-                    {"environment", environment(request.commit)},
+  if (asks_for_a_compiler(lanes_of(comparison))) prepare_compiling(*session.workload, scratch.cache_dir());
+  session.header = {{"scenario", comparison.scenario},
+                    {"environment", environment(comparison.commit)},
                     {"workload", config::workload_json(given)}};
   try {
     lanes::check_lane(session.config.step, session.workload->bench.device);
@@ -121,27 +121,28 @@ Session open_session(const BenchRequest& request, const config::RunConfig& given
   return session;
 }
 
-ordered_json run_scenario(const Session& session, const Scratch& scratch) {
-  const BenchRequest& request = session.request;
+ordered_json run_scenario(const Session& session, const Scratch& scratch, Measured measured) {
+  const Comparison& comparison = session.comparison;
+  const bool counts_only = measured == Measured::kCounts;
   ordered_json report = session.header;
-  if (request.scenario == "growth" && request.built_in && !request.counts_only) {
+  if (comparison.scenario == "growth" && comparison.built_in && !counts_only) {
     add_growth(session, scratch, report);
     add_seed_costs(session, report);
     end_progress();
     return report;
   }
   MeasurePlan plan;
-  plan.lanes = lanes_of(request);
-  plan.peers = request.peer_python;
-  plan.times = !request.counts_only;
-  plan.turns.rounds = request.rounds;
+  plan.lanes = lanes_of(comparison);
+  plan.peers = measured == Measured::kTimesAndPeer;
+  plan.times = !counts_only;
+  plan.turns.rounds = comparison.rounds;
   plan.turns.progress = show_rounds;
   plan.phase = show_phase;
   report.update(measurement_json(measure(*session.workload, scratch, plan)));
   report["epoch"] = nullptr;
   if (!session.epoch_problem.empty()) {
     report["epoch_problem"] = session.epoch_problem;
-  } else if (!request.counts_only) {
+  } else if (!counts_only) {
     show_phase("whole epochs");
     report["epoch"] = epoch_json(run_loop(session.config, scratch, "epochs", scratch.cache_dir()));
     report["epoch_lane"] = base::name_of(session.config.step.lane);
@@ -152,26 +153,27 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch) {
 
 }  // namespace bench
 
-int run_bench(const EngineRequest& request) {
-  const bench::Scratch scratch(request.cache_dir);
-  const bench::CleanEnd clean_end(scratch.folder(), request.json ? bench::LastWord::kJson : bench::LastWord::kText);
+int run(const BenchRequest& request) {
+  const bench::Scratch scratch(request.job.cache_dir);
+  const bench::CleanEnd clean_end(scratch.folder(), request.job.json ? bench::LastWord::kJson : bench::LastWord::kText);
   auto& files = storage::real_file_system();
-  const std::string& folder = request.bench.output_dir;
+  const std::string& folder = request.output_dir;
   if (!folder.empty()) bench::open_output_folder(files, folder, "--output-dir");
-  const auto session = bench::open_session(request.bench, request.config, scratch);
+  const auto session = bench::open_session(request.comparison, request.job.config, scratch);
   if (!folder.empty() && !session.epoch_problem.empty()) {
     throw base::Error(base::ExitCode::kConfig, "--output-dir: the drills run whole epochs. " + session.epoch_problem);
   }
-  const auto report = bench::run_scenario(session, scratch);
+  const auto report = bench::run_scenario(session, scratch, request.measured);
   if (!folder.empty()) {
     bench::show_phase("the drills");
     bench::write_artefacts(files, folder, report, session.config, scratch);
     bench::end_progress();
   }
-  if (request.json) {
+  if (request.job.json) {
     base::write_json(report);
   } else {
-    base::write_text((request.bench.counts_only ? bench::counts_text(report) : bench::table_text(report)) + "\n");
+    base::write_text((request.measured == Measured::kCounts ? bench::counts_text(report) : bench::table_text(report)) +
+                     "\n");
   }
   return 0;
 }

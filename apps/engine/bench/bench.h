@@ -13,7 +13,7 @@ namespace esper::engine::bench {
 
 // A scenario ready to be measured. Nothing was timed yet, so whatever can be refused is refused by what is here.
 struct Session {
-  BenchRequest request;
+  Comparison comparison;
   config::RunConfig config;  // with the made-up text, where there is one
   std::unique_ptr<Workload> workload;
   nlohmann::ordered_json header;  // {scenario, environment, workload}
@@ -21,10 +21,10 @@ struct Session {
 };
 
 // Throws Error as prepare_workload().
-Session open_session(const BenchRequest& request, const config::RunConfig& config, const Scratch& scratch);
+Session open_session(const Comparison& comparison, const config::RunConfig& config, const Scratch& scratch);
 
 // The header and what report.h says, with `growth` for the scenario of that name, and with `epoch_lane` or, where
 // whole epochs could not be run, `epoch_problem`.
-nlohmann::ordered_json run_scenario(const Session& session, const Scratch& scratch);
+nlohmann::ordered_json run_scenario(const Session& session, const Scratch& scratch, Measured measured);
 
 }  // namespace esper::engine::bench

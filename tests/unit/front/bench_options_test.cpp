@@ -31,7 +31,7 @@ BenchOptions parse(Words words) {
   return options;
 }
 
-config::RunConfig config_of(const Words& words) { return bench_request(parse(words)).config; }
+config::RunConfig config_of(const Words& words) { return job_of(parse(words)).config; }
 
 }  // namespace
 
@@ -55,8 +55,7 @@ TEST_CASE("every flag of the reference sets its field") {
 TEST_CASE("a value that a field refuses is told with the flag that it came by") {
   const auto told = [](const Words& words, const std::string& flag) {
     CAPTURE(words);
-    CHECK_THROWS_MATCHES(bench_request(parse(words)), base::ConfigError,
-                         MessageMatches(ContainsSubstring("\n  " + flag + ": ")));
+    CHECK_THROWS_MATCHES(config_of(words), base::ConfigError, MessageMatches(ContainsSubstring("\n  " + flag + ": ")));
   };
   told({"--compile-mode", "fastest"}, "--compile-mode fastest");
   told({"--dataloader-workers", "-1"}, "--dataloader-workers -1");
@@ -64,14 +63,16 @@ TEST_CASE("a value that a field refuses is told with the flag that it came by") 
 }
 
 TEST_CASE("without flags the reference workload runs as its file says, on one thread") {
-  const auto request = bench_request(parse({}));
-  CHECK(request.bench.scenario == "reference");
-  CHECK(request.bench.built_in);
-  CHECK(request.config.device.threads == 1);
-  CHECK(request.config.data.batch_size == 4);
-  CHECK(request.config.step.lane == config::Lane::kAuto);
-  CHECK(request.bench.lanes == Words{"eager", "replay", "compiled", "auto"});
-  CHECK(request.bench.commit == "0123456789ab");
+  const auto comparison = comparison_of(parse({}));
+  CHECK(comparison.scenario == "reference");
+  CHECK(comparison.built_in);
+  CHECK(comparison.lanes == Words{"eager", "replay", "compiled", "auto"});
+  CHECK(comparison.rounds == 21);
+  CHECK(comparison.commit == "0123456789ab");
+  const auto config = config_of({});
+  CHECK(config.device.threads == 1);
+  CHECK(config.data.batch_size == 4);
+  CHECK(config.step.lane == config::Lane::kAuto);
 }
 
 TEST_CASE("--set has the last word") {
@@ -102,9 +103,9 @@ TEST_CASE("entries of --lanes that are empty, come twice or contradict another f
 }
 
 TEST_CASE("the scenario that grows is Esper's own of that name alone") {
-  CHECK(is_growth(bench_request(parse({"--scenario", "growth"})).bench));
-  CHECK_FALSE(is_growth(bench_request(parse({})).bench));
-  BenchRequest of_a_file = bench_request(parse({"--scenario", "growth"})).bench;
+  CHECK(is_growth(comparison_of(parse({"--scenario", "growth"}))));
+  CHECK_FALSE(is_growth(comparison_of(parse({}))));
+  Comparison of_a_file = comparison_of(parse({"--scenario", "growth"}));
   of_a_file.built_in = false;
   CHECK_FALSE(is_growth(of_a_file));
 }
@@ -113,16 +114,16 @@ TEST_CASE("every scenario loads, and each file of configs/bench is one") {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(ESPER_SOURCE_DIR) + "/configs/bench")) {
     CAPTURE(entry.path());
-    const auto request = bench_request(parse({"--scenario", entry.path().stem().string()}));
-    CHECK(request.config.device.threads == 1);
-    CHECK_FALSE(request.config.checkpoint.keep_best);
+    const auto config = config_of({"--scenario", entry.path().stem().string()});
+    CHECK(config.device.threads == 1);
+    CHECK_FALSE(config.checkpoint.keep_best);
     ++files;
   }
   CHECK(files == scenarios().size());
 }
 
 TEST_CASE("a scenario that there is not is named with the nearest") {
-  CHECK_THROWS_MATCHES(bench_request(parse({"--scenario", "mlp_wid"})), base::Error,
+  CHECK_THROWS_MATCHES(comparison_of(parse({"--scenario", "mlp_wid"})), base::Error,
                        MessageMatches(ContainsSubstring("did you mean mlp_wide")));
-  CHECK_THROWS_AS(bench_request(parse({"--compile-mode", "fastest"})), base::ConfigError);
+  CHECK_THROWS_AS(config_of({"--compile-mode", "fastest"}), base::ConfigError);
 }
