@@ -8,6 +8,7 @@
 #include "base/text/standard_output.h"
 #include "engine/commands.h"
 #include "engine/workbench.h"
+#include "nissa/log.h"
 #include "step/ema.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
@@ -29,6 +30,13 @@ std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
   return text;
 }
 
+void warn_if_not_noted(const std::string& best, const std::string& noted) {
+  if (noted.empty() || noted == best) return;
+  nissa::log::warning(
+      "the run's journal calls " + noted +
+      " its best checkpoint, which is gone or cannot be read; measured is the best of those that can, " + best);
+}
+
 std::string choose_checkpoint(base::FileSystem& files, const EvaluateRequest& request) {
   const std::string folder = request.run_dir + "/checkpoints";
   const auto entries = tolaria::require_checkpoints(files, request.run_dir);
@@ -36,7 +44,10 @@ std::string choose_checkpoint(base::FileSystem& files, const EvaluateRequest& re
   if (request.checkpoint == "best") {
     const auto best = tolaria::best_checkpoint(files, folder, request.run_dir + "/journal");
     const auto found = std::ranges::find(entries, folder + "/" + best, &tolaria::CheckpointEntry::path);
-    if (found != entries.end()) return found->path;
+    if (found != entries.end()) {
+      warn_if_not_noted(best, tolaria::best_by_journal(files, request.run_dir + "/journal"));
+      return found->path;
+    }
     throw Error(ExitCode::kCheckpoint,
                 "run " + request.run_dir + " keeps no best checkpoint; there are: " + names_of(entries));
   }

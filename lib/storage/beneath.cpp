@@ -32,10 +32,11 @@ std::string way_out(Owner owner, Cure cure, Use use) {
 // Empty where it is of a kind that will do.
 std::string kind_problem(mode_t mode, Use use) {
   if (S_ISLNK(mode)) return "it is a symbolic link, and links are not followed here";
-  const bool as_file = use == Use::kRead || use == Use::kWrite;
-  if (S_ISREG(mode) || (S_ISDIR(mode) && !as_file)) return {};
-  const char* const kind = S_ISDIR(mode) ? "folder" : S_ISFIFO(mode) ? "pipe" : S_ISSOCK(mode) ? "socket" : "device";
-  return std::string("it is a ") + kind + (use == Use::kEnter ? ", not a folder" : ", not a regular file");
+  const bool as_folder = use == Use::kEnter, as_file = use == Use::kRead || use == Use::kWrite;
+  if (S_ISREG(mode)) return as_folder ? "it is a regular file, not a folder" : "";
+  if (S_ISDIR(mode)) return as_file ? "it is a folder, not a regular file" : "";
+  const std::string kind = S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
+  return "it is " + kind + (as_folder ? ", not a folder" : ", not a regular file");
 }
 
 struct OwnerProblem {
@@ -116,9 +117,8 @@ Descriptor Beneath::enter(const Descriptor& folder, const std::string& name, con
   const int error_number = errno;
   struct stat status {};
   if (!entered.is_open()) {
-    if (::fstatat(folder.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
-      check(status, path, Use::kEnter);
-    }
+    const bool is_there = ::fstatat(folder.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
+    if (is_there && !S_ISREG(status.st_mode)) check(status, path, Use::kEnter);  // below a file nothing is
     throw IoError("open folder", path, error_number);
   }
   if (::fstat(entered.number(), &status) < 0) throw IoError("look at", path, errno);
@@ -146,6 +146,10 @@ Beneath::Place Beneath::place_of(const std::string& path) const {
 Descriptor Beneath::open_folder(const std::string& path) const {
   Place place = place_of(path);
   if (place.name.empty()) return std::move(place.folder);
+  struct stat status {};
+  if (::fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
+    check(status, path, Use::kEnter);
+  }
   const Descriptor entered = enter(place.folder, place.name, path);
   Descriptor readable(retried([&] { return ::openat(entered.number(), ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC); }));
   if (!readable.is_open()) throw IoError("open folder", path, errno);

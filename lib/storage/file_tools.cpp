@@ -1,5 +1,7 @@
 #include "storage/file_tools.h"
 
+#include "storage/beneath.h"
+
 namespace esper::storage {
 
 using base::FileSystem;
@@ -29,7 +31,8 @@ void ensure_folder(FileSystem& file_system, const std::string& path) {
   if (parent != path) ensure_folder(file_system, parent);
   try {
     file_system.make_folder(path);
-  } catch (const IoError& error) {  // another process may have been faster
+  } catch (const IoError& error) {                               // another process may have been faster
+    if (error.error_number() == EEXIST) file_system.list(path);  // throws what lies there instead of a folder
     if (error.error_number() != EEXIST || file_system.kind_of(path) != PathKind::kFolder) throw;
   }
   file_system.sync_folder(parent);
@@ -70,8 +73,15 @@ void require_run_folder(FileSystem& file_system, const std::string& path) {
 }
 
 std::string free_name(FileSystem& file_system, const std::string& path) {
+  const auto is_taken = [&](const std::string& name) {
+    try {
+      return file_system.kind_of(name) != PathKind::kNothing;
+    } catch (const UnsafePath&) {  // a link, say
+      return true;
+    }
+  };
   std::string name = path;
-  for (int i = 2; file_system.kind_of(name) != PathKind::kNothing; ++i) name = path + "-" + std::to_string(i);
+  for (int i = 2; is_taken(name); ++i) name = path + "-" + std::to_string(i);
   return name;
 }
 

@@ -86,10 +86,9 @@ std::string printable(std::string_view text) { return escaped(text, "\n\t"); }
 
 std::string printable_line(std::string_view text) { return escaped(text, ""); }
 
-std::string shortened(std::string_view text) {
-  constexpr int kMost = 60;
+std::string shortened(std::string_view text, std::size_t most) {
   std::size_t end = 0;
-  for (int i = 0; i < kMost && end < text.size(); ++i) {
+  for (std::size_t i = 0; i < most && end < text.size(); ++i) {
     end += static_cast<std::size_t>(std::abs(utf8_length(text.substr(end))));
   }
   return std::string(text.substr(0, end)) + (end < text.size() ? "..." : "");

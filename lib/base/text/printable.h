@@ -17,8 +17,8 @@ std::string printable_line(std::string_view text);
 // The same characters inside the strings of a JSON text, as \u escapes: the value stays the same. `json` is valid.
 std::string printable_json(std::string_view json);
 
-// For messages: the first 60 characters, and "..." where more follow.
-std::string shortened(std::string_view text);
+// For messages: the first `most` characters, and "..." where more follow.
+std::string shortened(std::string_view text, std::size_t most = 60);
 
 // The same in double quotes.
 std::string in_quotes(std::string_view text);

@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <string>
@@ -46,7 +47,14 @@ TextOutlet& standard_error() {
   return *instance;
 }
 
-void print_failure(std::string_view text) {
+void print_failure(std::string_view message) {
+  constexpr std::size_t kLongestLine = 5000;  // a path may have 4096
+  std::string text;
+  for (std::string_view rest = message; !rest.empty();) {
+    const auto end = std::min(rest.find('\n'), rest.size());
+    text += shortened(rest.substr(0, end), kLongestLine) + (end < rest.size() ? "\n" : "");
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
   const char* no_colour = std::getenv("NO_COLOR");
   const bool coloured = (no_colour == nullptr || *no_colour == '\0') && isatty(STDERR_FILENO) == 1;
   standard_error().write((coloured ? "\033[31mesper:\033[0m " : "esper: ") + printable(text) + "\n");

@@ -90,7 +90,7 @@ void check_folders_in(base::FileSystem& files, const std::string& folder) {
 std::string esper_folder(const char* variable, const std::string& in_home) {
   if (const auto named = environment(variable); named.starts_with('/')) return named + "/esper";
   const auto home = environment("HOME");
-  return home.empty() ? home : home + in_home + "/esper";
+  return home.starts_with('/') ? home + in_home + "/esper" : "";
 }
 
 storage::Checked<std::string> private_folder(const std::string& wanted) {

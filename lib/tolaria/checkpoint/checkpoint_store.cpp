@@ -60,21 +60,6 @@ bool holds_best_epoch(FileSystem& files, const CheckpointEntry& entry) {
 
 bool is_segment(std::string_view text) { return history::read_segment(text).has_value(); }
 
-std::string best_by_journal(FileSystem& files, const std::string& journal_path) {
-  std::string best;
-  storage::scan_journal_from(files, journal_path, is_segment, [&](std::string_view text) {
-    if (text.find("\"best\"") == std::string_view::npos || text.find("\"best\":false") != std::string_view::npos)
-      return;
-    const json note = json::parse(text, nullptr, false);
-    if (!note.is_object()) return;
-    const json what = note.value("what", json());
-    if (what != "segment" && (what != "checkpoint" || note.value("best", json()) != true)) return;
-    const json name = note.value(what == "segment" ? "best" : "name", json());
-    best = name.is_string() ? name.get<std::string>() : "";
-  });
-  return best;
-}
-
 bool has_checkpoint_record(FileSystem& files, const std::string& journal_path) {
   bool found = false;
   storage::scan_journal_from(files, journal_path, is_segment, [&](std::string_view text) {
@@ -119,6 +104,21 @@ std::vector<CheckpointEntry> list_checkpoints(FileSystem& files, const std::stri
   }
   std::ranges::sort(entries, {}, [](const CheckpointEntry& entry) { return std::pair(entry.epoch, entry.step); });
   return entries;
+}
+
+std::string best_by_journal(FileSystem& files, const std::string& journal_path) {
+  std::string best;
+  storage::scan_journal_from(files, journal_path, is_segment, [&](std::string_view text) {
+    if (text.find("\"best\"") == std::string_view::npos || text.find("\"best\":false") != std::string_view::npos)
+      return;
+    const json note = json::parse(text, nullptr, false);
+    if (!note.is_object()) return;
+    const json what = note.value("what", json());
+    if (what != "segment" && (what != "checkpoint" || note.value("best", json()) != true)) return;
+    const json name = note.value(what == "segment" ? "best" : "name", json());
+    best = name.is_string() ? name.get<std::string>() : "";
+  });
+  return best;
 }
 
 std::string best_checkpoint(FileSystem& files, const std::string& folder, const std::string& journal_path) {

@@ -80,6 +80,16 @@ TEST_CASE("an error cannot steer the terminal") {
   }
 }
 
+TEST_CASE("an argument of any length makes no long error") {
+  const std::string longest(50'000, 'a');
+  using Words = std::vector<std::string>;
+  for (const Words& command : {Words{"train", "--config", longest}, Words{"--" + longest}, Words{"receipt", longest}}) {
+    const Finished finished = run_esper(command);
+    CHECK(finished.exit_code == 2);
+    CHECK(finished.err.size() < 12'000);
+  }
+}
+
 TEST_CASE("a usage error names the help of the command that was meant") {
   CHECK_THAT(run_esper({"bench", "--nope"}).err, ContainsSubstring("Try `esper bench --help`."));
   CHECK_THAT(run_esper({"baseline", "save", "--rounds", "x"}).err, ContainsSubstring("`esper baseline save --help`"));

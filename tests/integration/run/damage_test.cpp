@@ -164,6 +164,20 @@ TEST_CASE("a run whose checkpoints were deleted does not begin anew; one that ne
   }
 }
 
+TEST_CASE("a file in the place of the checkpoints' folder is named") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), kShort).exit_code == 0);
+  fs::remove_all(room.run("run") / "checkpoints");
+  std::ofstream(room.run("run") / "checkpoints").flush();
+  for (const Words& command : {resume_command(room.run("run"), {}), Words{binary(), "evaluate", room.run("run")},
+                               Words{binary(), "fork", room.run("run").string() + "@1"}}) {
+    const Finished finished = run_program(command);
+    CHECK(finished.exit_code == 2);
+    CHECK_THAT(finished.out + finished.err, ContainsSubstring("it is a regular file, not a folder"));
+  }
+}
+
 TEST_CASE("a checkpoint of another network is refused, alone with exit 5, beside good ones by passing it over") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());

@@ -8,6 +8,7 @@
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
+namespace fs = std::filesystem;
 
 namespace {
 
@@ -58,6 +59,21 @@ TEST_CASE("the best checkpoint is the one of the best epoch") {
   CHECK(figures_of(finished) == json{{"loss", best["loss"]}, {"accuracy", best["accuracy"]}});
   const auto name = json_of(finished)["checkpoint"].get<std::string>();
   CHECK(state_of(run, name.substr(name.rfind('/') + 1))["progress"]["epoch"] == best["epoch"]);
+  CHECK(finished.err.empty());
+}
+
+TEST_CASE("a best checkpoint that cannot be read is not replaced by another one in silence") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), {"growth.enabled=false", "epochs=3", "checkpoint.keep_last=3"}).exit_code ==
+          0);
+  const auto names = checkpoints_of(room.run("run"));
+  REQUIRE(state_of(room.run("run"), names.back())["progress"]["best"]["epoch"] == 3);  // each epoch was the best so far
+  fs::remove(room.run("run") / "checkpoints" / names.back() / "run.json");
+  const Finished finished = run_esper({"evaluate", room.run("run"), "--json", "--checkpoint", "best"});
+  CHECK(finished.exit_code == 0);
+  CHECK_THAT(json_of(finished)["checkpoint"].get<std::string>(), !ContainsSubstring(names.back()));
+  CHECK_THAT(finished.err, ContainsSubstring("calls " + names.back() + " its best checkpoint"));
 }
 
 TEST_CASE("an unknown checkpoint exits 2 and lists those that there are; a folder without any has its own text") {

@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "storage/bytes.h"
+#include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
 #include "support/faulty_file_system.h"
 #include "unit/storage/temporary_folder.h"
@@ -36,6 +37,14 @@ TEST_CASE("a file where a folder should be is an error") {
   FaultyFileSystem files;
   files.put("runs", "a file");
   CHECK_THROWS_AS(ensure_folder(files, "runs"), IoError);
+}
+
+TEST_CASE("a name that is taken by a link is not free") {
+  TemporaryFolder folder;
+  std::filesystem::create_symlink("nowhere", folder / "name");
+  ConfinedFileSystem files(folder.path(), Owner::kAnyone);
+  CHECK(free_name(files, folder / "name") == folder / "name-2");
+  CHECK(free_name(files, folder / "other") == folder / "other");
 }
 
 TEST_CASE("removing a folder does not follow links out of it") {
