@@ -5,6 +5,7 @@
 
 #include "config/yaml_document.h"
 #include "esper/engine_api.h"
+#include "history/require_run_folder.h"
 #include "nissa/log.h"
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
@@ -50,7 +51,7 @@ config::LoadedConfig load_or_throw(const ConfigOptions& options) {
 std::string config_in_run(const std::string& run_dir) {
   const std::filesystem::path path = std::filesystem::path(run_dir) / kRunConfigFile;
   storage::ConfinedFileSystem files(run_dir, storage::Owner::kAnyone);
-  storage::require_run_folder(files, run_dir);
+  history::require_run_folder(files, run_dir);
   return path.string();
 }
 

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "base/descriptor.h"
 #include "base/error.h"
-#include "nissa/descriptor.h"
 #include "nissa/telemetry_files.h"
 
 namespace esper::history {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "history/require_run_folder.h"
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
@@ -172,7 +173,7 @@ RunHistory read_journal_since(base::FileSystem& files, const std::string& run, R
 
 RunHistory read_run_history(const std::string& run) {
   storage::ConfinedFileSystem files(run, storage::Owner::kAnyone);
-  storage::require_run_folder(files, run);
+  require_run_folder(files, run);
   auto read = read_journal(files, run);
   if (!read.nothing.empty()) throw base::Error(base::ExitCode::kData, read.nothing);
   tell_stranger(files, run, read);

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "base/names.h"
-#include "base/text/in_words.h"
+#include "base/text/rounding.h"
 #include "leyline/telemetry.h"
 
 namespace esper::lanes {

@@ -2,7 +2,7 @@
 
 #include "base/file_system.h"
 #include "base/names.h"
-#include "base/text/in_words.h"
+#include "base/text/rounding.h"
 #include "lanes/compile_wait.h"
 #include "lanes/step_runner.h"
 #include "leyline/telemetry.h"

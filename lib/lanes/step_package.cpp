@@ -5,7 +5,7 @@
 #include "base/error.h"
 #include "base/file_system.h"
 #include "base/names.h"
-#include "base/text/in_words.h"
+#include "base/text/rounding.h"
 #include "lanes/lane_comparison.h"
 #include "lanes/step_preparer.h"
 #include "leyline/telemetry.h"

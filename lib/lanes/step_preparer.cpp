@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "base/text/in_words.h"
+#include "base/text/rounding.h"
 #include "device/facts.h"
 #include "device/out_of_memory.h"
 #include "device/rng.h"

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "base/text/in_words.h"
+#include "base/text/rounding.h"
 #include "lanes/lane_comparison.h"
 #include "lanes/step_preparer.h"
 #include "lanes/step_sizes.h"

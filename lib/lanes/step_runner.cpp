@@ -4,7 +4,7 @@
 #include <limits>
 
 #include "base/names.h"
-#include "base/text/in_words.h"
+#include "base/text/rounding.h"
 #include "lanes/step_roots.h"
 #include "lanes/structure.h"
 #include "leyline/telemetry.h"

@@ -5,7 +5,7 @@
 #include "base/interrupt.h"
 #include "base/names.h"
 #include "base/statistics.h"
-#include "base/text/in_words.h"
+#include "base/text/rounding.h"
 #include "lanes/lane_comparison.h"
 #include "lanes/step_runner.h"
 #include "lanes/step_sizes.h"

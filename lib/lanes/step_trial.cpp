@@ -1,7 +1,7 @@
 // How a lane that agrees with eager earns the real step: it is faster.
 
 #include "base/names.h"
-#include "base/text/in_words.h"
+#include "base/text/rounding.h"
 #include "device/cuda_table.h"
 #include "lanes/step_runner.h"
 #include "leyline/telemetry.h"

@@ -10,11 +10,14 @@
 
 #include "base/clock.h"
 #include "base/error.h"
+#include "base/text/timed_write.h"
 #include "leyline/telemetry.h"
 #include "nissa/json_line.h"
 #include "nissa/log.h"
 
 namespace esper::nissa {
+
+using base::Descriptor;
 namespace {
 
 // Whether a file of that size ends within a line.
@@ -46,7 +49,7 @@ void JsonlSink::emit(const leyline::TelemetryPacket& packet) {
 
 void JsonlSink::write_line(std::string& line) {
   if (torn_) line.insert(line.begin(), '\n');
-  const auto result = write_all(file_.number(), line, write_deadline_);
+  const auto result = base::write_all(file_.number(), line, write_deadline_);
   file_bytes_ += result.written;
   if (result.written > 0) torn_ = line[result.written - 1] != '\n';
   if (result.error != 0) throw std::system_error(result.error, std::generic_category(), path_);

@@ -5,9 +5,9 @@
 #include <filesystem>
 #include <string>
 
+#include "base/descriptor.h"
 #include "base/quantity.h"
 #include "leyline/telemetry_packet.h"
-#include "nissa/descriptor.h"
 #include "nissa/telemetry_files.h"
 
 namespace esper::nissa {
@@ -33,7 +33,7 @@ class JsonlSink final : public leyline::TelemetrySink {
 
  private:
   int open_file();  // errno
-  Descriptor opened(int flags) const;
+  base::Descriptor opened(int flags) const;
   bool file_was_replaced() const;
   void write_line(std::string& line);
   void begin_file_if_full(std::size_t next_bytes);
@@ -43,7 +43,7 @@ class JsonlSink final : public leyline::TelemetrySink {
   Target target_;
   base::Duration write_deadline_;
   TelemetryLimits limits_;
-  Descriptor file_;
+  base::Descriptor file_;
   std::uint64_t file_bytes_ = 0;
   bool is_regular_ = false;  // else it is a pipe or a device, which is not rotated
   bool torn_ = false;        // the file ends within a line

@@ -8,6 +8,9 @@
 #include "storage/numbered_name.h"
 
 namespace esper::nissa {
+
+using base::Descriptor;
+
 namespace {
 
 namespace fs = std::filesystem;

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "nissa/descriptor.h"
+#include "base/descriptor.h"
 
 namespace esper::nissa {
 
@@ -24,7 +24,7 @@ std::vector<EarlierTelemetry> earlier_telemetry(const std::filesystem::path& pat
 
 // `path` or an earlier file of it, opened as open(2) does with `flags`; it may lie in a run folder from elsewhere. Not
 // open, with errno set, where that fails; throws storage::UnsafePath for what is no regular file of the folder itself.
-Descriptor open_telemetry(const std::filesystem::path& path, int flags);
+base::Descriptor open_telemetry(const std::filesystem::path& path, int flags);
 
 // True where an earlier file of `path` is there, or anything of that name: what is no file is refused when it is read.
 bool has_telemetry(const std::filesystem::path& path);

@@ -50,28 +50,6 @@ void remove_all(FileSystem& file_system, const std::string& path) {
   file_system.remove(path);
 }
 
-std::string why_missing(FileSystem& file_system, const std::string& folder, const std::string& name) {
-  if (folder.empty()) return "the name is empty";
-  const PathKind kind = file_system.kind_of(folder);
-  if (kind == PathKind::kNothing) return "it does not exist";
-  if (kind == PathKind::kFile) return "it is a file";
-  if (kind == PathKind::kOther) return "it is no folder";
-  if (file_system.kind_of(folder + "/" + name) != PathKind::kNothing) return {};
-  return file_system.list(folder).empty() ? "it is an empty folder" : "there is no " + name + " in it";
-}
-
-void require_run_folder(FileSystem& file_system, const std::string& path) {
-  try {
-    file_system.open(path + "/config.yaml", base::OpenMode::kRead);
-  } catch (const IoError& error) {
-    const int number = error.error_number();
-    if (number != ENOENT && number != ENOTDIR && number != ENAMETOOLONG) throw;
-    throw base::Error(base::ExitCode::kConfig,
-                      path + " is no run folder: " + why_missing(file_system, path, "config.yaml") +
-                          "; esper train makes one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end");
-  }
-}
-
 std::string free_name(FileSystem& file_system, const std::string& path) {
   const auto is_taken = [&](const std::string& name) {
     try {

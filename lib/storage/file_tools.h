@@ -22,14 +22,6 @@ void ensure_folder(base::FileSystem& file_system, const std::string& path);
 // A file, or a folder with all that is in it; links are removed, not followed. Nothing there is no error.
 void remove_all(base::FileSystem& file_system, const std::string& path);
 
-// Why `folder` does not have the file or folder `name`, for a message: "it does not exist", "it is a file", "it is an
-// empty folder", "there is no NAME in it". Empty where it has one.
-std::string why_missing(base::FileSystem& file_system, const std::string& folder, const std::string& name);
-
-// Throws base::Error{kConfig} where `path` is no run folder, that is, has no config.yaml; and what open() throws
-// where that cannot be read.
-void require_run_folder(base::FileSystem& file_system, const std::string& path);
-
 // `path` itself, else `path`-2, `path`-3, ...: the first name that is not taken.
 std::string free_name(base::FileSystem& file_system, const std::string& path);
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/interrupt.h"
-#include "base/text/in_words.h"
+#include "base/text/rounding.h"
 #include "device/cuda_table.h"
 #include "device/profiler.h"
 #include "kasmina/topology.h"

@@ -38,7 +38,7 @@ void on_signal(int signal) {
 }
 
 // In the form that the front gives every error.
-void tell_as_json(base::ExitCode code) {
+void print_json_error(base::ExitCode code) {
   const nlohmann::ordered_json error = {{"code", base::name_of(code)},
                                         {"exit_code", static_cast<int>(code)},
                                         {"text", kLastWord},
@@ -86,7 +86,7 @@ void CleanEnd::watch() const {
   end_progress();
   base::print_failure(kLastWord);
   remove_folder(folder_);
-  if (last_word_ == LastWord::kJson) tell_as_json(static_cast<base::ExitCode>(128 + signal));
+  if (last_word_ == LastWord::kJson) print_json_error(static_cast<base::ExitCode>(128 + signal));
   _exit(128 + signal);
 }
 

@@ -1,6 +1,6 @@
 #include "tolaria/growth/growth.h"
 
-#include "base/text/in_words.h"
+#include "base/text/rounding.h"
 #include "leyline/telemetry.h"
 #include "tolaria/growth/apply_command.h"
 #include "tolaria/growth/lifecycle_events.h"

@@ -3,6 +3,7 @@
 #include <ctime>
 #include <filesystem>
 
+#include "history/require_run_folder.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
 #include "storage/folder_lock.h"
@@ -64,7 +65,7 @@ RunFolder create_run_folder(FileSystem& files, const std::string& given, const s
 
 RunFolder open_run_folder(FileSystem& files, const std::string& given) {
   const std::string path = without_trailing_slashes(given);
-  storage::require_run_folder(files, path);
+  history::require_run_folder(files, path);
   RunFolder folder{path, lock_or_refuse(files, path)};
   storage::ensure_folder(files, folder.checkpoints());
   remove_leftovers(files, folder);

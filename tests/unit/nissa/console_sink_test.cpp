@@ -13,15 +13,16 @@
 #include <system_error>
 #include <thread>
 
+#include "base/descriptor.h"
 #include "base/text/text_outlet.h"
 #include "leyline/telemetry.h"
 #include "nissa/console_text.h"
-#include "nissa/descriptor.h"
 
 using namespace std::chrono_literals;
 using namespace esper;
 using namespace esper::leyline::literals;
 using namespace esper::nissa;
+using esper::base::Descriptor;
 using leyline::Level;
 using leyline::TelemetryPacket;
 

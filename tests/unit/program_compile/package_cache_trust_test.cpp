@@ -334,6 +334,11 @@ TEST_CASE("a relative path in the environment names no folder: ESPER_CACHE is re
     const Variable unset("ESPER_CACHE", "");
     CHECK(*private_cache_folder("") == folder / "home/.cache/esper/programs");
   }
+  {
+    const Variable unset("ESPER_CACHE", ""), no_home("HOME", "relative");
+    CHECK_FALSE(private_cache_folder(""));
+    CHECK_FALSE(user_key());
+  }
   const Variable own("ESPER_CACHE", "relative");
   const auto refused = private_cache_folder("");
   CHECK_FALSE(refused);

@@ -1,4 +1,4 @@
-#include "base/text/in_words.h"
+#include "base/text/rounding.h"
 
 #include <cstdio>
 
