@@ -9,9 +9,7 @@
 namespace esper::base {
 
 template <class E>
-concept Named = std::is_enum_v<E> && requires(E value) {
-  names(value);
-};
+concept Named = std::is_enum_v<E> && requires(E value) { names(value); };
 
 // Empty for a value outside the table.
 template <Named E>

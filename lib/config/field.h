@@ -32,13 +32,13 @@ constexpr Limits between(double low, double high) { return {low, high}; }
 template <class Struct, class Member>
 struct Field {
   std::string_view key;
-  Member Struct::*member;
+  Member Struct::* member;
   std::string_view help;
   Limits limits;
 };
 
 template <class Struct, class Member>
-constexpr Field<Struct, Member> field(std::string_view key, Member Struct::*member, std::string_view help,
+constexpr Field<Struct, Member> field(std::string_view key, Member Struct::* member, std::string_view help,
                                       Limits limits = {}) {
   return {key, member, help, limits};
 }

@@ -11,13 +11,9 @@ using base::Named;
 namespace {
 
 template <class T>
-concept Described = requires {
-  T::fields();
-};
+concept Described = requires { T::fields(); };
 template <class T>
-concept Validated = requires(const T& value, Findings& out) {
-  value.validate(out);
-};
+concept Validated = requires(const T& value, Findings& out) { value.validate(out); };
 
 template <class Struct, class Visit>
 void for_each_field(Visit&& visit) {

@@ -18,7 +18,7 @@ namespace {
 
 std::int64_t checked_size(const base::Descriptor& file, const std::filesystem::path& path, const ReadOptions& options) {
   if (!file.is_open()) fail_input(path, "", std::string("cannot be opened: ") + std::strerror(errno));
-  struct stat facts {};
+  struct stat facts{};
   if (fstat(file.number(), &facts) != 0) fail_input(path, "", std::string("cannot be read: ") + std::strerror(errno));
   if (S_ISDIR(facts.st_mode)) fail_input(path, "", "is a folder where a file is expected");
   if (!S_ISREG(facts.st_mode)) fail_input(path, "", "is not a regular file");

@@ -25,8 +25,7 @@ using config::DataKind;
 template <class T>
 torch::Tensor adopt(std::vector<T> values, std::vector<std::int64_t> sizes) {
   auto owner = std::make_shared<std::vector<T>>(std::move(values));
-  return torch::from_blob(
-      owner->data(), sizes, [owner](void*) {}, c10::CppTypeToScalarType<T>::value);
+  return torch::from_blob(owner->data(), sizes, [owner](void*) {}, c10::CppTypeToScalarType<T>::value);
 }
 
 std::string describe(const DataConfig& config) { return config.path.empty() ? "the data" : config.path; }

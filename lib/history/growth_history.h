@@ -38,7 +38,7 @@ class GrowthHistory {
   std::size_t damaged() const { return damaged_; }  // records that are no sound notes
   const std::vector<std::size_t>& damaged_records() const {
     return damaged_records_;
-  }                                                       // the first kMostDamaged of them
+  }  // the first kMostDamaged of them
   std::size_t taken_back() const { return taken_back_; }  // notes that a resumed run went back behind
   std::size_t left_out() const { return left_out_; }      // beyond the limits above
 

@@ -202,8 +202,7 @@ RunLedger read_run_ledger(const std::filesystem::path& run) {
   const auto telemetry = run / "telemetry.jsonl";
   JsonlReport report;
   if (has_telemetry(telemetry)) {
-    report = read_jsonl(
-        telemetry, [&](const json& packet) { packets.take(packet); }, is_read);
+    report = read_jsonl(telemetry, [&](const json& packet) { packets.take(packet); }, is_read);
     ledger.damaged_lines = report.damaged_total;
   } else {
     ledger.gaps.push_back("there is no telemetry.jsonl: only the process that wrote summary.json is covered");

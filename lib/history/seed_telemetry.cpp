@@ -21,7 +21,7 @@ using ByEpoch = SeedTelemetry::ByEpoch;
 
 struct Series {
   std::string_view metric;
-  ByEpoch SeedTelemetry::*values;
+  ByEpoch SeedTelemetry::* values;
 };
 constexpr Series kOfSeed[] = {
     {"kasmina.seed.contribution_points"_metric.name(), &SeedTelemetry::contribution_points},
@@ -139,8 +139,7 @@ SeedTelemetry read_seed_telemetry(const std::filesystem::path& run, const std::s
     return {};
   }
   Reader reader(seed_id);
-  const auto report = read_jsonl(
-      path, [&](const json& packet) { reader.take(packet); }, is_read);
+  const auto report = read_jsonl(path, [&](const json& packet) { reader.take(packet); }, is_read);
   const auto missing = gaps_of(report);
   gaps.insert(gaps.end(), missing.begin(), missing.end());
   if (reader.left_out > 0) {

@@ -20,8 +20,7 @@ GraphedStep::GraphedStep(const Model& model, std::span<const Microbatch> example
   for (const auto& [inputs, targets] : example) buffers_.push_back({inputs.clone(), targets.clone()});
   const StepSnapshot start(model, device);
   try {
-    capture_ = std::make_unique<program::Capture>(
-        device, [&] { step(buffers_); }, warm_ups);
+    capture_ = std::make_unique<program::Capture>(device, [&] { step(buffers_); }, warm_ups);
   } catch (...) {
     start.restore();
     throw;

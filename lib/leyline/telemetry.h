@@ -47,11 +47,9 @@ constexpr std::size_t find_event(std::string_view name) {
 }
 
 template <TelemetryName kName>
-concept NameOfAMetric = find_metric(kName.view())
-< kTelemetryTable.size();
+concept NameOfAMetric = find_metric(kName.view()) < kTelemetryTable.size();
 template <TelemetryName kName>
-concept NameOfAnEvent = find_event(kName.view())
-< kTelemetryTable.size();
+concept NameOfAnEvent = find_event(kName.view()) < kTelemetryTable.size();
 
 // Handles: a row of the table that is known at compile time.
 template <std::size_t kRow>
@@ -66,11 +64,15 @@ struct Event {
 
 namespace literals {
 template <TelemetryName kName>
-requires NameOfAMetric<kName>
-consteval auto operator""_metric() { return Metric<find_metric(kName.view())>{}; }
+  requires NameOfAMetric<kName>
+consteval auto operator""_metric() {
+  return Metric<find_metric(kName.view())>{};
+}
 template <TelemetryName kName>
-requires NameOfAnEvent<kName>
-consteval auto operator""_event() { return Event<find_event(kName.view())>{}; }
+  requires NameOfAnEvent<kName>
+consteval auto operator""_event() {
+  return Event<find_event(kName.view())>{};
+}
 }  // namespace literals
 
 // The name of an attribute; only one that row kRow of the table allows compiles.

@@ -99,7 +99,7 @@ int JsonlSink::open_file() {
   if (path_.has_parent_path()) std::filesystem::create_directories(path_.parent_path(), ignored);
   Descriptor file = opened(O_WRONLY | O_CREAT | O_APPEND);
   if (!file.is_open()) return errno;
-  struct stat facts {};
+  struct stat facts{};
   if (fstat(file.number(), &facts) != 0) return errno;
   file_ = std::move(file);
   file_bytes_ = static_cast<std::uint64_t>(facts.st_size);
@@ -109,8 +109,7 @@ int JsonlSink::open_file() {
 }
 
 bool JsonlSink::file_was_replaced() const {
-  struct stat named {
-  }, held{};
+  struct stat named{}, held{};
   if (lstat(path_.c_str(), &named) != 0) return true;
   return fstat(file_.number(), &held) != 0 || named.st_ino != held.st_ino || named.st_dev != held.st_dev;
 }

@@ -25,7 +25,7 @@ Descriptor opened(const std::string& folder) {
 // Nothing if somebody else has it, or it is no folder of this user.
 Descriptor locked(const std::string& folder) {
   auto hold = opened(folder);
-  struct stat status {};
+  struct stat status{};
   if (!hold.is_open() || ::fstat(hold.number(), &status) < 0 || status.st_uid != ::geteuid()) return Descriptor();
   return ::flock(hold.number(), LOCK_EX | LOCK_NB) == 0 ? std::move(hold) : Descriptor();
 }

@@ -115,7 +115,7 @@ Descriptor Beneath::enter(const Descriptor& folder, const std::string& name, con
   Descriptor entered(
       retried([&] { return ::openat(folder.number(), name.c_str(), O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC); }));
   const int error_number = errno;
-  struct stat status {};
+  struct stat status{};
   if (!entered.is_open()) {
     const bool is_there = ::fstatat(folder.number(), name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0;
     if (is_there && !S_ISREG(status.st_mode)) check(status, path, Use::kEnter);  // below a file nothing is
@@ -146,7 +146,7 @@ Beneath::Place Beneath::place_of(const std::string& path) const {
 Descriptor Beneath::open_folder(const std::string& path) const {
   Place place = place_of(path);
   if (place.name.empty()) return std::move(place.folder);
-  struct stat status {};
+  struct stat status{};
   if (::fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
     check(status, path, Use::kEnter);
   }
@@ -158,7 +158,7 @@ Descriptor Beneath::open_folder(const std::string& path) const {
 
 std::optional<struct stat> Beneath::status_of(const std::string& path) const {
   const Place place = place_of(path);
-  struct stat status {};
+  struct stat status{};
   const int result = place.name.empty()
                          ? ::fstat(place.folder.number(), &status)
                          : ::fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW);
@@ -192,7 +192,7 @@ Descriptor Beneath::open_file(const std::string& path, int flags) const {
   const Place place = place_of(path);
   if (place.name.empty()) throw IoError("open", path, EISDIR);
   const Use use = (flags & O_ACCMODE) == O_RDONLY ? Use::kRead : Use::kWrite;
-  struct stat status {};
+  struct stat status{};
   // Before it is opened: opening a device may change it.
   if (::fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW) == 0) {
     check(status, path, use);

@@ -77,7 +77,7 @@ void ConfinedFileSystem::sync_folder(const std::string& path) {
 std::uint64_t ConfinedFileSystem::free_bytes(const std::string& path) {
   if (!is_below(path)) return real_file_system().free_bytes(path);
   const auto place = beneath_.place_of(path);
-  struct statvfs status {};
+  struct statvfs status{};
   if (retried([&] { return ::fstatvfs(place.folder.number(), &status); }) < 0) {
     throw IoError("ask for free space of", path, errno);
   }

@@ -25,7 +25,9 @@ double scope_ns(Ledger& ledger, const Clock& clock) {
 double step_ns(Ledger& ledger, const Clock& clock) {
   const auto begin = clock.now();
   for (int i = 0; i < kScopes; ++i) {
-    { const LedgerScope waiting(ledger, Owner::kLoaderWait, SinceLast{}); }
+    {
+      const LedgerScope waiting(ledger, Owner::kLoaderWait, SinceLast{});
+    }
     ledger.begin_step();
     asm volatile("" ::: "memory");
     ledger.end_step(i);

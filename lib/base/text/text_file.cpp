@@ -62,7 +62,7 @@ TextFile read_text_file(const std::string& path, std::size_t max_bytes, Streams 
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!file.is_open()) return failed("cannot be opened", errno);
-  struct stat facts {};
+  struct stat facts{};
   if (fstat(file.number(), &facts) != 0) return failed("cannot be read", errno);
   if (S_ISDIR(facts.st_mode)) return failed("is a folder");
   const bool stream_allowed = streams == Streams::kOfThisProcess && is_of_this_process(path);

@@ -17,7 +17,7 @@ namespace {
 
 // A file keeps its position in the descriptor that is shared, and takes all at once.
 Descriptor reopened(int descriptor) {
-  struct stat facts {};
+  struct stat facts{};
   if (fstat(descriptor, &facts) != 0) return Descriptor();
   if (!S_ISFIFO(facts.st_mode) && isatty(descriptor) == 0) return Descriptor();
   const std::string name = "/proc/self/fd/" + std::to_string(descriptor);

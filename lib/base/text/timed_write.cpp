@@ -31,7 +31,7 @@ int wait_for_room(int descriptor, SteadyClock::time_point until) {
 enum class Kind { kNeverWaits, kSocket, kMayWait };
 
 Kind kind_of(int descriptor) {
-  struct stat facts {};
+  struct stat facts{};
   const int flags = fcntl(descriptor, F_GETFL);
   if (flags == -1 || (flags & O_NONBLOCK) != 0 || fstat(descriptor, &facts) != 0) return Kind::kNeverWaits;
   if (S_ISSOCK(facts.st_mode)) return Kind::kSocket;

@@ -45,7 +45,7 @@ std::string who_may_change(const std::string& path, const struct stat& status, b
 }
 
 std::string problem_of(const std::filesystem::path& folder) {
-  struct stat status {};
+  struct stat status{};
   auto path = folder;
   for (bool is_parent = false;; is_parent = true) {
     if (::stat(path.c_str(), &status) < 0) return "cannot look at " + path.string();
@@ -60,7 +60,7 @@ std::string problem_of(const std::filesystem::path& folder) {
 
 // errno of the first that cannot be made; 0 where all are there.
 int make_folders(const std::filesystem::path& path) {
-  struct stat status {};
+  struct stat status{};
   if (::stat(path.c_str(), &status) == 0 || path == path.root_path()) return 0;
   if (const int error = make_folders(path.parent_path()); error != 0) return error;
   if (::mkdir(path.c_str(), 0700) < 0) return errno == EEXIST ? 0 : errno;

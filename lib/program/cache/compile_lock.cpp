@@ -17,7 +17,7 @@ constexpr char kFolder[] = "compiling";
 constexpr off_t kRanks = static_cast<off_t>(CompileRank::kFull) + 1;
 
 struct flock bytes(short type, off_t begin, off_t end) {
-  struct flock range {};
+  struct flock range{};
   range.l_type = type;
   range.l_whence = SEEK_SET;
   range.l_start = begin;
@@ -50,7 +50,7 @@ void make_lock_folder(const storage::Beneath& cache) {
 
 // Whoever had it may have removed the file between its opening and its locking.
 bool is_there(int file, const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   if (::fstat(file, &status) < 0) throw IoError("look at", path, errno);
   return status.st_nlink > 0;
 }

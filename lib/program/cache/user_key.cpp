@@ -64,7 +64,7 @@ void make_key(storage::ConfinedFileSystem& files, const std::string& folder) {
 }
 
 bool is_readable_by_others(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   return ::lstat(path.c_str(), &status) < 0 || (status.st_mode & (S_IRGRP | S_IROTH)) != 0;
 }
 

@@ -17,7 +17,7 @@ namespace {
 using kasmina::NamedTensor;
 
 // The view of a parameter in one of its group's flat tensors; undefined where nothing is kept.
-torch::Tensor find_view(const StepState& state, FlatTensors GroupState::*tensors, const std::string& id) {
+torch::Tensor find_view(const StepState& state, FlatTensors GroupState::* tensors, const std::string& id) {
   for (const GroupState& group : state.groups) {
     for (std::size_t i = 0; i < group.parameter_ids.size(); ++i) {
       if (group.parameter_ids[i] == id) return view_of(group.*tensors, i);
@@ -39,7 +39,7 @@ void fold_moments(const Model& model, const kasmina::Network::FoldPlan& plan, Fo
   if (moments.weight_square.defined()) out.second_moments = {{weight, moments.weight_square}};
 }
 
-void write(StepState& state, FlatTensors GroupState::*tensors, const std::vector<NamedTensor>& values) {
+void write(StepState& state, FlatTensors GroupState::* tensors, const std::vector<NamedTensor>& values) {
   const at::NoGradGuard no_grad;
   for (const auto& [id, value] : values) find_view(state, tensors, id).copy_(value);
 }

@@ -118,6 +118,5 @@ TEST_CASE("files that unfold to more than the cgroup's memory are refused, not k
   const Cgroup cgroup("1000000000");
   if (cgroup.folder.empty()) SKIP("no cgroup with a memory limit can be made here");
   const auto join = "echo $$ > " + (cgroup.folder / "cgroup.procs").string();
-  check_refused(
-      room, [&](const Words& command) { return in_shell(join, command); }, "of cgroup ");
+  check_refused(room, [&](const Words& command) { return in_shell(join, command); }, "of cgroup ");
 }

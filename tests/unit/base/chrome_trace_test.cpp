@@ -91,7 +91,9 @@ TEST_CASE("a trace keeps the newest spans and says how many it dropped") {
 
 TEST_CASE("without keep_spans nothing is kept") {
   Ledger ledger;
-  { const LedgerScope computing(ledger, Owner::kCompute); }
+  {
+    const LedgerScope computing(ledger, Owner::kCompute);
+  }
   CHECK(ledger.spans() == nullptr);
 }
 

@@ -135,7 +135,9 @@ TEST_CASE("time before the ledger was made is start-up") {
 
 TEST_CASE("a beginning in the future is now, and a clock that stands still gives nobody anything") {
   Ledger ledger(Clock(std::make_shared<ManualTime>()), milliseconds(20));
-  { const LedgerScope computing(ledger, Owner::kCompute); }
+  {
+    const LedgerScope computing(ledger, Owner::kCompute);
+  }
   CHECK(sum_of(ledger.settle()) == nanoseconds(0));
   CHECK(ledger.wall() == nanoseconds(0));
 }
@@ -235,7 +237,9 @@ TEST_CASE("hooks are told of every scope, in pairs") {
   CHECK(entered == std::vector{Owner::kCompute, Owner::kLoaderWait});
   CHECK(left == std::vector{Owner::kLoaderWait, Owner::kCompute});
   m.ledger.set_hooks({});
-  { const LedgerScope computing(m.ledger, Owner::kCompute); }
+  {
+    const LedgerScope computing(m.ledger, Owner::kCompute);
+  }
   CHECK(entered.size() == 2);
 }
 

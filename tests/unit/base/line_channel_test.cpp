@@ -20,7 +20,7 @@ using std::chrono::seconds;
 class Interruptions {
  public:
   Interruptions() : target_(::pthread_self()) {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = [](int) {};
     ::sigaction(SIGUSR1, &action, &before_);
     thread_ = std::thread([this] {
@@ -38,7 +38,7 @@ class Interruptions {
 
  private:
   pthread_t target_;
-  struct sigaction before_ {};
+  struct sigaction before_{};
   std::atomic<bool> stop_{false};
   std::thread thread_;
 };

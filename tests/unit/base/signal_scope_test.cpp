@@ -11,7 +11,7 @@ volatile std::sig_atomic_t last_signal = 0;
 void note(int signal) { last_signal = signal; }
 
 void (*handler_of(int signal))(int) {
-  struct sigaction action {};
+  struct sigaction action{};
   sigaction(signal, nullptr, &action);
   return action.sa_handler;
 }

@@ -36,7 +36,8 @@ struct LegalValues {
   Texts operator()(const EnumField& field) const { return {field.names.begin(), field.names.end()}; }
   Texts operator()(bool*) const { return {"true", "false"}; }
   template <class Whole>
-  requires std::is_integral_v<Whole> Texts operator()(Whole*) const {
+    requires std::is_integral_v<Whole>
+  Texts operator()(Whole*) const {
     return within<Whole>(limits, {0, 1, 2, 3, 4, 5, 6, 7, 8, 10, 12, 16, 100, 1000});
   }
   Texts operator()(double*) const { return within<double>(limits, {0, 0.1, 0.5, 0.9, 1}); }

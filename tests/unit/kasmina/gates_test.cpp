@@ -20,7 +20,7 @@ double value_of(const Verdict& verdict, const std::string& name) {
 }
 
 // Passes as it is; fails with each optional field just below, not finite, and not measured.
-void check_field(const EpochEvidence& good, std::optional<double> EpochEvidence::*field, double below,
+void check_field(const EpochEvidence& good, std::optional<double> EpochEvidence::* field, double below,
                  Verdict (*gate)(const EpochEvidence&, const config::GateConfig&)) {
   CHECK(gate(good, kConfig).passed);
   for (const std::optional<double> bad : {std::optional(below), std::optional(kNaN), std::optional<double>()}) {

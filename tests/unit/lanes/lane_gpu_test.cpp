@@ -197,8 +197,7 @@ TEST_CASE("on a card a step that cannot be captured says where it failed, and th
   const auto gpu = gpu_or_skip();
   const auto value = torch::ones({1024}, torch::TensorOptions().device(gpu));
   try {
-    program::Capture(
-        gpu, [&] { value.sum().item<float>(); }, 1);
+    program::Capture(gpu, [&] { value.sum().item<float>(); }, 1);
     FAIL("a wait was captured");
   } catch (const program::CaptureFailure& failure) {
     CHECK(failure.stage == "capture");
@@ -207,8 +206,7 @@ TEST_CASE("on a card a step that cannot be captured says where it failed, and th
   CHECK(value.sum().item<float>() == 1024);
   auto kept = torch::zeros({1024}, value.options());
   for (int round = 0; round < 3; ++round) {
-    program::Capture capture(
-        gpu, [&] { kept.add_(value * 2); }, 1);
+    program::Capture capture(gpu, [&] { kept.add_(value * 2); }, 1);
     kept.zero_();
     for (int i = 0; i < 5; ++i) capture.replay();
     CHECK(kept.sum().item<float>() == 10 * 1024);
@@ -220,7 +218,9 @@ TEST_CASE("on a card captures share their memory, and give it back") {
   const auto value = torch::ones({1 << 20}, torch::TensorOptions().device(gpu));
   auto kept = torch::zeros({1 << 20}, value.options());
   const auto step = [&] { kept.add_((value * 2).exp_()); };
-  { const program::Capture warm(gpu, step, 1); }
+  {
+    const program::Capture warm(gpu, step, 1);
+  }
   const auto before = device::cuda().memory(gpu.index()).used_bytes;
   {
     const program::Capture first(gpu, step, 0);

@@ -8,13 +8,9 @@ using namespace esper::leyline::literals;
 namespace {
 
 template <TelemetryName kName>
-concept IsMetric = requires {
-  literals::operator""_metric<kName>();
-};
+concept IsMetric = requires { literals::operator""_metric < kName>(); };
 template <TelemetryName kName>
-concept IsEvent = requires {
-  literals::operator""_event<kName>();
-};
+concept IsEvent = requires { literals::operator""_event < kName>(); };
 
 }  // namespace
 

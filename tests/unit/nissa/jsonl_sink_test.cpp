@@ -179,7 +179,7 @@ TEST_CASE("a pipe whose reader closes gives errors, not a signal") {
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   auto reader = std::make_unique<Descriptor>(open(path.c_str(), O_RDONLY | O_NONBLOCK));
   REQUIRE(reader->is_open());
-  struct sigaction action {};
+  struct sigaction action{};
   sigaction(SIGPIPE, nullptr, &action);
   REQUIRE(action.sa_handler == SIG_DFL);  // an unblocked SIGPIPE would end this test program
 

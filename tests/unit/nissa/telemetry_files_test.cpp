@@ -277,8 +277,7 @@ TEST_CASE("a thinned line has the metrics that are wanted and everything else") 
     CHECK(nlohmann::json::parse(thin) == expected);
   }
   for (std::size_t cut = 0; cut < line.size(); ++cut) {  // torn lines are not taken for whole ones
-    const bool thinned = history::thin_line(
-        line.substr(0, cut), [](std::string_view) { return false; }, thin);
+    const bool thinned = history::thin_line(line.substr(0, cut), [](std::string_view) { return false; }, thin);
     if (thinned) CHECK_FALSE(nlohmann::json::accept(thin));
   }
 }

@@ -19,7 +19,7 @@ using Catch::Matchers::ContainsSubstring;
 namespace fs = std::filesystem;
 
 mode_t mode_of(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   ::stat(path.c_str(), &status);
   return status.st_mode & 0777;
 }

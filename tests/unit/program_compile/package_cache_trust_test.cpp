@@ -33,7 +33,7 @@ std::string contents_of(const std::string& path) {
 }
 
 mode_t mode_of(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   REQUIRE(::lstat(path.c_str(), &status) == 0);
   return status.st_mode & 07777;
 }

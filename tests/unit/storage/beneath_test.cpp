@@ -44,7 +44,7 @@ std::string read_text(const std::string& path) {
 }
 
 mode_t mode_of(const std::string& path) {
-  struct stat status {};
+  struct stat status{};
   REQUIRE(::lstat(path.c_str(), &status) == 0);
   return status.st_mode & 07777;
 }

@@ -42,7 +42,7 @@ void ignore_signal(int) {}
 class SignalStorm {
  public:
   SignalStorm() {
-    struct sigaction action {};
+    struct sigaction action{};
     action.sa_handler = ignore_signal;
     ::sigaction(SIGALRM, &action, &before_);
     const itimerval every{{0, 1000}, {0, 1000}};
@@ -55,7 +55,7 @@ class SignalStorm {
   }
 
  private:
-  struct sigaction before_ {};
+  struct sigaction before_{};
 };
 
 }  // namespace

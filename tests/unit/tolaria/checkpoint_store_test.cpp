@@ -143,7 +143,9 @@ TEST_CASE("which checkpoint is best is known from the checkpoints themselves, wh
 
 TEST_CASE("notes whose fields are of another type do not tell of a best checkpoint, and harm nothing") {
   FaultyFileSystem files;
-  { open_store(files, keeping(3, true)).publish(small_image(1), Rank::kBest); }
+  {
+    open_store(files, keeping(3, true)).publish(small_image(1), Rank::kBest);
+  }
   storage::JournalWriter journal(files, kJournal);
   for (const auto* text : {R"({"what":5})", R"({"what":"checkpoint","best":"yes","name":"x"})", R"({"what":null})",
                            R"({"what":"checkpoint","best":1,"name":"x"})", R"([1])", "7"}) {
