@@ -61,7 +61,7 @@ void restore(Workbench& bench, const std::string& path, base::FileSystem& files)
   const auto image = tolaria::read_checkpoint(files, path);
   if (!image) {
     throw Error(ExitCode::kCheckpoint,
-                tolaria::why_unusable(path, image.fault, image.problem) + "; choose another with --checkpoint");
+                tolaria::why_unusable(path, image.error()) + "; choose another with --checkpoint");
   }
   const auto reason = step::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
   if (!reason.empty()) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + reason);

@@ -65,8 +65,7 @@ void warn_if_unchecked(const history::RunHistory& journal, const CheckpointImage
 CheckpointImage restore_parent(Workbench& bench, base::FileSystem& files, const std::string& path,
                                const ForkRequest& fork) {
   auto image = tolaria::read_checkpoint(files, path);
-  if (!image)
-    throw Error(ExitCode::kCheckpoint, tolaria::why_unusable(path, image.fault, image.problem) + "; take another step");
+  if (!image) throw Error(ExitCode::kCheckpoint, tolaria::why_unusable(path, image.error()) + "; take another step");
   const auto identity = tolaria::training_identity(bench.config, bench.data);
   if (const auto why = identity.mismatch(image->info.training_hash); !why.empty()) {
     throw Error(ExitCode::kCheckpoint, path + " cannot be forked: " + why);

@@ -61,10 +61,10 @@ PreparedLane compiled(const Room& room, const program::SymbolicProgram& program)
 
 PreparedLane compiled_for_all_sizes(const Room& room, const program::Program& recorded) {
   const auto symbolic = record_for_all_sizes(room.model, room.example, recorded, training_forward(room.model.network));
-  if (const auto* reason = std::get_if<std::string>(&symbolic)) {
-    return refused(Lane::kCompiled, "there is no program for all batch sizes: " + *reason);
+  if (!symbolic) {
+    return refused(Lane::kCompiled, "there is no program for all batch sizes: " + symbolic.error());
   }
-  return compiled(room, std::get<program::SymbolicProgram>(symbolic));
+  return compiled(room, *symbolic);
 }
 
 // A runner of its own, brought to where it has nothing left to try. Its steps are counted as in a run, so that the
@@ -102,10 +102,10 @@ PreparedLane prepare(const Room& room, Lane lane) {
   if (lane == Lane::kGraph && !device.is_cuda()) return refused(lane, "a CUDA graph needs device.kind: cuda");
   if (lane == Lane::kCompiled && desk == nullptr) return refused(lane, "there is no Python with torch");
   if (lane == Lane::kCompiled && !desk->problem().empty()) return refused(lane, desk->problem());
-  auto recorded = record_undone(room.model, example, training_forward(room.model.network),
-                                std::max(1, config.compile.warmup_steps));
-  if (auto* reason = std::get_if<std::string>(&recorded)) return refused(lane, *reason);
-  const auto& program = std::get<program::Program>(recorded);
+  const auto recorded = record_undone(room.model, example, training_forward(room.model.network),
+                                      std::max(1, config.compile.warmup_steps));
+  if (!recorded) return refused(lane, recorded.error());
+  const program::Program& program = *recorded;
   if (lane == Lane::kCompiled && desk->is_dynamic()) return compiled_for_all_sizes(room, program);
   if (lane == Lane::kCompiled) return compiled(room, program);
   auto replay = std::make_shared<FastLane>(FastLane::replay(program, model, example));

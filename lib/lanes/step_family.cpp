@@ -54,12 +54,12 @@ void StepRunner::found_family(StepPlan& plan, Batch microbatches, std::int64_t n
   std::string reason;
   try {
     auto symbolic = record_for_all_sizes(model_, microbatches, *plan.program, forward_);
-    if (auto* found = std::get_if<SymbolicProgram>(&symbolic)) {
-      families_.push_back(std::make_unique<StepFamily>(StepFamily{std::move(*found), &plan, n}));
+    if (symbolic) {
+      families_.push_back(std::make_unique<StepFamily>(StepFamily{*std::move(symbolic), &plan, n}));
       plan.family = families_.back().get();
       return;
     }
-    reason = std::get<std::string>(symbolic);
+    reason = symbolic.error();
   } catch (const c10::Error& error) {
     reason = error.what_without_backtrace();  // most likely memory
   }

@@ -62,8 +62,8 @@ std::string StepRunner::load_noted(StepPlan& plan, const std::string& key, Batch
   if (services_.desk == nullptr || !services_.desk->problem().empty()) return "nothing compiled can be had here";
   if (!plan.program) {
     auto recorded = record_undone(model_, microbatches, forward_);
-    if (const auto* reason = std::get_if<std::string>(&recorded)) return *reason;
-    plan.program = std::move(std::get<program::Program>(recorded));
+    if (!recorded) return recorded.error();
+    plan.program = *std::move(recorded);
   }
   if (config_.lane == Lane::kCompiled && !services_.desk->find(key)) {
     if (config_.compile.dynamic) join_family(plan, microbatches);

@@ -100,8 +100,8 @@ void StepPreparer::record_shape(Model& twin, KnownStructure& known, const std::s
   probe_attribution(twin, example);
   auto recorded =
       record_undone(twin, example, training_forward(twin.network), std::max(1, config_.compile.warmup_steps));
-  if (const auto* reason = std::get_if<std::string>(&recorded)) throw NotPreparable(*reason);
-  KnownStep step{shape, std::move(std::get<program::Program>(recorded))};
+  if (!recorded) throw NotPreparable(recorded.error());
+  KnownStep step{shape, *std::move(recorded)};
   if (config_.compile.dynamic && !in_use.each_size_alone) find_family(twin, known, step);
   choose_variant(known, step, in_use);
   known.steps.push_back(std::move(step));
@@ -129,9 +129,9 @@ void StepPreparer::find_family(Model& twin, KnownStructure& known, KnownStep& st
     return;
   }
   auto symbolic = record_for_all_sizes(twin, example, step.program, training_forward(twin.network));
-  if (auto* found = std::get_if<SymbolicProgram>(&symbolic)) {
+  if (symbolic) {
     step.family = known.families.size();
-    known.families.push_back(std::move(*found));
+    known.families.push_back(*std::move(symbolic));
   }
 }
 

@@ -228,12 +228,12 @@ void StepRunner::record(StepPlan& plan, Batch microbatches) {
   const Preparing preparing(*this);
   plan.recorded = true;
   auto recorded = program::record(step_roots(model_, microbatches), [&] { eager(microbatches); });
-  if (const auto* reason = std::get_if<std::string>(&recorded)) {
+  if (!recorded) {
     ++figures_.refusals;
     tell(event("tolaria.lane_refused"_event, Level::kWarning,
-               {{"lane", std::string(base::name_of(config_.lane))}, {"reason", *reason}}));
+               {{"lane", std::string(base::name_of(config_.lane))}, {"reason", recorded.error()}}));
   } else {
-    plan.program = std::move(std::get<program::Program>(recorded));
+    plan.program = *std::move(recorded);
   }
 }
 

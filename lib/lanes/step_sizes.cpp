@@ -29,14 +29,13 @@ std::vector<Microbatch> resized(Batch example, std::int64_t n) {
   return result;
 }
 
-std::variant<SymbolicProgram, std::string> compare_sizes(Model& model, Batch example, SizedRecording recorded,
-                                                         const std::vector<std::int64_t>& others,
-                                                         const TrainingForward& forward) {
+base::Expected<SymbolicProgram> compare_sizes(Model& model, Batch example, SizedRecording recorded,
+                                              const std::vector<std::int64_t>& others, const TrainingForward& forward) {
   std::vector<SizedRecording> recordings{std::move(recorded)};
   for (const std::int64_t n : others) {
     auto other = record_undone(model, resized(example, n), forward);
-    if (auto* reason = std::get_if<std::string>(&other)) return std::move(*reason);
-    recordings.push_back({n, std::move(std::get<Program>(other))});
+    if (!other) return base::failure(other.error());
+    recordings.push_back({n, *std::move(other)});
   }
   return find_symbolic(recordings);
 }
@@ -51,8 +50,7 @@ std::int64_t batch_size_of(Batch microbatches) {
   return same ? n : 0;
 }
 
-std::variant<Program, std::string> record_undone(Model& model, Batch microbatches, const TrainingForward& forward,
-                                                 int warmups) {
+base::Expected<Program> record_undone(Model& model, Batch microbatches, const TrainingForward& forward, int warmups) {
   const StepSnapshot start(model, model.state.device);
   const auto step = [&] { train_step(model.state, model.settings, microbatches, forward); };
   try {
@@ -66,19 +64,19 @@ std::variant<Program, std::string> record_undone(Model& model, Batch microbatche
   }
 }
 
-std::variant<SymbolicProgram, std::string> record_for_all_sizes(Model& model, Batch example, const Program& recorded,
-                                                                const TrainingForward& forward) {
+base::Expected<SymbolicProgram> record_for_all_sizes(Model& model, Batch example, const Program& recorded,
+                                                     const TrainingForward& forward) {
   const std::int64_t n = batch_size_of(example);
-  if (n == 0) return std::string("its microbatches have different numbers of samples");
+  if (n == 0) return base::failure("its microbatches have different numbers of samples");
   if (n < SymbolicProgram::kLeast || n > SymbolicProgram::kMost) {
-    return "a batch of " + std::to_string(n) + " is outside " + std::to_string(SymbolicProgram::kLeast) + " to " +
-           std::to_string(SymbolicProgram::kMost);
+    return base::failure("a batch of " + std::to_string(n) + " is outside " + std::to_string(SymbolicProgram::kLeast) +
+                         " to " + std::to_string(SymbolicProgram::kMost));
   }
   auto symbolic = compare_sizes(model, example, {n, recorded}, {n + 1, n + 3}, forward);
   // The step may be written another way from some size on, just above this one.
-  if (std::holds_alternative<SymbolicProgram>(symbolic) || n - 3 < SymbolicProgram::kLeast) return symbolic;
+  if (symbolic || n - 3 < SymbolicProgram::kLeast) return symbolic;
   auto below = compare_sizes(model, example, {n, recorded}, {n - 1, n - 3}, forward);
-  return std::holds_alternative<SymbolicProgram>(below) ? below : symbolic;
+  return below ? below : symbolic;
 }
 
 }  // namespace esper::lanes

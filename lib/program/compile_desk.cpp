@@ -85,13 +85,13 @@ CompilerSettings compiler_settings(const DeskSettings& settings, const DeskFolde
 CompileDesk::CompileDesk(DeskSettings settings, const DeskFolders& folders, base::Clock clock)
     : settings_(std::move(settings)), instruction_set_(cpu_instruction_set()) {
   const auto folder = private_cache_folder(folders.cache);
-  problem_ = folder.problem;
+  problem_ = folder.error_or("");
   if (!folder) return;
   files_ = std::make_unique<storage::ConfinedFileSystem>(*folder, storage::Owner::kThisUser);
-  problem_ = problem_below(*files_, *folder);
+  problem_ = check_below(*files_, *folder).error_or("");
   if (!problem_.empty()) return;
   const auto key = user_key();
-  problem_ = key.problem;
+  problem_ = key.error_or("");
   if (!key) return;
   CacheSettings cache;
   cache.folder = *folder;

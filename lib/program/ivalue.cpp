@@ -169,9 +169,9 @@ std::optional<std::size_t> viewed_argument(const c10::FunctionSchema& schema, st
   return std::nullopt;
 }
 
-std::string mismatch(const Argument& argument, const c10::Argument& schema) {
+base::Expected<void> check_type(const Argument& argument, const c10::Argument& schema) {
   if (std::visit(Fits{schema, present_type(schema)}, argument)) return {};
-  return "argument " + schema.name() + " is no " + schema.type()->annotation_str();
+  return base::failure("argument " + schema.name() + " is no " + schema.type()->annotation_str());
 }
 
 }  // namespace esper::program

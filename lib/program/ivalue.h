@@ -33,7 +33,7 @@ bool is_random(const c10::OperatorHandle& op);
 // own.
 std::optional<std::size_t> viewed_argument(const c10::FunctionSchema& schema, std::size_t result);
 
-// Why the schema's argument does not take this; empty if it does.
-std::string mismatch(const Argument& argument, const c10::Argument& schema);
+// That the schema's argument takes this.
+base::Expected<void> check_type(const Argument& argument, const c10::Argument& schema);
 
 }  // namespace esper::program

@@ -9,6 +9,8 @@
 #include <variant>
 #include <vector>
 
+#include "base/expected.h"
+
 namespace esper::program {
 
 using ValueId = std::int32_t;  // index into Program::values
@@ -72,10 +74,10 @@ std::string to_text(const Program& program);
 // Lossless, as one JSON document; what differs in the program differs in the text.
 std::string save_program(const Program& program);
 // Takes nothing on trust: returns why the text is no program, or the program, verified.
-std::variant<Program, std::string> load_program(const std::string& text);
+base::Expected<Program> load_program(const std::string& text);
 
-// Why the program cannot be run; empty if it can: every value is made before it is used, and every operator exists in
-// this torch and takes these arguments.
-std::string verify(const Program& program);
+// Can the program be run? If so every value is made before it is used, and every operator exists in this torch and
+// takes these arguments.
+base::Expected<void> verify(const Program& program);
 
 }  // namespace esper::program

@@ -103,14 +103,14 @@ std::string save_program(const Program& program) {
   return json.dump();
 }
 
-std::variant<Program, std::string> load_program(const std::string& text) {
-  if (text.size() > kMostBytes) return std::string("it is longer than any program");
+base::Expected<Program> load_program(const std::string& text) {
+  if (text.size() > kMostBytes) return base::failure("it is longer than any program");
   try {
     Program program = read_program(ordered_json::parse(text));
-    if (std::string reason = verify(program); !reason.empty()) return reason;
+    if (const auto sound = verify(program); !sound) return base::failure(sound.error());
     return program;
   } catch (const std::exception& error) {
-    return std::string(error.what());
+    return base::failure(error.what());
   }
 }
 

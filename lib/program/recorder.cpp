@@ -274,15 +274,15 @@ class Listening {
 
 }  // namespace
 
-std::variant<Program, std::string> record(std::span<const Root> roots, const std::function<void()>& step) {
+base::Expected<Program> record(std::span<const Root> roots, const std::function<void()>& step) {
   Recording recording(roots);
   {
     const Listening listening(recording);
     step();
   }
-  if (recording.refused()) return recording.refusal();
+  if (recording.refused()) return base::failure(recording.refusal());
   Program program = simplify(recording.take());
-  if (std::string reason = verify(program); !reason.empty()) return reason;
+  if (const auto sound = verify(program); !sound) return base::failure(sound.error());
   return program;
 }
 

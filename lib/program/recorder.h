@@ -10,9 +10,9 @@
 #include <functional>
 #include <span>
 #include <string>
-#include <variant>
 #include <vector>
 
+#include "base/expected.h"
 #include "program/program.h"
 
 namespace esper::program {
@@ -33,6 +33,6 @@ struct Root {
 // that were made before the step become operations of the program. Returns instead why there is none: a tensor that
 // comes from no root (its operator is named), a read of the device by the host, an argument that programs do not hold.
 // The step has run to its end in either case. What `step` throws passes through.
-std::variant<Program, std::string> record(std::span<const Root> roots, const std::function<void()>& step);
+base::Expected<Program> record(std::span<const Root> roots, const std::function<void()>& step);
 
 }  // namespace esper::program

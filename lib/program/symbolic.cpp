@@ -1,12 +1,13 @@
 #include "program/symbolic.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
 #include <optional>
 
 #include "base/error.h"
-#include "program/joined.h"
 
 namespace esper::program {
 namespace {
@@ -74,23 +75,23 @@ TakenApart take_apart(const SizedRecording& recording) {
   return parts;
 }
 
-// Empty where the forms are equal.
-std::string difference_of_forms(const TakenApart& a, const TakenApart& b) {
+base::Expected<void> check_same_form(const TakenApart& a, const TakenApart& b) {
   if (a.form == b.form) return {};
-  const std::string sizes = joined({"at batch sizes ", std::to_string(a.n), " and ", std::to_string(b.n)});
+  const std::string sizes = fmt::format("at batch sizes {} and {}", a.n, b.n);
   const auto &left = a.form.operations, &right = b.form.operations;
   for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
     const std::string where = "operation " + std::to_string(i);
     if (left[i].name != right[i].name) {
-      return joined({where, " differs ", sizes, ": ", left[i].name, ", ", right[i].name});
+      return base::failure(fmt::format("{} differs {}: {}, {}", where, sizes, left[i].name, right[i].name));
     }
-    if (left[i] != right[i]) return joined({where, ", ", left[i].name, ", works on other values ", sizes});
+    if (left[i] != right[i]) {
+      return base::failure(fmt::format("{}, {}, works on other values {}", where, left[i].name, sizes));
+    }
   }
   if (left.size() != right.size()) {
-    return joined(
-        {"the step has ", std::to_string(left.size()), " and ", std::to_string(right.size()), " operations ", sizes});
+    return base::failure(fmt::format("the step has {} and {} operations {}", left.size(), right.size(), sizes));
   }
-  return "the step has other inputs or values " + sizes;
+  return base::failure("the step has other inputs or values " + sizes);
 }
 
 using Points = std::vector<std::pair<std::int64_t, Number>>;  // n and the number then
@@ -139,9 +140,7 @@ std::optional<SizeExpression> expression_of(const Points& points) {
 
 std::string text_of(const Number& number) {
   if (const auto* whole = std::get_if<std::int64_t>(&number)) return std::to_string(*whole);
-  char text[32];
-  std::snprintf(text, sizeof text, "%.17g", std::get<double>(number));
-  return text;
+  return fmt::format("{:.17g}", std::get<double>(number));
 }
 
 std::string name_of(const NumberPlace& place, const Program& program) {
@@ -149,8 +148,8 @@ std::string name_of(const NumberPlace& place, const Program& program) {
     case Part::kInputName:
       return "the name of input " + program.inputs[place.at].name;
     case Part::kArgument:
-      return joined({"argument ", std::to_string(place.argument), " of operation ", std::to_string(place.at), ", ",
-                     program.operations[place.at].name});
+      return fmt::format("argument {} of operation {}, {}", place.argument, place.at,
+                         program.operations[place.at].name);
     default: {
       const std::string what = place.part == Part::kSize ? "a size of " : "a stride of ";
       const bool is_input = place.at < program.inputs.size();
@@ -161,7 +160,7 @@ std::string name_of(const NumberPlace& place, const Program& program) {
 
 std::string refusal_of(const NumberPlace& place, const Program& program, const Points& points) {
   std::string text = name_of(place, program) + " does not follow the batch size:";
-  for (const auto& [n, number] : points) text += joined({" ", text_of(number), " at ", std::to_string(n), ","});
+  for (const auto& [n, number] : points) text += fmt::format(" {} at {},", text_of(number), n);
   text.back() = ';';
   return text + " only multiples of it plus a constant, and reciprocals of those, can be written for all sizes";
 }
@@ -171,15 +170,17 @@ bool is_first_dimension(const NumberPlace& place, const SizeExpression& expressi
 }
 
 // The batch alone may be as long as the batch.
-std::string problem_of_inputs(const SymbolicProgram& symbolic) {
+base::Expected<void> check_inputs(const SymbolicProgram& symbolic) {
   for (const auto& [place, expression] : symbolic.expressions) {
     const bool of_input =
         (place.part == Part::kSize || place.part == Part::kStride) && place.at < symbolic.program.inputs.size();
     if (of_input && !is_first_dimension(place, expression)) {
-      return name_of(place, symbolic.program) + " depends on the batch size, and is not its first dimension";
+      return base::failure(name_of(place, symbolic.program) +
+                           " depends on the batch size, and is not its first dimension");
     }
   }
-  return symbolic.batch_inputs().empty() ? "no input has the batch size for its first dimension" : "";
+  if (symbolic.batch_inputs().empty()) return base::failure("no input has the batch size for its first dimension");
+  return {};
 }
 
 bool are_of_three_sizes(const std::vector<SizedRecording>& recordings) {
@@ -220,12 +221,12 @@ std::vector<std::size_t> SymbolicProgram::batch_inputs() const {
   return result;
 }
 
-std::variant<SymbolicProgram, std::string> find_symbolic(const std::vector<SizedRecording>& recordings) {
+base::Expected<SymbolicProgram> find_symbolic(const std::vector<SizedRecording>& recordings) {
   ESPER_CHECK(are_of_three_sizes(recordings), "a program for all sizes needs recordings of three");
   std::vector<TakenApart> parts;
   for (const SizedRecording& recording : recordings) parts.push_back(take_apart(recording));
   for (const TakenApart& other : parts) {
-    if (std::string reason = difference_of_forms(parts.front(), other); !reason.empty()) return reason;
+    if (const auto same = check_same_form(parts.front(), other); !same) return base::failure(same.error());
   }
   SymbolicProgram symbolic(recordings.front().program);
   for (std::size_t i = 0; i < parts.front().numbers.size(); ++i) {
@@ -236,10 +237,10 @@ std::variant<SymbolicProgram, std::string> find_symbolic(const std::vector<Sized
     if (constant) continue;
     const NumberPlace& place = parts.front().places[i];
     const auto expression = expression_of(points);
-    if (!expression) return refusal_of(place, symbolic.program, points);
+    if (!expression) return base::failure(refusal_of(place, symbolic.program, points));
     symbolic.expressions.emplace(place, *expression);
   }
-  if (std::string problem = problem_of_inputs(symbolic); !problem.empty()) return problem;
+  if (const auto usable = check_inputs(symbolic); !usable) return base::failure(usable.error());
   symbolic.program = symbolic.at(SymbolicProgram::kTypical);
   return symbolic;
 }
@@ -247,7 +248,7 @@ std::variant<SymbolicProgram, std::string> find_symbolic(const std::vector<Sized
 std::string save_symbolic(const SymbolicProgram& symbolic) {
   std::string text = save_program(symbolic.program);
   if (!symbolic.is_for_all_sizes()) return text;
-  text += joined({"\nn ", std::to_string(SymbolicProgram::kLeast), " ", std::to_string(SymbolicProgram::kMost)});
+  text += fmt::format("\nn {} {}", SymbolicProgram::kLeast, SymbolicProgram::kMost);
   for (const auto& [place, expression] : symbolic.expressions) {
     text += '\n';
     for (const auto number : {static_cast<std::int64_t>(place.part), static_cast<std::int64_t>(place.at),

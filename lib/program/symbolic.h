@@ -70,7 +70,7 @@ struct SizedRecording {
 // The program of which all recordings are instances; or why there is none: other operations at another size, a number
 // that is no multiple of n plus a constant (nor the reciprocal of one), state whose shape depends on n. At least three
 // recordings of different sizes: through two any numbers make a line.
-std::variant<SymbolicProgram, std::string> find_symbolic(const std::vector<SizedRecording>& recordings);
+base::Expected<SymbolicProgram> find_symbolic(const std::vector<SizedRecording>& recordings);
 
 // Lossless. That of a program without expressions is save_program().
 std::string save_symbolic(const SymbolicProgram& program);

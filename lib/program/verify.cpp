@@ -8,35 +8,40 @@ class Verifier {
  public:
   explicit Verifier(const Program& program) : program_(program), defined_(program.values.size(), false) {}
 
-  std::string run() {
-    if (program_.inputs.size() > program_.values.size()) return "it has more inputs than values";
+  base::Expected<void> run() {
+    if (program_.inputs.size() > program_.values.size()) return base::failure("it has more inputs than values");
     for (const TensorType& type : program_.values) {
-      if (type.sizes.size() != type.strides.size()) return "a value has another number of strides than of sizes";
+      if (type.sizes.size() != type.strides.size())
+        return base::failure("a value has another number of strides than of sizes");
       for (const std::int64_t size : type.sizes) {
-        if (size < 0) return "a value has a negative size";
+        if (size < 0) return base::failure("a value has a negative size");
       }
     }
     std::fill_n(defined_.begin(), program_.inputs.size(), true);
     for (const Operation& operation : program_.operations) {
-      if (std::string reason = check(operation); !reason.empty()) return operation.name + ": " + reason;
+      if (const auto checked = check(operation); !checked) {
+        return base::failure(operation.name + ": " + checked.error());
+      }
     }
     return {};
   }
 
  private:
-  std::string check(const Operation& operation) {
+  base::Expected<void> check(const Operation& operation) {
     const auto op = find_operator(operation.name);
-    if (!op) return "this torch has no such operator";
+    if (!op) return base::failure("this torch has no such operator");
     const auto& arguments = op->schema().arguments();
     const auto& returns = op->schema().returns();
-    if (operation.arguments.size() != arguments.size()) return "another number of arguments";
-    if (operation.results.size() != returns.size()) return "another number of results";
+    if (operation.arguments.size() != arguments.size()) return base::failure("another number of arguments");
+    if (operation.results.size() != returns.size()) return base::failure("another number of results");
     for (std::size_t i = 0; i < arguments.size(); ++i) {
-      if (std::string reason = mismatch(operation.arguments[i], arguments[i]); !reason.empty()) return reason;
-      if (!all_defined(operation.arguments[i])) return "argument " + arguments[i].name() + " is used before it is made";
+      if (auto fits = check_type(operation.arguments[i], arguments[i]); !fits) return fits;
+      if (!all_defined(operation.arguments[i])) {
+        return base::failure("argument " + arguments[i].name() + " is used before it is made");
+      }
     }
     for (std::size_t i = 0; i < returns.size(); ++i) {
-      if (std::string reason = define(operation.results[i], is_written(returns[i])); !reason.empty()) return reason;
+      if (auto defined = define(operation.results[i], is_written(returns[i])); !defined) return defined;
     }
     return {};
   }
@@ -49,12 +54,12 @@ class Verifier {
     });
   }
 
-  std::string define(const Argument& result, bool written) {
+  base::Expected<void> define(const Argument& result, bool written) {
     for (const ValueId id : ids_of(result)) {
       if (id == kNoValue) continue;
-      if (!in_range(id)) return "its result is no value";
+      if (!in_range(id)) return base::failure("its result is no value");
       const bool known = defined_[static_cast<std::size_t>(id)];
-      if (written && !known) return "it writes what is not there";
+      if (written && !known) return base::failure("it writes what is not there");
       defined_[static_cast<std::size_t>(id)] = true;
     }
     return {};
@@ -66,6 +71,6 @@ class Verifier {
 
 }  // namespace
 
-std::string verify(const Program& program) { return Verifier(program).run(); }
+base::Expected<void> verify(const Program& program) { return Verifier(program).run(); }
 
 }  // namespace esper::program

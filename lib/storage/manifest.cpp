@@ -45,25 +45,24 @@ std::string manifest_text(const Manifest& manifest) {
   return prefix_for(body) + body;
 }
 
-Checked<Manifest> parse_manifest(const std::string& text) {
+base::Expected<Manifest, ReadFailure> parse_manifest(const std::string& text) {
   const std::string body = text.size() > kPrefixBytes ? text.substr(kPrefixBytes) : std::string();
   if (body.empty() || !text.starts_with(prefix_for(body))) {
-    return damaged<Manifest>("manifest.json is damaged: its checksum does not match its contents");
+    return damaged("manifest.json is damaged: its checksum does not match its contents");
   }
   try {
     const json whole = json::parse("{" + body);
     if (whole.at("format") != kFormat) {
-      return unreadable<Manifest>("manifest.json has format " + whole.at("format").dump() +
-                                  "; this program reads format " + std::to_string(kFormat));
+      return unreadable("manifest.json has format " + whole.at("format").dump() + "; this program reads format " +
+                        std::to_string(kFormat));
     }
     Manifest manifest{files_from(whole.at("files")), whole.at("fields")};
     for (const auto& file : manifest.files) {
-      if (!is_plain_name(file.name))
-        return unreadable<Manifest>("manifest.json lists a file that is not in its folder");
+      if (!is_plain_name(file.name)) return unreadable("manifest.json lists a file that is not in its folder");
     }
-    return sound(std::move(manifest));
+    return manifest;
   } catch (const json::exception& error) {
-    return unreadable<Manifest>(std::string("manifest.json is no manifest: ") + error.what());
+    return unreadable(std::string("manifest.json is no manifest: ") + error.what());
   }
 }
 

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/checked.h"
+#include "storage/read_failure.h"
 
 namespace esper::storage {
 
@@ -35,6 +35,6 @@ std::string manifest_text(const Manifest& manifest);
 
 // Checks checksum and shape; the files themselves are not looked at. Where the checksum is right and the format or
 // shape is another one, it is unreadable.
-Checked<Manifest> parse_manifest(const std::string& text);
+base::Expected<Manifest, ReadFailure> parse_manifest(const std::string& text);
 
 }  // namespace esper::storage

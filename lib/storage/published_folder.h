@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/file_system.h"
-#include "storage/checked.h"
 #include "storage/manifest.h"
+#include "storage/read_failure.h"
 
 namespace esper::storage {
 
@@ -13,7 +13,7 @@ namespace esper::storage {
 // size; unreadable are a file that the system does not give (EIO, EACCES, no regular file), one that is missing, since
 // the folder may be on its way here, and a manifest of another format. Throws IoError only where the trouble is not the
 // folder's (EMFILE, ENOMEM and the like).
-Checked<Manifest> verify_folder(base::FileSystem& file_system, const std::string& folder);
+base::Expected<Manifest, ReadFailure> verify_folder(base::FileSystem& file_system, const std::string& folder);
 
 // Whether an error speaks of one file or folder that cannot be read, rather than of this process (EMFILE, ENOMEM).
 bool is_of_the_file(const base::IoError& error);

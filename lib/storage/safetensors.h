@@ -10,7 +10,7 @@
 
 #include "base/file_system.h"
 #include "storage/bytes.h"
-#include "storage/checked.h"
+#include "storage/read_failure.h"
 #include "storage/tensor_view.h"
 
 namespace esper::storage {
@@ -28,7 +28,7 @@ struct Safetensors {
 // the file, not starting with '{', not UTF-8 or JSON, a key twice, an unknown field or type, more than kMaxRank
 // dimensions, a span that overlaps, leaves a hole, ends early or late, or differs from shape times type (overflow
 // included).
-Checked<Safetensors> parse_safetensors(Bytes file);
+base::Expected<Safetensors, ReadFailure> parse_safetensors(Bytes file);
 
 struct LoadedSafetensors {
   std::vector<std::byte> file;  // what `contents` looks into; moving it keeps the views valid
@@ -36,8 +36,8 @@ struct LoadedSafetensors {
 };
 
 // Reads the whole file. One larger than `max_bytes` is a problem; throws IoError if it cannot be read.
-Checked<LoadedSafetensors> load_safetensors(base::FileSystem& file_system, const std::string& path,
-                                            std::uint64_t max_bytes);
+base::Expected<LoadedSafetensors, ReadFailure> load_safetensors(base::FileSystem& file_system, const std::string& path,
+                                                                std::uint64_t max_bytes);
 
 // Writes header and tensors to `sink`, copying no tensor. The result depends only on the contents: tensors are sorted
 // by type (widest first, so each is aligned), then by name; the header is padded to 8 bytes. It equals, byte for byte,

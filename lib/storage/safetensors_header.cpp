@@ -160,13 +160,13 @@ class HeaderEvents {
 
 }  // namespace
 
-Checked<SafetensorsHeader> parse_safetensors_header(std::string_view text) {
-  if (!text.starts_with('{')) return damaged<SafetensorsHeader>("the header does not start with '{'");
+base::Expected<SafetensorsHeader, ReadFailure> parse_safetensors_header(std::string_view text) {
+  if (!text.starts_with('{')) return damaged("the header does not start with '{'");
   // The parser takes a zero byte for the end of its input and would not see what follows.
-  if (text.find('\0') != std::string_view::npos) return damaged<SafetensorsHeader>("the header holds a zero byte");
+  if (text.find('\0') != std::string_view::npos) return damaged("the header holds a zero byte");
   HeaderEvents events;
-  if (!json::sax_parse(text, &events)) return damaged<SafetensorsHeader>(std::move(events.problem));
-  return sound(std::move(events.header));
+  if (!json::sax_parse(text, &events)) return damaged(std::move(events.problem));
+  return std::move(events.header);
 }
 
 }  // namespace esper::storage

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/checked.h"
+#include "storage/read_failure.h"
 #include "storage/safetensors.h"
 
 namespace esper::storage {
@@ -24,6 +24,6 @@ struct SafetensorsHeader {
   TensorMetadata metadata;
 };
 
-Checked<SafetensorsHeader> parse_safetensors_header(std::string_view text);
+base::Expected<SafetensorsHeader, ReadFailure> parse_safetensors_header(std::string_view text);
 
 }  // namespace esper::storage

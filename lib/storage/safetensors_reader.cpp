@@ -19,10 +19,8 @@ std::string advice_for(Bytes file) {
          "Python package safetensors";
 }
 
-Checked<Safetensors> refused(std::string problem) { return damaged<Safetensors>(std::move(problem)); }
-
 // Checks the spans, which must tile `data` in order, and makes views of them.
-Checked<Safetensors> lay_out(SafetensorsHeader header, Bytes data) {
+base::Expected<Safetensors, ReadFailure> lay_out(SafetensorsHeader header, Bytes data) {
   std::ranges::stable_sort(header.tensors, {}, &HeaderTensor::offsets);
   Safetensors result;
   result.metadata = std::move(header.metadata);
@@ -32,14 +30,14 @@ Checked<Safetensors> lay_out(SafetensorsHeader header, Bytes data) {
     const auto begin = static_cast<std::uint64_t>(tensor.offsets[0]);
     const auto end = static_cast<std::uint64_t>(tensor.offsets[1]);
     const std::string which = "tensor " + std::to_string(result.tensors.size()) + " by offset";
-    if (begin < position) return refused(which + " overlaps the one before it");
-    if (begin > position) return refused("there is a hole before " + which);
-    if (end < begin) return refused(which + " ends before it begins");
-    if (end > data.size()) return refused(which + " ends beyond the file");
+    if (begin < position) return damaged(which + " overlaps the one before it");
+    if (begin > position) return damaged("there is a hole before " + which);
+    if (end < begin) return damaged(which + " ends before it begins");
+    if (end > data.size()) return damaged(which + " ends beyond the file");
     const auto expected = byte_count(tensor.shape, tensor.dtype);
-    if (!expected) return refused(which + " has a shape beyond 64 bits");
+    if (!expected) return damaged(which + " has a shape beyond 64 bits");
     if (*expected != end - begin) {
-      return refused(which + " has " + std::to_string(end - begin) + " bytes, its shape and type need " +
+      return damaged(which + " has " + std::to_string(end - begin) + " bytes, its shape and type need " +
                      std::to_string(*expected));
     }
     result.tensors.push_back(
@@ -47,36 +45,36 @@ Checked<Safetensors> lay_out(SafetensorsHeader header, Bytes data) {
     position = end;
   }
   if (position != data.size()) {
-    return refused(std::to_string(data.size() - position) + " bytes at the end belong to no tensor");
+    return damaged(std::to_string(data.size() - position) + " bytes at the end belong to no tensor");
   }
-  return sound(std::move(result));
+  return result;
 }
 
 }  // namespace
 
-Checked<Safetensors> parse_safetensors(Bytes file) {
-  if (file.size() < kLengthBytes) return refused("the file has under 8 bytes");
+base::Expected<Safetensors, ReadFailure> parse_safetensors(Bytes file) {
+  if (file.size() < kLengthBytes) return damaged("the file has under 8 bytes");
   const auto header_bytes = load_little_endian<std::uint64_t>(file);
-  if (header_bytes > kMaxSafetensorsHeaderBytes) return refused("the header claims over 100 MB" + advice_for(file));
-  if (header_bytes > file.size() - kLengthBytes) return refused("the header goes beyond the end of the file");
+  if (header_bytes > kMaxSafetensorsHeaderBytes) return damaged("the header claims over 100 MB" + advice_for(file));
+  if (header_bytes > file.size() - kLengthBytes) return damaged("the header goes beyond the end of the file");
   auto header = parse_safetensors_header(text_of(file.subspan(kLengthBytes, header_bytes)));
-  if (!header) return refused(std::move(header.problem));
-  return lay_out(std::move(*header.value), file.subspan(kLengthBytes + header_bytes));
+  if (!header) return base::failure(header.error());
+  return lay_out(*std::move(header), file.subspan(kLengthBytes + header_bytes));
 }
 
-Checked<LoadedSafetensors> load_safetensors(base::FileSystem& file_system, const std::string& path,
-                                            std::uint64_t max_bytes) {
+base::Expected<LoadedSafetensors, ReadFailure> load_safetensors(base::FileSystem& file_system, const std::string& path,
+                                                                std::uint64_t max_bytes) {
   LoadedSafetensors loaded;
   try {
     loaded.file = read_file(file_system, path, max_bytes);
   } catch (const base::IoError& error) {
     if (error.error_number() != EFBIG) throw;
-    return damaged<LoadedSafetensors>(path + " is larger than " + std::to_string(max_bytes) + " bytes");
+    return damaged(path + " is larger than " + std::to_string(max_bytes) + " bytes");
   }
   auto parsed = parse_safetensors(loaded.file);
-  if (!parsed) return damaged<LoadedSafetensors>(path + ": " + parsed.problem);
-  loaded.contents = std::move(*parsed.value);
-  return sound(std::move(loaded));
+  if (!parsed) return damaged(path + ": " + parsed.error().problem);
+  loaded.contents = *std::move(parsed);
+  return loaded;
 }
 
 }  // namespace esper::storage

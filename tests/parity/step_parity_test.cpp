@@ -41,7 +41,7 @@ torch::Tensor to_tensor(const storage::TensorView& view) {
 Recording load(const std::string& name) {
   const std::string path = std::string(ESPER_SOURCE_DIR "/baselines/parity/") + name + ".safetensors";
   const auto loaded = storage::load_safetensors(storage::real_file_system(), path, 1 << 20);
-  INFO(path << ": " << loaded.problem);
+  INFO(path << ": " << loaded.error_or({}).problem);
   REQUIRE(loaded);
   Recording recording{json::parse(loaded->contents.metadata.at("case")), {}};
   for (const auto& view : loaded->contents.tensors) recording.tensors[view.name] = to_tensor(view);

@@ -19,39 +19,38 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : value;
 }
 
-storage::Checked<std::string> wanted_folder(const std::string& named) {
-  using storage::damaged;
-  if (!named.empty()) return storage::sound(named);
+base::Expected<std::string> wanted_folder(const std::string& named) {
+  if (!named.empty()) return named;
   if (const auto own = environment("ESPER_CACHE"); !own.empty()) {
-    if (own.starts_with('/')) return storage::sound(own + "/programs");
-    return damaged<std::string>("ESPER_CACHE is no absolute path: " + own);
+    if (own.starts_with('/')) return own + "/programs";
+    return base::failure("ESPER_CACHE is no absolute path: " + own);
   }
   const auto folder = esper_folder("XDG_CACHE_HOME", "/.cache");
-  if (folder.empty()) return damaged<std::string>("there is no HOME to keep compiled programs in");
-  return storage::sound(folder + "/programs");
+  if (folder.empty()) return base::failure("there is no HOME to keep compiled programs in");
+  return folder + "/programs";
 }
 
-// Who may put something else in the place of what this folder holds, or of the folder itself; empty: nobody but this
-// user and root.
-std::string who_may_change(const std::string& path, const struct stat& status, bool is_parent) {
+// That nobody but this user and root may put something else in the place of what this folder holds, or of the folder
+// itself.
+base::Expected<void> check_closed(const std::string& path, const struct stat& status, bool is_parent) {
   // In a sticky folder only its owner and an entry's own owner rename or remove the entry.
   const bool sticky = is_parent && (status.st_mode & S_ISVTX) != 0;
-  if ((status.st_mode & S_IWOTH) != 0 && !sticky) return "others may write to " + path;
+  if ((status.st_mode & S_IWOTH) != 0 && !sticky) return base::failure("others may write to " + path);
   // Many systems give each user a group of his own, and let it write.
   const bool own_group = is_parent && status.st_gid == ::getegid();
-  if ((status.st_mode & S_IWGRP) != 0 && !sticky && !own_group) return "a group may write to " + path;
+  if ((status.st_mode & S_IWGRP) != 0 && !sticky && !own_group) return base::failure("a group may write to " + path);
   if (status.st_uid == ::geteuid() || (is_parent && status.st_uid == 0)) return {};
-  return path + " belongs to another user";
+  return base::failure(path + " belongs to another user");
 }
 
-std::string problem_of(const std::filesystem::path& folder) {
+base::Expected<void> check_closed_to_root(const std::filesystem::path& folder) {
   struct stat status{};
   auto path = folder;
   for (bool is_parent = false;; is_parent = true) {
-    if (::stat(path.c_str(), &status) < 0) return "cannot look at " + path.string();
-    if (!S_ISDIR(status.st_mode)) return path.string() + " is no folder";
-    if (auto problem = who_may_change(path, status, is_parent); !problem.empty()) {
-      return problem + (is_parent ? ", in which " + folder.string() + " lies" : "");
+    if (::stat(path.c_str(), &status) < 0) return base::failure("cannot look at " + path.string());
+    if (!S_ISDIR(status.st_mode)) return base::failure(path.string() + " is no folder");
+    if (const auto closed = check_closed(path, status, is_parent); !closed) {
+      return base::failure(closed.error() + (is_parent ? ", in which " + folder.string() + " lies" : ""));
     }
     if (path == path.root_path()) return {};
     path = path.parent_path();
@@ -93,38 +92,37 @@ std::string esper_folder(const char* variable, const std::string& in_home) {
   return home.starts_with('/') ? home + in_home + "/esper" : "";
 }
 
-storage::Checked<std::string> private_folder(const std::string& wanted) {
-  using storage::damaged;
+base::Expected<std::string> private_folder(const std::string& wanted) {
   std::error_code error;
   const auto path = std::filesystem::absolute(wanted, error).lexically_normal();
   if (const int failure = make_folders(path); failure != 0) {
-    return damaged<std::string>("cannot make " + path.string() + ": " + std::generic_category().message(failure));
+    return base::failure("cannot make " + path.string() + ": " + std::generic_category().message(failure));
   }
   // Links on the way are followed here and not again: what counts are the folders that are really passed.
   const auto folder = std::filesystem::canonical(path, error);
-  if (error) return damaged<std::string>("cannot reach " + path.string() + ": " + error.message());
-  if (auto problem = problem_of(folder); !problem.empty()) return damaged<std::string>(problem);
-  return storage::sound(folder.string());
+  if (error) return base::failure("cannot reach " + path.string() + ": " + error.message());
+  if (const auto closed = check_closed_to_root(folder); !closed) return base::failure(closed.error());
+  return folder.string();
 }
 
-storage::Checked<std::string> private_cache_folder(const std::string& named) {
+base::Expected<std::string> private_cache_folder(const std::string& named) {
   auto folder = wanted_folder(named);
   if (folder) folder = private_folder(*folder);
-  if (!folder) folder.problem += kWayOut;
+  if (!folder) return base::failure(folder.error() + kWayOut);
   return folder;
 }
 
-std::string problem_below(base::FileSystem& files, const std::string& cache) {
+base::Expected<void> check_below(base::FileSystem& files, const std::string& cache) {
   try {
     // Of package_cache.h, compile_lock.h and the compile worker.
     for (const char* name : {"entries", "used", "choices", "quarantine", "compiling", "worker"}) {
       const std::string path = cache + "/" + name;
-      if (files.kind_of(path) == base::PathKind::kFile) return path + " is no folder" + kWayOut;
+      if (files.kind_of(path) == base::PathKind::kFile) return base::failure(path + " is no folder" + kWayOut);
     }
     // What it keeps lies some levels down, by version and kind.
     check_folders_in(files, cache + "/worker");
   } catch (const storage::UnsafePath& error) {
-    return error.what();
+    return base::failure(error.what());
   } catch (const base::IoError&) {  // not refused: whoever needs the folder says so
   }
   return {};

@@ -4,8 +4,8 @@
 
 #include <string>
 
+#include "base/expected.h"
 #include "base/file_system.h"
-#include "storage/checked.h"
 
 namespace esper::program {
 
@@ -13,7 +13,7 @@ namespace esper::program {
 // there is left as it is. Gives its name without links, or a problem: it cannot be made; somebody else but root may
 // write to it, or exchange it, because it or a folder above it belongs to another user or can be written to by others
 // (a sticky folder above, and the user's own group there, are no problem).
-storage::Checked<std::string> private_folder(const std::string& wanted);
+base::Expected<std::string> private_folder(const std::string& wanted);
 
 // The folder "esper" in the one that `variable` names, where that is an absolute path (others are invalid: XDG Base
 // Directory Specification), else in $HOME + `in_home`; empty: there is no HOME. Makes nothing.
@@ -22,10 +22,10 @@ std::string esper_folder(const char* variable, const std::string& in_home);
 // `named` (on the command line) if it is not empty, else $ESPER_CACHE, else $XDG_CACHE_HOME/esper, else
 // $HOME/.cache/esper; "/programs" is added to all but the first. As private_folder, with the way out in the problem;
 // a relative ESPER_CACHE is one.
-storage::Checked<std::string> private_cache_folder(const std::string& named);
+base::Expected<std::string> private_cache_folder(const std::string& named);
 
-// Why a folder below the cache's cannot be used, with the way out: it is no folder, or not this user's alone. Empty:
+// A folder below the cache's cannot be used, reason with the way out: it is no folder, or not this user's alone. Else
 // all can, or are not there yet. `files` is confined to the cache. Changes nothing.
-std::string problem_below(base::FileSystem& files, const std::string& cache);
+base::Expected<void> check_below(base::FileSystem& files, const std::string& cache);
 
 }  // namespace esper::program

@@ -76,9 +76,9 @@ void PackageCache::ensure_folders() {
   }
 }
 
-storage::Checked<PackageEntry> PackageCache::load(const std::string& key) {
+base::Expected<PackageEntry> PackageCache::load(const std::string& key) {
   auto entry = parse_entry(storage::read_file(file_system_, entry_path(key), kMaxEntryBytes), settings_.mac_key);
-  if (entry && entry->key != key) return storage::damaged<PackageEntry>("it is the entry of another program");
+  if (entry && entry->key != key) return base::failure("it is the entry of another program");
   return entry;
 }
 
@@ -90,7 +90,7 @@ std::optional<CachedPackage> PackageCache::find(const std::string& key) {
       touch(key);
       return CachedPackage{PackageFile(entry->package()), entry->facts, entry->package().size()};
     }
-    note_damage(key, entry.problem);
+    note_damage(key, entry.error());
   } catch (const IoError& error) {
     if (is_passing(error)) return std::nullopt;
     note_damage(key, reason_of(error));
@@ -128,7 +128,7 @@ void PackageCache::quarantine_if_damaged(const std::string& key) {
     try {  // again, under the lock: it may have been replaced since
       const auto entry = load(key);
       if (entry) return;
-      reason = entry.problem;
+      reason = entry.error();
     } catch (const IoError& error) {
       if (is_passing(error)) return;
       reason = reason_of(error);

@@ -104,7 +104,7 @@ class PackageCache {
   std::string entry_path(const std::string& key) const { return settings_.folder + "/entries/" + key; }
   std::optional<base::File> lock();
   void ensure_folders();
-  storage::Checked<PackageEntry> load(const std::string& key);
+  base::Expected<PackageEntry> load(const std::string& key);
   void touch(const std::string& key);
   std::int64_t last_use(const std::string& key);
   std::vector<Usage> usage();

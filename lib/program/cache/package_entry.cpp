@@ -37,14 +37,13 @@ std::string entry_header(const std::string& key, const PackageFacts& facts, stor
 }
 
 // What the file says is believed only once its code is found to be right.
-storage::Checked<PackageEntry> parse_entry(std::vector<std::byte> file, const MacKey& mac_key) {
-  using storage::damaged;
+base::Expected<PackageEntry> parse_entry(std::vector<std::byte> file, const MacKey& mac_key) {
   const auto text = storage::text_of(file);
   const auto end = text.find('\n');
-  if (end == std::string_view::npos || end < kMacDigits + 2) return damaged<PackageEntry>("it has no first line");
+  if (end == std::string_view::npos || end < kMacDigits + 2) return base::failure("it has no first line");
   const auto rest = storage::Bytes(file).subspan(kMacDigits);
   if (!is_same_mac(text.substr(0, kMacDigits), mac_of(mac_key, rest, {}))) {
-    return damaged<PackageEntry>("its authentication code is wrong: it is damaged, or was made under another key");
+    return base::failure("its authentication code is wrong: it is damaged, or was made under another key");
   }
   const auto line = text.substr(kMacDigits, end - kMacDigits);
   PackageEntry entry;
@@ -52,19 +51,19 @@ storage::Checked<PackageEntry> parse_entry(std::vector<std::byte> file, const Ma
   std::uint64_t bytes = 0;
   try {
     const json header = json::parse(line);
-    if (header.at("format") != 2) return damaged<PackageEntry>("it has an unknown format");
+    if (header.at("format") != 2) return base::failure("it has an unknown format");
     header.at("key").get_to(entry.key);
     header.at("bytes").get_to(bytes);
     entry.facts = facts_of(header.at("facts"));
   } catch (const json::exception& error) {
-    return damaged<PackageEntry>(std::string("its first line cannot be read: ") + error.what());
+    return base::failure(std::string("its first line cannot be read: ") + error.what());
   }
   entry.file = std::move(file);
   if (entry.package().size() != bytes) {
-    return damaged<PackageEntry>("it holds " + std::to_string(entry.package().size()) + " bytes of a package of " +
-                                 std::to_string(bytes));
+    return base::failure("it holds " + std::to_string(entry.package().size()) + " bytes of a package of " +
+                         std::to_string(bytes));
   }
-  return storage::sound(std::move(entry));
+  return entry;
 }
 
 }  // namespace esper::program

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "base/expected.h"
 #include "program/cache/mac.h"
 #include "storage/bytes.h"
-#include "storage/checked.h"
 
 namespace esper::program {
 
@@ -36,6 +36,6 @@ std::string entry_header(const std::string& key, const PackageFacts& facts, stor
                          const MacKey& mac_key);
 
 // Every damage is a problem in words.
-storage::Checked<PackageEntry> parse_entry(std::vector<std::byte> file, const MacKey& mac_key);
+base::Expected<PackageEntry> parse_entry(std::vector<std::byte> file, const MacKey& mac_key);
 
 }  // namespace esper::program

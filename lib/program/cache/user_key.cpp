@@ -15,15 +15,14 @@ namespace esper::program {
 namespace {
 
 using base::IoError;
-using storage::damaged;
 
 constexpr char kName[] = "/cache.key";
 constexpr char kTemporary[] = ".tmp-";
 constexpr char kWayOut[] = "; name another state folder with XDG_STATE_HOME";
 
 // The folder is this user's: he may remove what lies there, whoever made it.
-storage::Checked<MacKey> refused(const std::string& problem) {
-  return damaged<MacKey>(problem + "; remove it, and all programs are compiled anew" + kWayOut);
+base::Expected<MacKey> refused(const std::string& problem) {
+  return base::failure(problem + "; remove it, and all programs are compiled anew" + kWayOut);
 }
 
 MacKey random_key() {
@@ -68,24 +67,24 @@ bool is_readable_by_others(const std::string& path) {
   return ::lstat(path.c_str(), &status) < 0 || (status.st_mode & (S_IRGRP | S_IROTH)) != 0;
 }
 
-storage::Checked<MacKey> read_key(storage::ConfinedFileSystem& files, const std::string& path) {
+base::Expected<MacKey> read_key(storage::ConfinedFileSystem& files, const std::string& path) {
   MacKey key;
   const auto contents = storage::read_file(files, path, key.size());
   if (contents.size() != key.size()) return refused(path + " holds no key");
   std::copy(contents.begin(), contents.end(), key.begin());
-  return storage::sound(key);
+  return key;
 }
 
 }  // namespace
 
-storage::Checked<MacKey> user_key() {
+base::Expected<MacKey> user_key() {
   const std::string wanted = esper_folder("XDG_STATE_HOME", "/.local/state");
   if (wanted.empty()) {
-    return damaged<MacKey>("there is no HOME to keep the key of the cache of compiled programs in" +
-                           std::string(kWayOut));
+    return base::failure("there is no HOME to keep the key of the cache of compiled programs in" +
+                         std::string(kWayOut));
   }
   const auto folder = private_folder(wanted);
-  if (!folder) return damaged<MacKey>(folder.problem + kWayOut);
+  if (!folder) return base::failure(folder.error() + kWayOut);
   storage::ConfinedFileSystem files(*folder, storage::Owner::kThisUser);
   try {
     const std::string path = *folder + kName;
@@ -95,7 +94,7 @@ storage::Checked<MacKey> user_key() {
   } catch (const storage::UnsafePath& error) {
     return refused(error.problem());
   } catch (const IoError& error) {
-    return damaged<MacKey>(std::string("the key of the cache of compiled programs: ") + error.what() + kWayOut);
+    return base::failure(std::string("the key of the cache of compiled programs: ") + error.what() + kWayOut);
   }
 }
 

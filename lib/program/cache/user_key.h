@@ -4,13 +4,13 @@
 
 #include <string>
 
+#include "base/expected.h"
 #include "program/cache/mac.h"
-#include "storage/checked.h"
 
 namespace esper::program {
 
 // cache.key in esper_folder("XDG_STATE_HOME", "/.local/state"): a regular file of this user, mode 0600, in a folder
 // that nobody else may write to. A problem, for the user: it cannot be made, or is not such a file.
-storage::Checked<MacKey> user_key();
+base::Expected<MacKey> user_key();
 
 }  // namespace esper::program

@@ -17,8 +17,8 @@ namespace {
 
 using kasmina::NamedTensor;
 using nlohmann::json;
-using storage::Checked;
 using storage::Dtype;
+using storage::ReadFailure;
 
 constexpr std::uint64_t kMaxStateBytes = 1ull << 40;
 constexpr std::uint64_t kMaxRunBytes = 64ull << 20;
@@ -42,26 +42,26 @@ storage::TensorView view_of(const NamedTensor& named) {
   ESPER_CHECK(false, "a tensor of this type cannot be saved: " + named.id);
 }
 
-Checked<NamedTensor> tensor_of(const storage::TensorView& view) {
+base::Expected<NamedTensor, ReadFailure> tensor_of(const storage::TensorView& view) {
   for (const auto& [torch_type, type] : kDtypes) {
     if (type != view.dtype) continue;
     torch::Tensor tensor = torch::empty(view.shape, torch_type);
     if (!view.bytes.empty()) std::memcpy(tensor.mutable_data_ptr(), view.bytes.data(), view.bytes.size());
-    return storage::sound(NamedTensor{view.name, tensor});
+    return NamedTensor{view.name, tensor};
   }
-  return storage::damaged<NamedTensor>("tensor " + view.name + " has a type that no run saves");
+  return storage::damaged("tensor " + view.name + " has a type that no run saves");
 }
 
-Checked<std::vector<NamedTensor>> read_tensors(base::FileSystem& files, const std::string& path) {
+base::Expected<std::vector<NamedTensor>, ReadFailure> read_tensors(base::FileSystem& files, const std::string& path) {
   const auto loaded = storage::load_safetensors(files, path, kMaxStateBytes);
-  if (!loaded) return storage::no_value<std::vector<NamedTensor>>(loaded);
+  if (!loaded) return base::failure(loaded.error());
   std::vector<NamedTensor> tensors;
   for (const auto& view : loaded->contents.tensors) {
     auto tensor = tensor_of(view);
-    if (!tensor) return storage::no_value<std::vector<NamedTensor>>(std::move(tensor));
+    if (!tensor) return base::failure(tensor.error());
     tensors.push_back(std::move(*tensor));
   }
-  return storage::sound(std::move(tensors));
+  return tensors;
 }
 
 // JSON has no NaN: it would come back as null.
@@ -75,15 +75,16 @@ std::string first_not_finite(const json& value, const std::string& place) {
 }
 
 // Its hashes are right: what is not understood is of another version, not damaged.
-Checked<CheckpointImage> read_verified(base::FileSystem& files, const std::string& path, const CheckpointInfo& info) {
+base::Expected<CheckpointImage, ReadFailure> read_verified(base::FileSystem& files, const std::string& path,
+                                                           const CheckpointInfo& info) {
   CheckpointImage image{info, {}, read_run_json(files, path)};
   if (!image.run.is_object()) {
-    return storage::unreadable<CheckpointImage>(std::string(kRunName) + " is no JSON object");
+    return storage::unreadable(std::string(kRunName) + " is no JSON object");
   }
   auto tensors = read_tensors(files, path + "/" + kStateName);
-  if (!tensors) return storage::unreadable<CheckpointImage>(tensors.problem);
+  if (!tensors) return storage::unreadable(tensors.error().problem);
   image.tensors = std::move(*tensors);
-  return storage::sound(std::move(image));
+  return image;
 }
 
 }  // namespace
@@ -123,19 +124,19 @@ std::uint64_t write_checkpoint(base::FileSystem& files, const std::string& path,
   return bytes;
 }
 
-Checked<CheckpointInfo> verify_checkpoint(base::FileSystem& files, const std::string& path) {
+base::Expected<CheckpointInfo, ReadFailure> verify_checkpoint(base::FileSystem& files, const std::string& path) {
   const auto manifest = storage::verify_folder(files, path);
-  if (!manifest) return storage::no_value<CheckpointInfo>(manifest);
+  if (!manifest) return base::failure(manifest.error());
   for (const char* name : {kStateName, kRunName}) {
     if (std::ranges::find(manifest->files, name, &storage::ManifestFile::name) == manifest->files.end()) {
-      return storage::unreadable<CheckpointInfo>("its manifest does not list " + std::string(name));
+      return storage::unreadable("its manifest does not list " + std::string(name));
     }
   }
   try {
     const json& fields = manifest->fields;
-    return storage::sound(CheckpointInfo{fields.at("step"), fields.at("epoch"), fields.at("training_hash")});
+    return CheckpointInfo{fields.at("step"), fields.at("epoch"), fields.at("training_hash")};
   } catch (const json::exception& error) {
-    return storage::unreadable<CheckpointInfo>("its manifest lacks a field: " + std::string(error.what()));
+    return storage::unreadable("its manifest lacks a field: " + std::string(error.what()));
   }
 }
 
@@ -144,19 +145,19 @@ json read_run_json(base::FileSystem& files, const std::string& path) {
   return json::parse(storage::text_of(run), nullptr, false);
 }
 
-Checked<CheckpointImage> read_checkpoint(base::FileSystem& files, const std::string& path) {
+base::Expected<CheckpointImage, ReadFailure> read_checkpoint(base::FileSystem& files, const std::string& path) {
   const auto info = verify_checkpoint(files, path);
-  if (!info) return storage::no_value<CheckpointImage>(info);
+  if (!info) return base::failure(info.error());
   try {
     return read_verified(files, path, *info);
   } catch (const base::IoError& error) {
     if (!storage::is_of_the_file(error)) throw;
-    return storage::unreadable<CheckpointImage>(error.what());
+    return storage::unreadable(error.what());
   }
 }
 
-std::string why_unusable(const std::string& path, storage::Fault fault, const std::string& problem) {
-  return path + (fault == storage::Fault::kDamaged ? " is damaged: " : " cannot be read: ") + problem;
+std::string why_unusable(const std::string& path, const ReadFailure& failure) {
+  return path + (failure.fault == storage::Fault::kDamaged ? " is damaged: " : " cannot be read: ") + failure.problem;
 }
 
 }  // namespace esper::tolaria

@@ -12,7 +12,7 @@
 
 #include "base/file_system.h"
 #include "kasmina/tensor_table.h"
-#include "storage/checked.h"
+#include "storage/read_failure.h"
 
 namespace esper::tolaria {
 
@@ -42,7 +42,8 @@ std::string first_not_finite(const CheckpointImage& image);
 std::uint64_t write_checkpoint(base::FileSystem& files, const std::string& path, const CheckpointImage& image);
 
 // Verifies every byte and says whose checkpoint it is. Throws as read_checkpoint.
-storage::Checked<CheckpointInfo> verify_checkpoint(base::FileSystem& files, const std::string& path);
+base::Expected<CheckpointInfo, storage::ReadFailure> verify_checkpoint(base::FileSystem& files,
+                                                                       const std::string& path);
 
 // run.json alone, not verified: what else is in the folder is not looked at. A discarded value where it is no JSON.
 // Throws IoError.
@@ -50,9 +51,9 @@ nlohmann::json read_run_json(base::FileSystem& files, const std::string& path);
 
 // Verifies every byte, then reads. Damaged as verify_folder has it; what is whole but not understood is unreadable.
 // Throws IoError only for trouble that is not the checkpoint's.
-storage::Checked<CheckpointImage> read_checkpoint(base::FileSystem& files, const std::string& path);
+base::Expected<CheckpointImage, storage::ReadFailure> read_checkpoint(base::FileSystem& files, const std::string& path);
 
 // "PATH is damaged: PROBLEM", or "PATH cannot be read: PROBLEM".
-std::string why_unusable(const std::string& path, storage::Fault fault, const std::string& problem);
+std::string why_unusable(const std::string& path, const storage::ReadFailure& failure);
 
 }  // namespace esper::tolaria

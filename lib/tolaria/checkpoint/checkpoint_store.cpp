@@ -178,7 +178,7 @@ bool CheckpointStore::holds(const CheckpointEntry& entry, const CheckpointInfo& 
     files_.sync_folder(folder_);
     return true;
   }
-  const bool is_damaged = !found && found.fault == storage::Fault::kDamaged;
+  const bool is_damaged = !found && found.error().fault == storage::Fault::kDamaged;
   storage::quarantine(files_, entry.path, is_damaged ? storage::kDamagedEnding : storage::kUnreadableEnding);
   std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == entry.path; });
   return false;
@@ -232,9 +232,9 @@ std::string restore_newest(FileSystem& files, const std::string& folder,
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     const auto image = read_checkpoint(files, entry->path);
     if (!image) {
-      const bool damaged = image.fault == storage::Fault::kDamaged;
-      refused.push_back(damaged ? set_aside(files, entry->path, image.problem, storage::kDamagedEnding)
-                                : RefusedCheckpoint{entry->path, image.problem});
+      const bool damaged = image.error().fault == storage::Fault::kDamaged;
+      refused.push_back(damaged ? set_aside(files, entry->path, image.error().problem, storage::kDamagedEnding)
+                                : RefusedCheckpoint{entry->path, image.error().problem});
       continue;
     }
     const std::string reason = accept(*image);

@@ -33,10 +33,10 @@ struct MaskStep {
   }
   program::Program record() {
     auto recorded = program::record(roots(), [&] { run(); });
-    if (const auto* reason = std::get_if<std::string>(&recorded)) FAIL(*reason);
+    if (!recorded) FAIL(recorded.error());
     kept.zero_();
     sum.zero_();
-    return std::get<program::Program>(recorded);
+    return *recorded;
   }
   std::vector<torch::Tensor> inputs_of(const program::Program& program) const {
     std::vector<torch::Tensor> inputs;

@@ -155,8 +155,8 @@ program::Program program_of(step::Model& model, std::span<const step::Microbatch
   step();
   auto recorded = program::record(lanes::step_roots(model, batch), step);
   start.restore();
-  if (const auto* reason = std::get_if<std::string>(&recorded)) FAIL(*reason);
-  return std::get<program::Program>(recorded);
+  if (!recorded) FAIL(recorded.error());
+  return *recorded;
 }
 
 namespace {

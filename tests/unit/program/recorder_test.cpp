@@ -17,8 +17,8 @@ namespace {
 
 std::string refusal(std::span<const Root> roots, const std::function<void()>& step) {
   const auto result = record(roots, step);
-  REQUIRE(std::holds_alternative<std::string>(result));
-  return std::get<std::string>(result);
+  REQUIRE_FALSE(result);
+  return result.error();
 }
 
 bool contains(const Program& program, const std::string& name) {
@@ -35,14 +35,14 @@ TEST_CASE("a recording is forward, backward and optimizer as plain operators, an
   CHECK(contains(program, "aten::addmm"));
   CHECK(contains(program, "aten::nll_loss_backward"));
   CHECK(contains(program, "aten::addcmul_"));
-  CHECK(verify(program).empty());
+  CHECK(verify(program));
 }
 
 TEST_CASE("inputs are the roots that the step touches, and those that it writes are known") {
   TinyStep step;
   auto roots = step.roots();
   roots.push_back({"untouched", at::zeros({3})});
-  const Program program = std::get<Program>(record(roots, [&] { step.run(); }));
+  const Program program = record(roots, [&] { step.run(); }).value();
   REQUIRE(program.inputs.size() == 5);
   const std::vector<Input> expected = {{"parameters", Access::kWritten},
                                        {"momentum", Access::kWritten},
@@ -74,13 +74,13 @@ TEST_CASE("a generator of the step's own is an error, since a program holds none
 TEST_CASE("after a refusal the next recording is a good one") {
   TinyStep step;
   refusal(step.roots(), [&] { step.lr.item<float>(); });
-  CHECK(std::holds_alternative<Program>(record(step.roots(), [&] { step.run(); })));
+  CHECK(record(step.roots(), [&] { step.run(); }));
 }
 
 TEST_CASE("what a step throws passes through, and listening ends") {
   TinyStep step;
   CHECK_THROWS_AS(record(step.roots(), [] { throw std::runtime_error("no"); }), std::runtime_error);
-  CHECK(std::holds_alternative<Program>(record(step.roots(), [&] { step.run(); })));
+  CHECK(record(step.roots(), [&] { step.run(); }));
 }
 
 TEST_CASE("scratch is the program's own: it is no input") {
@@ -91,7 +91,7 @@ TEST_CASE("scratch is the program's own: it is no input") {
     half.copy_(state);
     state.add_(half);
   };
-  const Program program = std::get<Program>(record(roots, step));
+  const Program program = record(roots, step).value();
   REQUIRE(program.inputs.size() == 1);
   CHECK(contains(program, "aten::empty_strided"));
   Replay replay(program, std::vector<at::Tensor>{state}, {});
@@ -104,7 +104,7 @@ TEST_CASE("scratch is the program's own: it is no input") {
 TEST_CASE("an operator that hides that it returns a view is recorded as the view it is") {
   const at::Tensor state = at::ones({6});
   const std::vector<Root> roots = {{"state", state}};
-  const Program program = std::get<Program>(record(roots, [&] { at::_unsafe_view(state, {2, 3}).add_(1); }));
+  const Program program = record(roots, [&] { at::_unsafe_view(state, {2, 3}).add_(1); }).value();
   CHECK(contains(program, "aten::view"));
   CHECK(program.inputs.front().access == Access::kWritten);
 }
@@ -112,11 +112,11 @@ TEST_CASE("an operator that hides that it returns a view is recorded as the view
 TEST_CASE("what nobody needs is left out, but not what draws random numbers") {
   const at::Tensor state = at::ones({6});
   const std::vector<Root> roots = {{"state", state}};
-  const Program program = std::get<Program>(record(roots, [&] {
-    at::exp(state);
-    at::rand_like(state);
-    state.add_(1);
-  }));
+  const Program program = record(roots, [&] {
+                            at::exp(state);
+                            at::rand_like(state);
+                            state.add_(1);
+                          }).value();
   CHECK_FALSE(contains(program, "aten::exp"));
   CHECK(contains(program, "aten::rand_like"));
 }

@@ -48,7 +48,7 @@ TEST_CASE("random operators draw from the default generator, as in the step") {
   const auto step = [](const at::Tensor& state) { state.add_(at::dropout(at::ones({100}), 0.3, true)); };
   const std::vector<Root> roots = {{"state", replayed}};
   at::manual_seed(11);
-  const Program program = std::get<Program>(record(roots, [&] { step(replayed); }));
+  const Program program = record(roots, [&] { step(replayed); }).value();
   Replay replay(program, std::vector<at::Tensor>{replayed}, {});
   replay.run();
   at::manual_seed(11);
@@ -65,7 +65,7 @@ TEST_CASE("lists of views keep what they look into") {
     x.copy_(at::cat({parts[2], parts[0], parts[1]}).add(noise.mul(0)));
   };
   const std::vector<Root> roots = {{"state", state}};
-  const Program program = std::get<Program>(record(roots, [&] { step(state); }));
+  const Program program = record(roots, [&] { step(state); }).value();
   Replay replay(program, std::vector<at::Tensor>{state}, {});
   replay.run();
   step(expected);

@@ -44,7 +44,7 @@ struct TinyStep {
 
 // Runs the step once.
 inline program::Program recording_of(TinyStep& step) {
-  return std::get<program::Program>(program::record(step.roots(), [&] { step.run(); }));
+  return program::record(step.roots(), [&] { step.run(); }).value();
 }
 
 }  // namespace esper::tests

@@ -56,9 +56,9 @@ TEST_CASE("a folder above that others may write to is refused, unless it is stic
   CHECK(with_mode(0775));  // the user's own group
   const auto refused = with_mode(0777);
   REQUIRE_FALSE(refused);
-  INFO(refused.problem);
-  CHECK(refused.problem.find("others may write to " + (folder / "shared") + ",") != std::string::npos);
-  CHECK(refused.problem.find("--cache-dir or ESPER_CACHE") != std::string::npos);
+  INFO(refused.error());
+  CHECK(refused.error().find("others may write to " + (folder / "shared") + ",") != std::string::npos);
+  CHECK(refused.error().find("--cache-dir or ESPER_CACHE") != std::string::npos);
   // A link does not hide what it leads through.
   REQUIRE(::symlink((folder / "shared/mine").c_str(), (folder / "link").c_str()) == 0);
   CHECK_FALSE(private_cache_folder(folder / "link/programs"));
@@ -72,7 +72,7 @@ TEST_CASE("a folder above of another user is refused") {
   REQUIRE(::chown((folder / "theirs").c_str(), 12345, 12345) == 0);
   const auto refused = private_cache_folder(folder / "theirs/programs");
   REQUIRE_FALSE(refused);
-  CHECK(refused.problem.find("belongs to another user") != std::string::npos);
+  CHECK(refused.error().find("belongs to another user") != std::string::npos);
 }
 
 TEST_CASE("a folder that others may write to is refused") {
@@ -81,7 +81,7 @@ TEST_CASE("a folder that others may write to is refused") {
   ::chmod((folder / "open").c_str(), 0777);
   const auto made = private_cache_folder(folder / "open");
   CHECK_FALSE(made);
-  CHECK(made.problem.find("others may write") != std::string::npos);
+  CHECK(made.error().find("others may write") != std::string::npos);
 }
 
 TEST_CASE("all levels that are made are this user's alone, whatever the umask") {
@@ -120,7 +120,7 @@ TEST_CASE("a folder below the cache's that is not its user's alone is found befo
   const std::string cache = *private_folder(folder / "cache"), headers = cache + "/worker/2.11.0/headers";
   const auto problem = [&] {
     storage::ConfinedFileSystem files(cache, storage::Owner::kThisUser);
-    return problem_below(files, cache);
+    return check_below(files, cache).error_or("");
   };
   CHECK(problem().empty());  // nothing is there yet
   for (const char* name : {"entries", "used", "choices", "quarantine", "compiling"}) {

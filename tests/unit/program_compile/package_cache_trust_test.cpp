@@ -303,7 +303,7 @@ TEST_CASE("makers of the user's key with one process id do not disturb each othe
     std::ofstream(esper + "/cache.key.tmp-0123456789abcdef") << "left";
 
     constexpr std::size_t kMakers = 8;  // as in containers that share a home
-    std::vector<storage::Checked<MacKey>> keys(kMakers);
+    std::vector<base::Expected<MacKey>> keys(kMakers, base::failure("not made"));
     std::latch begin(kMakers);
     std::vector<std::thread> makers;
     for (auto& key : keys) {
@@ -314,7 +314,7 @@ TEST_CASE("makers of the user's key with one process id do not disturb each othe
     }
     for (auto& maker : makers) maker.join();
     for (const auto& key : keys) {
-      INFO(key.problem);
+      INFO(key.error_or(""));
       REQUIRE(key);
       CHECK(*key == *keys.front());
     }
@@ -342,7 +342,7 @@ TEST_CASE("a relative path in the environment names no folder: ESPER_CACHE is re
   const Variable own("ESPER_CACHE", "relative");
   const auto refused = private_cache_folder("");
   CHECK_FALSE(refused);
-  CHECK_THAT(refused.problem, ContainsSubstring("ESPER_CACHE is no absolute path: relative;"));
+  CHECK_THAT(refused.error(), ContainsSubstring("ESPER_CACHE is no absolute path: relative;"));
   CHECK(*private_cache_folder(folder / "named") == folder / "named");
   CHECK_FALSE(fs::exists("relative"));
 }
@@ -355,7 +355,7 @@ TEST_CASE("a key that is not this user's secret is refused with the way out") {
   const auto refused = [&](const std::string& problem) {
     const auto key = user_key();
     REQUIRE_FALSE(key);
-    CHECK_THAT(key.problem, ContainsSubstring(path) && ContainsSubstring(problem) &&
+    CHECK_THAT(key.error(), ContainsSubstring(path) && ContainsSubstring(problem) &&
                                 ContainsSubstring("; remove it, and all") && ContainsSubstring("XDG_STATE_HOME") &&
                                 !ContainsSubstring("--cache-dir"));
   };

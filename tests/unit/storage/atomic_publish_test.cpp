@@ -51,7 +51,7 @@ FaultScenario file_scenario(const std::string& old) {
 
 void check_folder(FaultyFileSystem& files) {
   const auto checked = verify_folder(files, "checkpoints/step-7");
-  INFO(checked.problem);
+  INFO(checked.error_or({}).problem);
   REQUIRE(checked);
   CHECK(checked->fields == kFields);
   CHECK(files.contents("checkpoints/step-7/state.safetensors") == "first piece, second piece");
@@ -218,7 +218,7 @@ TEST_CASE("publishing works on a real disk") {
   const auto manifest = publish_folder(files, folder / "step-7", two_files(), kFields);
   CHECK(manifest.files.size() == 2);
   const auto checked = verify_folder(files, folder / "step-7");
-  INFO(checked.problem);
+  INFO(checked.error_or({}).problem);
   REQUIRE(checked);
   CHECK(checked->fields == kFields);
   CHECK(checked->files[0].bytes == 25);

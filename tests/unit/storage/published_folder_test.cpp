@@ -24,7 +24,7 @@ void check_detected(FaultyFileSystem& files, const std::string& what) {
   const auto checked = verify_folder(files, "ckpt");
   INFO(what);
   CHECK_FALSE(checked);
-  CHECK_FALSE(checked.problem.empty());
+  CHECK_FALSE(checked.error().problem.empty());
 }
 
 }  // namespace
@@ -64,9 +64,9 @@ TEST_CASE("a published file of any other length is detected") {
 TEST_CASE("a missing file is detected and named") {
   FaultyFileSystem files;
   published(files).remove("ckpt/empty");
-  CHECK(verify_folder(files, "ckpt").problem.find("ckpt/empty") != std::string::npos);
+  CHECK(verify_folder(files, "ckpt").error().problem.find("ckpt/empty") != std::string::npos);
   files.remove("ckpt/manifest.json");
-  CHECK(verify_folder(files, "ckpt").problem.find("manifest.json") != std::string::npos);
+  CHECK(verify_folder(files, "ckpt").error().problem.find("manifest.json") != std::string::npos);
   CHECK_FALSE(verify_folder(files, "none"));
 }
 
@@ -75,7 +75,7 @@ TEST_CASE("a manifest that names files outside of its folder is refused") {
     FaultyFileSystem files;
     published(files);
     files.put("ckpt/manifest.json", manifest_text({{{name, 0, "2d06800538d394c2"}}, {}}));
-    CHECK(verify_folder(files, "ckpt").problem.find("not in its folder") != std::string::npos);
+    CHECK(verify_folder(files, "ckpt").error().problem.find("not in its folder") != std::string::npos);
   }
 }
 
@@ -84,7 +84,7 @@ TEST_CASE("a manifest of another shape or format is refused with the reason") {
     return "{\"checksum\":\"" + hex64(hash64(bytes_of(body))) + "\"," + body;
   };
   CHECK(parse_manifest(with_checksum(R"("fields":{},"files":[],"format":1})")));
-  CHECK(parse_manifest(with_checksum(R"("fields":{},"files":[],"format":2})")).problem.find("format 2") !=
+  CHECK(parse_manifest(with_checksum(R"("fields":{},"files":[],"format":2})")).error().problem.find("format 2") !=
         std::string::npos);
   for (const std::string body : {R"("fields":{},"format":1})", R"("files":[{"name":1}],"fields":{},"format":1})",
                                  R"("files":3,"fields":{},"format":1})", "]"}) {
@@ -108,7 +108,7 @@ TEST_CASE("only what is wrong with its bytes makes a folder damaged; what cannot
   const auto fault_of = [&] {
     const auto checked = verify_folder(files, "ckpt");
     REQUIRE_FALSE(checked);
-    return checked.fault;
+    return checked.error().fault;
   };
   int failures = 0;
   for (const int error_number : {EIO, EACCES, EPERM, ELOOP}) {
@@ -117,7 +117,7 @@ TEST_CASE("only what is wrong with its bytes makes a folder damaged; what cannot
       files.fail_call(n, error_number);
       const auto checked = verify_folder(files, "ckpt");
       if (checked) continue;  // it was that of a close
-      CHECK(checked.fault == Fault::kUnreadable);
+      CHECK(checked.error().fault == Fault::kUnreadable);
       ++failures;
     }
   }
@@ -139,7 +139,7 @@ TEST_CASE("only what is wrong with its bytes makes a folder damaged; what cannot
   CHECK(fault_of() == Fault::kUnreadable);
   files.remove("ckpt/manifest.json");
   CHECK(fault_of() == Fault::kUnreadable);
-  CHECK(verify_folder(files, "none").fault == Fault::kUnreadable);
+  CHECK(verify_folder(files, "none").error().fault == Fault::kUnreadable);
 }
 
 TEST_CASE("quarantine moves the folder aside under a name of its own") {

@@ -71,7 +71,7 @@ struct Published {
     files.put(std::string(kPath) + "/" + name, changed);
     const auto read = read_checkpoint(files, kPath);
     files.put(std::string(kPath) + "/" + name, contents.at(name));
-    return read ? std::string() : read.problem;
+    return read.error_or({}).problem;
   }
 };
 
@@ -170,14 +170,14 @@ TEST_CASE("a missing file, an empty folder and a folder of something else are no
     checkpoint.files.remove(std::string(kPath) + "/" + name);
     const auto read = read_checkpoint(checkpoint.files, kPath);
     CHECK_FALSE(read);
-    CHECK(read.problem.find(name) != std::string::npos);
+    CHECK(read.error().problem.find(name) != std::string::npos);
     checkpoint.files.put(std::string(kPath) + "/" + name, checkpoint.contents.at(name));
   }
   storage::publish_folder(checkpoint.files, "/other",
                           {{"run.json", [](const storage::ByteSink& sink) { sink(storage::bytes_of("{}")); }}}, {});
   const auto other = read_checkpoint(checkpoint.files, "/other");
   CHECK_FALSE(other);
-  CHECK(other.problem == "its manifest does not list state.safetensors");
+  CHECK(other.error().problem == "its manifest does not list state.safetensors");
   CHECK_FALSE(read_checkpoint(checkpoint.files, "/nothing"));
 }
 
