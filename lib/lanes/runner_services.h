@@ -4,28 +4,20 @@
 #include <functional>
 #include <string>
 
-#include "base/clock.h"
-#include "base/ledger/ledger.h"
 #include "config/growth_config.h"
 #include "device/memory_figures.h"
-#include "lanes/lane_log.h"
-#include "lanes/twin.h"
-#include "leyline/telemetry_packet.h"
-#include "program/compile_desk.h"
+#include "lanes/shape/lane_context.h"
+#include "lanes/shape/lane_log.h"
+#include "lanes/structure/scratch_model.h"
 
 namespace esper::lanes {
 
-struct RunnerServices {
-  program::CompileDesk* desk = nullptr;  // null: nothing can be compiled
-  base::Ledger* ledger = nullptr;        // null: nobody keeps account
-  base::Clock clock{};
-  std::function<void(leyline::TelemetryEvent)> tell;
+struct RunnerServices : LaneServices {
   std::function<void(std::string)> note{};          // a note for the run's journal
   LaneLog log{};                                    // of the run so far, where it is resumed
   ModelFactory twin{};                              // null: nothing is prepared ahead
   config::GrowthConfig growth{};                    // for that
   std::function<device::MemoryFigures()> memory{};  // null: of the model's device
-  std::function<void()> send{};                     // what was told, now; null: it goes with the next packet
 };
 
 }  // namespace esper::lanes

@@ -1,253 +1,232 @@
 #include "lanes/step_runner.h"
 
-#include <algorithm>
-#include <limits>
+#include <fmt/core.h>
 
-#include "base/names.h"
-#include "base/text/rounding.h"
-#include "lanes/step_roots.h"
-#include "lanes/structure.h"
+#include <algorithm>
+
+#include "base/error.h"
+#include "base/interrupt.h"
+#include "lanes/lane/failure_text.h"
+#include "lanes/lane/recording.h"
+#include "lanes/structure/structure.h"
+#include "lanes/structure_swap.h"
 #include "leyline/telemetry.h"
 
 namespace esper::lanes {
-
-using base::milliseconds;
-using step::Microbatch;
-using step::Model;
-using step::train_step;
-using step::training_forward;
-
 namespace {
 
-using config::Lane;
 using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
-using Numbers = std::span<const std::int64_t>;
+using LaneId = config::Lane;
 
-// Takes the tensor's number of dimensions and its sizes off the front; false where they are others. A loop: for two or
-// three numbers a call of memcmp takes longer than all of it.
-bool take_sizes(Numbers& left, const torch::Tensor& tensor) {
-  const at::IntArrayRef sizes = tensor.sizes();
-  const std::size_t count = sizes.size();
-  if (left.size() <= count || left[0] != static_cast<std::int64_t>(count)) return false;
-  std::int64_t differ = 0;
-  for (std::size_t i = 0; i < count; ++i) differ |= sizes[i] ^ left[i + 1];
-  left = left.subspan(1 + count);
-  return differ == 0;
-}
-
-bool same_sizes(const StepPlan& plan, std::span<const Microbatch> microbatches) {
-  Numbers left = plan.sizes;
-  for (const auto& [inputs, targets] : microbatches) {
-    if (!take_sizes(left, inputs) || !take_sizes(left, targets)) return false;
-  }
-  return left.empty();
-}
-
-std::string shape_of(std::span<const Microbatch> microbatches) {
-  std::vector<std::vector<std::int64_t>> sizes;
-  for (const auto& [inputs, targets] : microbatches) {
-    sizes.insert(sizes.end(), {inputs.sizes().vec(), targets.sizes().vec()});
-  }
-  return c10::str(sizes);
-}
-
-// Its lane runs and nothing is tried beside it.
-bool is_settled(const StepPlan& plan, std::int64_t number) {
-  const bool tried = plan.recorded && (!plan.is_follower() || plan.took_shared);
-  return tried && plan.incumbent && !plan.challenger && !plan.compiling && !plan.undecided && number < plan.next_check;
+// Lane compiled, told to stop while it waited for this program: the resumed run waits for it again, so that its steps
+// have the bits that they would have had. Else empty.
+std::string awaited_key(const KnownStructure* known, const std::string& shape) {
+  if (known == nullptr) return {};
+  const auto step = std::ranges::find(known->steps, shape, &KnownStep::shape);
+  return step != known->steps.end() && step->waits_for_package() ? step->variant.key : std::string();
 }
 
 }  // namespace
 
-StepRunner::StepRunner(Model& model, const config::StepConfig& config, torch::Device device, RunnerServices services)
-    : model_(model), config_(config), device_(device), services_(std::move(services)) {
+void check_lane(const config::StepConfig& config, torch::Device device) {
+  const LaneKind* kind = find_kind(lane_kinds(), config.lane);
+  if (kind == nullptr || kind->available(device)) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("step.lane: {} cannot run here: {}; take step.lane: auto, replay or compiled",
+                                kind->name, kind->needs));
+}
+
+StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, torch::Device device,
+                       RunnerServices services)
+    : config_(config),
+      services_(std::move(services)),
+      capture_(config.graph.warmup_batches, services_.tell),
+      context_{model, config_, device, step::training_forward(model.network), services_, figures_, capture_},
+      failures_(services_, figures_),
+      journal_(std::move(services_.log), services_.note),
+      machine_(
+          context_, failures_, tally_,
+          config.lane == LaneId::kAuto ? ShapeMachine::Adoption::kWhenFaster : ShapeMachine::Adoption::kOnAgreement),
+      queue_(services_, figures_),
+      search_(context_, shapes_, failures_, queue_),
+      preparer_(context_, failures_, queue_, {services_.twin, services_.growth, services_.memory}),
+      swap_(context_) {
   check_lane(config, device);
-  forward_ = training_forward(model_.network);
-  figures_.warmup_remaining = config_.lane == Lane::kEager ? 0 : config_.compile.warmup_steps;
-}
-
-StepRunner::Preparing::Preparing(StepRunner& runner) : runner_(runner), begin_(runner.services_.clock.now()) {
-  if (runner.services_.ledger != nullptr) scope_.emplace(*runner.services_.ledger, base::Owner::kCompile);
-}
-
-StepRunner::Preparing::~Preparing() {
-  runner_.figures_.warmup_ms += milliseconds(runner_.services_.clock.now() - begin_);
-}
-
-inline void StepRunner::note_ran(std::uint64_t bits, const std::string& key) {
-  if (ran_bits_ == bits) return;
-  ran_bits_ = bits;
-  ran_ = key;
-}
-
-// A step of another structure or shape never meets a program of this one: this is asked before every launch.
-inline StepPlan* StepRunner::known_plan(Batch microbatches) const {
-  const std::uint64_t structure = model_.network.structure_version();
-  for (const auto& plan : plans_) {
-    if (plan->structure == structure && same_sizes(*plan, microbatches)) return plan.get();
-  }
-  return nullptr;
-}
-
-inline void StepRunner::run_now(FastLane& lane, Batch microbatches) {
-  const Lane kind = lane.lane();
-  figures_.in_use = kind;
-  ++figures_.steps[static_cast<std::size_t>(kind)];
-  const bool compiled = kind == Lane::kCompiled;
-  if (compiled) ++epoch_compiled_steps_;
-  note_ran(lane.bits(), lane.key());
-  try {
-    lane.run(microbatches);
-  } catch (const std::exception& error) {
-    if (compiled) trouble_.put_away_failed(lane, error.what());
-    throw;
-  }
+  figures_.warmup_remaining = config_.lane == LaneId::kEager ? 0 : config_.compile.warmup_steps;
 }
 
 // Most steps of a run have nothing to weigh, and a compiled one may take a microsecond: they go straight through, with
-// no call between here and the lane, no text and no division.
-void StepRunner::step(std::span<const Microbatch> microbatches, StepPlace place) {
-  ++epoch_steps_;
-  if (services_.log.empty()) {
-    if (config_.lane == Lane::kEager && bits_.empty()) return eager(microbatches);
-    StepPlan* const known = known_plan(microbatches);
-    if (known != nullptr && is_settled(*known, place.number)) {
-      run_now(*known->incumbent, microbatches);
-      if (known->noted_bits != ran_bits_) note_bits(*known, place.number);
-      return;
-    }
-  }
-  StepPlan& plan = plan_of(microbatches, place);
-  bool followed = false;
-  if (!services_.log.empty()) {
-    if (!plan.noted) know_noted(plan, place.number);
-    followed = follow(plan, microbatches, place.number);
-  }
-  if (followed) {
-    know_bits(plan, place.number);
-  } else {
-    run_step(plan, microbatches, place);
-    note_bits(plan, place.number);
-  }
-}
-
-void StepRunner::run_step(StepPlan& plan, Batch microbatches, StepPlace place) {
-  if (config_.lane == Lane::kEager) return eager(microbatches);
-  if (plan.warmup_left > 0) {
-    figures_.warmup_remaining = --plan.warmup_left;
-    return eager(microbatches);
-  }
-  if (!plan.recorded) {
-    record(plan, microbatches);
-    want_compiled(plan, microbatches);
-    return challenge_uncompiled(plan, microbatches);
-  }
-  if (plan.compiling) take_compiled(plan, microbatches);
-  if (plan.is_follower()) take_shared(plan, microbatches);
-  if (!plan.challenger && !plan.incumbent && !plan.tried_uncompiled) challenge_uncompiled(plan, microbatches);
-  if (plan.challenger) return try_challenger(plan, microbatches, place);
-  run_unchallenged(plan, microbatches, place);
-}
-
-// The run's steps are cut into stretches of check_every; each shape is compared at its first step in a stretch, however
-// rare the shape is. Counted from the run's start, and where the last change of bits was noted in the journal, so that
-// a resumed run compares at the steps at which it would have.
-void StepRunner::check_again_after(StepPlan& plan, std::int64_t number) const {
-  const std::int64_t every = config_.check_every;
-  plan.next_check = every > 0 ? (number / every + 1) * every : std::numeric_limits<std::int64_t>::max();
-}
-
-void StepRunner::run_unchallenged(StepPlan& plan, Batch microbatches, StepPlace place) {
-  if (plan.incumbent && place.number >= plan.next_check) {
-    const Verdict verdict = compare_with_eager(plan, plan.incumbent, microbatches);
-    if (verdict != Verdict::kUndecided) check_again_after(plan, place.number);
+// no text and no division.
+void StepRunner::step(Batch microbatches, StepPlace place) {
+  if (config_.lane == LaneId::kEager && journal_.empty()) return machine_.run_eager(microbatches);
+  StepShape* const known = shapes_.find(context_.model.network.structure_version(), microbatches);
+  if (known != nullptr && known->is(StateId::kSettled) && known->incumbent && place.number < known->next_check) {
+    machine_.run_in(*known->incumbent, microbatches);
+    if (known->recorded.bits != tally_.bits) journal_.record(*known, tally_, place.number);
     return;
   }
-  const auto begin = plan.undecided ? services_.clock.now() : base::Duration();
-  run_incumbent(plan, microbatches);
-  if (!plan.undecided) return;
-  const std::chrono::duration<double, std::micro> took = services_.clock.now() - begin;
-  decide_on_compiling(plan, took.count(), place.left);
+  StepShape& shape = known != nullptr ? *known : shape_of(microbatches, place);
+  if (shape.is(StateId::kFollowing) && follow(shape, microbatches, place.number)) {
+    if (journal_.repeat(shape, tally_)) machine_.check_again_after(shape, place.number);
+    return;
+  }
+  seek_candidate(shape, microbatches);
+  const StepOutcome outcome = machine_.step(shape, microbatches, place);
+  if (outcome.event == ShapeEvent::kRecorded) seek_candidate(shape, microbatches);
+  search_.learn(shape, outcome, place);
+  if (journal_.record(shape, tally_, place.number)) machine_.check_again_after(shape, place.number);
+}
+
+void StepRunner::seek_candidate(StepShape& shape, Batch microbatches) {
+  if (!shape.is(StateId::kSearching)) return;
+  if (auto candidate = search_.next(shape, microbatches)) machine_.challenge(shape, std::move(*candidate));
+}
+
+StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
+  const std::uint64_t structure = context_.model.network.structure_version();
+  if (!shapes_.empty() && shapes_.shapes().front()->structure != structure) drop_shapes();
+  if (preparer_.is_on() && shapes_.empty()) structure_ = structure_of(context_.model);
+  StepShape& shape = shapes_.add(structure, microbatches);
+  machine_.check_again_after(shape, place.number);
+  if (const LaneNote* note = journal_.restore(shape, place.number)) machine_.check_again_after(shape, note->step);
+  if (preparer_.is_on()) preparer_.keep_example(shape, microbatches, place.left);
+  if (journal_.follows(shape, place.number)) {
+    shape.enter(ShapeEvent::kFollow, Following{});
+  } else {
+    machine_.begin(shape);
+  }
+  return shape;
+}
+
+// Takes the step as the journal says that it ran; false where it cannot.
+bool StepRunner::follow(StepShape& shape, Batch microbatches, std::int64_t number) {
+  const LaneNote* note = journal_.at(shape, number);
+  if (note == nullptr || note->key.empty()) {
+    shape.incumbent.reset();
+    machine_.run_eager(microbatches);
+  } else {
+    if (!shape.incumbent || shape.incumbent->key() != note->key) {
+      auto lane = recorded_lane(shape, note->key, microbatches);
+      if (!lane) {
+        journal_.forget(shape);
+        failures_.report_not_tried(LaneId::kCompiled,
+                                   "this resumed run cannot repeat its steps to the bit: " + lane.error());
+        shape.enter(ShapeEvent::kCannotFollow, WarmUp{});
+        machine_.begin(shape);
+        return false;
+      }
+      shape.incumbent = std::move(*lane);
+    }
+    machine_.run_in(*shape.incumbent, microbatches);
+  }
+  if (!journal_.is_done(shape, number)) return true;
+  journal_.forget(shape);
+  if (config_.lane == LaneId::kEager) {
+    shape.enter(ShapeEvent::kStaysEager, EagerOnly{});
+  } else if (shape.incumbent) {
+    shape.search.begun = true;
+    shape.enter(ShapeEvent::kFollowed, Searching{});
+  } else {
+    shape.enter(ShapeEvent::kFollowedEager, Recording{});
+  }
+  return true;
+}
+
+base::Expected<Lane> StepRunner::recorded_lane(StepShape& shape, const std::string& key, Batch microbatches) {
+  const PreparationTime preparing(context_);
+  if (!context_.can_compile()) return base::failure("nothing compiled can be had here");
+  if (!shape.program) {
+    auto recorded = record_undone(context_.model, microbatches, context_.forward);
+    if (!recorded) return base::failure(recorded.error());
+    shape.program = std::move(*recorded);
+  }
+  return search_.recorded_program(shape, key, microbatches);
 }
 
 bool StepRunner::settled() const {
-  return std::ranges::all_of(plans_, [](const auto& plan) {
-    const bool may_follow = plan->is_follower() && !plan->took_shared && plan->family->founder->runs_compiled();
-    return plan->recorded && !plan->challenger && !plan->compiling && !plan->undecided && !may_follow;
+  return std::ranges::all_of(shapes_.shapes(), [](const auto& shape) {
+    return shape->is(StateId::kSettled) || shape->is(StateId::kEagerOnly);
   });
 }
 
-StepPlan& StepRunner::plan_of(Batch microbatches, StepPlace place) {
-  if (StepPlan* const known = known_plan(microbatches)) return *known;
-  if (!plans_.empty() && plans_.front()->structure != model_.network.structure_version()) drop_plans();
-  return new_plan(microbatches, place);
-}
-
-StepPlan& StepRunner::new_plan(Batch microbatches, StepPlace place) {
-  if (preparer_.is_on() && plans_.empty()) structure_ = structure_of(model_);
-  auto plan = std::make_unique<StepPlan>();
-  plan->structure = model_.network.structure_version();
-  plan->warmup_left = config_.compile.warmup_steps;
-  for (const auto& [inputs, targets] : microbatches) {
-    for (const torch::Tensor& tensor : {inputs, targets}) {
-      plan->sizes.push_back(tensor.dim());
-      plan->sizes.insert(plan->sizes.end(), tensor.sizes().begin(), tensor.sizes().end());
-    }
-  }
-  plan->shape = shape_of(microbatches);
-  check_again_after(*plan, place.number);
-  if (preparer_.is_on()) preparer_.keep_example(*plan, microbatches, place.left);
-  if (const auto known = bits_.find(plan->shape); known != bits_.end()) plan->noted = known->second;
-  plans_.push_back(std::move(plan));
-  return *plans_.back();
-}
-
 // What is being compiled for a structure that is gone is given up; what is compiled stays in the cache.
-void StepRunner::drop_plans() {
-  for (const auto& plan : plans_) {
-    if (!plan->compiling) continue;
-    services_.desk->cancel(plan->compiling->key);
-    --figures_.pending;
+void StepRunner::drop_shapes() {
+  for (const auto& shape : shapes_.shapes()) {
+    if (shape->search.compiling) queue_.give_up(shape->search.compiling->key);
   }
-  plans_.clear();
-  families_.clear();
-  no_families_ = false;
+  shapes_.clear();
 }
 
-void StepRunner::eager(Batch microbatches) {
-  figures_.in_use = Lane::kEager;
-  note_ran(0, std::string());
-  ++figures_.steps[static_cast<std::size_t>(Lane::kEager)];
-  train_step(model_.state, model_.settings, microbatches, forward_);
+void StepRunner::prepare(std::span<const LikelyChange> likely, std::int64_t steps_left) {
+  if (!preparer_.is_on() || shapes_.empty()) return;
+  if (shapes_.shapes().front()->structure != context_.model.network.structure_version()) return;
+  const PreparationTime preparing(context_);
+  preparer_.prepare(structure_in_use(context_, shapes_, structure_), likely, steps_left);
 }
 
-void StepRunner::record(StepPlan& plan, Batch microbatches) {
-  const Preparing preparing(*this);
-  plan.recorded = true;
-  auto recorded = program::record(step_roots(model_, microbatches), [&] { eager(microbatches); });
-  if (!recorded) {
-    ++figures_.refusals;
-    tell(event("tolaria.lane_refused"_event, Level::kWarning,
-               {{"lane", std::string(base::name_of(config_.lane))}, {"reason", recorded.error()}}));
-  } else {
-    plan.program = *std::move(recorded);
+void StepRunner::take_structure(std::int64_t number) {
+  const std::uint64_t structure = context_.model.network.structure_version();
+  if (!preparer_.is_on() || shapes_.empty() || shapes_.shapes().front()->structure == structure) return;
+  swap_.end();
+  preparer_.give_up_dry_run();
+  const PreparationTime preparing(context_);
+  StructureLibrary& library = preparer_.library();
+  const LaneId kind = lane_in_use(context_, shapes_);
+  const KnownStructure* const before = library.find(structure_);
+  KnownStructure left = knowledge_of(shapes_, structure_, before != nullptr ? before->prepare_ms : 0);
+  drop_shapes();
+  if (!structure_.empty() && !left.steps.empty()) library.put(std::move(left));
+  structure_ = structure_of(context_.model);
+  if (config_.lane == LaneId::kCompiled && kind == LaneId::kCompiled) preparer_.finish(structure_);
+  const auto begin = services_.clock.now();
+  const KnownStructure* const known = kind == LaneId::kEager ? nullptr : library.find(structure_);
+  const std::optional<double> prepare_ms = known != nullptr ? std::optional(known->prepare_ms) : std::nullopt;
+  const bool prepared = known != nullptr && install(*known, kind, number);
+  record_swapped(number);
+  const std::chrono::duration<double, std::micro> took = services_.clock.now() - begin;
+  swap_.begin(number, prepared ? prepare_ms : std::nullopt, took.count());
+}
+
+// False where it cannot be: the structure then starts as one of which nothing is known.
+bool StepRunner::install(const KnownStructure& known, LaneId kind, std::int64_t number) {
+  try {
+    StructureInstaller installer(context_, shapes_, queue_, machine_, journal_);
+    const bool installed = installer.install(known, preparer_.examples(), kind, number);
+    for (const auto& shape : shapes_.shapes()) {
+      if (const LaneNote* note = journal_.restore(*shape, number)) machine_.check_again_after(*shape, note->step);
+    }
+    return installed;
+  } catch (const std::exception& error) {
+    const std::string reason = words_of(error);
+    drop_shapes();
+    preparer_.report_unprepared("the structure that came", reason);
+    preparer_.library().drop(structure_);
+    return false;
   }
 }
 
-void StepRunner::run_in(FastLane& lane, Batch microbatches) { run_now(lane, microbatches); }
-
-void StepRunner::run_incumbent(StepPlan& plan, Batch microbatches) {
-  if (!plan.incumbent) return eager(microbatches);
-  run_in(*plan.incumbent, microbatches);
+// The checkpoint of this moment is to begin with these bits. A resumed run that follows its notes has them already.
+void StepRunner::record_swapped(std::int64_t number) {
+  if (journal_.follows()) return;
+  const bool stopped = config_.lane == LaneId::kCompiled && base::Interrupt::requested() != 0;
+  const KnownStructure* const known = stopped ? preparer_.library().find(structure_) : nullptr;
+  journal_.record_all(number, [&](const std::string& name, const std::string& key) {
+    StepShape* const shape = shapes_.find(name);
+    const bool compiled = shape != nullptr && shape->runs_compiled();
+    const std::string now = compiled ? shape->incumbent->key() : key.empty() ? key : awaited_key(known, name);
+    if (compiled) shape->recorded.bits = shape->incumbent->bits();
+    if (shape != nullptr) shape->recorded.key = now;
+    return now;
+  });
 }
 
 void StepRunner::note_epoch() {
-  if (epoch_steps_ > 0 && epoch_compiled_steps_ == epoch_steps_) ++figures_.compiled_epochs;
-  epoch_steps_ = epoch_compiled_steps_ = 0;
-  figures_.graphs = *graphs_;
+  if (tally_.epoch_steps > 0 && tally_.epoch_compiled_steps == tally_.epoch_steps) ++figures_.compiled_epochs;
+  tally_.epoch_steps = tally_.epoch_compiled_steps = 0;
+  figures_.graphs = capture_.figures();
 }
 
 }  // namespace esper::lanes

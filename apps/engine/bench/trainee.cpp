@@ -6,7 +6,7 @@
 #include "device/rng.h"
 #include "engine/bench/progress.h"
 #include "engine/bench/step_clock.h"
-#include "lanes/lane.h"
+#include "lanes/prepared_lane.h"
 
 namespace esper::engine::bench {
 namespace {

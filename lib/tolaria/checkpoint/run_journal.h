@@ -7,7 +7,7 @@
 #include <string>
 
 #include "history/growth_note.h"
-#include "lanes/lane_log.h"
+#include "lanes/shape/lane_log.h"
 #include "storage/journal.h"
 
 namespace esper::tolaria {

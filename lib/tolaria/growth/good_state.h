@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "lanes/step_roots.h"
+#include "lanes/lane/step_roots.h"
 #include "tolaria/evaluation/measure.h"
 
 namespace esper::tolaria {

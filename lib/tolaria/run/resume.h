@@ -8,7 +8,7 @@
 #include "base/file_system.h"
 #include "config/run_config.h"
 #include "history/run_history.h"
-#include "lanes/twin.h"
+#include "lanes/structure/scratch_model.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/run/consultation.h"
 #include "tolaria/run/run_progress.h"

@@ -6,7 +6,7 @@
 #include <fstream>
 
 #include "integration/lanes/lane_room.h"
-#include "lanes/step_sizes.h"
+#include "lanes/lane/recording.h"
 #include "program/python_text.h"
 #include "storage/journal.h"
 #include "storage/real_file_system.h"

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "device/rng.h"
-#include "lanes/step_roots.h"
+#include "lanes/lane/step_roots.h"
 #include "program/cache/user_key.h"
 #include "program/compile/worker_source.h"
 #include "program/python_text.h"

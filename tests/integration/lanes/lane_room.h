@@ -6,7 +6,7 @@
 #include <string>
 
 #include "integration/lanes/python_with_torch.h"
-#include "lanes/lane.h"
+#include "lanes/prepared_lane.h"
 #include "program/compile_desk.h"
 #include "support/lane_steps.h"
 

@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "base/names.h"
-#include "lanes/lane.h"
+#include "lanes/prepared_lane.h"
 #include "step/probe.h"
 #include "support/call_counter.h"
 #include "support/grown_model.h"

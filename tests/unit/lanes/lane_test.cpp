@@ -1,4 +1,4 @@
-#include "lanes/lane.h"
+#include "lanes/prepared_lane.h"
 
 #include <catch2/catch_test_macros.hpp>
 

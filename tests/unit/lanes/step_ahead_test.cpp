@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "lanes/structure.h"
+#include "lanes/structure/structure.h"
 #include "support/beside_eager.h"
 
 using namespace esper;

@@ -3,8 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <type_traits>
 
-#include "lanes/fast_lane.h"
-#include "lanes/lane.h"
+#include "lanes/lane/lane.h"
+#include "lanes/prepared_lane.h"
 #include "support/call_counter.h"
 #include "support/failing_allocator.h"
 #include "support/lane_steps.h"

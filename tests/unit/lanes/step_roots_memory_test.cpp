@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "lanes/step_roots.h"
+#include "lanes/lane/step_roots.h"
 #include "program/recorder.h"
 #include "support/lane_cases.h"
 

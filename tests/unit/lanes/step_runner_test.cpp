@@ -4,7 +4,7 @@
 
 #include "base/error.h"
 #include "device/rng.h"
-#include "lanes/lane.h"
+#include "lanes/prepared_lane.h"
 #include "support/lane_steps.h"
 
 using namespace esper;

@@ -1,0 +1,327 @@
+#include "lanes/candidate_search.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "base/names.h"
+#include "base/text/rounding.h"
+#include "lanes/shape/compile_cost.h"
+#include "lanes/shape/uncompiled_lane.h"
+#include "leyline/telemetry.h"
+
+namespace esper::lanes {
+
+using program::CompileEffort;
+
+namespace {
+
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+
+using LaneId = config::Lane;
+
+// The next one may still be compiled, and the winner with full effort.
+bool is_of_one_recipe(program::CompileFailure failure) {
+  using F = program::CompileFailure;
+  return failure == F::kFailed || failure == F::kTimeout || failure == F::kOutOfMemory || failure == F::kCrashed;
+}
+
+std::string whole(double value) { return std::to_string(static_cast<std::int64_t>(value)); }
+
+}  // namespace
+
+std::optional<Lane> CandidateSearch::next(StepShape& shape, Batch microbatches) {
+  if (!is_pending(shape)) return std::nullopt;
+  LaneSearch& search = shape.search;
+  std::optional<Lane> candidate;
+  if (!search.begun) {
+    const PreparationTime preparing(context_);
+    search.begun = true;
+    candidate = begin(shape, microbatches);
+    const LaneKind* graph = context_.kind(LaneId::kGraph);
+    if (candidate && context_.config.lane == LaneId::kAuto && graph != nullptr && graph->available(context_.device)) {
+      context_.tell(event("tolaria.graph_skipped_compile"_event, Level::kInfo, {}));
+    }
+  } else if (search.compiling) {
+    candidate = poll(shape, microbatches);
+  }
+  if (!candidate && shape.is_member()) candidate = take_shared(shape, microbatches);
+  if (!candidate && !shape.incumbent && wants_uncompiled() && !std::exchange(search.tried_uncompiled, true)) {
+    const PreparationTime preparing(context_);
+    candidate = uncompiled(shape, microbatches);
+  }
+  return candidate;
+}
+
+bool CandidateSearch::wants_uncompiled() const { return context_.config.lane != LaneId::kCompiled; }
+
+bool CandidateSearch::is_pending(const StepShape& shape) const {
+  const LaneSearch& search = shape.search;
+  if (!search.begun || search.compiling || search.undecided) return true;
+  if (!shape.incumbent && !search.tried_uncompiled && wants_uncompiled()) return true;
+  if (!shape.is_member() || search.took_shared) return false;
+  const StepShape& leader = *shape.group->leader;
+  const bool leader_is_done = leader.is(StateId::kSettled) || leader.is(StateId::kEagerOnly);
+  return !leader_is_done || leader.runs_compiled();
+}
+
+void CandidateSearch::learn(StepShape& shape, const StepOutcome& outcome, StepPlace place) {
+  LaneSearch& search = shape.search;
+  if (outcome.incumbent_us && search.undecided) decide_on_compiling(shape, *outcome.incumbent_us, place.left);
+  if (outcome.event == ShapeEvent::kStaysEager) {
+    ++context_.figures.refusals;
+    failures_.report_not_tried(context_.config.lane, outcome.reason);
+  }
+  if (outcome.event == ShapeEvent::kAdopted) report_adoption(shape, outcome, place.number);
+  if (outcome.event == ShapeEvent::kRejected) learn_rejection(shape, outcome);
+  const bool tried_out = outcome.from == StateId::kTrialling && outcome.event;
+  if (tried_out && !outcome.key.empty() && !shape.is_member()) {
+    search.recipe_us[search.recipe] = outcome.candidate_us;
+    if (!search.undecided && !search.compiling) compile_next(shape);
+  }
+  if (!shape.is(StateId::kSearching) || is_pending(shape)) return;
+  shape.enter(ShapeEvent::kSearchEnded, Settled{});
+  groups_.offer_to_members(shape);
+}
+
+void CandidateSearch::learn_rejection(StepShape& shape, const StepOutcome& outcome) {
+  failures_.reject(outcome.lane, outcome.key, outcome.rejection);
+  if (outcome.rejection.cause == Rejection::Cause::kNotFaster || outcome.key.empty()) return;
+  shape.search.tried_uncompiled = false;  // it may be the best that is left
+  const bool candidate = outcome.from == StateId::kChecking;
+  if (candidate || outcome.rejection.cause == Rejection::Cause::kErred) groups_.withdraw(shape, outcome.key);
+  if (!candidate) return;
+  std::erase_if(shape.search.wanted, [&](const Variant& variant) { return variant.key == outcome.key; });
+  if (!shape.search.undecided) compile_next(shape);
+}
+
+// number: of the step that settled it; the next one of its shape runs in the lane.
+void CandidateSearch::report_adoption(const StepShape& shape, const StepOutcome& outcome, std::int64_t number) const {
+  const auto tell_with_speedup = [&](leyline::TelemetryEvent reported) {
+    if (outcome.speedup) reported.attributes["speedup"] = base::digits(*outcome.speedup, 3);
+    context_.tell(std::move(reported));
+  };
+  tell_with_speedup(
+      event("tolaria.lane_adopted"_event, Level::kInfo,
+            {{"lane", std::string(context_.kind(outcome.lane)->name)},
+             {"from", std::string(context_.kind(outcome.former)->name)},
+             {"step", std::to_string(number)},
+             {"reason", outcome.speedup ? "it was measured to be faster" : "it is the lane that was asked for"}}));
+  if (outcome.lane == LaneId::kCompiled) {
+    tell_with_speedup(event("tolaria.compile_enabled"_event, Level::kInfo,
+                            {{"mode", std::string(base::name_of(context_.config.compile.mode))},
+                             {"dynamic", shape.group != nullptr ? "true" : "false"}}));
+  }
+  if (outcome.lane == LaneId::kGraph) {
+    const double capture_ms = context_.capture.figures().capture_ms;
+    context_.tell(event("tolaria.graph_enabled"_event, Level::kInfo, {{"capture_ms", base::digits(capture_ms, 3)}}));
+  }
+}
+
+std::optional<Lane> CandidateSearch::uncompiled(const StepShape& shape, Batch microbatches) {
+  auto lane = make_uncompiled_lane(context_, *shape.program, microbatches);
+  if (lane) return std::move(*lane);
+  if (lane.error().cause != LaneFailure::Cause::kResources) return std::nullopt;
+  // Most likely memory: a run that fits in eager goes on in eager.
+  ++context_.figures.refusals;
+  failures_.report_not_tried(lane.error().lane, lane.error().reason);
+  return std::nullopt;
+}
+
+// What the cache has of the step compiled. What it does not have is compiled, or waited for in lane compiled; in auto
+// that is decided when the step's own time is known.
+std::optional<Lane> CandidateSearch::begin(StepShape& shape, Batch microbatches) {
+  LaneSearch& search = shape.search;
+  const LaneId lane = context_.config.lane;
+  if (lane != LaneId::kAuto && lane != LaneId::kCompiled) return std::nullopt;
+  if (!context_.can_compile()) {
+    failures_.report_no_compiler();
+    return std::nullopt;
+  }
+  if (context_.config.compile.dynamic) groups_.join(shape, microbatches);
+  if (shape.is_member()) return std::nullopt;
+  std::string wrong = list_variants(shape);
+  if (search.wanted.empty() && shape.group != nullptr) {
+    groups_.dissolve(*shape.group, "it was compiled before and quarantined: " + wrong);
+    search.begun = true;
+    wrong = list_variants(shape);
+  }
+  if (search.wanted.empty()) {
+    failures_.report_no_compiler("quarantined", "the program was compiled before and quarantined: " + wrong);
+    return std::nullopt;
+  }
+  const Variant best = search.wanted.front();
+  auto loaded = load(shape, best, microbatches);
+  const bool full = search.in_full.contains(best.recipe);
+  const bool found = loaded && (lane == LaneId::kAuto || full);
+  ++(found ? context_.figures.cache_hits : context_.figures.cache_misses);
+  if (found) search.wanted.clear();
+  if (found && full) return loaded;
+  if (lane == LaneId::kAuto) {
+    if (found) search.wanted.push_back({best.recipe, CompileEffort::kFull, best.key});
+    search.undecided = true;
+    return loaded;
+  }
+  return wait_for_compiled(shape, microbatches);
+}
+
+// Fills `wanted` with what is not known to be wrong; says of the last one that is, why.
+std::string CandidateSearch::list_variants(StepShape& shape) {
+  std::string wrong;
+  const program::SymbolicProgram program = shape.to_compile();
+  // Where kernels are chosen by timing, two compilations need not compute the same bits, and one key names both.
+  const bool by_timing = context_.config.compile.mode == config::CompileMode::kMaxAutotune;
+  const CompileEffort first_effort = by_timing ? CompileEffort::kFull : CompileEffort::kQuick;
+  program::CompileDesk& desk = *context_.services.desk;
+  for (const std::string& recipe : desk.recipes(program)) {
+    const std::string key = desk.key(program, recipe);
+    if (const auto reason = desk.found_wrong(key)) {
+      wrong = *reason;
+    } else {
+      shape.search.wanted.push_back({recipe, first_effort, key});
+    }
+  }
+  return wrong;
+}
+
+// The lane that was asked for by name begins at the same step whenever the program is compiled: the run waits.
+std::optional<Lane> CandidateSearch::wait_for_compiled(StepShape& shape, Batch microbatches) {
+  LaneSearch& search = shape.search;
+  search.wanted.resize(1);
+  search.wanted.front().effort = CompileEffort::kFull;
+  compile_next(shape);
+  const auto [end, outcome] = queue_.wait(search.compiling->key);
+  if (end != CompileWait::End::kInterrupted) return take_compiled(shape, outcome, microbatches);
+  search.compiling.reset();  // the run is about to stop, and the compiler with it
+  return std::nullopt;
+}
+
+// Weighs what is left of the run against a compilation, once the step's own time is known.
+void CandidateSearch::decide_on_compiling(StepShape& shape, double step_us, std::int64_t steps_left) {
+  shape.search.undecided = false;
+  const auto [pays, left_s, cost_s] = weigh_compiling(*shape.program, step_us, steps_left);
+  const std::string reason = fmt::format("{}: about {} s of steps are left, and a compilation takes about {} s",
+                                         pays ? "prepared" : "left out", whole(left_s), whole(cost_s));
+  context_.tell(event("tolaria.lane_chosen"_event, Level::kInfo,
+                      {{"lane", "compiled"}, {"steps_left", std::to_string(steps_left)}, {"reason", reason}}));
+  if (pays) return compile_next(shape);
+  shape.search.wanted.clear();
+  shape.search.wants_full = false;
+}
+
+void CandidateSearch::compile_next(StepShape& shape) {
+  LaneSearch& search = shape.search;
+  if (search.wanted.empty()) choose_recipe(shape);
+  if (search.wanted.empty()) return;
+  search.compiling = search.wanted.front();
+  search.wanted.pop_front();
+  queue_.start(shape.to_compile(), *search.compiling);
+}
+
+// When every lowering had its turn, however it ended: the fastest of those that came to a trial is compiled with full
+// effort, unless it is already.
+void CandidateSearch::choose_recipe(StepShape& shape) {
+  LaneSearch& search = shape.search;
+  if (search.recipe_us.empty()) return;
+  const auto winner = std::ranges::min_element(search.recipe_us, {}, [](const auto& item) { return item.second; });
+  program::CompileDesk& desk = *context_.services.desk;
+  if (search.recipe_us.size() > 1) desk.remember_winner(shape.to_compile(), winner->first, search.recipe_us);
+  if (!std::exchange(search.wants_full, false) || search.in_full.contains(winner->first)) return;
+  search.wanted.push_back({winner->first, CompileEffort::kFull, desk.key(shape.to_compile(), winner->first)});
+}
+
+std::optional<Lane> CandidateSearch::poll(StepShape& shape, Batch microbatches) {
+  const auto outcome = queue_.poll(shape.search.compiling->key);
+  if (!outcome) return std::nullopt;
+  const PreparationTime preparing(context_);
+  return take_compiled(shape, outcome, microbatches);
+}
+
+// outcome: none where the compiler gave none in time.
+std::optional<Lane> CandidateSearch::take_compiled(StepShape& shape,
+                                                   const std::optional<program::CompileOutcome>& outcome,
+                                                   Batch microbatches) {
+  LaneSearch& search = shape.search;
+  const Variant variant = *std::exchange(search.compiling, std::nullopt);
+  if (!outcome) {
+    failures_.report_no_compiler("timeout", "the compiler gave no answer in time");
+    return std::nullopt;
+  }
+  if (outcome->failure) {
+    if (!is_of_one_recipe(*outcome->failure)) search.wanted.clear();
+    const bool of_program = *outcome->failure == program::CompileFailure::kFailed;
+    if (shape.group != nullptr && of_program && search.wanted.empty() && search.recipe_us.empty()) {
+      groups_.dissolve(*shape.group, outcome->reason);
+      return std::nullopt;
+    }
+    failures_.report_no_compiler(std::string(base::name_of(*outcome->failure)), outcome->reason);
+    compile_next(shape);
+    return std::nullopt;
+  }
+  auto lane = load(shape, variant, microbatches);
+  if (!lane) compile_next(shape);
+  return lane;
+}
+
+// Once the leader has settled on a program, the others try that one.
+std::optional<Lane> CandidateSearch::take_shared(StepShape& shape, Batch microbatches) {
+  LaneSearch& search = shape.search;
+  const StepShape& leader = *shape.group->leader;
+  if (shape.runs_compiled()) search.took_shared = true;  // a resumed run found it in its notes
+  if (search.took_shared || !leader.is(StateId::kSettled) || !leader.runs_compiled()) return std::nullopt;
+  search.took_shared = true;
+  const PreparationTime preparing(context_);
+  auto lane = load(shape, {leader.search.recipe, CompileEffort::kFull, leader.incumbent->key()}, microbatches);
+  if (lane) ++context_.figures.cache_hits;
+  return lane;
+}
+
+std::optional<Lane> CandidateSearch::load(StepShape& shape, const Variant& variant, Batch microbatches) {
+  auto cached = load_cached(context_, failures_, shape.to_compile(), variant.key, microbatches);
+  if (!cached) return std::nullopt;
+  shape.search.recipe = variant.recipe;
+  if (cached->effort == CompileEffort::kFull) shape.search.in_full.insert(variant.recipe);
+  return std::move(cached->lane);
+}
+
+base::Expected<Lane> CandidateSearch::recorded_program(StepShape& shape, const std::string& key, Batch microbatches) {
+  program::CompileDesk& desk = *context_.services.desk;
+  const auto recipe_of_key = [&]() -> std::optional<std::string> {
+    for (const std::string& recipe : desk.recipes(shape.to_compile())) {
+      if (desk.key(shape.to_compile(), recipe) == key) return recipe;
+    }
+    return std::nullopt;
+  };
+  // The lane that was asked for by name makes anew what the cache does not have: the run before was stopped while it
+  // waited for it, or the cache was emptied since.
+  if (context_.config.lane == LaneId::kCompiled && !desk.find(key)) {
+    if (context_.config.compile.dynamic) groups_.join(shape, microbatches);
+    if (const auto recipe = recipe_of_key()) {
+      ++context_.figures.cache_misses;
+      const Variant variant{*recipe, CompileEffort::kFull, key};
+      queue_.start(shape.to_compile(), variant);
+      const auto [end, outcome] = queue_.wait(key);
+      if (outcome && outcome->failure) {
+        failures_.report_no_compiler(std::string(base::name_of(*outcome->failure)), outcome->reason);
+      }
+      if (end == CompileWait::End::kLate)
+        failures_.report_no_compiler("timeout", "the compiler gave no answer in time");
+    }
+  }
+  const auto cached = desk.find(key);
+  if (!cached) return base::failure("the cache no longer has the compiled program " + key);
+  const auto is_noted = [&] { return desk.key(shape.to_compile(), cached->facts.recipe) == key; };
+  if (!is_noted()) groups_.join(shape, microbatches);  // it may be one for all batch sizes, whatever is asked for now
+  if (!is_noted()) {
+    if (!context_.config.compile.dynamic) shape.group = nullptr;
+    return base::failure("its steps were another program");
+  }
+  const LaneProgram source{shape.to_compile(), PackageFile{cached->file.path(), key}};
+  auto lane = make_lane(*context_.kind(LaneId::kCompiled), source, context_.model, microbatches, context_.setup());
+  if (!lane) return base::failure(lane.error().reason);
+  return std::move(*lane);
+}
+
+}  // namespace esper::lanes

@@ -1,0 +1,59 @@
+#pragma once
+// Which lane a shape of the run tries next: what the cache has, what needs no compiler, what is compiled meanwhile.
+// Training thread.
+
+#include <optional>
+#include <span>
+#include <string>
+
+#include "lanes/shape/compile_queue.h"
+#include "lanes/shape/lane_failures.h"
+#include "lanes/shape/package_loading.h"
+#include "lanes/shape/shape_groups.h"
+#include "lanes/shape/shape_machine.h"
+
+namespace esper::lanes {
+
+class CandidateSearch {
+ public:
+  // All of it outlives the search.
+  CandidateSearch(const LaneContext& context, ShapeSet& shapes, LaneFailures& failures, CompileQueue& queue)
+      : context_(context), shapes_(shapes), failures_(failures), queue_(queue), groups_(context, shapes) {}
+
+  // The next lane to try for a shape that is searching; empty: none now. Lane compiled waits here for its program.
+  std::optional<Lane> next(StepShape& shape, std::span<const step::Microbatch> microbatches);
+  // What came of a step. A shape for which nothing is left to try settles here.
+  void learn(StepShape& shape, const StepOutcome& outcome, StepPlace place);
+
+  // The compiled program of that key, which the journal names, for a shape whose step is recorded.
+  base::Expected<Lane> recorded_program(StepShape& shape, const std::string& key,
+                                        std::span<const step::Microbatch> microbatches);
+
+ private:
+  using Batch = std::span<const step::Microbatch>;
+
+  bool is_pending(const StepShape& shape) const;
+  bool wants_uncompiled() const;
+  std::optional<Lane> uncompiled(const StepShape& shape, Batch microbatches);
+  std::optional<Lane> begin(StepShape& shape, Batch microbatches);
+  std::string list_variants(StepShape& shape);
+  std::optional<Lane> wait_for_compiled(StepShape& shape, Batch microbatches);
+  std::optional<Lane> poll(StepShape& shape, Batch microbatches);
+  std::optional<Lane> take_compiled(StepShape& shape, const std::optional<program::CompileOutcome>& outcome,
+                                    Batch microbatches);
+  std::optional<Lane> take_shared(StepShape& shape, Batch microbatches);
+  std::optional<Lane> load(StepShape& shape, const Variant& variant, Batch microbatches);
+  void decide_on_compiling(StepShape& shape, double step_us, std::int64_t steps_left);
+  void compile_next(StepShape& shape);
+  void choose_recipe(StepShape& shape);
+  void learn_rejection(StepShape& shape, const StepOutcome& outcome);
+  void report_adoption(const StepShape& shape, const StepOutcome& outcome, std::int64_t number) const;
+
+  const LaneContext& context_;
+  ShapeSet& shapes_;
+  LaneFailures& failures_;
+  CompileQueue& queue_;
+  ShapeGroups groups_;
+};
+
+}  // namespace esper::lanes

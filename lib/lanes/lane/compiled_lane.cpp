@@ -1,0 +1,61 @@
+// A program that torch's compiler made of the recording.
+
+#include "lanes/lane/lane_kind.h"
+#include "lanes/lane/recording.h"
+#include "lanes/lane/step_inputs.h"
+#include "program/python_text.h"
+
+namespace esper::lanes {
+namespace {
+
+using Batch = std::span<const step::Microbatch>;
+
+// Training thread.
+std::uint64_t next_bits() {
+  static std::uint64_t last = 0;
+  return ++last;
+}
+
+LoadedProgram load(const LaneRequest& request) {
+  if (const auto* loaded = std::get_if<LoadedProgram>(&request.program.package)) return *loaded;
+  const auto& [path, key] = std::get<PackageFile>(request.program.package);
+  auto package = std::make_shared<program::Package>(path, program::inputs_text(request.program.program),
+                                                    request.model.state.device);
+  return {std::move(package), key, next_bits()};
+}
+
+// A graph knows the addresses of what it was captured from, and a package reads the inputs, so they end in this order.
+struct CompiledStep {
+  StepInputs inputs;
+  std::shared_ptr<program::Package> package;
+  std::shared_ptr<GraphedStep> graph{};  // null: it was not captured
+
+  void run(Batch microbatches) {
+    for (const StepInputs::BatchPart& part : inputs.batch) inputs.tensors[part.input] = part.of(microbatches);
+    package->run(inputs.tensors);
+  }
+};
+
+}  // namespace
+
+ExpectedLane make_compiled_lane(const LaneRequest& request) {
+  const auto& [program, model, example, setup] = request;
+  if (std::holds_alternative<std::monostate>(program.package)) {
+    return base::failure(LaneFailure{LaneFailure::Cause::kUnavailable, "there is no package of the step"});
+  }
+  StepInputs inputs(program.program.at(batch_size_of(example)), model, example);
+  LoadedProgram loaded = load(request);
+  auto step = std::make_shared<CompiledStep>(CompiledStep{std::move(inputs), loaded.package});
+  const bool captured = setup.mode == config::CompileMode::kReduceOverhead;
+  if (captured && setup.capture.may(setup.device)) {
+    step->graph = setup.capture.capture(model, example, setup.device,
+                                        [&compiled = *step](Batch microbatches) { compiled.run(microbatches); });
+  }
+  if (step->graph != nullptr) {
+    return Lane(
+        config::Lane::kCompiled, [step](Batch microbatches) { step->graph->run(microbatches); }, std::move(loaded));
+  }
+  return Lane(config::Lane::kCompiled, [step](Batch microbatches) { step->run(microbatches); }, std::move(loaded));
+}
+
+}  // namespace esper::lanes

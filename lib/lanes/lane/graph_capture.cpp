@@ -1,0 +1,37 @@
+#include "lanes/lane/graph_capture.h"
+
+#include <string>
+
+#include "leyline/telemetry.h"
+
+namespace esper::lanes {
+namespace {
+
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+
+// One for the whole step and one for the epoch's last, shorter one may fail by bad luck; then it is the network.
+constexpr std::int64_t kMostFailures = 2;
+
+}  // namespace
+
+bool GraphCapture::may(torch::Device device) const { return device.is_cuda() && figures_->failures < kMostFailures; }
+
+std::shared_ptr<GraphedStep> GraphCapture::capture(const step::Model& model, std::span<const step::Microbatch> example,
+                                                   torch::Device device, const GraphedStep::Step& step) {
+  try {
+    return std::make_shared<GraphedStep>(model, example, device, warm_ups_, step, figures_);
+  } catch (const program::CaptureFailure& failure) {
+    const std::string failures = std::to_string(++figures_->failures);
+    emit_(event(
+        "tolaria.graph_fallback"_event, Level::kWarning,
+        {{"error", "capture_failed"}, {"message", failure.what()}, {"stage", failure.stage}, {"failures", failures}}));
+    if (!may(device)) {
+      emit_(event("tolaria.graph_disabled_after_failures"_event, Level::kWarning, {{"failures", failures}}));
+    }
+    return nullptr;
+  }
+}
+
+}  // namespace esper::lanes

@@ -1,0 +1,33 @@
+#pragma once
+// Captures steps as CUDA graphs, as long as that works: after two failures no more. Training thread.
+
+#include <functional>
+#include <memory>
+#include <span>
+
+#include "lanes/lane/graphed_step.h"
+#include "leyline/telemetry_packet.h"
+
+namespace esper::lanes {
+
+class GraphCapture {
+ public:
+  // warm_ups: runs of a step before it is captured. emit: takes tolaria.graph_fallback and
+  // tolaria.graph_disabled_after_failures.
+  GraphCapture(int warm_ups, std::function<void(leyline::TelemetryEvent)> emit)
+      : warm_ups_(warm_ups), emit_(std::move(emit)) {}
+
+  // On this device, and not after too many failures.
+  bool may(torch::Device device) const;
+  // The step as a graph, or null where it could not be captured; that was reported then. The model is as before.
+  std::shared_ptr<GraphedStep> capture(const step::Model& model, std::span<const step::Microbatch> example,
+                                       torch::Device device, const GraphedStep::Step& step);
+  const GraphFigures& figures() const { return *figures_; }
+
+ private:
+  int warm_ups_;
+  std::function<void(leyline::TelemetryEvent)> emit_;
+  std::shared_ptr<GraphFigures> figures_ = std::make_shared<GraphFigures>();  // graphs count into it
+};
+
+}  // namespace esper::lanes

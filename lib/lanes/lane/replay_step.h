@@ -1,0 +1,24 @@
+#pragma once
+// A recorded step, planned and bound to a model's tensors. Training thread.
+
+#include <memory>
+#include <span>
+
+#include "lanes/lane/step_inputs.h"
+#include "program/replay.h"
+
+namespace esper::lanes {
+
+class ReplayStep {
+ public:
+  // Plans the replay; the program is verified. program: for the example's size.
+  ReplayStep(const program::Program& program, const step::Model& model, std::span<const step::Microbatch> example);
+
+  void run(std::span<const step::Microbatch> microbatches);
+
+ private:
+  StepInputs inputs_;  // outlives the replay, which works on them
+  std::unique_ptr<program::Replay> replay_;
+};
+
+}  // namespace esper::lanes

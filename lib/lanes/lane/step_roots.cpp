@@ -1,0 +1,76 @@
+#include "lanes/lane/step_roots.h"
+
+#include "lanes/lane/seed_aliases.h"
+#include "step/step_tensors.h"
+
+namespace esper::lanes {
+
+using step::Microbatch;
+using step::Model;
+using step::named_tensors;
+using step::step_tensors;
+using step::StepTensor;
+
+namespace {
+
+using program::Root;
+using program::Tracked;
+
+std::vector<torch::Tensor> changeable_tensors(const Model& model) {
+  std::vector<torch::Tensor> tensors;
+  for (const StepTensor& part : step_tensors(model.state)) {
+    if (part.role == StepTensor::Role::kState) tensors.push_back(part.tensor);
+  }
+  for (const auto& buffer : model.network.buffers()) tensors.push_back(buffer.tensor);
+  return tensors;
+}
+
+}  // namespace
+
+std::vector<Root> step_roots(const Model& model, std::span<const Microbatch> microbatches) {
+  const SeedAliases aliases(model);
+  std::vector<Root> roots;
+  for (const StepTensor& part : step_tensors(model.state)) {
+    const bool scratch = part.role == StepTensor::Role::kScratch;
+    roots.push_back({aliases.rename(part.name), part.tensor, scratch ? Root::Role::kScratch : Root::Role::kInput});
+  }
+  for (const auto& [id, tensor] : model.network.buffers()) roots.push_back({aliases.rename(id), tensor});
+  for (const auto& [id, tensor] : model.network.scalars()) roots.push_back({aliases.rename(id), tensor});
+  for (std::size_t i = 0; i < microbatches.size(); ++i) {
+    const std::string prefix = "batch." + std::to_string(i);
+    roots.push_back({prefix + ".inputs", microbatches[i].inputs});
+    roots.push_back({prefix + ".targets", microbatches[i].targets});
+  }
+  return roots;
+}
+
+std::vector<Tracked> tracked_tensors(const Model& model) {
+  const bool adamw = model.settings.optimizer.kind == config::OptimizerKind::kAdamw;
+  std::vector<Tracked> tracked;
+  for (const auto& [id, tensor] : named_tensors(model.state)) {
+    const bool of_optimizer = id.starts_with("optimizer.") || id.starts_with("metrics.") || id.starts_with("scaler.");
+    tracked.push_back({id, tensor, adamw && !of_optimizer ? Tracked::Kind::kNormalised : Tracked::Kind::kSmooth});
+  }
+  for (const auto& [id, tensor] : model.network.buffers()) tracked.push_back({id, tensor});
+  return tracked;
+}
+
+StepSnapshot::StepSnapshot(const Model& model, torch::Device device)
+    : device_(device), tensors_(changeable_tensors(model)), rng_(device::rng_state(device)) {
+  const torch::NoGradGuard no_grad;
+  for (const torch::Tensor& tensor : tensors_) saved_.push_back(tensor.detach().clone());
+}
+
+std::int64_t StepSnapshot::bytes() const {
+  std::int64_t total = 0;
+  for (const torch::Tensor& tensor : saved_) total += static_cast<std::int64_t>(tensor.nbytes());
+  return total;
+}
+
+void StepSnapshot::restore() const {
+  const torch::NoGradGuard no_grad;
+  for (std::size_t i = 0; i < tensors_.size(); ++i) tensors_[i].detach().copy_(saved_[i]);
+  device::set_rng_state(device_, rng_);
+}
+
+}  // namespace esper::lanes

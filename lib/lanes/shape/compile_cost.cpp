@@ -1,0 +1,20 @@
+#include "lanes/shape/compile_cost.h"
+
+namespace esper::lanes {
+namespace {
+
+// A compilation takes this long where nothing is warm, and a compiled step saves about this share of a step. It goes on
+// beside the training, so what it has to earn back is the disturbance, not its time; with both guesses off by a factor
+// of two the decision still costs less than it brings.
+constexpr double kCompileSeconds = 10, kSecondsPerOperator = 0.03;
+constexpr double kShareSaved = 0.3;
+
+}  // namespace
+
+CompileCost weigh_compiling(const program::Program& program, double step_us, std::int64_t steps_left) {
+  const double left_s = step_us * 1e-6 * static_cast<double>(steps_left);
+  const double cost_s = kCompileSeconds + kSecondsPerOperator * static_cast<double>(program.operations.size());
+  return {left_s * kShareSaved > cost_s, left_s, cost_s};
+}
+
+}  // namespace esper::lanes

@@ -1,0 +1,17 @@
+#pragma once
+// Whether compiling a step pays, given its time and how many of it are left. Plain data; any thread.
+
+#include <cstdint>
+
+#include "program/program.h"
+
+namespace esper::lanes {
+
+struct CompileCost {
+  bool pays = false;
+  double left_s = 0;  // of steps
+  double cost_s = 0;  // of the compilation
+};
+CompileCost weigh_compiling(const program::Program& program, double step_us, std::int64_t steps_left);
+
+}  // namespace esper::lanes

@@ -1,0 +1,56 @@
+#pragma once
+// What everything that makes, checks and runs lanes works with. Borrowed; all of it outlives the users. Training thread.
+
+#include <functional>
+#include <span>
+
+#include "base/clock.h"
+#include "base/ledger/ledger.h"
+#include "config/step_config.h"
+#include "lanes/lane/lane_figures.h"
+#include "lanes/lane/lane_kind.h"
+#include "leyline/telemetry_packet.h"
+#include "program/compile_desk.h"
+#include "step/model.h"
+#include "step/train_step.h"
+
+namespace esper::lanes {
+
+struct LaneServices {
+  program::CompileDesk* desk = nullptr;  // null: nothing can be compiled
+  base::Ledger* ledger = nullptr;        // null: nobody keeps account
+  base::Clock clock{};
+  std::function<void(leyline::TelemetryEvent)> tell;
+  std::function<void()> send{};                     // what was told, now; null: it goes with the next packet
+  std::span<const LaneKind> kinds = lane_kinds();   // that there are
+};
+
+struct LaneContext {
+  step::Model& model;  // the run's, or a scratch model
+  const config::StepConfig& config;
+  torch::Device device;
+  step::TrainingForward forward;  // of the model's network
+  const LaneServices& services;
+  LaneFigures& figures;
+  GraphCapture& capture;
+
+  bool can_compile() const { return services.desk != nullptr && services.desk->problem().empty(); }
+  LaneSetup setup() const { return {device, config.compile.mode, capture}; }
+  const LaneKind* kind(config::Lane id) const { return find_kind(services.kinds, id); }
+  void tell(leyline::TelemetryEvent event) const { services.tell(std::move(event)); }
+};
+
+// While it lives, the training thread's time goes to preparing lanes.
+class PreparationTime {
+ public:
+  explicit PreparationTime(const LaneContext& context);
+  ~PreparationTime();
+  PreparationTime(const PreparationTime&) = delete;
+
+ private:
+  const LaneContext& context_;
+  base::Duration begin_;
+  std::optional<base::LedgerScope> scope_;
+};
+
+}  // namespace esper::lanes

@@ -1,0 +1,75 @@
+#include "lanes/shape/lane_failures.h"
+
+#include <utility>
+
+#include "base/text/rounding.h"
+#include "leyline/telemetry.h"
+
+namespace esper::lanes {
+
+using base::digits;
+
+namespace {
+
+using config::Lane;
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+
+}  // namespace
+
+std::string LaneFailures::name_of(Lane kind) const {
+  const LaneKind* row = find_kind(services_.kinds, kind);
+  return row != nullptr ? std::string(row->name) : "auto";
+}
+
+// The state may be half written: the run ends with the error, and the next one does without this program.
+void LaneFailures::report_failed_step(const lanes::Lane& lane, const std::string& reason) {
+  ++figures_.quarantined;
+  services_.desk->quarantine(lane.key(), program::EntryFault::kDamaged, reason);
+  services_.tell(
+      event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", "step failed"}, {"reason", reason}}));
+}
+
+void LaneFailures::reject(Lane kind, const std::string& key, const Rejection& rejection) {
+  using Cause = Rejection::Cause;
+  ++figures_.refusals;
+  if (rejection.cause == Cause::kErred) ++figures_.checks_failed;
+  const Level level = rejection.cause == Cause::kNotFaster ? Level::kInfo : Level::kWarning;
+  const std::string context = rejection.cause == Cause::kNoMemory ? "no memory to compare it with eager: " : "";
+  leyline::TelemetryEvent refused =
+      event("tolaria.lane_refused"_event, level, {{"lane", name_of(kind)}, {"reason", context + rejection.reason}});
+  if (const auto& where = rejection.where) {
+    refused.attributes["tensor"] = where->tensor;
+    refused.attributes["difference"] = digits(where->difference, 3);
+    refused.attributes["tolerance"] = digits(where->tolerance, 3);
+  }
+  services_.tell(std::move(refused));
+  if (rejection.cause != Cause::kErred || key.empty()) return;
+  ++figures_.quarantined;
+  // Only a wrong answer is one for good; what was thrown may have been a lack of memory.
+  const auto fault = rejection.where ? program::EntryFault::kWrong : program::EntryFault::kDamaged;
+  services_.desk->quarantine(key, fault, rejection.reason);
+}
+
+void LaneFailures::report_no_compiler(const std::string& kind, const std::string& reason) {
+  if (std::exchange(reported_no_compiler_, true)) return;
+  services_.tell(event("tolaria.compile_fallback"_event, Level::kWarning, {{"error", kind}, {"reason", reason}}));
+}
+
+void LaneFailures::report_no_compiler() {
+  report_no_compiler("unavailable", services_.desk == nullptr
+                                        ? "there is no Python; run scripts/bootstrap, or name one with torch in "
+                                          "ESPER_PYTHON"
+                                        : services_.desk->problem());
+}
+
+void LaneFailures::report_unusable(const std::string& reason) {
+  services_.tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", reason}}));
+}
+
+void LaneFailures::report_not_tried(Lane kind, const std::string& reason) {
+  services_.tell(event("tolaria.lane_refused"_event, Level::kWarning, {{"lane", name_of(kind)}, {"reason", reason}}));
+}
+
+}  // namespace esper::lanes

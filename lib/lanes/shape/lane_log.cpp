@@ -1,0 +1,95 @@
+#include "lanes/shape/lane_log.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "history/growth_note.h"
+#include "program/cache/cache_key.h"
+#include "storage/journal.h"
+
+namespace esper::lanes {
+
+namespace {
+
+// In every record that tells of lanes ("what":"lane", "lanes":[...]); others need not be parsed.
+constexpr std::string_view kWord = "\"lane";
+
+bool is_sound(const nlohmann::json& note) {
+  using Json = nlohmann::json;
+  if (!note.is_object()) return false;
+  const auto is = [&](const char* name, auto type) { return note.contains(name) && (note[name].*type)(); };
+  if (!is("step", &Json::is_number_integer) || !is("shape", &Json::is_string) || !is("key", &Json::is_string)) {
+    return false;
+  }
+  const auto& key = note["key"].get_ref<const std::string&>();
+  return note["step"].get<std::int64_t>() >= 0 && (key.empty() || program::is_cache_key(key));
+}
+
+}  // namespace
+
+void LaneLog::take(std::string_view text) {
+  if (text.find(kWord) == std::string_view::npos) return;
+  const auto note = nlohmann::json::parse(text, nullptr, false);
+  if (!note.is_object()) return;
+  const auto what = note.value("what", nlohmann::json());
+  if (what == "lane") take_note(note);
+  if (what != "segment" || !note.contains("lanes") || !note["lanes"].is_array()) return;
+  for (const auto& lane : note["lanes"]) take_note(lane);
+}
+
+void LaneLog::take_note(const nlohmann::json& note) {
+  if (!is_sound(note)) {
+    ++damaged_;
+    return;
+  }
+  add(note["shape"], {note["step"].get<std::int64_t>(), note["key"]});
+}
+
+nlohmann::json LaneLog::since(std::int64_t step) const {
+  auto lanes = nlohmann::json::array();
+  for (const auto& [shape, notes] : notes_) {
+    const LaneNote* in_force = at(shape, step);
+    for (const LaneNote& note : notes) {
+      if (in_force != nullptr && note.step < in_force->step) continue;
+      lanes.push_back({{"step", note.step}, {"shape", shape}, {"key", note.key}});
+    }
+  }
+  return lanes;
+}
+
+void LaneLog::add(const std::string& shape, LaneNote note) {
+  std::vector<LaneNote>& notes = notes_[shape];
+  std::erase_if(notes, [&](const LaneNote& known) { return known.step >= note.step; });
+  notes.push_back(std::move(note));
+}
+
+const LaneNote* LaneLog::at(const std::string& shape, std::int64_t step) const {
+  const auto found = notes_.find(shape);
+  if (found == notes_.end()) return nullptr;
+  const LaneNote* in_force = nullptr;
+  for (const LaneNote& note : found->second) {
+    if (note.step <= step) in_force = &note;
+  }
+  return in_force;
+}
+
+bool LaneLog::goes_on_after(const std::string& shape, std::int64_t step) const {
+  const auto found = notes_.find(shape);
+  return found != notes_.end() && found->second.back().step > step;
+}
+
+std::string lane_note_json(const std::string& shape, const LaneNote& note) {
+  return nlohmann::json{{"what", "lane"}, {"step", note.step}, {"shape", shape}, {"key", note.key}}.dump();
+}
+
+LaneLog read_lane_log(base::FileSystem& files, const std::string& journal_path, std::int64_t step) {
+  LaneLog log;
+  const auto begins = [&](std::string_view text) {
+    const auto segment = history::read_segment(text);
+    return segment && segment->place.step <= step;
+  };
+  storage::scan_journal_from(files, journal_path, begins, [&](std::string_view text) { log.take(text); });
+  return log;
+}
+
+}  // namespace esper::lanes

@@ -1,0 +1,50 @@
+#include "lanes/shape/package_loading.h"
+
+#include "base/names.h"
+#include "base/text/rounding.h"
+#include "leyline/telemetry.h"
+
+namespace esper::lanes {
+
+using program::CompileEffort;
+
+namespace {
+
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+
+}  // namespace
+
+std::optional<CachedLane> load_cached(const LaneContext& context, LaneFailures& failures,
+                                      const program::SymbolicProgram& program, const std::string& key,
+                                      std::span<const step::Microbatch> example) {
+  program::CompileDesk& desk = *context.services.desk;
+  const auto begin = context.services.clock.now();
+  const auto damaged_before = desk.damaged();
+  const auto cached = desk.find(key);
+  if (!cached) {
+    if (desk.damaged() > damaged_before) {
+      ++context.figures.quarantined;
+      failures.report_unusable(desk.last_damage());
+    }
+    return std::nullopt;
+  }
+  const bool full = cached->facts.effort == base::name_of(CompileEffort::kFull);
+  const LaneProgram source{program, PackageFile{cached->file.path(), key}};
+  auto lane = make_lane(*context.kind(config::Lane::kCompiled), source, context.model, example, context.setup());
+  if (!lane) {
+    if (lane.error().cause == LaneFailure::Cause::kPackage) {
+      ++context.figures.quarantined;
+      desk.quarantine(key, program::EntryFault::kDamaged, lane.error().reason);
+    }
+    failures.report_unusable(lane.error().reason);
+    return std::nullopt;
+  }
+  const double load_ms = base::milliseconds(context.services.clock.now() - begin);
+  context.tell(
+      event("tolaria.compile_cache_hit"_event, Level::kInfo, {{"key", key}, {"load_ms", base::digits(load_ms, 4)}}));
+  return CachedLane{std::move(*lane), full ? CompileEffort::kFull : CompileEffort::kQuick};
+}
+
+}  // namespace esper::lanes

@@ -1,0 +1,220 @@
+#include "lanes/shape/shape_machine.h"
+
+#include <fmt/core.h>
+
+#include <limits>
+
+#include "base/error.h"
+#include "base/text/rounding.h"
+#include "device/cuda_table.h"
+#include "lanes/lane/step_roots.h"
+#include "lanes/shape/step_comparison.h"
+#include "program/recorder.h"
+
+namespace esper::lanes {
+namespace {
+
+using program::Contender;
+
+// A lane that is not this much faster is not worth the change of bits.
+constexpr double kLeastSpeedup = 1.02;
+
+double microseconds(base::Duration duration) { return std::chrono::duration<double, std::micro>(duration).count(); }
+
+StepOutcome rejected(StateId from, const Lane& lane, Rejection rejection) {
+  return {.from = from,
+          .event = ShapeEvent::kRejected,
+          .lane = lane.kind(),
+          .key = lane.key(),
+          .rejection = std::move(rejection)};
+}
+
+}  // namespace
+
+void ShapeMachine::begin(StepShape& shape) const {
+  const std::int64_t steps = context_.config.compile.warmup_steps;
+  shape.state = WarmUp{steps};
+  if (context_.config.lane == config::Lane::kEager) return shape.enter(ShapeEvent::kStaysEager, EagerOnly{});
+  if (steps == 0) shape.enter(ShapeEvent::kWarmedUp, Recording{});
+}
+
+void ShapeMachine::challenge(StepShape& shape, Lane candidate) const {
+  shape.enter(ShapeEvent::kCandidate, Checking{std::move(candidate)});
+}
+
+StepOutcome ShapeMachine::step(StepShape& shape, Batch microbatches, StepPlace place) {
+  switch (id_of(shape.state)) {
+    case StateId::kWarmUp:
+      return warm_up(shape, microbatches);
+    case StateId::kRecording:
+      return record(shape, microbatches);
+    case StateId::kSearching:
+    case StateId::kSettled:
+      return run(shape, microbatches, place);
+    case StateId::kChecking:
+      return check(shape, microbatches, place);
+    case StateId::kTrialling:
+      return try_out(shape, microbatches);
+    case StateId::kRechecking:
+      return recheck(shape, microbatches, place);
+    case StateId::kEagerOnly:
+      run_eager(microbatches);
+      return {.from = StateId::kEagerOnly};
+    case StateId::kFollowing:
+      break;
+  }
+  ESPER_CHECK(false, "the journal says how this step runs");
+}
+
+StepOutcome ShapeMachine::warm_up(StepShape& shape, Batch microbatches) {
+  auto& left = std::get<WarmUp>(shape.state).left;
+  context_.figures.warmup_remaining = --left;
+  run_eager(microbatches);
+  if (left > 0) return {.from = StateId::kWarmUp};
+  shape.enter(ShapeEvent::kWarmedUp, Recording{});
+  return {.from = StateId::kWarmUp, .event = ShapeEvent::kWarmedUp};
+}
+
+StepOutcome ShapeMachine::record(StepShape& shape, Batch microbatches) {
+  const PreparationTime preparing(context_);
+  auto recorded = program::record(step_roots(context_.model, microbatches), [&] { run_eager(microbatches); });
+  if (!recorded) {
+    shape.enter(ShapeEvent::kStaysEager, EagerOnly{});
+    return {.from = StateId::kRecording, .event = ShapeEvent::kStaysEager, .reason = recorded.error()};
+  }
+  shape.program = std::move(*recorded);
+  shape.enter(ShapeEvent::kRecorded, Searching{});
+  return {.from = StateId::kRecording, .event = ShapeEvent::kRecorded};
+}
+
+StepOutcome ShapeMachine::run(StepShape& shape, Batch microbatches, StepPlace place) {
+  if (shape.incumbent && place.number >= shape.next_check) {
+    shape.enter(ShapeEvent::kCheckDue, Rechecking{});
+    return recheck(shape, microbatches, place);
+  }
+  StepOutcome outcome{.from = id_of(shape.state)};
+  if (!shape.search.undecided) {
+    run_incumbent(shape, microbatches);
+    return outcome;
+  }
+  const auto begin = context_.services.clock.now();
+  run_incumbent(shape, microbatches);
+  outcome.incumbent_us = microseconds(context_.services.clock.now() - begin);
+  return outcome;
+}
+
+StepOutcome ShapeMachine::check(StepShape& shape, Batch microbatches, StepPlace place) {
+  auto& [candidate, near_misses] = std::get<Checking>(shape.state);
+  auto [verdict, rejection] =
+      compare_with_eager(context_, candidate, near_misses, microbatches, [&] { run_eager(microbatches); });
+  if (verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kChecking};
+  if (verdict == CheckResult::Verdict::kRejected) {
+    StepOutcome outcome = rejected(StateId::kChecking, candidate, std::move(rejection));
+    shape.enter(ShapeEvent::kRejected, Searching{});
+    return outcome;
+  }
+  check_again_after(shape, place.number);
+  Lane agreed = std::move(candidate);
+  if (adoption_ == Adoption::kOnAgreement) return adopt(shape, std::move(agreed));
+  shape.enter(ShapeEvent::kAgreed, Trialling{std::move(agreed)});
+  return {.from = StateId::kChecking, .event = ShapeEvent::kAgreed};
+}
+
+StepOutcome ShapeMachine::recheck(StepShape& shape, Batch microbatches, StepPlace place) {
+  auto& near_misses = std::get<Rechecking>(shape.state).near_misses;
+  auto [verdict, rejection] =
+      compare_with_eager(context_, *shape.incumbent, near_misses, microbatches, [&] { run_eager(microbatches); });
+  if (verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kRechecking};
+  check_again_after(shape, place.number);
+  if (verdict == CheckResult::Verdict::kSame) {
+    shape.enter(ShapeEvent::kAgreed, Searching{});
+    return {.from = StateId::kRechecking, .event = ShapeEvent::kAgreed};
+  }
+  StepOutcome outcome = rejected(StateId::kRechecking, *shape.incumbent, std::move(rejection));
+  shape.incumbent.reset();
+  shape.enter(ShapeEvent::kRejected, Searching{});
+  return outcome;
+}
+
+StepOutcome ShapeMachine::try_out(StepShape& shape, Batch microbatches) {
+  auto& [candidate, trial] = std::get<Trialling>(shape.state);
+  const auto begin = context_.services.clock.now();
+  if (trial.turn() == Contender::kIncumbent) {
+    run_incumbent(shape, microbatches);
+  } else {
+    run_in(candidate, microbatches);
+  }
+  // Only here: a kernel that is still on its way would be measured with the next step.
+  if (context_.device.is_cuda()) device::cuda().synchronize(context_.device.index());
+  trial.note(context_.services.clock.now() - begin);
+  if (trial.done()) return settle_trial(shape);
+  StepOutcome outcome{.from = StateId::kTrialling};
+  if (shape.search.undecided && trial.turn() == Contender::kChallenger) {
+    outcome.incumbent_us = microseconds(trial.median(Contender::kIncumbent));
+  }
+  return outcome;
+}
+
+StepOutcome ShapeMachine::settle_trial(StepShape& shape) {
+  auto& [candidate, trial] = std::get<Trialling>(shape.state);
+  const double speedup = trial.speedup();
+  const double incumbent_us = microseconds(trial.median(Contender::kIncumbent));
+  const double candidate_us = microseconds(trial.median(Contender::kChallenger));
+  if (!shape.incumbent) context_.figures.eager_step_us = incumbent_us;
+  const bool faster = speedup >= kLeastSpeedup;
+  context_.figures.steady_step_us = faster ? candidate_us : incumbent_us;
+  StepOutcome outcome;
+  if (faster) {
+    outcome = adopt(shape, Lane(std::move(candidate)));
+  } else {
+    const std::string incumbent(context_.kind(shape.incumbent ? shape.incumbent->kind() : config::Lane::kEager)->name);
+    const std::string reason =
+        fmt::format("it was not faster: {} times the speed of {}", base::digits(speedup, 3), incumbent);
+    outcome = rejected(StateId::kTrialling, candidate, {Rejection::Cause::kNotFaster, reason, {}});
+    shape.enter(ShapeEvent::kRejected, Searching{});
+  }
+  outcome.speedup = speedup;
+  outcome.candidate_us = candidate_us;
+  return outcome;
+}
+
+StepOutcome ShapeMachine::adopt(StepShape& shape, Lane candidate) {
+  StepOutcome outcome{.from = id_of(shape.state),
+                      .event = ShapeEvent::kAdopted,
+                      .lane = candidate.kind(),
+                      .key = candidate.key(),
+                      .former = shape.incumbent ? shape.incumbent->kind() : config::Lane::kEager};
+  shape.incumbent = std::move(candidate);
+  shape.enter(ShapeEvent::kAdopted, Searching{});
+  return outcome;
+}
+
+void ShapeMachine::run_eager(Batch microbatches) {
+  tally_.ran_eager(context_.figures);
+  step::train_step(context_.model.state, context_.model.settings, microbatches, context_.forward);
+}
+
+void ShapeMachine::run_in(const Lane& lane, Batch microbatches) {
+  tally_.ran(context_.figures, lane);
+  try {
+    lane.run(microbatches);
+  } catch (const std::exception& error) {
+    if (!lane.key().empty()) failures_.report_failed_step(lane, error.what());
+    throw;
+  }
+}
+
+void ShapeMachine::run_incumbent(StepShape& shape, Batch microbatches) {
+  if (!shape.incumbent) return run_eager(microbatches);
+  run_in(*shape.incumbent, microbatches);
+}
+
+// The run's steps are cut into stretches of check_every; each shape is compared at its first step in a stretch, however
+// rare the shape is. Counted from the run's start, and where the last change of bits was noted in the journal, so that
+// a resumed run compares at the steps at which it would have.
+void ShapeMachine::check_again_after(StepShape& shape, std::int64_t number) const {
+  const std::int64_t every = context_.config.check_every;
+  shape.next_check = every > 0 ? (number / every + 1) * every : std::numeric_limits<std::int64_t>::max();
+}
+
+}  // namespace esper::lanes

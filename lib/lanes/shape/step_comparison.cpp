@@ -1,0 +1,138 @@
+#include "lanes/shape/step_comparison.h"
+
+#include <algorithm>
+
+#include "device/out_of_memory.h"
+#include "lanes/lane/failure_text.h"
+
+namespace esper::lanes {
+
+using step::Microbatch;
+using step::Model;
+
+namespace {
+
+std::vector<torch::Tensor> copies(const std::vector<program::Tracked>& tracked) {
+  std::vector<torch::Tensor> result;
+  for (const program::Tracked& item : tracked) result.push_back(item.tensor.detach().clone());
+  return result;
+}
+
+// Where a unit of a ReLU or a pooling is on the edge, rounding decides which way it goes, and a whole gradient moves: a
+// convolutional network whose inputs were changed by one part in 1e7 differed from itself by up to 8e-3 in one step out
+// of six, and by 1e-6 in the others. A wrong program differs in each step. So where no tensor is off by more than this,
+// the next steps are compared too.
+constexpr double kLittle = 3e-2;
+
+program::Tolerance with_little(program::Tolerance tolerance) {
+  return {std::max(tolerance.smooth, kLittle), std::max(tolerance.normalised, kLittle)};
+}
+
+}  // namespace
+
+void StepCopies::take_before(const Model& model, torch::Device device) {
+  tracked_ = tracked_tensors(model);
+  before_ = copies(tracked_);
+  start_.emplace(model, device);
+}
+
+void StepCopies::take_after_lane() { after_lane_ = copies(tracked_); }
+
+std::optional<program::Difference> StepCopies::difference(program::Tolerance tolerance) const {
+  std::vector<torch::Tensor> expected;
+  for (const program::Tracked& item : tracked_) expected.push_back(item.tensor.detach());
+  return program::first_difference(tracked_, before_, expected, after_lane_, tolerance);
+}
+
+std::optional<program::Difference> StepCopies::difference(const Model& model) const {
+  return difference(program::tolerance_of(model.settings.compute_type));
+}
+
+bool StepCopies::is_off_by_little(const Model& model) const {
+  return !difference(with_little(program::tolerance_of(model.settings.compute_type)));
+}
+
+// A step whose gradients are not finite says nothing about a lane. With fp16 it changes nothing but the scale, so that
+// a wrong program would pass; and the lane's rounding may keep it just below the largest number, so that a good one
+// would be barred for good. So such a step is no comparison at all, and the next one has its turn. A lane that is not
+// finite where eager is differs.
+bool last_step_was_finite(const Model& model) { return model.state.figures.figure[step::kFinite].item<float>() != 0; }
+
+namespace {
+
+// Why something could not be done; no reason: it was.
+struct Obstacle {
+  std::string reason;
+  bool of_memory = false;
+  bool met() const { return !reason.empty(); }
+};
+
+template <class Work>
+Obstacle attempt(const Work& work) {
+  try {
+    work();
+    return {};
+  } catch (const std::exception& error) {
+    return {words_of(error), !device::lack_of_memory(error).empty()};
+  }
+}
+
+CheckResult rejected(const Obstacle& obstacle) {
+  using Cause = Rejection::Cause;
+  if (!obstacle.of_memory) return {CheckResult::Verdict::kRejected, {Cause::kErred, obstacle.reason, {}}};
+  return {CheckResult::Verdict::kRejected, {Cause::kNoMemory, obstacle.reason, {}}};
+}
+
+// After eager's step.
+CheckResult judge(const Model& model, const StepCopies& kept, int& near_misses) {
+  bool finite = true, near_miss = false;
+  std::optional<program::Difference> difference;
+  const Obstacle obstacle = attempt([&] {
+    finite = last_step_was_finite(model);
+    if (finite) difference = kept.difference(model);
+    near_miss = difference && kept.is_off_by_little(model);
+  });
+  if (!finite) return {CheckResult::Verdict::kUndecided};
+  if (near_miss && ++near_misses < kMostNearMisses) return {CheckResult::Verdict::kUndecided};
+  if (difference) {
+    return {CheckResult::Verdict::kRejected, {Rejection::Cause::kErred, "its step differs from eager's", difference}};
+  }
+  if (obstacle.met()) return rejected(obstacle);
+  near_misses = 0;
+  return {};
+}
+
+}  // namespace
+
+CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near_misses,
+                               std::span<const Microbatch> microbatches, const std::function<void()>& eager) {
+  const PreparationTime preparing(context);
+  StepCopies kept;
+  Obstacle obstacle = attempt([&] { kept.take_before(context.model, context.device); });
+  const bool begun = !obstacle.met();
+  if (begun) {
+    obstacle = attempt([&] {
+      lane.run(microbatches);
+      kept.take_after_lane();
+    });
+    kept.restore();
+  }
+  ++context.figures.checks;
+  Obstacle crowded;
+  try {
+    eager();
+  } catch (const std::exception& error) {
+    if (!begun || device::lack_of_memory(error).empty()) throw;
+    crowded = {words_of(error), true};
+  }
+  if (crowded.met()) {  // beside the lane and the copies; without them it is an ordinary step
+    kept.restore();
+    kept = {};
+    lane.release();
+    eager();
+    return rejected(crowded);
+  }
+  return obstacle.met() ? rejected(obstacle) : judge(context.model, kept, near_misses);
+}
+
+}  // namespace esper::lanes

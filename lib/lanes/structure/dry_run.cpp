@@ -1,0 +1,193 @@
+#include "lanes/structure/dry_run.h"
+
+#include <algorithm>
+
+#include "base/names.h"
+#include "lanes/lane/recording.h"
+#include "lanes/shape/step_comparison.h"
+#include "step/probe.h"
+
+namespace esper::lanes {
+namespace {
+
+using LaneId = config::Lane;
+
+// A scratch model's step is recorded after at least one eager one, and its programs are not captured.
+config::StepConfig scratch_config(config::StepConfig config) {
+  config.compile.warmup_steps = std::max(1, config.compile.warmup_steps);
+  config.compile.mode = config::CompileMode::kDefault;
+  return config;
+}
+
+}  // namespace
+
+DryRun::DryRun(const LaneContext& run, LaneFailures& failures, const Examples& examples,
+               std::unique_ptr<step::Model> scratch, KnownStructure known, CompiledLikeness like)
+    : failures_(failures),
+      run_figures_(run.figures),
+      examples_(examples),
+      scratch_(std::move(scratch)),
+      known_(std::move(known)),
+      like_(std::move(like)),
+      config_(scratch_config(run.config)),
+      context_{*scratch_,    config_,  run.device, step::training_forward(scratch_->network),
+               run.services, figures_, run.capture},
+      machine_(context_, failures_, tally_, ShapeMachine::Adoption::kOnAgreement) {}
+
+bool DryRun::is_done() const {
+  return std::ranges::all_of(examples_, [&](const auto& example) {
+    const auto phase = phases_.find(example.first);
+    return phase != phases_.end() && phase->second == Phase::kDone;
+  });
+}
+
+void DryRun::look_for_packages() {
+  for (auto& [name, phase] : phases_) phase = Phase::kPackage;
+}
+
+KnownStep& DryRun::known_step(const StepShape& shape) {
+  return *std::ranges::find(known_.steps, shape.name, &KnownStep::shape);
+}
+
+// The first shape that is not done; one that was not met yet is added.
+StepShape& DryRun::begin_next() {
+  const auto next = std::ranges::find_if(examples_, [&](const auto& example) {
+    const auto phase = phases_.find(example.first);
+    return phase == phases_.end() || phase->second != Phase::kDone;
+  });
+  const auto& [name, example] = *next;
+  if (StepShape* const begun = shapes_.find(name)) return *begun;
+  StepShape& shape = shapes_.add(scratch_->network.structure_version(), example.batch);
+  const auto known = std::ranges::find(known_.steps, name, &KnownStep::shape);
+  if (known != known_.steps.end()) {
+    shape.program = known->program;
+    shape.enter(ShapeEvent::kInstalled, Searching{});
+    phases_[name] = Phase::kPackage;
+  } else {
+    machine_.begin(shape);
+    step::probe_attribution(*scratch_, example.batch);
+    phases_[name] = Phase::kRecord;
+  }
+  return shape;
+}
+
+void DryRun::advance() {
+  StepShape& shape = begin_next();
+  const Batch example = examples_.at(shape.name).batch;
+  if (shape.is(StateId::kChecking)) return check(shape, example);
+  Phase& phase = phases_.at(shape.name);
+  std::optional<Lane> candidate;
+  if (phase == Phase::kRecord) return record(shape, example);
+  if (phase == Phase::kReplay) {
+    auto replay = make_lane(*context_.kind(LaneId::kReplay), {*shape.program}, *scratch_, example, context_.setup());
+    if (!replay) throw NotPreparable(replay.error().reason, replay.error().of_memory);
+    candidate = std::move(*replay);
+  } else if (known_step(shape).waits_for_package()) {
+    candidate = load_package(known_step(shape), example);
+  }
+  phase = phase == Phase::kReplay ? Phase::kPackage : Phase::kDone;
+  attempts_ = 0;
+  shape.incumbent.reset();
+  if (candidate) machine_.challenge(shape, std::move(*candidate));
+}
+
+void DryRun::record(StepShape& shape, Batch example) {
+  const StepOutcome outcome = machine_.step(shape, example, {});
+  if (outcome.event == ShapeEvent::kStaysEager) throw NotPreparable(outcome.reason);
+  if (outcome.event != ShapeEvent::kRecorded) return;
+  KnownStep step{shape.name, *shape.program};
+  if (config_.compile.dynamic && !like_.each_size_alone) find_group(step, example);
+  choose_variant(step);
+  known_.steps.push_back(std::move(step));
+  phases_.at(shape.name) = Phase::kReplay;
+}
+
+// Compares the lane under test; a later call goes on where a comparison decided nothing.
+void DryRun::check(StepShape& shape, Batch example) {
+  const LoadedProgram loaded = shape.candidate()->loaded();
+  const bool compiled = loaded.package != nullptr;
+  const StepOutcome outcome = machine_.step(shape, example, {});
+  run_figures_.checks += std::exchange(figures_.checks, 0);
+  KnownStep& step = known_step(shape);
+  if (outcome.event == ShapeEvent::kAdopted) {
+    if (!compiled) {
+      step.replay_agreed = true;
+      return;
+    }
+    step.ready = loaded;
+    ++run_figures_.cache_hits;
+  } else if (outcome.event == ShapeEvent::kRejected) {
+    const auto& [cause, reason, where] = outcome.rejection;
+    if (cause == Rejection::Cause::kNoMemory) throw NotPreparable(reason, true);
+    if (!compiled) {
+      ++run_figures_.checks_failed;
+      throw NotPreparable(where ? "its replay differs from eager's step in " + where->tensor : reason);
+    }
+    failures_.reject(outcome.lane, outcome.key, {cause, reason + ", in a dry run", where});
+    give_up_package(outcome.key);
+  } else if (++attempts_ == kMostNearMisses) {
+    shape.enter(ShapeEvent::kWithdrawn, Searching{});
+  }
+}
+
+// If the cache has the step's package: loads it, or takes what another batch size has loaded.
+std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
+  const std::string key = step.variant.key;
+  const auto loaded = std::ranges::find_if(
+      known_.steps, [&](const KnownStep& other) { return other.ready && other.ready->key == key; });
+  if (loaded != known_.steps.end()) {
+    auto lane = make_lane(*context_.kind(LaneId::kCompiled), {step.program, *loaded->ready}, *scratch_, example,
+                          context_.setup());
+    if (!lane) throw NotPreparable(lane.error().reason, lane.error().of_memory);
+    return std::move(*lane);
+  }
+  using program::CompileEffort;
+  const auto found = context_.services.desk->find(key);
+  step.in_cache = found.has_value();
+  const bool full = found && found->facts.effort == base::name_of(CompileEffort::kFull);
+  if (!found || (!full && config_.lane == LaneId::kCompiled)) return std::nullopt;
+  auto cached = load_cached(context_, failures_, known_.to_compile(step), key, example);
+  run_figures_.quarantined += std::exchange(figures_.quarantined, 0);
+  if (!cached) {
+    give_up_package(key);
+    return std::nullopt;
+  }
+  step.variant.effort = cached->effort;
+  return std::move(cached->lane);
+}
+
+void DryRun::give_up_package(const std::string& key) {
+  for (KnownStep& step : known_.steps) {
+    if (step.variant.key != key) continue;
+    step.ready.reset();
+    step.hopeless = true;
+  }
+}
+
+void DryRun::find_group(KnownStep& step, Batch example) {
+  const std::int64_t n = batch_size_of(example);
+  for (std::size_t i = 0; i < known_.groups.size(); ++i) {
+    if (!known_.groups[i].covers(n) || known_.groups[i].at(n) != step.program) continue;
+    step.group = i;
+    return;
+  }
+  auto symbolic = record_for_all_sizes(*scratch_, example, step.program, context_.forward);
+  if (!symbolic) return;
+  step.group = known_.groups.size();
+  known_.groups.push_back(std::move(*symbolic));
+}
+
+// The recipe that the structure in use runs, where it suits; else the most promising one.
+void DryRun::choose_variant(KnownStep& step) const {
+  const bool compiles = config_.lane == LaneId::kAuto || config_.lane == LaneId::kCompiled;
+  if (!compiles || !context_.can_compile()) return;
+  const program::SymbolicProgram program = known_.to_compile(step);
+  program::CompileDesk& desk = *context_.services.desk;
+  for (const std::string& recipe : desk.recipes(program)) {
+    const std::string key = desk.key(program, recipe);
+    if (desk.found_wrong(key)) continue;
+    if (step.variant.key.empty() || recipe == like_.recipe) step.variant = {recipe, program::CompileEffort::kFull, key};
+  }
+}
+
+}  // namespace esper::lanes

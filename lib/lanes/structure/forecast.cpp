@@ -1,0 +1,75 @@
+#include "lanes/structure/forecast.h"
+
+#include <algorithm>
+
+#include "base/names.h"
+#include "kasmina/lifecycle.h"
+#include "leyline/topology.h"
+
+namespace esper::lanes {
+namespace {
+
+using leyline::SeedOperation;
+using leyline::SlotState;
+using leyline::Stage;
+
+// Free, or it rests and will be.
+std::vector<SlotState> free_slots(const GrowthOutlook& outlook) {
+  std::vector<SlotState> free;
+  for (const SlotState& slot : outlook.slots) {
+    const bool held = leyline::has_module(slot.stage) || slot.stage == Stage::kTerminated || slot.blueprints.empty();
+    if (held) continue;
+    free.push_back(slot);
+    free.back().stage = Stage::kDormant;
+  }
+  return free;
+}
+
+// The first of each kind, then the second of each.
+std::vector<LikelyChange> in_turn(const std::vector<const std::vector<LikelyChange>*>& kinds) {
+  std::vector<LikelyChange> all;
+  std::size_t most = 0;
+  for (const auto* kind : kinds) most = std::max(most, kind->size());
+  for (std::size_t i = 0; i < most; ++i) {
+    for (const auto* kind : kinds) {
+      if (i < kind->size()) all.push_back((*kind)[i]);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+std::string words_of(const LikelyChange& change) {
+  const std::string operation(base::name_of(change.operation));
+  if (change.operation != SeedOperation::kGerminate) return operation + " " + change.seed_id;
+  return operation + " " + change.blueprint + " at " + change.slot;
+}
+
+std::vector<LikelyChange> likely_changes(const GrowthOutlook& outlook, std::size_t limit,
+                                         const GerminationForecast& forecast) {
+  std::vector<LikelyChange> pruned, kept, born;
+  int growing = 0;
+  for (const auto& seed : outlook.seeds) {
+    if (!kasmina::is_growing(seed.stage)) continue;
+    ++growing;
+    pruned.push_back({SeedOperation::kCull, {}, {}, seed.seed_id});
+    if (seed.stage >= Stage::kShadowing) kept.push_back({SeedOperation::kFossilize, {}, {}, seed.seed_id});
+  }
+  if (growing < outlook.max_seeds) {
+    const auto free = free_slots(outlook);
+    if (forecast) {
+      const LikelyChange next = forecast(free, outlook.policy_state);
+      if (!next.blueprint.empty()) born.push_back(next);
+    } else {
+      for (const SlotState& slot : free) {
+        born.push_back({SeedOperation::kGerminate, slot.slot, slot.blueprints.front(), {}});
+      }
+    }
+  }
+  std::vector<LikelyChange> changes = in_turn({&pruned, &kept, &born});
+  changes.resize(std::min(changes.size(), limit));
+  return changes;
+}
+
+}  // namespace esper::lanes

@@ -1,0 +1,94 @@
+#include "lanes/structure/scratch_model.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "kasmina/topology.h"
+
+namespace esper::lanes {
+
+using step::follow_structure;
+using step::follow_training_gates;
+using step::Model;
+using step::named_tensors;
+
+namespace {
+
+using kasmina::NamedTensor;
+using leyline::SeedOperation;
+
+using Tensors = std::map<std::string, torch::Tensor>;
+
+Tensors tensors_of(const Model& model) {
+  Tensors all;
+  for (const auto& part : {named_tensors(model.state), model.network.buffers(), model.network.scalars()}) {
+    for (const auto& [id, tensor] : part) all.emplace(id, tensor.detach());
+  }
+  return all;
+}
+
+void copy_shared(const Model& from, const Model& to) {
+  const Tensors source = tensors_of(from);
+  for (auto& [id, tensor] : tensors_of(to)) {
+    const auto found = source.find(id);
+    if (found != source.end() && found->second.sizes() == tensor.sizes()) torch::Tensor(tensor).copy_(found->second);
+  }
+}
+
+void open_halfway(const Model& model) {
+  for (const auto& seed : model.network.export_seed_states()) {
+    if (seed.stage == leyline::Stage::kFossilized) continue;
+    for (const auto& [id, scalar] : model.network.scalars()) {
+      if (!id.starts_with(seed.seed_id + ".")) continue;
+      torch::Tensor(scalar).detach().fill_(id.ends_with(".training_gate") ? 1.0 : 0.5);
+    }
+  }
+}
+
+// A fossil that folds into the host leaves the network that it would be without the seed.
+nlohmann::json topology_after(const Model& running, const LikelyChange& change, const config::GrowthConfig& growth) {
+  const nlohmann::json topology = running.network.save_topology();
+  if (change.operation == SeedOperation::kGerminate) {
+    return kasmina::with_seed(topology, change.slot, change.blueprint, growth);
+  }
+  const bool stays = change.operation == SeedOperation::kFossilize;
+  if (stays && running.network.folded_layer(change.seed_id).empty()) {
+    return kasmina::with_fossil(topology, change.seed_id);
+  }
+  return kasmina::without_seed(topology, change.seed_id, growth);
+}
+
+std::unique_ptr<Model> model_of_topology(const ModelFactory& build, const Model& running,
+                                         const nlohmann::json& topology) {
+  const torch::NoGradGuard no_grad;
+  auto made = build();
+  made->network.restore_topology(topology);
+  follow_structure(*made);
+  made->state.count_constants = running.state.count_constants;  // an eager step makes them, and programs take them
+  copy_shared(running, *made);
+  open_halfway(*made);
+  follow_training_gates(*made);
+  return made;
+}
+
+}  // namespace
+
+std::unique_ptr<Model> make_scratch_model(const ModelFactory& build, const Model& running) {
+  return model_of_topology(build, running, running.network.save_topology());
+}
+
+std::unique_ptr<Model> make_scratch_model_after(const LikelyChange& change, const ModelFactory& build,
+                                                const Model& running, const config::GrowthConfig& growth) {
+  return model_of_topology(build, running, topology_after(running, change, growth));
+}
+
+// The allocator's own is zero on the CPU.
+std::uint64_t room_for_scratch_model(const device::MemoryFigures& memory) {
+  return memory.free_bytes + memory.reserved_bytes - memory.used_bytes;
+}
+
+bool has_room_for_scratch_model(const device::MemoryFigures& memory) {
+  return room_for_scratch_model(memory) > memory.peak_bytes;
+}
+
+}  // namespace esper::lanes

@@ -1,0 +1,65 @@
+#pragma once
+// What is known of the steps of structures that the network does not have now: it was there before, or may come.
+// Plain data. Training thread.
+
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "lanes/shape/step_shape.h"
+#include "program/symbolic.h"
+#include "step/train_step.h"
+
+namespace esper::lanes {
+
+// Microbatches of a shape of step that the run has, with tensors of their own.
+struct ShapeExample {
+  std::vector<std::int64_t> sizes;  // as StepShape::sizes
+  std::vector<step::Microbatch> batch;
+  std::int64_t left = 0;  // steps of the shape that the run had left when it came up
+};
+
+// One shape of step.
+struct KnownStep {
+  std::string shape;
+  program::Program program;
+  std::optional<std::size_t> group{};    // index into KnownStructure::groups
+  bool replay_agreed = false;            // its replay did what eager does
+  Variant variant{};                     // what to run compiled; no key: nothing
+  std::optional<LoadedProgram> ready{};  // it did what eager does
+  bool in_cache = false;                 // precompiled, not tried yet
+  bool hopeless = false;                 // there is no good package of it
+
+  bool waits_for_package() const { return !variant.key.empty() && !ready && !hopeless; }
+};
+
+struct KnownStructure {
+  std::string structure;                           // structure_of()
+  std::vector<KnownStep> steps{};                  // empty: it cannot be prepared
+  std::vector<program::SymbolicProgram> groups{};  // for all batch sizes
+  double prepare_ms = 0;                           // spent on it ahead
+
+  program::SymbolicProgram to_compile(const KnownStep& step) const {
+    return step.group ? groups[*step.group] : program::SymbolicProgram(step.program);
+  }
+};
+
+// The structures used last.
+class StructureLibrary {
+ public:
+  static constexpr std::size_t kMost = 16;
+
+  // Null where there is none. Good until the next put() or drop().
+  KnownStructure* find(const std::string& structure);
+  // Replaces the one of the same structure.
+  KnownStructure& put(KnownStructure known);
+  void drop(const std::string& structure);
+  std::size_t size() const { return known_.size(); }
+
+ private:
+  std::list<KnownStructure> known_;  // the one used last comes first
+};
+
+}  // namespace esper::lanes

@@ -1,0 +1,47 @@
+#pragma once
+// A change of the network's structure between two steps: what is known of the structure that goes is kept, and what is
+// known of the one that came is installed. Training thread.
+
+#include <optional>
+#include <string>
+
+#include "lanes/shape/bits_journal.h"
+#include "lanes/shape/shape_machine.h"
+#include "lanes/shape/shape_set.h"
+#include "lanes/structure/structure_preparer.h"
+
+namespace esper::lanes {
+
+// The fastest lane that any shape runs in.
+config::Lane lane_in_use(const LaneContext& context, const ShapeSet& shapes);
+StructureInUse structure_in_use(const LaneContext& context, const ShapeSet& shapes, const std::string& structure);
+
+// What is known of the shapes' steps. prepare_ms: as KnownStructure has it.
+KnownStructure knowledge_of(const ShapeSet& shapes, const std::string& structure, double prepare_ms);
+
+class StructureInstaller {
+ public:
+  // All of it outlives the installer.
+  StructureInstaller(const LaneContext& context, ShapeSet& shapes, CompileQueue& queue, const ShapeMachine& machine,
+                     const BitsJournal& journal)
+      : context_(context), shapes_(shapes), queue_(queue), machine_(machine), journal_(journal) {}
+
+  // The kind of lane that was faster in the structure before is taken at once. Throws what making lanes throws; then
+  // the shapes are to be dropped. number: of the next step. False: it knows no shape that the run has.
+  bool install(const KnownStructure& known, const DryRun::Examples& examples, config::Lane kind, std::int64_t number);
+
+ private:
+  void install_groups(const KnownStructure& known, const DryRun::Examples& examples);
+  void install(StepShape& shape, const KnownStep& known, const std::string& structure,
+               std::span<const step::Microbatch> example, config::Lane kind);
+  void run_compiled(StepShape& shape, const KnownStep& known, std::span<const step::Microbatch> example);
+  Lane compiled(const StepShape& shape, const KnownStep& known, std::span<const step::Microbatch> example) const;
+
+  const LaneContext& context_;
+  ShapeSet& shapes_;
+  CompileQueue& queue_;
+  const ShapeMachine& machine_;
+  const BitsJournal& journal_;
+};
+
+}  // namespace esper::lanes

@@ -1,0 +1,35 @@
+#pragma once
+// What a change of the network's structure cost: the swap of its steps, and the first steps after it. Training thread.
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "lanes/shape/lane_context.h"
+
+namespace esper::lanes {
+
+class SwapWatch {
+ public:
+  explicit SwapWatch(const LaneContext& context) : context_(context) {}
+
+  // A swap before step `number`. prepare_ms: spent ahead on what was prepared; empty: nothing was.
+  void begin(std::int64_t number, std::optional<double> prepare_ms, double swap_us);
+  bool is_on() const { return swap_.has_value(); }
+  void note_step_time(base::Duration took);
+  // Reports what there is so far, and ends.
+  void end();
+
+ private:
+  struct Swap {
+    std::int64_t number = 0;
+    std::optional<double> prepare_ms;
+    double swap_us = 0;
+    std::vector<double> step_ms;
+  };
+
+  const LaneContext& context_;
+  std::optional<Swap> swap_;
+};
+
+}  // namespace esper::lanes
