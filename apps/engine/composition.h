@@ -4,65 +4,58 @@
 #include <exception>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
-#include <optional>
+#include <string>
+#include <vector>
 
 #include "base/file_system.h"
+#include "engine/policy.h"
+#include "engine/run_telemetry.h"
 #include "engine/workbench.h"
-#include "nissa/hub.h"
 #include "tolaria/checkpoint/checkpoint_writer.h"
-#include "tolaria/epoch_loop.h"
-#include "tolaria/run/consultation.h"
-#include "tolaria/run/resume.h"
+#include "tolaria/report/run_report.h"
 #include "tolaria/run/run.h"
-#include "tolaria/run/run_folder.h"
-#include "tolaria/run/training_identity.h"
 
 namespace esper::engine {
 
-enum class Console { kAsConfigured, kNone };
-enum class Start { kNew, kResumed };
-enum class Trace { kOff, kOn };
+struct CompositionParts {
+  Workbench& bench;  // its model is the one that the run goes on with
+  const tolaria::RunFolder& folder;
+  base::FileSystem& files;
+  Policy policy;
+  std::string training_hash;        // TrainingIdentity::text()
+  tolaria::RunStart start{};        // from the beginning, or from where
+  tolaria::RunProgress progress{};  // where the model stands
+  Console console = Console::kNone;
+  base::Ledger ledger{};
+  std::vector<tolaria::StepTime>* step_times = nullptr;  // as Run::step_times
+};
 
 class Composition {
  public:
-  // The bench and the file system outlive it. controller: null takes the one that the configuration names.
-  Composition(Workbench& bench, const tolaria::RunFolder& folder, base::FileSystem& files, Console console,
-              std::unique_ptr<leyline::Controller> controller = nullptr);
+  // Ready for run_epochs; its start is reported. The bench and the file system outlive it.
+  explicit Composition(CompositionParts parts);
+  Composition(const Composition&) = delete;
+  Composition& operator=(const Composition&) = delete;
 
-  // Before start(): goes back to the run's newest checkpoint that will do. Throws as find_resume_point(), and
-  // Error{kConfig} for a fork without seeds that has no epoch left to train.
-  void restore(const tolaria::RunFolder& folder);
-  // Where the account of the process's time begins, and whether it keeps every span. Before start().
-  void keep_time(base::Duration since, Trace trace);
-  // Makes the run ready for run_epochs.
-  void start(const tolaria::RunFolder& folder, Start how);
-  tolaria::Run& run() { return *run_; }
-  // Tells how it ended and lets telemetry drain, at most for its deadline.
+  tolaria::Run& run() { return run_; }
+  // Reports how it ended and lets telemetry drain, at most for its deadline.
   void finish(const tolaria::RunOutcome& outcome);
   // The same for a run that an exception ended; saves what can be saved.
   void abandon(const std::exception& error);
-  // {sink: {delivered, lost}} of this process; after finish().
+  // After either: as RunTelemetry::counts().
   nlohmann::ordered_json telemetry_counts() const;
 
  private:
-  // Ends telemetry, and warns of what was lost.
-  void close_telemetry();
-
-  Workbench& bench_;
-  base::FileSystem& files_;
-  base::Clock clock_;
-  tolaria::TrainingIdentity identity_;
-  base::Ledger ledger_;  // the run's, once started
-  std::shared_ptr<leyline::Progress> display_;
-  std::unique_ptr<nissa::Hub> hub_;
-  lanes::GerminationForecast forecast_;
-  std::unique_ptr<tolaria::Consultation> consultation_;
-  tolaria::ResumePoint from_;  // the beginning, unless restored
-  std::unique_ptr<tolaria::CheckpointWriter> writer_;
-  std::unique_ptr<tolaria::Run> run_;
+  Policy policy_;
+  RunTelemetry telemetry_;
+  Loaders loaders_;
+  tolaria::RunFacts facts_;
+  tolaria::RunProgress progress_;
+  base::Ledger ledger_;
+  tolaria::Outbox outbox_;
+  tolaria::CheckpointWriter writer_;
+  tolaria::Saver saver_;
+  tolaria::Run run_;
 };
-
-// Microbatches of one epoch.
-std::int64_t batches_per_epoch(const Workbench& bench);
 
 }  // namespace esper::engine

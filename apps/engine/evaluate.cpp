@@ -75,9 +75,9 @@ int run(const EvaluateRequest& request) {
   const auto path = choose_checkpoint(files, request);
   Workbench bench = set_up(request.config, /*cache_dir=*/"", "the same command with");
   restore(bench, path, files);
-  open_loaders(bench);
+  const Loaders loaders = open_loaders(bench);
   const step::EmaScope averaged(bench.model->state);
-  const auto result = tolaria::validation_pass(*bench.model, *bench.validation_data, bench.device);
+  const auto result = tolaria::validation_pass(*bench.model, *loaders.validation, bench.device);
   const ordered_json report = {
       {"run_dir", request.run_dir},
       {"checkpoint", path},

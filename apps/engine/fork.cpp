@@ -9,7 +9,6 @@
 #include "base/text/standard_output.h"
 #include "config/write.h"
 #include "engine/commands.h"
-#include "engine/composition.h"
 #include "engine/no_epochs_left.h"
 #include "engine/workbench.h"
 #include "history/run_history.h"

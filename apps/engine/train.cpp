@@ -1,19 +1,17 @@
 // `esper train`: from a run file, or a run folder to go on with, to a finished run.
 
-#include <unistd.h>
-
 #include <deque>
+#include <memory>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/interrupt.h"
-#include "base/ledger/chrome_trace.h"
-#include "base/quantity.h"
-#include "base/text/printable.h"
 #include "base/text/standard_output.h"
-#include "base/text/text_outlet.h"
 #include "config/write.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
+#include "engine/no_epochs_left.h"
+#include "engine/train_report.h"
 #include "engine/workbench.h"
 #include "lanes/step_runner.h"
 #include "nissa/log.h"
@@ -21,8 +19,9 @@
 #include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
 #include "tolaria/epoch_loop.h"
-#include "tolaria/report/report.h"
+#include "tolaria/run/resume.h"
 #include "tolaria/run/run_folder.h"
+#include "tolaria/run/training_identity.h"
 #include "tolaria/summary.h"
 
 namespace esper::engine {
@@ -65,139 +64,140 @@ int dry_run(const Workbench& bench, const TrainRequest& request) {
   return 0;
 }
 
-// "loss 0.3911, accuracy 0.9005"
-std::string figures_text(const ordered_json& figures) {
-  char text[80];
-  std::snprintf(text, sizeof text, "loss %.4f, accuracy %.4f", figures["loss"].get<double>(),
-                figures["accuracy"].get<double>());
-  return text;
-}
+// A run folder, and the file system that may touch nothing but it.
+struct OpenRun {
+  FileSystem& files;
+  RunFolder folder;
+};
 
-std::string outcome_text(const ordered_json& summary, const TrainRequest& request) {
-  if (request.job.json) return base::json_text(summary);
-  using base::Length;
-  const Length epochs{summary["epochs"].get<std::int64_t>(), Length::Unit::kEpochs};
-  const Length steps{summary["steps"].get<std::int64_t>(), Length::Unit::kSteps};
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, ", %.1f s; ", summary["wall_s"].get<double>());
-  const auto& validation = summary["validation"];
-  std::string text = summary["status"].get<std::string>() + ": " + to_string(epochs) + ", " + to_string(steps) +
-                     seconds +
-                     (validation["loss"].is_null() ? "not validated yet" : "validation " + figures_text(validation));
-  if (const auto& best = summary["best"]; !best.is_null()) {
-    text += "\nbest epoch: " + best["epoch"].dump() + ", validation " + figures_text(best);
-  }
-  if (const auto reason = summary["reason"].get<std::string>(); !reason.empty()) {
-    text += "\nreason: " + base::printable_line(reason);
-  }
-  return text + "\nrun folder: " + base::printable_line(summary["run_dir"].get<std::string>()) + "\n";
-}
-
-bool reached_its_end(const tolaria::RunOutcome& outcome) {
-  using Kind = tolaria::RunOutcome::Kind;
-  return outcome.kind == Kind::kDone || outcome.kind == Kind::kEarlyStopped;
-}
-
-// How the run ended, on both streams. Where it did not reach its end, the exit status says so whoever reads standard
-// output: after SIGHUP the terminal is gone, and a pipe may have no reader or one that waits.
-void report_outcome(const ordered_json& summary, const tolaria::RunOutcome& outcome, const TrainRequest& request) {
-  using Kind = tolaria::RunOutcome::Kind;
-  const bool failed = outcome.kind == Kind::kDiverged || outcome.kind == Kind::kNotSaved;
-  if (failed) base::print_failure(outcome.reason + "\nrun folder: " + summary["run_dir"].get<std::string>());
-  const std::string text = outcome_text(summary, request);
-  if (reached_its_end(outcome)) return base::write_output(text);
-  base::TextOutlet(STDOUT_FILENO).write(text);
-}
-
-void publish_summary(FileSystem& files, const RunFolder& folder, const ordered_json& summary) {
-  try {
-    // Paths may hold any bytes; JSON may not.
-    const auto text = summary.dump(2, ' ', false, ordered_json::error_handler_t::replace);
-    storage::publish_file(files, folder.summary(), storage::bytes_of(text + "\n"));
-  } catch (const base::IoError& error) {
-    nissa::log::warning(std::string("summary.json could not be written: ") + error.what());
-  }
-}
-
-void publish_trace(FileSystem& files, const RunFolder& folder, tolaria::Run& run) {
-  if (!run.ledger.spans()) return;
-  run.ledger.settle();
-  try {
-    storage::publish_file(files, folder.trace(), storage::bytes_of(base::chrome_trace(run.ledger, run.run_id)));
-  } catch (const base::IoError& error) {
-    nissa::log::warning(std::string("trace.json could not be written: ") + error.what());
-  }
-}
-
-tolaria::RunOutcome run_epochs(Composition& composition, FileSystem& files, const RunFolder& folder) {
-  try {
-    return tolaria::run_epochs(composition.run());
-  } catch (const std::exception& error) {
-    composition.abandon(error);
-    publish_trace(files, folder, composition.run());
-    throw;
-  }
-}
-
-// Never destroyed: a checkpoint writer whose disk hangs is left behind at the end, and may go on with it.
+// Never destroyed: a checkpoint writer whose I/O is stuck is left behind at the end, and may go on with it.
 FileSystem& confine(const std::string& run_folder) {
   static auto* const kept = new std::deque<storage::ConfinedFileSystem>;
   return kept->emplace_back(run_folder, storage::Owner::kAnyone);
 }
 
+OpenRun open_run(const std::string& path) {
+  FileSystem& files = confine(path);
+  return {files, tolaria::open_run_folder(files, path)};
+}
+
+OpenRun create_run(const std::string& path, const RunConfig& config) {
+  FileSystem& files = confine(path);
+  return {files, tolaria::create_run_folder(files, path, config::resolved_yaml(config))};
+}
+
+// A fork without seeds is another network than its parent: it has no figures to end with before it trained.
+void refuse_to_train_nothing(const tolaria::RunProgress& progress, const RunConfig& config, const std::string& path) {
+  if (progress.validation || progress.epoch < static_cast<std::uint32_t>(config.epochs)) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    no_epochs_left(progress.epoch, config, "esper train --resume " + path) +
+                        "; its network was not trained since it was forked, and can be measured as it is: "
+                        "esper evaluate " +
+                        path);
+}
+
 // What was changed with --set on a resumed run is kept; a full disk keeps the run from nothing.
-void keep_config(FileSystem& files, const RunFolder& folder, const RunConfig& config) {
+void keep_config(const OpenRun& open, const RunConfig& config) {
   try {
-    storage::publish_file(files, folder.config(), storage::bytes_of(config::resolved_yaml(config)));
+    storage::publish_file(open.files, open.folder.config(), storage::bytes_of(config::resolved_yaml(config)));
   } catch (const base::IoError& error) {
     if (!error.out_of_space()) throw;
     nissa::log::warning(std::string("config.yaml keeps its earlier contents: ") + error.what());
   }
 }
 
+// Puts the run's newest checkpoint that will do into the bench and the policy. Throws as find_resume_point(), and
+// Error{kConfig} for a fork without seeds that has no epoch left to train.
+tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const tolaria::TrainingIdentity& identity,
+                            tolaria::Consultation& policy) {
+  const std::string& path = open.folder.path;
+  auto from = tolaria::find_resume_point(
+      open.files, path,
+      {bench.config, identity, bench.device, batches_per_epoch(bench), [&bench] { return fresh_model(bench); }},
+      policy);
+  if (from.model) bench.model = std::move(from.model);
+  refuse_to_train_nothing(from.progress, bench.config, path);
+  if (!from.unchecked.empty()) nissa::log::warning(from.unchecked);
+  keep_config(open, bench.config);
+  return from;
+}
+
+// The account of the process's time, from its first moment on.
+base::Ledger open_ledger(const TrainRequest& request) {
+  base::Ledger ledger(base::Clock(), request.run.started);
+  if (request.trace) ledger.keep_spans();
+  return ledger;
+}
+
+// Finds where the run stands and puts it together.
+std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& bench, const OpenRun& open) {
+  using Kind = tolaria::RunStart::Kind;
+  const bool resuming = !request.resume.empty();
+  const auto identity = tolaria::training_identity(bench.config, bench.data);
+  Policy policy = make_policy(bench.config);
+  base::Ledger ledger = open_ledger(request);
+  const auto from = resuming ? resume(open, bench, identity, *policy.consultation) : tolaria::ResumePoint();
+  return std::make_unique<Composition>(CompositionParts{
+      .bench = bench,
+      .folder = open.folder,
+      .files = open.files,
+      .policy = std::move(policy),
+      .training_hash = identity.text(),
+      .start = {resuming ? Kind::kResumed : Kind::kNew, open.folder.path, from.checkpoint, from.refused},
+      .progress = from.progress,
+      .console = request.run.quiet ? Console::kNone : Console::kAsConfigured,
+      .ledger = std::move(ledger)});
+}
+
+tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
+  try {
+    return tolaria::run_epochs(composition.run());
+  } catch (const std::exception& error) {
+    composition.abandon(error);
+    publish_trace(open.files, open.folder, composition.run().ledger);
+    throw;
+  }
+}
+
+struct FinishedRun {
+  tolaria::RunOutcome outcome;
+  ordered_json summary;
+};
+
+// Trains to the end, or to a reason to stop.
+FinishedRun train(Composition& composition, const OpenRun& open) {
+  const auto outcome = run_epochs(composition, open);
+  const tolaria::Run& run = composition.run();
+  auto summary = tolaria::summarize(run, outcome, open.folder.path);
+  composition.finish(outcome);
+  publish_trace(open.files, open.folder, run.ledger);
+  summary["ledger"] = tolaria::summarize_ledger(run.ledger, run.facts.clock);
+  summary["telemetry"] = composition.telemetry_counts();
+  publish_summary(open.files, open.folder, summary);
+  return {outcome, std::move(summary)};
+}
+
 }  // namespace
 
 int run(const TrainRequest& request) {
   base::Interrupt interrupt;
+  const RunConfig& config = request.job.config;
   const bool resuming = !request.resume.empty();
-  std::optional<RunFolder> folder;
-  FileSystem* confined = nullptr;
-  if (resuming) {
-    confined = &confine(request.resume);
-    folder = tolaria::open_run_folder(*confined, request.resume);
-  }
-  const RunConfig config = request.job.config;
-
+  std::optional<OpenRun> open;
+  if (resuming) open.emplace(open_run(request.resume));
   Workbench bench = set_up(config, request.job.cache_dir, resuming ? "esper train --resume " + request.resume : "");
   lanes::check_lane(config.step, bench.device);
   if (request.dry_run) return dry_run(bench, request);
-  if (!resuming) {
-    const auto path = new_path(request, config);
-    confined = &confine(path);
-    folder = tolaria::create_run_folder(*confined, path, config::resolved_yaml(config));
-  }
-  FileSystem& files = *confined;
-  Composition composition(bench, *folder, files, request.run.quiet ? Console::kNone : Console::kAsConfigured);
-  composition.keep_time(request.run.started, request.trace ? Trace::kOn : Trace::kOff);
-  if (resuming) {
-    composition.restore(*folder);
-    keep_config(files, *folder, config);
-  }
-  composition.start(*folder, resuming ? Start::kResumed : Start::kNew);
+  if (!resuming) open.emplace(create_run(new_path(request, config), config));
+  const auto composition = compose(request, bench, *open);
 
   interrupt.begin_saving();
-  const auto outcome = run_epochs(composition, files, *folder);
-  auto summary = tolaria::summarize(composition.run(), outcome, folder->path);
-  composition.finish(outcome);
-  publish_trace(files, *folder, composition.run());
-  summary["ledger"] = tolaria::summarize_ledger(composition.run());
-  summary["telemetry"] = composition.telemetry_counts();
-  publish_summary(files, *folder, summary);
+  const auto [outcome, summary] = train(*composition, *open);
   interrupt.end_saving();
   // One that came after training had ended, with everything saved.
   const int signal = base::Interrupt::requested();
   if (signal != 0 && reached_its_end(outcome)) return 128 + signal;
-  report_outcome(summary, outcome, request);
+  print_outcome(summary, outcome, request.job.json ? OutcomeFormat::kJson : OutcomeFormat::kText);
   return static_cast<int>(tolaria::exit_code_of(outcome));
 }
 

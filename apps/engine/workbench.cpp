@@ -63,6 +63,17 @@ data::Splits load_data(const config::DataConfig& config, const std::string& way_
   }
 }
 
+// Null where no lane of the run compiles. In lane auto training goes on beside the compiler, in lane compiled it waits.
+std::unique_ptr<program::CompileDesk> desk_of_run(const config::RunConfig& config, torch::Device device,
+                                                  const std::string& cache_dir) {
+  using config::Lane;
+  using program::WorkerPriority;
+  const Lane lane = config.step.lane;
+  if (lane != Lane::kAuto && lane != Lane::kCompiled) return nullptr;
+  return make_desk(config, device, cache_dir,
+                   lane == Lane::kAuto ? WorkerPriority::kBackground : WorkerPriority::kNormal);
+}
+
 }  // namespace
 
 Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out) {
@@ -72,14 +83,10 @@ Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, 
   device::seed_all(config.seed);
   const auto settings =
       step::step_settings(config, device::resolve_precision(config.device.precision, selection.device));
-  Workbench bench{config, selection.device, settings, load_data(config.data, way_out), nullptr, nullptr, nullptr};
-  bench.model = step::build_model(config, bench.data.train.shape, settings, bench.device);
-  const bool may_compile = config.step.lane == config::Lane::kAuto || config.step.lane == config::Lane::kCompiled;
-  // In lane auto training goes on beside the compiler, in lane compiled it waits.
-  const auto priority =
-      config.step.lane == config::Lane::kAuto ? program::WorkerPriority::kBackground : program::WorkerPriority::kNormal;
-  if (may_compile) bench.desk = make_desk(config, bench.device, cache_dir, priority);
-  return bench;
+  auto data = load_data(config.data, way_out);
+  auto model = step::build_model(config, data.train.shape, settings, selection.device);
+  return {config,          selection.device, settings,
+          std::move(data), std::move(model), desk_of_run(config, selection.device, cache_dir)};
 }
 
 std::unique_ptr<program::CompileDesk> make_desk(const config::RunConfig& config, torch::Device device,
@@ -96,10 +103,19 @@ std::unique_ptr<program::CompileDesk> make_desk(const config::RunConfig& config,
   return std::make_unique<program::CompileDesk>(settings, program::DeskFolders{cache_dir, {}});
 }
 
-void open_loaders(Workbench& bench) {
+Loaders open_loaders(const Workbench& bench) {
   const data::Source source = source_of(bench);
-  bench.train_data = make_loader(bench.data.train, bench, source, data::Order::kShuffled);
-  bench.validation_data = make_loader(bench.data.validation, bench, source, data::Order::kSequential);
+  auto train = make_loader(bench.data.train, bench, source, data::Order::kShuffled);
+  return {std::move(train), make_loader(bench.data.validation, bench, source, data::Order::kSequential)};
+}
+
+std::unique_ptr<step::Model> fresh_model(const Workbench& bench) {
+  return step::build_model(bench.config, bench.data.train.shape, bench.settings, bench.device);
+}
+
+std::int64_t batches_per_epoch(const Workbench& bench) {
+  const std::int64_t batch = bench.config.data.batch_size;
+  return (data::num_samples(bench.data.train) + batch - 1) / batch;
 }
 
 }  // namespace esper::engine

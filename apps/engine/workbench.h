@@ -1,6 +1,7 @@
 #pragma once
 // What training and evaluation both need before they start: device, data and a fresh model.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -17,9 +18,8 @@ struct Workbench {
   torch::Device device;
   step::StepSettings settings;
   data::Splits data;
-  std::unique_ptr<data::Loader> train_data, validation_data;
-  std::unique_ptr<step::Model> model;            // as it is at the start of a run
-  std::unique_ptr<program::CompileDesk> desk{};  // null where no lane of the run compiles, or there is no Python
+  std::unique_ptr<step::Model> model;          // as it is at the start of a run, until it is restored
+  std::unique_ptr<program::CompileDesk> desk;  // null where no lane of the run compiles, or there is no Python
 };
 
 // Selects the device, applies its settings, seeds the random number generators, loads the data, builds the network.
@@ -32,7 +32,16 @@ Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, 
 std::unique_ptr<program::CompileDesk> make_desk(const config::RunConfig& config, torch::Device device,
                                                 const std::string& cache_dir, program::WorkerPriority priority);
 
-// Starts the loaders, which read out of bench.data: it stays where it is from now on.
-void open_loaders(Workbench& bench);
+struct Loaders {
+  std::unique_ptr<data::Loader> train, validation;
+};
+// They read out of bench.data, which stays where it is from now on.
+Loaders open_loaders(const Workbench& bench);
+
+// A model as at the start of a run.
+std::unique_ptr<step::Model> fresh_model(const Workbench& bench);
+
+// Microbatches of one epoch.
+std::int64_t batches_per_epoch(const Workbench& bench);
 
 }  // namespace esper::engine

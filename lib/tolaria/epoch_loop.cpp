@@ -3,127 +3,28 @@
 #include <torch/types.h>
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 
 #include "base/interrupt.h"
 #include "base/text/rounding.h"
-#include "device/cuda_table.h"
 #include "device/profiler.h"
-#include "kasmina/topology.h"
-#include "lanes/step_runner.h"
 #include "leyline/telemetry.h"
-#include "step/probe.h"
+#include "tolaria/epoch_trainer.h"
 #include "tolaria/evaluation/measure.h"
 #include "tolaria/growth/good_state.h"
 #include "tolaria/growth/growth.h"
-#include "tolaria/report/report.h"
-#include "tolaria/run/batch_source.h"
-#include "tolaria/run/saving.h"
+#include "tolaria/report/epoch_reporter.h"
 
 namespace esper::tolaria {
-
-using base::Interrupt;
-using base::milliseconds;
-using lanes::GrowthOutlook;
-using lanes::likely_changes;
-using lanes::RunnerServices;
-using lanes::StepRunner;
-using step::Microbatch;
-using step::probe_attribution;
-using step::read_metrics;
-using step::set_learning_rate;
-using step::StepMetrics;
-
 namespace {
 
+using base::Interrupt;
 using base::LedgerScope;
 using base::Owner;
 using leyline::event;
 using leyline::Level;
+using step::StepMetrics;
+using Kind = RunOutcome::Kind;
 using namespace leyline::literals;
-
-StepMetrics epoch_metrics(Run& run) {
-  const LedgerScope reading(run.ledger, Owner::kTelemetry);
-  return read_metrics(run.model.state);
-}
-
-// How many steps of this shape the run still has: one an epoch where it is the epoch's last, which may be shorter.
-std::int64_t steps_left(const Run& run, std::span<const Microbatch> microbatches) {
-  const std::int64_t epochs_left = run.config.epochs - run.progress.epoch;
-  const bool whole = static_cast<int>(microbatches.size()) == run.config.step.accumulation &&
-                     microbatches.back().inputs.size(0) == run.config.data.batch_size;
-  return whole ? epochs_left * run.steps_per_epoch() : epochs_left;
-}
-
-enum class Passage { kFinished, kInterrupted };
-
-// From the cursor to the end of the epoch.
-Passage train_epoch(Run& run, BatchSource& batches, StepRunner& runner, EpochTimes& times) {
-  const LedgerScope computing(run.ledger, Owner::kCompute);
-  run.display->phase = leyline::Phase::kTraining;
-  const auto begin = run.clock.now();
-  const auto wait_before = run.ledger.so_far(Owner::kLoaderWait);
-  batches.begin_epoch();
-  std::vector<Microbatch> microbatches;
-  for (batches.next(microbatches); !microbatches.empty(); batches.next(microbatches)) {
-    const bool watched = runner.is_watching();
-    const auto step_begin = run.step_times || watched ? run.clock.now() : base::Duration{};
-    run.ledger.begin_step();
-    set_learning_rate(run.model.state, next_learning_rate(run));
-    probe_attribution(run.model, microbatches);
-    runner.step(microbatches, {run.progress.step, steps_left(run, microbatches)});
-    run.ledger.end_step(run.progress.step);
-    if (watched) runner.note_step_time(run.clock.now() - step_begin);
-    if (run.step_times) run.step_times->push_back({step_begin, run.clock.now()});
-    for (const auto& [inputs, targets] : microbatches) times.samples += inputs.size(0);
-    run.progress.batch += static_cast<std::int64_t>(microbatches.size());
-    ++run.progress.step;
-    run.display->step.store(static_cast<std::uint64_t>((run.progress.batch + run.config.step.accumulation - 1) /
-                                                       run.config.step.accumulation),
-                            std::memory_order_relaxed);
-    if (Interrupt::requested() != 0) return Passage::kInterrupted;
-    if (save_is_due_after_step(run)) save(run);
-  }
-  if (run.device.is_cuda()) device::cuda().synchronize(run.device.index());
-  runner.note_epoch();
-  run.lanes = runner.figures();
-  times.train_ms = milliseconds(run.clock.now() - begin);
-  times.loader_wait_ms = milliseconds(run.ledger.so_far(Owner::kLoaderWait) - wait_before);
-  times.copies = batches.take_times();
-  return Passage::kFinished;
-}
-
-std::map<std::string, GradientShare> gradient_shares(const StepMetrics& metrics,
-                                                     const std::map<std::string, GradientShare>& before) {
-  double sum = 0;
-  for (const auto& [id, norm] : metrics.group_gradient_norms) sum += norm;
-  std::map<std::string, GradientShare> shares;
-  for (const auto& [id, norm] : metrics.group_gradient_norms) {
-    if (id == kasmina::kHostOwner || sum <= 0) continue;
-    const auto known = before.find(id);
-    const double share = norm / sum;
-    shares[id] = {share, known == before.end() ? 0 : share - known->second.share};
-  }
-  return shares;
-}
-
-// Takes the epoch's figures into the run's progress; true if validation is better than ever.
-bool note_figures(Run& run, const StepMetrics& metrics, const Measurements& measured) {
-  RunProgress& progress = run.progress;
-  progress.train = {metrics.loss, metrics.accuracy};
-  progress.validation = {measured.running.loss, measured.running.accuracy};
-  progress.loss.add(metrics.loss);
-  progress.gradient_norm.add(metrics.gradient_norm);
-  progress.gradient_shares = gradient_shares(metrics, progress.gradient_shares);
-  const double loss = measured.running.loss;
-  const bool clearly_better =
-      !progress.patience_loss || loss < *progress.patience_loss - run.config.training.early_stop_min_delta;
-  progress.epochs_without_better = clearly_better ? 0 : progress.epochs_without_better + 1;
-  if (clearly_better) progress.patience_loss = loss;
-  const bool best = !progress.best || loss < progress.best->loss;
-  if (best) progress.best = BestEpoch{progress.epoch + 1, loss, measured.running.accuracy};
-  return best;
-}
 
 std::string divergence(const StepMetrics& metrics, const Measurements& measured) {
   if (!std::isfinite(metrics.loss)) return "the training loss is not finite";
@@ -131,114 +32,147 @@ std::string divergence(const StepMetrics& metrics, const Measurements& measured)
   return {};
 }
 
-// What a growing seed did is undone, and then there is nothing to say.
-std::string divergence_or_undo(Run& run, GoodState& good_state, StepMetrics& metrics, Measurements& measured) {
+class EpochLoop {
+ public:
+  explicit EpochLoop(Run& run)
+      : run_(run),
+        evaluation_{run.model, run.data.validation, run.facts, run.ledger},
+        log_(run.model, run.progress, run.outbox, run.saver),
+        trainer_(run),
+        good_state_(evaluation_, run.progress, run.outbox),
+        growth_(run.facts, run.model, run.policy, log_, run.outbox, run.data.probe),
+        reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger) {}
+
+  RunOutcome run();
+
+ private:
+  // Nothing: the run goes on.
+  std::optional<RunOutcome> run_epoch();
+  Measurements measure();
+  StepMetrics read_metrics();
+  std::string divergence_or_undo(StepMetrics& metrics, Measurements& measured);
+  void grow(const EpochResults& results);
+
+  bool is_last_epoch_over() const { return run_.progress.epoch >= static_cast<std::uint32_t>(config().epochs); }
+  bool should_stop_early() const;
+  RunOutcome finish();
+  RunOutcome stop_diverged(const std::string& reason);
+  RunOutcome stop_interrupted();
+
+  const config::RunConfig& config() const { return run_.facts.config; }
+
+  Run& run_;
+  Evaluation evaluation_;
+  LifecycleLog log_;
+  EpochTrainer trainer_;
+  GoodState good_state_;
+  Growth growth_;
+  EpochReporter reporter_;
+};
+
+RunOutcome EpochLoop::run() {
+  if (run_.progress.step > 0) good_state_.keep();
+  while (!is_last_epoch_over() && !should_stop_early()) {
+    if (const auto outcome = run_epoch()) return *outcome;
+  }
+  return finish();
+}
+
+std::optional<RunOutcome> EpochLoop::run_epoch() {
+  run_.display.epoch = run_.progress.epoch + 1;
+  const base::LedgerEpoch epoch(run_.ledger, run_.progress.epoch + 1);
+  const auto trained = trainer_.train();
+  if (!trained) return stop_interrupted();
+
+  const auto hook_begin = run_.facts.clock.now();
+  Measurements measured = measure();
+  if (measured.interrupted) return stop_interrupted();
+  StepMetrics metrics = read_metrics();
+  if (const auto reason = divergence_or_undo(metrics, measured); !reason.empty()) return stop_diverged(reason);
+
+  const EpochResults results{metrics, measured, *trained};
+  const bool better = record_epoch(run_.progress, metrics, {measured.running.loss, measured.running.accuracy},
+                                   config().training.early_stop_min_delta);
+  grow(results);
+  trainer_.take_structure();
+  good_state_.keep();
+  const double hook_ms = base::milliseconds(run_.facts.clock.now() - hook_begin);
+
+  if ((better && config().checkpoint.keep_best) || run_.saver.is_due_after_epoch()) run_.saver.save();
+  reporter_.report(results,
+                   {run_.policy.figures(), growth_.figures(), good_state_.figures(), run_.saver.figures(), hook_ms});
+  trainer_.prepare_ahead();
+  if (Interrupt::requested() != 0) return stop_interrupted();
+  return std::nullopt;
+}
+
+Measurements EpochLoop::measure() {
+  run_.display.phase = leyline::Phase::kValidating;
+  return measure_epoch(evaluation_, run_.progress.epoch + 1, run_.outbox);
+}
+
+StepMetrics EpochLoop::read_metrics() {
+  const LedgerScope reading(run_.ledger, Owner::kTelemetry);
+  return step::read_metrics(run_.model.state);
+}
+
+// What a growing seed did is undone, and then there is nothing to report.
+std::string EpochLoop::divergence_or_undo(StepMetrics& metrics, Measurements& measured) {
   std::string reason = divergence(metrics, measured);
-  if (reason.empty()) reason = good_state.explosion(measured);
-  if (reason.empty() || !good_state.put_back(run, reason, metrics, measured)) return reason;
+  if (reason.empty()) reason = good_state_.explosion(measured);
+  if (reason.empty() || !good_state_.put_back(reason, metrics, measured)) return reason;
   return divergence(metrics, measured);
 }
 
-RunOutcome diverged(Run& run, const std::string& reason) {
-  run.events.push_back(event("tolaria.diverged"_event, Level::kCritical,
-                             {{"epoch", std::to_string(run.progress.epoch + 1)},
-                              {"step", std::to_string(run.progress.step)},
-                              {"reason", reason}}));
-  finish_saves(run);
-  return {RunOutcome::Kind::kDiverged, 0, reason + "; try a lower training.optimizer.lr or training.clip_norm"};
+void EpochLoop::grow(const EpochResults& results) {
+  const LedgerScope deciding(run_.ledger, Owner::kPolicy);
+  growth_.end_epoch(run_.progress, results);
 }
 
-RunOutcome interrupted(Run& run) {
-  const int signal = Interrupt::requested();
-  run.events.push_back(event("tolaria.interrupted"_event, Level::kWarning,
-                             {{"signal", std::to_string(signal)},
-                              {"epoch", std::to_string(run.progress.epoch)},
-                              {"step", std::to_string(run.progress.step)}}));
-  if (!save_last_state(run))
-    return {RunOutcome::Kind::kNotSaved, signal, "interrupted, and the state could not be saved"};
-  return {RunOutcome::Kind::kInterrupted, signal, "interrupted by signal " + std::to_string(signal) + " after saving"};
+bool EpochLoop::should_stop_early() const {
+  const auto patience = static_cast<std::uint32_t>(config().training.early_stop_epochs);
+  return patience > 0 && run_.progress.epochs_without_better >= patience;
 }
 
-// The last epoch's end has nothing to prepare for.
-void prepare_ahead(const Run& run, StepRunner& runner) {
-  const auto epochs_left = static_cast<std::int64_t>(run.config.epochs) - run.progress.epoch;
-  const auto limit = static_cast<std::size_t>(run.config.step.compile.ahead);
-  if (epochs_left < 2 || limit == 0 || !run.twin) return;
-  const GrowthOutlook outlook{run.model.network.export_seed_states(), run.model.network.export_slots(),
-                              run.config.growth.max_seeds, run.consultation.state()};
-  runner.prepare(likely_changes(outlook, limit, run.forecast), epochs_left * run.steps_per_epoch());
-}
-
-bool should_stop_early(const Run& run) {
-  const auto patience = static_cast<std::uint32_t>(run.config.training.early_stop_epochs);
-  return patience > 0 && run.progress.epochs_without_better >= patience;
-}
-
-RunOutcome finished(Run& run) {
+RunOutcome EpochLoop::finish() {
   RunOutcome outcome;
-  if (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs)) {
-    outcome = {RunOutcome::Kind::kEarlyStopped, 0, "validation loss no longer improves"};
-    run.events.push_back(
-        event("tolaria.early_stop"_event, Level::kInfo, {{"epoch", std::to_string(run.progress.epoch)}}));
+  if (!is_last_epoch_over()) {
+    outcome = {Kind::kEarlyStopped, 0, "validation loss no longer improves"};
+    run_.outbox.emit(event("tolaria.early_stop"_event, Level::kInfo, {{"epoch", std::to_string(run_.progress.epoch)}}));
   }
-  if (!save_last_state(run)) return {RunOutcome::Kind::kNotSaved, 0, "the last state could not be saved"};
+  if (!run_.saver.save_last_state()) return {Kind::kNotSaved, 0, "the last state could not be saved"};
   return outcome;
 }
 
-RunnerServices runner_services(Run& run) {
-  RunnerServices services;
-  services.desk = run.desk;
-  services.ledger = &run.ledger;
-  services.clock = run.clock;
-  services.tell = [&run](leyline::TelemetryEvent told) { run.events.push_back(std::move(told)); };
-  services.note = [&run](std::string note) { run.writer.record(std::move(note)); };
-  services.log = run.lane_log;
-  services.twin = run.twin;
-  services.growth = run.config.growth;
-  services.send = [&run] { report_events(run); };
-  return services;
+RunOutcome EpochLoop::stop_diverged(const std::string& reason) {
+  run_.outbox.emit(event("tolaria.diverged"_event, Level::kCritical,
+                         {{"epoch", std::to_string(run_.progress.epoch + 1)},
+                          {"step", std::to_string(run_.progress.step)},
+                          {"reason", reason}}));
+  run_.saver.finish();
+  return {Kind::kDiverged, 0, reason + "; try a lower training.optimizer.lr or training.clip_norm"};
+}
+
+RunOutcome EpochLoop::stop_interrupted() {
+  const int signal = Interrupt::requested();
+  run_.outbox.emit(event("tolaria.interrupted"_event, Level::kWarning,
+                         {{"signal", std::to_string(signal)},
+                          {"epoch", std::to_string(run_.progress.epoch)},
+                          {"step", std::to_string(run_.progress.step)}}));
+  if (!run_.saver.save_last_state()) {
+    return {Kind::kNotSaved, signal, "interrupted, and the state could not be saved"};
+  }
+  return {Kind::kInterrupted, signal, "interrupted by signal " + std::to_string(signal) + " after saving"};
 }
 
 }  // namespace
 
 RunOutcome run_epochs(Run& run) {
-  run.topology = kasmina::topology_of(run.model.network.save_topology());
   run.ledger.start_up_is_over();
-  if (run.device.is_cuda()) run.ledger.set_hooks(device::nvtx_ranges());
-  run.display->epochs = static_cast<std::uint32_t>(run.config.epochs);
-  run.display->steps = static_cast<std::uint64_t>(run.steps_per_epoch());
-  if (run.progress.step > 0) run.saved = state_of(run);  // it comes from a checkpoint
-  StepRunner runner(run.model, run.config.step, run.device, runner_services(run));
-  BatchSource batches(run, look_ahead_of(run));
-  GoodState good_state;
-  if (run.progress.step > 0) good_state.keep(run);
-  while (run.progress.epoch < static_cast<std::uint32_t>(run.config.epochs) && !should_stop_early(run)) {
-    run.display->epoch = run.progress.epoch + 1;
-    const base::LedgerEpoch epoch(run.ledger, run.progress.epoch + 1);
-    EpochTimes times;
-    if (train_epoch(run, batches, runner, times) == Passage::kInterrupted) return interrupted(run);
-
-    run.display->phase = leyline::Phase::kValidating;
-    const auto hook_begin = run.clock.now();
-    Measurements measured = measure_epoch(run);
-    if (measured.interrupted) return interrupted(run);
-    StepMetrics metrics = epoch_metrics(run);
-    if (const auto reason = divergence_or_undo(run, good_state, metrics, measured); !reason.empty()) {
-      return diverged(run, reason);
-    }
-
-    const bool better = note_figures(run, metrics, measured);
-    const GrowthReport growth = grow(run, metrics, measured, times);
-    runner.take_structure(run.progress.step);
-    good_state.keep(run);
-    times.hook_ms = milliseconds(run.clock.now() - hook_begin);
-
-    if ((better && run.config.checkpoint.keep_best) || save_is_due_after_epoch(run)) save(run);
-    report_epoch(run, metrics, measured, times, growth);
-    prepare_ahead(run, runner);
-    if (Interrupt::requested() != 0) return interrupted(run);
-  }
-  return finished(run);
+  if (run.facts.device.is_cuda()) run.ledger.set_hooks(device::nvtx_ranges());
+  run.display.epochs = static_cast<std::uint32_t>(run.facts.config.epochs);
+  run.display.steps = static_cast<std::uint64_t>(run.facts.steps_per_epoch());
+  return EpochLoop(run).run();
 }
 
 }  // namespace esper::tolaria

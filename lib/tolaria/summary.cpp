@@ -1,14 +1,13 @@
 #include "tolaria/summary.h"
 
-#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
+#include "base/text/rounding.h"
 
 namespace esper::tolaria {
 namespace {
 
-using base::ExitCode;
 using nlohmann::ordered_json;
 using Kind = RunOutcome::Kind;
 
@@ -46,7 +45,7 @@ ordered_json seeds_of(const Run& run) {
 
 ordered_json checkpoints_of(const Run& run) {
   ordered_json checkpoints = ordered_json::array();
-  for (const auto& entry : run.writer.checkpoints()) {
+  for (const auto& entry : run.saver.checkpoints()) {
     checkpoints.push_back({{"path", entry.path}, {"epoch", entry.epoch}, {"step", entry.step}});
   }
   return checkpoints;
@@ -57,23 +56,6 @@ ordered_json figures_of(const EpochFigures& figures) {
 }
 
 }  // namespace
-
-ExitCode exit_code_of(const RunOutcome& outcome) {
-  switch (outcome.kind) {
-    case Kind::kDone:
-    case Kind::kEarlyStopped:
-      return ExitCode::kDone;
-    case Kind::kInterrupted:
-      return outcome.signal == SIGTERM  ? ExitCode::kTerminated
-             : outcome.signal == SIGHUP ? ExitCode::kHungUp
-                                        : ExitCode::kInterrupted;
-    case Kind::kDiverged:
-      return ExitCode::kDiverged;
-    case Kind::kNotSaved:
-      break;
-  }
-  return ExitCode::kResources;
-}
 
 ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::string& run_dir) {
   const RunProgress& progress = run.progress;
@@ -88,7 +70,7 @@ ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::str
                           {"reason", outcome.reason},
                           {"epochs", progress.epoch},
                           {"steps", progress.step},
-                          {"wall_s", run.wall_s()},
+                          {"wall_s", run.facts.wall_s(progress)},
                           {"parameters", parameters},
                           {"train", progress.validation ? figures_of(progress.train) : unknown},
                           {"validation", progress.validation ? figures_of(*progress.validation) : unknown},
@@ -102,17 +84,16 @@ ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::str
   return summary;
 }
 
-ordered_json summarize_ledger(Run& run) {
-  const auto ms = [](base::Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
-  run.ledger.settle();
-  const auto until = run.clock.wall();
+ordered_json summarize_ledger(base::Ledger& ledger, const base::Clock& clock) {
+  ledger.settle();
+  const auto until = clock.wall();
   ordered_json owners;
   for (const auto& [owner, name] : names(base::Owner{})) {
-    owners[std::string(name)] = ms(run.ledger.totals()[index_of(owner)]);
+    owners[std::string(name)] = base::milliseconds(ledger.totals()[index_of(owner)]);
   }
-  return {{"from", base::rfc3339(until - run.ledger.wall())},
+  return {{"from", base::rfc3339(until - ledger.wall())},
           {"until", base::rfc3339(until)},
-          {"wall_ms", ms(run.ledger.wall())},
+          {"wall_ms", base::milliseconds(ledger.wall())},
           {"ms", std::move(owners)}};
 }
 

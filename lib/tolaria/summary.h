@@ -4,13 +4,10 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 
-#include "base/error.h"
-#include "tolaria/epoch_loop.h"
 #include "tolaria/run/run.h"
+#include "tolaria/run/run_outcome.h"
 
 namespace esper::tolaria {
-
-base::ExitCode exit_code_of(const RunOutcome& outcome);
 
 // {run_dir, status, exit_code, reason, epochs, steps, wall_s, parameters, train {loss, accuracy}, validation {...},
 //  best {epoch, loss, accuracy}, seeds [{seed_id, slot, blueprint, stage, alpha, params, contribution}],
@@ -19,6 +16,6 @@ nlohmann::ordered_json summarize(const Run& run, const RunOutcome& outcome, cons
 
 // {from, until, wall_ms, ms {owner: ...}} of this process, as history::read_run_ledger reads it: the account of the
 // training thread's time from its start until now. `from` and `until` are times of day, RFC 3339.
-nlohmann::ordered_json summarize_ledger(Run& run);
+nlohmann::ordered_json summarize_ledger(base::Ledger& ledger, const base::Clock& clock);
 
 }  // namespace esper::tolaria

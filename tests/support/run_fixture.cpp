@@ -21,6 +21,7 @@ using tolaria::CheckpointImage;
 using tolaria::CheckpointStore;
 using tolaria::copy_to_cpu;
 using tolaria::run_progress_from_json;
+using tolaria::RunProgress;
 
 namespace {
 
@@ -73,37 +74,43 @@ ScriptedController::Script quiet() {
 }
 
 SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script script)
+    : SmallRun(config, std::move(script), nullptr) {}
+
+SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script script, const CheckpointImage& from)
+    : SmallRun(config, std::move(script), &from) {}
+
+SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script script, const CheckpointImage* from)
     : data(data::load_dataset(config.data)),
       train_data(loader_of(data.train, data, config, data::Order::kShuffled)),
       validation_data(loader_of(data.validation, data, config, data::Order::kSequential)),
       model(seeded_model(config, data)),
       consultation(scripted(std::move(script)), base::Clock(), config.safety.policy_deadline),
       writer(store_on(files, config), base::Clock(), config.safety.save_deadline),
-      run{.config = config,
-          .run_id = "small-run",
-          .training_hash = "hash",
-          .clock = base::Clock(),
-          .device = torch::kCPU,
-          .train_data = *train_data,
-          .validation_data = *validation_data,
-          .skipped_samples = 0,
-          .probe = probe_of(*validation_data),
+      facts{.config = config,
+            .run_id = "small-run",
+            .training_hash = "hash",
+            .device = torch::kCPU,
+            .batches_per_epoch = train_data->num_batches(),
+            .started = base::Clock().now()},
+      progress(from == nullptr ? RunProgress() : run_progress_from_json(from->run.at("progress"))),
+      outbox(facts.run_id, facts.clock, progress, ledger, sink),
+      saver({facts, *model, progress, consultation}, writer, outbox, ledger, display),
+      evaluation{*model, *validation_data, facts, ledger},
+      run{.facts = facts,
+          .progress = progress,
           .model = *model,
-          .consultation = consultation,
-          .writer = writer,
-          .telemetry = sink,
-          .display = std::make_shared<leyline::Progress>(),
-          .progress = {}} {
-  run.started = run.clock.now();
+          .data = {*train_data, *validation_data, probe_of(*validation_data)},
+          .policy = consultation,
+          .lanes = {},
+          .saver = saver,
+          .outbox = outbox,
+          .ledger = ledger,
+          .display = display} {
   interrupt.begin_saving();
-}
-
-SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script script, const CheckpointImage& from)
-    : SmallRun(config, std::move(script)) {
-  const auto reason = restore_model(*model, from.run.at("topology"), from.tensors, torch::kCPU);
+  if (from == nullptr) return;
+  consultation.restore(from->run.at("controller"));
+  const auto reason = restore_model(*model, from->run.at("topology"), from->tensors, torch::kCPU);
   if (!reason.empty()) throw std::runtime_error(reason);
-  consultation.restore(from.run.at("controller"));
-  run.progress = run_progress_from_json(from.run.at("progress"));
 }
 
 std::vector<leyline::TelemetryEvent> SmallRun::events(const std::string& name) const {
@@ -114,7 +121,7 @@ std::vector<leyline::TelemetryEvent> SmallRun::events(const std::string& name) c
     }
   };
   for (const auto& packet : sink.packets()) take(packet.events);
-  take(run.events);
+  take(outbox.waiting());
   return found;
 }
 

@@ -15,6 +15,7 @@
 #include "support/memory_sink.h"
 #include "support/scripted_controller.h"
 #include "tolaria/epoch_loop.h"
+#include "tolaria/evaluation/measure.h"
 
 namespace esper::test {
 
@@ -51,6 +52,8 @@ class SmallRun {
   SmallRun(const config::RunConfig& config, ScriptedController::Script script, const tolaria::CheckpointImage& from);
 
   tolaria::RunOutcome go() { return tolaria::run_epochs(run); }
+  // The network as it is, as at the end of the epoch to come.
+  tolaria::Measurements measure() { return tolaria::measure_epoch(evaluation, progress.epoch + 1, outbox); }
 
   // Of all packets so far, in order.
   std::vector<leyline::TelemetryEvent> events(const std::string& name) const;
@@ -70,7 +73,17 @@ class SmallRun {
   std::unique_ptr<step::Model> model;
   tolaria::Consultation consultation;
   tolaria::CheckpointWriter writer;
+  tolaria::RunFacts facts;
+  tolaria::RunProgress progress;
+  base::Ledger ledger;
+  leyline::Progress display;
+  tolaria::Outbox outbox;
+  tolaria::Saver saver;
+  tolaria::Evaluation evaluation;
   tolaria::Run run;
+
+ private:
+  SmallRun(const config::RunConfig& config, ScriptedController::Script script, const tolaria::CheckpointImage* from);
 };
 
 // Names of tensors that are not the same bits in both.

@@ -4,8 +4,8 @@
 #include "engine/composition.h"
 #include "history/jsonl_reader.h"
 #include "storage/real_file_system.h"
-#include "tolaria/run/run.h"
-#include "tolaria/summary.h"
+#include "tolaria/epoch_loop.h"
+#include "tolaria/run/training_identity.h"
 
 namespace esper::engine::bench {
 namespace {
@@ -38,12 +38,16 @@ LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, co
   auto& files = storage::real_file_system();
   Workbench bench = set_up(config, cache_dir);
   const auto folder = tolaria::create_run_folder(files, scratch.path(name), config::resolved_yaml(config));
-  Composition composition(bench, folder, files, Console::kNone, std::move(controller));
-  composition.start(folder, Start::kNew);
   std::vector<tolaria::StepTime> times;
-  composition.run().step_times = &times;
+  Composition composition({.bench = bench,
+                           .folder = folder,
+                           .files = files,
+                           .policy = make_policy(config, std::move(controller)),
+                           .training_hash = tolaria::training_identity(config, bench.data).text(),
+                           .start = {.run_dir = folder.path},
+                           .step_times = &times});
   LoopFigures figures;
-  figures.steps_per_epoch = composition.run().steps_per_epoch();
+  figures.steps_per_epoch = composition.run().facts.steps_per_epoch();
   times.reserve(static_cast<std::size_t>(figures.steps_per_epoch * config.epochs));
   const auto outcome = tolaria::run_epochs(composition.run());
   composition.finish(outcome);

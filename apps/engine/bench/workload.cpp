@@ -37,11 +37,11 @@ config::RunConfig with_made_up_text(config::RunConfig config, const Scratch& scr
 std::unique_ptr<Workload> prepare_workload(const config::RunConfig& config, const std::string& cache_dir) {
   auto workload = std::make_unique<Workload>(Workload{set_up(config, cache_dir), {}, {}});
   Workbench& bench = workload->bench;
-  open_loaders(bench);
-  bench.train_data->seek(0, 0);
+  const Loaders loaders = open_loaders(bench);
+  loaders.train->seek(0, 0);
   Microbatches step;
   while (workload->steps.size() < kMaxSteps) {
-    const auto batch = bench.train_data->next();
+    const auto batch = loaders.train->next();
     if (!batch || batch->size < config.data.batch_size) break;
     step.push_back({batch->inputs.to(bench.device), batch->targets.to(bench.device)});
     if (static_cast<int>(step.size()) == config.step.accumulation) {

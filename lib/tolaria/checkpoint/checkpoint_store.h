@@ -75,7 +75,7 @@ std::vector<CheckpointEntry> list_checkpoints(base::FileSystem& files, const std
 // is not. Beside a writer, too.
 std::string best_checkpoint(base::FileSystem& files, const std::string& folder, const std::string& journal_path);
 
-// The one that the journal noted last as the best, whether it is still there or not; empty where it notes none.
+// The one that the journal recorded last as the best, whether it is still there or not; empty where it records none.
 std::string best_by_journal(base::FileSystem& files, const std::string& journal_path);
 
 // Whether this run published a checkpoint once: one is recorded in the journal, or was set aside in `folder`.

@@ -11,7 +11,7 @@
 
 namespace esper::tolaria {
 
-// How one save went, for the training thread to tell.
+// How one save went, for the training thread to report.
 struct SaveResult {
   enum class Kind { kCheckpoint, kNote } kind = Kind::kCheckpoint;  // of a note only failures are results
   CheckpointInfo info;                                              // kCheckpoint

@@ -8,7 +8,7 @@
 
 namespace esper::tolaria {
 
-// Throws Error{kCheckpoint} that says what differs. Returns why the journal cannot tell; empty where both agree.
+// Throws Error{kCheckpoint} that says what differs. Returns why the journal does not show it; empty where both agree.
 std::string check_growth(const history::GrowthHistory& history, const CheckpointImage& image);
 
 // The journal's note of a process that begins ("started") or goes on ("resumed") with this network.

@@ -7,6 +7,7 @@
 
 #include "base/hash.h"
 #include "base/interrupt.h"
+#include "base/text/rounding.h"
 #include "tolaria/evaluation/shapley.h"
 #include "tolaria/evaluation/shapley_sampling.h"
 #include "tolaria/evaluation/validation_pass.h"
@@ -30,11 +31,11 @@ std::optional<double> joined(std::optional<double> a, std::optional<double> b) {
 // The validation data as a game between seeds.
 class SeedGame {
  public:
-  explicit SeedGame(Run& run)
-      : run_(run),
-        config_(run.config.growth.counterfactual),
-        seeds_(run.model.network.active_seeds()),
-        begin_(run.clock.now()) {}
+  explicit SeedGame(const Evaluation& evaluation)
+      : evaluation_(evaluation),
+        config_(evaluation.facts.config.growth.counterfactual),
+        seeds_(evaluation.model.network.active_seeds()),
+        begin_(evaluation.facts.clock.now()) {}
 
   int players() const { return static_cast<int>(seeds_.size()); }
   Worth& worth() { return worth_; }
@@ -44,7 +45,7 @@ class SeedGame {
     std::vector<kasmina::Configuration> configurations;
     for (const Coalition coalition : wanted) configurations.push_back(configuration_of(coalition));
     const auto before = elapsed();
-    auto pass = stacked_pass(run_, configurations, [this] { return is_late(); });
+    auto pass = stacked_pass(evaluation_, configurations, [this] { return is_late(); });
     longest_pass_ = std::max(longest_pass_, elapsed() - before);
     if (!pass.complete) return false;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
@@ -57,14 +58,14 @@ class SeedGame {
   // Whether another pass like the ones so far would be over in time.
   bool has_time() const { return elapsed() + longest_pass_ < config_.deadline; }
   bool is_late() const { return elapsed() > config_.deadline; }
-  base::Duration elapsed() const { return run_.clock.now() - begin_; }
+  base::Duration elapsed() const { return evaluation_.facts.clock.now() - begin_; }
 
   // sampling_error: 0 for an exact figure.
   Estimate estimate(const Contrast& contrast, std::optional<double> sampling_error) const {
     const auto error = joined(standard_error(contrast, outcomes_), sampling_error);
     return {kPoints * value_of(contrast, worth_), error ? std::optional(kPoints * *error) : std::nullopt};
   }
-  void tell_runs(Counterfactual& out) const {
+  void report_runs(Counterfactual& out) const {
     const Coalition all = everybody(players());
     out.loss = losses_.at(all);
     out.accuracy = worth_.at(all);
@@ -76,7 +77,7 @@ class SeedGame {
       out.seeds.push_back({seeds_[static_cast<std::size_t>(i)], without, estimate(contrast, 0), std::nullopt});
     }
   }
-  void tell_pair(int first, int second, const Estimate& interaction, Counterfactual& out) const {
+  void report_pair(int first, int second, const Estimate& interaction, Counterfactual& out) const {
     out.pairs.push_back(
         {seeds_[static_cast<std::size_t>(first)], seeds_[static_cast<std::size_t>(second)], interaction});
   }
@@ -90,7 +91,7 @@ class SeedGame {
     return off;
   }
 
-  Run& run_;
+  const Evaluation& evaluation_;
   const config::CounterfactualConfig& config_;
   std::vector<std::string> seeds_;
   base::Duration begin_, longest_pass_{};
@@ -107,11 +108,11 @@ bool measure_exactly(SeedGame& game, Pairs pairs, Counterfactual& out) {
   std::vector<Coalition> all;
   for (Coalition coalition = 0; coalition <= everybody(players); ++coalition) all.push_back(coalition);
   if (!game.ask(all)) return false;
-  game.tell_runs(out);
+  game.report_runs(out);
   for (int i = 0; i < players; ++i) {
     out.seeds[static_cast<std::size_t>(i)].shapley = game.estimate(shapley_contrast(players, i), 0);
     for (int j = i + 1; j < players && pairs == Pairs::kMeasured; ++j) {
-      game.tell_pair(i, j, game.estimate(interaction_contrast(players, i, j), 0), out);
+      game.report_pair(i, j, game.estimate(interaction_contrast(players, i, j), 0), out);
     }
   }
   return true;
@@ -130,49 +131,51 @@ bool measure_by_drawing(SeedGame& game, const Sampling& sampling, Counterfactual
   const auto sampled = sample_game(sampling, game.worth(), [&](const std::vector<Coalition>& wanted, Worth&) {
     return game.has_time() && !signalled() && game.ask(wanted);
   });
-  game.tell_runs(out);
+  game.report_runs(out);
   out.permutations = sampled.permutations;
   for (std::size_t i = 0; i < sampled.shapley.size(); ++i) {
     out.seeds[i].shapley = game.estimate(sampled.shapley[i].contrast, sampled.shapley[i].sampling_error);
   }
   for (const auto& [pair, figure] : sampled.interactions) {
-    game.tell_pair(pair.first, pair.second, game.estimate(figure.contrast, figure.sampling_error), out);
+    game.report_pair(pair.first, pair.second, game.estimate(figure.contrast, figure.sampling_error), out);
   }
   return true;
 }
 
-Sampling sampling_of(const Run& run, int players, Pairs pairs) {
+Sampling sampling_of(const config::RunConfig& config, std::uint32_t epoch, int players, Pairs pairs) {
   // Coalitions of one round: as many as four seeds make, which is what a piece of a batch is cut for.
   constexpr std::size_t kInARound = 16;
   Sampling sampling;
   sampling.players = players;
-  sampling.seed = base::mix64(run.config.seed) ^ (run.progress.epoch + 1);
+  sampling.seed = base::mix64(config.seed) ^ epoch;
   sampling.pairs = pairs;
-  sampling.most_coalitions = static_cast<std::size_t>(run.config.growth.counterfactual.max_configurations);
+  sampling.most_coalitions = static_cast<std::size_t>(config.growth.counterfactual.max_configurations);
   sampling.most_in_a_round = kInARound;
   return sampling;
 }
 
 }  // namespace
 
-bool counterfactual_is_due(const Run& run) {
-  if (run.model.network.active_seeds().empty()) return false;
-  if (!run.model.network.seeds_to_measure().empty()) return true;
-  const auto every = static_cast<std::uint32_t>(run.config.growth.counterfactual.every_epochs);
-  return every > 0 && (run.progress.epoch + 1) % every == 0;
+bool counterfactual_is_due(const kasmina::Network& network, const config::CounterfactualConfig& config,
+                           std::uint32_t epoch) {
+  if (network.active_seeds().empty()) return false;
+  if (!network.seeds_to_measure().empty()) return true;
+  const auto every = static_cast<std::uint32_t>(config.every_epochs);
+  return every > 0 && epoch % every == 0;
 }
 
-Counterfactual measure_counterfactual(Run& run) {
+Counterfactual measure_counterfactual(const Evaluation& evaluation, std::uint32_t epoch) {
   using End = Counterfactual::End;
-  SeedGame game(run);
-  const auto& config = run.config.growth.counterfactual;
+  SeedGame game(evaluation);
+  const auto& run_config = evaluation.facts.config;
+  const auto& config = run_config.growth.counterfactual;
   const Pairs pairs = config.pairs && game.players() > 1 ? Pairs::kMeasured : Pairs::kLeftOut;
   Counterfactual out;
   const bool measured = fits_exactly(game.players(), config)
                             ? measure_exactly(game, pairs, out)
-                            : measure_by_drawing(game, sampling_of(run, game.players(), pairs), out);
+                            : measure_by_drawing(game, sampling_of(run_config, epoch, game.players(), pairs), out);
   out.end = signalled() ? End::kInterrupted : measured ? End::kMeasured : End::kLate;
-  out.latency_ms = std::chrono::duration<double, std::milli>(game.elapsed()).count();
+  out.latency_ms = base::milliseconds(game.elapsed());
   return out;
 }
 

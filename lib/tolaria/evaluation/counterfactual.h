@@ -4,12 +4,13 @@
 // validation accuracy, in points, with the seeds of S as they run and the other active seeds at alpha 0. Training
 // thread.
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "config/growth_config.h"
-#include "tolaria/run/run.h"
+#include "tolaria/evaluation/evaluation.h"
 
 namespace esper::tolaria {
 
@@ -48,13 +49,14 @@ struct Counterfactual {
   double latency_ms = 0;
 };
 
-// There is an active seed, and the epoch's number is due or a seed waits for gate G5.
-bool counterfactual_is_due(const Run& run);
+// There is an active seed, and the epoch's number (from 1) is due or a seed waits for gate G5.
+bool counterfactual_is_due(const kasmina::Network& network, const config::CounterfactualConfig& config,
+                           std::uint32_t epoch);
 
 // Exact where growth.counterfactual.max_configurations covers all combinations, else from drawn orders; the last
 // contribution of each seed is measured in either case, before anything is drawn. With the parameters as they are:
 // the caller holds an EmaScope. Drawn orders depend on the run's seed and the epoch alone, their number on the deadline
 // too. Changes nothing in the run.
-Counterfactual measure_counterfactual(Run& run);
+Counterfactual measure_counterfactual(const Evaluation& evaluation, std::uint32_t epoch);
 
 }  // namespace esper::tolaria

@@ -1,5 +1,6 @@
 #include "tolaria/evaluation/counterfactual_report.h"
 
+#include "base/text/rounding.h"
 #include "leyline/telemetry.h"
 
 namespace esper::tolaria {
@@ -23,12 +24,12 @@ void add_counterfactual(std::vector<MetricValue>& out, const Counterfactual& mea
   }
 }
 
-leyline::TelemetryEvent late_counterfactual(const Run& run, const Counterfactual& measured) {
-  const auto deadline = run.config.growth.counterfactual.deadline;
+leyline::TelemetryEvent late_counterfactual(const Counterfactual& measured, std::uint32_t epoch,
+                                            base::Duration deadline) {
   return leyline::event("tolaria.counterfactual_late"_event, leyline::Level::kWarning,
-                        {{"epoch", std::to_string(run.progress.epoch + 1)},
+                        {{"epoch", std::to_string(epoch)},
                          {"latency_ms", std::to_string(measured.latency_ms)},
-                         {"deadline_ms", std::to_string(std::chrono::duration<double, std::milli>(deadline).count())}});
+                         {"deadline_ms", std::to_string(base::milliseconds(deadline))}});
 }
 
 }  // namespace esper::tolaria

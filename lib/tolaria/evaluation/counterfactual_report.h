@@ -8,11 +8,12 @@
 
 namespace esper::tolaria {
 
-// What belongs to the run and to pairs; single seeds tell theirs in their own packets. Nothing where nothing was
+// What belongs to the run and to pairs; single seeds report theirs in their own packets. Nothing where nothing was
 // measured.
 void add_counterfactual(std::vector<leyline::MetricValue>& out, const Counterfactual& measured);
 
 // A measurement that was given up at its deadline.
-leyline::TelemetryEvent late_counterfactual(const Run& run, const Counterfactual& measured);
+leyline::TelemetryEvent late_counterfactual(const Counterfactual& measured, std::uint32_t epoch,
+                                            base::Duration deadline);
 
 }  // namespace esper::tolaria

@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include "base/text/rounding.h"
 #include "step/ema.h"
 #include "tolaria/evaluation/counterfactual_report.h"
 
@@ -12,40 +13,42 @@ using step::EmaScope;
 namespace {
 
 // Each seed by itself at full alpha, the others as they run.
-void try_at_full_alpha(Run& run, Measurements& measured) {
-  const auto seeds = run.model.network.seeds_to_shadow();
+void try_at_full_alpha(const Evaluation& evaluation, Measurements& measured) {
+  const auto seeds = evaluation.model.network.seeds_to_shadow();
   if (seeds.empty()) return;
   std::vector<kasmina::Configuration> trials;
   for (const auto& seed_id : seeds) trials.push_back({{seed_id, 1.0}});
-  const StackedResult pass = stacked_pass(run, trials, {});
+  const StackedResult pass = stacked_pass(evaluation, trials, {});
   measured.interrupted = !pass.complete;
   for (std::size_t i = 0; i < pass.accuracy.size(); ++i) measured.accuracy_at_full[seeds[i]] = pass.accuracy[i];
 }
 
-void measure_worth(Run& run, Measurements& measured) {
-  if (!counterfactual_is_due(run)) return;
-  measured.counterfactual = measure_counterfactual(run);
+void measure_contributions(const Evaluation& evaluation, std::uint32_t epoch, Outbox& outbox, Measurements& measured) {
+  const auto& config = evaluation.facts.config.growth.counterfactual;
+  if (!counterfactual_is_due(evaluation.model.network, config, epoch)) return;
+  measured.counterfactual = measure_counterfactual(evaluation, epoch);
   for (const auto& seed : measured.counterfactual.seeds) {
     measured.accuracy_without[seed.seed_id] = seed.accuracy_without;
   }
   using End = Counterfactual::End;
   measured.interrupted = measured.counterfactual.end == End::kInterrupted;
   if (measured.counterfactual.end != End::kLate) return;
-  run.events.push_back(late_counterfactual(run, measured.counterfactual));
+  outbox.emit(late_counterfactual(measured.counterfactual, epoch, config.deadline));
 }
 
 }  // namespace
 
-Measurements measure_epoch(Run& run) {
-  const base::LedgerScope validating(run.ledger, base::Owner::kValidation);
+Measurements measure_epoch(const Evaluation& evaluation, std::uint32_t epoch, Outbox& outbox) {
+  const auto& [model, loader, facts, ledger] = evaluation;
+  const base::LedgerScope validating(ledger, base::Owner::kValidation);
   Measurements measured;
-  const EmaScope averaged(run.model.state);
-  const auto begin = run.clock.now();
-  measured.running = validation_pass(run.model, run.validation_data, run.device);
-  measured.running_ms = std::chrono::duration<double, std::milli>(run.clock.now() - begin).count();
+  const EmaScope averaged(model.state);
+  const auto begin = facts.clock.now();
+  measured.running = validation_pass(model, loader, facts.device);
+  measured.running_ms = base::milliseconds(facts.clock.now() - begin);
   measured.interrupted = !measured.running.complete;
-  if (!measured.interrupted) try_at_full_alpha(run, measured);
-  if (!measured.interrupted) measure_worth(run, measured);
+  if (!measured.interrupted) try_at_full_alpha(evaluation, measured);
+  if (!measured.interrupted) measure_contributions(evaluation, epoch, outbox, measured);
   return measured;
 }
 

@@ -7,7 +7,7 @@
 
 #include "tolaria/evaluation/counterfactual.h"
 #include "tolaria/evaluation/validation_pass.h"
-#include "tolaria/run/run.h"
+#include "tolaria/run/outbox.h"
 
 namespace esper::tolaria {
 
@@ -21,8 +21,8 @@ struct Measurements {
   std::string undone;        // why the epoch's learning was taken back; empty: it stands
 };
 
-// With the averaged parameters where the run keeps them. Changes nothing in the run, but for the event of a measurement
-// that was too late.
-Measurements measure_epoch(Run& run);
+// With the averaged parameters where the run keeps them. Changes nothing in the run; a measurement that was too late is
+// reported. epoch: the number of the one that was just trained, from 1.
+Measurements measure_epoch(const Evaluation& evaluation, std::uint32_t epoch, Outbox& outbox);
 
 }  // namespace esper::tolaria

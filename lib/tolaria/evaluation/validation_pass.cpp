@@ -33,13 +33,14 @@ ValidationResult validation_pass(const Model& model, data::Loader& loader, torch
   return validate(batches_of(loader, device), forward, {device, model.settings.compute_type, signalled});
 }
 
-StackedResult stacked_pass(Run& run, const std::vector<kasmina::Configuration>& configurations,
+StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmina::Configuration>& configurations,
                            const std::function<bool()>& should_stop) {
-  const auto plan = run.model.network.plan_stacked(configurations);
+  const auto& [model, loader, facts, ledger] = evaluation;
+  const auto plan = model.network.plan_stacked(configurations);
   const auto stop = [&] { return signalled() || (should_stop && should_stop()); };
-  return validate_stacked(batches_of(run.validation_data, run.device),
-                          {run.model.network, plan, run.config.growth.counterfactual.max_rows},
-                          {run.device, run.model.settings.compute_type, stop});
+  return validate_stacked(batches_of(loader, facts.device),
+                          {model.network, plan, facts.config.growth.counterfactual.max_rows},
+                          {facts.device, model.settings.compute_type, stop});
 }
 
 }  // namespace esper::tolaria

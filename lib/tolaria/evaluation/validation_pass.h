@@ -4,9 +4,9 @@
 #include <functional>
 #include <vector>
 
+#include "tolaria/evaluation/evaluation.h"
 #include "tolaria/evaluation/stacked_validation.h"
 #include "tolaria/evaluation/validate.h"
-#include "tolaria/run/run.h"
 
 namespace esper::tolaria {
 
@@ -14,7 +14,7 @@ namespace esper::tolaria {
 ValidationResult validation_pass(const step::Model& model, data::Loader& loader, torch::Device device);
 
 // With many configurations of it at once. should_stop may be empty; it is polled beside signals.
-StackedResult stacked_pass(Run& run, const std::vector<kasmina::Configuration>& configurations,
+StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmina::Configuration>& configurations,
                            const std::function<bool()>& should_stop);
 
 }  // namespace esper::tolaria

@@ -51,16 +51,17 @@ leyline::HardwareContext hardware(torch::Device device) {
 
 }  // namespace
 
-kasmina::EpochFacts facts_of(const Run& run, const StepMetrics& metrics, const Measurements& measured) {
+kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoch, const EpochResults& results) {
+  const auto& [metrics, measured, trained] = results;
   kasmina::EpochFacts facts;
-  facts.epoch = run.progress.epoch + 1;
+  facts.epoch = epoch;
   facts.validation_loss = measured.running.loss;
   facts.validation_accuracy = measured.running.accuracy;
-  facts.host_gradient_norm = norm_of_group(metrics, "host");
-  facts.learning_rate = last_learning_rate(run);
+  facts.host_gradient_norm = norm_of_group(metrics, kasmina::kHostOwner);
+  facts.learning_rate = trained.learning_rate;
   facts.undone = measured.undone;
-  for (const auto& group : run.model.network.parameter_groups()) {
-    if (group.id == "host") continue;
+  for (const auto& group : network.parameter_groups()) {
+    if (group.id == kasmina::kHostOwner) continue;
     facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_of(measured.accuracy_without, group.id),
                            value_of(measured.accuracy_at_full, group.id), violations_of(metrics, group.id)});
   }
@@ -68,9 +69,11 @@ kasmina::EpochFacts facts_of(const Run& run, const StepMetrics& metrics, const M
   return facts;
 }
 
-leyline::Observation observe(const Run& run, const StepMetrics& metrics, const EpochTimes& times) {
-  const RunProgress& progress = run.progress;
+leyline::Observation observe(const RunFacts& run, const RunProgress& progress, const kasmina::Network& network,
+                             const EpochResults& results) {
   ESPER_CHECK(progress.validation, "an epoch that ended was validated");
+  const auto& [metrics, measured, trained] = results;
+  const auto& optimizer = run.config.training.optimizer;
   leyline::Observation seen;
   seen.packet_id = run.run_id + "-epoch-" + std::to_string(progress.epoch);
   seen.training_run_id = run.run_id;
@@ -86,20 +89,20 @@ leyline::Observation observe(const Run& run, const StepMetrics& metrics, const E
       {"loss", metrics.loss},
       {"accuracy", metrics.accuracy},
       {"gradient_norm", metrics.gradient_norm},
-      {"samples_per_s", times.train_ms > 0 ? static_cast<double>(times.samples) / (times.train_ms / 1000) : 0},
-      {"optimizer_lr", last_learning_rate(run)},
-      {"optimizer_momentum", run.config.training.optimizer.momentum},
-      {"optimizer_family_index", run.config.training.optimizer.kind == config::OptimizerKind::kSgd ? 0.0 : 2.0},
+      {"samples_per_s", trained.samples_per_s()},
+      {"optimizer_lr", trained.learning_rate},
+      {"optimizer_momentum", optimizer.momentum},
+      {"optimizer_family_index", optimizer.kind == config::OptimizerKind::kSgd ? 0.0 : 2.0},
       {"loss_delta", metrics.loss - progress.loss.mean},
       {"loss_ewma", progress.loss.mean},
       {"loss_volatility", std::sqrt(progress.loss.variance)},
       {"grad_norm_ewma", progress.gradient_norm.mean},
       {"grad_var", progress.gradient_norm.variance},
-      {"input_wait_ms", times.loader_wait_ms},
-      {"latency_ms", times.train_ms},
+      {"input_wait_ms", trained.loader_wait_ms},
+      {"latency_ms", trained.train_ms},
   };
-  seen.seed_states = run.model.network.export_seed_states();
-  seen.slots = run.model.network.export_slots();
+  seen.seed_states = network.export_seed_states();
+  seen.slots = network.export_slots();
   return seen;
 }
 

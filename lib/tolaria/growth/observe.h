@@ -1,28 +1,29 @@
 #pragma once
 // One epoch as plain data: what the policy sees, and what its measurements say to the seeds.
 
-#include <string>
+#include <cstdint>
 
-#include "device/staging.h"
+#include "kasmina/network.h"
 #include "leyline/observation.h"
 #include "step/step_metrics.h"
 #include "tolaria/evaluation/measure.h"
-#include "tolaria/run/run.h"
+#include "tolaria/run/run_facts.h"
+#include "tolaria/run/trained_epoch.h"
 
 namespace esper::tolaria {
 
-// Wall-clock figures of one epoch; reported, never decided upon.
-struct EpochTimes {
-  double train_ms = 0;        // the training part, in this process
-  std::int64_t samples = 0;   // rows of the batches trained on in that time; a row of text is data.context characters
-  double loader_wait_ms = 0;  // of it, waiting for batches
-  device::CopyTimes copies;   // of batches to the device, as its events told
-  double hook_ms = 0;         // measuring, deciding and applying
+// What one epoch showed.
+struct EpochResults {
+  const step::StepMetrics& steps;
+  const Measurements& measured;
+  const TrainedEpoch& trained;
 };
 
-kasmina::EpochFacts facts_of(const Run& run, const step::StepMetrics& metrics, const Measurements& measured);
+// epoch: its number, from 1.
+kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoch, const EpochResults& results);
 
-// After the network has taken in the facts.
-leyline::Observation observe(const Run& run, const step::StepMetrics& metrics, const EpochTimes& times);
+// After the network has taken in the facts. progress: with the epoch counted.
+leyline::Observation observe(const RunFacts& run, const RunProgress& progress, const kasmina::Network& network,
+                             const EpochResults& results);
 
 }  // namespace esper::tolaria

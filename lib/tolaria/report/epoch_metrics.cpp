@@ -13,7 +13,6 @@ namespace esper::tolaria {
 
 using lanes::GraphFigures;
 using lanes::LaneFigures;
-using step::StepMetrics;
 
 namespace {
 
@@ -33,48 +32,51 @@ std::size_t count_active(const std::vector<SeedState>& seeds) {
       std::ranges::count_if(seeds, [](const SeedState& seed) { return is_active(seed.stage); }));
 }
 
-std::int64_t count_parameters(const Run& run) {
+std::int64_t count_parameters(const kasmina::Network& network) {
   std::int64_t total = 0;
-  for (const auto& group : run.model.network.parameter_groups()) {
+  for (const auto& group : network.parameter_groups()) {
     for (const auto& parameter : group.parameters) total += parameter.tensor.numel();
   }
   return total;
 }
 
-void add_training(std::vector<MetricValue>& out, const Run& run, const StepMetrics& metrics, const EpochTimes& times) {
-  out.push_back(metric("tolaria.training.loss"_metric, metrics.loss));
-  out.push_back(metric("tolaria.training.accuracy"_metric, metrics.accuracy));
-  out.push_back(metric("tolaria.training.latency_ms"_metric, times.train_ms));
-  out.push_back(metric("tolaria.training.gradient_norm"_metric, metrics.gradient_norm));
-  out.push_back(metric("tolaria.training.samples_per_s"_metric,
-                       times.train_ms > 0 ? static_cast<double>(times.samples) / (times.train_ms / 1000) : 0));
-  out.push_back(metric("tolaria.training.steps_total"_metric, static_cast<double>(run.progress.step)));
-  out.push_back(metric("tolaria.training.params"_metric, static_cast<double>(count_parameters(run))));
-  out.push_back(metric("tolaria.loader.wait_ms"_metric, times.loader_wait_ms));
-  out.push_back(metric("tolaria.loader.skipped_samples_total"_metric, static_cast<double>(run.skipped_samples)));
+void add_training(std::vector<MetricValue>& out, const RunView& run, const EpochResults& results) {
+  const auto& [steps, measured, trained] = results;
+  const RunProgress& progress = run.progress;
+  out.push_back(metric("tolaria.training.loss"_metric, steps.loss));
+  out.push_back(metric("tolaria.training.accuracy"_metric, steps.accuracy));
+  out.push_back(metric("tolaria.training.latency_ms"_metric, trained.train_ms));
+  out.push_back(metric("tolaria.training.gradient_norm"_metric, steps.gradient_norm));
+  out.push_back(metric("tolaria.training.samples_per_s"_metric, trained.samples_per_s()));
+  out.push_back(metric("tolaria.training.steps_total"_metric, static_cast<double>(progress.step)));
+  out.push_back(metric("tolaria.training.params"_metric, static_cast<double>(count_parameters(run.model.network))));
+  out.push_back(metric("tolaria.loader.wait_ms"_metric, trained.loader_wait_ms));
+  out.push_back(metric("tolaria.loader.skipped_samples_total"_metric, static_cast<double>(run.facts.skipped_samples)));
   out.push_back(metric("tolaria.grad_agg.microbatches_total"_metric,
-                       static_cast<double>(run.progress.epoch) * static_cast<double>(run.train_data.num_batches())));
-  out.push_back(metric("tolaria.epochs.total"_metric, run.progress.epoch));
-  out.push_back(metric("tolaria.epochs.failed"_metric, static_cast<double>(run.progress.conservative_epochs)));
+                       static_cast<double>(progress.epoch) * static_cast<double>(run.facts.batches_per_epoch)));
+  out.push_back(metric("tolaria.epochs.total"_metric, progress.epoch));
+  out.push_back(metric("tolaria.epochs.failed"_metric, static_cast<double>(progress.conservative_epochs)));
 }
 
 // On the CPU nothing is copied.
-void add_copies(std::vector<MetricValue>& out, const Run& run, const EpochTimes& times) {
-  if (!run.device.is_cuda()) return;
-  out.push_back(metric("tolaria.h2d_copy_ms"_metric, times.copies.copy_ms));
-  out.push_back(metric("tolaria.h2d_wait_ms"_metric, times.copies.wait_ms));
+void add_copies(std::vector<MetricValue>& out, torch::Device device, const device::CopyTimes& copies) {
+  if (!device.is_cuda()) return;
+  out.push_back(metric("tolaria.h2d_copy_ms"_metric, copies.copy_ms));
+  out.push_back(metric("tolaria.h2d_wait_ms"_metric, copies.wait_ms));
 }
 
-void add_settings(std::vector<MetricValue>& out, const Run& run) {
+void add_settings(std::vector<MetricValue>& out, const RunView& run, const TrainedEpoch& trained) {
+  const auto& config = run.facts.config;
+  const bool on_card = run.facts.device.is_cuda();
   out.push_back(metric("tolaria.train.amp_enabled"_metric, flag(run.model.settings.compute_type != torch::kFloat32)));
-  out.push_back(metric("tolaria.train.tf32_enabled"_metric, flag(run.device.is_cuda() && run.config.device.tf32)));
-  out.push_back(metric("tolaria.train.foreach_enabled"_metric, flag(run.config.training.optimizer.foreach)));
-  out.push_back(metric("tolaria.train.compile_enabled"_metric, flag(run.lanes.in_use == Lane::kCompiled)));
-  out.push_back(metric("tolaria.train.graph_enabled"_metric, flag(run.lanes.in_use == Lane::kGraph)));
-  out.push_back(metric("tolaria.train.pin_memory"_metric, flag(run.device.is_cuda() && run.config.data.pin_memory)));
+  out.push_back(metric("tolaria.train.tf32_enabled"_metric, flag(on_card && config.device.tf32)));
+  out.push_back(metric("tolaria.train.foreach_enabled"_metric, flag(config.training.optimizer.foreach)));
+  out.push_back(metric("tolaria.train.compile_enabled"_metric, flag(trained.lanes.in_use == Lane::kCompiled)));
+  out.push_back(metric("tolaria.train.graph_enabled"_metric, flag(trained.lanes.in_use == Lane::kGraph)));
+  out.push_back(metric("tolaria.train.pin_memory"_metric, flag(on_card && config.data.pin_memory)));
   out.push_back(metric("tolaria.lr_controller.enabled"_metric,
-                       flag(run.config.training.schedule.kind != config::ScheduleKind::kConstant)));
-  out.push_back(metric("tolaria.lr_controller.current_lr"_metric, last_learning_rate(run)));
+                       flag(config.training.schedule.kind != config::ScheduleKind::kConstant)));
+  out.push_back(metric("tolaria.lr_controller.current_lr"_metric, trained.learning_rate));
 }
 
 void add_lanes(std::vector<MetricValue>& out, const LaneFigures& lanes) {
@@ -115,23 +117,23 @@ void add_graphs(std::vector<MetricValue>& out, const GraphFigures& graphs) {
   out.push_back(metric("tolaria.graph.replays_total"_metric, static_cast<double>(graphs.replays)));
 }
 
-void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements& measured, const EpochTimes& times,
-                               const GrowthReport& growth, const std::vector<SeedState>& seeds) {
+void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements& measured,
+                               const ComponentFigures& figures, const std::vector<SeedState>& seeds) {
   out.push_back(metric("tolaria.validation.loss"_metric, measured.running.loss));
   out.push_back(metric("tolaria.validation.accuracy"_metric, measured.running.accuracy));
   out.push_back(metric("tolaria.validation.latency_ms"_metric, measured.running_ms));
-  out.push_back(metric("tolaria.epoch_hook.latency_ms"_metric, times.hook_ms));
+  out.push_back(metric("tolaria.epoch_hook.latency_ms"_metric, figures.hook_ms));
   out.push_back(metric("tolaria.seeds.active"_metric, static_cast<double>(count_active(seeds))));
   out.push_back(metric("kasmina.seeds.active"_metric, static_cast<double>(count_active(seeds))));
-  out.push_back(metric("tolaria.hook.latency_ms"_metric, growth.hook_ms));
-  out.push_back(metric("tamiyo.decide.latency_ms"_metric, growth.decide_ms));
+  out.push_back(metric("tolaria.hook.latency_ms"_metric, figures.growth.hook_ms));
+  out.push_back(metric("tamiyo.decide.latency_ms"_metric, figures.growth.decide_ms));
 }
 
-void add_policy(std::vector<MetricValue>& out, const Run& run) {
-  out.push_back(metric("tolaria.mode.conservative"_metric, flag(run.conservative)));
-  out.push_back(metric("tolaria.timeout.tamiyo_total"_metric, static_cast<double>(run.policy_timeouts)));
-  out.push_back(metric("tolaria.timeout.tamiyo_last_ms"_metric, run.policy_timeout_ms));
-  out.push_back(metric("tolaria.opt.rebuilds_total"_metric, static_cast<double>(run.optimizer_rebuilds)));
+void add_policy(std::vector<MetricValue>& out, const ComponentFigures& figures) {
+  out.push_back(metric("tolaria.mode.conservative"_metric, flag(figures.policy.last_without_decision)));
+  out.push_back(metric("tolaria.timeout.tamiyo_total"_metric, static_cast<double>(figures.policy.timeouts)));
+  out.push_back(metric("tolaria.timeout.tamiyo_last_ms"_metric, figures.policy.last_timeout_ms));
+  out.push_back(metric("tolaria.opt.rebuilds_total"_metric, static_cast<double>(figures.growth.optimizer_rebuilds)));
 }
 
 void add_rollback(std::vector<MetricValue>& out, const RollbackFigures& figures) {
@@ -145,25 +147,28 @@ void add_rollback(std::vector<MetricValue>& out, const RollbackFigures& figures)
   if (figures.hits > 0) out.push_back(metric("tolaria.rollback.restore_latency_ms"_metric, figures.latency_ms));
 }
 
-void add_saving_and_memory(std::vector<MetricValue>& out, const Run& run) {
-  const auto memory = device::memory_figures(run.device);
-  out.push_back(metric("tolaria.checkpoint.written_total"_metric, static_cast<double>(run.saves_written)));
-  out.push_back(metric("tolaria.checkpoint.failed_total"_metric, static_cast<double>(run.saves_failed)));
-  out.push_back(metric("tolaria.checkpoint.skipped_total"_metric, static_cast<double>(run.saves_skipped)));
-  out.push_back(metric("tolaria.checkpoint.save_ms"_metric, run.save_ms));
-  out.push_back(metric("tolaria.checkpoint.stall_ms"_metric, run.save_stall_ms));
-  out.push_back(metric("tolaria.checkpoint.bytes"_metric, run.save_bytes));
-  out.push_back(metric("tolaria.journal.lost_total"_metric, static_cast<double>(run.notes_lost)));
+void add_saving(std::vector<MetricValue>& out, const SaveFigures& saves) {
+  out.push_back(metric("tolaria.checkpoint.written_total"_metric, static_cast<double>(saves.written)));
+  out.push_back(metric("tolaria.checkpoint.failed_total"_metric, static_cast<double>(saves.failed)));
+  out.push_back(metric("tolaria.checkpoint.skipped_total"_metric, static_cast<double>(saves.skipped)));
+  out.push_back(metric("tolaria.checkpoint.save_ms"_metric, saves.save_ms));
+  out.push_back(metric("tolaria.checkpoint.stall_ms"_metric, saves.stall_ms));
+  out.push_back(metric("tolaria.checkpoint.bytes"_metric, saves.bytes));
+  out.push_back(metric("tolaria.journal.lost_total"_metric, static_cast<double>(saves.lost_records)));
+}
+
+void add_memory(std::vector<MetricValue>& out, torch::Device device) {
+  const auto memory = device::memory_figures(device);
   out.push_back(metric("tolaria.memory.device_used_bytes"_metric, static_cast<double>(memory.used_bytes)));
   out.push_back(metric("tolaria.memory.device_free_bytes"_metric, static_cast<double>(memory.free_bytes)));
-  const auto process = run.device.is_cpu() ? memory : device::memory_figures(torch::kCPU);
+  const auto process = device.is_cpu() ? memory : device::memory_figures(torch::kCPU);
   out.push_back(metric("tolaria.memory.resident_bytes"_metric, static_cast<double>(process.used_bytes)));
 }
 
 // Of an fp16 run.
-void add_scaler(std::vector<MetricValue>& out, const Run& run, const StepMetrics& metrics) {
+void add_scaler(std::vector<MetricValue>& out, const RunView& run, double loss_scale) {
   if (run.model.settings.compute_type != torch::kFloat16) return;
-  out.push_back(metric("tolaria.scaler.scale"_metric, metrics.loss_scale));
+  out.push_back(metric("tolaria.scaler.scale"_metric, loss_scale));
   out.push_back(metric("tolaria.scaler.skipped_steps_total"_metric, static_cast<double>(run.skipped_steps)));
 }
 
@@ -185,20 +190,25 @@ void add_if_known(std::vector<MetricValue>& out, Handle handle, const SeedState&
 
 }  // namespace
 
-std::vector<MetricValue> epoch_metrics(const Run& run, const EpochOutcome& figures) {
+std::vector<MetricValue> epoch_metrics(const RunView& run, const EpochResults& results,
+                                       const ComponentFigures& figures) {
+  const auto& [steps, measured, trained] = results;
+  const auto& config = run.facts.config;
   std::vector<MetricValue> out;
-  add_training(out, run, figures.steps, figures.times);
-  add_copies(out, run, figures.times);
-  add_settings(out, run);
-  if (run.config.step.lane != Lane::kEager) add_lanes(out, run.lanes);
-  add_graphs(out, run.lanes.graphs);
-  add_validation_and_growth(out, figures.measured, figures.times, figures.growth, figures.seeds);
-  add_policy(out, run);
-  add_rollback(out, run.rollback);
-  add_saving_and_memory(out, run);
-  add_seed_gradients(out, run, figures.steps, figures.seeds);
-  add_counterfactual(out, figures.measured.counterfactual);
-  add_scaler(out, run, figures.steps);
+  add_training(out, run, results);
+  add_copies(out, run.facts.device, trained.copies);
+  add_settings(out, run, trained);
+  if (config.step.lane != Lane::kEager) add_lanes(out, trained.lanes);
+  add_graphs(out, trained.lanes.graphs);
+  add_validation_and_growth(out, measured, figures, run.seeds);
+  add_policy(out, figures);
+  add_rollback(out, figures.rollback);
+  add_saving(out, figures.saves);
+  add_memory(out, run.facts.device);
+  add_seed_gradients(out, run.model.network, steps, run.seeds,
+                     {run.progress.gradient_shares, static_cast<std::size_t>(config.growth.aggregation.layers_shown)});
+  add_counterfactual(out, measured.counterfactual);
+  add_scaler(out, run, steps.loss_scale);
   return out;
 }
 

@@ -25,9 +25,9 @@ struct Parameters {
   double host = 0, all = 0;
 };
 
-Parameters count_parameters(const Run& run) {
+Parameters count_parameters(const kasmina::Network& network) {
   Parameters count;
-  for (const auto& group : run.model.network.parameter_groups()) {
+  for (const auto& group : network.parameter_groups()) {
     double elements = 0;
     for (const auto& parameter : group.parameters) elements += static_cast<double>(parameter.tensor.numel());
     count.all += elements;
@@ -58,7 +58,7 @@ void add_teacher(Metrics& out, const StepMetrics& metrics, const Parameters& cou
   add("tolaria.grad_agg.seed.mask_fraction"_metric, ratio(count.host, count.all));
 }
 
-void add_seed(Metrics& out, const Run& run, const StepMetrics& metrics, const SeedState& seed,
+void add_seed(Metrics& out, const GradientView& gradients, const StepMetrics& metrics, const SeedState& seed,
               const Parameters& count) {
   const std::string stage(base::name_of(seed.stage));
   const auto add = [&](auto handle, double value) {
@@ -68,7 +68,7 @@ void add_seed(Metrics& out, const Run& run, const StepMetrics& metrics, const Se
   add("tolaria.grad_agg.seed.alpha"_metric, seed.metrics.at("alpha"));
   add("tolaria.grad_agg.seed.params"_metric, seed.metrics.at("params"));
   add("tolaria.grad_agg.seed.mask_fraction"_metric, ratio(seed.metrics.at("params"), count.all));
-  if (const auto share = run.progress.gradient_shares.find(seed.seed_id); share != run.progress.gradient_shares.end()) {
+  if (const auto share = gradients.shares.find(seed.seed_id); share != gradients.shares.end()) {
     add("tolaria.grad_agg.seed.share"_metric, share->second.share);
     add("tolaria.grad_agg.seed.share_delta"_metric, share->second.delta);
   }
@@ -80,7 +80,7 @@ void add_seed(Metrics& out, const Run& run, const StepMetrics& metrics, const Se
     add("tolaria.grad_agg.seed.conflicts"_metric, own->conflicts);
     add("tolaria.grad_agg.seed.conflict_ratio"_metric, ratio(own->conflicts, own->comparisons));
   }
-  const auto shown = std::min(own->layers.size(), static_cast<std::size_t>(run.config.growth.aggregation.layers_shown));
+  const auto shown = std::min(own->layers.size(), gradients.layers_shown);
   for (const auto& [layer, norm] : std::span(own->layers).first(shown)) {
     out.push_back(metric("tolaria.grad_agg.seed.layer_norm"_metric, norm,
                          {{"seed_id", seed.seed_id}, {"stage", stage}, {"layer", layer}}));
@@ -102,35 +102,33 @@ Totals totals_of(const StepMetrics& metrics) {
   return totals;
 }
 
-void warn_of_seed(Run& run, const SeedState& seed, const SeedMetrics& own) {
-  const auto& limits = run.config.growth.aggregation;
+void warn_of_seed(Outbox& outbox, const config::AggregationConfig& limits, const GradientShare* share,
+                  const SeedState& seed, const SeedMetrics& own) {
   const std::string stage(base::name_of(seed.stage));
   const double conflict_ratio = ratio(own.conflicts, own.comparisons);
   if (conflict_ratio > limits.seed_conflict_warn) {
-    run.events.push_back(
+    outbox.emit(
         event("seed_conflict_high"_event, Level::kWarning,
               {{"seed_id", seed.seed_id}, {"stage", stage}, {"conflict_ratio", std::to_string(conflict_ratio)}}));
   }
-  const auto share = run.progress.gradient_shares.find(seed.seed_id);
-  if (share != run.progress.gradient_shares.end() && std::abs(share->second.delta) > limits.share_jump_warn) {
-    run.events.push_back(
-        event("seed_share_jump"_event, Level::kWarning,
-              {{"seed_id", seed.seed_id}, {"stage", stage}, {"delta", std::to_string(share->second.delta)}}));
+  if (share != nullptr && std::abs(share->delta) > limits.share_jump_warn) {
+    outbox.emit(event("seed_share_jump"_event, Level::kWarning,
+                      {{"seed_id", seed.seed_id}, {"stage", stage}, {"delta", std::to_string(share->delta)}}));
   }
-  run.events.push_back(
-      event("seed_health"_event, Level::kInfo,
-            {{"share", std::to_string(share == run.progress.gradient_shares.end() ? 0 : share->second.share)},
-             {"alpha", std::to_string(seed.metrics.at("alpha"))},
-             {"conflicts", std::to_string(own.conflicts)},
-             {"weight", std::to_string(own.weight)},
-             {"seed_id", seed.seed_id},
-             {"stage", stage}}));
+  outbox.emit(event("seed_health"_event, Level::kInfo,
+                    {{"share", std::to_string(share == nullptr ? 0 : share->share)},
+                     {"alpha", std::to_string(seed.metrics.at("alpha"))},
+                     {"conflicts", std::to_string(own.conflicts)},
+                     {"weight", std::to_string(own.weight)},
+                     {"seed_id", seed.seed_id},
+                     {"stage", stage}}));
 }
 
 }  // namespace
 
-void add_seed_gradients(Metrics& out, const Run& run, const StepMetrics& metrics, std::span<const SeedState> seeds) {
-  const Parameters count = count_parameters(run);
+void add_seed_gradients(Metrics& out, const kasmina::Network& network, const StepMetrics& metrics,
+                        std::span<const SeedState> seeds, const GradientView& gradients) {
+  const Parameters count = count_parameters(network);
   const Totals totals = totals_of(metrics);
   double norms = 0;
   for (const auto& [id, norm] : metrics.group_gradient_norms) norms += norm;
@@ -144,7 +142,7 @@ void add_seed_gradients(Metrics& out, const Run& run, const StepMetrics& metrics
   add("kasmina.isolation.violations"_metric, totals.violations);
   if (seeds.empty()) return;
   add_teacher(out, metrics, count);
-  for (const SeedState& seed : seeds) add_seed(out, run, metrics, seed, count);
+  for (const SeedState& seed : seeds) add_seed(out, gradients, metrics, seed, count);
 }
 
 void add_isolation(Metrics& out, const StepMetrics& metrics, const SeedState& seed) {
@@ -163,15 +161,19 @@ void add_isolation(Metrics& out, const StepMetrics& metrics, const SeedState& se
   add("kasmina.seed.isolation_violations"_metric, own->isolation_violations);
 }
 
-void warn_of_seeds(Run& run, const StepMetrics& metrics, std::span<const SeedState> seeds) {
+void warn_of_seeds(Outbox& outbox, const config::AggregationConfig& limits, const GradientShares& shares,
+                   const StepMetrics& metrics, std::span<const SeedState> seeds) {
   const Totals totals = totals_of(metrics);
   const double conflict_ratio = ratio(totals.conflicts, totals.comparisons);
-  if (conflict_ratio > run.config.growth.aggregation.conflict_warn) {
-    run.events.push_back(
+  if (conflict_ratio > limits.conflict_warn) {
+    outbox.emit(
         event("grad_conflict_high"_event, Level::kWarning, {{"conflict_ratio", std::to_string(conflict_ratio)}}));
   }
   for (const SeedState& seed : seeds) {
-    if (const SeedMetrics* own = find(metrics, seed.seed_id)) warn_of_seed(run, seed, *own);
+    const SeedMetrics* own = find(metrics, seed.seed_id);
+    if (own == nullptr) continue;
+    const auto share = shares.find(seed.seed_id);
+    warn_of_seed(outbox, limits, share == shares.end() ? nullptr : &share->second, seed, *own);
   }
 }
 

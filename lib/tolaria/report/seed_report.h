@@ -1,25 +1,36 @@
 #pragma once
 // What an epoch's steps showed of the seeds' gradients, as metrics and warnings. Training thread.
 
+#include <cstddef>
 #include <span>
 #include <vector>
 
+#include "config/growth_config.h"
+#include "kasmina/network.h"
 #include "leyline/seed.h"
 #include "leyline/telemetry_packet.h"
 #include "step/step_metrics.h"
-#include "tolaria/run/run.h"
+#include "tolaria/run/outbox.h"
+#include "tolaria/run/run_progress.h"
 
 namespace esper::tolaria {
 
+struct GradientView {
+  const GradientShares& shares;
+  std::size_t layers_shown = 0;  // of each seed, the largest
+};
+
 // tolaria.grad_agg.* of the host ("TEACHER"), of each seed, and of all; kasmina.isolation.violations.
-void add_seed_gradients(std::vector<leyline::MetricValue>& out, const Run& run, const step::StepMetrics& metrics,
-                        std::span<const leyline::SeedState> seeds);
+void add_seed_gradients(std::vector<leyline::MetricValue>& out, const kasmina::Network& network,
+                        const step::StepMetrics& metrics, std::span<const leyline::SeedState> seeds,
+                        const GradientView& gradients);
 
 // kasmina.seed.isolation.* of one seed.
 void add_isolation(std::vector<leyline::MetricValue>& out, const step::StepMetrics& metrics,
                    const leyline::SeedState& seed);
 
-// Into run.events: each growing seed's figures in one event, and what is over the limits of growth.aggregation.
-void warn_of_seeds(Run& run, const step::StepMetrics& metrics, std::span<const leyline::SeedState> seeds);
+// Emits each growing seed's figures in one event, and what is over the limits.
+void warn_of_seeds(Outbox& outbox, const config::AggregationConfig& limits, const GradientShares& shares,
+                   const step::StepMetrics& metrics, std::span<const leyline::SeedState> seeds);
 
 }  // namespace esper::tolaria

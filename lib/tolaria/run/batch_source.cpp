@@ -7,33 +7,36 @@ using step::Microbatch;
 using base::LedgerScope;
 using base::Owner;
 
-LookAhead look_ahead_of(const Run& run) {
-  const bool on_host = run.train_data.source() == data::Source::kThreads;
-  return run.device.is_cuda() && on_host && run.config.data.gpu_prefetch ? LookAhead::kOneStep : LookAhead::kNone;
+LookAhead look_ahead_for(const config::DataConfig& config, torch::Device device, const data::Loader& loader) {
+  const bool on_host = loader.source() == data::Source::kThreads;
+  return device.is_cuda() && on_host && config.gpu_prefetch ? LookAhead::kOneStep : LookAhead::kNone;
 }
 
-BatchSource::BatchSource(Run& run, LookAhead look_ahead)
-    : run_(run),
+BatchSource::BatchSource(data::Loader& loader, torch::Device device, int accumulation, LookAhead look_ahead,
+                         base::Ledger& ledger)
+    : loader_(loader),
+      ledger_(ledger),
+      accumulation_(accumulation),
       look_ahead_(look_ahead),
-      copies_(!run.device.is_cpu() && run.train_data.source() == data::Source::kThreads),
-      staging_(run.device,
+      copies_(!device.is_cpu() && loader.source() == data::Source::kThreads),
+      staging_(device,
                look_ahead == LookAhead::kNone ? device::Staging::Stream::kCurrent : device::Staging::Stream::kSide) {}
 
-void BatchSource::begin_epoch() {
-  run_.train_data.seek(run_.progress.epoch, run_.progress.batch);
+void BatchSource::begin_epoch(std::int64_t epoch, std::int64_t batch) {
+  loader_.seek(epoch, batch);
   ended_ = under_way_ = false;
   next_ = {};
 }
 
 std::optional<data::Batch> BatchSource::wait_for_batch() {
-  const LedgerScope waiting(run_.ledger, Owner::kLoaderWait, base::SinceLast{});
-  return run_.train_data.next();
+  const LedgerScope waiting(ledger_, Owner::kLoaderWait, base::SinceLast{});
+  return loader_.next();
 }
 
-// The loader tells the end once, and its answer after that would be the next epoch's.
+// The loader reports the end once, and its answer after that would be the next epoch's.
 void BatchSource::fetch(std::vector<Microbatch>& out) {
   out.clear();
-  for (int i = 0; i < run_.config.step.accumulation && !ended_; ++i) {
+  for (int i = 0; i < accumulation_ && !ended_; ++i) {
     auto batch = wait_for_batch();
     if (!batch) {
       ended_ = true;
@@ -44,14 +47,14 @@ void BatchSource::fetch(std::vector<Microbatch>& out) {
 }
 
 device::StagedCopy BatchSource::start(const std::vector<Microbatch>& host) {
-  const LedgerScope copying(run_.ledger, Owner::kTransfer);
+  const LedgerScope copying(ledger_, Owner::kTransfer);
   tensors_.clear();
   for (const auto& [inputs, targets] : host) tensors_.insert(tensors_.end(), {inputs, targets});
   return staging_.start(tensors_);
 }
 
 void BatchSource::take(device::StagedCopy copy, std::vector<Microbatch>& out) {
-  const LedgerScope copying(run_.ledger, Owner::kTransfer);
+  const LedgerScope copying(ledger_, Owner::kTransfer);
   auto tensors = staging_.take(std::move(copy));
   out.clear();
   for (std::size_t i = 0; i < tensors.size(); i += 2) out.push_back({std::move(tensors[i]), std::move(tensors[i + 1])});

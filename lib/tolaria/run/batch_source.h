@@ -3,29 +3,33 @@
 //
 // On a card, and with data.gpu_prefetch, the batches of the step after the one that is handed out are on their way
 // already: copied out of page-locked memory on a stream of their own, while the step computes. Nobody waits for a copy
-// but the computing stream. What the loader has made is thereby one step ahead of run.progress; the cursor is the
-// run's, so a saved run resumes at the right batch.
+// but the computing stream. What the loader has made is thereby one step ahead of the run's cursor, so a saved run
+// resumes at the right batch.
 
+#include <cstdint>
+#include <optional>
 #include <vector>
 
+#include "base/ledger/ledger.h"
+#include "config/data_config.h"
 #include "data/loader.h"
 #include "device/staging.h"
-#include "tolaria/run/run.h"
+#include "step/train_step.h"
 
 namespace esper::tolaria {
 
 enum class LookAhead { kNone, kOneStep };
 
-// As the run's device, configuration and loader ask for.
-LookAhead look_ahead_of(const Run& run);
+// As data.gpu_prefetch asks for, where there is something to copy.
+LookAhead look_ahead_for(const config::DataConfig& config, torch::Device device, const data::Loader& loader);
 
 class BatchSource {
  public:
-  // Borrows the run.
-  BatchSource(Run& run, LookAhead look_ahead);
+  // accumulation: microbatches of a step. Borrows the loader and the ledger.
+  BatchSource(data::Loader& loader, torch::Device device, int accumulation, LookAhead look_ahead, base::Ledger& ledger);
 
-  // The next step is the one that run.progress names.
-  void begin_epoch();
+  // The next step begins with this microbatch of the epoch.
+  void begin_epoch(std::int64_t epoch, std::int64_t batch);
 
   // The microbatches of one optimizer step: fewer at the end of the epoch, none after it.
   void next(std::vector<step::Microbatch>& out);
@@ -39,11 +43,13 @@ class BatchSource {
   device::StagedCopy start(const std::vector<step::Microbatch>& host);
   void take(device::StagedCopy copy, std::vector<step::Microbatch>& out);
 
-  Run& run_;
+  data::Loader& loader_;
+  base::Ledger& ledger_;
+  const int accumulation_;
   const LookAhead look_ahead_;
   const bool copies_;  // the loader's batches lie elsewhere than the network
   device::Staging staging_;
-  bool ended_ = false;      // the loader has told the end of the epoch
+  bool ended_ = false;      // the loader has reported the end of the epoch
   bool under_way_ = false;  // next_ is the step after the one handed out last
   device::StagedCopy next_;
   std::vector<step::Microbatch> fetched_;

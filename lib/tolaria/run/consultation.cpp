@@ -90,7 +90,15 @@ Answer Consultation::ask_on_the_spot(const leyline::Observation& observation) {
 }
 
 Answer Consultation::ask(const leyline::Observation& observation) {
-  if (!thread_.joinable()) return ask_on_the_spot(observation);
+  Answer answer = thread_.joinable() ? ask_in_thread(observation) : ask_on_the_spot(observation);
+  using Kind = Answer::Kind;
+  figures_.last_without_decision = answer.kind != Kind::kDecided;
+  if (answer.kind == Kind::kLate || answer.kind == Kind::kBusy) ++figures_.timeouts;
+  if (answer.kind == Kind::kLate) figures_.last_timeout_ms = answer.latency_ms;
+  return answer;
+}
+
+Answer Consultation::ask_in_thread(const leyline::Observation& observation) {
   const auto begin = clock_.now();
   std::unique_lock lock(shared_->mutex);
   if (shared_->busy) return {Answer::Kind::kBusy, {}, "an earlier question is still being worked on", 0};

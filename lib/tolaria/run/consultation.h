@@ -3,6 +3,7 @@
 // on a thread of its own, and while it is still working nothing new is asked; one that only does some arithmetic is
 // asked on the spot, which saves a small epoch most of what a decision costs. Used by the training thread.
 
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <thread>
@@ -24,6 +25,13 @@ struct Answer {
   double latency_ms = 0;
 };
 
+// Of this process.
+struct ConsultationFigures {
+  std::int64_t timeouts = 0;           // questions without an answer in time, those that were not asked included
+  double last_timeout_ms = 0;          // how long the last one that was asked was waited for
+  bool last_without_decision = false;  // the last question: the default applied
+};
+
 enum class Pace {
   kMayTakeLong,  // asked on a thread of its own: it can hang, and training goes on
   kImmediate     // asked in the training thread: it neither waits nor computes for long
@@ -40,12 +48,15 @@ class Consultation {
 
   Answer ask(const leyline::Observation& observation);
 
+  const ConsultationFigures& figures() const { return figures_; }
+
   // The controller's state after its last finished answer.
   std::string state() const;
   // Before the first question.
   void restore(const std::string& state);
 
  private:
+  Answer ask_in_thread(const leyline::Observation& observation);
   Answer ask_on_the_spot(const leyline::Observation& observation);
   Answer late() const;
 
@@ -53,6 +64,7 @@ class Consultation {
   std::shared_ptr<Shared> shared_;
   base::Clock clock_;
   base::Duration deadline_;
+  ConsultationFigures figures_;
   std::thread thread_;  // none for an immediate controller
 };
 

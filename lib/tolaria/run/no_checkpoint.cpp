@@ -14,7 +14,7 @@ using namespace leyline::literals;
 
 // What shows that a run had come further than its first step; empty where nothing does. A damaged journal may have lost
 // its records of checkpoints, so telemetry counts too. A summary counts where the journal is lost: with a journal that
-// notes no checkpoint, the run ended before its first one.
+// records no checkpoint, the run ended before its first one.
 std::string trace_of_training(base::FileSystem& files, const std::string& run) {
   const std::string journal = run + "/journal";
   if (had_checkpoints(files, run + "/checkpoints", journal)) return "had checkpoints";

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "kasmina/ownership.h"
+
 namespace esper::tolaria {
 namespace {
 
@@ -24,6 +26,19 @@ Count count(const json& saved, const char* name) {
   return static_cast<Count>(value);
 }
 
+GradientShares gradient_shares(const step::StepMetrics& metrics, const GradientShares& before) {
+  double sum = 0;
+  for (const auto& [id, norm] : metrics.group_gradient_norms) sum += norm;
+  GradientShares shares;
+  for (const auto& [id, norm] : metrics.group_gradient_norms) {
+    if (id == kasmina::kHostOwner || sum <= 0) continue;
+    const auto known = before.find(id);
+    const double share = norm / sum;
+    shares[id] = {share, known == before.end() ? 0 : share - known->second.share};
+  }
+  return shares;
+}
+
 }  // namespace
 
 void Ewma::add(double value) {
@@ -31,6 +46,21 @@ void Ewma::add(double value) {
   const double before = mean;
   mean = kAlpha * value + (1 - kAlpha) * mean;
   variance = kAlpha * (value - before) * (value - mean) + (1 - kAlpha) * variance;
+}
+
+bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const EpochFigures& validation,
+                  double min_delta) {
+  progress.train = {metrics.loss, metrics.accuracy};
+  progress.validation = validation;
+  progress.loss.add(metrics.loss);
+  progress.gradient_norm.add(metrics.gradient_norm);
+  progress.gradient_shares = gradient_shares(metrics, progress.gradient_shares);
+  const bool clearly_better = !progress.patience_loss || validation.loss < *progress.patience_loss - min_delta;
+  progress.epochs_without_better = clearly_better ? 0 : progress.epochs_without_better + 1;
+  if (clearly_better) progress.patience_loss = validation.loss;
+  const bool best = !progress.best || validation.loss < progress.best->loss;
+  if (best) progress.best = BestEpoch{progress.epoch + 1, validation.loss, validation.accuracy};
+  return best;
 }
 
 json to_json(const RunProgress& progress) {

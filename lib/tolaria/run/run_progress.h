@@ -7,6 +7,8 @@
 #include <optional>
 #include <string>
 
+#include "step/step_metrics.h"
+
 namespace esper::tolaria {
 
 struct EpochFigures {
@@ -30,6 +32,8 @@ struct GradientShare {
   double share = 0, delta = 0;
 };
 
+using GradientShares = std::map<std::string, GradientShare>;  // by seed id
+
 struct RunProgress {
   std::uint32_t epoch = 0;  // epochs completed, validation and decision included
   std::int64_t batch = 0;   // microbatches of the running epoch that are trained
@@ -42,9 +46,15 @@ struct RunProgress {
   std::optional<double> patience_loss;  // that an epoch must beat by early_stop_min_delta
   std::uint32_t epochs_without_better = 0;
   Ewma loss, gradient_norm;
-  std::map<std::string, GradientShare> gradient_shares;  // of the last completed epoch, by seed id
-  std::uint64_t conservative_epochs = 0;                 // epochs whose decision was late or failed
+  GradientShares gradient_shares;         // of the last completed epoch
+  std::uint64_t conservative_epochs = 0;  // epochs whose decision was late or failed
 };
+
+// Takes the figures of the epoch that was just measured into the progress, whose `epoch` does not count it yet. True
+// where its validation loss is the lowest ever. min_delta: by how much the loss has to fall for early stopping to wait
+// on.
+bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const EpochFigures& validation,
+                  double min_delta);
 
 nlohmann::json to_json(const RunProgress& progress);
 // Throws nlohmann::json::exception where a field is missing or of another type, std::out_of_range for a count that is

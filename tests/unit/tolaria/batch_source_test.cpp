@@ -10,9 +10,8 @@ namespace esper::test {
 
 using step::Microbatch;
 using tolaria::BatchSource;
-using tolaria::look_ahead_of;
+using tolaria::look_ahead_for;
 using tolaria::LookAhead;
-using tolaria::Run;
 
 namespace {
 
@@ -25,11 +24,14 @@ config::RunConfig config_of(int batch_size, int accumulation) {
   return config;
 }
 
+// Of the run's training data.
+BatchSource source_of(SmallRun& it, LookAhead look_ahead) {
+  return {*it.train_data, torch::kCPU, it.facts.config.step.accumulation, look_ahead, it.ledger};
+}
+
 // The rest of one epoch from a cursor, in copies.
-Steps steps_from(Run& run, BatchSource& batches, std::uint32_t epoch, std::int64_t batch) {
-  run.progress.epoch = epoch;
-  run.progress.batch = batch;
-  batches.begin_epoch();
+Steps steps_from(BatchSource& batches, std::int64_t epoch, std::int64_t batch) {
+  batches.begin_epoch(epoch, batch);
   Steps steps;
   std::vector<Microbatch> step;
   for (batches.next(step); !step.empty(); batches.next(step)) {
@@ -56,34 +58,33 @@ TEST_CASE("an epoch's steps are the same whether they are fetched ahead or not")
        {std::pair{8, 1}, {8, 4}, {7, 1}, {7, 3}, {5, 4}, {48, 1}, {16, 3}, {64, 2}}) {
     CAPTURE(batch_size, accumulation);
     SmallRun it(config_of(batch_size, accumulation));
-    BatchSource plain(it.run, LookAhead::kNone), ahead(it.run, LookAhead::kOneStep);
+    auto plain = source_of(it, LookAhead::kNone), ahead = source_of(it, LookAhead::kOneStep);
     const std::int64_t batches = it.train_data->num_batches();
-    for (const std::uint32_t epoch : {0u, 1u, 2u}) {
-      const auto expected = steps_from(it.run, plain, epoch, 0);
-      CHECK(static_cast<std::int64_t>(expected.size()) == it.run.steps_per_epoch());
-      CHECK(same(steps_from(it.run, ahead, epoch, 0), expected));
+    for (const std::int64_t epoch : {0, 1, 2}) {
+      const auto expected = steps_from(plain, epoch, 0);
+      CHECK(static_cast<std::int64_t>(expected.size()) == it.facts.steps_per_epoch());
+      CHECK(same(steps_from(ahead, epoch, 0), expected));
       const std::int64_t middle = batches / 2;
-      CHECK(same(steps_from(it.run, ahead, epoch, middle), steps_from(it.run, plain, epoch, middle)));
-      CHECK(steps_from(it.run, ahead, epoch, batches).empty());
+      CHECK(same(steps_from(ahead, epoch, middle), steps_from(plain, epoch, middle)));
+      CHECK(steps_from(ahead, epoch, batches).empty());
     }
   }
 }
 
 TEST_CASE("a step that is fetched ahead belongs to nobody when the epoch is begun anew") {
   SmallRun it(config_of(8, 1));
-  BatchSource plain(it.run, LookAhead::kNone), ahead(it.run, LookAhead::kOneStep);
-  it.run.progress.batch = 0;
-  ahead.begin_epoch();
+  auto plain = source_of(it, LookAhead::kNone), ahead = source_of(it, LookAhead::kOneStep);
+  ahead.begin_epoch(0, 0);
   std::vector<Microbatch> step;
   ahead.next(step);
-  CHECK(same(steps_from(it.run, ahead, 1, 2), steps_from(it.run, plain, 1, 2)));
+  CHECK(same(steps_from(ahead, 1, 2), steps_from(plain, 1, 2)));
 }
 
 TEST_CASE("on the CPU nothing is copied and nobody looks ahead") {
   SmallRun it;
-  CHECK(look_ahead_of(it.run) == LookAhead::kNone);
-  BatchSource batches(it.run, LookAhead::kOneStep);
-  steps_from(it.run, batches, 0, 0);
+  CHECK(look_ahead_for(it.facts.config.data, torch::kCPU, *it.train_data) == LookAhead::kNone);
+  auto batches = source_of(it, LookAhead::kOneStep);
+  steps_from(batches, 0, 0);
   CHECK(batches.take_times().copy_ms == 0);
   CHECK(batches.take_times().wait_ms == 0);
   it.go();
@@ -93,13 +94,13 @@ TEST_CASE("on the CPU nothing is copied and nobody looks ahead") {
 TEST_CASE("the epoch's wait for batches is what the ledger gave to it") {
   SmallRun it;
   it.go();
-  it.run.ledger.settle();
-  double told = 0;
-  for (const double ms : it.values("tolaria.loader.wait_ms")) told += ms;
-  const auto owned = it.run.ledger.totals()[index_of(base::Owner::kLoaderWait)];
+  it.ledger.settle();
+  double reported = 0;
+  for (const double ms : it.values("tolaria.loader.wait_ms")) reported += ms;
+  const auto owned = it.ledger.totals()[index_of(base::Owner::kLoaderWait)];
   const double ms = std::chrono::duration<double, std::milli>(owned).count();
   CHECK(ms > 0);
-  CHECK(std::abs(told - ms) < 0.02 * ms + 0.01);
+  CHECK(std::abs(reported - ms) < 0.02 * ms + 0.01);
 }
 
 }  // namespace

@@ -15,7 +15,6 @@ using step::follow_structure;
 using tolaria::Counterfactual;
 using tolaria::counterfactual_is_due;
 using tolaria::measure_counterfactual;
-using tolaria::measure_epoch;
 using tolaria::RunOutcome;
 using tolaria::validation_pass;
 
@@ -43,7 +42,7 @@ struct GrownRun : SmallRun {
     auto& network = model->network;
     for (std::size_t i = 0; i < alphas.size(); ++i) {
       const auto slot = "r0c" + std::to_string(i);
-      network.apply(tests::germination(static_cast<int>(i), slot, "mlp"), run.probe);
+      network.apply(tests::germination(static_cast<int>(i), slot, "mlp"), run.data.probe);
     }
     follow_structure(*model);
     const at::NoGradGuard no_grad;
@@ -69,7 +68,7 @@ TEST_CASE("what a seed is worth is what the network loses without it, in all com
   const std::vector<double> alphas = {0.9, 1, 0.3};
   GrownRun it(config_for(3), alphas);
   const auto before = it.bits();
-  const auto measured = measure_counterfactual(it.run);
+  const auto measured = measure_counterfactual(it.evaluation, 1);
   CHECK(differing(before, it.bits()) == std::vector<std::string>{});
   REQUIRE(measured.end == End::kMeasured);
   CHECK(measured.configurations == 8);
@@ -119,12 +118,12 @@ TEST_CASE("more seeds than combinations fit are sampled within the budget, near 
   const std::vector<double> alphas = {0.5, 1, 0.8, 1, 0.4, 1};
   config.growth.counterfactual.max_configurations = 64;
   GrownRun exactly(config, alphas);
-  const auto exact = measure_counterfactual(exactly.run);
+  const auto exact = measure_counterfactual(exactly.evaluation, 1);
   REQUIRE(exact.configurations == 64);
   config.growth.counterfactual.max_configurations = 63;
   config.growth.counterfactual.pairs = false;  // leaves more of the budget to orders
   GrownRun drawn(config, alphas);
-  const auto sampled = measure_counterfactual(drawn.run);
+  const auto sampled = measure_counterfactual(drawn.evaluation, 1);
   REQUIRE(sampled.end == End::kMeasured);
   CHECK(sampled.configurations <= 63);
   CHECK(sampled.permutations >= 10);
@@ -143,10 +142,10 @@ TEST_CASE("more seeds than combinations fit are sampled within the budget, near 
   CHECK(worth_something >= 3);
   CHECK_THAT(sum, WithinAbs(100 * (exact.accuracy - exact.accuracy_without_seeds), 1e-9));
   CHECK(sampled.pairs.empty());
-  const auto again = measure_counterfactual(drawn.run);
+  const auto again = measure_counterfactual(drawn.evaluation, 1);
   CHECK(again.seeds[0].shapley->value == sampled.seeds[0].shapley->value);
-  drawn.run.config.growth.counterfactual.pairs = true;
-  const auto with_pairs = measure_counterfactual(drawn.run);
+  drawn.facts.config.growth.counterfactual.pairs = true;
+  const auto with_pairs = measure_counterfactual(drawn.evaluation, 1);
   CHECK(with_pairs.configurations <= 63);
   CHECK(with_pairs.permutations >= 2);
   CHECK_FALSE(with_pairs.pairs.empty());
@@ -156,7 +155,7 @@ TEST_CASE("a budget too small for a draw still measures what the gate asks for")
   auto config = config_for(3);
   config.growth.counterfactual.max_configurations = 2;
   GrownRun it(config, {1, 1, 1});
-  const auto measured = measure_counterfactual(it.run);
+  const auto measured = measure_counterfactual(it.evaluation, 1);
   CHECK(measured.end == End::kMeasured);
   CHECK(measured.configurations == 5);
   REQUIRE(measured.seeds.size() == 3);
@@ -168,14 +167,14 @@ TEST_CASE("pairs are left out where the run asks for it") {
   auto config = config_for(3);
   config.growth.counterfactual.pairs = false;
   GrownRun it(config, {1, 1, 1});
-  CHECK(measure_counterfactual(it.run).pairs.empty());
+  CHECK(measure_counterfactual(it.evaluation, 1).pairs.empty());
 }
 
 TEST_CASE("a measurement past its deadline is given up, told, and feeds no gate") {
   auto config = config_for(3);
   config.growth.counterfactual.deadline = std::chrono::nanoseconds(1);
   GrownRun it(config, {1, 1, 1});
-  const auto measured = measure_epoch(it.run);
+  const auto measured = it.measure();
   CHECK(measured.counterfactual.end == End::kLate);
   CHECK_FALSE(measured.interrupted);
   CHECK(measured.accuracy_without.empty());
@@ -187,8 +186,8 @@ TEST_CASE("a measurement past its deadline is given up, told, and feeds no gate"
 TEST_CASE("a signal ends the measurement and the run") {
   GrownRun it(config_for(3), {1, 1, 1});
   raise(SIGTERM);
-  CHECK(measure_counterfactual(it.run).end == End::kInterrupted);
-  CHECK(measure_epoch(it.run).interrupted);
+  CHECK(measure_counterfactual(it.evaluation, 1).end == End::kInterrupted);
+  CHECK(it.measure().interrupted);
 }
 
 TEST_CASE("a measurement is due every so many epochs, and always for a seed on probation") {
@@ -196,27 +195,25 @@ TEST_CASE("a measurement is due every so many epochs, and always for a seed on p
   config.growth.counterfactual.every_epochs = 3;
   GrownRun it(config, {0.5, 0.5});
   const auto due_in = [&](std::uint32_t epoch) {
-    it.run.progress.epoch = epoch - 1;
-    return counterfactual_is_due(it.run);
+    return counterfactual_is_due(it.model->network, it.facts.config.growth.counterfactual, epoch);
   };
   CHECK_FALSE(due_in(1));
   CHECK(due_in(3));
   CHECK_FALSE(due_in(4));
   CHECK(due_in(6));
-  it.run.config.growth.counterfactual.every_epochs = 0;
+  it.facts.config.growth.counterfactual.every_epochs = 0;
   CHECK_FALSE(due_in(6));
   it.blend({0.5, 1});
   CHECK(due_in(4));
   GrownRun none(config, {});
-  none.run.progress.epoch = 2;
-  CHECK_FALSE(counterfactual_is_due(none.run));
+  CHECK_FALSE(counterfactual_is_due(none.model->network, config.growth.counterfactual, 3));
 }
 
 TEST_CASE("the epoch's telemetry tells what seeds and pairs are worth, and the gate repeats it") {
   auto config = config_for(2);
   config.growth.gates.min_contribution_points = -100;
   GrownRun it(config, {1, 1});
-  it.run.config.epochs = 2;
+  it.facts.config.epochs = 2;
   REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
   for (const char* name : {"kasmina.seed.contribution_points", "kasmina.seed.contribution_stderr_points",
                            "kasmina.seed.shapley_points", "kasmina.seed.shapley_stderr_points"}) {
@@ -240,7 +237,7 @@ TEST_CASE("the epoch's telemetry tells what seeds and pairs are worth, and the g
   keep.target_seed_id = "seed-0001";
   keep.seed_operation.emplace();
   keep.seed_operation->operation = leyline::SeedOperation::kFossilize;
-  const auto events = it.model->network.apply(keep, it.run.probe);
+  const auto events = it.model->network.apply(keep, it.run.data.probe);
   REQUIRE(events[0].code == "G5");
   CHECK(events[0].passed);
   const auto told = [&](const char* name) {
@@ -254,7 +251,7 @@ TEST_CASE("the epoch's telemetry tells what seeds and pairs are worth, and the g
 
 TEST_CASE("what a seed is worth survives a checkpoint") {
   GrownRun it(config_for(2), {1, 1});
-  it.run.config.epochs = 1;
+  it.facts.config.epochs = 1;
   REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
   const auto saved = it.model->network.save_topology();
   GrownRun other(config_for(2), {1, 1});

@@ -11,7 +11,7 @@
 #include "leyline/telemetry.h"
 #include "support/run_fixture.h"
 #include "support/trace_check.h"
-#include "tolaria/report/report.h"
+#include "tolaria/report/run_report.h"
 #include "tolaria/summary.h"
 
 namespace esper::test {
@@ -28,7 +28,7 @@ using std::chrono::milliseconds;
 using Shares = std::map<std::string, double>;
 
 // Milliseconds by owner, over all packets.
-Shares told_by(const SmallRun& it) {
+Shares reported_by(const SmallRun& it) {
   Shares shares;
   for (const auto& packet : it.sink.packets()) {
     for (const auto& metric : packet.metrics) {
@@ -45,22 +45,22 @@ double sum(const Shares& shares) {
 }
 
 double ms_of(const SmallRun& it, Owner owner) {
-  return std::chrono::duration<double, std::milli>(it.run.ledger.totals()[index_of(owner)]).count();
+  return std::chrono::duration<double, std::milli>(it.ledger.totals()[index_of(owner)]).count();
 }
 
 }  // namespace
 
-TEST_CASE("what the packets tell is all of the process's time") {
+TEST_CASE("what the packets report is all of the process's time") {
   SmallRun it(small_config(), [](const leyline::Observation&) {
     std::this_thread::sleep_for(milliseconds(1));
     return leyline::Decision{};
   });
   it.go();
-  report_end(it.run);
-  const auto wall = std::chrono::duration<double, std::milli>(it.run.ledger.wall()).count();
-  const auto shares = told_by(it);
+  report_end(it.outbox, it.ledger);
+  const auto wall = std::chrono::duration<double, std::milli>(it.ledger.wall()).count();
+  const auto shares = reported_by(it);
   CHECK(std::abs(sum(shares) - wall) < 1e-6 * wall);
-  CHECK(base::sum_of(it.run.ledger.totals()) == it.run.ledger.wall());
+  CHECK(base::sum_of(it.ledger.totals()) == it.ledger.wall());
   for (const char* owner : {"compute", "loader_wait", "validation", "policy", "telemetry", "checkpoint", "start_up"}) {
     CAPTURE(owner);
     CHECK(shares.contains(owner));
@@ -77,9 +77,9 @@ TEST_CASE("a slow policy has its time, and so has one that comes too late") {
     return leyline::Decision{};
   });
   slow.go();
-  slow.run.ledger.settle();
+  slow.ledger.settle();
   CHECK(ms_of(slow, Owner::kPolicy) >= 900);
-  CHECK(ms_of(slow, Owner::kPolicy) > 0.5 * std::chrono::duration<double, std::milli>(slow.run.ledger.wall()).count());
+  CHECK(ms_of(slow, Owner::kPolicy) > 0.5 * std::chrono::duration<double, std::milli>(slow.ledger.wall()).count());
 
   auto config = small_config();
   config.epochs = 1;
@@ -89,7 +89,7 @@ TEST_CASE("a slow policy has its time, and so has one that comes too late") {
     return leyline::Decision{};
   });
   late.go();
-  late.run.ledger.settle();
+  late.ledger.settle();
   CHECK(ms_of(late, Owner::kPolicy) >= 80);
   CHECK(ms_of(late, Owner::kPolicy) < 2000);
 }
@@ -97,20 +97,20 @@ TEST_CASE("a slow policy has its time, and so has one that comes too late") {
 TEST_CASE("an interrupted run's account is whole, and its trace too") {
   auto config = small_config();
   SmallRun it(config);
-  it.run.ledger.keep_spans();
+  it.ledger.keep_spans();
   it.sink.on_packet = [](const leyline::TelemetryPacket&) {
     if (Interrupt::requested() == 0) std::raise(SIGINT);
   };
   CHECK(it.go().kind == RunOutcome::Kind::kInterrupted);
-  report_end(it.run);
-  const auto summary = summarize_ledger(it.run);
+  report_end(it.outbox, it.ledger);
+  const auto summary = summarize_ledger(it.ledger, it.facts.clock);
   double all = 0;
   for (const auto& [owner, ms] : summary["ms"].items()) all += ms.get<double>();
   CHECK(std::abs(all - summary["wall_ms"].get<double>()) < 1e-6 * all);
   CHECK(summary["from"] < summary["until"]);
-  CHECK(it.run.ledger.owner() == Owner::kIdle);
+  CHECK(it.ledger.owner() == Owner::kIdle);
 
-  const auto trace = nlohmann::json::parse(base::chrome_trace(it.run.ledger, "small"));
+  const auto trace = nlohmann::json::parse(base::chrome_trace(it.ledger, "small"));
   esper::test::check_trace(trace);
   std::map<std::string, int> counts;
   for (const auto& event : trace["traceEvents"]) ++counts[event["name"].get<std::string>()];

@@ -21,7 +21,6 @@ using tolaria::Run;
 using tolaria::run_epochs;
 using tolaria::run_progress_from_json;
 using tolaria::RunOutcome;
-using tolaria::RunProgress;
 using tolaria::validation_pass;
 
 namespace {
@@ -106,21 +105,16 @@ TEST_CASE("where batches come from changes nothing") {
     data::Loader train_data(other.data.train, other.data.standardization, loader);
     loader.order = data::Order::kSequential;
     data::Loader validation_data(other.data.validation, other.data.standardization, loader);
-    Run run{.config = other.run.config,
-            .run_id = "other",
-            .training_hash = "hash",
-            .clock = base::Clock(),
-            .device = torch::kCPU,
-            .train_data = train_data,
-            .validation_data = validation_data,
-            .skipped_samples = 0,
-            .probe = other.run.probe,
+    Run run{.facts = other.facts,
+            .progress = other.progress,
             .model = *other.model,
-            .consultation = other.consultation,
-            .writer = other.writer,
-            .telemetry = other.sink,
-            .display = other.run.display,
-            .progress = RunProgress()};
+            .data = {train_data, validation_data, other.run.data.probe},
+            .policy = other.consultation,
+            .lanes = {},
+            .saver = other.saver,
+            .outbox = other.outbox,
+            .ledger = other.ledger,
+            .display = other.display};
     run_epochs(run);
     CHECK(differing(it.bits(), other.bits()) == std::vector<std::string>{});
   }

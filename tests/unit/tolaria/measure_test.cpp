@@ -11,7 +11,6 @@ namespace esper::test {
 using step::EmaScope;
 using step::train_step;
 using step::training_forward;
-using tolaria::measure_epoch;
 using tolaria::RunOutcome;
 using tolaria::validation_pass;
 
@@ -61,7 +60,7 @@ TEST_CASE("measuring changes no bit of a run, whatever stage its seed is in") {
     const auto seeds = it.model->network.export_seed_states();
     INFO("after epoch " << epochs << ", stage " << (seeds.empty() ? 0 : static_cast<int>(seeds[0].stage)));
     REQUIRE(seeds.size() == 1);
-    const auto measured = measure_epoch(it.run);
+    const auto measured = it.measure();
     CHECK(differing(before, it.bits()) == std::vector<std::string>{});
     CHECK(before.contains("rng.cpu"));
     CHECK(measured.running.complete);
@@ -70,7 +69,7 @@ TEST_CASE("measuring changes no bit of a run, whatever stage its seed is in") {
     // TRAINING and SHADOWING below full alpha are tried at full alpha, PROBATIONARY is tried without.
     CHECK(measured.accuracy_at_full.contains("seed-0001") == (epochs == 2));
     CHECK(measured.accuracy_without.contains("seed-0001") == (epochs >= 5));
-    CHECK(measure_epoch(it.run).running.loss == measured.running.loss);
+    CHECK(it.measure().running.loss == measured.running.loss);
   }
 }
 
@@ -89,7 +88,7 @@ TEST_CASE("what a seed is worth is the difference that its alpha makes") {
       parameter.detach().copy_(at::arange(parameter.numel()).sin().mul(50).reshape(parameter.sizes()));
     }
   }
-  const auto measured = measure_epoch(it.run);
+  const auto measured = it.measure();
   CHECK(measured.accuracy_without.at("seed-0001") > measured.running.accuracy);
 }
 
@@ -97,7 +96,7 @@ TEST_CASE("validation uses the averaged parameters where the run keeps them") {
   SmallRun it(delicate(1));
   REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
   const auto running = validation_pass(*it.model, *it.validation_data, torch::kCPU);
-  const auto measured = measure_epoch(it.run);
+  const auto measured = it.measure();
   CHECK(running.loss != measured.running.loss);
   const EmaScope averaged(it.model->state);
   CHECK(validation_pass(*it.model, *it.validation_data, torch::kCPU).loss == measured.running.loss);
@@ -106,7 +105,7 @@ TEST_CASE("validation uses the averaged parameters where the run keeps them") {
 TEST_CASE("a signal ends a measurement, and says that it is not whole") {
   SmallRun it(delicate(1));
   raise(SIGTERM);
-  const auto measured = measure_epoch(it.run);
+  const auto measured = it.measure();
   CHECK(measured.interrupted);
   CHECK_FALSE(measured.running.complete);
   CHECK(measured.accuracy_at_full.empty());

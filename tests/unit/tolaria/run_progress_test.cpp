@@ -8,6 +8,7 @@ namespace esper::test {
 
 using tolaria::BestEpoch;
 using tolaria::Ewma;
+using tolaria::record_epoch;
 using tolaria::run_progress_from_json;
 using tolaria::RunProgress;
 using tolaria::to_json;
@@ -79,6 +80,41 @@ TEST_CASE("the weighted mean and variance follow their formula") {
   first.add(2);
   CHECK(std::abs(first.mean - 0.4) < 1e-15);
   CHECK(std::abs(first.variance - 0.64) < 1e-15);
+}
+
+TEST_CASE("an epoch's figures are recorded, and the best one is that with the lowest validation loss") {
+  RunProgress progress;
+  step::StepMetrics metrics;
+  metrics.loss = 1;
+  metrics.accuracy = 0.5;
+  metrics.group_gradient_norms = {{"host", 3}, {"seed-0001", 1}};
+  CHECK(record_epoch(progress, metrics, {2, 0.4}, 0));
+  CHECK(progress.train.loss == 1);
+  CHECK(progress.validation->loss == 2);
+  CHECK(progress.best->epoch == 1);
+  CHECK(progress.best->accuracy == 0.4);
+  CHECK(progress.gradient_shares.size() == 1);
+  CHECK(progress.gradient_shares.at("seed-0001").share == 0.25);
+  CHECK(progress.gradient_shares.at("seed-0001").delta == 0);
+  progress.epoch = 1;
+  metrics.group_gradient_norms["seed-0001"] = 3;
+  CHECK_FALSE(record_epoch(progress, metrics, {3, 0.6}, 0));
+  CHECK(progress.validation->loss == 3);
+  CHECK(progress.best->loss == 2);
+  CHECK(progress.gradient_shares.at("seed-0001").delta == 0.25);
+}
+
+TEST_CASE("patience runs out by epochs that gain less than the least gain, though they may be the best ones") {
+  RunProgress progress;
+  const step::StepMetrics metrics;
+  CHECK(record_epoch(progress, metrics, {1.0, 0}, 0.1));
+  CHECK(progress.epochs_without_better == 0);
+  CHECK(record_epoch(progress, metrics, {0.95, 0}, 0.1));
+  CHECK(progress.epochs_without_better == 1);
+  CHECK(*progress.patience_loss == 1.0);
+  CHECK(record_epoch(progress, metrics, {0.85, 0}, 0.1));
+  CHECK(progress.epochs_without_better == 0);
+  CHECK(*progress.patience_loss == 0.85);
 }
 
 }  // namespace esper::test

@@ -1,4 +1,4 @@
-#include "tolaria/growth/lifecycle_events.h"
+#include "tolaria/growth/lifecycle_log.h"
 
 #include <cstdio>
 #include <nlohmann/json.hpp>
@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "kasmina/lifecycle_note.h"
+#include "kasmina/topology.h"
 #include "leyline/telemetry.h"
 
 namespace esper::tolaria {
@@ -135,16 +136,16 @@ TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, 
 }
 
 // Everything that the seed's parameters cost, and its buffers.
-std::int64_t memory_of(const Run& run, const std::string& seed_id) {
+std::int64_t memory_of(const step::Model& model, const std::string& seed_id) {
   std::int64_t bytes = 0;
-  for (const auto& group : run.model.state.groups) {
+  for (const auto& group : model.state.groups) {
     if (group.id != seed_id) continue;
     for (const auto* tensors :
          {&group.parameters, &group.first_moments, &group.second_moments, &group.averages, &group.gradients}) {
       if (tensors->defined()) bytes += static_cast<std::int64_t>(tensors->flat.nbytes());
     }
   }
-  for (const auto& [id, tensor] : run.model.network.buffers()) {
+  for (const auto& [id, tensor] : model.network.buffers()) {
     if (id.starts_with(seed_id + ".")) bytes += static_cast<std::int64_t>(tensor.nbytes());
   }
   return bytes;
@@ -161,10 +162,8 @@ bool changes_structure(const LifecycleEvent& it) {
   return it.kind == Kind::kGraft || it.kind == Kind::kCull || (it.kind == Kind::kFold && it.passed);
 }
 
-std::string note_text(const Run& run, const LifecycleEvent& it, const StructureChange& change, const Cause& cause) {
+history::GrowthNote note_of(const LifecycleEvent& it, const StructureChange& change, const Cause& cause) {
   auto note = kasmina::note_of(it);
-  note.place = {run.progress.epoch, run.progress.step};
-  note.hash = leyline::topology_hash(run.topology);
   note.event->decision = cause.decision;
   if (changes_structure(it)) {
     note.event->took_ms = cause.took_ms;
@@ -174,41 +173,54 @@ std::string note_text(const Run& run, const LifecycleEvent& it, const StructureC
     note.event->transformed = change.transformed;
     note.event->reset = change.reset;
   }
-  if (it.kind == Kind::kGraft) note.event->memory_bytes = memory_of(run, it.seed_id);
-  return history::growth_note_json(note).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+  return note;
+}
+
+// "GERMINATE mlp at r0c0", "CULL seed-0001"
+std::string text_of(const leyline::AdaptationCommand& command) {
+  const auto& operation = *command.seed_operation;
+  return std::string(base::name_of(operation.operation)) + " " +
+         (command.target_seed_id.empty() ? operation.blueprint_id + " at " + operation.slot : command.target_seed_id);
 }
 
 }  // namespace
 
-void tell_lifecycle(Run& run, const std::vector<LifecycleEvent>& happened, const StructureChange& change,
-                    const Cause& cause) {
-  const std::string epoch = std::to_string(run.progress.epoch);
+LifecycleLog::LifecycleLog(const step::Model& model, const RunProgress& progress, Outbox& outbox, Saver& saver)
+    : model_(model),
+      progress_(progress),
+      outbox_(outbox),
+      saver_(saver),
+      topology_(kasmina::topology_of(model.network.save_topology())) {}
+
+void LifecycleLog::report(const std::vector<LifecycleEvent>& happened, const StructureChange& change,
+                          const Cause& cause) {
+  const std::string epoch = std::to_string(progress_.epoch);
   for (const auto& it : happened) {
-    follow(run.topology, it);
-    run.events.push_back(telemetry_of(it, epoch, change));
-    run.writer.record(note_text(run, it, change, cause));
+    follow(topology_, it);
+    outbox_.emit(telemetry_of(it, epoch, change));
+    auto note = note_of(it, change, cause);
+    note.place = {progress_.epoch, progress_.step};
+    note.hash = leyline::topology_hash(topology_);
+    if (it.kind == Kind::kGraft) note.event->memory_bytes = memory_of(model_, it.seed_id);
+    saver_.record(history::growth_note_json(note).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 }
 
-std::string cause_in_words(const leyline::AdaptationCommand& command, const leyline::Decision& decision) {
+void LifecycleLog::report(const leyline::Decision& decision) {
+  std::string commands;
+  for (const auto& command : decision.commands) {
+    if (command.seed_operation) commands += (commands.empty() ? "" : ", ") + text_of(command);
+  }
+  outbox_.emit(
+      event("tamiyo.decision"_event, Level::kInfo,
+            {{"epoch", std::to_string(progress_.epoch)}, {"commands", commands}, {"reason", decision.reason}}));
+}
+
+std::string format_cause(const leyline::AdaptationCommand& command, const leyline::Decision& decision) {
   const auto reason = command.annotations.find("reason");
   const std::string why = reason == command.annotations.end() ? decision.reason : reason->second;
   if (!command.seed_operation) return why;
   return std::string(base::name_of(command.seed_operation->operation)) + ": " + why;
-}
-
-void tell_decision(Run& run, const leyline::Decision& decision) {
-  std::string commands;
-  for (const auto& command : decision.commands) {
-    if (!command.seed_operation) continue;
-    commands +=
-        (commands.empty() ? "" : ", ") + std::string(base::name_of(command.seed_operation->operation)) + " " +
-        (command.target_seed_id.empty() ? command.seed_operation->blueprint_id + " at " + command.seed_operation->slot
-                                        : command.target_seed_id);
-  }
-  run.events.push_back(
-      event("tamiyo.decision"_event, Level::kInfo,
-            {{"epoch", std::to_string(run.progress.epoch)}, {"commands", commands}, {"reason", decision.reason}}));
 }
 
 }  // namespace esper::tolaria

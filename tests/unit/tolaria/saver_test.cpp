@@ -1,6 +1,6 @@
-// What becomes of a run when its disk fails: training goes on, and what is told is true.
+// What becomes of a run when its disk fails: training goes on, and what is reported is true.
 
-#include "tolaria/run/saving.h"
+#include "tolaria/run/saver.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <chrono>
@@ -16,12 +16,9 @@ namespace esper::test {
 using tolaria::best_checkpoint;
 using tolaria::BestEpoch;
 using tolaria::exit_code_of;
-using tolaria::finish_saves;
 using tolaria::list_checkpoints;
 using tolaria::read_checkpoint;
 using tolaria::RunOutcome;
-using tolaria::save;
-using tolaria::state_of;
 using tolaria::summarize;
 
 namespace {
@@ -52,7 +49,7 @@ void check_all_whole(SmallRun& it) {
 
 }  // namespace
 
-TEST_CASE("a run saves each epoch, tells it, and its figures say so") {
+TEST_CASE("a run saves each epoch, reports it, and its figures say so") {
   SmallRun it(epochs(4));
   CHECK(it.go().kind == Kind::kDone);
   CHECK(list_checkpoints(it.files, kCheckpoints).size() == 4);
@@ -64,7 +61,7 @@ TEST_CASE("a run saves each epoch, tells it, and its figures say so") {
     CHECK(std::stoll(saved[i].attributes.at("bytes")) > 1000);
     CHECK(saved[i].attributes.at("path").starts_with(kCheckpoints));
   }
-  CHECK(it.run.saves_written == 4);
+  CHECK(it.saver.figures().written == 4);
   // The save of an epoch is under way when its packet goes out; that of the epoch before is done.
   const auto written = it.values("tolaria.checkpoint.written_total");
   REQUIRE(written.size() == 4);
@@ -94,8 +91,7 @@ TEST_CASE("a full disk pauses saving, training goes on, and saving resumes when 
   CHECK(paused[0].attributes.at("reason").find("No space left") != std::string::npos);
   CHECK(it.events("tolaria.checkpoint_failed").size() == 1);
   CHECK(it.events("tolaria.save_resumed").size() == 1);
-  CHECK(it.run.saves_failed >= 1);
-  CHECK_FALSE(it.run.saving_paused);
+  CHECK(it.saver.figures().failed >= 1);
   CHECK(list_checkpoints(it.files, kCheckpoints).back().epoch == 5);
   check_all_whole(it);
   // The packet that tells of it is degraded, for those who only look at health.
@@ -135,8 +131,8 @@ TEST_CASE("one failed write at the end is tried again") {
                   if (epoch == 2) here->files.fail_call(4, error_number);
                 }));
     here = &it;
-    save(it.run);  // of epoch 0, so that the failing call is not the first one of the run
-    REQUIRE(finish_saves(it.run));
+    it.saver.save();  // of epoch 0, so that the failing call is not the first one of the run
+    REQUIRE(it.saver.finish());
     CHECK(it.go().kind == Kind::kDone);
     CHECK(list_checkpoints(it.files, kCheckpoints).back().epoch == 2);
     check_all_whole(it);
@@ -162,7 +158,7 @@ TEST_CASE("a disk that hangs for a while costs saves, not the run") {
   const auto skipped = it.events("tolaria.checkpoint_skipped");
   REQUIRE(skipped.size() == 2);
   CHECK(skipped[0].attributes.at("epoch") == "2");
-  CHECK(it.run.saves_skipped == 2);
+  CHECK(it.saver.figures().skipped == 2);
   CHECK(it.values("tolaria.checkpoint.skipped_total") == std::vector<double>{0, 1, 2, 2});
   CHECK(it.values("tolaria.checkpoint.stall_ms")[1] >= 500);
   CHECK(list_checkpoints(it.files, kCheckpoints).back().epoch == 4);
@@ -188,7 +184,7 @@ TEST_CASE("a disk that hangs to the end is exit 6 after the deadline; an interru
   }
 }
 
-TEST_CASE("lost journal notes are told once and counted, and cost neither the run nor its saves") {
+TEST_CASE("lost journal records are reported once and counted, and cost neither the run nor its saves") {
   SmallRun* here = nullptr;
   SmallRun it(epochs(3), at_each_epoch([&](std::uint32_t epoch) {
                 if (epoch != 1) return;
@@ -200,41 +196,41 @@ TEST_CASE("lost journal notes are told once and counted, and cost neither the ru
               }));
   here = &it;
   CHECK(it.go().kind == Kind::kDone);
-  CHECK(it.run.notes_lost == 3);
+  CHECK(it.saver.figures().lost_records == 3);
   const auto failed = it.events("tolaria.journal_failed");
   REQUIRE(failed.size() == 1);
   CHECK(failed[0].level == Level::kWarning);
   CHECK(failed[0].attributes.at("reason").find("/run/journal") != std::string::npos);
   CHECK(it.values("tolaria.journal.lost_total").back() == 3);
-  CHECK(it.run.saves_failed == 0);
+  CHECK(it.saver.figures().failed == 0);
   CHECK(it.events("tolaria.save_paused").empty());
   CHECK(list_checkpoints(it.files, kCheckpoints).size() == 3);
 }
 
-TEST_CASE("a superseded checkpoint that cannot be deleted is told, and goes with the next save") {
+TEST_CASE("a superseded checkpoint that cannot be deleted is reported, and goes with the next save") {
   auto config = epochs(1);
   config.checkpoint.keep_last = 1;
   config.checkpoint.keep_best = false;
-  bool told = false;
-  for (int n = 1; n < 100 && !told; ++n) {
+  bool reported = false;
+  for (int n = 1; n < 100 && !reported; ++n) {
     SmallRun it(config);
-    save(it.run);
-    REQUIRE(finish_saves(it.run));
+    it.saver.save();
+    REQUIRE(it.saver.finish());
     it.run.progress.step = 1;
     it.files.fail_call(n, EIO);
-    save(it.run);
-    REQUIRE(finish_saves(it.run));
+    it.saver.save();
+    REQUIRE(it.saver.finish());
     const auto events = it.events("tolaria.checkpoint_not_deleted");
     if (events.empty()) continue;
-    told = true;
+    reported = true;
     CHECK(events[0].attributes.at("reason").find("epoch-0000-step-000000000") != std::string::npos);
-    CHECK(it.run.saved == state_of(it.run));
+    CHECK(it.saver.is_saved());
     it.run.progress.step = 2;
-    save(it.run);
-    REQUIRE(finish_saves(it.run));
+    it.saver.save();
+    REQUIRE(it.saver.finish());
     CHECK(list_checkpoints(it.files, kCheckpoints).size() == 1);
   }
-  CHECK(told);
+  CHECK(reported);
 }
 
 TEST_CASE("the best epoch's state is kept as the best, one from the middle of the next epoch is not") {
@@ -242,11 +238,11 @@ TEST_CASE("the best epoch's state is kept as the best, one from the middle of th
   it.run.progress.epoch = 2;
   it.run.progress.best = BestEpoch{2, 0.5, 0.9};
   it.run.progress.step = 12;
-  save(it.run);
+  it.saver.save();
   it.run.progress.step = 14;
   it.run.progress.batch = 2;
-  save(it.run);
-  REQUIRE(finish_saves(it.run));
+  it.saver.save();
+  REQUIRE(it.saver.finish());
   CHECK(best_checkpoint(it.files, kCheckpoints, kJournal) == "epoch-0002-step-000000012");
 }
 
@@ -256,8 +252,8 @@ TEST_CASE("a state that is not finite is never saved, and the run says which ten
     const torch::NoGradGuard no_grad;
     it.model->network.parameter_groups().front().parameters.front().tensor.fill_(std::nan(""));
   }
-  save(it.run);
-  REQUIRE(finish_saves(it.run));
+  it.saver.save();
+  REQUIRE(it.saver.finish());
   const auto failed = it.events("tolaria.checkpoint_failed");
   REQUIRE(failed.size() == 1);
   CHECK(failed[0].attributes.at("reason").starts_with("tensor host."));

@@ -1,4 +1,4 @@
-#include "tolaria/report/report.h"
+#include "tolaria/report/epoch_reporter.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -12,7 +12,6 @@
 
 namespace esper::test {
 
-using tolaria::report_events;
 using tolaria::seed_metrics;
 
 namespace {
@@ -243,24 +242,6 @@ TEST_CASE("a seed has its share in the epoch packet and a packet of its own") {
   CHECK(own.metrics.front().attributes.at("stage") == "TRAINING");
   CHECK(own.system_health.indicators.at("seed_id") == "seed-0001");
   CHECK(own.system_health.indicators.at("step_index") == "24");
-}
-
-TEST_CASE("events between epochs go out in a packet of their own, with the highest level of them") {
-  SmallRun it;
-  report_events(it.run);
-  CHECK(it.sink.packets().empty());
-  using namespace leyline::literals;
-  it.run.events.push_back(leyline::event("tolaria.early_stop"_event, leyline::Level::kInfo));
-  it.run.events.push_back(leyline::event("tolaria.diverged"_event, leyline::Level::kCritical));
-  report_events(it.run);
-  CHECK(it.run.events.empty());
-  const auto packets = it.sink.packets();
-  REQUIRE(packets.size() == 1);
-  CHECK(packets[0].packet_id == "small-run-step-0-event-1");
-  CHECK(packets[0].level == leyline::Level::kCritical);
-  CHECK(packets[0].events[1].event_id == "evt-1");
-  CHECK(packets[0].system_health.summary == "tolaria.diverged");
-  CHECK(packets[0].system_health.status == leyline::Health::kDegraded);
 }
 
 }  // namespace esper::test

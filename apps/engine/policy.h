@@ -1,0 +1,21 @@
+#pragma once
+// Who decides in a run: the policy that its configuration names, or one that was handed in.
+
+#include <memory>
+
+#include "config/run_config.h"
+#include "lanes/structure/forecast.h"
+#include "leyline/controller.h"
+#include "tolaria/run/consultation.h"
+
+namespace esper::engine {
+
+struct Policy {
+  std::unique_ptr<tolaria::Consultation> consultation;
+  lanes::GerminationForecast forecast;  // null: nothing is known of the policy
+};
+
+// controller: null takes the one that the configuration names.
+Policy make_policy(const config::RunConfig& config, std::unique_ptr<leyline::Controller> controller = nullptr);
+
+}  // namespace esper::engine

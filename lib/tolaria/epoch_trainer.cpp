@@ -1,0 +1,110 @@
+#include "tolaria/epoch_trainer.h"
+
+#include <torch/types.h>
+
+#include <algorithm>
+#include <atomic>
+
+#include "base/interrupt.h"
+#include "base/text/rounding.h"
+#include "device/cuda_table.h"
+#include "step/probe.h"
+
+namespace esper::tolaria {
+
+using base::Owner;
+using step::Microbatch;
+
+namespace {
+
+lanes::RunnerServices runner_services(Run& run) {
+  return {.desk = run.lanes.desk,
+          .ledger = &run.ledger,
+          .clock = run.facts.clock,
+          .tell = [&outbox = run.outbox](leyline::TelemetryEvent event) { outbox.emit(std::move(event)); },
+          .note = [&saver = run.saver](std::string record) { saver.record(std::move(record)); },
+          .log = run.lanes.log,
+          .twin = run.lanes.build,
+          .growth = run.facts.config.growth,
+          .send = [&outbox = run.outbox] { outbox.flush(); }};
+}
+
+}  // namespace
+
+EpochTrainer::EpochTrainer(Run& run)
+    : run_(run),
+      runner_(run.model, run.facts.config.step, run.facts.device, runner_services(run)),
+      batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
+               look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger) {}
+
+// How many steps of this shape the run still has: one an epoch where it is the epoch's last, which may be shorter.
+std::int64_t EpochTrainer::steps_left(const std::vector<Microbatch>& microbatches) const {
+  const auto& config = run_.facts.config;
+  const std::int64_t epochs_left = config.epochs - run_.progress.epoch;
+  const bool whole = static_cast<int>(microbatches.size()) == config.step.accumulation &&
+                     microbatches.back().inputs.size(0) == config.data.batch_size;
+  return whole ? epochs_left * run_.facts.steps_per_epoch() : epochs_left;
+}
+
+void EpochTrainer::train_step(const std::vector<Microbatch>& microbatches) {
+  const base::Clock& clock = run_.facts.clock;
+  const std::int64_t step = run_.progress.step;
+  const bool watched = runner_.is_watching();
+  const auto begin = run_.step_times || watched ? clock.now() : base::Duration{};
+  run_.ledger.begin_step();
+  step::set_learning_rate(run_.model.state, run_.facts.learning_rate(step));
+  step::probe_attribution(run_.model, microbatches);
+  runner_.step(microbatches, {step, steps_left(microbatches)});
+  run_.ledger.end_step(step);
+  if (watched) runner_.note_step_time(clock.now() - begin);
+  if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
+}
+
+void EpochTrainer::advance_cursor(const std::vector<Microbatch>& microbatches) {
+  const std::int64_t accumulation = run_.facts.config.step.accumulation;
+  RunProgress& progress = run_.progress;
+  progress.batch += static_cast<std::int64_t>(microbatches.size());
+  ++progress.step;
+  const auto steps = static_cast<std::uint64_t>((progress.batch + accumulation - 1) / accumulation);
+  run_.display.step.store(steps, std::memory_order_relaxed);
+}
+
+std::optional<TrainedEpoch> EpochTrainer::train() {
+  const base::LedgerScope computing(run_.ledger, Owner::kCompute);
+  run_.display.phase = leyline::Phase::kTraining;
+  const base::Clock& clock = run_.facts.clock;
+  const auto begin = clock.now();
+  const auto wait_before = run_.ledger.so_far(Owner::kLoaderWait);
+  batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
+  TrainedEpoch trained;
+  std::vector<Microbatch> microbatches;
+  for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
+    train_step(microbatches);
+    for (const auto& [inputs, targets] : microbatches) trained.samples += inputs.size(0);
+    advance_cursor(microbatches);
+    if (base::Interrupt::requested() != 0) return std::nullopt;
+    if (run_.saver.is_due_after_step()) run_.saver.save();
+  }
+  if (run_.facts.device.is_cuda()) device::cuda().synchronize(run_.facts.device.index());
+  runner_.note_epoch();
+  trained.lanes = runner_.figures();
+  trained.train_ms = base::milliseconds(clock.now() - begin);
+  trained.loader_wait_ms = base::milliseconds(run_.ledger.so_far(Owner::kLoaderWait) - wait_before);
+  trained.copies = batches_.take_times();
+  trained.learning_rate = run_.facts.learning_rate(std::max<std::int64_t>(run_.progress.step - 1, 0));
+  return trained;
+}
+
+// The last epoch's end has nothing to prepare for.
+void EpochTrainer::prepare_ahead() {
+  const auto& config = run_.facts.config;
+  const auto& network = run_.model.network;
+  const auto epochs_left = static_cast<std::int64_t>(config.epochs) - run_.progress.epoch;
+  const auto limit = static_cast<std::size_t>(config.step.compile.ahead);
+  if (epochs_left < 2 || limit == 0 || !run_.lanes.build) return;
+  const lanes::GrowthOutlook outlook{network.export_seed_states(), network.export_slots(), config.growth.max_seeds,
+                                     run_.policy.state()};
+  runner_.prepare(likely_changes(outlook, limit, run_.lanes.forecast), epochs_left * run_.facts.steps_per_epoch());
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,18 @@
+#pragma once
+// What measuring a run's network takes. Plain references.
+
+#include "base/ledger/ledger.h"
+#include "data/loader.h"
+#include "step/model.h"
+#include "tolaria/run/run_facts.h"
+
+namespace esper::tolaria {
+
+struct Evaluation {
+  step::Model& model;
+  data::Loader& data;  // to validate on
+  const RunFacts& facts;
+  base::Ledger& ledger;
+};
+
+}  // namespace esper::tolaria

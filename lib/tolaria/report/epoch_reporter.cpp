@@ -1,0 +1,54 @@
+#include "tolaria/report/epoch_reporter.h"
+
+#include <utility>
+
+#include "base/ledger/span_log.h"
+#include "tolaria/report/ledger_metrics.h"
+#include "tolaria/report/seed_report.h"
+
+namespace esper::tolaria {
+namespace {
+
+using base::LedgerScope;
+using base::Owner;
+
+// Reporting the ledger takes about a microsecond; epochs shorter than this share one report.
+constexpr auto kShortestAccount = std::chrono::milliseconds(1);
+
+// For the trace, if there is to be one.
+void mark_losses(base::Ledger& ledger, double training, double validation) {
+  if (!ledger.spans()) return;
+  const auto now = ledger.now();
+  ledger.spans()->marks.add({now, "training loss", {}, training});
+  ledger.spans()->marks.add({now, "validation loss", {}, validation});
+}
+
+}  // namespace
+
+void EpochReporter::report_seed(const step::StepMetrics& metrics, const leyline::SeedState& seed) {
+  auto packet = outbox_.new_packet("kasmina", "epoch-" + std::to_string(progress_.epoch) + "-" + seed.seed_id);
+  packet.metrics = seed_metrics(seed);
+  add_isolation(packet.metrics, metrics, seed);
+  packet.system_health.indicators["seed_id"] = seed.seed_id;
+  packet.system_health.indicators["step_index"] = std::to_string(progress_.step);
+  outbox_.send(std::move(packet));
+}
+
+void EpochReporter::report(const EpochResults& results, const ComponentFigures& figures) {
+  const LedgerScope reporting(ledger_, Owner::kTelemetry);
+  const auto seeds = model_.network.export_seed_states();
+  skipped_steps_ += results.steps.nonfinite_steps;
+  auto packet = outbox_.new_packet("tolaria", "epoch-" + std::to_string(progress_.epoch));
+  packet.metrics = epoch_metrics({facts_, progress_, model_, seeds, skipped_steps_}, results, figures);
+  if (ledger_.unsettled() >= kShortestAccount) {
+    add_ledger(packet.metrics, ledger_);
+    add_step_times(packet.metrics, ledger_);
+  }
+  mark_losses(ledger_, results.steps.loss, results.measured.running.loss);
+  warn_of_seeds(outbox_, facts_.config.growth.aggregation, progress_.gradient_shares, results.steps, seeds);
+  outbox_.move_events_to(packet);
+  outbox_.send(std::move(packet));
+  for (const auto& seed : seeds) report_seed(results.steps, seed);
+}
+
+}  // namespace esper::tolaria

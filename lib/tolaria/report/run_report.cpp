@@ -1,0 +1,82 @@
+#include "tolaria/report/run_report.h"
+
+#include "base/hash.h"
+#include "base/names.h"
+#include "config/write.h"
+#include "device/precision.h"
+#include "kasmina/topology.h"
+#include "leyline/telemetry.h"
+#include "tolaria/checkpoint/growth_check.h"
+#include "tolaria/report/ledger_metrics.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::event;
+using leyline::Level;
+using leyline::TelemetryEvent;
+using namespace leyline::literals;
+
+TelemetryEvent resumed_event(const RunProgress& progress, const RunStart& start) {
+  return event("tolaria.resumed"_event, Level::kInfo,
+               {{"run_dir", start.run_dir},
+                {"epoch", std::to_string(progress.epoch)},
+                {"step", std::to_string(progress.step)},
+                {"checkpoint", start.checkpoint}});
+}
+
+TelemetryEvent started_event(const Run& run, const RunStart& start) {
+  const auto& config = run.facts.config;
+  return event("tolaria.run_started"_event, Level::kInfo,
+               {{"run_dir", start.run_dir},
+                {"name", config.name},
+                {"epochs", std::to_string(config.epochs)},
+                {"device", run.facts.device.str()},
+                {"precision", std::string(base::name_of(device::precision_of(run.model.settings.compute_type)))},
+                {"config_hash", base::hash_text(config::config_hash(config))}});
+}
+
+}  // namespace
+
+void report_start(const Run& run, const RunStart& start) {
+  const bool resumed = start.kind == RunStart::Kind::kResumed;
+  for (const auto& [path, reason] : start.refused) {
+    run.outbox.emit(event("tolaria.checkpoint_refused"_event, Level::kWarning, {{"path", path}, {"reason", reason}}));
+  }
+  run.outbox.emit(resumed ? resumed_event(run.progress, start) : started_event(run, start));
+  if (run.facts.skipped_samples > 0) {
+    run.outbox.emit(event("tolaria.samples_skipped"_event, Level::kWarning,
+                          {{"count", std::to_string(run.facts.skipped_samples)}}));
+  }
+  run.saver.record(start_note(resumed ? "resumed" : "started",
+                              {run.progress.step, run.progress.epoch, run.facts.training_hash},
+                              kasmina::topology_of(run.model.network.save_topology())));
+  run.outbox.flush();
+}
+
+void report_outcome(const Run& run, const RunOutcome& outcome) {
+  run.outbox.emit(event("tolaria.run_finished"_event, Level::kInfo,
+                        {{"exit_code", std::to_string(static_cast<int>(exit_code_of(outcome)))},
+                         {"epochs", std::to_string(run.progress.epoch)},
+                         {"steps", std::to_string(run.progress.step)},
+                         {"reason", outcome.reason}}));
+  report_end(run.outbox, run.ledger);
+}
+
+void report_failure(const Run& run, const std::exception& error, LastState state) {
+  run.outbox.emit(event("tolaria.run_finished"_event, Level::kError,
+                        {{"epochs", std::to_string(run.progress.epoch)},
+                         {"steps", std::to_string(run.progress.step)},
+                         {"status", state == LastState::kSaved ? "failed after saving" : "failed"},
+                         {"reason", error.what()}}));
+  report_end(run.outbox, run.ledger);
+}
+
+void report_end(Outbox& outbox, base::Ledger& ledger) {
+  const base::LedgerScope reporting(ledger, base::Owner::kTelemetry);
+  auto packet = outbox.new_event_packet();
+  add_ledger(packet.metrics, ledger);
+  outbox.send(std::move(packet));
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,32 @@
+#pragma once
+// How a process takes a run up, and how the run ended: events, and the first record of the journal. Training thread.
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "tolaria/checkpoint/checkpoint_store.h"
+#include "tolaria/run/run.h"
+#include "tolaria/run/run_outcome.h"
+
+namespace esper::tolaria {
+
+struct RunStart {
+  enum class Kind { kNew, kResumed } kind = Kind::kNew;
+  std::string run_dir{};
+  std::string checkpoint{};                  // kResumed: its path; empty: from the beginning
+  std::vector<RefusedCheckpoint> refused{};  // newer ones that would not do
+};
+
+// Before the first step. Sends its events at once.
+void report_start(const Run& run, const RunStart& start);
+
+// The last packet of a process, with how the run ended.
+void report_outcome(const Run& run, const RunOutcome& outcome);
+enum class LastState { kSaved, kNotSaved };
+void report_failure(const Run& run, const std::exception& error, LastState state);
+
+// The last packet of a process: the waiting events, and the time since the last epoch.
+void report_end(Outbox& outbox, base::Ledger& ledger);
+
+}  // namespace esper::tolaria

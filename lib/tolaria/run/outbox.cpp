@@ -1,0 +1,45 @@
+#include "tolaria/run/outbox.h"
+
+#include "base/ledger/span_log.h"
+#include "leyline/telemetry.h"
+
+namespace esper::tolaria {
+
+using leyline::TelemetryPacket;
+
+TelemetryPacket Outbox::new_packet(const char* subsystem, const std::string& what) const {
+  TelemetryPacket packet;
+  packet.packet_id = run_id_ + "-" + what;
+  packet.timestamp = base::rfc3339(clock_.wall());
+  packet.source_subsystem = subsystem;
+  return packet;
+}
+
+TelemetryPacket Outbox::new_event_packet() {
+  auto packet =
+      new_packet("tolaria", "step-" + std::to_string(progress_.step) + "-event-" + std::to_string(++event_packets_));
+  move_events_to(packet);
+  return packet;
+}
+
+void Outbox::move_events_to(TelemetryPacket& packet) {
+  if (auto* spans = ledger_.spans()) {
+    for (const auto& event : waiting_) {
+      spans->marks.add({ledger_.now(), std::string(event.description), event.attributes, {}});
+    }
+  }
+  packet.events = std::exchange(waiting_, {});
+}
+
+void Outbox::send(TelemetryPacket packet) {
+  leyline::finish_packet(packet, progress_.epoch);
+  sink_.emit(packet);
+}
+
+void Outbox::flush() {
+  if (waiting_.empty()) return;
+  const base::LedgerScope reporting(ledger_, base::Owner::kTelemetry);
+  send(new_event_packet());
+}
+
+}  // namespace esper::tolaria

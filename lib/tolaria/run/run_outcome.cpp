@@ -1,0 +1,26 @@
+#include "tolaria/run/run_outcome.h"
+
+#include <csignal>
+
+namespace esper::tolaria {
+
+base::ExitCode exit_code_of(const RunOutcome& outcome) {
+  using base::ExitCode;
+  using Kind = RunOutcome::Kind;
+  switch (outcome.kind) {
+    case Kind::kDone:
+    case Kind::kEarlyStopped:
+      return ExitCode::kDone;
+    case Kind::kInterrupted:
+      return outcome.signal == SIGTERM  ? ExitCode::kTerminated
+             : outcome.signal == SIGHUP ? ExitCode::kHungUp
+                                        : ExitCode::kInterrupted;
+    case Kind::kDiverged:
+      return ExitCode::kDiverged;
+    case Kind::kNotSaved:
+      break;
+  }
+  return ExitCode::kResources;
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,164 @@
+#include "tolaria/run/saver.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/text/rounding.h"
+#include "kasmina/topology.h"
+#include "leyline/telemetry.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::event;
+using leyline::Level;
+using namespace leyline::literals;
+
+using Rank = CheckpointStore::Rank;
+
+bool due(const base::Length& every, base::Length::Unit unit, std::int64_t count) {
+  return every.unit == unit && every.count > 0 && count % every.count == 0;
+}
+
+CheckpointInfo state_of(const SaveSource& source) {
+  return {source.progress.step, source.progress.epoch, source.facts.training_hash};
+}
+
+CheckpointImage image_of(const SaveSource& source) {
+  CheckpointImage image;
+  image.info = state_of(source);
+  image.tensors = copy_to_cpu(step::all_tensors(source.model, source.facts.device));
+  RunProgress progress = source.progress;
+  progress.wall_s = source.facts.wall_s(source.progress);
+  auto topology = source.model.network.save_topology();
+  auto hash = leyline::topology_hash(kasmina::topology_of(topology));
+  image.run = {{"progress", to_json(progress)},
+               {"topology", std::move(topology)},
+               {"topology_hash", std::move(hash)},
+               {"controller", source.policy.state()}};
+  return image;
+}
+
+// The state right after the best epoch, not one from the middle of the next.
+Rank rank_of(const SaveSource& source) {
+  const RunProgress& progress = source.progress;
+  const bool best = progress.best && progress.best->epoch == progress.epoch && progress.batch == 0;
+  return best && source.facts.config.checkpoint.keep_best ? Rank::kBest : Rank::kOrdinary;
+}
+
+}  // namespace
+
+Saver::Saver(const SaveSource& source, CheckpointWriter& writer, Outbox& outbox, base::Ledger& ledger,
+             leyline::Progress& display)
+    : source_(source), writer_(writer), outbox_(outbox), ledger_(ledger), display_(display) {
+  if (source.progress.step > 0) saved_ = state_of(source);
+}
+
+bool Saver::is_saved() const { return saved_ == state_of(source_); }
+
+void Saver::report_lost_record(const SaveResult& result) {
+  ++figures_.lost_records;
+  if (std::exchange(journal_failing_, true)) return;
+  outbox_.emit(event("tolaria.journal_failed"_event, Level::kWarning, {{"reason", result.problem}}));
+}
+
+void Saver::report_saved(const SaveResult& result) {
+  saved_ = result.info;
+  journal_failing_ = false;
+  if (std::exchange(paused_, false)) {
+    outbox_.emit(event("tolaria.save_resumed"_event, Level::kInfo, {{"path", result.path}}));
+  }
+  if (!result.not_deleted.empty()) {
+    outbox_.emit(event("tolaria.checkpoint_not_deleted"_event, Level::kWarning, {{"reason", result.not_deleted}}));
+  }
+  if (!result.not_rotated.empty()) {
+    outbox_.emit(event("tolaria.journal_not_rotated"_event, Level::kWarning, {{"reason", result.not_rotated}}));
+  }
+  if (result.bytes == 0) return;  // it was there already, and reported then
+  ++figures_.written;
+  figures_.save_ms = result.save_ms;
+  figures_.bytes = static_cast<double>(result.bytes);
+  outbox_.emit(event("tolaria.checkpoint_saved"_event, Level::kInfo,
+                     {{"path", result.path},
+                      {"epoch", std::to_string(result.info.epoch)},
+                      {"step", std::to_string(result.info.step)},
+                      {"bytes", std::to_string(result.bytes)}}));
+}
+
+void Saver::report_failed(const SaveResult& result) {
+  ++figures_.failed;
+  if (result.out_of_space && paused_) return;
+  outbox_.emit(event("tolaria.checkpoint_failed"_event, Level::kWarning,
+                     {{"epoch", std::to_string(result.info.epoch)},
+                      {"step", std::to_string(result.info.step)},
+                      {"reason", result.problem}}));
+  if (!result.out_of_space) return;
+  paused_ = true;
+  outbox_.emit(event("tolaria.save_paused"_event, Level::kWarning,
+                     {{"reason",
+                       "there is no room for it (a full disk, a quota, or ulimit -f); training goes on, and each later "
+                       "save tries again: " +
+                           result.problem}}));
+}
+
+void Saver::report_results() {
+  for (const auto& result : writer_.take_results()) {
+    if (result.kind == SaveResult::Kind::kNote) {
+      report_lost_record(result);
+    } else {
+      result.path.empty() ? report_failed(result) : report_saved(result);
+    }
+  }
+}
+
+void Saver::save() {
+  const base::LedgerScope saving(ledger_, base::Owner::kCheckpoint);
+  display_.phase = leyline::Phase::kSaving;
+  const base::Clock& clock = source_.facts.clock;
+  const auto begin = clock.now();
+  if (writer_.submit(image_of(source_), rank_of(source_)) == CheckpointWriter::Handover::kBusy) {
+    ++figures_.skipped;
+    outbox_.emit(event("tolaria.checkpoint_skipped"_event, Level::kWarning,
+                       {{"epoch", std::to_string(source_.progress.epoch)},
+                        {"step", std::to_string(source_.progress.step)},
+                        {"reason", "the save before it was still being written"}}));
+  }
+  figures_.stall_ms = base::milliseconds(clock.now() - begin);
+  report_results();
+}
+
+bool Saver::is_due_after_step() const {
+  return due(source_.facts.config.checkpoint.every, base::Length::Unit::kSteps, source_.progress.step);
+}
+
+bool Saver::is_due_after_epoch() const {
+  return due(source_.facts.config.checkpoint.every, base::Length::Unit::kEpochs, source_.progress.epoch);
+}
+
+bool Saver::finish() {
+  const base::LedgerScope saving(ledger_, base::Owner::kCheckpoint);
+  display_.phase = leyline::Phase::kSaving;
+  const bool written = writer_.flush();
+  report_results();
+  return written;
+}
+
+bool Saver::save_last_state() {
+  constexpr int kAttempts = 2;
+  for (int i = 0; i < kAttempts; ++i) {
+    if (!finish()) return false;
+    if (is_saved()) return true;
+    save();
+  }
+  return finish() && is_saved();
+}
+
+bool Saver::save_after(const std::exception& error) {
+  // A batch that cannot be had leaves the state of the last whole step; anything else may have stopped within one.
+  const auto* known = dynamic_cast<const base::Error*>(&error);
+  const bool whole = known != nullptr && known->code() == base::ExitCode::kData;
+  return whole && save_last_state();
+}
+
+}  // namespace esper::tolaria

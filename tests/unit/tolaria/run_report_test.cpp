@@ -1,0 +1,90 @@
+#include "tolaria/report/run_report.h"
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <stdexcept>
+
+#include "support/run_fixture.h"
+
+namespace esper::test {
+
+using tolaria::LastState;
+using tolaria::report_failure;
+using tolaria::report_outcome;
+using tolaria::report_start;
+using tolaria::RunOutcome;
+using tolaria::RunStart;
+
+namespace {
+
+const leyline::TelemetryEvent& only(const std::vector<leyline::TelemetryEvent>& events) {
+  REQUIRE(events.size() == 1);
+  return events.front();
+}
+
+int count(const std::vector<std::string>& records, const std::string& part) {
+  return static_cast<int>(std::ranges::count_if(
+      records, [&](const std::string& record) { return record.find(part) != std::string::npos; }));
+}
+
+}  // namespace
+
+TEST_CASE("a new run reports what it trains with, and its journal begins with its network") {
+  SmallRun it;
+  it.facts.skipped_samples = 3;
+  report_start(it.run, {.run_dir = "/run"});
+  REQUIRE(it.sink.packets().size() == 1);
+  const auto started = it.events("tolaria.run_started");
+  CHECK(only(started).attributes.at("run_dir") == "/run");
+  CHECK(only(started).attributes.at("name") == "small");
+  CHECK(only(started).attributes.at("epochs") == "3");
+  CHECK(only(started).attributes.at("device") == "cpu");
+  CHECK(only(started).attributes.at("precision") == "fp32");
+  CHECK(only(it.events("tolaria.samples_skipped")).attributes.at("count") == "3");
+  CHECK(it.events("tolaria.resumed").empty());
+  REQUIRE(it.saver.finish());
+  CHECK(count(it.journal(), "\"what\":\"started\"") == 1);
+}
+
+TEST_CASE("a resumed run reports where it goes on, and first which checkpoints would not do") {
+  SmallRun it;
+  it.progress.epoch = 2;
+  it.progress.step = 12;
+  report_start(it.run, {.kind = RunStart::Kind::kResumed,
+                        .run_dir = "/run",
+                        .checkpoint = "/run/checkpoints/a",
+                        .refused = {{"/run/checkpoints/b", "it is damaged"}}});
+  const auto packets = it.sink.packets();
+  REQUIRE(packets.size() == 1);
+  REQUIRE(packets[0].events.size() == 2);
+  CHECK(packets[0].packet_id == "small-run-step-12-event-1");
+  CHECK(packets[0].events[0].description == "tolaria.checkpoint_refused");
+  CHECK(packets[0].events[0].attributes.at("reason") == "it is damaged");
+  CHECK(packets[0].events[1].description == "tolaria.resumed");
+  CHECK(packets[0].events[1].attributes.at("checkpoint") == "/run/checkpoints/a");
+  CHECK(packets[0].events[1].attributes.at("step") == "12");
+  REQUIRE(it.saver.finish());
+  CHECK(count(it.journal(), "\"what\":\"resumed\"") == 1);
+}
+
+TEST_CASE("the last packet says how the run ended, and has the rest of the ledger") {
+  SmallRun it;
+  report_outcome(it.run, {RunOutcome::Kind::kNotSaved, 0, "the last state could not be saved"});
+  const auto finished = it.events("tolaria.run_finished");
+  CHECK(only(finished).attributes.at("exit_code") == "6");
+  CHECK(only(finished).attributes.at("reason") == "the last state could not be saved");
+  CHECK_FALSE(it.values("tolaria.ledger.ms").empty());
+}
+
+TEST_CASE("a run that an exception ended says whether its state is saved") {
+  for (const auto state : {LastState::kSaved, LastState::kNotSaved}) {
+    SmallRun it;
+    report_failure(it.run, std::runtime_error("no more batches"), state);
+    const auto finished = it.events("tolaria.run_finished");
+    CHECK(only(finished).level == leyline::Level::kError);
+    CHECK(only(finished).attributes.at("status") == (state == LastState::kSaved ? "failed after saving" : "failed"));
+    CHECK(only(finished).attributes.at("reason") == "no more batches");
+  }
+}
+
+}  // namespace esper::test
