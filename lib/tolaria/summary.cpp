@@ -27,9 +27,9 @@ const char* status_of(Kind kind) {
   return "not_saved";
 }
 
-ordered_json seeds_of(const Run& run) {
+ordered_json seeds_of(const kasmina::Network& network) {
   ordered_json seeds = ordered_json::array();
-  for (const auto& seed : run.model.network.export_seed_states()) {
+  for (const auto& seed : network.export_seed_states()) {
     const auto contribution = seed.metrics.find("contribution_points");
     seeds.push_back(
         {{"seed_id", seed.seed_id},
@@ -43,9 +43,9 @@ ordered_json seeds_of(const Run& run) {
   return seeds;
 }
 
-ordered_json checkpoints_of(const Run& run) {
+ordered_json checkpoints_of(const Saver& saver) {
   ordered_json checkpoints = ordered_json::array();
-  for (const auto& entry : run.saver.checkpoints()) {
+  for (const auto& entry : saver.checkpoints()) {
     checkpoints.push_back({{"path", entry.path}, {"epoch", entry.epoch}, {"step", entry.step}});
   }
   return checkpoints;
@@ -75,8 +75,8 @@ ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::str
                           {"train", progress.validation ? figures_of(progress.train) : unknown},
                           {"validation", progress.validation ? figures_of(*progress.validation) : unknown},
                           {"best", nullptr},
-                          {"seeds", seeds_of(run)},
-                          {"checkpoints", checkpoints_of(run)}};
+                          {"seeds", seeds_of(run.model.network)},
+                          {"checkpoints", checkpoints_of(run.saver)}};
   if (progress.best) {
     summary["best"] = {
         {"epoch", progress.best->epoch}, {"loss", progress.best->loss}, {"accuracy", progress.best->accuracy}};
