@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/error.h"
 #include "device/facts.h"
 
 namespace esper::tolaria {
