@@ -65,14 +65,6 @@ struct LifecycleEvent {
 LifecycleEvent refusal_of(const leyline::AdaptationCommand& command, const std::string& code,
                           const std::string& reason);
 
-// What commands change in a network, its tensors by reference: as good as the tensors are left alone.
-struct NetworkStructure {
-  std::vector<Slot> slots;
-  OwnershipRegistry ownership;
-  std::uint32_t seeds_born = 0;
-  std::deque<std::string> command_ids;
-};
-
 class Network {
  public:
   // The modules that `host` lists are FOSSILIZED seeds from the start. Throws Error{kConfig} when host or growth names
@@ -103,13 +95,9 @@ class Network {
   // Applies one command between two epochs; every outcome, refusals included, is an event. A refused command changes
   // nothing. probe: a validation batch on which the largest output change of a graft, and the gradient's path into a
   // seed, are measured. now_ns: the wall clock; a command with a deadline is refused without it. Not for inference
-  // mode. A lack of memory is a refusal as well.
+  // mode. A lack of memory is a refusal as well. For a command that may have to be undone: kasmina/change.h.
   std::vector<LifecycleEvent> apply(const leyline::AdaptationCommand& command, const torch::Tensor& probe,
                                     std::uint64_t now_ns = 0);
-  // For a command that was carried out here but cannot be outside: put_back() of what structure() gave before undoes
-  // it.
-  NetworkStructure structure() const { return {slots_, ownership_, seeds_born_, command_ids_}; }
-  void put_back(NetworkStructure before);
   // How a seed would be folded into the host's layer after it, from the values that all parameters have now; nothing
   // where growth.fold_fossils is off or it cannot be folded.
   struct FoldPlan {
@@ -142,7 +130,15 @@ class Network {
 
  private:
   friend class AlphaOverride;
+  friend class Change;
   using Events = std::vector<LifecycleEvent>;
+
+  // A command under way.
+  struct Order {
+    const leyline::AdaptationCommand& command;
+    const torch::Tensor& probe;
+    TensorValues& overwritten;  // takes in the values of the host's parameters that the command overwrites
+  };
 
   void build_in(const std::vector<std::string>& modules);  // network_modules.cpp
   std::vector<const Slot*> in_order_of_birth() const;
@@ -151,23 +147,27 @@ class Network {
   void refresh_scalars(Slot& slot);
   void rebuild_ownership();
 
+  // Nothing but an open change itself may alter the network.
+  void require_no_change() const;
+
   // network_command.cpp
-  Events carry_out(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
+  Events apply_order(const Order& order, std::uint64_t now_ns);
+  Events carry_out(const Order& order);
   Events refuse_germination(const leyline::AdaptationCommand& command) const;
   Events germinate(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
-  Events move_seed(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
-  Events advance(Slot& slot, leyline::Stage to, const leyline::AdaptationCommand& command, const torch::Tensor& probe);
+  Events move_seed(const Order& order);
+  Events advance(Slot& slot, leyline::Stage to, const Order& order);
   Events cancel(Slot& slot, const leyline::AdaptationCommand& command);
   void enter(Slot& slot, leyline::Stage to);
   Verdict judge(const Slot& slot, leyline::Stage to, const torch::Tensor& probe);
 
   // network_fold.cpp
   struct Fold {
-    std::vector<std::pair<torch::Tensor, torch::Tensor>> before, after;  // a parameter of the host, and its value
+    TensorValues before, after;  // of the host's parameters
     LifecycleEvent event;
   };
   std::optional<Fold> try_fold(const Slot& slot, const torch::Tensor& probe);
-  LifecycleEvent carry_out(const Fold& fold, Slot& slot, const leyline::AdaptationCommand& command);
+  LifecycleEvent carry_out(const Fold& fold, Slot& slot, const Order& order);
   LinearLayer layer_named(const std::string& name) const;
   // Without a plan, why.
   std::optional<FoldPlan> plan_of(const Slot& slot, std::string& why_not) const;
@@ -194,8 +194,7 @@ class Network {
   std::uint32_t epoch_ = 0;
   std::optional<double> accuracy_;       // running validation accuracy of the last epoch
   std::deque<std::string> command_ids_;  // of the last commands that were carried out, oldest first
-  // What the last command overwrote in the host, for put_back().
-  std::vector<std::pair<torch::Tensor, torch::Tensor>> overwritten_;
+  bool is_changing_ = false;             // a Change is open
 };
 
 // While it lives, one seed's alpha has another value (evaluation only). Restores it exactly.

@@ -5,8 +5,8 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "device/out_of_memory.h"
+#include "kasmina/change.h"
 #include "kasmina/command_form.h"
-#include "kasmina/network.h"
 
 namespace esper::kasmina {
 
@@ -69,13 +69,24 @@ Events gate_refusal(const LifecycleEvent& verdict, const AdaptationCommand& comm
 
 std::vector<LifecycleEvent> Network::apply(const AdaptationCommand& command, const torch::Tensor& probe,
                                            std::uint64_t now_ns) {
+  Change change(*this);
+  auto events = change.apply(command, probe, now_ns);
+  change.commit();
+  return events;
+}
+
+void Network::require_no_change() const {
+  ESPER_CHECK(!is_changing_, "the network is being changed: commit or roll back that change first");
+}
+
+std::vector<LifecycleEvent> Network::apply_order(const Order& order, std::uint64_t now_ns) {
+  const auto& command = order.command;
   ESPER_CHECK(!c10::InferenceMode::is_enabled(), "a graft's tensors must not be born in inference mode");
   if (auto refusal = refuse_form(command, now_ns); !refusal.empty()) return refusal;
   if (std::find(command_ids_.begin(), command_ids_.end(), command.command_id) != command_ids_.end()) {
     return refused(command, "duplicate_command", "a command of this id was carried out before");
   }
-  overwritten_.clear();
-  auto events = carry_out(command, probe);
+  auto events = carry_out(order);
   if (events.back().kind != Kind::kCommandRejected) {
     command_ids_.push_back(command.command_id);
     if (command_ids_.size() > kRememberedCommands) command_ids_.pop_front();
@@ -84,29 +95,15 @@ std::vector<LifecycleEvent> Network::apply(const AdaptationCommand& command, con
 }
 
 // Operations take their memory before they change anything: building and measuring a seed comes first.
-std::vector<LifecycleEvent> Network::carry_out(const AdaptationCommand& command, const torch::Tensor& probe) {
-  const bool births = command.seed_operation->operation == SeedOperation::kGerminate;
+std::vector<LifecycleEvent> Network::carry_out(const Order& order) {
+  const bool births = order.command.seed_operation->operation == SeedOperation::kGerminate;
   try {
-    return births ? germinate(command, probe) : move_seed(command, probe);
+    return births ? germinate(order.command, order.probe) : move_seed(order);
   } catch (const std::exception& error) {
     const std::string lack = device::lack_of_memory(error);
     if (lack.empty()) throw;
-    return refused(command, "out_of_memory", lack);
+    return refused(order.command, "out_of_memory", lack);
   }
-}
-
-void Network::put_back(NetworkStructure before) {
-  slots_ = std::move(before.slots);
-  ownership_ = std::move(before.ownership);
-  seeds_born_ = before.seeds_born;
-  command_ids_ = std::move(before.command_ids);
-  for (auto& slot : slots_) {
-    if (slot.seed) refresh_scalars(slot);
-  }
-  const at::NoGradGuard no_grad;
-  for (const auto& [parameter, value] : overwritten_) parameter.copy_(value);
-  overwritten_.clear();
-  ++structure_version_;
 }
 
 std::vector<LifecycleEvent> Network::refuse_germination(const AdaptationCommand& command) const {
@@ -171,7 +168,8 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
   return {gate, graft, stage_event(*place, Stage::kDormant, verdict.reason, command)};
 }
 
-std::vector<LifecycleEvent> Network::move_seed(const AdaptationCommand& command, const torch::Tensor& probe) {
+std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
+  const auto& command = order.command;
   const auto& wanted = *command.seed_operation;
   auto* slot = find_seed(command.target_seed_id);
   if (!slot) {
@@ -197,7 +195,7 @@ std::vector<LifecycleEvent> Network::move_seed(const AdaptationCommand& command,
     return cull(*slot, reason == command.annotations.end() ? "asked to" : reason->second, command.command_id);
   }
   if (wanted.operation == SeedOperation::kCancel) return cancel(*slot, command);
-  return advance(*slot, to, command, probe);
+  return advance(*slot, to, order);
 }
 
 std::vector<LifecycleEvent> Network::cancel(Slot& slot, const AdaptationCommand& command) {
@@ -230,17 +228,17 @@ Verdict Network::judge(const Slot& slot, Stage to, const torch::Tensor& probe) {
   }
 }
 
-std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const AdaptationCommand& command,
-                                             const torch::Tensor& probe) {
-  const auto verdict = judge(slot, to, probe);
+std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const Order& order) {
+  const auto& command = order.command;
+  const auto verdict = judge(slot, to, order.probe);
   const auto gate = verdict_event(verdict, slot, to, command);
   if (!verdict.passed) return gate_refusal(gate, command);
   const auto from = slot.stage;
   // All that takes memory comes before the move.
-  const auto fold = to == Stage::kFossilized ? try_fold(slot, probe) : std::nullopt;
+  const auto fold = to == Stage::kFossilized ? try_fold(slot, order.probe) : std::nullopt;
   enter(slot, to);
   Events events = {gate, stage_event(slot, from, verdict.reason, command)};
-  if (fold) events.push_back(carry_out(*fold, slot, command));
+  if (fold) events.push_back(carry_out(*fold, slot, order));
   return events;
 }
 

@@ -43,8 +43,8 @@ LifecycleEvent violation(const Slot& slot) {
 std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
   ESPER_CHECK(facts.epoch > epoch_,
               "epochs must ascend: " + std::to_string(facts.epoch) + " after " + std::to_string(epoch_));
+  require_no_change();
   epoch_ = facts.epoch;
-  overwritten_.clear();
   accuracy_ = if_accuracy(facts.validation_accuracy);
   std::int64_t host_parameters = 0;
   for (const auto& group : parameter_groups()) {

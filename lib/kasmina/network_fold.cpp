@@ -14,23 +14,16 @@ using leyline::Stage;
 
 namespace {
 
-using Values = std::vector<std::pair<torch::Tensor, torch::Tensor>>;
-
-void write(const Values& values) {
-  const at::NoGradGuard no_grad;
-  for (const auto& [parameter, value] : values) parameter.copy_(value);
-}
-
 // While it lives, parameters have other values.
 class ValueScope {
  public:
-  ValueScope(const Values& here, const Values& afterwards) : afterwards_(afterwards) { write(here); }
-  ~ValueScope() { write(afterwards_); }
+  ValueScope(const TensorValues& here, const TensorValues& afterwards) : afterwards_(afterwards) { write_values(here); }
+  ~ValueScope() { write_values(afterwards_); }
   ValueScope(const ValueScope&) = delete;
   ValueScope& operator=(const ValueScope&) = delete;
 
  private:
-  const Values& afterwards_;
+  const TensorValues& afterwards_;
 };
 
 std::string number(double value) {
@@ -128,19 +121,19 @@ std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Te
 }
 
 // Takes no memory that is not there yet: the command is past refusing.
-LifecycleEvent Network::carry_out(const Fold& fold, Slot& slot, const leyline::AdaptationCommand& command) {
+LifecycleEvent Network::carry_out(const Fold& fold, Slot& slot, const Order& order) {
   auto& seed = *slot.seed;
   auto event = fold.event;
   event.seed_id = seed.id;
   event.slot = slot.site.id;
   event.blueprint = seed.blueprint->name;
   event.from = event.to = slot.stage;
-  event.command_id = command.command_id;
+  event.command_id = order.command.command_id;
   event.values.emplace_back("params", static_cast<double>(seed.module.tensors.num_parameters()));
   event.reason = (event.passed ? "folded into " + slot.site.taken_by : "stays as it is") + ": " + event.reason;
   if (!event.passed) return event;
-  write(fold.after);
-  overwritten_ = fold.before;
+  order.overwritten.insert(order.overwritten.end(), fold.before.begin(), fold.before.end());
+  write_values(fold.after);
   for (const auto& parameter : seed.module.tensors.parameters) ownership_.release_parameter(parameter.id);
   drop_tensors(seed);
   return event;

@@ -28,6 +28,7 @@ json Network::save_topology() const {
 }
 
 void Network::restore_topology(const json& saved) {
+  require_no_change();
   std::vector<Slot> slots;
   std::set<std::uint32_t> numbers;
   try {

@@ -37,6 +37,11 @@ std::int64_t TensorTable::num_parameters() const {
   return count;
 }
 
+void write_values(const TensorValues& values) {
+  const at::NoGradGuard no_grad;
+  for (const auto& [tensor, value] : values) tensor.copy_(value);
+}
+
 ModuleScope::ModuleScope(TensorTable& table, std::string prefix, std::uint64_t run_seed, torch::Device device)
     : table_(table), prefix_(std::move(prefix)), run_seed_(run_seed), device_(device) {}
 

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace esper::kasmina {
@@ -23,6 +24,11 @@ struct TensorTable {
   std::vector<NamedTensor> buffers;
   std::int64_t num_parameters() const;
 };
+
+// Tensors, each with a value that it has at another time.
+using TensorValues = std::vector<std::pair<torch::Tensor, torch::Tensor>>;
+// Gives each tensor that value, in place and in order.
+void write_values(const TensorValues& values);
 
 // How a parameter starts. Uniform: in [-bound, bound], PyTorch's default with bound = 1/sqrt(fan_in). Normal: mean 0.
 struct Init {

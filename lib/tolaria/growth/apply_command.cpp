@@ -1,6 +1,7 @@
 #include "tolaria/growth/apply_command.h"
 
 #include "device/out_of_memory.h"
+#include "kasmina/change.h"
 #include "tolaria/growth/fold_state.h"
 
 namespace esper::tolaria {
@@ -29,7 +30,6 @@ AppliedCommand refusal(const leyline::AdaptationCommand& command, const std::exc
 
 AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& command, const torch::Tensor& probe,
                              std::uint64_t now_ns) {
-  const auto structure = model.network.structure();
   const auto version = model.network.structure_version();
   const StepState state =
       model.state;  // the same tensors: following a structure makes new ones, and keeps or drops old
@@ -40,17 +40,21 @@ AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& com
   } catch (const std::exception& error) {
     return refusal(command, error);
   }
-  done.events = model.network.apply(command, probe, now_ns);
-  if (model.network.structure_version() == version) return done;
+  kasmina::Change change(model.network);
+  done.events = change.apply(command, probe, now_ns);
+  if (model.network.structure_version() == version) {
+    change.commit();
+    return done;
+  }
   try {
     done.change = follow_structure(model);
     done.structure_changed = true;
   } catch (const std::exception& error) {
-    done = refusal(command, error);
     model.state = state;
-    model.network.put_back(structure);
-    return done;
+    change.roll_back();
+    return refusal(command, error);
   }
+  change.commit();
   if (folds(done.events)) write_folded(model.state, folded, done.change);
   return done;
 }

@@ -18,7 +18,7 @@ struct AppliedCommand {
 
 // As kasmina::Network::apply(). Where a fossil is folded into the host, its average and the layer's moments
 // are as well (tolaria/growth/fold_state.h). Where there is no memory for what the optimizer keeps of a new structure,
-// the network is put back and the command is refused as out_of_memory.
+// the change is rolled back and the command is refused as out_of_memory.
 AppliedCommand apply_command(step::Model& model, const leyline::AdaptationCommand& command, const torch::Tensor& probe,
                              std::uint64_t now_ns);
 

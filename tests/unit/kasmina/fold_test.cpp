@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "kasmina/change.h"
 #include "kasmina/topology.h"
 #include "unit/kasmina/growing.h"
 
@@ -48,14 +49,18 @@ struct Grown {
         torch::Tensor batch)
       : growth(config), network(host, config, sample, 7, torch::kCPU), probe(std::move(batch)) {}
 
+  leyline::AdaptationCommand command(SeedOperation operation, const std::string& slot = "",
+                                     const std::string& blueprint = "") {
+    leyline::AdaptationCommand made;
+    made.command_id = std::to_string(++commands);
+    made.command_type = leyline::CommandType::kSeed;
+    made.seed_operation = {operation, slot, blueprint, {}};
+    if (operation != SeedOperation::kGerminate) made.target_seed_id = kSeed;
+    return made;
+  }
   std::vector<LifecycleEvent> tell(SeedOperation operation, const std::string& slot = "",
                                    const std::string& blueprint = "") {
-    leyline::AdaptationCommand command;
-    command.command_id = std::to_string(++commands);
-    command.command_type = leyline::CommandType::kSeed;
-    command.seed_operation = {operation, slot, blueprint, {}};
-    if (operation != SeedOperation::kGerminate) command.target_seed_id = kSeed;
-    return network.apply(command, probe);
+    return network.apply(command(operation, slot, blueprint), probe);
   }
   void end_epoch() {
     EpochFacts facts;
@@ -260,14 +265,18 @@ TEST_CASE("a folded network goes through its topology; its tensors are the host'
   CHECK(other.save_topology() == saved);
 }
 
-TEST_CASE("putting back undoes a fold: the host's values, the seed's tensors, the owners") {
+TEST_CASE("rolling back undoes a fold: the host's values, the seed's tensors, the owners") {
   auto run = mlp();
   run.bring_to_trial("r0c0", "linear");
   const auto before = run.output();
   const auto topology = run.network.save_topology();
-  const auto structure = run.network.structure();
-  REQUIRE(run.tell(SeedOperation::kFossilize).back().passed);
-  run.network.put_back(structure);
+  {
+    Change undone(run.network);
+    const auto folded = undone.apply(run.command(SeedOperation::kFossilize), run.probe);
+    REQUIRE(folded.back().kind == Kind::kFold);
+    REQUIRE(folded.back().passed);
+    CHECK(run.network.scalars().empty());
+  }
   CHECK(same_bits(run.output(), before));
   CHECK(run.network.save_topology() == topology);
   CHECK(run.network.owner_of("seed-0001.weight") == kSeed);

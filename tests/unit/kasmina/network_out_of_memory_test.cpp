@@ -79,29 +79,5 @@ TEST_CASE("other failures of an operation are no lack of memory and come through
   CHECK(run.slot_stage(0) == Stage::kDormant);
 }
 
-TEST_CASE("a structure that is put back is the one there was, tensors by reference") {
-  Growing run;
-  run.germinate("r0c0", "mlp");
-  run.grow_to("seed-0001", Stage::kBlending);
-  run.disturb("seed-0001");
-  const auto topology = run.network.save_topology();
-  const auto tensors = copies_of(run.network);
-  const auto output = run.output();
-  const auto version = run.network.structure_version();
-  const std::vector<leyline::AdaptationCommand> commands = {run.germination("r0c1", "lora"),
-                                                            run.command(SeedOperation::kCull, "seed-0001"),
-                                                            run.command(SeedOperation::kCancel, "seed-0001")};
-  for (const auto& command : commands) {
-    const auto before = run.network.structure();
-    REQUIRE_FALSE(Growing::rejected(run.apply(command)));
-    run.network.put_back(before);
-    CHECK(run.network.save_topology() == topology);
-    CHECK(run.network.structure_version() > version);
-    CHECK(same_tensors(run.network, tensors));
-    CHECK(same_bits(run.output(), output));
-    CHECK(run.network.owner_of("seed-0001.up.weight") == "seed-0001");
-  }
-}
-
 }  // namespace
 }  // namespace esper::kasmina
