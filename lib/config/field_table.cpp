@@ -34,6 +34,20 @@ EnumField enum_field(E& value) {
   return field;
 }
 
+template <class T>
+EntriesField entries_field(std::vector<Entry<T>>& entries) {
+  EntriesField field{&entries, nullptr, nullptr};
+  field.get = [](const void* at) {
+    std::vector<std::string> texts;
+    for (const auto& entry : *static_cast<const std::vector<Entry<T>>*>(at)) texts.push_back(entry.text());
+    return texts;
+  };
+  field.set = [](void* at, const std::vector<std::string>& texts) {
+    static_cast<std::vector<Entry<T>>*>(at)->assign(texts.begin(), texts.end());
+  };
+  return field;
+}
+
 template <class Struct>
 void append_rows(Struct& object, const std::string& section, std::vector<FieldRow>& rows) {
   for_each_field<Struct>([&](const auto& field) {
@@ -45,6 +59,8 @@ void append_rows(Struct& object, const std::string& section, std::vector<FieldRo
       append_rows(member, path, rows);
     } else if constexpr (Named<Member>) {
       rows.push_back({path, field.help, field.limits, enum_field(member)});
+    } else if constexpr (kIsEntryList<Member>) {
+      rows.push_back({path, field.help, field.limits, entries_field(member)});
     } else {
       rows.push_back({path, field.help, field.limits, &member});
     }

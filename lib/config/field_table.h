@@ -20,12 +20,19 @@ struct EnumField {
   void (*set)(void* value, std::size_t name_index);  // name_index < names.size()
 };
 
+// A list of texts in a form of their own (config/entry.h).
+struct EntriesField {
+  void* value;
+  std::vector<std::string> (*get)(const void* value);
+  void (*set)(void* value, const std::vector<std::string>& texts);
+};
+
 struct SectionField {};
 
 // Points into the RunConfig that the table was made for.
 using FieldValue =
-    std::variant<SectionField, EnumField, bool*, int*, std::int64_t*, std::uint64_t*, double*, std::string*,
-                 base::Duration*, base::Length*, std::vector<std::int64_t>*, std::vector<std::string>*>;
+    std::variant<SectionField, EnumField, EntriesField, bool*, int*, std::int64_t*, std::uint64_t*, double*,
+                 std::string*, base::Duration*, base::Length*, std::vector<std::int64_t>*, std::vector<std::string>*>;
 
 struct FieldRow {
   std::string path;  // dotted: "training.optimizer.lr"

@@ -43,6 +43,7 @@ std::string list_text(const std::vector<T>& values) {
 struct ToJson {
   ordered_json operator()(const SectionField&) const { return nullptr; }
   ordered_json operator()(const EnumField& field) const { return std::string(field.names.at(field.get(field.value))); }
+  ordered_json operator()(const EntriesField& field) const { return field.get(field.value); }
   ordered_json operator()(const Duration* value) const { return to_string(*value); }
   ordered_json operator()(const Length* value) const { return to_string(*value); }
   template <class T>
@@ -54,6 +55,7 @@ struct ToJson {
 struct ToYaml {
   std::string operator()(const SectionField&) const { return ""; }
   std::string operator()(const EnumField& field) const { return std::string(field.names.at(field.get(field.value))); }
+  std::string operator()(const EntriesField& field) const { return list_text(field.get(field.value)); }
   std::string operator()(const bool* value) const { return *value ? "true" : "false"; }
   std::string operator()(const double* value) const { return shortest(*value); }
   std::string operator()(const std::string* value) const { return quoted(*value); }
@@ -79,6 +81,7 @@ struct ToType {
     }
     return text;
   }
+  std::string operator()(const EntriesField&) const { return "list of texts"; }
   std::string operator()(const bool*) const { return "true or false"; }
   std::string operator()(const double*) const { return "number"; }
   std::string operator()(const std::string*) const { return "text"; }

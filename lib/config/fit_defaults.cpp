@@ -2,7 +2,8 @@
 
 #include <algorithm>
 
-#include "config/slot_shapes.h"
+#include "config/data_facts.h"
+#include "config/slot_geometry.h"
 
 namespace esper::config {
 namespace {

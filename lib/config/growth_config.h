@@ -3,16 +3,12 @@
 #include <cstdint>
 
 #include "base/quantity.h"
+#include "config/entry.h"
 #include "config/field.h"
+#include "config/slot_alpha.h"
+#include "config/slot_classes.h"
 
 namespace esper::config {
-
-enum class AlphaCurve { kLinear, kCosine, kSigmoid };
-constexpr auto names(AlphaCurve) {
-  using C = AlphaCurve;
-  return std::array{std::pair{C::kLinear, "linear"}, std::pair{C::kCosine, "cosine"},
-                    std::pair{C::kSigmoid, "sigmoid"}};
-}
 
 // How a seed's output joins the host's. h: host feature, s: seed output, a: alpha. Formulas: kasmina/composition.h.
 enum class Composition { kAdd, kMultiply, kGate, kConvex, kResidual, kChannel, kConfidence };
@@ -44,7 +40,7 @@ constexpr auto names(GradientSurgery) {
 // How the gradients of several seeds come together on the host's parameters.
 struct AggregationConfig {
   Attribution attribution = Attribution::kUniform;
-  std::vector<std::string> classes;
+  std::vector<Entry<SlotClasses>> classes;
   GradientSurgery surgery = GradientSurgery::kPcgrad;
   double conflict_warn = 0.75;
   double seed_conflict_warn = 0.5;
@@ -160,7 +156,7 @@ struct GrowthConfig {
   AlphaCurve alpha_curve = AlphaCurve::kSigmoid;
   int alpha_ticks = 5;
   double alpha_target = 1.0;
-  std::vector<std::string> slot_alpha;
+  std::vector<Entry<SlotAlpha>> slot_alpha;
   bool fold_fossils = true;
   bool isolate = true;
   int max_seeds = 4;

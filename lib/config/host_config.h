@@ -1,7 +1,9 @@
 #pragma once
 #include <cstdint>
 
+#include "config/entry.h"
 #include "config/field.h"
+#include "config/slot_module.h"
 
 namespace esper::config {
 
@@ -25,7 +27,7 @@ struct HostConfig {
   std::int64_t heads = 6;
   std::int64_t segments = 3;
   double dropout = 0.0;
-  std::vector<std::string> modules;
+  std::vector<Entry<SlotModule>> modules;
 
   static constexpr auto fields() {
     using C = HostConfig;

@@ -122,6 +122,11 @@ class Reader {
     const auto close = is_scalar() ? nearest(node_.text, names) : std::nullopt;
     expected(type_text(field), close ? "; did you mean " + *close + "?" : "");
   }
+  void operator()(const EntriesField& field) {
+    auto texts = field.get(field.value);
+    (*this)(&texts);
+    field.set(field.value, texts);
+  }
   void operator()(bool* value) {
     const bool known = is_plain() && (node_.text == "true" || node_.text == "false");
     if (!known) return expected("true or false", "");

@@ -39,6 +39,9 @@ struct TypeSchema {
     for (const std::string_view name : field.names) json["enum"].push_back(std::string(name));
     return json;
   }
+  ordered_json operator()(const EntriesField&) const {
+    return (*this)(static_cast<const std::vector<std::string>*>(nullptr));
+  }
   ordered_json operator()(const bool*) const { return {{"type", "boolean"}}; }
   ordered_json operator()(const double*) const {
     ordered_json json = {{"type", "number"}};

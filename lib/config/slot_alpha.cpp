@@ -1,11 +1,14 @@
 #include "config/slot_alpha.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "base/names.h"
 #include "base/text/printable.h"
-#include "config/slot_classes.h"
+#include "leyline/slot_id.h"
 
 namespace esper::config {
 
@@ -47,32 +50,26 @@ std::optional<Parts> parts_of(std::string_view text) {
 
 }  // namespace
 
-std::optional<SlotAlpha> read_slot_alpha(std::string_view text) {
-  if (!slot_alpha_problem(text).empty()) return std::nullopt;
+base::Expected<SlotAlpha> SlotAlpha::parse(std::string_view text) {
   const auto parts = parts_of(text);
-  SlotAlpha read;
-  read.slot = parts->slot;
-  read.curve = *from_name<AlphaCurve>(parts->curve);
-  read.ticks = *number_of<int>(parts->ticks);
-  read.target = *number_of<double>(parts->target);
-  return read;
-}
-
-std::string slot_alpha_problem(std::string_view text) {
-  const auto parts = parts_of(text);
-  if (!parts) return in_quotes(text) + " is not slot=curve,epochs,target, like r0c1=cosine,8,0.7";
+  if (!parts) {
+    return base::failure(in_quotes(text) + " is not slot=curve,epochs,target, like r0c1=cosine,8,0.7");
+  }
   const auto wrong = [&](std::string_view part, const std::string& what) {
-    return "in " + in_quotes(text) + ", " + in_quotes(part) + " is no " + what + "; write it like r0c1=cosine,8,0.7";
+    return base::failure(
+        fmt::format("in {}, {} is no {}; write it like r0c1=cosine,8,0.7", in_quotes(text), in_quotes(part), what));
   };
-  if (!is_slot_id(parts->slot)) return wrong(parts->slot, "slot");
-  if (!from_name<AlphaCurve>(parts->curve)) return wrong(parts->curve, "curve (linear, cosine, sigmoid)");
+  if (!leyline::is_slot_id(parts->slot)) return wrong(parts->slot, "slot");
+  const auto curve = from_name<AlphaCurve>(parts->curve);
+  if (!curve) return wrong(parts->curve, fmt::format("curve ({})", base::all_names<AlphaCurve>()));
   const auto ticks = number_of<int>(parts->ticks);
-  if (!ticks || *ticks < 1 || *ticks > SlotAlpha::kMostTicks) {
-    return wrong(parts->ticks, "number of epochs, 1 to " + std::to_string(SlotAlpha::kMostTicks));
+  if (!ticks || *ticks < 1 || *ticks > kMostTicks) {
+    return wrong(parts->ticks, fmt::format("number of epochs, 1 to {}", kMostTicks));
   }
   const auto target = number_of<double>(parts->target);
-  const bool in_range = target && *target >= SlotAlpha::kLeastTarget && *target <= 1;
-  return in_range ? std::string() : wrong(parts->target, "target, 0.05 to 1");
+  const bool in_range = target && *target >= kLeastTarget && *target <= 1;
+  if (!in_range) return wrong(parts->target, fmt::format("target, {} to 1", kLeastTarget));
+  return SlotAlpha{std::string(parts->slot), *curve, *ticks, *target};
 }
 
 }  // namespace esper::config

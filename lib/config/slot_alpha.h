@@ -1,13 +1,21 @@
 #pragma once
 // The blend of one slot's seeds, as a configuration writes it. Any thread.
 
-#include <optional>
+#include <array>
 #include <string>
 #include <string_view>
+#include <utility>
 
-#include "config/growth_config.h"
+#include "base/expected.h"
 
 namespace esper::config {
+
+enum class AlphaCurve { kLinear, kCosine, kSigmoid };
+constexpr auto names(AlphaCurve) {
+  using C = AlphaCurve;
+  return std::array{std::pair{C::kLinear, "linear"}, std::pair{C::kCosine, "cosine"},
+                    std::pair{C::kSigmoid, "sigmoid"}};
+}
 
 struct SlotAlpha {
   static constexpr int kMostTicks = 1'000'000;
@@ -16,12 +24,9 @@ struct SlotAlpha {
   AlphaCurve curve = AlphaCurve::kLinear;
   int ticks = 1;      // epochs, 1..kMostTicks
   double target = 1;  // kLeastTarget..1
-};
 
-// Of "r0c1=cosine,8,0.7"; nothing if the text is not of that form or a number is out of its range. Whether there is
-// such a slot is not looked at.
-std::optional<SlotAlpha> read_slot_alpha(std::string_view text);
-// Which part of such a text is wrong, and what it may be; empty where none is.
-std::string slot_alpha_problem(std::string_view text);
+  // Of "r0c1=cosine,8,0.7". Whether there is such a slot is not looked at.
+  static base::Expected<SlotAlpha> parse(std::string_view text);
+};
 
 }  // namespace esper::config

@@ -1,24 +1,24 @@
 #pragma once
-// The ids of slots, and the classes that the seed in a slot answers for, as a configuration writes them. Any thread.
+// The classes that the seed in a slot answers for, as a configuration writes them. Any thread.
 
+#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace esper::config {
+#include "config/entry.h"
 
-// "r0c1"
-bool is_slot_id(std::string_view id);
+namespace esper::config {
 
 struct SlotClasses {
   static constexpr std::int64_t kMostClasses = 1'000'000;
   std::string slot;
   std::vector<std::int64_t> classes;
+
+  // Of "r0c1=0,1,2". Whether there are such a slot and such classes is not looked at.
+  static base::Expected<SlotClasses> parse(std::string_view text);
 };
-// Of "r0c1=0,1,2"; nothing if the text is not of that form.
-std::optional<SlotClasses> read_slot_classes(std::string_view text);
 
 // A class that such a line names and the data do not have.
 struct AbsentClass {
@@ -26,6 +26,6 @@ struct AbsentClass {
   std::string text;      // a sentence
 };
 // Classes are counted from 0. Lines of another form are passed over.
-std::vector<AbsentClass> absent_classes(const std::vector<std::string>& lines, std::int64_t num_classes);
+std::vector<AbsentClass> absent_classes(const std::vector<Entry<SlotClasses>>& lines, std::int64_t num_classes);
 
 }  // namespace esper::config

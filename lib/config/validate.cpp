@@ -1,5 +1,7 @@
 // The rules between fields. What depends on the data itself (does the file exist, does the shape fit) is checked where
 // the data is opened.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 #include <string>
@@ -7,9 +9,9 @@
 
 #include "base/names.h"
 #include "base/text/printable.h"
+#include "config/data_facts.h"
 #include "config/rules.h"
-#include "config/slot_classes.h"
-#include "config/slot_shapes.h"
+#include "config/slot_geometry.h"
 
 namespace esper::config {
 
@@ -41,16 +43,14 @@ bool is_name(std::string_view text) {
 }
 
 // "r0c1=conv_heavy"; whether host and catalogue have them: check_names().
-void check_modules(const std::vector<std::string>& modules, Findings& out) {
+void check_modules(const std::vector<Entry<SlotModule>>& modules, Findings& out) {
   std::set<std::string> taken;
   for (std::size_t i = 0; i < modules.size(); ++i) {
-    const std::string path = "modules[" + std::to_string(i) + "]";
-    const std::size_t equals = modules[i].find('=');
-    const std::string slot = modules[i].substr(0, equals);
-    if (equals == std::string::npos || equals + 1 == modules[i].size() || !is_slot_id(slot)) {
-      out.push_back({path, in_quotes(modules[i]) + " must name a slot and a blueprint, like r0c0=conv_heavy", {}});
-    } else if (!taken.insert(slot).second) {
-      out.push_back({path, "slot " + shortened(slot) + " holds another module of this list", {}});
+    const std::string path = fmt::format("modules[{}]", i);
+    if (!modules[i]) {
+      out.push_back({path, modules[i].problem(), {}});
+    } else if (!taken.insert(modules[i]->slot).second) {
+      out.push_back({path, "slot " + shortened(modules[i]->slot) + " holds another module of this list", {}});
     }
   }
 }
@@ -71,7 +71,7 @@ void HostConfig::validate(Findings& out) const {
     if (pool_layers > blocks) {
       out.push_back({"pool_layers", "must not exceed host.blocks, " + std::to_string(blocks), {"blocks", "kind"}});
     }
-    const std::int64_t last = base_channels << (std::clamp<std::int64_t>(blocks, 1, 16) - 1);
+    const std::int64_t last = block_channels(*this, std::clamp<std::int64_t>(blocks, 1, 16) - 1);
     if (last > kMostChannels) {
       out.push_back({"base_channels",
                      "the last of " + std::to_string(blocks) + " blocks would have " + std::to_string(last) +

@@ -3,7 +3,7 @@
 
 #include "base/names.h"
 #include "config/data_config.h"
-#include "config/slot_shapes.h"
+#include "config/data_facts.h"
 
 namespace esper::config {
 

@@ -5,8 +5,7 @@
 
 #include "base/text/printable.h"
 #include "config/growth_config.h"
-#include "config/slot_alpha.h"
-#include "config/slot_classes.h"
+#include "leyline/slot_id.h"
 
 namespace esper::config {
 
@@ -35,15 +34,15 @@ void check_classes(const AggregationConfig& aggregation, Findings& out) {
   std::map<std::int64_t, std::string> taken;
   for (std::size_t i = 0; i < aggregation.classes.size(); ++i) {
     const std::string path = "aggregation.classes[" + std::to_string(i) + "]";
-    const auto read = read_slot_classes(aggregation.classes[i]);
+    const auto& read = aggregation.classes[i];
     slots.push_back(read ? read->slot : "");
     if (!read) {
-      out.push_back({path, in_quotes(aggregation.classes[i]) + " is not a slot with its classes, like r0c1=0,1,2", {}});
+      out.push_back({path, read.problem(), {}});
       continue;
     }
-    std::set<std::int64_t> told;
+    std::set<std::int64_t> seen;
     for (const std::int64_t one : read->classes) {
-      if (!told.insert(one).second) continue;
+      if (!seen.insert(one).second) continue;
       const auto [other, is_new] = taken.emplace(one, read->slot);
       if (is_new || other->second == read->slot) continue;
       out.push_back({path, "class " + std::to_string(one) + " is given to " + other->second + " already", {}});
@@ -52,12 +51,11 @@ void check_classes(const AggregationConfig& aggregation, Findings& out) {
   check_unique(slots, "aggregation.classes", out);
 }
 
-void check_slot_alpha(const std::vector<std::string>& list, Findings& out) {
+void check_slot_alpha(const std::vector<Entry<SlotAlpha>>& list, Findings& out) {
   std::vector<std::string> slots;
   for (std::size_t i = 0; i < list.size(); ++i) {
-    const auto read = read_slot_alpha(list[i]);
-    slots.push_back(read ? read->slot : "");
-    if (!read) out.push_back({"slot_alpha[" + std::to_string(i) + "]", slot_alpha_problem(list[i]), {}});
+    slots.push_back(list[i] ? list[i]->slot : "");
+    if (!list[i]) out.push_back({"slot_alpha[" + std::to_string(i) + "]", list[i].problem(), {}});
   }
   check_unique(slots, "slot_alpha", out);
 }
@@ -66,7 +64,7 @@ void check_slot_alpha(const std::vector<std::string>& list, Findings& out) {
 
 void GrowthConfig::validate(Findings& out) const {
   for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (is_slot_id(slots[i])) continue;
+    if (leyline::is_slot_id(slots[i])) continue;
     out.push_back(
         {"slots[" + std::to_string(i) + "]", in_quotes(slots[i]) + " is not a slot; slots are named like r0c1", {}});
   }

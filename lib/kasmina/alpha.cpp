@@ -4,7 +4,6 @@
 #include <numbers>
 
 #include "base/error.h"
-#include "config/slot_alpha.h"
 
 namespace esper::kasmina {
 
@@ -17,9 +16,8 @@ double logistic(double t) { return 1.0 / (1.0 + std::exp(-kSteepness * (t - 0.5)
 }  // namespace
 
 AlphaSchedule schedule_at(const std::string& slot, const config::GrowthConfig& growth) {
-  for (const auto& text : growth.slot_alpha) {
-    const auto own = config::read_slot_alpha(text);
-    ESPER_CHECK(own.has_value(), "growth.slot_alpha was not checked: " + text);
+  for (const auto& own : growth.slot_alpha) {
+    ESPER_CHECK(own, "growth.slot_alpha was not checked: " + own.text());
     if (own->slot == slot) return {own->curve, own->ticks, own->target};
   }
   return {growth.alpha_curve, growth.alpha_ticks, growth.alpha_target};

@@ -1,5 +1,7 @@
 #include "kasmina/blueprint.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/names.h"
 #include "kasmina/blueprint/families.h"
@@ -7,17 +9,35 @@
 namespace esper::kasmina {
 namespace {
 
-std::vector<Blueprint> all_families() {
-  std::vector<Blueprint> all = feature_blueprints();
-  for (const Blueprint& row : image_blueprints()) all.push_back(row);
-  for (const Blueprint& row : sequence_blueprints()) all.push_back(row);
+std::span<const Builder> builders_for(FeatureKind kind) {
+  switch (kind) {
+    case FeatureKind::kFeatures:
+      return feature_builders();
+    case FeatureKind::kImage:
+      return image_builders();
+    case FeatureKind::kSequence:
+      return sequence_builders();
+  }
+  return {};
+}
+
+std::vector<Blueprint> with_builders() {
+  std::vector<Blueprint> all;
+  for (const auto& facts : leyline::blueprint_table()) {
+    const auto builders = builders_for(facts.fits);
+    const auto own = std::ranges::find(builders, facts.name, &Builder::name);
+    ESPER_CHECK(own != builders.end(), "nothing builds the blueprint " + std::string(facts.name));
+    all.push_back({facts, own->build});
+  }
+  const auto num_builders = feature_builders().size() + image_builders().size() + sequence_builders().size();
+  ESPER_CHECK(num_builders == all.size(), "a module is built that the table of blueprints does not have");
   return all;
 }
 
 }  // namespace
 
 const std::vector<Blueprint>& blueprints() {
-  static const std::vector<Blueprint> all = all_families();
+  static const std::vector<Blueprint> all = with_builders();
   return all;
 }
 
@@ -26,12 +46,6 @@ const Blueprint* find_blueprint(std::string_view name, FeatureKind kind) {
     if (row.name == name && row.fits == kind) return &row;
   }
   return nullptr;
-}
-
-std::string refusal(const Blueprint& blueprint, const FeatureShape& shape) {
-  if (blueprint.fits == shape.kind) return blueprint.refusal(shape);
-  return "it is grown at a feature of kind " + std::string(to_string(blueprint.fits)) + ", and this is one of kind " +
-         std::string(to_string(shape.kind));
 }
 
 SeedModule build_seed(const Blueprint& blueprint, const FeatureShape& shape, const std::string& seed_id,

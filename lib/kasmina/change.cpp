@@ -9,12 +9,7 @@
 namespace esper::kasmina {
 
 Change::Change(Network& network)
-    : network_(network),
-      slots_(network.slots_),
-      ownership_(network.ownership_),
-      seeds_born_(network.seeds_born_),
-      command_ids_(network.command_ids_),
-      structure_version_(network.structure_version_) {
+    : network_(network), before_(network.structure_), structure_version_(network.structure_version_) {
   network.require_no_change();
   network.is_changing_ = true;
 }
@@ -38,13 +33,10 @@ void Change::commit() { close(); }
 
 void Change::roll_back() {
   close();
-  network_.slots_ = std::move(slots_);
-  network_.ownership_ = std::move(ownership_);
-  network_.seeds_born_ = seeds_born_;
-  network_.command_ids_ = std::move(command_ids_);
+  network_.structure_ = std::move(before_);
   if (network_.structure_version_ != structure_version_) ++network_.structure_version_;
-  for (auto& slot : network_.slots_) {
-    if (slot.seed) network_.refresh_scalars(slot);
+  for (const auto& slot : network_.structure_.slots) {
+    if (slot.seed) refresh_scalars(slot, network_.growth_);
   }
   std::ranges::reverse(overwritten_);
   write_values(overwritten_);

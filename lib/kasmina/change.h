@@ -5,9 +5,6 @@
 #include <torch/types.h>
 
 #include <cstdint>
-#include <deque>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "kasmina/network.h"
@@ -37,10 +34,7 @@ class Change {
   void close();
 
   Network& network_;
-  std::vector<Slot> slots_;
-  OwnershipRegistry ownership_;
-  std::uint32_t seeds_born_;
-  std::deque<std::string> command_ids_;
+  NetworkStructure before_;
   std::uint64_t structure_version_;
   TensorValues overwritten_;  // of the host, oldest first
   bool is_open_ = true;

@@ -1,7 +1,11 @@
 #include "kasmina/command_form.h"
 
+#include <algorithm>
+#include <array>
 #include <cmath>
+#include <string_view>
 
+#include "base/error.h"
 #include "base/names.h"
 #include "config/slot_alpha.h"
 
@@ -26,11 +30,44 @@ bool is_late(const AdaptationCommand& command, std::uint64_t now_ns) {
   return now_ns == 0 || now_ns > command.issued_at_ns + command.execution_deadline_ms * kNanosecondsPerMillisecond;
 }
 
-// Parameters of GERMINATE: the seed's own blend. alpha_curve is 0 linear, 1 cosine, 2 sigmoid.
-constexpr const char *kAlphaCurve = "alpha_curve", *kAlphaTicks = "alpha_ticks", *kAlphaTarget = "alpha_target";
+bool is_whole(double value) { return value == std::floor(value); }
 
-bool is_schedule_parameter(const std::string& name) {
-  return name == kAlphaCurve || name == kAlphaTicks || name == kAlphaTarget;
+// A parameter of GERMINATE: a part of the seed's own blend.
+struct BlendParameter {
+  std::string_view name;
+  bool (*take)(double value, AlphaSchedule& schedule);  // false, and nothing taken, for a value that makes no sense
+  std::string_view range;
+};
+
+constexpr std::array kBlendParameters{
+    BlendParameter{"alpha_curve",
+                   [](double value, AlphaSchedule& schedule) {
+                     constexpr auto kCurves = names(config::AlphaCurve{});
+                     if (!is_whole(value) || !(value >= 0 && value < kCurves.size())) return false;
+                     schedule.curve = kCurves[static_cast<std::size_t>(value)].first;
+                     return true;
+                   },
+                   "0, 1 or 2"},  // linear, cosine, sigmoid
+    BlendParameter{"alpha_ticks",
+                   [](double value, AlphaSchedule& schedule) {
+                     if (!is_whole(value) || !(value >= 1 && value <= config::SlotAlpha::kMostTicks)) return false;
+                     schedule.ticks = static_cast<int>(value);
+                     return true;
+                   },
+                   "a whole number from 1 on"},
+    BlendParameter{"alpha_target",
+                   [](double value, AlphaSchedule& schedule) {
+                     if (!(value >= config::SlotAlpha::kLeastTarget && value <= 1)) return false;
+                     schedule.target = value;
+                     return true;
+                   },
+                   "0.05 to 1"},
+};
+
+// Null for a name that is none of theirs.
+const BlendParameter* blend_parameter(std::string_view name) {
+  const auto found = std::ranges::find(kBlendParameters, name, &BlendParameter::name);
+  return found == kBlendParameters.end() ? nullptr : &*found;
 }
 
 }  // namespace
@@ -71,23 +108,13 @@ std::optional<Stage> wanted_stage(SeedOperation operation) {
   }
 }
 
-std::string take_schedule(const std::map<std::string, double>& parameters, AlphaSchedule& schedule) {
-  using config::SlotAlpha;
+base::Expected<AlphaSchedule> schedule_from(const std::map<std::string, double>& parameters, AlphaSchedule usual) {
   for (const auto& [name, value] : parameters) {
-    const bool whole = value == std::floor(value);
-    constexpr auto kCurves = names(config::AlphaCurve{});
-    if (name == kAlphaCurve) {
-      if (!whole || !(value >= 0 && value < kCurves.size())) return name + " must be 0, 1 or 2";
-      schedule.curve = kCurves[static_cast<std::size_t>(value)].first;
-    } else if (name == kAlphaTicks) {
-      if (!whole || !(value >= 1 && value <= SlotAlpha::kMostTicks)) return name + " must be a whole number from 1 on";
-      schedule.ticks = static_cast<int>(value);
-    } else {
-      if (!(value >= SlotAlpha::kLeastTarget && value <= 1)) return name + " must be 0.05 to 1";
-      schedule.target = value;
-    }
+    const auto* parameter = blend_parameter(name);
+    ESPER_CHECK(parameter, "a parameter of GERMINATE that was not checked: " + name);
+    if (!parameter->take(value, usual)) return base::failure(name + " must be " + std::string(parameter->range));
   }
-  return {};
+  return usual;
 }
 
 Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
@@ -103,7 +130,7 @@ Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
                    std::string(base::name_of(operation.operation)) + " is not an operation of this network");
   }
   for (const auto& [name, value] : operation.parameters) {
-    if (operation.operation == SeedOperation::kGerminate && is_schedule_parameter(name)) continue;
+    if (operation.operation == SeedOperation::kGerminate && blend_parameter(name)) continue;
     return refused(command, "unsupported_parameter",
                    std::string(base::name_of(operation.operation)) + " takes no parameter called \"" + name + "\"");
   }

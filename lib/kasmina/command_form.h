@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/expected.h"
 #include "kasmina/network.h"
 
 namespace esper::kasmina {
@@ -21,7 +22,8 @@ std::vector<LifecycleEvent> refuse_form(const leyline::AdaptationCommand& comman
 // The stage that an operation asks for; nothing for those that are no plain step forward.
 std::optional<leyline::Stage> wanted_stage(leyline::SeedOperation operation);
 
-// Takes the parameters of GERMINATE over the schedule. Returns what is wrong with them; empty if nothing is.
-std::string take_schedule(const std::map<std::string, double>& parameters, AlphaSchedule& schedule);
+// The usual schedule with the parameters of GERMINATE in it, or what is wrong with one. Their names were checked by
+// refuse_form().
+base::Expected<AlphaSchedule> schedule_from(const std::map<std::string, double>& parameters, AlphaSchedule usual);
 
 }  // namespace esper::kasmina

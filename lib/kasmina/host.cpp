@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "config/slot_geometry.h"
 #include "kasmina/host/hosts.h"
 
 namespace esper::kasmina {
@@ -25,7 +26,11 @@ HostBody build_body(ModuleScope scope, const config::HostConfig& config, const l
 
 }  // namespace
 
-std::string slot_id(std::size_t column) { return "r0c" + std::to_string(column); }
+std::vector<SlotSite> slot_sites(const config::HostConfig& config, const leyline::SampleShape& sample) {
+  std::vector<SlotSite> sites;
+  for (auto& slot : config::slot_geometry(config, sample)) sites.push_back({std::move(slot.id), slot.shape});
+  return sites;
+}
 
 void require_config(bool holds, const std::string& text) {
   if (!holds) throw base::Error(base::ExitCode::kConfig, text);

@@ -11,20 +11,13 @@
 #include "config/host_config.h"
 #include "kasmina/mode.h"
 #include "kasmina/tensor_table.h"
-#include "leyline/blueprint_table.h"
+#include "leyline/feature_shape.h"
 #include "leyline/sample_shape.h"
 
 namespace esper::kasmina {
 
 using leyline::FeatureKind;
-
-// The shape of the feature at a slot, without the batch: [channels], [channels, height, width] or [tokens, channels].
-struct FeatureShape {
-  FeatureKind kind = FeatureKind::kFeatures;
-  std::int64_t channels = 0;
-  std::int64_t height = 0, width = 0;  // kImage
-  std::int64_t tokens = 0;             // kSequence: the longest
-};
+using leyline::FeatureShape;
 
 struct SlotSite {
   std::string id;  // "r<row>c<column>"; hosts have one row, column counts along the network

@@ -8,17 +8,18 @@
 
 #include <cstdint>
 #include <deque>
-#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "base/expected.h"
 #include "config/growth_config.h"
+#include "kasmina/epoch_facts.h"
 #include "kasmina/fold.h"
 #include "kasmina/host.h"
+#include "kasmina/lifecycle_event.h"
 #include "kasmina/ownership.h"
 #include "kasmina/parameter_group.h"
 #include "kasmina/seed.h"
@@ -29,46 +30,18 @@
 
 namespace esper::kasmina {
 
-// What one epoch showed about one seed; fields that were not measured stay empty.
-struct SeedFacts {
-  std::string seed_id;
-  double gradient_norm = 0;                      // mean over the epoch's steps, L2 over the seed's parameters
-  std::optional<double> accuracy_without;        // validation accuracy with the seed's alpha at 0
-  std::optional<double> accuracy_at_full_alpha;  // validation accuracy with the seed's alpha at 1
-  double isolation_violations = 0;               // microbatches where its gradient reached the host and must not
+// What commands change in a network; its tensors are there by reference.
+struct NetworkStructure {
+  std::vector<Slot> slots;  // parallel to the host's sites
+  OwnershipRegistry ownership;
+  std::uint32_t seeds_born = 0;
+  std::deque<std::string> command_ids;  // of the last commands that were carried out, oldest first
 };
-
-struct EpochFacts {
-  std::uint32_t epoch = 0;                              // epochs completed, this one included
-  double validation_loss = 0, validation_accuracy = 0;  // accuracy 0..1
-  double host_gradient_norm = 0;                        // L2 over the parameters that the host owns
-  double learning_rate = 0;
-  std::vector<SeedFacts> seeds;
-  std::map<std::string, SeedWorth> worth;  // by seed id, where it was measured
-  std::string undone;  // why the epoch's learning was taken back, and growing seeds are culled; empty: it stands
-};
-
-// Something that happened to a seed, ready to be told: a stage change, a gate's verdict, a graft, a refusal.
-struct LifecycleEvent {
-  enum class Kind { kStage, kGate, kGraft, kCull, kFold, kCommandRejected, kViolation } kind = Kind::kStage;
-  std::string seed_id, slot, blueprint;
-  leyline::Stage from = leyline::Stage::kUnknown, to = leyline::Stage::kUnknown;
-  std::string reason;                                    // in words, with measured values and thresholds
-  std::vector<std::pair<std::string, double>> values;    // measured values by name
-  std::vector<std::pair<std::string, double>> required;  // kGate: thresholds by name
-  std::string command_id;
-  std::string code;    // kGate: "G0" to "G5"; kCommandRejected: "duplicate_command", "gate_failed", ...; else empty
-  bool passed = true;  // kGate: the verdict; kFold: whether it was done; kCommandRejected: false
-};
-
-// The event of a command that is not carried out.
-LifecycleEvent refusal_of(const leyline::AdaptationCommand& command, const std::string& code,
-                          const std::string& reason);
 
 class Network {
  public:
-  // The modules that `host` lists are FOSSILIZED seeds from the start. Throws Error{kConfig} when host or growth names
-  // a slot or a blueprint that does not exist or does not fit.
+  // The modules that `host` lists are FOSSILIZED seeds from the start. host and growth were validated; throws
+  // Error{kConfig} when a blueprint does not fit the features that come of this sample.
   Network(const config::HostConfig& host, const config::GrowthConfig& growth, const leyline::SampleShape& sample,
           std::uint64_t run_seed, torch::Device device);
   Network(const Network&) = delete;
@@ -90,7 +63,9 @@ class Network {
   std::vector<NamedTensor> buffers() const;
   // Per seed: "seed-0001.alpha", ".straight_through", ".isolation_gate", ".training_gate": 0-dim float32 on the device.
   std::vector<NamedTensor> scalars() const;
-  const std::string& owner_of(const std::string& parameter_id) const { return ownership_.owner_of(parameter_id); }
+  const std::string& owner_of(const std::string& parameter_id) const {
+    return structure_.ownership.owner_of(parameter_id);
+  }
 
   // Applies one command between two epochs; every outcome, refusals included, is an event. A refused command changes
   // nothing. probe: a validation batch on which the largest output change of a graft, and the gradient's path into a
@@ -112,7 +87,7 @@ class Network {
   // Takes in an epoch's measurements, moves alpha and dwell times by one tick, culls what must go. Epochs ascend.
   std::vector<LifecycleEvent> end_epoch(const EpochFacts& facts);
 
-  // Growing and fossilised seeds, in order of birth. Points and metrics that were not measured are absent.
+  // Growing and fossilised seeds, in order of birth. Figures that were not measured are empty.
   std::vector<leyline::SeedState> export_seed_states() const;
   std::vector<leyline::SlotState> export_slots() const;
   // Growing seeds with an alpha above 0, in order of birth: what is turned off to see what the network loses.
@@ -140,11 +115,8 @@ class Network {
     TensorValues& overwritten;  // takes in the values of the host's parameters that the command overwrites
   };
 
-  void build_in(const std::vector<std::string>& modules);  // network_modules.cpp
-  std::vector<const Slot*> in_order_of_birth() const;
-  Slot* find_seed(const std::string& seed_id);
-  std::vector<std::string> allowed_blueprints(const Slot& slot) const;
-  void refresh_scalars(Slot& slot);
+  void build_in(const std::vector<config::Entry<config::SlotModule>>& modules);  // network_modules.cpp
+  std::size_t index_of(const Slot& slot) const { return static_cast<std::size_t>(&slot - structure_.slots.data()); }
   void rebuild_ownership();
 
   // Nothing but an open change itself may alter the network.
@@ -153,7 +125,13 @@ class Network {
   // network_command.cpp
   Events apply_order(const Order& order, std::uint64_t now_ns);
   Events carry_out(const Order& order);
-  Events refuse_germination(const leyline::AdaptationCommand& command) const;
+  struct Germination {
+    Slot* slot = nullptr;
+    const Blueprint* blueprint = nullptr;
+    AlphaSchedule schedule;
+  };
+  // What GERMINATE names. Why it is refused; empty, and `out` filled in, if it is not.
+  Events resolve(const leyline::AdaptationCommand& command, Germination& out);
   Events germinate(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
   Events move_seed(const Order& order);
   Events advance(Slot& slot, leyline::Stage to, const Order& order);
@@ -168,9 +146,7 @@ class Network {
   };
   std::optional<Fold> try_fold(const Slot& slot, const torch::Tensor& probe);
   LifecycleEvent carry_out(const Fold& fold, Slot& slot, const Order& order);
-  LinearLayer layer_named(const std::string& name) const;
-  // Without a plan, why.
-  std::optional<FoldPlan> plan_of(const Slot& slot, std::string& why_not) const;
+  base::Expected<FoldPlan> plan_of(const Slot& slot) const;
   double fold_change(const Slot& slot, const Fold& fold, const torch::Tensor& probe) const;
 
   // network_probe.cpp
@@ -179,22 +155,19 @@ class Network {
 
   // network_epoch.cpp
   Events cull(Slot& slot, const std::string& reason, const std::string& command_id);
-  void take_in(Slot& slot, const EpochFacts& facts, std::int64_t host_parameters);
-  Events rest(Slot& slot);
-  std::vector<bool> broken_seeds() const;
+  Events close_epoch(Slot& slot, const EpochFacts& facts, bool is_broken);
+  std::int64_t num_host_parameters() const;
 
   Host host_;
   config::GrowthConfig growth_;
   std::uint64_t run_seed_;
   torch::Device device_;
-  std::vector<Slot> slots_;  // parallel to host_.sites
-  OwnershipRegistry ownership_;
+  std::vector<SlotRules> rules_;  // parallel to host_.sites
+  NetworkStructure structure_;
   std::uint64_t structure_version_ = 1;
-  std::uint32_t seeds_born_ = 0;
   std::uint32_t epoch_ = 0;
-  std::optional<double> accuracy_;       // running validation accuracy of the last epoch
-  std::deque<std::string> command_ids_;  // of the last commands that were carried out, oldest first
-  bool is_changing_ = false;             // a Change is open
+  std::optional<double> accuracy_;  // running validation accuracy of the last epoch
+  bool is_changing_ = false;        // a Change is open
 };
 
 // While it lives, one seed's alpha has another value (evaluation only). Restores it exactly.

@@ -83,13 +83,14 @@ std::vector<LifecycleEvent> Network::apply_order(const Order& order, std::uint64
   const auto& command = order.command;
   ESPER_CHECK(!c10::InferenceMode::is_enabled(), "a graft's tensors must not be born in inference mode");
   if (auto refusal = refuse_form(command, now_ns); !refusal.empty()) return refusal;
-  if (std::find(command_ids_.begin(), command_ids_.end(), command.command_id) != command_ids_.end()) {
+  auto& known = structure_.command_ids;
+  if (std::ranges::find(known, command.command_id) != known.end()) {
     return refused(command, "duplicate_command", "a command of this id was carried out before");
   }
   auto events = carry_out(order);
   if (events.back().kind != Kind::kCommandRejected) {
-    command_ids_.push_back(command.command_id);
-    if (command_ids_.size() > kRememberedCommands) command_ids_.pop_front();
+    known.push_back(command.command_id);
+    if (known.size() > kRememberedCommands) known.pop_front();
   }
   return events;
 }
@@ -106,14 +107,15 @@ std::vector<LifecycleEvent> Network::carry_out(const Order& order) {
   }
 }
 
-std::vector<LifecycleEvent> Network::refuse_germination(const AdaptationCommand& command) const {
+std::vector<LifecycleEvent> Network::resolve(const AdaptationCommand& command, Germination& out) {
   const auto& wanted = *command.seed_operation;
-  const auto place = std::find_if(slots_.begin(), slots_.end(), [&](auto& s) { return s.site.id == wanted.slot; });
+  auto& slots = structure_.slots;
+  const auto place = std::ranges::find(slots, wanted.slot, [](const Slot& slot) { return slot.site.id; });
   if (!growth_.enabled) return refused(command, "growth_disabled", "growth.enabled is false in this run");
   if (!command.target_seed_id.empty()) {
     return refused(command, "unexpected_target", "GERMINATE names a slot, not a seed: ids are given at birth");
   }
-  if (place == slots_.end()) return refused(command, "unknown_slot", "this host has no slot \"" + wanted.slot + "\"");
+  if (place == slots.end()) return refused(command, "unknown_slot", "this host has no slot \"" + wanted.slot + "\"");
   if (const auto illegal = check_move(place->stage, Stage::kGerminated)) {
     const auto code = holds_seed(place->stage)             ? "slot_occupied"
                       : place->stage == Stage::kTerminated ? "slot_not_allowed"
@@ -125,41 +127,39 @@ std::vector<LifecycleEvent> Network::refuse_germination(const AdaptationCommand&
     return refused(command, "unknown_blueprint",
                    "no blueprint \"" + wanted.blueprint_id + "\" for the kind of feature at " + wanted.slot);
   }
-  const auto allowed = allowed_blueprints(*place);
-  if (std::find(allowed.begin(), allowed.end(), wanted.blueprint_id) == allowed.end()) {
+  const auto& rules = rules_[index_of(*place)];
+  if (std::ranges::find(rules.allowed, blueprint) == rules.allowed.end()) {
     const auto misfit = refusal(*blueprint, place->site.shape);
     return misfit.empty() ? refused(command, "blueprint_not_allowed", "growth.blueprints does not name it")
                           : refused(command, "blueprint_does_not_fit", misfit);
   }
-  const auto growing = std::count_if(slots_.begin(), slots_.end(), [](auto& s) { return is_growing(s.stage); });
-  if (growing >= growth_.max_seeds) {
+  if (std::ranges::count_if(slots, [](const Slot& slot) { return is_growing(slot.stage); }) >= growth_.max_seeds) {
     return refused(command, "too_many_seeds",
                    "growth.max_seeds of " + std::to_string(growth_.max_seeds) + " are growing already");
   }
+  const auto schedule = schedule_from(wanted.parameters, rules.schedule);
+  if (!schedule) return refused(command, "invalid_parameter", schedule.error());
+  out = {&*place, blueprint, *schedule};
   return {};
 }
 
 std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command, const torch::Tensor& probe) {
-  if (auto refusal = refuse_germination(command); !refusal.empty()) return refusal;
-  const auto& wanted = *command.seed_operation;
-  const auto place = std::find_if(slots_.begin(), slots_.end(), [&](auto& s) { return s.site.id == wanted.slot; });
-  const auto* blueprint = find_blueprint(wanted.blueprint_id, place->site.shape.kind);
-  auto schedule = schedule_at(wanted.slot, growth_);
-  if (const auto wrong = take_schedule(wanted.parameters, schedule); !wrong.empty()) {
-    return refused(command, "invalid_parameter", wrong);
-  }
-  auto seed = make_seed({seeds_born_ + 1, blueprint, place->site.shape, schedule}, growth_, run_seed_, device_);
-  const auto evidence = measure_graft(static_cast<std::size_t>(place - slots_.begin()), seed, probe);
+  Germination wanted;
+  if (auto refusal = resolve(command, wanted); !refusal.empty()) return refusal;
+  const auto& [place, blueprint, schedule] = wanted;
+  auto seed =
+      make_seed({structure_.seeds_born + 1, blueprint, place->site.shape, schedule}, growth_, run_seed_, device_);
+  const auto evidence = measure_graft(index_of(*place), seed, probe);
   const auto verdict = sanity_gate(evidence);
   auto gate = verdict_event(verdict, *place, Stage::kGerminated, command);
-  gate.blueprint = wanted.blueprint_id;
+  gate.blueprint = blueprint->name;
   if (!verdict.passed) return gate_refusal(gate, command);
 
   gate.seed_id = seed.id;
-  ownership_.claim(seed.module.tensors.parameters, seed.id);
+  structure_.ownership.claim(seed.module.tensors.parameters, seed.id);
   place->seed = std::move(seed);
   move_slot(*place, Stage::kGerminated, accuracy_);
-  ++seeds_born_;
+  ++structure_.seeds_born;
   ++structure_version_;
   auto graft = event_of(Kind::kGraft, *place, command);
   graft.values = verdict.values;
@@ -171,7 +171,7 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
 std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
   const auto& command = order.command;
   const auto& wanted = *command.seed_operation;
-  auto* slot = find_seed(command.target_seed_id);
+  auto* slot = find_seed(structure_.slots, command.target_seed_id);
   if (!slot) {
     return refused(command, "unknown_seed", "no living seed is called \"" + command.target_seed_id + "\"");
   }
@@ -205,7 +205,7 @@ std::vector<LifecycleEvent> Network::cancel(Slot& slot, const AdaptationCommand&
   retarget(alpha, 0, slot.seed->schedule.ticks);
   tick(alpha);
   if (is_leaving(slot) && alpha.value == 0) return cull(slot, "cancelled", command.command_id);
-  refresh_scalars(slot);
+  refresh_scalars(slot, growth_);
   return {stage_event(slot, slot.stage, "cancelled: blends out, then goes", command)};
 }
 
@@ -252,10 +252,10 @@ void Network::enter(Slot& slot, Stage to) {
   }
   if (to == Stage::kProbationary) seed.alpha = hold_alpha(seed.alpha.curve, 1);
   if (to == Stage::kFossilized) {
-    ownership_.transfer(seed.id, kHostOwner);
+    structure_.ownership.transfer(seed.id, kHostOwner);
     ++structure_version_;
   }
-  refresh_scalars(slot);
+  refresh_scalars(slot, growth_);
 }
 
 }  // namespace esper::kasmina

@@ -38,49 +38,13 @@ LifecycleEvent violation(const Slot& slot) {
   return event;
 }
 
-}  // namespace
-
-std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
-  ESPER_CHECK(facts.epoch > epoch_,
-              "epochs must ascend: " + std::to_string(facts.epoch) + " after " + std::to_string(epoch_));
-  require_no_change();
-  epoch_ = facts.epoch;
-  accuracy_ = if_accuracy(facts.validation_accuracy);
+// What an epoch showed beside the seed's own facts.
+struct Surroundings {
+  std::optional<double> accuracy;
   std::int64_t host_parameters = 0;
-  for (const auto& group : parameter_groups()) {
-    if (group.owner != kHostOwner) continue;
-    for (const auto& parameter : group.parameters) host_parameters += parameter.tensor.numel();
-  }
-  const auto broken = broken_seeds();
-  std::vector<LifecycleEvent> events;
-  const auto tell = [&](const std::vector<LifecycleEvent>& more) {
-    events.insert(events.end(), more.begin(), more.end());
-  };
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    auto& slot = slots_[i];
-    if (!slot.seed) {
-      tell(rest(slot));
-      continue;
-    }
-    take_in(slot, facts, host_parameters);
-    const double violations = slot.seed->record.isolation_violations;
-    if (violations > 0) events.push_back(violation(slot));
-    if (broken[i]) {
-      tell(cull(slot, "its tensors hold NaN or infinity", ""));
-    } else if (!facts.undone.empty() && is_growing(slot.stage)) {
-      tell(cull(slot, facts.undone, ""));
-    } else if (violations > 0 && growth_.isolation.strict) {
-      tell(cull(slot, "its gradient reached the host while it was isolated", ""));
-    } else if (is_leaving(slot) && slot.seed->alpha.mode == AlphaMode::kHold) {
-      tell(cull(slot, "blended out", ""));
-    } else {
-      refresh_scalars(slot);
-    }
-  }
-  return events;
-}
+};
 
-void Network::take_in(Slot& slot, const EpochFacts& facts, std::int64_t host_parameters) {
+void take_in(Slot& slot, const EpochFacts& facts, const Surroundings& around) {
   auto& seed = *slot.seed;
   auto& record = seed.record;
   ++slot.stage_epochs;
@@ -90,9 +54,9 @@ void Network::take_in(Slot& slot, const EpochFacts& facts, std::int64_t host_par
     if (candidate.seed_id == seed.id) own = candidate;
   }
   // A fossil keeps what it was admitted for: nothing takes it away to measure it again.
-  if (is_growing(slot.stage)) record.accuracy = accuracy_;
+  if (is_growing(slot.stage)) record.accuracy = around.accuracy;
   // A seed that was germinated before the first epoch counts from that epoch's end.
-  if (!record.accuracy_at_stage_start) record.accuracy_at_stage_start = accuracy_;
+  if (!record.accuracy_at_stage_start) record.accuracy_at_stage_start = around.accuracy;
   record.gradient_norm = if_float_or_zero(own.gradient_norm);
   record.isolation_violations = is_growing(slot.stage) ? if_float_or_zero(own.isolation_violations) : 0;
   record.learning_rate = if_float_or_zero(facts.learning_rate);
@@ -103,17 +67,17 @@ void Network::take_in(Slot& slot, const EpochFacts& facts, std::int64_t host_par
     record.worth = worth == facts.worth.end() ? SeedWorth{} : worth->second;
   }
   // At alpha 1 the running network is the network at full alpha.
-  if (slot.stage == Stage::kShadowing && seed.alpha.value == 1) record.accuracy_at_full_alpha = accuracy_;
+  if (slot.stage == Stage::kShadowing && seed.alpha.value == 1) record.accuracy_at_full_alpha = around.accuracy;
   if (is_growing(slot.stage) && slot.stage >= Stage::kTraining) {
     const auto ratio = gradient_ratio(
-        {own.gradient_norm, facts.host_gradient_norm, seed.module.tensors.num_parameters(), host_parameters});
+        {own.gradient_norm, facts.host_gradient_norm, seed.module.tensors.num_parameters(), around.host_parameters});
     if (ratio) record.gradient_ratio = smoothed_ratio(record.gradient_ratio, *ratio);
   }
   tick(seed.alpha);
 }
 
 // The epoch in which the slot was CULLED is the first of its embargo.
-std::vector<LifecycleEvent> Network::rest(Slot& slot) {
+std::vector<LifecycleEvent> rest(Slot& slot, const config::GrowthConfig& growth) {
   std::vector<LifecycleEvent> events;
   const auto move = [&](Stage to, const std::string& reason) {
     LifecycleEvent event;
@@ -127,26 +91,26 @@ std::vector<LifecycleEvent> Network::rest(Slot& slot) {
   ++slot.stage_epochs;
   const auto dwelt = [&](int epochs) { return slot.stage_epochs >= static_cast<std::uint32_t>(epochs); };
   if (slot.stage == Stage::kCulled) {
-    move(Stage::kEmbargoed, "rests for " + epochs_text(growth_.embargo_epochs));
+    move(Stage::kEmbargoed, "rests for " + epochs_text(growth.embargo_epochs));
     slot.stage_epochs = 1;
   }
-  if (slot.stage == Stage::kEmbargoed && dwelt(growth_.embargo_epochs)) {
-    move(Stage::kResetting, "the embargo of " + epochs_text(growth_.embargo_epochs) + " is over");
-  } else if (slot.stage == Stage::kResetting && dwelt(growth_.reset_epochs)) {
+  if (slot.stage == Stage::kEmbargoed && dwelt(growth.embargo_epochs)) {
+    move(Stage::kResetting, "the embargo of " + epochs_text(growth.embargo_epochs) + " is over");
+  } else if (slot.stage == Stage::kResetting && dwelt(growth.reset_epochs)) {
     move(Stage::kDormant, "free again");
   }
   return events;
 }
 
 // One read for all seeds.
-std::vector<bool> Network::broken_seeds() const {
-  std::vector<bool> broken(slots_.size(), false);
+std::vector<bool> broken_seeds(const std::vector<Slot>& slots) {
+  std::vector<bool> broken(slots.size(), false);
   std::vector<torch::Tensor> sound;
   std::vector<std::size_t> places;
   const at::NoGradGuard no_grad;
-  for (std::size_t i = 0; i < slots_.size(); ++i) {
-    if (!is_growing(slots_[i].stage)) continue;
-    const auto& tensors = slots_[i].seed->module.tensors;
+  for (std::size_t i = 0; i < slots.size(); ++i) {
+    if (!is_growing(slots[i].stage)) continue;
+    const auto& tensors = slots[i].seed->module.tensors;
     for (const auto* table : {&tensors.parameters, &tensors.buffers}) {
       for (const auto& named : *table) {
         sound.push_back(at::isfinite(named.tensor).all());
@@ -160,6 +124,58 @@ std::vector<bool> Network::broken_seeds() const {
     if (!read.const_data_ptr<bool>()[i]) broken[places[i]] = true;
   }
   return broken;
+}
+
+}  // namespace
+
+std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
+  ESPER_CHECK(facts.epoch > epoch_,
+              "epochs must ascend: " + std::to_string(facts.epoch) + " after " + std::to_string(epoch_));
+  require_no_change();
+  epoch_ = facts.epoch;
+  accuracy_ = if_accuracy(facts.validation_accuracy);
+  const auto host_parameters = num_host_parameters();
+  const auto broken = broken_seeds(structure_.slots);
+  std::vector<LifecycleEvent> events;
+  for (std::size_t i = 0; i < structure_.slots.size(); ++i) {
+    auto& slot = structure_.slots[i];
+    if (slot.seed) take_in(slot, facts, {accuracy_, host_parameters});
+    const auto happened = slot.seed ? close_epoch(slot, facts, broken[i]) : rest(slot, growth_);
+    events.insert(events.end(), happened.begin(), happened.end());
+  }
+  return events;
+}
+
+std::int64_t Network::num_host_parameters() const {
+  std::int64_t count = 0;
+  for (const auto& group : parameter_groups()) {
+    if (group.owner != kHostOwner) continue;
+    for (const auto& parameter : group.parameters) count += parameter.tensor.numel();
+  }
+  return count;
+}
+
+std::vector<LifecycleEvent> Network::close_epoch(Slot& slot, const EpochFacts& facts, bool is_broken) {
+  std::vector<LifecycleEvent> events;
+  const bool violates = slot.seed->record.isolation_violations > 0;
+  if (violates) events.push_back(violation(slot));
+  std::string reason;
+  if (is_broken) {
+    reason = "its tensors hold NaN or infinity";
+  } else if (!facts.undone.empty() && is_growing(slot.stage)) {
+    reason = facts.undone;
+  } else if (violates && growth_.isolation.strict) {
+    reason = "its gradient reached the host while it was isolated";
+  } else if (is_leaving(slot) && slot.seed->alpha.mode == AlphaMode::kHold) {
+    reason = "blended out";
+  }
+  if (reason.empty()) {
+    refresh_scalars(slot, growth_);
+    return events;
+  }
+  const auto culled = cull(slot, reason, "");
+  events.insert(events.end(), culled.begin(), culled.end());
+  return events;
 }
 
 std::vector<LifecycleEvent> Network::cull(Slot& slot, const std::string& reason, const std::string& command_id) {
@@ -176,7 +192,7 @@ std::vector<LifecycleEvent> Network::cull(Slot& slot, const std::string& reason,
   gone.values = {{"age_epochs", slot.seed->record.age_epochs},
                  {"params", static_cast<double>(slot.seed->module.tensors.num_parameters())},
                  {"alpha", slot.seed->alpha.value}};
-  ownership_.release(slot.seed->id);
+  structure_.ownership.release(slot.seed->id);
   move_slot(slot, Stage::kCulled, std::nullopt);
   ++structure_version_;
   return {stage, gone};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <utility>
 
 #include "base/error.h"
 #include "kasmina/gates.h"
@@ -32,11 +33,9 @@ std::string number(double value) {
   return text;
 }
 
-}  // namespace
-
-LinearLayer Network::layer_named(const std::string& name) const {
+LinearLayer layer_named(const Host& host, const std::string& name) {
   LinearLayer layer;
-  for (const auto& [id, tensor] : host_.tensors.parameters) {
+  for (const auto& [id, tensor] : host.tensors.parameters) {
     if (id == name + ".weight") layer.weight = tensor;
     if (id == name + ".bias") layer.bias = tensor;
   }
@@ -44,37 +43,36 @@ LinearLayer Network::layer_named(const std::string& name) const {
   return layer;
 }
 
-std::optional<Network::FoldPlan> Network::plan_of(const Slot& slot, std::string& why_not) const {
-  why_not = why_not_linear(*slot.seed);
-  if (why_not.empty() && slot.site.taken_by.empty()) {
-    why_not = "no single linear layer takes all that leaves " + slot.site.id;
+}  // namespace
+
+base::Expected<Network::FoldPlan> Network::plan_of(const Slot& slot) const {
+  if (auto why_not = why_not_linear(*slot.seed); !why_not.empty()) return base::failure(std::move(why_not));
+  if (slot.site.taken_by.empty()) {
+    return base::failure("no single linear layer takes all that leaves " + slot.site.id);
   }
-  if (!why_not.empty()) return std::nullopt;
   FoldPlan plan{slot.site.taken_by, slot_map(*slot.seed)};
-  why_not = why_not_folded(layer_named(plan.layer), plan.map);
-  return why_not.empty() ? std::optional(std::move(plan)) : std::nullopt;
+  if (auto why_not = why_not_folded(layer_named(host_, plan.layer), plan.map); !why_not.empty()) {
+    return base::failure(std::move(why_not));
+  }
+  return plan;
 }
 
 std::optional<Network::FoldPlan> Network::fold_plan(const std::string& seed_id) const {
-  for (const auto& slot : slots_) {
-    if (!slot.seed || slot.seed->id != seed_id || slot.seed->folded) continue;
-    std::string why_not;
-    return growth_.fold_fossils ? plan_of(slot, why_not) : std::nullopt;
-  }
-  return std::nullopt;
+  const auto* slot = find_seed(structure_.slots, seed_id);
+  if (!slot || slot->seed->folded || !growth_.fold_fossils) return std::nullopt;
+  auto plan = plan_of(*slot);
+  return plan ? std::optional(*std::move(plan)) : std::nullopt;
 }
 
 bool Network::may_fossilize(const std::string& seed_id) const {
-  return std::ranges::any_of(slots_, [&](const Slot& slot) {
-    return slot.seed && slot.seed->id == seed_id && !check_move(slot.stage, Stage::kFossilized) &&
-           worth_gate(evidence_of(slot), growth_.gates).passed;
-  });
+  const auto* slot = find_seed(structure_.slots, seed_id);
+  return slot && !check_move(slot->stage, Stage::kFossilized) && worth_gate(evidence_of(*slot), growth_.gates).passed;
 }
 
 std::vector<NamedTensor> Network::folded_layer(const std::string& seed_id) const {
   const auto plan = fold_plan(seed_id);
   if (!plan) return {};
-  const auto layer = folded(layer_named(plan->layer), plan->map);
+  const auto layer = folded(layer_named(host_, plan->layer), plan->map);
   std::vector<NamedTensor> values = {{plan->layer + ".weight", layer.weight}};
   if (layer.bias.defined()) values.push_back({plan->layer + ".bias", layer.bias});
   return values;
@@ -86,7 +84,7 @@ double Network::fold_change(const Slot& slot, const Fold& fold, const torch::Ten
   const auto before = forward(probe, Mode::kEvaluate).to(at::kDouble);
   const ValueScope done(fold.after, fold.before);
   const auto after = host_.forward(probe, Mode::kEvaluate, [&](std::size_t at, const torch::Tensor& feature) {
-    const auto& other = slots_[at];
+    const auto& other = structure_.slots[at];
     return other.seed && &other != &slot ? apply_seed(*other.seed, feature, Mode::kEvaluate) : feature;
   });
   return ((after.to(at::kDouble) - before).abs().max() / before.abs().max().clamp_min(1e-12)).item<double>();
@@ -98,13 +96,16 @@ std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Te
   Fold fold;
   fold.event.kind = LifecycleEvent::Kind::kFold;
   fold.event.passed = false;
-  const auto plan = plan_of(slot, fold.event.reason);
-  if (!plan) return fold;
+  const auto plan = plan_of(slot);
+  if (!plan) {
+    fold.event.reason = plan.error();
+    return fold;
+  }
   if (!probe.defined() || probe.numel() == 0) {
     fold.event.reason = "there is no probe batch to measure it on";
     return fold;
   }
-  const auto layer = layer_named(plan->layer);
+  const auto layer = layer_named(host_, plan->layer);
   const auto values = folded(layer, plan->map);
   fold.before = {{layer.weight, layer.weight.detach().clone()}};
   fold.after = {{layer.weight, values.weight}};
@@ -134,7 +135,7 @@ LifecycleEvent Network::carry_out(const Fold& fold, Slot& slot, const Order& ord
   if (!event.passed) return event;
   order.overwritten.insert(order.overwritten.end(), fold.before.begin(), fold.before.end());
   write_values(fold.after);
-  for (const auto& parameter : seed.module.tensors.parameters) ownership_.release_parameter(parameter.id);
+  for (const auto& parameter : seed.module.tensors.parameters) structure_.ownership.release_parameter(parameter.id);
   drop_tensors(seed);
   return event;
 }

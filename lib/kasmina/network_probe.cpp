@@ -43,7 +43,7 @@ GraftEvidence Network::measure_graft(std::size_t slot, const Seed& seed, const t
   const auto output = [&] {
     return host_.forward(probe, Mode::kEvaluate, [&](std::size_t at, const torch::Tensor& feature) {
       if (at == slot) return apply_seed(seed, feature, Mode::kEvaluate);
-      const auto& other = slots_[at].seed;
+      const auto& other = structure_.slots[at].seed;
       return other ? apply_seed(*other, feature, Mode::kEvaluate) : feature;
     });
   };

@@ -7,7 +7,7 @@ namespace esper::kasmina {
 
 std::vector<std::string> Network::active_seeds() const {
   std::vector<std::string> ids;
-  for (const auto* slot : in_order_of_birth()) {
+  for (const auto* slot : in_order_of_birth(structure_.slots)) {
     const bool heard = scalar_values(slot->stage, slot->seed->alpha, growth_).alpha > 0;
     if (is_growing(slot->stage) && heard) ids.push_back(slot->seed->id);
   }
@@ -19,7 +19,7 @@ StackedPlan Network::plan_stacked(std::span<const Configuration> configurations)
   for (const auto& configuration : configurations) {
     std::size_t found = 0;
     auto& row = alphas.emplace_back();
-    for (const auto& slot : slots_) {
+    for (const auto& slot : structure_.slots) {
       const bool has_module = slot.seed && !slot.seed->folded;
       row.push_back(has_module ? scalar_values(slot.stage, slot.seed->alpha, growth_).alpha : 0);
       const auto wanted = has_module ? configuration.find(slot.seed->id) : configuration.end();
@@ -41,7 +41,7 @@ torch::Tensor Network::forward_stacked(const torch::Tensor& inputs, const Stacke
   ESPER_CHECK(!at::GradMode::is_enabled(), "configurations are compared, not taught");
   return host_.forward(inputs, Mode::kEvaluate, [&](std::size_t slot, const torch::Tensor& feature) {
     const auto& branches = plan.slots[slot];
-    return branches ? apply_seed(*slots_[slot].seed, feature, *branches) : feature;
+    return branches ? apply_seed(*structure_.slots[slot].seed, feature, *branches) : feature;
   });
 }
 

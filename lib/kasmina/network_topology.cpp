@@ -18,13 +18,13 @@ constexpr int kFormat = 1;
 
 json Network::save_topology() const {
   json slots = json::array();
-  for (const auto& slot : slots_) slots.push_back(slot_to_json(slot));
+  for (const auto& slot : structure_.slots) slots.push_back(slot_to_json(slot));
   return {{"format", kFormat},
           {"slots", std::move(slots)},
-          {"seeds_born", seeds_born_},
+          {"seeds_born", structure_.seeds_born},
           {"epoch", epoch_},
           {"accuracy", optional_number(accuracy_)},
-          {"command_ids", command_ids_}};
+          {"command_ids", structure_.command_ids}};
 }
 
 void Network::restore_topology(const json& saved) {
@@ -33,10 +33,11 @@ void Network::restore_topology(const json& saved) {
   std::set<std::uint32_t> numbers;
   try {
     if (saved.at("format") != kFormat) fail_saved_topology("format", "written by another version");
-    if (saved.at("slots").size() != slots_.size()) fail_saved_topology("slots", "the host has another number of slots");
-    for (std::size_t i = 0; i < slots_.size(); ++i) {
-      slots.push_back(
-          slot_from_json(saved.at("slots")[i], {slots_[i].site, slots_[i].seed, growth_, run_seed_, device_}));
+    if (saved.at("slots").size() != structure_.slots.size())
+      fail_saved_topology("slots", "the host has another number of slots");
+    for (std::size_t i = 0; i < structure_.slots.size(); ++i) {
+      slots.push_back(slot_from_json(
+          saved.at("slots")[i], {structure_.slots[i].site, structure_.slots[i].seed, growth_, run_seed_, device_}));
     }
     const auto born = saved.at("seeds_born").get<std::uint32_t>();
     for (const auto& slot : slots) {
@@ -48,16 +49,16 @@ void Network::restore_topology(const json& saved) {
     const auto epoch = saved.at("epoch").get<std::uint32_t>();
     const auto accuracy = read_optional(saved.at("accuracy"));
     auto command_ids = saved.at("command_ids").get<std::deque<std::string>>();
-    seeds_born_ = born;
+    structure_.seeds_born = born;
     epoch_ = epoch;
     accuracy_ = accuracy;
-    command_ids_ = std::move(command_ids);
+    structure_.command_ids = std::move(command_ids);
   } catch (const json::exception& error) {
     fail_saved_topology("its JSON", error.what());
   }
-  slots_ = std::move(slots);
-  for (auto& slot : slots_) {
-    if (slot.seed) refresh_scalars(slot);
+  structure_.slots = std::move(slots);
+  for (auto& slot : structure_.slots) {
+    if (slot.seed) refresh_scalars(slot, growth_);
   }
   rebuild_ownership();
   ++structure_version_;

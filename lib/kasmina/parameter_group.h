@@ -14,7 +14,8 @@ struct ParameterGroup {
   std::string id;     // "host", "seed-0001"
   std::string owner;  // "host" for the host and for fossilised seeds, else the seed's id
   std::vector<NamedTensor> parameters;
-  std::string slot{};  // of a seed; empty for the host
+  std::string slot{};             // of a seed; empty for the host
+  torch::Tensor training_gate{};  // of a seed: 0-dim float32, 0 where it must not learn; undefined for the host
 };
 
 }  // namespace esper::kasmina

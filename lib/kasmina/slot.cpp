@@ -8,6 +8,18 @@ namespace esper::kasmina {
 
 using leyline::Stage;
 
+namespace {
+
+template <class Slots>
+auto holder_of(Slots& slots, const std::string& seed_id) -> decltype(slots.data()) {
+  for (auto& slot : slots) {
+    if (slot.seed && slot.seed->id == seed_id) return &slot;
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 void move_slot(Slot& slot, Stage to, std::optional<double> accuracy) {
   if (const auto illegal = check_move(slot.stage, to)) ESPER_CHECK(false, slot.site.id + ": " + illegal->text());
   slot.stage = to;
@@ -18,6 +30,18 @@ void move_slot(Slot& slot, Stage to, std::optional<double> accuracy) {
   }
   ESPER_CHECK(slot.seed.has_value(), slot.site.id + " entered a seed's stage without a seed");
   slot.seed->record.accuracy_at_stage_start = accuracy;
+}
+
+SlotRules rules_at(const SlotSite& site, const config::GrowthConfig& growth) {
+  SlotRules rules{schedule_at(site.id, growth), {}};
+  for (const auto& blueprint : blueprints()) {
+    if (!refusal(blueprint, site.shape).empty()) continue;
+    const bool named = std::ranges::find(growth.blueprints, blueprint.name) != growth.blueprints.end();
+    // A module without parameters cannot learn: it is grown only when the run asks for it by name.
+    const bool by_default = growth.blueprints.empty() && blueprint.num_parameters(site.shape) > 0;
+    if (named || by_default) rules.allowed.push_back(&blueprint);
+  }
+  return rules;
 }
 
 Stage first_stage(const std::string& slot_id, const config::GrowthConfig& growth) {
@@ -39,6 +63,23 @@ EpochEvidence evidence_of(const Slot& slot) {
   evidence.contribution_stderr_points = record.worth.contribution_stderr_points;
   evidence.shapley_points = record.worth.shapley_points;
   return evidence;
+}
+
+std::vector<const Slot*> in_order_of_birth(const std::vector<Slot>& slots) {
+  std::vector<const Slot*> found;
+  for (const auto& slot : slots) {
+    if (slot.seed) found.push_back(&slot);
+  }
+  std::ranges::sort(found, {}, [](const Slot* slot) { return slot->seed->number; });
+  return found;
+}
+
+Slot* find_seed(std::vector<Slot>& slots, const std::string& seed_id) { return holder_of(slots, seed_id); }
+const Slot* find_seed(const std::vector<Slot>& slots, const std::string& seed_id) { return holder_of(slots, seed_id); }
+
+void refresh_scalars(const Slot& slot, const config::GrowthConfig& growth) {
+  if (slot.seed->folded) return;
+  write_scalars(slot.seed->scalars, scalar_values(slot.stage, slot.seed->alpha, growth));
 }
 
 bool is_leaving(const Slot& slot) {

@@ -1,86 +1,92 @@
 #pragma once
-// The names of all blueprints and the features they can be grown at, without the modules themselves: what a run file is
-// checked against before there is a network. lib/kasmina/blueprint/ has the modules; a test holds the two against each
-// other. Any thread.
+// The catalogue of modules that can be grown: one row for each, with all that is known of it before there is a tensor.
+// Run files are checked against it, docs/blueprints.md is printed from it, and lib/kasmina/blueprint/ builds the
+// modules: a row without a builder there is a bug that the first network reports. Any thread.
 
-#include <array>
 #include <cstdint>
-#include <optional>
+#include <span>
+#include <string>
 #include <string_view>
-#include <utility>
+
+#include "leyline/feature_shape.h"
 
 namespace esper::leyline {
 
-enum class FeatureKind { kFeatures, kImage, kSequence };
-constexpr auto names(FeatureKind) {
-  using K = FeatureKind;
-  return std::array{std::pair{K::kFeatures, "features"}, std::pair{K::kImage, "image"},
-                    std::pair{K::kSequence, "sequence"}};
-}
+// Whether a module's output is, at each position (sample, pixel, token) alone, a matrix times the feature's channels
+// there plus an offset, the same at all positions. Such a module can be folded into a linear layer that takes its
+// output.
+enum class Algebra { kOther, kAffine };
 
-struct BlueprintEntry {
+// Positions in the policy's blueprint head; part of the contract. One name has one position, whatever it is grown at.
+namespace policy_index {
+inline constexpr int kNoop = 0;
+inline constexpr int kConvLight = 1;
+inline constexpr int kAttention = 2;
+inline constexpr int kNorm = 3;
+inline constexpr int kDepthwise = 4;
+inline constexpr int kBottleneck = 5;
+inline constexpr int kConvSmall = 6;
+inline constexpr int kConvHeavy = 7;
+inline constexpr int kLora = 8;
+inline constexpr int kLoraLarge = 9;
+inline constexpr int kMlpSmall = 10;
+inline constexpr int kMlp = 11;
+inline constexpr int kFlexAttention = 12;
+inline constexpr int kLinear = 13;
+inline constexpr int kPointwise = 14;
+}  // namespace policy_index
+
+// The least that a feature must have of something.
+struct Least {
+  std::int64_t count = 1;
+  std::string_view otherwise = {};  // why not with less, as a clause; {} stands for the number of channels
+};
+
+struct BlueprintFacts {
   std::string_view name;
-  FeatureKind fits;
-  // The least that the feature must have: channels, positions (pixels or tokens), and numbers (their product).
-  std::int64_t channels = 1, positions = 1, numbers = 1;
+  FeatureKind fits;  // the kind of feature it can be grown at
+  int policy_index;
+  std::string_view module;  // what it computes, x being the feature
+  // How it starts: "neutral: why" if its output equals its input at birth, else in words.
+  std::string_view start;
+  std::string_view formula;  // of the parameter count, for the docs
+  std::int64_t (*num_parameters)(const FeatureShape& shape);
+  // Multiply-adds of one forward of one sample: convolutions, linear layers and attention in full, one an element for a
+  // norm or a scaling; activations and sums are not counted.
+  std::int64_t (*flops)(const FeatureShape& shape);
+  Least channels = {}, positions = {}, numbers = {};  // positions: pixels or tokens; numbers: channels times positions
+  Algebra algebra = Algebra::kOther;
 };
 
-// As far as a run file tells; positions may depend on the data.
-struct SlotShape {
-  FeatureKind kind = FeatureKind::kFeatures;
-  std::int64_t channels = 1;
-  std::optional<std::int64_t> positions = 1;
-};
-
-// By kind of feature, in the catalogue's order.
-inline constexpr std::array kBlueprintTable{
-    BlueprintEntry{"noop", FeatureKind::kFeatures},
-    BlueprintEntry{"attention", FeatureKind::kFeatures},
-    BlueprintEntry{"norm", FeatureKind::kFeatures, 2},
-    BlueprintEntry{"lora", FeatureKind::kFeatures, 9},
-    BlueprintEntry{"mlp_small", FeatureKind::kFeatures},
-    BlueprintEntry{"mlp", FeatureKind::kFeatures},
-    BlueprintEntry{"linear", FeatureKind::kFeatures},
-    BlueprintEntry{"noop", FeatureKind::kImage},
-    BlueprintEntry{"conv_light", FeatureKind::kImage, 1, 2},
-    BlueprintEntry{"attention", FeatureKind::kImage},
-    BlueprintEntry{"norm", FeatureKind::kImage, 1, 1, 2},
-    BlueprintEntry{"depthwise", FeatureKind::kImage, 1, 2},
-    BlueprintEntry{"bottleneck", FeatureKind::kImage, 9, 2},
-    BlueprintEntry{"conv_small", FeatureKind::kImage, 1, 1, 2},
-    BlueprintEntry{"conv_heavy", FeatureKind::kImage, 1, 2},
-    BlueprintEntry{"pointwise", FeatureKind::kImage},
-    BlueprintEntry{"noop", FeatureKind::kSequence},
-    BlueprintEntry{"attention", FeatureKind::kSequence, 1, 2},
-    BlueprintEntry{"norm", FeatureKind::kSequence, 2},
-    BlueprintEntry{"lora", FeatureKind::kSequence, 9},
-    BlueprintEntry{"lora_large", FeatureKind::kSequence, 33},
-    BlueprintEntry{"mlp_small", FeatureKind::kSequence},
-    BlueprintEntry{"mlp", FeatureKind::kSequence},
-    BlueprintEntry{"flex_attention", FeatureKind::kSequence, 1, 2},
-    BlueprintEntry{"linear", FeatureKind::kSequence},
-};
-
+// By kind of feature, in the order of the docs.
+std::span<const BlueprintFacts> blueprint_table();
 // Null if there is none of this name for this kind of feature.
-constexpr const BlueprintEntry* find_blueprint_entry(std::string_view name, FeatureKind kind) {
-  for (const BlueprintEntry& entry : kBlueprintTable) {
-    if (entry.name == name && entry.fits == kind) return &entry;
-  }
-  return nullptr;
+const BlueprintFacts* find_blueprint_facts(std::string_view name, FeatureKind kind);
+// Whether there is one of this name for any kind of feature.
+bool is_blueprint(std::string_view name);
+// Why it cannot be grown at such a feature, as a clause for a sentence; empty if it can. What is not known of the shape
+// counts as enough.
+std::string refusal(const BlueprintFacts& blueprint, const FeatureShape& shape);
+inline bool may_fit(const BlueprintFacts& blueprint, const FeatureShape& shape) {
+  return refusal(blueprint, shape).empty();
 }
 
-constexpr bool is_blueprint(std::string_view name) {
-  for (const BlueprintEntry& entry : kBlueprintTable) {
-    if (entry.name == name) return true;
-  }
-  return false;
-}
+// The parts of the table, a file for each kind of feature.
+std::span<const BlueprintFacts> feature_blueprints();
+std::span<const BlueprintFacts> image_blueprints();
+std::span<const BlueprintFacts> sequence_blueprints();
 
-// What is not known of the shape counts as enough.
-constexpr bool may_fit(const BlueprintEntry& entry, const SlotShape& shape) {
-  if (entry.fits != shape.kind || shape.channels < entry.channels) return false;
-  return !shape.positions ||
-         (*shape.positions >= entry.positions && shape.channels * *shape.positions >= entry.numbers);
+// The row that changes nothing: what the policy chooses to grow nothing of use, and a control in experiments.
+constexpr BlueprintFacts noop_blueprint(FeatureKind kind) {
+  return {.name = "noop",
+          .fits = kind,
+          .policy_index = policy_index::kNoop,
+          .module = "x",
+          .start = "neutral: it is the identity",
+          .formula = "0",
+          .num_parameters = [](const FeatureShape&) -> std::int64_t { return 0; },
+          .flops = [](const FeatureShape&) -> std::int64_t { return 0; },
+          .algebra = Algebra::kAffine};
 }
 
 }  // namespace esper::leyline

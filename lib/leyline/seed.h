@@ -3,7 +3,7 @@
 
 #include <array>
 #include <cstdint>
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -40,18 +40,29 @@ constexpr auto names(Stage) {
                     std::pair{S::kTerminated, "TERMINATED"}};
 }
 
+// What was measured of a seed; points of validation accuracy. Empty: not measured in the last epoch.
+struct SeedFigures {
+  double alpha = 0, alpha_target = 1;
+  int alpha_ticks = 0;      // done on the way to where alpha is going
+  std::int64_t params = 0;  // numbers that it learns
+  std::optional<double> gradient_ratio;
+  std::optional<double> improvement_points, shadow_points;
+  std::optional<double> contribution_points, contribution_stderr_points;
+  std::optional<double> shapley_points, shapley_stderr_points;
+};
+
 // A seed as others see it at the end of an epoch.
 struct SeedState {
   std::string seed_id;    // "seed-0001", never reused in a run
   std::string slot;       // "r0c1"
   std::string blueprint;  // "conv_light"
   Stage stage = Stage::kUnknown;
-  float gradient_norm = 0;                // mean over the epoch's steps
-  float learning_rate = 0;                // that its parameters had at the epoch's last step
-  std::uint32_t layer_depth = 0;          // position of its slot along the host, 0 is nearest the input
-  std::uint32_t age_epochs = 0;           // since germination
-  std::uint32_t stage_epochs = 0;         // since it entered its stage
-  std::map<std::string, double> metrics;  // alpha, params, gradient_ratio, improvement_points, contribution_points, ...
+  float gradient_norm = 0;         // mean over the epoch's steps
+  float learning_rate = 0;         // that its parameters had at the epoch's last step
+  std::uint32_t layer_depth = 0;   // position of its slot along the host, 0 is nearest the input
+  std::uint32_t age_epochs = 0;    // since germination
+  std::uint32_t stage_epochs = 0;  // since it entered its stage
+  SeedFigures figures;
 };
 
 }  // namespace esper::leyline

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "config/slot_classes.h"
+#include "base/error.h"
 
 namespace esper::step {
 namespace {
@@ -28,20 +28,19 @@ torch::Tensor plain_figures(std::int64_t num_seeds, torch::Device device) {
   return row.repeat({num_seeds, 1}).to(device);
 }
 
-torch::Tensor class_shares(const std::vector<std::string>& lines, const std::vector<const ParameterGroup*>& seeds,
-                           torch::Device device) {
-  std::vector<config::SlotClasses> assigned;
+torch::Tensor class_shares(const std::vector<config::Entry<config::SlotClasses>>& assigned,
+                           const std::vector<const ParameterGroup*>& seeds, torch::Device device) {
   std::int64_t highest = -1;
-  for (const std::string& line : lines) {
-    if (auto read = config::read_slot_classes(line)) assigned.push_back(*std::move(read));
-    for (const std::int64_t one : assigned.back().classes) highest = std::max(highest, one);
+  for (const auto& entry : assigned) {
+    ESPER_CHECK(entry, "growth.aggregation.classes was not checked: " + entry.text());
+    for (const std::int64_t one : entry->classes) highest = std::max(highest, one);
   }
   const auto num_seeds = static_cast<std::int64_t>(seeds.size());
   torch::Tensor shares = at::full({highest + 2, num_seeds}, 1.0F / static_cast<float>(num_seeds));
-  for (const auto& [slot, classes] : assigned) {
-    const auto seed = std::ranges::find_if(seeds, [&](auto* group) { return group->slot == slot; });
+  for (const auto& entry : assigned) {
+    const auto seed = std::ranges::find(seeds, entry->slot, &ParameterGroup::slot);
     if (seed == seeds.end()) continue;
-    for (const std::int64_t one : classes) {
+    for (const std::int64_t one : entry->classes) {
       shares[one].zero_();
       shares[one][seed - seeds.begin()] = 1;
     }
@@ -63,13 +62,16 @@ AggregationState make_aggregation(const AggregationSettings& settings, torch::De
 
 void sync_aggregation(StepState& state, const AggregationSettings& settings, std::span<const ParameterGroup> groups) {
   const auto seeds = growing_seeds(groups);
-  std::vector<std::string> seed_ids, parameter_ids;
+  std::vector<std::string> seed_ids;
+  std::vector<SeedParameter> parameters;
   for (const ParameterGroup* seed : seeds) {
     seed_ids.push_back(seed->id);
     if (settings.config.layers_shown == 0) continue;
-    for (const auto& parameter : seed->parameters) parameter_ids.push_back(parameter.id);
+    for (const auto& [id, tensor] : seed->parameters) {
+      parameters.push_back({id, seed_ids.size() - 1, id.substr(0, id.rfind('.'))});
+    }
   }
-  sync_seed_sums(state.seed_sums, seed_ids, parameter_ids, state.device);
+  sync_seed_sums(state.seed_sums, seed_ids, parameters, state.device);
   AggregationState& aggregation = state.aggregation;
   aggregation.num_seeds = static_cast<std::int64_t>(seeds.size());
   aggregation.plain_figures = seeds.empty() ? torch::Tensor() : plain_figures(aggregation.num_seeds, state.device);

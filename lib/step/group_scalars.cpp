@@ -2,11 +2,12 @@
 
 #include <cmath>
 
+#include "step/optimizer.h"
+
 namespace esper::step {
 namespace {
 
 using config::OptimizerConfig;
-using config::OptimizerKind;
 
 torch::Tensor log_betas(const OptimizerConfig& config, torch::Device device) {
   torch::Tensor logs = at::empty({2, 1}, torch::kFloat32);
@@ -21,12 +22,12 @@ GroupScalars make_group_scalars(const OptimizerConfig& config, std::size_t group
   constexpr std::int64_t kRows = 5;
   const auto options = torch::dtype(torch::kFloat32).device(device);
   const auto count = static_cast<std::int64_t>(groups);
-  const bool adamw = config.kind == OptimizerKind::kAdamw;
+  const bool is_adaptive = optimizer_of(config.kind).is_adaptive;
   GroupScalars scalars;
   scalars.lr_scales = at::ones({count}, options);
-  scalars.scratch = at::zeros({adamw ? kRows : 1, count}, options);
+  scalars.scratch = at::zeros({is_adaptive ? kRows : 1, count}, options);
   scalars.rates = scalars.scratch[0];
-  if (!adamw) return scalars;
+  if (!is_adaptive) return scalars;
   scalars.steps = at::zeros({count}, options);
   scalars.log_betas = log_betas(config, device);
   scalars.corrections = scalars.scratch.narrow(0, 1, 2);
@@ -41,7 +42,7 @@ GroupScalars make_group_scalars(const OptimizerConfig& config, std::size_t group
 // is small.
 void update_scalars(GroupScalars& scalars, const torch::Tensor& lr, const OptimizerConfig& config) {
   at::mul_out(scalars.rates, lr, scalars.lr_scales);
-  if (config.kind == OptimizerKind::kSgd) return;
+  if (!optimizer_of(config.kind).is_adaptive) return;
   if (config.weight_decay != 0) at::mul_out(scalars.decay, scalars.rates, -config.weight_decay).add_(1);
   scalars.steps.add_(1);
   at::mul_out(scalars.corrections, scalars.log_betas, scalars.steps).expm1_().neg_();

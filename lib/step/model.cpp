@@ -85,13 +85,11 @@ StructureChange follow_structure(Model& model) {
 }
 
 void follow_training_gates(Model& model) {
-  constexpr std::string_view kGate = ".training_gate";
   const torch::NoGradGuard no_grad;
-  for (const auto& [id, gate] : model.network.scalars()) {
-    if (!id.ends_with(kGate)) continue;
-    const std::string seed_id = id.substr(0, id.size() - kGate.size());
+  for (const auto& seed : model.network.parameter_groups()) {
+    if (!seed.training_gate.defined()) continue;
     for (auto& group : model.state.groups) {
-      if (group.id == seed_id) group.lr_scale.copy_(gate);
+      if (group.id == seed.id) group.lr_scale.copy_(seed.training_gate);
     }
   }
 }

@@ -1,21 +1,23 @@
 #include "step/optimizer.h"
 
+#include <algorithm>
+#include <array>
+
+#include "base/error.h"
+
 namespace esper::step {
-namespace {
 
 using config::OptimizerConfig;
+using config::OptimizerKind;
 
-// The tensors of one call: of a whole group, or of one parameter. Moments that are not kept are undefined.
-struct Operands {
-  torch::Tensor parameter, gradient, first_moment, second_moment;
-};
+namespace {
 
 // parameter -= rate * direction.
-void descend(const Operands& of, const torch::Tensor& direction, const torch::Tensor& rate) {
+void descend(const UpdateOperands& of, const torch::Tensor& direction, const torch::Tensor& rate) {
   of.parameter.addcmul_(direction, rate, -1);
 }
 
-void sgd(const Operands& of, const GroupState& group, const OptimizerConfig& config) {
+void sgd(const UpdateOperands& of, const GroupState& group, const OptimizerConfig& config) {
   if (config.weight_decay != 0) of.gradient.add_(of.parameter, config.weight_decay);
   if (config.momentum == 0) return descend(of, of.gradient, group.rate);
   // One pass over the long tensors where multiplying and adding take two, and one rounding.
@@ -28,7 +30,7 @@ void sgd(const Operands& of, const GroupState& group, const OptimizerConfig& con
 
 // rate / c1 * m / (sqrt(v / c2) + eps), with c1 and c2 the bias corrections. sqrt(c2) is moved out of the root, so that
 // the long tensors see one operation less.
-void adamw(const Operands& of, const GroupState& group, const OptimizerConfig& config) {
+void adamw(const UpdateOperands& of, const GroupState& group, const OptimizerConfig& config) {
   const torch::Tensor &m = of.first_moment, &v = of.second_moment;
   torch::Tensor direction = of.gradient;
   if (config.weight_decay != 0) of.parameter.mul_(group.decay);
@@ -39,17 +41,28 @@ void adamw(const Operands& of, const GroupState& group, const OptimizerConfig& c
   descend(of, direction, group.rate);
 }
 
-void update(const Operands& of, const GroupState& group, const OptimizerConfig& config) {
-  if (config.kind == config::OptimizerKind::kSgd) {
-    sgd(of, group, config);
-  } else {
-    adamw(of, group, config);
-  }
-}
+constexpr std::array kOptimizers{
+    Optimizer{.kind = OptimizerKind::kSgd, .is_adaptive = false, .family_index = 0, .update = sgd},
+    Optimizer{.kind = OptimizerKind::kAdamw, .is_adaptive = true, .family_index = 2, .update = adamw},
+};
+static_assert(kOptimizers.size() == names(OptimizerKind{}).size());
 
 }  // namespace
 
+const Optimizer& optimizer_of(OptimizerKind kind) {
+  const auto* found = std::ranges::find(kOptimizers, kind, &Optimizer::kind);
+  ESPER_CHECK(found != kOptimizers.end(), "an optimizer without a row");
+  return *found;
+}
+
+bool keeps_first_moments(const OptimizerConfig& config) {
+  return optimizer_of(config.kind).is_adaptive || config.momentum != 0;
+}
+
+bool keeps_second_moments(const OptimizerConfig& config) { return optimizer_of(config.kind).is_adaptive; }
+
 void update_parameters(GroupState& group, const OptimizerConfig& config) {
+  const auto update = optimizer_of(config.kind).update;
   if (config.foreach) {
     return update({group.parameters.flat, group.gradients.flat, group.first_moments.flat, group.second_moments.flat},
                   group, config);

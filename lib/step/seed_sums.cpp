@@ -18,24 +18,24 @@ torch::Tensor carried(const torch::Tensor& from, const std::vector<std::string>&
   return zeros;
 }
 
-bool belongs_to(const std::string& parameter_id, const std::string& seed_id) {
-  return parameter_id.starts_with(seed_id + ".");
+std::vector<std::string> ids_of(const std::vector<SeedParameter>& parameters) {
+  std::vector<std::string> ids;
+  for (const SeedParameter& parameter : parameters) ids.push_back(parameter.id);
+  return ids;
 }
-
-std::string layer_of(const std::string& parameter_id) { return parameter_id.substr(0, parameter_id.rfind('.')); }
 
 }  // namespace
 
 void sync_seed_sums(SeedSums& sums, const std::vector<std::string>& seed_ids,
-                    const std::vector<std::string>& parameter_ids, torch::Device device) {
-  if (sums.figures.defined() && sums.seed_ids == seed_ids && sums.parameter_ids == parameter_ids) return;
+                    const std::vector<SeedParameter>& parameters, torch::Device device) {
+  if (sums.figures.defined() && sums.seed_ids == seed_ids && sums.parameters == parameters) return;
   const auto real = torch::dtype(torch::kFloat64).device(device);
   const auto count = [](const auto& list) { return static_cast<std::int64_t>(list.size()); };
   sums.figures = carried(sums.figures, sums.seed_ids, seed_ids, at::zeros({count(seed_ids), kNumSeedFigures}, real));
   sums.layer_squares =
-      carried(sums.layer_squares, sums.parameter_ids, parameter_ids, at::zeros({count(parameter_ids)}, real));
+      carried(sums.layer_squares, ids_of(sums.parameters), ids_of(parameters), at::zeros({count(parameters)}, real));
   sums.seed_ids = seed_ids;
-  sums.parameter_ids = parameter_ids;
+  sums.parameters = parameters;
 }
 
 void append_named(const SeedSums& sums, std::vector<kasmina::NamedTensor>& out) {
@@ -46,7 +46,7 @@ void append_named(const SeedSums& sums, std::vector<kasmina::NamedTensor>& out) 
 std::vector<std::pair<std::string, SeedMetrics>> read_seed_sums(const SeedSums& sums, const double* read) {
   std::vector<std::pair<std::string, SeedMetrics>> all;
   const double* squares = read + sums.figures.numel();
-  for (const std::string& id : sums.seed_ids) {
+  for (std::size_t seed = 0; seed < sums.seed_ids.size(); ++seed) {
     const double steps = std::max(1.0, read[kSeedSteps]);
     SeedMetrics metrics;
     if (read[kSeedSteps] > 0) metrics.weight = read[kSeedWeight] / steps;
@@ -58,12 +58,13 @@ std::vector<std::pair<std::string, SeedMetrics>> read_seed_sums(const SeedSums& 
     metrics.isolation_seed_norm = read[kIsolationSeedNorm] / steps;
     metrics.isolation_violations = read[kIsolationViolations];
     std::map<std::string, double> layers;
-    for (std::size_t i = 0; i < sums.parameter_ids.size(); ++i) {
-      if (belongs_to(sums.parameter_ids[i], id)) layers[layer_of(sums.parameter_ids[i])] += squares[i] / steps;
+    for (std::size_t i = 0; i < sums.parameters.size(); ++i) {
+      const SeedParameter& parameter = sums.parameters[i];
+      if (parameter.seed == seed) layers[parameter.layer] += squares[i] / steps;
     }
     for (const auto& [layer, square] : layers) metrics.layers.emplace_back(layer, std::sqrt(square));
     std::ranges::stable_sort(metrics.layers, std::ranges::greater(), [](auto& layer) { return layer.second; });
-    all.emplace_back(id, std::move(metrics));
+    all.emplace_back(sums.seed_ids[seed], std::move(metrics));
     read += kNumSeedFigures;
   }
   return all;

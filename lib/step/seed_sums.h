@@ -27,11 +27,19 @@ enum SeedFigure : std::int64_t {
   kNumSeedFigures = 9,
 };
 
+// A parameter of a growing seed.
+struct SeedParameter {
+  std::string id;
+  std::size_t seed = 0;  // index into SeedSums::seed_ids
+  std::string layer;     // the id without its last part
+  bool operator==(const SeedParameter&) const = default;
+};
+
 struct SeedSums {
   torch::Tensor figures;              // float64 [growing seeds, kNumSeedFigures]; "metrics.seed_figures"
   torch::Tensor layer_squares;        // float64 [their parameters]: squared gradient norm; "metrics.seed_layers"
   std::vector<std::string> seed_ids;  // order of birth
-  std::vector<std::string> parameter_ids;
+  std::vector<SeedParameter> parameters;
 };
 
 // What one epoch showed of one seed.
@@ -40,14 +48,13 @@ struct SeedMetrics {
   double conflicts = 0, comparisons = 0;                                       // totals
   double isolation_dot = 0, isolation_host_norm = 0, isolation_seed_norm = 0;  // means over steps
   double isolation_violations = 0;                                             // total
-  // Root mean square over the steps of each layer's gradient norm, largest first; a layer holds the parameters whose
-  // ids differ in their last part alone.
+  // Root mean square over the steps of each layer's gradient norm, largest first.
   std::vector<std::pair<std::string, double>> layers;
 };
 
 // Rows of seeds that stay are carried, new ones are zero.
 void sync_seed_sums(SeedSums& sums, const std::vector<std::string>& seed_ids,
-                    const std::vector<std::string>& parameter_ids, torch::Device device);
+                    const std::vector<SeedParameter>& parameters, torch::Device device);
 // Nothing while no seed grows.
 void append_named(const SeedSums& sums, std::vector<kasmina::NamedTensor>& out);
 

@@ -6,11 +6,11 @@
 
 #include "base/error.h"
 #include "step/aggregation_state.h"
+#include "step/optimizer.h"
 
 namespace esper::step {
 namespace {
 
-using config::OptimizerKind;
 using kasmina::NamedTensor;
 
 // What is kept for one parameter while groups are rearranged; undefined where there is nothing.
@@ -19,12 +19,6 @@ struct ParameterState {
 };
 
 using KeptParameters = std::unordered_map<std::string, ParameterState>;
-
-bool keeps_first_moments(const StepSettings& settings) {
-  return settings.optimizer.kind == OptimizerKind::kAdamw || settings.optimizer.momentum != 0;
-}
-
-bool keeps_second_moments(const StepSettings& settings) { return settings.optimizer.kind == OptimizerKind::kAdamw; }
 
 KeptParameters take_apart(const std::vector<GroupState>& groups) {
   KeptParameters kept;
@@ -71,8 +65,8 @@ GroupState new_group(const StepState& state, const StepSettings& settings, const
     built.parameter_ids.push_back(named.id);
     parameters.push_back(named.tensor);
   }
-  if (keeps_first_moments(settings)) built.first_moments = flat_zeros(parameters, state.device);
-  if (keeps_second_moments(settings)) built.second_moments = flat_zeros(parameters, state.device);
+  if (keeps_first_moments(settings.optimizer)) built.first_moments = flat_zeros(parameters, state.device);
+  if (keeps_second_moments(settings.optimizer)) built.second_moments = flat_zeros(parameters, state.device);
   if (settings.ema_decay > 0) built.averages = flat_zeros(parameters, state.device);
   built.parameters = move_together(parameters, state.device);
   if (built.averages.defined()) built.averages.flat.copy_(built.parameters.flat);

@@ -45,10 +45,15 @@ int epochs_wanted(Stage stage, const config::GateConfig& gates) {
   }
 }
 
+// What is no number was not measured.
+std::optional<double> finite(std::optional<double> figure) {
+  return figure && std::isfinite(*figure) ? figure : std::nullopt;
+}
+
 std::optional<double> heard_points(const SeedState& seed) {
   if (seed.stage < Stage::kBlending) return std::nullopt;
-  const auto contribution = metric(seed, "contribution_points");
-  return seed.stage == Stage::kProbationary && contribution ? contribution : metric(seed, "improvement_points");
+  const auto contribution = finite(seed.figures.contribution_points);
+  return seed.stage == Stage::kProbationary && contribution ? contribution : finite(seed.figures.improvement_points);
 }
 
 }  // namespace
@@ -59,22 +64,16 @@ std::string number(double value) {
   return text;
 }
 
-std::optional<double> metric(const SeedState& seed, const std::string& name) {
-  const auto found = seed.metrics.find(name);
-  if (found == seed.metrics.end() || !std::isfinite(found->second)) return std::nullopt;
-  return found->second;
-}
-
 std::optional<double> judged_points(const SeedState& seed) {
   switch (seed.stage) {
     case Stage::kGerminated:
       return std::nullopt;
     case Stage::kShadowing:
-      return metric(seed, "shadow_points");
+      return finite(seed.figures.shadow_points);
     case Stage::kProbationary:
-      return metric(seed, "contribution_points");
+      return finite(seed.figures.contribution_points);
     default:
-      return metric(seed, "improvement_points");
+      return finite(seed.figures.improvement_points);
   }
 }
 
@@ -86,20 +85,20 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
       return {SeedOperation::kStartTraining, "it is grown in and may learn"};
     case Stage::kTraining:
       conditions.at_least("epochs in training", seed.stage_epochs, gates.min_training_epochs);
-      conditions.at_least("improvement points", metric(seed, "improvement_points"), gates.min_improvement_points);
-      conditions.at_least("gradient ratio", metric(seed, "gradient_ratio"), gates.min_gradient_ratio);
+      conditions.at_least("improvement points", finite(seed.figures.improvement_points), gates.min_improvement_points);
+      conditions.at_least("gradient ratio", finite(seed.figures.gradient_ratio), gates.min_gradient_ratio);
       return conditions.step(SeedOperation::kStartGrafting);
     case Stage::kBlending:
       conditions.at_least("epochs in blending", seed.stage_epochs, gates.min_blending_epochs);
-      conditions.at_least("alpha", metric(seed, "alpha"), metric(seed, "alpha_target").value_or(1));
+      conditions.at_least("alpha", finite(seed.figures.alpha), seed.figures.alpha_target);
       return conditions.step(SeedOperation::kStabilize);
     case Stage::kShadowing:
       conditions.at_least("epochs in shadowing", seed.stage_epochs, gates.min_shadow_epochs);
-      conditions.at_least("points at full alpha", metric(seed, "shadow_points"), -gates.max_shadow_drop_points);
+      conditions.at_least("points at full alpha", finite(seed.figures.shadow_points), -gates.max_shadow_drop_points);
       return conditions.step(SeedOperation::kEvaluate);
     case Stage::kProbationary:
       conditions.at_least("epochs in probation", seed.stage_epochs, gates.min_probation_epochs);
-      conditions.at_least("contribution points", metric(seed, "contribution_points"),
+      conditions.at_least("contribution points", finite(seed.figures.contribution_points),
                           std::max(gates.min_contribution_points, rules.heuristic.min_fossilize_points));
       return conditions.step(SeedOperation::kFossilize);
     default:

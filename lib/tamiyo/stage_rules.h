@@ -16,9 +16,6 @@ struct Rules {
   config::GateConfig gates;
 };
 
-// A finite metric of the seed; nothing if it was not measured.
-std::optional<double> metric(const leyline::SeedState& seed, const std::string& name);
-
 // What a seed of this stage is judged by, in accuracy points: improvement while TRAINING and BLENDING, the full-alpha
 // trial while SHADOWING, contribution while PROBATIONARY. GERMINATED has nothing to show.
 std::optional<double> judged_points(const leyline::SeedState& seed);

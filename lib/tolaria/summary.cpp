@@ -30,15 +30,14 @@ const char* status_of(Kind kind) {
 ordered_json seeds_of(const kasmina::Network& network) {
   ordered_json seeds = ordered_json::array();
   for (const auto& seed : network.export_seed_states()) {
-    const auto contribution = seed.metrics.find("contribution_points");
-    seeds.push_back(
-        {{"seed_id", seed.seed_id},
-         {"slot", seed.slot},
-         {"blueprint", seed.blueprint},
-         {"stage", base::name_of(seed.stage)},
-         {"alpha", seed.metrics.at("alpha")},
-         {"params", static_cast<std::int64_t>(seed.metrics.at("params"))},
-         {"contribution", contribution == seed.metrics.end() ? ordered_json() : ordered_json(contribution->second)}});
+    const auto contribution = seed.figures.contribution_points;
+    seeds.push_back({{"seed_id", seed.seed_id},
+                     {"slot", seed.slot},
+                     {"blueprint", seed.blueprint},
+                     {"stage", base::name_of(seed.stage)},
+                     {"alpha", seed.figures.alpha},
+                     {"params", seed.figures.params},
+                     {"contribution", contribution ? ordered_json(*contribution) : ordered_json()}});
   }
   return seeds;
 }

@@ -1,5 +1,6 @@
 // docs/blueprints.md, printed from the catalogue.
 
+#include <map>
 #include <sstream>
 
 #include "kasmina/blueprint/families.h"
@@ -27,16 +28,31 @@ void print_row(std::ostream& out, const Blueprint& row, const FeatureShape& shap
       << row.formula << " | " << row.num_parameters(shape) << " | " << row.flops(shape) << " |\n";
 }
 
+// "`noop`, `lora` and `linear`", in the order of the policy's head.
+std::string linear_names() {
+  std::map<int, std::string> names;
+  for (const Blueprint& row : blueprints()) {
+    if (row.algebra == Algebra::kAffine) names[row.policy_index] = "`" + std::string(row.name) + "`";
+  }
+  std::string text;
+  for (const auto& [index, name] : names) {
+    const bool is_last = index == names.rbegin()->first;
+    text += (text.empty() ? "" : is_last ? " and " : ", ") + name;
+  }
+  return text;
+}
+
 }  // namespace
 
 std::string blueprint_markdown() {
   std::ostringstream out;
   out << "# Blueprints\n\n"
-         "The modules that can be grown. Printed from the catalogue in `lib/kasmina/blueprint/`; "
+         "The modules that can be grown. Printed from the table in `lib/leyline/blueprint_table.h`; "
          "`growth.blueprints` in a run file names them.\n\n"
          "x is the feature at the slot, with C channels; every module returns a feature of the same shape. Neutral: "
-         "at birth the output equals the input. `noop`, `lora`, `lora_large`, `linear` and `pointwise` are linear, so "
-         "that "
+         "at birth the output equals the input. "
+      << linear_names()
+      << " are linear, so that "
          "a fossil of theirs can be folded into the host (growth.md). Parameters and multiply-adds (of one sample) are "
          "given for an example "
          "shape. Index is the position in the policy's blueprint head.\n";

@@ -49,19 +49,17 @@ void check_fit(const config::HostConfig& config, const leyline::SampleShape& sam
 
 HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample) {
   check_fit(config, sample);
-  std::int64_t in = sample.channels, out = config.base_channels, height = sample.height, width = sample.width;
+  std::int64_t in = sample.channels;
   HostBody body;
+  body.sites = slot_sites(config, sample);
   std::vector<Block> blocks;
   for (std::int64_t i = 0; i < config.blocks; ++i) {
     const ModuleScope block = scope.child("block" + std::to_string(i));
     const Pool pool = i < config.pool_layers ? Pool::kYes : Pool::kNo;
+    const std::int64_t out = body.sites[static_cast<std::size_t>(i)].shape.channels;
     blocks.push_back({make_conv2d(block.child("conv"), in, out, {.kernel = config.kernel}),
                       make_batch_norm(block.child("norm"), out), pool});
-    if (pool == Pool::kYes) height /= 2, width /= 2;
-    body.sites.push_back(
-        {slot_id(body.sites.size()), {.kind = FeatureKind::kImage, .channels = out, .height = height, .width = width}});
     in = out;
-    out *= 2;
   }
   for (std::size_t i = 0; i < blocks.size(); ++i) {
     body.sites[i].taken_by = i + 1 < blocks.size() ? "host.block" + std::to_string(i + 1) + ".conv" : "host.head";

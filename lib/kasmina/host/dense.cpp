@@ -27,10 +27,10 @@ HostBody build_mlp_host(ModuleScope scope, const config::HostConfig& config, con
                  "host.hidden: an mlp needs at least one hidden layer; without one take linear");
   std::int64_t width = num_features(sample, "mlp");
   HostBody body;
+  body.sites = slot_sites(config, sample);
   std::vector<Linear> blocks;
   for (const std::int64_t next : config.hidden) {
     blocks.push_back(make_linear(scope.child("block" + std::to_string(blocks.size())).child("linear"), width, next));
-    body.sites.push_back({slot_id(body.sites.size()), {.kind = FeatureKind::kFeatures, .channels = next}});
     width = next;
   }
   for (std::size_t i = 0; i < blocks.size(); ++i) {

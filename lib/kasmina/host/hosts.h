@@ -17,8 +17,8 @@ HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, con
 HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& config,
                                 const leyline::SampleShape& sample);
 
-// "r0c<column>"
-std::string slot_id(std::size_t column);
+// Those of config/slot_geometry.h; which layer takes each is left to the builder.
+std::vector<SlotSite> slot_sites(const config::HostConfig& config, const leyline::SampleShape& sample);
 // Throws Error{kConfig}: the text names the field and the way out.
 void require_config(bool holds, const std::string& text);
 

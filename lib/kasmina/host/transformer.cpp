@@ -92,10 +92,9 @@ HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& con
   }
   decoder.norm = make_layer_norm(scope.child("norm"), config.embedding);
   HostBody body;
+  body.sites = slot_sites(config, sample);
   for (std::int64_t s = 0; s < config.segments; ++s) {
     decoder.segment_ends.push_back(static_cast<std::size_t>((s + 1) * config.layers / config.segments));
-    body.sites.push_back({slot_id(body.sites.size()),
-                          {.kind = FeatureKind::kSequence, .channels = config.embedding, .tokens = sample.context}});
   }
   body.forward = std::move(decoder);
   return body;

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "device/facts.h"
+#include "step/optimizer.h"
 
 namespace esper::tolaria {
 
@@ -93,7 +94,7 @@ leyline::Observation observe(const RunFacts& run, const RunProgress& progress, c
       {"samples_per_s", trained.samples_per_s()},
       {"optimizer_lr", trained.learning_rate},
       {"optimizer_momentum", optimizer.momentum},
-      {"optimizer_family_index", optimizer.kind == config::OptimizerKind::kSgd ? 0.0 : 2.0},
+      {"optimizer_family_index", step::optimizer_of(optimizer.kind).family_index},
       {"loss_delta", metrics.loss - progress.loss.mean},
       {"loss_ewma", progress.loss.mean},
       {"loss_volatility", std::sqrt(progress.loss.variance)},

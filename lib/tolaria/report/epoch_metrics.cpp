@@ -183,9 +183,8 @@ MetricValue seed_metric(Handle handle, const SeedState& seed, double value) {
 }
 
 template <class Handle>
-void add_if_known(std::vector<MetricValue>& out, Handle handle, const SeedState& seed, const char* name) {
-  const auto value = seed.metrics.find(name);
-  if (value != seed.metrics.end()) out.push_back(seed_metric(handle, seed, value->second));
+void add_if_known(std::vector<MetricValue>& out, Handle handle, const SeedState& seed, std::optional<double> figure) {
+  if (figure) out.push_back(seed_metric(handle, seed, *figure));
 }
 
 }  // namespace
@@ -215,17 +214,17 @@ std::vector<MetricValue> epoch_metrics(const RunView& run, const EpochResults& r
 std::vector<MetricValue> seed_metrics(const SeedState& seed) {
   std::vector<MetricValue> out;
   out.push_back(seed_metric("kasmina.seed.stage"_metric, seed, static_cast<double>(seed.stage)));
-  add_if_known(out, "kasmina.seed.alpha"_metric, seed, "alpha");
-  add_if_known(out, "kasmina.seed.alpha_steps"_metric, seed, "alpha_ticks");
-  add_if_known(out, "kasmina.seed.params"_metric, seed, "params");
+  add_if_known(out, "kasmina.seed.alpha"_metric, seed, seed.figures.alpha);
+  add_if_known(out, "kasmina.seed.alpha_steps"_metric, seed, seed.figures.alpha_ticks);
+  add_if_known(out, "kasmina.seed.params"_metric, seed, seed.figures.params);
   if (!kasmina::is_growing(seed.stage)) return out;  // of a fossil nothing is measured any more
-  add_if_known(out, "kasmina.seed.gradient_ratio"_metric, seed, "gradient_ratio");
-  add_if_known(out, "kasmina.seed.improvement_points"_metric, seed, "improvement_points");
-  add_if_known(out, "kasmina.seed.shadow_points"_metric, seed, "shadow_points");
-  add_if_known(out, "kasmina.seed.contribution_points"_metric, seed, "contribution_points");
-  add_if_known(out, "kasmina.seed.contribution_stderr_points"_metric, seed, "contribution_stderr_points");
-  add_if_known(out, "kasmina.seed.shapley_points"_metric, seed, "shapley_points");
-  add_if_known(out, "kasmina.seed.shapley_stderr_points"_metric, seed, "shapley_stderr_points");
+  add_if_known(out, "kasmina.seed.gradient_ratio"_metric, seed, seed.figures.gradient_ratio);
+  add_if_known(out, "kasmina.seed.improvement_points"_metric, seed, seed.figures.improvement_points);
+  add_if_known(out, "kasmina.seed.shadow_points"_metric, seed, seed.figures.shadow_points);
+  add_if_known(out, "kasmina.seed.contribution_points"_metric, seed, seed.figures.contribution_points);
+  add_if_known(out, "kasmina.seed.contribution_stderr_points"_metric, seed, seed.figures.contribution_stderr_points);
+  add_if_known(out, "kasmina.seed.shapley_points"_metric, seed, seed.figures.shapley_points);
+  add_if_known(out, "kasmina.seed.shapley_stderr_points"_metric, seed, seed.figures.shapley_stderr_points);
   return out;
 }
 

@@ -65,9 +65,9 @@ void add_seed(Metrics& out, const GradientView& gradients, const StepMetrics& me
     out.push_back(metric(handle, value, {{"seed_id", seed.seed_id}, {"stage", stage}}));
   };
   add("tolaria.grad_agg.seed.norm"_metric, norm_of(metrics, seed.seed_id));
-  add("tolaria.grad_agg.seed.alpha"_metric, seed.metrics.at("alpha"));
-  add("tolaria.grad_agg.seed.params"_metric, seed.metrics.at("params"));
-  add("tolaria.grad_agg.seed.mask_fraction"_metric, ratio(seed.metrics.at("params"), count.all));
+  add("tolaria.grad_agg.seed.alpha"_metric, seed.figures.alpha);
+  add("tolaria.grad_agg.seed.params"_metric, seed.figures.params);
+  add("tolaria.grad_agg.seed.mask_fraction"_metric, ratio(seed.figures.params, count.all));
   if (const auto share = gradients.shares.find(seed.seed_id); share != gradients.shares.end()) {
     add("tolaria.grad_agg.seed.share"_metric, share->second.share);
     add("tolaria.grad_agg.seed.share_delta"_metric, share->second.delta);
@@ -117,7 +117,7 @@ void warn_of_seed(Outbox& outbox, const config::AggregationConfig& limits, const
   }
   outbox.emit(event("seed_health"_event, Level::kInfo,
                     {{"share", std::to_string(share == nullptr ? 0 : share->share)},
-                     {"alpha", std::to_string(seed.metrics.at("alpha"))},
+                     {"alpha", std::to_string(seed.figures.alpha)},
                      {"conflicts", std::to_string(own.conflicts)},
                      {"weight", std::to_string(own.weight)},
                      {"seed_id", seed.seed_id},

@@ -14,7 +14,9 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 
-Network with_modules(std::vector<std::string> modules, const config::GrowthConfig& growth = quick_growth()) {
+using Modules = std::vector<config::Entry<config::SlotModule>>;
+
+Network with_modules(Modules modules, const config::GrowthConfig& growth = quick_growth()) {
   auto host = tiny_host();
   host.modules = std::move(modules);
   return {host, growth, tiny_sample(), 7, torch::kCPU};
@@ -29,7 +31,7 @@ TEST_CASE("a module of the host is heard from the start, learns, and is the host
   CHECK(seeds[1].slot == "r0c0");
   for (const auto& seed : seeds) {
     CHECK(seed.stage == Stage::kFossilized);
-    CHECK(seed.metrics.at("alpha") == 1);
+    CHECK(seed.figures.alpha == 1);
   }
   for (const auto& group : network.parameter_groups()) CHECK(group.owner == "host");
   CHECK(network.owner_of(network.parameter_groups().at(1).parameters.at(0).id) == "host");
@@ -66,13 +68,18 @@ TEST_CASE("a saved network with modules is restored, tensors kept") {
   CHECK(network.save_topology() == saved);
 }
 
-TEST_CASE("modules that the host cannot have are refused by name") {
-  const auto refused = [](std::vector<std::string> modules, const std::string& text) {
-    CHECK_THROWS_MATCHES(with_modules(std::move(modules)), base::Error, MessageMatches(ContainsSubstring(text)));
+TEST_CASE("a module that is too large for the data is refused by name") {
+  config::HostConfig host;
+  host.kind = config::HostKind::kCnn;
+  host.blocks = host.pool_layers = 1;
+  host.modules = {"r0c0=conv_light"};
+  const auto network_for = [&](std::int64_t edge) {
+    return Network(host, quick_growth(), leyline::image_shape(2, edge, edge, 3), 7, torch::kCPU);
   };
-  refused({"r0c7=mlp"}, "host.modules: r0c7=mlp: this host has no such slot; it has r0c0, r0c1");
-  refused({"r0c0=conv_heavy"}, "no blueprint \"conv_heavy\"");
-  refused({"r0c0=mlp", "r0c0=norm"}, "holds another module");
+  CHECK(network_for(4).export_seed_states().size() == 1);
+  CHECK_THROWS_MATCHES(network_for(2), base::Error,
+                       MessageMatches(ContainsSubstring("host.modules: r0c0=conv_light: a 3x3 convolution of a single "
+                                                        "pixel sees padding only")));
 }
 
 }  // namespace

@@ -278,7 +278,13 @@ class Life {
     std::map<std::string, Stage> held;
     for (const auto& seed : run_.network.export_seed_states()) {
       REQUIRE(held.emplace(seed.slot, seed.stage).second);
-      for (const auto& [name, value] : seed.metrics) REQUIRE(std::isfinite(value));
+      const auto& figures = seed.figures;
+      for (const auto& figure :
+           {std::optional(figures.alpha), std::optional(figures.alpha_target), figures.gradient_ratio,
+            figures.improvement_points, figures.shadow_points, figures.contribution_points,
+            figures.contribution_stderr_points, figures.shapley_points, figures.shapley_stderr_points}) {
+        REQUIRE(std::isfinite(figure.value_or(0)));
+      }
       REQUIRE(std::isfinite(seed.gradient_norm));
       REQUIRE(std::isfinite(seed.learning_rate));
     }
@@ -329,7 +335,7 @@ class Life {
     }
     for (const auto& seed : seeds) {
       if (folded.contains(seed.seed_id)) continue;
-      REQUIRE(run_.scalar(seed.seed_id + ".alpha") == static_cast<float>(seed.metrics.at("alpha")));
+      REQUIRE(run_.scalar(seed.seed_id + ".alpha") == static_cast<float>(seed.figures.alpha));
     }
   }
 

@@ -162,7 +162,8 @@ TEST_CASE("a seed that does harm goes, though it could move on") {
   seed.blueprint = "good";
   seed.stage = Stage::kBlending;
   seed.stage_epochs = 5;
-  seed.metrics = {{"alpha", 1}, {"alpha_target", 1}, {"improvement_points", -3}};
+  seed.figures.alpha = seed.figures.alpha_target = 1;
+  seed.figures.improvement_points = -3;
   run.now.seed_states = {seed};
   run.now.current_epoch = 9;
   const auto decision = policy.decide(run.now);

@@ -71,12 +71,12 @@ struct SimulatedRun {
     for (auto& state : now.seed_states) {
       ++state.stage_epochs;
       const double gain = promise.at(state.blueprint);
-      state.metrics["gradient_ratio"] = 0.5;
-      state.metrics["alpha_target"] = 1;
-      state.metrics["improvement_points"] = state.stage == Stage::kTraining ? std::max(gain, 0.6) : gain;
-      state.metrics["alpha"] = state.stage == Stage::kBlending ? std::min(1.0, state.stage_epochs / 4.0) : 0;
-      if (state.stage == Stage::kShadowing) state.metrics["shadow_points"] = 0;
-      if (state.stage == Stage::kProbationary) state.metrics["contribution_points"] = gain;
+      state.figures.gradient_ratio = 0.5;
+      state.figures.alpha_target = 1;
+      state.figures.improvement_points = state.stage == Stage::kTraining ? std::max(gain, 0.6) : gain;
+      state.figures.alpha = state.stage == Stage::kBlending ? std::min(1.0, state.stage_epochs / 4.0) : 0;
+      if (state.stage == Stage::kShadowing) state.figures.shadow_points = 0;
+      if (state.stage == Stage::kProbationary) state.figures.contribution_points = gain;
     }
   }
 
@@ -91,7 +91,7 @@ struct SimulatedRun {
   void enter(leyline::SeedState& state, Stage stage) {
     state.stage = stage;
     state.stage_epochs = 0;
-    state.metrics.clear();
+    state.figures = {};
     slot(state.slot).stage = stage;
   }
   std::map<std::string, int> rested;

@@ -6,38 +6,41 @@
 namespace esper::tamiyo {
 namespace {
 
+using leyline::SeedFigures;
 using leyline::SeedOperation;
 using leyline::SeedState;
 using leyline::Stage;
 
-SeedState seed_in(Stage stage, std::uint32_t epochs, std::map<std::string, double> metrics) {
+SeedState seed_in(Stage stage, std::uint32_t epochs, const SeedFigures& figures) {
   SeedState seed;
   seed.stage = stage;
   seed.stage_epochs = epochs;
-  seed.metrics = std::move(metrics);
+  seed.figures = figures;
   return seed;
 }
 
 TEST_CASE("training ends only with epochs, improvement and gradient, each measured") {
   const Rules rules;
-  const std::map<std::string, double> good = {{"improvement_points", 0.5}, {"gradient_ratio", 0.1}};
+  const SeedFigures good{.gradient_ratio = 0.1, .improvement_points = 0.5};
   CHECK(next_step(seed_in(Stage::kTraining, 3, good), rules).operation == SeedOperation::kStartGrafting);
   CHECK_FALSE(next_step(seed_in(Stage::kTraining, 2, good), rules).operation);
-  for (const auto* name : {"improvement_points", "gradient_ratio"}) {
-    auto metrics = good;
-    metrics[name] -= 0.01;
-    CHECK_FALSE(next_step(seed_in(Stage::kTraining, 3, metrics), rules).operation);
-    metrics[name] = std::numeric_limits<double>::quiet_NaN();
-    const auto step = next_step(seed_in(Stage::kTraining, 3, metrics), rules);
-    CHECK_FALSE(step.operation);
-    CHECK(step.reason.find("not measured") != std::string::npos);
+  for (const auto figure : {&SeedFigures::improvement_points, &SeedFigures::gradient_ratio}) {
+    auto figures = good;
+    *(figures.*figure) -= 0.01;
+    CHECK_FALSE(next_step(seed_in(Stage::kTraining, 3, figures), rules).operation);
+    for (const auto unmeasured : {std::optional(std::numeric_limits<double>::quiet_NaN()), std::optional<double>()}) {
+      figures.*figure = unmeasured;
+      const auto step = next_step(seed_in(Stage::kTraining, 3, figures), rules);
+      CHECK_FALSE(step.operation);
+      CHECK(step.reason.find("not measured") != std::string::npos);
+    }
   }
 }
 
 TEST_CASE("a place for good takes the larger of the gate's and the policy's worth") {
   Rules rules;
   const auto worth = [&](double points) {
-    return next_step(seed_in(Stage::kProbationary, 1, {{"contribution_points", points}}), rules).operation;
+    return next_step(seed_in(Stage::kProbationary, 1, {.contribution_points = points}), rules).operation;
   };
   CHECK(worth(1.0) == SeedOperation::kFossilize);
   CHECK_FALSE(worth(0.9));
@@ -47,11 +50,11 @@ TEST_CASE("a place for good takes the larger of the gate's and the policy's wort
 
 TEST_CASE("a drop prunes what is heard, not what trains in silence") {
   const Rules rules;
-  CHECK(prune_reason(seed_in(Stage::kTraining, 1, {{"improvement_points", -9}}), 0, rules).empty());
-  CHECK_FALSE(prune_reason(seed_in(Stage::kBlending, 1, {{"improvement_points", -2}}), 0, rules).empty());
-  CHECK(prune_reason(seed_in(Stage::kBlending, 1, {{"improvement_points", -1.9}}), 0, rules).empty());
+  CHECK(prune_reason(seed_in(Stage::kTraining, 1, {.improvement_points = -9}), 0, rules).empty());
+  CHECK_FALSE(prune_reason(seed_in(Stage::kBlending, 1, {.improvement_points = -2}), 0, rules).empty());
+  CHECK(prune_reason(seed_in(Stage::kBlending, 1, {.improvement_points = -1.9}), 0, rules).empty());
   // On probation the measured contribution speaks, not the run's ups and downs.
-  const std::map<std::string, double> host_fell = {{"improvement_points", -3}, {"contribution_points", 2}};
+  const SeedFigures host_fell{.improvement_points = -3, .contribution_points = 2};
   CHECK(prune_reason(seed_in(Stage::kProbationary, 1, host_fell), 0, rules).empty());
 }
 

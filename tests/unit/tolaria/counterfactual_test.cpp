@@ -258,8 +258,8 @@ TEST_CASE("what a seed is worth survives a checkpoint") {
   other.model->network.restore_topology(saved);
   CHECK(other.model->network.save_topology() == saved);
   const auto seed = other.model->network.export_seed_states().at(0);
-  CHECK(seed.metrics.contains("shapley_points"));
-  CHECK(seed.metrics.contains("contribution_stderr_points"));
+  CHECK(seed.figures.shapley_points);
+  CHECK(seed.figures.contribution_stderr_points);
 }
 
 }  // namespace esper::test

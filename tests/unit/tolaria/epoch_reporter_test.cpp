@@ -190,7 +190,10 @@ TEST_CASE("an epoch packet's figures are those of the run") {
 TEST_CASE("of a fossil nothing is measured any more, and what it was admitted for stays") {
   leyline::SeedState seed;
   seed.seed_id = "seed-0001";
-  seed.metrics = {{"alpha", 1}, {"params", 4}, {"improvement_points", 2}, {"contribution_points", 3}};
+  seed.figures.alpha = 1;
+  seed.figures.params = 4;
+  seed.figures.improvement_points = 2;
+  seed.figures.contribution_points = 3;
   const auto names = [&](leyline::Stage stage) {
     seed.stage = stage;
     Names found;
@@ -198,7 +201,8 @@ TEST_CASE("of a fossil nothing is measured any more, and what it was admitted fo
     return found;
   };
   CHECK(names(leyline::Stage::kProbationary).contains("kasmina.seed.contribution_points"));
-  CHECK(names(leyline::Stage::kFossilized) == Names{"kasmina.seed.alpha", "kasmina.seed.params", "kasmina.seed.stage"});
+  CHECK(names(leyline::Stage::kFossilized) ==
+        Names{"kasmina.seed.alpha", "kasmina.seed.alpha_steps", "kasmina.seed.params", "kasmina.seed.stage"});
 }
 
 TEST_CASE("a seed has its share in the epoch packet and a packet of its own") {

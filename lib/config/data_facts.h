@@ -1,12 +1,11 @@
 #pragma once
-// What a run file tells of the host's slots and of the data, before either is there. Any thread.
+// What a run file tells of the data before they are there. Any thread.
 
 #include <cstdint>
 #include <optional>
-#include <vector>
 
-#include "config/run_config.h"
-#include "leyline/blueprint_table.h"
+#include "config/data_config.h"
+#include "leyline/sample_shape.h"
 
 namespace esper::config {
 
@@ -19,11 +18,8 @@ struct Pixels {
 // Of one image; nothing where the run file alone does not tell, or these are no images.
 std::optional<Pixels> pixels_of(const DataConfig& data);
 
-// Most channels of a cnn's block.
-constexpr std::int64_t kMostChannels = 65536;
-
-// Of the host's slots r0c0, r0c1 and on. Empty for a host that cannot grow.
-std::vector<leyline::SlotShape> slot_shapes(const RunConfig& config);
+// As far as slots need it (config/slot_geometry.h); height and width are 0 where they are not known.
+leyline::SampleShape known_sample(const DataConfig& data);
 
 // How many classes the data have, where the run file alone tells.
 std::optional<std::int64_t> known_classes(const DataConfig& data);

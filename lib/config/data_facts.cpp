@@ -1,28 +1,10 @@
-#include "config/slot_shapes.h"
-
-#include <utility>
+#include "config/data_facts.h"
 
 namespace esper::config {
-
-using leyline::FeatureKind;
-using leyline::SlotShape;
 
 namespace {
 
 constexpr std::size_t kImageRank = 3;
-
-std::vector<SlotShape> cnn_slots(const HostConfig& host, std::optional<Pixels> pixels) {
-  std::vector<SlotShape> slots;
-  std::int64_t channels = host.base_channels;
-  for (std::int64_t i = 0; i < host.blocks; ++i, channels *= 2) {
-    if (pixels && i < host.pool_layers) pixels = Pixels{pixels->height / 2, pixels->width / 2};
-    // Poolings that leave nothing are told when the host meets the data.
-    const bool is_left = pixels && pixels->height > 0 && pixels->width > 0;
-    slots.push_back(
-        {FeatureKind::kImage, channels, is_left ? std::optional(pixels->height * pixels->width) : std::nullopt});
-  }
-  return slots;
-}
 
 }  // namespace
 
@@ -51,23 +33,13 @@ bool image_shaped(const DataConfig& data) {
   return false;
 }
 
-std::vector<SlotShape> slot_shapes(const RunConfig& config) {
-  const HostConfig& host = config.host;
-  std::vector<SlotShape> slots;
-  switch (host.kind) {
-    case HostKind::kLinear:
-      break;
-    case HostKind::kMlp:
-      for (const std::int64_t width : host.hidden) slots.push_back({FeatureKind::kFeatures, width, 1});
-      break;
-    case HostKind::kCnn:
-      return cnn_slots(host, pixels_of(config.data));
-    case HostKind::kTransformer:
-      slots.assign(static_cast<std::size_t>(host.segments),
-                   {FeatureKind::kSequence, host.embedding, config.data.context});
-      break;
-  }
-  return slots;
+leyline::SampleShape known_sample(const DataConfig& data) {
+  leyline::SampleShape sample;
+  const auto pixels = pixels_of(data).value_or(Pixels{});
+  sample.height = pixels.height;
+  sample.width = pixels.width;
+  sample.context = data.context;
+  return sample;
 }
 
 std::optional<std::int64_t> known_classes(const DataConfig& data) {

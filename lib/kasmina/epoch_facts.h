@@ -1,0 +1,33 @@
+#pragma once
+// What an epoch showed, as the network takes it in. Any thread.
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kasmina/seed.h"
+
+namespace esper::kasmina {
+
+// What one epoch showed about one seed; fields that were not measured stay empty.
+struct SeedFacts {
+  std::string seed_id;
+  double gradient_norm = 0;                      // mean over the epoch's steps, L2 over the seed's parameters
+  std::optional<double> accuracy_without;        // validation accuracy with the seed's alpha at 0
+  std::optional<double> accuracy_at_full_alpha;  // validation accuracy with the seed's alpha at 1
+  double isolation_violations = 0;               // microbatches where its gradient reached the host and must not
+};
+
+struct EpochFacts {
+  std::uint32_t epoch = 0;                              // epochs completed, this one included
+  double validation_loss = 0, validation_accuracy = 0;  // accuracy 0..1
+  double host_gradient_norm = 0;                        // L2 over the parameters that the host owns
+  double learning_rate = 0;
+  std::vector<SeedFacts> seeds;
+  std::map<std::string, SeedWorth> worth;  // by seed id, where it was measured
+  std::string undone;  // why the epoch's learning was taken back, and growing seeds are culled; empty: it stands
+};
+
+}  // namespace esper::kasmina

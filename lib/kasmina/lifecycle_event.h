@@ -1,0 +1,30 @@
+#pragma once
+// What happened to a seed, in full: for telemetry and for the journal. Any thread.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "leyline/command.h"
+#include "leyline/seed.h"
+
+namespace esper::kasmina {
+
+// Something that happened to a seed, ready to be reported: a stage change, a gate's verdict, a graft, a refusal.
+struct LifecycleEvent {
+  enum class Kind { kStage, kGate, kGraft, kCull, kFold, kCommandRejected, kViolation } kind = Kind::kStage;
+  std::string seed_id, slot, blueprint;
+  leyline::Stage from = leyline::Stage::kUnknown, to = leyline::Stage::kUnknown;
+  std::string reason;                                    // with measured values and thresholds
+  std::vector<std::pair<std::string, double>> values;    // measured values by name
+  std::vector<std::pair<std::string, double>> required;  // kGate: thresholds by name
+  std::string command_id;
+  std::string code;    // kGate: "G0" to "G5"; kCommandRejected: "duplicate_command", "gate_failed", ...; else empty
+  bool passed = true;  // kGate: the verdict; kFold: whether it was done; kCommandRejected: false
+};
+
+// The event of a command that is not carried out.
+LifecycleEvent refusal_of(const leyline::AdaptationCommand& command, const std::string& code,
+                          const std::string& reason);
+
+}  // namespace esper::kasmina

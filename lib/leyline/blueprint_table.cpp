@@ -1,0 +1,52 @@
+#include "leyline/blueprint_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "base/names.h"
+
+namespace esper::leyline {
+namespace {
+
+std::vector<BlueprintFacts> all_rows() {
+  std::vector<BlueprintFacts> all;
+  for (const auto& part : {feature_blueprints(), image_blueprints(), sequence_blueprints()}) {
+    all.insert(all.end(), part.begin(), part.end());
+  }
+  return all;
+}
+
+}  // namespace
+
+std::span<const BlueprintFacts> blueprint_table() {
+  static const std::vector<BlueprintFacts> all = all_rows();
+  return all;
+}
+
+const BlueprintFacts* find_blueprint_facts(std::string_view name, FeatureKind kind) {
+  for (const BlueprintFacts& row : blueprint_table()) {
+    if (row.name == name && row.fits == kind) return &row;
+  }
+  return nullptr;
+}
+
+bool is_blueprint(std::string_view name) {
+  return std::ranges::find(blueprint_table(), name, &BlueprintFacts::name) != blueprint_table().end();
+}
+
+std::string refusal(const BlueprintFacts& blueprint, const FeatureShape& shape) {
+  if (blueprint.fits != shape.kind) {
+    return fmt::format("it is grown at a feature of kind {}, and this is one of kind {}", base::name_of(blueprint.fits),
+                       base::name_of(shape.kind));
+  }
+  const auto lacks = [&](const Least& least) { return fmt::format(fmt::runtime(least.otherwise), shape.channels); };
+  if (shape.channels < blueprint.channels.count) return lacks(blueprint.channels);
+  const auto positions = shape.positions();
+  if (!positions) return {};
+  if (*positions < blueprint.positions.count) return lacks(blueprint.positions);
+  return shape.channels * *positions < blueprint.numbers.count ? lacks(blueprint.numbers) : std::string();
+}
+
+}  // namespace esper::leyline

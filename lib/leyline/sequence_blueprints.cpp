@@ -1,0 +1,120 @@
+// Modules for sequences, [B, T, C], causal: token t depends on tokens 0..t. T may be shorter than the slot says.
+
+#include <array>
+
+#include "leyline/blueprint_sizes.h"
+#include "leyline/blueprint_table.h"
+
+namespace esper::leyline {
+namespace {
+
+constexpr Least kTwoTokens{2, "attention needs more than one token"};
+
+// Four projections, then scores and weighted sums over all pairs of tokens (the causal half is not taken off).
+constexpr std::int64_t attention_flops(const FeatureShape& s) {
+  return 4 * s.tokens * s.channels * s.channels + 2 * s.tokens * s.tokens * s.channels;
+}
+
+constexpr std::int64_t mlp_parameters(std::int64_t channels, std::int64_t width) {
+  return 2 * channels * width + width + channels;
+}
+
+constexpr std::array kRows{
+    noop_blueprint(FeatureKind::kSequence),
+    BlueprintFacts{
+        .name = "attention",
+        .fits = FeatureKind::kSequence,
+        .policy_index = policy_index::kAttention,
+        .module = "x + causal multi-head attention(x)",
+        .start = "neutral: proj is 0",
+        .formula = "4C² + 4C",
+        .num_parameters = [](const FeatureShape& s) { return 4 * s.channels * (s.channels + 1); },
+        .flops = attention_flops,
+        .positions = kTwoTokens,
+    },
+    BlueprintFacts{
+        .name = "norm",
+        .fits = FeatureKind::kSequence,
+        .policy_index = policy_index::kNorm,
+        .module = "x + tanh(scale) (LayerNorm(x) - x)",
+        .start = "neutral: scale is 0",
+        .formula = "2C + 1",
+        .num_parameters = [](const FeatureShape& s) { return 2 * s.channels + 1; },
+        .flops = [](const FeatureShape& s) { return 2 * s.channels * s.tokens; },
+        .channels = {2, "the norm of a single channel is zero"},
+    },
+    BlueprintFacts{
+        .name = "lora",
+        .fits = FeatureKind::kSequence,
+        .policy_index = policy_index::kLora,
+        .module = "x + up(down(x)), down to 8",
+        .start = "neutral: up is 0",
+        .formula = "16C",
+        .num_parameters = [](const FeatureShape& s) { return 2 * s.channels * kLoraRank; },
+        .flops = [](const FeatureShape& s) { return 2 * s.tokens * s.channels * kLoraRank; },
+        .channels = {kLoraRank + 1, "rank 8 is not low for {} channels"},
+        .algebra = Algebra::kAffine,
+    },
+    BlueprintFacts{
+        .name = "lora_large",
+        .fits = FeatureKind::kSequence,
+        .policy_index = policy_index::kLoraLarge,
+        .module = "x + up(down(x)), down to 32",
+        .start = "neutral: up is 0",
+        .formula = "64C",
+        .num_parameters = [](const FeatureShape& s) { return 2 * s.channels * kLoraLargeRank; },
+        .flops = [](const FeatureShape& s) { return 2 * s.tokens * s.channels * kLoraLargeRank; },
+        .channels = {kLoraLargeRank + 1, "rank 32 is not low for {} channels"},
+        .algebra = Algebra::kAffine,
+    },
+    BlueprintFacts{
+        .name = "mlp_small",
+        .fits = FeatureKind::kSequence,
+        .policy_index = policy_index::kMlpSmall,
+        .module = "x + down(GELU(up(x))), over 2C",
+        .start = "neutral: down is 0",
+        .formula = "4C² + 3C",
+        .num_parameters =
+            [](const FeatureShape& s) { return mlp_parameters(s.channels, small_token_mlp_width(s.channels)); },
+        .flops = [](const FeatureShape& s) { return 2 * s.tokens * s.channels * small_token_mlp_width(s.channels); },
+    },
+    BlueprintFacts{
+        .name = "mlp",
+        .fits = FeatureKind::kSequence,
+        .policy_index = policy_index::kMlp,
+        .module = "x + down(GELU(up(x))), over 4C",
+        .start = "neutral: down is 0",
+        .formula = "8C² + 5C",
+        .num_parameters = [](const FeatureShape& s) { return mlp_parameters(s.channels, token_mlp_width(s.channels)); },
+        .flops = [](const FeatureShape& s) { return 2 * s.tokens * s.channels * token_mlp_width(s.channels); },
+    },
+    BlueprintFacts{
+        .name = "flex_attention",
+        .fits = FeatureKind::kSequence,
+        .policy_index = policy_index::kFlexAttention,
+        .module = "x + attention(x) whose scores fall with distance, at a rate learned for each of h heads",
+        .start = "neutral: proj is 0",
+        .formula = "4C² + 4C + h",
+        .num_parameters =
+            [](const FeatureShape& s) { return 4 * s.channels * (s.channels + 1) + num_heads(s.channels); },
+        .flops = [](const FeatureShape& s) { return attention_flops(s) + num_heads(s.channels) * s.tokens * s.tokens; },
+        .positions = kTwoTokens,
+    },
+    BlueprintFacts{
+        .name = "linear",
+        .fits = FeatureKind::kSequence,
+        .policy_index = policy_index::kLinear,
+        .module = "x + W x + b",
+        .start = "neutral: W and b are 0",
+        .formula = "C² + C",
+        .num_parameters = [](const FeatureShape& s) { return s.channels * (s.channels + 1); },
+        .flops = [](const FeatureShape& s) { return s.tokens * s.channels * s.channels; },
+        .algebra = Algebra::kAffine,
+    },
+};
+
+}  // namespace
+
+std::span<const BlueprintFacts> sequence_blueprints() { return kRows; }
+
+}  // namespace esper::leyline

@@ -1,0 +1,46 @@
+#include "config/entry.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+#include "config/slot_alpha.h"
+#include "config/slot_classes.h"
+#include "config/slot_module.h"
+
+namespace esper::config {
+namespace {
+
+TEST_CASE("an entry keeps its text and what it says") {
+  const std::vector<Entry<SlotAlpha>> list = {"r0c1=cosine,8,0.7", "r0c0=linear,1,1"};
+  CHECK(list[0].text() == "r0c1=cosine,8,0.7");
+  REQUIRE(list[0]);
+  CHECK(list[0]->slot == "r0c1");
+  CHECK(list[0]->curve == AlphaCurve::kCosine);
+  CHECK(list[0]->ticks == 8);
+  CHECK(list[0]->target == 0.7);
+  const Entry<SlotClasses> classes("r0c2=0,12");
+  REQUIRE(classes);
+  CHECK((*classes).classes == std::vector<std::int64_t>{0, 12});
+  const Entry<SlotModule> module("r0c0=conv_heavy");
+  REQUIRE(module);
+  CHECK(module->slot == "r0c0");
+  CHECK(module->blueprint == "conv_heavy");
+}
+
+TEST_CASE("an entry of another form keeps its text and says what is wrong") {
+  const Entry<SlotAlpha> alpha("r0c0=linear,8,0.01");
+  CHECK_FALSE(alpha);
+  CHECK(alpha.text() == "r0c0=linear,8,0.01");
+  CHECK(alpha.problem() ==
+        "in \"r0c0=linear,8,0.01\", \"0.01\" is no target, 0.05 to 1; write it like r0c1=cosine,8,0.7");
+  for (const char* text : {"", "r0c0", "r0c0=", "=0", "r0c0=0,", "r0c0=-1", "r0c0=1000001", "c0=1"}) {
+    INFO(text);
+    CHECK_FALSE(Entry<SlotClasses>(text));
+  }
+  for (const char* text : {"", "mlp", "r0c0=", "=mlp", "c0=mlp"}) {
+    INFO(text);
+    CHECK_FALSE(Entry<SlotModule>(text));
+  }
+}
+
+}  // namespace
+}  // namespace esper::config
