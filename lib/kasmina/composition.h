@@ -25,7 +25,7 @@
 
 namespace esper::kasmina {
 
-// x.detach() + gate * (x - x.detach()): x in value, the gradient times gate. 0 shuts, 1 lets through.
+// x.detach() + gate * (x - x.detach()): x in value, the gradient times gate. 0 closes it, 1 leaves it open.
 torch::Tensor scale_gradient(const torch::Tensor& x, const torch::Tensor& gate);
 
 struct Features {

@@ -53,9 +53,9 @@ inline constexpr double kMostEnlarged = 100;        // |M^-1| / sqrt(C), Frobeni
 inline constexpr std::int64_t kMostInverted = 512;  // C
 // What they become where folded_moments() has nothing. The first of the weight is zero. The second is r^2 everywhere: r
 // is the root of the layer's largest, over |M| / sqrt(C) where that is below 1 (and at least 1 / kMostEnlarged), since
-// G' is larger than G by as much. In the directions that M shuts W's own second moment is near zero, which says nothing
-// of G', and Adam would step up to 7 lr. So it steps lr * beta2^(-k/2) at most, k steps on, while no gradient of the
-// new weight is larger than r. Never reads the device.
+// G' is larger than G by as much. In the directions that M closes W's own second moment is near zero, which says
+// nothing of G', and Adam would step up to 7 lr. So it steps lr * beta2^(-k/2) at most, k steps on, while no gradient
+// of the new weight is larger than r. Never reads the device.
 LayerMoments fresh_moments(const LayerMoments& moments, const SlotMap& map);
 
 // Why it cannot be: an offset needs a bias to go to, and does not reach a convolution's padding. Empty if it can. Reads

@@ -37,7 +37,7 @@ inline constexpr double kMaxFoldChange = 1e-5;
 struct GraftEvidence {
   std::optional<double> nonfinite_parameters;  // how many tensors of the seed hold NaN or infinity
   std::optional<double> relative_change;       // max |after - before| / max |before| of the network's output
-  std::optional<double> change_at_full_alpha;  // the same with the seed fully blended in; told, not judged
+  std::optional<double> change_at_full_alpha;  // the same with the seed fully blended in; reported, not judged
 };
 
 // G1, before TRAINING.

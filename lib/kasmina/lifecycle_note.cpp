@@ -27,19 +27,19 @@ const char* word_of(Kind kind) {
 history::GrowthNote note_of(const LifecycleEvent& event) {
   history::GrowthNote note;
   note.what = word_of(event.kind);
-  history::GrowthEvent told;
-  told.seed_id = event.seed_id;
-  told.slot = event.slot;
-  told.blueprint = event.blueprint;
-  told.from = event.from;
-  told.to = event.to;
-  told.reason = event.reason;
-  told.command_id = event.command_id;
-  told.code = event.code;
-  if (event.kind == Kind::kGate || event.kind == Kind::kFold) told.passed = event.passed;
-  told.values.insert(event.values.begin(), event.values.end());
-  told.required.insert(event.required.begin(), event.required.end());
-  note.event = std::move(told);
+  history::GrowthEvent happened;
+  happened.seed_id = event.seed_id;
+  happened.slot = event.slot;
+  happened.blueprint = event.blueprint;
+  happened.from = event.from;
+  happened.to = event.to;
+  happened.reason = event.reason;
+  happened.command_id = event.command_id;
+  happened.code = event.code;
+  if (event.kind == Kind::kGate || event.kind == Kind::kFold) happened.passed = event.passed;
+  happened.values.insert(event.values.begin(), event.values.end());
+  happened.required.insert(event.required.begin(), event.required.end());
+  note.event = std::move(happened);
   return note;
 }
 

@@ -14,7 +14,7 @@ using leyline::Stage;
 
 namespace {
 
-constexpr double kShut = 0, kOpen = 1;
+constexpr double kClosed = 0, kOpen = 1;
 
 std::optional<double> points_between(std::optional<double> high, std::optional<double> low) {
   if (!high || !low) return std::nullopt;
@@ -67,16 +67,16 @@ void add_gate(Seed& seed, ModuleScope scope) {
 
 ScalarValues scalar_values(Stage stage, const AlphaController& alpha, const config::GrowthConfig& growth) {
   ESPER_CHECK(holds_seed(stage), "a stage without a seed has no scalars");
-  const double shut = growth.isolate ? kShut : kOpen;
-  if (alpha.mode == AlphaMode::kDown) return {alpha.value, 0, shut, 0};
+  const double closed = growth.isolate ? kClosed : kOpen;
+  if (alpha.mode == AlphaMode::kDown) return {alpha.value, 0, closed, 0};
   switch (stage) {
     case Stage::kGerminated:
-      return {0, 0, shut, 0};
+      return {0, 0, closed, 0};
     case Stage::kTraining:
-      return {0, 1, shut, 1};
+      return {0, 1, closed, 1};
     case Stage::kBlending:
     case Stage::kShadowing:
-      return {alpha.value, 0, fades(growth.composition) ? kOpen : shut, 1};
+      return {alpha.value, 0, fades(growth.composition) ? kOpen : closed, 1};
     default:
       return {1, 0, kOpen, 1};
   }

@@ -33,20 +33,20 @@ struct ScalarValues {
 // What a seed's stage, and a blend-out under way, mean for its four scalars:
 //
 //   stage         alpha       straight  isolation  training
-//   GERMINATED    0           0         shut       0
-//   TRAINING      0           1         shut       1
-//   BLENDING      controller  0         shut *     1
-//   SHADOWING     controller  0         shut *     1
+//   GERMINATED    0           0         closed     0
+//   TRAINING      0           1         closed     1
+//   BLENDING      controller  0         closed *   1
+//   SHADOWING     controller  0         closed *   1
 //   PROBATIONARY  1           0         open       1
 //   FOSSILIZED    1           0         open       1
-//   any, DOWN     controller  0         shut       0
+//   any, DOWN     controller  0         closed     0
 //
-// Shut is open when growth.isolate is off. * Open for compositions whose path along the host's feature fades with alpha
-// (see fades()): with both shut the blocks before the slot would stop learning.
+// Closed is open when growth.isolate is off. * Open for compositions whose path along the host's feature fades with
+// alpha (see fades()): with both closed the blocks before the slot would stop learning.
 ScalarValues scalar_values(leyline::Stage stage, const AlphaController& alpha, const config::GrowthConfig& growth);
 void write_scalars(const SeedScalars& scalars, const ScalarValues& values);
 
-// What a counterfactual measurement tells beside accuracy_without, in points; fields that it had no answer for stay
+// What a counterfactual measurement gives beside accuracy_without, in points; fields that it had no answer for stay
 // empty. Definitions: tolaria/evaluation/shapley.h.
 struct SeedWorth {
   std::optional<double> contribution_stderr_points;

@@ -45,10 +45,10 @@ struct SeedFigures {
   double alpha = 0, alpha_target = 1;
   int alpha_ticks = 0;      // done on the way to where alpha is going
   std::int64_t params = 0;  // numbers that it learns
-  std::optional<double> gradient_ratio;
-  std::optional<double> improvement_points, shadow_points;
-  std::optional<double> contribution_points, contribution_stderr_points;
-  std::optional<double> shapley_points, shapley_stderr_points;
+  std::optional<double> gradient_ratio = {};
+  std::optional<double> improvement_points = {}, shadow_points = {};
+  std::optional<double> contribution_points = {}, contribution_stderr_points = {};
+  std::optional<double> shapley_points = {}, shapley_stderr_points = {};
 };
 
 // A seed as others see it at the end of an epoch.
