@@ -17,7 +17,7 @@
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
 #include "storage/real_file_system.h"
-#include "unit/storage/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 using namespace esper::storage;
 using esper::test::TemporaryFolder;

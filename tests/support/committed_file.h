@@ -4,18 +4,11 @@
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 
-namespace esper::test {
+#include "support/files.h"
 
-// Empty where there is no such file.
-inline std::string read_text(const std::filesystem::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
+namespace esper::test {
 
 // path: relative to the repository's root, in docs/, configs/ or baselines/. Where the two differ the check fails, and
 // the generated text is left in build/received/PATH, from where scripts/approve takes it.

@@ -17,6 +17,7 @@
 #include "base/text/text_outlet.h"
 #include "leyline/telemetry.h"
 #include "nissa/console_text.h"
+#include "support/environment_variable.h"
 
 using namespace std::chrono_literals;
 using namespace esper;
@@ -83,12 +84,6 @@ struct Terminal {
     REQUIRE(ioctl(master.number(), TIOCSWINSZ, &size) == 0);
   }
   Descriptor master, slave;
-};
-
-struct Environment {
-  Environment(const char* key, const char* value) : name(key) { setenv(key, value, 1); }
-  ~Environment() { unsetenv(name); }
-  const char* name;
 };
 
 BarView busy_view() {
@@ -188,7 +183,7 @@ TEST_CASE("the share of the run counts whole epochs and the steps of this one") 
 
 TEST_CASE("a terminal gets a bar that follows progress and width, and its line back") {
   const Terminal terminal(100);
-  const Environment plain("NO_COLOR", "1");
+  const test::EnvironmentVariable plain("NO_COLOR", "1");
   const auto progress = std::make_shared<leyline::Progress>();
   progress->epochs = 10;
   progress->epoch = 3;
@@ -252,10 +247,10 @@ TEST_CASE("a console that nobody reads costs a packet a second once, then none")
 TEST_CASE("a bar is drawn only on a terminal that can") {
   const Terminal terminal(80);
   {
-    const Environment dumb("TERM", "dumb");
+    const test::EnvironmentVariable dumb("TERM", "dumb");
     CHECK(console_style(terminal.slave.number()) == ConsoleStyle::kPlain);
   }
-  const Environment able("TERM", "xterm");
+  const test::EnvironmentVariable able("TERM", "xterm");
   CHECK(console_style(terminal.slave.number()) == ConsoleStyle::kBar);
   int ends[2];
   REQUIRE(pipe(ends) == 0);

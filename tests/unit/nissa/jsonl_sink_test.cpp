@@ -12,53 +12,27 @@
 #include <system_error>
 
 #include "base/error.h"
-#include "history/jsonl_reader.h"
 #include "leyline/telemetry.h"
 #include "nissa/hub.h"
+#include "support/patience.h"
+#include "support/telemetry_file.h"
+#include "support/temporary_folder.h"
 
 using namespace std::chrono_literals;
 using namespace esper;
 using esper::base::Descriptor;
-using esper::leyline::TelemetryPacket;
 using esper::nissa::Delivery;
 using esper::nissa::Hub;
 using esper::nissa::JsonlSink;
+using esper::test::packet_named;
+using esper::test::read_telemetry;
+using esper::test::TemporaryFolder;
+using Ids = esper::test::PacketIds;
 namespace fs = std::filesystem;
 
 namespace {
 
 constexpr auto kPatience = 120s;
-
-// A folder that goes away with the test.
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "nissa-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path path;
-};
-
-TelemetryPacket packet_named(const std::string& id) {
-  TelemetryPacket packet;
-  packet.packet_id = id;
-  return packet;
-}
-
-struct Contents {
-  std::vector<std::string> ids;
-  history::JsonlReport report;
-};
-
-Contents read(const fs::path& path) {
-  Contents out;
-  out.report =
-      history::read_jsonl(path, [&](const nlohmann::json& packet) { out.ids.push_back(packet.at("packet_id")); });
-  return out;
-}
-
-using Ids = std::vector<std::string>;
 
 std::vector<nissa::NamedSink> only(std::unique_ptr<leyline::TelemetrySink> sink) {
   std::vector<nissa::NamedSink> out;
@@ -69,27 +43,27 @@ std::vector<nissa::NamedSink> only(std::unique_ptr<leyline::TelemetrySink> sink)
 }  // namespace
 
 TEST_CASE("packets come back from the file in order") {
-  const Folder folder;
-  const auto path = folder.path / "run" / "telemetry.jsonl";  // the sink makes the folder
+  const TemporaryFolder folder;
+  const fs::path path = folder / "run/telemetry.jsonl";  // the sink makes the folder
   {
     JsonlSink sink(path);
     sink.emit(packet_named("a"));
     sink.emit(packet_named("b"));
   }
   JsonlSink(path).emit(packet_named("c"));  // a resumed run appends
-  const auto contents = read(path);
+  const auto contents = read_telemetry(path);
   CHECK(contents.ids == Ids{"a", "b", "c"});
   CHECK(contents.report.packets == 3);
   CHECK(contents.report.damaged.empty());
 }
 
 TEST_CASE("a line torn by a kill costs that line only") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
   JsonlSink(path).emit(packet_named("a"));
   std::ofstream(path, std::ios::app) << R"({"packet_id":"torn","met)";
 
-  const auto torn = read(path);
+  const auto torn = read_telemetry(path);
   CHECK(torn.ids == Ids{"a"});
   REQUIRE(torn.report.damaged.size() == 1);
   CHECK(torn.report.damaged[0].line == 2);
@@ -98,15 +72,15 @@ TEST_CASE("a line torn by a kill costs that line only") {
   JsonlSink resumed(path);
   resumed.emit(packet_named("b"));
   resumed.emit(packet_named("c"));
-  const auto whole = read(path);
+  const auto whole = read_telemetry(path);
   CHECK(whole.ids == Ids{"a", "b", "c"});
   REQUIRE(whole.report.damaged.size() == 1);
   CHECK(whole.report.damaged[0].line == 2);
 }
 
 TEST_CASE("a file cut at any byte loses at most one packet, and gains later ones") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
   {
     JsonlSink sink(path);
     sink.emit(packet_named("a"));
@@ -114,25 +88,25 @@ TEST_CASE("a file cut at any byte loses at most one packet, and gains later ones
   }
   const auto size = fs::file_size(path);
   for (std::uintmax_t cut = size / 2; cut <= size; ++cut) {
-    const auto copy = folder.path / "copy.jsonl";
+    const fs::path copy = folder / "copy.jsonl";
     fs::copy_file(path, copy, fs::copy_options::overwrite_existing);
     fs::resize_file(copy, cut);
     JsonlSink(copy).emit(packet_named("c"));
     const bool second_is_whole = cut >= size - 1;  // the newline alone may be missing
-    CHECK(read(copy).ids == (second_is_whole ? Ids{"a", "b", "c"} : Ids{"a", "c"}));
+    CHECK(read_telemetry(copy).ids == (second_is_whole ? Ids{"a", "b", "c"} : Ids{"a", "c"}));
   }
 }
 
 TEST_CASE("the reader skips and reports what is no packet") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
   {
     std::ofstream file(path);
     file << "not json\n\n[1,2]\n{\"packet_id\":\"x\"}\n" << std::string(5000, '[') << "\n";
     file << std::string((16 << 20) + 1, 'x') << "\n";
   }
   JsonlSink(path).emit(packet_named("a"));
-  const auto contents = read(path);
+  const auto contents = read_telemetry(path);
   CHECK(contents.ids == Ids{"a"});
   std::vector<std::size_t> lines;
   for (const auto& damaged : contents.report.damaged) lines.push_back(damaged.line);
@@ -141,7 +115,7 @@ TEST_CASE("the reader skips and reports what is no packet") {
 
 TEST_CASE("a file that cannot be read is the user's error") {
   try {
-    read("/nowhere/telemetry.jsonl");
+    read_telemetry("/nowhere/telemetry.jsonl");
     FAIL("read a file that is not there");
   } catch (const base::Error& error) {
     CHECK(error.code() == base::ExitCode::kData);
@@ -162,8 +136,8 @@ TEST_CASE("on a full disk every packet is counted and the hub goes on") {
 }
 
 TEST_CASE("a pipe without reader costs packets, not time") {
-  const Folder folder;
-  const auto path = folder.path / "pipe";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "pipe";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   Hub hub(100, only(std::make_unique<JsonlSink>(path, JsonlSink::Target::kAnyFile)));
   const auto start = std::chrono::steady_clock::now();
@@ -174,8 +148,8 @@ TEST_CASE("a pipe without reader costs packets, not time") {
 }
 
 TEST_CASE("a pipe whose reader closes gives errors, not a signal") {
-  const Folder folder;
-  const auto path = folder.path / "pipe";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "pipe";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   auto reader = std::make_unique<Descriptor>(open(path.c_str(), O_RDONLY | O_NONBLOCK));
   REQUIRE(reader->is_open());
@@ -194,8 +168,8 @@ TEST_CASE("a pipe whose reader closes gives errors, not a signal") {
 }
 
 TEST_CASE("a slow reader gets whole lines in order; what it cannot take in time is lost") {
-  const Folder folder;
-  const auto path = folder.path / "pipe";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "pipe";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
   const Descriptor reader(open(path.c_str(), O_RDONLY | O_NONBLOCK));
   JsonlSink sink(path, JsonlSink::Target::kAnyFile, 20ms);
@@ -212,7 +186,7 @@ TEST_CASE("a slow reader gets whole lines in order; what it cannot take in time 
   }
   CHECK(failures == 2);
 
-  const auto drained = folder.path / "drained.jsonl";
+  const fs::path drained = folder / "drained.jsonl";
   const auto drain = [&] {
     std::ofstream out(drained, std::ios::app);
     std::vector<char> block(1 << 16);
@@ -225,21 +199,21 @@ TEST_CASE("a slow reader gets whole lines in order; what it cannot take in time 
   drain();
   sink.emit(packet_named("later"));
   drain();
-  const auto contents = read(drained);
+  const auto contents = read_telemetry(drained);
   CHECK(contents.ids == Ids{"0", "1", "later"});
   CHECK(contents.report.damaged.size() == 1);  // the beginning of "2"
 }
 
 TEST_CASE("a file that was moved away or deleted is made anew") {
-  const Folder folder;
-  const auto path = folder.path / "run" / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "run/telemetry.jsonl";
   JsonlSink sink(path);
   sink.emit(packet_named("a"));
-  fs::rename(path, folder.path / "rotated.jsonl");
+  fs::rename(path, folder / "rotated.jsonl");
   sink.emit(packet_named("b"));
-  CHECK(read(folder.path / "rotated.jsonl").ids == Ids{"a"});
-  CHECK(read(path).ids == Ids{"b"});
-  fs::remove_all(folder.path / "run");
+  CHECK(read_telemetry(folder / "rotated.jsonl").ids == Ids{"a"});
+  CHECK(read_telemetry(path).ids == Ids{"b"});
+  fs::remove_all(folder / "run");
   sink.emit(packet_named("c"));
-  CHECK(read(path).ids == Ids{"c"});
+  CHECK(read_telemetry(path).ids == Ids{"c"});
 }

@@ -8,52 +8,27 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
-#include "history/jsonl_reader.h"
 #include "leyline/telemetry.h"
 #include "nissa/json_line.h"
 #include "nissa/jsonl_sink.h"
 #include "storage/beneath.h"
+#include "support/telemetry_file.h"
+#include "support/temporary_folder.h"
 
 using namespace esper;
 using nissa::JsonlSink;
 using nissa::TelemetryLimits;
+using test::packet_named;
+using test::read_telemetry;
+using test::TemporaryFolder;
+using Ids = test::PacketIds;
 namespace fs = std::filesystem;
 
 namespace {
 
-struct Folder {
-  Folder() {
-    std::string name = (fs::temp_directory_path() / "nissa-XXXXXX").string();
-    REQUIRE(mkdtemp(name.data()) != nullptr);
-    path = name;
-  }
-  ~Folder() { fs::remove_all(path); }
-  fs::path path;
-};
-
-leyline::TelemetryPacket packet_named(const std::string& id) {
-  leyline::TelemetryPacket packet;
-  packet.packet_id = id;
-  return packet;
-}
-
 JsonlSink sink_of(const fs::path& path, TelemetryLimits limits) {
   return JsonlSink(path, JsonlSink::Target::kRegularFile, JsonlSink::kWriteDeadline, limits);
 }
-
-struct Contents {
-  std::vector<std::string> ids;
-  history::JsonlReport report;
-};
-
-Contents read(const fs::path& path) {
-  Contents out;
-  out.report =
-      history::read_jsonl(path, [&](const nlohmann::json& packet) { out.ids.push_back(packet.at("packet_id")); });
-  return out;
-}
-
-using Ids = std::vector<std::string>;
 
 Ids numbers(int count, int from = 0) {
   Ids ids;
@@ -64,8 +39,8 @@ Ids numbers(int count, int from = 0) {
 }  // namespace
 
 TEST_CASE("a full file becomes an earlier one, and readers get all packets in order") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
   {
     auto sink = sink_of(path, {400, 0});
     for (int i = 0; i < 10; ++i) sink.emit(packet_named(std::to_string(i)));
@@ -79,13 +54,13 @@ TEST_CASE("a full file becomes an earlier one, and readers get all packets in or
     CHECK(earlier[i].bytes <= 400);
   }
   CHECK(earlier[0].path.filename() == "telemetry-000001.jsonl");
-  CHECK(read(path).ids == numbers(20));
-  CHECK(read(earlier[0].path).ids.size() < 5);  // one file alone
+  CHECK(read_telemetry(path).ids == numbers(20));
+  CHECK(read_telemetry(earlier[0].path).ids.size() < 5);  // one file alone
 }
 
 TEST_CASE("a process killed between the steps of a rotation loses and doubles nothing") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
   const TelemetryLimits limits{1, 0};
   {
     auto sink = sink_of(path, limits);
@@ -97,24 +72,24 @@ TEST_CASE("a process killed between the steps of a rotation loses and doubles no
   REQUIRE(nissa::rotate_telemetry(path, limits, dropped) == 0);
   CHECK_FALSE(fs::exists(path));
   CHECK(nissa::has_telemetry(path));
-  CHECK(read(path).ids == numbers(2));
+  CHECK(read_telemetry(path).ids == numbers(2));
   // Killed after the new file was made, before its first line.
   std::ofstream(path).flush();
-  CHECK(read(path).ids == numbers(2));
+  CHECK(read_telemetry(path).ids == numbers(2));
   // Killed within its first line.
   std::ofstream(path, std::ios::app) << R"({"packet_id":"torn)";
   auto sink = sink_of(path, limits);
   sink.emit(packet_named("2"));
-  const auto after = read(path);
+  const auto after = read_telemetry(path);
   CHECK(after.ids == numbers(3));
   CHECK(after.report.damaged_total == 1);
   CHECK(after.report.missing_files == 0);
 }
 
 TEST_CASE("a link or a folder under an earlier file's name is neither skipped by readers nor replaced by the writer") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl", first = folder.path / "telemetry-000001.jsonl";
-  const auto elsewhere = folder.path / "elsewhere";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl", first = folder / "telemetry-000001.jsonl";
+  const fs::path elsewhere = folder / "elsewhere";
   std::ofstream(elsewhere) << "precious";
   SECTION("a link") { fs::create_symlink(elsewhere, first); }
   SECTION("a folder") { fs::create_directory(first); }
@@ -123,14 +98,14 @@ TEST_CASE("a link or a folder under an earlier file's name is neither skipped by
   sink.emit(packet_named("0"));
   sink.emit(packet_named("1"));
   CHECK_FALSE(fs::is_regular_file(fs::symlink_status(first)));
-  CHECK(fs::is_regular_file(fs::symlink_status(folder.path / "telemetry-000002.jsonl")));
-  CHECK_THROWS_AS(read(path), storage::UnsafePath);
+  CHECK(fs::is_regular_file(fs::symlink_status(folder / "telemetry-000002.jsonl")));
+  CHECK_THROWS_AS(read_telemetry(path), storage::UnsafePath);
   CHECK(fs::file_size(elsewhere) == 8);
 }
 
 TEST_CASE("the oldest files are deleted beyond the limit, which is reported, and readers know of it") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
   {
     auto sink = sink_of(path, {1000, 3000});
     for (int i = 0; i < 60; ++i) sink.emit(packet_named(std::to_string(i)));
@@ -157,8 +132,8 @@ TEST_CASE("the oldest files are deleted beyond the limit, which is reported, and
 }
 
 TEST_CASE("with the smallest limit that is permitted the file just filled stays") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
   constexpr std::uint64_t kFileBytes = 2000;
   auto sink = sink_of(path, {kFileBytes, 2 * kFileBytes});
   std::uint64_t last = 0;
@@ -175,31 +150,31 @@ TEST_CASE("with the smallest limit that is permitted the file just filled stays"
     last = earlier[0].number;
   }
   REQUIRE(last >= 3);
-  CHECK(read(path).report.missing_files == last - 1);
+  CHECK(read_telemetry(path).report.missing_files == last - 1);
 }
 
 TEST_CASE("a packet longer than a whole file stays, alone, until the next file is full") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
   auto sink = sink_of(path, {1000, 2000});
   sink.emit(packet_named("short"));
   sink.emit(packet_named(std::string(5000, 'x')));
   sink.emit(packet_named("after"));
-  const auto ids = read(path).ids;
+  const auto ids = read_telemetry(path).ids;
   CHECK(std::ranges::find(ids, std::string(5000, 'x')) != ids.end());
   CHECK(ids.back() == "after");
 }
 
 TEST_CASE("a file that the sink deletes while a reader is on its way to it is a missing one") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
   auto sink = sink_of(path, {1, 0});  // one packet a file
   for (int i = 0; i < 5; ++i) sink.emit(packet_named(std::to_string(i)));
   Ids ids;
   const auto report = history::read_jsonl(path, [&](const nlohmann::json& packet) {
     if (ids.empty()) {  // the files are listed, and the first one is open
       for (const auto* name : {"telemetry-000001.jsonl", "telemetry-000002.jsonl", "telemetry-000003.jsonl"}) {
-        REQUIRE(fs::remove(folder.path / name));
+        REQUIRE(fs::remove(folder / name));
       }
     }
     ids.push_back(packet.at("packet_id"));
@@ -210,15 +185,15 @@ TEST_CASE("a file that the sink deletes while a reader is on its way to it is a 
 }
 
 TEST_CASE("a reader beside a sink that begins new files gets every packet before the last it gets, once") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
   auto sink = sink_of(path, {300, 0});
   sink.emit(packet_named("0"));
   std::atomic<bool> ended{false};
   std::string wrong;
   std::thread reader([&] {
     while (!ended) {
-      const auto ids = read(path).ids;
+      const auto ids = read_telemetry(path).ids;
       if (ids != numbers(static_cast<int>(ids.size()))) wrong = "of " + std::to_string(ids.size()) + " packets";
     }
   });
@@ -226,29 +201,29 @@ TEST_CASE("a reader beside a sink that begins new files gets every packet before
   ended = true;
   reader.join();
   CHECK(wrong.empty());
-  CHECK(read(path).ids == numbers(300));
+  CHECK(read_telemetry(path).ids == numbers(300));
 }
 
 TEST_CASE("a file that cannot be renamed goes on growing") {
-  const Folder folder;
-  const auto path = folder.path / (std::string(245, 't') + ".jsonl");  // "-000001" makes it longer than names may be
+  const TemporaryFolder folder;
+  const fs::path path = folder / (std::string(245, 't') + ".jsonl");  // "-000001" makes it longer than names may be
   auto sink = sink_of(path, {1, 0});
   for (const auto* name : {"0", "1", "2"}) sink.emit(packet_named(name));
-  CHECK(read(path).ids == numbers(3));
+  CHECK(read_telemetry(path).ids == numbers(3));
   CHECK(nissa::earlier_telemetry(path).empty());
 }
 
 TEST_CASE("a folder in the place of an earlier file is not replaced, and those who read are told") {
-  const Folder folder;
-  const auto path = folder.path / "telemetry.jsonl";
+  const TemporaryFolder folder;
+  const fs::path path = folder / "telemetry.jsonl";
   auto sink = sink_of(path, {1, 0});
   sink.emit(packet_named("0"));
-  fs::create_directory(folder.path / "telemetry-000001.jsonl");
+  fs::create_directory(folder / "telemetry-000001.jsonl");
   sink.emit(packet_named("1"));
-  CHECK(fs::exists(folder.path / "telemetry-000002.jsonl"));
-  CHECK_THROWS_AS(read(path), storage::UnsafePath);
-  fs::remove(folder.path / "telemetry-000001.jsonl");
-  CHECK(read(path).ids == numbers(2));
+  CHECK(fs::exists(folder / "telemetry-000002.jsonl"));
+  CHECK_THROWS_AS(read_telemetry(path), storage::UnsafePath);
+  fs::remove(folder / "telemetry-000001.jsonl");
+  CHECK(read_telemetry(path).ids == numbers(2));
 }
 
 TEST_CASE("a thinned line has the metrics that are wanted and everything else") {

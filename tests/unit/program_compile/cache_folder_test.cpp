@@ -10,19 +10,15 @@
 #include <fstream>
 
 #include "storage/confined_file_system.h"
-#include "unit/storage/temporary_folder.h"
+#include "support/files.h"
+#include "support/temporary_folder.h"
 
 namespace esper::program {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using test::mode_of;
 namespace fs = std::filesystem;
-
-mode_t mode_of(const std::string& path) {
-  struct stat status{};
-  ::stat(path.c_str(), &status);
-  return status.st_mode & 0777;
-}
 
 }  // namespace
 

@@ -9,29 +9,14 @@
 #include <fstream>
 #include <iterator>
 
-#include "unit/storage/temporary_folder.h"
+#include "support/environment_variable.h"
+#include "support/temporary_folder.h"
 
 namespace esper::program {
-namespace {
-
-// TMPDIR for the life of the object.
-class TemporaryFilesIn {
- public:
-  explicit TemporaryFilesIn(const std::string& folder) {
-    if (const char* value = std::getenv("TMPDIR")) before_ = value;
-    ::setenv("TMPDIR", folder.c_str(), 1);
-  }
-  ~TemporaryFilesIn() { before_.empty() ? ::unsetenv("TMPDIR") : ::setenv("TMPDIR", before_.c_str(), 1); }
-
- private:
-  std::string before_;
-};
-
-}  // namespace
 
 TEST_CASE("what is put into a loading folder is there until the folder goes") {
   const test::TemporaryFolder temporary;
-  const TemporaryFilesIn files(temporary.path());
+  const test::EnvironmentVariable files("TMPDIR", temporary.path());
   std::string path;
   {
     const LoadingFolder folder;
@@ -48,7 +33,7 @@ TEST_CASE("what is put into a loading folder is there until the folder goes") {
 
 TEST_CASE("what a killed process left is swept, and nothing else") {
   const test::TemporaryFolder temporary;
-  const TemporaryFilesIn files(temporary.path());
+  const test::EnvironmentVariable files("TMPDIR", temporary.path());
   std::filesystem::create_directory(temporary / "of somebody else");
   std::ofstream(temporary / "esper-loading-is-a-file") << "x";
   const LoadingFolder mine;

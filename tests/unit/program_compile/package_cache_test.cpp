@@ -16,7 +16,7 @@
 #include "storage/real_file_system.h"
 #include "support/faulty_file_system.h"
 #include "support/patience.h"
-#include "unit/storage/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace esper::program {
 namespace {

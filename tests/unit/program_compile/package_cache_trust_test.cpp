@@ -19,24 +19,19 @@
 #include "program/cache/user_key.h"
 #include "program/compile_desk.h"
 #include "storage/confined_file_system.h"
-#include "unit/storage/temporary_folder.h"
+#include "support/environment_variable.h"
+#include "support/files.h"
+#include "support/temporary_folder.h"
 
 namespace esper::program {
 namespace {
 
 using Catch::Matchers::ContainsSubstring;
+using test::EnvironmentVariable;
+using test::mode_of;
+using test::read_text;
+using test::Umask;
 namespace fs = std::filesystem;
-
-std::string contents_of(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-mode_t mode_of(const std::string& path) {
-  struct stat status{};
-  REQUIRE(::lstat(path.c_str(), &status) == 0);
-  return status.st_mode & 07777;
-}
 
 MacKey key_with(int value) {
   MacKey key{};
@@ -72,31 +67,8 @@ struct TrustRoom {
   // Empty: not loaded.
   std::string found() {
     const auto package = cache.find(key);
-    return package ? contents_of(package->file.path()) : std::string();
+    return package ? read_text(package->file.path()) : std::string();
   }
-};
-
-class Variable {
- public:
-  Variable(const char* name, const std::string& value) : name_(name) {
-    const char* before = std::getenv(name);
-    if (before != nullptr) before_ = before;
-    ::setenv(name, value.c_str(), 1);
-  }
-  ~Variable() { before_ ? ::setenv(name_, before_->c_str(), 1) : ::unsetenv(name_); }
-
- private:
-  const char* name_;
-  std::optional<std::string> before_;
-};
-
-class Umask {
- public:
-  explicit Umask(mode_t mask) : before_(::umask(mask)) {}
-  ~Umask() { ::umask(before_); }
-
- private:
-  mode_t before_;
 };
 
 }  // namespace
@@ -168,7 +140,7 @@ TEST_CASE("an entry that was planted below the cache is not loaded, and is repla
              ContainsSubstring(room.key) && ContainsSubstring(problem) && !ContainsSubstring("remove it"));
   REQUIRE_FALSE(room.insert("compiled anew").failure);
   CHECK(room.found() == "compiled anew");
-  CHECK(contents_of(elsewhere + "/good").find("compiled anew") == std::string::npos);
+  CHECK(read_text(elsewhere + "/good").find("compiled anew") == std::string::npos);
 }
 
 TEST_CASE("a folder below the cache that somebody else may change serves nothing, and the reason names it") {
@@ -189,7 +161,7 @@ TEST_CASE("a folder below the cache that somebody else may change serves nothing
   CHECK(outcome.failure == InsertFailure::kIo);
   CHECK_THAT(outcome.reason, ContainsSubstring(room.entries) && ContainsSubstring("--cache-dir"));
   // Whoever wants to compile is told before a program is submitted.
-  const Variable state("XDG_STATE_HOME", room.folder / "state");
+  const EnvironmentVariable state("XDG_STATE_HOME", room.folder / "state");
   const CompileDesk desk({}, {room.root, {}});
   CHECK_THAT(desk.problem(), ContainsSubstring(room.entries) && ContainsSubstring("--cache-dir"));
   // Another user's folder one can neither close nor empty.
@@ -269,7 +241,7 @@ TEST_CASE("a lock of a compilation that is not this user's alone is refused, and
 
 TEST_CASE("the user's key is made once, for its user alone, however many processes ask first") {
   const test::TemporaryFolder folder;
-  const Variable state("XDG_STATE_HOME", folder / "state");
+  const EnvironmentVariable state("XDG_STATE_HOME", folder / "state");
   std::vector<pid_t> children;
   for (int i = 0; i < 8; ++i) {
     const pid_t child = ::fork();
@@ -295,7 +267,7 @@ TEST_CASE("makers of the user's key with one process id do not disturb each othe
   for (int round = 0; round < 20; ++round) {
     CAPTURE(round);
     const std::string state = folder / std::to_string(round), esper = state + "/esper";
-    const Variable variable("XDG_STATE_HOME", state);
+    const EnvironmentVariable variable("XDG_STATE_HOME", state);
     fs::create_directories(esper);
     for (const auto& name : {state, esper}) ::chmod(name.c_str(), 0700);
     // Of makers that were killed.
@@ -326,20 +298,20 @@ TEST_CASE("makers of the user's key with one process id do not disturb each othe
 
 TEST_CASE("a relative path in the environment names no folder: ESPER_CACHE is refused, XDG's variables are ignored") {
   const test::TemporaryFolder folder;
-  const Variable state("XDG_STATE_HOME", "relative"), cache("XDG_CACHE_HOME", "relative"),
+  const EnvironmentVariable state("XDG_STATE_HOME", "relative"), cache("XDG_CACHE_HOME", "relative"),
       home("HOME", folder / "home");
   REQUIRE(user_key());
   CHECK(fs::exists(folder / "home/.local/state/esper/cache.key"));
   {
-    const Variable unset("ESPER_CACHE", "");
+    const EnvironmentVariable unset("ESPER_CACHE", "");
     CHECK(*private_cache_folder("") == folder / "home/.cache/esper/programs");
   }
   {
-    const Variable unset("ESPER_CACHE", ""), no_home("HOME", "relative");
+    const EnvironmentVariable unset("ESPER_CACHE", ""), no_home("HOME", "relative");
     CHECK_FALSE(private_cache_folder(""));
     CHECK_FALSE(user_key());
   }
-  const Variable own("ESPER_CACHE", "relative");
+  const EnvironmentVariable own("ESPER_CACHE", "relative");
   const auto refused = private_cache_folder("");
   CHECK_FALSE(refused);
   CHECK_THAT(refused.error(), ContainsSubstring("ESPER_CACHE is no absolute path: relative;"));
@@ -349,7 +321,7 @@ TEST_CASE("a relative path in the environment names no folder: ESPER_CACHE is re
 
 TEST_CASE("a key that is not this user's secret is refused with the way out") {
   const test::TemporaryFolder folder;
-  const Variable state("XDG_STATE_HOME", folder / "state");
+  const EnvironmentVariable state("XDG_STATE_HOME", folder / "state");
   const std::string path = folder / "state/esper/cache.key";
   REQUIRE(user_key());
   const auto refused = [&](const std::string& problem) {

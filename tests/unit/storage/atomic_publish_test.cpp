@@ -8,8 +8,8 @@
 
 #include "storage/published_folder.h"
 #include "storage/real_file_system.h"
+#include "support/temporary_folder.h"
 #include "unit/storage/fault_loop.h"
-#include "unit/storage/temporary_folder.h"
 
 using namespace esper::storage;
 using namespace esper::test;

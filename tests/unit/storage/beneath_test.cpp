@@ -15,14 +15,18 @@
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
-#include "unit/storage/temporary_folder.h"
+#include "support/files.h"
+#include "support/temporary_folder.h"
 
 using namespace esper::storage;
 using Catch::Matchers::ContainsSubstring;
 using esper::base::IoError;
 using esper::base::OpenMode;
 using esper::base::PathKind;
+using esper::test::mode_of;
+using esper::test::read_text;
 using esper::test::TemporaryFolder;
+using esper::test::Umask;
 namespace fs = std::filesystem;
 
 namespace {
@@ -36,17 +40,6 @@ std::string refusal_of(const std::function<void()>& action) {
     return error.what();
   }
   return {};
-}
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
-
-mode_t mode_of(const std::string& path) {
-  struct stat status{};
-  REQUIRE(::lstat(path.c_str(), &status) == 0);
-  return status.st_mode & 07777;
 }
 
 // A folder to confine to, and a file and a folder beside it that nobody may touch from there.
@@ -65,15 +58,6 @@ struct Room {
     return read_text(victim) == "precious" && read_text(victims + "/file") == "precious" &&
            fs::exists(victims + "/inner") && std::distance(fs::directory_iterator(victims), {}) == 2;
   }
-};
-
-class Umask {
- public:
-  explicit Umask(mode_t mode) : before_(::umask(mode)) {}
-  ~Umask() { ::umask(before_); }
-
- private:
-  mode_t before_;
 };
 
 }  // namespace

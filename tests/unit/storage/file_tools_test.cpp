@@ -7,7 +7,7 @@
 #include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
 #include "support/faulty_file_system.h"
-#include "unit/storage/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 using namespace esper::storage;
 using esper::base::IoError;

@@ -12,7 +12,7 @@
 
 #include "storage/bytes.h"
 #include "storage/file_tools.h"
-#include "unit/storage/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 using namespace esper::storage;
 using esper::base::IoError;

@@ -11,7 +11,7 @@ namespace esper::test {
 class TemporaryFolder {
  public:
   TemporaryFolder() {
-    std::string pattern = (std::filesystem::temp_directory_path() / "esper-storage-XXXXXX").string();
+    std::string pattern = (std::filesystem::temp_directory_path() / "esper-test-XXXXXX").string();
     if (::mkdtemp(pattern.data()) == nullptr) throw std::runtime_error("no temporary folder");
     path_ = pattern;
   }
