@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "support/threads.h"
 
 namespace esper::data {
 namespace {
@@ -234,12 +235,20 @@ TEST_CASE("waiting has a deadline, and a late batch is still delivered") {
   CHECK(batch->index == 0);
 }
 
-TEST_CASE("a loader can be destroyed at any moment") {
+TEST_CASE("a loader can be destroyed at any moment: no thread is left, and nobody holds the data set") {
   const auto set = images(200);
+  const auto threads = test::num_threads();
   for (int round = 0; round < 50; ++round) {
-    Loader loader(set, {}, config_of(8, 4));
-    if (round % 3 == 1) loader.seek(round, 1);
-    if (round % 3 == 2) loader.next();
+    auto loader = std::make_optional<Loader>(set, Standardization{}, config_of(8, 4));
+    CHECK(test::num_threads() == threads + 8);
+    if (round % 3 == 1) loader->seek(round, 1);
+    std::optional<Batch> batch;
+    if (round % 3 == 2) batch = loader->next();
+    loader.reset();
+    CHECK(test::comes_to_threads(threads));
+    CHECK(set.inputs.use_count() == 1);
+    CHECK(set.targets.use_count() == 1);
+    if (batch) CHECK(batch->inputs.use_count() == 1);  // what was handed out is the caller's
   }
 }
 
