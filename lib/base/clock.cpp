@@ -7,14 +7,6 @@ namespace esper::base {
 
 void ManualTime::advance(Duration by) { now_.fetch_add(by.count()); }
 
-void ManualTime::advance_to(Duration when) {
-  std::int64_t now = now_.load();
-  while (now < when.count() && !now_.compare_exchange_weak(now, when.count())) {
-  }
-}
-
-void ManualTime::set_wall(Duration wall) { wall_.store(wall.count() - now_.load()); }
-
 Duration Clock::now() const {
   if (manual_) return manual_->now();
   return std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch());
@@ -25,11 +17,11 @@ Duration Clock::wall() const {
   return std::chrono::duration_cast<Duration>(std::chrono::system_clock::now().time_since_epoch());
 }
 
-void Clock::sleep_until(Duration when) const {
+void Clock::sleep(Duration length) const {
   if (manual_) {
-    manual_->advance_to(when);
+    manual_->advance(length);
   } else {
-    std::this_thread::sleep_until(std::chrono::steady_clock::time_point(when));
+    std::this_thread::sleep_for(length);
   }
 }
 

@@ -17,16 +17,12 @@ class ManualTime {
   // `wall`: time since the UNIX epoch at which the clock starts; its monotonic time starts at 0.
   explicit ManualTime(Duration wall = Duration(0)) : wall_(wall.count()) {}
   void advance(Duration by);
-  // Moves on to `when` (monotonic) unless it is there already.
-  void advance_to(Duration when);
-  // Sets the wall clock alone, as an administrator would.
-  void set_wall(Duration wall);
   Duration now() const { return Duration(now_.load()); }
-  Duration wall() const { return Duration(wall_.load() + now_.load()); }
+  Duration wall() const { return Duration(wall_ + now_.load()); }
 
  private:
   std::atomic<std::int64_t> now_{0};
-  std::atomic<std::int64_t> wall_;  // at monotonic time 0
+  const std::int64_t wall_;  // at monotonic time 0
 };
 
 // Cheap to copy. The default one is the machine's.
@@ -40,9 +36,8 @@ class Clock {
   Duration now() const;
   // Since the UNIX epoch: for time stamps.
   Duration wall() const;
-  // Returns when now() has reached `when`. A manual clock is moved there, so that a test never waits.
-  void sleep_until(Duration when) const;
-  void sleep(Duration length) const { sleep_until(now() + length); }
+  // Returns when `length` has passed. A manual clock is moved on by it, so that a test never waits.
+  void sleep(Duration length) const;
 
   // Waits for `ready()`, at most until `deadline` (monotonic); true if it is ready. `lock` holds the mutex that guards
   // what ready() reads. On a manual clock the deadline passes when another thread moves the clock.

@@ -15,7 +15,6 @@ struct GpuFacts {
   std::string name;
   int capability_major = 0;
   int capability_minor = 0;
-  int multiprocessors = 0;
   int driver_version = 0;   // 13000 means CUDA 13.0
   int runtime_version = 0;  // likewise
   std::uint64_t memory_total_bytes = 0;

@@ -73,8 +73,6 @@ std::string to_text(const Program& program);
 
 // Lossless, as one JSON document; what differs in the program differs in the text.
 std::string save_program(const Program& program);
-// Takes nothing on trust: returns why the text is no program, or the program, verified.
-base::Expected<Program> load_program(const std::string& text);
 
 // Can the program be run? If so every value is made before it is used, and every operator exists in this torch and
 // takes these arguments.

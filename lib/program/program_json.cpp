@@ -1,4 +1,4 @@
-// Programs as JSON text, and back with every number checked.
+// Programs as JSON text.
 
 #include <nlohmann/json.hpp>
 
@@ -10,7 +10,6 @@ namespace {
 using nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
-constexpr std::size_t kMostBytes = 64u << 20, kMostValues = 1u << 20;
 
 // An argument is [kind] or [kind, value]: JSON alone would not tell 1 from 1.0, nor an empty list's type.
 struct WriteArgument {
@@ -39,51 +38,6 @@ ordered_json write(const std::vector<Argument>& arguments) {
   return list;
 }
 
-Argument read_argument(const ordered_json& json) {
-  const std::string kind = json.at(0);
-  const auto real = [](const ordered_json& value) { return std::bit_cast<double>(value.get<std::uint64_t>()); };
-  if (kind == "none") return std::monostate{};
-  const ordered_json& value = json.at(1);
-  if (kind == "tensor") return TensorArgument{value.get<ValueId>()};
-  if (kind == "tensors") return TensorListArgument{value.get<std::vector<ValueId>>()};
-  if (kind == "bool") return value.get<bool>();
-  if (kind == "int") return value.get<std::int64_t>();
-  if (kind == "real") return real(value);
-  if (kind == "ints") return value.get<std::vector<std::int64_t>>();
-  if (kind == "reals") {
-    std::vector<double> all;
-    for (const auto& item : value) all.push_back(real(item));
-    return all;
-  }
-  if (kind == "bools") return value.get<std::vector<bool>>();
-  if (kind == "text") return value.get<std::string>();
-  if (kind == "device") return DeviceArgument{value.get<std::string>()};
-  throw std::invalid_argument("an argument of kind " + kind);
-}
-
-std::vector<Argument> read_arguments(const ordered_json& json) {
-  std::vector<Argument> arguments;
-  for (const auto& item : json) arguments.push_back(read_argument(item));
-  return arguments;
-}
-
-Program read_program(const ordered_json& json) {
-  if (json.at("version") != kVersion) throw std::invalid_argument("a program of another version");
-  Program program;
-  for (const auto& item : json.at("inputs")) {
-    program.inputs.push_back({item.at(0), item.at(1) == "inout" ? Access::kWritten : Access::kRead});
-  }
-  if (json.at("values").size() > kMostValues) throw std::invalid_argument("too many values");
-  for (const auto& item : json.at("values")) {
-    program.values.push_back({static_cast<c10::ScalarType>(item.at(0).get<std::int8_t>()),
-                              static_cast<c10::DeviceType>(item.at(1).get<std::int8_t>()), item.at(2), item.at(3)});
-  }
-  for (const auto& item : json.at("operations")) {
-    program.operations.push_back({item.at(0), read_arguments(item.at(1)), read_arguments(item.at(2))});
-  }
-  return program;
-}
-
 }  // namespace
 
 std::string save_program(const Program& program) {
@@ -101,17 +55,6 @@ std::string save_program(const Program& program) {
     json["operations"].push_back({operation.name, write(operation.arguments), write(operation.results)});
   }
   return json.dump();
-}
-
-base::Expected<Program> load_program(const std::string& text) {
-  if (text.size() > kMostBytes) return base::failure("it is longer than any program");
-  try {
-    Program program = read_program(ordered_json::parse(text));
-    if (const auto sound = verify(program); !sound) return base::failure(sound.error());
-    return program;
-  } catch (const std::exception& error) {
-    return base::failure(error.what());
-  }
 }
 
 }  // namespace esper::program

@@ -31,8 +31,6 @@ class Replay {
 
   void run();
 
-  std::size_t num_calls() const { return calls_.size(); }
-
  private:
   friend class ReplayPlanner;
   // An argument with values that differ from run to run.

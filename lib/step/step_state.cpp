@@ -209,10 +209,4 @@ std::vector<NamedTensor> named_tensors(const StepState& state) {
 
 void set_learning_rate(StepState& state, double lr) { state.lr.fill_(lr); }
 
-void set_lr_scale(StepState& state, const std::string& group_id, double scale) {
-  const GroupState* group = find_group(state.groups, group_id);
-  ESPER_CHECK(group != nullptr, "no parameter group '" + group_id + "'");
-  torch::Tensor(group->lr_scale).fill_(scale);
-}
-
 }  // namespace esper::step

@@ -112,7 +112,5 @@ std::vector<kasmina::NamedTensor> named_tensors(const StepState& state);
 
 // Writes the learning rate that the next steps use (before a group's lr_scale). Not a read of the device.
 void set_learning_rate(StepState& state, double lr);
-// Throws Error{kBug} for an unknown group.
-void set_lr_scale(StepState& state, const std::string& group_id, double scale);
 
 }  // namespace esper::step

@@ -46,10 +46,10 @@ OwnerTimes spread(Duration whole, const std::array<std::uint64_t, kNumOwners>& t
 
 }  // namespace
 
-Ledger::Ledger(Clock clock, Ticks ticks) : Ledger(clock, clock.now(), ticks) {}
+Ledger::Ledger(Clock clock) : Ledger(clock, clock.now()) {}
 
-Ledger::Ledger(Clock clock, Duration since, Ticks ticks)
-    : clock_(std::move(clock)), counter_(ticks == Ticks::kFastest && !clock_.is_manual() && has_steady_counter()) {
+Ledger::Ledger(Clock clock, Duration since)
+    : clock_(std::move(clock)), counter_(!clock_.is_manual() && has_steady_counter()) {
   last_ = born_ticks_ = read();
   born_at_ = settled_at_ = clock_.now();
   since_ = std::min(since, born_at_);

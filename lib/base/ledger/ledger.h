@@ -27,8 +27,6 @@ struct LedgerHooks {
   void (*on_leave)(Owner) = nullptr;
 };
 
-enum class Ticks { kFastest, kClock };
-
 struct StepQuantiles {
   std::uint64_t steps = 0;
   double p50_us = 0, p95_us = 0;
@@ -36,9 +34,9 @@ struct StepQuantiles {
 
 class Ledger {
  public:
-  explicit Ledger(Clock clock = {}, Ticks ticks = Ticks::kFastest);
+  explicit Ledger(Clock clock = {});
   // `since`: where the account begins (monotonic, not in the future); the time until now is start-up.
-  Ledger(Clock clock, Duration since, Ticks ticks = Ticks::kFastest);
+  Ledger(Clock clock, Duration since);
   ~Ledger();
   Ledger(Ledger&&) noexcept;
   Ledger& operator=(Ledger&&) noexcept;

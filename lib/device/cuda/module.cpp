@@ -48,7 +48,6 @@ GpuFacts facts(int index) {
   out.name = properties.name;
   out.capability_major = properties.major;
   out.capability_minor = properties.minor;
-  out.multiprocessors = properties.multiProcessorCount;
   C10_CUDA_CHECK(cudaDriverGetVersion(&out.driver_version));
   C10_CUDA_CHECK(cudaRuntimeGetVersion(&out.runtime_version));
   read_card_memory(index, out.memory_free_bytes, out.memory_total_bytes);

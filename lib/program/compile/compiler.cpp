@@ -41,7 +41,7 @@ std::string reason_of(const base::IoError& error) {
 Compiler::Compiler(CompilerSettings settings, PackageCache& cache)
     : settings_(std::move(settings)),
       cache_(cache),
-      worker_(settings_, cache.folder() + "/worker", cache.mac_key(), worker_status_) {
+      worker_(settings_, cache.folder() + "/worker", cache.mac_key(), stage_) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) throw base::IoError("make", "a pipe", errno);
   wake_read_ = base::Descriptor(ends[0]);
@@ -147,7 +147,7 @@ void Compiler::run() {
       worker_.stop();
       outcome = ended(request, CompileFailure::kCrashed, error.what());
     }
-    worker_status_.stage = CompileStage::kIdle;
+    stage_ = CompileStage::kIdle;
     const std::lock_guard guard(mutex_);
     running_.clear();
     outcomes_.push_back(std::move(outcome));
@@ -200,7 +200,7 @@ std::optional<CompileOutcome> Compiler::await_lock(const CompileRequest& request
         lock.emplace(std::move(*taken));
         break;
       }
-      worker_status_.stage = CompileStage::kOtherProcess;
+      stage_ = CompileStage::kOtherProcess;
       if (clock_.now() >= deadline) {
         return ended(request, CompileFailure::kTimeout,
                      "another process has been compiling the program for " + base::to_string(longest));
@@ -242,7 +242,7 @@ CompileOutcome Compiler::compile_here(const CompileRequest& request) {
       hopeless_ = ended(request, CompileFailure::kCrashed, reason + "; it was restarted often enough");
       return *hopeless_;
     }
-    const auto length = settings_.restart_pause * (1 << std::min(restarts_.load(), 10));
+    const auto length = settings_.restart_pause * (1 << std::min(restarts_, 10));
     ++restarts_;
     if (!pause(length)) return ended(request, CompileFailure::kCancelled, "cancelled");
     if (crashes == 2) return ended(request, CompileFailure::kCrashed, reason + " twice at this program");

@@ -42,10 +42,7 @@ class Compiler {
 
   // Requests without outcome yet.
   int pending() const;
-  // The worker's process group; 0 while there is none. For tests and diagnosis.
-  pid_t worker_group() const { return worker_status_.group; }
-  CompileStage stage() const { return worker_status_.stage; }
-  int restarts() const { return restarts_; }
+  CompileStage stage() const { return stage_; }
 
  private:
   void run();
@@ -77,11 +74,11 @@ class Compiler {
   bool stopping_ = false;
 
   base::Descriptor wake_read_, wake_write_;
-  WorkerStatus worker_status_;
-  std::atomic<int> restarts_{0};
+  std::atomic<CompileStage> stage_{CompileStage::kIdle};
 
   // Of the background thread only.
   WorkerSession worker_;
+  int restarts_ = 0;
   std::optional<CompileOutcome> hopeless_;  // what every further request is told
 
   std::thread thread_;

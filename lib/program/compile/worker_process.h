@@ -41,7 +41,6 @@ class WorkerProcess {
 
   // How the process ended, in words, once kill() has run: "signal 9", "exit status 1".
   const std::string& end() const { return end_; }
-  pid_t pid() const { return pid_; }
 
  private:
   WorkerProcess(const WorkerCommand& command, base::Descriptor theirs);

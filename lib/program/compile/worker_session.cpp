@@ -68,14 +68,13 @@ WorkerAnswer answer_in(const json& reply) {
 }  // namespace
 
 WorkerSession::WorkerSession(const CompilerSettings& settings, std::string folder, const MacKey& mac_key,
-                             WorkerStatus& status)
-    : settings_(settings), folder_(std::move(folder)), mac_key_(mac_key), status_(status) {}
+                             std::atomic<CompileStage>& stage)
+    : settings_(settings), folder_(std::move(folder)), mac_key_(mac_key), stage_(stage) {}
 
 void WorkerSession::stop() {
   if (!process_) return;
   process_->kill();
   process_.reset();
-  status_.group = 0;
   sweep_unlocked(folder_ + "/jobs", "");  // what it was at
 }
 
@@ -96,7 +95,8 @@ WorkerCommand WorkerSession::command() const {
   for (const char* name : {"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "LANG"}) {
     if (const auto value = environment(name); !value.empty()) variables[name] = value;
   }
-  const std::string cxx = settings_.cxx.empty() ? environment("CXX") : settings_.cxx;
+  // A C++ compiler that the user names, else what the worker finds in PATH.
+  const std::string cxx = environment("CXX");
   // A name alone is looked up in PATH; a path counts from here, not from the folder that the worker runs in.
   if (!cxx.empty()) variables["CXX"] = cxx.find('/') == std::string::npos ? cxx : absolute(cxx);
   variables["OMP_NUM_THREADS"] = "1";
@@ -120,12 +120,11 @@ std::optional<WorkerAnswer> WorkerSession::launch() {
   } catch (const std::system_error& error) {
     return hopeless(CompileFailure::kNoPython, error.what());
   }
-  status_.group = process_->pid();
   return std::nullopt;
 }
 
 WorkerAnswer WorkerSession::start(const Interrupt& interrupt) {
-  note_stage(CompileStage::kWorkerStart);
+  stage_ = CompileStage::kWorkerStart;
   if (auto refusal = launch()) return *refusal;
   const auto deadline = clock_.now() + settings_.start_deadline;
   for (std::string line;;) {
@@ -211,10 +210,10 @@ WorkerAnswer WorkerSession::await_reply(std::uint64_t job, const Interrupt& inte
         if (!verdict && reply.value("began", std::uint64_t{0}) == job) {
           began = true;
           deadline = clock_.now() + settings_.wall_deadline + kWorkersGrace;
-          note_stage(CompileStage::kCompiling);
+          stage_ = CompileStage::kCompiling;
         }
         if (const auto headers = reply.find("headers"); headers != reply.end()) {
-          note_stage(*headers == true ? CompileStage::kHeaders : CompileStage::kCompiling);
+          stage_ = *headers == true ? CompileStage::kHeaders : CompileStage::kCompiling;
         }
         if (reply.value("job", std::uint64_t{0}) == job) return verdict ? *verdict : answer_in(reply);
       }

@@ -2,8 +2,6 @@
 // A compile worker as the background thread speaks to it: started and greeted, given one program after another,
 // stopped. compile/worker/__main__.py has the other side of the protocol. One thread.
 
-#include <sys/types.h>
-
 #include <atomic>
 #include <cstdint>
 #include <functional>
@@ -27,7 +25,6 @@ enum class WorkerPriority {
 struct CompilerSettings {
   std::string python;         // executable whose torch is the one this process runs
   std::string torch_version;  // of this process; a worker with another is refused. Empty: not compared
-  std::string cxx;            // C++ compiler; empty: $CXX, else what the worker finds in PATH
   // Processor time of one compilation: of the worker's child and of all that it starts. What is made once on a machine,
   // headers above all, is not counted.
   base::Duration deadline = std::chrono::seconds(120);
@@ -45,12 +42,6 @@ struct CompilerSettings {
 struct Interrupt {
   int wake;                      // a descriptor that can be read when `wanted` is worth asking
   std::function<bool()> wanted;  // takes what can be read
-};
-
-// What other threads may know of the worker.
-struct WorkerStatus {
-  std::atomic<pid_t> group{0};  // its process group; 0 while there is none
-  std::atomic<CompileStage> stage{CompileStage::kIdle};
 };
 
 struct WorkerAnswer {
@@ -74,7 +65,9 @@ struct WorkerAnswer {
 class WorkerSession {
  public:
   // `folder` is the worker's own, and is there when it starts. `mac_key`: of the files that it keeps between jobs.
-  WorkerSession(const CompilerSettings& settings, std::string folder, const MacKey& mac_key, WorkerStatus& status);
+  // `stage` is what other threads may know of it.
+  WorkerSession(const CompilerSettings& settings, std::string folder, const MacKey& mac_key,
+                std::atomic<CompileStage>& stage);
   ~WorkerSession() { stop(); }
 
   bool is_running() const { return process_.has_value(); }
@@ -93,12 +86,11 @@ class WorkerSession {
   WorkerAnswer died();
   WorkerAnswer hopeless(CompileFailure failure, std::string reason);
   WorkerAnswer await_reply(std::uint64_t job, const Interrupt& interrupt);
-  void note_stage(CompileStage stage) { status_.stage = stage; }
 
   const CompilerSettings& settings_;
   const std::string folder_;
   const MacKey mac_key_;
-  WorkerStatus& status_;
+  std::atomic<CompileStage>& stage_;
   const base::Clock clock_;
   std::optional<WorkerProcess> process_;
   std::string torch_version_;

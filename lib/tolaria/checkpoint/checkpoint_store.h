@@ -47,8 +47,6 @@ class CheckpointStore {
 
   // Oldest first; only what is published, without links and what is spared.
   const std::vector<CheckpointEntry>& entries() const { return entries_; }
-  // Empty where there is none.
-  const std::string& best_path() const { return best_path_; }
 
   // Appends a note to the run's journal (a JSON object as text).
   void record(const std::string& json_text) { journal_.append(json_text); }
@@ -64,7 +62,7 @@ class CheckpointStore {
   config::CheckpointConfig config_;
   RunJournal journal_;
   std::vector<CheckpointEntry> entries_;
-  std::string best_path_;
+  std::string best_path_;  // empty where there is none
 };
 
 // The published checkpoints of a folder, oldest first; also a link or the like under such a name, which cannot be read.

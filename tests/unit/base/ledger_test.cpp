@@ -142,29 +142,41 @@ TEST_CASE("a beginning in the future is now, and a clock that stands still gives
   CHECK(ledger.wall() == nanoseconds(0));
 }
 
-TEST_CASE("on the machine's own time the owners sum to what the clock measures, by the counter and by the clock") {
-  for (const Ticks ticks : {Ticks::kFastest, Ticks::kClock}) {
-    const Clock clock;
-    const auto begin = clock.now();
-    Ledger ledger(clock, begin, ticks);
-    ledger.start_up_is_over();
-    const auto spin = [&](Owner owner, milliseconds length) {
-      const LedgerScope scope(ledger, owner);
-      for (const auto until = clock.now() + length; clock.now() < until;) {
-      }
-    };
-    for (int i = 0; i < 5; ++i) {
-      spin(Owner::kCompute, milliseconds(6));
-      spin(Owner::kValidation, milliseconds(2));
-      ledger.settle();
-    }
-    const auto outside = clock.now() - begin;
-    CHECK(sum_of(ledger.totals()) == ledger.wall());
-    CHECK(ledger.wall() <= outside);
-    CHECK(of(ledger.totals(), Owner::kCompute) >= milliseconds(29));
-    CHECK(of(ledger.totals(), Owner::kCompute) <= ledger.wall() - milliseconds(9));
-    CHECK(of(ledger.totals(), Owner::kValidation) >= milliseconds(9));
+namespace {
+
+// As long as `clock` says, which is at least what it is asked for.
+Duration spin(const Clock& clock, Duration length) {
+  const Duration begin = clock.now();
+  Duration now = begin;
+  while (now < begin + length) now = clock.now();
+  return now - begin;
+}
+
+}  // namespace
+
+TEST_CASE("on the machine's own time the owners sum to what the clock measures") {
+  const Clock clock;
+  const auto begin = clock.now();
+  Ledger ledger(clock, begin);
+  ledger.start_up_is_over();
+  Duration computed(0), validated(0);
+  const auto spend = [&](Owner owner, milliseconds length) {
+    const LedgerScope scope(ledger, owner);
+    return spin(clock, length);
+  };
+  for (int i = 0; i < 5; ++i) {
+    computed += spend(Owner::kCompute, milliseconds(6));
+    validated += spend(Owner::kValidation, milliseconds(2));
+    ledger.settle();
   }
+  const auto outside = clock.now() - begin;
+  CHECK(sum_of(ledger.totals()) == ledger.wall());
+  CHECK(ledger.wall() <= outside);
+  // A scope holds what was spent in it, and what the counter and the clock differ by.
+  const auto nearly = [](Duration length) { return length * 97 / 100; };
+  CHECK(of(ledger.totals(), Owner::kCompute) >= nearly(computed));
+  CHECK(of(ledger.totals(), Owner::kValidation) >= nearly(validated));
+  CHECK(of(ledger.totals(), Owner::kCompute) <= ledger.wall() - nearly(validated));
 }
 
 TEST_CASE("a step's length begins where the last scope ended") {
@@ -205,20 +217,18 @@ TEST_CASE("what an owner has had so far needs no settling, and loses nothing to 
   Ledger ledger;
   const Duration before = ledger.so_far(Owner::kLoaderWait);
   CHECK(before.count() == 0);
-  const auto wait = [&](int ms) {
+  const auto wait = [&](milliseconds length) {
     const LedgerScope waiting(ledger, Owner::kLoaderWait);
-    const Clock clock;
-    for (const Duration until = clock.now() + std::chrono::milliseconds(ms); clock.now() < until;) {
-    }
+    return spin(Clock(), length);
   };
-  wait(20);
   const auto ms_of = [](Duration time) { return std::chrono::duration<double, std::milli>(time).count(); };
+  const double first = ms_of(wait(milliseconds(20)));
   const double unsettled = ms_of(ledger.so_far(Owner::kLoaderWait));
-  CHECK(unsettled >= 19.9);
+  CHECK(unsettled >= first * 0.97);
   ledger.settle();
   CHECK(ms_of(ledger.so_far(Owner::kLoaderWait)) == Catch::Approx(unsettled).epsilon(0.01));
-  wait(10);
-  CHECK(ms_of(ledger.so_far(Owner::kLoaderWait)) >= unsettled + 9.9);
+  const double second = ms_of(wait(milliseconds(10)));
+  CHECK(ms_of(ledger.so_far(Owner::kLoaderWait)) >= (first + second) * 0.97);
 }
 
 namespace {

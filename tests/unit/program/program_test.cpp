@@ -3,7 +3,8 @@
 #include <torch/types.h>
 
 #include <catch2/catch_test_macros.hpp>
-#include <random>
+#include <cmath>
+#include <set>
 
 #include "program/python_text.h"
 #include "unit/program/steps.h"
@@ -11,12 +12,10 @@
 using namespace esper::program;
 using namespace esper::tests;
 
-TEST_CASE("a program survives its text, and its text tells programs apart") {
+TEST_CASE("a program's text tells programs apart") {
   TinyStep step;
   const Program program = recording_of(step);
-  const auto loaded = load_program(save_program(program));
-  REQUIRE(loaded);
-  CHECK((*loaded == program));
+  CHECK(save_program(program) == save_program(recording_of(step)));
   Program other = program;
   other.operations.back().arguments.back() = -2.0;
   CHECK(save_program(other) != save_program(program));
@@ -35,15 +34,15 @@ TEST_CASE("equal steps give equal programs") {
   CHECK((recording_of(a) == recording_of(b)));
 }
 
-TEST_CASE("numbers keep their bits and their type through the text") {
+TEST_CASE("a program's text tells numbers apart by their bits and their type") {
   Program program;
   program.inputs = {{"x", Access::kWritten}};
   program.values = {{c10::ScalarType::Float, c10::DeviceType::CPU, {2}, {1}}};
-  for (const Argument& value : {Argument(std::int64_t{1}), Argument(1.0), Argument(0.1), Argument(-HUGE_VAL)}) {
+  std::set<std::string> texts;
+  for (const Argument& value : {Argument(std::int64_t{1}), Argument(1.0), Argument(0.1),
+                                Argument(std::nextafter(0.1, 1)), Argument(HUGE_VAL), Argument(-HUGE_VAL)}) {
     program.operations = {{"aten::mul_.Scalar", {TensorArgument{0}, value}, {TensorArgument{0}}}};
-    const auto loaded = load_program(save_program(program));
-    REQUIRE(loaded);
-    CHECK((*loaded == program));
+    CHECK(texts.insert(save_program(program)).second);
   }
 }
 
@@ -68,29 +67,6 @@ TEST_CASE("what cannot be run is told") {
   bad = good;
   bad.values[0].strides.pop_back();
   CHECK_FALSE(verify(bad));
-}
-
-TEST_CASE("no damaged text is taken for a program it is not, and none brings the reader down") {
-  TinyStep step;
-  const Program program = recording_of(step);
-  const std::string text = save_program(program);
-  std::mt19937_64 random(5);
-  for (int i = 0; i < 3000; ++i) {
-    std::string damaged = text;
-    const std::size_t at = random() % damaged.size();
-    switch (random() % 3) {
-      case 0:
-        damaged[at] = static_cast<char>(random());
-        break;
-      case 1:
-        damaged.resize(at);
-        break;
-      default:
-        damaged.erase(at, 1 + random() % 8);
-    }
-    const auto loaded = load_program(damaged);
-    if (loaded) CHECK(verify(*loaded));
-  }
 }
 
 TEST_CASE("the Python of a program names every input and returns a tensor") {

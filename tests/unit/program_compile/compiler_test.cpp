@@ -10,12 +10,12 @@
 #include <catch2/generators/catch_generators.hpp>
 
 #include "storage/confined_file_system.h"
+#include "support/environment_variable.h"
 #include "unit/program_compile/worker_fixture.h"
 
 namespace esper::program {
 namespace {
 
-using std::chrono::milliseconds;
 using std::chrono::seconds;
 
 CompileOutcome outcome_of(Compiler& compiler, const CompileRequest& request) {
@@ -30,6 +30,23 @@ CompileRequest failing(const std::string& reason) {
   auto request = Service::request(0);
   request.source += "raise RuntimeError('" + reason + "')\n";
   return request;
+}
+
+pid_t the_worker() {
+  const auto groups = worker_groups();
+  REQUIRE(groups.size() == 1);
+  return groups[0];
+}
+
+// Whether the worker is at its import of torch: it has loaded torch's library for Python.
+bool worker_maps_torch() {
+  for (const pid_t worker : worker_groups()) {
+    std::ifstream maps("/proc/" + std::to_string(worker) + "/maps");
+    for (std::string line; std::getline(maps, line);) {
+      if (line.find("libtorch_python") != std::string::npos) return true;
+    }
+  }
+  return false;
 }
 
 // A compiler that tells in a file that it was called, and then hangs.
@@ -48,7 +65,7 @@ TEST_CASE("a program is compiled, cached and found; a wrong one fails with the r
   const base::Descriptor held(::open((jobs + "/held-1").c_str(), O_RDONLY | O_CLOEXEC));
   REQUIRE(::flock(held.number(), LOCK_EX) == 0);
   auto& compiler = service.start();
-  CHECK(compiler.worker_group() == 0);  // nothing before the first submit
+  CHECK(worker_groups().empty());  // nothing before the first submit
   CHECK_FALSE(compiler.wait("nothing of this key", seconds(10)));
 
   auto wrong = Service::request(0);
@@ -56,14 +73,14 @@ TEST_CASE("a program is compiled, cached and found; a wrong one fails with the r
   const auto failed = outcome_of(compiler, wrong);
   CHECK(failed.failure == CompileFailure::kFailed);
   CHECK(failed.reason.find("undefined_name") != std::string::npos);
-  const pid_t group = compiler.worker_group();
+  const pid_t group = the_worker();
 
   const auto request = Service::request(1);
   const auto outcome = outcome_of(compiler, request);
   INFO(outcome.reason);
   REQUIRE_FALSE(outcome.failure);
   CHECK(outcome.compile_ms > 0);
-  CHECK(compiler.worker_group() == group);
+  CHECK(the_worker() == group);
   const auto found = service.cache.find(request.key);
   REQUIRE(found);
   CHECK(found->bytes > 1000);
@@ -80,7 +97,7 @@ TEST_CASE("without Python every request is refused at once") {
   service.settings.python = GENERATE(std::string(), std::string("/nowhere/python"), std::string("/etc/passwd"));
   auto& compiler = service.start();
   for (int n = 0; n < 2; ++n) CHECK(outcome_of(compiler, Service::request(n)).failure == CompileFailure::kNoPython);
-  CHECK(compiler.restarts() == 0);
+  CHECK(worker_groups().empty());
 }
 
 TEST_CASE("a worker that cannot compile is refused for what it lacks, before anything is compiled") {
@@ -98,7 +115,7 @@ TEST_CASE("a worker that cannot compile is refused for what it lacks, before any
   }));
   Service service;
   if (lack.python != nullptr) service.settings.python = service.script("python", lack.python);
-  service.settings.cxx = lack.cxx;
+  const test::EnvironmentVariable cxx("CXX", lack.cxx);
   service.settings.torch_version = lack.torch;
   const auto outcome = outcome_of(service.start(), Service::request(0));
   CHECK(outcome.failure == lack.failure);
@@ -150,11 +167,9 @@ TEST_CASE("what earlier compilations kept is used only with this user's code") {
 }
 
 TEST_CASE("an empty PATH has no C++ compiler") {
-  const std::string path = std::getenv("PATH");
   Service service;
-  ::setenv("PATH", service.folder.path().c_str(), 1);
+  const test::EnvironmentVariable path("PATH", service.folder.path());
   const auto outcome = outcome_of(service.start(), Service::request(0));
-  ::setenv("PATH", path.c_str(), 1);
   CHECK(outcome.failure == CompileFailure::kNoCompiler);
 }
 
@@ -170,8 +185,9 @@ TEST_CASE("what a compilation prints, and what it reads, is not taken for the pr
 
 TEST_CASE("a compiler that fails is a failure with its words") {
   Service service;
-  service.settings.cxx = service.script(
+  const std::string broken = service.script(
       "g++", "case \"$1\" in --version|-dumpversion) echo 12;; *) echo the compiler is out of order; exit 1;; esac");
+  const test::EnvironmentVariable cxx("CXX", broken);
   const auto outcome = outcome_of(service.start(), Service::request(0));
   CHECK(outcome.failure == CompileFailure::kFailed);
   CHECK(outcome.reason.find("out of order") != std::string::npos);
@@ -179,7 +195,7 @@ TEST_CASE("a compiler that fails is a failure with its words") {
 
 TEST_CASE("a compiler that hangs: cancelling, the end of the compiler, a killed worker") {
   Service service;
-  service.settings.cxx = hanging_compiler(service);
+  const test::EnvironmentVariable cxx("CXX", hanging_compiler(service));
   service.settings.max_restarts = 2;
   auto& compiler = service.start();
   const std::string called = service.folder / "called";
@@ -187,8 +203,7 @@ TEST_CASE("a compiler that hangs: cancelling, the end of the compiler, a killed 
 
   SECTION("cancelling stops the job and not the worker, the end of the compiler both") {
     CHECK(outcome_of(compiler, failing("the worker is there")).failure == CompileFailure::kFailed);
-    const pid_t group = compiler.worker_group();
-    REQUIRE(group > 0);
+    const pid_t group = the_worker();
 
     const auto running = Service::request(1), waiting = Service::request(2);
     compiler.submit(running);
@@ -202,16 +217,13 @@ TEST_CASE("a compiler that hangs: cancelling, the end of the compiler, a killed 
       REQUIRE(cancelled);
       CHECK(cancelled->failure == CompileFailure::kCancelled);
     }
-    CHECK(compiler.worker_group() == group);
+    CHECK(the_worker() == group);
 
     // destroyed in the middle of a job
     std::filesystem::remove(called);
     compiler.submit(Service::request(3));
     CHECK(comes_to(is_called));
-    const base::Clock clock;
-    const auto before = clock.now();
-    service.compiler.reset();
-    CHECK(clock.now() - before < seconds(8));
+    service.compiler.reset();  // the job would take it an hour
     CHECK(group_is_gone(group));
     CHECK(std::filesystem::is_empty(service.folder / "programs/worker/jobs"));
   }
@@ -220,18 +232,18 @@ TEST_CASE("a compiler that hangs: cancelling, the end of the compiler, a killed 
     const auto request = Service::request(0);
     compiler.submit(request);
     REQUIRE(comes_to(is_called));
-    const pid_t first = compiler.worker_group();
+    const pid_t first = the_worker();
     ::kill(first, SIGKILL);
     CHECK(group_is_gone(first));
     std::filesystem::remove(called);
     REQUIRE(comes_to(is_called));
-    const pid_t second = compiler.worker_group();
+    const pid_t second = the_worker();
     CHECK(second != first);
     ::kill(second, SIGKILL);
     const auto outcome = compiler.wait(request.key, test::kPatience);
     REQUIRE(outcome);
     CHECK(outcome->failure == CompileFailure::kCrashed);
-    CHECK(compiler.restarts() == 2);
+    CHECK(outcome->reason.ends_with("twice at this program"));
   }
 }
 
@@ -242,6 +254,7 @@ TEST_CASE("a job's deadline counts processor time, by the clock it may take long
   auto slow = failing("nothing was stopped");
   slow.source = "import time\ntime.sleep(2)\n" + slow.source;  // as on a machine that is busy with something else
   CHECK(outcome_of(compiler, slow).reason.find("nothing was stopped") != std::string::npos);
+  const pid_t worker = the_worker();
 
   auto busy = failing("nothing was stopped");
   busy.source = "while True: pass\n" + busy.source;
@@ -254,7 +267,7 @@ TEST_CASE("a job's deadline counts processor time, by the clock it may take long
   child.source = "import subprocess\nsubprocess.run(['/bin/sh', '-c', 'while :; do :; done'])\n" + child.source;
   CHECK(outcome_of(compiler, child).reason == used_up.reason);
 
-  CHECK(compiler.restarts() == 0);
+  CHECK(the_worker() == worker);
 
   service.settings.wall_deadline = seconds(3);
   auto hanging = failing("nothing was stopped");
@@ -263,7 +276,7 @@ TEST_CASE("a job's deadline counts processor time, by the clock it may take long
   CHECK(late.failure == CompileFailure::kTimeout);
   INFO(late.reason);
   CHECK(late.reason.starts_with("it was not done after 3 s by the clock, having used 0."));
-  CHECK(service.compiler->restarts() == 0);
+  CHECK(worker_groups().size() == 1);
 }
 
 namespace {
@@ -326,10 +339,10 @@ TEST_CASE("a worker has this process's priority, or the lowest where training go
   Service service;
   service.settings.priority = priority;
   service.start().submit(failing("done"));
-  REQUIRE(comes_to([&] { return service.compiler->worker_group() != 0; }));
+  REQUIRE(comes_to([] { return !worker_groups().empty(); }));
   const int own = ::getpriority(PRIO_PROCESS, 0);
   const int expected = priority == WorkerPriority::kNormal ? own : 19;
-  const auto worker = static_cast<id_t>(service.compiler->worker_group());
+  const auto worker = static_cast<id_t>(the_worker());
   CHECK(comes_to([&] { return ::getpriority(PRIO_PROCESS, worker) == expected; }));
   if (priority == WorkerPriority::kNormal) {  // for good
     REQUIRE(service.compiler->wait(failing("done").key, test::kLongPatience));
@@ -349,14 +362,15 @@ TEST_CASE("a job over its memory limit is stopped") {
 
 TEST_CASE("nothing is left soon after the training process was killed") {
   Service service;
-  service.settings.cxx = hanging_compiler(service);
+  const test::EnvironmentVariable cxx("CXX", hanging_compiler(service));
   int ends[2];
   REQUIRE(::pipe(ends) == 0);
   const pid_t child = ::fork();
   if (child == 0) {
     service.start().submit(Service::request(0));
     comes_to([&] { return std::filesystem::exists(service.folder / "called"); });
-    const pid_t group = service.compiler->worker_group();
+    const auto groups = worker_groups();
+    const pid_t group = groups.empty() ? 0 : groups[0];
     if (::write(ends[1], &group, sizeof group) < 0) ::_exit(1);
     ::pause();
     ::_exit(0);
@@ -364,7 +378,7 @@ TEST_CASE("nothing is left soon after the training process was killed") {
   pid_t group = 0;
   REQUIRE(::read(ends[0], &group, sizeof group) == sizeof group);
   REQUIRE(group > 0);
-  CHECK(group_has_members(group));
+  REQUIRE(group_has_members(group));
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   CHECK(group_is_gone(group));
@@ -383,9 +397,9 @@ TEST_CASE("nothing is left after a kill while the worker is still importing torc
   const pid_t child = ::fork();
   if (child == 0) {
     service.start().submit(Service::request(0));
-    comes_to([&] { return service.compiler->worker_group() != 0; });
-    base::Clock().sleep(milliseconds(300));
-    const pid_t group = service.compiler->worker_group();
+    comes_to(worker_maps_torch);
+    const auto groups = worker_groups();
+    const pid_t group = groups.empty() ? 0 : groups[0];
     if (::write(ends[1], &group, sizeof group) < 0) ::_exit(1);
     ::pause();
     ::_exit(0);

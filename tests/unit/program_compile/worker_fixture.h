@@ -5,25 +5,32 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
 #include <fstream>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "base/clock.h"
 #include "program/cache/cache_key.h"
 #include "program/compile/compiler.h"
 #include "storage/real_file_system.h"
 #include "support/patience.h"
-#include "unit/storage/temporary_folder.h"
+#include "support/temporary_folder.h"
 
 namespace esper::program {
 
 inline std::string test_python() { return std::string(ESPER_SOURCE_DIR) + "/.esper/python/bin/python"; }
 
-// Every process of the group has ended (zombies do not count: nobody but init waits for orphans).
-inline bool group_has_members(pid_t group) {
+struct ProcessFacts {
+  pid_t process = 0, parent = 0, group = 0;
+};
+
+// Of this machine, but for zombies: nobody but init waits for orphans.
+inline std::vector<ProcessFacts> running_processes() {
+  std::vector<ProcessFacts> all;
   for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
     const std::string name = entry.path().filename();
     if (name.find_first_not_of("0123456789") != std::string::npos) continue;
@@ -33,20 +40,30 @@ inline bool group_has_members(pid_t group) {
     const auto end = text.rfind(')');
     if (end == std::string::npos) continue;
     char state = 0;
-    int parent = 0, of = 0;
-    if (std::sscanf(text.c_str() + end + 1, " %c %d %d", &state, &parent, &of) == 3 && of == group && state != 'Z') {
-      return true;
+    ProcessFacts facts{std::stoi(name)};
+    if (std::sscanf(text.c_str() + end + 1, " %c %d %d", &state, &facts.parent, &facts.group) == 3 && state != 'Z') {
+      all.push_back(facts);
     }
   }
-  return false;
+  return all;
 }
 
-// A second or two on an idle machine, with what a busy one adds.
-inline constexpr base::Duration kSoon = std::chrono::seconds(16);
+inline bool group_has_members(pid_t group) {
+  return std::ranges::any_of(running_processes(), [&](const ProcessFacts& facts) { return facts.group == group; });
+}
 
-inline bool comes_to(const std::function<bool()>& condition, base::Duration deadline = test::kLongPatience) {
+// The compile workers of this process: its children that lead a group of their own.
+inline std::vector<pid_t> worker_groups() {
+  std::vector<pid_t> groups;
+  for (const auto& facts : running_processes()) {
+    if (facts.parent == ::getpid() && facts.group == facts.process) groups.push_back(facts.group);
+  }
+  return groups;
+}
+
+inline bool comes_to(const std::function<bool()>& condition) {
   const base::Clock clock;
-  const auto end = clock.now() + deadline;
+  const auto end = clock.now() + test::kLongPatience;
   while (!condition()) {
     if (clock.now() > end) return false;
     clock.sleep(std::chrono::milliseconds(10));
@@ -55,8 +72,9 @@ inline bool comes_to(const std::function<bool()>& condition, base::Duration dead
 }
 
 inline bool group_is_gone(pid_t group) {
-  return comes_to([&] { return !group_has_members(group); }, kSoon);
+  return comes_to([&] { return !group_has_members(group); });
 }
+
 inline const char* tiny_program() {
   return R"(import torch
 INPUTS = [((4,), (1,), torch.float32, "cpu"), ((4,), (1,), torch.float32, "cpu")]
