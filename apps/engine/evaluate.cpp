@@ -11,9 +11,7 @@
 #include "nissa/log.h"
 #include "step/ema.h"
 #include "storage/confined_file_system.h"
-#include "storage/file_tools.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
-#include "tolaria/evaluation/measure.h"
 #include "tolaria/run/no_checkpoint.h"
 
 namespace esper::engine {

@@ -15,7 +15,6 @@
 #include "kasmina/topology.h"
 #include "nissa/log.h"
 #include "storage/confined_file_system.h"
-#include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 #include "tamiyo/heuristic_state.h"
 #include "tamiyo/null_controller.h"

@@ -17,7 +17,6 @@ class Permutation {
   // The epoch's shuffle of `size` samples.
   static Permutation of_epoch(std::int64_t size, std::uint64_t seed, std::int64_t epoch);
 
-  std::int64_t size() const { return size_; }
   // The i-th element of the order; 0 <= i < size.
   std::int64_t operator[](std::int64_t i) const;
   // The same for i = first, first + 1, ...: several at a time, which is quicker where each has to wait for itself.

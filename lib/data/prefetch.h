@@ -2,6 +2,8 @@
 // Items that worker threads make ahead, handed out in the order of their numbers. Knows nothing of what they are and
 // nothing of torch, so that its test also runs under the thread sanitizer.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <chrono>
 #include <condition_variable>
@@ -10,7 +12,6 @@
 #include <functional>
 #include <mutex>
 #include <optional>
-#include <string>
 #include <system_error>
 #include <thread>
 #include <vector>
@@ -117,9 +118,8 @@ class Prefetch {
     } catch (const std::system_error& error) {
       const auto started = threads_.size();
       end_threads();
-      throw base::Error(base::ExitCode::kResources, "data.workers: thread " + std::to_string(started + 1) + " of " +
-                                                        std::to_string(num_threads_) +
-                                                        " does not start: " + error.what());
+      throw base::Error(base::ExitCode::kResources, fmt::format("data.workers: thread {} of {} does not start: {}",
+                                                                started + 1, num_threads_, error.what()));
     }
   }
 

@@ -1,5 +1,7 @@
 #include "data/threaded_loader.h"
 
+#include <fmt/core.h>
+
 #include <limits>
 #include <numeric>
 
@@ -71,10 +73,10 @@ Batch ThreadedLoader::take_from_workers() {
   auto batch = prefetch_.take(config_.deadline);
   if (!batch) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(config_.deadline).count();
-    throw base::Error(base::ExitCode::kData, "data: batch " + std::to_string(batch_) + " of epoch " +
-                                                 std::to_string(epoch_) + " was not ready within " +
-                                                 std::to_string(ms) +
-                                                 " ms; more data.workers or a smaller data.batch_size may help");
+    throw base::Error(base::ExitCode::kData,
+                      fmt::format("data: batch {} of epoch {} was not ready within {} ms; more data.workers or a "
+                                  "smaller data.batch_size may help",
+                                  batch_, epoch_, ms));
   }
   return std::move(*batch);
 }

@@ -15,8 +15,6 @@ class ThreadedLoader {
  public:
   ThreadedLoader(const Dataset& dataset, const Standardization& standardization, const LoaderConfig& config);
 
-  std::int64_t num_batches() const { return num_batches_; }  // of one epoch
-
   void seek(std::int64_t epoch, std::int64_t batch);
   std::optional<Batch> next();
 
@@ -29,7 +27,7 @@ class ThreadedLoader {
   const Dataset& dataset_;
   const LoaderConfig config_;
   const Transform transform_;
-  const std::int64_t num_batches_;
+  const std::int64_t num_batches_;      // of one epoch
   std::int64_t epoch_ = 0, batch_ = 0;  // what next() returns
   Prefetch<Batch> prefetch_;            // numbers are batches since the beginning of epoch 0
 };

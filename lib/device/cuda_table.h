@@ -58,7 +58,7 @@ struct CudaTable {
 };
 
 // Raised with every change of CudaTable or of what it returns, so that a module of another build is refused.
-constexpr int kCudaTableVersion = 2;
+constexpr int kCudaTableVersion = 3;
 constexpr const char* kCudaModuleEntry = "esper_cuda_table";
 using CudaModuleEntry = const CudaTable* (*)(int version);  // null: another version
 

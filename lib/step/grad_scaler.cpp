@@ -2,12 +2,11 @@
 
 namespace esper::step {
 
-LossScale make_loss_scale(torch::ScalarType compute_type, torch::Device device, const LossScalePolicy& policy) {
+LossScale make_loss_scale(torch::ScalarType compute_type, torch::Device device) {
   LossScale result;
-  result.policy = policy;
   if (compute_type != torch::kHalf) return result;
   const auto options = torch::dtype(torch::kFloat32).device(device);
-  result.scale = at::full({}, policy.initial_scale, options);
+  result.scale = at::full({}, result.policy.initial_scale, options);
   result.growth_tracker = at::zeros({}, options.dtype(torch::kInt32));
   result.found_inf = at::zeros({}, options);
   return result;

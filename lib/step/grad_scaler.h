@@ -30,7 +30,7 @@ struct LossScale {
 };
 
 // Enabled for Half only.
-LossScale make_loss_scale(torch::ScalarType compute_type, torch::Device device, const LossScalePolicy& policy = {});
+LossScale make_loss_scale(torch::ScalarType compute_type, torch::Device device);
 void append_named(const LossScale& loss_scale, std::vector<kasmina::NamedTensor>& out);
 
 // Divides the gradients by the scale; sets found_inf for this step.

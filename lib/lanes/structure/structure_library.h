@@ -56,7 +56,6 @@ class StructureLibrary {
   // Replaces the one of the same structure.
   KnownStructure& put(KnownStructure known);
   void drop(const std::string& structure);
-  std::size_t size() const { return known_.size(); }
 
  private:
   std::list<KnownStructure> known_;  // the one used last comes first
