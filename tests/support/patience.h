@@ -2,8 +2,6 @@
 // How long tests wait. What they wait for comes much sooner on an idle machine; a machine that other programs keep busy
 // is slower by a factor of eight and more, and that must not decide a test.
 
-#include <time.h>
-
 #include <chrono>
 
 namespace esper::test {
@@ -12,12 +10,5 @@ namespace esper::test {
 inline constexpr std::chrono::seconds kPatience{120};
 // For what compiles programs, or whole runs.
 inline constexpr std::chrono::minutes kLongPatience{20};
-
-// What this thread has computed, in seconds: other programs do not add to it.
-inline double thread_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
-}
 
 }  // namespace esper::test

@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,10 +16,6 @@ namespace esper::test {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-
-std::chrono::microseconds duration_of(const timeval& time) {
-  return std::chrono::seconds(time.tv_sec) + std::chrono::microseconds(time.tv_usec);
-}
 
 struct Pipe {
   int read = -1, write = -1;
@@ -124,11 +119,9 @@ Finished RunningProgram::wait(std::chrono::milliseconds deadline) {
   result.timed_out = !read_all(pipes_->out, pipes_->err, result, SteadyClock::now() + deadline);
   if (result.timed_out) kill(child_, SIGKILL);
   int status = 0;
-  rusage used{};
-  while (wait4(child_, &status, 0, &used) < 0 && errno == EINTR) {
+  while (waitpid(child_, &status, 0) < 0 && errno == EINTR) {
   }
   child_ = -1;
-  result.processor = duration_of(used.ru_utime) + duration_of(used.ru_stime);
   result.took = SteadyClock::now() - start_;
   result.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return result;
@@ -137,6 +130,11 @@ Finished RunningProgram::wait(std::chrono::milliseconds deadline) {
 Finished run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment,
                      std::chrono::milliseconds deadline) {
   return RunningProgram(command, environment).wait(deadline);
+}
+
+std::string with_reader_gone(const std::string& command) {
+  return "folder=$(mktemp -d); { until [ -e \"$folder/gone\" ]; do sleep 0.01; done; " + command +
+         "; } | { exec <&-; touch \"$folder/gone\"; }; status=${PIPESTATUS[0]}; rm -r \"$folder\"; exit $status";
 }
 
 }  // namespace esper::test

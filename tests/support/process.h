@@ -15,7 +15,6 @@ struct Finished {
   bool timed_out = false;
   std::string out, err;
   std::chrono::duration<double, std::milli> took{0};
-  std::chrono::duration<double, std::milli> processor{0};  // time, its children's included; other programs add none
 };
 
 // A program beside this one. Neither of its streams is a terminal; they are read in wait(), so it stops after some
@@ -45,5 +44,8 @@ class RunningProgram {
 // Start to end. Kills the program at the deadline.
 Finished run_program(const std::vector<std::string>& command, const std::vector<std::string>& environment = {},
                      std::chrono::milliseconds deadline = std::chrono::minutes(8));
+
+// A line for bash: the command with a standard output that nobody reads any more; its exit status.
+std::string with_reader_gone(const std::string& command);
 
 }  // namespace esper::test

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "cli.h"
+#include "support/patience.h"
 
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
@@ -16,7 +17,6 @@ using Words = std::vector<std::string>;
 
 namespace {
 
-constexpr std::chrono::seconds kDeadline{20};
 constexpr int kBug = 70;
 
 // A folder with one of each kind of bad input, by these names.
@@ -58,7 +58,7 @@ void check_refused(const Words& words, const std::set<int>& codes) {
   CAPTURE(words);
   Words command = words;
   command.insert(command.begin(), binary());
-  const Finished finished = run_program(command, {}, kDeadline);
+  const Finished finished = run_program(command, {}, kPatience);
   CHECK_FALSE(finished.timed_out);
   CHECK(finished.exit_code != kBug);
   CHECK(codes.contains(finished.exit_code));

@@ -154,13 +154,11 @@ TEST_CASE(
     const Compiler hangs(room, "touch " + called.string() + "; sleep 3000");
     base::Interrupt interrupt;
     interrupt.begin_saving();
-    std::chrono::steady_clock::time_point sent;
     std::jthread sender([&](const std::stop_token& ended) {
       while (!std::filesystem::exists(called)) {
         if (ended.stop_requested()) return;  // the wait is over, and nobody compiled
         std::this_thread::sleep_for(std::chrono::milliseconds(10));
       }
-      sent = std::chrono::steady_clock::now();
       ::kill(::getpid(), SIGTERM);
     });
     grow(stopped);
@@ -168,7 +166,6 @@ TEST_CASE(
     sender.join();
     CHECK(std::filesystem::exists(called));
     CHECK(base::Interrupt::requested() == SIGTERM);
-    CHECK(std::chrono::steady_clock::now() - sent < std::chrono::seconds(16));
   }
   CHECK(stopped.told("tolaria.compile_fallback") == 0);
   CHECK(stopped.told("tolaria.growth_unprepared") == 0);

@@ -32,7 +32,7 @@ void check_fell_back(const LaneRunRoom& room, const std::string& name, const Fin
   CAPTURE(name);
   INFO(finished.out << finished.err);
   REQUIRE(finished.exit_code == 0);
-  CHECK(room.workers_are_gone(kSoon));
+  CHECK(room.workers_are_gone());
   const auto troubles = troubles_of(room.run(name));
   REQUIRE(troubles.size() == 1);
   CHECK(troubles[0].event == "tolaria.compile_fallback");
@@ -135,7 +135,7 @@ TEST_CASE("a worker that is killed at its job again and again is given up, and t
     REQUIRE(comes_to([&] { return fs::exists(called) || program.has_ended(); }, kLongPatience));
     if (program.has_ended()) break;
     for (const pid_t worker : room.workers()) ::kill(worker, SIGKILL);
-    REQUIRE(room.workers_are_gone(kSoon));
+    REQUIRE(room.workers_are_gone());
     fs::remove(called);
   }
   check_fell_back(room, "killed", program.wait(kLongPatience), "crashed", "died");
@@ -215,7 +215,7 @@ TEST_CASE("two runs share a cold cache; a damaged program in it is noticed, said
     INFO(finished.out << finished.err);
     CHECK(finished.exit_code == 0);
   }
-  CHECK(room.workers_are_gone(kSoon));
+  CHECK(room.workers_are_gone());
   std::multiset<std::string> compiled_by;
   for (const std::string name : {"one", "two"}) {
     CHECK(troubles_of(room.run(name)).empty());
@@ -246,7 +246,7 @@ TEST_CASE("two runs share a cold cache; a damaged program in it is noticed, said
   CHECK_THAT(troubles[0].kind, ContainsSubstring("damaged"));
   CHECK(events_of(room.run("damaged"), "tolaria.compile_finished").size() == 1);
   check_equal(record_of(room.run("damaged")), record_of(room.run("one")));
-  CHECK(room.workers_are_gone(kSoon));
+  CHECK(room.workers_are_gone());
 
   // Nothing can be compiled, and the only program is damaged again: eager.
   fs::resize_file(room.entries().front(), 3000);

@@ -56,8 +56,8 @@ bool comes_to(const std::function<bool()>& condition, std::chrono::milliseconds 
   return true;
 }
 
-bool LaneRunRoom::workers_are_gone(std::chrono::milliseconds deadline) const {
-  return comes_to([&] { return workers().empty(); }, deadline);
+bool LaneRunRoom::workers_are_gone() const {
+  return comes_to([&] { return workers().empty(); }, kPatience);
 }
 
 std::vector<fs::path> LaneRunRoom::entries() const {

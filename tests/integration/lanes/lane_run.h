@@ -23,15 +23,13 @@ struct LaneRunRoom : RunRoom {
                  const Words& assignments = {}) const;
   // Processes that were started with this room's cache folder: the worker, its jobs, compilers.
   std::vector<pid_t> workers() const;
-  bool workers_are_gone(std::chrono::milliseconds deadline) const;
+  // Waits for their end.
+  bool workers_are_gone() const;
   // The files of cached programs.
   std::vector<std::filesystem::path> entries() const;
 
   std::string config;
 };
-
-// Two seconds on an idle machine, with what a busy one adds.
-inline constexpr std::chrono::seconds kSoon{16};
 
 bool comes_to(const std::function<bool()>& condition, std::chrono::milliseconds deadline);
 

@@ -92,7 +92,6 @@ TEST_CASE("data that is missing, empty, cut, something else or claims too much e
         {std::string("data.kind=") + c.kind, "data.path=" + path, tokens ? "host.kind=transformer" : "host.kind=mlp"}));
     INFO(finished.out << finished.err);
     CHECK(finished.exit_code == 3);
-    CHECK(finished.processor < std::chrono::seconds(20));
     const auto error = nlohmann::json::parse(finished.out, nullptr, false)["error"];
     CHECK(error["code"] == "data");
     CHECK_THAT(error["text"].get<std::string>(), !ContainsSubstring("resume"));

@@ -11,6 +11,7 @@
 
 #include "run_record.h"
 #include "run_room.h"
+#include "support/patience.h"
 
 using namespace esper::test;
 using namespace std::chrono_literals;
@@ -135,7 +136,7 @@ TEST_CASE("a signal at any moment from the start on ends the process in time, a 
   RunningProgram program(train_command(config, room.run("run"), {"epochs=100000", "checkpoint.keep_last=3"}));
   std::this_thread::sleep_for(after);
   for (int i = 0; i < signals; ++i) program.send(SIGTERM);
-  const Finished finished = program.wait(80s);
+  const Finished finished = program.wait(kPatience);
   CHECK_FALSE(finished.timed_out);
   CHECK(finished.exit_code == 143);
 }

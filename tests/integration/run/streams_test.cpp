@@ -12,6 +12,7 @@
 #include "base/descriptor.h"
 #include "run_record.h"
 #include "run_room.h"
+#include "support/patience.h"
 
 using namespace std::chrono_literals;
 using namespace esper::test;
@@ -42,7 +43,7 @@ Words with_stream(const char* stream, const FullPipe& pipe, const Words& command
 }
 
 bool wait_for_file(const fs::path& path) {
-  const auto until = std::chrono::steady_clock::now() + 60s;
+  const auto until = std::chrono::steady_clock::now() + kLongPatience;
   while (!fs::exists(path) && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(5ms);
   return fs::exists(path);
 }
@@ -84,7 +85,7 @@ TEST_CASE("a signal ends a run at once that has trained and whose result nobody 
   REQUIRE(wait_for_file(room.run("run") / "summary.json"));
   CHECK_FALSE(program.has_ended());
   program.send(SIGTERM);
-  const Finished finished = program.wait(10s);
+  const Finished finished = program.wait(kPatience);
   CHECK_FALSE(finished.timed_out);
   CHECK(finished.exit_code == 143);
   CHECK(read_json(room.run("run") / "summary.json")["status"] == "done");
@@ -98,7 +99,7 @@ TEST_CASE("a run that a signal stops ends with its state saved, also where nobod
   RunningProgram program(with_stream("1", pipe, train_command(config, run, {"epochs=100000"})));
   REQUIRE(wait_for_checkpoint_after("", run, program));
   program.send(SIGTERM);
-  const Finished finished = program.wait(120s);
+  const Finished finished = program.wait(kPatience);
   CHECK_FALSE(finished.timed_out);
   CHECK(finished.exit_code == 143);
   CHECK(read_json(run / "summary.json")["status"] == "interrupted");

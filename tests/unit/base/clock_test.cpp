@@ -3,6 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <thread>
 
+#include "support/patience.h"
+
 using namespace esper::base;
 using namespace std::chrono_literals;
 
@@ -41,7 +43,7 @@ TEST_CASE("a wait ends when what it waits for is there") {
     signal.notify_all();
   });
   std::unique_lock lock(mutex);
-  CHECK(clock.wait_until(signal, lock, clock.now() + 10s, [&] { return ready; }));
+  CHECK(clock.wait_until(signal, lock, clock.now() + esper::test::kPatience, [&] { return ready; }));
   lock.unlock();
   other.join();
 }

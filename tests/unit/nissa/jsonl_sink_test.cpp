@@ -32,7 +32,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-constexpr auto kPatience = 120s;
+using esper::test::kPatience;
 
 std::vector<nissa::NamedSink> only(std::unique_ptr<leyline::TelemetrySink> sink) {
   std::vector<nissa::NamedSink> out;
@@ -139,12 +139,10 @@ TEST_CASE("a pipe without reader costs packets, not time") {
   const TemporaryFolder folder;
   const fs::path path = folder / "pipe";
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-  Hub hub(100, only(std::make_unique<JsonlSink>(path, JsonlSink::Target::kAnyFile)));
-  const auto start = std::chrono::steady_clock::now();
+  Hub hub(100, only(std::make_unique<JsonlSink>(path, JsonlSink::Target::kAnyFile, kPatience)));
   for (int n = 0; n < 10; ++n) hub.emit(packet_named("p"));
   CHECK(hub.flush(kPatience) == Delivery::kComplete);
-  CHECK(std::chrono::steady_clock::now() - start < 5s);
-  CHECK(hub.counts().at(0).errors == 10);
+  CHECK(hub.counts().at(0).errors == 10);  // one packet that waited for a reader would have used up the flush
 }
 
 TEST_CASE("a pipe whose reader closes gives errors, not a signal") {

@@ -61,9 +61,9 @@ inline std::vector<pid_t> worker_groups() {
   return groups;
 }
 
-inline bool comes_to(const std::function<bool()>& condition) {
+inline bool comes_to(const std::function<bool()>& condition, base::Duration deadline = test::kLongPatience) {
   const base::Clock clock;
-  const auto end = clock.now() + test::kLongPatience;
+  const auto end = clock.now() + deadline;
   while (!condition()) {
     if (clock.now() > end) return false;
     clock.sleep(std::chrono::milliseconds(10));
@@ -72,7 +72,7 @@ inline bool comes_to(const std::function<bool()>& condition) {
 }
 
 inline bool group_is_gone(pid_t group) {
-  return comes_to([&] { return !group_has_members(group); });
+  return comes_to([&] { return !group_has_members(group); }, test::kPatience);
 }
 
 inline const char* tiny_program() {

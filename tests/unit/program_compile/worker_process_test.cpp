@@ -5,7 +5,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <thread>
 
-#include "program/compile/worker_source.h"
 #include "unit/program_compile/worker_fixture.h"
 
 namespace esper::program {

@@ -174,10 +174,9 @@ TEST_CASE("a disk that hangs to the end is exit 6 after the deadline; an interru
                   if (epoch == 1 && interrupt) raise(SIGINT);
                 }));
     here = &it;
-    const auto begin = std::chrono::steady_clock::now();
     const auto outcome = it.go();
     CHECK(outcome.kind == Kind::kNotSaved);
-    CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(5));
+    CHECK_FALSE(it.writer.flush());                                    // the run ended before the disk went on
     CHECK(summarize(it.run, outcome, "/run")["checkpoints"].empty());  // asked for while the disk still hangs
     it.files.release_calls();
     while (!it.writer.flush()) continue;  // the disk goes before the thread would
