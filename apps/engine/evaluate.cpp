@@ -12,6 +12,7 @@
 #include "step/ema.h"
 #include "storage/confined_file_system.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
+#include "tolaria/evaluation/validation_pass.h"
 #include "tolaria/run/no_checkpoint.h"
 
 namespace esper::engine {
