@@ -62,8 +62,8 @@ void restore(Workbench& bench, const std::string& path, base::FileSystem& files)
     throw Error(ExitCode::kCheckpoint,
                 tolaria::why_unusable(path, image.error()) + "; choose another with --checkpoint");
   }
-  const auto reason = step::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
-  if (!reason.empty()) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + reason);
+  const auto restored = step::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
+  if (!restored) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + restored.error());
 }
 
 }  // namespace

@@ -70,8 +70,8 @@ CheckpointImage restore_parent(Workbench& bench, base::FileSystem& files, const 
   }
   image->info.training_hash = identity.text();
   warn_if_unchecked(history::read_journal(files, fork.parent), *image, path);
-  const auto reason = step::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
-  if (!reason.empty()) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + reason);
+  const auto restored = step::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
+  if (!restored) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + restored.error());
   return std::move(*image);
 }
 

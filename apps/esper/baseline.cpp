@@ -1,6 +1,8 @@
 // `esper baseline`: reports of `esper bench`, kept by machine and scenario.
 #include "history/baseline.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
@@ -39,15 +41,16 @@ ordered_json read_report(const fs::path& path) {
     throw Error(ExitCode::kConfig, "no baseline at " + as_given(path) + "; esper baseline list shows them");
   }
   const auto file = base::read_text_file(path, kMostBytes, base::Streams::kRefused);
-  if (!file.problem.empty()) throw Error(ExitCode::kData, "the baseline " + as_given(path) + " " + file.problem);
-  if (file.text.size() > kMostBytes) {
+  if (!file) throw Error(ExitCode::kData, fmt::format("the baseline {} {}", as_given(path), file.error()));
+  if (file->size() > kMostBytes) {
     throw Error(ExitCode::kData, "the baseline " + as_given(path) + " is larger than 64 MiB");
   }
-  auto report = ordered_json::parse(file.text, nullptr, false);
-  const auto problem = report.is_discarded() ? "it is not JSON" : history::why_no_baseline(report);
-  if (problem.empty()) return report;
-  throw Error(ExitCode::kData, "the baseline " + as_given(path) + " is damaged or none: " + problem +
-                                   "; esper baseline save --replace makes it anew");
+  auto report = ordered_json::parse(*file, nullptr, false);
+  const auto whole = report.is_discarded() ? base::failure("it is not JSON") : history::check_report(report);
+  if (whole) return report;
+  throw Error(ExitCode::kData,
+              fmt::format("the baseline {} is damaged or none: {}; esper baseline save --replace makes it anew",
+                          as_given(path), whole.error()));
 }
 
 // Files <folder>/<machine>/<scenario>.json, sorted.

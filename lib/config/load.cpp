@@ -28,7 +28,6 @@ using base::Problem;
 using base::read_text_file;
 using base::shortened;
 using base::Streams;
-using base::TextFile;
 
 namespace {
 
@@ -248,12 +247,12 @@ class Chain {
     constexpr std::size_t kLongest = 16;
     if (files_.size() == kLongest)
       return refuse("is the " + std::to_string(kLongest) + "th file in a row; the last one cannot extend another");
-    const TextFile file = read_text_file(base, YamlLimits::kBytes, Streams::kRefused);
-    if (!file.problem.empty()) {
-      return refuse(base + " " + file.problem +
+    const auto file = read_text_file(base, YamlLimits::kBytes, Streams::kRefused);
+    if (!file) {
+      return refuse(base + " " + file.error() +
                     "; name a run file, relative to the folder of this one, or leave the line out");
     }
-    const YamlDocument document = parse_yaml(file.text, base);
+    const YamlDocument document = parse_yaml(*file, base);
     // Whoever wrote this run file chose the other one, which may be private to the user: nothing of it is shown.
     if (const auto line = loader_.foreign_line(document)) {
       const std::string place = *line > 0 ? " (line " + std::to_string(*line) + ")" : "";

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/expected.h"
 #include "base/names.h"
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
@@ -97,8 +98,8 @@ std::string unknown_blueprint(const std::string& name, const Slots& slots) {
          (slots.empty() ? " Known are " : " This host can grow ") + joined(known);
 }
 
-// Why it does not fit; empty if it may.
-std::string misfit(const SlotModule& module, const SlotGeometry& slot) {
+// That it may fit.
+base::Expected<void> check_fit(const SlotModule& module, const SlotGeometry& slot) {
   const auto& shape = slot.shape;
   const BlueprintFacts* entry = find_blueprint_facts(module.blueprint, shape.kind);
   if (entry != nullptr && may_fit(*entry, shape)) return {};
@@ -111,7 +112,7 @@ std::string misfit(const SlotModule& module, const SlotGeometry& slot) {
       text += " at " + std::to_string(*positions) + " positions";
     }
   }
-  return text + "; what does: " + joined(known_at({slot}));
+  return base::failure(text + "; what does: " + joined(known_at({slot})));
 }
 
 void check_modules(const HostConfig& host, const Slots& slots, Findings& out) {
@@ -123,8 +124,8 @@ void check_modules(const HostConfig& host, const Slots& slots, Findings& out) {
       out.push_back(
           {at("host.modules", i), unknown_blueprint(module.blueprint, slot == nullptr ? slots : Slots{*slot}), {}});
     } else if (slot != nullptr) {
-      const auto why = misfit(module, *slot);
-      if (!why.empty()) out.push_back({at("host.modules", i), why, host_fields()});
+      const auto fits = check_fit(module, *slot);
+      if (!fits) out.push_back({at("host.modules", i), fits.error(), host_fields()});
     }
   }
 }

@@ -19,7 +19,6 @@ using base::in_quotes;
 using base::Place;
 using base::read_text_file;
 using base::Streams;
-using base::TextFile;
 
 namespace {
 
@@ -229,11 +228,11 @@ YamlDocument parse_yaml(std::string_view text, const std::string& file) {
 }
 
 YamlDocument read_yaml(const std::string& path) {
-  const TextFile file = read_text_file(path, YamlLimits::kBytes, Streams::kOfThisProcess);
-  if (file.problem.empty()) return parse_yaml(file.text, path);
+  const auto file = read_text_file(path, YamlLimits::kBytes, Streams::kOfThisProcess);
+  if (file) return parse_yaml(*file, path);
   YamlDocument out;
   out.root.place = {path, 0, 0};
-  out.problems.push_back({out.root.place, "", file.problem});
+  out.problems.push_back({out.root.place, "", file.error()});
   return out;
 }
 

@@ -1,10 +1,13 @@
 #include "data/csv_reader.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
 
+#include "base/expected.h"
 #include "data/byte_file.h"
 #include "data/csv_cursor.h"
 #include "data/memory_need.h"
@@ -98,36 +101,38 @@ class CsvReader {
   void add(const std::vector<CsvField>& fields, bool first_line) {
     const auto before = values_.size();
     std::size_t at = 0;
-    const auto why = read_sample(fields, at);
-    if (why.empty()) return;
+    const auto sample = read_sample(fields, at);
+    if (sample) return;
     values_.resize(before);
     constexpr char kHint[] =
         "; if the line is a header, remove it: a header is recognised where no field but the last is a number";
-    bad_.report(file_, at_field(fields[at].line, static_cast<std::int64_t>(at) + 1), why + (first_line ? kHint : ""));
+    bad_.report(file_, at_field(fields[at].line, static_cast<std::int64_t>(at) + 1),
+                sample.error() + (first_line ? kHint : ""));
   }
 
-  // Why the line is no sample, `at` being the field; empty if it was read.
-  std::string read_sample(const std::vector<CsvField>& fields, std::size_t& at) {
+  // `at`: the field that is wrong where the line is no sample.
+  base::Expected<void> read_sample(const std::vector<CsvField>& fields, std::size_t& at) {
     const auto last = fields.size() - 1;
     at = last;
-    if (last == 0) return "one field; a line is numbers and then the class, separated by commas";
+    if (last == 0) return base::failure("one field; a line is numbers and then the class, separated by commas");
     if (width_ != 0 && fields.size() != width_) {
-      return "the line has " + std::to_string(fields.size()) + " fields, the first sample has " +
-             std::to_string(width_);
+      return base::failure(fmt::format("the line has {} fields, the first sample has {}", fields.size(), width_));
     }
     for (at = 0; at < last; ++at) {
       const auto value = number(fields[at].text);
       if (!value) {
-        return "expected a number, found " + quoted(fields[at].text) + (at == 0 ? "; the class is the last field" : "");
+        return base::failure("expected a number, found " + quoted(fields[at].text) +
+                             (at == 0 ? "; the class is the last field" : ""));
       }
-      if (!std::isfinite(static_cast<float>(*value))) return quoted(fields[at].text) + " is not a finite number";
+      if (!std::isfinite(static_cast<float>(*value)))
+        return base::failure(quoted(fields[at].text) + " is not a finite number");
       values_.push_back(static_cast<float>(*value));
     }
     const auto name = trimmed(fields[last].text);
-    if (name.empty()) return "the class is missing";
+    if (name.empty()) return base::failure("the class is missing");
     const auto value = number(name);
     if (value && (std::trunc(*value) != *value || std::abs(*value) > 1e15)) {
-      return "the class must be a whole number or a name, found " + quoted(name);
+      return base::failure("the class must be a whole number or a name, found " + quoted(name));
     }
     begin_or_go_on(fields, !value);
     auto text = value ? std::to_string(static_cast<std::int64_t>(*value)) : std::string(name);
@@ -142,9 +147,8 @@ class CsvReader {
       first_line_ = fields[0].line;
       first_is_named_ = is_named;
       if (header_ && header_->width != width_) {
-        bad_.report(file_, "line " + std::to_string(header_->line),
-                    "the header has " + std::to_string(header_->width) + " fields, the first sample has " +
-                        std::to_string(width_));
+        bad_.report(file_, fmt::format("line {}", header_->line),
+                    fmt::format("the header has {} fields, the first sample has {}", header_->width, width_));
       }
     }
     named_ += is_named;

@@ -1,9 +1,12 @@
 #include "device/select.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <filesystem>
 
 #include "base/error.h"
+#include "base/expected.h"
 #include "device/cuda_table.h"
 
 namespace esper::device {
@@ -29,15 +32,16 @@ int parse_cuda_index(std::string_view kind) {
   return index;
 }
 
-// Empty where CUDA can be used; else why not.
-std::string why_no_cuda() {
-  if (!gpu_present()) return "this machine has no NVIDIA GPU, or its driver is not loaded";
+// That CUDA can be used.
+base::Expected<void> check_cuda() {
+  if (!gpu_present()) return base::failure("this machine has no NVIDIA GPU, or its driver is not loaded");
   const auto& module = load_cuda();
-  if (!module.reason.empty()) return module.reason;
+  if (!module.reason.empty()) return base::failure(module.reason);
   if (module.table->device_count() == 0) {
-    return "no GPU is usable: the driver is older than CUDA 13 asks for, or CUDA_VISIBLE_DEVICES hides the cards";
+    return base::failure(
+        "no GPU is usable: the driver is older than CUDA 13 asks for, or CUDA_VISIBLE_DEVICES hides the cards");
   }
-  return "";
+  return {};
 }
 
 c10::Device cuda_device(int index) { return {c10::DeviceType::CUDA, static_cast<c10::DeviceIndex>(index)}; }
@@ -57,19 +61,18 @@ Selection select_device(std::string_view kind) {
   if (kind == "cpu") return {cpu, ""};
   if (kind == "auto") {
     if (!gpu_present()) return {cpu, ""};
-    const auto reason = why_no_cuda();
-    if (reason.empty()) return {cuda_device(0), ""};
-    return {cpu, "training on the CPU although a GPU is there: " + reason};
+    const auto usable = check_cuda();
+    if (usable) return {cuda_device(0), ""};
+    return {cpu, "training on the CPU although a GPU is there: " + usable.error()};
   }
   const int index = parse_cuda_index(kind);
-  const auto reason = why_no_cuda();
-  if (!reason.empty()) {
+  if (const auto usable = check_cuda(); !usable) {
     throw Error(ExitCode::kResources,
-                "device.kind: " + std::string(kind) + ": " + reason + "; or train with device.kind: cpu");
+                fmt::format("device.kind: {}: {}; or train with device.kind: cpu", kind, usable.error()));
   }
   if (index >= cuda().device_count()) {
-    throw Error(ExitCode::kResources, "device.kind: " + std::string(kind) + ": this process sees " +
-                                          std::to_string(cuda().device_count()) + " GPUs, counted from 0");
+    throw Error(ExitCode::kResources,
+                fmt::format("device.kind: {}: this process sees {} GPUs, counted from 0", kind, cuda().device_count()));
   }
   return {cuda_device(index), ""};
 }

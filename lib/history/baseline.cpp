@@ -1,7 +1,8 @@
 #include "history/baseline.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <map>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace esper::history {
 
 using base::Error;
 using base::ExitCode;
+using base::failure;
 using base::judge;
 using base::paired_ratio;
 using base::Verdict;
@@ -49,15 +51,16 @@ bool is_row(const ordered_json& row) {
 std::string first_difference(const ordered_json& kept, const ordered_json& now) {
   for (const auto& [key, value] : kept.items()) {
     if (!now.contains(key) || now[key] != value) {
-      return key + ": " + value.dump() + " against " + (now.contains(key) ? now[key].dump() : "nothing");
+      return fmt::format("{}: {} against {}", key, value.dump(), now.contains(key) ? now[key].dump() : "nothing");
     }
   }
   return "the new one says more";
 }
 
 void require_comparable(const ordered_json& kept, const ordered_json& now) {
-  const auto reason = why_not_comparable(kept, now);
-  if (!reason.empty()) throw Error(ExitCode::kConfig, "these measurements cannot be compared: " + reason);
+  if (const auto comparable = check_comparable(kept, now); !comparable) {
+    throw Error(ExitCode::kConfig, "these measurements cannot be compared: " + comparable.error());
+  }
 }
 
 // By row: the median of each round in microseconds.
@@ -75,46 +78,48 @@ std::string_view word(Verdict verdict) {
 }
 
 std::string line(const ordered_json& row) {
-  char text[200];
-  std::snprintf(
-      text, sizeof text, "%-22s kept %.3f, now %.3f: %.3f times, interval %.3f to %.3f, sign test p %.3f: %s\n",
-      row.at("name").get<std::string>().c_str(), row.at("kept").get<double>(), row.at("now").get<double>(),
-      row.at("relative").get<double>(), row.at("interval")[0].get<double>(), row.at("interval")[1].get<double>(),
-      row.at("sign_p").get<double>(), row.at("verdict").get<std::string>().c_str());
-  return text;
+  const auto number = [](const ordered_json& value) { return value.get<double>(); };
+  return fmt::format(
+      "{:<22} kept {:.3f}, now {:.3f}: {:.3f} times, interval {:.3f} to {:.3f}, sign test p {:.3f}: {}\n",
+      row.at("name").get_ref<const std::string&>(), number(row.at("kept")), number(row.at("now")),
+      number(row.at("relative")), number(row.at("interval")[0]), number(row.at("interval")[1]),
+      number(row.at("sign_p")), row.at("verdict").get_ref<const std::string&>());
 }
 
 bool is_gated(const std::string& pair) { return pair.ends_with("/hand") || pair.ends_with("/eager"); }
 
 }  // namespace
 
-std::string why_no_baseline(const ordered_json& report) {
-  if (!report.is_object()) return "it is no JSON object";
-  if (const auto missing = missing_part(report); !missing.empty()) return "it lacks " + missing;
+base::Expected<void> check_report(const ordered_json& report) {
+  if (!report.is_object()) return failure("it is no JSON object");
+  if (const auto missing = missing_part(report); !missing.empty()) return failure("it lacks " + missing);
   for (const auto& row : report["lanes"]) {
-    if (!is_row(row)) return "a lane in it lacks its name or the times of its rounds";
+    if (!is_row(row)) return failure("a lane in it lacks its name or the times of its rounds");
   }
   for (const auto& [name, value] : report["ratios"].items()) {
-    if (!is_positive(value)) return "its ratio " + name + " is no positive number";
+    if (!is_positive(value)) return failure("its ratio " + name + " is no positive number");
   }
-  return "";
+  return {};
 }
 
-std::string why_other_measurement(const ordered_json& kept, const ordered_json& now) {
+base::Expected<void> check_same_measurement(const ordered_json& kept, const ordered_json& now) {
   if (kept["scenario"] != now["scenario"]) {
-    return "scenario " + kept["scenario"].dump() + " against " + now["scenario"].dump();
+    return failure(fmt::format("scenario {} against {}", kept["scenario"].dump(), now["scenario"].dump()));
   }
   const auto &before = kept["environment"]["fingerprint"], &after = now["environment"]["fingerprint"];
-  if (before != after) return "another machine or another setting, " + first_difference(before, after);
+  if (before != after) {
+    return failure("another machine or another setting, " + first_difference(before, after));
+  }
   const auto fields = workload_difference(kept["workload"], now["workload"]);
-  return fields.empty() ? "" : "another configuration of the workload, " + fields;
+  if (!fields.empty()) return failure("another configuration of the workload, " + fields);
+  return {};
 }
 
-std::string why_not_comparable(const ordered_json& kept, const ordered_json& now) {
+base::Expected<void> check_comparable(const ordered_json& kept, const ordered_json& now) {
   for (const auto* report : {&kept, &now}) {
-    if (const auto reason = why_no_baseline(*report); !reason.empty()) return "one of them is not whole: " + reason;
+    if (const auto whole = check_report(*report); !whole) return failure("one of them is not whole: " + whole.error());
   }
-  return why_other_measurement(kept, now);
+  return check_same_measurement(kept, now);
 }
 
 BaselineVerdict check_against_baseline(const ordered_json& kept, const ordered_json& now, double budget) {
@@ -153,8 +158,7 @@ BaselineVerdict check_against_baseline(const ordered_json& kept, const ordered_j
   const int code = worst == Verdict::kPass   ? 0
                    : worst == Verdict::kFail ? kSlower
                                              : static_cast<int>(ExitCode::kTryAgain);
-  text += std::string(word(worst)) + " (budget " + std::to_string(budget) + ", noise floor " + std::to_string(floor) +
-          ")\n";
+  text += fmt::format("{} (budget {:f}, noise floor {:f})\n", word(worst), budget, floor);
   return {{{"verdict", word(worst)}, {"budget", budget}, {"floor", floor}, {"ratios", rows}}, text, code};
 }
 

@@ -5,19 +5,20 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/expected.h"
 #include "base/statistics.h"
 
 namespace esper::history {
 
-// Why this is no whole report of a measurement: what it lacks or has of another kind; empty if it is one.
-std::string why_no_baseline(const nlohmann::ordered_json& report);
+// That this is a whole report of a measurement; else what it lacks or has of another kind.
+base::Expected<void> check_report(const nlohmann::ordered_json& report);
 
-// Why two measurements are of different things: scenario, workload or machine. Reads these three blocks alone, so that
-// it can be asked before anything is measured. Empty if they are of the same.
-std::string why_other_measurement(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now);
+// That two measurements are of the same scenario, workload and machine. Reads these three blocks alone, so that it can
+// be asked before anything is measured.
+base::Expected<void> check_same_measurement(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now);
 
-// Why two reports must not be compared: one of them is not whole, or they are of different things. Empty if they may.
-std::string why_not_comparable(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now);
+// That two reports may be compared: both are whole, and they are of the same measurement.
+base::Expected<void> check_comparable(const nlohmann::ordered_json& kept, const nlohmann::ordered_json& now);
 
 struct BaselineVerdict {
   nlohmann::ordered_json

@@ -11,6 +11,7 @@
 
 #include "base/descriptor.h"
 #include "base/error.h"
+#include "base/expected.h"
 #include "nissa/telemetry_files.h"
 
 namespace esper::history {
@@ -24,21 +25,21 @@ namespace {
 constexpr std::size_t kLongestLine = 16 << 20;
 constexpr int kDeepestNesting = 16;
 
-// Why a text is no packet; empty if it is one.
-std::string parse_packet(std::string_view text, nlohmann::json& packet) {
+base::Expected<nlohmann::json> parse_packet(std::string_view text) {
   const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
     if (depth > kDeepestNesting) throw std::length_error("nested too deep");
     return true;
   };
+  nlohmann::json packet;
   try {
     packet = nlohmann::json::parse(text, shallow);
   } catch (const std::exception& error) {
-    return error.what();
+    return base::failure(error.what());
   }
   for (const auto* key : {"packet_id", "metrics", "events", "system_health"}) {
-    if (!packet.is_object() || !packet.contains(key)) return std::string("no packet: has no ") + key;
+    if (!packet.is_object() || !packet.contains(key)) return base::failure(std::string("no packet: has no ") + key);
   }
-  return "";
+  return packet;
 }
 
 class LineReader {
@@ -70,25 +71,26 @@ class LineReader {
  private:
   void finish_line(std::string_view torn) {
     ++number_;
-    nlohmann::json packet;
-    auto reason = too_long_ ? "longer than 16 MiB" : parse(packet);
-    if (reason.empty()) {
+    const auto packet = parse();
+    if (packet) {
       ++report_.packets;
-      on_packet_(packet);
+      on_packet_(*packet);
     } else if (too_long_ || !line_.empty()) {
       ++report_.damaged_total;
       if (report_.damaged.size() < JsonlReport::kDamagedKept) {
-        report_.damaged.push_back({number_, torn.empty() ? std::move(reason) : std::string(torn)});
+        report_.damaged.push_back({number_, torn.empty() ? packet.error() : std::string(torn)});
       }
     }
     line_.clear();
     too_long_ = false;
   }
 
-  std::string parse(nlohmann::json& packet) {
-    const bool thinned = wanted_ && thin_line(line_, wanted_, thin_);
-    if (thinned && parse_packet(thin_, packet).empty()) return "";
-    return parse_packet(line_, packet);
+  base::Expected<nlohmann::json> parse() {
+    if (too_long_) return base::failure("longer than 16 MiB");
+    if (wanted_ && thin_line(line_, wanted_, thin_)) {
+      if (auto packet = parse_packet(thin_)) return packet;
+    }
+    return parse_packet(line_);
   }
 
   const std::function<void(const nlohmann::json&)>& on_packet_;

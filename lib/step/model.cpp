@@ -1,5 +1,6 @@
 #include "step/model.h"
 
+#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <exception>
@@ -37,16 +38,18 @@ std::string describe(const torch::Tensor& tensor) {
   return text + "]";
 }
 
-// Why the saved tensors are not those of the model; empty if they are.
-std::string mismatch(const std::vector<NamedTensor>& expected, const std::map<std::string, torch::Tensor>& saved) {
+// That the saved tensors are those of the model.
+base::Expected<void> check_saved(const std::vector<NamedTensor>& expected,
+                                 const std::map<std::string, torch::Tensor>& saved) {
   for (const auto& [id, tensor] : expected) {
     const auto found = saved.find(id);
-    if (found == saved.end()) return "tensor " + id + " is missing";
+    if (found == saved.end()) return base::failure("tensor " + id + " is missing");
     if (found->second.sizes() != tensor.sizes() || found->second.scalar_type() != tensor.scalar_type()) {
-      return "tensor " + id + " is " + describe(found->second) + ", the network's is " + describe(tensor);
+      return base::failure(
+          fmt::format("tensor {} is {}, the network's is {}", id, describe(found->second), describe(tensor)));
     }
   }
-  if (saved.size() != expected.size()) return "it holds tensors that this network does not have";
+  if (saved.size() != expected.size()) return base::failure("it holds tensors that this network does not have");
   return {};
 }
 
@@ -102,24 +105,24 @@ std::vector<NamedTensor> all_tensors(const Model& model, torch::Device device) {
   return tensors;
 }
 
-std::string restore_model(Model& model, const nlohmann::json& topology, const std::vector<NamedTensor>& tensors,
-                          torch::Device device) {
+base::Expected<void> restore_model(Model& model, const nlohmann::json& topology,
+                                   const std::vector<NamedTensor>& tensors, torch::Device device) {
   std::map<std::string, torch::Tensor> saved;
   for (const auto& [id, tensor] : tensors) saved.emplace(id, tensor);
   device::RngState rng;
   if (const auto found = saved.extract(kCpuRng)) rng.cpu = found.mapped();
   if (const auto found = saved.extract(kCudaRng)) rng.cuda = found.mapped();
-  if (!rng.cpu.defined()) return "it lacks the random number generator's state";
+  if (!rng.cpu.defined()) return base::failure("it lacks the random number generator's state");
   try {
     model.network.restore_topology(topology);
     follow_structure(model);
     const auto expected = model_tensors(model);
-    if (auto reason = mismatch(expected, saved); !reason.empty()) return reason;
+    if (auto checked = check_saved(expected, saved); !checked) return checked;
     const torch::NoGradGuard no_grad;
     for (const auto& [id, tensor] : expected) tensor.detach().copy_(saved.at(id));
     device::set_rng_state(device, rng);
   } catch (const std::exception& error) {
-    return std::string("its topology does not fit this configuration: ") + error.what();
+    return base::failure(std::string("its topology does not fit this configuration: ") + error.what());
   }
   return {};
 }

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/expected.h"
 #include "config/run_config.h"
 #include "kasmina/network.h"
 #include "leyline/sample_shape.h"
@@ -38,9 +39,9 @@ void follow_training_gates(Model& model);
 // generators.
 std::vector<kasmina::NamedTensor> all_tensors(const Model& model, torch::Device device);
 
-// Makes `model`, fresh from build_model, the one that was saved. Returns why not, and then the model is of no more use;
-// empty if all went well. The default random number generators are set last.
-std::string restore_model(Model& model, const nlohmann::json& topology,
-                          const std::vector<kasmina::NamedTensor>& tensors, torch::Device device);
+// Makes `model`, fresh from build_model, the one that was saved; where that fails the model is of no more use. The
+// default random number generators are set last.
+base::Expected<void> restore_model(Model& model, const nlohmann::json& topology,
+                                   const std::vector<kasmina::NamedTensor>& tensors, torch::Device device);
 
 }  // namespace esper::step

@@ -1,10 +1,13 @@
 #include "tamiyo/heuristic.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
 #include <vector>
 
+#include "base/expected.h"
 #include "base/names.h"
 
 namespace esper::tamiyo {
@@ -44,17 +47,18 @@ AdaptationCommand& ask(Decision& decision, const Observation& observation, SeedO
   return decision.commands.back();
 }
 
-// Why an observation cannot be acted on; empty if it can.
-std::string defect(const Observation& observation, std::uint32_t last_epoch) {
+// That an observation can be acted on.
+base::Expected<void> check(const Observation& observation, std::uint32_t last_epoch) {
   if (!std::isfinite(observation.validation_accuracy) || observation.validation_accuracy < 0 ||
       observation.validation_accuracy > 1) {
-    return "its validation accuracy is " + number(observation.validation_accuracy);
+    return base::failure("its validation accuracy is " + number(observation.validation_accuracy));
   }
   if (!std::isfinite(observation.validation_loss)) {
-    return "its validation loss is " + number(observation.validation_loss);
+    return base::failure("its validation loss is " + number(observation.validation_loss));
   }
   if (observation.current_epoch <= last_epoch) {
-    return "its epoch " + whole(observation.current_epoch) + " does not follow epoch " + whole(last_epoch);
+    return base::failure("its epoch " + whole(observation.current_epoch) + " does not follow epoch " +
+                         whole(last_epoch));
   }
   return {};
 }
@@ -66,8 +70,8 @@ HeuristicController::HeuristicController(const config::HeuristicConfig& heuristi
 
 Decision HeuristicController::decide(const Observation& observation) {
   Decision decision;
-  if (const auto text = defect(observation, state_.last_epoch); !text.empty()) {
-    decision.reason = "the observation is unusable: " + text + "; nothing is asked for";
+  if (const auto usable = check(observation, state_.last_epoch); !usable) {
+    decision.reason = fmt::format("the observation is unusable: {}; nothing is asked for", usable.error());
     return decision;
   }
   state_.last_epoch = observation.current_epoch;

@@ -109,8 +109,8 @@ SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script s
   interrupt.begin_saving();
   if (from == nullptr) return;
   consultation.restore(from->run.at("controller"));
-  const auto reason = restore_model(*model, from->run.at("topology"), from->tensors, torch::kCPU);
-  if (!reason.empty()) throw std::runtime_error(reason);
+  const auto restored = restore_model(*model, from->run.at("topology"), from->tensors, torch::kCPU);
+  if (!restored) throw std::runtime_error(restored.error());
 }
 
 std::vector<leyline::TelemetryEvent> SmallRun::events(const std::string& name) const {

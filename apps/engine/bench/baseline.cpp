@@ -2,6 +2,8 @@
 
 #include "history/baseline.h"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
@@ -39,16 +41,17 @@ ordered_json read_kept(base::FileSystem& files, const CheckBaselineRequest& requ
   const auto bytes = storage::read_file(files, path, kMostBytes);
   const auto* begin = reinterpret_cast<const char*>(bytes.data());
   auto kept = ordered_json::parse(begin, begin + bytes.size(), nullptr, false);
-  const auto damage = kept.is_discarded() ? "it is no JSON" : history::why_no_baseline(kept);
-  if (!damage.empty()) {
+  const auto whole = kept.is_discarded() ? base::failure("it is no JSON") : history::check_report(kept);
+  if (!whole) {
     throw Error(ExitCode::kData,
-                "the baseline " + path + " is damaged: " + damage + "; esper baseline save --replace makes it anew");
+                fmt::format("the baseline {} is damaged: {}; esper baseline save --replace makes it anew", path,
+                            whole.error()));
   }
-  const auto difference = history::why_other_measurement(kept, header);
-  if (!difference.empty()) {
-    throw Error(ExitCode::kConfig, "the baseline " + path + " and this measurement cannot be compared: " + difference +
-                                       "; give the configuration that it was saved with, or save it anew with "
-                                       "esper baseline save --replace");
+  if (const auto same = history::check_same_measurement(kept, header); !same) {
+    throw Error(ExitCode::kConfig,
+                fmt::format("the baseline {} and this measurement cannot be compared: {}; give the configuration that "
+                            "it was saved with, or save it anew with esper baseline save --replace",
+                            path, same.error()));
   }
   return kept;
 }
@@ -70,8 +73,8 @@ int run(const SaveBaselineRequest& request) {
   refuse_to_overwrite(files, request, path);
   bench::open_output_folder(files, storage::parent_of(path), "--dir");
   const auto report = bench::run_scenario(session, scratch, Measured::kTimes);
-  if (const auto problem = history::why_no_baseline(report); !problem.empty()) {
-    throw Error(ExitCode::kResources, "this measurement cannot be a baseline: " + problem);
+  if (const auto whole = history::check_report(report); !whole) {
+    throw Error(ExitCode::kResources, "this measurement cannot be a baseline: " + whole.error());
   }
   storage::publish_file(files, path, storage::bytes_of(report.dump(2) + "\n"));
   if (request.job.json) {

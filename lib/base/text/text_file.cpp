@@ -15,8 +15,9 @@
 namespace esper::base {
 namespace {
 
-TextFile failed(std::string problem) { return {"", std::move(problem)}; }
-TextFile failed(const char* what, int error) { return failed(std::string(what) + ": " + std::strerror(error)); }
+Failure<std::string> failure(const char* what, int error) {
+  return base::failure(std::string(what) + ": " + std::strerror(error));
+}
 
 bool is_of_this_process(const std::string& path) {
   return path == "/dev/stdin" || path.starts_with("/dev/fd/") || path.starts_with("/proc/self/fd/");
@@ -33,7 +34,7 @@ bool wait_for_input(int descriptor, const Clock& clock, Duration until) {
   }
 }
 
-TextFile read_all(int descriptor, std::size_t max_bytes, Duration deadline) {
+Expected<std::string> read_all(int descriptor, std::size_t max_bytes, Duration deadline) {
   const Clock clock;
   const Duration until = clock.now() + deadline;
   std::string text(max_bytes + 1, '\0');
@@ -45,28 +46,29 @@ TextFile read_all(int descriptor, std::size_t max_bytes, Duration deadline) {
       done += static_cast<std::size_t>(got);
     } else if (errno == EAGAIN) {
       if (!wait_for_input(descriptor, clock, until)) {
-        return failed("did not end within " + to_string(deadline) + "; write it to a file first");
+        return base::failure("did not end within " + to_string(deadline) + "; write it to a file first");
       }
     } else if (errno != EINTR) {
-      return failed("cannot be read", errno);
+      return failure("cannot be read", errno);
     }
   }
   text.resize(done);
-  return {std::move(text), ""};
+  return text;
 }
 
 }  // namespace
 
-TextFile read_text_file(const std::string& path, std::size_t max_bytes, Streams streams, Duration deadline) {
-  if (path.find('\0') != std::string::npos) return failed("cannot be opened: there is a NUL byte in its name");
+Expected<std::string> read_text_file(const std::string& path, std::size_t max_bytes, Streams streams,
+                                     Duration deadline) {
+  if (path.find('\0') != std::string::npos) return base::failure("cannot be opened: there is a NUL byte in its name");
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
   const Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
-  if (!file.is_open()) return failed("cannot be opened", errno);
+  if (!file.is_open()) return failure("cannot be opened", errno);
   struct stat facts{};
-  if (fstat(file.number(), &facts) != 0) return failed("cannot be read", errno);
-  if (S_ISDIR(facts.st_mode)) return failed("is a folder");
+  if (fstat(file.number(), &facts) != 0) return failure("cannot be read", errno);
+  if (S_ISDIR(facts.st_mode)) return base::failure("is a folder");
   const bool stream_allowed = streams == Streams::kOfThisProcess && is_of_this_process(path);
-  if (!S_ISREG(facts.st_mode) && !stream_allowed) return failed("is not a regular file");
+  if (!S_ISREG(facts.st_mode) && !stream_allowed) return base::failure("is not a regular file");
   return read_all(file.number(), max_bytes, deadline);
 }
 

@@ -19,8 +19,8 @@ std::string load(const CheckpointImage& image, const ResumeTarget& target, Consu
   if (progress.epoch != image.info.epoch || progress.step != image.info.step) return "run.json is of another step";
   if (progress.batch > target.batches_per_epoch) return "its cursor is beyond the end of the epoch";
   const std::string controller = image.run.at("controller");
-  auto misfit = step::restore_model(*model, image.run.at("topology"), image.tensors, target.device);
-  if (!misfit.empty()) return misfit;
+  const auto restored = step::restore_model(*model, image.run.at("topology"), image.tensors, target.device);
+  if (!restored) return restored.error();
   policy.restore(controller);
   point.progress = progress;
   point.model = std::move(model);

@@ -44,8 +44,8 @@ TEST_CASE("a file is read up to one byte beyond the limit") {
   const Folder folder;
   const std::string file = folder.path / "file";
   std::ofstream(file) << std::string(kMost + 5, 'a');
-  CHECK(read_text_file(file, 2 * kMost, Streams::kRefused).text == std::string(kMost + 5, 'a'));
-  CHECK(read_text_file(file, kMost, Streams::kRefused).text.size() == kMost + 1);
+  CHECK(read_text_file(file, 2 * kMost, Streams::kRefused).value() == std::string(kMost + 5, 'a'));
+  CHECK(read_text_file(file, kMost, Streams::kRefused).value().size() == kMost + 1);
 }
 
 TEST_CASE("a file is closed again, read or refused") {
@@ -58,8 +58,8 @@ TEST_CASE("a file is closed again, read or refused") {
     return number;
   };
   const int before = lowest_free();
-  CHECK(read_text_file(file, kMost, Streams::kRefused).problem.empty());
-  CHECK_FALSE(read_text_file(folder.path, kMost, Streams::kRefused).problem.empty());
+  CHECK(read_text_file(file, kMost, Streams::kRefused));
+  CHECK_FALSE(read_text_file(folder.path, kMost, Streams::kRefused));
   CHECK(lowest_free() == before);
 }
 
@@ -68,12 +68,12 @@ TEST_CASE("what is no regular file is refused at once, with the reason") {
   const std::string fifo = folder.path / "pipe";
   REQUIRE(mkfifo(fifo.c_str(), 0600) == 0);
   for (const Streams streams : {Streams::kRefused, Streams::kOfThisProcess}) {
-    CHECK(read_text_file(fifo, kMost, streams).problem == "is not a regular file");
-    CHECK(read_text_file("/dev/zero", kMost, streams).problem == "is not a regular file");
-    CHECK(read_text_file(folder.path, kMost, streams).problem == "is a folder");
-    CHECK(read_text_file(folder.path / "none", kMost, streams).problem ==
+    CHECK(read_text_file(fifo, kMost, streams).error() == "is not a regular file");
+    CHECK(read_text_file("/dev/zero", kMost, streams).error() == "is not a regular file");
+    CHECK(read_text_file(folder.path, kMost, streams).error() == "is a folder");
+    CHECK(read_text_file(folder.path / "none", kMost, streams).error() ==
           "cannot be opened: No such file or directory");
-    CHECK(read_text_file(std::string("/etc/hosts\0.yaml", 16), kMost, streams).problem ==
+    CHECK(read_text_file(std::string("/etc/hosts\0.yaml", 16), kMost, streams).error() ==
           "cannot be opened: there is a NUL byte in its name");
   }
 }
@@ -81,18 +81,18 @@ TEST_CASE("what is no regular file is refused at once, with the reason") {
 TEST_CASE("a pipe of this process is read to its end, where it is allowed") {
   Pipe pipe;
   pipe.send("epochs: 3\n");
-  CHECK(read_text_file(pipe.path(), kMost, Streams::kRefused).problem == "is not a regular file");
+  CHECK(read_text_file(pipe.path(), kMost, Streams::kRefused).error() == "is not a regular file");
   pipe.finish();
-  const TextFile file = read_text_file(pipe.path(), kMost, Streams::kOfThisProcess);
-  CHECK(file.problem.empty());
-  CHECK(file.text == "epochs: 3\n");
+  const auto file = read_text_file(pipe.path(), kMost, Streams::kOfThisProcess);
+  REQUIRE(file);
+  CHECK(*file == "epochs: 3\n");
 }
 
 TEST_CASE("a pipe that does not end is given up at the deadline, one that has too much is not waited for") {
   const Pipe pipe;
   pipe.send("epochs: 3\n");
-  const TextFile late = read_text_file(pipe.path(), kMost, Streams::kOfThisProcess, std::chrono::milliseconds(30));
-  CHECK(late.problem == "did not end within 30ms; write it to a file first");
+  const auto late = read_text_file(pipe.path(), kMost, Streams::kOfThisProcess, std::chrono::milliseconds(30));
+  CHECK(late.error() == "did not end within 30ms; write it to a file first");
   pipe.send(std::string(2 * kMost, 'a'));
-  CHECK(read_text_file(pipe.path(), kMost, Streams::kOfThisProcess).text.size() == kMost + 1);
+  CHECK(read_text_file(pipe.path(), kMost, Streams::kOfThisProcess).value().size() == kMost + 1);
 }

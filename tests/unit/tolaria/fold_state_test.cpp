@@ -227,9 +227,9 @@ TEST_CASE("a folded network is resumed to the bit") {
   REQUIRE(grown->apply(grown->command(SeedOperation::kFossilize, kSeed)).events.back().passed);
   grown->steps(2);
   GrowingModel other;
-  const auto reason = step::restore_model(*other.model, grown->model->network.save_topology(),
-                                          step::all_tensors(*grown->model, torch::kCPU), torch::kCPU);
-  REQUIRE(reason == "");
+  const auto restored = step::restore_model(*other.model, grown->model->network.save_topology(),
+                                            step::all_tensors(*grown->model, torch::kCPU), torch::kCPU);
+  REQUIRE(restored.error_or("") == "");
   CHECK(first_difference(copies_of(*grown->model), copies_of(*other.model)) == "");
   other.number = grown->number;
   grown->steps(3);
