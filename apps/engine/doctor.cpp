@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 #include <vector>
 
+#include "base/text/joined.h"
 #include "base/text/standard_output.h"
 #include "device/facts.h"
 #include "device/select.h"
@@ -107,12 +108,7 @@ void print_machine(const ordered_json& torch, const ordered_json& cpu, const ord
   write_line("CPU");
   print_fact("model", cpu["model"]);
   print_fact("cores", cpu["cores"].dump());
-  std::string sets;
-  for (const auto& name : cpu["instruction_sets"]) {
-    if (!sets.empty()) sets += ' ';
-    sets += name.get<std::string>();
-  }
-  print_fact("instruction sets", sets);
+  print_fact("instruction sets", base::joined(cpu["instruction_sets"].get<std::vector<std::string>>(), " "));
   print_fact("memory", gib(cpu["memory_total_bytes"]) + ", " + gib(cpu["memory_available_bytes"]) + " available");
   write_line("GPU");
   if (gpus.empty()) write_line("  none that can be used: training runs on the CPU");

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "base/interrupt.h"
+#include "base/text/joined.h"
 #include "base/text/standard_output.h"
 #include "engine/commands.h"
 #include "engine/workbench.h"
@@ -23,10 +24,9 @@ using base::ExitCode;
 using nlohmann::ordered_json;
 
 std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
-  std::string text;
-  for (const auto& entry : entries)
-    text += (text.empty() ? "" : ", ") + entry.path.substr(entry.path.find_last_of('/') + 1);
-  return text;
+  return base::joined(entries, ", ", [](const tolaria::CheckpointEntry& entry) {
+    return std::string_view(entry.path).substr(entry.path.find_last_of('/') + 1);
+  });
 }
 
 void warn_if_not_noted(const std::string& best, const std::string& noted) {

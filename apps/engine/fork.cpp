@@ -1,11 +1,14 @@
 // `esper fork`: a run folder of its own that goes on from a checkpoint of another run, with seeds left out.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "base/interrupt.h"
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "base/text/standard_output.h"
 #include "config/write.h"
 #include "engine/commands.h"
@@ -35,23 +38,21 @@ using tolaria::CheckpointImage;
 
 std::string name_of(const std::string& path) { return path.substr(path.find_last_of('/') + 1); }
 
-std::string command_of(const ForkRequest& fork) {
-  return "esper fork " + fork.parent + "@" + std::to_string(fork.step);
-}
+std::string command_of(const ForkRequest& fork) { return fmt::format("esper fork {}@{}", fork.parent, fork.step); }
 
 // The later one where an epoch ended at that step.
 std::string checkpoint_at(base::FileSystem& files, const ForkRequest& fork) {
-  std::string found, steps;
-  std::int64_t last = -1;
+  std::string found;
+  std::vector<std::int64_t> steps;
   for (const auto& entry : tolaria::require_checkpoints(files, fork.parent)) {
     if (entry.step == fork.step) found = entry.path;
-    if (entry.step != last) steps += (steps.empty() ? "" : ", ") + std::to_string(entry.step);
-    last = entry.step;
+    if (steps.empty() || entry.step != steps.back()) steps.push_back(entry.step);
   }
   if (!found.empty()) return found;
-  throw Error(ExitCode::kConfig, "run " + fork.parent + " keeps no checkpoint of step " + std::to_string(fork.step) +
-                                     "; it keeps those of: " + steps +
-                                     ". More are kept with checkpoint.every and checkpoint.keep_last");
+  throw Error(ExitCode::kConfig,
+              fmt::format("run {} keeps no checkpoint of step {}; it keeps those of: {}. More are kept "
+                          "with checkpoint.every and checkpoint.keep_last",
+                          fork.parent, fork.step, base::joined(steps)));
 }
 
 void warn_if_unchecked(const history::RunHistory& journal, const CheckpointImage& image, const std::string& path) {
@@ -151,9 +152,8 @@ void print_fork(const ForkRequest& request, const std::string& checkpoint, const
                              {"without", request.without},
                              {"policy", base::name_of(request.job.config.policy.kind)}});
   }
-  std::string seeds;
-  for (const auto& seed : request.without) seeds += (seeds.empty() ? ", without " : ", ") + seed;
-  base::write_line("forked from " + checkpoint + seeds);
+  const std::string seeds = base::joined(request.without);
+  base::write_line("forked from " + checkpoint + (seeds.empty() ? "" : ", without " + seeds));
   if (is_over(image, request.job.config)) {
     base::write_line(no_epochs_left(image.info.epoch, request.job.config, "esper train --resume " + path));
   } else {

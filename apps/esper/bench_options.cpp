@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "base/text/nearest.h"
 #include "config/assignment.h"
 #include "config/step_config.h"
@@ -35,7 +36,7 @@ const Scenario& find_scenario(const std::string& name) {
   const auto close = base::nearest(name, names);
   throw Error(ExitCode::kConfig,
               "there is no scenario " + name +
-                  (close ? "; did you mean " + *close + "?" : "; scenarios: " + CLI::detail::join(names, ", ")));
+                  (close ? "; did you mean " + *close + "?" : "; scenarios: " + base::joined(names)));
 }
 
 // What a flag says about the run file.
@@ -122,9 +123,7 @@ void add_workload_options(CLI::App& command, BenchOptions& options, int fewest_r
   CLI::Option* config = command.add_option("--config", options.config, "Measure this run file's training")
                             ->type_name("FILE")
                             ->check(refuse_empty);
-  command
-      .add_option("--scenario", options.scenario,
-                  "A workload of Esper's own: " + CLI::detail::join(scenario_names(), ", "))
+  command.add_option("--scenario", options.scenario, "A workload of Esper's own: " + base::joined(scenario_names()))
       ->type_name("NAME")
       ->check(refuse_empty)
       ->excludes(config);

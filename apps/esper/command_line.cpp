@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "base/text/joined.h"
 #include "base/text/nearest.h"
 #include "config/field_table.h"
 
@@ -97,11 +98,8 @@ std::vector<std::string> with_separate_assignments(const std::vector<std::string
 std::string unexpected_arguments(const CLI::App& root, const std::string& command) {
   const std::vector<std::string> words = root.remaining(true);
   const std::vector<std::string> options = option_names(root);
-  std::string list;
-  for (const std::string& word : words) {
-    if (word == "--") continue;
-    list += (list.empty() ? "" : ", ") + quoted(word) + hint_for(word, options);
-  }
+  const auto list = base::joined(words | std::views::filter([](const std::string& word) { return word != "--"; }), ", ",
+                                 [&](const std::string& word) { return quoted(word) + hint_for(word, options); });
   return list.empty() ? "" : command + " does not take " + list;
 }
 

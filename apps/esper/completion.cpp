@@ -1,6 +1,7 @@
 // Completion scripts, made from the command tree itself.
 #include <nlohmann/json.hpp>
 
+#include "base/text/joined.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 
@@ -16,7 +17,7 @@ struct Spot {
   std::vector<std::string> path;
   std::vector<Word> commands, options;
 
-  std::string name() const { return CLI::detail::join(path, " "); }
+  std::string name() const { return base::joined(path, " "); }
 };
 
 void collect(const CLI::App& app, std::vector<std::string> path, std::vector<Spot>& spots) {
@@ -33,11 +34,7 @@ void collect(const CLI::App& app, std::vector<std::string> path, std::vector<Spo
   for (const CLI::App* command : app.get_subcommands({})) collect(*command, path, spots);
 }
 
-std::string listed(const std::vector<Word>& words) {
-  std::string text;
-  for (const Word& word : words) text += (text.empty() ? "" : " ") + word.text;
-  return text;
-}
+std::string listed(const std::vector<Word>& words) { return base::joined(words, " ", &Word::text); }
 
 // In bash and zsh alike: follows the words before the cursor down the tree, then offers what fits there.
 std::string shell_cases(const std::vector<Spot>& spots) {

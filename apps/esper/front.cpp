@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/text/joined.h"
 #include "base/text/nearest.h"
 
 namespace esper {
@@ -91,7 +92,7 @@ std::string unknown_command(const CLI::App& root, const std::vector<std::string>
   if (walk.stranger.empty()) return "";
   const auto names = command_names(*walk.last);
   const auto close = base::nearest(walk.stranger, names);
-  const std::string hint = close ? "; did you mean " + *close + "?" : "; commands: " + CLI::detail::join(names, ", ");
+  const std::string hint = close ? "; did you mean " + *close + "?" : "; commands: " + base::joined(names);
   return walk.path + " has no command \"" + walk.stranger + "\"" + hint;
 }
 

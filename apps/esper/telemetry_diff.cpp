@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 #include "history/telemetry_names.h"
@@ -8,6 +9,7 @@
 namespace esper {
 namespace {
 
+using base::joined;
 using history::NameDifference;
 using history::NamesDiff;
 using history::StatusCheck;
@@ -23,8 +25,6 @@ struct DiffOptions {
 std::string text_of(const TelemetryName& name) {
   return name.name + (name.kind == TelemetryName::Kind::kEvent ? " (event)" : "");
 }
-
-std::string joined(const std::vector<std::string>& words) { return CLI::detail::join(words, ", "); }
 
 void print_names(const std::string& title, const std::vector<TelemetryName>& names) {
   if (names.empty()) return;

@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "base/text/printable.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
@@ -52,7 +53,7 @@ std::string note_text(const GrowthNote& note) {
   if (note.event) return event_text(note);
   std::string text = note.what;
   if (!note.parent.empty()) text += " from " + note.parent + ", checkpoint " + note.checkpoint;
-  for (std::size_t i = 0; i < note.without.size(); ++i) text += (i == 0 ? ", without " : ", ") + note.without[i];
+  if (!note.without.empty()) text += ", without " + base::joined(note.without);
   return text;
 }
 

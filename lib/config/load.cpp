@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "base/text/joined.h"
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
 #include "base/text/text_file.h"
@@ -22,6 +23,7 @@ namespace esper::config {
 
 using base::ConfigError;
 using base::first_control_character;
+using base::joined;
 using base::nearest;
 using base::Place;
 using base::Problem;
@@ -41,12 +43,6 @@ constexpr std::string_view kCacheDirRefused =
     "--cache-dir or ESPER_CACHE";
 constexpr std::string_view kCacheDirIgnored =
     "is ignored: the folder of compiled programs is named with --cache-dir or ESPER_CACHE alone";
-
-std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
 
 // Applies documents one after another to one config.
 class Loader {
@@ -142,7 +138,7 @@ class Loader {
     for (const YamlNode& item : value.items) places.push_back(item.place);
   }
 
-  std::string known(const std::string& section) const { return listed(keys_.at(section)); }
+  std::string known(const std::string& section) const { return joined(keys_.at(section)); }
 
   std::string unknown_key(const std::string& key, const std::string& section) const {
     std::vector<std::string> elsewhere;
@@ -154,7 +150,7 @@ class Loader {
       return "unknown key; did you mean " + *close + "? Known here: " + known(section);
     }
     if (!elsewhere.empty() && elsewhere.size() <= kFew) {
-      return "unknown key; there is " + listed(elsewhere) + ". Known here: " + known(section);
+      return "unknown key; there is " + joined(elsewhere) + ". Known here: " + known(section);
     }
     return "unknown key; known here: " + known(section);
   }

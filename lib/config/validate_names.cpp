@@ -6,6 +6,7 @@
 
 #include "base/expected.h"
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
 #include "config/data_facts.h"
@@ -17,6 +18,7 @@
 namespace esper::config {
 
 using base::in_quotes;
+using base::joined;
 using base::name_of;
 using base::nearest;
 using leyline::blueprint_table;
@@ -72,12 +74,6 @@ void check_all_slots(const RunConfig& config, const Slots& slots, Findings& out)
   check_slots("host.modules", slots_of(config.host.modules), slots, out);
   check_slots("growth.slot_alpha", slots_of(config.growth.slot_alpha), slots, out);
   check_slots("growth.aggregation.classes", slots_of(config.growth.aggregation.classes), slots, out);
-}
-
-std::string joined(const std::vector<std::string>& words) {
-  std::string text;
-  for (const std::string& word : words) text += (text.empty() ? "" : ", ") + word;
-  return text;
 }
 
 // What can be grown at such slots, or at any where there is none.

@@ -1,5 +1,7 @@
 #include "config/workload.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <nlohmann/json.hpp>
@@ -7,6 +9,7 @@
 #include <vector>
 
 #include "base/hash.h"
+#include "base/text/joined.h"
 #include "config/field_table.h"
 #include "config/field_text.h"
 #include "config/write.h"
@@ -62,16 +65,15 @@ std::string workload_difference(const ordered_json& kept, const ordered_json& no
   std::vector<std::string> differences;
   for (const auto* side : {&before, &after}) {
     for (const auto& [name, value] : side->items()) {
-      const std::string text = name + ": " + value_at(before, name) + " against " + value_at(after, name);
+      const std::string text = fmt::format("{}: {} against {}", name, value_at(before, name), value_at(after, name));
       const bool differs = value_at(before, name) != value_at(after, name);
       if (differs && std::ranges::find(differences, text) == differences.end()) differences.push_back(text);
     }
   }
   if (differences.empty()) return "their hashes differ";
-  std::string text;
-  for (std::size_t i = 0; i < std::min(differences.size(), kMostNamed); ++i) text += (i ? ", " : "") + differences[i];
-  if (differences.size() > kMostNamed) text += ", and " + std::to_string(differences.size() - kMostNamed) + " more";
-  return text;
+  const std::string text = base::joined(differences | std::views::take(kMostNamed));
+  if (differences.size() <= kMostNamed) return text;
+  return fmt::format("{}, and {} more", text, differences.size() - kMostNamed);
 }
 
 }  // namespace esper::config

@@ -3,16 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include "base/text/joined.h"
 #include "data/input_error.h"
 
 namespace esper::data {
 namespace {
 
-std::string to_text(const std::vector<std::int64_t>& sizes) {
-  std::string text = "[";
-  for (const auto size : sizes) text += (text.size() > 1 ? ", " : "") + std::to_string(size);
-  return text + "]";
-}
+std::string to_text(const std::vector<std::int64_t>& sizes) { return "[" + base::joined(sizes) + "]"; }
 
 }  // namespace
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "base/text/joined.h"
+
 namespace esper::history {
 
 using leyline::apply;
@@ -172,9 +174,7 @@ Agreement compare(const GrowthHistory& history, RunPlace place, const Topology& 
   if (std::ranges::none_of(history.notes(), covers)) {
     return {Kind::kUnknown, "the journal ends before this checkpoint"};
   }
-  std::string text;
-  for (const auto& difference : differences(state.topology, held)) text += (text.empty() ? "" : "; ") + difference;
-  return {Kind::kDiffers, text};
+  return {Kind::kDiffers, base::joined(differences(state.topology, held), "; ")};
 }
 
 }  // namespace esper::history

@@ -8,11 +8,16 @@
 #include <stdexcept>
 
 #include "base/names.h"
+#include "base/text/json_fields.h"
 
 namespace esper::history {
 
+using base::count_at;
 using base::from_name;
 using base::name_of;
+using base::number_at;
+using base::optional_at;
+using base::value_at;
 using leyline::read_topology;
 using leyline::Stage;
 using leyline::topology_json;
@@ -34,18 +39,6 @@ bool is_one_of(const std::array<const char*, kSize>& names, const std::string& w
   return false;
 }
 
-std::string text_at(const json& object, const char* name) {
-  const auto found = object.find(name);
-  return found == object.end() || found->is_null() ? std::string() : found->get<std::string>();
-}
-
-template <class T>
-std::optional<T> number_at(const json& object, const char* name) {
-  const auto found = object.find(name);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  return found->get<T>();
-}
-
 Stage stage_at(const json& object, const char* name) {
   const auto stage = from_name<Stage>(object.at(name).get<std::string>());
   if (!stage) throw std::invalid_argument("no stage");
@@ -62,41 +55,34 @@ std::map<std::string, double> numbers_at(const json& object, const char* name) {
   return numbers;
 }
 
-std::vector<std::string> texts_at(const json& object, const char* name) {
-  const auto found = object.find(name);
-  return found == object.end() ? std::vector<std::string>() : found->get<std::vector<std::string>>();
-}
-
 RunPlace place_of(const json& object) {
   RunPlace place;
-  const auto epoch = object.at("epoch").get<std::int64_t>();
-  place.step = object.at("step").get<std::int64_t>();
-  if (epoch < 0 || epoch > UINT32_MAX || place.step < 0) throw std::out_of_range("no place of a run");
-  place.epoch = static_cast<std::uint32_t>(epoch);
+  place.epoch = count_at<std::uint32_t>(object, "epoch");
+  place.step = count_at<std::int64_t>(object, "step");
   return place;
 }
 
 GrowthEvent event_of(const json& object) {
   GrowthEvent event;
-  event.seed_id = text_at(object, "seed_id");
-  event.slot = text_at(object, "slot");
-  event.blueprint = text_at(object, "blueprint");
+  event.seed_id = value_at<std::string>(object, "seed_id");
+  event.slot = value_at<std::string>(object, "slot");
+  event.blueprint = value_at<std::string>(object, "blueprint");
   event.from = stage_at(object, "from");
   event.to = stage_at(object, "to");
-  event.reason = text_at(object, "reason");
-  event.command_id = text_at(object, "command_id");
-  event.decision = text_at(object, "decision");
-  event.code = text_at(object, "code");
-  if (const auto passed = object.find("passed"); passed != object.end()) event.passed = passed->get<bool>();
+  event.reason = value_at<std::string>(object, "reason");
+  event.command_id = value_at<std::string>(object, "command_id");
+  event.decision = value_at<std::string>(object, "decision");
+  event.code = value_at<std::string>(object, "code");
+  event.passed = optional_at<bool>(object, "passed");
   event.values = numbers_at(object, "values");
   event.required = numbers_at(object, "required");
   event.took_ms = number_at<double>(object, "took_ms");
   event.memory_bytes = number_at<std::int64_t>(object, "memory_bytes");
   event.carried = number_at<std::int64_t>(object, "moments_carried");
-  event.created = texts_at(object, "moments_created");
-  event.dropped = texts_at(object, "moments_dropped");
-  event.transformed = texts_at(object, "moments_transformed");
-  event.reset = texts_at(object, "moments_reset");
+  event.created = value_at<std::vector<std::string>>(object, "moments_created");
+  event.dropped = value_at<std::vector<std::string>>(object, "moments_dropped");
+  event.transformed = value_at<std::vector<std::string>>(object, "moments_transformed");
+  event.reset = value_at<std::vector<std::string>>(object, "moments_reset");
   return event;
 }
 
@@ -108,16 +94,16 @@ NoteKind read(const json& object, GrowthNote& note) {
   note.place = place_of(object);
   if (event) {
     note.event = event_of(object);
-    note.hash = text_at(object, "topology");
+    note.hash = value_at<std::string>(object, "topology");
   } else if (snapshot) {
     if (object.contains("topology")) note.snapshot = read_topology(object["topology"]);
-    note.parent = text_at(object, "parent");
-    note.checkpoint = text_at(object, "checkpoint");
-    if (object.contains("without")) note.without = object["without"].get<std::vector<std::string>>();
+    note.parent = value_at<std::string>(object, "parent");
+    note.checkpoint = value_at<std::string>(object, "checkpoint");
+    note.without = value_at<std::vector<std::string>>(object, "without");
     if (note.what == "segment") note.records_before = object.at("records").get<std::size_t>();
   } else {
-    note.checkpoint = text_at(object, "name");
-    note.hash = text_at(object, "topology");
+    note.checkpoint = value_at<std::string>(object, "name");
+    note.hash = value_at<std::string>(object, "topology");
   }
   return NoteKind::kGrowth;
 }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "base/text/joined.h"
 #include "leyline/seed_id.h"
 
 namespace esper::history {
@@ -24,9 +25,7 @@ const leyline::SlotTopology* find_seed(const leyline::Topology& topology, const 
       if (!slot.seed_id.empty()) ids.insert(slot.seed_id);
     }
   });
-  std::string known;
-  for (const auto& id : ids) known += (known.empty() ? "" : ", ") + id;
-  const std::string seeds = known.empty() ? "nothing grew in this run" : "it knows: " + known;
+  const std::string seeds = ids.empty() ? "nothing grew in this run" : "it knows: " + base::joined(ids);
   const auto number = leyline::number_of_seed(seed_id);
   const bool was_born = number > 0 && number <= end.topology.seeds_born;
   std::string where;

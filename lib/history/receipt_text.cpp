@@ -1,15 +1,20 @@
 // A receipt for people.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdio>
+#include <span>
 
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "base/text/printable.h"
 #include "history/receipt.h"
 
 namespace esper::history {
 namespace {
 
+using base::joined;
 using base::printable_line;
 
 constexpr const char* kNotMeasured = "not measured";
@@ -62,12 +67,9 @@ std::string conflicts_text(const Receipt& receipt) {
 }
 
 std::string stages_text(const Receipt& receipt) {
-  std::string text;
-  for (const auto& [stage, epochs] : receipt.stages) {
-    text +=
-        (text.empty() ? "" : ", ") + std::string(base::name_of(stage)) + " " + (epochs ? std::to_string(*epochs) : "?");
-  }
-  return text;
+  return joined(receipt.stages, ", ", [](const auto& time) {
+    return fmt::format("{} {}", base::name_of(time.stage), time.epochs ? std::to_string(*time.epochs) : "?");
+  });
 }
 
 std::string forks_text(const Receipt& receipt) {
@@ -112,10 +114,9 @@ std::string reward_text(const SeedReward& reward) {
   std::string text =
       formatted("%+.3f over %zu epoch%s", *reward.total, reward.epochs.size(), reward.epochs.size() == 1 ? "" : "s");
   const std::size_t from = reward.epochs.size() - std::min(reward.epochs.size(), kRewardsShown);
-  text += from > 0 ? formatted(", the last %zu: ", kRewardsShown) : ": ";
-  for (std::size_t i = from; i < reward.epochs.size(); ++i) {
-    text += (i == from ? "" : ", ") + formatted("%+.3f at %u", reward.epochs[i].reward, reward.epochs[i].epoch);
-  }
+  text += from > 0 ? fmt::format(", the last {}: ", kRewardsShown) : ": ";
+  text += joined(std::span(reward.epochs).subspan(from), ", ",
+                 [](const auto& epoch) { return fmt::format("{:+.3f} at {}", epoch.reward, epoch.epoch); });
   return text + (reward.missing.empty() ? "" : "; " + reward.missing);
 }
 

@@ -1,9 +1,13 @@
 #include "history/run_history.h"
 
+#include <fmt/core.h>
+
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/joined.h"
+#include "base/text/json_fields.h"
 #include "history/require_run_folder.h"
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
@@ -13,6 +17,7 @@
 namespace esper::history {
 namespace {
 
+using base::joined;
 using base::PathKind;
 using storage::JournalTail;
 
@@ -21,32 +26,32 @@ constexpr std::size_t kGapsTold = 5;
 constexpr std::size_t kCheckpointsCompared = 4;
 constexpr std::uint64_t kMostRunJsonBytes = 64 << 20;
 
-std::string record(std::size_t number) { return "record " + std::to_string(number); }
+std::string record(std::size_t number) { return fmt::format("record {}", number); }
 
 void tell_tail(const storage::JournalScan& scan, std::size_t records, const std::string& run,
                std::vector<std::string>& gaps) {
   if (scan.tail == JournalTail::kClean) return;
-  const std::string bytes = std::to_string(scan.dropped_bytes) + " bytes were not read";
+  const std::string bytes = fmt::format("{} bytes were not read", scan.dropped_bytes);
   if (scan.tail == JournalTail::kCorrupt) {
-    gaps.push_back("the journal is damaged behind " + record(records) + ": " + bytes +
-                   "; what is told up to there holds. esper train --resume " + run +
-                   " keeps them as journal.bad and goes on behind that record");
+    gaps.push_back(fmt::format(
+        "the journal is damaged behind {}: {}; what is told up to there holds. esper train --resume {} keeps "
+        "them as journal.bad and goes on behind that record",
+        record(records), bytes, run));
   } else {
-    gaps.push_back("the journal ends within a record, behind " + record(records) + ": " + bytes +
-                   "; what is told up to there holds. Where no process trains in this run, esper train --resume " +
-                   run + " cuts them off");
+    gaps.push_back(
+        fmt::format("the journal ends within a record, behind {}: {}; what is told up to there holds. Where no process "
+                    "trains in this run, esper train --resume {} cuts them off",
+                    record(records), bytes, run));
   }
 }
 
 void tell_damaged(const GrowthHistory& history, std::vector<std::string>& gaps) {
   if (history.damaged() == 0) return;
-  std::string numbers;
-  for (const auto number : history.damaged_records()) numbers += (numbers.empty() ? "" : ", ") + std::to_string(number);
   const bool more = history.damaged() > history.damaged_records().size();
-  gaps.push_back(std::to_string(history.damaged()) +
-                 (history.damaged() == 1 ? " record of the journal is no sound note and was left out: "
-                                         : " records of the journal are no sound notes and were left out: ") +
-                 numbers + (more ? ", ..." : ""));
+  gaps.push_back(fmt::format("{} {} left out: {}{}", history.damaged(),
+                             history.damaged() == 1 ? "record of the journal is no sound note and was"
+                                                    : "records of the journal are no sound notes and were",
+                             joined(history.damaged_records()), more ? ", ..." : ""));
 }
 
 // Notes from before the first one that is there.
@@ -71,7 +76,7 @@ void tell_gaps_between(const std::vector<GrowthGap>& found, const std::string& r
     gaps.push_back(describe(gap) + "; what is told up to " + record(gap.after) + " holds, " + after);
   }
   if (found.size() > kGapsTold) {
-    gaps.push_back("notes are missing in " + std::to_string(found.size() - kGapsTold) + " more places after that");
+    gaps.push_back(fmt::format("notes are missing in {} more places after that", found.size() - kGapsTold));
   }
 }
 
@@ -108,8 +113,7 @@ std::string hash_in(base::FileSystem& files, const std::string& checkpoint) {
     if (files.kind_of(path) != PathKind::kFile) return {};
     const auto bytes = storage::read_file(files, path, kMostRunJsonBytes);
     const auto run = nlohmann::json::parse(storage::text_of(bytes), nullptr, false);
-    const auto found = run.is_object() ? run.find("topology_hash") : run.end();
-    return run.is_object() && found != run.end() && found->is_string() ? found->get<std::string>() : std::string();
+    return base::text_at(run, "topology_hash");
   } catch (const base::Error&) {
     return {};
   }

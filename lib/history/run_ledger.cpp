@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/text/json_fields.h"
 #include "history/jsonl_reader.h"
 #include "leyline/telemetry.h"
 #include "nissa/telemetry_files.h"
@@ -17,6 +18,9 @@
 
 namespace esper::history {
 
+using base::member;
+using base::number_at;
+using base::text_at;
 using nissa::has_telemetry;
 
 namespace {
@@ -29,22 +33,6 @@ using Times = std::array<double, base::kNumOwners>;
 constexpr std::uintmax_t kLargestSummary = 16 << 20;
 
 double sum(const Times& times) { return std::accumulate(times.begin(), times.end(), 0.0); }
-
-std::string text_at(const json& object, const char* name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && found != object.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-std::optional<double> number_at(const json& object, const char* name) {
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  if (!object.is_object() || found == object.end() || !found->is_number()) return std::nullopt;
-  return found->get<double>();
-}
-
-const json& member(const json& object, const char* name) {
-  static const json kNothing;
-  return object.is_object() && object.contains(name) ? object.at(name) : kNothing;
-}
 
 // The account in summary.json.
 struct Summary {
@@ -77,7 +65,7 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
   const json& ledger = member(parsed, "ledger");
   if (!number_at(ledger, "wall_ms")) return {};  // of a version that kept no account
   for (const auto& [owner, name] : names(Owner{})) {
-    summary.ms[index_of(owner)] = std::max(number_at(member(ledger, "ms"), std::string(name).c_str()).value_or(0), 0.0);
+    summary.ms[index_of(owner)] = std::max(number_at(member(ledger, "ms"), std::string(name)).value_or(0), 0.0);
   }
   summary.from = text_at(ledger, "from");
   summary.until = text_at(ledger, "until");

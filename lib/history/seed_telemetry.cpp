@@ -5,12 +5,15 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
+#include "base/text/json_fields.h"
 #include "history/jsonl_reader.h"
 #include "leyline/telemetry.h"
 #include "nissa/telemetry_files.h"
 
 namespace esper::history {
 
+using base::member;
+using base::text_at;
 using nissa::has_telemetry;
 
 namespace {
@@ -41,17 +44,6 @@ constexpr std::size_t kMostSwaps = 100'000;
 bool is_read(std::string_view metric) {
   const auto names_it = [&](const Series& series) { return series.metric == metric; };
   return std::ranges::any_of(kOfSeed, names_it) || std::ranges::any_of(kOfRun, names_it);
-}
-
-const json& member(const json& object, const char* name) {
-  static const json kNothing;
-  const auto found = object.is_object() ? object.find(name) : object.end();
-  return object.is_object() && found != object.end() ? *found : kNothing;
-}
-
-std::string text_at(const json& object, const char* name) {
-  const json& value = member(object, name);
-  return value.is_string() ? value.get<std::string>() : "";
 }
 
 template <class Number>

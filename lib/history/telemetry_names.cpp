@@ -10,12 +10,15 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/text/json_fields.h"
 #include "history/jsonl_reader.h"
 #include "leyline/telemetry.h"
 #include "nissa/telemetry_files.h"
 
 namespace esper::history {
 
+using base::member;
+using base::text_at;
 using nissa::has_telemetry;
 
 namespace {
@@ -42,10 +45,8 @@ bool is_word(std::string_view text) {
 }
 
 const std::string* word_at(const json& object, const char* key) {
-  const auto found = object.find(key);
-  if (found == object.end() || !found->is_string()) return nullptr;
-  const auto* text = found->get_ptr<const std::string*>();
-  return is_word(*text) ? text : nullptr;
+  const auto* text = member(object, key).get_ptr<const std::string*>();
+  return text != nullptr && is_word(*text) ? text : nullptr;
 }
 
 std::set<std::string> words_of(std::string_view labels) {
@@ -86,7 +87,7 @@ class Collector {
   }
 
   void take(const json& entry, const char* key, Kind kind) {
-    const std::string* name = entry.is_object() ? word_at(entry, key) : nullptr;
+    const std::string* name = word_at(entry, key);
     if (name == nullptr) {
       ++odd_;
       return;
@@ -149,9 +150,8 @@ json parse(const std::string& source, const std::string& text) {
 
 // "reported", "planned: WHERE", "does not apply: WHY".
 NameStatus status_of(const std::string& where, const json& row) {
-  const auto found = row.find("status");
-  if (found == row.end()) return NameStatus::kNotTold;
-  const std::string text = found->is_string() ? found->get<std::string>() : "";
+  if (!row.contains("status")) return NameStatus::kNotTold;
+  const std::string text = text_at(row, "status");
   const auto tells_more_than = [&](std::string_view start) {
     return text.starts_with(start) && text.find_first_not_of(' ', start.size()) != std::string::npos;
   };
@@ -165,7 +165,7 @@ NameStatus status_of(const std::string& where, const json& row) {
 
 // A row of a names file: {"name", "kind", "unit" where it is told, "labels", "status" where it is told}.
 void take_row(const std::string& where, const json& row, TelemetryNames& out) {
-  const std::string* name = row.is_object() ? word_at(row, "name") : nullptr;
+  const std::string* name = word_at(row, "name");
   const std::string* kind = name != nullptr ? word_at(row, "kind") : nullptr;
   if (kind == nullptr) fail(where, "needs a \"name\" and a \"kind\"");
   TelemetryName key{*name, *kind == "event" ? Kind::kEvent : Kind::kMetric};

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/text/joined.h"
 #include "leyline/telemetry.h"
 
 namespace esper::leyline {
@@ -30,18 +31,12 @@ std::vector<std::string> split(std::string_view labels) {
   return {std::istream_iterator<std::string>(words), {}};
 }
 
-std::string label_list(std::string_view labels) {
-  std::string out;
-  for (const auto& label : split(labels)) out += (out.empty() ? "" : ", ") + label;
-  return out;
-}
-
 std::string markdown_row(const TelemetryEntry& entry) {
   std::string out = "| `" + std::string(entry.name) + "` | ";
   if (entry.kind != TelemetryKind::kEvent) {
     out += std::string(to_string(entry.kind)) + " | " + std::string(entry.unit) + " | ";
   }
-  return out + std::string(entry.help) + " | " + label_list(entry.labels) + " |\n";
+  return out + std::string(entry.help) + " | " + base::joined(split(entry.labels)) + " |\n";
 }
 
 }  // namespace

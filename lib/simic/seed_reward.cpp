@@ -1,7 +1,10 @@
 #include "simic/seed_reward.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
+#include "base/text/joined.h"
 #include "simic/contribution_reward.h"
 
 namespace esper::simic {
@@ -12,11 +15,11 @@ using history::SeedReward;
 
 // Epochs with a contribution, but without an accuracy to hold it against.
 std::string without_accuracy(const Receipt& receipt) {
-  std::string epochs;
-  for (const auto& measured : receipt.measured) {
-    if (!measured.accuracy_points) epochs += (epochs.empty() ? "" : ", ") + std::to_string(measured.epoch);
-  }
-  return epochs.empty() ? "" : "not for epoch " + epochs + ": the validation accuracy of it is not recorded";
+  const auto lacks_accuracy = [](const auto& measured) { return !measured.accuracy_points; };
+  const auto epochs = base::joined(receipt.measured | std::views::filter(lacks_accuracy), ", ",
+                                   [](const auto& measured) { return measured.epoch; });
+  if (epochs.empty()) return "";
+  return fmt::format("not for epoch {}: the validation accuracy of it is not recorded", epochs);
 }
 
 // Its alpha is above 0; a fossil has been there.

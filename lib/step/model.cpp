@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/joined.h"
 #include "config/slot_classes.h"
 #include "device/rng.h"
 
@@ -32,10 +33,7 @@ std::vector<NamedTensor> model_tensors(const Model& model) {
 }
 
 std::string describe(const torch::Tensor& tensor) {
-  std::string text(torch::toString(tensor.scalar_type()));
-  text += " [";
-  for (const auto size : tensor.sizes()) text += (text.back() == '[' ? "" : ", ") + std::to_string(size);
-  return text + "]";
+  return fmt::format("{} [{}]", torch::toString(tensor.scalar_type()), base::joined(tensor.sizes()));
 }
 
 // That the saved tensors are those of the model.

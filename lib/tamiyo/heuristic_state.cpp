@@ -4,9 +4,11 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/text/json_fields.h"
 
 namespace esper::tamiyo {
 
+using base::optional_of;
 using nlohmann::json;
 
 namespace {
@@ -16,12 +18,6 @@ constexpr int kFormat = 1;
 template <class T>
 json optional_json(const std::optional<T>& value) {
   return value ? json(*value) : json(nullptr);
-}
-
-template <class T>
-std::optional<T> read_optional(const json& value) {
-  if (value.is_null()) return std::nullopt;
-  return value.get<T>();
 }
 
 json watch_to_json(const SeedWatch& watch) {
@@ -45,7 +41,7 @@ SeedWatch watch_from_json(const json& saved) {
   const auto stage = base::from_name<leyline::Stage>(saved.at("stage").get<std::string>());
   if (!stage) fail("unknown stage " + saved.at("stage").dump());
   watch.stage = *stage;
-  watch.best_points = read_optional<double>(saved.at("best_points"));
+  watch.best_points = optional_of<double>(saved.at("best_points"));
   watch.stale_epochs = saved.at("stale_epochs").get<std::uint32_t>();
   watch.refusals = saved.at("refusals").get<std::uint32_t>();
   watch.next_ask_epoch = saved.at("next_ask_epoch").get<std::uint32_t>();
@@ -56,13 +52,13 @@ HeuristicState read(const json& saved) {
   if (saved.at("format") != kFormat) fail("written by another version");
   HeuristicState state;
   state.last_epoch = saved.at("last_epoch").get<std::uint32_t>();
-  state.progress_accuracy = read_optional<double>(saved.at("progress_accuracy"));
+  state.progress_accuracy = optional_of<double>(saved.at("progress_accuracy"));
   state.epochs_without_progress = saved.at("epochs_without_progress").get<std::uint32_t>();
   // Earlier versions compared with the epoch before: its loss is the best that they tell.
-  state.best_loss = read_optional<double>(saved.contains("best_loss") ? saved["best_loss"] : saved.at("last_loss"));
+  state.best_loss = optional_of<double>(saved.contains("best_loss") ? saved["best_loss"] : saved.at("last_loss"));
   state.calm_epochs = saved.at("calm_epochs").get<std::uint32_t>();
   state.host_stable = saved.at("host_stable").get<bool>();
-  state.last_prune_epoch = read_optional<std::uint32_t>(saved.at("last_prune_epoch"));
+  state.last_prune_epoch = optional_of<std::uint32_t>(saved.at("last_prune_epoch"));
   state.germinations = saved.at("germinations").get<std::uint32_t>();
   if (const auto& asked = saved.at("asked_germination"); !asked.is_null()) {
     state.asked_germination = {asked.at("slot").get<std::string>(), asked.at("blueprint").get<std::string>()};

@@ -8,12 +8,14 @@
 #include <system_error>
 
 #include "base/names.h"
+#include "base/text/json_fields.h"
 #include "program/compile/worker_source.h"
 #include "program/loading_folder.h"
 
 namespace esper::program {
 namespace {
 
+using base::text_at;
 using nlohmann::json;
 using Kind = WorkerAnswer::Kind;
 
@@ -41,24 +43,19 @@ bool is_executable(const std::string& path) {
 // Discarded if the worker sends something else than JSON: it is then as good as dead.
 json parse_line(const std::string& line) { return json::parse(line, nullptr, false); }
 
-std::string text_in(const json& object, const char* name) {
-  const auto field = object.find(name);
-  return field != object.end() && field->is_string() ? field->get<std::string>() : std::string();
-}
-
 WorkerAnswer failed(CompileFailure failure, std::string reason) {
   return {Kind::kFailed, failure, std::move(reason), {}, {}, 0, {}, {}};
 }
 
 WorkerAnswer answer_in(const json& reply) {
   WorkerAnswer answer;
-  answer.reason = text_in(reply, "reason");
+  answer.reason = text_at(reply, "reason");
   answer.ms = reply.value("ms", 0.0);
-  answer.compiler = text_in(reply, "compiler");
+  answer.compiler = text_at(reply, "compiler");
   answer.stage_ms = reply.value("stages", std::map<std::string, double>{});
-  answer.package = text_in(reply, "package");
+  answer.package = text_at(reply, "package");
   answer.not_used = reply.value("not_used", std::vector<std::string>{});
-  if (const auto error = text_in(reply, "error"); !error.empty() || answer.package.empty()) {
+  if (const auto error = text_at(reply, "error"); !error.empty() || answer.package.empty()) {
     answer.failure = base::from_name<CompileFailure>(error).value_or(CompileFailure::kFailed);
     answer.kind = answer.failure == CompileFailure::kNoCompiler ? Kind::kHopeless : Kind::kFailed;
   }
@@ -147,11 +144,11 @@ WorkerAnswer WorkerSession::greeted(const std::string& line) {
   const json hello = parse_line(line);
   if (!hello.is_object())
     return hopeless(CompileFailure::kNoPython, settings_.python + " does not run the compile worker");
-  if (const auto error = text_in(hello, "error"); !error.empty()) {
+  if (const auto error = text_at(hello, "error"); !error.empty()) {
     return hopeless(base::from_name<CompileFailure>(error).value_or(CompileFailure::kNoPython),
-                    text_in(hello, "reason"));
+                    text_at(hello, "reason"));
   }
-  torch_version_ = text_in(hello, "torch");
+  torch_version_ = text_at(hello, "torch");
   if (!settings_.torch_version.empty() && torch_version_ != settings_.torch_version) {
     return hopeless(CompileFailure::kWrongTorch, settings_.python + " has torch " + torch_version_ +
                                                      ", this program runs " + settings_.torch_version);

@@ -1,0 +1,54 @@
+#include "base/text/json_fields.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+
+using namespace esper::base;
+using Catch::Matchers::Message;
+using nlohmann::json;
+
+namespace {
+
+const json kDocument = {{"text", "a"}, {"number", 1.5}, {"whole", 3}, {"null", nullptr}, {"object", {{"text", "b"}}}};
+
+}  // namespace
+
+TEST_CASE("what is missing, or is asked of what is no object, is null") {
+  CHECK(member(kDocument, "whole") == 3);
+  CHECK(member(kDocument, "none").is_null());
+  CHECK(member(member(kDocument, "object"), "text") == "b");
+  for (const json& other : {json(), json(7), json::array({1}), json(json::value_t::discarded)}) {
+    CHECK(member(other, "whole").is_null());
+    CHECK(text_at(other, "text").empty());
+    CHECK_FALSE(number_at(other, "number"));
+  }
+}
+
+TEST_CASE("a field of another type is not there for those who do not insist") {
+  CHECK(text_at(kDocument, "text") == "a");
+  CHECK(text_at(kDocument, "whole").empty());
+  CHECK(number_at(kDocument, "number") == 1.5);
+  CHECK(number_at<std::int64_t>(kDocument, "whole") == 3);
+  CHECK_FALSE(number_at(kDocument, "text"));
+}
+
+TEST_CASE("a field that may be missing or null is an error where it is of another type") {
+  CHECK(optional_at<std::string>(kDocument, "text") == "a");
+  CHECK_FALSE(optional_at<std::string>(kDocument, "none"));
+  CHECK_FALSE(optional_at<std::string>(kDocument, "null"));
+  CHECK_THROWS_AS(optional_at<std::string>(kDocument, "whole"), json::exception);
+  CHECK(value_at<std::string>(kDocument, "text") == "a");
+  CHECK(value_at<std::vector<std::string>>(kDocument, "none").empty());
+  CHECK_THROWS_AS(value_at<std::string>(kDocument, "whole"), json::exception);
+  CHECK(optional_of<double>(kDocument["number"]) == 1.5);
+  CHECK_FALSE(optional_of<double>(json()));
+}
+
+TEST_CASE("a count is there, whole, and fits") {
+  CHECK(count_at<std::uint32_t>({{"n", 4294967295}}, "n") == 4294967295);
+  CHECK_THROWS_MATCHES(count_at<std::uint32_t>({{"n", 4294967296}}, "n"), std::out_of_range,
+                       Message("n is 4294967296"));
+  CHECK_THROWS_MATCHES(count_at<std::int64_t>({{"n", -1}}, "n"), std::out_of_range, Message("n is -1"));
+  CHECK_THROWS_AS(count_at<std::int64_t>(kDocument, "none"), json::exception);
+  CHECK_THROWS_AS(count_at<std::int64_t>(kDocument, "text"), json::exception);
+}
