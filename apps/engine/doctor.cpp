@@ -1,10 +1,10 @@
 // `esper doctor`: what this machine offers, and what is missing.
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -47,11 +47,10 @@ ordered_json cpu_section() {
 ordered_json gpu_section() {
   ordered_json cards = ordered_json::array();
   for (const auto& card : device::gpu_facts()) {
-    cards.push_back(
-        {{"name", card.name},
-         {"compute_capability", std::to_string(card.capability_major) + "." + std::to_string(card.capability_minor)},
-         {"memory_total_bytes", card.memory_total_bytes},
-         {"memory_free_bytes", card.memory_free_bytes}});
+    cards.push_back({{"name", card.name},
+                     {"compute_capability", fmt::format("{}.{}", card.capability_major, card.capability_minor)},
+                     {"memory_total_bytes", card.memory_total_bytes},
+                     {"memory_free_bytes", card.memory_free_bytes}});
   }
   return cards;
 }
@@ -85,17 +84,9 @@ ordered_json python_section() {
       {"path", python.path}, {"version", python.version}, {"has_torch", python.has_torch}, {"problem", python.problem}};
 }
 
-void print_fact(const char* name, const std::string& value) {
-  char label[32];
-  std::snprintf(label, sizeof label, "  %-18s", name);
-  write_line(label + value);
-}
+void print_fact(const char* name, const std::string& value) { write_line(fmt::format("  {:<18}{}", name, value)); }
 
-std::string gib(const ordered_json& bytes) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.1f GiB", bytes.get<double>() / 0x1p30);
-  return text;
-}
+std::string gib(const ordered_json& bytes) { return fmt::format("{:.1f} GiB", bytes.get<double>() / 0x1p30); }
 
 void print_machine(const ordered_json& torch, const ordered_json& cpu, const ordered_json& gpus) {
   write_line("libtorch");
@@ -124,9 +115,7 @@ void print_surroundings(const ordered_json& disk, const ordered_json& python) {
   if (disk.contains("problem")) {
     print_fact("problem", disk["problem"]);
   } else {
-    char speed[48];
-    std::snprintf(speed, sizeof speed, "%.0f MB/s written and synced", disk["write_and_sync_mb_per_s"].get<double>());
-    print_fact("speed", speed);
+    print_fact("speed", fmt::format("{:.0f} MB/s written and synced", disk["write_and_sync_mb_per_s"].get<double>()));
     print_fact("free", gib(disk["free_bytes"]));
   }
   write_line("Python");

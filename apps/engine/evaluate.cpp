@@ -1,5 +1,7 @@
 // `esper evaluate`: a checkpoint's network on the validation data. Beside a run that is still going, too.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -84,11 +86,9 @@ int run(const EvaluateRequest& request) {
   if (request.json) {
     base::write_json(report);
   } else {
-    char text[160];
-    std::snprintf(text, sizeof text, "validation loss %.6f, accuracy %.4f, %lld samples", result.loss, result.accuracy,
-                  static_cast<long long>(result.samples));
     base::write_line(path);
-    base::write_line(text);
+    base::write_line(fmt::format("validation loss {:.6f}, accuracy {:.4f}, {} samples", result.loss, result.accuracy,
+                                 result.samples));
   }
   return 0;
 }

@@ -4,7 +4,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 #include <system_error>
@@ -119,9 +118,7 @@ int show(const fs::path& path, bool json) {
     print_line("  " + key + ": " + value.dump());
   print_line("  workload: " + report["workload"].at("hash").get<std::string>());
   for (const auto& [name, value] : report["ratios"].items()) {
-    char text[120];
-    std::snprintf(text, sizeof text, "%-28s %.4f", name.c_str(), value.get<double>());
-    print_line(text);
+    print_line(fmt::format("{:<28} {:.4f}", name, value.get<double>()));
   }
   return 0;
 }
@@ -133,10 +130,8 @@ int diff(const fs::path& before, const fs::path& after, bool json) {
     return 0;
   }
   for (const auto& [name, row] : difference.at("ratios").items()) {
-    char text[160];
-    std::snprintf(text, sizeof text, "%-28s %.4f -> %.4f  (%.3f times)", name.c_str(), row.at("before").get<double>(),
-                  row.at("after").get<double>(), row.at("change").get<double>());
-    print_line(text);
+    print_line(fmt::format("{:<28} {:.4f} -> {:.4f}  ({:.3f} times)", name, row.at("before").get<double>(),
+                           row.at("after").get<double>(), row.at("change").get<double>()));
   }
   return 0;
 }

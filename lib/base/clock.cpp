@@ -1,6 +1,7 @@
 #include "base/clock.h"
 
-#include <cstdio>
+#include <fmt/core.h>
+
 #include <thread>
 
 namespace esper::base {
@@ -31,12 +32,9 @@ std::string rfc3339(Duration wall) {
   const auto day = std::chrono::floor<days>(std::chrono::sys_time<Duration>(wall));
   const std::chrono::year_month_day date(day);
   const std::chrono::hh_mm_ss<microseconds> time(std::chrono::floor<microseconds>(wall - day.time_since_epoch()));
-  char text[64];
-  std::snprintf(text, sizeof text, "%04d-%02u-%02uT%02d:%02d:%02d.%06dZ", static_cast<int>(date.year()),
-                static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
-                static_cast<int>(time.hours().count()), static_cast<int>(time.minutes().count()),
-                static_cast<int>(time.seconds().count()), static_cast<int>(time.subseconds().count()));
-  return text;
+  return fmt::format("{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:06}Z", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()), time.hours().count(),
+                     time.minutes().count(), time.seconds().count(), time.subseconds().count());
 }
 
 }  // namespace esper::base

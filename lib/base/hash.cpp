@@ -1,13 +1,9 @@
 #include "base/hash.h"
 
-#include <cstdio>
+#include <fmt/core.h>
 
 namespace esper::base {
 
-std::string hash_text(std::uint64_t hash) {
-  char text[17];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash));
-  return text;
-}
+std::string hash_text(std::uint64_t hash) { return fmt::format("{:016x}", hash); }
 
 }  // namespace esper::base

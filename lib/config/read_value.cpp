@@ -1,11 +1,12 @@
 #include "config/read_value.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cctype>
 #include <charconv>
 #include <cmath>
-#include <cstdio>
 #include <optional>
 #include <utility>
 
@@ -101,10 +102,8 @@ bool integer_form(std::string_view text) {
 std::optional<std::string> control_character(std::string_view text) {
   const auto at = first_control_character(text);
   if (!at) return std::nullopt;
-  char code[16];
-  std::snprintf(code, sizeof code, "U+%04X", static_cast<unsigned>(at->code_point));
-  return "expected text without control characters, found " + std::string(code) + " at byte " +
-         std::to_string(at->offset + 1);
+  return fmt::format("expected text without control characters, found U+{:04X} at byte {}",
+                     static_cast<std::uint32_t>(at->code_point), at->offset + 1);
 }
 
 class Reader {

@@ -3,8 +3,8 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <span>
+#include <utility>
 
 #include "base/names.h"
 #include "base/text/joined.h"
@@ -19,37 +19,30 @@ using base::printable_line;
 
 constexpr const char* kNotMeasured = "not measured";
 
-template <class... Values>
-std::string formatted(const char* format, Values... values) {
-  char text[160];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
-}
-
 std::string row(const std::string& name, const std::string& value) {
   constexpr std::size_t kWidth = 22;
   return "  " + name + std::string(name.size() < kWidth ? kWidth - name.size() : 1, ' ') + printable_line(value) + "\n";
 }
 
-std::string or_not(std::optional<double> value, const char* format) {
-  return value ? formatted(format, *value) : kNotMeasured;
+std::string or_not(std::optional<double> value, fmt::format_string<const double&> format) {
+  return value ? fmt::format(format, std::as_const(*value)) : kNotMeasured;
 }
 
 std::string step_text(const StepCost& step) {
   if (!step.before_ms && !step.after_ms) return kNotMeasured;
   const auto side = [](std::optional<double> ms, std::size_t epochs) {
-    return ms ? formatted("%.4g ms (%zu epoch%s)", *ms, epochs, epochs == 1 ? "" : "s") : std::string(kNotMeasured);
+    return ms ? fmt::format("{:.4g} ms ({} epoch{})", *ms, epochs, epochs == 1 ? "" : "s") : std::string(kNotMeasured);
   };
   std::string text =
       side(step.before_ms, step.epochs_before) + " before, " + side(step.after_ms, step.epochs_after) + " after";
-  if (step.before_ms && step.after_ms) text += formatted(": %+.3g ms", *step.after_ms - *step.before_ms);
+  if (step.before_ms && step.after_ms) text += fmt::format(": {:+.3g} ms", *step.after_ms - *step.before_ms);
   return text;
 }
 
 std::string points_text(std::optional<double> points, const std::optional<base::Interval>& interval) {
   if (!points) return kNotMeasured;
-  std::string text = formatted("%+.2f points", *points);
-  if (interval) text += formatted(", 95 %% interval %+.2f to %+.2f", interval->low, interval->high);
+  std::string text = fmt::format("{:+.2f} points", *points);
+  if (interval) text += fmt::format(", 95 % interval {:+.2f} to {:+.2f}", interval->low, interval->high);
   return text;
 }
 
@@ -57,13 +50,14 @@ std::string contribution_text(const Contribution& contribution) {
   const std::string text = points_text(contribution.points, contribution.interval);
   if (!contribution.points) return text;
   const auto times = contribution.measurements;
-  return text + (times == 1 ? ", measured once" : formatted(", the last of %zu measurements", times));
+  return text + (times == 1 ? ", measured once" : fmt::format(", the last of {} measurements", times));
 }
 
 std::string conflicts_text(const Receipt& receipt) {
   if (!receipt.conflicts) return kNotMeasured;
-  return formatted("%.0f", *receipt.conflicts) +
-         (receipt.conflict_ratio ? formatted(", %.3g of the compared pairs an epoch", *receipt.conflict_ratio) : "");
+  return fmt::format("{:.0f}", *receipt.conflicts) +
+         (receipt.conflict_ratio ? fmt::format(", {:.3g} of the compared pairs an epoch", *receipt.conflict_ratio)
+                                 : "");
 }
 
 std::string stages_text(const Receipt& receipt) {
@@ -101,10 +95,10 @@ std::string swap_text(const Receipt& receipt) {
   if (receipt.origin == Receipt::Origin::kHost) return "nothing was grafted";
   if (!receipt.swap) return kNotMeasured;
   const StructureSwap& swap = *receipt.swap;
-  return (swap.prepared ? formatted("ready before the graft, prepared beside training in %.4g ms", swap.prepare_ms)
+  return (swap.prepared ? fmt::format("ready before the graft, prepared beside training in {:.4g} ms", swap.prepare_ms)
                         : std::string("not ready before the graft")) +
-         formatted("; brought into use in %.4g us (lane %s); slowest step after it: stall of %.3g ms", swap.swap_us,
-                   swap.lane.c_str(), swap.stall_ms);
+         fmt::format("; brought into use in {:.4g} us (lane {}); slowest step after it: stall of {:.3g} ms",
+                     swap.swap_us, swap.lane, swap.stall_ms);
 }
 
 constexpr std::size_t kRewardsShown = 8;
@@ -112,7 +106,7 @@ constexpr std::size_t kRewardsShown = 8;
 std::string reward_text(const SeedReward& reward) {
   if (!reward.total) return reward.missing;
   std::string text =
-      formatted("%+.3f over %zu epoch%s", *reward.total, reward.epochs.size(), reward.epochs.size() == 1 ? "" : "s");
+      fmt::format("{:+.3f} over {} epoch{}", *reward.total, reward.epochs.size(), reward.epochs.size() == 1 ? "" : "s");
   const std::size_t from = reward.epochs.size() - std::min(reward.epochs.size(), kRewardsShown);
   text += from > 0 ? fmt::format(", the last {}: ", kRewardsShown) : ": ";
   text += joined(std::span(reward.epochs).subspan(from), ", ",
@@ -160,8 +154,7 @@ std::string story_text(const Receipt& receipt) {
   }
   std::string text, last_head, last_decision;
   for (const auto& [note, times] : told) {
-    const std::string head =
-        formatted("epoch %u, step %lld", note->place.epoch, static_cast<long long>(note->place.step));
+    const std::string head = fmt::format("epoch {}, step {}", note->place.epoch, note->place.step);
     if (head != last_head) {
       text += "  " + head + "\n";
       last_decision.clear();
@@ -194,25 +187,25 @@ std::string receipt_text(const Receipt& receipt) {
   std::string text = printable_line(receipt.seed_id + ", " + receipt.blueprint + " at " + receipt.slot) + ": " +
                      word_of(receipt.outcome);
   if (receipt.ended) {
-    text += formatted(" at epoch %u, step %lld", receipt.ended->epoch, static_cast<long long>(receipt.ended->step));
+    text += fmt::format(" at epoch {}, step {}", receipt.ended->epoch, receipt.ended->step);
   }
   if (!receipt.doubt.empty()) text += "\n! " + printable_line(receipt.doubt);
   text += "\n" + row("where from", origin_text(receipt)) + row("why", receipt.reason) +
           (receipt.folded.empty() ? "" : row("where it is", receipt.folded)) +
-          row("parameters", or_not(receipt.parameters, "%.0f"));
+          row("parameters", or_not(receipt.parameters, "{:.0f}"));
   const std::string memory =
-      receipt.memory_bytes ? formatted("%.4g MB", *receipt.memory_bytes / kBytesInMb) : std::string(kNotMeasured);
+      receipt.memory_bytes ? fmt::format("{:.4g} MB", *receipt.memory_bytes / kBytesInMb) : std::string(kNotMeasured);
   text += row("memory", memory) + row("time of a step", step_text(receipt.step)) +
-          row("stall at the graft", or_not(receipt.graft_stall_ms, "%.3g ms")) +
+          row("stall at the graft", or_not(receipt.graft_stall_ms, "{:.3g} ms")) +
           row("its network's step", swap_text(receipt));
   if (receipt.outcome == Receipt::Outcome::kCulled) {
-    text += row("stall at the cull", or_not(receipt.cull_stall_ms, "%.3g ms"));
+    text += row("stall at the cull", or_not(receipt.cull_stall_ms, "{:.3g} ms"));
   }
   text +=
       row("drop when turned off", contribution_text(receipt.contribution)) +
       row("Shapley value", points_text(receipt.contribution.shapley_points, receipt.contribution.shapley_interval)) +
       (receipt.reward ? row("reward", reward_text(*receipt.reward)) : "") + row("conflicts", conflicts_text(receipt)) +
-      row("isolation violations", or_not(receipt.isolation_violations, "%.0f")) +
+      row("isolation violations", or_not(receipt.isolation_violations, "{:.0f}")) +
       row("epochs in stages", stages_text(receipt)) + "its life\n" + story_text(receipt);
   for (const auto& gap : receipt.gaps) text += "note: " + printable_line(gap) + "\n";
   return text;

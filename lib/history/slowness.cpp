@@ -1,7 +1,8 @@
 #include "history/slowness.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -20,13 +21,6 @@ struct Share {
   Owner owner;
   double ms, percent;
 };
-
-template <class... Values>
-std::string format(const char* pattern, Values... values) {
-  char text[160];
-  const int length = std::snprintf(text, sizeof text, pattern, values...);
-  return {text, static_cast<std::size_t>(std::clamp(length, 0, static_cast<int>(sizeof text) - 1))};
-}
 
 // The ten owners, the largest first.
 std::vector<Share> shares_of(const RunLedger& ledger) {
@@ -63,11 +57,11 @@ Try for_loader(const RunConfig& config, bool cuda) {
   }
   if (config.data.workers < 8) {
     return {"data.workers=" + std::to_string(2 * config.data.workers),
-            format("%d threads prepare batches and cannot keep up", config.data.workers)};
+            fmt::format("{} threads prepare batches and cannot keep up", config.data.workers)};
   }
   if (config.data.prefetch < 16) {
     return {"data.prefetch=" + std::to_string(4 * config.data.prefetch),
-            format("only %d batches are prepared ahead", config.data.prefetch)};
+            fmt::format("only {} batches are prepared ahead", config.data.prefetch)};
   }
   return {};
 }
@@ -103,7 +97,7 @@ Try for_compile(const RunConfig& config) {
 Try for_policy(const RunConfig& config, const RunLedger& ledger) {
   if (ledger.policy_timeouts > 0) {
     return {"safety.policy_deadline=" + base::to_string(config.safety.policy_deadline / 2),
-            format("%.0f decisions came too late, each after a wait of ", ledger.policy_timeouts) +
+            fmt::format("{:.0f} decisions came too late, each after a wait of ", ledger.policy_timeouts) +
                 base::to_string(config.safety.policy_deadline)};
   }
   if (!config.growth.enabled || config.policy.kind == config::PolicyKind::kNone) return {};
@@ -112,8 +106,8 @@ Try for_policy(const RunConfig& config, const RunLedger& ledger) {
 
 Try for_telemetry(const RunConfig& config, const RunLedger& ledger) {
   const double epochs = static_cast<double>(std::max<std::int64_t>(ledger.epochs + ledger.epochs_again, 1));
-  const std::string why =
-      format("each epoch reports once, and takes %.2f ms", (ledger.wall_ms - ledger.of(Owner::kStartUp)) / epochs);
+  const std::string why = fmt::format("each epoch reports once, and takes {:.2f} ms",
+                                      (ledger.wall_ms - ledger.of(Owner::kStartUp)) / epochs);
   if (config.telemetry.console != config::ConsoleMode::kNone) return {"telemetry.console=none", why};
   if (config.telemetry.jsonl) return {"telemetry.jsonl=false", why + "; the run then keeps its summary alone"};
   return {};
@@ -142,8 +136,8 @@ bool is_split(const config::DataConfig& data) {
 
 Try for_validation(const RunConfig& config) {
   if (is_split(config.data) && config.data.validation_fraction > 0.05) {
-    return {format("data.validation_fraction=%g", config.data.validation_fraction / 2),
-            format("%g%% of the samples are measured after every epoch", 100 * config.data.validation_fraction) +
+    return {fmt::format("data.validation_fraction={:g}", config.data.validation_fraction / 2),
+            fmt::format("{:g}% of the samples are measured after every epoch", 100 * config.data.validation_fraction) +
                 (config.growth.enabled ? ", once more for each seed that is judged" : "")};
   }
   const int every = config.growth.counterfactual.every_epochs;
@@ -161,10 +155,11 @@ Try for_compute(const RunConfig& config, const RunLedger& ledger, bool cuda) {
     return {"device.precision=auto", "the steps compute in fp32"};
   }
   if (!cuda && ledger.step_p50_us && *ledger.step_p50_us < kTiny && config.device.threads != 1) {
-    return {"device.threads=1", format("a step takes %.0f us, too little to share among threads", *ledger.step_p50_us)};
+    return {"device.threads=1",
+            fmt::format("a step takes {:.0f} us, too little to share among threads", *ledger.step_p50_us)};
   }
   if (!cuda && ledger.step_p50_us && *ledger.step_p50_us > kLarge && config.device.threads == 1) {
-    return {"device.threads=0", format("a step takes %.1f ms on one thread", *ledger.step_p50_us / 1000)};
+    return {"device.threads=0", fmt::format("a step takes {:.1f} ms on one thread", *ledger.step_p50_us / 1000)};
   }
   if (config.step.lane != config::Lane::kAuto) {
     return {"step.lane=auto", "the lane is fixed; auto takes what is measured to be fastest"};
@@ -190,7 +185,7 @@ Try what_to_try(Owner owner, const RunConfig& config, const RunLedger& ledger) {
     case Owner::kCheckpoint:
       return for_checkpoint(config);
     case Owner::kRollback:
-      return {format("training.optimizer.lr=%g", config.training.optimizer.lr / 2), "training had to go back"};
+      return {fmt::format("training.optimizer.lr={:g}", config.training.optimizer.lr / 2), "training had to go back"};
     case Owner::kValidation:
       return for_validation(config);
     case Owner::kIdle:
@@ -209,10 +204,10 @@ std::string bar(double percent) {
 }
 
 std::string covers_text(const RunLedger& ledger) {
-  std::string text = format("covers     %lld %s, %lld %s", static_cast<long long>(ledger.processes),
-                            ledger.processes == 1 ? "process" : "processes", static_cast<long long>(ledger.epochs),
-                            ledger.epochs == 1 ? "epoch" : "epochs");
-  if (ledger.epochs_again > 0) text += format(", %lld trained again", static_cast<long long>(ledger.epochs_again));
+  std::string text =
+      fmt::format("covers     {} {}, {} {}", ledger.processes, ledger.processes == 1 ? "process" : "processes",
+                  ledger.epochs, ledger.epochs == 1 ? "epoch" : "epochs");
+  if (ledger.epochs_again > 0) text += fmt::format(", {} trained again", ledger.epochs_again);
   if (!ledger.status.empty()) text += "; " + printable_line(ledger.status);
   text += "\n";
   for (const auto& gap : ledger.gaps) text += "  but " + printable_line(gap) + "\n";
@@ -228,7 +223,7 @@ Advice advise(const RunConfig& config, const RunLedger& ledger) {
   const auto advice_for = [&](Owner owner, const Try& attempt) {
     const std::string name(base::name_of(owner));
     return Advice{name, attempt.set,
-                  format("%s has %.1f%% of the time after start-up: ", name.c_str(), 100 * share(owner)) + attempt.why};
+                  fmt::format("{} has {:.1f}% of the time after start-up: ", name, 100 * share(owner)) + attempt.why};
   };
   for (const Share& candidate : shares_of(ledger)) {
     if (candidate.owner == Owner::kCompute || share(candidate.owner) < kWorthAWord) continue;
@@ -243,23 +238,24 @@ Advice advise(const RunConfig& config, const RunLedger& ledger) {
 }
 
 std::string slowness_text(const std::string& run, const RunLedger& ledger, const Advice& advice) {
-  std::string text = "run        " + printable_line(run) + "\n" + format("wall time  %.3f s\n", ledger.wall_ms / 1000) +
-                     covers_text(ledger) + "\n" + format("%-12s %14s %8s\n", "owner", "ms", "percent");
+  std::string text = "run        " + printable_line(run) + "\n" +
+                     fmt::format("wall time  {:.3f} s\n", ledger.wall_ms / 1000) + covers_text(ledger) + "\n" +
+                     fmt::format("{:<12} {:>14} {:>8}\n", "owner", "ms", "percent");
   const auto shares = shares_of(ledger);
   for (const Share& share : shares) {
-    text += format("%-12s %14.3f %7.2f%%", std::string(base::name_of(share.owner)).c_str(), share.ms, share.percent);
+    text += fmt::format("{:<12} {:>14.3f} {:>7.2f}%", base::name_of(share.owner), share.ms, share.percent);
     const std::string length = bar(share.percent);
     text += (length.empty() ? "" : "  " + length) + "\n";
     if (share.owner == Owner::kIdle && ledger.of(Owner::kStartUp) > 0) {
-      text += format("  start-up   %14.3f %7.2f%%  of it\n", ledger.of(Owner::kStartUp),
-                     100 * ledger.of(Owner::kStartUp) / ledger.wall_ms);
+      text += fmt::format("  start-up   {:>14.3f} {:>7.2f}%  of it\n", ledger.of(Owner::kStartUp),
+                          100 * ledger.of(Owner::kStartUp) / ledger.wall_ms);
     }
   }
-  text += format("%-12s %14.3f %7.2f%%  of the wall time, within 0.5%%\n", "sum",
-                 percent_sum(shares) * ledger.wall_ms / 100, percent_sum(shares));
+  text += fmt::format("{:<12} {:>14.3f} {:>7.2f}%  of the wall time, within 0.5%\n", "sum",
+                      percent_sum(shares) * ledger.wall_ms / 100, percent_sum(shares));
   if (ledger.step_p50_us) {
-    text += format("\nsteps      p50 %.1f us, p95 %.1f us in the newest epoch\n", *ledger.step_p50_us,
-                   ledger.step_p95_us.value_or(0));
+    text += fmt::format("\nsteps      p50 {:.1f} us, p95 {:.1f} us in the newest epoch\n", *ledger.step_p50_us,
+                        ledger.step_p95_us.value_or(0));
   }
   text += "\nadvice     " + advice.text + "\n";
   if (!advice.set.empty()) text += "           try --set " + shell_quoted(advice.set) + "\n";

@@ -1,16 +1,13 @@
 #include "leyline/seed_id.h"
 
+#include <fmt/core.h>
+
 #include <charconv>
-#include <cstdio>
 #include <string_view>
 
 namespace esper::leyline {
 
-std::string seed_id_of(std::uint32_t number) {
-  char text[24];
-  std::snprintf(text, sizeof text, "seed-%04u", number);
-  return text;
-}
+std::string seed_id_of(std::uint32_t number) { return fmt::format("seed-{:04}", number); }
 
 std::uint32_t number_of_seed(const std::string& seed_id) {
   constexpr std::string_view kBefore = "seed-";

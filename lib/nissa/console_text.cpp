@@ -1,8 +1,9 @@
 #include "nissa/console_text.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -17,21 +18,14 @@ using namespace leyline::literals;
 using base::printable_line;
 using leyline::TelemetryPacket;
 
-template <class... Values>
-std::string format(const char* pattern, Values... values) {
-  char text[128];
-  const int length = std::snprintf(text, sizeof text, pattern, values...);
-  return {text, static_cast<std::size_t>(std::clamp(length, 0, static_cast<int>(sizeof text) - 1))};
-}
-
 std::string coloured(const std::string& text, const char* code, Colour colour) {
   return colour == Colour::kOn ? std::string("\x1b[") + code + "m" + text + "\x1b[0m" : text;
 }
 
 std::string loss_and_accuracy(const char* title, std::optional<double> loss, std::optional<double> accuracy) {
   if (!loss) return "";
-  auto out = format("  %s loss %.4f", title, *loss);
-  if (accuracy) out += format(" accuracy %.2f%%", 100 * *accuracy);
+  auto out = fmt::format("  {} loss {:.4f}", title, *loss);
+  if (accuracy) out += fmt::format(" accuracy {:.2f}%", 100 * *accuracy);
   return out;
 }
 
@@ -77,8 +71,8 @@ std::string other_attributes(std::string_view event, const leyline::Attributes& 
 
 std::string time_left(double seconds) {
   const auto total = static_cast<long>(std::min(seconds, 359'999.0));
-  if (total < 3600) return format("%ld:%02ld", total / 60, total % 60);
-  return format("%ld:%02ld:%02ld", total / 3600, total / 60 % 60, total % 60);
+  if (total < 3600) return fmt::format("{}:{:02}", total / 60, total % 60);
+  return fmt::format("{}:{:02}:{:02}", total / 3600, total / 60 % 60, total % 60);
 }
 
 std::string phase_text(const BarView& view) {
@@ -94,8 +88,7 @@ std::string phase_text(const BarView& view) {
     case leyline::Phase::kDone:
       return "done";
   }
-  return format("step %llu/%llu", static_cast<unsigned long long>(view.step),
-                static_cast<unsigned long long>(view.steps));
+  return fmt::format("step {}/{}", view.step, view.steps);
 }
 
 double step_fraction(const BarView& view) {
@@ -118,19 +111,19 @@ std::optional<std::string> epoch_line(const TelemetryPacket& packet, std::uint32
   const auto epoch = packet.system_health.indicators.find("epoch");
   std::string out = "epoch ";
   out += epoch == packet.system_health.indicators.end() ? "?" : printable_line(epoch->second);
-  if (epochs > 0) out += format("/%u", epochs);
+  if (epochs > 0) out += fmt::format("/{}", epochs);
   out += train + loss_and_accuracy("valid", value_of(packet, "tolaria.validation.loss"_metric),
                                    value_of(packet, "tolaria.validation.accuracy"_metric));
-  if (const auto seeds = value_of(packet, "tolaria.seeds.active"_metric)) out += format("  seeds %.0f", *seeds);
+  if (const auto seeds = value_of(packet, "tolaria.seeds.active"_metric)) out += fmt::format("  seeds {:.0f}", *seeds);
   if (const auto rate = value_of(packet, "tolaria.lr_controller.current_lr"_metric)) {
-    out += format("  lr %.3g", *rate);
+    out += fmt::format("  lr {:.3g}", *rate);
   }
   // A run that was resumed at the very end of an epoch trained nothing of it in this process.
   if (const auto speed = value_of(packet, "tolaria.training.samples_per_s"_metric); speed && *speed > 0) {
-    out += format("  %.0f samples/s", *speed);
+    out += fmt::format("  {:.0f} samples/s", *speed);
   }
   if (const auto time = value_of(packet, "tolaria.training.latency_ms"_metric)) {
-    out += format("  %.2f s", *time / 1000);
+    out += fmt::format("  {:.2f} s", *time / 1000);
   }
   return out;
 }
@@ -156,11 +149,11 @@ double done_fraction(const BarView& view) {
 
 std::string bar_line(const BarView& view, int columns, Colour colour) {
   const auto room = static_cast<std::size_t>(std::max(columns - 1, 0));
-  std::string head = view.epochs == 0 ? "" : format("epoch %u/%u ", view.epoch, view.epochs);
+  std::string head = view.epochs == 0 ? "" : fmt::format("epoch {}/{} ", view.epoch, view.epochs);
   std::vector<std::string> parts{phase_text(view)};  // most important first
   if (view.seconds_left) parts.push_back("eta " + time_left(*view.seconds_left));
-  if (view.loss) parts.push_back(format("loss %.4f", *view.loss));
-  if (view.accuracy) parts.push_back(format("accuracy %.2f%%", 100 * *view.accuracy));
+  if (view.loss) parts.push_back(fmt::format("loss {:.4f}", *view.loss));
+  if (view.accuracy) parts.push_back(fmt::format("accuracy {:.2f}%", 100 * *view.accuracy));
 
   std::string tail;
   for (const auto& part : parts) {

@@ -1,11 +1,12 @@
 #include "program/python_text.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <cmath>
 
 #include "base/error.h"
 #include "program/ivalue.h"
-#include "program/joined.h"
 
 namespace esper::program {
 namespace {
@@ -50,9 +51,7 @@ std::string memory_format_name(std::int64_t format) {
 std::string real(double value) {
   if (std::isnan(value)) return "float('nan')";
   if (std::isinf(value)) return value > 0 ? "float('inf')" : "float('-inf')";
-  char text[40];
-  std::snprintf(text, sizeof text, "%.17g", value);
-  std::string result = text;
+  std::string result = fmt::format("{:.17g}", value);
   if (result.find_first_of(".en") == std::string::npos) result.append(".0");
   return result;
 }
@@ -80,14 +79,14 @@ class Writer {
   explicit Writer(const SymbolicProgram& symbolic) : symbolic_(symbolic), program_(symbolic.program) {}
 
   std::string write() {
-    std::string text = joined({"import torch\n\n", inputs(), "\n\n\ndef step("});
+    std::string text = fmt::format("import torch\n\n{}\n\n\ndef step(", inputs());
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) text.append(name(static_cast<ValueId>(i))).append(", ");
     text.append("):\n");
     if (symbolic_.is_for_all_sizes()) {
-      text.append(joined({"    n = ", name(static_cast<ValueId>(symbolic_.batch_inputs().front())), ".shape[0]\n"}));
+      text.append(fmt::format("    n = {}.shape[0]\n", name(static_cast<ValueId>(symbolic_.batch_inputs().front()))));
     }
     for (std::size_t i = 0; i < program_.operations.size(); ++i) text.append(line(i));
-    return text.append(joined({"    return (", result(), ",)\n"}));
+    return text.append(fmt::format("    return ({},)\n", result()));
   }
 
   std::string inputs() const {
@@ -96,21 +95,21 @@ class Writer {
     text.push_back(']');
     if (!symbolic_.is_for_all_sizes()) return text;
     const auto index = [](std::size_t i) { return std::to_string(i); };
-    return text.append(joined({"\nSIZES = (", whole(SymbolicProgram::kLeast), ", ", whole(SymbolicProgram::kMost),
-                               ")\nBATCH = ", list(symbolic_.batch_inputs(), index)}));
+    return text.append(fmt::format("\nSIZES = ({}, {})\nBATCH = {}", SymbolicProgram::kLeast, SymbolicProgram::kMost,
+                                   list(symbolic_.batch_inputs(), index)));
   }
 
  private:
   std::string name(ValueId id) const {
     if (id == kNoValue) return "None";
     const bool is_input = static_cast<std::size_t>(id) < program_.inputs.size();
-    return joined({is_input ? "a" : "t", std::to_string(id)});
+    return fmt::format("{}{}", is_input ? "a" : "t", id);
   }
 
   std::string input(std::size_t i) const {
     const TensorType& type = program_.values[i];
-    return joined({"    (", tuple(type.sizes, whole), ", ", tuple(type.strides, whole), ", ", dtype_name(type.dtype),
-                   ", '", c10::DeviceTypeName(type.device, true), "'),  # ", program_.inputs[i].name, "\n"});
+    return fmt::format("    ({}, {}, {}, '{}'),  # {}\n", tuple(type.sizes, whole), tuple(type.strides, whole),
+                       dtype_name(type.dtype), c10::DeviceTypeName(type.device, true), program_.inputs[i].name);
   }
 
   // What the compiled step returns; its caller has no use for it, but a program without a result does not compile.
@@ -143,8 +142,8 @@ class Writer {
     }
     const std::string overload = op->operator_name().overload_name;
     const std::string base = op->operator_name().name.substr(std::string_view("aten::").size());
-    return joined({"    ", results(operation, op->schema()), "torch.ops.aten.", base, ".",
-                   overload.empty() ? "default" : overload, "(", arguments, ")\n"});
+    return fmt::format("    {}torch.ops.aten.{}.{}({})\n", results(operation, op->schema()), base,
+                       overload.empty() ? "default" : overload, arguments);
   }
 
   // "t7, _ = ": a return that is an argument written in place keeps its name.
@@ -210,9 +209,9 @@ class Writer {
     const auto found = symbolic_.expressions.find(place);
     if (found == symbolic_.expressions.end()) return literal(value);
     const auto& [form, factor, offset] = found->second;
-    const std::string line = joined({"(", whole(factor), " * n + ", whole(offset), ")"});
-    if (form == SizeExpression::Form::kReciprocal) return joined({"(1.0 / ", line, ")"});
-    return std::is_same_v<Value, double> ? joined({"(1.0 * ", line, ")"}) : line;
+    const std::string line = fmt::format("({} * n + {})", factor, offset);
+    if (form == SizeExpression::Form::kReciprocal) return fmt::format("(1.0 / {})", line);
+    return std::is_same_v<Value, double> ? fmt::format("(1.0 * {})", line) : line;
   }
 
   template <class Value>

@@ -2,9 +2,10 @@
 // The names of the earlier files of one that is continued in a new file: "journal-000001", "telemetry-000001.jsonl".
 // Any thread.
 
+#include <fmt/core.h>
+
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <string>
 #include <string_view>
 
@@ -15,11 +16,7 @@ struct NumberedName {
   std::string stem, ending;  // "telemetry", ".jsonl"
 
   // number: from 1.
-  std::string of(std::uint64_t number) const {
-    char digits[24];
-    std::snprintf(digits, sizeof digits, "-%06llu", static_cast<unsigned long long>(number));
-    return stem + digits + ending;
-  }
+  std::string of(std::uint64_t number) const { return fmt::format("{}-{:06}{}", stem, number, ending); }
 
   // 0 for any other name, and for numbers above kLargest: a file from elsewhere may claim any.
   std::uint64_t number_of(std::string_view name) const {

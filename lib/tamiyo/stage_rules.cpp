@@ -1,8 +1,9 @@
 #include "tamiyo/stage_rules.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "base/quantity.h"
 
@@ -58,11 +59,7 @@ std::optional<double> heard_points(const SeedState& seed) {
 
 }  // namespace
 
-std::string number(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
-}
+std::string number(double value) { return fmt::format("{:.4g}", value); }
 
 std::optional<double> judged_points(const SeedState& seed) {
   switch (seed.stage) {

@@ -1,9 +1,9 @@
 #include "engine/bench/measure.h"
 
+#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/names.h"
 
@@ -17,10 +17,8 @@ Trainee make(const Workload& workload, const std::string& name, config::Lane lan
 }
 
 std::string far_off(const Agreement& agreement) {
-  char text[120];
-  std::snprintf(text, sizeof text, "after the same steps it is %.3g off, and %.3g is allowed", agreement.worst,
-                agreement.tolerance);
-  return text;
+  return fmt::format("after the same steps it is {:.3g} off, and {:.3g} is allowed", agreement.worst,
+                     agreement.tolerance);
 }
 
 void say(const MeasurePlan& plan, const std::string& text) {

@@ -1,6 +1,7 @@
 #include "engine/bench/table.h"
 
-#include <cstdio>
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -9,34 +10,28 @@ namespace {
 
 using nlohmann::ordered_json;
 
-template <class... Values>
-std::string line(const char* format, Values... values) {
-  char text[200];
-  std::snprintf(text, sizeof text, format, values...);
-  return text;
-}
-
 std::string row_line(const ordered_json& row, const std::string& name, const ordered_json& report,
                      const std::string& first) {
   const std::string key = name + "/" + first;
-  const std::string relative = name == first                       ? "1.00"
-                               : report.at("ratios").contains(key) ? line("%.3f", report["ratios"][key].get<double>())
-                                                                   : "-";
-  return line("%-17s %11.1f %11.2f %11.2f %11.2f %9s\n", name.c_str(), row.at("warmup_ms").get<double>(),
-              row.at("p50_us").get<double>(), row.at("p95_us").get<double>(), row.at("p99_us").get<double>(),
-              relative.c_str());
+  const std::string relative = name == first ? "1.00"
+                               : report.at("ratios").contains(key)
+                                   ? fmt::format("{:.3f}", report["ratios"][key].get<double>())
+                                   : "-";
+  return fmt::format("{:<17} {:>11.1f} {:>11.2f} {:>11.2f} {:>11.2f} {:>9}\n", name, row.at("warmup_ms").get<double>(),
+                     row.at("p50_us").get<double>(), row.at("p95_us").get<double>(), row.at("p99_us").get<double>(),
+                     relative);
 }
 
 std::string rows_text(const ordered_json& report) {
   if (report.at("lanes").empty()) return {};
   const std::string first = report.at("lanes").front().at("lane");
-  std::string text = line("%-17s %11s %11s %11s %11s %9s\n", "lane", "warm-up ms", "p50 us", "p95 us", "p99 us",
-                          ("/" + first).c_str());
+  std::string text = fmt::format("{:<17} {:>11} {:>11} {:>11} {:>11} {:>9}\n", "lane", "warm-up ms", "p50 us", "p95 us",
+                                 "p99 us", ("/" + first));
   for (const auto& row : report.at("lanes")) text += row_line(row, row.at("lane"), report, first);
   for (const auto& row : report.at("peers")) text += row_line(row, row.at("name"), report, first);
   if (report.at("noise").is_null()) return text;
-  return text + line("last column: time over %s's, median of %d rounds in turns; below 1 is faster\n", first.c_str(),
-                     report["noise"].at("rounds").get<int>());
+  return text + fmt::format("last column: time over {}'s, median of {} rounds in turns; below 1 is faster\n", first,
+                            report["noise"].at("rounds").get<int>());
 }
 
 std::string heading(const ordered_json& report) {
@@ -49,7 +44,7 @@ std::string heading(const ordered_json& report) {
 std::string refused_text(const ordered_json& report) {
   std::string text;
   for (const auto& row : report.at("refused")) {
-    text += line("%-17s", row.at("name").get<std::string>().c_str()) +
+    text += fmt::format("{:<17}", row.at("name").get<std::string>()) +
             " not run: " + row.at("reason").get<std::string>() + "\n";
   }
   return text;
@@ -61,10 +56,10 @@ std::string epoch_text(const ordered_json& report) {
   }
   if (report.at("epoch").is_null()) return {};
   const auto& epoch = report.at("epoch");
-  return line("epoch of %d steps in lane %s: p50 %.3f ms, p95 %.3f ms, p99 %.3f ms over %d epochs\n",
-              epoch.at("steps_per_epoch").get<int>(), report.at("epoch_lane").get<std::string>().c_str(),
-              epoch.at("p50_ms").get<double>(), epoch.at("p95_ms").get<double>(), epoch.at("p99_ms").get<double>(),
-              epoch.at("epochs").get<int>());
+  return fmt::format("epoch of {} steps in lane {}: p50 {:.3f} ms, p95 {:.3f} ms, p99 {:.3f} ms over {} epochs\n",
+                     epoch.at("steps_per_epoch").get<int>(), report.at("epoch_lane").get<std::string>(),
+                     epoch.at("p50_ms").get<double>(), epoch.at("p95_ms").get<double>(),
+                     epoch.at("p99_ms").get<double>(), epoch.at("epochs").get<int>());
 }
 
 std::string growth_text(const ordered_json& report) {
@@ -72,9 +67,10 @@ std::string growth_text(const ordered_json& report) {
   const auto& growth = report["growth"];
   if (growth.contains("problem")) return "growing: " + growth["problem"].get<std::string>() + "\n";
   const auto one = [](const char* which, const ordered_json& of) {
-    if (of.contains("problem")) return line("growing, %s: %s\n", which, of["problem"].get<std::string>().c_str());
-    return line("growing, %s: p99 of the steps after a change %.2f times the steady p50; worst stall %.1f ms\n", which,
-                of.at("ratio").get<double>(), of.at("worst_stall_ms").get<double>());
+    if (of.contains("problem")) return fmt::format("growing, {}: {}\n", which, of["problem"].get<std::string>());
+    return fmt::format(
+        "growing, {}: p99 of the steps after a change {:.2f} times the steady p50; worst stall {:.1f} ms\n", which,
+        of.at("ratio").get<double>(), of.at("worst_stall_ms").get<double>());
   };
   return one((growth.at("cache").get<std::string>() + " cache").c_str(), growth) + one("cold cache", growth.at("cold"));
 }
@@ -83,8 +79,8 @@ std::string seed_costs_text(const ordered_json& report) {
   if (!report.contains("seed_costs")) return {};
   std::string text;
   for (const auto& [name, interval] : report["seed_costs"]["intervals"].items()) {
-    text += line("%-36s %.3f, interval %.3f to %.3f\n", name.c_str(), report["ratios"][name].get<double>(),
-                 interval[0].get<double>(), interval[1].get<double>());
+    text += fmt::format("{:<36} {:.3f}, interval {:.3f} to {:.3f}\n", name, report["ratios"][name].get<double>(),
+                        interval[0].get<double>(), interval[1].get<double>());
   }
   return text;
 }
@@ -93,9 +89,10 @@ std::string noise_text(const ordered_json& report) {
   const auto& noise = report.at("noise");
   if (noise.is_null()) return {};
   const std::string lane = noise.at("lane");
-  return line("noise: %s against itself %.3f, interval %.3f to %.3f; differences below %.1f %% mean nothing\n",
-              lane.c_str(), noise.at("ratio").get<double>(), noise.at("interval")[0].get<double>(),
-              noise.at("interval")[1].get<double>(), 100 * noise.at("floor").get<double>());
+  return fmt::format(
+      "noise: {} against itself {:.3f}, interval {:.3f} to {:.3f}; differences below {:.1f} % mean nothing\n", lane,
+      noise.at("ratio").get<double>(), noise.at("interval")[0].get<double>(), noise.at("interval")[1].get<double>(),
+      100 * noise.at("floor").get<double>());
 }
 
 std::string count_text(const ordered_json& count) { return count.is_null() ? "-" : count.dump(); }
@@ -115,12 +112,13 @@ std::string table_text(const ordered_json& report) {
 
 std::string counts_text(const ordered_json& report) {
   std::string text = heading(report);
-  text += line("%-17s %11s %11s %11s %15s\n", "per step", "operators", "host reads", "heap blocks", "kernel launches");
+  text += fmt::format("{:<17} {:>11} {:>11} {:>11} {:>15}\n", "per step", "operators", "host reads", "heap blocks",
+                      "kernel launches");
   bool all_counted = true;
   for (const auto& [lane, counts] : report.at("counts").items()) {
-    text += line("%-17s %11s %11s %11s %15s\n", lane.c_str(), count_text(counts.at("operators")).c_str(),
-                 count_text(counts.at("host_reads")).c_str(), count_text(counts.at("allocations")).c_str(),
-                 count_text(counts.at("kernel_launches")).c_str());
+    text += fmt::format("{:<17} {:>11} {:>11} {:>11} {:>15}\n", lane, count_text(counts.at("operators")),
+                        count_text(counts.at("host_reads")), count_text(counts.at("allocations")),
+                        count_text(counts.at("kernel_launches")));
     all_counted = all_counted && !counts.at("allocations").is_null();
   }
   text += refused_text(report);

@@ -1,8 +1,9 @@
 #include "base/ledger/chrome_trace.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -17,12 +18,7 @@ std::string json_text(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 
-std::string microseconds(Duration time) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%lld.%03lld", static_cast<long long>(time.count() / 1000),
-                static_cast<long long>(time.count() % 1000));
-  return text;
-}
+std::string microseconds(Duration time) { return fmt::format("{}.{:03}", time.count() / 1000, time.count() % 1000); }
 
 struct Event {
   Duration begin, length;

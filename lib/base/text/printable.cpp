@@ -1,9 +1,10 @@
 #include "base/text/printable.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <utility>
 
@@ -35,12 +36,6 @@ bool is_steering_code(std::uint32_t code) {
   return std::ranges::any_of(kSteering, [&](auto& range) { return code >= range.first && code <= range.second; });
 }
 
-void append_hex(const char* format, std::uint32_t value, std::string& out) {
-  char text[12];
-  std::snprintf(text, sizeof text, format, value);
-  out += text;
-}
-
 void append_escape(std::uint32_t code, std::string& out) {
   switch (code) {
     case '\n':
@@ -53,7 +48,7 @@ void append_escape(std::uint32_t code, std::string& out) {
       out += "\\t";
       return;
     default:
-      append_hex(code < 0x80 ? "\\x%02x" : "\\u%04x", code, out);
+      out += code < 0x80 ? fmt::format("\\x{:02x}", code) : fmt::format("\\u{:04x}", code);
   }
 }
 
@@ -65,7 +60,7 @@ std::string escaped(std::string_view text, std::string_view kept) {
     const int length = utf8_length(text);
     const auto sequence = text.substr(0, static_cast<std::size_t>(std::abs(length)));
     if (length < 0) {
-      for (const char byte : sequence) append_hex("\\x%02x", static_cast<std::uint8_t>(byte), out);
+      for (const char byte : sequence) out += fmt::format("\\x{:02x}", static_cast<std::uint8_t>(byte));
     } else if (is_steering(sequence) && kept.find(sequence) == std::string_view::npos) {
       append_escape(code_point(sequence), out);
     } else {
@@ -104,7 +99,7 @@ std::string printable_json(std::string_view json) {
     const std::uint32_t code = code_point(sequence);
     // Below a blank only what lays the text out is valid JSON outside of an escape.
     if (code >= 0x20 && is_steering_code(code)) {
-      append_hex("\\u%04x", code, out);
+      out += fmt::format("\\u{:04x}", code);
     } else {
       out += sequence;
     }

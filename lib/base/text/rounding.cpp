@@ -1,13 +1,9 @@
 #include "base/text/rounding.h"
 
-#include <cstdio>
+#include <fmt/core.h>
 
 namespace esper::base {
 
-std::string digits(double value, int significant) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.*g", significant, value);
-  return text;
-}
+std::string digits(double value, int significant) { return fmt::format("{:.{}g}", value, significant); }
 
 }  // namespace esper::base

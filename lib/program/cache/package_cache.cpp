@@ -1,8 +1,9 @@
 #include "program/cache/package_cache.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
@@ -29,9 +30,7 @@ const char* ending_of(EntryFault fault) { return fault == EntryFault::kWrong ? "
 
 // Sorts by time as text.
 std::string quarantine_name(base::Duration wall, const std::string& key) {
-  char time[24];
-  std::snprintf(time, sizeof time, "%019lld", static_cast<long long>(wall.count()));
-  return std::string(time) + "-" + key;
+  return fmt::format("{:019}-{}", wall.count(), key);
 }
 
 // Not there, as opposed to there and unreadable.
@@ -142,7 +141,7 @@ void PackageCache::quarantine_if_damaged(const std::string& key) {
 void PackageCache::touch(const std::string& key) {
   try {
     const std::string path = settings_.folder + "/used/" + key;
-    const std::string temporary = path + "-" + std::to_string(++touches_) + ".tmp-" + std::to_string(::getpid());
+    const std::string temporary = fmt::format("{}-{}.tmp-{}", path, ++touches_, ::getpid());
     auto file = file_system_.open(temporary, base::OpenMode::kReplace);
     file.write(bytes_of(std::to_string(clock_.wall().count())));
     file.close();
