@@ -1,12 +1,14 @@
 #include "engine/no_epochs_left.h"
 
+#include <fmt/core.h>
+
 #include "config/write.h"
 
 namespace esper::engine {
 
 std::string no_epochs_left(std::uint32_t epoch, const config::RunConfig& config, const std::string& command) {
-  const std::string text = "no epoch is left to train there: the run is at epoch " + std::to_string(epoch) + " of " +
-                           std::to_string(config.epochs) + "; ";
+  const std::string text =
+      fmt::format("no epoch is left to train there: the run is at epoch {} of {}; ", epoch, config.epochs);
   if (!config::epochs_are_fixed(config)) return text + "give it more: " + command + " --set epochs=N";
   return text + "its cosine schedule ends with the last one, so there can be no more: fork at an earlier step";
 }

@@ -1,5 +1,7 @@
 #include "esper/bench_options.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 
@@ -50,7 +52,7 @@ std::vector<Meaning> meanings_of(const BenchOptions& options) {
     if (given) out.push_back({flag, assignment});
   };
   const auto value = [&](const std::optional<int>& given, const std::string& flag, const std::string& field) {
-    if (given) out.push_back({flag + " " + std::to_string(*given), field + "=" + std::to_string(*given)});
+    if (given) out.push_back({fmt::format("{} {}", flag, *given), fmt::format("{}={}", field, *given)});
   };
   on(!options.compile_mode.empty(), "--compile-mode " + options.compile_mode,
      "step.compile.mode=" + options.compile_mode);
@@ -108,7 +110,7 @@ std::vector<std::string> entries_of(const std::string& list) {
 // What is wrong with one more entry of --lanes; empty: nothing.
 std::string lane_problem(const std::string& name, const std::vector<std::string>& earlier,
                          const BenchOptions& options) {
-  if (name.empty()) return "entry " + std::to_string(earlier.size() + 1) + " is empty";
+  if (name.empty()) return fmt::format("entry {} is empty", earlier.size() + 1);
   const auto lane = base::from_name<Lane>(name);
   if (!lane) return "\"" + name + "\" is no lane; lanes: " + base::all_names<Lane>();
   if (std::find(earlier.begin(), earlier.end(), name) != earlier.end()) return name + " is there twice";

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/names.h"
@@ -28,7 +30,7 @@ std::string text_of(const TelemetryName& name) {
 
 void print_names(const std::string& title, const std::vector<TelemetryName>& names) {
   if (names.empty()) return;
-  print(title + ", " + std::to_string(names.size()) + ":\n");
+  print(fmt::format("{}, {}:\n", title, names.size()));
   for (const TelemetryName& name : names) print_line("  " + text_of(name));
 }
 
@@ -44,13 +46,13 @@ void print_difference(const NameDifference& difference) {
 void print_statuses(const StatusCheck& statuses) {
   print_names("without a status in A", statuses.without_status);
   print_names("planned or does not apply in A, but in B", statuses.contradicted);
-  print("reported " + std::to_string(statuses.reported) + ", planned " + std::to_string(statuses.planned) +
-        ", does not apply " + std::to_string(statuses.does_not_apply) + "\n");
+  print(fmt::format("reported {}, planned {}, does not apply {}\n", statuses.reported, statuses.planned,
+                    statuses.does_not_apply));
 }
 
 std::string has_all(const TelemetryNames& first, const NamesDiff& diff) {
-  if (!diff.statuses) return "B has everything that A has: " + std::to_string(first.names.size()) + " names\n";
-  return "B has everything that A says is reported: " + std::to_string(diff.statuses->reported) + " names\n";
+  if (!diff.statuses) return fmt::format("B has everything that A has: {} names\n", first.names.size());
+  return fmt::format("B has everything that A says is reported: {} names\n", diff.statuses->reported);
 }
 
 void print_text(const DiffOptions& options, const TelemetryNames& first, const NamesDiff& diff) {
@@ -58,7 +60,7 @@ void print_text(const DiffOptions& options, const TelemetryNames& first, const N
   print_line("B: " + options.second);
   print_names("only in A", diff.only_first);
   print_names("only in B", diff.only_second);
-  if (!diff.different.empty()) print("in both, but not alike, " + std::to_string(diff.different.size()) + ":\n");
+  if (!diff.different.empty()) print(fmt::format("in both, but not alike, {}:\n", diff.different.size()));
   for (const NameDifference& difference : diff.different) print_difference(difference);
   if (diff.statuses) print_statuses(*diff.statuses);
   print(diff.second_has_all ? has_all(first, diff) : "B lacks something that A has\n");

@@ -1,4 +1,6 @@
 // `esper topo`: what a run's journal tells of its growth.
+#include <fmt/core.h>
+
 #include <charconv>
 #include <nlohmann/json.hpp>
 
@@ -70,7 +72,7 @@ void print_log(const history::RunHistory& run) {
     print_line((hash.empty() ? std::string(16, '-') : hash) + "  " + place_text(note.place) + ": " + note_text(note));
   });
   if (run.history.taken_back() > 0) {
-    print(std::to_string(run.history.taken_back()) + " notes were taken back: the run was resumed from before them\n");
+    print(fmt::format("{} notes were taken back: the run was resumed from before them\n", run.history.taken_back()));
   }
 }
 
@@ -106,8 +108,8 @@ std::int64_t step_in(const std::string& text) {
   const char* const end = text.data() + text.size();
   const auto read = std::from_chars(text.data(), end, step);
   if (read.ec != std::errc() || read.ptr != end || step < 0) {
-    throw base::Error(base::ExitCode::kConfig, "\"" + text + "\" is no step: optimizer steps are counted from 0 to " +
-                                                   std::to_string(INT64_MAX));
+    throw base::Error(base::ExitCode::kConfig,
+                      fmt::format("\"{}\" is no step: optimizer steps are counted from 0 to {}", text, INT64_MAX));
   }
   return step;
 }
@@ -121,10 +123,10 @@ struct Moment {
 [[noreturn]] void fail_too_early(const history::RunHistory& run, std::int64_t step) {
   const auto& first = run.history.notes().front();
   std::string text =
-      "the journal tells nothing of step " + std::to_string(step) + ": it begins with " + place_text(first.place);
+      fmt::format("the journal tells nothing of step {}: it begins with {}", step, place_text(first.place));
   if (!first.parent.empty()) {
-    text += ", where the run was forked; esper topo show " + first.parent + " --at " + std::to_string(step) +
-            " tells of the run before";
+    text += fmt::format(", where the run was forked; esper topo show {} --at {} tells of the run before", first.parent,
+                        step);
   }
   throw base::Error(base::ExitCode::kData, text);
 }
@@ -178,8 +180,8 @@ int show(const TopoOptions& options) {
                 {"gaps", run.gaps}});
     return 0;
   }
-  print("as of " + place_text(place) + "; seeds born so far: " + std::to_string(state.topology.seeds_born) +
-        "; topology " + topology_hash(state.topology) + "\n" + drawing(state.topology));
+  print(fmt::format("as of {}; seeds born so far: {}; topology {}\n{}", place_text(place), state.topology.seeds_born,
+                    topology_hash(state.topology), drawing(state.topology)));
   if (!state.doubt.empty()) print_line("! " + state.doubt);
   print_gaps(run.gaps);
   return 0;

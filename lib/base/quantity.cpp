@@ -1,5 +1,7 @@
 #include "base/quantity.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -39,9 +41,9 @@ std::string to_string(Duration duration) {
   const std::int64_t count = duration.count();
   if (count == 0) return "0s";
   for (const auto& [name, nanoseconds] : kUnits) {
-    if (count % nanoseconds == 0) return std::to_string(count / nanoseconds) + std::string(name);
+    if (count % nanoseconds == 0) return fmt::format("{}{}", count / nanoseconds, name);
   }
-  return std::to_string(count) + "ns";
+  return fmt::format("{}ns", count);
 }
 
 std::optional<Length> parse_length(std::string_view text) {
@@ -65,7 +67,7 @@ std::optional<Length> parse_length(std::string_view text) {
 
 std::string to_string(const Length& length) {
   const std::string unit = length.unit == Length::Unit::kEpochs ? "epoch" : "step";
-  return std::to_string(length.count) + " " + unit + (length.count == 1 ? "" : "s");
+  return fmt::format("{} {}{}", length.count, unit, length.count == 1 ? "" : "s");
 }
 
 }  // namespace esper::base

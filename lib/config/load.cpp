@@ -1,5 +1,7 @@
 #include "config/load.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -242,7 +244,7 @@ class Chain {
     }
     constexpr std::size_t kLongest = 16;
     if (files_.size() == kLongest)
-      return refuse("is the " + std::to_string(kLongest) + "th file in a row; the last one cannot extend another");
+      return refuse(fmt::format("is the {}th file in a row; the last one cannot extend another", kLongest));
     const auto file = read_text_file(base, YamlLimits::kBytes, Streams::kRefused);
     if (!file) {
       return refuse(base + " " + file.error() +
@@ -251,7 +253,7 @@ class Chain {
     const YamlDocument document = parse_yaml(*file, base);
     // Whoever wrote this run file chose the other one, which may be private to the user: nothing of it is shown.
     if (const auto line = loader_.foreign_line(document)) {
-      const std::string place = *line > 0 ? " (line " + std::to_string(*line) + ")" : "";
+      const std::string place = *line > 0 ? fmt::format(" (line {})", *line) : "";
       return refuse(base + " is not a run file" + place + "; if it is meant to be one: esper config check " + base);
     }
     apply(document, base);

@@ -170,7 +170,7 @@ class Reader {
     const std::size_t before = problems_.size();
     std::vector<T> list(node_.items.size());
     for (std::size_t i = 0; i < list.size(); ++i) {
-      Reader item(row_, node_.items[i], path_ + "[" + std::to_string(i) + "]", problems_);
+      Reader item(row_, node_.items[i], fmt::format("{}[{}]", path_, i), problems_);
       item(&list[i]);
     }
     if (problems_.size() == before) *value = std::move(list);
@@ -223,7 +223,7 @@ class Reader {
       const Limits own{std::is_unsigned_v<T> ? std::optional(0.0) : std::nullopt, std::nullopt};
       if (negative && std::is_unsigned_v<T>)
         return report("must be " + limits_text(own) + ", but is " + shortened(text));
-      return report("does not fit into " + std::to_string(sizeof(T) * 8) + " bits: " + shown(node_));
+      return report(fmt::format("does not fit into {} bits: {}", sizeof(T) * 8, shown(node_)));
     }
     if (within_limits(static_cast<double>(number))) *value = number;
   }

@@ -67,24 +67,23 @@ void HostConfig::validate(Findings& out) const {
     out.push_back({"hidden", "an mlp needs a hidden layer; kind linear has none", {"kind"}});
   }
   if (kind == HostKind::kCnn) {
-    if (kernel % 2 == 0) out.push_back({"kernel", "must be odd, but is " + std::to_string(kernel), {"kind"}});
+    if (kernel % 2 == 0) out.push_back({"kernel", fmt::format("must be odd, but is {}", kernel), {"kind"}});
     if (pool_layers > blocks) {
-      out.push_back({"pool_layers", "must not exceed host.blocks, " + std::to_string(blocks), {"blocks", "kind"}});
+      out.push_back({"pool_layers", fmt::format("must not exceed host.blocks, {}", blocks), {"blocks", "kind"}});
     }
     const std::int64_t last = block_channels(*this, std::clamp<std::int64_t>(blocks, 1, 16) - 1);
     if (last > kMostChannels) {
       out.push_back({"base_channels",
-                     "the last of " + std::to_string(blocks) + " blocks would have " + std::to_string(last) +
-                         " channels; the most is 65536",
+                     fmt::format("the last of {} blocks would have {} channels; the most is 65536", blocks, last),
                      {"blocks", "kind"}});
     }
   }
   if (kind == HostKind::kTransformer) {
     if (embedding % heads != 0) {
-      out.push_back({"heads", "must divide host.embedding, " + std::to_string(embedding), {"embedding", "kind"}});
+      out.push_back({"heads", fmt::format("must divide host.embedding, {}", embedding), {"embedding", "kind"}});
     }
     if (layers % segments != 0) {
-      out.push_back({"segments", "must divide host.layers, " + std::to_string(layers), {"layers", "kind"}});
+      out.push_back({"segments", fmt::format("must divide host.layers, {}", layers), {"layers", "kind"}});
     }
   }
 }
@@ -98,10 +97,9 @@ void TrainingConfig::validate(Findings& out) const {
   const bool ends_early = schedule.kind == ScheduleKind::kCosine && schedule.total_steps > 0 &&
                           schedule.total_steps <= schedule.warmup_steps;
   if (ends_early) {
-    out.push_back(
-        {"schedule.total_steps",
-         "must exceed schedule.warmup_steps, " + std::to_string(schedule.warmup_steps) + "; 0 takes the whole run",
-         {"schedule.warmup_steps", "schedule.kind"}});
+    out.push_back({"schedule.total_steps",
+                   fmt::format("must exceed schedule.warmup_steps, {}; 0 takes the whole run", schedule.warmup_steps),
+                   {"schedule.warmup_steps", "schedule.kind"}});
   }
 }
 
@@ -121,8 +119,9 @@ void SafetyConfig::validate(Findings& out) const {
 void TelemetryConfig::validate(Findings& out) const {
   if (limit_mb == 0 || limit_mb >= 2 * std::int64_t{segment_mb}) return;
   out.push_back({"limit_mb",
-                 "must be 0, or at least twice telemetry.segment_mb (" + std::to_string(segment_mb) +
-                     "): the file that is written to and one full one need that much",
+                 fmt::format("must be 0, or at least twice telemetry.segment_mb ({}): the file that is written to and "
+                             "one full one need that much",
+                             segment_mb),
                  {"segment_mb"}});
 }
 

@@ -1,4 +1,6 @@
 // The rules between the fields of data.
+#include <fmt/core.h>
+
 #include <string>
 
 #include "base/names.h"
@@ -34,7 +36,7 @@ void check_shape(const DataConfig& data, Findings& out) {
   for (const std::int64_t size : data.shape) product *= static_cast<double>(size);
   if (product == static_cast<double>(data.synthetic.features)) return;
   out.push_back({"shape",
-                 "its sizes must multiply to synthetic.features, " + std::to_string(data.synthetic.features),
+                 fmt::format("its sizes must multiply to synthetic.features, {}", data.synthetic.features),
                  {"synthetic.features", "kind"}});
 }
 

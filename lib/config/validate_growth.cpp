@@ -1,4 +1,6 @@
 // The rules between the fields of growth.
+#include <fmt/core.h>
+
 #include <map>
 #include <set>
 #include <string>
@@ -19,7 +21,7 @@ void check_unique(const std::vector<std::string>& list, const std::string& path,
   std::set<std::string> seen;
   for (std::size_t i = 0; i < list.size(); ++i) {
     const bool is_new = list[i].empty() || seen.insert(list[i]).second;
-    if (!is_new) out.push_back({path + "[" + std::to_string(i) + "]", in_quotes(list[i]) + " is listed twice", {}});
+    if (!is_new) out.push_back({fmt::format("{}[{}]", path, i), in_quotes(list[i]) + " is listed twice", {}});
   }
 }
 
@@ -33,7 +35,7 @@ void check_classes(const AggregationConfig& aggregation, Findings& out) {
   std::vector<std::string> slots;
   std::map<std::int64_t, std::string> taken;
   for (std::size_t i = 0; i < aggregation.classes.size(); ++i) {
-    const std::string path = "aggregation.classes[" + std::to_string(i) + "]";
+    const std::string path = fmt::format("aggregation.classes[{}]", i);
     const auto& read = aggregation.classes[i];
     slots.push_back(read ? read->slot : "");
     if (!read) {
@@ -45,7 +47,7 @@ void check_classes(const AggregationConfig& aggregation, Findings& out) {
       if (!seen.insert(one).second) continue;
       const auto [other, is_new] = taken.emplace(one, read->slot);
       if (is_new || other->second == read->slot) continue;
-      out.push_back({path, "class " + std::to_string(one) + " is given to " + other->second + " already", {}});
+      out.push_back({path, fmt::format("class {} is given to {} already", one, other->second), {}});
     }
   }
   check_unique(slots, "aggregation.classes", out);
@@ -55,7 +57,7 @@ void check_slot_alpha(const std::vector<Entry<SlotAlpha>>& list, Findings& out) 
   std::vector<std::string> slots;
   for (std::size_t i = 0; i < list.size(); ++i) {
     slots.push_back(list[i] ? list[i]->slot : "");
-    if (!list[i]) out.push_back({"slot_alpha[" + std::to_string(i) + "]", list[i].problem(), {}});
+    if (!list[i]) out.push_back({fmt::format("slot_alpha[{}]", i), list[i].problem(), {}});
   }
   check_unique(slots, "slot_alpha", out);
 }
@@ -66,7 +68,7 @@ void GrowthConfig::validate(Findings& out) const {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (leyline::is_slot_id(slots[i])) continue;
     out.push_back(
-        {"slots[" + std::to_string(i) + "]", in_quotes(slots[i]) + " is not a slot; slots are named like r0c1", {}});
+        {fmt::format("slots[{}]", i), in_quotes(slots[i]) + " is not a slot; slots are named like r0c1", {}});
   }
   check_unique(slots, "slots", out);
   check_classes(aggregation, out);

@@ -1,4 +1,6 @@
 // Names in the run file that must exist: slots in the host, blueprints in the catalogue, classes in the data.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 #include <string_view>
@@ -40,7 +42,7 @@ const std::vector<std::string>& host_fields() {
   return fields;
 }
 
-std::string at(const std::string& list, std::size_t i) { return list + "[" + std::to_string(i) + "]"; }
+std::string at(const std::string& list, std::size_t i) { return fmt::format("{}[{}]", list, i); }
 
 // Null where there is no such slot.
 const SlotGeometry* find_slot(const Slots& slots, std::string_view id) {
@@ -102,10 +104,10 @@ base::Expected<void> check_fit(const SlotModule& module, const SlotGeometry& slo
   std::string text =
       module.blueprint + " does not fit " + module.slot + ", a feature of kind " + std::string(name_of(shape.kind));
   if (entry != nullptr) {
-    text += " with " + std::to_string(shape.channels) + " channels";
+    text += fmt::format(" with {} channels", shape.channels);
     const auto positions = shape.positions();
     if (positions && shape.kind != FeatureKind::kFeatures) {
-      text += " at " + std::to_string(*positions) + " positions";
+      text += fmt::format(" at {} positions", *positions);
     }
   }
   return base::failure(text + "; what does: " + joined(known_at({slot})));

@@ -1,5 +1,6 @@
 #include "config/yaml_document.h"
 
+#include <fmt/core.h>
 #include <yaml-cpp/eventhandler.h>
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
@@ -182,8 +183,8 @@ class Builder : public YAML::EventHandler {
     if (frame.key == "<<") return report(frame.key_place, "merge keys (<<) are not accepted; write the keys out");
     const auto [seen, is_new] = frame.lines.emplace(frame.key, frame.key_place.line);
     if (!is_new) {
-      return report(frame.key_place, "duplicate key " + in_quotes(frame.key) + "; it is given in line " +
-                                         std::to_string(seen->second) + " already");
+      return report(frame.key_place, fmt::format("duplicate key {}; it is given in line {} already",
+                                                 in_quotes(frame.key), seen->second));
     }
     frame.node.entries.push_back({frame.key, frame.key_place, std::move(node)});
   }

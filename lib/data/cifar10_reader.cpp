@@ -1,5 +1,7 @@
 #include "data/cifar10_reader.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "data/byte_file.h"
@@ -24,9 +26,8 @@ void append_file(const fs::path& file, RawSamples& part, const ReadOptions& opti
   const auto bytes = read_bytes(file, options);
   const auto size = static_cast<std::int64_t>(bytes.size());
   if (size % kRecord != 0) {
-    fail_input(
-        file, at_byte(size - size % kRecord),
-        "the last record is cut: " + std::to_string(size % kRecord) + " of " + std::to_string(kRecord) + " bytes");
+    fail_input(file, at_byte(size - size % kRecord),
+               fmt::format("the last record is cut: {} of {} bytes", size % kRecord, kRecord));
   }
   auto& values = std::get<Bytes>(part.values);
   // What was read before is copied once more as the part grows.
@@ -36,7 +37,7 @@ void append_file(const fs::path& file, RawSamples& part, const ReadOptions& opti
   for (std::int64_t at = 0; at < size; at += kRecord) {
     const auto label = bytes[static_cast<std::size_t>(at)];
     if (label > 9) {
-      bad.report(file, at_byte(at), "class " + std::to_string(label) + " is none of 0 to 9");
+      bad.report(file, at_byte(at), fmt::format("class {} is none of 0 to 9", label));
       continue;
     }
     part.labels.push_back(label);

@@ -167,7 +167,7 @@ class CsvReader {
     const auto [entry, is_new] = ids_.try_emplace(std::move(name), Class{next_id_, line});
     if (!is_new) return entry->second.id;
     if (++next_id_ > kMaxClasses) {
-      fail_input(file_, "", "more than " + std::to_string(kMaxClasses) + " classes; the class is the last field");
+      fail_input(file_, "", fmt::format("more than {} classes; the class is the last field", kMaxClasses));
     }
     name_bytes_ += (size + kNode) * kCopies;
     if (name_bytes_ > checked_name_bytes_) {
@@ -206,7 +206,7 @@ class CsvReader {
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto& known = ids_.at(names[i]);
       label[static_cast<std::size_t>(known.id)] = static_cast<std::int64_t>(i);
-      samples.class_places.push_back("line " + std::to_string(known.line));
+      samples.class_places.push_back(fmt::format("line {}", known.line));
     }
     samples.labels.reserve(classes_.size());
     for (const auto id : classes_) samples.labels.push_back(label[static_cast<std::size_t>(id)]);

@@ -1,5 +1,7 @@
 #include "data/idx_reader.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "data/byte_file.h"
@@ -28,18 +30,18 @@ IdxArray read_idx_file(const fs::path& file, const ReadOptions& options) {
   if (size < 4) fail_input(file, at_byte(size), "the file ends inside the header");
   if (bytes[0] != 0 || bytes[1] != 0) fail_input(file, at_byte(0), "no IDX file: it must begin with two zero bytes");
   if (bytes[2] != kUnsignedByte)
-    fail_input(file, at_byte(2), "element type " + std::to_string(bytes[2]) + "; only 8 (unsigned byte) is read");
+    fail_input(file, at_byte(2), fmt::format("element type {}; only 8 (unsigned byte) is read", bytes[2]));
   const std::int64_t dimensions = bytes[3], header = 4 + 4 * dimensions;
   if (dimensions < 1 || dimensions > 4)
-    fail_input(file, at_byte(3), std::to_string(dimensions) + " dimensions; 1 to 4 are read");
+    fail_input(file, at_byte(3), fmt::format("{} dimensions; 1 to 4 are read", dimensions));
   if (size < header) fail_input(file, at_byte(size), "the file ends inside the header");
   IdxArray array;
   for (std::int64_t d = 0; d < dimensions; ++d) array.sizes.push_back(big_endian_32(bytes.data() + 4 + 4 * d));
   const auto elements = checked_product(array.sizes);
   if (!elements || *elements != size - header) {
     fail_input(file, at_byte(header),
-               "the header promises " + (elements ? std::to_string(*elements) : "more than 2^63") +
-                   " elements, the file holds " + std::to_string(size - header));
+               fmt::format("the header promises {} elements, the file holds {}",
+                           elements ? std::to_string(*elements) : "more than 2^63", size - header));
   }
   if (*elements == 0) fail_input(file, at_byte(4), "holds no elements");
   bytes.erase(bytes.begin(), bytes.begin() + header);
@@ -54,8 +56,7 @@ RawSamples read_pair(const fs::path& images_file, const fs::path& labels_file, c
   if (labels.sizes.size() != 1) fail_input(labels_file, at_byte(3), "labels have one dimension");
   if (labels.sizes[0] != images.sizes[0]) {
     fail_input(labels_file, at_byte(4),
-               std::to_string(labels.sizes[0]) + " labels for " + std::to_string(images.sizes[0]) + " images in " +
-                   images_file.string());
+               fmt::format("{} labels for {} images in {}", labels.sizes[0], images.sizes[0], images_file.string()));
   }
   RawSamples samples;
   samples.sizes.assign(images.sizes.begin() + 1, images.sizes.end());

@@ -1,5 +1,6 @@
 #include "data/image_decode.h"
 
+#include <fmt/core.h>
 #include <png.h>
 #include <turbojpeg.h>
 
@@ -19,11 +20,9 @@ namespace fs = std::filesystem;
 void check_size(const fs::path& file, std::int64_t width, std::int64_t height, std::int64_t bytes,
                 const ReadOptions& options) {
   if (width < 1 || height < 1 || width > kMaxPixels / height) {
-    fail_input(file, "",
-               "claims " + std::to_string(width) + " x " + std::to_string(height) + " pixels; the limit is " +
-                   std::to_string(kMaxPixels) + " in all");
+    fail_input(file, "", fmt::format("claims {} x {} pixels; the limit is {} in all", width, height, kMaxPixels));
   }
-  const auto size = std::to_string(width) + " x " + std::to_string(height);
+  const auto size = fmt::format("{} x {}", width, height);
   require_memory(file, "decoding its " + size + " pixels", width * height * bytes, options);
 }
 

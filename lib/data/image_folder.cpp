@@ -1,5 +1,7 @@
 #include "data/image_folder.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <atomic>
 #include <mutex>
@@ -110,9 +112,8 @@ Decoded decode_one(const fs::path& file, const config::DataConfig& config, const
     if (!expected.empty() && sizes != expected) {
       return {sizes,
               {},
-              "is " + std::to_string(image.width) + " x " + std::to_string(image.height) + " pixels, the first is " +
-                  std::to_string(expected[2]) + " x " + std::to_string(expected[1]) +
-                  "; data.image_size scales all to one size"};
+              fmt::format("is {} x {} pixels, the first is {} x {}; data.image_size scales all to one size",
+                          image.width, image.height, expected[2], expected[1])};
     }
     return {sizes, to_planes(image, channels), ""};
   } catch (const base::Error& error) {

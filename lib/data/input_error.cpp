@@ -1,12 +1,12 @@
 #include "data/input_error.h"
 
+#include <fmt/core.h>
+
 namespace esper::data {
 
-std::string at_byte(std::int64_t offset) { return "byte " + std::to_string(offset); }
+std::string at_byte(std::int64_t offset) { return fmt::format("byte {}", offset); }
 
-std::string at_field(std::int64_t line, std::int64_t field) {
-  return "line " + std::to_string(line) + ", field " + std::to_string(field);
-}
+std::string at_field(std::int64_t line, std::int64_t field) { return fmt::format("line {}, field {}", line, field); }
 
 void fail_input(const std::filesystem::path& file, const std::string& place, const std::string& text) {
   const auto where = place.empty() ? file.string() : file.string() + ": " + place;

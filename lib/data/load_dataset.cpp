@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -164,8 +166,7 @@ Dataset to_windows(std::u32string_view text, const std::u32string& vocabulary, c
   const std::int64_t count = (static_cast<std::int64_t>(text.size()) - 1) / config.context;
   if (text.empty() || count < 1) {
     fail_input(file, "",
-               "a part of " + std::to_string(text.size()) +
-                   " characters is too short for data.context = " + std::to_string(config.context));
+               fmt::format("a part of {} characters is too short for data.context = {}", text.size(), config.context));
   }
   auto starts = evenly(count, config.max_samples);
   for (auto& start : starts) start *= config.context;

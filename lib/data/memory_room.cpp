@@ -1,5 +1,6 @@
 #include "data/memory_room.h"
 
+#include <fmt/core.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -189,7 +190,7 @@ MemoryRoom memory_room(const MemorySources& sources) {
 }
 
 std::string mebibytes(std::int64_t bytes) {
-  return bytes < kMebibyte ? std::to_string(bytes) + " bytes" : std::to_string(bytes / kMebibyte) + " MiB";
+  return bytes < kMebibyte ? fmt::format("{} bytes", bytes) : fmt::format("{} MiB", bytes / kMebibyte);
 }
 
 }  // namespace esper::data

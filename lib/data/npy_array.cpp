@@ -1,5 +1,7 @@
 #include "data/npy_array.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -181,7 +183,7 @@ NpyArray parse_npy(Bytes bytes, const std::string& source) {
     fail_input(source, at_byte(0), "no .npy file");
   const int version = bytes[6];
   if (version < 1 || version > 3)
-    fail_input(source, at_byte(6), ".npy version " + std::to_string(version) + "; 1 to 3 are read");
+    fail_input(source, at_byte(6), fmt::format(".npy version {}; 1 to 3 are read", version));
   const std::size_t prefix = version == 1 ? 10 : 12;
   const std::size_t length = version == 1 ? load<std::uint16_t>(bytes.data() + 8, ByteOrder::kLittle)
                                           : load<std::uint32_t>(bytes.data() + 8, ByteOrder::kLittle);
@@ -195,8 +197,8 @@ NpyArray parse_npy(Bytes bytes, const std::string& source) {
   const auto held = static_cast<std::int64_t>(bytes.size() - array.begin);
   if (!promised || *promised != held) {
     fail_input(source, at_byte(static_cast<std::int64_t>(array.begin)),
-               "the header promises " + (promised ? std::to_string(*promised) : "more than 2^63") +
-                   " bytes of elements, the file holds " + std::to_string(held));
+               fmt::format("the header promises {} bytes of elements, the file holds {}",
+                           promised ? std::to_string(*promised) : "more than 2^63", held));
   }
   array.bytes = std::move(bytes);
   return array;

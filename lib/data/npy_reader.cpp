@@ -1,5 +1,7 @@
 #include "data/npy_reader.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
@@ -56,11 +58,11 @@ void keep_good(std::vector<T>& values, RawSamples& samples, const std::string& x
   for (std::size_t i = 0; i < samples.labels.size(); ++i) {
     const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i * width),
                end = begin + static_cast<std::ptrdiff_t>(width);
-    const auto place = "sample " + std::to_string(i);
+    const auto place = fmt::format("sample {}", i);
     if (!std::all_of(begin, end, [](T v) { return std::isfinite(static_cast<float>(v)); })) {
       bad.report(x_source, place, "holds a number that is not finite");
     } else if (samples.labels[i] < 0) {
-      bad.report(y_source, place, "the class must be a whole number from 0, below " + std::to_string(kMaxClasses));
+      bad.report(y_source, place, fmt::format("the class must be a whole number from 0, below {}", kMaxClasses));
     } else {
       if (kept != i) std::copy(begin, end, values.begin() + static_cast<std::ptrdiff_t>(kept * width));
       samples.labels[kept++] = samples.labels[i];
@@ -89,14 +91,12 @@ void require_room(const NpyArray& x, const NpyArray& y, const ReadOptions& optio
 
 RawSamples pair_up(const NpyArray& x, const NpyArray& y, const ReadOptions& options, BadSamples& bad) {
   const auto rank = x.sizes.size();
-  if (rank < 2 || rank > 4)
-    fail_input(x.source, "", "has " + std::to_string(rank) + " dimensions; samples have 2 to 4");
+  if (rank < 2 || rank > 4) fail_input(x.source, "", fmt::format("has {} dimensions; samples have 2 to 4", rank));
   if (x.count() == 0) fail_input(x.source, "", "holds no elements");
   const bool column = y.sizes.size() == 2 && y.sizes[1] == 1;
   if (y.sizes.size() != 1 && !column) fail_input(y.source, "", "classes must be one number a sample");
   if (y.sizes[0] != x.sizes[0]) {
-    fail_input(y.source, "",
-               std::to_string(y.sizes[0]) + " classes for " + std::to_string(x.sizes[0]) + " samples in " + x.source);
+    fail_input(y.source, "", fmt::format("{} classes for {} samples in {}", y.sizes[0], x.sizes[0], x.source));
   }
   require_room(x, y, options);
   RawSamples samples;

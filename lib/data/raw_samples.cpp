@@ -1,5 +1,7 @@
 #include "data/raw_samples.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <map>
 
@@ -34,8 +36,8 @@ void reshape(RawSamples& samples, const std::vector<std::int64_t>& shape) {
   }
   const auto wanted = checked_product(shape);
   if (!wanted || *wanted != elements_of(samples.sizes)) {
-    fail_config("shape", to_text(shape) + " does not fit samples of shape " + to_text(samples.sizes) + " (" +
-                             std::to_string(elements_of(samples.sizes)) + " numbers each)");
+    fail_config("shape", fmt::format("{} does not fit samples of shape {} ({} numbers each)", to_text(shape),
+                                     to_text(samples.sizes), elements_of(samples.sizes)));
   }
   samples.sizes = shape;
 }

@@ -1,5 +1,7 @@
 #include "data/synthetic.h"
 
+#include <fmt/core.h>
+
 #include "data/input_error.h"
 #include "data/memory_need.h"
 #include "data/random.h"
@@ -12,8 +14,7 @@ void require_room(const config::SyntheticConfig& config, const ReadOptions& opti
   const auto numbers = checked_product({config.features, sizeof(float)});
   const auto total =
       numbers ? checked_product({config.samples, *numbers + std::int64_t{sizeof(std::int64_t)}}) : std::nullopt;
-  const auto what =
-      std::to_string(config.samples) + " samples of " + std::to_string(config.features) + " numbers and a label";
+  const auto what = fmt::format("{} samples of {} numbers and a label", config.samples, config.features);
   if (!total) fail_config("synthetic", what + " are more bytes than a 64-bit number counts");
   require_memory("data.synthetic", what, *total, options, "lower data.synthetic.samples or data.synthetic.features");
 }

@@ -1,5 +1,6 @@
 #include "data/zip_archive.h"
 
+#include <fmt/core.h>
 #include <zlib.h>
 
 #include "data/inflate.h"
@@ -75,7 +76,7 @@ Bytes read_zip_member(std::span<const std::uint8_t> archive, const ZipMember& me
   const auto most = member.method == 0 ? member.packed_size : most_unfolded(member.packed_size);
   if (member.size > most) {
     fail_input(file, at_byte(at),
-               "member " + member.name + " claims " + std::to_string(member.size) + " bytes, more than it can hold");
+               fmt::format("member {} claims {} bytes, more than it can hold", member.name, member.size));
   }
   require_memory(file, "member " + member.name, member.size, options);
   const auto packed = archive.subspan(static_cast<std::size_t>(begin), static_cast<std::size_t>(member.packed_size));
@@ -85,9 +86,9 @@ Bytes read_zip_member(std::span<const std::uint8_t> archive, const ZipMember& me
   } else if (member.method == 0 && member.size == member.packed_size) {
     bytes.assign(packed.begin(), packed.end());
   } else {
-    fail_input(file, at_byte(at),
-               "member " + member.name + " is packed by method " + std::to_string(member.method) +
-                   "; only stored and deflated are read");
+    fail_input(
+        file, at_byte(at),
+        fmt::format("member {} is packed by method {}; only stored and deflated are read", member.name, member.method));
   }
   if (crc32_z(0, bytes.data(), bytes.size()) != member.crc)
     fail_input(file, at_byte(begin), "member " + member.name + " fails its checksum");

@@ -1,5 +1,7 @@
 #include "history/growth_history.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <iterator>
 
@@ -89,9 +91,8 @@ bool is_checkpoint_at(const GrowthNote& note, RunPlace place) {
 }  // namespace
 
 std::string describe(const GrowthGap& gap) {
-  return "notes are missing before step " + std::to_string(gap.to.step) + " (between record " +
-         std::to_string(gap.after) + " of the journal, of " + place_text(gap.from) + ", and record " +
-         std::to_string(gap.before) + "): " + gap.why;
+  return fmt::format("notes are missing before step {} (between record {} of the journal, of {}, and record {}): {}",
+                     gap.to.step, gap.after, place_text(gap.from), gap.before, gap.why);
 }
 
 void GrowthHistory::take(std::string_view text) {

@@ -1,5 +1,7 @@
 #include "history/growth_note.h"
 
+#include <fmt/core.h>
+
 #include <array>
 #include <charconv>
 #include <cmath>
@@ -202,9 +204,7 @@ void add_event(json& object, const GrowthEvent& event) {
 
 }  // namespace
 
-std::string place_text(RunPlace place) {
-  return "epoch " + std::to_string(place.epoch) + ", step " + std::to_string(place.step);
-}
+std::string place_text(RunPlace place) { return fmt::format("epoch {}, step {}", place.epoch, place.step); }
 
 json growth_note_json(const GrowthNote& note) {
   json object = {{"what", note.what}, {"epoch", note.place.epoch}, {"step", note.place.step}};

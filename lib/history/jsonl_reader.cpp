@@ -1,6 +1,7 @@
 #include "history/jsonl_reader.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <array>
@@ -154,15 +155,15 @@ JsonlReport read_jsonl(const std::filesystem::path& path, const std::function<vo
 std::vector<std::string> gaps_of(const JsonlReport& report) {
   std::vector<std::string> gaps;
   if (report.damaged_total > 0) {
-    gaps.push_back("telemetry.jsonl has " + std::to_string(report.damaged_total) +
-                   (report.damaged_total == 1 ? " damaged line; what it measured is missing"
-                                              : " damaged lines; what they measured is missing"));
+    gaps.push_back(fmt::format("telemetry.jsonl has {}{}", report.damaged_total,
+                               report.damaged_total == 1 ? " damaged line; what it measured is missing"
+                                                         : " damaged lines; what they measured is missing"));
   }
   if (report.missing_files > 0) {
     gaps.push_back(
-        std::to_string(report.missing_files) + (report.missing_files == 1 ? " earlier file" : " earlier files") +
-        " of telemetry.jsonl (telemetry-000001.jsonl, ...) were deleted, by telemetry.limit_mb or by hand; what "
-        "they measured is missing");
+        fmt::format("{}{} of telemetry.jsonl (telemetry-000001.jsonl, ...) were deleted, by telemetry.limit_mb or by "
+                    "hand; what they measured is missing",
+                    report.missing_files, report.missing_files == 1 ? " earlier file" : " earlier files"));
   }
   return gaps;
 }

@@ -1,5 +1,7 @@
 #include "history/lineage.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <optional>
@@ -80,8 +82,7 @@ Lineage read_lineage(const std::string& run, GrowthHistory history) {
     const std::string lost = lost_before(folder, *forked);
     lineage.unread = Ancestor{forked->parent, forked->place, 0};
     if (lineage.ancestors.size() == kDeepest) {
-      lineage.gaps.push_back(lost + "it is not read: forks are followed back over " + std::to_string(kDeepest) +
-                             " runs");
+      lineage.gaps.push_back(fmt::format("{}it is not read: forks are followed back over {} runs", lost, kDeepest));
       break;
     }
     std::string why_not;

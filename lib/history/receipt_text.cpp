@@ -161,7 +161,7 @@ std::string story_text(const Receipt& receipt) {
     }
     if (!note->event->decision.empty() && note->event->decision != last_decision)
       text += "    asked to " + printable_line(note->event->decision) + "\n";
-    text += "    " + printable_line(line_of(*note)) + (times > 1 ? " (try " + std::to_string(times) + ")" : "") + "\n";
+    text += "    " + printable_line(line_of(*note)) + (times > 1 ? fmt::format(" (try {})", times) : "") + "\n";
     last_head = head;
     last_decision = note->event->decision;
   }

@@ -82,8 +82,7 @@ void tell_gaps_between(const std::vector<GrowthGap>& found, const std::string& r
 
 void tell_losses(const std::vector<storage::JournalLoss>& losses, std::vector<std::string>& gaps) {
   for (const auto& [file, bytes] : losses) {
-    const std::string what =
-        bytes == 0 ? " is missing" : " is damaged: " + std::to_string(bytes) + " bytes were not read";
+    const std::string what = bytes == 0 ? " is missing" : fmt::format(" is damaged: {} bytes were not read", bytes);
     gaps.push_back(file + what + "; the records before and after it are complete");
   }
 }
@@ -96,8 +95,7 @@ void tell_gaps(const storage::JournalScan& scan, const std::string& folder, Exte
   tell_tail(scan, run.history.records(), folder, run.gaps);
   tell_damaged(run.history, run.gaps);
   if (run.history.left_out() > 0) {
-    run.gaps.push_back("the journal is too long: its last " + std::to_string(run.history.left_out()) +
-                       " notes were left out");
+    run.gaps.push_back(fmt::format("the journal is too long: its last {} notes were left out", run.history.left_out()));
   }
   if (run.history.notes().empty()) return;
   const auto state = run.history.replay();
@@ -145,8 +143,8 @@ std::string why_nothing_is_known(base::FileSystem& files, const std::string& run
   const bool there = records > 0 || files.kind_of(run + "/journal") == PathKind::kFile;
   return (!there         ? run + " has no journal"
           : records == 0 ? "the journal of " + run + " is empty"
-                         : "the journal of " + run + " has " + std::to_string(records) +
-                               (records == 1 ? " record that is" : " records that are") + " no note on growth") +
+                         : fmt::format("the journal of {} has {}{} no note on growth", run, records,
+                                       records == 1 ? " record that is" : " records that are")) +
          ": nothing is known of its growth. If the file lies elsewhere, put it back; else esper train --resume " + run +
          " notes the network of its newest checkpoint, and what happens from there on";
 }

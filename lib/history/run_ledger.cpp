@@ -1,5 +1,7 @@
 #include "history/run_ledger.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -156,10 +158,10 @@ class Packets {
     run_.policy_timeouts += std::exchange(timeouts_, 0);
     const double dropped = std::exchange(dropped_, 0);
     if (run_.processes == 0 || open_is_summarized_) return;
-    const std::string which = "process " + std::to_string(run_.processes);
+    const std::string which = fmt::format("process {}", run_.processes);
     if (dropped > 0) {
-      gaps().push_back(which + " dropped " + std::to_string(static_cast<std::int64_t>(dropped)) +
-                       " packets; their time is missing");
+      gaps().push_back(
+          fmt::format("{} dropped {} packets; their time is missing", which, static_cast<std::int64_t>(dropped)));
     }
     if (finished_) return;
     const std::string after = newest_epoch_.empty() ? "its start" : "epoch " + newest_epoch_;

@@ -1,5 +1,7 @@
 #include "history/seed_telemetry.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <charconv>
 #include <nlohmann/json.hpp>
@@ -135,8 +137,7 @@ SeedTelemetry read_seed_telemetry(const std::filesystem::path& run, const std::s
   const auto missing = gaps_of(report);
   gaps.insert(gaps.end(), missing.begin(), missing.end());
   if (reader.left_out > 0) {
-    gaps.push_back("telemetry.jsonl tells of more than " + std::to_string(kMostEpochs) +
-                   " epochs; the rest was left out");
+    gaps.push_back(fmt::format("telemetry.jsonl tells of more than {} epochs; the rest was left out", kMostEpochs));
   }
   return std::move(reader.found);
 }

@@ -56,11 +56,11 @@ Try for_loader(const RunConfig& config, bool cuda) {
     return {"data.gpu_dataset=auto", "the data set is not kept on the device"};
   }
   if (config.data.workers < 8) {
-    return {"data.workers=" + std::to_string(2 * config.data.workers),
+    return {fmt::format("data.workers={}", 2 * config.data.workers),
             fmt::format("{} threads prepare batches and cannot keep up", config.data.workers)};
   }
   if (config.data.prefetch < 16) {
-    return {"data.prefetch=" + std::to_string(4 * config.data.prefetch),
+    return {fmt::format("data.prefetch={}", 4 * config.data.prefetch),
             fmt::format("only {} batches are prepared ahead", config.data.prefetch)};
   }
   return {};
@@ -86,7 +86,7 @@ Try for_compile(const RunConfig& config) {
   }
   if (config.step.check_every > 0 && config.step.check_every < 10'000) {
     return {"step.check_every=10000",
-            "the fast lane is compared with eager every " + std::to_string(config.step.check_every) + " steps"};
+            fmt::format("the fast lane is compared with eager every {} steps", config.step.check_every)};
   }
   if (config.step.lane == Lane::kReplay) return {"step.lane=eager", "the steps are too few to pay for a recording"};
   return {"step.lane=replay",
@@ -142,8 +142,8 @@ Try for_validation(const RunConfig& config) {
   }
   const int every = config.growth.counterfactual.every_epochs;
   if (config.growth.enabled && every > 0 && every < 20) {
-    return {"growth.counterfactual.every_epochs=" + std::to_string(2 * every),
-            "every " + std::to_string(every) + " epochs all validation samples are measured once more for each seed"};
+    return {fmt::format("growth.counterfactual.every_epochs={}", 2 * every),
+            fmt::format("every {} epochs all validation samples are measured once more for each seed", every)};
   }
   return {};
 }

@@ -1,5 +1,7 @@
 #include "history/telemetry_names.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -65,13 +67,13 @@ class Collector {
   }
   TelemetryNames finish(const JsonlReport& report) {
     if (report.damaged_total > 0) {
-      read_.gaps.push_back(source_ + " has " + std::to_string(report.damaged_total) + " damaged lines");
+      read_.gaps.push_back(fmt::format("{} has {} damaged lines", source_, report.damaged_total));
     }
     if (report.missing_files > 0) {
-      read_.gaps.push_back(source_ + " lacks " + std::to_string(report.missing_files) + " earlier files");
+      read_.gaps.push_back(fmt::format("{} lacks {} earlier files", source_, report.missing_files));
     }
     if (odd_ > 0) {
-      read_.gaps.push_back(source_ + " has " + std::to_string(odd_) + " metrics or events that are not well formed");
+      read_.gaps.push_back(fmt::format("{} has {} metrics or events that are not well formed", source_, odd_));
     }
     if (report.packets == 0) fail(source_, "holds no packet of telemetry");
     return std::move(read_);
@@ -93,7 +95,7 @@ class Collector {
       return;
     }
     NameFacts& facts = read_.names[{*name, kind}];
-    if (read_.names.size() > kMostNames) fail(source_, "has more than " + std::to_string(kMostNames) + " names");
+    if (read_.names.size() > kMostNames) fail(source_, fmt::format("has more than {} names", kMostNames));
     const std::string* unit = word_at(entry, "unit");
     if (kind == Kind::kMetric && unit != nullptr && facts.unit.empty()) facts.unit = *unit;
     if (kind == Kind::kMetric && unit != nullptr && facts.unit != *unit) ++odd_;
@@ -190,10 +192,10 @@ TelemetryNames read_list(const fs::path& file) {
   const json* rows = &document;
   if (document.is_object() && document.contains("names")) rows = &document.at("names");
   if (!rows->is_array() || rows->empty()) fail(file.string(), "is no list of names");
-  if (rows->size() > kMostNames) fail(file.string(), "has more than " + std::to_string(kMostNames) + " names");
+  if (rows->size() > kMostNames) fail(file.string(), fmt::format("has more than {} names", kMostNames));
   TelemetryNames out;
   for (std::size_t i = 0; i < rows->size(); ++i) {
-    take_row(file.string() + ": entry " + std::to_string(i + 1), (*rows)[i], out);
+    take_row(fmt::format("{}: entry {}", file.string(), i + 1), (*rows)[i], out);
   }
   return out;
 }

@@ -1,5 +1,7 @@
 #include "leyline/telemetry.h"
 
+#include <fmt/core.h>
+
 namespace esper::leyline {
 namespace {
 
@@ -14,7 +16,7 @@ const TelemetryEvent* first_warning(const TelemetryPacket& packet) {
 void finish_packet(TelemetryPacket& packet, std::uint64_t epoch) {
   packet.level = Level::kInfo;
   for (std::size_t n = 0; n < packet.events.size(); ++n) {
-    packet.events[n].event_id = "evt-" + std::to_string(n);
+    packet.events[n].event_id = fmt::format("evt-{}", n);
     packet.level = std::max(packet.level, packet.events[n].level);
   }
   auto& health = packet.system_health;

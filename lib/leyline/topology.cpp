@@ -1,5 +1,7 @@
 #include "leyline/topology.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -109,7 +111,7 @@ std::vector<std::string> differences(const Topology& a, const Topology& b) {
     if (!find_slot(a, slot.id)) found.push_back(slot.id + ": no such slot -> " + describe(slot));
   }
   if (a.seeds_born != b.seeds_born) {
-    found.push_back("seeds born: " + std::to_string(a.seeds_born) + " -> " + std::to_string(b.seeds_born));
+    found.push_back(fmt::format("seeds born: {} -> {}", a.seeds_born, b.seeds_born));
   }
   return found;
 }

@@ -34,7 +34,7 @@ void visit_numbers(Program& program, const Visit& visit) {
     if (begin == name.size()) continue;
     std::int64_t number = std::stoll(name.substr(begin));
     visit(NumberPlace{Part::kInputName, i}, number);
-    name = name.substr(0, begin) + std::to_string(number);
+    name = fmt::format("{}{}", name.substr(0, begin), number);
   }
   for (std::size_t i = 0; i < program.values.size(); ++i) {
     TensorType& type = program.values[i];
@@ -80,7 +80,7 @@ base::Expected<void> check_same_form(const TakenApart& a, const TakenApart& b) {
   const std::string sizes = fmt::format("at batch sizes {} and {}", a.n, b.n);
   const auto &left = a.form.operations, &right = b.form.operations;
   for (std::size_t i = 0; i < std::min(left.size(), right.size()); ++i) {
-    const std::string where = "operation " + std::to_string(i);
+    const std::string where = fmt::format("operation {}", i);
     if (left[i].name != right[i].name) {
       return base::failure(fmt::format("{} differs {}: {}, {}", where, sizes, left[i].name, right[i].name));
     }
@@ -153,7 +153,7 @@ std::string name_of(const NumberPlace& place, const Program& program) {
     default: {
       const std::string what = place.part == Part::kSize ? "a size of " : "a stride of ";
       const bool is_input = place.at < program.inputs.size();
-      return what + (is_input ? "input " + program.inputs[place.at].name : "value " + std::to_string(place.at));
+      return what + (is_input ? "input " + program.inputs[place.at].name : fmt::format("value {}", place.at));
     }
   }
 }
@@ -254,7 +254,7 @@ std::string save_symbolic(const SymbolicProgram& symbolic) {
     for (const auto number : {static_cast<std::int64_t>(place.part), static_cast<std::int64_t>(place.at),
                               static_cast<std::int64_t>(place.argument), static_cast<std::int64_t>(place.element),
                               static_cast<std::int64_t>(expression.form), expression.factor, expression.offset}) {
-      text += std::to_string(number) + " ";
+      text += fmt::format("{} ", number);
     }
   }
   return text;

@@ -1,5 +1,6 @@
 #include "storage/atomic_publish.h"
 
+#include <fmt/core.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -21,9 +22,7 @@ using base::PathKind;
 
 constexpr std::string_view kTemporary = ".tmp-";
 
-std::string temporary_name(const std::string& path) {
-  return path + std::string(kTemporary) + std::to_string(::getpid());
-}
+std::string temporary_name(const std::string& path) { return fmt::format("{}{}{}", path, kTemporary, ::getpid()); }
 
 // Best effort, on the way out with another error: what stays is removed by remove_leftovers.
 void discard(FileSystem& file_system, const std::string& temporary) {

@@ -1,5 +1,7 @@
 #include "storage/file_tools.h"
 
+#include <fmt/core.h>
+
 #include "storage/beneath.h"
 
 namespace esper::storage {
@@ -59,7 +61,7 @@ std::string free_name(FileSystem& file_system, const std::string& path) {
     }
   };
   std::string name = path;
-  for (int i = 2; is_taken(name); ++i) name = path + "-" + std::to_string(i);
+  for (int i = 2; is_taken(name); ++i) name = fmt::format("{}-{}", path, i);
   return name;
 }
 

@@ -1,5 +1,6 @@
 #include "storage/folder_lock.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include "storage/bytes.h"
@@ -13,7 +14,7 @@ constexpr std::uint64_t kMaxHolderBytes = 4096;
 std::string this_process() {
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
-  return "process " + std::to_string(::getpid()) + " on " + host;
+  return fmt::format("process {} on {}", ::getpid(), host);
 }
 
 std::string read_holder(base::FileSystem& file_system, const std::string& path) {

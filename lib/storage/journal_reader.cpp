@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -143,7 +145,7 @@ void scan_earlier(FileSystem& file_system, const std::string& path, std::uint64_
   for (const auto& [number, earlier] : earlier_journal_files(file_system, path)) {
     if (number < next) continue;
     if (number - next > kMostListed) {
-      scan.losses.push_back({earlier_journal_path(path, next) + " to -" + std::to_string(number - 1), 0});
+      scan.losses.push_back({fmt::format("{} to -{}", earlier_journal_path(path, next), number - 1), 0});
       next = number;
     }
     for (; next < number; ++next) scan.losses.push_back({earlier_journal_path(path, next), 0});

@@ -1,5 +1,7 @@
 #include "storage/manifest.h"
 
+#include <fmt/core.h>
+
 #include <string_view>
 
 #include "storage/checksum.h"
@@ -53,8 +55,8 @@ base::Expected<Manifest, ReadFailure> parse_manifest(const std::string& text) {
   try {
     const json whole = json::parse("{" + body);
     if (whole.at("format") != kFormat) {
-      return unreadable("manifest.json has format " + whole.at("format").dump() + "; this program reads format " +
-                        std::to_string(kFormat));
+      return unreadable(
+          fmt::format("manifest.json has format {}; this program reads format {}", whole.at("format").dump(), kFormat));
     }
     Manifest manifest{files_from(whole.at("files")), whole.at("fields")};
     for (const auto& file : manifest.files) {

@@ -2,6 +2,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,8 +20,8 @@ using base::PathKind;
 // The path behind a descriptor, for messages only.
 std::string name_of(int handle) {
   char target[4096];
-  const auto length = ::readlink(("/proc/self/fd/" + std::to_string(handle)).c_str(), target, sizeof target);
-  return length > 0 ? std::string(target, length) : "file " + std::to_string(handle);
+  const auto length = ::readlink(fmt::format("/proc/self/fd/{}", handle).c_str(), target, sizeof target);
+  return length > 0 ? std::string(target, length) : fmt::format("file {}", handle);
 }
 
 [[noreturn]] void fail(const char* operation, int handle) {
@@ -98,7 +99,7 @@ void PosixFiles::sync_handle(int handle) {
 
 // Not retried: Linux frees the descriptor even when close is interrupted.
 void PosixFiles::close_handle(int handle) {
-  if (::close(handle) < 0 && errno != EINTR) throw IoError("close", "file " + std::to_string(handle), errno);
+  if (::close(handle) < 0 && errno != EINTR) throw IoError("close", fmt::format("file {}", handle), errno);
 }
 
 }  // namespace esper::storage

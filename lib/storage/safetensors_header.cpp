@@ -1,5 +1,7 @@
 #include "storage/safetensors_header.h"
 
+#include <fmt/core.h>
+
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <unordered_set>
@@ -95,7 +97,7 @@ class HeaderEvents {
 
   // The parser's own text is left out: it quotes the bytes that it could not read.
   bool parse_error(std::size_t position, const std::string&, const json::exception&) {
-    return refuse("something that is not JSON in UTF-8, at byte " + std::to_string(position));
+    return refuse(fmt::format("something that is not JSON in UTF-8, at byte {}", position));
   }
 
  private:

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <tuple>
 
@@ -29,7 +31,7 @@ base::Expected<Safetensors, ReadFailure> lay_out(SafetensorsHeader header, Bytes
   for (auto& tensor : header.tensors) {
     const auto begin = static_cast<std::uint64_t>(tensor.offsets[0]);
     const auto end = static_cast<std::uint64_t>(tensor.offsets[1]);
-    const std::string which = "tensor " + std::to_string(result.tensors.size()) + " by offset";
+    const std::string which = fmt::format("tensor {} by offset", result.tensors.size());
     if (begin < position) return damaged(which + " overlaps the one before it");
     if (begin > position) return damaged("there is a hole before " + which);
     if (end < begin) return damaged(which + " ends before it begins");
@@ -37,15 +39,14 @@ base::Expected<Safetensors, ReadFailure> lay_out(SafetensorsHeader header, Bytes
     const auto expected = byte_count(tensor.shape, tensor.dtype);
     if (!expected) return damaged(which + " has a shape beyond 64 bits");
     if (*expected != end - begin) {
-      return damaged(which + " has " + std::to_string(end - begin) + " bytes, its shape and type need " +
-                     std::to_string(*expected));
+      return damaged(fmt::format("{} has {} bytes, its shape and type need {}", which, end - begin, *expected));
     }
     result.tensors.push_back(
         {std::move(tensor.name), tensor.dtype, std::move(tensor.shape), data.subspan(begin, end - begin)});
     position = end;
   }
   if (position != data.size()) {
-    return damaged(std::to_string(data.size() - position) + " bytes at the end belong to no tensor");
+    return damaged(fmt::format("{} bytes at the end belong to no tensor", data.size() - position));
   }
   return result;
 }
@@ -69,7 +70,7 @@ base::Expected<LoadedSafetensors, ReadFailure> load_safetensors(base::FileSystem
     loaded.file = read_file(file_system, path, max_bytes);
   } catch (const base::IoError& error) {
     if (error.error_number() != EFBIG) throw;
-    return damaged(path + " is larger than " + std::to_string(max_bytes) + " bytes");
+    return damaged(fmt::format("{} is larger than {} bytes", path, max_bytes));
   }
   auto parsed = parse_safetensors(loaded.file);
   if (!parsed) return damaged(path + ": " + parsed.error().problem);

@@ -1,3 +1,5 @@
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string_view>
@@ -45,9 +47,8 @@ std::string header_text(const std::vector<const TensorView*>& tensors, const Ten
     ESPER_CHECK(names.insert(tensor->name).second, "two tensors are named " + tensor->name);
     if (text.size() > 1) text += ',';
     const std::uint64_t end = offset + tensor->bytes.size();
-    text += json_text(tensor->name) + ":{\"dtype\":\"" + std::string(dtype_name(tensor->dtype)) +
-            "\",\"shape\":" + ordered_json(tensor->shape).dump() + ",\"data_offsets\":[" + std::to_string(offset) +
-            "," + std::to_string(end) + "]}";
+    text += fmt::format("{}:{{\"dtype\":\"{}\",\"shape\":{},\"data_offsets\":[{},{}]}}", json_text(tensor->name),
+                        dtype_name(tensor->dtype), ordered_json(tensor->shape).dump(), offset, end);
     offset = end;
   }
   text += '}';

@@ -35,8 +35,8 @@ void say(Decision& decision, const std::string& sentence) {
 AdaptationCommand& ask(Decision& decision, const Observation& observation, SeedOperation operation,
                        const std::string& reason) {
   AdaptationCommand command;
-  command.command_id = observation.training_run_id + "-e" + whole(observation.current_epoch) + "-" +
-                       std::to_string(decision.commands.size() + 1);
+  command.command_id = fmt::format("{}-e{}-{}", observation.training_run_id, whole(observation.current_epoch),
+                                   decision.commands.size() + 1);
   command.command_type = leyline::CommandType::kSeed;
   command.issued_at_ns = observation.timestamp_ns;
   command.issued_by = "tamiyo.heuristic";
@@ -202,19 +202,19 @@ std::string HeuristicController::why_not_now(const Observation& observation) con
   const auto& heuristic = rules_.heuristic;
   const auto epoch = observation.current_epoch;
   if (epoch < static_cast<std::uint32_t>(heuristic.min_epochs_before_germinate)) {
-    return "epoch " + whole(epoch) + " of the first " + std::to_string(heuristic.min_epochs_before_germinate);
+    return fmt::format("epoch {} of the first {}", whole(epoch), heuristic.min_epochs_before_germinate);
   }
   if (!state_.host_stable) {
-    return "the host still learns fast (" + whole(state_.calm_epochs) + " of " +
-           std::to_string(heuristic.stable_epochs) + " calm epochs)";
+    return fmt::format("the host still learns fast ({} of {} calm epochs)", whole(state_.calm_epochs),
+                       heuristic.stable_epochs);
   }
   if (state_.last_prune_epoch) {
     const auto over = *state_.last_prune_epoch + static_cast<std::uint32_t>(heuristic.embargo_epochs);
     if (epoch < over) return "the embargo after the last prune lasts until epoch " + whole(over);
   }
   if (state_.epochs_without_progress < static_cast<std::uint32_t>(heuristic.plateau_epochs)) {
-    return "no plateau (" + whole(state_.epochs_without_progress) + " of " + std::to_string(heuristic.plateau_epochs) +
-           " epochs without progress)";
+    return fmt::format("no plateau ({} of {} epochs without progress)", whole(state_.epochs_without_progress),
+                       heuristic.plateau_epochs);
   }
   return {};
 }

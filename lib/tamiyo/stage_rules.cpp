@@ -112,8 +112,8 @@ std::string prune_reason(const SeedState& seed, std::uint32_t stale_epochs, cons
   const auto limit = static_cast<std::uint32_t>(rules.heuristic.prune_after_epochs);
   const auto wanted = static_cast<std::uint32_t>(epochs_wanted(seed.stage, rules.gates));
   if (seed.stage == Stage::kBlending || stale_epochs < limit || seed.stage_epochs < wanted) return {};
-  return to_string(base::Length{stale_epochs, base::Length::Unit::kEpochs}) + " without improvement (allowed " +
-         std::to_string(limit) + ")";
+  return fmt::format("{} without improvement (allowed {})",
+                     to_string(base::Length{stale_epochs, base::Length::Unit::kEpochs}), limit);
 }
 
 }  // namespace esper::tamiyo

@@ -2,6 +2,8 @@
 
 #include "engine/bench/bench.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -67,8 +69,8 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
   }
   std::vector<LoopFigures> runs;
   for (int i = 1; i <= kGrowthRuns; ++i) {
-    show_phase("growing run " + std::to_string(i) + " of " + std::to_string(kGrowthRuns));
-    runs.push_back(run_growing(session.config, scratch, "growth-" + std::to_string(i), scratch.cache_dir()));
+    show_phase(fmt::format("growing run {} of {}", i, kGrowthRuns));
+    runs.push_back(run_growing(session.config, scratch, fmt::format("growth-{}", i), scratch.cache_dir()));
   }
   const LoopFigures& last = runs.back();
   const auto times = distribution(last.step_us);

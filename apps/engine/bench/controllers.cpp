@@ -1,5 +1,7 @@
 #include "engine/bench/controllers.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,7 +16,7 @@ using leyline::Observation;
 using leyline::SeedOperation;
 using leyline::Stage;
 
-std::string command_id(const Observation& seen) { return "bench-" + std::to_string(seen.current_epoch); }
+std::string command_id(const Observation& seen) { return fmt::format("bench-{}", seen.current_epoch); }
 
 Decision ask(const Observation& seen, SeedOperation operation, const std::string& seed_id, const char* reason) {
   return {{leyline::seed_command(command_id(seen), operation, seed_id)}, reason};

@@ -1,6 +1,7 @@
 #include "engine/bench/peers.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <cmath>
@@ -43,7 +44,7 @@ void write_tensors(const Workload& workload, const std::string& path) {
   for (const auto& [id, tensor] : model->network.buffers()) add_tensor(id, tensor, held, views);
   for (std::size_t i = 0; i < workload.steps.size(); ++i) {
     for (std::size_t k = 0; k < workload.steps[i].size(); ++k) {
-      const std::string name = "step." + std::to_string(i) + "." + std::to_string(k);
+      const std::string name = fmt::format("step.{}.{}", i, k);
       add_tensor(name + ".inputs", workload.steps[i][k].inputs, held, views);
       add_tensor(name + ".targets", workload.steps[i][k].targets, held, views);
     }
@@ -105,8 +106,8 @@ void check_same_training(const Workload& workload, const json& answer) {
   const auto model = fresh_model(workload);
   for (const auto& parameter : model->state.parameters) parameters += parameter.numel();
   if (answer.at("parameters").get<std::int64_t>() != parameters) {
-    throw std::runtime_error("it built another network: " + answer.at("parameters").dump() + " parameters, ours has " +
-                             std::to_string(parameters));
+    throw std::runtime_error(fmt::format("it built another network: {} parameters, ours has {}",
+                                         answer.at("parameters").dump(), parameters));
   }
   if (workload.bench.config.step.accumulation > 1) return;
   const double tolerance = workload.bench.settings.compute_type == torch::kFloat32 ? 2e-4 : 2e-2;
@@ -114,8 +115,8 @@ void check_same_training(const Workload& workload, const json& answer) {
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const double theirs = answer.at("losses").at(i).get<double>();
     if (std::abs(theirs - ours[i]) <= tolerance * std::max(1.0, std::abs(ours[i]))) continue;
-    throw std::runtime_error("it trains something else: loss " + std::to_string(theirs) + " at step " +
-                             std::to_string(i + 1) + ", ours is " + std::to_string(ours[i]));
+    throw std::runtime_error(
+        fmt::format("it trains something else: loss {:f} at step {}, ours is {:f}", theirs, i + 1, ours[i]));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "engine/bench/progress.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -25,7 +26,7 @@ void show_phase(const std::string& text) {
 
 void show_rounds(int done, int total) {
   constexpr int kWidth = 40, kParts = 4;
-  const std::string count = std::to_string(done) + " of " + std::to_string(total) + " rounds";
+  const std::string count = fmt::format("{} of {} rounds", done, total);
   if (is_terminal()) {
     std::string bar(kWidth, ' ');
     std::fill_n(bar.begin(), kWidth * done / total, '#');

@@ -26,7 +26,7 @@ std::string rows_text(const ordered_json& report) {
   if (report.at("lanes").empty()) return {};
   const std::string first = report.at("lanes").front().at("lane");
   std::string text = fmt::format("{:<17} {:>11} {:>11} {:>11} {:>11} {:>9}\n", "lane", "warm-up ms", "p50 us", "p95 us",
-                                 "p99 us", ("/" + first));
+                                 "p99 us", "/" + first);
   for (const auto& row : report.at("lanes")) text += row_line(row, row.at("lane"), report, first);
   for (const auto& row : report.at("peers")) text += row_line(row, row.at("name"), report, first);
   if (report.at("noise").is_null()) return text;

@@ -1,5 +1,6 @@
 #include "engine/bench/workload.h"
 
+#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <fstream>
@@ -49,10 +50,9 @@ std::unique_ptr<Workload> prepare_workload(const config::RunConfig& config, cons
     }
   }
   if (workload->steps.empty()) {
-    throw base::Error(base::ExitCode::kConfig, "the training data do not fill one step of data.batch_size " +
-                                                   std::to_string(config.data.batch_size) +
-                                                   " times step.accumulation " +
-                                                   std::to_string(config.step.accumulation) + "; lower one of them");
+    throw base::Error(base::ExitCode::kConfig, fmt::format("the training data do not fill one step of data.batch_size "
+                                                           "{} times step.accumulation {}; lower one of them",
+                                                           config.data.batch_size, config.step.accumulation));
   }
   return workload;
 }

@@ -1,5 +1,6 @@
 #include "base/text/line_channel.h"
 
+#include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/socket.h>
@@ -25,8 +26,8 @@ int milliseconds_until(const Clock& clock, Duration deadline) {
 }
 
 std::string words_for(int status) {
-  if (WIFSIGNALED(status)) return "signal " + std::to_string(WTERMSIG(status));
-  return "exit status " + std::to_string(WEXITSTATUS(status));
+  if (WIFSIGNALED(status)) return fmt::format("signal {}", WTERMSIG(status));
+  return fmt::format("exit status {}", WEXITSTATUS(status));
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "base/text/problem.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "base/text/printable.h"
@@ -18,7 +20,7 @@ std::string all_lines(const std::vector<Problem>& problems) {
 
 std::string to_string(const Place& place) {
   if (place.line == 0) return place.file;
-  return place.file + ":" + std::to_string(place.line) + ":" + std::to_string(place.column);
+  return fmt::format("{}:{}:{}", place.file, place.line, place.column);
 }
 
 std::string to_string(const Problem& problem) {

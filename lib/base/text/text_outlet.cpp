@@ -1,6 +1,7 @@
 #include "base/text/text_outlet.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ Descriptor reopened(int descriptor) {
   struct stat facts{};
   if (fstat(descriptor, &facts) != 0) return Descriptor();
   if (!S_ISFIFO(facts.st_mode) && isatty(descriptor) == 0) return Descriptor();
-  const std::string name = "/proc/self/fd/" + std::to_string(descriptor);
+  const std::string name = fmt::format("/proc/self/fd/{}", descriptor);
   return Descriptor(open(name.c_str(), O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
 }
 

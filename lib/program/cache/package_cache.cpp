@@ -206,9 +206,9 @@ InsertOutcome PackageCache::insert(const std::string& key, const std::string& pa
   try {
     const auto package = storage::read_file(file_system_, path, kMaxEntryBytes);
     if (package.size() > settings_.limit_bytes / 2) {
-      return {InsertFailure::kTooLarge, "the package has " + std::to_string(package.size()) +
-                                            " bytes, and the cache may hold " + std::to_string(settings_.limit_bytes) +
-                                            " (step.compile.cache_limit_mb)"};
+      return {InsertFailure::kTooLarge,
+              fmt::format("the package has {} bytes, and the cache may hold {} (step.compile.cache_limit_mb)",
+                          package.size(), settings_.limit_bytes)};
     }
     const auto bytes = write_entry(entry, entry_header(key, facts, package, settings_.mac_key), package);
     outcome = publish_entry(key, facts, entry, bytes);

@@ -1,5 +1,7 @@
 #include "program/cache/package_entry.h"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 namespace esper::program {
@@ -60,8 +62,7 @@ base::Expected<PackageEntry> parse_entry(std::vector<std::byte> file, const MacK
   }
   entry.file = std::move(file);
   if (entry.package().size() != bytes) {
-    return base::failure("it holds " + std::to_string(entry.package().size()) + " bytes of a package of " +
-                         std::to_string(bytes));
+    return base::failure(fmt::format("it holds {} bytes of a package of {}", entry.package().size(), bytes));
   }
   return entry;
 }

@@ -1,6 +1,7 @@
 #include "program/compile/worker_process.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <spawn.h>
 #include <sys/mman.h>
@@ -78,7 +79,7 @@ WorkerProcess::WorkerProcess(const WorkerCommand& command, Descriptor theirs) : 
     script = Descriptor(::fcntl(script.number(), F_DUPFD_CLOEXEC, kScriptDescriptor + 1));
 
   // -I: neither the user's packages nor PYTHON* variables change what the worker is.
-  std::vector<std::string> arguments = {command.python, "-I", "/dev/fd/" + std::to_string(kScriptDescriptor)};
+  std::vector<std::string> arguments = {command.python, "-I", fmt::format("/dev/fd/{}", kScriptDescriptor)};
   arguments.insert(arguments.end(), command.arguments.begin(), command.arguments.end());
   std::vector<std::string> environment;
   for (const auto& [name, value] : command.environment) environment.push_back(name + "=" + value);
