@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "base/expected.h"
 #include "base/names.h"
 #include "base/text/joined.h"
 #include "base/text/nearest.h"
@@ -107,16 +108,17 @@ std::vector<std::string> entries_of(const std::string& list) {
   return entries;
 }
 
-// What is wrong with one more entry of --lanes; empty: nothing.
-std::string lane_problem(const std::string& name, const std::vector<std::string>& earlier,
-                         const BenchOptions& options) {
-  if (name.empty()) return fmt::format("entry {} is empty", earlier.size() + 1);
+// That it may be one more entry of --lanes.
+base::Expected<void> check_lane(const std::string& name, const std::vector<std::string>& earlier,
+                                const BenchOptions& options) {
+  if (name.empty()) return base::failure(fmt::format("entry {} is empty", earlier.size() + 1));
   const auto lane = base::from_name<Lane>(name);
-  if (!lane) return "\"" + name + "\" is no lane; lanes: " + base::all_names<Lane>();
-  if (std::find(earlier.begin(), earlier.end(), name) != earlier.end()) return name + " is there twice";
+  if (!lane) return base::failure(fmt::format("\"{}\" is no lane; lanes: {}", name, base::all_names<Lane>()));
+  if (std::find(earlier.begin(), earlier.end(), name) != earlier.end()) return base::failure(name + " is there twice");
   const bool compiles = *lane == Lane::kCompiled || *lane == Lane::kAuto;
-  if (compiles && options.no_compile) return "--no-compile leaves " + name + " out; drop one of the two";
-  return "";
+  if (compiles && options.no_compile)
+    return base::failure(fmt::format("--no-compile leaves {} out; drop one of the two", name));
+  return {};
 }
 
 }  // namespace
@@ -184,8 +186,9 @@ std::vector<std::string> lanes_of(const BenchOptions& options) {
   }
   std::vector<std::string> lanes;
   for (const std::string& name : entries_of(*options.lanes)) {
-    if (const auto problem = lane_problem(name, lanes, options); !problem.empty())
-      throw Error(ExitCode::kConfig, "--lanes " + *options.lanes + ": " + problem);
+    if (const auto lane = check_lane(name, lanes, options); !lane) {
+      throw Error(ExitCode::kConfig, fmt::format("--lanes {}: {}", *options.lanes, lane.error()));
+    }
     lanes.push_back(name);
   }
   return lanes;

@@ -9,6 +9,7 @@
 #include <thread>
 
 #include "base/error.h"
+#include "base/expected.h"
 #include "data/image_decode.h"
 #include "data/image_resize.h"
 #include "data/memory_need.h"
@@ -94,12 +95,15 @@ std::pair<ImageList, ImageList> list_parts(const config::DataConfig& config) {
 
 using Sizes = std::vector<std::int64_t>;  // [C, H, W]
 
-struct Decoded {
+struct Picture {
   Sizes sizes;
-  Bytes planes;          // empty: cannot be used
-  std::string problem;   // why
-  bool refused = false;  // for lack of memory
+  Bytes planes;
 };
+struct Unusable {
+  std::string problem;
+  bool for_lack_of_memory = false;
+};
+using Decoded = base::Expected<Picture, Unusable>;
 
 // A picture of other sizes than `expected` (where that is known) cannot be used.
 Decoded decode_one(const fs::path& file, const config::DataConfig& config, const Sizes& expected,
@@ -110,15 +114,15 @@ Decoded decode_one(const fs::path& file, const config::DataConfig& config, const
     if (config.image_size > 0) image = resize_square(std::move(image), config.image_size);
     Sizes sizes{channels, image.height, image.width};
     if (!expected.empty() && sizes != expected) {
-      return {sizes,
-              {},
-              fmt::format("is {} x {} pixels, the first is {} x {}; data.image_size scales all to one size",
-                          image.width, image.height, expected[2], expected[1])};
+      return base::failure(
+          Unusable{fmt::format("is {} x {} pixels, the first is {} x {}; data.image_size scales all to one size",
+                               image.width, image.height, expected[2], expected[1])});
     }
-    return {sizes, to_planes(image, channels), ""};
+    return Picture{std::move(sizes), to_planes(image, channels)};
   } catch (const base::Error& error) {
     if (error.code() != base::ExitCode::kData) throw;  // a lack of memory is not the picture's fault
-    return {{}, {}, std::string(error.what()).substr(file.string().size() + 2)};  // report() names the file again
+    // report() names the file again.
+    return base::failure(Unusable{std::string(error.what()).substr(file.string().size() + 2)});
   }
 }
 
@@ -182,7 +186,7 @@ class Decoder {
   // Pictures too large for a thread's share of the memory are decoded by half as many threads with twice the share, and
   // so on; those that do not fit one by one end the reading.
   std::vector<Decoded> decoded(std::size_t begin, std::size_t count) const {
-    std::vector<Decoded> portion(count);
+    std::vector<Decoded> portion(count, base::failure(Unusable{}));
     std::vector<std::size_t> left(count);
     std::iota(left.begin(), left.end(), std::size_t{0});
     for (auto threads = decoding_threads(); !left.empty(); threads = std::max<std::size_t>(threads / 2, 1)) {
@@ -191,7 +195,7 @@ class Decoder {
       for_each_parallel(left.size(), threads, [&](std::size_t i) {
         portion[left[i]] = decode_or_refuse(list_.files[begin + left[i]], share, threads > 1);
       });
-      std::erase_if(left, [&](std::size_t i) { return !portion[i].refused; });
+      std::erase_if(left, [&](std::size_t i) { return portion[i] || !portion[i].error().for_lack_of_memory; });
     }
     return portion;
   }
@@ -201,7 +205,7 @@ class Decoder {
       return decode_one(file, config_, samples_.sizes, share);
     } catch (const base::Error& error) {
       if (!more_is_possible || error.code() != base::ExitCode::kResources) throw;
-      return {{}, {}, "", true};
+      return base::failure(Unusable{.problem = "", .for_lack_of_memory = true});
     }
   }
 
@@ -209,18 +213,18 @@ class Decoder {
     const auto portion = decoded(begin, count);
     for (std::size_t i = 0; i < count; ++i) {
       const auto& image = portion[i];
-      if (image.planes.empty()) {
-        bad_.report(list_.files[begin + i], "", image.problem);
+      if (!image) {
+        bad_.report(list_.files[begin + i], "", image.error().problem);
         continue;
       }
-      if (samples_.sizes.empty()) begin_with(image, begin + i);
+      if (samples_.sizes.empty()) begin_with(*image, begin + i);
       const auto place = values_.begin() + static_cast<std::ptrdiff_t>(samples_.labels.size() * sample_size());
-      std::copy(image.planes.begin(), image.planes.end(), place);
+      std::ranges::copy(image->planes, place);
       samples_.labels.push_back(list_.labels[begin + i]);
     }
   }
 
-  void begin_with(const Decoded& image, std::size_t first) {
+  void begin_with(const Picture& image, std::size_t first) {
     samples_.sizes = image.sizes;
     const auto bytes = (list_.files.size() - first) * sample_size();
     require_memory(list_.files[first], "this and the other pictures (data.image_size and data.max_samples lower it)",

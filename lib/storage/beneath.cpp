@@ -1,11 +1,13 @@
 #include "storage/beneath.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <utility>
 
+#include "base/expected.h"
 #include "storage/posix_files.h"
 
 namespace esper::storage {
@@ -29,14 +31,17 @@ std::string way_out(Owner owner, Cure cure, Use use) {
   return (cure == Cure::kRemove ? "remove it, or " : "chmod go-w or remove it, or ") + other_folder;
 }
 
-// Empty where it is of a kind that will do.
-std::string kind_problem(mode_t mode, Use use) {
-  if (S_ISLNK(mode)) return "it is a symbolic link, and links are not followed here";
+// That it is of a kind that will do.
+base::Expected<void> check_kind(mode_t mode, Use use) {
+  if (S_ISLNK(mode)) return base::failure("it is a symbolic link, and links are not followed here");
   const bool as_folder = use == Use::kEnter, as_file = use == Use::kRead || use == Use::kWrite;
-  if (S_ISREG(mode)) return as_folder ? "it is a regular file, not a folder" : "";
-  if (S_ISDIR(mode)) return as_file ? "it is a folder, not a regular file" : "";
-  const std::string kind = S_ISFIFO(mode) ? "a pipe" : S_ISSOCK(mode) ? "a socket" : "a device";
-  return "it is " + kind + (as_folder ? ", not a folder" : ", not a regular file");
+  if ((S_ISREG(mode) && !as_folder) || (S_ISDIR(mode) && !as_file)) return {};
+  const char* kind = S_ISREG(mode)    ? "a regular file"
+                     : S_ISDIR(mode)  ? "a folder"
+                     : S_ISFIFO(mode) ? "a pipe"
+                     : S_ISSOCK(mode) ? "a socket"
+                                      : "a device";
+  return base::failure(fmt::format("it is {}, not {}", kind, as_folder ? "a folder" : "a regular file"));
 }
 
 struct OwnerProblem {
@@ -44,15 +49,18 @@ struct OwnerProblem {
   Cure cure;
 };
 
-std::optional<OwnerProblem> owner_problem(const struct stat& status) {
+// That nobody but this user has a say in it.
+base::Expected<void, OwnerProblem> check_owner(const struct stat& status) {
+  const auto failure = [](const char* text, Cure cure) { return base::failure(OwnerProblem{text, cure}); };
   // In a folder of one's own one may remove another's file, but not empty his folder.
   if (status.st_uid != ::geteuid()) {
-    return {{"it belongs to another user", S_ISDIR(status.st_mode) ? Cure::kNone : Cure::kRemove}};
+    return failure("it belongs to another user", S_ISDIR(status.st_mode) ? Cure::kNone : Cure::kRemove);
   }
-  if ((status.st_mode & S_IWOTH) != 0) return {{"others may write to it", Cure::kCloseOrRemove}};
-  if ((status.st_mode & S_IWGRP) != 0) return {{"a group may write to it", Cure::kCloseOrRemove}};
-  if (S_ISREG(status.st_mode) && status.st_nlink > 1) return {{"it has several names (hard links)", Cure::kRemove}};
-  return std::nullopt;
+  if ((status.st_mode & S_IWOTH) != 0) return failure("others may write to it", Cure::kCloseOrRemove);
+  if ((status.st_mode & S_IWGRP) != 0) return failure("a group may write to it", Cure::kCloseOrRemove);
+  if (S_ISREG(status.st_mode) && status.st_nlink > 1)
+    return failure("it has several names (hard links)", Cure::kRemove);
+  return {};
 }
 
 std::string without_trailing_slashes(std::string path) {
@@ -88,10 +96,10 @@ std::optional<std::string> Beneath::inside(const std::string& path) const {
 
 void Beneath::check(const struct stat& status, const std::string& path, Use use) const {
   const std::string remove = way_out(owner_, Cure::kRemove, use);
-  if (const auto problem = kind_problem(status.st_mode, use); !problem.empty()) throw UnsafePath(path, problem, remove);
+  if (const auto kind = check_kind(status.st_mode, use); !kind) throw UnsafePath(path, kind.error(), remove);
   if (owner_ == Owner::kThisUser) {
-    if (const auto problem = owner_problem(status)) {
-      throw UnsafePath(path, problem->text, way_out(owner_, problem->cure, use));
+    if (const auto owned = check_owner(status); !owned) {
+      throw UnsafePath(path, owned.error().text, way_out(owner_, owned.error().cure, use));
     }
   } else if (use == Use::kWrite && S_ISREG(status.st_mode) && status.st_nlink > 1) {
     throw UnsafePath(path, "it has several names (hard links), and what is written would appear under all of them",

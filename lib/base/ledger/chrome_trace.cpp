@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/ledger/span_log.h"
 #include "base/names.h"
+#include "base/text/joined.h"
 
 namespace esper::base {
 namespace {
@@ -41,16 +42,15 @@ Event event_of(const Ledger& ledger, const Span& span) {
   const Duration begin = ledger.time_of(span.begin), length = ledger.time_of(span.end) - begin;
   const bool epoch = span.kind == Span::Kind::kEpoch;
   return {begin, length,
-          R"(,"dur":)" + microseconds(length) + R"(,"ph":"X","name":")" + name_of_span(span) + R"(","cat":")" +
-              (span.kind == Span::Kind::kOwner ? "owner" : "training") + R"(","args":{")" + (epoch ? "epoch" : "step") +
-              R"(":)" + std::to_string(span.number) + "}"};
+          fmt::format(R"(,"dur":{},"ph":"X","name":"{}","cat":"{}","args":{{"{}":{}}})", microseconds(length),
+                      name_of_span(span), span.kind == Span::Kind::kOwner ? "owner" : "training",
+                      epoch ? "epoch" : "step", span.number)};
 }
 
 Event event_of(const Ledger& ledger, const Mark& mark) {
-  std::string arguments;
-  for (const auto& [name, value] : mark.attributes) {
-    arguments += (arguments.empty() ? "" : ",") + json_text(name) + ":" + json_text(value);
-  }
+  std::string arguments = joined(mark.attributes, ",", [](const auto& attribute) {
+    return json_text(attribute.first) + ":" + json_text(attribute.second);
+  });
   std::string text = R"(,"name":)" + json_text(mark.name);
   if (mark.value) {
     arguments = R"("value":)" + nlohmann::json(*mark.value).dump();
@@ -82,15 +82,13 @@ std::vector<Event> events_of(const Ledger& ledger) {
 std::string chrome_trace(const Ledger& ledger, std::string_view run) {
   ESPER_CHECK(ledger.spans(), "a ledger that keeps spans");
   const SpanLog& log = *ledger.spans();
-  std::string out = R"({"displayTimeUnit":"ms","otherData":{"run":)" + json_text(run) + R"(,"dropped_spans":")" +
-                    std::to_string(log.spans.dropped()) + R"(","dropped_events":")" +
-                    std::to_string(log.marks.dropped()) +
-                    "\"},\"traceEvents\":[\n"
-                    R"({"ph":"M","pid":1,"name":"process_name","args":{"name":)" +
-                    json_text("esper " + std::string(run)) + "}},\n" +
-                    R"({"ph":"M","pid":1,"tid":1,"name":"thread_name","args":{"name":"training"}})";
+  std::string out = fmt::format(
+      R"({{"displayTimeUnit":"ms","otherData":{{"run":{},"dropped_spans":"{}","dropped_events":"{}"}},"traceEvents":[
+{{"ph":"M","pid":1,"name":"process_name","args":{{"name":{}}}}},
+{{"ph":"M","pid":1,"tid":1,"name":"thread_name","args":{{"name":"training"}}}})",
+      json_text(run), log.spans.dropped(), log.marks.dropped(), json_text(fmt::format("esper {}", run)));
   for (const Event& event : events_of(ledger)) {
-    out += ",\n{\"pid\":1,\"tid\":1,\"ts\":" + microseconds(event.begin) + event.text + "}";
+    out += fmt::format(",\n{{\"pid\":1,\"tid\":1,\"ts\":{}{}}}", microseconds(event.begin), event.text);
   }
   return out + "\n]}\n";
 }

@@ -1,5 +1,7 @@
 #include "program/cache/cache_key.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <fstream>
 
@@ -12,7 +14,7 @@ std::string cache_key(const KeyParts& parts) {
   // Each part with its length, so that no two sets of parts make the same text.
   for (const auto& part : {std::to_string(kRecipeSetVersion), parts.torch_version, parts.device, parts.instruction_set,
                            std::to_string(parts.threads), parts.mode, parts.recipe, parts.program}) {
-    text += std::to_string(part.size()) + ":" + part;
+    text += fmt::format("{}:{}", part.size(), part);
   }
   const auto first = storage::hash64(storage::bytes_of(text));
   const auto second = storage::hash64(storage::bytes_of("esper" + text));
