@@ -24,8 +24,6 @@ namespace {
 
 constexpr double kForgottenPenalty = 1e-6;
 
-std::string whole(std::uint32_t value) { return std::to_string(value); }
-
 bool is_growing(Stage stage) { return stage >= Stage::kGerminated && stage <= Stage::kProbationary; }
 
 void say(Decision& decision, const std::string& sentence) {
@@ -35,8 +33,8 @@ void say(Decision& decision, const std::string& sentence) {
 AdaptationCommand& ask(Decision& decision, const Observation& observation, SeedOperation operation,
                        const std::string& reason) {
   AdaptationCommand command;
-  command.command_id = fmt::format("{}-e{}-{}", observation.training_run_id, whole(observation.current_epoch),
-                                   decision.commands.size() + 1);
+  command.command_id =
+      fmt::format("{}-e{}-{}", observation.training_run_id, observation.current_epoch, decision.commands.size() + 1);
   command.command_type = leyline::CommandType::kSeed;
   command.issued_at_ns = observation.timestamp_ns;
   command.issued_by = "tamiyo.heuristic";
@@ -57,8 +55,7 @@ base::Expected<void> check(const Observation& observation, std::uint32_t last_ep
     return base::failure("its validation loss is " + number(observation.validation_loss));
   }
   if (observation.current_epoch <= last_epoch) {
-    return base::failure("its epoch " + whole(observation.current_epoch) + " does not follow epoch " +
-                         whole(last_epoch));
+    return base::failure(fmt::format("its epoch {} does not follow epoch {}", observation.current_epoch, last_epoch));
   }
   return {};
 }
@@ -161,7 +158,7 @@ void HeuristicController::watch_seed(const SeedState& seed) {
 void HeuristicController::tend(const SeedState& seed, const Observation& observation, Decision& decision) {
   auto& watch = state_.seeds.at(seed.seed_id);
   const auto name =
-      seed.seed_id + " (" + seed.blueprint + " at " + seed.slot + ", " + std::string(base::name_of(seed.stage)) + ")";
+      fmt::format("{} ({} at {}, {})", seed.seed_id, seed.blueprint, seed.slot, base::name_of(seed.stage));
   const auto step = next_step(seed, rules_);
   const auto prune_why = prune_reason(seed, watch.stale_epochs, rules_);
   // A seed that may move on is not stale; one that does harm goes all the same.
@@ -179,8 +176,8 @@ void HeuristicController::tend(const SeedState& seed, const Observation& observa
     return;
   }
   if (observation.current_epoch < watch.next_ask_epoch) {
-    say(decision, name + " was refused " + whole(watch.refusals) + " times, asks again after epoch " +
-                      whole(watch.next_ask_epoch));
+    say(decision,
+        fmt::format("{} was refused {} times, asks again after epoch {}", name, watch.refusals, watch.next_ask_epoch));
     return;
   }
   ask(decision, observation, *step.operation, step.reason).target_seed_id = seed.seed_id;
@@ -198,30 +195,30 @@ void HeuristicController::prune(const std::string& blueprint, const std::string&
   state_.epochs_without_progress = 0;
 }
 
-std::string HeuristicController::why_not_now(const Observation& observation) const {
+base::Expected<void> HeuristicController::check_time(const Observation& observation) const {
   const auto& heuristic = rules_.heuristic;
   const auto epoch = observation.current_epoch;
   if (epoch < static_cast<std::uint32_t>(heuristic.min_epochs_before_germinate)) {
-    return fmt::format("epoch {} of the first {}", whole(epoch), heuristic.min_epochs_before_germinate);
+    return base::failure(fmt::format("epoch {} of the first {}", epoch, heuristic.min_epochs_before_germinate));
   }
   if (!state_.host_stable) {
-    return fmt::format("the host still learns fast ({} of {} calm epochs)", whole(state_.calm_epochs),
-                       heuristic.stable_epochs);
+    return base::failure(
+        fmt::format("the host still learns fast ({} of {} calm epochs)", state_.calm_epochs, heuristic.stable_epochs));
   }
   if (state_.last_prune_epoch) {
     const auto over = *state_.last_prune_epoch + static_cast<std::uint32_t>(heuristic.embargo_epochs);
-    if (epoch < over) return "the embargo after the last prune lasts until epoch " + whole(over);
+    if (epoch < over) return base::failure(fmt::format("the embargo after the last prune lasts until epoch {}", over));
   }
   if (state_.epochs_without_progress < static_cast<std::uint32_t>(heuristic.plateau_epochs)) {
-    return fmt::format("no plateau ({} of {} epochs without progress)", whole(state_.epochs_without_progress),
-                       heuristic.plateau_epochs);
+    return base::failure(fmt::format("no plateau ({} of {} epochs without progress)", state_.epochs_without_progress,
+                                     heuristic.plateau_epochs));
   }
   return {};
 }
 
 void HeuristicController::consider_germination(const Observation& observation, Decision& decision) {
-  if (const auto why = why_not_now(observation); !why.empty()) {
-    say(decision, "no germination: " + why);
+  if (const auto time = check_time(observation); !time) {
+    say(decision, "no germination: " + time.error());
     return;
   }
   const auto* slot = choose_slot(observation.slots);
@@ -232,9 +229,9 @@ void HeuristicController::consider_germination(const Observation& observation, D
   }
   const auto blueprint = choose_blueprint(*slot);
   const auto penalty = state_.penalties.find(blueprint);
-  const auto reason = "plateau: " + whole(state_.epochs_without_progress) + " epochs below " +
-                      number(rules_.heuristic.plateau_points) + " points of progress; " + blueprint + " has penalty " +
-                      number(penalty == state_.penalties.end() ? 0 : penalty->second);
+  const auto reason = fmt::format("plateau: {} epochs below {:.4g} points of progress; {} has penalty {:.4g}",
+                                  state_.epochs_without_progress, rules_.heuristic.plateau_points, blueprint,
+                                  penalty == state_.penalties.end() ? 0 : penalty->second);
   auto& command = ask(decision, observation, SeedOperation::kGerminate, reason);
   command.seed_operation->slot = slot->slot;
   command.seed_operation->blueprint_id = blueprint;

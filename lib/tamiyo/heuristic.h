@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "base/expected.h"
 #include "config/growth_config.h"
 #include "config/policy_config.h"
 #include "leyline/controller.h"
@@ -38,7 +39,7 @@ class HeuristicController final : public leyline::Controller {
   void tend(const leyline::SeedState& seed, const leyline::Observation& observation, leyline::Decision& decision);
   void prune(const std::string& blueprint, const std::string& slot, const leyline::Observation& observation);
   void consider_germination(const leyline::Observation& observation, leyline::Decision& decision);
-  std::string why_not_now(const leyline::Observation& observation) const;
+  base::Expected<void> check_time(const leyline::Observation& observation) const;
   const leyline::SlotState* choose_slot(const std::vector<leyline::SlotState>& slots) const;
   std::string choose_blueprint(const leyline::SlotState& slot) const;
   bool has_blueprint(const leyline::SlotState& slot) const { return !choose_blueprint(slot).empty(); }
