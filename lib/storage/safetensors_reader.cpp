@@ -56,7 +56,8 @@ base::Expected<Safetensors, ReadFailure> lay_out(SafetensorsHeader header, Bytes
 base::Expected<Safetensors, ReadFailure> parse_safetensors(Bytes file) {
   if (file.size() < kLengthBytes) return damaged("the file has under 8 bytes");
   const auto header_bytes = load_little_endian<std::uint64_t>(file);
-  if (header_bytes > kMaxSafetensorsHeaderBytes) return damaged("the header claims over 100 MB" + advice_for(file));
+  if (header_bytes > kMaxSafetensorsHeaderBytes)
+    return damaged(fmt::format("the header claims over 100 MB{}", advice_for(file)));
   if (header_bytes > file.size() - kLengthBytes) return damaged("the header goes beyond the end of the file");
   auto header = parse_safetensors_header(text_of(file.subspan(kLengthBytes, header_bytes)));
   if (!header) return base::failure(header.error());
