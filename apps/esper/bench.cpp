@@ -7,13 +7,13 @@
 namespace esper {
 namespace {
 
-struct Options : BenchOptions {
+struct BenchCommand : BenchOptions {
   std::string output_dir, peer;
   bool counts = false;
 };
 
 // That scenario is one run, and a run is in one lane.
-void refuse_for_growth(const Options& options, const Comparison& comparison) {
+void refuse_for_growth(const BenchCommand& options, const Comparison& comparison) {
   if (!is_growth(comparison) || options.counts) return;
   const char* flag = options.lanes ? "--lanes" : !options.peer.empty() ? "--peer" : nullptr;
   if (flag == nullptr) return;
@@ -23,7 +23,7 @@ void refuse_for_growth(const Options& options, const Comparison& comparison) {
                         "another lane: --set step.lane=NAME");
 }
 
-int bench(const Options& options) {
+int bench(const BenchCommand& options) {
   BenchRequest request{comparison_of(options), job_of(options), Measured::kTimes, options.output_dir};
   if (!options.peer.empty()) request.measured = Measured::kTimesAndPeer;
   if (options.counts) request.measured = Measured::kCounts;
@@ -38,7 +38,7 @@ void add_bench(Front& front) {
       front.root, "bench", "Measure a training step in every lane, and whole epochs; docs/bench.md explains",
       "esper bench --scenario mlp --peer python\n"
       "         esper bench --config configs/run/digits.yaml --lanes eager,compiled --json");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<BenchCommand>();
   add_workload_options(*command, *options);
   add_lane_options(*command, *options);
   CLI::Option* folder =

@@ -10,12 +10,12 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct DiffOptions {
+struct ConfigDiffOptions {
   std::string first, second;
   bool json = false;
 };
 
-int diff(const DiffOptions& options) {
+int diff_config(const ConfigDiffOptions& options) {
   config::RunConfig first = config::load_run_config(options.first);
   config::RunConfig second = config::load_run_config(options.second);
   const auto rows = config::field_table(first);
@@ -44,11 +44,11 @@ void add_config_diff(CLI::App& config, Front& front) {
   CLI::App* command = add_command(config, "diff", "Print the fields in which two run files differ",
                                   "esper config diff configs/run/digits.yaml configs/run/digits_static.yaml\n"
                                   "Ends with 0 if no field differs, and with 1 if one does");
-  const auto options = std::make_shared<DiffOptions>();
+  const auto options = std::make_shared<ConfigDiffOptions>();
   command->add_option("first", options->first, "Run file")->required()->type_name("FILE");
   command->add_option("second", options->second, "Run file to compare with it")->required()->type_name("FILE");
   add_json_flag(*command, options->json);
-  command->callback([&front, options] { front.run = [options] { return diff(*options); }; });
+  command->callback([&front, options] { front.run = [options] { return diff_config(*options); }; });
 }
 
 }  // namespace esper

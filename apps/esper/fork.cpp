@@ -11,7 +11,7 @@
 namespace esper {
 namespace {
 
-struct Options {
+struct ForkOptions {
   ForkRequest request;
   std::string origin, policy;
   std::vector<std::string> assignments;
@@ -53,7 +53,7 @@ void refuse_repeated(const std::vector<std::string>& seeds) {
   }
 }
 
-int fork_run(Options options) {
+int fork_run(ForkOptions options) {
   ForkRequest& request = options.request;
   read_origin(options.origin, request);
   refuse_repeated(request.without);
@@ -76,7 +76,7 @@ void add_fork(Front& front) {
       add_command(front.root, "fork", "Train on from a checkpoint of a run, in a run of its own, with seeds left out",
                   "esper fork runs/digits-20260301-120000@460 --without seed-0001 --policy none\n"
                   "         esper fork runs/digits-20260301-120000@460 --set epochs=40");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<ForkOptions>();
   ForkRequest& request = options->request;
   request.run.started = base::Clock().now();
   command->add_option("origin", options->origin, "Run folder and step of one of its checkpoints")

@@ -19,7 +19,7 @@ using history::TelemetryName;
 using history::TelemetryNames;
 using nlohmann::ordered_json;
 
-struct DiffOptions {
+struct TelemetryDiffOptions {
   std::string first, second;
   bool json = false;
 };
@@ -55,7 +55,7 @@ std::string has_all(const TelemetryNames& first, const NamesDiff& diff) {
   return fmt::format("B has everything that A says is reported: {} names\n", diff.statuses->reported);
 }
 
-void print_text(const DiffOptions& options, const TelemetryNames& first, const NamesDiff& diff) {
+void print_text(const TelemetryDiffOptions& options, const TelemetryNames& first, const NamesDiff& diff) {
   print_line("A: " + options.first);
   print_line("B: " + options.second);
   print_names("only in A", diff.only_first);
@@ -94,7 +94,7 @@ ordered_json json_of(const StatusCheck& statuses) {
           {"contradicted", json_of(statuses.contradicted)}};
 }
 
-ordered_json json_of(const DiffOptions& options, const NamesDiff& diff, const std::vector<std::string>& gaps) {
+ordered_json json_of(const TelemetryDiffOptions& options, const NamesDiff& diff, const std::vector<std::string>& gaps) {
   ordered_json different = ordered_json::array();
   for (const NameDifference& difference : diff.different) different.push_back(json_of(difference));
   return {{"first", options.first},
@@ -113,7 +113,7 @@ bool agrees(const NamesDiff& found) {
   return found.second_has_all;
 }
 
-int diff(const DiffOptions& options) {
+int diff_telemetry(const TelemetryDiffOptions& options) {
   const TelemetryNames first = history::read_names(options.first);
   const TelemetryNames second = history::read_names(options.second);
   const NamesDiff found = history::diff_names(first, second);
@@ -139,11 +139,11 @@ void add_telemetry_diff(CLI::App& telemetry, Front& front) {
       "Ends with 0 if B has every name of A, with its unit and its labels, and with 1 if it lacks something\n"
       "Where A gives its names a status (reported; planned: WHERE; does not apply: WHY), B must have those that are\n"
       "reported and no other; how many there are of each is printed, and a name without a status ends it with 1");
-  const auto options = std::make_shared<DiffOptions>();
+  const auto options = std::make_shared<TelemetryDiffOptions>();
   command->add_option("first", options->first, "What must all be there")->required()->type_name("A");
   command->add_option("second", options->second, "Where it must be")->required()->type_name("B");
   add_json_flag(*command, options->json);
-  command->callback([&front, options] { front.run = [options] { return diff(*options); }; });
+  command->callback([&front, options] { front.run = [options] { return diff_telemetry(*options); }; });
 }
 
 }  // namespace esper

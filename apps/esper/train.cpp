@@ -7,7 +7,7 @@
 namespace esper {
 namespace {
 
-struct Options {
+struct TrainOptions {
   TrainRequest request;
   std::string config;  // the run file; empty: the resumed run's own
   std::vector<std::string> assignments;
@@ -24,7 +24,7 @@ void refuse_other_training(const TrainRequest& request) {
                         " For anything else begin a new run: esper train --config " + path + " --set ...");
 }
 
-int train(Options options) {
+int train(TrainOptions options) {
   TrainRequest& request = options.request;
   if (options.config.empty() && request.resume.empty()) {
     throw base::Error(base::ExitCode::kConfig,
@@ -43,7 +43,7 @@ void add_train(Front& front) {
   CLI::App* command = add_command(front.root, "train", "Train a network as a run file says",
                                   "esper train --config configs/run/digits.yaml --set epochs=5\n"
                                   "         esper train --resume runs/digits-20260301-120000");
-  const auto options = std::make_shared<Options>();
+  const auto options = std::make_shared<TrainOptions>();
   TrainRequest& request = options->request;
   request.run.started = base::Clock().now();
   command->add_option("--config", options->config, "Run file; with --resume the run's own unless given")

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "base/names.h"
+#include "base/text/digits_only.h"
 #include "base/text/printable.h"
 #include "config/data_facts.h"
 #include "config/rules.h"
@@ -22,17 +23,13 @@ using base::shortened;
 
 namespace {
 
-bool digits_only(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
 bool is_device(std::string_view kind) {
   if (kind == "auto" || kind == "cpu" || kind == "cuda") return true;
   constexpr std::string_view kIndexed = "cuda:";
   constexpr std::size_t kMostDigits = 3;
   if (!kind.starts_with(kIndexed)) return false;
   const std::string_view index = kind.substr(kIndexed.size());
-  return digits_only(index) && index.size() <= kMostDigits;
+  return base::digits_only(index) && index.size() <= kMostDigits;
 }
 
 bool is_name(std::string_view text) {

@@ -13,14 +13,14 @@ namespace {
 constexpr int kGzipWindow = 15 + 16;
 constexpr int kRawWindow = -15;
 
-class Stream {
+class InflateStream {
  public:
-  Stream(std::span<const std::uint8_t> packed, int window) : packed_(packed) {
+  InflateStream(std::span<const std::uint8_t> packed, int window) : packed_(packed) {
     ESPER_CHECK(inflateInit2(&stream_, window) == Z_OK, "zlib does not start");
   }
-  ~Stream() { inflateEnd(&stream_); }
-  Stream(const Stream&) = delete;
-  Stream& operator=(const Stream&) = delete;
+  ~InflateStream() { inflateEnd(&stream_); }
+  InflateStream(const InflateStream&) = delete;
+  InflateStream& operator=(const InflateStream&) = delete;
 
   // Unfolds into `room` and returns zlib's status; `written` tells how much came.
   int step(std::span<std::uint8_t> room, std::size_t& written) {
@@ -50,7 +50,7 @@ class Stream {
 // empty room ends it.
 template <class Room>
 void unfold_members(std::span<const std::uint8_t> packed, const std::filesystem::path& file, Room room) {
-  Stream stream(packed, kGzipWindow);
+  InflateStream stream(packed, kGzipWindow);
   for (auto out = room(0); !out.empty();) {
     std::size_t written = 0;
     const int status = stream.step(out, written);
@@ -98,7 +98,7 @@ Bytes inflate_gzip(std::span<const std::uint8_t> packed, std::int64_t size, cons
 
 Bytes inflate_raw(std::span<const std::uint8_t> packed, std::int64_t size, const std::filesystem::path& file,
                   std::int64_t offset) {
-  Stream stream(packed, kRawWindow);
+  InflateStream stream(packed, kRawWindow);
   Bytes out(static_cast<std::size_t>(size) + 1);  // one more byte shows a stream that is too long
   std::size_t done = 0;
   int status = Z_OK;

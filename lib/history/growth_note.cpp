@@ -28,7 +28,7 @@ using nlohmann::json;
 
 namespace {
 
-constexpr int kDeepestNesting = 8;
+constexpr int kDeepestNote = 8;
 constexpr std::size_t kLongestNote = 1 << 20;
 constexpr std::array kEvents = {"stage", "gate", "graft", "cull", "fold", "command_rejected", "isolation_violation"};
 constexpr std::array kSnapshots = {"started", "resumed", "forked", "segment"};
@@ -221,7 +221,7 @@ json growth_note_json(const GrowthNote& note) {
 NoteKind read_growth_note(std::string_view text, GrowthNote& note) {
   if (text.size() > kLongestNote) return NoteKind::kDamaged;
   const auto shallow = [](int depth, json::parse_event_t, json&) {
-    if (depth > kDeepestNesting) throw std::length_error("nested too deep");
+    if (depth > kDeepestNote) throw std::length_error("nested too deep");
     return true;
   };
   try {

@@ -24,11 +24,11 @@ using nissa::open_telemetry;
 namespace {
 
 constexpr std::size_t kLongestLine = 16 << 20;
-constexpr int kDeepestNesting = 16;
+constexpr int kDeepestPacket = 16;
 
 base::Expected<nlohmann::json> parse_packet(std::string_view text) {
   const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    if (depth > kDeepestNesting) throw std::length_error("nested too deep");
+    if (depth > kDeepestPacket) throw std::length_error("nested too deep");
     return true;
   };
   nlohmann::json packet;
@@ -111,7 +111,7 @@ void read_file(const std::filesystem::path& path, const Descriptor& file, LineRe
   if (!file.is_open()) fail(path, errno);
   std::array<char, 64 << 10> block;
   for (;;) {
-    const auto count = read(file.number(), block.data(), block.size());
+    const auto count = ::read(file.number(), block.data(), block.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) fail(path, errno);
     if (count == 0) break;

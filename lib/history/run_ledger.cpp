@@ -77,7 +77,7 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
 }
 
 // The metrics that Packets looks at.
-bool is_read(std::string_view metric) {
+bool is_ledger_metric(std::string_view metric) {
   return metric == "tolaria.ledger.ms"_metric.name() || metric == "tolaria.step.p50_us"_metric.name() ||
          metric == "tolaria.step.p95_us"_metric.name() || metric == "tolaria.timeout.tamiyo_total"_metric.name() ||
          metric == "nissa.dropped_total"_metric.name() || metric == "tolaria.training.loss"_metric.name();
@@ -192,7 +192,7 @@ RunLedger read_run_ledger(const std::filesystem::path& run) {
   const auto telemetry = run / "telemetry.jsonl";
   JsonlReport report;
   if (has_telemetry(telemetry)) {
-    report = read_jsonl(telemetry, [&](const json& packet) { packets.take(packet); }, is_read);
+    report = read_jsonl(telemetry, [&](const json& packet) { packets.take(packet); }, is_ledger_metric);
     ledger.damaged_lines = report.damaged_total;
   } else {
     ledger.gaps.push_back("there is no telemetry.jsonl: only the process that wrote summary.json is covered");

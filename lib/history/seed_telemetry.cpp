@@ -43,7 +43,7 @@ constexpr Series kOfRun[] = {{"tolaria.step.p50_us"_metric.name(), &SeedTelemetr
 constexpr std::size_t kMostEpochs = 1'000'000;
 constexpr std::size_t kMostSwaps = 100'000;
 
-bool is_read(std::string_view metric) {
+bool is_seed_metric(std::string_view metric) {
   const auto names_it = [&](const Series& series) { return series.metric == metric; };
   return std::ranges::any_of(kOfSeed, names_it) || std::ranges::any_of(kOfRun, names_it);
 }
@@ -133,7 +133,7 @@ SeedTelemetry read_seed_telemetry(const std::filesystem::path& run, const std::s
     return {};
   }
   Reader reader(seed_id);
-  const auto report = read_jsonl(path, [&](const json& packet) { reader.take(packet); }, is_read);
+  const auto report = read_jsonl(path, [&](const json& packet) { reader.take(packet); }, is_seed_metric);
   const auto missing = gaps_of(report);
   gaps.insert(gaps.end(), missing.begin(), missing.end());
   if (reader.left_out > 0) {

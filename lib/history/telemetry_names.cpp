@@ -34,7 +34,7 @@ constexpr std::size_t kMostLabels = 64;
 constexpr std::size_t kLongestWord = 128;
 constexpr std::size_t kLongestStatus = 256;
 constexpr std::uintmax_t kLargestFile = 16 << 20;
-constexpr int kDeepestNesting = 8;
+constexpr int kDeepestNames = 8;
 
 [[noreturn]] void fail(const std::string& source, const std::string& what) {
   throw base::Error(base::ExitCode::kData, source + ": " + what);
@@ -140,7 +140,7 @@ std::string read_text(const fs::path& file) {
 
 json parse(const std::string& source, const std::string& text) {
   const auto shallow = [](int depth, json::parse_event_t, json&) {
-    if (depth > kDeepestNesting) throw std::length_error("nested too deep");
+    if (depth > kDeepestNames) throw std::length_error("nested too deep");
     return true;
   };
   try {

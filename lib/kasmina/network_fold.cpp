@@ -27,7 +27,7 @@ class ValueScope {
   const TensorValues& afterwards_;
 };
 
-std::string number(double value) {
+std::string three_digits(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.3g", value);
   return text;
@@ -117,7 +117,7 @@ std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Te
   fold.event.values = {{"relative_output_change", change}};
   fold.event.required = {{"relative_output_change", kMaxFoldChange}};
   fold.event.passed = change <= kMaxFoldChange;  // and not NaN
-  fold.event.reason = "relative_output_change " + number(change) + " <= " + number(kMaxFoldChange);
+  fold.event.reason = "relative_output_change " + three_digits(change) + " <= " + three_digits(kMaxFoldChange);
   return fold;
 }
 

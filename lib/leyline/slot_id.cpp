@@ -2,14 +2,11 @@
 
 #include <fmt/core.h>
 
+#include "base/text/digits_only.h"
+
 namespace esper::leyline {
-namespace {
 
-bool digits_only(std::string_view text) {
-  return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-}  // namespace
+using base::digits_only;
 
 std::string slot_id_of(std::size_t column) { return fmt::format("r0c{}", column); }
 

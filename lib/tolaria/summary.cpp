@@ -9,19 +9,19 @@ namespace esper::tolaria {
 namespace {
 
 using nlohmann::ordered_json;
-using Kind = RunOutcome::Kind;
+using Outcome = RunOutcome::Kind;
 
-const char* status_of(Kind kind) {
+const char* status_of(Outcome kind) {
   switch (kind) {
-    case Kind::kDone:
+    case Outcome::kDone:
       return "done";
-    case Kind::kEarlyStopped:
+    case Outcome::kEarlyStopped:
       return "early_stopped";
-    case Kind::kInterrupted:
+    case Outcome::kInterrupted:
       return "interrupted";
-    case Kind::kDiverged:
+    case Outcome::kDiverged:
       return "diverged";
-    case Kind::kNotSaved:
+    case Outcome::kNotSaved:
       break;
   }
   return "not_saved";

@@ -1,14 +1,26 @@
-# esper_library(kasmina [TORCH] [FOLDERS run .] SOURCES slot.cpp ... DEPS leyline device LIBS yaml-cpp)
+# esper_library(kasmina [TORCH] [HOT] [UNIT 5] [FOLDERS run .] SOURCES slot.cpp ... DEPS leyline device LIBS yaml-cpp)
 # One call per folder of lib/. DEPS is the whole truth about layering: a dependency that is not below, or an #include of
 # a folder that DEPS does not name, stops the configure step. TORCH adds libtorch and the shared precompiled header.
 # FOLDERS are the sub-folders, lowest first, with "." for the room's own files: one may include those before it.
+#
+# HOT and UNIT decide what a build costs (docs/decisions/0018-build-time.md):
+# - HOT is for rooms with code that runs for each step, sample or byte: they are optimized as the build type says. All
+#   others, the front and the tests are compiled with -O1.
+# - UNIT is how many files are compiled at once. As many as leave a changed file rebuilt and linked in 15 s.
+#   Names in anonymous namespaces must differ within a room for it.
 
 set(ESPER_ROOMS base:0 leyline:1 storage:1 config:2 device:3 nissa:3 program:4 data:4 history:4 kasmina:5 tamiyo:5 simic:5
   step:6 lanes:7 tolaria:8)
 
+option(ESPER_UNITY "Compile several files of a room at once; OFF compiles each by itself" ON)
+
 add_library(esper_options INTERFACE)
 # restrict: g++ 12 warns about "text" + std::string, wrongly (GCC bug 105651).
 target_compile_options(esper_options INTERFACE -Wall -Wextra -Wshadow -Werror -Wno-restrict)
+if(ESPER_UNITY)
+  # In a unit g++ takes each file for a header, in which a type with members from an anonymous namespace would be an error.
+  target_compile_options(esper_options INTERFACE -Wno-subobject-linkage)
+endif()
 
 function(esper_room_level room out)
   foreach(entry IN LISTS ESPER_ROOMS)
@@ -69,13 +81,34 @@ function(esper_check_folders room root folders)
   endforeach()
 endfunction()
 
+# For code that is not hot.
+set(ESPER_QUICK_TO_COMPILE $<$<CONFIG:Release,RelWithDebInfo>:-O1>)
+
 function(esper_use_torch target)
   target_link_libraries(${target} PUBLIC torch::cpu)
   target_precompile_headers(${target} REUSE_FROM esper_torch_pch)
 endfunction()
 
+function(esper_not_hot target)
+  target_compile_options(${target} PRIVATE ${ESPER_QUICK_TO_COMPILE})
+endfunction()
+
+# esper_units(TARGET FILES)
+function(esper_units target files)
+  if(ESPER_UNITY AND files)
+    set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_BATCH_SIZE ${files})
+  endif()
+endfunction()
+
+# The precompiled headers serve libraries and programs alike, so programs are compiled as libraries are: -fPIC, not -fPIE.
+function(esper_program_with_pch target pch)
+  target_precompile_headers(${target} REUSE_FROM ${pch})
+  set_target_properties(${target} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(${target} PRIVATE -fPIC)
+endfunction()
+
 function(esper_library room)
-  cmake_parse_arguments(ARG "TORCH" "" "FOLDERS;SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "TORCH;HOT" "UNIT" "FOLDERS;SOURCES;DEPS;LIBS" ${ARGN})
   esper_check_layers(${room} ${CMAKE_CURRENT_SOURCE_DIR} "${ARG_DEPS}")
   if(ARG_FOLDERS)
     esper_check_folders(${room} ${CMAKE_CURRENT_SOURCE_DIR} "${ARG_FOLDERS}")
@@ -85,8 +118,14 @@ function(esper_library room)
   target_include_directories(esper_${room} PUBLIC ${PROJECT_SOURCE_DIR}/lib)
   list(TRANSFORM ARG_DEPS PREPEND esper::)
   target_link_libraries(esper_${room} PUBLIC ${ARG_DEPS} ${ARG_LIBS} PRIVATE esper_options)
+  esper_units(esper_${room} "${ARG_UNIT}")
+  if(NOT ARG_HOT)
+    esper_not_hot(esper_${room})
+  endif()
   if(ARG_TORCH)
     esper_use_torch(esper_${room})
+  elseif(NOT ARG_HOT AND TARGET esper_plain_pch)
+    target_precompile_headers(esper_${room} REUSE_FROM esper_plain_pch)
   endif()
 endfunction()
 
@@ -98,15 +137,13 @@ function(esper_test name)
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} Catch2::Catch2WithMain esper_options)
   target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   target_compile_definitions(${name} PRIVATE ESPER_SOURCE_DIR="${PROJECT_SOURCE_DIR}" ESPER_BINARY_DIR="${PROJECT_BINARY_DIR}")
-  # What is tested is optimized in full; the tests themselves are compiled in two thirds of the time this way.
-  target_compile_options(${name} PRIVATE $<$<CONFIG:Release>:-O1>)
+  esper_not_hot(${name})
   if(ARG_TORCH)
     target_sources(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests/support/torch_seed.cpp)
     target_link_libraries(${name} PRIVATE torch::cpu)
-    target_precompile_headers(${name} REUSE_FROM esper_torch_pch)
-    # The precompiled header serves libraries and programs alike, so programs are compiled as libraries are: -fPIC, not -fPIE.
-    set_target_properties(${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_compile_options(${name} PRIVATE -fPIC)
+    esper_program_with_pch(${name} esper_torch_pch)
+  else()
+    esper_program_with_pch(${name} esper_plain_pch)
   endif()
   add_test(NAME ${name} COMMAND ${name} ${ARG_ARGS})
   # Only what hangs takes so long: the slowest takes a tenth of it on an idle machine, and machines may be busy.

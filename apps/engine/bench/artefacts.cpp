@@ -49,9 +49,9 @@ ordered_json block(const LoopFigures& figures, bool of_tamiyo) {
   return {{"metrics", metrics}, {"events", events}, {"priority", level == "INFO" ? "NORMAL" : "HIGH"}};
 }
 
-void write(base::FileSystem& files, const std::string& path, const ordered_json& json) {
+void write(base::FileSystem& files, const std::string& path, const ordered_json& value) {
   // Sorted keys, as the reference writes them.
-  storage::publish_file(files, path, storage::bytes_of(nlohmann::json::parse(json.dump()).dump(2) + "\n"));
+  storage::publish_file(files, path, storage::bytes_of(nlohmann::json::parse(value.dump()).dump(2) + "\n"));
 }
 
 }  // namespace

@@ -34,7 +34,7 @@ class Growing final : public leyline::Controller {
     return growing == seen.seed_states.end() ? germinate(seen) : tend(seen, *growing);
   }
   std::string save_state() const override { return std::to_string(born_); }
-  void load_state(const std::string& json) override { born_ = static_cast<std::uint32_t>(std::stoul(json)); }
+  void load_state(const std::string& state) override { born_ = static_cast<std::uint32_t>(std::stoul(state)); }
 
  private:
   Decision germinate(const Observation& seen) {
@@ -68,7 +68,7 @@ class Slow final : public leyline::Controller {
     return inner_->decide(seen);
   }
   std::string save_state() const override { return inner_->save_state(); }
-  void load_state(const std::string& json) override { inner_->load_state(json); }
+  void load_state(const std::string& state) override { inner_->load_state(state); }
 
  private:
   std::unique_ptr<leyline::Controller> inner_;

@@ -84,10 +84,10 @@ ordered_json distribution(const std::vector<double>& values) {
 }
 
 ordered_json counts_json(const StepCounts& counts) {
-  ordered_json json = {{"operators", counts.operators}, {"host_reads", counts.host_reads}};
-  json["allocations"] = counts.allocations ? ordered_json(*counts.allocations) : ordered_json(nullptr);
-  json["kernel_launches"] = counts.kernel_launches ? ordered_json(*counts.kernel_launches) : ordered_json(nullptr);
-  return json;
+  ordered_json out = {{"operators", counts.operators}, {"host_reads", counts.host_reads}};
+  out["allocations"] = counts.allocations ? ordered_json(*counts.allocations) : ordered_json(nullptr);
+  out["kernel_launches"] = counts.kernel_launches ? ordered_json(*counts.kernel_launches) : ordered_json(nullptr);
+  return out;
 }
 
 ordered_json measurement_json(const Measurement& measurement) {

@@ -15,7 +15,7 @@
 namespace esper::base {
 namespace {
 
-std::string json_text(std::string_view text) {
+std::string text_json(std::string_view text) {
   return nlohmann::json(text).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
 }
 

@@ -13,26 +13,26 @@ SeedForward build_gate(ModuleScope scope, const FeatureShape& shape) {
   return [gate](const torch::Tensor& x, Mode) { return x * gate(x); };
 }
 
-SeedForward build_mlp(ModuleScope scope, std::int64_t channels, std::int64_t width) {
+SeedForward build_feature_mlp(ModuleScope scope, std::int64_t channels, std::int64_t width) {
   const Linear up = make_linear(scope.child("up"), channels, width);
   const Linear down = make_linear(scope.child("down"), width, channels, {.weight_init = kZeros, .bias_init = kZeros});
   return [up, down](const torch::Tensor& x, Mode) { return x + down(at::relu(up(x))); };
 }
 
-SeedForward build_small_mlp(ModuleScope scope, const FeatureShape& shape) {
-  return build_mlp(scope, shape.channels, leyline::small_mlp_width(shape.channels));
+SeedForward build_feature_small_mlp(ModuleScope scope, const FeatureShape& shape) {
+  return build_feature_mlp(scope, shape.channels, leyline::small_mlp_width(shape.channels));
 }
 
-SeedForward build_wide_mlp(ModuleScope scope, const FeatureShape& shape) {
-  return build_mlp(scope, shape.channels, leyline::mlp_width(shape.channels));
+SeedForward build_feature_wide_mlp(ModuleScope scope, const FeatureShape& shape) {
+  return build_feature_mlp(scope, shape.channels, leyline::mlp_width(shape.channels));
 }
 
-constexpr Builder kBuilders[] = {
+constexpr Builder kFeatureBuilders[] = {
     {"noop", build_noop},           {"attention", build_gate}, {"norm", build_layer_norm_mix}, {"lora", build_lora},
-    {"mlp_small", build_small_mlp}, {"mlp", build_wide_mlp},   {"linear", build_linear}};
+    {"mlp_small", build_feature_small_mlp}, {"mlp", build_feature_wide_mlp},   {"linear", build_linear}};
 
 }  // namespace
 
-std::span<const Builder> feature_builders() { return kBuilders; }
+std::span<const Builder> feature_builders() { return kFeatureBuilders; }
 
 }  // namespace esper::kasmina

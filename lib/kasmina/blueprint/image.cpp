@@ -18,7 +18,7 @@ SeedForward build_norm(ModuleScope scope, const FeatureShape& shape) {
   return [norm, scale](const torch::Tensor& x, Mode) { return x + at::tanh(scale) * (norm(x) - x); };
 }
 
-SeedForward build_attention(ModuleScope scope, const FeatureShape& shape) {
+SeedForward build_image_attention(ModuleScope scope, const FeatureShape& shape) {
   const ChannelGate gate = make_channel_gate(scope, shape.channels);
   return [gate](const torch::Tensor& x, Mode) { return x * gate(x.mean({2, 3})).unsqueeze(-1).unsqueeze(-1); };
 }
@@ -69,9 +69,9 @@ SeedForward build_pointwise(ModuleScope scope, const FeatureShape& shape) {
   return [conv](const torch::Tensor& x, Mode) { return x + conv(x); };
 }
 
-constexpr Builder kBuilders[] = {{"noop", build_noop},
+constexpr Builder kImageBuilders[] = {{"noop", build_noop},
                                  {"conv_light", build_conv_light},
-                                 {"attention", build_attention},
+                                 {"attention", build_image_attention},
                                  {"norm", build_norm},
                                  {"depthwise", build_depthwise},
                                  {"bottleneck", build_bottleneck},
@@ -81,6 +81,6 @@ constexpr Builder kBuilders[] = {{"noop", build_noop},
 
 }  // namespace
 
-std::span<const Builder> image_builders() { return kBuilders; }
+std::span<const Builder> image_builders() { return kImageBuilders; }
 
 }  // namespace esper::kasmina

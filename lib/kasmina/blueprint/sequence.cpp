@@ -21,7 +21,7 @@ SelfAttention make_attention(ModuleScope scope, const FeatureShape& shape) {
           0};
 }
 
-SeedForward build_attention(ModuleScope scope, const FeatureShape& shape) {
+SeedForward build_sequence_attention(ModuleScope scope, const FeatureShape& shape) {
   const SelfAttention attention = make_attention(scope, shape);
   return [attention](const torch::Tensor& x, Mode mode) { return x + attention(x, mode); };
 }
@@ -49,27 +49,27 @@ SeedForward build_flex_attention(ModuleScope scope, const FeatureShape& shape) {
   };
 }
 
-SeedForward build_mlp(ModuleScope scope, std::int64_t channels, std::int64_t width) {
+SeedForward build_sequence_mlp(ModuleScope scope, std::int64_t channels, std::int64_t width) {
   const Linear up = make_linear(scope.child("up"), channels, width);
   const Linear down = make_linear(scope.child("down"), width, channels, {.weight_init = kZeros, .bias_init = kZeros});
   return [up, down](const torch::Tensor& x, Mode) { return x + down(at::gelu(up(x))); };
 }
 
-SeedForward build_small_mlp(ModuleScope scope, const FeatureShape& shape) {
-  return build_mlp(scope, shape.channels, leyline::small_token_mlp_width(shape.channels));
+SeedForward build_sequence_small_mlp(ModuleScope scope, const FeatureShape& shape) {
+  return build_sequence_mlp(scope, shape.channels, leyline::small_token_mlp_width(shape.channels));
 }
 
-SeedForward build_wide_mlp(ModuleScope scope, const FeatureShape& shape) {
-  return build_mlp(scope, shape.channels, leyline::token_mlp_width(shape.channels));
+SeedForward build_sequence_wide_mlp(ModuleScope scope, const FeatureShape& shape) {
+  return build_sequence_mlp(scope, shape.channels, leyline::token_mlp_width(shape.channels));
 }
 
-constexpr Builder kBuilders[] = {
-    {"noop", build_noop},    {"attention", build_attention},           {"norm", build_layer_norm_mix},
-    {"lora", build_lora},    {"lora_large", build_large_lora},         {"mlp_small", build_small_mlp},
-    {"mlp", build_wide_mlp}, {"flex_attention", build_flex_attention}, {"linear", build_linear}};
+constexpr Builder kSequenceBuilders[] = {
+    {"noop", build_noop},    {"attention", build_sequence_attention},           {"norm", build_layer_norm_mix},
+    {"lora", build_lora},    {"lora_large", build_large_lora},         {"mlp_small", build_sequence_small_mlp},
+    {"mlp", build_sequence_wide_mlp}, {"flex_attention", build_flex_attention}, {"linear", build_linear}};
 
 }  // namespace
 
-std::span<const Builder> sequence_builders() { return kBuilders; }
+std::span<const Builder> sequence_builders() { return kSequenceBuilders; }
 
 }  // namespace esper::kasmina

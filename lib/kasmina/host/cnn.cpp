@@ -32,7 +32,7 @@ std::int64_t max_poolings(std::int64_t edge) {
   return count;
 }
 
-void check_fit(const config::HostConfig& config, const leyline::SampleShape& sample) {
+void check_cnn_fit(const config::HostConfig& config, const leyline::SampleShape& sample) {
   require_config(sample.kind == leyline::SampleKind::kImage,
                  "host.kind: cnn takes images, and the data's samples are not; set data.shape to [channels, height, "
                  "width], or take another host");

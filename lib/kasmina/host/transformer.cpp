@@ -67,7 +67,7 @@ Layer make_layer(ModuleScope scope, const config::HostConfig& config) {
   return layer;
 }
 
-void check_fit(const config::HostConfig& config, const leyline::SampleShape& sample) {
+void check_transformer_fit(const config::HostConfig& config, const leyline::SampleShape& sample) {
   require_config(sample.kind == leyline::SampleKind::kTokens,
                  "host.kind: transformer takes text (data.kind: text); for numbers take mlp, for images cnn");
   require_config(config.embedding % config.heads == 0, "host.heads: " + std::to_string(config.heads) +
@@ -81,7 +81,7 @@ void check_fit(const config::HostConfig& config, const leyline::SampleShape& sam
 
 HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& config,
                                 const leyline::SampleShape& sample) {
-  check_fit(config, sample);
+  check_transformer_fit(config, sample);
   const Init start{Init::Kind::kNormal, kInitDeviation};
   Decoder decoder;
   decoder.dropout_p = config.dropout;

@@ -12,9 +12,9 @@
 namespace esper::program {
 namespace {
 
-constexpr char kWayOut[] = "; name another folder with --cache-dir or ESPER_CACHE";
+constexpr char kOtherCache[] = "; name another folder with --cache-dir or ESPER_CACHE";
 
-std::string environment(const char* name) {
+std::string variable_of(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : value;
 }
@@ -87,8 +87,8 @@ void check_folders_in(base::FileSystem& files, const std::string& folder) {
 }  // namespace
 
 std::string esper_folder(const char* variable, const std::string& in_home) {
-  if (const auto named = environment(variable); named.starts_with('/')) return named + "/esper";
-  const auto home = environment("HOME");
+  if (const auto named = variable_of(variable); named.starts_with('/')) return named + "/esper";
+  const auto home = variable_of("HOME");
   return home.starts_with('/') ? home + in_home + "/esper" : "";
 }
 

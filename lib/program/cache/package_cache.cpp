@@ -24,7 +24,7 @@ using storage::text_of;
 
 constexpr std::uint64_t kMaxEntryBytes = 4ull << 30;
 constexpr std::uint64_t kMaxTextBytes = 1u << 20;
-constexpr base::Duration kLockPoll = std::chrono::milliseconds(2);
+constexpr base::Duration kKeyLockPoll = std::chrono::milliseconds(2);
 
 const char* ending_of(EntryFault fault) { return fault == EntryFault::kWrong ? ".wrong" : ".damaged"; }
 
@@ -50,7 +50,7 @@ bool is_passing(const IoError& error) {
 }
 
 // Of an entry that is quarantined and compiled anew: there is nothing left for the user to do.
-std::string reason_of(const IoError& error) {
+std::string damage_of(const IoError& error) {
   const auto* unsafe = dynamic_cast<const storage::UnsafePath*>(&error);
   return unsafe == nullptr ? error.what() : unsafe->problem();
 }
@@ -65,7 +65,7 @@ std::optional<base::File> PackageCache::lock() {
   for (;;) {
     auto held = file_system_.try_lock(settings_.folder + "/lock");
     if (held || clock_.now() >= deadline) return held;
-    clock_.sleep(kLockPoll);
+    clock_.sleep(kKeyLockPoll);
   }
 }
 
@@ -92,7 +92,7 @@ std::optional<CachedPackage> PackageCache::find(const std::string& key) {
     note_damage(key, entry.error());
   } catch (const IoError& error) {
     if (is_passing(error)) return std::nullopt;
-    note_damage(key, reason_of(error));
+    note_damage(key, damage_of(error));
   }
   quarantine_if_damaged(key);
   return std::nullopt;
@@ -130,7 +130,7 @@ void PackageCache::quarantine_if_damaged(const std::string& key) {
       reason = entry.error();
     } catch (const IoError& error) {
       if (is_passing(error)) return;
-      reason = reason_of(error);
+      reason = damage_of(error);
     }
     put_away(key, EntryFault::kDamaged, reason);
   } catch (const IoError&) {  // a cache that cannot be changed; find() refuses the entry each time

@@ -18,7 +18,7 @@ using base::IoError;
 
 constexpr char kName[] = "/cache.key";
 constexpr char kTemporary[] = ".tmp-";
-constexpr char kWayOut[] = "; name another state folder with XDG_STATE_HOME";
+constexpr char kOtherState[] = "; name another state folder with XDG_STATE_HOME";
 
 // The folder is this user's: he may remove what lies there, whoever made it.
 base::Expected<MacKey> refused(const std::string& problem) {

@@ -16,8 +16,8 @@
 namespace esper::program {
 namespace {
 
-constexpr char kWayOut[] = "; name another cache folder with --cache-dir or ESPER_CACHE";
-constexpr base::Duration kLockPoll = std::chrono::milliseconds(50);
+constexpr char kOtherFolder[] = "; name another cache folder with --cache-dir or ESPER_CACHE";
+constexpr base::Duration kCompileLockPoll = std::chrono::milliseconds(50);
 
 CompileRank rank_of(CompileEffort effort, WorkerPriority priority) {
   const bool full = effort == CompileEffort::kFull;
@@ -31,9 +31,9 @@ CompileFailure failure_of(const base::IoError& error) {
   return error.out_of_space() ? CompileFailure::kDiskFull : CompileFailure::kCacheRefused;
 }
 
-std::string reason_of(const base::IoError& error) {
+std::string reason_and_way_out(const base::IoError& error) {
   const bool has_way_out = dynamic_cast<const storage::UnsafePath*>(&error) != nullptr;
-  return std::string(error.what()) + (has_way_out ? "" : kWayOut);
+  return std::string(error.what()) + (has_way_out ? "" : kOtherFolder);
 }
 
 }  // namespace
@@ -205,10 +205,10 @@ std::optional<CompileOutcome> Compiler::await_lock(const CompileRequest& request
         return ended(request, CompileFailure::kTimeout,
                      "another process has been compiling the program for " + base::to_string(longest));
       }
-      if (!pause(kLockPoll)) return ended(request, CompileFailure::kCancelled, "cancelled");
+      if (!pause(kCompileLockPoll)) return ended(request, CompileFailure::kCancelled, "cancelled");
     }
   } catch (const base::IoError& error) {
-    return ended(request, failure_of(error), reason_of(error));
+    return ended(request, failure_of(error), reason_and_way_out(error));
   }
   return std::nullopt;
 }
@@ -270,7 +270,7 @@ std::optional<WorkerAnswer> Compiler::make_worker_folder() {
     storage::ensure_folder(cache_.files(), cache_.folder() + "/worker");
     return std::nullopt;
   } catch (const base::IoError& error) {
-    return WorkerAnswer{WorkerAnswer::Kind::kHopeless, failure_of(error), reason_of(error), {}, {}, 0, {}, {}};
+    return WorkerAnswer{WorkerAnswer::Kind::kHopeless, failure_of(error), reason_and_way_out(error), {}, {}, 0, {}, {}};
   }
 }
 

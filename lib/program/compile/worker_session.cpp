@@ -26,7 +26,7 @@ constexpr base::Duration kWorkersGrace = std::chrono::seconds(30);
 
 double seconds(base::Duration duration) { return std::chrono::duration<double>(duration).count(); }
 
-std::string environment(const char* name) {
+std::string own_environment(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? std::string() : value;
 }
@@ -90,7 +90,7 @@ WorkerAnswer WorkerSession::died() {
 WorkerCommand WorkerSession::command() const {
   std::map<std::string, std::string> variables;
   for (const char* name : {"PATH", "HOME", "TMPDIR", "LD_LIBRARY_PATH", "CUDA_HOME", "CUDA_VISIBLE_DEVICES", "LANG"}) {
-    if (const auto value = environment(name); !value.empty()) variables[name] = value;
+    if (const auto value = own_environment(name); !value.empty()) variables[name] = value;
   }
   // A C++ compiler that the user names, else what the worker finds in PATH.
   const std::string cxx = environment("CXX");

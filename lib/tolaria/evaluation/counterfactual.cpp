@@ -20,7 +20,7 @@ namespace {
 
 constexpr double kPoints = 100;
 
-bool signalled() { return Interrupt::requested() != 0; }
+bool interrupted() { return Interrupt::requested() != 0; }
 
 // The error of what two independent causes disturb.
 std::optional<double> joined(std::optional<double> a, std::optional<double> b) {
@@ -129,7 +129,7 @@ bool measure_by_drawing(SeedGame& game, const Sampling& sampling, Counterfactual
   if (!game.ask(ablations(game.players()))) return false;
   // A pass that cannot be finished in time is not begun, so that the deadline costs draws and never a pass.
   const auto sampled = sample_game(sampling, game.worth(), [&](const std::vector<Coalition>& wanted, Worth&) {
-    return game.has_time() && !signalled() && game.ask(wanted);
+    return game.has_time() && !interrupted() && game.ask(wanted);
   });
   game.report_runs(out);
   out.permutations = sampled.permutations;

@@ -8,8 +8,6 @@
 namespace esper::tolaria {
 namespace {
 
-constexpr Coalition only(int player) { return Coalition{1} << player; }
-
 double factorial(int n) { return std::tgamma(n + 1.0); }
 
 // Calls visit(S, |S|) for every S of `players` players without those in `left_out`.

@@ -28,6 +28,7 @@ inline constexpr int kMostPlayers = 64;
 // An exact value looks at all 2^n coalitions.
 inline constexpr int kMostExactPlayers = 10;
 
+constexpr Coalition only(int player) { return Coalition{1} << player; }
 Coalition everybody(int players);
 Contrast last_contrast(int players, int player);
 // players: 1..kMostExactPlayers.

@@ -14,8 +14,6 @@ namespace {
 using Order = std::vector<int>;
 using Orders = std::array<Order, 2>;  // of one draw: an order and its reverse
 
-constexpr Coalition only(int player) { return Coalition{1} << player; }
-
 // Draws orders (Fisher and Yates), and with each its reverse.
 class OrderSource {
  public:

@@ -18,12 +18,12 @@ using step::Prediction;
 namespace {
 
 // Per group of the plan.
-struct Sums {
+struct StackedSums {
   torch::Tensor loss, correct;        // [groups], float64 and int64
   std::vector<torch::Tensor> by_row;  // float32 [groups, rows], piece by piece
 };
 
-void add_piece(const Microbatch& piece, const Stack& stack, const Validation& validation, Sums& sums) {
+void add_piece(const Microbatch& piece, const Stack& stack, const Validation& validation, StackedSums& sums) {
   const std::int64_t groups = stack.plan.groups, rows = piece.inputs.size(0);
   torch::Tensor logits;
   {
@@ -47,7 +47,7 @@ std::int64_t rows_of_a_piece(std::int64_t rows, const Stack& stack) {
 }
 
 // False: should_stop.
-bool add_batch(const Microbatch& batch, const Stack& stack, const Validation& validation, Sums& sums) {
+bool add_batch(const Microbatch& batch, const Stack& stack, const Validation& validation, StackedSums& sums) {
   const c10::InferenceMode inference;
   const std::int64_t rows = batch.inputs.size(0), step = rows_of_a_piece(rows, stack);
   for (std::int64_t begin = 0; begin < rows; begin += step) {
@@ -58,7 +58,7 @@ bool add_batch(const Microbatch& batch, const Stack& stack, const Validation& va
   return true;
 }
 
-void read(const Sums& sums, const kasmina::StackedPlan& plan, StackedResult& result) {
+void read(const StackedSums& sums, const kasmina::StackedPlan& plan, StackedResult& result) {
   const auto figures = at::stack({sums.loss, sums.correct.to(torch::kFloat64)}).cpu();
   const auto by_row = at::cat(sums.by_row, 1).cpu().contiguous();
   const auto rows = static_cast<std::size_t>(by_row.size(1));
@@ -76,7 +76,7 @@ void read(const Sums& sums, const kasmina::StackedPlan& plan, StackedResult& res
 
 StackedResult validate_stacked(const NextBatch& next_batch, const Stack& stack, const Validation& validation) {
   const auto on_device = torch::dtype(torch::kFloat64).device(validation.device);
-  Sums sums{
+  StackedSums sums{
       at::zeros({stack.plan.groups}, on_device), at::zeros({stack.plan.groups}, on_device.dtype(torch::kInt64)), {}};
   StackedResult result;
   for (auto batch = next_batch(); batch; batch = next_batch()) {

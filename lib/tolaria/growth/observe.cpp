@@ -22,7 +22,7 @@ double norm_of_group(const StepMetrics& metrics, const std::string& id) {
   return found == metrics.group_gradient_norms.end() ? 0 : found->second;
 }
 
-std::optional<double> value_of(const std::map<std::string, double>& values, const std::string& id) {
+std::optional<double> value_at(const std::map<std::string, double>& values, const std::string& id) {
   const auto found = values.find(id);
   return found == values.end() ? std::nullopt : std::optional(found->second);
 }

@@ -21,7 +21,7 @@ using namespace leyline::literals;
 
 using Metrics = std::vector<MetricValue>;
 
-struct Parameters {
+struct ParameterCount {
   double host = 0, all = 0;
 };
 
@@ -48,7 +48,7 @@ double norm_of(const StepMetrics& metrics, const std::string& group) {
   return found == metrics.group_gradient_norms.end() ? 0 : found->second;
 }
 
-void add_teacher(Metrics& out, const StepMetrics& metrics, const Parameters& count) {
+void add_teacher(Metrics& out, const StepMetrics& metrics, const ParameterCount& count) {
   const auto add = [&](auto handle, double value) {
     out.push_back(metric(handle, value, {{"seed_id", "__teacher__"}, {"stage", "TEACHER"}}));
   };
