@@ -1,5 +1,7 @@
 #include "esper/front.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/text/joined.h"
@@ -92,7 +94,8 @@ std::string unknown_command(const CLI::App& root, const std::vector<std::string>
   if (walk.stranger.empty()) return "";
   const auto names = command_names(*walk.last);
   const auto close = base::nearest(walk.stranger, names);
-  const std::string hint = close ? "; did you mean " + *close + "?" : "; commands: " + base::joined(names);
+  const std::string hint =
+      close ? "; did you mean " + *close + "?" : fmt::format("; commands: {}", base::joined(names));
   return walk.path + " has no command \"" + walk.stranger + "\"" + hint;
 }
 

@@ -55,7 +55,7 @@ std::string note_text(const GrowthNote& note) {
   if (note.event) return event_text(note);
   std::string text = note.what;
   if (!note.parent.empty()) text += " from " + note.parent + ", checkpoint " + note.checkpoint;
-  if (!note.without.empty()) text += ", without " + base::joined(note.without);
+  if (!note.without.empty()) text += fmt::format(", without {}", base::joined(note.without));
   return text;
 }
 

@@ -152,7 +152,7 @@ class Loader {
       return "unknown key; did you mean " + *close + "? Known here: " + known(section);
     }
     if (!elsewhere.empty() && elsewhere.size() <= kFew) {
-      return "unknown key; there is " + joined(elsewhere) + ". Known here: " + known(section);
+      return fmt::format("unknown key; there is {}. Known here: {}", joined(elsewhere), known(section));
     }
     return "unknown key; known here: " + known(section);
   }

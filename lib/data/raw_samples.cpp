@@ -11,7 +11,7 @@
 namespace esper::data {
 namespace {
 
-std::string to_text(const std::vector<std::int64_t>& sizes) { return "[" + base::joined(sizes) + "]"; }
+std::string to_text(const std::vector<std::int64_t>& sizes) { return fmt::format("[{}]", base::joined(sizes)); }
 
 }  // namespace
 

@@ -1,5 +1,7 @@
 #include "history/receipt_story.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <set>
 
@@ -25,7 +27,7 @@ const leyline::SlotTopology* find_seed(const leyline::Topology& topology, const 
       if (!slot.seed_id.empty()) ids.insert(slot.seed_id);
     }
   });
-  const std::string seeds = ids.empty() ? "nothing grew in this run" : "it knows: " + base::joined(ids);
+  const std::string seeds = ids.empty() ? "nothing grew in this run" : fmt::format("it knows: {}", base::joined(ids));
   const auto number = leyline::number_of_seed(seed_id);
   const bool was_born = number > 0 && number <= end.topology.seeds_born;
   std::string where;

@@ -21,7 +21,8 @@ constexpr const char* kNotMeasured = "not measured";
 
 std::string row(const std::string& name, const std::string& value) {
   constexpr std::size_t kWidth = 22;
-  return "  " + name + std::string(name.size() < kWidth ? kWidth - name.size() : 1, ' ') + printable_line(value) + "\n";
+  return fmt::format("  {}{}{}\n", name, std::string(name.size() < kWidth ? kWidth - name.size() : 1, ' '),
+                     printable_line(value));
 }
 
 std::string or_not(std::optional<double> value, fmt::format_string<const double&> format) {
@@ -189,8 +190,9 @@ std::string receipt_text(const Receipt& receipt) {
   if (receipt.ended) {
     text += fmt::format(" at epoch {}, step {}", receipt.ended->epoch, receipt.ended->step);
   }
-  if (!receipt.doubt.empty()) text += "\n! " + printable_line(receipt.doubt);
-  text += "\n" + row("where from", origin_text(receipt)) + row("why", receipt.reason) +
+  if (!receipt.doubt.empty()) text += fmt::format("\n! {}", printable_line(receipt.doubt));
+  text += '\n';
+  text += row("where from", origin_text(receipt)) + row("why", receipt.reason) +
           (receipt.folded.empty() ? "" : row("where it is", receipt.folded)) +
           row("parameters", or_not(receipt.parameters, "{:.0f}"));
   const std::string memory =

@@ -14,7 +14,7 @@ namespace {
 
 template <class Range, class Print = std::identity>
 std::string listed(const Range& range, const Print& print = {}) {
-  return "[" + joined(range, ", ", print) + "]";
+  return fmt::format("[{}]", joined(range, ", ", print));
 }
 
 std::string number(double value) { return fmt::format("{:.17g}", value); }
