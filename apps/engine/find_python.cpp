@@ -17,7 +17,7 @@
 namespace esper::engine {
 namespace {
 
-constexpr std::chrono::seconds kDeadline{10};
+constexpr std::chrono::seconds kPythonDeadline{10};
 constexpr char kProbe[] =
     "import importlib.util, platform; print(platform.python_version(), int(importlib.util.find_spec('torch') is not "
     "None))";
@@ -51,7 +51,7 @@ std::optional<std::string> output_of(const std::string& program) {
   posix_spawn_file_actions_destroy(&actions);
   close(ends[1]);
   std::string text;
-  const auto deadline = std::chrono::steady_clock::now() + kDeadline;
+  const auto deadline = std::chrono::steady_clock::now() + kPythonDeadline;
   while (failure == 0) {
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());

@@ -14,7 +14,7 @@
 namespace esper::engine {
 namespace {
 
-constexpr base::Duration kDeadline = std::chrono::seconds(5);
+constexpr base::Duration kShutdownDeadline = std::chrono::seconds(5);
 
 nissa::NamedSink jsonl_sink(const config::TelemetryConfig& config, const tolaria::RunFolder& folder) {
   constexpr std::uint64_t kMegabyte = 1 << 20;
@@ -47,7 +47,7 @@ RunTelemetry::RunTelemetry(const config::RunConfig& config, const tolaria::RunFo
     : display_(std::make_shared<leyline::Progress>()), hub_(make_hub(config.telemetry, folder, display_, console)) {}
 
 void RunTelemetry::close() {
-  hub_->shutdown(kDeadline);
+  hub_->shutdown(kShutdownDeadline);
   for (const auto& sink : hub_->counts()) {
     if (sink.lost() == 0) continue;
     nissa::log::warning("telemetry sink " + sink.name + ": " + std::to_string(sink.lost()) + " of " +

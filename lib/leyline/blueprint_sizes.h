@@ -21,6 +21,11 @@ constexpr std::int64_t bottleneck_width(std::int64_t channels) { return std::max
 constexpr std::int64_t small_mlp_width(std::int64_t channels) { return std::max<std::int64_t>(1, channels / 2); }
 constexpr std::int64_t mlp_width(std::int64_t channels) { return 2 * channels; }
 
+// Parameters of two linear layers with biases, `width` between them.
+constexpr std::int64_t two_layer_parameters(std::int64_t channels, std::int64_t width) {
+  return 2 * channels * width + width + channels;
+}
+
 // Of tokens.
 constexpr std::int64_t small_token_mlp_width(std::int64_t channels) { return 2 * channels; }
 constexpr std::int64_t token_mlp_width(std::int64_t channels) { return 4 * channels; }

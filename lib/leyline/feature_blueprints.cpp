@@ -8,11 +8,7 @@
 namespace esper::leyline {
 namespace {
 
-constexpr std::int64_t mlp_parameters(std::int64_t channels, std::int64_t width) {
-  return 2 * channels * width + width + channels;
-}
-
-constexpr std::array kRows{
+constexpr std::array kFeatureRows{
     noop_blueprint(FeatureKind::kFeatures),
     BlueprintFacts{
         .name = "attention",
@@ -22,7 +18,7 @@ constexpr std::array kRows{
         .start = "scales by sigmoid(3) = 0.953",
         .formula = "2CR + R + C",
         .num_parameters =
-            [](const FeatureShape& s) { return mlp_parameters(s.channels, channel_gate_width(s.channels)); },
+            [](const FeatureShape& s) { return two_layer_parameters(s.channels, channel_gate_width(s.channels)); },
         .flops = [](const FeatureShape& s) { return 2 * s.channels * channel_gate_width(s.channels) + s.channels; },
     },
     BlueprintFacts{
@@ -55,7 +51,7 @@ constexpr std::array kRows{
         .module = "x + down(ReLU(up(x))), over M = max(1, C/2)",
         .start = "neutral: down is 0",
         .formula = "2CM + M + C",
-        .num_parameters = [](const FeatureShape& s) { return mlp_parameters(s.channels, small_mlp_width(s.channels)); },
+        .num_parameters = [](const FeatureShape& s) { return two_layer_parameters(s.channels, small_mlp_width(s.channels)); },
         .flops = [](const FeatureShape& s) { return 2 * s.channels * small_mlp_width(s.channels); },
     },
     BlueprintFacts{
@@ -65,7 +61,7 @@ constexpr std::array kRows{
         .module = "x + down(ReLU(up(x))), over 2C",
         .start = "neutral: down is 0",
         .formula = "4C² + 3C",
-        .num_parameters = [](const FeatureShape& s) { return mlp_parameters(s.channels, mlp_width(s.channels)); },
+        .num_parameters = [](const FeatureShape& s) { return two_layer_parameters(s.channels, mlp_width(s.channels)); },
         .flops = [](const FeatureShape& s) { return 2 * s.channels * mlp_width(s.channels); },
     },
     BlueprintFacts{
@@ -83,6 +79,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const BlueprintFacts> feature_blueprints() { return kRows; }
+std::span<const BlueprintFacts> feature_blueprints() { return kFeatureRows; }
 
 }  // namespace esper::leyline

@@ -13,7 +13,7 @@ constexpr std::int64_t pixels(const FeatureShape& s) { return s.height * s.width
 constexpr Least kTwoPixels{2, "a 3x3 convolution of a single pixel sees padding only"};
 constexpr Least kTwoNumbers{2, "the norm of a single value is zero"};
 
-constexpr std::array kRows{
+constexpr std::array kImageRows{
     noop_blueprint(FeatureKind::kImage),
     BlueprintFacts{
         .name = "conv_light",
@@ -122,6 +122,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const BlueprintFacts> image_blueprints() { return kRows; }
+std::span<const BlueprintFacts> image_blueprints() { return kImageRows; }
 
 }  // namespace esper::leyline

@@ -15,11 +15,7 @@ constexpr std::int64_t attention_flops(const FeatureShape& s) {
   return 4 * s.tokens * s.channels * s.channels + 2 * s.tokens * s.tokens * s.channels;
 }
 
-constexpr std::int64_t mlp_parameters(std::int64_t channels, std::int64_t width) {
-  return 2 * channels * width + width + channels;
-}
-
-constexpr std::array kRows{
+constexpr std::array kSequenceRows{
     noop_blueprint(FeatureKind::kSequence),
     BlueprintFacts{
         .name = "attention",
@@ -75,7 +71,7 @@ constexpr std::array kRows{
         .start = "neutral: down is 0",
         .formula = "4C² + 3C",
         .num_parameters =
-            [](const FeatureShape& s) { return mlp_parameters(s.channels, small_token_mlp_width(s.channels)); },
+            [](const FeatureShape& s) { return two_layer_parameters(s.channels, small_token_mlp_width(s.channels)); },
         .flops = [](const FeatureShape& s) { return 2 * s.tokens * s.channels * small_token_mlp_width(s.channels); },
     },
     BlueprintFacts{
@@ -85,7 +81,7 @@ constexpr std::array kRows{
         .module = "x + down(GELU(up(x))), over 4C",
         .start = "neutral: down is 0",
         .formula = "8C² + 5C",
-        .num_parameters = [](const FeatureShape& s) { return mlp_parameters(s.channels, token_mlp_width(s.channels)); },
+        .num_parameters = [](const FeatureShape& s) { return two_layer_parameters(s.channels, token_mlp_width(s.channels)); },
         .flops = [](const FeatureShape& s) { return 2 * s.tokens * s.channels * token_mlp_width(s.channels); },
     },
     BlueprintFacts{
@@ -115,6 +111,6 @@ constexpr std::array kRows{
 
 }  // namespace
 
-std::span<const BlueprintFacts> sequence_blueprints() { return kRows; }
+std::span<const BlueprintFacts> sequence_blueprints() { return kSequenceRows; }
 
 }  // namespace esper::leyline

@@ -23,7 +23,7 @@ using base::Owner;
 using leyline::event;
 using leyline::Level;
 using step::StepMetrics;
-using Kind = RunOutcome::Kind;
+using End = RunOutcome::Kind;
 using namespace leyline::literals;
 
 std::string divergence(const StepMetrics& metrics, const Measurements& measured) {
@@ -137,10 +137,10 @@ bool EpochLoop::should_stop_early() const {
 RunOutcome EpochLoop::finish() {
   RunOutcome outcome;
   if (!is_last_epoch_over()) {
-    outcome = {Kind::kEarlyStopped, 0, "validation loss no longer improves"};
+    outcome = {End::kEarlyStopped, 0, "validation loss no longer improves"};
     run_.outbox.emit(event("tolaria.early_stop"_event, Level::kInfo, {{"epoch", std::to_string(run_.progress.epoch)}}));
   }
-  if (!run_.saver.save_last_state()) return {Kind::kNotSaved, 0, "the last state could not be saved"};
+  if (!run_.saver.save_last_state()) return {End::kNotSaved, 0, "the last state could not be saved"};
   return outcome;
 }
 
@@ -150,7 +150,7 @@ RunOutcome EpochLoop::stop_diverged(const std::string& reason) {
                           {"step", std::to_string(run_.progress.step)},
                           {"reason", reason}}));
   run_.saver.finish();
-  return {Kind::kDiverged, 0, reason + "; try a lower training.optimizer.lr or training.clip_norm"};
+  return {End::kDiverged, 0, reason + "; try a lower training.optimizer.lr or training.clip_norm"};
 }
 
 RunOutcome EpochLoop::stop_interrupted() {
@@ -160,9 +160,9 @@ RunOutcome EpochLoop::stop_interrupted() {
                           {"epoch", std::to_string(run_.progress.epoch)},
                           {"step", std::to_string(run_.progress.step)}}));
   if (!run_.saver.save_last_state()) {
-    return {Kind::kNotSaved, signal, "interrupted, and the state could not be saved"};
+    return {End::kNotSaved, signal, "interrupted, and the state could not be saved"};
   }
-  return {Kind::kInterrupted, signal, "interrupted by signal " + std::to_string(signal) + " after saving"};
+  return {End::kInterrupted, signal, "interrupted by signal " + std::to_string(signal) + " after saving"};
 }
 
 }  // namespace

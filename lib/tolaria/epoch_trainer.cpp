@@ -18,15 +18,16 @@ using step::Microbatch;
 namespace {
 
 lanes::RunnerServices runner_services(Run& run) {
-  return {.desk = run.lanes.desk,
-          .ledger = &run.ledger,
-          .clock = run.facts.clock,
-          .tell = [&outbox = run.outbox](leyline::TelemetryEvent event) { outbox.emit(std::move(event)); },
-          .note = [&saver = run.saver](std::string record) { saver.record(std::move(record)); },
-          .log = run.lanes.log,
-          .twin = run.lanes.build,
-          .growth = run.facts.config.growth,
-          .send = [&outbox = run.outbox] { outbox.flush(); }};
+  return {{.desk = run.lanes.desk,
+           .ledger = &run.ledger,
+           .clock = run.facts.clock,
+           .tell = [&outbox = run.outbox](leyline::TelemetryEvent event) { outbox.emit(std::move(event)); },
+           .send = [&outbox = run.outbox] { outbox.flush(); }},
+          [&saver = run.saver](std::string record) { saver.record(std::move(record)); },
+          run.lanes.log,
+          run.lanes.build,
+          run.facts.config.growth,
+          {}};
 }
 
 }  // namespace

@@ -49,9 +49,9 @@ Event event_of(const Ledger& ledger, const Span& span) {
 
 Event event_of(const Ledger& ledger, const Mark& mark) {
   std::string arguments = joined(mark.attributes, ",", [](const auto& attribute) {
-    return json_text(attribute.first) + ":" + json_text(attribute.second);
+    return text_json(attribute.first) + ":" + text_json(attribute.second);
   });
-  std::string text = R"(,"name":)" + json_text(mark.name);
+  std::string text = R"(,"name":)" + text_json(mark.name);
   if (mark.value) {
     arguments = R"("value":)" + nlohmann::json(*mark.value).dump();
     text += R"(,"ph":"C","cat":"figure","args":{)";
@@ -86,7 +86,7 @@ std::string chrome_trace(const Ledger& ledger, std::string_view run) {
       R"({{"displayTimeUnit":"ms","otherData":{{"run":{},"dropped_spans":"{}","dropped_events":"{}"}},"traceEvents":[
 {{"ph":"M","pid":1,"name":"process_name","args":{{"name":{}}}}},
 {{"ph":"M","pid":1,"tid":1,"name":"thread_name","args":{{"name":"training"}}}})",
-      json_text(run), log.spans.dropped(), log.marks.dropped(), json_text(fmt::format("esper {}", run)));
+      text_json(run), log.spans.dropped(), log.marks.dropped(), text_json(fmt::format("esper {}", run)));
   for (const Event& event : events_of(ledger)) {
     out += fmt::format(",\n{{\"pid\":1,\"tid\":1,\"ts\":{}{}}}", microseconds(event.begin), event.text);
   }

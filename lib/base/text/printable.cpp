@@ -91,11 +91,11 @@ std::string shortened(std::string_view text, std::size_t most) {
 
 std::string in_quotes(std::string_view text) { return "\"" + shortened(text) + "\""; }
 
-std::string printable_json(std::string_view json) {
+std::string printable_json(std::string_view text) {
   std::string out;
-  out.reserve(json.size());
-  while (!json.empty()) {
-    const auto sequence = json.substr(0, static_cast<std::size_t>(std::abs(utf8_length(json))));
+  out.reserve(text.size());
+  while (!text.empty()) {
+    const auto sequence = text.substr(0, static_cast<std::size_t>(std::abs(utf8_length(text))));
     const std::uint32_t code = code_point(sequence);
     // Below a blank only what lays the text out is valid JSON outside of an escape.
     if (code >= 0x20 && is_steering_code(code)) {
@@ -103,7 +103,7 @@ std::string printable_json(std::string_view json) {
     } else {
       out += sequence;
     }
-    json.remove_prefix(sequence.size());
+    text.remove_prefix(sequence.size());
   }
   return out;
 }

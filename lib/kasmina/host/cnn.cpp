@@ -48,7 +48,7 @@ void check_cnn_fit(const config::HostConfig& config, const leyline::SampleShape&
 }  // namespace
 
 HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample) {
-  check_fit(config, sample);
+  check_cnn_fit(config, sample);
   std::int64_t in = sample.channels;
   HostBody body;
   body.sites = slot_sites(config, sample);

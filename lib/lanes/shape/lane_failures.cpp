@@ -11,27 +11,26 @@ using base::digits;
 
 namespace {
 
-using config::Lane;
 using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
 }  // namespace
 
-std::string LaneFailures::name_of(Lane kind) const {
+std::string LaneFailures::name_of(config::Lane kind) const {
   const LaneKind* row = find_kind(services_.kinds, kind);
   return row != nullptr ? std::string(row->name) : "auto";
 }
 
 // The state may be half written: the run ends with the error, and the next one does without this program.
-void LaneFailures::report_failed_step(const lanes::Lane& lane, const std::string& reason) {
+void LaneFailures::report_failed_step(const Lane& lane, const std::string& reason) {
   ++figures_.quarantined;
   services_.desk->quarantine(lane.key(), program::EntryFault::kDamaged, reason);
   services_.tell(
       event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", "step failed"}, {"reason", reason}}));
 }
 
-void LaneFailures::reject(Lane kind, const std::string& key, const Rejection& rejection) {
+void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejection& rejection) {
   using Cause = Rejection::Cause;
   ++figures_.refusals;
   if (rejection.cause == Cause::kErred) ++figures_.checks_failed;
@@ -68,7 +67,7 @@ void LaneFailures::report_unusable(const std::string& reason) {
   services_.tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", reason}}));
 }
 
-void LaneFailures::report_not_tried(Lane kind, const std::string& reason) {
+void LaneFailures::report_not_tried(config::Lane kind, const std::string& reason) {
   services_.tell(event("tolaria.lane_refused"_event, Level::kWarning, {{"lane", name_of(kind)}, {"reason", reason}}));
 }
 

@@ -21,7 +21,7 @@ std::string variable_of(const char* name) {
 
 base::Expected<std::string> wanted_folder(const std::string& named) {
   if (!named.empty()) return named;
-  if (const auto own = environment("ESPER_CACHE"); !own.empty()) {
+  if (const auto own = variable_of("ESPER_CACHE"); !own.empty()) {
     if (own.starts_with('/')) return own + "/programs";
     return base::failure("ESPER_CACHE is no absolute path: " + own);
   }
@@ -108,7 +108,7 @@ base::Expected<std::string> private_folder(const std::string& wanted) {
 base::Expected<std::string> private_cache_folder(const std::string& named) {
   auto folder = wanted_folder(named);
   if (folder) folder = private_folder(*folder);
-  if (!folder) return base::failure(folder.error() + kWayOut);
+  if (!folder) return base::failure(folder.error() + kOtherCache);
   return folder;
 }
 
@@ -117,7 +117,7 @@ base::Expected<void> check_below(base::FileSystem& files, const std::string& cac
     // Of package_cache.h, compile_lock.h and the compile worker.
     for (const char* name : {"entries", "used", "choices", "quarantine", "compiling", "worker"}) {
       const std::string path = cache + "/" + name;
-      if (files.kind_of(path) == base::PathKind::kFile) return base::failure(path + " is no folder" + kWayOut);
+      if (files.kind_of(path) == base::PathKind::kFile) return base::failure(path + " is no folder" + kOtherCache);
     }
     // What it keeps lies some levels down, by version and kind.
     check_folders_in(files, cache + "/worker");

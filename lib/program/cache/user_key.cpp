@@ -22,7 +22,7 @@ constexpr char kOtherState[] = "; name another state folder with XDG_STATE_HOME"
 
 // The folder is this user's: he may remove what lies there, whoever made it.
 base::Expected<MacKey> refused(const std::string& problem) {
-  return base::failure(problem + "; remove it, and all programs are compiled anew" + kWayOut);
+  return base::failure(problem + "; remove it, and all programs are compiled anew" + kOtherState);
 }
 
 MacKey random_key() {
@@ -81,10 +81,10 @@ base::Expected<MacKey> user_key() {
   const std::string wanted = esper_folder("XDG_STATE_HOME", "/.local/state");
   if (wanted.empty()) {
     return base::failure("there is no HOME to keep the key of the cache of compiled programs in" +
-                         std::string(kWayOut));
+                         std::string(kOtherState));
   }
   const auto folder = private_folder(wanted);
-  if (!folder) return base::failure(folder.error() + kWayOut);
+  if (!folder) return base::failure(folder.error() + kOtherState);
   storage::ConfinedFileSystem files(*folder, storage::Owner::kThisUser);
   try {
     const std::string path = *folder + kName;
@@ -94,7 +94,7 @@ base::Expected<MacKey> user_key() {
   } catch (const storage::UnsafePath& error) {
     return refused(error.problem());
   } catch (const IoError& error) {
-    return base::failure(std::string("the key of the cache of compiled programs: ") + error.what() + kWayOut);
+    return base::failure(std::string("the key of the cache of compiled programs: ") + error.what() + kOtherState);
   }
 }
 

@@ -93,7 +93,7 @@ WorkerCommand WorkerSession::command() const {
     if (const auto value = own_environment(name); !value.empty()) variables[name] = value;
   }
   // A C++ compiler that the user names, else what the worker finds in PATH.
-  const std::string cxx = environment("CXX");
+  const std::string cxx = own_environment("CXX");
   // A name alone is looked up in PATH; a path counts from here, not from the folder that the worker runs in.
   if (!cxx.empty()) variables["CXX"] = cxx.find('/') == std::string::npos ? cxx : absolute(cxx);
   variables["OMP_NUM_THREADS"] = "1";

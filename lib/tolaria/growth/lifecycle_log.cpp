@@ -20,7 +20,6 @@ using leyline::event;
 using leyline::Level;
 using leyline::TelemetryEvent;
 using namespace leyline::literals;
-using Kind = LifecycleEvent::Kind;
 
 std::string name_of_stage(leyline::Stage stage) { return std::string(base::name_of(stage)); }
 
@@ -110,9 +109,9 @@ TelemetryEvent fold_event(const LifecycleEvent& it, const std::string& epoch, co
 
 TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, const StructureChange& change) {
   switch (it.kind) {
-    case Kind::kGate:
+    case LifecycleEvent::Kind::kGate:
       return it.passed ? gate_event("gate_event"_event, it, epoch) : gate_event("gate_failure"_event, it, epoch);
-    case Kind::kCommandRejected:
+    case LifecycleEvent::Kind::kCommandRejected:
       return event("command_rejected"_event, Level::kWarning,
                    {{"command_id", it.command_id},
                     {"code", it.code},
@@ -120,16 +119,16 @@ TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, 
                     {"slot", it.slot},
                     {"blueprint", it.blueprint},
                     {"reason", it.reason}});
-    case Kind::kGraft:
+    case LifecycleEvent::Kind::kGraft:
       return grafted_event(it, epoch, change);
-    case Kind::kCull:
+    case LifecycleEvent::Kind::kCull:
       return removed_event(it, epoch, change);
-    case Kind::kViolation:
+    case LifecycleEvent::Kind::kViolation:
       return event("violation_recorded"_event, Level::kWarning,
                    {{"seed_id", it.seed_id}, {"violations", std::to_string(it.values.at(0).second)}});
-    case Kind::kFold:
+    case LifecycleEvent::Kind::kFold:
       return fold_event(it, epoch, change);
-    case Kind::kStage:
+    case LifecycleEvent::Kind::kStage:
       break;
   }
   return stage_event(it, epoch);
@@ -153,13 +152,13 @@ std::int64_t memory_of(const step::Model& model, const std::string& seed_id) {
 
 void follow(leyline::Topology& topology, const LifecycleEvent& it) {
   std::string misfit;
-  if (it.kind == Kind::kStage) misfit = leyline::apply(topology, {it.slot, it.seed_id, it.blueprint, it.from, it.to});
-  if (it.kind == Kind::kFold && it.passed) misfit = leyline::apply_fold(topology, it.slot, it.seed_id);
+  if (it.kind == LifecycleEvent::Kind::kStage) misfit = leyline::apply(topology, {it.slot, it.seed_id, it.blueprint, it.from, it.to});
+  if (it.kind == LifecycleEvent::Kind::kFold && it.passed) misfit = leyline::apply_fold(topology, it.slot, it.seed_id);
   ESPER_CHECK(misfit.empty(), "an event that does not follow from the network: " + misfit);
 }
 
 bool changes_structure(const LifecycleEvent& it) {
-  return it.kind == Kind::kGraft || it.kind == Kind::kCull || (it.kind == Kind::kFold && it.passed);
+  return it.kind == LifecycleEvent::Kind::kGraft || it.kind == LifecycleEvent::Kind::kCull || (it.kind == LifecycleEvent::Kind::kFold && it.passed);
 }
 
 history::GrowthNote note_of(const LifecycleEvent& it, const StructureChange& change, const Cause& cause) {
@@ -201,7 +200,7 @@ void LifecycleLog::report(const std::vector<LifecycleEvent>& happened, const Str
     auto note = note_of(it, change, cause);
     note.place = {progress_.epoch, progress_.step};
     note.hash = leyline::topology_hash(topology_);
-    if (it.kind == Kind::kGraft) note.event->memory_bytes = memory_of(model_, it.seed_id);
+    if (it.kind == LifecycleEvent::Kind::kGraft) note.event->memory_bytes = memory_of(model_, it.seed_id);
     saver_.record(history::growth_note_json(note).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 }

@@ -64,8 +64,8 @@ kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoc
   facts.undone = measured.undone;
   for (const auto& group : network.parameter_groups()) {
     if (group.id == kasmina::kHostOwner) continue;
-    facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_of(measured.accuracy_without, group.id),
-                           value_of(measured.accuracy_at_full, group.id), violations_of(metrics, group.id)});
+    facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_at(measured.accuracy_without, group.id),
+                           value_at(measured.accuracy_at_full, group.id), violations_of(metrics, group.id)});
   }
   for (const auto& seed : measured.counterfactual.seeds) facts.worth[seed.seed_id] = worth_of(seed);
   return facts;

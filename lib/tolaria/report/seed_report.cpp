@@ -25,8 +25,8 @@ struct ParameterCount {
   double host = 0, all = 0;
 };
 
-Parameters count_parameters(const kasmina::Network& network) {
-  Parameters count;
+ParameterCount count_host_and_all(const kasmina::Network& network) {
+  ParameterCount count;
   for (const auto& group : network.parameter_groups()) {
     double elements = 0;
     for (const auto& parameter : group.parameters) elements += static_cast<double>(parameter.tensor.numel());
@@ -59,7 +59,7 @@ void add_teacher(Metrics& out, const StepMetrics& metrics, const ParameterCount&
 }
 
 void add_seed(Metrics& out, const GradientView& gradients, const StepMetrics& metrics, const SeedState& seed,
-              const Parameters& count) {
+              const ParameterCount& count) {
   const std::string stage(base::name_of(seed.stage));
   const auto add = [&](auto handle, double value) {
     out.push_back(metric(handle, value, {{"seed_id", seed.seed_id}, {"stage", stage}}));
@@ -128,7 +128,7 @@ void warn_of_seed(Outbox& outbox, const config::AggregationConfig& limits, const
 
 void add_seed_gradients(Metrics& out, const kasmina::Network& network, const StepMetrics& metrics,
                         std::span<const SeedState> seeds, const GradientView& gradients) {
-  const Parameters count = count_parameters(network);
+  const ParameterCount count = count_host_and_all(network);
   const Totals totals = totals_of(metrics);
   double norms = 0;
   for (const auto& [id, norm] : metrics.group_gradient_norms) norms += norm;
