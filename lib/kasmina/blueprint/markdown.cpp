@@ -1,5 +1,7 @@
 // docs/blueprints.md, printed from the catalogue.
 
+#include <fmt/core.h>
+
 #include <map>
 #include <sstream>
 
@@ -32,7 +34,7 @@ void print_row(std::ostream& out, const Blueprint& row, const FeatureShape& shap
 std::string linear_names() {
   std::map<int, std::string> names;
   for (const Blueprint& row : blueprints()) {
-    if (row.algebra == Algebra::kAffine) names[row.policy_index] = "`" + std::string(row.name) + "`";
+    if (row.algebra == Algebra::kAffine) names[row.policy_index] = fmt::format("`{}`", row.name);
   }
   std::string text;
   for (const auto& [index, name] : names) {

@@ -174,7 +174,7 @@ Counterfactual measure_counterfactual(const Evaluation& evaluation, std::uint32_
   const bool measured = fits_exactly(game.players(), config)
                             ? measure_exactly(game, pairs, out)
                             : measure_by_drawing(game, sampling_of(run_config, epoch, game.players(), pairs), out);
-  out.end = signalled() ? End::kInterrupted : measured ? End::kMeasured : End::kLate;
+  out.end = interrupted() ? End::kInterrupted : measured ? End::kMeasured : End::kLate;
   out.latency_ms = base::milliseconds(game.elapsed());
   return out;
 }
