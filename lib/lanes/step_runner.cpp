@@ -31,8 +31,8 @@ std::string awaited_key(const KnownStructure* known, const std::string& shape) {
 
 }  // namespace
 
-void check_lane(const config::StepConfig& config, torch::Device device) {
-  const LaneKind* kind = find_kind(lane_kinds(), config.lane);
+void check_lane(const config::StepConfig& config, torch::Device device, std::span<const LaneKind> kinds) {
+  const LaneKind* kind = find_kind(kinds, config.lane);
   if (kind == nullptr || kind->available(device)) return;
   throw base::Error(base::ExitCode::kConfig,
                     fmt::format("step.lane: {} cannot run here: {}; take step.lane: auto, replay or compiled",
@@ -54,7 +54,7 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
       search_(context_, shapes_, failures_, queue_),
       preparer_(context_, failures_, queue_, {services_.twin, services_.growth, services_.memory}),
       swap_(context_) {
-  check_lane(config, device);
+  check_lane(config, device, services_.kinds);
   figures_.warmup_remaining = config_.lane == LaneId::kEager ? 0 : config_.compile.warmup_steps;
 }
 

@@ -18,7 +18,8 @@
 namespace esper::lanes {
 
 // Throws Error{kConfig} where the lane that was asked for cannot be had on the device.
-void check_lane(const config::StepConfig& config, torch::Device device);
+void check_lane(const config::StepConfig& config, torch::Device device,
+                std::span<const LaneKind> kinds = lane_kinds());
 
 class StepRunner {
  public:

@@ -6,8 +6,8 @@
 
 #include "base/names.h"
 #include "device/rng.h"
-#include "lanes/prepared_lane.h"
 #include "lanes/lane/step_roots.h"
+#include "lanes/prepared_lane.h"
 #include "lanes/step_runner.h"
 #include "program/capture.h"
 #include "support/gpu.h"

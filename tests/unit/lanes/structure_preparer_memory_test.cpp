@@ -110,13 +110,13 @@ TEST_CASE(
     return device::MemoryFigures{
         .used_bytes = kUsed, .peak_bytes = kPeak, .reserved_bytes = reserved, .free_bytes = free};
   };
-  CHECK(lanes::room_for_twin(figures(kUsed, kPeak)) == kPeak);
-  CHECK(lanes::room_for_twin(figures(kUsed + 100, kPeak)) == kPeak + 100);
-  CHECK(lanes::has_room_for_twin(figures(kUsed, kPeak + 1)));
-  CHECK_FALSE(lanes::has_room_for_twin(figures(kUsed, kPeak)));
-  CHECK_FALSE(lanes::has_room_for_twin(figures(kUsed, 0)));
-  CHECK(lanes::has_room_for_twin(figures(kUsed + 1, kPeak)));
-  CHECK_FALSE(lanes::has_room_for_twin(figures(kUsed + 100, kPeak - 100)));
+  CHECK(lanes::room_for_scratch_model(figures(kUsed, kPeak)) == kPeak);
+  CHECK(lanes::room_for_scratch_model(figures(kUsed + 100, kPeak)) == kPeak + 100);
+  CHECK(lanes::has_room_for_scratch_model(figures(kUsed, kPeak + 1)));
+  CHECK_FALSE(lanes::has_room_for_scratch_model(figures(kUsed, kPeak)));
+  CHECK_FALSE(lanes::has_room_for_scratch_model(figures(kUsed, 0)));
+  CHECK(lanes::has_room_for_scratch_model(figures(kUsed + 1, kPeak)));
+  CHECK_FALSE(lanes::has_room_for_scratch_model(figures(kUsed + 100, kPeak - 100)));
 }
 
 TEST_CASE(

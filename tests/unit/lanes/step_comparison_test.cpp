@@ -1,9 +1,7 @@
 // When a lane is compared with eager, and what becomes of a comparison that cannot be made.
 
 #include <catch2/catch_test_macros.hpp>
-#include <type_traits>
 
-#include "lanes/lane/lane.h"
 #include "lanes/prepared_lane.h"
 #include "support/call_counter.h"
 #include "support/failing_allocator.h"
@@ -15,8 +13,6 @@ using config::Lane;
 using test::CallCounter;
 
 namespace {
-
-static_assert(!std::is_move_assignable_v<lanes::FastLane>, "its graph would outlive what it was captured from");
 
 constexpr std::int64_t kCheck = 2;  // after the warm-up and the recording
 
