@@ -42,8 +42,8 @@ lanes::LaneLog lane_log_of(const CompositionParts& parts) {
   if (parts.start.kind == tolaria::RunStart::Kind::kNew) return {};
   auto log = lanes::read_lane_log(parts.files, parts.folder.journal(), parts.progress.step);
   if (const auto damaged = log.damaged(); damaged > 0) {
-    nissa::log::warning("lane records of the journal that are damaged and were left out: " + std::to_string(damaged) +
-                        "; steps of a compiled lane may not be repeated to the bit");
+    nissa::log::warning("damaged lane records in the journal were ignored: " + std::to_string(damaged) +
+                        "; steps of a compiled lane may not be reproduced bit for bit");
   }
   return log;
 }

@@ -102,7 +102,7 @@ void print_machine(const ordered_json& torch, const ordered_json& cpu, const ord
   print_fact("instruction sets", base::joined(cpu["instruction_sets"].get<std::vector<std::string>>(), " "));
   print_fact("memory", gib(cpu["memory_total_bytes"]) + ", " + gib(cpu["memory_available_bytes"]) + " available");
   write_line("GPU");
-  if (gpus.empty()) write_line("  none that can be used: training runs on the CPU");
+  if (gpus.empty()) write_line("  none usable: training runs on the CPU");
   for (const auto& card : gpus) {
     print_fact("model", card["name"]);
     print_fact("capability", card["compute_capability"]);

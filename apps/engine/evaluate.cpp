@@ -33,9 +33,9 @@ std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
 
 void warn_if_not_noted(const std::string& best, const std::string& noted) {
   if (noted.empty() || noted == best) return;
-  nissa::log::warning(
-      "the run's journal calls " + noted +
-      " its best checkpoint, which is gone or cannot be read; measured is the best of those that can, " + best);
+  nissa::log::warning("the journal names " + noted +
+                      " as the best checkpoint, but it is missing or unreadable; measuring the best readable one, " +
+                      best);
 }
 
 std::string choose_checkpoint(base::FileSystem& files, const EvaluateRequest& request) {
@@ -50,12 +50,12 @@ std::string choose_checkpoint(base::FileSystem& files, const EvaluateRequest& re
       return found->path;
     }
     throw Error(ExitCode::kCheckpoint,
-                "run " + request.run_dir + " keeps no best checkpoint; there are: " + names_of(entries));
+                "run " + request.run_dir + " has no best checkpoint; available: " + names_of(entries));
   }
   const auto found = std::ranges::find(entries, folder + "/" + request.checkpoint, &tolaria::CheckpointEntry::path);
   if (found != entries.end()) return found->path;
   throw Error(ExitCode::kConfig, "run " + request.run_dir + " has no checkpoint " + request.checkpoint +
-                                     "; there are: " + names_of(entries));
+                                     "; available: " + names_of(entries));
 }
 
 void restore(Workbench& bench, const std::string& path, base::FileSystem& files) {

@@ -22,7 +22,7 @@ constexpr char kProbe[] =
     "import importlib.util, platform; print(platform.python_version(), int(importlib.util.find_spec('torch') is not "
     "None))";
 
-constexpr char kWayOut[] = "run scripts/bootstrap, or name one with torch in ESPER_PYTHON";
+constexpr char kWayOut[] = "run scripts/bootstrap, or set ESPER_PYTHON to one with torch";
 
 bool is_named() {
   const char* named = std::getenv("ESPER_PYTHON");

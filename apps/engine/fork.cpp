@@ -49,10 +49,9 @@ std::string checkpoint_at(base::FileSystem& files, const ForkRequest& fork) {
     if (steps.empty() || entry.step != steps.back()) steps.push_back(entry.step);
   }
   if (!found.empty()) return found;
-  throw Error(ExitCode::kConfig,
-              fmt::format("run {} keeps no checkpoint of step {}; it keeps those of: {}. More are kept "
-                          "with checkpoint.every and checkpoint.keep_last",
-                          fork.parent, fork.step, base::joined(steps)));
+  throw Error(ExitCode::kConfig, fmt::format("run {} has no checkpoint of step {}; available: {}. checkpoint.every and "
+                                             "checkpoint.keep_last set how many are kept",
+                                             fork.parent, fork.step, base::joined(steps)));
 }
 
 void warn_if_unchecked(const history::RunHistory& journal, const CheckpointImage& image, const std::string& path) {
@@ -64,7 +63,7 @@ void warn_if_unchecked(const history::RunHistory& journal, const CheckpointImage
 CheckpointImage restore_parent(Workbench& bench, base::FileSystem& files, const std::string& path,
                                const ForkRequest& fork) {
   auto image = tolaria::read_checkpoint(files, path);
-  if (!image) throw Error(ExitCode::kCheckpoint, tolaria::why_unusable(path, image.error()) + "; take another step");
+  if (!image) throw Error(ExitCode::kCheckpoint, tolaria::why_unusable(path, image.error()) + "; choose another step");
   const auto identity = tolaria::training_identity(bench.config, bench.data);
   if (const auto why = identity.mismatch(image->info.training_hash); !why.empty()) {
     throw Error(ExitCode::kCheckpoint, path + " cannot be forked: " + why);
@@ -157,7 +156,7 @@ void print_fork(const ForkRequest& request, const std::string& checkpoint, const
   if (is_over(image, request.job.config)) {
     base::write_line(no_epochs_left(image.info.epoch, request.job.config, "esper train --resume " + path));
   } else {
-    base::write_line("go on with it: esper train --resume " + path);
+    base::write_line("to continue: esper train --resume " + path);
   }
 }
 

@@ -7,10 +7,9 @@
 namespace esper::engine {
 
 std::string no_epochs_left(std::uint32_t epoch, const config::RunConfig& config, const std::string& command) {
-  const std::string text =
-      fmt::format("no epoch is left to train there: the run is at epoch {} of {}; ", epoch, config.epochs);
-  if (!config::epochs_are_fixed(config)) return text + "give it more: " + command + " --set epochs=N";
-  return text + "its cosine schedule ends with the last one, so there can be no more: fork at an earlier step";
+  const std::string text = fmt::format("no epochs left to train: the run is at epoch {} of {}; ", epoch, config.epochs);
+  if (!config::epochs_are_fixed(config)) return text + "add epochs: " + command + " --set epochs=N";
+  return text + "its cosine schedule ends with the last epoch, so none can be added: fork at an earlier step";
 }
 
 }  // namespace esper::engine

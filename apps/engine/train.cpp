@@ -92,9 +92,7 @@ void refuse_to_train_nothing(const tolaria::RunProgress& progress, const RunConf
   if (progress.validation || progress.epoch < static_cast<std::uint32_t>(config.epochs)) return;
   throw base::Error(base::ExitCode::kConfig,
                     no_epochs_left(progress.epoch, config, "esper train --resume " + path) +
-                        "; its network was not trained since it was forked, and can be measured as it is: "
-                        "esper evaluate " +
-                        path);
+                        "; this fork has not been trained yet; to measure it as it is: esper evaluate " + path);
 }
 
 // What was changed with --set on a resumed run is kept; a full disk keeps the run from nothing.

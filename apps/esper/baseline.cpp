@@ -47,9 +47,10 @@ ordered_json read_report(const fs::path& path) {
   auto report = ordered_json::parse(*file, nullptr, false);
   const auto whole = report.is_discarded() ? base::failure("it is not JSON") : history::check_report(report);
   if (whole) return report;
-  throw Error(ExitCode::kData,
-              fmt::format("the baseline {} is damaged or none: {}; esper baseline save --replace makes it anew",
-                          as_given(path), whole.error()));
+  throw Error(
+      ExitCode::kData,
+      fmt::format("the baseline {} is damaged or not a baseline: {}; recreate it with esper baseline save --replace",
+                  as_given(path), whole.error()));
 }
 
 // Files <folder>/<machine>/<scenario>.json, sorted.
@@ -98,7 +99,7 @@ int list(const std::string& folder, bool json) {
     print_json(ordered_json{{"baselines", all}, {"damaged", damaged}});
     return status;
   }
-  if (all.empty() && damaged.empty()) print_line("no baselines in " + folder + "; esper baseline save makes one");
+  if (all.empty() && damaged.empty()) print_line("no baselines in " + folder + "; esper baseline save creates one");
   for (const auto& row : all) {
     print_line(row.at("machine").get<std::string>() + "/" + row.at("scenario").get<std::string>() + "  " +
                row.at("time").get<std::string>() + "  commit " + row.at("commit").get<std::string>());
@@ -145,9 +146,9 @@ struct Measuring : BenchOptions {
 
 void refuse_growth(const Comparison& comparison) {
   if (!is_growth(comparison)) return;
-  throw Error(ExitCode::kConfig,
-              "scenario growth is one run without rows side by side, so it has no ratios to keep or "
-              "compare; esper bench --scenario growth measures it");
+  throw Error(
+      ExitCode::kConfig,
+      "scenario growth has a single row, so there are no ratios to save or compare; use esper bench --scenario growth");
 }
 
 int save_baseline(const Measuring& options) {
@@ -163,26 +164,25 @@ int check_baseline(const Measuring& options) {
 }
 
 void add_folder(CLI::App& command, std::string& folder) {
-  command.add_option("--dir", folder, "Where the baselines are")->type_name("DIR")->capture_default_str();
+  command.add_option("--dir", folder, "Folder of the baselines")->type_name("DIR")->capture_default_str();
 }
 
 void add_measuring(CLI::App& baseline, Front& front) {
-  CLI::App* save = add_command(baseline, "save", "Measure a scenario and keep the report under this machine's name",
+  CLI::App* save = add_command(baseline, "save", "Measure a scenario and save the report under this machine's name",
                                "esper baseline save --scenario mlp");
   const auto saving = std::make_shared<Measuring>();
   add_workload_options(*save, *saving, kFewestKeptRounds);
   add_folder(*save, saving->folder);
-  save->add_flag("--replace", saving->replace, "Also where there is a baseline of this machine and scenario already");
+  save->add_flag("--replace", saving->replace, "Overwrite an existing baseline of this machine and scenario");
   save->callback([&front, saving] { front.run = [saving] { return save_baseline(*saving); }; });
 
-  CLI::App* check =
-      add_command(baseline, "check", "Measure a scenario and compare its ratios with the kept ones",
-                  "esper baseline check --scenario mlp --budget 0.05\n"
-                  "Ends with 0 if nothing became slower, 1 if something did, 75 if the machine is too noisy");
+  CLI::App* check = add_command(baseline, "check", "Measure a scenario and compare its ratios with the saved ones",
+                                "esper baseline check --scenario mlp --budget 0.05\n"
+                                "Exit code 0: nothing became slower; 1: something did; 75: the machine is too noisy");
   const auto checking = std::make_shared<Measuring>();
   add_workload_options(*check, *checking, kFewestKeptRounds);
   add_folder(*check, checking->folder);
-  check->add_option("--budget", checking->budget, "How much slower may be; 0.05 is five percent")
+  check->add_option("--budget", checking->budget, "Allowed slowdown; 0.05 is 5 %")
       ->type_name("SHARE")
       ->check(CLI::Range(0.001, kMostBudget))
       ->capture_default_str();
@@ -196,12 +196,12 @@ struct Looking {
 
 void add_looking(CLI::App& baseline, Front& front) {
   const auto looking = std::make_shared<Looking>();
-  CLI::App* all = add_command(baseline, "list", "The baselines that there are", "esper baseline list");
+  CLI::App* all = add_command(baseline, "list", "List the baselines", "esper baseline list");
   add_folder(*all, looking->folder);
   add_json_flag(*all, looking->json);
   all->callback([&front, looking] { front.run = [looking] { return list(looking->folder, looking->json); }; });
 
-  CLI::App* one = add_command(baseline, "show", "One baseline", "esper baseline show MACHINE/reference");
+  CLI::App* one = add_command(baseline, "show", "Print one baseline", "esper baseline show MACHINE/reference");
   one->add_option("baseline", looking->first, "MACHINE/SCENARIO, or a file")->required()->type_name("NAME");
   add_folder(*one, looking->folder);
   add_json_flag(*one, looking->json);
@@ -209,7 +209,7 @@ void add_looking(CLI::App& baseline, Front& front) {
     front.run = [looking] { return show(resolve(looking->first, looking->folder), looking->json); };
   });
 
-  CLI::App* two = add_command(baseline, "diff", "How the ratios of two baselines of one machine differ",
+  CLI::App* two = add_command(baseline, "diff", "Compare the ratios of two baselines of one machine",
                               "esper baseline diff MACHINE/reference build/reference.json");
   two->add_option("before", looking->first, "MACHINE/SCENARIO, or a file")->required()->type_name("NAME");
   two->add_option("after", looking->second, "likewise")->required()->type_name("NAME");
@@ -225,8 +225,9 @@ void add_looking(CLI::App& baseline, Front& front) {
 }  // namespace
 
 void add_baseline(Front& front) {
-  CLI::App* baseline = add_command(front.root, "baseline", "Keep measured ratios and compare with them later",
-                                   "esper baseline check --scenario reference");
+  CLI::App* baseline =
+      add_command(front.root, "baseline", "Save measured ratios and compare later measurements with them",
+                  "esper baseline check --scenario reference");
   baseline->require_subcommand(1);
   add_measuring(*baseline, front);
   add_looking(*baseline, front);

@@ -17,10 +17,9 @@ void refuse_for_growth(const BenchCommand& options, const Comparison& comparison
   if (!is_growth(comparison) || options.counts) return;
   const char* flag = options.lanes ? "--lanes" : !options.peer.empty() ? "--peer" : nullptr;
   if (flag == nullptr) return;
-  throw base::Error(base::ExitCode::kConfig,
-                    std::string(flag) +
-                        " has no part in scenario growth, which is one run in its step.lane; for "
-                        "another lane: --set step.lane=NAME");
+  throw base::Error(base::ExitCode::kConfig, std::string(flag) +
+                                                 " does not apply to scenario growth, which measures one run in its "
+                                                 "step.lane; for another lane: --set step.lane=NAME");
 }
 
 int bench(const BenchCommand& options) {
@@ -34,21 +33,21 @@ int bench(const BenchCommand& options) {
 }  // namespace
 
 void add_bench(Front& front) {
-  CLI::App* command = add_command(
-      front.root, "bench", "Measure a training step in every lane, and whole epochs; docs/bench.md explains",
-      "esper bench --scenario mlp --peer python\n"
-      "         esper bench --config configs/run/digits.yaml --lanes eager,compiled --json");
+  CLI::App* command =
+      add_command(front.root, "bench", "Measure a training step in every lane, and whole epochs (docs/bench.md)",
+                  "esper bench --scenario mlp --peer python\n"
+                  "         esper bench --config configs/run/digits.yaml --lanes eager,compiled --json");
   const auto options = std::make_shared<BenchCommand>();
   add_workload_options(*command, *options);
   add_lane_options(*command, *options);
   CLI::Option* folder =
-      command->add_option("--output-dir", options->output_dir, "Folder to write the artefacts of the drills into")
+      command->add_option("--output-dir", options->output_dir, "Output folder for the drill artefacts")
           ->type_name("DIR")
           ->check(refuse_empty);
-  CLI::Option* peer = command->add_option("--peer", options->peer, "Train the same in Python beside it: python")
+  CLI::Option* peer = command->add_option("--peer", options->peer, "Also measure the same training in Python: python")
                           ->type_name("NAME")
                           ->check(CLI::IsMember({"python"}));
-  command->add_flag("--counts", options->counts, "Count what a step does (operators, host reads), time nothing")
+  command->add_flag("--counts", options->counts, "Count operators and host reads of a step, without timing")
       ->excludes(folder)
       ->excludes(peer);
   command->callback([&front, options] { front.run = [options] { return bench(*options); }; });

@@ -37,9 +37,9 @@ const Scenario& find_scenario(const std::string& name) {
   }
   const auto names = scenario_names();
   const auto close = base::nearest(name, names);
-  throw Error(ExitCode::kConfig,
-              "there is no scenario " + name +
-                  (close ? "; did you mean " + *close + "?" : "; scenarios: " + base::joined(names)));
+  throw Error(
+      ExitCode::kConfig,
+      "unknown scenario " + name + (close ? "; did you mean " + *close + "?" : "; scenarios: " + base::joined(names)));
 }
 
 // What a flag says about the run file.
@@ -113,11 +113,11 @@ base::Expected<void> check_lane(const std::string& name, const std::vector<std::
                                 const BenchOptions& options) {
   if (name.empty()) return base::failure(fmt::format("entry {} is empty", earlier.size() + 1));
   const auto lane = base::from_name<Lane>(name);
-  if (!lane) return base::failure(fmt::format("\"{}\" is no lane; lanes: {}", name, base::all_names<Lane>()));
-  if (std::find(earlier.begin(), earlier.end(), name) != earlier.end()) return base::failure(name + " is there twice");
+  if (!lane) return base::failure(fmt::format("\"{}\" is not a lane; lanes: {}", name, base::all_names<Lane>()));
+  if (std::find(earlier.begin(), earlier.end(), name) != earlier.end()) return base::failure(name + " is listed twice");
   const bool compiles = *lane == Lane::kCompiled || *lane == Lane::kAuto;
   if (compiles && options.no_compile)
-    return base::failure(fmt::format("--no-compile leaves {} out; drop one of the two", name));
+    return base::failure(fmt::format("--no-compile excludes {}; remove one of the two", name));
   return {};
 }
 
@@ -127,21 +127,20 @@ void add_workload_options(CLI::App& command, BenchOptions& options, int fewest_r
   CLI::Option* config = command.add_option("--config", options.config, "Measure this run file's training")
                             ->type_name("FILE")
                             ->check(refuse_empty);
-  command.add_option("--scenario", options.scenario, "A workload of Esper's own: " + base::joined(scenario_names()))
+  command.add_option("--scenario", options.scenario, "Built-in workload: " + base::joined(scenario_names()))
       ->type_name("NAME")
       ->check(refuse_empty)
       ->excludes(config);
   add_set_option(command, options.assignments);
-  command.add_option("--threads", options.threads, "Threads inside one operator; the scenarios take 1")
+  command.add_option("--threads", options.threads, "Threads per operator; built-in scenarios use 1")
       ->type_name("N")
       ->check(CLI::Range(1, 1024));
-  command.add_option("--epochs", options.epochs, "Epochs of the run through the real loop")
+  command.add_option("--epochs", options.epochs, "Epochs to run through the full training loop")
       ->type_name("N")
       ->check(CLI::Range(3, 1'000'000));
-  command
-      .add_option("--lanes", options.lanes, "Lanes to measure, by comma; the first is what others are compared with")
+  command.add_option("--lanes", options.lanes, "Lanes to measure, separated by commas; the first is the reference")
       ->type_name("LIST");
-  command.add_option("--rounds", options.rounds, "Rounds in which all rows take turns")
+  command.add_option("--rounds", options.rounds, "Interleaved measurement rounds")
       ->type_name("N")
       ->check(CLI::Range(fewest_rounds, kMostRounds))
       ->capture_default_str();
@@ -150,7 +149,7 @@ void add_workload_options(CLI::App& command, BenchOptions& options, int fewest_r
 }
 
 void add_lane_options(CLI::App& command, BenchOptions& options) {
-  command.add_flag("--no-compile", options.no_compile, "Leave the compiled lanes (compiled, auto) out");
+  command.add_flag("--no-compile", options.no_compile, "Skip the compiled lanes (compiled, auto)");
   command
       .add_option("--compile-mode", options.compile_mode,
                   "step.compile.mode: " + base::all_names<config::CompileMode>())
@@ -160,7 +159,7 @@ void add_lane_options(CLI::App& command, BenchOptions& options) {
   command.add_option("--compile-warmup-steps", options.compile_warmup_steps, "step.compile.warmup_steps")
       ->type_name("N");
   command.add_flag("--enable-graphs", options.enable_graphs,
-                   "Measure the CUDA graph in place of the compiled lanes; it needs a GPU");
+                   "Measure the CUDA graph lane instead of the compiled lanes (needs a GPU)");
   command.add_option("--graph-warmup-batches", options.graph_warmup_batches, "step.graph.warmup_batches")
       ->type_name("N");
   command.add_flag("--enable-gpu-prefetch", options.enable_gpu_prefetch, "data.gpu_prefetch: true");

@@ -43,7 +43,7 @@ int check(const ConfigOptions& options) {
     throw base::ConfigError(std::move(loaded.problems));
   }
   if (!missing.empty()) {
-    std::string text = "the run file is right, but its data are not there";
+    std::string text = "the run file is valid, but its data are missing";
     for (const base::Problem& problem : missing) text += "\n  " + to_string(problem);
     return report_error(base::ExitCode::kData, text, missing, options.format());
   }
@@ -64,7 +64,7 @@ int check(const ConfigOptions& options) {
 
 void add_config_check(CLI::App& config, Front& front) {
   CLI::App* command =
-      add_command(config, "check", "Print OK, or everything that is wrong (exit 2; 3 if only the data are missing)",
+      add_command(config, "check", "Print OK, or all problems (exit code 2; 3 if only the data are missing)",
                   "esper config check configs/run/digits.yaml --set epochs=5");
   const auto options = std::make_shared<ConfigOptions>();
   add_config_options(*command, *options);

@@ -43,7 +43,7 @@ int diff_config(const ConfigDiffOptions& options) {
 void add_config_diff(CLI::App& config, Front& front) {
   CLI::App* command = add_command(config, "diff", "Print the fields in which two run files differ",
                                   "esper config diff configs/run/digits.yaml configs/run/digits_static.yaml\n"
-                                  "Ends with 0 if no field differs, and with 1 if one does");
+                                  "Exit code 0: no field differs; 1: a field differs");
   const auto options = std::make_shared<ConfigDiffOptions>();
   command->add_option("first", options->first, "Run file")->required()->type_name("FILE");
   command->add_option("second", options->second, "Run file to compare with it")->required()->type_name("FILE");

@@ -105,7 +105,7 @@ void add_config_explain(CLI::App& config, Front& front) {
                                   "esper config explain configs/run/digits.yaml training.optimizer");
   const auto options = std::make_shared<ExplainOptions>();
   add_config_options(*command, *options);
-  command->add_option("key", options->key, "A field or a section; all if left out")->type_name("KEY");
+  command->add_option("key", options->key, "A field or a section; default: all")->type_name("KEY");
   command->callback([&front, options] { front.run = [options] { return explain(*options); }; });
 }
 

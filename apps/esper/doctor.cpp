@@ -5,7 +5,7 @@
 namespace esper {
 
 void add_doctor(Front& front) {
-  CLI::App* command = add_command(front.root, "doctor", "Look at what a run depends on: libtorch, device, disk, Python",
+  CLI::App* command = add_command(front.root, "doctor", "Check what a run depends on: libtorch, device, disk, Python",
                                   "esper doctor --json");
   const auto request = std::make_shared<DoctorRequest>();
   add_json_flag(*command, request->json);

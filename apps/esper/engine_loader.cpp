@@ -41,12 +41,12 @@ int run_in_engine(const EngineRequest& request) {
   // Never unloaded: libtorch keeps threads and thread-local state until the process ends.
   void* engine = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (engine == nullptr) {
-    throw Error(ExitCode::kResources, std::string("the engine does not load: ") + dlerror() +
+    throw Error(ExitCode::kResources, std::string("cannot load the engine: ") + dlerror() +
                                           "; build again (scripts/esper); if libtorch was moved or removed, put it "
                                           "back (scripts/bootstrap)");
   }
   const auto run = reinterpret_cast<decltype(&esper_engine_run)>(dlsym(engine, "esper_engine_run"));
-  if (run == nullptr) throw Error(ExitCode::kBug, std::string("the engine is of another version: ") + dlerror());
+  if (run == nullptr) throw Error(ExitCode::kBug, std::string("the engine has another version: ") + dlerror());
   return run(request);
 }
 

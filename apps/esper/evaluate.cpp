@@ -18,9 +18,7 @@ void add_evaluate(Front& front) {
   const auto request = std::make_shared<EvaluateRequest>();
   const auto assignments = std::make_shared<std::vector<std::string>>();
   command->add_option("run", request->run_dir, "Run folder")->required()->type_name("RUN");
-  command
-      ->add_option("--checkpoint", request->checkpoint,
-                   "Checkpoint by name, or best for the one of the best epoch; the newest if left out")
+  command->add_option("--checkpoint", request->checkpoint, "Checkpoint name, or best; default: the newest")
       ->type_name("NAME");
   add_set_option(*command, *assignments);
   add_json_flag(*command, request->json);

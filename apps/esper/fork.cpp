@@ -48,8 +48,7 @@ void refuse_repeated(const std::vector<std::string>& seeds) {
   std::set<std::string> known;
   for (const auto& seed : seeds) {
     if (known.insert(seed).second) continue;
-    throw base::Error(base::ExitCode::kConfig,
-                      "--without names " + seed + " twice; give it once for each seed to leave out");
+    throw base::Error(base::ExitCode::kConfig, "--without names " + seed + " twice; list each seed once");
   }
 }
 
@@ -60,8 +59,8 @@ int fork_run(ForkOptions options) {
   const config::RunConfig before = read_config_of_run(request.parent).config;
   request.job.config = load_config_of_run(request.parent, options.assignments);
   if (const std::string changes = forbidden_changes(before, request.job.config, "A fork"); !changes.empty()) {
-    throw base::Error(base::ExitCode::kConfig, "a fork goes on with its parent's training; these would change" +
-                                                   changes + " --policy none turns deciding on growth off");
+    throw base::Error(base::ExitCode::kConfig, "a fork continues its parent's training; these fields would change" +
+                                                   changes + " --policy none turns growth decisions off");
   }
   request.parents_policy = before.policy.kind;
   if (!options.policy.empty()) request.job.config.policy.kind = config::PolicyKind::kNone;
@@ -73,7 +72,7 @@ int fork_run(ForkOptions options) {
 
 void add_fork(Front& front) {
   CLI::App* command =
-      add_command(front.root, "fork", "Train on from a checkpoint of a run, in a run of its own, with seeds left out",
+      add_command(front.root, "fork", "Start a new run from a checkpoint of another run, optionally without some seeds",
                   "esper fork runs/digits-20260301-120000@460 --without seed-0001 --policy none\n"
                   "         esper fork runs/digits-20260301-120000@460 --set epochs=40");
   const auto options = std::make_shared<ForkOptions>();
@@ -83,22 +82,22 @@ void add_fork(Front& front) {
       ->required()
       ->type_name("RUN@STEP");
   command
-      ->add_option("--without", request.without,
-                   "Seed to leave out: its tensors and moments go, its slot is free; once for each seed")
+      ->add_option(
+          "--without", request.without,
+          "Seed to remove: its parameters and optimizer moments are dropped, its slot becomes free; may be repeated")
       ->type_name("SEED")
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
       ->allow_extra_args(false);
-  command
-      ->add_option("--policy", options->policy, "none: nothing germinates, moves on or is pruned any more in the fork")
+  command->add_option("--policy", options->policy, "none: the fork makes no growth decisions")
       ->type_name("NAME")
       ->check(CLI::IsMember({"none"}));
   add_set_option(*command, options->assignments);
-  command->add_option("--run-dir", request.run.folder, "Run folder to make; a new one in runs_dir if left out")
+  command->add_option("--run-dir", request.run.folder, "Run folder to create; default: a new one in runs_dir")
       ->type_name("DIR")
       ->check(refuse_empty);
   add_cache_dir_option(*command, request.job.cache_dir);
-  command->add_flag("--no-train", options->only_make, "Only make the run folder; esper train --resume goes on with it");
-  command->add_flag("-q,--quiet", request.run.quiet, "No progress and no events on the console");
+  command->add_flag("--no-train", options->only_make, "Only create the run folder; continue with esper train --resume");
+  command->add_flag("-q,--quiet", request.run.quiet, "Print no progress and no events on the console");
   add_json_flag(*command, request.job.json);
   command->callback([&front, options] { front.run = [options] { return fork_run(*options); }; });
 }

@@ -55,7 +55,7 @@ CLI::App* add_command(CLI::App& parent, const std::string& name, const std::stri
 void build_front(Front& front) {
   CLI::App& root = front.root;
   root.name("esper");
-  root.description("Esper trains a network and grows it while it trains.");
+  root.description("Esper trains a neural network and grows it during training.");
   root.footer(std::string("Example: esper train --config configs/run/digits.yaml\n") + kExitCodes);
   root.get_formatter()->column_width(32);
   root.option_defaults()->take_last();

@@ -32,7 +32,7 @@ void add_receipt(Front& front) {
       add_command(front.root, "receipt", "Print a seed's cost, its contribution, and why it was kept or removed",
                   "esper receipt runs/digits-20260301-120000 seed-0001");
   const auto options = std::make_shared<ReceiptOptions>();
-  command->add_option("run", options->run, "Run folder, of a run that ended, goes on or was killed")
+  command->add_option("run", options->run, "Run folder of a finished, running or killed run")
       ->required()
       ->type_name("RUN");
   command->add_option("seed", options->seed, "Seed, like seed-0001; esper topo log names them")

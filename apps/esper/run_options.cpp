@@ -14,7 +14,7 @@
 namespace esper {
 
 std::string refuse_empty(const std::string& value) {
-  return value.empty() ? "is empty; name one, or leave it out" : "";
+  return value.empty() ? "is empty; give a name, or omit the option" : "";
 }
 
 void add_set_option(CLI::App& command, std::vector<std::string>& assignments) {
@@ -29,12 +29,12 @@ void add_set_option(CLI::App& command, std::vector<std::string>& assignments) {
 void add_cache_dir_option(CLI::App& command, std::string& cache_dir) {
   command
       .add_option("--cache-dir", cache_dir,
-                  "Folder of compiled programs, which are code that this command loads; else $ESPER_CACHE/programs, "
-                  "else the user's own")
+                  "Folder of compiled programs (native code that this command loads); default: $ESPER_CACHE/programs, "
+                  "else the user's cache")
       ->type_name("DIR");
 }
 
-void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON, errors too"); }
+void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON, including errors"); }
 
 void add_config_options(CLI::App& command, ConfigOptions& options) {
   command.add_option("file", options.file, "Run file")->required()->type_name("FILE");

@@ -51,8 +51,8 @@ void print_statuses(const StatusCheck& statuses) {
 }
 
 std::string has_all(const TelemetryNames& first, const NamesDiff& diff) {
-  if (!diff.statuses) return fmt::format("B has everything that A has: {} names\n", first.names.size());
-  return fmt::format("B has everything that A says is reported: {} names\n", diff.statuses->reported);
+  if (!diff.statuses) return fmt::format("B has all names of A: {} names\n", first.names.size());
+  return fmt::format("B has all names that A marks as reported: {} names\n", diff.statuses->reported);
 }
 
 void print_text(const TelemetryDiffOptions& options, const TelemetryNames& first, const NamesDiff& diff) {
@@ -60,10 +60,10 @@ void print_text(const TelemetryDiffOptions& options, const TelemetryNames& first
   print_line("B: " + options.second);
   print_names("only in A", diff.only_first);
   print_names("only in B", diff.only_second);
-  if (!diff.different.empty()) print(fmt::format("in both, but not alike, {}:\n", diff.different.size()));
+  if (!diff.different.empty()) print(fmt::format("in both, but different, {}:\n", diff.different.size()));
   for (const NameDifference& difference : diff.different) print_difference(difference);
   if (diff.statuses) print_statuses(*diff.statuses);
-  print(diff.second_has_all ? has_all(first, diff) : "B lacks something that A has\n");
+  print(diff.second_has_all ? has_all(first, diff) : "B lacks names of A\n");
 }
 
 ordered_json json_of(const TelemetryName& name) {
@@ -123,7 +123,7 @@ int diff_telemetry(const TelemetryDiffOptions& options) {
     print_json(json_of(options, found, gaps));
   } else {
     print_text(options, first, found);
-    for (const std::string& gap : gaps) print_line("not all was read: " + gap);
+    for (const std::string& gap : gaps) print_line("incomplete input: " + gap);
   }
   return agrees(found) ? 0 : kDiffers;
 }
@@ -132,16 +132,16 @@ int diff_telemetry(const TelemetryDiffOptions& options) {
 
 void add_telemetry_diff(CLI::App& telemetry, Front& front) {
   CLI::App* command = add_command(
-      telemetry, "diff", "Print which metrics and events one side knows and the other lacks",
+      telemetry, "diff", "Compare the metrics and events of two sides",
       "esper telemetry diff baselines/telemetry/reference.json table\n"
       "A and B: a list of names like that file; a run folder, or its telemetry.jsonl, for what the run reported;\n"
       "or the word table for what this build can report\n"
-      "Ends with 0 if B has every name of A, with its unit and its labels, and with 1 if it lacks something\n"
+      "Exit code 0: B has every name of A with its unit and labels; 1: something is missing\n"
       "Where A gives its names a status (reported; planned: WHERE; does not apply: WHY), B must have those that are\n"
       "reported and no other; how many there are of each is printed, and a name without a status ends it with 1");
   const auto options = std::make_shared<TelemetryDiffOptions>();
-  command->add_option("first", options->first, "What must all be there")->required()->type_name("A");
-  command->add_option("second", options->second, "Where it must be")->required()->type_name("B");
+  command->add_option("first", options->first, "Required names")->required()->type_name("A");
+  command->add_option("second", options->second, "Names to check")->required()->type_name("B");
   add_json_flag(*command, options->json);
   command->callback([&front, options] { front.run = [options] { return diff_telemetry(*options); }; });
 }

@@ -30,9 +30,8 @@ void add_telemetry_list(CLI::App& telemetry, Front& front) {
     bool markdown = false, json = false;
   };
   const auto options = std::make_shared<Options>();
-  CLI::Option* markdown =
-      command->add_flag("--markdown", options->markdown, "Print the text of docs/telemetry.md instead");
-  command->add_flag("--json", options->json, "Print JSON, errors too")->excludes(markdown);
+  CLI::Option* markdown = command->add_flag("--markdown", options->markdown, "Print docs/telemetry.md instead");
+  command->add_flag("--json", options->json, "Print JSON, including errors")->excludes(markdown);
   command->callback([&front, options] {
     front.run = [options] {
       print(options->markdown ? leyline::telemetry_markdown() : options->json ? leyline::telemetry_json() : as_text());

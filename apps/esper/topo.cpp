@@ -35,7 +35,7 @@ void print_gaps(const std::vector<std::string>& gaps) {
 
 // "GERMINATE: plateau" behind what it led to.
 std::string asked(const history::GrowthEvent& event) {
-  return event.decision.empty() ? "" : " (asked to " + event.decision + ")";
+  return event.decision.empty() ? "" : " (command " + event.decision + ")";
 }
 
 std::string event_text(const GrowthNote& note) {
@@ -47,7 +47,7 @@ std::string event_text(const GrowthNote& note) {
   if (note.what == "stage") return where + " " + from + " -> " + to + asked(event);
   if (note.what == "gate")
     return where + " " + event.code + (event.passed.value_or(false) ? " passed: " : " not passed: ") + event.reason;
-  if (note.what == "command_rejected") return where + " refused (" + event.code + "): " + event.reason + asked(event);
+  if (note.what == "command_rejected") return where + " rejected (" + event.code + "): " + event.reason + asked(event);
   return where + " " + note.what + (event.reason.empty() ? "" : ": " + event.reason);
 }
 
@@ -72,7 +72,8 @@ void print_log(const history::RunHistory& run) {
     print_line((hash.empty() ? std::string(16, '-') : hash) + "  " + place_text(note.place) + ": " + note_text(note));
   });
   if (run.history.taken_back() > 0) {
-    print(fmt::format("{} notes were taken back: the run was resumed from before them\n", run.history.taken_back()));
+    print(
+        fmt::format("{} records were discarded: the run was resumed from an earlier step\n", run.history.taken_back()));
   }
 }
 
@@ -109,7 +110,7 @@ std::int64_t step_in(const std::string& text) {
   const auto read = std::from_chars(text.data(), end, step);
   if (read.ec != std::errc() || read.ptr != end || step < 0) {
     throw base::Error(base::ExitCode::kConfig,
-                      fmt::format("\"{}\" is no step: optimizer steps are counted from 0 to {}", text, INT64_MAX));
+                      fmt::format("\"{}\" is not a step: optimizer steps are counted from 0 to {}", text, INT64_MAX));
   }
   return step;
 }
@@ -123,10 +124,10 @@ struct Moment {
 [[noreturn]] void fail_too_early(const history::RunHistory& run, std::int64_t step) {
   const auto& first = run.history.notes().front();
   std::string text =
-      fmt::format("the journal tells nothing of step {}: it begins with {}", step, place_text(first.place));
+      fmt::format("the journal has no record of step {}: it begins with {}", step, place_text(first.place));
   if (!first.parent.empty()) {
-    text += fmt::format(", where the run was forked; esper topo show {} --at {} tells of the run before", first.parent,
-                        step);
+    text +=
+        fmt::format(", where the run was forked; esper topo show {} --at {} shows the parent run", first.parent, step);
   }
   throw base::Error(base::ExitCode::kData, text);
 }
@@ -161,7 +162,7 @@ std::string drawing(const Topology& topology) {
     const std::string seed = slot.seed_id + " " + slot.blueprint;
     text += base::printable_line("  [" + slot.id + "]" +
                                  (slot.seed_id.empty() ? "    " + stage : "--- " + seed + ", " + stage) +
-                                 (slot.folded ? ", part of the host's next layer" : "")) +
+                                 (slot.folded ? ", folded into the host's next layer" : "")) +
             "\n    |\n";
   }
   return text + "  output\n";
@@ -180,7 +181,7 @@ int show(const TopoOptions& options) {
                 {"gaps", run.gaps}});
     return 0;
   }
-  print(fmt::format("as of {}; seeds born so far: {}; topology {}\n{}", place_text(place), state.topology.seeds_born,
+  print(fmt::format("as of {}; seeds created: {}; topology {}\n{}", place_text(place), state.topology.seeds_born,
                     topology_hash(state.topology), drawing(state.topology)));
   if (!state.doubt.empty()) print_line("! " + state.doubt);
   print_gaps(run.gaps);
@@ -208,7 +209,7 @@ int diff(const TopoOptions& options) {
 
 std::shared_ptr<TopoOptions> add_topo(CLI::App& command, Front& front, int (*act)(const TopoOptions&)) {
   const auto options = std::make_shared<TopoOptions>();
-  command.add_option("run", options->run, "Run folder, of a run that ended, goes on or was killed")
+  command.add_option("run", options->run, "Run folder of a finished, running or killed run")
       ->required()
       ->type_name("RUN");
   add_json_flag(command, options->json);
@@ -225,19 +226,19 @@ void add_topo_log(CLI::App& topo, Front& front) {
 }
 
 void add_topo_show(CLI::App& topo, Front& front) {
-  CLI::App* command = add_command(topo, "show", "Draw which seed sat at which slot, rebuilt from the journal",
+  CLI::App* command = add_command(topo, "show", "Show which seed occupied each slot, rebuilt from the journal",
                                   "esper topo show runs/digits-20260301-120000 --at 460");
   const auto options = add_topo(*command, front, show);
-  command->add_option("--at", options->at, "Optimizer steps done; the newest event if left out")->type_name("STEP");
+  command->add_option("--at", options->at, "Number of optimizer steps; default: the newest event")->type_name("STEP");
 }
 
 void add_topo_diff(CLI::App& topo, Front& front) {
   CLI::App* command = add_command(topo, "diff", "Print what changed in the topology between two steps",
                                   "esper topo diff runs/digits-20260301-120000 230 920\n"
-                                  "Ends with 0 if the topologies are the same, and with 1 if they differ");
+                                  "Exit code 0: the topologies are equal; 1: they differ");
   const auto options = add_topo(*command, front, diff);
-  command->add_option("a", options->from, "Optimizer steps done")->required()->type_name("A");
-  command->add_option("b", options->to, "Optimizer steps done")->required()->type_name("B");
+  command->add_option("a", options->from, "Number of optimizer steps")->required()->type_name("A");
+  command->add_option("b", options->to, "Number of optimizer steps")->required()->type_name("B");
 }
 
 }  // namespace esper

@@ -20,15 +20,15 @@ void refuse_other_training(const TrainRequest& request) {
       forbidden_changes(read_config_of_run(request.resume).config, request.job.config, "A resumed run");
   if (changes.empty()) return;
   throw base::Error(base::ExitCode::kConfig,
-                    "run " + request.resume + " was started with other settings; these would change" + changes +
-                        " For anything else begin a new run: esper train --config " + path + " --set ...");
+                    "run " + request.resume + " was started with other settings; these fields would change" + changes +
+                        " For other changes start a new run: esper train --config " + path + " --set ...");
 }
 
 int train(TrainOptions options) {
   TrainRequest& request = options.request;
   if (options.config.empty() && request.resume.empty()) {
     throw base::Error(base::ExitCode::kConfig,
-                      "name what to train: --config FILE for a new run, or --resume RUN to continue one");
+                      "choose what to train: --config FILE for a new run, or --resume RUN to continue one");
   }
   // Before the engine is loaded: a mistake in the file then costs milliseconds.
   request.job.config = options.config.empty() ? load_config_of_run(request.resume, options.assignments)
@@ -40,30 +40,30 @@ int train(TrainOptions options) {
 }  // namespace
 
 void add_train(Front& front) {
-  CLI::App* command = add_command(front.root, "train", "Train a network as a run file says",
+  CLI::App* command = add_command(front.root, "train", "Train a network described by a run file",
                                   "esper train --config configs/run/digits.yaml --set epochs=5\n"
                                   "         esper train --resume runs/digits-20260301-120000");
   const auto options = std::make_shared<TrainOptions>();
   TrainRequest& request = options->request;
   request.run.started = base::Clock().now();
-  command->add_option("--config", options->config, "Run file; with --resume the run's own unless given")
+  command->add_option("--config", options->config, "Run file; with --resume, default: the run's own")
       ->type_name("FILE")
       ->check(refuse_empty);
   add_set_option(*command, options->assignments);
   CLI::Option* run_dir =
-      command->add_option("--run-dir", request.run.folder, "Run folder to make; a new one in runs_dir if left out")
+      command->add_option("--run-dir", request.run.folder, "Run folder to create; default: a new one in runs_dir")
           ->type_name("DIR")
           ->check(refuse_empty);
-  command->add_option("--resume", request.resume, "Run folder to continue, from its newest good checkpoint")
+  command->add_option("--resume", request.resume, "Run folder to continue from its newest valid checkpoint")
       ->type_name("RUN")
       ->check(refuse_empty)
       ->excludes(run_dir);
   add_cache_dir_option(*command, request.job.cache_dir);
-  command->add_flag("--dry-run", request.dry_run, "Build everything, print its sizes, train nothing");
+  command->add_flag("--dry-run", request.dry_run, "Build everything and print its sizes, without training");
   command->add_flag(
       "--trace", request.trace,
-      "Write trace.json into the run folder: what the training thread did when (chrome://tracing, Perfetto)");
-  command->add_flag("-q,--quiet", request.run.quiet, "No progress and no events on the console");
+      "Write trace.json, the training thread's timeline, into the run folder (chrome://tracing, Perfetto)");
+  command->add_flag("-q,--quiet", request.run.quiet, "Print no progress and no events on the console");
   add_json_flag(*command, request.job.json);
   command->callback([&front, options] { front.run = [options] { return train(*options); }; });
 }

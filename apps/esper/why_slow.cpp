@@ -30,7 +30,7 @@ void add_why_slow(Front& front) {
   CLI::App* command = add_command(front.root, "why-slow", "Print where a run's time went, and what to try about it",
                                   "esper why-slow runs/digits-20260301-120000");
   const auto options = std::make_shared<WhySlowOptions>();
-  command->add_option("run", options->run, "Run folder, of a run that ended, goes on or was killed")
+  command->add_option("run", options->run, "Run folder of a finished, running or killed run")
       ->required()
       ->type_name("RUN");
   add_json_flag(*command, options->json);

@@ -32,9 +32,9 @@ struct AugmentConfig {
 
   static constexpr auto fields() {
     using C = AugmentConfig;
-    return std::tuple{field("crop_padding", &C::crop_padding,
-                            "random crop after padding by so many pixels; 0 turns it off", between(0, 64)),
-                      field("flip", &C::flip, "mirror left to right, each training image with probability one half")};
+    return std::tuple{field("crop_padding", &C::crop_padding, "padding in pixels before a random crop; 0 turns it off",
+                            between(0, 64)),
+                      field("flip", &C::flip, "horizontal flip of each training image with probability 0.5")};
   }
 };
 
@@ -50,7 +50,7 @@ struct SyntheticConfig {
     return std::tuple{field("samples", &C::samples, "how many samples", between(1, 1e8)),
                       field("features", &C::features, "numbers in a sample", between(1, 1e6)),
                       field("classes", &C::classes, "how many classes", between(2, 1e5)),
-                      field("noise", &C::noise, "standard deviation around a class's centre", between(0, 1e6))};
+                      field("noise", &C::noise, "standard deviation around each class's centre", between(0, 1e6))};
   }
 };
 
@@ -80,38 +80,37 @@ struct DataConfig {
     using C = DataConfig;
     return std::tuple{
         field("kind", &C::kind,
-              "format of the data; if left out, text where host.kind is transformer and path names anything but a .csv "
-              "or .csv.gz file"),
-        field(
-            "path", &C::path,
-            "file or folder, laid out as docs/data.md says; empty takes the data that comes with Esper (digits only)"),
-        field("validation_path", &C::validation_path, "validation data of its own; empty splits off a part of `path`"),
-        field("validation_fraction", &C::validation_fraction, "share of the samples that is split off for validation",
-              between(0.01, 0.9)),
-        field("split_seed", &C::split_seed, "which split; the same number gives the same split on any machine"),
+              "format of the data; default: text if host.kind is transformer and path is not a .csv or .csv.gz file"),
+        field("path", &C::path,
+              "file or folder in a layout of docs/data.md; empty uses the bundled data (digits only)"),
+        field("validation_path", &C::validation_path, "separate validation data; empty splits off a part of `path`"),
+        field("validation_fraction", &C::validation_fraction,
+              "fraction of the samples that is split off for validation", between(0.01, 0.9)),
+        field("split_seed", &C::split_seed, "seed of the split; the same number gives the same split on any machine"),
         field("batch_size", &C::batch_size, "samples in one microbatch", between(1, 1e6)),
-        field("standardize", &C::standardize, "scale to mean 0 and deviation 1, measured on the training part alone"),
+        field("standardize", &C::standardize,
+              "scale to mean 0 and standard deviation 1, computed on the training part"),
         field("shape", &C::shape,
-              "shape of one sample, [channels, height, width]; empty keeps the format's own; if left out, [1, 8, 8] "
-              "for a cnn on the digits that come with Esper",
+              "shape of one sample, [channels, height, width]; empty keeps the shape of the format; default: [1, 8, 8] "
+              "for a cnn on the bundled digits",
               between(1, 65536)),
-        field("max_samples", &C::max_samples, "use so many of each part, evenly over the file; 0 uses all",
-              at_least(0)),
-        field("image_size", &C::image_size, "images are scaled to so many pixels square; 0 demands equal sizes",
-              between(0, 4096)),
+        field("max_samples", &C::max_samples,
+              "maximum number of samples of each part, spread evenly over the file; 0 uses all", at_least(0)),
+        field("image_size", &C::image_size,
+              "width and height that images are resized to; 0 requires images of equal size", between(0, 4096)),
         field("context", &C::context, "characters in one sample of text", between(1, 65536)),
         field("bad_sample", &C::bad_sample, "fail on a sample that cannot be read, or skip and count it"),
         field("augment", &C::augment, "random changes to training images"),
-        field("synthetic", &C::synthetic, "for kind synthetic"),
+        field("synthetic", &C::synthetic, "settings of kind synthetic"),
         field("workers", &C::workers, "threads that prepare batches; 0 prepares them in the training thread",
               between(0, 256)),
-        field("prefetch", &C::prefetch, "batches prepared ahead", between(1, 1024)),
-        field("pin_memory", &C::pin_memory, "stage batches in page-locked memory (CUDA only)"),
+        field("prefetch", &C::prefetch, "batches prepared in advance", between(1, 1024)),
+        field("pin_memory", &C::pin_memory, "stage batches in pinned memory (CUDA only)"),
         field("persistent_workers", &C::persistent_workers, "keep the threads from one epoch to the next"),
-        field("gpu_prefetch", &C::gpu_prefetch, "copy the next batch to the device beside the step (CUDA only)"),
+        field("gpu_prefetch", &C::gpu_prefetch, "copy the next batch to the device during the step (CUDA only)"),
         field("gpu_dataset", &C::gpu_dataset,
-              "keep the data set on the device and make batches there; auto does so on CUDA while it takes less than a "
-              "quarter of the free memory")};
+              "keep the data set on the device and build batches there; auto: on CUDA if it needs less than a quarter "
+              "of the free memory")};
   }
   void validate(Findings& out) const;
 };

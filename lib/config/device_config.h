@@ -20,10 +20,10 @@ struct DeviceConfig {
     using C = DeviceConfig;
     return std::tuple{
         field("kind", &C::kind, "where to train: auto, cpu, cuda or cuda:N; auto takes CUDA where there is one"),
-        field("precision", &C::precision, "autocast type; auto takes bf16 where the device is fast at it, else fp32"),
+        field("precision", &C::precision, "autocast type; auto: bf16 where the device runs it fast, else fp32"),
         field("tf32", &C::tf32, "allow TF32 matrix products on CUDA"),
-        field("deterministic", &C::deterministic, "refuse operators whose result varies from run to run"),
-        field("threads", &C::threads, "threads inside one operator; 0 takes all cores", between(0, 1024))};
+        field("deterministic", &C::deterministic, "raise an error for nondeterministic operators"),
+        field("threads", &C::threads, "threads per operator (intra-op); 0 uses all cores", between(0, 1024))};
   }
   void validate(Findings& out) const;
 };

@@ -108,8 +108,8 @@ std::string number_text(double value) {
 
 std::string limits_text(const Limits& limits) {
   if (limits.min && limits.max) return number_text(*limits.min) + " to " + number_text(*limits.max);
-  if (limits.min) return "at least " + number_text(*limits.min);
-  if (limits.max) return "at most " + number_text(*limits.max);
+  if (limits.min) return ">= " + number_text(*limits.min);
+  if (limits.max) return "<= " + number_text(*limits.max);
   return "";
 }
 

@@ -14,7 +14,7 @@ nlohmann::ordered_json field_json(const FieldValue& value);
 std::string field_yaml(const FieldValue& value);
 // For people: "whole number", "true or false", "one of auto, fp32, bf16, fp16", ...
 std::string type_text(const FieldValue& value);
-// "at least 1", "1 to 64", or empty.
+// ">= 1", "1 to 64", or empty.
 std::string limits_text(const Limits& limits);
 // A number without needless digits: 1000000, 0.9999, 1e-16.
 std::string number_text(double value);

@@ -52,19 +52,18 @@ struct AggregationConfig {
     using C = AggregationConfig;
     return std::tuple{
         field("attribution", &C::attribution,
-              "which seed answers for a microbatch: all alike (uniform), by the gradient's share along each seed's "
-              "change "
-              "(approx), by what the loss loses without it (probe), or by the classes in it (dataloader)"),
-        field(
-            "classes", &C::classes,
-            "for dataloader: the classes that a slot's seed answers for, like r0c1=0,1,2; all others go to all alike"),
-        field(
-            "surgery", &C::surgery,
-            "pcgrad takes out what seeds hold against each other; it acts with two seeds and two microbatches or more, "
-            "and an attribution other than uniform"),
+              "how a microbatch is attributed to seeds: equally (uniform), by the gradient's projection on each seed's "
+              "change (approx), by the loss increase without the seed (probe), or by its classes (dataloader)"),
+        field("classes", &C::classes,
+              "for dataloader: the classes attributed to a slot's seed, like r0c1=0,1,2; all other classes are "
+              "attributed equally"),
+        field("surgery", &C::surgery,
+              "pcgrad projects out conflicting gradient components; needs two or more seeds, two or more microbatches "
+              "and an attribution other than uniform"),
         field("conflict_warn", &C::conflict_warn,
-              "share of conflicting pairs in an epoch above which a warning is reported", between(0, 1)),
-        field("seed_conflict_warn", &C::seed_conflict_warn, "the same for one seed against the others", between(0, 1)),
+              "fraction of conflicting pairs in an epoch above which a warning is reported", between(0, 1)),
+        field("seed_conflict_warn", &C::seed_conflict_warn, "the same fraction for one seed and the others",
+              between(0, 1)),
         field("share_jump_warn", &C::share_jump_warn,
               "change of a seed's share of the gradient from epoch to epoch above which a warning is reported",
               between(0, 1)),
@@ -83,9 +82,9 @@ struct IsolationConfig {
     using C = IsolationConfig;
     return std::tuple{
         field("max_cosine", &C::max_cosine,
-              "largest cosine between the gradients that come back past an isolated seed and through it",
+              "largest allowed cosine between the host gradient around an isolated seed and the gradient through it",
               between(0, 1)),
-        field("strict", &C::strict, "cull a seed that breaks its isolation; otherwise it is only reported")};
+        field("strict", &C::strict, "cull a seed that violates its isolation; otherwise only report it")};
   }
 };
 
@@ -108,15 +107,16 @@ struct GateConfig {
         field("min_improvement_points", &C::min_improvement_points, "G2: accuracy points gained since TRAINING began",
               between(-100, 100)),
         field("min_gradient_ratio", &C::min_gradient_ratio,
-              "G2: seed's gradient norm against the host's, size-corrected", between(0, 1e3)),
+              "G2: seed's gradient norm divided by the host's, normalised by size", between(0, 1e3)),
         field("min_blending_epochs", &C::min_blending_epochs,
-              "G3: epochs in BLENDING before shadowing; alpha must have arrived too", between(1, 1e6)),
+              "G3: epochs in BLENDING before shadowing; alpha must also have reached its target", between(1, 1e6)),
         field("min_shadow_epochs", &C::min_shadow_epochs, "G4: epochs in SHADOWING", between(1, 1e6)),
         field("max_shadow_drop_points", &C::max_shadow_drop_points,
-              "G4: accuracy points that full alpha may cost against the running network", between(0, 100)),
+              "G4: largest allowed drop in accuracy points at full alpha, compared with the running network",
+              between(0, 100)),
         field("min_probation_epochs", &C::min_probation_epochs, "G5: epochs in PROBATIONARY", between(1, 1e6)),
         field("min_contribution_points", &C::min_contribution_points,
-              "G5: accuracy points that validation loses without the seed", between(-100, 100))};
+              "G5: drop in validation accuracy points without the seed", between(-100, 100))};
   }
 };
 
@@ -132,17 +132,17 @@ struct CounterfactualConfig {
     using C = CounterfactualConfig;
     return std::tuple{
         field("every_epochs", &C::every_epochs,
-              "epochs between two measurements; an epoch with a seed in PROBATIONARY always measures, 0 leaves the "
-              "others out",
+              "epochs between two measurements; epochs with a seed in PROBATIONARY are always measured, 0 skips all "
+              "others",
               between(0, 1e6)),
         field("max_configurations", &C::max_configurations,
-              "settings of the seeds that one measurement tries; values are exact where it covers all 2^seeds of them",
+              "seed on/off configurations that one measurement evaluates; values are exact if it covers all 2^seeds",
               between(2, 1024)),
         field("max_rows", &C::max_rows,
-              "samples times settings that are evaluated at once; more needs more memory, not always less time",
+              "samples times configurations in one forward pass; more needs more memory and is not always faster",
               between(1, 1e6)),
         field("deadline", &C::deadline,
-              "longest time for one measurement; sampling then ends, and a pass over the data is given up"),
+              "time limit of one measurement; then sampling stops and a running pass is cancelled"),
         field("pairs", &C::pairs, "also measure each pair of seeds together")};
   }
   void validate(Findings& out) const;
@@ -171,25 +171,26 @@ struct GrowthConfig {
     using C = GrowthConfig;
     return std::tuple{
         field("enabled", &C::enabled, "whether the network may grow at all"),
-        field("blueprints", &C::blueprints, "kinds of module that may be grown; empty allows all that fit the host"),
-        field("slots", &C::slots, "places where modules may grow, like r0c1; empty allows all"),
-        field("composition", &C::composition, "how a module's output joins the host's"),
-        field("alpha_curve", &C::alpha_curve, "shape of the blend from 0 to its target"),
-        field("alpha_ticks", &C::alpha_ticks, "epochs that the blend takes", between(1, 1e6)),
-        field("alpha_target", &C::alpha_target, "where the blend ends; probation then goes to 1", between(0.05, 1)),
-        field("slot_alpha", &C::slot_alpha,
-              "slots with a blend of their own: curve, epochs and target, like r0c1=cosine,8,0.7"),
+        field("blueprints", &C::blueprints, "blueprints that may be grown; empty allows all that fit the host"),
+        field("slots", &C::slots, "slots where modules may grow, like r0c1; empty allows all"),
+        field("composition", &C::composition, "how a module's output is combined with the host's"),
+        field("alpha_curve", &C::alpha_curve, "curve of alpha from 0 to its target"),
+        field("alpha_ticks", &C::alpha_ticks, "epochs until alpha reaches its target", between(1, 1e6)),
+        field("alpha_target", &C::alpha_target, "alpha at the end of blending; probation then raises it to 1",
+              between(0.05, 1)),
+        field("slot_alpha", &C::slot_alpha, "per-slot curve, epochs and target of alpha, like r0c1=cosine,8,0.7"),
         field("fold_fossils", &C::fold_fossils,
-              "work a fossilised module that is linear into the host's next layer, where the output stays the same"),
-        field("isolate", &C::isolate, "keep the module's gradient out of the host while it trains alone"),
-        field("max_seeds", &C::max_seeds, "modules alive at the same time, fossilised ones not counted",
-              between(1, 64)),
+              "fold a linear fossilised module into the host's next layer if the output stays the same"),
+        field("isolate", &C::isolate, "block the module's gradient from the host while it trains in isolation"),
+        field("max_seeds", &C::max_seeds,
+              "maximum number of growing modules at the same time, fossilised ones not counted", between(1, 64)),
         field("counterfactual", &C::counterfactual, "how each seed's contribution is measured"),
-        field("embargo_epochs", &C::embargo_epochs, "epochs that a slot rests after a cull", between(0, 1e6)),
+        field("embargo_epochs", &C::embargo_epochs, "epochs that a slot stays blocked after a cull", between(0, 1e6)),
         field("reset_epochs", &C::reset_epochs, "epochs in RESETTING before the slot is free", between(1, 1e6)),
-        field("aggregation", &C::aggregation, "how the gradients of several seeds come together"),
-        field("isolation", &C::isolation, "what happens when a seed's gradient reaches the host where it must not"),
-        field("gates", &C::gates, "what a seed must show before it moves on")};
+        field("aggregation", &C::aggregation, "how the gradients of several seeds are combined"),
+        field("isolation", &C::isolation,
+              "handling of isolation violations (an isolated seed's gradient reaches the host)"),
+        field("gates", &C::gates, "thresholds that a seed must meet to change stage")};
   }
   void validate(Findings& out) const;
 };

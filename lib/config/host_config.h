@@ -33,30 +33,31 @@ struct HostConfig {
     using C = HostConfig;
     return std::tuple{
         field("kind", &C::kind,
-              "linear (one layer), mlp, cnn or transformer; if left out, transformer for data of kind text"),
-        field("hidden", &C::hidden, "mlp: width of each hidden layer; a slot after each", between(1, 65536)),
+              "linear (one layer), mlp, cnn or transformer; default: transformer for data of kind text"),
+        field("hidden", &C::hidden, "mlp: width of each hidden layer; a slot follows each", between(1, 65536)),
         field("blocks", &C::blocks,
-              "cnn: convolution blocks; a slot after each; if left out, no fewer than pool_layers", between(1, 16)),
+              "cnn: number of convolution blocks; a slot follows each; default raised to pool_layers", between(1, 16)),
         field("base_channels", &C::base_channels,
-              "cnn: channels of the first block; each next block doubles them, to 65536 at most; lowered for that if "
-              "left out",
+              "cnn: channels of the first block; each next block doubles them; the last must have <= 65536; the "
+              "default is lowered to fit",
               between(1, 4096)),
         field("kernel", &C::kernel, "cnn: kernel size, odd", between(1, 15)),
         field("pool_layers", &C::pool_layers,
-              "cnn: the first so many blocks end in a 2x2 max-pool; if left out, no more than blocks and image allow",
+              "cnn: number of leading blocks that end in a 2x2 max-pool; the default is lowered to what blocks and "
+              "image allow",
               between(0, 16)),
-        field("layers", &C::layers, "transformer: how many layers; if left out, a multiple of the segments",
-              between(1, 128)),
-        field("embedding", &C::embedding, "transformer: width; if left out, a multiple of the heads",
+        field("layers", &C::layers,
+              "transformer: number of layers; the default is rounded to a multiple of the segments", between(1, 128)),
+        field("embedding", &C::embedding, "transformer: width; the default is rounded to a multiple of the heads",
               between(1, 65536)),
-        field("heads", &C::heads, "transformer: attention heads; divides the width, lowered for that if left out",
+        field("heads", &C::heads, "transformer: attention heads; must divide the width; the default is lowered to fit",
               between(1, 1024)),
         field("segments", &C::segments,
-              "transformer: the layers are cut into so many segments, fewer if left out and needed; a slot after each",
+              "transformer: number of segments of layers; a slot follows each; the default is lowered to fit",
               between(1, 128)),
         field("dropout", &C::dropout, "mlp and transformer: dropout probability while training", between(0, 0.95)),
         field("modules", &C::modules,
-              "modules of the catalogue that are part of it from the start, each as SLOT=BLUEPRINT, like "
+              "modules that are part of the host from the start, each as SLOT=BLUEPRINT, like "
               "r0c0=conv_heavy")};
   }
   void validate(Findings& out) const;

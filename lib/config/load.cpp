@@ -41,10 +41,10 @@ constexpr std::string_view kOnlyFilesExtend = "only a file can extend another on
 // A field of earlier versions: a run file from elsewhere must not bring code that this process loads.
 constexpr std::string_view kCacheDir = "step.compile.cache_dir";
 constexpr std::string_view kCacheDirRefused =
-    "compiled programs are native code, so their folder is not named in a run file; remove this line and name it with "
-    "--cache-dir or ESPER_CACHE";
+    "compiled programs are native code, so a run file cannot set their folder; remove this line and use --cache-dir or "
+    "ESPER_CACHE";
 constexpr std::string_view kCacheDirIgnored =
-    "is ignored: the folder of compiled programs is named with --cache-dir or ESPER_CACHE alone";
+    "is ignored: only --cache-dir and ESPER_CACHE set the folder of compiled programs";
 
 // Applies documents one after another to one config.
 class Loader {
@@ -244,7 +244,8 @@ class Chain {
     }
     constexpr std::size_t kLongest = 16;
     if (files_.size() == kLongest)
-      return refuse(fmt::format("is the {}th file in a row; the last one cannot extend another", kLongest));
+      return refuse(
+          fmt::format("is the {}th file of a chain of extends; the last one cannot extend another", kLongest));
     const auto file = read_text_file(base, YamlLimits::kBytes, Streams::kRefused);
     if (!file) {
       return refuse(base + " " + file.error() +

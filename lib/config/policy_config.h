@@ -28,23 +28,23 @@ struct HeuristicConfig {
     using C = HeuristicConfig;
     return std::tuple{
         field("seeds_at_once", &C::seeds_at_once,
-              "how many seeds it lets grow at the same time; growth.max_seeds bounds it, too", between(1, 64)),
-        field("plateau_epochs", &C::plateau_epochs, "epochs without progress that make a plateau", between(1, 1e6)),
+              "maximum number of seeds that grow at the same time; growth.max_seeds also applies", between(1, 64)),
+        field("plateau_epochs", &C::plateau_epochs, "epochs without progress that count as a plateau", between(1, 1e6)),
         field("plateau_points", &C::plateau_points, "accuracy points that count as progress", between(0, 100)),
         field("min_epochs_before_germinate", &C::min_epochs_before_germinate, "epochs before the first seed",
               between(0, 1e6)),
         field("prune_after_epochs", &C::prune_after_epochs, "epochs without improvement after which a seed is pruned",
               between(1, 1e6)),
-        field("prune_drop_points", &C::prune_drop_points, "a drop of so many accuracy points prunes a seed",
+        field("prune_drop_points", &C::prune_drop_points, "drop in accuracy points that prunes a seed",
               between(0, 100)),
         field("min_fossilize_points", &C::min_fossilize_points,
-              "contribution in accuracy points that earns a place for good", between(-100, 100)),
+              "contribution in accuracy points needed to fossilise a seed", between(-100, 100)),
         field("embargo_epochs", &C::embargo_epochs, "epochs between a prune and the next germination", between(0, 1e6)),
         field("penalty_on_prune", &C::penalty_on_prune, "added to a blueprint's penalty when its seed is pruned",
               between(0, 1e3)),
-        field("penalty_decay", &C::penalty_decay, "factor on every penalty, each epoch", between(0, 1)),
-        field("penalty_limit", &C::penalty_limit, "a blueprint above it is skipped", between(0, 1e3)),
-        field("stable_epochs", &C::stable_epochs, "epochs of little improvement that make the host stable",
+        field("penalty_decay", &C::penalty_decay, "factor that multiplies every penalty each epoch", between(0, 1)),
+        field("penalty_limit", &C::penalty_limit, "blueprints with a higher penalty are skipped", between(0, 1e3)),
+        field("stable_epochs", &C::stable_epochs, "epochs of little improvement after which the host counts as stable",
               between(1, 1e6)),
         field("stable_relative_improvement", &C::stable_relative_improvement,
               "relative improvement of the loss that counts as little", between(0, 1))};
@@ -57,7 +57,7 @@ struct PolicyConfig {
 
   static constexpr auto fields() {
     using C = PolicyConfig;
-    return std::tuple{field("kind", &C::kind, "who decides on growth: none or heuristic"),
+    return std::tuple{field("kind", &C::kind, "growth policy: none or heuristic"),
                       field("heuristic", &C::heuristic, "thresholds of the heuristic")};
   }
 };

@@ -196,7 +196,7 @@ class Reader {
     } else if (!is_plain()) {
       expected(noun, valid ? " in quotes; remove the quotes" : "");
     } else if (octal_looking(node_.text)) {
-      expected(noun, "; it could be octal: write it in decimal, without a zero in front");
+      expected(noun, "; it could be octal: write it in decimal, without a leading zero");
     } else {
       return true;
     }
@@ -215,7 +215,7 @@ class Reader {
     constexpr const char* kNoun = "a whole number";
     if (!is_plain_number(kNoun, integer_form)) return;
     const std::string& text = node_.text;
-    if (!integer_form(text)) return expected(kNoun, digit(text[0]) ? "; write it with digits only" : "");
+    if (!integer_form(text)) return expected(kNoun, digit(text[0]) ? "; use digits only" : "");
     T number{};
     const auto result = std::from_chars(text.data(), text.data() + text.size(), number);
     const bool negative = text.starts_with('-');

@@ -19,10 +19,9 @@ struct SafetyConfig {
 
   static constexpr auto fields() {
     using C = SafetyConfig;
-    return std::tuple{
-        field("data_deadline", &C::data_deadline, "longest wait for one batch"),
-        field("policy_deadline", &C::policy_deadline, "longest wait for a decision; a late one is dropped"),
-        field("save_deadline", &C::save_deadline, "longest wait for a checkpoint that is being written")};
+    return std::tuple{field("data_deadline", &C::data_deadline, "time limit for one batch"),
+                      field("policy_deadline", &C::policy_deadline, "time limit for a decision; a late one is dropped"),
+                      field("save_deadline", &C::save_deadline, "time limit for a checkpoint write")};
   }
   void validate(Findings& out) const;
 };
@@ -34,10 +33,10 @@ struct CheckpointConfig {
 
   static constexpr auto fields() {
     using C = CheckpointConfig;
-    return std::tuple{field("every", &C::every,
-                            "distance between two checkpoints: \"1 epoch\", \"200 steps\"; 0 saves at the end only"),
-                      field("keep_last", &C::keep_last, "how many of the newest are kept", between(1, 1000)),
-                      field("keep_best", &C::keep_best, "keep the one with the lowest validation loss as well")};
+    return std::tuple{
+        field("every", &C::every, "interval between checkpoints: \"1 epoch\", \"200 steps\"; 0 saves at the end only"),
+        field("keep_last", &C::keep_last, "number of newest checkpoints to keep", between(1, 1000)),
+        field("keep_best", &C::keep_best, "also keep the checkpoint with the lowest validation loss")};
   }
 };
 
@@ -60,13 +59,13 @@ struct TelemetryConfig {
         field("console", &C::console, "auto draws a progress bar on a terminal and plain lines elsewhere"),
         field("jsonl", &C::jsonl, "write telemetry.jsonl into the run folder"),
         field("segment_mb", &C::segment_mb,
-              "size at which telemetry.jsonl becomes telemetry-000001.jsonl, -000002, ... and begins anew; if left "
-              "out, at most half of limit_mb",
+              "size at which telemetry.jsonl is rotated to telemetry-000001.jsonl, -000002, ...; default: at most half "
+              "of limit_mb",
               between(1, 65536)),
         field("limit_mb", &C::limit_mb,
-              "size of all these files together; the oldest are deleted, which is reported; 0 keeps all",
+              "total size of these files; the oldest are deleted and an event reports it; 0 keeps all",
               between(0, 1e9)),
-        field("queue", &C::queue, "packets that may wait; more are dropped and counted", between(1, 1e6))};
+        field("queue", &C::queue, "queue length in packets; further packets are dropped and counted", between(1, 1e6))};
   }
   void validate(Findings& out) const;
 };
@@ -89,20 +88,20 @@ struct RunConfig {
 
   static constexpr auto fields() {
     using C = RunConfig;
-    return std::tuple{field("name", &C::name, "names the run folder: letters, digits, '.', '_', '-'"),
-                      field("seed", &C::seed, "every random number of the run follows from it"),
-                      field("epochs", &C::epochs, "how many epochs to train", between(1, 1e6)),
+    return std::tuple{field("name", &C::name, "prefix of the run folder's name: letters, digits, '.', '_', '-'"),
+                      field("seed", &C::seed, "seed of all random numbers of the run"),
+                      field("epochs", &C::epochs, "number of epochs to train", between(1, 1e6)),
                       field("runs_dir", &C::runs_dir, "folder that holds the run folders"),
-                      field("device", &C::device, "where and in which precision"),
-                      field("data", &C::data, "what to train on"),
-                      field("host", &C::host, "the network at the start"),
+                      field("device", &C::device, "device and precision"),
+                      field("data", &C::data, "training and validation data"),
+                      field("host", &C::host, "the initial network"),
                       field("training", &C::training, "loss, optimizer, schedule"),
-                      field("step", &C::step, "one training step"),
-                      field("growth", &C::growth, "how the network may grow"),
-                      field("policy", &C::policy, "who decides on growth"),
+                      field("step", &C::step, "how a training step is executed"),
+                      field("growth", &C::growth, "growth of the network"),
+                      field("policy", &C::policy, "the growth policy"),
                       field("safety", &C::safety, "deadlines"),
-                      field("checkpoint", &C::checkpoint, "what is saved, and when"),
-                      field("telemetry", &C::telemetry, "what is reported, and where")};
+                      field("checkpoint", &C::checkpoint, "checkpoints"),
+                      field("telemetry", &C::telemetry, "telemetry output")};
   }
   void validate(Findings& out) const;
 };

@@ -57,7 +57,7 @@ base::Expected<SlotAlpha> SlotAlpha::parse(std::string_view text) {
   }
   const auto wrong = [&](std::string_view part, const std::string& what) {
     return base::failure(
-        fmt::format("in {}, {} is no {}; write it like r0c1=cosine,8,0.7", in_quotes(text), in_quotes(part), what));
+        fmt::format("in {}, {} is not a {}; write it like r0c1=cosine,8,0.7", in_quotes(text), in_quotes(part), what));
   };
   if (!leyline::is_slot_id(parts->slot)) return wrong(parts->slot, "slot");
   const auto curve = from_name<AlphaCurve>(parts->curve);

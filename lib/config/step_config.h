@@ -35,16 +35,16 @@ struct CompileConfig {
     return std::tuple{
         field("mode", &C::mode,
               "default; reduce-overhead also captures the program as a CUDA graph; max-autotune also times kernels"),
-        field("dynamic", &C::dynamic, "one compiled program for every batch size, the shorter last batch included"),
+        field("dynamic", &C::dynamic, "one compiled program for all batch sizes, including the shorter last batch"),
         field("warmup_steps", &C::warmup_steps, "eager steps before a step is recorded", between(0, 1e6)),
         field("deadline", &C::deadline,
-              "most processor time of one compilation, not counting headers that are precompiled once on a machine; by "
-              "the clock it may take ten times as long; then the run goes on without"),
-        field("memory_limit_mb", &C::memory_limit_mb, "most memory of the compiler's process", between(256, 1e6)),
+              "CPU time limit of one compilation, without headers that are precompiled once per machine; the "
+              "wall-clock limit is ten times as long; a program that exceeds it is not used"),
+        field("memory_limit_mb", &C::memory_limit_mb, "memory limit of the compiler process", between(256, 1e6)),
         field("cache_limit_mb", &C::cache_limit_mb,
-              "size of the cache of compiled programs; those unused for longest go first", between(16, 1e6)),
-        field("ahead", &C::ahead,
-              "likely next structures of a growing network whose step is prepared before they come; 0 prepares none",
+              "size limit of the cache of compiled programs; the least recently used are deleted first",
+              between(16, 1e6)),
+        field("ahead", &C::ahead, "number of likely next structures whose step is prepared in advance; 0 prepares none",
               between(0, 64))};
   }
 };
@@ -54,8 +54,8 @@ struct GraphConfig {
 
   static constexpr auto fields() {
     using C = GraphConfig;
-    return std::tuple{field("warmup_batches", &C::warmup_batches, "runs of the step before it is captured (CUDA only)",
-                            between(0, 1000))};
+    return std::tuple{field("warmup_batches", &C::warmup_batches,
+                            "warm-up runs before the step is captured (CUDA only)", between(0, 1000))};
   }
 };
 
@@ -69,15 +69,14 @@ struct StepConfig {
   static constexpr auto fields() {
     using C = StepConfig;
     return std::tuple{
-        field("accumulation", &C::accumulation, "microbatches whose gradients make one optimizer step",
+        field("accumulation", &C::accumulation, "microbatches per optimizer step (gradient accumulation)",
               between(1, 65536)),
         field("lane", &C::lane,
               "how the step runs: eager, replay (its recorded operations), graph (CUDA graph), compiled, or auto, "
-              "which takes what is measured to be fastest"),
+              "which selects the lane measured to be fastest"),
         field("compile", &C::compile, "the compiled lane"), field("graph", &C::graph, "the graph lane"),
         field("check_every", &C::check_every,
-              "steps between two comparisons of a fast lane with eager while it runs; 0 compares once, at the start",
-              at_least(0))};
+              "steps between two comparisons of a fast lane with eager; 0 compares only at the start", at_least(0))};
   }
   void validate(Findings& out) const;
 };

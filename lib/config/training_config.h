@@ -23,16 +23,17 @@ struct OptimizerConfig {
 
   static constexpr auto fields() {
     using C = OptimizerConfig;
-    return std::tuple{field("kind", &C::kind, "sgd or adamw"),
-                      field("lr", &C::lr, "base learning rate, before the schedule", between(0, 1e3)),
-                      field("momentum", &C::momentum, "sgd: momentum", between(0, 0.9999)),
-                      field("nesterov", &C::nesterov, "sgd: Nesterov's form of momentum"),
-                      field("beta1", &C::beta1, "adamw: decay of the first moment", between(0, 0.9999)),
-                      field("beta2", &C::beta2, "adamw: decay of the second moment", between(0, 0.999999)),
-                      field("eps", &C::eps, "adamw: added to the root of the second moment", between(1e-16, 1)),
-                      field("weight_decay", &C::weight_decay, "sgd: L2 penalty in the gradient; adamw: decoupled decay",
-                            between(0, 10)),
-                      field("foreach", &C::foreach, "update all parameters in one call, not one after the other")};
+    return std::tuple{
+        field("kind", &C::kind, "sgd or adamw"),
+        field("lr", &C::lr, "base learning rate, before the schedule", between(0, 1e3)),
+        field("momentum", &C::momentum, "sgd: momentum", between(0, 0.9999)),
+        field("nesterov", &C::nesterov, "sgd: Nesterov's form of momentum"),
+        field("beta1", &C::beta1, "adamw: decay of the first moment", between(0, 0.9999)),
+        field("beta2", &C::beta2, "adamw: decay of the second moment", between(0, 0.999999)),
+        field("eps", &C::eps, "adamw: added to the root of the second moment", between(1e-16, 1)),
+        field("weight_decay", &C::weight_decay, "sgd: L2 penalty in the gradient; adamw: decoupled decay",
+              between(0, 10)),
+        field("foreach", &C::foreach, "update all parameters in one call (multi-tensor) instead of one by one")};
   }
 };
 
@@ -55,7 +56,7 @@ struct ScheduleConfig {
     return std::tuple{
         field("kind", &C::kind, "constant, cosine (to min_factor) or step (times gamma)"),
         field("warmup_steps", &C::warmup_steps, "linear warm-up: factor (step + 1) / warmup_steps", at_least(0)),
-        field("total_steps", &C::total_steps, "cosine: where it ends; 0 takes the whole run", at_least(0)),
+        field("total_steps", &C::total_steps, "cosine: last step; 0 uses the whole run", at_least(0)),
         field("min_factor", &C::min_factor, "cosine: factor at its end", between(0, 1)),
         field("step_epochs", &C::step_epochs, "step: epochs between two drops", at_least(1)),
         field("gamma", &C::gamma, "step: factor of one drop", between(1e-6, 1))};
@@ -75,13 +76,15 @@ struct TrainingConfig {
     using C = TrainingConfig;
     return std::tuple{
         field("optimizer", &C::optimizer, "how parameters are updated"),
-        field("schedule", &C::schedule, "learning rate over time, a pure function of the step"),
-        field("label_smoothing", &C::label_smoothing, "share of the target spread over all classes", between(0, 0.99)),
-        field("clip_norm", &C::clip_norm, "limit of the global L2 gradient norm; 0 turns it off", between(0, 1e6)),
-        field("ema_decay", &C::ema_decay, "decay of the averaged parameters that validation then uses; 0 turns it off",
+        field("schedule", &C::schedule, "learning rate schedule, a pure function of the step"),
+        field("label_smoothing", &C::label_smoothing, "probability mass spread over all classes", between(0, 0.99)),
+        field("clip_norm", &C::clip_norm, "maximum global L2 norm of the gradient; 0 turns clipping off",
+              between(0, 1e6)),
+        field("ema_decay", &C::ema_decay,
+              "decay of the averaged parameters (EMA) that validation uses; 0 turns averaging off",
               between(0, 0.999999)),
         field("early_stop_epochs", &C::early_stop_epochs,
-              "stop after so many epochs without a better validation loss; 0 never", between(0, 1e6)),
+              "stop after this many epochs without a better validation loss; 0 turns it off", between(0, 1e6)),
         field("early_stop_min_delta", &C::early_stop_min_delta,
               "a loss counts as better if it is lower by more than this", between(0, 1e6))};
   }

@@ -89,24 +89,24 @@ void TrainingConfig::validate(Findings& out) const {
   if (optimizer.nesterov && optimizer.kind != OptimizerKind::kSgd) {
     out.push_back({"optimizer.nesterov", "is a form of sgd; adamw has none", {"optimizer.kind"}});
   } else if (optimizer.nesterov && optimizer.momentum == 0) {
-    out.push_back({"optimizer.nesterov", "needs a momentum above 0", {"optimizer.momentum"}});
+    out.push_back({"optimizer.nesterov", "needs momentum > 0", {"optimizer.momentum"}});
   }
   const bool ends_early = schedule.kind == ScheduleKind::kCosine && schedule.total_steps > 0 &&
                           schedule.total_steps <= schedule.warmup_steps;
   if (ends_early) {
     out.push_back({"schedule.total_steps",
-                   fmt::format("must exceed schedule.warmup_steps, {}; 0 takes the whole run", schedule.warmup_steps),
+                   fmt::format("must exceed schedule.warmup_steps, {}; 0 uses the whole run", schedule.warmup_steps),
                    {"schedule.warmup_steps", "schedule.kind"}});
   }
 }
 
 void StepConfig::validate(Findings& out) const {
-  if (compile.deadline <= Duration(0)) out.push_back({"compile.deadline", "must be longer than 0", {}});
+  if (compile.deadline <= Duration(0)) out.push_back({"compile.deadline", "must be > 0", {}});
 }
 
 void SafetyConfig::validate(Findings& out) const {
   const auto check = [&](Duration value, const char* path) {
-    if (value <= Duration(0)) out.push_back({path, "must be longer than 0", {}});
+    if (value <= Duration(0)) out.push_back({path, "must be > 0", {}});
   };
   check(data_deadline, "data_deadline");
   check(policy_deadline, "policy_deadline");
@@ -115,11 +115,11 @@ void SafetyConfig::validate(Findings& out) const {
 
 void TelemetryConfig::validate(Findings& out) const {
   if (limit_mb == 0 || limit_mb >= 2 * std::int64_t{segment_mb}) return;
-  out.push_back({"limit_mb",
-                 fmt::format("must be 0, or at least twice telemetry.segment_mb ({}): the file that is written to and "
-                             "one full one need that much",
-                             segment_mb),
-                 {"segment_mb"}});
+  out.push_back(
+      {"limit_mb",
+       fmt::format("must be 0 or >= 2 * telemetry.segment_mb ({}): the current file and one full file need this space",
+                   segment_mb),
+       {"segment_mb"}});
 }
 
 void RunConfig::validate(Findings& out) const {

@@ -29,7 +29,7 @@ void check_classes(const AggregationConfig& aggregation, Findings& out) {
   const bool by_class = aggregation.attribution == Attribution::kDataloader;
   if (by_class && aggregation.classes.empty()) {
     out.push_back({"aggregation.classes",
-                   "is empty, so attribution dataloader knows no seed; name slots and classes, like r0c0=0,1,2",
+                   "is empty, but attribution dataloader needs slots and classes, like r0c0=0,1,2",
                    {"aggregation.attribution"}});
   }
   std::vector<std::string> slots;
@@ -67,8 +67,7 @@ void check_slot_alpha(const std::vector<Entry<SlotAlpha>>& list, Findings& out) 
 void GrowthConfig::validate(Findings& out) const {
   for (std::size_t i = 0; i < slots.size(); ++i) {
     if (leyline::is_slot_id(slots[i])) continue;
-    out.push_back(
-        {fmt::format("slots[{}]", i), in_quotes(slots[i]) + " is not a slot; slots are named like r0c1", {}});
+    out.push_back({fmt::format("slots[{}]", i), in_quotes(slots[i]) + " is not a slot; slots are named like r0c1", {}});
   }
   check_unique(slots, "slots", out);
   check_classes(aggregation, out);
@@ -77,7 +76,7 @@ void GrowthConfig::validate(Findings& out) const {
 }
 
 void CounterfactualConfig::validate(Findings& out) const {
-  if (deadline <= Duration(0)) out.push_back({"deadline", "must be longer than 0", {}});
+  if (deadline <= Duration(0)) out.push_back({"deadline", "must be > 0", {}});
 }
 
 }  // namespace esper::config

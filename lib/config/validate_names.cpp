@@ -92,7 +92,7 @@ std::vector<std::string> known_at(const Slots& slots) {
 std::string unknown_blueprint(const std::string& name, const Slots& slots) {
   const auto known = known_at(slots);
   const auto close = nearest(name, known);
-  return "no blueprint is called " + in_quotes(name) + (close ? "; did you mean " + *close + "?" : ";") +
+  return "unknown blueprint " + in_quotes(name) + (close ? "; did you mean " + *close + "?" : ";") +
          (slots.empty() ? " Known are " : " This host can grow ") + joined(known);
 }
 
@@ -110,7 +110,7 @@ base::Expected<void> check_fit(const SlotModule& module, const SlotGeometry& slo
       text += fmt::format(" at {} positions", *positions);
     }
   }
-  return base::failure(text + "; what does: " + joined(known_at({slot})));
+  return base::failure(text + "; blueprints that fit: " + joined(known_at({slot})));
 }
 
 void check_modules(const HostConfig& host, const Slots& slots, Findings& out) {
@@ -160,7 +160,7 @@ void check_blueprints(const GrowthConfig& growth, const Slots& all_slots, Findin
   out.push_back({"growth.blueprints",
                  "none of " + joined(growth.blueprints) + " fits a slot " +
                      (growth.slots.empty() ? "of this host" : "that growth.slots names") +
-                     "; what does: " + joined(known_at(slots)),
+                     "; blueprints that fit: " + joined(known_at(slots)),
                  looked_at});
 }
 

@@ -131,7 +131,7 @@ class Builder : public YAML::EventHandler {
     YamlNode node = start(kind, mark);
     check_tag(tag, node.place);
     if (stack_.size() >= YamlLimits::kDepth) throw Stop{node.place, "nested deeper than 64 levels"};
-    if (expects_key()) throw Stop{node.place, "a list or a map stands where a key should be; is every bracket closed?"};
+    if (expects_key()) throw Stop{node.place, "expected a key, found a list or a map; is every bracket closed?"};
     stack_.push_back(Frame{std::move(node), anchor, false, {}, {}, {}});
   }
 

@@ -24,7 +24,7 @@ std::optional<std::string> wrong_start(std::string_view text) {
 
 std::optional<std::string> wrong_byte(std::string_view rest, bool in_indentation) {
   const auto byte = static_cast<unsigned char>(rest[0]);
-  if (byte == '\t' && in_indentation) return "tab in the indentation; use blanks";
+  if (byte == '\t' && in_indentation) return "tab in the indentation; use spaces";
   if (byte == '\r' && !rest.starts_with("\r\n")) return "carriage return without a line feed";
   if (byte == '\0') return "NUL byte; the file is not text";
   const bool control = (byte < 0x20 && byte != '\t' && byte != '\r' && byte != '\n') || byte == 0x7F;

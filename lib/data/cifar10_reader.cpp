@@ -32,12 +32,12 @@ void append_file(const fs::path& file, RawSamples& part, const ReadOptions& opti
   auto& values = std::get<Bytes>(part.values);
   // What was read before is copied once more as the part grows.
   const auto grown = values.size() + bytes.size();
-  require_memory(file, "the pictures read so far", static_cast<std::int64_t>(grown), options);
+  require_memory(file, "the images read so far", static_cast<std::int64_t>(grown), options);
   values.reserve(grown);
   for (std::int64_t at = 0; at < size; at += kRecord) {
     const auto label = bytes[static_cast<std::size_t>(at)];
     if (label > 9) {
-      bad.report(file, at_byte(at), fmt::format("class {} is none of 0 to 9", label));
+      bad.report(file, at_byte(at), fmt::format("class {} is not in 0 to 9", label));
       continue;
     }
     part.labels.push_back(label);
@@ -50,7 +50,7 @@ void append_file(const fs::path& file, RawSamples& part, const ReadOptions& opti
 RawParts read_cifar10(const fs::path& folder, const ReadOptions& options, BadSamples& bad) {
   std::error_code error;
   if (!fs::is_directory(folder, error))
-    fail_input(folder, "", "is no folder; CIFAR-10 is a folder with data_batch_1.bin ...");
+    fail_input(folder, "", "is not a folder; CIFAR-10 is a folder with data_batch_1.bin ...");
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const auto name = entry.path().filename().string();

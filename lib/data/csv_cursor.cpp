@@ -57,7 +57,7 @@ bool CsvCursor::read_field() {
 
 bool CsvCursor::read_quoted(CsvField& field) {
   auto& folded = unquoted_.emplace_back();
-  problem_ = {"a quoted field is never closed", line_, field_number()};
+  problem_ = {"unterminated quoted field", line_, field_number()};
   ++position_;
   for (;;) {
     if (at_end()) return false;

@@ -187,8 +187,8 @@ class CsvReader {
         std::find_if(ids_.begin(), ids_.end(), [&](auto& entry) { return entry.second.id == classes_[0]; });
     bad_.report(file_, at_field(first_line_, static_cast<std::int64_t>(width_)),
                 "class " + quoted(std::string_view(name->first)) +
-                    (first_is_named_ ? " is a name, and those of all other lines are numbers"
-                                     : " is a number, and those of all other lines are names") +
+                    (first_is_named_ ? " is a name, but those of all other lines are numbers"
+                                     : " is a number, but those of all other lines are names") +
                     "; if the line is a header, remove it, else move it below another line");
     ids_.erase(name);
     classes_.erase(classes_.begin());

@@ -18,8 +18,7 @@ fs::path find_digits() {
     if (fs::is_regular_file(candidate, ignored)) return candidate;
     list += "\n  " + candidate.string();
   }
-  throw base::Error(base::ExitCode::kData,
-                    "the digits that come with Esper were not found; give their place as data.path. Tried:" + list);
+  throw base::Error(base::ExitCode::kData, "the bundled digits were not found; set data.path. Tried:" + list);
 }
 
 }  // namespace esper::data

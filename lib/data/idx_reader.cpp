@@ -28,19 +28,20 @@ IdxArray read_idx_file(const fs::path& file, const ReadOptions& options) {
   auto bytes = read_bytes(file, options);
   const auto size = static_cast<std::int64_t>(bytes.size());
   if (size < 4) fail_input(file, at_byte(size), "the file ends inside the header");
-  if (bytes[0] != 0 || bytes[1] != 0) fail_input(file, at_byte(0), "no IDX file: it must begin with two zero bytes");
+  if (bytes[0] != 0 || bytes[1] != 0)
+    fail_input(file, at_byte(0), "not an IDX file: it must begin with two zero bytes");
   if (bytes[2] != kUnsignedByte)
-    fail_input(file, at_byte(2), fmt::format("element type {}; only 8 (unsigned byte) is read", bytes[2]));
+    fail_input(file, at_byte(2), fmt::format("element type {}; only 8 (unsigned byte) is supported", bytes[2]));
   const std::int64_t dimensions = bytes[3], header = 4 + 4 * dimensions;
   if (dimensions < 1 || dimensions > 4)
-    fail_input(file, at_byte(3), fmt::format("{} dimensions; 1 to 4 are read", dimensions));
+    fail_input(file, at_byte(3), fmt::format("{} dimensions; 1 to 4 are supported", dimensions));
   if (size < header) fail_input(file, at_byte(size), "the file ends inside the header");
   IdxArray array;
   for (std::int64_t d = 0; d < dimensions; ++d) array.sizes.push_back(big_endian_32(bytes.data() + 4 + 4 * d));
   const auto elements = checked_product(array.sizes);
   if (!elements || *elements != size - header) {
     fail_input(file, at_byte(header),
-               fmt::format("the header promises {} elements, the file holds {}",
+               fmt::format("the header declares {} elements, the file holds {}",
                            elements ? std::to_string(*elements) : "more than 2^63", size - header));
   }
   if (*elements == 0) fail_input(file, at_byte(4), "holds no elements");

@@ -55,7 +55,7 @@ ImageList list_images(const fs::path& folder) {
     list.class_names.push_back(entry.filename().string());
     list.class_places.push_back(list.files[before].string());
   }
-  if (list.files.empty()) fail_input(folder, "", "holds no pictures; expected CLASS/*.jpg or CLASS/*.png");
+  if (list.files.empty()) fail_input(folder, "", "holds no images; expected CLASS/*.jpg or CLASS/*.png");
   return list;
 }
 
@@ -88,7 +88,7 @@ std::pair<ImageList, ImageList> list_parts(const config::DataConfig& config) {
   if (!own && train_folder != root) own = first_folder({root / "validation", root / "test"});
   if (own) return {std::move(train), list_images(*own)};
   const auto count = static_cast<std::int64_t>(train.files.size());
-  if (count < 2) fail_input(root, "", "holds one picture; a split into training and validation needs two");
+  if (count < 2) fail_input(root, "", "holds one image; a split into training and validation needs two");
   const auto split = split_indices(count, config.validation_fraction, config.split_seed);
   return {chosen(train, split.train), chosen(train, split.validation)};
 }
@@ -115,7 +115,7 @@ Decoded decode_one(const fs::path& file, const config::DataConfig& config, const
     Sizes sizes{channels, image.height, image.width};
     if (!expected.empty() && sizes != expected) {
       return base::failure(
-          Unusable{fmt::format("is {} x {} pixels, the first is {} x {}; data.image_size scales all to one size",
+          Unusable{fmt::format("is {} x {} pixels, the first is {} x {}; data.image_size resizes all to one size",
                                image.width, image.height, expected[2], expected[1])});
     }
     return Picture{std::move(sizes), to_planes(image, channels)};
@@ -227,7 +227,7 @@ class Decoder {
   void begin_with(const Picture& image, std::size_t first) {
     samples_.sizes = image.sizes;
     const auto bytes = (list_.files.size() - first) * sample_size();
-    require_memory(list_.files[first], "this and the other pictures (data.image_size and data.max_samples lower it)",
+    require_memory(list_.files[first], "this and the other images (data.image_size and data.max_samples lower it)",
                    static_cast<std::int64_t>(bytes), options_);
     values_.resize(bytes);
   }

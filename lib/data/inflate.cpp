@@ -16,7 +16,7 @@ constexpr int kRawWindow = -15;
 class InflateStream {
  public:
   InflateStream(std::span<const std::uint8_t> packed, int window) : packed_(packed) {
-    ESPER_CHECK(inflateInit2(&stream_, window) == Z_OK, "zlib does not start");
+    ESPER_CHECK(inflateInit2(&stream_, window) == Z_OK, "cannot initialise zlib");
   }
   ~InflateStream() { inflateEnd(&stream_); }
   InflateStream(const InflateStream&) = delete;
@@ -62,7 +62,7 @@ void unfold_members(std::span<const std::uint8_t> packed, const std::filesystem:
       fail_input(file, at_byte(stream.used()), "damaged gzip data: " + stream.reason());
     }
     if (written == 0 && stream.exhausted()) {
-      fail_input(file, at_byte(stream.used()), "gzip data end too early");
+      fail_input(file, at_byte(stream.used()), "gzip data are truncated");
     }
     out = room(written);
   }
@@ -91,7 +91,7 @@ Bytes inflate_gzip(std::span<const std::uint8_t> packed, std::int64_t size, cons
     done += written;
     return std::span(out).subspan(done);
   });
-  ESPER_CHECK(done + 1 == out.size(), "gzip data unfold to the same size twice");
+  ESPER_CHECK(done + 1 == out.size(), "gzip data have the same size in both passes");
   out.resize(done);
   return out;
 }
@@ -108,7 +108,7 @@ Bytes inflate_raw(std::span<const std::uint8_t> packed, std::int64_t size, const
     done += written;
   }
   if (status != Z_STREAM_END || done != static_cast<std::size_t>(size)) {
-    const auto why = status == Z_DATA_ERROR ? stream.reason() : "its length is not the one that the archive states";
+    const auto why = status == Z_DATA_ERROR ? stream.reason() : "its length differs from the one in the archive";
     fail_input(file, at_byte(offset + stream.used()), "damaged compressed data: " + why);
   }
   out.resize(done);

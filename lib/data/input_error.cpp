@@ -15,7 +15,7 @@ void fail_input(const std::filesystem::path& file, const std::string& place, con
 
 MissingData::MissingData(const std::string& path, const std::string& key)
     : base::Error(base::ExitCode::kData,
-                  path + ": does not exist; data." + key + " names it, from the folder in which esper is started"),
+                  path + ": does not exist; data." + key + " names it, relative to the working directory"),
       key_(key) {}
 
 void refuse_utf16(const std::filesystem::path& file, std::string_view bytes) {

@@ -63,13 +63,13 @@ RawParts read_all(const DataConfig& config, const ReadOptions& options) {
   if (parts.validation) {
     const auto& name = config.validation_path.empty() ? config.path : config.validation_path;
     if (!parts.validation->labels.empty() && parts.validation->sizes != parts.train.sizes) {
-      fail_input(name, "", "validation samples have another shape than the training samples");
+      fail_input(name, "", "validation samples and training samples differ in shape");
     }
     align_classes(parts.train, *parts.validation, name);
     reshape(*parts.validation, config.shape);
-    if (parts.validation->labels.empty()) fail_input(name, "", "no validation sample is left");
+    if (parts.validation->labels.empty()) fail_input(name, "", "no validation samples left");
   }
-  if (parts.train.labels.empty()) fail_input(describe(config), "", "no sample is left");
+  if (parts.train.labels.empty()) fail_input(describe(config), "", "no samples left");
   reshape(parts.train, config.shape);
   parts.skipped = bad.skipped();
   return parts;
@@ -218,7 +218,7 @@ Splits load_dataset(const DataConfig& config) {
   const bool needs_path = config.kind != DataKind::kDigits && config.kind != DataKind::kSynthetic;
   if (needs_path && config.path.empty()) fail_config("path", "is missing; this kind of data needs a file or folder");
   if (config.image_size > 0 && config.kind != DataKind::kImages) {
-    fail_config("image_size", "scales pictures of kind images only");
+    fail_config("image_size", "applies to kind images only");
   }
   require_exists(config.path, "path");
   require_exists(config.validation_path, "validation_path");
@@ -230,7 +230,7 @@ Splits load_dataset(const DataConfig& config) {
   } catch (const std::exception& error) {
     const auto lack = device::lack_of_memory(error);
     if (lack.empty()) throw;
-    throw base::Error(base::ExitCode::kResources, describe(config) + ": does not fit into memory (" + lack +
+    throw base::Error(base::ExitCode::kResources, describe(config) + ": not enough memory (" + lack +
                                                       "); use a smaller file, or give the process more memory");
   }
 }

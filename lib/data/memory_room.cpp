@@ -173,7 +173,7 @@ MemorySources system_memory() {
 }
 
 MemoryRoom memory_room(const MemorySources& sources) {
-  MemoryRoom room{std::numeric_limits<std::int64_t>::max(), "no limit that is known"};
+  MemoryRoom room{std::numeric_limits<std::int64_t>::max(), "no known limit"};
   if (const auto available = kibibytes_in(sources.proc / "meminfo", "MemAvailable:")) {
     lower(room, *available, "the machine's available memory");
   }

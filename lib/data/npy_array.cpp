@@ -61,7 +61,7 @@ class HeaderParser {
     const char quote = peek();
     if (quote != '\'' && quote != '"') fail("expected a quoted word; arrays of records are not read");
     const auto begin = ++at_, end = text_.find(quote, begin);
-    if (end == text_.npos) fail("a quoted word is never closed");
+    if (end == text_.npos) fail("unterminated string");
     at_ = end + 1;
     return text_.substr(begin, end - begin);
   }
@@ -82,7 +82,7 @@ class HeaderParser {
     const bool marked = !word.empty() && std::string_view("<>|=").find(word[0]) != std::string_view::npos;
     const auto kind = word.substr(marked ? 1 : 0);
     if (std::find(std::begin(kKnown), std::end(kKnown), kind) == std::end(kKnown)) {
-      fail("element type is not a plain number (float, integer or bool)");
+      fail("unsupported element type (expected float, integer or bool)");
     }
     array_.type = kind[0];
     array_.item_size = kind[1] - '0';
@@ -95,7 +95,7 @@ class HeaderParser {
       std::int64_t size = 0;
       const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), size);
       if (error != std::errc() || size < 0 || array_.sizes.size() >= 8)
-        fail("a size is no number, too large, or there are too many");
+        fail("a size is not a number or too large, or there are too many");
       at_ = static_cast<std::size_t>(end - text_.data());
       array_.sizes.push_back(size);
       if (!accept(',') && peek() != ')') fail("expected ',' or ')'");
@@ -180,15 +180,15 @@ NpyArray parse_npy(Bytes bytes, const std::string& source) {
   NpyArray array;
   array.source = source;
   if (bytes.size() < 12 || std::memcmp(bytes.data(), "\x93NUMPY", 6) != 0)
-    fail_input(source, at_byte(0), "no .npy file");
+    fail_input(source, at_byte(0), "not a .npy file");
   const int version = bytes[6];
   if (version < 1 || version > 3)
-    fail_input(source, at_byte(6), fmt::format(".npy version {}; 1 to 3 are read", version));
+    fail_input(source, at_byte(6), fmt::format(".npy version {}; 1 to 3 are supported", version));
   const std::size_t prefix = version == 1 ? 10 : 12;
   const std::size_t length = version == 1 ? load<std::uint16_t>(bytes.data() + 8, ByteOrder::kLittle)
                                           : load<std::uint32_t>(bytes.data() + 8, ByteOrder::kLittle);
   if (length > std::min(kLongestHeader, bytes.size() - prefix))
-    fail_input(source, at_byte(8), "the header is longer than the file or than any real one");
+    fail_input(source, at_byte(8), "the header is longer than the file or than the limit");
   HeaderParser({reinterpret_cast<const char*>(bytes.data()) + prefix, length}, prefix, array).parse();
   array.begin = prefix + length;
   auto sizes = array.sizes;
@@ -197,7 +197,7 @@ NpyArray parse_npy(Bytes bytes, const std::string& source) {
   const auto held = static_cast<std::int64_t>(bytes.size() - array.begin);
   if (!promised || *promised != held) {
     fail_input(source, at_byte(static_cast<std::int64_t>(array.begin)),
-               fmt::format("the header promises {} bytes of elements, the file holds {}",
+               fmt::format("the header declares {} bytes of elements, the file holds {}",
                            promised ? std::to_string(*promised) : "more than 2^63", held));
   }
   array.bytes = std::move(bytes);

@@ -91,10 +91,10 @@ void require_room(const NpyArray& x, const NpyArray& y, const ReadOptions& optio
 
 RawSamples pair_up(const NpyArray& x, const NpyArray& y, const ReadOptions& options, BadSamples& bad) {
   const auto rank = x.sizes.size();
-  if (rank < 2 || rank > 4) fail_input(x.source, "", fmt::format("has {} dimensions; samples have 2 to 4", rank));
+  if (rank < 2 || rank > 4) fail_input(x.source, "", fmt::format("has {} dimensions; expected 2 to 4", rank));
   if (x.count() == 0) fail_input(x.source, "", "holds no elements");
   const bool column = y.sizes.size() == 2 && y.sizes[1] == 1;
-  if (y.sizes.size() != 1 && !column) fail_input(y.source, "", "classes must be one number a sample");
+  if (y.sizes.size() != 1 && !column) fail_input(y.source, "", "expected one class number per sample");
   if (y.sizes[0] != x.sizes[0]) {
     fail_input(y.source, "", fmt::format("{} classes for {} samples in {}", y.sizes[0], x.sizes[0], x.source));
   }

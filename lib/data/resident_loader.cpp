@@ -174,7 +174,7 @@ void ResidentLoader::choose_rows(Shape& shape) {
   }
   for (std::int64_t& row : out) {
     if (!starts_.empty()) row = starts_[static_cast<std::size_t>(row)];
-    ESPER_CHECK(row >= 0 && row < rows, "a sample outside the data set");
+    ESPER_CHECK(row >= 0 && row < rows, "a sample index outside the data set");
   }
 }
 

@@ -15,7 +15,7 @@ void require_room(const config::SyntheticConfig& config, const ReadOptions& opti
   const auto total =
       numbers ? checked_product({config.samples, *numbers + std::int64_t{sizeof(std::int64_t)}}) : std::nullopt;
   const auto what = fmt::format("{} samples of {} numbers and a label", config.samples, config.features);
-  if (!total) fail_config("synthetic", what + " are more bytes than a 64-bit number counts");
+  if (!total) fail_config("synthetic", what + " need more bytes than fit into 64 bits");
   require_memory("data.synthetic", what, *total, options, "lower data.synthetic.samples or data.synthetic.features");
 }
 

@@ -73,10 +73,11 @@ Batch ThreadedLoader::take_from_workers() {
   auto batch = prefetch_.take(config_.deadline);
   if (!batch) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(config_.deadline).count();
-    throw base::Error(base::ExitCode::kData,
-                      fmt::format("data: batch {} of epoch {} was not ready within {} ms; more data.workers or a "
-                                  "smaller data.batch_size may help",
-                                  batch_, epoch_, ms));
+    throw base::Error(
+        base::ExitCode::kData,
+        fmt::format(
+            "data: batch {} of epoch {} was not ready within {} ms; raise data.workers or lower data.batch_size",
+            batch_, epoch_, ms));
   }
   return std::move(*batch);
 }

@@ -77,7 +77,7 @@ void Transform::fill(std::span<const std::int64_t> samples, const AugmentDraw& d
     return fill_windows(samples, inputs.data_ptr<std::int64_t>(), labels);
   const auto* all = dataset_.targets.const_data_ptr<std::int64_t>();
   for (const auto sample : samples) {
-    ESPER_CHECK(sample >= 0 && sample < dataset_.inputs.size(0), "a sample outside the data set");
+    ESPER_CHECK(sample >= 0 && sample < dataset_.inputs.size(0), "a sample index outside the data set");
     *labels++ = all[sample];
   }
   auto* out = inputs.data_ptr<float>();
@@ -133,7 +133,7 @@ void Transform::fill_windows(std::span<const std::int64_t> samples, std::int64_t
   const auto* text = dataset_.inputs.const_data_ptr<std::int64_t>();
   const auto* starts = dataset_.windows.const_data_ptr<std::int64_t>();
   for (const auto sample : samples) {
-    ESPER_CHECK(sample >= 0 && sample < dataset_.windows.size(0), "a sample outside the data set");
+    ESPER_CHECK(sample >= 0 && sample < dataset_.windows.size(0), "a sample index outside the data set");
     const auto start = starts[sample];
     ESPER_CHECK(start >= 0 && start < tokens - length, "a window outside the text");
     inputs = std::copy_n(text + start, length, inputs);

@@ -20,7 +20,7 @@ class Cursor {
   Cursor(std::span<const std::uint8_t> bytes, const std::filesystem::path& file) : bytes_(bytes), file_(file) {}
   void need(std::int64_t at, std::int64_t count) const {
     if (at < 0 || count > size() - at)
-      fail_input(file_, at_byte(at), "the archive ends too early or points outside itself");
+      fail_input(file_, at_byte(at), "the archive is truncated or has an offset beyond its end");
   }
   std::uint32_t u16(std::int64_t at) const {
     return bytes_[static_cast<std::size_t>(at)] | std::uint32_t{bytes_[static_cast<std::size_t>(at) + 1]} << 8;
@@ -38,7 +38,7 @@ std::int64_t find_end(const Cursor& cursor, const std::filesystem::path& file) {
   for (auto at = last; at >= 0 && at >= last - kLongestComment; --at) {
     if (cursor.u32(at) == kDirectoryEnd) return at;
   }
-  fail_input(file, at_byte(0), "no zip archive, or a cut one: its directory is missing");
+  fail_input(file, at_byte(0), "not a zip archive, or a truncated one: its directory is missing");
 }
 
 }  // namespace
@@ -69,7 +69,7 @@ Bytes read_zip_member(std::span<const std::uint8_t> archive, const ZipMember& me
   const auto at = member.header_offset;
   cursor.need(at, kLocalSize);
   if (cursor.u32(at) != kLocalHeader)
-    fail_input(file, at_byte(at), "member " + member.name + " does not begin where the directory says");
+    fail_input(file, at_byte(at), "member " + member.name + " does not begin at the offset in the directory");
   const auto begin = at + kLocalSize + cursor.u16(at + 26) + cursor.u16(at + 28);
   cursor.need(begin, member.packed_size);
   // Sizes of 4 GiB and more (0xffffffff here) stand in an extension that is not read; they fail these checks.
@@ -86,9 +86,9 @@ Bytes read_zip_member(std::span<const std::uint8_t> archive, const ZipMember& me
   } else if (member.method == 0 && member.size == member.packed_size) {
     bytes.assign(packed.begin(), packed.end());
   } else {
-    fail_input(
-        file, at_byte(at),
-        fmt::format("member {} is packed by method {}; only stored and deflated are read", member.name, member.method));
+    fail_input(file, at_byte(at),
+               fmt::format("member {} uses compression method {}; only stored and deflated are supported", member.name,
+                           member.method));
   }
   if (crc32_z(0, bytes.data(), bytes.size()) != member.crc)
     fail_input(file, at_byte(begin), "member " + member.name + " fails its checksum");

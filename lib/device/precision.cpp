@@ -26,7 +26,7 @@ c10::ScalarType resolve_precision(config::Precision precision, c10::Device devic
 config::Precision precision_of(c10::ScalarType dtype) {
   if (dtype == c10::ScalarType::BFloat16) return config::Precision::kBf16;
   if (dtype == c10::ScalarType::Half) return config::Precision::kFp16;
-  ESPER_CHECK(dtype == c10::ScalarType::Float, "a type that no precision names");
+  ESPER_CHECK(dtype == c10::ScalarType::Float, "no precision has this type");
   return config::Precision::kFp32;
 }
 

@@ -27,7 +27,7 @@ int parse_cuda_index(std::string_view kind) {
   }
   constexpr int kMostCards = 128;  // c10::DeviceIndex is 8 bits wide
   if (index < 0 || index >= kMostCards) {
-    throw Error(ExitCode::kConfig, "device.kind: \"" + std::string(kind) + "\" is none of auto, cpu, cuda, cuda:N");
+    throw Error(ExitCode::kConfig, "device.kind: \"" + std::string(kind) + "\" is not one of auto, cpu, cuda, cuda:N");
   }
   return index;
 }
@@ -39,7 +39,7 @@ base::Expected<void> check_cuda() {
   if (!module.reason.empty()) return base::failure(module.reason);
   if (module.table->device_count() == 0) {
     return base::failure(
-        "no GPU is usable: the driver is older than CUDA 13 asks for, or CUDA_VISIBLE_DEVICES hides the cards");
+        "no GPU is usable: the driver is older than CUDA 13 requires, or CUDA_VISIBLE_DEVICES hides the GPUs");
   }
   return {};
 }
@@ -63,7 +63,7 @@ Selection select_device(std::string_view kind) {
     if (!gpu_present()) return {cpu, ""};
     const auto usable = check_cuda();
     if (usable) return {cuda_device(0), ""};
-    return {cpu, "training on the CPU although a GPU is there: " + usable.error()};
+    return {cpu, "training on the CPU although a GPU exists: " + usable.error()};
   }
   const int index = parse_cuda_index(kind);
   if (const auto usable = check_cuda(); !usable) {

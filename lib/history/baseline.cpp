@@ -80,7 +80,7 @@ std::string_view word(Verdict verdict) {
 std::string line(const ordered_json& row) {
   const auto number = [](const ordered_json& value) { return value.get<double>(); };
   return fmt::format(
-      "{:<22} kept {:.3f}, now {:.3f}: {:.3f} times, interval {:.3f} to {:.3f}, sign test p {:.3f}: {}\n",
+      "{:<22} saved {:.3f}, now {:.3f}: {:.3f} times, interval {:.3f} to {:.3f}, sign test p {:.3f}: {}\n",
       row.at("name").get_ref<const std::string&>(), number(row.at("kept")), number(row.at("now")),
       number(row.at("relative")), number(row.at("interval")[0]), number(row.at("interval")[1]),
       number(row.at("sign_p")), row.at("verdict").get_ref<const std::string&>());
@@ -91,13 +91,13 @@ bool is_gated(const std::string& pair) { return pair.ends_with("/hand") || pair.
 }  // namespace
 
 base::Expected<void> check_report(const ordered_json& report) {
-  if (!report.is_object()) return failure("it is no JSON object");
+  if (!report.is_object()) return failure("it is not a JSON object");
   if (const auto missing = missing_part(report); !missing.empty()) return failure("it lacks " + missing);
   for (const auto& row : report["lanes"]) {
     if (!is_row(row)) return failure("a lane in it lacks its name or the times of its rounds");
   }
   for (const auto& [name, value] : report["ratios"].items()) {
-    if (!is_positive(value)) return failure("its ratio " + name + " is no positive number");
+    if (!is_positive(value)) return failure("its ratio " + name + " is not a positive number");
   }
   return {};
 }
@@ -117,14 +117,14 @@ base::Expected<void> check_same_measurement(const ordered_json& kept, const orde
 
 base::Expected<void> check_comparable(const ordered_json& kept, const ordered_json& now) {
   for (const auto* report : {&kept, &now}) {
-    if (const auto whole = check_report(*report); !whole) return failure("one of them is not whole: " + whole.error());
+    if (const auto whole = check_report(*report); !whole) return failure("one of them is incomplete: " + whole.error());
   }
   return check_same_measurement(kept, now);
 }
 
 BaselineVerdict check_against_baseline(const ordered_json& kept, const ordered_json& now, double budget) {
   require_comparable(kept, now);
-  if (!(budget >= 0)) throw Error(ExitCode::kConfig, "the budget must be a number from 0 on");
+  if (!(budget >= 0)) throw Error(ExitCode::kConfig, "the budget must be a number >= 0");
   const double floor = std::max(floor_of(kept), floor_of(now));
   const auto rounds = rounds_of(now);
   ordered_json rows = ordered_json::array();
@@ -152,8 +152,8 @@ BaselineVerdict check_against_baseline(const ordered_json& kept, const ordered_j
   }
   if (rows.empty()) {
     throw Error(ExitCode::kConfig,
-                "nothing was compared: the baseline and this measurement share no lane with a ratio; measure the lanes "
-                "that the baseline has, or save it anew");
+                "nothing was compared: the baseline and this measurement share no lane with a ratio; measure the "
+                "baseline's lanes, or save a new baseline");
   }
   const int code = worst == Verdict::kPass   ? 0
                    : worst == Verdict::kFail ? kSlower

@@ -80,7 +80,7 @@ void follow(Replay& replay, const GrowthNote& note) {
   if (replay.hash == note.hash) {
     clear_doubt(state, note);
   } else if (state.doubt.empty()) {
-    find_gap(replay, note, "the run's topology was " + note.hash + ", the recorded events make " + replay.hash);
+    find_gap(replay, note, "the recorded topology hash is " + note.hash + ", the recorded events give " + replay.hash);
   }
 }
 
@@ -91,7 +91,7 @@ bool is_checkpoint_at(const GrowthNote& note, RunPlace place) {
 }  // namespace
 
 std::string describe(const GrowthGap& gap) {
-  return fmt::format("notes are missing before step {} (between record {} of the journal, of {}, and record {}): {}",
+  return fmt::format("records are missing before step {} (between record {} of the journal, of {}, and record {}): {}",
                      gap.to.step, gap.after, place_text(gap.from), gap.before, gap.why);
 }
 
@@ -165,10 +165,10 @@ std::optional<RunPlace> GrowthHistory::place_at(std::int64_t step) const {
 
 Agreement compare(const GrowthHistory& history, RunPlace place, const Topology& held) {
   using Kind = Agreement::Kind;
-  if (history.left_out() > 0) return {Kind::kUnknown, "the journal is too long to be read whole"};
-  if (history.notes().empty()) return {Kind::kUnknown, "the journal does not tell anything of growth"};
+  if (history.left_out() > 0) return {Kind::kUnknown, "the journal is too long to be read completely"};
+  if (history.notes().empty()) return {Kind::kUnknown, "the journal has no growth records"};
   const State state = history.replay(place);
-  if (!state.starts_known) return {Kind::kUnknown, "the journal does not tell the topology that the run began with"};
+  if (!state.starts_known) return {Kind::kUnknown, "the journal does not contain the initial topology"};
   if (state.topology == held) return {Kind::kAgrees, {}};
   if (!state.doubt.empty()) return {Kind::kUnknown, state.doubt};
   const auto covers = [&](const GrowthNote& note) { return is_checkpoint_at(note, place); };

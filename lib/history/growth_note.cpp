@@ -221,7 +221,7 @@ json growth_note_json(const GrowthNote& note) {
 NoteKind read_growth_note(std::string_view text, GrowthNote& note) {
   if (text.size() > kLongestNote) return NoteKind::kDamaged;
   const auto shallow = [](int depth, json::parse_event_t, json&) {
-    if (depth > kDeepestNote) throw std::length_error("nested too deep");
+    if (depth > kDeepestNote) throw std::length_error("nested too deeply");
     return true;
   };
   try {

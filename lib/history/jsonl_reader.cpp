@@ -28,7 +28,7 @@ constexpr int kDeepestPacket = 16;
 
 base::Expected<nlohmann::json> parse_packet(std::string_view text) {
   const auto shallow = [](int depth, nlohmann::json::parse_event_t, nlohmann::json&) {
-    if (depth > kDeepestPacket) throw std::length_error("nested too deep");
+    if (depth > kDeepestPacket) throw std::length_error("nested too deeply");
     return true;
   };
   nlohmann::json packet;
@@ -38,7 +38,7 @@ base::Expected<nlohmann::json> parse_packet(std::string_view text) {
     return base::failure(error.what());
   }
   for (const auto* key : {"packet_id", "metrics", "events", "system_health"}) {
-    if (!packet.is_object() || !packet.contains(key)) return base::failure(std::string("no packet: has no ") + key);
+    if (!packet.is_object() || !packet.contains(key)) return base::failure(std::string("not a packet: has no ") + key);
   }
   return packet;
 }
@@ -156,13 +156,13 @@ std::vector<std::string> gaps_of(const JsonlReport& report) {
   std::vector<std::string> gaps;
   if (report.damaged_total > 0) {
     gaps.push_back(fmt::format("telemetry.jsonl has {}{}", report.damaged_total,
-                               report.damaged_total == 1 ? " damaged line; what it measured is missing"
-                                                         : " damaged lines; what they measured is missing"));
+                               report.damaged_total == 1 ? " damaged line; its measurements are missing"
+                                                         : " damaged lines; their measurements are missing"));
   }
   if (report.missing_files > 0) {
     gaps.push_back(
         fmt::format("{}{} of telemetry.jsonl (telemetry-000001.jsonl, ...) were deleted, by telemetry.limit_mb or by "
-                    "hand; what they measured is missing",
+                    "hand; their measurements are missing",
                     report.missing_files, report.missing_files == 1 ? " earlier file" : " earlier files"));
   }
   return gaps;

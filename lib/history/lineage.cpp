@@ -56,7 +56,7 @@ std::optional<RunHistory> read_parent(const GrowthNote& forked, std::string& run
     try {
       auto read = read_run_history(place);
       if (!is_the_parent(read.history, forked)) {
-        why_not = place + " does not tell of the network that " + run + " was forked with";
+        why_not = place + " does not contain the network that " + run + " was forked with";
         continue;
       }
       run = place;
@@ -70,7 +70,7 @@ std::optional<RunHistory> read_parent(const GrowthNote& forked, std::string& run
 
 std::string lost_before(const std::string& fork, const GrowthNote& forked) {
   return fork + " was forked from " + forked.parent + " at " + place_text(forked.place) +
-         ", and what happened before is told there; ";
+         ", and earlier events are recorded there; ";
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ Lineage read_lineage(const std::string& run, GrowthHistory history) {
     const std::string lost = lost_before(folder, *forked);
     lineage.unread = Ancestor{forked->parent, forked->place, 0};
     if (lineage.ancestors.size() == kDeepest) {
-      lineage.gaps.push_back(fmt::format("{}it is not read: forks are followed back over {} runs", lost, kDeepest));
+      lineage.gaps.push_back(fmt::format("{}it is not read: the limit for chains of forks is {} runs", lost, kDeepest));
       break;
     }
     std::string why_not;
@@ -93,7 +93,7 @@ Lineage read_lineage(const std::string& run, GrowthHistory history) {
     }
     const std::size_t known = lineage.history.notes().size();
     if (!lineage.history.begin_with(parent->history, forked->place)) {
-      lineage.gaps.push_back(lost + "it is not read: the journals of the runs are too long to be held together");
+      lineage.gaps.push_back(lost + "it is not read: the journals of the runs are too long together");
       break;
     }
     lineage.ancestors.push_back({folder, forked->place, lineage.history.notes().size() - known});

@@ -196,10 +196,10 @@ void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std:
 }
 
 [[noreturn]] void fail_left_out(const std::string& seed_id, const GrowthNote& forked) {
-  throw base::Error(base::ExitCode::kConfig, seed_id + " was left out when " + forked.parent + " was forked at " +
+  throw base::Error(base::ExitCode::kConfig, seed_id + " was removed when " + forked.parent + " was forked at " +
                                                  place_text(forked.place) +
-                                                 ": it is part of no step after that. esper receipt " + forked.parent +
-                                                 " " + seed_id + " tells what it cost and brought there");
+                                                 ": it is not part of any later step. esper receipt " + forked.parent +
+                                                 " " + seed_id + " shows its cost and contribution there");
 }
 
 // By this run's fork, or by one of those that it goes back to: a number is not given again.

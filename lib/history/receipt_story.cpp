@@ -27,17 +27,16 @@ const leyline::SlotTopology* find_seed(const leyline::Topology& topology, const 
       if (!slot.seed_id.empty()) ids.insert(slot.seed_id);
     }
   });
-  const std::string seeds = ids.empty() ? "nothing grew in this run" : fmt::format("it knows: {}", base::joined(ids));
+  const std::string seeds =
+      ids.empty() ? "nothing grew in this run" : fmt::format("known seeds: {}", base::joined(ids));
   const auto number = leyline::number_of_seed(seed_id);
   const bool was_born = number > 0 && number <= end.topology.seeds_born;
   std::string where;
   for (const auto& gap : lineage.gaps) where += "; " + gap;
-  throw base::Error(base::ExitCode::kConfig,
-                    was_born ? seed_id +
-                                   " was born, but no note of its life is left: esper topo log tells where "
-                                   "notes are missing; " +
-                                   seeds + where
-                             : "the journal knows no seed \"" + seed_id + "\"; " + seeds);
+  throw base::Error(
+      base::ExitCode::kConfig,
+      was_born ? seed_id + " was created, but its records are missing: esper topo log shows where; " + seeds + where
+               : "the journal has no seed \"" + seed_id + "\"; " + seeds);
 }
 
 void take_graft(Receipt& receipt, const GrowthNote& note) {
@@ -113,7 +112,7 @@ class Follower {
       receipt_.reason = note.event->reason;
       enter(now, note.place);
     } else if (was_ != Stage::kUnknown) {
-      receipt_.reason = "the note that tells why is missing from the journal";
+      receipt_.reason = "the record with the reason is missing from the journal";
       enter(now, {});
     }
   }
@@ -123,8 +122,9 @@ class Follower {
     const bool from_start = note.what == "started" && note.place == RunPlace{} && now == Stage::kFossilized;
     receipt_.origin = from_start ? Origin::kHost : note.what == "forked" ? Origin::kParent : Origin::kUnknown;
     if (from_start) receipt_.born = note.place;
-    receipt_.reason = from_start ? "host.modules: part of the host from the first step"
-                                 : "it was there at " + place_text(note.place) + "; no note tells how it came to that";
+    receipt_.reason = from_start
+                          ? "host.modules: part of the host from the first step"
+                          : "it existed at " + place_text(note.place) + "; the journal does not record its creation";
     if (told) return;
     enter(now, receipt_.born);
     receipt_.ended.reset();

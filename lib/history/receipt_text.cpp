@@ -83,7 +83,7 @@ std::string origin_text(const Receipt& receipt) {
       return (receipt.ancestors.empty() ? std::string("the run before the fork") : receipt.ancestors.back().run) +
              ", which cannot be read" + forks_text(receipt);
     case Receipt::Origin::kUnknown:
-      return "not known: notes are missing";
+      return "unknown: records are missing";
     case Receipt::Origin::kGerminated:
       break;
   }
@@ -96,10 +96,10 @@ std::string swap_text(const Receipt& receipt) {
   if (receipt.origin == Receipt::Origin::kHost) return "nothing was grafted";
   if (!receipt.swap) return kNotMeasured;
   const StructureSwap& swap = *receipt.swap;
-  return (swap.prepared ? fmt::format("ready before the graft, prepared beside training in {:.4g} ms", swap.prepare_ms)
-                        : std::string("not ready before the graft")) +
-         fmt::format("; brought into use in {:.4g} us (lane {}); slowest step after it: stall of {:.3g} ms",
-                     swap.swap_us, swap.lane, swap.stall_ms);
+  return (swap.prepared ? fmt::format("prepared in the background before the graft in {:.4g} ms", swap.prepare_ms)
+                        : std::string("not prepared before the graft")) +
+         fmt::format("; activated in {:.4g} us (lane {}); longest stall of a step after it: {:.3g} ms", swap.swap_us,
+                     swap.lane, swap.stall_ms);
 }
 
 constexpr std::size_t kRewardsShown = 8;
@@ -120,7 +120,7 @@ std::string line_of(const GrowthNote& note) {
   const auto move = std::string(base::name_of(event.from)) + " -> " + std::string(base::name_of(event.to));
   if (note.what == "gate")
     return event.code + (event.passed.value_or(false) ? " passed: " : " not passed: ") + event.reason;
-  if (note.what == "command_rejected") return "refused (" + event.code + "): " + event.reason;
+  if (note.what == "command_rejected") return "rejected (" + event.code + "): " + event.reason;
   if (note.what == "stage") {
     // A gate has said why already.
     const bool gated = !event.command_id.empty() && event.from != event.to && leyline::has_module(event.to);
@@ -161,7 +161,7 @@ std::string story_text(const Receipt& receipt) {
       last_decision.clear();
     }
     if (!note->event->decision.empty() && note->event->decision != last_decision)
-      text += "    asked to " + printable_line(note->event->decision) + "\n";
+      text += "    command " + printable_line(note->event->decision) + "\n";
     text += "    " + printable_line(line_of(*note)) + (times > 1 ? fmt::format(" (try {})", times) : "") + "\n";
     last_head = head;
     last_decision = note->event->decision;
@@ -192,23 +192,23 @@ std::string receipt_text(const Receipt& receipt) {
   }
   if (!receipt.doubt.empty()) text += fmt::format("\n! {}", printable_line(receipt.doubt));
   text += '\n';
-  text += row("where from", origin_text(receipt)) + row("why", receipt.reason) +
-          (receipt.folded.empty() ? "" : row("where it is", receipt.folded)) +
+  text += row("origin", origin_text(receipt)) + row("reason", receipt.reason) +
+          (receipt.folded.empty() ? "" : row("folded into", receipt.folded)) +
           row("parameters", or_not(receipt.parameters, "{:.0f}"));
   const std::string memory =
       receipt.memory_bytes ? fmt::format("{:.4g} MB", *receipt.memory_bytes / kBytesInMb) : std::string(kNotMeasured);
-  text += row("memory", memory) + row("time of a step", step_text(receipt.step)) +
+  text += row("memory", memory) + row("step time", step_text(receipt.step)) +
           row("stall at the graft", or_not(receipt.graft_stall_ms, "{:.3g} ms")) +
-          row("its network's step", swap_text(receipt));
+          row("step preparation", swap_text(receipt));
   if (receipt.outcome == Receipt::Outcome::kCulled) {
     text += row("stall at the cull", or_not(receipt.cull_stall_ms, "{:.3g} ms"));
   }
   text +=
-      row("drop when turned off", contribution_text(receipt.contribution)) +
+      row("accuracy drop when off", contribution_text(receipt.contribution)) +
       row("Shapley value", points_text(receipt.contribution.shapley_points, receipt.contribution.shapley_interval)) +
       (receipt.reward ? row("reward", reward_text(*receipt.reward)) : "") + row("conflicts", conflicts_text(receipt)) +
       row("isolation violations", or_not(receipt.isolation_violations, "{:.0f}")) +
-      row("epochs in stages", stages_text(receipt)) + "its life\n" + story_text(receipt);
+      row("epochs in stages", stages_text(receipt)) + "timeline\n" + story_text(receipt);
   for (const auto& gap : receipt.gaps) text += "note: " + printable_line(gap) + "\n";
   return text;
 }

@@ -18,7 +18,7 @@ std::string why_missing(FileSystem& files, const std::string& folder, const std:
   const PathKind kind = files.kind_of(folder);
   if (kind == PathKind::kNothing) return "it does not exist";
   if (kind == PathKind::kFile) return "it is a file";
-  if (kind == PathKind::kOther) return "it is no folder";
+  if (kind == PathKind::kOther) return "it is not a folder";
   if (files.kind_of(folder + "/" + name) != PathKind::kNothing) return {};
   return files.list(folder).empty() ? "it is an empty folder" : "there is no " + name + " in it";
 }
@@ -32,8 +32,8 @@ void require_run_folder(FileSystem& files, const std::string& path) {
     const int number = error.error_number();
     if (number != ENOENT && number != ENOTDIR && number != ENAMETOOLONG) throw;
     throw base::Error(base::ExitCode::kConfig,
-                      path + " is no run folder: " + why_missing(files, path, "config.yaml") +
-                          "; esper train makes one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end");
+                      path + " is not a run folder: " + why_missing(files, path, "config.yaml") +
+                          "; esper train creates one in runs_dir (runs/NAME-DATE-TIME) and prints its name at the end");
   }
 }
 

@@ -33,14 +33,14 @@ void tell_tail(const storage::JournalScan& scan, std::size_t records, const std:
   if (scan.tail == JournalTail::kClean) return;
   const std::string bytes = fmt::format("{} bytes were not read", scan.dropped_bytes);
   if (scan.tail == JournalTail::kCorrupt) {
-    gaps.push_back(fmt::format(
-        "the journal is damaged behind {}: {}; what is told up to there holds. esper train --resume {} keeps "
-        "them as journal.bad and goes on behind that record",
-        record(records), bytes, run));
+    gaps.push_back(
+        fmt::format("the journal is damaged after {}: {}; records up to there are valid. esper train --resume {} moves "
+                    "them to journal.bad and continues after that record",
+                    record(records), bytes, run));
   } else {
     gaps.push_back(
-        fmt::format("the journal ends within a record, behind {}: {}; what is told up to there holds. Where no process "
-                    "trains in this run, esper train --resume {} cuts them off",
+        fmt::format("the journal ends within a record, after {}: {}; records up to there are valid. If no process "
+                    "trains this run, esper train --resume {} removes them",
                     record(records), bytes, run));
   }
 }
@@ -48,9 +48,9 @@ void tell_tail(const storage::JournalScan& scan, std::size_t records, const std:
 void tell_damaged(const GrowthHistory& history, std::vector<std::string>& gaps) {
   if (history.damaged() == 0) return;
   const bool more = history.damaged() > history.damaged_records().size();
-  gaps.push_back(fmt::format("{} {} left out: {}{}", history.damaged(),
-                             history.damaged() == 1 ? "record of the journal is no sound note and was"
-                                                    : "records of the journal are no sound notes and were",
+  gaps.push_back(fmt::format("{} {} ignored: {}{}", history.damaged(),
+                             history.damaged() == 1 ? "record of the journal is invalid and was"
+                                                    : "records of the journal are invalid and were",
                              joined(history.damaged_records()), more ? ", ..." : ""));
 }
 
@@ -58,25 +58,23 @@ void tell_damaged(const GrowthHistory& history, std::vector<std::string>& gaps) 
 void tell_lost_beginning(const RunHistory& run, bool starts_known, std::vector<std::string>& gaps) {
   const auto& first = run.history.notes().front();
   if (!starts_known) {
-    gaps.push_back(
-        "the journal does not tell the topology that the run began with; slots show from their first event on");
+    gaps.push_back("the journal does not contain the initial topology; slots are shown from their first event on");
   } else if ((first.what == "resumed" || first.what == "segment" || !first.snapshot) && first.place > RunPlace{}) {
     gaps.push_back("the journal begins with " + record(first.record) + ", of " + place_text(first.place) + " (" +
-                   first.what + "): what came before is missing" +
-                   (first.snapshot ? "; what is told from there on holds" : ""));
+                   first.what + "): earlier records are missing" + (first.snapshot ? "; later records are valid" : ""));
   }
 }
 
 void tell_gaps_between(const std::vector<GrowthGap>& found, const std::string& run, std::vector<std::string>& gaps) {
   for (std::size_t i = 0; i < found.size() && i < kGapsTold; ++i) {
     const auto& gap = found[i];
-    const std::string after = gap.sound_from == 0 ? "what is told after that is not sure. esper train --resume " + run +
-                                                        " notes the whole topology of its newest checkpoint again"
-                                                  : "what is told from " + record(gap.sound_from) + " on holds again";
-    gaps.push_back(describe(gap) + "; what is told up to " + record(gap.after) + " holds, " + after);
+    const std::string after = gap.sound_from == 0 ? "later records are uncertain. esper train --resume " + run +
+                                                        " records the whole topology of its newest checkpoint again"
+                                                  : "records from " + record(gap.sound_from) + " on are valid";
+    gaps.push_back(describe(gap) + "; records up to " + record(gap.after) + " are valid, " + after);
   }
   if (found.size() > kGapsTold) {
-    gaps.push_back(fmt::format("notes are missing in {} more places after that", found.size() - kGapsTold));
+    gaps.push_back(fmt::format("records are missing in {} more places after that", found.size() - kGapsTold));
   }
 }
 
@@ -95,7 +93,8 @@ void tell_gaps(const storage::JournalScan& scan, const std::string& folder, Exte
   tell_tail(scan, run.history.records(), folder, run.gaps);
   tell_damaged(run.history, run.gaps);
   if (run.history.left_out() > 0) {
-    run.gaps.push_back(fmt::format("the journal is too long: its last {} notes were left out", run.history.left_out()));
+    run.gaps.push_back(
+        fmt::format("the journal is too long: its last {} records were ignored", run.history.left_out()));
   }
   if (run.history.notes().empty()) return;
   const auto state = run.history.replay();
@@ -128,11 +127,11 @@ void tell_stranger(base::FileSystem& files, const std::string& folder, RunHistor
     if (hash.empty()) continue;
     ++compared;
     if (hash == note->hash) continue;
-    run.gaps.push_back("the journal and the checkpoint " + note->checkpoint + " of " + folder +
-                       " tell two different networks (" + note->hash + " and " + hash +
-                       "): one of them may be another run's, and then what the journal tells is not of this run. "
-                       "esper train --resume " +
-                       folder + " compares them slot by slot");
+    run.gaps.push_back(
+        "the journal and the checkpoint " + note->checkpoint + " of " + folder + " describe two different networks (" +
+        note->hash + " and " + hash +
+        "): one of them may belong to another run; then the journal does not describe this run. esper train --resume " +
+        folder + " compares them slot by slot");
     return;
   }
 }
@@ -145,8 +144,8 @@ std::string why_nothing_is_known(base::FileSystem& files, const std::string& run
           : records == 0 ? "the journal of " + run + " is empty"
                          : fmt::format("the journal of {} has {}{} no note on growth", run, records,
                                        records == 1 ? " record that is" : " records that are")) +
-         ": nothing is known of its growth. If the file lies elsewhere, put it back; else esper train --resume " + run +
-         " notes the network of its newest checkpoint, and what happens from there on";
+         ": its growth is unknown. If the file is elsewhere, move it back; otherwise esper train --resume " + run +
+         " records the network of its newest checkpoint and all later events";
 }
 
 }  // namespace

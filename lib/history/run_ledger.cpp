@@ -61,7 +61,7 @@ Summary read_summary(const std::filesystem::path& path, std::vector<std::string>
   } catch (const base::IoError&) {  // too large, or not to be read: told as damaged
   }
   if (!parsed.is_object()) {
-    gaps.push_back("summary.json is damaged and was left out");
+    gaps.push_back("summary.json is damaged and was ignored");
     return {};
   }
   const json& ledger = member(parsed, "ledger");
@@ -167,7 +167,7 @@ class Packets {
     const std::string after = newest_epoch_.empty() ? "its start" : "epoch " + newest_epoch_;
     gaps().push_back(
         which +
-        (last == Last::kYes ? " is still running or was killed: what came after " : " was killed: what came after ") +
+        (last == Last::kYes ? " is still running or was killed: the time after " : " was killed: the time after ") +
         after + " is missing");
   }
   std::vector<std::string>& gaps() { return run_.gaps; }
@@ -203,8 +203,8 @@ RunLedger read_run_ledger(const std::filesystem::path& run) {
   if (ledger.wall_ms <= 0) {
     throw base::Error(base::ExitCode::kData,
                       run.string() +
-                          " tells no times: neither its telemetry.jsonl nor its summary.json has any. "
-                          "They come with the first epoch that ends; telemetry.jsonl: true writes the first");
+                          " has no recorded times: neither its telemetry.jsonl nor its summary.json has any. They are "
+                          "recorded at the end of each epoch if telemetry.jsonl is true");
   }
   return ledger;
 }

@@ -137,7 +137,7 @@ SeedTelemetry read_seed_telemetry(const std::filesystem::path& run, const std::s
   const auto missing = gaps_of(report);
   gaps.insert(gaps.end(), missing.begin(), missing.end());
   if (reader.left_out > 0) {
-    gaps.push_back(fmt::format("telemetry.jsonl tells of more than {} epochs; the rest was left out", kMostEpochs));
+    gaps.push_back(fmt::format("telemetry.jsonl covers more than {} epochs; the rest was ignored", kMostEpochs));
   }
   return std::move(reader.found);
 }

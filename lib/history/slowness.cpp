@@ -57,20 +57,20 @@ Try for_loader(const RunConfig& config, bool cuda) {
   }
   if (config.data.workers < 8) {
     return {fmt::format("data.workers={}", 2 * config.data.workers),
-            fmt::format("{} threads prepare batches and cannot keep up", config.data.workers)};
+            fmt::format("{} threads prepare batches and are too slow", config.data.workers)};
   }
   if (config.data.prefetch < 16) {
     return {fmt::format("data.prefetch={}", 4 * config.data.prefetch),
-            fmt::format("only {} batches are prepared ahead", config.data.prefetch)};
+            fmt::format("only {} batches are prepared in advance", config.data.prefetch)};
   }
   return {};
 }
 
 Try for_transfer(const RunConfig& config) {
   if (config.data.gpu_dataset == config::Resident::kOff) {
-    return {"data.gpu_dataset=auto", "every batch is copied, though the data set might live on the device"};
+    return {"data.gpu_dataset=auto", "every batch is copied, although the data set might fit on the device"};
   }
-  if (!config.data.gpu_prefetch) return {"data.gpu_prefetch=true", "batches are not copied beside the step"};
+  if (!config.data.gpu_prefetch) return {"data.gpu_prefetch=true", "batches are not copied during the step"};
   if (!config.data.pin_memory) return {"data.pin_memory=true", "batches are copied from pageable memory"};
   if (config.data.gpu_dataset == config::Resident::kAuto) {
     return {"data.gpu_dataset=on", "batches are copied; on keeps the data set on the device even if it is large"};
@@ -88,20 +88,21 @@ Try for_compile(const RunConfig& config) {
     return {"step.check_every=10000",
             fmt::format("the fast lane is compared with eager every {} steps", config.step.check_every)};
   }
-  if (config.step.lane == Lane::kReplay) return {"step.lane=eager", "the steps are too few to pay for a recording"};
+  if (config.step.lane == Lane::kReplay) return {"step.lane=eager", "too few steps to amortise a recording"};
   return {"step.lane=replay",
-          "the steps are too few to pay for a program; a longer run, or the next one with the same "
-          "network and a warm cache, does better as it is"};
+          "too few steps to amortise a compilation; a longer run, or the next run of the same network with a warm "
+          "cache, may be faster without a change"};
 }
 
 Try for_policy(const RunConfig& config, const RunLedger& ledger) {
   if (ledger.policy_timeouts > 0) {
     return {"safety.policy_deadline=" + base::to_string(config.safety.policy_deadline / 2),
-            fmt::format("{:.0f} decisions came too late, each after a wait of ", ledger.policy_timeouts) +
+            fmt::format("{:.0f} decisions were late, each after a wait of ", ledger.policy_timeouts) +
                 base::to_string(config.safety.policy_deadline)};
   }
   if (!config.growth.enabled || config.policy.kind == config::PolicyKind::kNone) return {};
-  return {"policy.kind=none", "deciding and changing the network take it; without a policy the network does not grow"};
+  return {"policy.kind=none",
+          "decisions and network changes take this time; without a policy the network does not grow"};
 }
 
 Try for_telemetry(const RunConfig& config, const RunLedger& ledger) {
@@ -109,7 +110,7 @@ Try for_telemetry(const RunConfig& config, const RunLedger& ledger) {
   const std::string why = fmt::format("each epoch reports once, and takes {:.2f} ms",
                                       (ledger.wall_ms - ledger.of(Owner::kStartUp)) / epochs);
   if (config.telemetry.console != config::ConsoleMode::kNone) return {"telemetry.console=none", why};
-  if (config.telemetry.jsonl) return {"telemetry.jsonl=false", why + "; the run then keeps its summary alone"};
+  if (config.telemetry.jsonl) return {"telemetry.jsonl=false", why + "; only the summary is then written"};
   return {};
 }
 
@@ -138,7 +139,7 @@ Try for_validation(const RunConfig& config) {
   if (is_split(config.data) && config.data.validation_fraction > 0.05) {
     return {fmt::format("data.validation_fraction={:g}", config.data.validation_fraction / 2),
             fmt::format("{:g}% of the samples are measured after every epoch", 100 * config.data.validation_fraction) +
-                (config.growth.enabled ? ", once more for each seed that is judged" : "")};
+                (config.growth.enabled ? ", once more for each seed under evaluation" : "")};
   }
   const int every = config.growth.counterfactual.every_epochs;
   if (config.growth.enabled && every > 0 && every < 20) {
@@ -156,13 +157,13 @@ Try for_compute(const RunConfig& config, const RunLedger& ledger, bool cuda) {
   }
   if (!cuda && ledger.step_p50_us && *ledger.step_p50_us < kTiny && config.device.threads != 1) {
     return {"device.threads=1",
-            fmt::format("a step takes {:.0f} us, too little to share among threads", *ledger.step_p50_us)};
+            fmt::format("a step takes {:.0f} us, too short for several threads", *ledger.step_p50_us)};
   }
   if (!cuda && ledger.step_p50_us && *ledger.step_p50_us > kLarge && config.device.threads == 1) {
     return {"device.threads=0", fmt::format("a step takes {:.1f} ms on one thread", *ledger.step_p50_us / 1000)};
   }
   if (config.step.lane != config::Lane::kAuto) {
-    return {"step.lane=auto", "the lane is fixed; auto takes what is measured to be fastest"};
+    return {"step.lane=auto", "the lane is fixed; auto selects the lane measured to be fastest"};
   }
   return {};
 }
@@ -185,7 +186,7 @@ Try what_to_try(Owner owner, const RunConfig& config, const RunLedger& ledger) {
     case Owner::kCheckpoint:
       return for_checkpoint(config);
     case Owner::kRollback:
-      return {fmt::format("training.optimizer.lr={:g}", config.training.optimizer.lr / 2), "training had to go back"};
+      return {fmt::format("training.optimizer.lr={:g}", config.training.optimizer.lr / 2), "training was rolled back"};
     case Owner::kValidation:
       return for_validation(config);
     case Owner::kIdle:
@@ -234,7 +235,7 @@ Advice advise(const RunConfig& config, const RunLedger& ledger) {
   if (const Try attempt = what_to_try(Owner::kCompute, config, ledger); !attempt.set.empty()) {
     return advice_for(Owner::kCompute, attempt);
   }
-  return advice_for(Owner::kCompute, {"", "no toggle is left that these figures speak for"});
+  return advice_for(Owner::kCompute, {"", "no setting to try follows from these figures"});
 }
 
 std::string slowness_text(const std::string& run, const RunLedger& ledger, const Advice& advice) {

@@ -73,7 +73,7 @@ class Collector {
       read_.gaps.push_back(fmt::format("{} lacks {} earlier files", source_, report.missing_files));
     }
     if (odd_ > 0) {
-      read_.gaps.push_back(fmt::format("{} has {} metrics or events that are not well formed", source_, odd_));
+      read_.gaps.push_back(fmt::format("{} has {} malformed metrics or events", source_, odd_));
     }
     if (report.packets == 0) fail(source_, "holds no packet of telemetry");
     return std::move(read_);
@@ -131,7 +131,7 @@ std::string read_text(const fs::path& file) {
   std::error_code error;
   const auto size = fs::file_size(file, error);
   if (error) fail(file.string(), "cannot be read: " + error.message());
-  if (size > kLargestFile) fail(file.string(), "is larger than 16 MiB: no list of names");
+  if (size > kLargestFile) fail(file.string(), "is larger than 16 MiB: not a list of names");
   std::ifstream in(file, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), {}};
   if (!in.is_open() || in.bad()) fail(file.string(), "cannot be read");
@@ -140,7 +140,7 @@ std::string read_text(const fs::path& file) {
 
 json parse(const std::string& source, const std::string& text) {
   const auto shallow = [](int depth, json::parse_event_t, json&) {
-    if (depth > kDeepestNames) throw std::length_error("nested too deep");
+    if (depth > kDeepestNames) throw std::length_error("nested too deeply");
     return true;
   };
   try {
@@ -162,7 +162,7 @@ NameStatus status_of(const std::string& where, const json& row) {
     if (tells_more_than("planned: ")) return NameStatus::kPlanned;
     if (tells_more_than("does not apply: ")) return NameStatus::kDoesNotApply;
   }
-  fail(where, "its \"status\" is none of: reported, planned: WHERE, does not apply: WHY");
+  fail(where, "its \"status\" must be one of: reported, planned: WHERE, does not apply: WHY");
 }
 
 // A row of a names file: {"name", "kind", "unit" where it is told, "labels", "status" where it is told}.
@@ -174,17 +174,17 @@ void take_row(const std::string& where, const json& row, TelemetryNames& out) {
   NameFacts facts;
   if (row.contains("unit") && key.kind == Kind::kMetric) {
     const std::string* unit = word_at(row, "unit");
-    if (unit == nullptr) fail(where, "its \"unit\" is no word");
+    if (unit == nullptr) fail(where, "its \"unit\" is not a word");
     facts.unit = *unit;
   }
   const json labels = row.value("labels", json::array());
-  if (!labels.is_array() || labels.size() > kMostLabels) fail(where, "its \"labels\" are no list of words");
+  if (!labels.is_array() || labels.size() > kMostLabels) fail(where, "its \"labels\" are not a list of words");
   for (const auto& label : labels) {
-    if (!label.is_string() || !is_word(label.get_ref<const std::string&>())) fail(where, "a label is no word");
+    if (!label.is_string() || !is_word(label.get_ref<const std::string&>())) fail(where, "a label is not a word");
     facts.labels.insert(label.get<std::string>());
   }
   facts.status = status_of(where, row);
-  if (!out.names.emplace(std::move(key), std::move(facts)).second) fail(where, *name + " stands there twice");
+  if (!out.names.emplace(std::move(key), std::move(facts)).second) fail(where, *name + " is listed twice");
 }
 
 TelemetryNames read_list(const fs::path& file) {
@@ -256,10 +256,10 @@ TelemetryNames read_names(const std::string& source) {
   if (folder) file /= "telemetry.jsonl";
   constexpr const char* kExpected = "; give a list of names, a run folder, its telemetry.jsonl, or table";
   if (!fs::exists(source, ignored)) {
-    throw base::Error(base::ExitCode::kConfig, source + ": there is no such file" + kExpected);
+    throw base::Error(base::ExitCode::kConfig, source + ": no such file" + kExpected);
   }
   if (!fs::is_regular_file(file, ignored) && !(folder && has_telemetry(file))) {
-    fail(source, folder ? "there is no telemetry.jsonl in it; telemetry.jsonl: true in a run file writes one"
+    fail(source, folder ? "it has no telemetry.jsonl; telemetry.jsonl: true in a run file enables it"
                         : std::string("is not a regular file") + kExpected);
   }
   return file.extension() == ".jsonl" ? read_run(file) : read_list(file);

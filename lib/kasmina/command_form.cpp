@@ -54,7 +54,7 @@ constexpr std::array kBlendParameters{
                      schedule.ticks = static_cast<int>(value);
                      return true;
                    },
-                   "a whole number from 1 on"},
+                   "a whole number >= 1"},
     BlendParameter{"alpha_target",
                    [](double value, AlphaSchedule& schedule) {
                      if (!(value >= config::SlotAlpha::kLeastTarget && value <= 1)) return false;
@@ -118,10 +118,10 @@ base::Expected<AlphaSchedule> schedule_from(const std::map<std::string, double>&
 }
 
 Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
-  if (command.version != 1) return refused(command, "unsupported_version", "only commands of version 1 are understood");
+  if (command.version != 1) return refused(command, "unsupported_version", "only commands of version 1 are supported");
   if (command.command_id.empty()) return refused(command, "missing_command_id", "the command has no id");
   if (command.command_type != leyline::CommandType::kSeed) {
-    return refused(command, "unsupported_command_type", "the network carries out SEED commands only");
+    return refused(command, "unsupported_command_type", "the network executes SEED commands only");
   }
   if (!command.seed_operation) return refused(command, "missing_operation", "a SEED command without an operation");
   const auto& operation = *command.seed_operation;
@@ -132,7 +132,7 @@ Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
   for (const auto& [name, value] : operation.parameters) {
     if (operation.operation == SeedOperation::kGerminate && blend_parameter(name)) continue;
     return refused(command, "unsupported_parameter",
-                   std::string(base::name_of(operation.operation)) + " takes no parameter called \"" + name + "\"");
+                   std::string(base::name_of(operation.operation)) + " has no parameter \"" + name + "\"");
   }
   if (is_late(command, now_ns)) {
     return refused(command, "expired_command",

@@ -133,7 +133,7 @@ std::string why_not_folded(const LinearLayer& layer, const SlotMap& map) {
   }
   const bool takes_offset = layer.weight.dim() == 2 && layer.bias.defined();
   if (takes_offset || map.offset.count_nonzero().item<std::int64_t>() == 0) return {};
-  return "its bias has nowhere to go: the next layer " +
+  return "its bias cannot be folded: the next layer " +
          std::string(layer.bias.defined() ? "pads with zeros" : "has none");
 }
 

@@ -41,12 +41,8 @@ class Judge {
     verdict_.required.emplace_back(name, threshold);
     auto& reason = verdict_.reason;
     if (!reason.empty()) reason += "; ";
-    reason += name + " ";
-    if (!value) {
-      reason += "was not measured, needed" + std::string(relation) + number(threshold);
-    } else {
-      reason += number(*value) + relation + number(threshold) + (finite && holds ? "" : ": not met");
-    }
+    reason += name + relation + number(threshold) + (finite && holds ? " (" : " failed (") +
+              (value ? "measured " + number(*value) : "not measured") + ")";
     tell(name, value);
     verdict_.passed = verdict_.passed && finite && holds;
   }

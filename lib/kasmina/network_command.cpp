@@ -85,7 +85,7 @@ std::vector<LifecycleEvent> Network::apply_order(const Order& order, std::uint64
   if (auto refusal = refuse_form(command, now_ns); !refusal.empty()) return refusal;
   auto& known = structure_.command_ids;
   if (std::ranges::find(known, command.command_id) != known.end()) {
-    return refused(command, "duplicate_command", "a command of this id was carried out before");
+    return refused(command, "duplicate_command", "a command with this id was executed before");
   }
   auto events = carry_out(order);
   if (events.back().kind != Kind::kCommandRejected) {
@@ -113,7 +113,8 @@ std::vector<LifecycleEvent> Network::resolve(const AdaptationCommand& command, G
   const auto place = std::ranges::find(slots, wanted.slot, [](const Slot& slot) { return slot.site.id; });
   if (!growth_.enabled) return refused(command, "growth_disabled", "growth.enabled is false in this run");
   if (!command.target_seed_id.empty()) {
-    return refused(command, "unexpected_target", "GERMINATE names a slot, not a seed: ids are given at birth");
+    return refused(command, "unexpected_target",
+                   "GERMINATE takes a slot, not a seed: the id is assigned at germination");
   }
   if (place == slots.end()) return refused(command, "unknown_slot", "this host has no slot \"" + wanted.slot + "\"");
   if (const auto illegal = check_move(place->stage, Stage::kGerminated)) {
@@ -130,7 +131,7 @@ std::vector<LifecycleEvent> Network::resolve(const AdaptationCommand& command, G
   const auto& rules = rules_[index_of(*place)];
   if (std::ranges::find(rules.allowed, blueprint) == rules.allowed.end()) {
     const auto misfit = refusal(*blueprint, place->site.shape);
-    return misfit.empty() ? refused(command, "blueprint_not_allowed", "growth.blueprints does not name it")
+    return misfit.empty() ? refused(command, "blueprint_not_allowed", "growth.blueprints does not include it")
                           : refused(command, "blueprint_does_not_fit", misfit);
   }
   if (std::ranges::count_if(slots, [](const Slot& slot) { return is_growing(slot.stage); }) >= growth_.max_seeds) {
@@ -164,7 +165,7 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
   auto graft = event_of(Kind::kGraft, *place, command);
   graft.values = verdict.values;
   graft.values.emplace_back("params", static_cast<double>(place->seed->module.tensors.num_parameters()));
-  graft.reason = "grown behind alpha 0; the blueprint starts " + std::string(blueprint->start);
+  graft.reason = "grafted at alpha 0; the blueprint's initial output is " + std::string(blueprint->start);
   return {gate, graft, stage_event(*place, Stage::kDormant, verdict.reason, command)};
 }
 
@@ -173,7 +174,7 @@ std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
   const auto& wanted = *command.seed_operation;
   auto* slot = find_seed(structure_.slots, command.target_seed_id);
   if (!slot) {
-    return refused(command, "unknown_seed", "no living seed is called \"" + command.target_seed_id + "\"");
+    return refused(command, "unknown_seed", "no active seed \"" + command.target_seed_id + "\"");
   }
   if (!wanted.slot.empty() && wanted.slot != slot->site.id) {
     return refused(command, "wrong_slot", slot->seed->id + " is at " + slot->site.id + ", not at " + wanted.slot);
@@ -192,7 +193,7 @@ std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
   }
   const auto reason = command.annotations.find("reason");
   if (wanted.operation == SeedOperation::kCull) {
-    return cull(*slot, reason == command.annotations.end() ? "asked to" : reason->second, command.command_id);
+    return cull(*slot, reason == command.annotations.end() ? "command" : reason->second, command.command_id);
   }
   if (wanted.operation == SeedOperation::kCancel) return cancel(*slot, command);
   return advance(*slot, to, order);
@@ -200,13 +201,13 @@ std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
 
 std::vector<LifecycleEvent> Network::cancel(Slot& slot, const AdaptationCommand& command) {
   auto& alpha = slot.seed->alpha;
-  if (alpha.value == 0) return cull(slot, "cancelled before it was heard", command.command_id);
+  if (alpha.value == 0) return cull(slot, "cancelled at alpha 0", command.command_id);
   alpha = hold_alpha(alpha.curve, alpha.value);
   retarget(alpha, 0, slot.seed->schedule.ticks);
   tick(alpha);
   if (is_leaving(slot) && alpha.value == 0) return cull(slot, "cancelled", command.command_id);
   refresh_scalars(slot, growth_);
-  return {stage_event(slot, slot.stage, "cancelled: blends out, then goes", command)};
+  return {stage_event(slot, slot.stage, "cancelled: blending out before removal", command)};
 }
 
 Verdict Network::judge(const Slot& slot, Stage to, const torch::Tensor& probe) {

@@ -33,7 +33,7 @@ LifecycleEvent violation(const Slot& slot) {
   event.blueprint = slot.seed->blueprint->name;
   event.from = event.to = slot.stage;
   event.values = {{"violations", slot.seed->record.isolation_violations}};
-  event.reason = "its gradient reached the host while it was isolated";
+  event.reason = "isolation violated: its gradient reached the host";
   event.passed = false;
   return event;
 }
@@ -165,7 +165,7 @@ std::vector<LifecycleEvent> Network::close_epoch(Slot& slot, const EpochFacts& f
   } else if (!facts.undone.empty() && is_growing(slot.stage)) {
     reason = facts.undone;
   } else if (violates && growth_.isolation.strict) {
-    reason = "its gradient reached the host while it was isolated";
+    reason = "isolation violated: its gradient reached the host";
   } else if (is_leaving(slot) && slot.seed->alpha.mode == AlphaMode::kHold) {
     reason = "blended out";
   }

@@ -48,7 +48,7 @@ LinearLayer layer_named(const Host& host, const std::string& name) {
 base::Expected<Network::FoldPlan> Network::plan_of(const Slot& slot) const {
   if (auto why_not = why_not_linear(*slot.seed); !why_not.empty()) return base::failure(std::move(why_not));
   if (slot.site.taken_by.empty()) {
-    return base::failure("no single linear layer takes all that leaves " + slot.site.id);
+    return base::failure("no single linear layer consumes the output of " + slot.site.id);
   }
   FoldPlan plan{slot.site.taken_by, slot_map(*slot.seed)};
   if (auto why_not = why_not_folded(layer_named(host_, plan.layer), plan.map); !why_not.empty()) {
@@ -102,7 +102,7 @@ std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Te
     return fold;
   }
   if (!probe.defined() || probe.numel() == 0) {
-    fold.event.reason = "there is no probe batch to measure it on";
+    fold.event.reason = "no probe batch to measure it on";
     return fold;
   }
   const auto layer = layer_named(host_, plan->layer);

@@ -34,7 +34,7 @@ void Network::restore_topology(const json& saved) {
   try {
     if (saved.at("format") != kFormat) fail_saved_topology("format", "written by another version");
     if (saved.at("slots").size() != structure_.slots.size())
-      fail_saved_topology("slots", "the host has another number of slots");
+      fail_saved_topology("slots", "the number of slots differs");
     for (std::size_t i = 0; i < structure_.slots.size(); ++i) {
       slots.push_back(slot_from_json(
           saved.at("slots")[i], {structure_.slots[i].site, structure_.slots[i].seed, growth_, run_seed_, device_}));
@@ -42,9 +42,9 @@ void Network::restore_topology(const json& saved) {
     const auto born = saved.at("seeds_born").get<std::uint32_t>();
     for (const auto& slot : slots) {
       if (!slot.seed) continue;
-      if (slot.seed->number > born) fail_saved_topology(slot.site.id, "its seed is younger than the youngest");
+      if (slot.seed->number > born) fail_saved_topology(slot.site.id, "its seed number is larger than the last one");
       if (!numbers.insert(slot.seed->number).second)
-        fail_saved_topology(slot.site.id, "its seed is at another slot as well");
+        fail_saved_topology(slot.site.id, "its seed occupies another slot too");
     }
     const auto epoch = saved.at("epoch").get<std::uint32_t>();
     const auto accuracy = read_optional(saved.at("accuracy"));

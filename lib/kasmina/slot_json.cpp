@@ -172,7 +172,7 @@ Slot slot_from_json(const json& saved, const SlotSource& source) {
   slot.stage = stage_from_json(saved.at("stage"), id);
   slot.stage_epochs = saved.at("stage_epochs").get<std::uint32_t>();
   if (holds_seed(slot.stage) == saved.at("seed").is_null())
-    fail_saved_topology(id, "its stage and its seed contradict each other");
+    fail_saved_topology(id, "its stage and its seed are inconsistent");
   if (holds_seed(slot.stage)) slot.seed = seed_from_json(saved.at("seed"), source);
   if (slot.seed && slot.seed->folded && slot.stage != Stage::kFossilized)
     fail_saved_topology(id, "only a fossil can be folded");

@@ -50,9 +50,8 @@ json& place_of(json& saved, const std::string& seed_id) {
 json without_seed(json saved, const std::string& seed_id, const config::GrowthConfig& growth) {
   auto& place = place_of(saved, seed_id);
   if (place.at("seed").value("folded", false)) {
-    throw base::Error(
-        base::ExitCode::kConfig,
-        seed_id + " was folded into the host and cannot be left out any more; take a step before it fossilised");
+    throw base::Error(base::ExitCode::kConfig,
+                      seed_id + " was folded into the host and cannot be removed; choose a step before it fossilised");
   }
   place["stage"] = static_cast<int>(first_stage(place.at("id").get<std::string>(), growth));
   place["stage_epochs"] = 0;

@@ -38,7 +38,7 @@ bool is_blueprint(std::string_view name) {
 
 std::string refusal(const BlueprintFacts& blueprint, const FeatureShape& shape) {
   if (blueprint.fits != shape.kind) {
-    return fmt::format("it is grown at a feature of kind {}, and this is one of kind {}", base::name_of(blueprint.fits),
+    return fmt::format("it fits features of kind {}, but this one has kind {}", base::name_of(blueprint.fits),
                        base::name_of(shape.kind));
   }
   const auto lacks = [&](const Least& least) { return fmt::format(fmt::runtime(least.otherwise), shape.channels); };

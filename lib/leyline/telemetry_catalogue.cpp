@@ -44,13 +44,13 @@ std::string markdown_row(const TelemetryEntry& entry) {
 std::string telemetry_markdown() {
   std::string out =
       "# Telemetry\n\n"
-      "Generated from `lib/leyline/telemetry_table.h`; `esper telemetry list` prints the same table. A name is in it "
-      "exactly if some code reports it.\n"
-      "A name without a dot is an event that dashboards know under that name; the packet's `source_subsystem` "
-      "says who reports it.\n"
-      "`baselines/telemetry/reference.json` lists what the system before this one reported, each name with its status "
-      "in Esper: `reported`, `planned` with the room or the work that brings it, or `does not apply` with the reason. "
-      "`esper telemetry diff baselines/telemetry/reference.json table` counts the three, and fails on a name without a "
+      "Generated from `lib/leyline/telemetry_table.h`; `esper telemetry list` prints the same table. The table lists "
+      "exactly the names that the code reports.\n"
+      "A name without a dot is an event under the name that dashboards use; the packet's `source_subsystem` names its "
+      "source.\n"
+      "`baselines/telemetry/reference.json` lists what the previous system reported, each name with its status in "
+      "Esper: `reported`, `planned` with the room that will report it, or `does not apply` with the reason. `esper "
+      "telemetry diff baselines/telemetry/reference.json table` counts the three, and fails on a name without a "
       "status, on one whose status is not so, and where a unit or a label is lost; the same command compares what two "
       "runs reported.\n\n"
       "## Metrics\n\n| name | kind | unit | meaning | labels |\n| --- | --- | --- | --- | --- |\n";

@@ -34,7 +34,7 @@ JsonlSink::JsonlSink(std::filesystem::path path, Target target, base::Duration w
   if (error == 0 || error == ENXIO) return;  // ENXIO: a pipe that nobody reads yet
   throw base::Error(base::ExitCode::kResources,
                     path_.string() + ": cannot write telemetry: " + std::generic_category().message(error) +
-                        "; make the folder writable, or turn it off with telemetry.jsonl: false");
+                        "; make the folder writable, or set telemetry.jsonl: false");
 }
 
 void JsonlSink::emit(const leyline::TelemetryPacket& packet) {
@@ -67,7 +67,7 @@ void JsonlSink::begin_file_if_full(std::size_t next_bytes) {
   TelemetryDropped dropped;
   if (const int error = rotate_telemetry(path_, limits_, dropped); error != 0) {
     if (!std::exchange(rotation_fails_, true)) {
-      log::warning(path_.string() + " grows beyond telemetry.segment_mb, since it cannot be renamed: " +
+      log::warning(path_.string() + " exceeds telemetry.segment_mb because it cannot be renamed: " +
                    std::generic_category().message(error));
     }
     return;
@@ -91,7 +91,7 @@ void JsonlSink::report_dropped(const TelemetryDropped& dropped) {
   write_line(line);
   if (std::exchange(dropping_was_said_, true)) return;
   log::warning("the oldest telemetry of " + path_.string() +
-               " was deleted (telemetry.limit_mb); telemetry.jsonl says so each time, this is said once");
+               " was deleted (telemetry.limit_mb); further deletions are reported in telemetry.jsonl only");
 }
 
 int JsonlSink::open_file() {

@@ -17,7 +17,7 @@ namespace esper::program {
 
 // As the worker writes it (compile/worker/job.py).
 constexpr char kInputsFact[] = "esper_inputs";
-const std::string kNoLoad = "the compiled program does not load: ";
+const std::string kNoLoad = "cannot load the compiled program: ";
 
 namespace {
 
@@ -36,7 +36,7 @@ void check_library(std::string_view contents) {
   Elf64_Ehdr header{};
   std::memcpy(&header, contents.data(), std::min(contents.size(), sizeof header));
   const std::uint64_t end = header.e_shoff + std::uint64_t{header.e_shentsize} * header.e_shnum;
-  if (header.e_shoff == 0 || end > contents.size()) throw std::runtime_error("its shared library is cut short");
+  if (header.e_shoff == 0 || end > contents.size()) throw std::runtime_error("its shared library is truncated");
 }
 
 Unpacked unpack(const std::string& path, const LoadingFolder& folder) {
@@ -61,7 +61,7 @@ Unpacked unpack(const std::string& path, const LoadingFolder& folder) {
     check_library(contents);
     result.library = file;
   }
-  if (result.library.empty() || !result.facts.is_object()) throw std::runtime_error("it holds no compiled program");
+  if (result.library.empty() || !result.facts.is_object()) throw std::runtime_error("it contains no compiled program");
   return result;
 }
 
@@ -74,7 +74,7 @@ std::unique_ptr<torch::inductor::AOTIModelContainerRunner> load(const std::strin
   constexpr std::size_t kOneRunner = 1;
   const auto& makers = torch::inductor::getAOTIModelRunnerRegistry();
   const auto maker = makers.find(c10::DeviceTypeName(device.type(), /*lower_case=*/true));
-  if (maker == makers.end()) throw std::runtime_error("this torch runs none on " + device.str());
+  if (maker == makers.end()) throw std::runtime_error("this torch cannot run one on " + device.str());
   return maker->second(library, kOneRunner, device.str(), folder, kOneThread);
 }
 
@@ -99,7 +99,7 @@ Package::Package(const std::string& path, const std::string& inputs, c10::Device
   if (device.is_cpu()) folder_->remove();
   const auto compiled_for = facts.find(kInputsFact);
   if (compiled_for == facts.end() || *compiled_for != inputs) {
-    throw base::Error(base::ExitCode::kResources, "the compiled program is one for other inputs");
+    throw base::Error(base::ExitCode::kResources, "the compiled program was made for other inputs");
   }
 }
 Package::~Package() = default;

@@ -36,7 +36,7 @@ std::string dtype_name(c10::ScalarType dtype) {
     case c10::ScalarType::BFloat16:
       return "torch.bfloat16";
     default:
-      ESPER_CHECK(false, std::string("no step computes in ") + c10::toString(dtype));
+      ESPER_CHECK(false, std::string("unsupported type ") + c10::toString(dtype));
       return {};
   }
 }

@@ -80,7 +80,7 @@ class Recording {
   // Who plans memory has to know every view for one. _unsafe_view keeps silent, for autograd's sake; view is the same.
   bool name_as_view(Operation& operation) {
     if (operation.name != "aten::_unsafe_view") {
-      refuse(operation.name + " returns memory of its argument and does not say so");
+      refuse(operation.name + " returns an alias of its argument without declaring it");
       return false;
     }
     operation.name = "aten::view";
@@ -136,7 +136,7 @@ class Recording {
     const auto facts = storages_.find(storage_of(tensor));
     if (facts == storages_.end()) {
       throw Refusal{operator_name(op) + " uses a tensor of shape " + c10::str(tensor.sizes()) +
-                    " that is neither state nor batch nor made by the step"};
+                    " that is neither an input nor computed by the step"};
     }
     wrappers_.emplace_back(tensor);
     const ValueId alias = find_alias(tensor, facts->second);
@@ -167,7 +167,7 @@ class Recording {
   ValueId view_of(ValueId base, const at::Tensor& tensor) {
     if (same_view(base, tensor)) return base;
     if (program_.values[static_cast<std::size_t>(base)].dtype != tensor.scalar_type())
-      throw Refusal{"a view of another type than what it looks into"};
+      throw Refusal{"a view whose type differs from its base"};
     const ValueId id = define(tensor);
     program_.operations.push_back(
         {"aten::as_strided",

@@ -205,7 +205,7 @@ void ReplayPlanner::settle_now(std::size_t at) {
   const Operation& operation = program_.operations[at];
   std::vector<Replay::Patch> patches;
   std::vector<c10::IValue> stack = settled_arguments(operation, steps_[at].op.schema(), patches);
-  ESPER_CHECK(patches.empty(), operation.name + " waits for a run's values");
+  ESPER_CHECK(patches.empty(), operation.name + " waits for values of a run");
   steps_[at].op.callBoxed(stack);
   for (std::size_t i = 0; i < operation.results.size(); ++i) {
     const std::vector<ValueId> ids = ids_of(operation.results[i]);

@@ -162,7 +162,7 @@ std::string refusal_of(const NumberPlace& place, const Program& program, const P
   std::string text = name_of(place, program) + " does not follow the batch size:";
   for (const auto& [n, number] : points) text += fmt::format(" {} at {},", text_of(number), n);
   text.back() = ';';
-  return text + " only multiples of it plus a constant, and reciprocals of those, can be written for all sizes";
+  return text + " only affine functions of it, and their reciprocals, are supported for all sizes";
 }
 
 bool is_first_dimension(const NumberPlace& place, const SizeExpression& expression) {
@@ -176,10 +176,10 @@ base::Expected<void> check_inputs(const SymbolicProgram& symbolic) {
         (place.part == Part::kSize || place.part == Part::kStride) && place.at < symbolic.program.inputs.size();
     if (of_input && !is_first_dimension(place, expression)) {
       return base::failure(name_of(place, symbolic.program) +
-                           " depends on the batch size, and is not its first dimension");
+                           " depends on the batch size and is not the first dimension");
     }
   }
-  if (symbolic.batch_inputs().empty()) return base::failure("no input has the batch size for its first dimension");
+  if (symbolic.batch_inputs().empty()) return base::failure("no input has the batch size as its first dimension");
   return {};
 }
 

@@ -57,9 +57,9 @@ class Verifier {
   base::Expected<void> define(const Argument& result, bool written) {
     for (const ValueId id : ids_of(result)) {
       if (id == kNoValue) continue;
-      if (!in_range(id)) return base::failure("its result is no value");
+      if (!in_range(id)) return base::failure("its result is not a value");
       const bool known = defined_[static_cast<std::size_t>(id)];
-      if (written && !known) return base::failure("it writes what is not there");
+      if (written && !known) return base::failure("it writes a value that does not exist");
       defined_[static_cast<std::size_t>(id)] = true;
     }
     return {};

@@ -19,7 +19,7 @@ std::string without_accuracy(const Receipt& receipt) {
   const auto epochs = base::joined(receipt.measured | std::views::filter(lacks_accuracy), ", ",
                                    [](const auto& measured) { return measured.epoch; });
   if (epochs.empty()) return "";
-  return fmt::format("not for epoch {}: the validation accuracy of it is not recorded", epochs);
+  return fmt::format("without epoch {}: the validation accuracy of it is not recorded", epochs);
 }
 
 // Its alpha is above 0; a fossil has been there.
@@ -30,18 +30,18 @@ bool is_heard(leyline::Stage stage) {
 }
 
 std::string why_not_measured(const Receipt& receipt) {
-  if (receipt.origin == Receipt::Origin::kHost) return "none: a module of the host earns nothing";
+  if (receipt.origin == Receipt::Origin::kHost) return "none: a module of the host gets no reward";
   if (receipt.origin == Receipt::Origin::kParent) {
-    return "not known: no contribution is told of here, and the run before the fork cannot be read";
+    return "unknown: no contribution is recorded here, and the parent run cannot be read";
   }
   if (receipt.telemetry_missing) {
-    return "not known: no contribution is told of in the journal, and telemetry.jsonl is missing";
+    return "unknown: no contribution is recorded in the journal, and telemetry.jsonl is missing";
   }
   if (!receipt.stages.empty() && std::ranges::none_of(receipt.stages, is_heard, &history::StageTime::stage)) {
-    return "not known: no contribution could be measured, since its alpha has always been 0";
+    return "unknown: no contribution could be measured because alpha has always been 0";
   }
-  return "not known: no contribution was measured while its alpha was above 0 (growth.counterfactual.every_epochs says "
-         "how often it is, and in PROBATIONARY it is after every epoch)";
+  return "unknown: no contribution was measured while alpha > 0 (every growth.counterfactual.every_epochs epochs; in "
+         "PROBATIONARY after every epoch)";
 }
 
 std::string missing_in(const Receipt& receipt) {

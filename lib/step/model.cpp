@@ -47,7 +47,7 @@ base::Expected<void> check_saved(const std::vector<NamedTensor>& expected,
           fmt::format("tensor {} is {}, the network's is {}", id, describe(found->second), describe(tensor)));
     }
   }
-  if (saved.size() != expected.size()) return base::failure("it holds tensors that this network does not have");
+  if (saved.size() != expected.size()) return base::failure("it has tensors that this network does not have");
   return {};
 }
 

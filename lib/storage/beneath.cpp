@@ -24,9 +24,9 @@ std::string way_out(Owner owner, Cure cure, Use use) {
     const std::string wanted = use == Use::kEnter    ? "folder"
                                : use == Use::kLookAt ? "regular file or folder"
                                                      : "regular file";
-    return "move or remove it, or put a " + wanted + " of its own in its place";
+    return "move or remove it, or put a " + wanted + " of this user in its place";
   }
-  const std::string other_folder = "name another cache folder with --cache-dir or ESPER_CACHE";
+  const std::string other_folder = "set another cache folder with --cache-dir or ESPER_CACHE";
   if (cure == Cure::kNone) return other_folder;
   return (cure == Cure::kRemove ? "remove it, or " : "chmod go-w or remove it, or ") + other_folder;
 }
@@ -56,8 +56,8 @@ base::Expected<void, OwnerProblem> check_owner(const struct stat& status) {
   if (status.st_uid != ::geteuid()) {
     return failure("it belongs to another user", S_ISDIR(status.st_mode) ? Cure::kNone : Cure::kRemove);
   }
-  if ((status.st_mode & S_IWOTH) != 0) return failure("others may write to it", Cure::kCloseOrRemove);
-  if ((status.st_mode & S_IWGRP) != 0) return failure("a group may write to it", Cure::kCloseOrRemove);
+  if ((status.st_mode & S_IWOTH) != 0) return failure("others can write to it", Cure::kCloseOrRemove);
+  if ((status.st_mode & S_IWGRP) != 0) return failure("a group can write to it", Cure::kCloseOrRemove);
   if (S_ISREG(status.st_mode) && status.st_nlink > 1)
     return failure("it has several names (hard links)", Cure::kRemove);
   return {};
@@ -102,13 +102,12 @@ void Beneath::check(const struct stat& status, const std::string& path, Use use)
       throw UnsafePath(path, owned.error().text, way_out(owner_, owned.error().cure, use));
     }
   } else if (use == Use::kWrite && S_ISREG(status.st_mode) && status.st_nlink > 1) {
-    throw UnsafePath(path, "it has several names (hard links), and what is written would appear under all of them",
-                     remove);
+    throw UnsafePath(path, "it has several names (hard links), and a write would change all of them", remove);
   }
 }
 
 void Beneath::refuse_way_out_of_root(const std::string& path) const {
-  throw UnsafePath(path, "it leads out of " + root_, way_out(owner_, Cure::kRemove, Use::kLookAt));
+  throw UnsafePath(path, "it leads outside " + root_, way_out(owner_, Cure::kRemove, Use::kLookAt));
 }
 
 Descriptor Beneath::open_root() const {
@@ -129,7 +128,7 @@ Descriptor Beneath::enter(const Descriptor& folder, const std::string& name, con
     if (is_there && !S_ISREG(status.st_mode)) check(status, path, Use::kEnter);  // below a file nothing is
     throw IoError("open folder", path, error_number);
   }
-  if (::fstat(entered.number(), &status) < 0) throw IoError("look at", path, errno);
+  if (::fstat(entered.number(), &status) < 0) throw IoError("stat", path, errno);
   check(status, path, Use::kEnter);
   return entered;
 }
@@ -172,7 +171,7 @@ std::optional<struct stat> Beneath::status_of(const std::string& path) const {
                          : ::fstatat(place.folder.number(), place.name.c_str(), &status, AT_SYMLINK_NOFOLLOW);
   if (result < 0) {
     if (errno == ENOENT) return std::nullopt;
-    throw IoError("look at", path, errno);
+    throw IoError("stat", path, errno);
   }
   check(status, path, Use::kLookAt);
   return status;
@@ -213,7 +212,7 @@ Descriptor Beneath::open_file(const std::string& path, int flags) const {
     if (!file.is_open() && (errno != ENOENT || (flags & O_CREAT) == 0)) break;
   }
   if (!file.is_open()) throw IoError("open", path, errno);
-  if (::fstat(file.number(), &status) < 0) throw IoError("look at", path, errno);
+  if (::fstat(file.number(), &status) < 0) throw IoError("stat", path, errno);
   check(status, path, use);
   if ((flags & O_TRUNC) != 0 && ::ftruncate(file.number(), 0) < 0) throw IoError("truncate", path, errno);
   return file;

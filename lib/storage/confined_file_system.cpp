@@ -79,7 +79,7 @@ std::uint64_t ConfinedFileSystem::free_bytes(const std::string& path) {
   const auto place = beneath_.place_of(path);
   struct statvfs status{};
   if (retried([&] { return ::fstatvfs(place.folder.number(), &status); }) < 0) {
-    throw IoError("ask for free space of", path, errno);
+    throw IoError("get the free space of", path, errno);
   }
   return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
 }

@@ -64,7 +64,7 @@ JournalTail classify_magic(BlockReader& reader, const std::string& path, std::ui
   if (start == kJournalMagic) return JournalTail::kClean;
   if (size <= kJournalMagic.size() && is_torn_magic(start)) return JournalTail::kTorn;
   throw base::Error(base::ExitCode::kCheckpoint,
-                    path + " is no journal: it does not start with ESPERJ1; move it away to start a new one");
+                    path + " is not a journal: it does not start with ESPERJ1; move it away to start a new one");
 }
 
 // Points `payload` at the record at `offset`.
@@ -105,8 +105,8 @@ std::optional<File> open_if_there(FileSystem& file_system, const std::string& pa
   const auto kind = file_system.kind_of(path);
   if (kind == PathKind::kNothing) return std::nullopt;
   if (kind != PathKind::kFile) {
-    throw base::Error(base::ExitCode::kCheckpoint, path + " is no journal: it is " +
-                                                       (kind == PathKind::kFolder ? "a folder" : "no regular file") +
+    throw base::Error(base::ExitCode::kCheckpoint, path + " is not a journal: it is " +
+                                                       (kind == PathKind::kFolder ? "a folder" : "not a regular file") +
                                                        "; move it away to start a new one");
   }
   try {

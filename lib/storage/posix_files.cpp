@@ -84,7 +84,7 @@ std::size_t PosixFiles::read_some(int handle, std::uint64_t offset, std::span<st
 
 std::uint64_t PosixFiles::size_of(int handle) {
   struct stat status;
-  if (::fstat(handle, &status) < 0) fail("ask for the size of", handle);
+  if (::fstat(handle, &status) < 0) fail("get the size of", handle);
   return static_cast<std::uint64_t>(status.st_size);
 }
 

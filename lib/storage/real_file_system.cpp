@@ -57,7 +57,7 @@ class RealFileSystem final : public PosixFiles {
     struct stat status;
     if (::stat(path.c_str(), &status) == 0) return kind_of_mode(status.st_mode);
     if (errno == ENOENT || errno == ENOTDIR || errno == ENAMETOOLONG) return PathKind::kNothing;
-    fail("look at", path);
+    fail("stat", path);
   }
 
   void sync_folder(const std::string& path) override {
@@ -70,7 +70,7 @@ class RealFileSystem final : public PosixFiles {
 
   std::uint64_t free_bytes(const std::string& path) override {
     struct statvfs status;
-    if (retried([&] { return ::statvfs(path.c_str(), &status); }) < 0) fail("ask for free space of", path);
+    if (retried([&] { return ::statvfs(path.c_str(), &status); }) < 0) fail("get the free space of", path);
     return static_cast<std::uint64_t>(status.f_bavail) * status.f_frsize;
   }
 

@@ -25,15 +25,17 @@ class HeaderEvents {
   SafetensorsHeader header;
   std::string problem;
 
-  bool null() { return refuse("null where the format has none"); }
-  bool boolean(bool) { return refuse("a truth value where the format has none"); }
-  bool binary(json::binary_t&) { return refuse("binary data where the format has none"); }
+  bool null() { return refuse("an unexpected null"); }
+  bool boolean(bool) { return refuse("an unexpected boolean"); }
+  bool binary(json::binary_t&) { return refuse("unexpected binary data"); }
   bool number_integer(json::number_integer_t) { return refuse("a negative number"); }
-  bool number_float(json::number_float_t, const std::string&) { return refuse("a number that is no 63-bit integer"); }
+  bool number_float(json::number_float_t, const std::string&) {
+    return refuse("a number that is not a 63-bit integer");
+  }
 
   bool number_unsigned(json::number_unsigned_t value) {
     if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-      return refuse("a number that is no 63-bit integer");
+      return refuse("a number that is not a 63-bit integer");
     }
     if (at_ == At::kShape) {
       if (tensor().shape.size() == kMaxRank) return refuse("over 64 dimensions in tensor " + shown(tensor().name));
@@ -44,7 +46,7 @@ class HeaderEvents {
       tensor().offsets.push_back(static_cast<std::int64_t>(value));
       return true;
     }
-    return refuse("a number where the format has none");
+    return refuse("an unexpected number");
   }
 
   bool string(json::string_t& value) {
@@ -52,7 +54,7 @@ class HeaderEvents {
       header.metadata[metadata_key_] = std::move(value);
       return true;
     }
-    if (at_ != At::kDtype) return refuse("a string where the format has none");
+    if (at_ != At::kDtype) return refuse("an unexpected string");
     const auto dtype = dtype_from_name(value);
     if (!dtype) return refuse("the unknown type " + shown(value) + " for tensor " + shown(tensor().name));
     tensor().dtype = *dtype;
@@ -64,7 +66,7 @@ class HeaderEvents {
     if (at_ == At::kStart) return go(At::kTop);
     if (at_ == At::kMetadataValue) return go(At::kMetadata);
     if (at_ == At::kTensorValue) return go(At::kTensor);
-    return refuse("an object where the format has none");
+    return refuse("an unexpected object");
   }
 
   bool key(json::string_t& name) {
@@ -90,7 +92,7 @@ class HeaderEvents {
   bool start_array(std::size_t) {
     if (at_ == At::kShapeValue) return go(At::kShape);
     if (at_ == At::kOffsetsValue) return go(At::kOffsets);
-    return refuse("a list where the format has none");
+    return refuse("an unexpected list");
   }
 
   bool end_array() { return go(At::kTensor); }
@@ -149,7 +151,7 @@ class HeaderEvents {
   }
 
   bool field(bool& seen, At next) {
-    if (seen) return refuse("tensor " + shown(tensor().name) + " with one field twice");
+    if (seen) return refuse("tensor " + shown(tensor().name) + " with a duplicate field");
     seen = true;
     return go(next);
   }

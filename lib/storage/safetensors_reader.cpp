@@ -17,7 +17,7 @@ constexpr std::size_t kLengthBytes = 8;
 std::string advice_for(Bytes file) {
   const auto text = text_of(file);
   if (!text.starts_with("PK\x03\x04") && !text.starts_with("\x80\x02")) return {};
-  return "; this looks like a pickle of torch.save (.pt), which can run code and is never read: convert it with the "
+  return "; this looks like a pickle of torch.save (.pt), which can run code and is not supported: convert it with the "
          "Python package safetensors";
 }
 

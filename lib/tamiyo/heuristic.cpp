@@ -68,7 +68,7 @@ HeuristicController::HeuristicController(const config::HeuristicConfig& heuristi
 Decision HeuristicController::decide(const Observation& observation) {
   Decision decision;
   if (const auto usable = check(observation, state_.last_epoch); !usable) {
-    decision.reason = fmt::format("the observation is unusable: {}; nothing is asked for", usable.error());
+    decision.reason = fmt::format("the observation is unusable: {}; no commands", usable.error());
     return decision;
   }
   state_.last_epoch = observation.current_epoch;
@@ -113,7 +113,7 @@ void HeuristicController::settle_germination(const Observation& observation, Dec
   for (const auto& seed : observation.seed_states) {
     if (seed.slot == asked.slot && seed.blueprint == asked.blueprint) return;
   }
-  say(decision, asked.blueprint + " did not come up at " + asked.slot + ": counted as a prune");
+  say(decision, asked.blueprint + " did not germinate at " + asked.slot + ": counted as a prune");
   prune(asked.blueprint, asked.slot, observation);
 }
 
@@ -129,7 +129,7 @@ void HeuristicController::watch_seeds(const Observation& observation, Decision& 
       state_.progress_accuracy = observation.validation_accuracy;
       state_.epochs_without_progress = 0;
     } else {
-      say(decision, id + " is gone without being asked to: counted as a prune");
+      say(decision, id + " was removed without a command: counted as a prune");
       prune(watch.blueprint, watch.slot, observation);
     }
   }
@@ -176,12 +176,12 @@ void HeuristicController::tend(const SeedState& seed, const Observation& observa
     return;
   }
   if (observation.current_epoch < watch.next_ask_epoch) {
-    say(decision,
-        fmt::format("{} was refused {} times, asks again after epoch {}", name, watch.refusals, watch.next_ask_epoch));
+    say(decision, fmt::format("{} was rejected {} times, next attempt after epoch {}", name, watch.refusals,
+                              watch.next_ask_epoch));
     return;
   }
   ask(decision, observation, *step.operation, step.reason).target_seed_id = seed.seed_id;
-  say(decision, name + " asks to " + std::string(base::name_of(*step.operation)) + ": " + step.reason);
+  say(decision, name + " command " + std::string(base::name_of(*step.operation)) + ": " + step.reason);
   constexpr std::uint32_t kLongestBackOff = 10;  // 1024 epochs
   watch.next_ask_epoch = observation.current_epoch + (1U << std::min(watch.refusals, kLongestBackOff));
   ++watch.refusals;
@@ -199,11 +199,11 @@ base::Expected<void> HeuristicController::check_time(const Observation& observat
   const auto& heuristic = rules_.heuristic;
   const auto epoch = observation.current_epoch;
   if (epoch < static_cast<std::uint32_t>(heuristic.min_epochs_before_germinate)) {
-    return base::failure(fmt::format("epoch {} of the first {}", epoch, heuristic.min_epochs_before_germinate));
+    return base::failure(fmt::format("epoch {} < {}", epoch, heuristic.min_epochs_before_germinate));
   }
   if (!state_.host_stable) {
-    return base::failure(
-        fmt::format("the host still learns fast ({} of {} calm epochs)", state_.calm_epochs, heuristic.stable_epochs));
+    return base::failure(fmt::format("the host is not stable yet ({} of {} stable epochs)", state_.calm_epochs,
+                                     heuristic.stable_epochs));
   }
   if (state_.last_prune_epoch) {
     const auto over = *state_.last_prune_epoch + static_cast<std::uint32_t>(heuristic.embargo_epochs);
@@ -223,8 +223,8 @@ void HeuristicController::consider_germination(const Observation& observation, D
   }
   const auto* slot = choose_slot(observation.slots);
   if (!slot) {
-    say(decision, "no germination: no slot is free for a blueprint whose penalty is at most " +
-                      number(rules_.heuristic.penalty_limit));
+    say(decision,
+        "no germination: no free slot fits a blueprint with penalty <= " + number(rules_.heuristic.penalty_limit));
     return;
   }
   const auto blueprint = choose_blueprint(*slot);

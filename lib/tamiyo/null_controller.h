@@ -10,7 +10,7 @@ namespace esper::tamiyo {
 class NullController final : public leyline::Controller {
  public:
   leyline::Decision decide(const leyline::Observation&) override {
-    return {{}, "policy.kind is none: growth is not asked for"};
+    return {{}, "policy.kind is none: no growth commands"};
   }
   std::string save_state() const override { return "{}"; }
   void load_state(const std::string&) override {}

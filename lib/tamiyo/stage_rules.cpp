@@ -22,11 +22,12 @@ class Conditions {
     const bool holds = value && *value >= threshold;
     auto& text = holds ? met_ : missing_;
     if (!text.empty()) text += ", ";
-    text += std::string(name) + " " + (value ? number(*value) : "not measured") + " (needs " + number(threshold) + ")";
+    text += std::string(name) + " >= " + number(threshold) + " (" +
+            (value ? "measured " + number(*value) : "not measured") + ")";
   }
   NextStep step(SeedOperation operation) const {
     if (missing_.empty()) return {operation, met_};
-    return {std::nullopt, "waits for " + missing_};
+    return {std::nullopt, "waiting for " + missing_};
   }
 
  private:
@@ -79,7 +80,7 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
   Conditions conditions;
   switch (seed.stage) {
     case Stage::kGerminated:
-      return {SeedOperation::kStartTraining, "it is grown in and may learn"};
+      return {SeedOperation::kStartTraining, "grafted, ready to train"};
     case Stage::kTraining:
       conditions.at_least("epochs in training", seed.stage_epochs, gates.min_training_epochs);
       conditions.at_least("improvement points", finite(seed.figures.improvement_points), gates.min_improvement_points);
@@ -99,7 +100,7 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
                           std::max(gates.min_contribution_points, rules.heuristic.min_fossilize_points));
       return conditions.step(SeedOperation::kFossilize);
     default:
-      return {std::nullopt, "nothing to do in its stage"};
+      return {std::nullopt, "no action in this stage"};
   }
 }
 

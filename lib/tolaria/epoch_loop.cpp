@@ -140,7 +140,7 @@ RunOutcome EpochLoop::finish() {
     outcome = {End::kEarlyStopped, 0, "validation loss no longer improves"};
     run_.outbox.emit(event("tolaria.early_stop"_event, Level::kInfo, {{"epoch", std::to_string(run_.progress.epoch)}}));
   }
-  if (!run_.saver.save_last_state()) return {End::kNotSaved, 0, "the last state could not be saved"};
+  if (!run_.saver.save_last_state()) return {End::kNotSaved, 0, "the final state could not be saved"};
   return outcome;
 }
 

@@ -133,7 +133,7 @@ void check_answer(const Case& c, const step::Microbatch& batch) {
   }
   const double difference = ours.difference(hand);
   if (difference < kMaxDifference) return;
-  std::fprintf(stderr, "%s: train_step and the loop by hand are %g apart after 5 steps\n", c.name, difference);
+  std::fprintf(stderr, "%s: train_step and the handwritten loop are %g apart after 5 steps\n", c.name, difference);
   std::exit(1);
 }
 

@@ -182,7 +182,7 @@ std::vector<FolderEntry> FaultyFileSystem::list(const std::string& path) {
 
 PathKind FaultyFileSystem::kind_of(const std::string& path) {
   const std::lock_guard guard(mutex_);
-  count_call("look at", path);
+  count_call("stat", path);
   const auto node = find(path);
   if (!node) return PathKind::kNothing;
   return node->is_folder ? PathKind::kFolder : PathKind::kFile;
@@ -199,7 +199,7 @@ void FaultyFileSystem::sync_folder(const std::string& path) {
 
 std::uint64_t FaultyFileSystem::free_bytes(const std::string& path) {
   const std::lock_guard guard(mutex_);
-  count_call("ask for free space of", path);
+  count_call("get the free space of", path);
   const std::uint64_t used = used_bytes();
   return used < max_bytes_ ? max_bytes_ - used : 0;
 }
@@ -284,7 +284,7 @@ std::size_t FaultyFileSystem::read_some(int number, std::uint64_t offset, std::s
 std::uint64_t FaultyFileSystem::size_of(int number) {
   const std::lock_guard guard(mutex_);
   auto& handle = at(number);
-  count_call("ask for the size of", handle.path);
+  count_call("get the size of", handle.path);
   return handle.node->data.size();
 }
 

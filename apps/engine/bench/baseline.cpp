@@ -35,8 +35,9 @@ std::string path_in(const std::string& folder, const ordered_json& header) {
 ordered_json read_kept(base::FileSystem& files, const CheckBaselineRequest& request, const ordered_json& header) {
   const std::string path = path_in(request.folder, header);
   if (files.kind_of(path) != base::PathKind::kFile) {
-    throw Error(ExitCode::kConfig, "no baseline of this machine and scenario: " + path +
-                                       "; make one with esper baseline save --scenario " + request.comparison.scenario);
+    throw Error(ExitCode::kConfig, "no baseline for this machine and scenario: " + path +
+                                       "; create one with esper baseline save --scenario " +
+                                       request.comparison.scenario);
   }
   const auto bytes = storage::read_file(files, path, kMostBytes);
   const auto* begin = reinterpret_cast<const char*>(bytes.data());
@@ -44,13 +45,13 @@ ordered_json read_kept(base::FileSystem& files, const CheckBaselineRequest& requ
   const auto whole = kept.is_discarded() ? base::failure("it is no JSON") : history::check_report(kept);
   if (!whole) {
     throw Error(ExitCode::kData,
-                fmt::format("the baseline {} is damaged: {}; esper baseline save --replace makes it anew", path,
+                fmt::format("the baseline {} is damaged: {}; recreate it with esper baseline save --replace", path,
                             whole.error()));
   }
   if (const auto same = history::check_same_measurement(kept, header); !same) {
     throw Error(ExitCode::kConfig,
-                fmt::format("the baseline {} and this measurement cannot be compared: {}; give the configuration that "
-                            "it was saved with, or save it anew with esper baseline save --replace",
+                fmt::format("the baseline {} and this measurement cannot be compared: {}; use the configuration it was "
+                            "saved with, or replace it with esper baseline save --replace",
                             path, same.error()));
   }
   return kept;
@@ -58,8 +59,8 @@ ordered_json read_kept(base::FileSystem& files, const CheckBaselineRequest& requ
 
 void refuse_to_overwrite(base::FileSystem& files, const SaveBaselineRequest& request, const std::string& path) {
   if (request.replace || files.kind_of(path) == base::PathKind::kNothing) return;
-  throw Error(ExitCode::kConfig, "there is a baseline already: " + path +
-                                     "; --replace takes its place, --dir keeps the new one elsewhere");
+  throw Error(ExitCode::kConfig,
+              "a baseline exists already: " + path + "; --replace overwrites it, --dir saves to another folder");
 }
 
 }  // namespace

@@ -61,10 +61,10 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
     return;
   }
   const bool compiles = session.workload->bench.desk != nullptr;
-  show_phase("a run that grows, with an empty cache");
+  show_phase("a growing run with an empty cache");
   const LoopFigures cold = run_growing(session.config, scratch, "cold", scratch.path("empty_cache"));
   if (compiles) {
-    show_phase("a run that waits for its programs");
+    show_phase("a run that waits for compiled programs");
     run_growing(waiting_for_programs(session.config), scratch, "warming", scratch.cache_dir());
   }
   std::vector<LoopFigures> runs;

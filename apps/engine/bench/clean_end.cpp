@@ -20,7 +20,7 @@
 namespace esper::engine::bench {
 namespace {
 
-constexpr char kLastWord[] = "interrupted; the measurement was given up";
+constexpr char kLastWord[] = "interrupted; the measurement was cancelled";
 
 std::atomic<int> signal_pipe{-1};
 static_assert(std::atomic<int>::is_always_lock_free);
@@ -63,7 +63,8 @@ void remove_folder(const std::string& folder) {
 
 CleanEnd::CleanEnd(std::string folder, LastWord last_word) : folder_(std::move(folder)), last_word_(last_word) {
   if (pipe2(ends_, O_CLOEXEC) != 0) {
-    throw base::Error(base::ExitCode::kResources, "no pipe for signals: " + std::generic_category().message(errno));
+    throw base::Error(base::ExitCode::kResources,
+                      "cannot create the signal pipe: " + std::generic_category().message(errno));
   }
   signal_pipe = ends_[1];
   watcher_ = std::thread([this] { watch(); });

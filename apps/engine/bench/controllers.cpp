@@ -27,7 +27,7 @@ class Growing final : public leyline::Controller {
   Growing(std::uint32_t first_epoch, std::uint32_t life) : first_epoch_(first_epoch), life_(life) {}
 
   Decision decide(const Observation& seen) override {
-    if (seen.current_epoch < first_epoch_) return {{}, "the network settles first"};
+    if (seen.current_epoch < first_epoch_) return {{}, "waiting for the first epochs"};
     const auto growing = std::ranges::find_if(seen.seed_states, [](const leyline::SeedState& seed) {
       return seed.stage >= Stage::kGerminated && seed.stage <= Stage::kProbationary;
     });
@@ -38,21 +38,21 @@ class Growing final : public leyline::Controller {
 
  private:
   Decision germinate(const Observation& seen) {
-    if (seen.slots.empty() || seen.slots.front().blueprints.empty()) return {{}, "nothing can grow here"};
+    if (seen.slots.empty() || seen.slots.front().blueprints.empty()) return {{}, "no blueprint fits a free slot"};
     const auto& slot = seen.slots.front();
     born_ = seen.current_epoch;
-    return {{leyline::germination(command_id(seen), slot.slot, slot.blueprints.front())}, "time to grow"};
+    return {{leyline::germination(command_id(seen), slot.slot, slot.blueprints.front())}, "scheduled germination"};
   }
 
   Decision tend(const Observation& seen, const leyline::SeedState& seed) const {
     if (seen.current_epoch >= born_ + life_) {
-      return ask(seen, SeedOperation::kCull, seed.seed_id, "its time is over");
+      return ask(seen, SeedOperation::kCull, seed.seed_id, "scheduled prune");
     }
     SeedOperation next = SeedOperation::kStartTraining;
     if (seed.stage == Stage::kTraining) next = SeedOperation::kStartGrafting;
     if (seed.stage == Stage::kBlending) next = SeedOperation::kStabilize;
-    if (seed.stage >= Stage::kShadowing) return {{}, "it stays as it is"};
-    return ask(seen, next, seed.seed_id, "on to the next stage");
+    if (seed.stage >= Stage::kShadowing) return {{}, "no change"};
+    return ask(seen, next, seed.seed_id, "scheduled next stage");
   }
 
   const std::uint32_t first_epoch_, life_;

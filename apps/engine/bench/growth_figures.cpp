@@ -85,7 +85,7 @@ LoopFigures typical_of(std::span<const LoopFigures> runs) {
 
 ordered_json growth_json(const LoopFigures& figures) {
   const auto found = stretches(figures);
-  if (found.empty()) return {{"problem", "too few epochs to grow in; at least 11 are needed"}};
+  if (found.empty()) return {{"problem", "too few epochs to grow: epochs >= 11 needed"}};
   std::vector<double> ratios, steady, steady_ratios;
   double worst_step_us = 0;
   for (const auto& [begin, end] : found) {
@@ -113,7 +113,7 @@ ordered_json growth_json(const LoopFigures& figures) {
 }
 
 ordered_json growth_json(std::span<const LoopFigures> runs) {
-  ESPER_CHECK(!runs.empty(), "nothing was run");
+  ESPER_CHECK(!runs.empty(), "no epoch was run");
   ordered_json all = growth_json(typical_of(runs));
   if (all.contains("problem")) return all;
   ordered_json ratios = ordered_json::array();

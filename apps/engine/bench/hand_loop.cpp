@@ -103,8 +103,9 @@ class HandLoop {
 Trainee hand_trainee(const Workload& workload) {
   Trainee trainee;
   trainee.name = "hand";
-  if (workload.bench.settings.compute_type == torch::kFloat16) trainee.refusal = "the loop by hand has no loss scaling";
-  if (workload.bench.config.training.ema_decay > 0) trainee.refusal = "the loop by hand averages no parameters";
+  if (workload.bench.settings.compute_type == torch::kFloat16)
+    trainee.refusal = "the handwritten loop has no loss scaling";
+  if (workload.bench.config.training.ema_decay > 0) trainee.refusal = "the handwritten loop has no parameter averaging";
   if (!trainee.refusal.empty()) return trainee;
   const auto loop = std::make_shared<HandLoop>(workload);
   trainee.step = [loop] { loop->step(); };

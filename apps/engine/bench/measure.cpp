@@ -17,7 +17,7 @@ Trainee make(const Workload& workload, const std::string& name, config::Lane lan
 }
 
 std::string far_off(const Agreement& agreement) {
-  return fmt::format("after the same steps it is {:.3g} off, and {:.3g} is allowed", agreement.worst,
+  return fmt::format("after the same steps it differs by {:.3g} (allowed {:.3g})", agreement.worst,
                      agreement.tolerance);
 }
 
@@ -32,7 +32,7 @@ class Line {
       : workload_(workload), plan_(plan), out_(out) {}
 
   void add(const std::string& name, config::Lane lane) {
-    say(plan_, "making ready: " + name);
+    say(plan_, "preparing: " + name);
     Trainee trainee = make(workload_, name, lane);
     if (!trainee.refusal.empty()) return out_.refused.push_back({name, trainee.refusal});
     const Agreement agreement = compare(lane_trainee(workload_, config::Lane::kEager), trainee, workload_);
@@ -91,7 +91,7 @@ Measurement measure(const Workload& workload, const Scratch& scratch, const Meas
   line.add("hand", config::Lane::kEager);
   if (!plan.times || line.contenders.empty()) return out;
   std::vector<Contender> contenders = std::move(line.contenders);
-  if (plan.peers) say(plan, "making ready: Python, eager and compiled");
+  if (plan.peers) say(plan, "preparing: Python, eager and compiled");
   if (plan.peers) add_peers(workload, scratch, contenders, out);
   const auto first = base::from_name<config::Lane>(out.lanes.front());
   Trainee again = make(workload, out.lanes.front(), first.value_or(config::Lane::kEager));

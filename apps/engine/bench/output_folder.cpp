@@ -13,8 +13,8 @@ void open_output_folder(base::FileSystem& files, const std::string& folder, cons
     storage::publish_file(files, probe, storage::bytes_of("can be written\n"));
     storage::remove_published(files, probe);
   } catch (const base::IoError& error) {
-    throw base::Error(error.code(), flag + " " + folder + ": " + error.what() +
-                                        "; nothing was measured; name a folder that can be written");
+    throw base::Error(error.code(),
+                      flag + " " + folder + ": " + error.what() + "; nothing was measured; choose a writable folder");
   }
 }
 

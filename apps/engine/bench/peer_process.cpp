@@ -67,7 +67,7 @@ void PeerProcess::end() {
 void PeerProcess::give_up(const std::string& why) {
   end();
   const std::string complaint = last_line(log_);
-  failure_ = why + (complaint.empty() ? "" : "; its last words: " + complaint);
+  failure_ = why + (complaint.empty() ? "" : "; last output: " + complaint);
   throw std::runtime_error(failure_);
 }
 
@@ -77,14 +77,14 @@ nlohmann::json PeerProcess::ask(const nlohmann::json& question, std::chrono::mil
   const base::Clock clock;
   const auto until = clock.now() + deadline;
   const auto sent = channel_.send(question.dump(), deadline);
-  if (sent == LineChannel::Send::kTimeout) give_up("it does not take its question");
+  if (sent == LineChannel::Send::kTimeout) give_up("it does not read its request");
   // One that has ended may have answered before.
   std::string answer;
   const auto read = channel_.read_line(answer, until - clock.now());
-  if (read == LineChannel::Read::kTimeout) give_up("no answer in time");
-  if (read != LineChannel::Read::kLine) give_up("it has ended");
+  if (read == LineChannel::Read::kTimeout) give_up("timed out");
+  if (read != LineChannel::Read::kLine) give_up("it has exited");
   auto parsed = nlohmann::json::parse(answer, nullptr, /*allow_exceptions=*/false);
-  if (!parsed.is_object()) give_up("it answered with something else than JSON: " + answer.substr(0, 60));
+  if (!parsed.is_object()) give_up("its answer is not JSON: " + answer.substr(0, 60));
   return parsed;
 }
 

@@ -106,7 +106,7 @@ void check_same_training(const Workload& workload, const json& answer) {
   const auto model = fresh_model(workload);
   for (const auto& parameter : model->state.parameters) parameters += parameter.numel();
   if (answer.at("parameters").get<std::int64_t>() != parameters) {
-    throw std::runtime_error(fmt::format("it built another network: {} parameters, ours has {}",
+    throw std::runtime_error(fmt::format("it built a different network: {} parameters, ours has {}",
                                          answer.at("parameters").dump(), parameters));
   }
   if (workload.bench.config.step.accumulation > 1) return;
@@ -115,8 +115,7 @@ void check_same_training(const Workload& workload, const json& answer) {
   for (std::size_t i = 0; i < ours.size(); ++i) {
     const double theirs = answer.at("losses").at(i).get<double>();
     if (std::abs(theirs - ours[i]) <= tolerance * std::max(1.0, std::abs(ours[i]))) continue;
-    throw std::runtime_error(
-        fmt::format("it trains something else: loss {:f} at step {}, ours is {:f}", theirs, i + 1, ours[i]));
+    throw std::runtime_error(fmt::format("its loss differs: {:f} at step {}, ours is {:f}", theirs, i + 1, ours[i]));
   }
 }
 
@@ -148,7 +147,7 @@ Contender open_peer(PeerRow& row, const Workload& workload, const Scratch& scrat
 std::string obstacle(const Workload& workload, const PythonFacts& python) {
   if (!python.problem.empty()) return python.problem;
   if (workload.bench.settings.compute_type == torch::kFloat16) return "the peer has no loss scaling";
-  if (workload.bench.config.training.ema_decay > 0) return "the peer averages no parameters";
+  if (workload.bench.config.training.ema_decay > 0) return "the peer has no parameter averaging";
   return {};
 }
 

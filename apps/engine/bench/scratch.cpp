@@ -18,7 +18,7 @@ Scratch::Scratch(std::string cache_dir) : cache_dir_(std::move(cache_dir)) {
   if (mkdtemp(folder_.data()) == nullptr) {
     throw base::Error(base::ExitCode::kResources, "no folder for the measurement: " + folder_ + ": " +
                                                       std::generic_category().message(errno) +
-                                                      "; name another place with TMPDIR");
+                                                      "; set TMPDIR to another folder");
   }
 }
 

@@ -30,8 +30,8 @@ std::string rows_text(const ordered_json& report) {
   for (const auto& row : report.at("lanes")) text += row_line(row, row.at("lane"), report, first);
   for (const auto& row : report.at("peers")) text += row_line(row, row.at("name"), report, first);
   if (report.at("noise").is_null()) return text;
-  return text + fmt::format("last column: time over {}'s, median of {} rounds in turns; below 1 is faster\n", first,
-                            report["noise"].at("rounds").get<int>());
+  return text + fmt::format("last column: time relative to {}, median of {} interleaved rounds; below 1 is faster\n",
+                            first, report["noise"].at("rounds").get<int>());
 }
 
 std::string heading(const ordered_json& report) {
@@ -90,9 +90,9 @@ std::string noise_text(const ordered_json& report) {
   if (noise.is_null()) return {};
   const std::string lane = noise.at("lane");
   return fmt::format(
-      "noise: {} against itself {:.3f}, interval {:.3f} to {:.3f}; differences below {:.1f} % mean nothing\n", lane,
-      noise.at("ratio").get<double>(), noise.at("interval")[0].get<double>(), noise.at("interval")[1].get<double>(),
-      100 * noise.at("floor").get<double>());
+      "noise: {} against itself {:.3f}, interval {:.3f} to {:.3f}; differences below {:.1f} % are not significant\n",
+      lane, noise.at("ratio").get<double>(), noise.at("interval")[0].get<double>(),
+      noise.at("interval")[1].get<double>(), 100 * noise.at("floor").get<double>());
 }
 
 std::string count_text(const ordered_json& count) { return count.is_null() ? "-" : count.dump(); }

@@ -50,9 +50,10 @@ std::unique_ptr<Workload> prepare_workload(const config::RunConfig& config, cons
     }
   }
   if (workload->steps.empty()) {
-    throw base::Error(base::ExitCode::kConfig, fmt::format("the training data do not fill one step of data.batch_size "
-                                                           "{} times step.accumulation {}; lower one of them",
-                                                           config.data.batch_size, config.step.accumulation));
+    throw base::Error(base::ExitCode::kConfig,
+                      fmt::format("the training data are smaller than one step of data.batch_size "
+                                  "{} times step.accumulation {}; lower one of them",
+                                  config.data.batch_size, config.step.accumulation));
   }
   return workload;
 }

@@ -26,7 +26,7 @@ struct Problem {
   std::string text;  // what is wrong, and the way out
 };
 
-// "run.yaml:3:9: data.batch_size: must be at least 1, but is 0"
+// "run.yaml:3:9: data.batch_size: must be >= 1, but is 0"
 std::string to_string(const Problem& problem);
 
 // All problems of one configuration at once. Its text has one line for each.

@@ -28,14 +28,14 @@ CudaModule open_module() {
   for (const auto& path : candidates()) {
     if (!std::filesystem::exists(path)) continue;
     void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
-    if (handle == nullptr) return refused(std::string("the CUDA module does not load: ") + dlerror());
+    if (handle == nullptr) return refused(std::string("cannot load the CUDA module: ") + dlerror());
     const auto entry = reinterpret_cast<CudaModuleEntry>(dlsym(handle, kCudaModuleEntry));
     const CudaTable* table = entry == nullptr ? nullptr : entry(kCudaTableVersion);
     if (table == nullptr) return refused(path.string() + " belongs to another build; build again");
     loaded_table.store(table, std::memory_order_release);
     return {table, ""};
   }
-  return refused("libesper_cuda.so is not beside the engine; build again");
+  return refused("libesper_cuda.so is missing in the engine's folder; build again");
 }
 
 }  // namespace

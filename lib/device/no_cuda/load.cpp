@@ -4,8 +4,9 @@
 namespace esper::device {
 
 const CudaModule& load_cuda() {
-  static const CudaModule module{&refusing_cuda_table(),
-                                 "this build has no CUDA side; run scripts/bootstrap for its headers and build again"};
+  static const CudaModule module{
+      &refusing_cuda_table(),
+      "this build has no CUDA support; run scripts/bootstrap for the CUDA headers and build again"};
   return module;
 }
 

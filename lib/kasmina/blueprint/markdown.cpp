@@ -49,8 +49,8 @@ std::string linear_names() {
 std::string blueprint_markdown() {
   std::ostringstream out;
   out << "# Blueprints\n\n"
-         "The modules that can be grown. Printed from the table in `lib/leyline/blueprint_table.h`; "
-         "`growth.blueprints` in a run file names them.\n\n"
+         "The modules that can be grown, generated from `lib/leyline/blueprint_table.h`; `growth.blueprints` in a run "
+         "file selects them.\n\n"
          "x is the feature at the slot, with C channels; every module returns a feature of the same shape. Neutral: "
          "at birth the output equals the input. "
       << linear_names()

@@ -35,14 +35,14 @@ std::int64_t max_poolings(std::int64_t edge) {
 void check_cnn_fit(const config::HostConfig& config, const leyline::SampleShape& sample) {
   require_config(sample.kind == leyline::SampleKind::kImage,
                  "host.kind: cnn takes images, and the data's samples are not; set data.shape to [channels, height, "
-                 "width], or take another host");
+                 "width], or use another host");
   require_config(config.kernel % 2 == 1, "host.kernel: " + std::to_string(config.kernel) +
-                                             " is even; take an odd kernel, which keeps the image's size");
+                                             " is even; use an odd kernel, which keeps the image's size");
   const std::int64_t poolings = std::min(config.blocks, config.pool_layers);
   const std::int64_t most = max_poolings(std::min(sample.height, sample.width));
   require_config(poolings <= most, "host.pool_layers: " + std::to_string(poolings) + " poolings leave nothing of " +
                                        std::to_string(sample.height) + " x " + std::to_string(sample.width) +
-                                       " pixels; take at most " + std::to_string(most));
+                                       " pixels; it must be <= " + std::to_string(most));
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ namespace {
 
 std::int64_t num_features(const leyline::SampleShape& sample, const std::string& kind) {
   require_config(sample.kind != leyline::SampleKind::kTokens,
-                 "host.kind: " + kind + " takes numbers or images, and the data are text; take transformer");
+                 "host.kind: " + kind + " takes numbers or images, but the data are text; use transformer");
   return sample.kind == leyline::SampleKind::kImage ? sample.channels * sample.height * sample.width : sample.features;
 }
 
@@ -23,8 +23,7 @@ HostBody build_linear_host(ModuleScope scope, const leyline::SampleShape& sample
 }
 
 HostBody build_mlp_host(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample) {
-  require_config(!config.hidden.empty(),
-                 "host.hidden: an mlp needs at least one hidden layer; without one take linear");
+  require_config(!config.hidden.empty(), "host.hidden: an mlp needs at least one hidden layer; without one use linear");
   std::int64_t width = num_features(sample, "mlp");
   HostBody body;
   body.sites = slot_sites(config, sample);

@@ -69,7 +69,7 @@ Layer make_layer(ModuleScope scope, const config::HostConfig& config) {
 
 void check_transformer_fit(const config::HostConfig& config, const leyline::SampleShape& sample) {
   require_config(sample.kind == leyline::SampleKind::kTokens,
-                 "host.kind: transformer takes text (data.kind: text); for numbers take mlp, for images cnn");
+                 "host.kind: transformer takes text (data.kind: text); for numbers use mlp, for images cnn");
   require_config(config.embedding % config.heads == 0, "host.heads: " + std::to_string(config.heads) +
                                                            " does not divide host.embedding " +
                                                            std::to_string(config.embedding));

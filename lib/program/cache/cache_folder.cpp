@@ -12,7 +12,7 @@
 namespace esper::program {
 namespace {
 
-constexpr char kOtherCache[] = "; name another folder with --cache-dir or ESPER_CACHE";
+constexpr char kOtherCache[] = "; set another folder with --cache-dir or ESPER_CACHE";
 
 std::string variable_of(const char* name) {
   const char* value = std::getenv(name);
@@ -23,10 +23,10 @@ base::Expected<std::string> wanted_folder(const std::string& named) {
   if (!named.empty()) return named;
   if (const auto own = variable_of("ESPER_CACHE"); !own.empty()) {
     if (own.starts_with('/')) return own + "/programs";
-    return base::failure("ESPER_CACHE is no absolute path: " + own);
+    return base::failure("ESPER_CACHE is not an absolute path: " + own);
   }
   const auto folder = esper_folder("XDG_CACHE_HOME", "/.cache");
-  if (folder.empty()) return base::failure("there is no HOME to keep compiled programs in");
+  if (folder.empty()) return base::failure("HOME is not set, so there is no folder for compiled programs");
   return folder + "/programs";
 }
 
@@ -35,10 +35,10 @@ base::Expected<std::string> wanted_folder(const std::string& named) {
 base::Expected<void> check_closed(const std::string& path, const struct stat& status, bool is_parent) {
   // In a sticky folder only its owner and an entry's own owner rename or remove the entry.
   const bool sticky = is_parent && (status.st_mode & S_ISVTX) != 0;
-  if ((status.st_mode & S_IWOTH) != 0 && !sticky) return base::failure("others may write to " + path);
+  if ((status.st_mode & S_IWOTH) != 0 && !sticky) return base::failure("others can write to " + path);
   // Many systems give each user a group of his own, and let it write.
   const bool own_group = is_parent && status.st_gid == ::getegid();
-  if ((status.st_mode & S_IWGRP) != 0 && !sticky && !own_group) return base::failure("a group may write to " + path);
+  if ((status.st_mode & S_IWGRP) != 0 && !sticky && !own_group) return base::failure("a group can write to " + path);
   if (status.st_uid == ::geteuid() || (is_parent && status.st_uid == 0)) return {};
   return base::failure(path + " belongs to another user");
 }
@@ -47,8 +47,8 @@ base::Expected<void> check_closed_to_root(const std::filesystem::path& folder) {
   struct stat status{};
   auto path = folder;
   for (bool is_parent = false;; is_parent = true) {
-    if (::stat(path.c_str(), &status) < 0) return base::failure("cannot look at " + path.string());
-    if (!S_ISDIR(status.st_mode)) return base::failure(path.string() + " is no folder");
+    if (::stat(path.c_str(), &status) < 0) return base::failure("cannot stat " + path.string());
+    if (!S_ISDIR(status.st_mode)) return base::failure(path.string() + " is not a folder");
     if (const auto closed = check_closed(path, status, is_parent); !closed) {
       return base::failure(closed.error() + (is_parent ? ", in which " + folder.string() + " lies" : ""));
     }
@@ -117,7 +117,7 @@ base::Expected<void> check_below(base::FileSystem& files, const std::string& cac
     // Of package_cache.h, compile_lock.h and the compile worker.
     for (const char* name : {"entries", "used", "choices", "quarantine", "compiling", "worker"}) {
       const std::string path = cache + "/" + name;
-      if (files.kind_of(path) == base::PathKind::kFile) return base::failure(path + " is no folder" + kOtherCache);
+      if (files.kind_of(path) == base::PathKind::kFile) return base::failure(path + " is not a folder" + kOtherCache);
     }
     // What it keeps lies some levels down, by version and kind.
     check_folders_in(files, cache + "/worker");

@@ -24,8 +24,8 @@ std::string esper_folder(const char* variable, const std::string& in_home);
 // a relative ESPER_CACHE is one.
 base::Expected<std::string> private_cache_folder(const std::string& named);
 
-// A folder below the cache's cannot be used, reason with the way out: it is no folder, or not this user's alone. Else
-// all can, or are not there yet. `files` is confined to the cache. Changes nothing.
+// A folder below the cache's cannot be used, reason with the way out: it is not a folder, or not this user's alone.
+// Else all can, or are not there yet. `files` is confined to the cache. Changes nothing.
 base::Expected<void> check_below(base::FileSystem& files, const std::string& cache);
 
 }  // namespace esper::program

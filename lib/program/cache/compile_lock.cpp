@@ -36,7 +36,7 @@ bool lock_bytes(int file, off_t begin, off_t end, const std::string& path) {
 bool are_free(int file, off_t begin, off_t end, const std::string& path) {
   if (begin == end) return true;
   auto range = bytes(F_WRLCK, begin, end);
-  if (::fcntl(file, F_OFD_GETLK, &range) < 0) throw IoError("look at the lock of", path, errno);
+  if (::fcntl(file, F_OFD_GETLK, &range) < 0) throw IoError("stat the lock of", path, errno);
   return range.l_type == F_UNLCK;
 }
 
@@ -51,7 +51,7 @@ void make_lock_folder(const storage::Beneath& cache) {
 // Whoever had it may have removed the file between its opening and its locking.
 bool is_there(int file, const std::string& path) {
   struct stat status{};
-  if (::fstat(file, &status) < 0) throw IoError("look at", path, errno);
+  if (::fstat(file, &status) < 0) throw IoError("stat", path, errno);
   return status.st_nlink > 0;
 }
 

@@ -18,11 +18,11 @@ using base::IoError;
 
 constexpr char kName[] = "/cache.key";
 constexpr char kTemporary[] = ".tmp-";
-constexpr char kOtherState[] = "; name another state folder with XDG_STATE_HOME";
+constexpr char kOtherState[] = "; set another state folder with XDG_STATE_HOME";
 
 // The folder is this user's: he may remove what lies there, whoever made it.
 base::Expected<MacKey> refused(const std::string& problem) {
-  return base::failure(problem + "; remove it, and all programs are compiled anew" + kOtherState);
+  return base::failure(problem + "; remove it, and all programs are compiled again" + kOtherState);
 }
 
 MacKey random_key() {
@@ -80,7 +80,7 @@ base::Expected<MacKey> read_key(storage::ConfinedFileSystem& files, const std::s
 base::Expected<MacKey> user_key() {
   const std::string wanted = esper_folder("XDG_STATE_HOME", "/.local/state");
   if (wanted.empty()) {
-    return base::failure("there is no HOME to keep the key of the cache of compiled programs in" +
+    return base::failure("HOME is not set, so there is no folder for the key of the program cache" +
                          std::string(kOtherState));
   }
   const auto folder = private_folder(wanted);
@@ -89,7 +89,7 @@ base::Expected<MacKey> user_key() {
   try {
     const std::string path = *folder + kName;
     if (files.kind_of(path) == base::PathKind::kNothing) make_key(files, *folder);
-    if (is_readable_by_others(path)) return refused(path + " is no secret: others may read it");
+    if (is_readable_by_others(path)) return refused(path + " is not secret: others can read it");
     return read_key(files, path);
   } catch (const storage::UnsafePath& error) {
     return refused(error.problem());

@@ -16,7 +16,7 @@
 namespace esper::program {
 namespace {
 
-constexpr char kOtherFolder[] = "; name another cache folder with --cache-dir or ESPER_CACHE";
+constexpr char kOtherFolder[] = "; set another cache folder with --cache-dir or ESPER_CACHE";
 constexpr base::Duration kCompileLockPoll = std::chrono::milliseconds(50);
 
 CompileRank rank_of(CompileEffort effort, WorkerPriority priority) {
@@ -90,7 +90,7 @@ void Compiler::cancel(const std::string& key) {
       ++request;
       continue;
     }
-    outcomes_.push_back(ended(*request, CompileFailure::kCancelled, "cancelled before it began"));
+    outcomes_.push_back(ended(*request, CompileFailure::kCancelled, "cancelled before it started"));
     request = waiting_.erase(request);
   }
   if (running_ == key) abandon_running_ = true;
@@ -237,9 +237,9 @@ CompileOutcome Compiler::compile_here(const CompileRequest& request) {
   for (int crashes = 1;; ++crashes) {
     const WorkerAnswer answer = attempt(request);
     if (answer.kind != WorkerAnswer::Kind::kDied) return accept(request, answer);
-    const std::string reason = "the compile worker died (" + answer.reason + ")";
+    const std::string reason = "the compile worker exited (" + answer.reason + ")";
     if (restarts_ >= settings_.max_restarts) {
-      hopeless_ = ended(request, CompileFailure::kCrashed, reason + "; it was restarted often enough");
+      hopeless_ = ended(request, CompileFailure::kCrashed, reason + "; the restart limit is reached");
       return *hopeless_;
     }
     const auto length = settings_.restart_pause * (1 << std::min(restarts_, 10));

@@ -108,9 +108,8 @@ WorkerCommand WorkerSession::command() const {
 // Nothing: the process is there.
 std::optional<WorkerAnswer> WorkerSession::launch() {
   if (settings_.python.empty() || !is_executable(settings_.python)) {
-    return hopeless(CompileFailure::kNoPython, settings_.python.empty()
-                                                   ? "no Python was found; name one with ESPER_PYTHON"
-                                                   : "there is no executable " + settings_.python);
+    return hopeless(CompileFailure::kNoPython, settings_.python.empty() ? "no Python was found; set ESPER_PYTHON"
+                                                                        : "there is no executable " + settings_.python);
   }
   try {
     process_.emplace(command());
@@ -131,7 +130,7 @@ WorkerAnswer WorkerSession::start(const Interrupt& interrupt) {
         break;
       case WorkerProcess::Read::kTimeout:
         return hopeless(CompileFailure::kTimeout,
-                        "the compile worker did not start in " + base::to_string(settings_.start_deadline));
+                        "the compile worker did not start within " + base::to_string(settings_.start_deadline));
       case WorkerProcess::Read::kEnd:
         return died();
       case WorkerProcess::Read::kLine:
@@ -143,15 +142,15 @@ WorkerAnswer WorkerSession::start(const Interrupt& interrupt) {
 WorkerAnswer WorkerSession::greeted(const std::string& line) {
   const json hello = parse_line(line);
   if (!hello.is_object())
-    return hopeless(CompileFailure::kNoPython, settings_.python + " does not run the compile worker");
+    return hopeless(CompileFailure::kNoPython, settings_.python + " cannot run the compile worker");
   if (const auto error = text_at(hello, "error"); !error.empty()) {
     return hopeless(base::from_name<CompileFailure>(error).value_or(CompileFailure::kNoPython),
                     text_at(hello, "reason"));
   }
   torch_version_ = text_at(hello, "torch");
   if (!settings_.torch_version.empty() && torch_version_ != settings_.torch_version) {
-    return hopeless(CompileFailure::kWrongTorch, settings_.python + " has torch " + torch_version_ +
-                                                     ", this program runs " + settings_.torch_version);
+    return hopeless(CompileFailure::kWrongTorch,
+                    settings_.python + " has torch " + torch_version_ + ", Esper uses " + settings_.torch_version);
   }
   return {};
 }
@@ -198,8 +197,8 @@ WorkerAnswer WorkerSession::await_reply(std::uint64_t job, const Interrupt& inte
       case WorkerProcess::Read::kTimeout:  // without verdict and beginning: it does not even answer
         if (verdict) return stop(), *verdict;
         if (!began) return died();
-        stop_job(CompileFailure::kTimeout,
-                 "the compile worker gave no answer in " + base::to_string(settings_.wall_deadline + kWorkersGrace));
+        stop_job(CompileFailure::kTimeout, "the compile worker did not answer within " +
+                                               base::to_string(settings_.wall_deadline + kWorkersGrace));
         break;
       case WorkerProcess::Read::kLine: {
         const json reply = parse_line(line);

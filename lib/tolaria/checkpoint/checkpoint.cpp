@@ -79,7 +79,7 @@ base::Expected<CheckpointImage, ReadFailure> read_verified(base::FileSystem& fil
                                                            const CheckpointInfo& info) {
   CheckpointImage image{info, {}, read_run_json(files, path)};
   if (!image.run.is_object()) {
-    return storage::unreadable(std::string(kRunName) + " is no JSON object");
+    return storage::unreadable(std::string(kRunName) + " is not a JSON object");
   }
   auto tensors = read_tensors(files, path + "/" + kStateName);
   if (!tensors) return storage::unreadable(tensors.error().problem);

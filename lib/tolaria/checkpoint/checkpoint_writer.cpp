@@ -23,7 +23,7 @@ struct Job {
 void save(CheckpointStore& store, const Job& job, SaveResult& result) {
   result.info = job.image->info;
   if (const auto bad = first_not_finite(*job.image); !bad.empty()) {
-    result.problem = bad + " is not finite; such a state is not worth going back to";
+    result.problem = bad + " is not finite; such a state is not saved";
     return;
   }
   const auto published = store.publish(*job.image, job.rank);

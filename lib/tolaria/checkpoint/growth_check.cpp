@@ -14,9 +14,9 @@ std::string check_growth(const history::GrowthHistory& history, const Checkpoint
   throw base::Error(base::ExitCode::kCheckpoint,
                     "the journal and the checkpoint of epoch " + std::to_string(image.info.epoch) + ", step " +
                         std::to_string(image.info.step) +
-                        " tell two different networks (journal -> checkpoint): " + agreement.text +
-                        "; move the checkpoint away to go on from an older one, or all files of the journal "
-                        "(journal, journal-*) to trust the checkpoint");
+                        " describe two different networks (journal -> checkpoint): " + agreement.text +
+                        "; move the checkpoint away to continue from an older one, or all journal files (journal, "
+                        "journal-*) to use the checkpoint");
 }
 
 std::string start_note(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology) {

@@ -114,7 +114,7 @@ bool GoodState::put_back(const std::string& reason, StepMetrics& metrics, Measur
     if (!has_growing_seeds()) return false;
     ++figures_.misses;
     outbox_.emit(event("tolaria.rollback.restore_failed"_event, Level::kCritical,
-                       {{"reason", reason}, {"detail", "no earlier state is kept in memory"}}));
+                       {{"reason", reason}, {"detail", "no snapshot in memory"}}));
     return false;
   }
   restore(reason);

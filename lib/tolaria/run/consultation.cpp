@@ -101,7 +101,7 @@ Answer Consultation::ask(const leyline::Observation& observation) {
 Answer Consultation::ask_in_thread(const leyline::Observation& observation) {
   const auto begin = clock_.now();
   std::unique_lock lock(shared_->mutex);
-  if (shared_->busy) return {Answer::Kind::kBusy, {}, "an earlier question is still being worked on", 0};
+  if (shared_->busy) return {Answer::Kind::kBusy, {}, "an earlier decision is still running", 0};
   shared_->answer.reset();
   shared_->question = observation;
   shared_->busy = true;

@@ -17,7 +17,7 @@ struct Answer {
   enum class Kind {
     kDecided,
     kLate,    // no answer before the deadline: the default, no commands, applies
-    kBusy,    // an earlier question is still being worked on; not asked
+    kBusy,    // an earlier decision is still running; not asked
     kFailed,  // the controller threw, while deciding or while saying its state
   } kind = Kind::kDecided;
   leyline::Decision decision;

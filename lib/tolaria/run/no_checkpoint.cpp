@@ -31,8 +31,8 @@ std::string lost_checkpoints(base::FileSystem& files, const std::string& run) {
   const auto trace = trace_of_training(files, run);
   if (trace.empty()) return {};
   return run + " " + trace + ", but " + run +
-         "/checkpoints has none that can be used now. Put them back (of one called NAME.bad or NAME.unread: repair it "
-         "and rename it to NAME), then try again; or begin a new run: esper train --config " +
+         "/checkpoints has no usable one. Restore them (repair NAME.bad or NAME.unread and rename it to NAME), then "
+         "try again; or start a new run: esper train --config " +
          run + "/config.yaml";
 }
 

@@ -16,7 +16,7 @@ namespace {
 std::string load(const CheckpointImage& image, const ResumeTarget& target, Consultation& policy, ResumePoint& point) {
   auto model = target.build();
   const auto progress = run_progress_from_json(image.run.at("progress"));
-  if (progress.epoch != image.info.epoch || progress.step != image.info.step) return "run.json is of another step";
+  if (progress.epoch != image.info.epoch || progress.step != image.info.step) return "run.json belongs to another step";
   if (progress.batch > target.batches_per_epoch) return "its cursor is beyond the end of the epoch";
   const std::string controller = image.run.at("controller");
   const auto restored = step::restore_model(*model, image.run.at("topology"), image.tensors, target.device);
@@ -31,8 +31,8 @@ std::string load(const CheckpointImage& image, const ResumeTarget& target, Consu
   std::string reasons;
   for (const auto& [path, reason] : refused) reasons += "\n  " + path + ": " + reason;
   fail("no checkpoint of " + run + " can be used:" + reasons +
-       "\nMake one of them usable (permissions, the disk, its data, a newer version of esper) and resume again; or "
-       "begin a new run: esper train --config " +
+       "\nRepair one of them (permissions, the disk, its data, a newer version of esper) and resume again; or start a "
+       "new run: esper train --config " +
        run + "/config.yaml");
 }
 
@@ -73,7 +73,7 @@ std::string why_unchecked(const std::string& checkpoint, const history::RunHisto
   const bool told = std::ranges::any_of(journal.gaps, [&](auto& gap) { return gap.find(doubt) != std::string::npos; });
   std::string reasons = told ? "" : doubt;
   for (const auto& gap : journal.gaps) reasons += (reasons.empty() ? "" : "; ") + gap;
-  return "the network of " + checkpoint + " could not be held against the journal: " + reasons;
+  return "the network of " + checkpoint + " could not be compared with the journal: " + reasons;
 }
 
 }  // namespace esper::tolaria

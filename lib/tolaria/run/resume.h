@@ -21,7 +21,7 @@ struct ResumePoint {
   RunProgress progress;
   std::string checkpoint;                  // path; empty: from the beginning
   std::vector<RefusedCheckpoint> refused;  // newer ones that would not do
-  std::string unchecked;  // why its network could not be held against the journal: a warning; else empty
+  std::string unchecked;  // why its network could not be compared with the journal: a warning; else empty
 };
 
 // What a checkpoint has to fit.
@@ -34,8 +34,8 @@ struct ResumeTarget {
 };
 
 // Without any checkpoint the run begins anew; where there are some and none will do, or there were some, or the journal
-// and the checkpoint tell two different networks, throws Error{kCheckpoint} with the reasons. The policy gets its state
-// back. run: the run folder, whose lock is held.
+// and the checkpoint describe two different networks, throws Error{kCheckpoint} with the reasons. The policy gets its
+// state back. run: the run folder, whose lock is held.
 ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, const ResumeTarget& target,
                               Consultation& policy);
 

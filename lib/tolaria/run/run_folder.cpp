@@ -54,7 +54,7 @@ RunFolder create_run_folder(FileSystem& files, const std::string& given, const s
   storage::ensure_folder(files, path);
   RunFolder folder{path, lock_or_refuse(files, path)};
   if (files.kind_of(folder.config()) != PathKind::kNothing) {
-    throw Error(ExitCode::kConfig, "run folder " + path + " holds a run already; go on with it by --resume " + path +
+    throw Error(ExitCode::kConfig, "run folder " + path + " already contains a run; continue it with --resume " + path +
                                        ", or choose another folder with --run-dir");
   }
   storage::ensure_folder(files, folder.checkpoints());

@@ -95,11 +95,11 @@ void Saver::report_failed(const SaveResult& result) {
                       {"reason", result.problem}}));
   if (!result.out_of_space) return;
   paused_ = true;
-  outbox_.emit(event("tolaria.save_paused"_event, Level::kWarning,
-                     {{"reason",
-                       "there is no room for it (a full disk, a quota, or ulimit -f); training goes on, and each later "
-                       "save tries again: " +
-                           result.problem}}));
+  outbox_.emit(event(
+      "tolaria.save_paused"_event, Level::kWarning,
+      {{"reason",
+        "no space left (a full disk, a quota, or ulimit -f); training continues, and each later save tries again: " +
+            result.problem}}));
 }
 
 void Saver::report_results() {
@@ -122,7 +122,7 @@ void Saver::save() {
     outbox_.emit(event("tolaria.checkpoint_skipped"_event, Level::kWarning,
                        {{"epoch", std::to_string(source_.progress.epoch)},
                         {"step", std::to_string(source_.progress.step)},
-                        {"reason", "the save before it was still being written"}}));
+                        {"reason", "the previous checkpoint was still being written"}}));
   }
   figures_.stall_ms = base::milliseconds(clock.now() - begin);
   report_results();

@@ -22,9 +22,8 @@ std::string fingerprint(const data::Splits& data) {
 constexpr char kOtherConfiguration[] = "it belongs to another configuration";
 // With the same data the cause may be a checkpoint that holds the located hash.
 constexpr char kOtherPath[] =
-    ". If nothing but data.path was changed: checkpoints of earlier versions are bound to the path that their data "
-    "had. Put the data back there, or a link to it, and resume once with that path; later checkpoints are bound to no "
-    "path";
+    ". If only data.path was changed: checkpoints of earlier versions depend on the path of their data. Restore the "
+    "data or a link at that path and resume once with it; later checkpoints do not depend on the path";
 
 std::string path_of(const config::DataConfig& data) {
   if (data.path.empty()) return {};
@@ -40,7 +39,7 @@ std::string TrainingIdentity::mismatch(const std::string& saved) const {
   if (saved_configuration != configuration && saved_configuration != located) {
     return kOtherConfiguration + std::string(saved_data == data ? kOtherPath : "");
   }
-  return saved_data == data ? "" : "the data" + data_path + " are not those it was trained on";
+  return saved_data == data ? "" : "the data" + data_path + " differ from its training data";
 }
 
 TrainingIdentity training_identity(const config::RunConfig& config, const data::Splits& data) {

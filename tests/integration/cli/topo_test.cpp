@@ -67,7 +67,7 @@ TEST_CASE("topo log tells every event with its place, what was asked for, and th
   CHECK_THAT(finished.out,
              ContainsSubstring("epoch 0, step 0: started") &&
                  ContainsSubstring(topology_hash(run.now) +
-                                   "  epoch 2, step 16: r0c0 seed-0001 mlp GERMINATED -> TRAINING (asked to "
+                                   "  epoch 2, step 16: r0c0 seed-0001 mlp GERMINATED -> TRAINING (command "
                                    "START_TRAINING: it is there)"));
   const auto json = json_from({"topo", "log", run.path});
   REQUIRE(json["notes"].size() == 3);
@@ -79,7 +79,7 @@ TEST_CASE("topo log tells every event with its place, what was asked for, and th
 TEST_CASE("topo show draws the topology at any step") {
   const GrownRun run;
   CHECK_THAT(run_esper({"topo", "show", run.path}).out,
-             ContainsSubstring("as of epoch 2, step 16; seeds born so far: 1; topology " + topology_hash(run.now)) &&
+             ContainsSubstring("as of epoch 2, step 16; seeds created: 1; topology " + topology_hash(run.now)) &&
                  ContainsSubstring("  [r0c0]--- seed-0001 mlp, TRAINING\n    |\n  [r0c1]    not growing\n"));
   CHECK_THAT(run_esper({"topo", "show", run.path, "--at", "15"}).out, ContainsSubstring("seed-0001 mlp, GERMINATED"));
   CHECK_THAT(run_esper({"topo", "show", run.path, "--at", "0"}).out, ContainsSubstring("[r0c0]    DORMANT"));
@@ -100,7 +100,7 @@ TEST_CASE("a step that is none is refused, one behind the last note is told with
     CHECK(run_esper({"topo", "diff", run.path, "0", step}).exit_code == 2);
   }
   CHECK_THAT(run_esper({"topo", "show", run.path, "--at", std::string(309, '9')}).err,
-             ContainsSubstring("is no step: optimizer steps are counted from 0"));
+             ContainsSubstring("is not a step: optimizer steps are counted from 0"));
   const std::string note = "step 99999 is after the last recorded step (epoch 2, step 16), which is shown instead";
   for (const auto& words :
        {std::vector<std::string>{"show", run.path, "--at", "99999"}, {"diff", run.path, "16", "99999"}}) {
@@ -167,24 +167,22 @@ TEST_CASE("a journal that is damaged, incomplete or of an older version is read 
   std::ofstream(run.path + "/journal", std::ios::app | std::ios::binary) << std::string(20, '\1');
   const Finished finished = run_esper({"topo", "log", run.path});
   CHECK(finished.exit_code == 0);
-  CHECK_THAT(
-      finished.out,
-      ContainsSubstring("BLENDING -> SHADOWING") &&
-          ContainsSubstring("note: 1 record of the journal is no sound note and was left out: 4") &&
-          ContainsSubstring("note: the journal is damaged behind record 5: 20 bytes") &&
-          ContainsSubstring("note: notes are missing before step 32 (between record 3 of the journal, of epoch 2, step "
-                            "16, and record 5): r0c0 is TRAINING seed-0001 mlp, not BLENDING; what "
-                            "is told up to record 3 holds, what is told from record 5 on holds "
-                            "again"));
+  CHECK_THAT(finished.out,
+             ContainsSubstring("BLENDING -> SHADOWING") &&
+                 ContainsSubstring("note: 1 record of the journal is invalid and was ignored: 4") &&
+                 ContainsSubstring("note: the journal is damaged after record 5: 20 bytes") &&
+                 ContainsSubstring(
+                     "note: records are missing before step 32 (between record 3 of the journal, of epoch 2, step "
+                     "16, and record 5): r0c0 is TRAINING seed-0001 mlp, not BLENDING; records up to record 3 are "
+                     "valid, records from record 5 on are valid"));
 }
 
 TEST_CASE("where nothing is known of growth, every command says the same, with the way out") {
   GrownRun run;
   const auto file = std::filesystem::path(run.path) / "journal";
   const std::string way_out =
-      ": nothing is known of its growth. If the file lies elsewhere, put it back; else esper train "
-      "--resume " +
-      run.path + " notes the network of its newest checkpoint";
+      ": its growth is unknown. If the file is elsewhere, move it back; otherwise esper train --resume " + run.path +
+      " records the network of its newest checkpoint";
   const auto all_say = [&](const std::string& why) {
     for (const auto& words : {std::vector<std::string>{"topo", "log", run.path},
                               {"topo", "show", run.path},
@@ -224,7 +222,7 @@ TEST_CASE("behind a gap in the journal a receipt and the drawing tell the same")
   CHECK(receipt["gaps"][0] == shown["gaps"][0]);
   CHECK(json_from({"topo", "log", run.path})["gaps"] == shown["gaps"]);
   CHECK_THAT(run_esper({"receipt", run.path, "seed-0001"}).out,
-             ContainsSubstring("the note that tells why is missing") &&
+             ContainsSubstring("the record with the reason is missing") &&
                  ContainsSubstring("GERMINATED 1, TRAINING ?, BLENDING ?"));
 }
 
@@ -241,14 +239,13 @@ TEST_CASE("what a gap leaves open is told by drawing and receipt alike, with the
   const auto receipt = json_from({"receipt", run.path, "seed-0001"});
   CHECK(shown["topology"]["slots"][0]["stage"] == "TRAINING");
   CHECK(receipt["epochs_in_stages"].contains("TRAINING"));
-  CHECK_THAT(shown["doubt"].get<std::string>(), ContainsSubstring("notes are missing before step 32"));
+  CHECK_THAT(shown["doubt"].get<std::string>(), ContainsSubstring("records are missing before step 32"));
   CHECK(receipt["doubt"] == shown["doubt"]);
   CHECK_THAT(receipt["gaps"][0].get<std::string>(),
-             ContainsSubstring("what is told up to record 3 holds, what is told after that is not sure. esper train "
-                               "--resume " +
-                               run.path + " notes the whole topology"));
+             ContainsSubstring("records up to record 3 are valid, later records are uncertain. esper train --resume " +
+                               run.path + " records the whole topology"));
   CHECK_THAT(run_esper({"receipt", run.path, "seed-0001"}).out,
-             ContainsSubstring("\n! notes are missing before step 32"));
+             ContainsSubstring("\n! records are missing before step 32"));
 }
 
 TEST_CASE("topo and receipt say what is wrong with a folder or a seed") {
@@ -256,9 +253,9 @@ TEST_CASE("topo and receipt say what is wrong with a folder or a seed") {
   for (const std::string command : {"log", "show"}) {
     const Finished finished = run_esper({"topo", command, "/nonexistent"});
     CHECK(finished.exit_code == 2);
-    CHECK_THAT(finished.err, ContainsSubstring("/nonexistent is no run folder"));
+    CHECK_THAT(finished.err, ContainsSubstring("/nonexistent is not a run folder"));
   }
-  CHECK_THAT(run_esper({"receipt", run.path, "seed-0007"}).err, ContainsSubstring("it knows: seed-0001"));
+  CHECK_THAT(run_esper({"receipt", run.path, "seed-0007"}).err, ContainsSubstring("known seeds: seed-0001"));
   CHECK(run_esper({"receipt", run.path, "seed-0007"}).exit_code == 2);
   CHECK(json_from({"receipt", run.path, "seed-0001"})["outcome"] == "still growing");
   CHECK(run_esper({"topo"}).exit_code == 2);
@@ -272,9 +269,9 @@ TEST_CASE("fork wants a run and a step") {
     CHECK(finished.exit_code == 2);
     CHECK_THAT(finished.err, ContainsSubstring("is not RUN@STEP, a run folder and one step"));
   }
-  CHECK_THAT(run_esper({"fork", "/nonexistent@7"}).err, ContainsSubstring("/nonexistent is no run folder"));
+  CHECK_THAT(run_esper({"fork", "/nonexistent@7"}).err, ContainsSubstring("/nonexistent is not a run folder"));
   const Finished twice =
       run_esper({"fork", "runs/a@7", "--without", "seed-0002", "--without", "seed-0001", "--without", "seed-0002"});
   CHECK(twice.exit_code == 2);
-  CHECK_THAT(twice.err, ContainsSubstring("--without names seed-0002 twice; give it once for each seed"));
+  CHECK_THAT(twice.err, ContainsSubstring("--without names seed-0002 twice; list each seed once"));
 }

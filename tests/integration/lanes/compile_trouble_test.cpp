@@ -144,10 +144,10 @@ TEST_CASE("a worker that is killed at its job again and again is given up, and t
 TEST_CASE("a cache folder that cannot be used leaves the run in eager") {
   need_python_with_torch();
   const LaneRunRoom room;
-  SECTION("others may write to it") {
+  SECTION("others can write to it") {
     fs::create_directories(room.cache() / "programs");
     ::chmod((room.cache() / "programs").c_str(), 0777);
-    check_fell_back(room, "open", room.train("open", "compiled"), "unavailable", "others may write");
+    check_fell_back(room, "open", room.train("open", "compiled"), "unavailable", "others can write");
   }
   SECTION("it belongs to another user") {
     fs::create_directories(room.cache() / "programs");
@@ -158,20 +158,20 @@ TEST_CASE("a cache folder that cannot be used leaves the run in eager") {
     std::ofstream(room.cache() / "programs") << "no folder";
     check_fell_back(room, "file", room.train("file", "compiled"), "unavailable", "no folder");
   }
-  SECTION("a group may write to a folder below it") {
+  SECTION("a group can write to a folder below it") {
     const auto entries = room.cache() / "programs/entries";
     fs::create_directories(entries);
     for (const auto& folder : {entries.parent_path(), entries}) ::chmod(folder.c_str(), 0700);
     ::chmod(entries.c_str(), 0770);
     for (const std::string lane : {"compiled", "auto"}) {
       check_fell_back(room, "below-" + lane, room.train("below-" + lane, lane), "unavailable",
-                      entries.string() + " cannot be used: a group may write");
+                      entries.string() + " cannot be used: a group can write");
     }
     CHECK_FALSE(fs::exists(room.cache() / "programs/worker"));  // nothing was compiled
   }
   SECTION("ESPER_CACHE is a relative path") {
     const auto finished = room.train("relative", "compiled", {"ESPER_CACHE=cache"});
-    check_fell_back(room, "relative", finished, "unavailable", "ESPER_CACHE is no absolute path: cache");
+    check_fell_back(room, "relative", finished, "unavailable", "ESPER_CACHE is not an absolute path: cache");
   }
 }
 

@@ -104,7 +104,7 @@ TEST_CASE("a forked run lacks the seed, has the host to the bit, and trains") {
   const Finished trained = resume(child);
   INFO(trained.err);
   REQUIRE(trained.exit_code == 0);
-  CHECK(trained.err.find("could not be held against") == std::string::npos);
+  CHECK(trained.err.find("could not be compared with") == std::string::npos);
   CHECK(json_of(trained)["epochs"] == 24);
   std::set<std::string> living;
   for (const auto& seed : read_json(child / "summary.json")["seeds"]) living.insert(seed["seed_id"]);
@@ -139,14 +139,14 @@ TEST_CASE("a fork that cannot be made leaves no run behind and names what there 
     CHECK_THAT(json_of(finished)["error"]["text"].get<std::string>(), ContainsSubstring(text));
     CHECK_FALSE(fs::exists(room.run("child") / "config.yaml"));
   };
-  refused(run.string() + "@6", {}, 2, "keeps no checkpoint of step 6; it keeps those of: 7, 8, 14");
+  refused(run.string() + "@6", {}, 2, "has no checkpoint of step 6; available: 7, 8, 14");
   refused(origin(run, last), {"--without", "seed-0009"}, 2, "there is no seed \"seed-0009\" at this step");
-  refused(origin(run, last), {"--without", "seed-0001"}, 2, "no epoch is left to train there");
+  refused(origin(run, last), {"--without", "seed-0001"}, 2, "no epochs left to train");
   fs::resize_file(run / "checkpoints" / last / "state.safetensors", 5);
   refused(origin(run, last), {}, 5, "is damaged");
   const Finished onto_itself = fork_run(origin(run, checkpoints_of(run).front()), run);
   CHECK(onto_itself.exit_code == 2);
-  CHECK_THAT(onto_itself.out, ContainsSubstring("holds a run already"));
+  CHECK_THAT(onto_itself.out, ContainsSubstring("already contains a run"));
 }
 
 TEST_CASE("a fork without a seed has no figures of its parent's, and a run that is over says so") {
@@ -163,15 +163,15 @@ TEST_CASE("a fork without a seed has no figures of its parent's, and a run that 
   const Finished made = run_esper({"fork", from, "--run-dir", child.string(), "--without", seed, "--no-train"});
   INFO(made.err);
   REQUIRE(made.exit_code == 0);
-  CHECK_THAT(made.out, ContainsSubstring("no epoch is left to train there") &&
+  CHECK_THAT(made.out, ContainsSubstring("no epochs left to train") &&
                            ContainsSubstring("--resume " + child.string() + " --set epochs=N"));
-  CHECK(made.out.find("go on with it") == std::string::npos);
+  CHECK(made.out.find("to continue") == std::string::npos);
   CHECK(state_of(child, last)["progress"]["validation"].is_null());
 
   const Finished refused = resume(child);
   CHECK(refused.exit_code == 2);
   CHECK_THAT(json_of(refused)["error"]["text"].get<std::string>(),
-             ContainsSubstring("no epoch is left to train there: the run is at epoch 24 of 24") &&
+             ContainsSubstring("no epochs left to train: the run is at epoch 24 of 24") &&
                  ContainsSubstring("--set epochs=N"));
   CHECK_FALSE(fs::exists(child / "summary.json"));
 
@@ -241,9 +241,9 @@ TEST_CASE("where a cosine schedule ends with the run, a fork at its end does not
   const auto last = checkpoints_of(parent).back();
   const auto living = state_of(parent, last)["topology"].dump();
   const std::string seed = living.find("seed-0001") != std::string::npos ? "seed-0001" : "seed-0002";
-  const std::string from = origin(parent, last), way_out = "so there can be no more: fork at an earlier step";
+  const std::string from = origin(parent, last), way_out = "so none can be added: fork at an earlier step";
   const auto check_text = [&](const std::string& text) {
-    CHECK_THAT(text, ContainsSubstring("no epoch is left to train there") && ContainsSubstring(way_out) &&
+    CHECK_THAT(text, ContainsSubstring("no epochs left to train") && ContainsSubstring(way_out) &&
                          !ContainsSubstring("epochs=N"));
   };
   check_text(fork_run(from, child, {"--without", seed}).out);
@@ -287,7 +287,7 @@ TEST_CASE("a checkpoint that is not the one the journal tells of ends with exit 
   fs::rename(child / "journal", child / "journal.other");
   const Finished trusted = resume(child);
   CHECK(trusted.exit_code == 0);
-  CHECK_THAT(trusted.err, ContainsSubstring("could not be held against the journal"));
+  CHECK_THAT(trusted.err, ContainsSubstring("could not be compared with the journal"));
 }
 
 TEST_CASE("the journal of a whole run rebuilds every checkpoint, and its commands tell of it") {
@@ -320,5 +320,5 @@ TEST_CASE("the journal of a whole run rebuilds every checkpoint, and its command
   CHECK(receipt["reward"]["missing"] == "");
   CHECK(receipt["outcome"] == (assignments.empty() ? "fossilised" : "culled"));
   const Finished text = run_esper({"receipt", run.string(), "seed-0001"});
-  CHECK_THAT(text.out, ContainsSubstring("asked to GERMINATE: plateau") && ContainsSubstring("G0 passed"));
+  CHECK_THAT(text.out, ContainsSubstring("command GERMINATE: plateau") && ContainsSubstring("G0 passed"));
 }

@@ -87,7 +87,7 @@ TEST_CASE("at the file size limit saving pauses, training goes on, and the run e
   const Finished finished = run_program(without_room_to_save(config, room.run("run"), "epochs=3"));
   INFO(finished.out << finished.err);
   CHECK(finished.exit_code == 6);
-  CHECK_THAT(finished.out, ContainsSubstring("the last state could not be saved"));
+  CHECK_THAT(finished.out, ContainsSubstring("the final state could not be saved"));
   CHECK(json_of(finished)["epochs"] == 3);
   CHECK(checkpoints_of(room.run("run")).empty());
   const auto paused = events_of(room.run("run"), "tolaria.save_paused");

@@ -148,7 +148,7 @@ TEST_CASE("a run whose data was moved goes on, and other data is refused by name
   const auto changed = room.write("changed.csv", lines);
   const auto unlike = resume(room.run("changed"), {"data.path=" + changed});
   CHECK(unlike.exit_code == 5);
-  CHECK_THAT(unlike.out + unlike.err, ContainsSubstring("the data in " + changed + " are not those it was trained on"));
+  CHECK_THAT(unlike.out + unlike.err, ContainsSubstring("the data in " + changed + " differ from its training data"));
 }
 
 TEST_CASE("a checkpoint that was saved with its data's path in the hash is taken where the path is the same") {
@@ -175,8 +175,8 @@ TEST_CASE("a checkpoint that was saved with its data's path in the hash is taken
   const auto refused = resume(room.run("moved"), {"epochs=3", "data.path=" + elsewhere});
   CHECK(refused.exit_code == 5);
   CHECK_THAT(refused.out + refused.err, ContainsSubstring("another configuration") &&
-                                            ContainsSubstring("Put the data back there") &&
-                                            ContainsSubstring("resume once with that path"));
+                                            ContainsSubstring("Restore the data") &&
+                                            ContainsSubstring("resume once with it"));
   const auto finished = resume(room.run("old"), {"epochs=3"});
   INFO(finished.out << finished.err);
   CHECK(finished.exit_code == 0);

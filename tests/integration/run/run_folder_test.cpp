@@ -38,14 +38,14 @@ TEST_CASE("a new run does not move into a folder that holds one, and no run is r
   const auto before = record_of(room.run("run"));
   const Finished again = train(config, room.run("run"), {"epochs=2"});
   CHECK(again.exit_code == 2);
-  CHECK_THAT(again.out, ContainsSubstring("holds a run already") && ContainsSubstring("--resume"));
+  CHECK_THAT(again.out, ContainsSubstring("already contains a run") && ContainsSubstring("--resume"));
   check_equal(record_of(room.run("run")), before);
 
   fs::create_directories(room.path / "empty");
   for (const auto& path : {room.path / "empty", room.path / "nothing", fs::path(config)}) {
     const Finished finished = resume(path);
     CHECK(finished.exit_code == 2);
-    CHECK_THAT(finished.out, ContainsSubstring("is no run folder"));
+    CHECK_THAT(finished.out, ContainsSubstring("is not a run folder"));
   }
   CHECK(fs::is_empty(room.path / "empty"));
 }

@@ -1,4 +1,4 @@
-// A run folder from elsewhere: nothing in it leads out of it, and nothing in the current folder is run.
+// A run folder from elsewhere: nothing in it leads outside it, and nothing in the current folder is run.
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -161,7 +161,7 @@ TEST_CASE("every command says the same of a run folder whose config.yaml is no f
     CHECK(finished.exit_code == 2);
     CHECK(finished.err ==
           "esper: " + config + " cannot be used: it is a " + kind +
-              ", not a regular file; move or remove it, or put a regular file of its own in its place\n");
+              ", not a regular file; move or remove it, or put a regular file of this user in its place\n");
   }
 }
 

@@ -165,13 +165,13 @@ TEST_CASE("why-slow says what is wrong with a folder") {
     CHECK(finished.exit_code == 2);
     return finished.err;
   };
-  CHECK(said(room.path.string()).find("it is an empty folder; esper train makes one") != std::string::npos);
+  CHECK(said(room.path.string()).find("it is an empty folder; esper train creates one") != std::string::npos);
   CHECK(said("/nonexistent").find("it does not exist") != std::string::npos);
   const std::string config = room.write("config.yaml", "name: a\n");
   CHECK(said(config).find("it is a file") != std::string::npos);
   const Finished empty = run_esper({"why-slow", room.path.string()});
   CHECK(empty.exit_code == 3);
-  CHECK(empty.err.find("tells no times") != std::string::npos);
+  CHECK(empty.err.find("has no recorded times") != std::string::npos);
   room.write("config.yaml", "nonsense: 1\n");
   CHECK(run_esper({"why-slow", room.path.string()}).exit_code == 2);
 }

@@ -47,13 +47,13 @@ TEST_CASE("a row that fails falls out with its reason, the others go on") {
   int left = 4;
   Contender failing = pretender("x", 1e4, calls);
   failing.run = [&, run = failing.run](int steps, std::vector<double>& out) {
-    if (left-- == 0) throw std::runtime_error("it has ended");
+    if (left-- == 0) throw std::runtime_error("it has exited");
     run(steps, out);
   };
   Plan plan;
   plan.rounds = 5;
   const auto rows = take_turns({failing, pretender("b", 1e4, calls)}, plan);
-  CHECK(rows[0].failure == "it has ended");
+  CHECK(rows[0].failure == "it has exited");
   CHECK(rows[0].round_medians.size() == 2);
   CHECK(rows[1].failure.empty());
   CHECK(rows[1].round_medians.size() == 5);

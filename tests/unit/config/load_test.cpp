@@ -66,7 +66,7 @@ TEST_CASE("a wrong value is refused with its place, its path and the way out") {
   const Case c = GENERATE(
       Case{"epochs: 010\n", "f:1:9: epochs: expected a whole number, found \"010\"; it could be octal"},
       Case{"epochs: 0o17\n", "f:1:9: epochs: expected a whole number, found \"0o17\"; it could be octal"},
-      Case{"epochs: 0x10\n", "f:1:9: epochs: expected a whole number, found \"0x10\"; write it with digits only"},
+      Case{"epochs: 0x10\n", "f:1:9: epochs: expected a whole number, found \"0x10\"; use digits only"},
       Case{"epochs: 1_000\n", "f:1:9: epochs: expected a whole number"},
       Case{"epochs: 1e3\n", "f:1:9: epochs: expected a whole number"},
       Case{"epochs: 1.0\n", "f:1:9: epochs: expected a whole number"},
@@ -79,9 +79,9 @@ TEST_CASE("a wrong value is refused with its place, its path and the way out") {
       Case{"epochs: {a: 1}\n", "f:1:9: epochs: expected a whole number, found a section"},
       Case{"epochs: 0\n", "f:1:9: epochs: must be 1 to 1000000, but is 0"},
       Case{"epochs: 99999999999\n", "f:1:9: epochs: does not fit into 32 bits"},
-      Case{"seed: -1\n", "f:1:7: seed: must be at least 0, but is -1"},
+      Case{"seed: -1\n", "f:1:7: seed: must be >= 0, but is -1"},
       Case{"seed: 18446744073709551616\n", "f:1:7: seed: does not fit into 64 bits"},
-      Case{"data: {max_samples: -1}\n", "f:1:21: data.max_samples: must be at least 0, but is -1"},
+      Case{"data: {max_samples: -1}\n", "f:1:21: data.max_samples: must be >= 0, but is -1"},
       Case{"data: {standardize: yes}\n", "f:1:21: data.standardize: expected true or false, found \"yes\""},
       Case{"data: {standardize: on}\n", "f:1:21: data.standardize: expected true or false"},
       Case{"data: {standardize: True}\n", "f:1:21: data.standardize: expected true or false"},
@@ -262,7 +262,8 @@ TEST_CASE("a chain of files has an end") {
   CHECK(fits.config.seed == 9);
   const LoadedConfig loaded = read_run_config(folder.write("run.yaml", "extends: f16.yaml\n"));
   REQUIRE(loaded.problems.size() == 1);
-  CHECK_THAT(to_string(loaded.problems[0]), ContainsSubstring("f2.yaml:1:10: extends: is the 16th file in a row"));
+  CHECK_THAT(to_string(loaded.problems[0]),
+             ContainsSubstring("f2.yaml:1:10: extends: is the 16th file of a chain of extends"));
 }
 
 TEST_CASE("what is extended must be one good file") {

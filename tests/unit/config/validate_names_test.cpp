@@ -47,10 +47,10 @@ TEST_CASE("names that do not exist are told with the line they stand in, all of 
       "      - r0c0=3,12\n");
   REQUIRE(problems.size() == 4);
   CHECK(problems[0] ==
-        "f:6:7: host.modules[1]: no blueprint is called \"mpl\"; did you mean mlp? This host can grow noop, attention, "
+        "f:6:7: host.modules[1]: unknown blueprint \"mpl\"; did you mean mlp? This host can grow noop, attention, "
         "norm, lora, mlp_small, mlp, linear");
   CHECK_THAT(problems[1],
-             StartsWith("f:10:7: growth.blueprints[1]: no blueprint is called \"atention\"; did you mean attention?"));
+             StartsWith("f:10:7: growth.blueprints[1]: unknown blueprint \"atention\"; did you mean attention?"));
   CHECK(problems[2] == "f:14:7: growth.slots[1]: this host has no slot \"r0c5\"; it has r0c0 to r0c1");
   CHECK(problems[3] == "f:18:9: growth.aggregation.classes[1]: there is no class 12; the data have 10, 0 to 9");
 }
@@ -67,9 +67,11 @@ TEST_CASE("a blueprint that no slot can hold") {
   };
   const Case c = GENERATE(
       Case{"host: {modules: [r0c0=conv_heavy]}",
-           "f:1:18: host.modules[0]: conv_heavy does not fit r0c0, a feature of kind features; what does: noop"},
+           "f:1:18: host.modules[0]: conv_heavy does not fit r0c0, a feature of kind features; blueprints that fit: "
+           "noop"},
       Case{"host: {hidden: [8], modules: [r0c0=lora]}",
-           "f:1:31: host.modules[0]: lora does not fit r0c0, a feature of kind features with 8 channels; what does: "},
+           "f:1:31: host.modules[0]: lora does not fit r0c0, a feature of kind features with 8 channels; blueprints "
+           "that fit: "},
       Case{"host: {hidden: [9], modules: [r0c0=lora]}", ""},
       Case{kText + "host: {kind: transformer, modules: [r0c0=lora_large, r0c2=flex_attention]}", ""},
       Case{kText + "host: {kind: transformer, embedding: 24, modules: [r0c0=lora_large]}",
@@ -82,16 +84,17 @@ TEST_CASE("a blueprint that no slot can hold") {
       Case{"data: {kind: mnist, path: x}\nhost: {kind: cnn, blocks: 5, pool_layers: 5, modules: [r0c4=conv_light]}",
            ""},  // the data will tell
       Case{"growth: {blueprints: [conv_heavy, conv_light]}",
-           "f:1:22: growth.blueprints: none of conv_heavy, conv_light fits a slot of this host; what does: noop"},
+           "f:1:22: growth.blueprints: none of conv_heavy, conv_light fits a slot of this host; blueprints that fit: "
+           "noop"},
       Case{"growth: {blueprints: [conv_heavy, mlp]}", ""},
       Case{"host: {hidden: [8, 32]}\ngrowth: {blueprints: [lora]}", ""},
       Case{"host: {hidden: [8, 32]}\ngrowth: {slots: [r0c1], blueprints: [lora]}", ""},
       Case{"host: {hidden: [8, 32]}\ngrowth: {slots: [r0c0], blueprints: [lora]}",
-           "f:2:37: growth.blueprints: none of lora fits a slot that growth.slots names; what does: noop"},
+           "f:2:37: growth.blueprints: none of lora fits a slot that growth.slots names; blueprints that fit: noop"},
       Case{"growth: {enabled: false, blueprints: [conv_heavy]}", ""},
       Case{"host: {kind: linear}\ngrowth: {blueprints: [conv_heavy]}", ""},
       Case{"host: {kind: linear}\ngrowth: {blueprints: [mlpp]}",
-           "f:2:23: growth.blueprints[0]: no blueprint is called \"mlpp\"; did you mean mlp? Known are noop"});
+           "f:2:23: growth.blueprints[0]: unknown blueprint \"mlpp\"; did you mean mlp? Known are noop"});
   CAPTURE(c.text);
   const auto problems = problems_of(c.text + "\n");
   if (c.expected.empty()) {

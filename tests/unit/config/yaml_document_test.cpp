@@ -63,7 +63,7 @@ std::vector<Bad> corpus() {
       {"tag", "a: !!int 3\n", "f:1:4: tags are not accepted"},
       {"own tag", "a: !thing {b: 1}\n", "f:1:"},
       {"binary tag", "a: !!binary aGVsbG8=\n", "f:1:4: tags"},
-      {"list as key", "? [a, b]\n: 1\n", "f:1:3: a list or a map stands where a key should be"},
+      {"list as key", "? [a, b]\n: 1\n", "f:1:3: expected a key, found a list or a map"},
       {"empty key", ": 1\n", "f:1:1: a key must be plain text"},
       {"alias inside itself", "a: &x [1, *x]\n", "f:1:"},
       {"unknown alias", "a: *nobody\n", "f:1:"},

@@ -48,13 +48,13 @@ TEST_CASE("idx: damaged files are refused with the byte") {
   const auto labels = idx({2}, {0, 1});
   auto wrong_magic = idx({2, 2, 3}, kPixels);
   wrong_magic[0] = 'P';
-  CHECK_THAT(complaint(wrong_magic, labels), ContainsSubstring("my-images.idx3: byte 0: no IDX file"));
+  CHECK_THAT(complaint(wrong_magic, labels), ContainsSubstring("my-images.idx3: byte 0: not an IDX file"));
   auto wrong_type = idx({2, 2, 3}, kPixels);
   wrong_type[2] = 0x0d;
   CHECK_THAT(complaint(wrong_type, labels), ContainsSubstring("byte 2: element type 13"));
   auto cut = idx({2, 2, 3}, kPixels);
   cut.resize(cut.size() - 5);
-  CHECK_THAT(complaint(cut, labels), ContainsSubstring("byte 16: the header promises 12 elements, the file holds 7"));
+  CHECK_THAT(complaint(cut, labels), ContainsSubstring("byte 16: the header declares 12 elements, the file holds 7"));
   cut.resize(9);
   CHECK_THAT(complaint(cut, labels), ContainsSubstring("byte 9: the file ends inside the header"));
   CHECK_THAT(complaint(idx({1u << 20, 1u << 10, 1u << 10}, kPixels), labels),

@@ -215,7 +215,7 @@ TEST_CASE("images: bad pictures are left out after the split and after max_sampl
 
 TEST_CASE("images: folders without pictures are refused") {
   const TempFolder folder;
-  CHECK_THAT(complaint(config_of(folder)), ContainsSubstring("holds no pictures"));
+  CHECK_THAT(complaint(config_of(folder)), ContainsSubstring("holds no images"));
   auto config = config_of(folder);
   config.path = folder / "none";
   CHECK_THAT(complaint(config), ContainsSubstring("cannot be listed"));

@@ -206,7 +206,7 @@ TEST_CASE("skipped samples are counted, and nothing left is an error") {
   config.bad_sample = config::BadSample::kSkip;
   CHECK(load_dataset(config).skipped == 1);
   write_file(folder / "a.csv", "a,b\nx,bee\n");
-  CHECK_THAT(complaint(config), ContainsSubstring("no sample is left"));
+  CHECK_THAT(complaint(config), ContainsSubstring("no samples left"));
   write_file(folder / "a.csv", "1,ant\n");
   CHECK_THAT(complaint(config), ContainsSubstring("needs two"));
 }

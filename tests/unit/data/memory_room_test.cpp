@@ -50,7 +50,7 @@ TEST_CASE("memory: what the machine has available bounds it where nothing else d
   const Machine machine;
   CHECK(machine.room().bytes == 1000 * kMega);
   CHECK_THAT(machine.room().limit, ContainsSubstring("available memory"));
-  CHECK(memory_room({machine.folder / "none", {}, {}}).limit == "no limit that is known");
+  CHECK(memory_room({machine.folder / "none", {}, {}}).limit == "no known limit");
 }
 
 TEST_CASE("memory: resource limits count what is mapped already") {
@@ -118,7 +118,7 @@ TEST_CASE("memory: a container sees its cgroup as the mounted one, with or witho
 TEST_CASE("memory: this machine's own figures are read") {
   const auto room = memory_room(system_memory());
   CHECK(room.bytes > kMega);
-  CHECK(room.limit != "no limit that is known");
+  CHECK(room.limit != "no known limit");
 }
 
 }  // namespace

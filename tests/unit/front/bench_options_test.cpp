@@ -94,9 +94,9 @@ TEST_CASE("entries of --lanes that are empty, come twice or contradict another f
   };
   for (const Case& c : {Case{{"--lanes", "eager,,replay"}, "entry 2 is empty"},
                         Case{{"--lanes", ""}, "entry 1 is empty"}, Case{{"--lanes", "eager,"}, "entry 2 is empty"},
-                        Case{{"--lanes", "eager,replay,eager"}, "eager is there twice"},
-                        Case{{"--no-compile", "--lanes", "eager,compiled"}, "--no-compile leaves compiled out"},
-                        Case{{"--no-compile", "--lanes", "auto"}, "--no-compile leaves auto out"}}) {
+                        Case{{"--lanes", "eager,replay,eager"}, "eager is listed twice"},
+                        Case{{"--no-compile", "--lanes", "eager,compiled"}, "--no-compile excludes compiled"},
+                        Case{{"--no-compile", "--lanes", "auto"}, "--no-compile excludes auto"}}) {
     CAPTURE(c.words);
     CHECK_THROWS_MATCHES(lanes_of(parse(c.words)), base::Error, MessageMatches(ContainsSubstring(c.expected)));
   }

@@ -60,7 +60,7 @@ TEST_CASE("where nothing can be compared the answer is an error, not a pass") {
   ordered_json damaged = report(0.9);
   damaged["ratios"] = {{"eager/hand", "x"}};
   CHECK_THROWS_MATCHES(check_against_baseline(damaged, report(0.9), 0.05), Error,
-                       MessageMatches(ContainsSubstring("eager/hand is no positive number")));
+                       MessageMatches(ContainsSubstring("eager/hand is not a positive number")));
   CHECK_THROWS_AS(check_against_baseline(report(0.9), report(0.9), std::nan("")), Error);
 }
 

@@ -163,7 +163,7 @@ TEST_CASE("a lost note is found where it is missed, and a later one heals what i
   auto journal = life();
   journal.records.erase(journal.records.begin() + 3);  // GERMINATED -> TRAINING
   const auto history = journal.read();
-  CHECK(history.replay(RunPlace{2, 20}).doubt.starts_with("notes are missing before step 20"));
+  CHECK(history.replay(RunPlace{2, 20}).doubt.starts_with("records are missing before step 20"));
   CHECK(history.replay().doubt.empty());  // the cull says what is there now
   const auto gaps = history.replay().gaps;
   REQUIRE(gaps.size() == 1);
@@ -171,8 +171,8 @@ TEST_CASE("a lost note is found where it is missed, and a later one heals what i
   CHECK(gaps[0].before == 4);
   CHECK(gaps[0].sound_from == 5);
   CHECK(
-      describe(gaps[0]).starts_with("notes are missing before step 20 (between record 3 of the journal, of epoch 1, "
-                                    "step 8, and record 4): the run's topology was "));
+      describe(gaps[0]).starts_with("records are missing before step 20 (between record 3 of the journal, of epoch 1, "
+                                    "step 8, and record 4): the recorded topology hash is "));
   CHECK(compare(history, {2, 20}, life().read().replay(RunPlace{2, 20}).topology).kind == Kind::kUnknown);
 }
 

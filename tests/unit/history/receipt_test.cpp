@@ -151,7 +151,7 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
                        ContainsSubstring("Shapley value         +2.00 points, 95 % interval +1.51 to +2.49") &&
                        ContainsSubstring("1.002 ms (3 epochs) before, 1.506 ms (5 epochs) after: +0.504 ms") &&
                        ContainsSubstring("isolation violations  not measured") &&
-                       ContainsSubstring("asked to GERMINATE: there is room"));
+                       ContainsSubstring("command GERMINATE: there is room"));
 }
 
 TEST_CASE("what was not measured is said to be so, never 0") {
@@ -173,7 +173,7 @@ TEST_CASE("what was not measured is said to be so, never 0") {
   CHECK(told["epochs_in_stages"]["GERMINATED"] == 2);
   const auto text = receipt_text(receipt);
   CHECK_THAT(text, ContainsSubstring("parameters            not measured") &&
-                       ContainsSubstring("drop when turned off  not measured") &&
+                       ContainsSubstring("accuracy drop when off not measured") &&
                        ContainsSubstring("stall at the graft    not measured") &&
                        ContainsSubstring("note: there is no telemetry.jsonl"));
 }
@@ -185,7 +185,7 @@ TEST_CASE("what has no standard error has no interval; the gate's own figure ser
             {.seed_id = "seed-0001",
              .from = Stage::kProbationary,
              .to = Stage::kFossilized,
-             .reason = "contribution_points 2 >= 1",
+             .reason = "contribution_points >= 1 (measured 2)",
              .code = "G5",
              .passed = true,
              .values = {{"contribution_points", 2}, {"shapley_points", 3}, {"shapley_stderr_points", 0.5}}});
@@ -196,7 +196,7 @@ TEST_CASE("what has no standard error has no interval; the gate's own figure ser
   CHECK_FALSE(receipt.contribution.interval);
   REQUIRE(receipt.contribution.shapley_interval);
   CHECK(receipt.contribution.shapley_interval->high == Approx(3 + 1.96 * 0.5));
-  CHECK_THAT(receipt_text(receipt), ContainsSubstring("G5 passed: contribution_points 2 >= 1"));
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("G5 passed: contribution_points >= 1 (measured 2)"));
 }
 
 TEST_CASE("step times are compared over epochs in which no other seed came or went") {
@@ -278,12 +278,12 @@ TEST_CASE("a receipt tells what the step of the grafted network took to prepare 
   CHECK(told["stall_ms"] == 1.25);
   CHECK(told["lane"] == "compiled");
   CHECK_THAT(receipt_text(receipt),
-             ContainsSubstring("its network's step    ready before the graft, prepared beside training in 812.5 ms; "
-                               "brought into use in 95.5 us (lane compiled); slowest step after it: stall of 1.25 ms"));
+             ContainsSubstring("step preparation      prepared in the background before the graft in 812.5 ms; "
+                               "activated in 95.5 us (lane compiled); longest stall of a step after it: 1.25 ms"));
   const Folder eager;
   whole_life(eager);
   CHECK(receipt_json("run", eager.receipt())["swap"].is_null());
-  CHECK_THAT(receipt_text(eager.receipt()), ContainsSubstring("its network's step    not measured"));
+  CHECK_THAT(receipt_text(eager.receipt()), ContainsSubstring("step preparation      not measured"));
 }
 
 TEST_CASE("a module that the host has from the start has a receipt of what is known") {
@@ -299,7 +299,7 @@ TEST_CASE("a module that the host has from the start has a receipt of what is kn
   CHECK(receipt.blueprint == "mlp");
   REQUIRE(receipt.stages.size() == 1);
   CHECK(receipt.stages[0].epochs == 6);
-  CHECK_THAT(receipt_text(receipt), ContainsSubstring("where from            host.modules: built into the host") &&
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("origin                host.modules: built into the host") &&
                                         ContainsSubstring("parameters            40"));
   CHECK(receipt_json("run", receipt)["origin"] == "host.modules");
   CHECK(receipt.gaps.empty());
@@ -347,7 +347,7 @@ TEST_CASE("a fork's receipt follows a seed of its parent back into the parent's 
   REQUIRE(from_doubt.stages.size() == 2);
   CHECK_FALSE(from_doubt.stages[0].epochs);
   CHECK_THAT(from_doubt.gaps[0],
-             ContainsSubstring("in " + doubtful.path.string() + ": notes are missing before step 60"));
+             ContainsSubstring("in " + doubtful.path.string() + ": records are missing before step 60"));
 
   // Without the parent, or with another run in its place, what is known begins with the fork.
   const auto alone = [&](const fs::path& from, const json& topology, const std::string& why) {
@@ -362,8 +362,8 @@ TEST_CASE("a fork's receipt follows a seed of its parent back into the parent's 
     CHECK_THAT(told.gaps[0], ContainsSubstring("was forked from " + from.string() + " at epoch 6, step 60") &&
                                  ContainsSubstring(why));
   };
-  alone("/nonexistent/run", topology_of("TRAINING", 1), "/nonexistent/run is no run folder");
-  alone(parent.path, topology_of("PROBATIONARY", 1), "does not tell of the network");
+  alone("/nonexistent/run", topology_of("TRAINING", 1), "/nonexistent/run is not a run folder");
+  alone(parent.path, topology_of("PROBATIONARY", 1), "does not contain the network");
 }
 
 TEST_CASE("a seed that a fork left out is told by the run before") {
@@ -376,7 +376,7 @@ TEST_CASE("a seed that a fork left out is told by the run before") {
     FAIL("it has a receipt");
   } catch (const base::Error& error) {
     CHECK(error.code() == base::ExitCode::kConfig);
-    CHECK_THAT(error.what(), ContainsSubstring("esper receipt runs/a seed-0001 tells"));
+    CHECK_THAT(error.what(), ContainsSubstring("esper receipt runs/a seed-0001 shows"));
   }
 }
 
@@ -403,8 +403,8 @@ TEST_CASE("a seed that a fork further back left out is told by the run before th
     third.receipt();
     FAIL("it has a receipt");
   } catch (const base::Error& error) {
-    CHECK_THAT(error.what(), ContainsSubstring("left out when " + first.path.string() + " was forked at epoch 6") &&
-                                 ContainsSubstring("esper receipt " + first.path.string() + " seed-0001 tells"));
+    CHECK_THAT(error.what(), ContainsSubstring("removed when " + first.path.string() + " was forked at epoch 6") &&
+                                 ContainsSubstring("esper receipt " + first.path.string() + " seed-0001 shows"));
   }
 }
 
@@ -457,7 +457,7 @@ TEST_CASE("a journal that does not fit the folder's checkpoints is told of") {
   CHECK(gaps_with("0123456789abcdef").find("two different networks") == std::string::npos);
   CHECK_THAT(gaps_with("fedcba9876543210"),
              ContainsSubstring("the journal and the checkpoint c of " + run.path.string()) &&
-                 ContainsSubstring("tell two different networks (0123456789abcdef and fedcba9876543210)"));
+                 ContainsSubstring("describe two different networks (0123456789abcdef and fedcba9876543210)"));
 }
 
 TEST_CASE("a fork where nothing is to grow any more is followed back into its parent") {
@@ -496,7 +496,7 @@ TEST_CASE("what is cut off before a fork is said: runs beyond the deepest, and a
   REQUIRE(cut.size() == 1);
   CHECK_THAT(cut[0],
              ContainsSubstring(runs[1]->path.string() + " was forked from " + runs[0]->path.string() + " at epoch 2") &&
-                 ContainsSubstring("followed back over 32 runs"));
+                 ContainsSubstring("the limit for chains of forks is 32 runs"));
 
   const Folder fork(started().dump());
   fs::remove(fork.path / "journal");
@@ -529,7 +529,7 @@ TEST_CASE("an id that is nearly one is unknown, whatever was born") {
       run.receipt(id);
       FAIL("it has a receipt");
     } catch (const base::Error& error) {
-      CHECK_THAT(error.what(), ContainsSubstring("the journal knows no seed"));
+      CHECK_THAT(error.what(), ContainsSubstring("the journal has no seed"));
     }
   }
 }
@@ -545,9 +545,9 @@ TEST_CASE("a seed whose notes are missing is told as far as notes go") {
   REQUIRE(receipt.stages.size() == 3);
   CHECK_FALSE(receipt.stages[0].epochs);
   CHECK(receipt.stages[1].epochs == 2);
-  CHECK_THAT(receipt_text(receipt), ContainsSubstring("where from            not known: notes are missing"));
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("origin                unknown: records are missing"));
   REQUIRE_FALSE(receipt.gaps.empty());
-  CHECK_THAT(receipt.gaps[0], ContainsSubstring("notes are missing before step 60 (between record 1"));
+  CHECK_THAT(receipt.gaps[0], ContainsSubstring("records are missing before step 60 (between record 1"));
   CHECK_FALSE(receipt.accuracy_at_birth_points);
   // Telemetry still tells when it came.
   for (std::uint32_t epoch = 2; epoch <= 8; ++epoch) {
@@ -573,7 +573,7 @@ TEST_CASE("a seed whose notes are missing is told as far as notes go") {
     culled.receipt("seed-0003");
     FAIL("it has a receipt");
   } catch (const base::Error& error) {
-    CHECK_THAT(error.what(), ContainsSubstring("seed-0003 was born, but no note of its life is left"));
+    CHECK_THAT(error.what(), ContainsSubstring("seed-0003 was created, but its records are missing"));
   }
 }
 
@@ -594,8 +594,8 @@ TEST_CASE("damage is counted and told, and what is sound is read") {
   CHECK(receipt.step.before_ms == 1);
   std::string gaps;
   for (const auto& gap : receipt.gaps) gaps += gap + "\n";
-  CHECK_THAT(gaps, ContainsSubstring("1 record of the journal is no sound note and was left out: ") &&
-                       ContainsSubstring("the journal ends within a record, behind record 8: 4 bytes") &&
+  CHECK_THAT(gaps, ContainsSubstring("1 record of the journal is invalid and was ignored: ") &&
+                       ContainsSubstring("the journal ends within a record, after record 8: 4 bytes") &&
                        ContainsSubstring("telemetry.jsonl has 3 damaged lines"));
 }
 
@@ -612,10 +612,10 @@ TEST_CASE("a folder or a seed that is not there has its own text") {
   };
   const auto unknown = code_of([&] { run.receipt("seed-0009"); });
   CHECK(unknown.first == 2);
-  CHECK_THAT(unknown.second, ContainsSubstring("knows no seed \"seed-0009\"; it knows: seed-0001"));
+  CHECK_THAT(unknown.second, ContainsSubstring("has no seed \"seed-0009\"; known seeds: seed-0001"));
   const auto empty = code_of([&] { run.receipt(""); });
   CHECK(empty.first == 2);
-  CHECK_THAT(empty.second, ContainsSubstring("knows no seed \"\"; it knows: seed-0001"));
+  CHECK_THAT(empty.second, ContainsSubstring("has no seed \"\"; known seeds: seed-0001"));
   CHECK(code_of([&] { history::read_receipt(run.path / "no", "seed-0001"); }).first == 2);
   fs::remove(run.path / "journal");
   CHECK(code_of([&] { run.receipt(); }).first == 3);

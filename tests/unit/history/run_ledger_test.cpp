@@ -96,7 +96,7 @@ TEST_CASE("a killed process counts up to its last packet, and is told") {
   auto ledger = run.read();
   CHECK(ledger.wall_ms == 30);
   REQUIRE(ledger.gaps.size() == 1);
-  CHECK(ledger.gaps[0] == "process 1 is still running or was killed: what came after epoch 2 is missing");
+  CHECK(ledger.gaps[0] == "process 1 is still running or was killed: the time after epoch 2 is missing");
 }
 
 TEST_CASE("a resumed run has all its processes, and an epoch that was trained again counts twice") {
@@ -119,7 +119,7 @@ TEST_CASE("a resumed run has all its processes, and an epoch that was trained ag
   CHECK(ledger.of(Owner::kCheckpoint) == 20);
   CHECK(ledger.wall_ms == 80);
   REQUIRE(ledger.gaps.size() == 1);
-  CHECK(ledger.gaps[0] == "process 1 was killed: what came after epoch 2 is missing");
+  CHECK(ledger.gaps[0] == "process 1 was killed: the time after epoch 2 is missing");
   CHECK(ledger.status == "done");
 }
 
@@ -187,7 +187,7 @@ TEST_CASE("a folder without any times is an error that says so") {
     FAIL("read");
   } catch (const base::Error& error) {
     CHECK(error.code() == base::ExitCode::kData);
-    CHECK(std::string(error.what()).find("tells no times") != std::string::npos);
+    CHECK(std::string(error.what()).find("has no recorded times") != std::string::npos);
   }
   run.event(1, "tolaria.run_started");
   CHECK_THROWS_AS(run.read(), base::Error);

@@ -93,7 +93,7 @@ TEST_CASE("late decisions ask for a shorter deadline, a slow policy for none") {
   CHECK(history::advise(config, ledger).set == "policy.kind=none");
   ledger.policy_timeouts = 3;
   CHECK(history::advise(config, ledger).set == "safety.policy_deadline=1s");
-  CHECK(history::advise(config, ledger).text.find("3 decisions came too late, each after a wait of 2s") !=
+  CHECK(history::advise(config, ledger).text.find("3 decisions were late, each after a wait of 2s") !=
         std::string::npos);
 }
 
@@ -129,7 +129,7 @@ TEST_CASE("the table and the JSON sum to a hundred percent, with start-up in idl
   ledger.ms[index_of(Owner::kStartUp)] = 250;
   ledger.ms[index_of(Owner::kIdle)] = 17.7;
   ledger.wall_ms = 1000 + 333.3 + 250 + 17.7;
-  ledger.gaps = {"process 1 was killed: what came after epoch 2 is missing"};
+  ledger.gaps = {"process 1 was killed: the time after epoch 2 is missing"};
   const auto advice = history::advise(config, ledger);
   const auto json = history::slowness_json("runs/a", ledger, advice);
   REQUIRE(json["owners"].size() == 10);

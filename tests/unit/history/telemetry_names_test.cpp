@@ -214,7 +214,7 @@ TEST_CASE("damage in a run's telemetry is left out and told") {
   CHECK(read.names.at({"ok", Kind::kMetric}).labels.empty());
   REQUIRE(read.gaps.size() == 2);
   CHECK_THAT(read.gaps[0], ContainsSubstring("3 damaged lines"));
-  CHECK_THAT(read.gaps[1], ContainsSubstring("6 metrics or events that are not well formed"));
+  CHECK_THAT(read.gaps[1], ContainsSubstring("6 malformed metrics or events"));
 }
 
 TEST_CASE("a run's telemetry with more names than any run has is refused, not held") {
@@ -233,12 +233,12 @@ TEST_CASE("a run's telemetry with more names than any run has is refused, not he
 TEST_CASE("what cannot be read is an error that names the place") {
   const Folder folder;
   CHECK_THAT(problem_of("/nonexistent", base::ExitCode::kConfig),
-             ContainsSubstring("there is no such file; give a list of names"));
+             ContainsSubstring("no such file; give a list of names"));
   CHECK_THAT(problem_of("/dev/zero"), ContainsSubstring("is not a regular file"));
-  CHECK_THAT(problem_of(folder.path.string()), ContainsSubstring("there is no telemetry.jsonl in it"));
+  CHECK_THAT(problem_of(folder.path.string()), ContainsSubstring("it has no telemetry.jsonl"));
   CHECK_THAT(problem_of(folder.write("telemetry.jsonl", "")), ContainsSubstring("no packet"));
   CHECK_THAT(problem_of_list(""), ContainsSubstring("is no JSON"));
-  CHECK_THAT(problem_of_list(std::string(100'000, '[')), ContainsSubstring("nested too deep"));
+  CHECK_THAT(problem_of_list(std::string(100'000, '[')), ContainsSubstring("nested too deeply"));
   CHECK_THAT(problem_of_list("7"), ContainsSubstring("is no list of names"));
   CHECK_THAT(problem_of_list("[]"), ContainsSubstring("is no list of names"));
   CHECK_THAT(problem_of_list(R"({"name": "a"})"), ContainsSubstring("is no list of names"));
@@ -246,15 +246,15 @@ TEST_CASE("what cannot be read is an error that names the place") {
              ContainsSubstring("entry 2: needs"));
   CHECK_THAT(problem_of_list(R"([{"name": "a\n", "kind": "gauge"}])"), ContainsSubstring("needs a \"name\""));
   CHECK_THAT(problem_of_list(R"([{"name": "a", "kind": "gauge", "unit": 1}])"),
-             ContainsSubstring("\"unit\" is no word"));
+             ContainsSubstring("\"unit\" is not a word"));
   CHECK_THAT(problem_of_list(R"([{"name": "a", "kind": "gauge", "labels": "x"}])"), ContainsSubstring("\"labels\""));
   for (const char* status :
        {"7", "\"\"", "\"planned\"", "\"planned:  \"", "\"does not apply: \"", "\"reported soon\""}) {
     const std::string row = std::string(R"({"name": "a", "kind": "gauge", "status": )") + status + "}";
-    CHECK_THAT(problem_of_list("[" + row + "]"), ContainsSubstring("entry 1: its \"status\" is none of"));
+    CHECK_THAT(problem_of_list("[" + row + "]"), ContainsSubstring("entry 1: its \"status\" must be one of"));
   }
   CHECK_THAT(problem_of_list(R"([{"name": "a", "kind": "gauge", "labels": [1]}])"),
-             ContainsSubstring("label is no word"));
+             ContainsSubstring("label is not a word"));
   CHECK_THAT(problem_of_list(R"([{"name": "a", "kind": "gauge"}, {"name": "a", "kind": "counter"}])"),
-             ContainsSubstring("stands there twice"));
+             ContainsSubstring("is listed twice"));
 }

@@ -210,7 +210,7 @@ TEST_CASE("a module that does not fit is refused in words") {
     return refusal(*find_blueprint(name, kind), shape);
   };
   CHECK(why("conv_light", FeatureKind::kImage, features(8)) ==
-        "it is grown at a feature of kind image, and this is one of kind features");
+        "it fits features of kind image, but this one has kind features");
   CHECK(why("conv_light", FeatureKind::kImage, image(8, 1, 1)) ==
         "a 3x3 convolution of a single pixel sees padding only");
   CHECK(why("conv_light", FeatureKind::kImage, image(8, 1, 2)).empty());

@@ -206,7 +206,7 @@ TEST_CASE("what algebra or the measurement does not allow stays a seed, and an e
   decoder.embedding = 16;
   decoder.heads = 2;
   kept(Grown(decoder, leyline::tokens_shape(6, 11), quick_growth(), at::arange(12).remainder(11).view({2, 6})), "r0c0",
-       "lora", "no single linear layer takes all that leaves r0c0");
+       "lora", "no single linear layer consumes the output of r0c0");
 }
 
 TEST_CASE("a fold whose output differs too much is taken back to the bit") {

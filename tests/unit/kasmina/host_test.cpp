@@ -206,13 +206,13 @@ TEST_CASE("a host that does not fit the data is refused with the way out") {
   HostConfig deep = config(HostKind::kCnn);
   deep.blocks = deep.pool_layers = 4;
   CHECK_THROWS_MATCHES(build(deep, kPicture), base::Error,
-                       MessageMatches(ContainsSubstring("8 x 8 pixels; take at most 3")));
+                       MessageMatches(ContainsSubstring("8 x 8 pixels; it must be <= 3")));
   deep.blocks = 3;
   CHECK(build(deep, kPicture).sites.back().shape.height == 1);
   CHECK_THROWS_MATCHES(build(config(HostKind::kCnn), kFlat), base::Error,
                        MessageMatches(ContainsSubstring("data.shape")));
   CHECK_THROWS_MATCHES(build(config(HostKind::kMlp), kText), base::Error,
-                       MessageMatches(ContainsSubstring("take transformer")));
+                       MessageMatches(ContainsSubstring("use transformer")));
   CHECK_THROWS_MATCHES(build(config(HostKind::kTransformer), kFlat), base::Error,
                        MessageMatches(ContainsSubstring("data.kind: text")));
   HostConfig odd = config(HostKind::kTransformer);

@@ -39,7 +39,7 @@ TEST_CASE("a folder that is there keeps the mode that its user gave it") {
   CHECK(mode_of(folder / "mine") == 0755);
 }
 
-TEST_CASE("a folder above that others may write to is refused, unless it is sticky") {
+TEST_CASE("a folder above that others can write to is refused, unless it is sticky") {
   const test::TemporaryFolder folder;
   ::mkdir((folder / "shared").c_str(), 0700);
   ::mkdir((folder / "shared/mine").c_str(), 0700);
@@ -53,7 +53,7 @@ TEST_CASE("a folder above that others may write to is refused, unless it is stic
   const auto refused = with_mode(0777);
   REQUIRE_FALSE(refused);
   INFO(refused.error());
-  CHECK(refused.error().find("others may write to " + (folder / "shared") + ",") != std::string::npos);
+  CHECK(refused.error().find("others can write to " + (folder / "shared") + ",") != std::string::npos);
   CHECK(refused.error().find("--cache-dir or ESPER_CACHE") != std::string::npos);
   // A link does not hide what it leads through.
   REQUIRE(::symlink((folder / "shared/mine").c_str(), (folder / "link").c_str()) == 0);
@@ -71,13 +71,13 @@ TEST_CASE("a folder above of another user is refused") {
   CHECK(refused.error().find("belongs to another user") != std::string::npos);
 }
 
-TEST_CASE("a folder that others may write to is refused") {
+TEST_CASE("a folder that others can write to is refused") {
   const test::TemporaryFolder folder;
   ::mkdir((folder / "open").c_str(), 0700);
   ::chmod((folder / "open").c_str(), 0777);
   const auto made = private_cache_folder(folder / "open");
   CHECK_FALSE(made);
-  CHECK(made.error().find("others may write") != std::string::npos);
+  CHECK(made.error().find("others can write") != std::string::npos);
 }
 
 TEST_CASE("all levels that are made are this user's alone, whatever the umask") {
@@ -130,7 +130,7 @@ TEST_CASE("a folder below the cache's that is not its user's alone is found befo
     const std::string path = cache + "/" + name, aside = folder / "aside";
     CAPTURE(path);
     ::chmod(path.c_str(), 0770);
-    CHECK_THAT(problem(), ContainsSubstring(path + " cannot be used: a group may write to it; chmod go-w") &&
+    CHECK_THAT(problem(), ContainsSubstring(path + " cannot be used: a group can write to it; chmod go-w") &&
                               ContainsSubstring("--cache-dir"));
     ::chmod(path.c_str(), 0700);
     fs::rename(path, aside);
@@ -142,7 +142,7 @@ TEST_CASE("a folder below the cache's that is not its user's alone is found befo
   }
   fs::remove(cache + "/used");
   std::ofstream(cache + "/used") << "no folder";
-  CHECK_THAT(problem(), ContainsSubstring("/used is no folder"));
+  CHECK_THAT(problem(), ContainsSubstring("/used is not a folder"));
 }
 
 }  // namespace esper::program

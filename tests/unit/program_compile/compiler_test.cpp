@@ -111,7 +111,7 @@ TEST_CASE("a worker that cannot compile is refused for what it lacks, before any
   const auto lack = GENERATE(values<Lack>({
       {"echo nonsense", "", "", CompileFailure::kNoPython, "does not run the compile worker"},
       {nullptr, "/nowhere/g++", "", CompileFailure::kNoCompiler, "/nowhere/g++"},
-      {nullptr, "", "1.0.0", CompileFailure::kWrongTorch, "this program runs 1.0.0"},
+      {nullptr, "", "1.0.0", CompileFailure::kWrongTorch, "Esper uses 1.0.0"},
   }));
   Service service;
   if (lack.python != nullptr) service.settings.python = service.script("python", lack.python);
@@ -260,7 +260,7 @@ TEST_CASE("a job's deadline counts processor time, by the clock it may take long
   busy.source = "while True: pass\n" + busy.source;
   const auto used_up = outcome_of(compiler, busy);
   CHECK(used_up.failure == CompileFailure::kTimeout);
-  CHECK(used_up.reason == "it used more than 1 s of processor time (step.compile.deadline)");
+  CHECK(used_up.reason == "it used more than 1 s of CPU time (step.compile.deadline)");
 
   // What it started counts too, as soon as it runs.
   auto child = failing("nothing was stopped");
@@ -275,7 +275,7 @@ TEST_CASE("a job's deadline counts processor time, by the clock it may take long
   const auto late = outcome_of(service.start(), hanging);
   CHECK(late.failure == CompileFailure::kTimeout);
   INFO(late.reason);
-  CHECK(late.reason.starts_with("it was not done after 3 s by the clock, having used 0."));
+  CHECK(late.reason.starts_with("it was not finished after 3 s of wall time, having used 0."));
   CHECK(worker_groups().size() == 1);
 }
 

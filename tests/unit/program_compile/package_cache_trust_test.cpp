@@ -99,11 +99,11 @@ TEST_CASE("an entry that was planted below the cache is not loaded, and is repla
     plant = [&] { fs::create_hard_link(elsewhere + "/good", room.entry); };
   }
   SECTION("a file that a group may write to") {
-    problem = "a group may write";
+    problem = "a group can write";
     plant = [&] { fs::copy_file(elsewhere + "/good", room.entry), ::chmod(room.entry.c_str(), 0660); };
   }
   SECTION("a file that others may write to") {
-    problem = "others may write";
+    problem = "others can write";
     plant = [&] { fs::copy_file(elsewhere + "/good", room.entry), ::chmod(room.entry.c_str(), 0606); };
   }
   SECTION("a file of another user") {
@@ -135,19 +135,19 @@ TEST_CASE("an entry that was planted below the cache is not loaded, and is repla
   plant();
   CHECK(room.found().empty());
   CHECK(room.cache.damaged() == 1);
-  // It is compiled anew, so there is nothing to advise.
+  // It is compiled again, so there is nothing to advise.
   CHECK_THAT(room.cache.last_damage(),
              ContainsSubstring(room.key) && ContainsSubstring(problem) && !ContainsSubstring("remove it"));
-  REQUIRE_FALSE(room.insert("compiled anew").failure);
-  CHECK(room.found() == "compiled anew");
-  CHECK(read_text(elsewhere + "/good").find("compiled anew") == std::string::npos);
+  REQUIRE_FALSE(room.insert("compiled again").failure);
+  CHECK(room.found() == "compiled again");
+  CHECK(read_text(elsewhere + "/good").find("compiled again") == std::string::npos);
 }
 
 TEST_CASE("a folder below the cache that somebody else may change serves nothing, and the reason names it") {
   TrustRoom room;
   const std::string aside = room.folder / "aside";
-  SECTION("a group may write to it") { ::chmod(room.entries.c_str(), 0770); }
-  SECTION("others may write to it") { ::chmod(room.entries.c_str(), 0707); }
+  SECTION("a group can write to it") { ::chmod(room.entries.c_str(), 0770); }
+  SECTION("others can write to it") { ::chmod(room.entries.c_str(), 0707); }
   SECTION("it is a link") {
     fs::rename(room.entries, aside);
     fs::create_directory_symlink(aside, room.entries);
@@ -195,12 +195,12 @@ TEST_CASE("a lock of a compilation that is not this user's alone is refused, and
   fs::create_directories(locks);
   ::chmod(locks.c_str(), 0700);
   std::string problem, named = lock;
-  SECTION("a group may write to the folder") {
-    problem = "a group may write";
+  SECTION("a group can write to the folder") {
+    problem = "a group can write";
     ::chmod((named = locks).c_str(), 0770);
   }
-  SECTION("others may write to the folder") {
-    problem = "others may write";
+  SECTION("others can write to the folder") {
+    problem = "others can write";
     ::chmod((named = locks).c_str(), 0707);
   }
   SECTION("the folder is a link") {
@@ -213,8 +213,8 @@ TEST_CASE("a lock of a compilation that is not this user's alone is refused, and
     if (::geteuid() != 0) SKIP("only root can give a folder away");
     REQUIRE(::chown((named = locks).c_str(), 9, 9) == 0);
   }
-  SECTION("others may write to the file") {
-    problem = "others may write";
+  SECTION("others can write to the file") {
+    problem = "others can write";
     std::ofstream{lock};
     ::chmod(lock.c_str(), 0606);
   }
@@ -314,7 +314,7 @@ TEST_CASE("a relative path in the environment names no folder: ESPER_CACHE is re
   const EnvironmentVariable own("ESPER_CACHE", "relative");
   const auto refused = private_cache_folder("");
   CHECK_FALSE(refused);
-  CHECK_THAT(refused.error(), ContainsSubstring("ESPER_CACHE is no absolute path: relative;"));
+  CHECK_THAT(refused.error(), ContainsSubstring("ESPER_CACHE is not an absolute path: relative;"));
   CHECK(*private_cache_folder(folder / "named") == folder / "named");
   CHECK_FALSE(fs::exists("relative"));
 }
@@ -331,9 +331,9 @@ TEST_CASE("a key that is not this user's secret is refused with the way out") {
                                 ContainsSubstring("; remove it, and all") && ContainsSubstring("XDG_STATE_HOME") &&
                                 !ContainsSubstring("--cache-dir"));
   };
-  SECTION("others may read it") {
+  SECTION("others can read it") {
     ::chmod(path.c_str(), 0644);
-    refused("others may read it");
+    refused("others can read it");
   }
   SECTION("it is a link") {
     fs::rename(path, folder / "key");

@@ -196,10 +196,10 @@ TEST_CASE("where files are to be this user's alone, any other is refused at ever
   for (const auto& path : {sub, file}) {
     const mode_t good = mode_of(path);
     ::chmod(path.c_str(), good | S_IWGRP);
-    CHECK_THAT(reading(), ContainsSubstring(path + " ") && ContainsSubstring("a group may write") &&
+    CHECK_THAT(reading(), ContainsSubstring(path + " ") && ContainsSubstring("a group can write") &&
                               ContainsSubstring("--cache-dir"));
     ::chmod(path.c_str(), good | S_IWOTH);
-    CHECK_THAT(reading(), ContainsSubstring("others may write"));
+    CHECK_THAT(reading(), ContainsSubstring("others can write"));
     ::chmod(path.c_str(), good);
   }
   REQUIRE(::link(file.c_str(), (sub + "/second").c_str()) == 0);

@@ -141,7 +141,7 @@ TEST_CASE("a state that is not finite, or cannot be written at all, is refused a
   Writing it;
   auto nan = small_image(1);
   nan.tensors.push_back({"host.bias", at::full({2}, std::numeric_limits<double>::quiet_NaN())});
-  CHECK(it.save(nan).problem == "tensor host.bias is not finite; such a state is not worth going back to");
+  CHECK(it.save(nan).problem == "tensor host.bias is not finite; such a state is not saved");
   auto in_json = small_image(1);
   in_json.run["loss"] = std::numeric_limits<double>::infinity();
   CHECK(it.save(in_json).problem.starts_with("run.json: /loss is not finite"));

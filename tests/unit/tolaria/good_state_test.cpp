@@ -275,7 +275,7 @@ TEST_CASE("where no seed grows, or no earlier state could be kept, a loss that i
   CHECK(starved.values("tolaria.rollback.fast_size_bytes").back() == 0);
   const auto failed = starved.events("tolaria.rollback.restore_failed");
   REQUIRE(failed.size() == 1);
-  CHECK(failed[0].attributes.at("detail") == "no earlier state is kept in memory");
+  CHECK(failed[0].attributes.at("detail") == "no snapshot in memory");
 }
 
 TEST_CASE("damage to the host itself while a seed grows is undone once; without a seed it ends the run") {

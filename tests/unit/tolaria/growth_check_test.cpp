@@ -134,7 +134,7 @@ TEST_CASE("a checkpoint that the journal contradicts is an error that says what 
     CHECK(error.code() == base::ExitCode::kCheckpoint);
     CHECK_THAT(error.what(), ContainsSubstring("DORMANT -> TRAINING seed-0001"));
   }
-  CHECK_THAT(check_growth({}, *image), ContainsSubstring("does not tell"));
+  CHECK_THAT(check_growth({}, *image), ContainsSubstring("does not contain"));
 }
 
 }  // namespace esper::test

@@ -78,7 +78,7 @@ TEST_CASE("a seed's life is told in events that say what was measured and what w
   CHECK(failure.attributes.at("seed_id") == "seed-0001");
   CHECK(failure.attributes.at("epoch") == "3");
   CHECK(failure.attributes.at("measured").starts_with("epochs_in_training=1 "));
-  CHECK(failure.attributes.at("reason").find("epochs_in_training 1 >= 2: not met") != std::string::npos);
+  CHECK(failure.attributes.at("reason").find("epochs_in_training >= 2 failed (measured 1)") != std::string::npos);
 
   const auto rejected = only(it.events("command_rejected"));
   CHECK(rejected.level == leyline::Level::kWarning);
@@ -135,7 +135,7 @@ TEST_CASE("a policy that does not answer costs an epoch its deadline, no command
   CHECK(timeouts[0].attributes.at("error") == "no decision within 500ms");
   CHECK(std::stod(timeouts[0].attributes.at("latency_ms")) >= 500);
   CHECK(timeouts[0].attributes.at("deadline_ms") == "500.000000");
-  CHECK(timeouts[1].attributes.at("error") == "an earlier question is still being worked on");
+  CHECK(timeouts[1].attributes.at("error") == "an earlier decision is still running");
   CHECK(it.values("tolaria.timeout.tamiyo_total") == std::vector<double>{0, 1, 2, 2, 2});
   CHECK(it.values("tolaria.mode.conservative") == std::vector<double>{0, 1, 1, 0, 0});
   CHECK(it.values("tolaria.epochs.failed") == std::vector<double>{0, 1, 2, 2, 2});

@@ -92,7 +92,7 @@ TEST_CASE("what is no run folder is not resumed") {
   for (const auto* path : {"/empty", "/nothing"}) {
     const auto [code, text] = failure_of([&] { open_run_folder(files, path); });
     CHECK(code == ExitCode::kConfig);
-    CHECK(has(text, std::string(path) + " is no run folder: " +
+    CHECK(has(text, std::string(path) + " is not a run folder: " +
                         (std::string(path) == "/empty" ? "it is an empty folder" : "it does not exist")));
     CHECK(files.names_in(path).empty());
   }

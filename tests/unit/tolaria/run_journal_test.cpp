@@ -164,7 +164,7 @@ TEST_CASE("a journal whose earlier files are gone tells what is left, and that t
   }
   const auto left = history::read_journal(run.files, kRun);
   REQUIRE(left.gaps.size() == 1);
-  CHECK(left.gaps[0].find("(segment): what came before is missing") != std::string::npos);
+  CHECK(left.gaps[0].find("(segment): earlier records are missing") != std::string::npos);
   CHECK(left.history.replay().topology == run.topology);
 }
 

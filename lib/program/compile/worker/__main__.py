@@ -213,11 +213,11 @@ class Job:
         seconds = self.used_seconds(below)
         limit = self.request["deadline_s"]
         if seconds > limit:
-            return f"it used more than {limit:g} s of processor time (step.compile.deadline)"
+            return f"it used more than {limit:g} s of CPU time (step.compile.deadline)"
         wall_limit = self.request["wall_deadline_s"]
         if time.monotonic() - self.began > wall_limit:
-            used = f"having used {seconds:.1f} of {limit:g} s of processor time (step.compile.deadline)"
-            return f"it was not done after {wall_limit:g} s by the clock, {used}"
+            used = f"having used {seconds:.1f} of {limit:g} s of CPU time (step.compile.deadline)"
+            return f"it was not finished after {wall_limit:g} s of wall time, {used}"
         return None
 
     def wait(self, lines):
@@ -253,7 +253,7 @@ class Job:
             return self.answer
         status = os.waitpid(self.pid, 0)[1]
         if os.WIFSIGNALED(status):
-            return {"error": "crashed", "reason": f"the compilation died of signal {os.WTERMSIG(status)}"}
+            return {"error": "crashed", "reason": f"the compilation was killed by signal {os.WTERMSIG(status)}"}
         return {"error": "crashed", "reason": f"the compilation ended with status {os.WEXITSTATUS(status)}"}
 
     def finish(self, answer):

@@ -27,7 +27,7 @@ def problem_of(facts):
     if facts.st_uid != os.geteuid():
         return "it belongs to another user"
     if facts.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "a group or others may write to it"
+        return "a group or others can write to it"
     if stat.S_ISREG(facts.st_mode) and facts.st_nlink > 1:
         return "it has several names (hard links)"
     return None
@@ -40,9 +40,9 @@ def identity(facts):
 
 def check_folder(folder):
     facts = os.lstat(folder)
-    problem = problem_of(facts) or (None if stat.S_ISDIR(facts.st_mode) else "it is no folder")
+    problem = problem_of(facts) or (None if stat.S_ISDIR(facts.st_mode) else "it is not a folder")
     if problem:
-        way_out = "another cache folder is named with --cache-dir or ESPER_CACHE"
+        way_out = "set another cache folder with --cache-dir or ESPER_CACHE"
         raise UnsafeFolder(f"{folder} cannot be used: {problem}; {way_out}")
 
 

@@ -56,8 +56,8 @@ def missing_compiler():
     if compiler():
         return None
     if os.environ.get("CXX"):
-        return f"there is no compiler {os.environ['CXX']} (CXX)"
-    return "there is no C++ compiler in PATH (g++, c++ or clang++); name one with CXX"
+        return f"compiler not found: {os.environ['CXX']} (CXX)"
+    return "no C++ compiler in PATH (g++, c++ or clang++); set CXX"
 
 
 def version_of(path):
