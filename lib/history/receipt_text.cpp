@@ -204,7 +204,7 @@ std::string receipt_text(const Receipt& receipt) {
     text += row("stall at the cull", or_not(receipt.cull_stall_ms, "{:.3g} ms"));
   }
   text +=
-      row("accuracy drop when off", contribution_text(receipt.contribution)) +
+      row("accuracy drop if off", contribution_text(receipt.contribution)) +
       row("Shapley value", points_text(receipt.contribution.shapley_points, receipt.contribution.shapley_interval)) +
       (receipt.reward ? row("reward", reward_text(*receipt.reward)) : "") + row("conflicts", conflicts_text(receipt)) +
       row("isolation violations", or_not(receipt.isolation_violations, "{:.0f}")) +

@@ -173,7 +173,7 @@ TEST_CASE("what was not measured is said to be so, never 0") {
   CHECK(told["epochs_in_stages"]["GERMINATED"] == 2);
   const auto text = receipt_text(receipt);
   CHECK_THAT(text, ContainsSubstring("parameters            not measured") &&
-                       ContainsSubstring("accuracy drop when off not measured") &&
+                       ContainsSubstring("accuracy drop if off  not measured") &&
                        ContainsSubstring("stall at the graft    not measured") &&
                        ContainsSubstring("note: there is no telemetry.jsonl"));
 }
