@@ -9,7 +9,7 @@ struct PythonFacts {
   std::string path;     // empty: none found
   std::string version;  // "3.11.7"
   bool has_torch = false;
-  std::string problem;  // why it cannot compile, and the way out
+  std::string problem;  // why it cannot compile, and the remedy
 };
 
 // The Python that is taken, by path alone: $ESPER_PYTHON, else that of this checkout's private environment. Empty if

@@ -1,4 +1,4 @@
-// `esper fork`: a run folder of its own that goes on from a checkpoint of another run, with seeds left out.
+// `esper fork`: a new run that continues from a checkpoint of another run, optionally without some seeds.
 
 #include <fmt/core.h>
 

@@ -1,4 +1,4 @@
-// `esper train`: from a run file, or a run folder to go on with, to a finished run.
+// `esper train`: from a run file, or a run folder to continue with, to a finished run.
 
 #include <deque>
 #include <memory>
@@ -71,7 +71,7 @@ struct OpenRun {
   RunFolder folder;
 };
 
-// Never destroyed: a checkpoint writer whose I/O is stuck is left behind at the end, and may go on with it.
+// Never destroyed: a checkpoint writer whose I/O is stuck is left behind at the end, and may continue with it.
 FileSystem& confine(const std::string& run_folder) {
   static auto* const kept = new std::deque<storage::ConfinedFileSystem>;
   return kept->emplace_back(run_folder, storage::Owner::kAnyone);

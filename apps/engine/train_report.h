@@ -13,7 +13,7 @@ namespace esper::engine {
 bool reached_its_end(const tolaria::RunOutcome& outcome);
 
 // How the run ended, on both streams. Where it did not reach its end, the exit status says so whoever reads standard
-// output: after SIGHUP the terminal is gone, and a pipe may have no reader or one that waits.
+// output: after SIGHUP the terminal no longer exists, and a pipe may have no reader or one that waits.
 enum class OutcomeFormat { kText, kJson };
 void print_outcome(const nlohmann::ordered_json& summary, const tolaria::RunOutcome& outcome, OutcomeFormat format);
 

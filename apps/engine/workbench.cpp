@@ -63,7 +63,8 @@ data::Splits load_data(const config::DataConfig& config, const std::string& way_
   }
 }
 
-// Null where no lane of the run compiles. In lane auto training goes on beside the compiler, in lane compiled it waits.
+// Null where no lane of the run compiles. In lane auto training continues beside the compiler, in lane compiled it
+// waits.
 std::unique_ptr<program::CompileDesk> desk_of_run(const config::RunConfig& config, torch::Device device,
                                                   const std::string& cache_dir) {
   using config::Lane;

@@ -55,7 +55,7 @@ std::vector<std::string> option_names(const CLI::App& root) {
 
 std::string quoted(const std::string& word) { return "\"" + word + "\""; }
 
-// The way out for one word; empty if none is known.
+// The remedy for one word; empty if none is known.
 std::string hint_for(const std::string& word, const std::vector<std::string>& options) {
   const bool takes_set = std::find(options.begin(), options.end(), kSet) != options.end();
   if (takes_set && !word.starts_with('-') && word.find('=') != std::string::npos) return " (write --set " + word + ")";

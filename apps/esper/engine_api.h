@@ -32,8 +32,8 @@ struct NewRun {
 struct TrainRequest {
   static constexpr const char* kCommand = "train";
   Job job;
-  NewRun run;            // its folder: of a training that starts anew
-  std::string resume;    // the run folder to continue; empty: start anew
+  NewRun run;            // its folder: of a new run
+  std::string resume;    // the run folder to continue; empty: a new run
   bool dry_run = false;  // build everything, train nothing
   bool trace = false;    // write trace.json
 };

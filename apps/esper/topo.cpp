@@ -1,4 +1,4 @@
-// `esper topo`: what a run's journal tells of its growth.
+// `esper topo`: what a run's journal shows of its growth.
 #include <fmt/core.h>
 
 #include <charconv>

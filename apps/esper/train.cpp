@@ -13,7 +13,7 @@ struct TrainOptions {
   std::vector<std::string> assignments;
 };
 
-// A resumed run goes on with the training it began.
+// A resumed run continues with the training it began.
 void refuse_other_training(const TrainRequest& request) {
   const std::string path = config_in_run(request.resume);
   const std::string changes =

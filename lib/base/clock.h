@@ -11,7 +11,7 @@
 
 namespace esper::base {
 
-// Time that stands still until somebody moves it.
+// Time that stands still until a test moves it.
 class ManualTime {
  public:
   // `wall`: time since the UNIX epoch at which the clock starts; its monotonic time starts at 0.
@@ -32,7 +32,7 @@ class Clock {
   explicit Clock(std::shared_ptr<ManualTime> manual) : manual_(std::move(manual)) {}
 
   bool is_manual() const { return manual_ != nullptr; }
-  // Monotonic, from an origin of its own: for intervals and deadlines.
+  // Monotonic, from an arbitrary origin: for intervals and deadlines.
   Duration now() const;
   // Since the UNIX epoch: for time stamps.
   Duration wall() const;

@@ -18,7 +18,7 @@ class Descriptor {
   ~Descriptor() { reset(); }
   int number() const { return number_; }
   bool is_open() const { return number_ >= 0; }
-  // Whoever takes the number closes it.
+  // The caller must close it.
   int release() { return std::exchange(number_, -1); }
   void reset() {
     if (number_ >= 0) ::close(std::exchange(number_, -1));

@@ -17,7 +17,7 @@ constexpr std::uint64_t kEveryHit = UINT64_MAX;
 
 // Replaces what was armed at the same point; counting starts again.
 void arm(std::string_view point, std::uint64_t nth = 1, std::uint64_t times = 1);
-// Arms what a text in the form above says. Throws Error{kConfig} for a text that it cannot read.
+// Arms the points of a text in the form above. Throws Error{kConfig} if it cannot be parsed.
 void arm_from_text(std::string_view text);
 // Reads ESPER_FAULTS now rather than at the first hit, so that main can report a mistake in it.
 void arm_from_environment();
@@ -27,7 +27,7 @@ void disarm_all();
 std::uint64_t hits(std::string_view point);
 
 namespace internal {
-// 0: nothing armed. Starts at 1 because the environment has not been looked at yet.
+// 0: nothing armed. Starts at 1 because the environment has not been read yet.
 extern std::atomic<int> armed;
 bool hit_armed(std::string_view point);
 }  // namespace internal

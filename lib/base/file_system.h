@@ -1,7 +1,7 @@
 #pragma once
-// The seam to the disk. Every room that reads or writes a file takes a FileSystem&; storage/real_file_system.h is the
-// one that runs, tests use one that can fail, fill up and lose power.
-// Failures are IoError. A FileSystem may be used from any thread; one File belongs to one thread at a time.
+// The interface to the disk. Every room that reads or writes a file takes a FileSystem&; storage/real_file_system.h is
+// the one that runs, tests use one that can fail, fill up and lose power. Failures are IoError. A FileSystem may be
+// used from any thread; one File belongs to one thread at a time.
 
 #include <cerrno>
 #include <cstddef>
@@ -27,13 +27,13 @@ class IoError : public Error {
                                         std::to_string(error_number) + ")"),
         path_(std::move(path)),
         error_number_(error_number) {}
-  // With an exit code and a text of its own.
+  // With an exit code and its own text.
   IoError(ExitCode code, const std::string& text, std::string path, int error_number)
       : Error(code, text), path_(std::move(path)), error_number_(error_number) {}
 
   const std::string& path() const { return path_; }
   int error_number() const { return error_number_; }
-  // Of a write: space, quota or the file size limit (RLIMIT_FSIZE) is used up. Saving pauses and training goes on,
+  // Of a write: space, quota or the file size limit (RLIMIT_FSIZE) is used up. Saving pauses and training continues,
   // since room can be made meanwhile.
   bool out_of_space() const { return error_number_ == ENOSPC || error_number_ == EDQUOT || error_number_ == EFBIG; }
 
@@ -57,7 +57,7 @@ struct FolderEntry {
 
 class File;
 
-// Paths are as the operating system takes them. Nothing is durable before a sync: contents by File::sync, the entry
+// Paths are in the form of the operating system. Nothing is durable before a sync: contents by File::sync, the entry
 // that names a file by sync_folder of its parent.
 class FileSystem {
  public:
@@ -153,7 +153,7 @@ class File {
   void close_quietly() noexcept {
     try {
       close();
-    } catch (...) {  // whoever needs to know has called close() or sync()
+    } catch (...) {  // callers that need the result have called close() or sync()
     }
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Between an enum and its names, for enums with `constexpr auto names(E)` beside them.
+// Conversion between an enum and its names, for enums with `constexpr auto names(E)` beside them.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What distributions and paired measurements say. Pure functions; the same input gives the same answer everywhere.
+// Statistics of distributions and paired measurements. Pure functions; the same input gives the same answer everywhere.
 
 #include <cstdint>
 #include <span>

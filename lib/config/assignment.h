@@ -10,7 +10,7 @@ namespace esper::config {
 // What the places of its document have for a file: "--set a.b=value", the end of a long one left out.
 std::string assignment_origin(const std::string& text);
 
-// "a.b=value" as a document of its own, with the problems of reading it. Every place in it is the assignment.
+// "a.b=value" as its own document, with the problems of reading it. Every place in it is the assignment.
 YamlDocument assignment_document(const std::string& text);
 
 }  // namespace esper::config

@@ -1,5 +1,5 @@
 #pragma once
-// What a run file tells of the data before they are there. Any thread.
+// Properties of the data that follow from the run file alone. Any thread.
 
 #include <cstdint>
 #include <optional>
@@ -9,19 +9,19 @@
 
 namespace esper::config {
 
-// Whether samples have channels, height and width, as far as the config tells.
+// Whether samples have channels, height and width, as far as the config shows.
 bool image_shaped(const DataConfig& data);
 
 struct Pixels {
   std::int64_t height = 0, width = 0;
 };
-// Of one image; nothing where the run file alone does not tell, or these are no images.
+// Of one image; nullopt if the run file alone does not show it, or these are not images.
 std::optional<Pixels> pixels_of(const DataConfig& data);
 
 // As far as slots need it (config/slot_geometry.h); height and width are 0 where they are not known.
 leyline::SampleShape known_sample(const DataConfig& data);
 
-// How many classes the data have, where the run file alone tells.
+// How many classes the data have, where the run file alone shows.
 std::optional<std::int64_t> known_classes(const DataConfig& data);
 
 }  // namespace esper::config

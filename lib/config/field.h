@@ -43,8 +43,8 @@ constexpr Field<Struct, Member> field(std::string_view key, Member Struct::* mem
   return {key, member, help, limits};
 }
 
-// What a validate() finds wrong: a path relative to its struct ("optimizer.momentum"), a sentence with the way out, and
-// the other fields that the rule looked at, the one most likely to be wrong first. A finding is dropped where one of
+// A finding of validate(): a path relative to its struct ("optimizer.momentum"), a sentence with the remedy, and
+// the other fields of the rule, the one most likely to be wrong first. A finding is dropped where one of
 // these fields could not be read at all.
 struct Finding {
   std::string path, text;

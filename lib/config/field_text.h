@@ -10,9 +10,9 @@ namespace esper::config {
 
 // Durations, lengths and enums become strings. A section becomes null.
 nlohmann::ordered_json field_json(const FieldValue& value);
-// As it stands in a run file; loads back to the same value.
+// As in a run file; loads back to the same value.
 std::string field_yaml(const FieldValue& value);
-// For people: "whole number", "true or false", "one of auto, fp32, bf16, fp16", ...
+// For users: "whole number", "true or false", "one of auto, fp32, bf16, fp16", ...
 std::string type_text(const FieldValue& value);
 // ">= 1", "1 to 64", or empty.
 std::string limits_text(const Limits& limits);

@@ -1,5 +1,5 @@
 #pragma once
-// Defaults that follow other fields, so that no default contradicts what a run file says. Any thread.
+// Defaults that follow other fields, so that no default contradicts a run file. Any thread.
 
 #include <functional>
 #include <string_view>

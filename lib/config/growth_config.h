@@ -73,7 +73,7 @@ struct AggregationConfig {
   }
 };
 
-// No gradient may come back through the input of a seed that is shut off from the host.
+// No gradient may flow back through the input of a seed that is isolated from the host.
 struct IsolationConfig {
   double max_cosine = 1e-6;
   bool strict = false;
@@ -120,7 +120,7 @@ struct GateConfig {
   }
 };
 
-// How it is measured what each seed is worth to the network. Definitions: tolaria/evaluation/shapley.h.
+// How the value of each seed is measured. Definitions: tolaria/evaluation/shapley.h.
 struct CounterfactualConfig {
   int every_epochs = 5;
   int max_configurations = 32;

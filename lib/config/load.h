@@ -2,7 +2,7 @@
 // From run files and `--set a.b=c` to a RunConfig, with every problem at once.
 //
 // A run file may name one other file under `extends:` (relative to itself), which may name a further one, up to 16
-// files and in no circle; what a file says comes on top of what it extends, key by key; a list replaces a list.
+// files and in no circle; a file overrides what it extends, key by key; a list replaces a list.
 // Assignments come last, in order. Their values are YAML (`--set host.hidden=[32,32]`); an empty value is the empty
 // text.
 

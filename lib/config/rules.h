@@ -6,7 +6,7 @@
 namespace esper::config {
 
 // The slots, blueprints and classes that the run file names: whether host, catalogue and data have them, as far as the
-// run file alone tells. What is not well formed is told elsewhere.
+// run file alone shows. Malformed values are reported elsewhere.
 void check_names(const RunConfig& config, Findings& out);
 
 }  // namespace esper::config

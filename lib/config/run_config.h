@@ -11,7 +11,7 @@
 
 namespace esper::config {
 
-// How long anything may wait for something else.
+// Time limits.
 struct SafetyConfig {
   base::Duration data_deadline = std::chrono::seconds(60);
   base::Duration policy_deadline = std::chrono::seconds(2);

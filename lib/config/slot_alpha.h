@@ -25,7 +25,7 @@ struct SlotAlpha {
   int ticks = 1;      // epochs, 1..kMostTicks
   double target = 1;  // kLeastTarget..1
 
-  // Of "r0c1=cosine,8,0.7". Whether there is such a slot is not looked at.
+  // Of "r0c1=cosine,8,0.7". Whether there is such a slot is ignored.
   static base::Expected<SlotAlpha> parse(std::string_view text);
 };
 

@@ -16,7 +16,7 @@ using base::in_quotes;
 
 namespace {
 
-// What is empty was told of already.
+// Empty values were reported already.
 void check_unique(const std::vector<std::string>& list, const std::string& path, Findings& out) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < list.size(); ++i) {

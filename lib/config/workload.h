@@ -9,7 +9,7 @@
 namespace esper::config {
 
 // {hash: 16 digits, fields: {"data.batch_size": 4, ...}}. Left out: names and folders, epochs, step.lane, what a run
-// tells, saves and waits for, and the compiler's cache and limits.
+// reports, saves and waits for, and the compiler's cache and limits.
 nlohmann::ordered_json workload_json(const RunConfig& config);
 
 // The fields in which two of them differ: "data.batch_size: 4 against 8, and 2 more"; empty if their hashes are equal.

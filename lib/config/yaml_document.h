@@ -5,7 +5,7 @@
 // characters), tabs in the indentation, duplicate keys, keys that are not plain text, quotes that do
 // not end in their line, tags, merge keys (<<), aliases
 // that contain themselves, a second document, and more than the limits below (an alias counts with all that it
-// repeats). Scalars stay text; what they mean is up to the reader, who is told whether they were quoted.
+// repeats). Scalars stay text; the reader interprets them and knows whether they were quoted.
 
 #include <cstddef>
 #include <string>

@@ -7,7 +7,7 @@
 
 namespace esper::data {
 
-// Largest picture that is decoded, in pixels; the header's claim is checked before memory is taken.
+// Largest image that is decoded, in pixels; the header's claim is checked before memory is taken.
 constexpr std::int64_t kMaxPixels = std::int64_t{1} << 26;
 
 struct Image {
@@ -15,8 +15,8 @@ struct Image {
   Bytes pixels;  // [height, width, 3], red first
 };
 
-// The file's kind is told by its first bytes. Transparency is dropped; grey becomes three equal channels. Throws
-// Error{kData} naming the file; a picture that decodes only with warnings (a cut JPEG) counts as damaged. Throws
+// The file's kind is recognised by its first bytes. Transparency is dropped; grey becomes three equal channels. Throws
+// Error{kData} naming the file; an image that decodes only with warnings (a cut JPEG) counts as damaged. Throws
 // Error{kResources}, before memory is taken, if its pixels do not fit.
 Image decode_image(const std::filesystem::path& file, const ReadOptions& options);
 

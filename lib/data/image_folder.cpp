@@ -105,7 +105,7 @@ struct Unusable {
 };
 using Decoded = base::Expected<Picture, Unusable>;
 
-// A picture of other sizes than `expected` (where that is known) cannot be used.
+// An image of other sizes than `expected` (where that is known) cannot be used.
 Decoded decode_one(const fs::path& file, const config::DataConfig& config, const Sizes& expected,
                    const ReadOptions& options) {
   const std::int64_t channels = config.shape.size() == 3 && config.shape[0] == 1 ? 1 : 3;
@@ -120,7 +120,7 @@ Decoded decode_one(const fs::path& file, const config::DataConfig& config, const
     }
     return Picture{std::move(sizes), to_planes(image, channels)};
   } catch (const base::Error& error) {
-    if (error.code() != base::ExitCode::kData) throw;  // a lack of memory is not the picture's fault
+    if (error.code() != base::ExitCode::kData) throw;  // out of memory is not the image's fault
     // report() names the file again.
     return base::failure(Unusable{std::string(error.what()).substr(file.string().size() + 2)});
   }
@@ -151,15 +151,15 @@ void for_each_parallel(std::size_t count, std::size_t num_threads, Work work) {
   if (failure) std::rethrow_exception(failure);
 }
 
-// What one picture may take while so many are decoded at once, their samples existing beside them.
+// What one image may take while so many are decoded at once, their samples existing beside them.
 ReadOptions share_of(std::size_t num_threads, std::size_t sample_bytes, const ReadOptions& options) {
   const auto usable = usable_memory(options);
   const auto left = (usable.bytes - static_cast<std::int64_t>(sample_bytes)) / static_cast<std::int64_t>(num_threads);
   return {options.bad_sample, std::max<std::int64_t>(left, 1), usable.limit};
 }
 
-// Decodes the pictures of a list in portions, so that the unpacked pictures never exist twice. The first usable
-// picture, decoded alone, fixes the size; memory for all is taken then.
+// Decodes the images of a list in portions, so that the unpacked images never exist twice. The first usable
+// image, decoded alone, fixes the size; memory for all is taken then.
 class Decoder {
  public:
   Decoder(const ImageList& list, const config::DataConfig& config, const ReadOptions& options, BadSamples& bad)

@@ -8,14 +8,14 @@
 
 namespace esper::data {
 
-// What all members of a gzip file unfold to, found by unfolding them into a small buffer; counting ends once it is more
-// than `limit`. Throws Error{kData} naming `file` and the compressed byte where it went wrong.
+// What all members of a gzip file decompress to, found by unfolding them into a small buffer; counting ends once it is
+// more than `limit`. Throws Error{kData} naming `file` and the compressed byte where it went wrong.
 std::int64_t gzip_size(std::span<const std::uint8_t> packed, std::int64_t limit, const std::filesystem::path& file);
 
 // The members' contents, checksums verified. `size` is what gzip_size() counted. Throws as it does.
 Bytes inflate_gzip(std::span<const std::uint8_t> packed, std::int64_t size, const std::filesystem::path& file);
 
-// A raw deflate stream that must unfold to exactly `size` bytes. `offset` is where `packed` begins in `file`.
+// A raw deflate stream that must decompress to exactly `size` bytes. `offset` is where `packed` begins in `file`.
 Bytes inflate_raw(std::span<const std::uint8_t> packed, std::int64_t size, const std::filesystem::path& file,
                   std::int64_t offset);
 

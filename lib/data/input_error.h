@@ -31,7 +31,7 @@ class MissingData : public base::Error {
 // Throws likewise where the bytes begin with the byte-order mark of UTF-16.
 void refuse_utf16(const std::filesystem::path& file, std::string_view bytes);
 
-// Throws base::Error{kConfig}: the data are fine, but the run file asks for something that they are not.
+// Throws base::Error{kConfig}: the data are valid, but do not fit the run file.
 [[noreturn]] void fail_config(const std::string& key, const std::string& text);
 
 // What to do with a sample that cannot be read: fail on it, or count it and go on.

@@ -1,6 +1,6 @@
 #pragma once
-// Batches of a data set, epoch after epoch: prepared ahead by worker threads, or picked out of a data set that lies on
-// the device. Both hand out the same bits.
+// Batches of a data set, epoch after epoch: prepared in advance by worker threads, or selected from a data set that is
+// on the device. Both hand out the same bits.
 
 #include <optional>
 #include <variant>
@@ -12,7 +12,7 @@ namespace esper::data {
 
 // The data set must outlive the loader. One thread calls it. A batch is a function of (data set, configuration, epoch,
 // index) alone: number of workers, prefetch, source and earlier batches change no bit. The last, shorter batch of an
-// epoch is kept. A batch belongs to who has it: its memory is used again once nobody else holds its tensors.
+// epoch is kept. A batch belongs to the caller: its memory is reused once no tensor of it is referenced.
 class Loader {
  public:
   // Throws Error{kConfig} if crop or flip is asked for and the samples are no images, Error{kResources} where a thread

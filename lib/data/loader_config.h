@@ -1,5 +1,5 @@
 #pragma once
-// What a loader is asked for, and what it hands out. Plain data.
+// The request to a loader, and its batches. Plain data.
 
 #include <chrono>
 #include <cstdint>
@@ -10,7 +10,10 @@ namespace esper::data {
 
 enum class Order { kSequential, kShuffled };
 enum class Staging { kPageable, kPinned };  // pinned: batches in page-locked memory; only where CUDA is in use
-enum class WorkerLife { kLoader, kEpoch };  // until when the threads live; the first goes on to prepare the next epoch
+enum class WorkerLife {
+  kLoader,
+  kEpoch
+};  // until when the threads live; the first continues to prepare the next epoch
 enum class Source {
   kThreads,   // worker threads prepare batches from the data set as it was loaded
   kResident,  // the data set lies ready on the device, and next() picks batches out of it; no threads
@@ -19,7 +22,7 @@ enum class Source {
 struct LoaderConfig {
   std::int64_t batch_size = 64;
   int workers = 1;   // 0: next() prepares the batch itself
-  int prefetch = 2;  // batches prepared ahead, at least 1
+  int prefetch = 2;  // batches prepared in advance, at least 1
   std::uint64_t seed = 0;
   Order order = Order::kShuffled;
   config::AugmentConfig augment;

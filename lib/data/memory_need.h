@@ -1,6 +1,7 @@
 #pragma once
-// Whether what a reader is about to take fits, asked before it is taken. A kill for memory names no file; this does.
-// Each stage of reading (unfold, parse, split) asks for the memory that it takes beyond what is in use by then.
+// Checks whether the memory that a reader needs is available, before it is allocated. An out-of-memory kill names no
+// file; this does. Each stage of reading (decompress, parse, split) asks for the memory that it takes beyond what is in
+// use by then.
 
 #include <filesystem>
 #include <string>
@@ -17,12 +18,12 @@ MemoryRoom usable_memory(const ReadOptions& options);
 // The remedy that the errors below name where a file is read.
 constexpr const char* kSmallerFile = "use a smaller file";
 
-// Throws Error{kResources} with file, sizes, limit and way out if `bytes` more do not fit. `file` may be a field of the
+// Throws Error{kResources} with file, sizes, limit and remedy if `bytes` more do not fit. `file` may be a field of the
 // run file where the data come from none. `what`: "its samples".
 void require_memory(const std::filesystem::path& file, const std::string& what, std::int64_t bytes,
                     const ReadOptions& options, const std::string& way_out = kSmallerFile);
 
-// The error that require_memory() throws. `need` is a size in words, such as "more than 12 MiB".
+// The error that require_memory() throws. `need` is a size as text, such as "more than 12 MiB".
 [[noreturn]] void fail_memory(const std::filesystem::path& file, const std::string& what, const std::string& need,
                               const MemoryRoom& usable, const std::string& way_out = kSmallerFile);
 

@@ -1,5 +1,6 @@
 #pragma once
-// How much more memory this process may take, by every limit that ends in a kill or a failed allocation. Any thread.
+// How much more memory this process may allocate, by every limit that ends in a kill or a failed allocation. Any
+// thread.
 
 #include <cstdint>
 #include <filesystem>
@@ -24,7 +25,7 @@ struct MemoryRoom {
 };
 
 // The least of: MemAvailable; the resource limits less what the process has mapped; and for the process's own cgroup
-// and each of its ancestors that is visible here (v1 or v2, as mountinfo tells) memory.max, memory.high or
+// and each of its ancestors that is visible here (v1 or v2, see mountinfo) memory.max, memory.high or
 // memory.limit_in_bytes less what is in use, the page cache of files not counted. What cannot be read bounds nothing.
 MemoryRoom memory_room(const MemorySources& sources);
 

@@ -1,12 +1,12 @@
 #pragma once
-// The random crop and flip of one picture, as a function of its place in the epoch's order.
+// The random crop and flip of one image, as a function of its place in the epoch's order.
 
 #include "config/data_config.h"
 #include "data/random.h"
 
 namespace esper::data {
 
-// Where the window of the source picture lies, and which way round it is read.
+// Where the window of the source image lies, and which way round it is read.
 struct Placement {
   std::int64_t top = 0, left = 0;  // -crop_padding to crop_padding
   bool mirrored = false;

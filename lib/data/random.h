@@ -10,7 +10,7 @@ namespace esper::data {
 
 using base::mix64;
 
-// What a key is for; the same seed gives unrelated numbers to each.
+// The purpose of a key; the same seed gives unrelated numbers to each.
 enum class Stream : std::uint64_t { kSplit = 1, kShuffle = 2, kAugment = 3, kCentres = 4, kNoise = 5 };
 
 constexpr std::uint64_t key_of(std::uint64_t seed, Stream stream, std::uint64_t part = 0) {

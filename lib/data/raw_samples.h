@@ -19,7 +19,7 @@ struct RawSamples {
   std::variant<Bytes, std::vector<float>> values;  // samples one after another; bytes are pixels
   std::vector<std::int64_t> labels;                // one a sample, from 0
   std::vector<std::string> class_names;            // name of label i; empty where the format has none
-  std::vector<std::string> class_places;           // "line 12" or a picture's path: where label i first occurs
+  std::vector<std::string> class_places;           // "line 12" or an image's path: where label i first occurs
 };
 
 // A format that brings its own validation part fills both.

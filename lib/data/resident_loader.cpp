@@ -178,7 +178,7 @@ void ResidentLoader::choose_rows(Shape& shape) {
   }
 }
 
-// The source row and column of every pixel row and column of the batch, in the framed picture.
+// The source row and column of every pixel row and column of the batch, in the framed image.
 void ResidentLoader::choose_windows(Shape& shape) {
   const auto key = placement_key(config_.seed, epoch_);
   const std::int64_t frame = config_.augment.crop_padding, height = sample_sizes_[1], width = sample_sizes_[2];

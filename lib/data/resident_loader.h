@@ -1,7 +1,7 @@
 #pragma once
 // Batches picked out of a data set that lies ready on the device. Used through Loader.
 //
-// The samples are standardised once, by the transform that the threaded loader uses, and pictures keep a frame of
+// The samples are standardised once, by the transform that the threaded loader uses, and images keep a frame of
 // padded pixels around them. What is left for a batch is to pick: rows of the set, or for crop and flip the pixels of a
 // window, so no arithmetic can change a bit. Which ones is computed on the host and sent in one small copy.
 

@@ -1,5 +1,5 @@
 #pragma once
-// Batches prepared ahead by worker threads. Used through Loader.
+// Batches prepared in advance by worker threads. Used through Loader.
 
 #include <optional>
 
@@ -9,7 +9,7 @@
 
 namespace esper::data {
 
-// A shuffled loader goes on to prepare the next epoch while the caller is busy at the end of one, unless its threads
+// A shuffled loader continues to prepare the next epoch while the caller is busy at the end of one, unless its threads
 // end with the epoch.
 class ThreadedLoader {
  public:

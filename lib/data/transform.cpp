@@ -12,7 +12,7 @@ namespace {
 float as_input(std::uint8_t pixel) { return static_cast<float>(pixel) / 255.f; }
 float as_input(float value) { return value; }
 
-// One row of the output: `value(x)` gives source column x, `padding` stands left and right of the picture.
+// One row of the output: `value(x)` gives source column x, `padding` stands left and right of the image.
 template <class Value>
 void write_row(float* out, std::int64_t width, const Placement& where, float padding, Value value) {
   if (where.left == 0 && !where.mirrored) {

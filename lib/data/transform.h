@@ -7,7 +7,7 @@
 
 namespace esper::data {
 
-// What the random changes of a batch depend on, and nothing else: not the worker, not the batches before.
+// All that the random changes of a batch depend on: not the worker, not the batches before.
 struct AugmentDraw {
   std::uint64_t seed = 0;
   std::int64_t epoch = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// What only CUDA's own headers can say, as a table of plain functions. There are two tables: the module
+// Functions that need CUDA's headers, as a table. There are two tables: the module
 // libesper_cuda.so has one that works; no_cuda/ has one whose functions refuse. Streams, events, generators and pinned
 // memory need no entry: once the module is loaded, c10 and ATen offer them for any device.
 
@@ -21,7 +21,7 @@ struct GpuFacts {
   std::uint64_t memory_free_bytes = 0;
 };
 
-// Memory that captured graphs share: at::cuda::MempoolId_t, told apart from torch's others by its numbers.
+// Memory that captured graphs share: at::cuda::MempoolId_t, distinguished from torch's others by its numbers.
 struct GraphPool {
   std::uint64_t first = 0, second = 0;
 };
@@ -74,7 +74,7 @@ bool gpu_present(const std::string& root = "");
 // Must come before anything asks torch about CUDA or seeds it: torch caches the answer "no CUDA". Any thread.
 const CudaModule& load_cuda();
 
-// The module's table if load_cuda() has succeeded, else the one that refuses. Loads nothing. Any thread.
+// The module's table if load_cuda() has succeeded, else the one without CUDA. Loads nothing. Any thread.
 const CudaTable& cuda();
 bool cuda_loaded();
 

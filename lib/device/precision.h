@@ -15,7 +15,7 @@ c10::ScalarType resolve_precision(config::Precision precision, c10::Device devic
 config::Precision precision_of(c10::ScalarType dtype);
 
 // Autocast to `dtype` on this thread while it lives; float32 leaves everything as it is. The end of the outermost scope
-// drops the cached short copies of the parameters, so that a parameter that changed is cast anew. Scopes nest; one
+// drops the cached short copies of the parameters, so that a parameter that changed is cast again. Scopes nest; one
 // thread.
 class AutocastScope {
  public:

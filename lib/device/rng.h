@@ -1,5 +1,5 @@
 #pragma once
-// Random numbers: seeds by name, generators of one's own, and the default generators' states for checkpoints.
+// Random numbers: seeds by name, independent generators, and the default generators' states for checkpoints.
 
 #include <ATen/core/Generator.h>
 #include <ATen/core/Tensor.h>
@@ -14,7 +14,7 @@ namespace esper::device {
 // The same on every machine and for ever: initial values of old runs depend on it.
 std::uint64_t derive_seed(std::uint64_t run_seed, std::string_view id);
 
-// A CPU generator of the caller's own, so that what it draws depends on nobody else.
+// A CPU generator of the caller's own, so that its draws are independent of other code.
 at::Generator make_generator(std::uint64_t seed);
 
 // Seeds torch's default generators: the CPU's and, where the CUDA module is loaded, every card's.

@@ -1,5 +1,5 @@
 #pragma once
-// Copies batches to the device beside the step: out of pinned memory, on a stream of its own. Training thread.
+// Copies batches to the device during the step: from pinned memory, on its own stream. Training thread.
 
 #include <ATen/core/Tensor.h>
 #include <c10/core/Device.h>
@@ -14,7 +14,7 @@
 
 namespace esper::device {
 
-// Events with times, which nobody waits for: they are asked later whether they have passed.
+// Events with times, without a wait: they are queried later.
 struct CopyEvents {
   explicit CopyEvents(c10::DeviceType type);
   c10::Event copy_begin, copy_end;  // on the stream that copies
@@ -36,20 +36,20 @@ struct CopyTimes {
 class Staging {
  public:
   enum class Stream {
-    kSide,     // copies run beside what the current stream computes
+    kSide,     // copies run concurrently with the current stream
     kCurrent,  // and in front of it
   };
   Staging(c10::Device device, Stream stream);
 
   // Queues the copies of tensors that lie in pinned memory and returns at once; pageable memory is copied too, but the
-  // host waits for that. The sources may be dropped: torch gives their pinned memory to nobody else before the copy is
+  // host waits for that. The sources may be dropped: torch does not reuse their pinned memory before the copy is
   // done (CachingHostAllocator_recordEvent, in ATen's copy to a device).
   StagedCopy start(std::span<const at::Tensor> host);
 
   // The tensors on the device. The calling thread's current stream waits for the copy; the host does not.
   std::vector<at::Tensor> take(StagedCopy copy);
 
-  // Of the copies that are over and were not told yet. After a synchronize() that is all of them.
+  // Of the finished copies that were not reported yet. After a synchronize() that is all of them.
   CopyTimes take_times();
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
-// Comparing a benchmark's report with one that was kept. Only ratios between rows that took turns are compared, and
-// only on the machine that the kept report is of; absolute times never. Pure functions.
+// Comparing a benchmark's report with a saved one. Only ratios between interleaved rows are compared, and
+// only on the machine of the saved report; never absolute times. Pure functions.
 
 #include <nlohmann/json.hpp>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace esper::history {
 
-// That this is a whole report of a measurement; else what it lacks or has of another kind.
+// That this is a complete report of a measurement; else what it lacks or has of another type.
 base::Expected<void> check_report(const nlohmann::ordered_json& report);
 
 // That two measurements are of the same scenario, workload and machine. Reads these three blocks alone, so that it can

@@ -1,5 +1,5 @@
 #pragma once
-// A run's growth as its journal tells it: what is still true of the run (a resumed run takes back what came after its
+// A run's growth from its journal: what is still true of the run (a resumed run takes back what came after its
 // checkpoint), and the topology at any place of it. Any thread, one at a time.
 
 #include <cstddef>
@@ -13,14 +13,14 @@
 
 namespace esper::history {
 
-// Notes that must be missing: one that is there does not follow from those before it.
+// A gap of missing notes: an existing one does not follow from those before it.
 struct GrowthGap {
   std::size_t after = 0, before = 0;  // the records around it
   RunPlace from, to;                  // and their places
   std::string why;                    // what does not follow: "r0c0 is DORMANT, not TRAINING"
   std::size_t sound_from = 0;         // the record from which on the topology is sure again; 0: not up to the end
 };
-// "notes are missing before step 20 (between record 3 of the journal, of epoch 1, step 8, and record 5): ..."
+// "records are missing before step 20 (between record 3 of the journal, of epoch 1, step 8, and record 5): ..."
 std::string describe(const GrowthGap& gap);
 
 class GrowthHistory {
@@ -35,16 +35,16 @@ class GrowthHistory {
   // Those that hold, in order.
   const std::vector<GrowthNote>& notes() const { return notes_; }
   std::size_t records() const { return records_; }  // that were taken in, of other kinds too
-  std::size_t damaged() const { return damaged_; }  // records that are no sound notes
+  std::size_t damaged() const { return damaged_; }  // records that are no valid notes
   const std::vector<std::size_t>& damaged_records() const {
     return damaged_records_;
   }  // the first kMostDamaged of them
-  std::size_t taken_back() const { return taken_back_; }  // notes that a resumed run went back behind
+  std::size_t taken_back() const { return taken_back_; }  // notes after the point from which the run was resumed
   std::size_t left_out() const { return left_out_; }      // beyond the limits above
 
   struct State {
     leyline::Topology topology;
-    bool starts_known = false;    // a note told the whole topology; else only slots with an event are known
+    bool starts_known = false;    // a note had the whole topology; else only slots with an event are known
     std::string doubt;            // why the topology may not be the run's here; empty: nothing speaks against it
     std::vector<GrowthGap> gaps;  // so far
   };
@@ -68,7 +68,7 @@ class GrowthHistory {
 };
 
 // Takes the seeds that a fork's note leaves out from the topology that its parent had there. Their slots are then as
-// the note's snapshot has them: DORMANT, or TERMINATED where nothing is to grow; DORMANT where it tells of a module, or
+// the note's snapshot has them: DORMANT, or TERMINATED where nothing is to grow; DORMANT where it has a module, or
 // not of the slot.
 void leave_out(leyline::Topology& topology, const GrowthNote& forked);
 
@@ -76,7 +76,7 @@ void leave_out(leyline::Topology& topology, const GrowthNote& forked);
 struct Agreement {
   enum class Kind {
     kAgrees,
-    kUnknown,  // the journal does not tell: it is of an older version, or lacks notes
+    kUnknown,  // the journal does not show it: it is of an older version, or lacks notes
     kDiffers,
   } kind = Kind::kUnknown;
   std::string text;  // kUnknown: why; kDiffers: what, slot by slot, journal -> checkpoint

@@ -1,8 +1,8 @@
 #pragma once
-// What a run's journal says about its growth, note by note. The journal holds one JSON object a record; `what` says of
+// The growth records of a run's journal. The journal holds one JSON object a record; `what` says of
 // which kind:
 //   started, resumed, forked   with the whole topology; forked also parent, checkpoint, without
-//   stage, gate, graft, cull, fold, command_rejected, ...   an event in a seed's life
+//   stage, gate, graft, cull, fold, command_rejected, ...   an event of a seed's lifecycle
 //   checkpoint                 name, and the topology's hash when it was published
 //   segment                    the first record of each later file of the journal: the whole topology, and `records`,
 //                              the number of records before it. It repeats what those say
@@ -32,24 +32,24 @@ struct RunPlace {
 // "epoch 3, step 72"
 std::string place_text(RunPlace place);
 
-// An event in a seed's life.
+// An event in a seed's lifecycle.
 struct GrowthEvent {
   std::string seed_id{}, slot{}, blueprint{};
   leyline::Stage from = leyline::Stage::kUnknown, to = leyline::Stage::kUnknown;
-  std::string reason{};                        // in words, with measured values and thresholds
+  std::string reason{};                        // with measured values and thresholds
   std::string command_id{};                    // empty: it came with an epoch's end
-  std::string decision{};                      // "FOSSILIZE: ...": what was asked for and why, as the policy put it
+  std::string decision{};                      // "FOSSILIZE: ...": the command and the policy's reason
   std::string code{};                          // gate: "G0" to "G5"; command_rejected: "slot_occupied", ...
   std::optional<bool> passed{};                // gate: the verdict; fold: whether it was done
   std::map<std::string, double> values{};      // measured, by name
   std::map<std::string, double> required{};    // thresholds, by name
   std::optional<double> took_ms{};             // graft, cull, fold: how long training stood still for the command
   std::optional<std::int64_t> memory_bytes{};  // graft: the seed's weights, gradients, optimizer state and buffers
-  // graft, cull, fold: what became of the optimizer's state. Parameters that came and went by id, of those that stayed
+  // graft, cull, fold: the change of the optimizer's state. Parameters that came and went by id, of those that stayed
   // the number.
   std::optional<std::int64_t> carried{};
   std::vector<std::string> created{}, dropped{};
-  // fold: whose moments became those of the layer as it is now, and whose started anew.
+  // fold: whose moments became those of the layer as it is now, and whose were reset.
   std::vector<std::string> transformed{}, reset{};
 };
 
@@ -57,7 +57,7 @@ struct GrowthNote {
   std::string what;
   RunPlace place;
   std::size_t record = 0;                     // its number in the journal it was read from, from 1
-  std::string hash;                           // of the topology after it; empty where the note tells none
+  std::string hash;                           // of the topology after it; empty if the note has none
   std::optional<leyline::Topology> snapshot;  // started, resumed, forked, segment
   std::optional<GrowthEvent> event;
   std::string checkpoint;            // its name; forked: the parent's
@@ -69,7 +69,7 @@ struct GrowthNote {
 nlohmann::json growth_note_json(const GrowthNote& note);
 
 enum class NoteKind { kGrowth, kOther, kDamaged };
-// Fills `note` where the text is one of these; kOther for a sound note about something else. Nothing in the text is
+// Fills `note` where the text is one of these; kOther for a valid note about something else. Nothing in the text is
 // trusted: what is missing or of another type makes it kDamaged.
 NoteKind read_growth_note(std::string_view text, GrowthNote& note);
 

@@ -34,7 +34,7 @@ struct JsonlReport {
 JsonlReport read_jsonl(const std::filesystem::path& path, const std::function<void(const nlohmann::json&)>& on_packet,
                        const WantedMetric& wanted = {});
 
-// What a report says is missing, in words, for readers of a run.
+// The losses in a report as text.
 std::vector<std::string> gaps_of(const JsonlReport& report);
 
 // Whether an event of this name was reported; false where there is no telemetry.

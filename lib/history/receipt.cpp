@@ -161,7 +161,7 @@ SeedTelemetry read_part(const Part& part, Receipt& receipt) {
   return telemetry;
 }
 
-// Also of the runs before: a seed that was germinated where a fork began is held against the epoch before it.
+// Also of the runs before: a seed that was germinated where a fork began is compared with the epoch before it.
 SeedTelemetry read_telemetry(const std::filesystem::path& run, const Lineage& lineage, Receipt& receipt) {
   const auto& ancestors = lineage.ancestors;
   const auto& notes = lineage.history.notes();

@@ -22,13 +22,13 @@ struct StepCost {
   std::size_t epochs_before = 0, epochs_after = 0;
 };
 
-// Validation accuracy with the seed minus without it, in percentage points, as it was last measured before its life was
-// decided.
+// Validation accuracy with the seed minus without it, in percentage points, as it was last measured before the seed was
+// kept or removed.
 struct Contribution {
   std::size_t measurements = 0;
   std::optional<double> points;
   std::optional<base::Interval> interval;  // 95 %, over the validation samples
-  std::optional<double> shapley_points;    // its share of what all seeds together are worth, of the same epoch
+  std::optional<double> shapley_points;    // its share of the value of all seeds, of the same epoch
   std::optional<base::Interval> shapley_interval;
 };
 
@@ -62,11 +62,12 @@ struct Receipt {
   // kHost: the module was built into the host (host.modules). kParent: it came with the fork, and the journal of the
   // run before cannot be read. kUnknown: the notes of its birth are missing.
   enum class Origin { kGerminated, kHost, kParent, kUnknown } origin = Origin::kGerminated;
-  std::string reason;             // of the last stage, in words
+  std::string reason;             // of the last stage
   std::string doubt;              // why the last stage may not be the newest one: notes are missing; else empty
   std::optional<RunPlace> born;   // none for kParent and kUnknown
-  std::optional<RunPlace> ended;  // fossilised or culled, where a note tells when
-  // Runs that its life began in, the nearest first; kParent: up to the one that cannot be read. None: in this run.
+  std::optional<RunPlace> ended;  // fossilised or culled, if a note has the place
+  // Runs in which its timeline begins, the nearest first; kParent: up to the one that cannot be read. None: in this
+  // run.
   std::vector<Ancestor> ancestors;
   std::optional<double> parameters, memory_bytes;
   std::string folded;  // a fossil that is part of a layer of the host: of which, and what it changed; else empty
@@ -75,14 +76,14 @@ struct Receipt {
   StepCost step;
   Contribution contribution;
   std::vector<MeasuredEpoch> measured;  // oldest first
-  bool telemetry_missing = false;       // no telemetry.jsonl is there of a part of its life
+  bool telemetry_missing = false;       // a part of its lifetime has no telemetry.jsonl
   // Validation accuracy that a growing seed started from: when it was germinated, and after its first epoch.
   std::optional<double> accuracy_at_birth_points, accuracy_after_first_epoch_points;
   std::optional<SeedReward> reward;
   std::optional<double> conflicts, conflict_ratio;  // of its gradient with other seeds': count, mean share
   std::optional<double> isolation_violations;
   std::vector<StageTime> stages;  // in the order it passed them; the last one up to the newest note
-  std::vector<GrowthNote> story;  // every event of its life
+  std::vector<GrowthNote> story;  // every event of its lifecycle
   std::vector<std::string> gaps;  // what could not be read
 };
 

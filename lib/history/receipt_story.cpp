@@ -45,8 +45,8 @@ void take_graft(Receipt& receipt, const GrowthNote& note) {
   if (note.event->memory_bytes) receipt.memory_bytes = static_cast<double>(*note.event->memory_bytes);
 }
 
-// Follows one seed from note to note, through the events of its life and the topologies that notes tell whole: what
-// both show is what esper topo shows.
+// Follows one seed from note to note, through the events of its lifecycle and the topologies that notes tell whole:
+// what both show is what esper topo shows.
 class Follower {
  public:
   explicit Follower(Receipt& receipt) : receipt_(receipt) {}
@@ -100,7 +100,7 @@ class Follower {
   }
   // Notes of what led here are missing.
   void move_unseen(const GrowthNote& note, Stage now, bool told) {
-    if (was_ == Stage::kUnknown && found()) return;  // it is gone: a note out of place
+    if (was_ == Stage::kUnknown && found()) return;  // it no longer exists: a note out of place
     if (was_ == Stage::kUnknown) {
       begin_unseen(note, now, told);
     } else {

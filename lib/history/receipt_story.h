@@ -1,13 +1,14 @@
 #pragma once
-// The life of a seed, note by note, for its receipt.
+// The timeline of a seed, record by record, for its receipt.
 
 #include "history/lineage.h"
 #include "history/receipt.h"
 
 namespace esper::history {
 
-// Fills what notes tell of receipt.seed_id: where it came from, in which run, its stages, its end and every event. What
-// esper topo shows of it is the same. Throws Error{kConfig} that names the seeds there are where this one is unknown.
+// Fills the fields that follow from the notes on receipt.seed_id: its origin, in which run, its stages, its end and
+// every event. What esper topo shows of it is the same. Throws Error{kConfig} that names the seeds there are where this
+// one is unknown.
 void take_story(Receipt& receipt, const Lineage& lineage);
 
 // Of an event "stage".

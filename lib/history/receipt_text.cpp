@@ -1,4 +1,4 @@
-// A receipt for people.
+// A receipt for users.
 
 #include <fmt/core.h>
 
@@ -141,7 +141,7 @@ bool repeats(const GrowthNote& note, const GrowthNote* last) {
   return last != nullptr && is_failure(note) && is_failure(*last) && note.event->code == last->event->code;
 }
 
-// Of tries that failed at the same gate one after the other, the last is told.
+// Of tries that failed at the same gate one after the other, only the last is shown.
 std::string story_text(const Receipt& receipt) {
   std::vector<std::pair<const GrowthNote*, int>> told;
   for (const auto& note : receipt.story) {

@@ -1,6 +1,6 @@
 #pragma once
 // A run's growth, read back from its folder, whatever happened to the run. The one reader of it: every command that
-// tells of growth, goes on with a run or forks it has its answer, and its doubts, from here.
+// reports growth, continues with a run or forks it uses this one reader, including its doubts.
 
 #include <string>
 #include <vector>
@@ -12,11 +12,11 @@ namespace esper::history {
 
 struct RunHistory {
   GrowthHistory history;
-  // What is missing, in words: at which record, what still holds, and the way out where there is one.
+  // What is missing, as text: at which record, what is still valid, and the remedy if there is one.
   std::vector<std::string> gaps;
-  std::string nothing;  // why nothing at all is known of the run's growth; else empty
+  std::string nothing;  // why the run's growth is unknown; else empty
 
-  // Of the last note. Only where anything is known.
+  // Of the last note. Only if anything is known.
   RunPlace last() const { return history.notes().back().place; }
 };
 
@@ -28,10 +28,10 @@ RunHistory read_journal(base::FileSystem& files, const std::string& run);
 // topology there and later.
 RunHistory read_journal_since(base::FileSystem& files, const std::string& run, RunPlace place);
 
-// The same for who wants to know of growth, held against the topologies of the newest four checkpoints that the journal
+// The same for reports on growth, compared with the topologies of the newest four checkpoints that the journal
 // names and the folder has (one that differs is a gap; another run's journal that names none of them, or the same
 // topologies, is not found out): throws base::Error{kConfig} where there is no run, and kData, with the
-// way out, where nothing is known.
+// remedy, where nothing is known.
 RunHistory read_run_history(const std::string& run);
 
 }  // namespace esper::history

@@ -1,5 +1,5 @@
 #pragma once
-// What a run's telemetry.jsonl measured of one seed, by epoch. Bounded, whatever the file holds.
+// One seed's measurements in a run's telemetry.jsonl, by epoch. Bounded for any file contents.
 
 #include <cstdint>
 #include <filesystem>
@@ -15,8 +15,8 @@ namespace esper::history {
 struct StructureSwap {
   std::string lane;       // in which the steps ran then
   bool prepared = false;  // the step was ready before the change
-  double prepare_ms = 0;  // spent ahead on it, beside the steps that ran
-  double swap_us = 0;     // to bring it into use, between two steps
+  double prepare_ms = 0;  // spent in the background on its preparation
+  double swap_us = 0;     // to activate it, between two steps
   double stall_ms = 0;    // swap_us, and what the slowest of the steps after it took above their median
 };
 
@@ -36,7 +36,7 @@ struct SeedTelemetry {
 SeedTelemetry read_seed_telemetry(const std::filesystem::path& run, const std::string& seed_id,
                                   std::vector<std::string>& gaps);
 
-// What the file of the run that this one was forked from tells of the epochs up to `until`, and of the steps up to
+// Reads the measurements of the parent run's file for the epochs up to `until`, and of the steps up to
 // `step`, in place of what is known of them.
 void begin_with(SeedTelemetry& telemetry, const SeedTelemetry& before, std::uint32_t until, std::int64_t step);
 

@@ -16,7 +16,7 @@ struct Advice {
 };
 
 // Follows from the run's figures and its configuration: never what is set already. Start-up does not count, as it is
-// paid once; an owner below 5% of the rest is not worth a word.
+// paid once; an owner below 5% of the rest is not mentioned.
 Advice advise(const config::RunConfig& config, const RunLedger& ledger);
 
 // Ten owners, idle with start-up in it; the largest first.

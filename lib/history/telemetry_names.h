@@ -25,18 +25,18 @@ constexpr auto names(TelemetryName::Kind) {
   return std::array{std::pair{K::kMetric, "metric"}, std::pair{K::kEvent, "event"}};
 }
 
-// What a list says of a name: whether Esper reports it.
+// Status of a name in a list: whether Esper reports it.
 enum class NameStatus { kNotTold, kReported, kPlanned, kDoesNotApply };
 
 struct NameFacts {
-  std::string unit;  // empty: not told
+  std::string unit;  // empty: not given
   std::set<std::string> labels;
   NameStatus status = NameStatus::kNotTold;
 };
 
 struct TelemetryNames {
   std::map<TelemetryName, NameFacts> names;
-  std::vector<std::string> gaps;  // what could not be read, in words
+  std::vector<std::string> gaps;  // what could not be read, as text
 };
 
 // What this build can report.
@@ -45,11 +45,11 @@ TelemetryNames names_of_table();
 // `source`: the word "table"; a run folder, or the telemetry.jsonl in one, for what a run reported; or a file like
 // baselines/telemetry/reference.json: an array of {"name", "kind", "unit", "labels", "status"}, by itself or under
 // "names". A status is "reported", "planned: WHERE" or "does not apply: WHY". Needs memory for one line at a time, and
-// for at most 100000 names. What is damaged in a jsonl file is left out and told in the gaps. Throws base::Error:
+// for at most 100000 names. Damaged lines of a jsonl file are skipped and reported in the gaps. Throws base::Error:
 // kConfig where there is no such file or folder, kData where nothing can be read, or a names file is not well formed.
 TelemetryNames read_names(const std::string& source);
 
-// A name that both have. Units are compared where both tell one.
+// A name that both have. Units are compared if both have one.
 struct NameDifference {
   TelemetryName name;
   std::string first_unit, second_unit;               // both empty: no difference

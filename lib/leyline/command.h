@@ -1,5 +1,5 @@
 #pragma once
-// What the policy asks for.
+// The policy's commands.
 
 #include <array>
 #include <cstdint>
@@ -53,10 +53,10 @@ struct AdaptationCommand {
   std::uint64_t issued_at_ns = 0;
   std::string issued_by;
   std::optional<CommandSeedOperation> seed_operation;
-  std::map<std::string, std::string> annotations;  // "reason": why, in words
+  std::map<std::string, std::string> annotations;  // "reason": why, as text
 };
 
-// What the policy said after one observation: its commands and its reasons, also when it asks for nothing.
+// The policy's decision after one observation: its commands and reasons, also without commands.
 struct Decision {
   std::vector<AdaptationCommand> commands;
   std::string reason;

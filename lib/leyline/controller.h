@@ -1,5 +1,5 @@
 #pragma once
-// The seam behind which somebody decides how the network grows.
+// The interface of a policy that decides how the network grows.
 
 #include <string>
 

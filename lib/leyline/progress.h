@@ -1,5 +1,5 @@
 #pragma once
-// Where training stands, for a progress bar to look at.
+// Training progress, for a progress bar.
 
 #include <atomic>
 #include <cstdint>

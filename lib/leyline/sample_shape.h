@@ -12,7 +12,7 @@ struct SampleShape {
   SampleKind kind = SampleKind::kFeatures;
   std::int64_t features = 0;                         // kFeatures: numbers in a sample
   std::int64_t channels = 0, height = 0, width = 0;  // kImage
-  std::int64_t context = 0;                          // kTokens: tokens in a sample; each has a target of its own
+  std::int64_t context = 0;                          // kTokens: tokens in a sample; each has its own target
   std::int64_t num_classes = 0;                      // kTokens: the vocabulary
   bool operator==(const SampleShape&) const = default;
 

@@ -1,5 +1,5 @@
 #pragma once
-// A seed's life as plain data. Stage numbers are part of the contract and never change.
+// A seed's lifecycle as plain data. Stage numbers are part of the contract and never change.
 
 #include <array>
 #include <cstdint>

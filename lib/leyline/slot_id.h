@@ -10,7 +10,7 @@ namespace esper::leyline {
 // "r0c1"
 std::string slot_id_of(std::size_t column);
 
-// Whether a text has that form; whether a host has such a slot is not looked at.
+// Whether a text has that form; whether a host has such a slot is ignored.
 bool is_slot_id(std::string_view text);
 
 }  // namespace esper::leyline

@@ -120,7 +120,7 @@ std::optional<double> value_of(const TelemetryPacket& packet, Metric<kRow> handl
 // Indicators: epoch; priority MESSAGE_PRIORITY_HIGH when not healthy, else MESSAGE_PRIORITY_NORMAL. Others are kept.
 void finish_packet(TelemetryPacket& packet, std::uint64_t epoch);
 
-// The table as a document for people, and as JSON with one entry a line.
+// The table as a document for users, and as JSON with one entry a line.
 std::string telemetry_markdown();
 std::string telemetry_json();
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a part of Esper tells the outside: metrics, events and its health. Plain data; the seam TelemetrySink receives
+// What a subsystem reports: metrics, events and its health. Plain data; the interface TelemetrySink receives
 // it.
 
 #include <array>

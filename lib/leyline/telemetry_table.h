@@ -2,9 +2,9 @@
 // Every metric and event that Esper reports: the one place where their names are spelled. Sorted by name.
 // A name is here exactly if some code reports it; tests/build/telemetry_use_test.py compares both. The names are a
 // contract with dashboards and alert rules: none is renamed. What the system before this one reported and Esper does
-// not stands in baselines/telemetry/reference.json, planned or with the reason; when such a name comes, it has the unit
-// and the labels that it has there, and its status there becomes "reported".
-// docs/telemetry.md and baselines/telemetry/catalogue.json are generated from this table.
+// not is listed in baselines/telemetry/reference.json, planned or with the reason; when such a name comes, it has the
+// unit and the labels that it has there, and its status there becomes "reported". docs/telemetry.md and
+// baselines/telemetry/catalogue.json are generated from this table.
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@ namespace esper::leyline {
 enum class TelemetryKind : std::uint8_t {
   kCounter,    // only grows while the process lives
   kGauge,      // the value now
-  kHistogram,  // one measurement of many; look at its distribution
+  kHistogram,  // one measurement of many; its distribution matters
   kEvent,      // something that happened
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which seed sits at which slot, and in which stage: what a run's journal tells again after every event. Plain data
+// Which seed occupies which slot, and in which stage: can be rebuilt from a run's journal after every event. Plain data
 // without measurements or tensors. Any thread.
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct SlotTopology {
 
 struct Topology {
   std::vector<SlotTopology> slots;  // in the host's order
-  std::uint32_t seeds_born = 0;     // since the run began, those that are gone included
+  std::uint32_t seeds_born = 0;     // since the run began, removed ones included
   bool operator==(const Topology&) const = default;
 };
 

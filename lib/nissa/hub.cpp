@@ -153,7 +153,7 @@ TelemetryPacket last_packet() {
   return packet;
 }
 
-// With what was lost since the last packet. Whether it was delivered; a lack of memory counts as a failure of the sink.
+// With what was lost since the last packet. Whether it was delivered; out of memory counts as a failure of the sink.
 bool deliver(const auto& state, const TelemetryPacket& packet, LossReport& losses, WatchedSink& sink) {
   try {
     const auto counts = state.read_counts();

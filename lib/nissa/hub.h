@@ -1,5 +1,5 @@
 #pragma once
-// Where all telemetry goes: to each sink through a bounded queue and a worker thread of its own, so that no sink waits
+// Where all telemetry goes: to each sink through a bounded queue and its own worker thread, so that no sink waits
 // for another.
 
 #include <cstddef>
@@ -21,7 +21,7 @@ struct NamedSink {
 
 enum class Delivery {
   kComplete,  // every packet that was accepted has been handed to its sink
-  kLate,      // the deadline came first
+  kLate,      // the deadline passed first
 };
 
 struct SinkCounts {

@@ -61,7 +61,7 @@ Descriptor JsonlSink::opened(int flags) const {
   return open_telemetry(path_, flags);
 }
 
-// A line longer than a whole file gets a file of its own. A file that cannot be renamed is written to as before.
+// A line longer than a whole file gets its own file. A file that cannot be renamed is written to as before.
 void JsonlSink::begin_file_if_full(std::size_t next_bytes) {
   if (!is_regular_ || file_bytes_ == 0 || file_bytes_ + torn_ + next_bytes <= limits_.file_bytes) return;
   TelemetryDropped dropped;

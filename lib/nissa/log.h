@@ -1,5 +1,5 @@
 #pragma once
-// Messages for whoever watches the process, on standard error: what does not belong into a telemetry packet. Their text
+// Log messages on standard error, for what does not belong into a telemetry packet. Their text
 // is escaped (base/text/printable.h), and one that cannot be written within a second is lost. Any thread.
 
 #include <string_view>

@@ -1,7 +1,7 @@
 #pragma once
 // The files of one run's telemetry: `telemetry.jsonl` is appended to; `telemetry-000001.jsonl`,
 // `telemetry-000002.jsonl`,
-// ... are the earlier ones, which do not change any more. One writer; any number of readers beside it.
+// ... are the earlier ones, which do not change any more. One writer; any number of concurrent readers.
 
 #include <cstdint>
 #include <filesystem>

@@ -9,7 +9,7 @@
 
 namespace esper::program {
 
-// One tensor of the state, under the name that a refusal tells.
+// One tensor of the state, under the name in the rejection.
 struct Tracked {
   enum class Kind {
     kSmooth,     // follows the gradient smoothly: moments, sums, statistics, parameters under SGD

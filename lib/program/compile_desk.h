@@ -1,5 +1,5 @@
 #pragma once
-// Where the training thread asks for compiled programs: what they are called, whether the cache has them, who makes
+// The training thread's interface to compiled programs: their keys, whether the cache has them, who compiles
 // them. Training thread.
 
 #include <deque>
@@ -35,7 +35,7 @@ class CompileDesk {
   // Starts nothing. Where the cache's folder, one below it or the user's key cannot be used, problem() says why.
   CompileDesk(DeskSettings settings, const DeskFolders& folders, base::Clock clock = {});
 
-  // Empty: programs can be asked for.
+  // Empty: programs can be requested.
   const std::string& problem() const { return problem_; }
 
   config::CompileMode mode() const { return settings_.compile.mode; }
@@ -49,7 +49,7 @@ class CompileDesk {
                        const std::map<std::string, double>& step_us);
 
   std::optional<CachedPackage> find(const std::string& key);
-  // Puts the cached program away; kWrong: for good, it is not worth compiling again.
+  // Rejects the cached program; kWrong: permanently, compiling again would not help.
   void quarantine(const std::string& key, EntryFault fault, const std::string& reason);
   // What was found wrong with the program of that key, in this run or an earlier one.
   std::optional<std::string> found_wrong(const std::string& key);

@@ -14,7 +14,7 @@ namespace esper::program {
 std::optional<c10::OperatorHandle> find_operator(const std::string& name);
 std::string operator_name(const c10::OperatorHandle& op);
 
-// `name_tensor` gives a tensor its value; it is not asked about undefined ones. Throws Error{kBug} where the argument
+// `name_tensor` gives a tensor its value; it is not called for undefined ones. Throws Error{kBug} where the argument
 // is of a kind that programs do not hold (a generator, a stream, ...).
 using NameTensor = std::function<ValueId(const at::Tensor&)>;
 Argument to_argument(const c10::IValue& value, const NameTensor& name_tensor);

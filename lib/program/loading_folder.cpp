@@ -22,7 +22,7 @@ Descriptor opened(const std::string& folder) {
   return Descriptor(::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC));
 }
 
-// Nothing if somebody else has it, or it is not a folder of this user.
+// Nothing if it is locked elsewhere, or is not a folder of this user.
 Descriptor locked(const std::string& folder) {
   auto hold = opened(folder);
   struct stat status{};

@@ -11,7 +11,8 @@ namespace esper::program {
 
 class LoadingFolder {
  public:
-  // In the folder for temporary files. The first of a process takes away those whose process is gone. Throws IoError.
+  // In the folder for temporary files. The first of a process removes those whose process no longer exists. Throws
+  // IoError.
   LoadingFolder();
   ~LoadingFolder() { remove(); }
   LoadingFolder(const LoadingFolder&) = delete;

@@ -46,7 +46,7 @@ Unpacked unpack(const std::string& path, const LoadingFolder& folder) {
   std::string facts_name;
   for (const std::string& record : package.getAllRecords()) {
     const std::string name = record.substr(record.find_last_of('/') + 1);
-    // Sources travel along for people.
+    // Sources travel along for users.
     if (!record.starts_with("data/aotinductor/model/") || name.ends_with(".cpp")) continue;
     total += package.getRecordSize(record);
     if (total > kLargestPackage) throw std::runtime_error("it is larger than 4 GiB");

@@ -51,7 +51,7 @@ struct Operation {
 
 enum class Access { kRead, kWritten };
 
-// A tensor that is there before the step: state, or a part of the batch. Inputs are the first values.
+// A tensor that exists before the step: state, or a part of the batch. Inputs are the first values.
 struct Input {
   std::string name;
   Access access = Access::kRead;
@@ -68,7 +68,7 @@ struct Program {
 // The values that an argument names, kNoValue among them; none where it is no tensor.
 std::vector<ValueId> ids_of(const Argument& argument);
 
-// For people: one line an operation.
+// For users: one line an operation.
 std::string to_text(const Program& program);
 
 // Lossless, as one JSON document; what differs in the program differs in the text.

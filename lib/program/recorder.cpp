@@ -123,7 +123,7 @@ class Recording {
            tensor.strides() == type.strides;
   }
 
-  // A tensor object that was not seen before may still be a value that was: autograd wraps what it saves anew.
+  // A tensor object that was not seen before may still be a value that was: autograd wraps what it saves again.
   ValueId find_alias(const at::Tensor& tensor, const StorageFacts& facts) const {
     for (auto id = facts.values.rbegin(); id != facts.values.rend(); ++id) {
       if (same_view(*id, tensor)) return *id;

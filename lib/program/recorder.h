@@ -3,7 +3,7 @@
 //
 // The recorder listens in torch's dispatcher below autograd, so it sees forward, backward and optimizer as plain ATen
 // calls, whatever C++ called them. The step runs as usual meanwhile: recording one costs a step no result, and its
-// memory is given back as in a step that nobody records.
+// memory is given back as in an unrecorded step.
 
 #include <ATen/core/Tensor.h>
 
@@ -17,7 +17,7 @@
 
 namespace esper::program {
 
-// What a step's tensors are made of: every storage that is there before the step and that the step touches, once.
+// The external tensors of a step: every storage that exists before the step and that the step uses, once.
 struct Root {
   enum class Role {
     kInput,   // state or batch: its contents matter before or after the step

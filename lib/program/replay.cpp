@@ -10,7 +10,7 @@
 namespace esper::program {
 namespace {
 
-// A tensor whose memory belongs to somebody else and can be exchanged under all of its views.
+// A tensor whose memory is owned elsewhere and can be exchanged under all of its views.
 at::Tensor movable(const at::Tensor& tensor) {
   const c10::Storage storage(c10::Storage::use_byte_size_t{}, tensor.nbytes(),
                              c10::DataPtr(tensor.data_ptr(), tensor.device()), nullptr, /*resizable=*/false);

@@ -44,7 +44,7 @@ class Replay {
     std::vector<c10::IValue> arguments;  // as settled
     std::vector<Patch> patches;
     std::vector<std::vector<ValueId>> results;  // by return, those to keep; empty where all are settled
-    std::vector<ValueId> dead_after;            // made by a run, and needed by nobody after this call
+    std::vector<ValueId> dead_after;            // made by a run, and unused after this call
   };
 
   void keep_results(const Call& call);

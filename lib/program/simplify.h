@@ -1,5 +1,5 @@
 #pragma once
-// Leaves out of a program what nobody needs. Any thread.
+// Removes unused operations and inputs from a program. Any thread.
 
 #include "program/program.h"
 

@@ -14,7 +14,7 @@ struct ValueStorage {
   std::vector<std::int32_t> last_use;  // by owner: the last operation that touches its memory; -1 where none does
 };
 
-// Views are told by the operators' schemas: a result that may alias an argument counts as its view.
+// Views are recognised by the operators' schemas: a result that may alias an argument counts as its view.
 ValueStorage find_storage(const Program& program);
 
 }  // namespace esper::program

@@ -21,9 +21,9 @@
 // Decided here, where the reference leaves room: "improvement" of the penalty is t; a harm is never discounted, since
 // that would pay for losing accuracy; discount and penalty add up where t is negative; where t is not known there is
 // neither. Left out is the reference's branch for the epochs before blending (0.3 x positive accuracy delta): the
-// formula above holds for every epoch whose contribution was measured, and others earn nothing. A fossil earns nothing
-// either: whoever adds up a seed's life asks for its growing epochs only. That a command may turn the sign (PRUNE) is
-// the business of who rewards commands.
+// formula above holds for every epoch whose contribution was measured, and others get no reward. A fossil gets no
+// reward either: whoever adds up a seed's lifecycle asks for its growing epochs only. That a command may turn the sign
+// (PRUNE) is the business of who rewards commands.
 
 #include <optional>
 

@@ -1,5 +1,5 @@
 #pragma once
-// The reward of a seed's whole growing life, from what its receipt tells. Any thread.
+// The total reward of a seed while it grows, from its receipt. Any thread.
 
 #include "history/receipt.h"
 

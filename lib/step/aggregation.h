@@ -5,7 +5,7 @@
 // With microbatch gradients g_i and attribution a_is (rows sum to one), seed s answers for the vector
 // v_s = sum over i of a_is g_i on the elements that the host owns, so the v_s add up to the plain sum. On the elements
 // that a seed owns it is the plain sum. Where two seeds or more and two microbatches or more meet, and the attribution
-// tells them apart, gradient surgery takes out of each v_s what it holds against the others; the host then gets
+// distinguishes them, gradient surgery removes from each v_s its conflicting components; the host then gets
 // sum over s of w_s v_s = sum over i of (sum over s of a_is w_s) g_i, w the column sums of Surgery::coefficients.
 
 #include <torch/types.h>

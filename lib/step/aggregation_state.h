@@ -9,7 +9,7 @@
 
 namespace esper::step {
 
-// Is there gradient surgery once enough seeds and microbatches are there?
+// Whether gradient surgery acts once there are enough seeds and microbatches.
 bool asks_for_surgery(const config::AggregationConfig& config);
 
 AggregationState make_aggregation(const AggregationSettings& settings, torch::Device device);

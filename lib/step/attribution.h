@@ -7,7 +7,7 @@
 //               the loss would move, to first order, if seed s took back what it changes at its slot
 //   probe       max(0, loss without seed s - loss) over the sum of all seeds', measured by one more forward for each
 //   dataloader  the mean of the shares that the targets' classes were given
-//   uniform     all alike; so is any of the others where their sum is zero
+//   uniform     equally; so is any of the others where their sum is zero
 
 #include <torch/types.h>
 

@@ -24,11 +24,11 @@ FlatTensors lay_out(const torch::Tensor& flat, torch::TensorList shapes);
 FlatTensors flat_zeros(torch::TensorList shapes, torch::Device device);
 
 // Moves tensors into one piece of memory: each stays the same object with the same bits and its requires_grad, and is a
-// view from now on. A view of one that somebody took before looks at the memory it left. tensors: contiguous float32.
+// view from now on. An earlier view of one refers to the old memory. tensors: contiguous float32.
 FlatTensors move_together(torch::TensorList tensors, torch::Device device);
 // The same into memory that `flat` holds already: a tensor that lies in its place stays untouched.
 void move_into(FlatTensors& flat, torch::TensorList tensors);
-// False once somebody moved the first view elsewhere: what is written into `flat` would no longer reach the tensors.
+// False once the first view was moved elsewhere: what is written into `flat` would no longer reach the tensors.
 bool in_place(const FlatTensors& flat);
 
 }  // namespace esper::step

@@ -17,7 +17,7 @@ struct Surgery {
 };
 
 // gram: float64 [S, S], the inner products of S vectors. order: int64 [S, S - 1], row i names the others in the order
-// in which vector i is held against them: for each j, as long as the inner product of what vector i has become with
+// in which vector i is compared with them: for each j, as long as the inner product of what vector i has become with
 // vector j is negative, i <- i - (i . j) / |j|^2 * j. A vector of length zero conflicts with nothing.
 Surgery project_conflicts(const torch::Tensor& gram, const torch::Tensor& order);
 

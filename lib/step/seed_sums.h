@@ -19,11 +19,11 @@ enum SeedFigure : std::int64_t {
   kSeedWeight = 1,           // what the seed's vector counted in the sum; 1 is plain
   kSeedTeacherShare = 2,     // share of the microbatches' gradients on the host that it answered for
   kSeedConflicts = 3,        // others that its vector was in conflict with
-  kSeedComparisons = 4,      // others that its vector was held against
+  kSeedComparisons = 4,      // others that its vector was compared with
   kIsolationDot = 5,         // inner product of the gradients past the seed and through it, at the slot
   kIsolationHostNorm = 6,    // L2 norm of the gradient past it
   kIsolationSeedNorm = 7,    // L2 norm of the gradient through it
-  kIsolationViolations = 8,  // microbatches where an isolated seed's gradient came back
+  kIsolationViolations = 8,  // microbatches where an isolated seed's gradient reached the host
   kNumSeedFigures = 9,
 };
 

@@ -39,7 +39,7 @@ struct StepFigures {
   torch::Tensor wide_row;                         // float64 [kNumFigures]: the same, as the sums take it
   std::array<torch::Tensor, kNumFigures> figure;  // elements of row, 0-dim
   torch::Tensor part;                             // 0-dim float32: loss of one microbatch, before it is added
-  torch::Tensor total_weight;                     // 0-dim float32: the loss kernel's second result, read by nobody
+  torch::Tensor total_weight;                     // 0-dim float32: the loss kernel's second result, unused
   torch::Tensor correct;                          // 0-dim int64: of one microbatch
   torch::Tensor norm;                             // 0-dim float32: global norm of this step, finite or not
   torch::Tensor group_norms;                      // float32 [groups]: the same per group, where there are several
@@ -68,7 +68,7 @@ StepFigures make_step_figures(torch::Device device);
 void sync_group_sums(MetricSums& sums, const std::vector<std::string>& group_ids);
 void append_named(const MetricSums& sums, std::vector<kasmina::NamedTensor>& out);
 
-// The one read of the device: waits for it, returns what the steps since the last call showed and starts again at zero.
+// The one read of the device: waits for it, returns the sums of the steps since the last call and resets them.
 StepMetrics read_metrics(StepState& state);
 
 }  // namespace esper::step

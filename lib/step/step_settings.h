@@ -13,7 +13,7 @@ namespace esper::step {
 struct AggregationSettings {
   config::AggregationConfig config;
   double max_isolation_cosine = 0;
-  std::uint64_t run_seed = 0;  // of the order in which conflicts are looked at
+  std::uint64_t run_seed = 0;  // of the order in which conflicts are projected
   int microbatches = 1;        // of a whole step; the last of an epoch may have fewer
 };
 

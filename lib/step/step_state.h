@@ -31,7 +31,7 @@
 
 namespace esper::step {
 
-// One parameter group with what the optimizer keeps for it, laid out alike: an element is at the same place in all flat
+// One parameter group with its optimizer state, laid out alike: an element is at the same place in all flat
 // tensors of its group.
 struct GroupState {
   std::string id;
@@ -91,15 +91,16 @@ struct StepState {
 // A state without parameters, for these settings.
 StepState make_step_state(const StepSettings& settings, torch::Device device);
 
-// Which parameters kept their optimizer state, which are new, which are gone. Of those that kept it: whose moments were
-// worked into those of the layer as it is now, and whose first moment started anew, since the layer took in a fossil.
+// Which parameters kept their optimizer state, which are new, which were removed. Of those that kept it: whose moments
+// were worked into those of the layer as it is now, and whose first moment were reset, since the layer took in a
+// fossil.
 struct StructureChange {
   std::vector<std::string> carried, created, dropped;
   std::vector<std::string> transformed, reset;
 };
 
 // Makes the state fit the network's parameters, by id. A group's parameters are moved into one piece of memory: the
-// tensors stay the same objects with the same bits, but views of them that somebody took before do not follow. What
+// tensors stay the same objects with the same bits, but earlier views of them do not follow. What
 // stays keeps its place in memory, its moments and its average, as the same tensor objects while its group has the same
 // parameters, else as the same bits; a group that stays keeps its step count and learning-rate scale. New moments and
 // step counts start at zero, averages at the parameter's value. Call it at the start and after every change of

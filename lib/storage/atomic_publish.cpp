@@ -24,7 +24,7 @@ constexpr std::string_view kTemporary = ".tmp-";
 
 std::string temporary_name(const std::string& path) { return fmt::format("{}{}{}", path, kTemporary, ::getpid()); }
 
-// Best effort, on the way out with another error: what stays is removed by remove_leftovers.
+// Best effort, on the remedy with another error: what stays is removed by remove_leftovers.
 void discard(FileSystem& file_system, const std::string& temporary) {
   try {
     remove_all(file_system, temporary);

@@ -1,5 +1,5 @@
 #pragma once
-// The one way anything durable comes to be: written beside its place under `<name>.tmp-<pid>`, synced, renamed, and the
+// The one way to write durable files: written under `<name>.tmp-<pid>`, synced, renamed, and the
 // parent folder synced. What a reader finds under the final name is whole, at every instant and after a power loss.
 // One thread at a time for one final name; its parent folder exists.
 //
@@ -36,9 +36,9 @@ Manifest publish_folder(base::FileSystem& file_system, const std::string& path, 
 // ever finds a part of it under its own. Nothing there is no error.
 void remove_published(base::FileSystem& file_system, const std::string& path);
 
-// Removes from `folder` every `*.tmp-<pid>` whose process is gone, and those of this process: call it before publishing
-// anything there, while holding the folder's lock. (A restarted container often has its old process id.) Returns the
-// names removed.
+// Removes from `folder` every `*.tmp-<pid>` whose process no longer exists, and those of this process: call it before
+// publishing anything there, while holding the folder's lock. (A restarted container often has its old process id.)
+// Returns the names removed.
 std::vector<std::string> remove_leftovers(base::FileSystem& file_system, const std::string& folder);
 
 // The same for a folder in which only the holder of its lock publishes: whether a process of that id lives says nothing

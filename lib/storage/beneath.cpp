@@ -52,7 +52,7 @@ struct OwnerProblem {
 // That nobody but this user has a say in it.
 base::Expected<void, OwnerProblem> check_owner(const struct stat& status) {
   const auto failure = [](const char* text, Cure cure) { return base::failure(OwnerProblem{text, cure}); };
-  // In a folder of one's own one may remove another's file, but not empty his folder.
+  // In your own folder one may remove another's file, but not empty his folder.
   if (status.st_uid != ::geteuid()) {
     return failure("it belongs to another user", S_ISDIR(status.st_mode) ? Cure::kNone : Cure::kRemove);
   }

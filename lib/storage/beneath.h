@@ -13,23 +13,23 @@
 
 namespace esper::storage {
 
-// Whose files may lie below the folder.
+// The permitted owner of files below the folder.
 enum class Owner {
   // A run folder: it may have been copied from elsewhere. A file with several names (hard links) is read, and not
   // written to: the change would appear under its other names too.
   kAnyone,
-  // The cache: files and folders belong to this user, nobody else may write to them, and no file has several names.
+  // The cache: files and folders belong to this user, no other user can write to them, and no file has several names.
   // What is made there has mode 0600 or 0700, whatever the umask.
   kThisUser,
 };
 
 // What lies there is no file or folder that may be used. ExitCode::kConfig; the text names the path, what is wrong with
-// it and the way out.
+// it and the remedy.
 class UnsafePath : public base::IoError {
  public:
   // problem: as it follows "PATH cannot be used: ".
   UnsafePath(const std::string& path, const std::string& problem, const std::string& way_out);
-  // The text without the way out, for those who know a better one.
+  // The text without the remedy, for callers with a better one.
   const std::string& problem() const { return problem_; }
 
  private:

@@ -33,7 +33,7 @@ bool is_plain_name(const std::string& name);
 
 std::string manifest_text(const Manifest& manifest);
 
-// Checks checksum and shape; the files themselves are not looked at. Where the checksum is right and the format or
+// Checks checksum and shape; the files themselves are not read. Where the checksum is right and the format or
 // shape is another one, it is unreadable.
 base::Expected<Manifest, ReadFailure> parse_manifest(const std::string& text);
 

@@ -20,7 +20,7 @@ std::vector<base::FolderEntry> list_folder(int folder, const std::string& path);
 
 class PosixFiles : public base::FileSystem {
  protected:
-  // Takes the lock of an open file, which is closed where somebody else has it. `path` is for messages.
+  // Takes the lock of an open file, which is closed if it is taken. `path` is for messages.
   static int lock_or_close(int handle, const std::string& path);
 
  private:

@@ -11,7 +11,7 @@ namespace esper::storage {
 
 // Reads every byte: the manifest, and size and hash of each file that it lists. Damaged are a wrong checksum, hash or
 // size; unreadable are a file that the system does not give (EIO, EACCES, no regular file), one that is missing, since
-// the folder may be on its way here, and a manifest of another format. Throws IoError only where the trouble is not the
+// the folder may be on its way here, and a manifest of another format. Throws IoError only where the failure is not the
 // folder's (EMFILE, ENOMEM and the like).
 base::Expected<Manifest, ReadFailure> verify_folder(base::FileSystem& file_system, const std::string& folder);
 

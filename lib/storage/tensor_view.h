@@ -1,5 +1,5 @@
 #pragma once
-// A tensor as storage sees it: a name, a type, a shape and bytes that somebody else owns. Row-major, little-endian.
+// A tensor as storage sees it: a name, a type, a shape and bytes owned by the caller. Row-major, little-endian.
 // Any thread.
 
 #include <cstdint>

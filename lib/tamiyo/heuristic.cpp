@@ -237,7 +237,7 @@ void HeuristicController::consider_germination(const Observation& observation, D
   command.seed_operation->blueprint_id = blueprint;
   say(decision, "germinates " + blueprint + " at " + slot->slot + ": " + reason);
   state_.asked_germination = {slot->slot, blueprint};
-  state_.epochs_without_progress = 0;  // the next one waits for a plateau of its own
+  state_.epochs_without_progress = 0;  // the next one waits for its own plateau
   ++state_.germinations;
 }
 

@@ -1,10 +1,10 @@
 #pragma once
-// The rule-based policy (reference 3.6). When the host is stable and its accuracy stands still it grows one seed, takes
-// it stage by stage as far as its measurements allow, and prunes what does not help.
+// The rule-based policy (reference 3.6). When the host is stable and its accuracy is on a plateau it grows one seed,
+// takes it stage by stage as far as its measurements allow, and prunes what does not help.
 //
 // One seed grows at a time, so that what changes can be put down to it. The slot is the free one with the fewest
 // prunes, of those the one nearest the output. The blueprint is the slot's one with the lowest penalty; ties rotate.
-// A refused germination counts as a prune; a refused step is asked for again after 1, 2, 4, ... epochs.
+// A rejected germination counts as a prune; a rejected step is retried after 1, 2, 4, ... epochs.
 
 #include <optional>
 #include <string>

@@ -16,7 +16,7 @@ struct SeedWatch {
   leyline::Stage stage = leyline::Stage::kUnknown;
   std::optional<double> best_points;  // best value so far of what the stage is judged by
   std::uint32_t stale_epochs = 0;     // epochs without a new best
-  std::uint32_t refusals = 0;         // times it asked to move on and was still there an epoch later
+  std::uint32_t refusals = 0;         // commands to change stage without effect an epoch later
   std::uint32_t next_ask_epoch = 0;   // grows 1, 2, 4, ... epochs with each refusal
   bool operator==(const SeedWatch&) const = default;
 };
@@ -46,7 +46,7 @@ std::string to_json(const HeuristicState& state);
 // Throws Error{kCheckpoint} when the text is not such a state.
 HeuristicState state_from_json(const std::string& text);
 
-// As if the policy had never heard of that seed: one that is gone without being asked to would count as a prune.
+// Forgets the seed: one that was removed without a command would count as a prune.
 void forget_seed(HeuristicState& state, const std::string& seed_id, const std::string& slot);
 
 }  // namespace esper::tamiyo

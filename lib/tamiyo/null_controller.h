@@ -1,5 +1,5 @@
 #pragma once
-// The policy that never asks for anything: policy.kind none.
+// The policy without commands: policy.kind none.
 
 #include <string>
 

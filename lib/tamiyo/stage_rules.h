@@ -25,12 +25,13 @@ struct NextStep {
   std::string reason;
 };
 
-// The step to the next stage, asked for only once the seed shows what the stage's gate wants, or waiting with a reason.
+// The step to the next stage, commanded only once the seed meets the thresholds of the stage's gate, or waiting with a
+// reason.
 NextStep next_step(const leyline::SeedState& seed, const Rules& rules);
 
-// Why the seed should go; empty if it may stay. A drop of prune_drop_points prunes a seed that is heard (BLENDING on;
-// in TRAINING its alpha is 0 and a drop is not its doing), at once. prune_after_epochs without a new best prunes it
-// once it has had the epochs that its gate wants; a blend under way is never stale.
+// Why the seed should be removed; empty if it may stay. A drop of prune_drop_points prunes a seed with alpha > 0
+// (BLENDING on; in TRAINING its alpha is 0 and a drop is not its doing), at once. prune_after_epochs without a new best
+// prunes it once it has had the epochs that its gate wants; a blend under way is never stale.
 std::string prune_reason(const leyline::SeedState& seed, std::uint32_t stale_epochs, const Rules& rules);
 
 // "0.5", "12", "-1.25"

@@ -10,7 +10,7 @@
 namespace esper::engine::bench {
 
 // Germinates the first blueprint in the first slot after `first_epoch` epochs, takes the seed on as soon as its stage
-// allows, and culls it `life` epochs after its birth; then begins anew as soon as the slot is free.
+// allows, and culls it `life` epochs after its birth; then starts over as soon as the slot is free.
 std::unique_ptr<leyline::Controller> growing_controller(std::uint32_t first_epoch, std::uint32_t life);
 
 // The same answers as `inner`, each after a wait.

@@ -14,7 +14,7 @@ namespace esper::engine::bench {
 
 class PeerProcess {
  public:
-  // Starts `command` in a process group of its own, as engine/python_start.h says but for -I, so all paths in it are
+  // Starts `command` in its own process group, as engine/python_start.h says but for -I, so all paths in it are
   // absolute; its standard error goes to the file `log`. Throws
   // std::runtime_error if it cannot be started.
   PeerProcess(const std::vector<std::string>& command, std::string log);

@@ -1,5 +1,5 @@
 #pragma once
-// What `esper bench` tells, as one JSON object; table.h has the same for people.
+// The report of `esper bench` as one JSON object; table.h has the same for users.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// A report of `esper bench` as text for people.
+// A report of `esper bench` as text for users.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>

@@ -19,7 +19,7 @@ struct Trainee {
   std::string refusal;  // why it cannot run; empty: step works
 };
 
-// Each has a model of its own, at the run's start, and goes through the same batches. The workload outlives it.
+// Each has its own model, at the run's start, and goes through the same batches. The workload outlives it.
 Trainee lane_trainee(const Workload& workload, config::Lane lane);
 // The same with another model and other steps; the steps outlive it, too.
 Trainee lane_trainee(const Workload& workload, config::Lane lane, std::unique_ptr<step::Model> model,

@@ -3,7 +3,7 @@
 //
 //   { LedgerScope waiting(ledger, Owner::kLoaderWait);  batch = loader.next(); }
 //
-// A scope within a scope takes over, and the outer one resumes. What no scope claims is idle, and start-up until
+// A nested scope replaces the outer one until it ends. Time without a scope is idle, and start-up until
 // start_up_is_over(). The owners' times sum to the wall time by construction: a switch gives the ticks since the last
 // one to whom they belong, and settle() spreads the monotonic clock's interval over the ticks of that interval. So
 // ticks need no calibration, and a processor whose counter runs at a constant rate is read directly (twice a
@@ -21,7 +21,7 @@ namespace esper::base {
 
 struct SpanLog;
 
-// Told of every scope, for ranges in a profiler (NVTX). Both or none.
+// Called for every scope, for ranges in a profiler (NVTX). Both or none.
 struct LedgerHooks {
   void (*on_enter)(Owner) = nullptr;
   void (*on_leave)(Owner) = nullptr;
@@ -68,7 +68,7 @@ class Ledger {
     current_ = outer;
   }
 
-  // From here on what nobody claims is idle.
+  // From here on time without a scope is idle.
   void start_up_is_over();
 
   // A step begins where the last scope ended: call it right after the batch was had. Costs nothing.
@@ -109,7 +109,7 @@ class Ledger {
 #endif
     return static_cast<std::uint64_t>(clock_.now().count());
   }
-  // Closes the running interval. A counter that jumps back, as on a moved virtual machine, gives nobody anything.
+  // Closes the running interval. A counter that jumps back, as on a moved virtual machine, is not charged.
   std::uint64_t advance() {
     const std::uint64_t now = std::max(read(), last_);
     ticks_of_[index_of(current_)] += now - last_;

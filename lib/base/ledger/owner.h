@@ -14,13 +14,13 @@ enum class Owner : std::uint8_t {
   kTransfer,    // copies to the device
   kLoaderWait,  // until the next training batch is there
   kCompile,     // recording, capturing, loading or checking a program
-  kPolicy,      // asking the policy and doing what it says
+  kPolicy,      // policy decisions and their commands
   kTelemetry,   // reading the epoch's figures, building packets and handing them over
   kCheckpoint,  // copying the state, and waiting for it to be written
   kRollback,    // going back to an earlier state
   kValidation,  // validation passes, their batches included
   kIdle,        // everything else
-  kStartUp,     // from the start of the process to the first epoch; a part of kIdle where only ten owners are told
+  kStartUp,     // from the start of the process to the first epoch; a part of kIdle where only ten owners are reported
 };
 constexpr auto names(Owner) {
   using O = Owner;

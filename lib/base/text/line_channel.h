@@ -1,6 +1,6 @@
 #pragma once
 // A two-way channel to a child process, spoken over in lines of text, and the end of that child. Nothing here waits
-// longer than it is told, signals and a child that does not read or does not die included. One thread at a time.
+// longer than the given timeout, signals and a child that does not read or does not die included. One thread at a time.
 
 #include <sys/types.h>
 

@@ -1,5 +1,5 @@
 #pragma once
-// What somebody probably meant by a misspelt name.
+// The name that was probably meant by a misspelt one.
 
 #include <optional>
 #include <string>
@@ -12,7 +12,7 @@ namespace esper::base {
 // alignment). Names of more than 64 bytes are cut.
 int edit_distance(std::string_view a, std::string_view b);
 
-// The closest of `known`, if it is close enough to be worth a suggestion: at most a third of the letters differ.
+// The closest of `known`, if it is close enough for a suggestion: at most a third of the letters differ.
 std::optional<std::string> nearest(std::string_view name, const std::vector<std::string>& known);
 
 }  // namespace esper::base

@@ -1,5 +1,5 @@
 #pragma once
-// What is wrong with a user's text, and where.
+// A problem in a user's text, with its place.
 
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ std::string to_string(const Place& place);
 struct Problem {
   Place place;
   std::string path;  // of the field, dotted ("data.shape[1]"); empty where the text itself is broken
-  std::string text;  // what is wrong, and the way out
+  std::string text;  // the problem and the remedy
 };
 
 // "run.yaml:3:9: data.batch_size: must be >= 1, but is 0"

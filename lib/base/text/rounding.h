@@ -1,5 +1,5 @@
 #pragma once
-// Figures as events and metrics tell them. Any thread.
+// Rounding of figures in events and metrics. Any thread.
 
 #include <chrono>
 #include <string>
@@ -10,7 +10,7 @@ namespace esper::base {
 
 inline double milliseconds(Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
-// Rounded to so many significant digits.
+// Rounded to `significant` significant digits.
 std::string digits(double value, int significant);
 
 }  // namespace esper::base

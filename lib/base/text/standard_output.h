@@ -8,8 +8,8 @@
 
 namespace esper::base {
 
-// Whoever read our standard output has gone (`esper ... | head`). Nothing is said about it: the exit status of a
-// process that SIGPIPE ended tells it.
+// The reader of our standard output has closed it (`esper ... | head`). Nothing is printed: the exit status of a
+// process that SIGPIPE ended shows it.
 class BrokenPipe : public std::exception {
  public:
   const char* what() const noexcept override { return "standard output is a pipe that nobody reads any more"; }
@@ -25,8 +25,8 @@ void keep_standard_streams();
 
 // Bytes as they are: for text that is known to be harmless.
 void write_output(std::string_view text);
-// For people: what could steer the terminal is escaped (base/text/printable.h). write_text takes whole lines;
-// write_line makes one line of whatever it is given.
+// For users: control characters are escaped (base/text/printable.h). write_text takes whole lines;
+// write_line prints its text as one line.
 void write_text(std::string_view text);
 void write_line(std::string_view text);
 // Two blanks of indentation and a newline at the end. Bytes that are no UTF-8 become U+FFFD, and what could steer a

@@ -1,6 +1,6 @@
 #pragma once
-// Text for people on a descriptor that other processes share, above all standard error: never waits longer than a
-// deadline, whoever reads it.
+// Text for users on a descriptor that other processes share, above all standard error: never waits longer than a
+// deadline, independent of the reader.
 
 #include <atomic>
 #include <mutex>
@@ -21,7 +21,7 @@ class TextOutlet {
   // descriptor: open, and outlives this object.
   explicit TextOutlet(int descriptor, Duration deadline = kDeadline);
 
-  // Writes text as it is; 0, or an errno where a part of it is lost (ETIMEDOUT: nobody reads). After a text that was
+  // Writes text unchanged; 0, or an errno if a part of it is lost (ETIMEDOUT: no reader). After a text that was
   // lost to the deadline, later ones get no time to wait until one goes through; a line that was cut is ended first.
   // Any thread.
   int write(std::string_view text);

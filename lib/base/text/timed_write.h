@@ -13,7 +13,7 @@ struct WriteResult {
   int error = 0;            // errno; ETIMEDOUT when the reader was too slow; 0: all is written
 };
 
-// Goes on after EINTR and short writes, and waits for room at most until the deadline; with a deadline of 0 it writes
+// Continues after EINTR and short writes, and waits for room at most until the deadline; with a deadline of 0 it writes
 // what there is room for now. On a non-blocking descriptor, and on a file, one write(2) where the kernel takes all at
 // once. A blocking pipe or terminal is written in pieces of at most PIPE_BUF bytes, each after poll(2) saw room for it;
 // another process that fills that room in between can make the call wait longer.

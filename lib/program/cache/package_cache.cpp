@@ -49,7 +49,7 @@ bool is_passing(const IoError& error) {
   }
 }
 
-// Of an entry that is quarantined and compiled anew: there is nothing left for the user to do.
+// Of an entry that is quarantined and compiled again: there is nothing left for the user to do.
 std::string damage_of(const IoError& error) {
   const auto* unsafe = dynamic_cast<const storage::UnsafePath*>(&error);
   return unsafe == nullptr ? error.what() : unsafe->problem();

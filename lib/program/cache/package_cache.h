@@ -3,11 +3,11 @@
 // processes: readers take no lock (an entry is one file, published by rename), changes take the folder's lock with a
 // deadline.
 //
-//   FOLDER/lock                     flock of whoever changes something
+//   FOLDER/lock                     flock of the process that changes something
 //   FOLDER/entries/KEY              package_entry.h
 //   FOLDER/used/KEY                 when it was last used, nanoseconds since the UNIX epoch
 //   FOLDER/choices/KEY              which recipe won, with the times measured
-//   FOLDER/quarantine/TIME-KEY      an entry that erred, and TIME-KEY.damaged or .wrong with the reason in words
+//   FOLDER/quarantine/TIME-KEY      a rejected entry, and TIME-KEY.damaged or .wrong with the reason
 
 #include <cstdint>
 #include <map>
@@ -38,14 +38,14 @@ struct CachedPackage {
 enum class InsertFailure { kNoSpace, kTooLarge, kBusy, kIo };
 struct InsertOutcome {
   std::optional<InsertFailure> failure;  // none: the package is stored
-  std::string reason;                    // in words, with a failure
+  std::string reason;                    // with a failure
   // The entry in full effort that was there already and stays, where the package was one in quick effort.
   std::optional<PackageFacts> kept = std::nullopt;
 };
 
 enum class EntryFault {
-  kDamaged,  // it is not what was compiled, or does not load: compiled anew it may be good
-  kWrong,    // it computes something else than the program: compiled anew it would again
+  kDamaged,  // it differs from what was compiled, or does not load: compiling again may help
+  kWrong,    // its results differ from the program's: compiling again would not help
 };
 
 // Which recipe was fastest for a program when they were last compared.
@@ -78,7 +78,7 @@ class PackageCache {
   // written beside it as `path`.entry, and no other call here, in this or another process, waits for that.
   InsertOutcome insert(const std::string& key, const std::string& path, const PackageFacts& facts);
 
-  // Puts the entry away, so that it is not found again until it was compiled anew, and keeps the reason, also where
+  // Rejects the entry, so that it is not found again until it was compiled again, and keeps the reason, also where
   // another run evicted the entry meanwhile. Best effort: a cache that cannot be written to keeps it, and the caller
   // must not use it either way. Returns whether it is away.
   bool quarantine(const std::string& key, EntryFault fault, const std::string& reason);

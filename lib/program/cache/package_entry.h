@@ -1,6 +1,6 @@
 #pragma once
 // The file format of one cached package: a first line "<MAC of all that follows> <JSON>\n", then the package's bytes.
-// The JSON has the key and size of the package and what is known about it. No byte can change unseen, and nobody
+// The JSON has the key and size of the package and what is known about it. No byte can change undetected, and nobody
 // without the user's key can make an entry that is loaded; one file, so that it is replaced and removed in one step.
 // Any thread.
 
@@ -35,7 +35,7 @@ struct PackageEntry {
 std::string entry_header(const std::string& key, const PackageFacts& facts, storage::Bytes package,
                          const MacKey& mac_key);
 
-// Every damage is a problem in words.
+// Every damage is reported as text.
 base::Expected<PackageEntry> parse_entry(std::vector<std::byte> file, const MacKey& mac_key);
 
 }  // namespace esper::program

@@ -1,5 +1,5 @@
 #pragma once
-// What the compile service is asked, and what it answers.
+// Requests to the compile service, and its results.
 
 #include <array>
 #include <map>
@@ -31,7 +31,7 @@ enum class CompileFailure {
   kNoPython,      // there is none, it cannot be run, or it has no torch
   kWrongTorch,    // its torch is not the one that this process runs
   kNoCompiler,    // Python is there, a C++ compiler is not
-  kFailed,        // the program could not be compiled; the reason has the compiler's words
+  kFailed,        // the program could not be compiled; the reason has the compiler's message
   kTimeout,       // more than CompilerSettings::deadline or wall_deadline; the reason says which
   kOutOfMemory,   // more than CompilerSettings::memory_limit_mb
   kCrashed,       // the worker process died, and again after it was restarted
@@ -68,7 +68,7 @@ struct CompileOutcome {
   std::vector<std::string> not_used;       // files kept from earlier compilations that this user's key did not make
   std::string compiler;                    // e.g. "clang++ -O0, g++ -O3"
   std::optional<CompileFailure> failure;   // none: PackageCache::find(key) has it
-  std::string reason;                      // in words, with a failure
+  std::string reason;                      // with a failure
 };
 
 }  // namespace esper::program

@@ -79,7 +79,7 @@ class Compiler {
   // Of the background thread only.
   WorkerSession worker_;
   int restarts_ = 0;
-  std::optional<CompileOutcome> hopeless_;  // what every further request is told
+  std::optional<CompileOutcome> hopeless_;  // the result of every further request
 
   std::thread thread_;
 };

@@ -39,7 +39,7 @@ class WorkerProcess {
   // Ends the whole group, at once, and waits for the child itself, five seconds at most.
   void kill();
 
-  // How the process ended, in words, once kill() has run: "signal 9", "exit status 1".
+  // How the process ended, once kill() has run: "signal 9", "exit status 1".
   const std::string& end() const { return end_; }
 
  private:

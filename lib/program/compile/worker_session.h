@@ -18,7 +18,7 @@
 namespace esper::program {
 
 enum class WorkerPriority {
-  kNormal,      // this process's: somebody waits for the programs
+  kNormal,      // this process's: the run waits for the programs
   kBackground,  // the lowest: on a busy machine the worker gets what others leave
 };
 
@@ -38,9 +38,9 @@ struct CompilerSettings {
   base::Duration restart_pause = std::chrono::milliseconds(500);
 };
 
-// How the thread that waits for the worker is asked to give up.
+// How the thread that waits for the worker is cancelled.
 struct Interrupt {
-  int wake;                      // a descriptor that can be read when `wanted` is worth asking
+  int wake;                      // a descriptor that can be read when `wanted` should be polled
   std::function<bool()> wanted;  // takes what can be read
 };
 
@@ -48,7 +48,7 @@ struct WorkerAnswer {
   enum class Kind {
     kDone,
     kFailed,    // failure and reason say why; the worker is as before
-    kHopeless,  // failure and reason; every further worker would end alike
+    kHopeless,  // failure and reason; every further worker would fail in the same way
     kDied,      // reason: how the process ended. A new one may do better
   };
   Kind kind = Kind::kDone;
