@@ -12,7 +12,7 @@
 extern "C" int esper_engine_run(const esper::EngineRequest& request) {
   using esper::base::Error;
   using esper::base::ExitCode;
-  constexpr char kWayOut[] = "; take a smaller host or data.batch_size";
+  constexpr char kWayOut[] = "; use a smaller host or data.batch_size";
   try {
     return std::visit([](const auto& of_command) { return esper::engine::run(of_command); }, request);
   } catch (const Error&) {

@@ -82,7 +82,7 @@ std::string python_candidate() {
 
 PythonFacts find_python() {
   const std::string path = candidate();
-  const std::string whose = is_named() ? "that ESPER_PYTHON names" : "of scripts/bootstrap";
+  const std::string whose = is_named() ? "set by ESPER_PYTHON" : "of scripts/bootstrap";
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
     return {"", "", false, "no Python at " + path + ", " + whose + "; " + kWayOut};

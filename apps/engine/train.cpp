@@ -101,7 +101,7 @@ void keep_config(const OpenRun& open, const RunConfig& config) {
     storage::publish_file(open.files, open.folder.config(), storage::bytes_of(config::resolved_yaml(config)));
   } catch (const base::IoError& error) {
     if (!error.out_of_space()) throw;
-    nissa::log::warning(std::string("config.yaml keeps its earlier contents: ") + error.what());
+    nissa::log::warning(std::string("config.yaml was not updated: ") + error.what());
   }
 }
 

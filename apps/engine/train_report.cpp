@@ -64,7 +64,7 @@ void publish_summary(FileSystem& files, const RunFolder& folder, const ordered_j
     const auto text = summary.dump(2, ' ', false, ordered_json::error_handler_t::replace);
     storage::publish_file(files, folder.summary(), storage::bytes_of(text + "\n"));
   } catch (const base::IoError& error) {
-    nissa::log::warning(std::string("summary.json could not be written: ") + error.what());
+    nissa::log::warning(std::string("cannot write summary.json: ") + error.what());
   }
 }
 
@@ -74,7 +74,7 @@ void publish_trace(FileSystem& files, const RunFolder& folder, base::Ledger& led
   try {
     storage::publish_file(files, folder.trace(), storage::bytes_of(base::chrome_trace(ledger, folder.run_id())));
   } catch (const base::IoError& error) {
-    nissa::log::warning(std::string("trace.json could not be written: ") + error.what());
+    nissa::log::warning(std::string("cannot write trace.json: ") + error.what());
   }
 }
 

@@ -29,7 +29,7 @@ int receipt(const ReceiptOptions& options) {
 
 void add_receipt(Front& front) {
   CLI::App* command =
-      add_command(front.root, "receipt", "Print a seed's cost, its contribution, and why it was kept or removed",
+      add_command(front.root, "receipt", "Print a seed's cost and contribution, and why it was kept or removed",
                   "esper receipt runs/digits-20260301-120000 seed-0001");
   const auto options = std::make_shared<ReceiptOptions>();
   command->add_option("run", options->run, "Run folder of a finished, running or killed run")

@@ -137,8 +137,8 @@ void add_telemetry_diff(CLI::App& telemetry, Front& front) {
       "A and B: a list of names like that file; a run folder, or its telemetry.jsonl, for what the run reported;\n"
       "or the word table for what this build can report\n"
       "Exit code 0: B has every name of A with its unit and labels; 1: something is missing\n"
-      "Where A gives its names a status (reported; planned: WHERE; does not apply: WHY), B must have those that are\n"
-      "reported and no other; how many there are of each is printed, and a name without a status ends it with 1");
+      "If A has statuses (reported; planned: WHERE; does not apply: WHY), B must have exactly the names that are\n"
+      "reported; the count of each status is printed, and a name without a status gives exit code 1");
   const auto options = std::make_shared<TelemetryDiffOptions>();
   command->add_option("first", options->first, "Required names")->required()->type_name("A");
   command->add_option("second", options->second, "Names to check")->required()->type_name("B");

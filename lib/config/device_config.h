@@ -19,7 +19,7 @@ struct DeviceConfig {
   static constexpr auto fields() {
     using C = DeviceConfig;
     return std::tuple{
-        field("kind", &C::kind, "where to train: auto, cpu, cuda or cuda:N; auto takes CUDA where there is one"),
+        field("kind", &C::kind, "device: auto, cpu, cuda or cuda:N; auto uses CUDA if available"),
         field("precision", &C::precision, "autocast type; auto: bf16 where the device runs it fast, else fp32"),
         field("tf32", &C::tf32, "allow TF32 matrix products on CUDA"),
         field("deterministic", &C::deterministic, "raise an error for nondeterministic operators"),

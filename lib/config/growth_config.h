@@ -170,7 +170,7 @@ struct GrowthConfig {
   static constexpr auto fields() {
     using C = GrowthConfig;
     return std::tuple{
-        field("enabled", &C::enabled, "whether the network may grow at all"),
+        field("enabled", &C::enabled, "enables growth"),
         field("blueprints", &C::blueprints, "blueprints that may be grown; empty allows all that fit the host"),
         field("slots", &C::slots, "slots where modules may grow, like r0c1; empty allows all"),
         field("composition", &C::composition, "how a module's output is combined with the host's"),

@@ -47,7 +47,7 @@ void check_modules(const std::vector<Entry<SlotModule>>& modules, Findings& out)
     if (!modules[i]) {
       out.push_back({path, modules[i].problem(), {}});
     } else if (!taken.insert(modules[i]->slot).second) {
-      out.push_back({path, "slot " + shortened(modules[i]->slot) + " holds another module of this list", {}});
+      out.push_back({path, "slot " + shortened(modules[i]->slot) + " already has a module of this list", {}});
     }
   }
 }
@@ -87,7 +87,7 @@ void HostConfig::validate(Findings& out) const {
 
 void TrainingConfig::validate(Findings& out) const {
   if (optimizer.nesterov && optimizer.kind != OptimizerKind::kSgd) {
-    out.push_back({"optimizer.nesterov", "is a form of sgd; adamw has none", {"optimizer.kind"}});
+    out.push_back({"optimizer.nesterov", "applies to sgd, not to adamw", {"optimizer.kind"}});
   } else if (optimizer.nesterov && optimizer.momentum == 0) {
     out.push_back({"optimizer.nesterov", "needs momentum > 0", {"optimizer.momentum"}});
   }

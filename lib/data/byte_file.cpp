@@ -20,7 +20,7 @@ std::int64_t checked_size(const base::Descriptor& file, const std::filesystem::p
   if (!file.is_open()) fail_input(path, "", std::string("cannot be opened: ") + std::strerror(errno));
   struct stat facts{};
   if (fstat(file.number(), &facts) != 0) fail_input(path, "", std::string("cannot be read: ") + std::strerror(errno));
-  if (S_ISDIR(facts.st_mode)) fail_input(path, "", "is a folder where a file is expected");
+  if (S_ISDIR(facts.st_mode)) fail_input(path, "", "is a folder, expected a file");
   if (!S_ISREG(facts.st_mode)) fail_input(path, "", "is not a regular file");
   if (facts.st_size == 0) fail_input(path, "", "is empty");
   require_memory(path, "the file", facts.st_size, options);

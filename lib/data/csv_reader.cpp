@@ -189,7 +189,7 @@ class CsvReader {
                 "class " + quoted(std::string_view(name->first)) +
                     (first_is_named_ ? " is a name, but those of all other lines are numbers"
                                      : " is a number, but those of all other lines are names") +
-                    "; if the line is a header, remove it, else move it below another line");
+                    "; if the line is a header, remove it, otherwise move it below another line");
     ids_.erase(name);
     classes_.erase(classes_.begin());
     values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(width_) - 1);

@@ -142,8 +142,7 @@ std::string why_nothing_is_known(base::FileSystem& files, const std::string& run
   const bool there = records > 0 || files.kind_of(run + "/journal") == PathKind::kFile;
   return (!there         ? run + " has no journal"
           : records == 0 ? "the journal of " + run + " is empty"
-                         : fmt::format("the journal of {} has {}{} no note on growth", run, records,
-                                       records == 1 ? " record that is" : " records that are")) +
+                         : fmt::format("the journal of {} has no growth records among {}", run, records)) +
          ": its growth is unknown. If the file is elsewhere, move it back; otherwise esper train --resume " + run +
          " records the network of its newest checkpoint and all later events";
 }

@@ -191,7 +191,7 @@ TelemetryNames read_list(const fs::path& file) {
   const json document = parse(file.string(), read_text(file));
   const json* rows = &document;
   if (document.is_object() && document.contains("names")) rows = &document.at("names");
-  if (!rows->is_array() || rows->empty()) fail(file.string(), "is no list of names");
+  if (!rows->is_array() || rows->empty()) fail(file.string(), "is not a list of names");
   if (rows->size() > kMostNames) fail(file.string(), fmt::format("has more than {} names", kMostNames));
   TelemetryNames out;
   for (std::size_t i = 0; i < rows->size(); ++i) {

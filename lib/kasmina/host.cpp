@@ -38,7 +38,7 @@ void require_config(bool holds, const std::string& text) {
 
 Host build_host(const config::HostConfig& config, const leyline::SampleShape& sample, std::uint64_t run_seed,
                 torch::Device device) {
-  ESPER_CHECK(sample.num_classes > 0, "the data set says how many classes there are");
+  ESPER_CHECK(sample.num_classes > 0, "the number of classes follows from the data set");
   Host host;
   HostBody body = build_body(ModuleScope(host.tensors, "host", run_seed, device), config, sample);
   host.sites = std::move(body.sites);

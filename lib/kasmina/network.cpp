@@ -33,7 +33,7 @@ void require_fit(const config::GrowthConfig& growth, const std::vector<SlotSite>
   for (const auto& name : growth.blueprints) names += (names.empty() ? "" : ", ") + name;
   throw base::Error(base::ExitCode::kConfig, "growth.blueprints: none of " + names + " fits a slot " +
                                                  (growth.slots.empty() ? "of this host" : "that growth.slots names") +
-                                                 "; docs/blueprints.md says what grows where");
+                                                 "; see docs/blueprints.md");
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ std::string telemetry_markdown() {
       "`baselines/telemetry/reference.json` lists what the previous system reported, each name with its status in "
       "Esper: `reported`, `planned` with the room that will report it, or `does not apply` with the reason. `esper "
       "telemetry diff baselines/telemetry/reference.json table` counts the three, and fails on a name without a "
-      "status, on one whose status is not so, and where a unit or a label is lost; the same command compares what two "
+      "status, on a wrong status, and on a missing unit or label; the same command compares what two "
       "runs reported.\n\n"
       "## Metrics\n\n| name | kind | unit | meaning | labels |\n| --- | --- | --- | --- | --- |\n";
   for (const auto& entry : kTelemetryTable) {

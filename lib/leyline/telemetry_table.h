@@ -111,7 +111,7 @@ inline constexpr std::array kTable{
     event("seed_share_jump", "a seed's share of the gradient changed abruptly", "seed_id stage delta"),
     event("seed_stage", "a seed moved to another stage", "from to reason epoch seed_id slot blueprint"),
     histogram("tamiyo.decide.latency_ms", "ms", "time of one decision"),
-    event("tamiyo.decision", "what the policy decided, and why",
+    event("tamiyo.decision", "the policy's decision and its reason",
           "reason epoch commands operation seed_id slot blueprint policy"),
     gauge("tolaria.checkpoint.bytes", "bytes", "size of the last checkpoint"),
     counter("tolaria.checkpoint.failed_total", "count", "checkpoints that could not be published"),
@@ -153,7 +153,7 @@ inline constexpr std::array kTable{
           "seed permutations sampled for the Shapley values; 0 if they are exact"),
     event("tolaria.counterfactual_late", "the counterfactual measurement was cancelled at its deadline",
           "epoch latency_ms deadline_ms"),
-    event("tolaria.diverged", "loss or gradient is no longer finite", "epoch step reason loss gradient_norm"),
+    event("tolaria.diverged", "loss or gradient is not finite", "epoch step reason loss gradient_norm"),
     event("tolaria.early_stop", "validation no longer improves; the run ends early",
           "epoch best_epoch best_loss patience reason"),
     histogram("tolaria.epoch_hook.latency_ms", "ms", "wall time between two epochs: observation, decision, commands"),
@@ -201,7 +201,7 @@ inline constexpr std::array kTable{
     histogram("tolaria.h2d_copy_ms", "ms", "time the copies of batches to the device took in the epoch"),
     histogram("tolaria.h2d_wait_ms", "ms", "time steps waited for these copies in the epoch"),
     histogram("tolaria.hook.latency_ms", "ms", "wall time of the policy and of its commands after the last step"),
-    event("tolaria.interrupted", "a run was asked to stop and saves its state", "signal epoch step"),
+    event("tolaria.interrupted", "a run received a stop signal and saves its state", "signal epoch step"),
     counter("tolaria.journal.lost_total", "count", "records that could not be written to the run's journal"),
     event("tolaria.journal_failed", "records are lost because the run's journal cannot be written", "reason"),
     event("tolaria.journal_not_rotated", "the journal could not start a new file; the next save tries again", "reason"),
@@ -230,7 +230,7 @@ inline constexpr std::array kTable{
     event("tolaria.run_finished", "a run ended", "status exit_code epochs steps wall_s reason"),
     event("tolaria.run_started", "a run started", "run_dir name epochs device precision config_hash version"),
     event("tolaria.samples_skipped", "samples were skipped because they could not be read", "count first reason epoch"),
-    event("tolaria.save_paused", "saving is paused; training goes on", "reason free_bytes path"),
+    event("tolaria.save_paused", "saving is paused; training continues", "reason free_bytes path"),
     event("tolaria.save_resumed", "saving works again", "reason path skipped"),
     gauge("tolaria.scaler.scale", "scale", "loss scale of fp16 training"),
     counter("tolaria.scaler.skipped_steps_total", "count",
@@ -243,11 +243,11 @@ inline constexpr std::array kTable{
     histogram("tolaria.step.p50_us", "us", "median wall time of the epoch's steps"),
     histogram("tolaria.step.p95_us", "us", "95th percentile of the wall time of the epoch's steps"),
     counter("tolaria.step.refusals_total", "count", "lanes rejected because they failed or were not faster"),
-    event("tolaria.tamiyo_error", "Tamiyo failed; the call counts as empty", "error"),
-    event("tolaria.tamiyo_timeout", "Tamiyo missed its deadline; the call counts as empty",
+    event("tolaria.tamiyo_error", "Tamiyo failed; the decision is empty", "error"),
+    event("tolaria.tamiyo_timeout", "Tamiyo exceeded its deadline; the decision is empty",
           "error latency_ms deadline_ms"),
-    gauge("tolaria.timeout.tamiyo_last_ms", "ms", "duration of the last Tamiyo call that missed its deadline"),
-    counter("tolaria.timeout.tamiyo_total", "count", "calls of Tamiyo that missed their deadline"),
+    gauge("tolaria.timeout.tamiyo_last_ms", "ms", "duration of the last Tamiyo call that exceeded its deadline"),
+    counter("tolaria.timeout.tamiyo_total", "count", "calls of Tamiyo that exceeded their deadline"),
     gauge("tolaria.train.amp_enabled", "bool", "1 if the step runs under autocast"),
     gauge("tolaria.train.compile_enabled", "bool", "1 if a compiled program runs the step"),
     gauge("tolaria.train.foreach_enabled", "bool", "1 if the optimizer updates all tensors in one call"),
@@ -276,7 +276,7 @@ constexpr bool in_order(const TelemetryEntry& a, const TelemetryEntry& b) {
 constexpr bool complete(const TelemetryEntry& e) { return !e.name.empty() && !e.unit.empty() && !e.help.empty(); }
 static_assert(std::ranges::adjacent_find(kTable, [](const auto& a, const auto& b) { return !in_order(a, b); }) ==
                   kTable.end(),
-              "the telemetry table must be sorted by name, and no name may come twice");
+              "the telemetry table must be sorted by name without duplicates");
 static_assert(std::ranges::all_of(kTable, complete), "each telemetry row needs name, unit and help");
 
 }  // namespace telemetry_rows

@@ -37,7 +37,7 @@ class Verifier {
     for (std::size_t i = 0; i < arguments.size(); ++i) {
       if (auto fits = check_type(operation.arguments[i], arguments[i]); !fits) return fits;
       if (!all_defined(operation.arguments[i])) {
-        return base::failure("argument " + arguments[i].name() + " is used before it is made");
+        return base::failure("argument " + arguments[i].name() + " is used before it is defined");
       }
     }
     for (std::size_t i = 0; i < returns.size(); ++i) {

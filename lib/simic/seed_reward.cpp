@@ -52,7 +52,7 @@ std::string missing_in(const Receipt& receipt) {
     add("without the accuracy at germination, half of each contribution counts");
   }
   if (!receipt.accuracy_after_first_epoch_points) {
-    add("without the accuracy after its first epoch, discount and ratio penalty are left out");
+    add("without the accuracy after its first epoch, discount and ratio penalty are omitted");
   }
   return text;
 }

@@ -34,7 +34,7 @@ KeptParameters take_apart(const std::vector<GroupState>& groups) {
 void copy_if_kept(const torch::Tensor& kept, FlatTensors& tensors, std::size_t i, const std::string& id) {
   if (!kept.defined() || !tensors.defined()) return;
   ESPER_CHECK(kept.sizes() == tensors.views[i].sizes(),
-              "parameter '" + id + "' came back with another shape: ids are never reused");
+              "parameter '" + id + "' has another shape than before: ids are never reused");
   tensors.views[i].copy_(kept);
 }
 

@@ -196,7 +196,7 @@ void train_step(StepState& state, const StepSettings& settings, std::span<const 
                 const TrainingForward& forward) {
   ESPER_CHECK(!microbatches.empty() && !state.parameters.empty(), "a step needs samples and parameters");
   for (const GroupState& group : state.groups) {
-    ESPER_CHECK(in_place(group.parameters), "another StepState took the parameters of group " + group.id);
+    ESPER_CHECK(in_place(group.parameters), "another StepState owns the parameters of group " + group.id);
   }
   at::NoGradGuard no_grad;
   const std::vector<char> used = compute_gradients(state, settings, microbatches, forward);

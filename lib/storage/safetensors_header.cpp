@@ -167,7 +167,7 @@ class HeaderEvents {
 base::Expected<SafetensorsHeader, ReadFailure> parse_safetensors_header(std::string_view text) {
   if (!text.starts_with('{')) return damaged("the header does not start with '{'");
   // The parser takes a zero byte for the end of its input and would not see what follows.
-  if (text.find('\0') != std::string_view::npos) return damaged("the header holds a zero byte");
+  if (text.find('\0') != std::string_view::npos) return damaged("the header contains a zero byte");
   HeaderEvents events;
   if (!json::sax_parse(text, &events)) return damaged(std::move(events.problem));
   return std::move(events.header);

@@ -33,7 +33,7 @@ base::Expected<Safetensors, ReadFailure> lay_out(SafetensorsHeader header, Bytes
     const auto end = static_cast<std::uint64_t>(tensor.offsets[1]);
     const std::string which = fmt::format("tensor {} by offset", result.tensors.size());
     if (begin < position) return damaged(which + " overlaps the one before it");
-    if (begin > position) return damaged("there is a hole before " + which);
+    if (begin > position) return damaged("there is a gap before " + which);
     if (end < begin) return damaged(which + " ends before it begins");
     if (end > data.size()) return damaged(which + " ends beyond the file");
     const auto expected = byte_count(tensor.shape, tensor.dtype);

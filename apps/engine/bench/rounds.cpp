@@ -36,7 +36,7 @@ void unless_failed(Row& row, const Work& work) {
     work();
   } catch (const std::exception& error) {
     row.failure = error.what();
-    if (row.failure.empty()) row.failure = "it failed without a reason";
+    if (row.failure.empty()) row.failure = "it failed without an error message";
   }
 }
 

@@ -45,7 +45,7 @@ base::Expected<PackageEntry> parse_entry(std::vector<std::byte> file, const MacK
   if (end == std::string_view::npos || end < kMacDigits + 2) return base::failure("it has no first line");
   const auto rest = storage::Bytes(file).subspan(kMacDigits);
   if (!is_same_mac(text.substr(0, kMacDigits), mac_of(mac_key, rest, {}))) {
-    return base::failure("its authentication code is wrong: it is damaged, or was made under another key");
+    return base::failure("its authentication code is invalid: it is damaged, or was made with another key");
   }
   const auto line = text.substr(kMacDigits, end - kMacDigits);
   PackageEntry entry;

@@ -70,7 +70,7 @@ bool is_readable_by_others(const std::string& path) {
 base::Expected<MacKey> read_key(storage::ConfinedFileSystem& files, const std::string& path) {
   MacKey key;
   const auto contents = storage::read_file(files, path, key.size());
-  if (contents.size() != key.size()) return refused(path + " holds no key");
+  if (contents.size() != key.size()) return refused(path + " does not contain a key");
   std::copy(contents.begin(), contents.end(), key.begin());
   return key;
 }

@@ -109,7 +109,7 @@ WorkerCommand WorkerSession::command() const {
 std::optional<WorkerAnswer> WorkerSession::launch() {
   if (settings_.python.empty() || !is_executable(settings_.python)) {
     return hopeless(CompileFailure::kNoPython, settings_.python.empty() ? "no Python was found; set ESPER_PYTHON"
-                                                                        : "there is no executable " + settings_.python);
+                                                                        : "no executable " + settings_.python);
   }
   try {
     process_.emplace(command());

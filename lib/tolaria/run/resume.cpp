@@ -42,7 +42,7 @@ void refuse_to_begin_anew(base::FileSystem& files, const std::string& run) {
   const auto journal = history::read_journal(files, run);
   for (const auto& note : journal.history.notes()) {
     if (note.what != "forked") continue;
-    fail(run + " was forked from " + note.parent + ", but its checkpoint is gone; fork again");
+    fail(run + " was forked from " + note.parent + ", but its checkpoint is missing; fork again");
   }
   if (const auto why = lost_checkpoints(files, run); !why.empty()) fail(why);
 }

@@ -201,7 +201,7 @@ TEST_CASE("where nothing is known of growth, every command says the same, with t
   std::filesystem::remove(file);
   all_say(run.path + " has no journal");
   storage::JournalWriter(storage::real_file_system(), file).append(R"({"what":"lane","step":1})");
-  all_say("the journal of " + run.path + " has 1 record that is no note on growth");
+  all_say("the journal of " + run.path + " has no growth records among 1");
 }
 
 TEST_CASE("behind a gap in the journal a receipt and the drawing tell the same") {

@@ -265,7 +265,7 @@ TEST_CASE("a fork whose checkpoint is gone does not begin from nothing") {
   fs::remove_all(child / "checkpoints");
   const Finished finished = resume(child);
   CHECK(finished.exit_code == 5);
-  CHECK_THAT(finished.out, ContainsSubstring("its checkpoint is gone; fork again"));
+  CHECK_THAT(finished.out, ContainsSubstring("its checkpoint is missing; fork again"));
 }
 
 TEST_CASE("a checkpoint that is not the one the journal tells of ends with exit code 5 and what differs") {

@@ -239,9 +239,9 @@ TEST_CASE("what cannot be read is an error that names the place") {
   CHECK_THAT(problem_of(folder.write("telemetry.jsonl", "")), ContainsSubstring("no packet"));
   CHECK_THAT(problem_of_list(""), ContainsSubstring("is no JSON"));
   CHECK_THAT(problem_of_list(std::string(100'000, '[')), ContainsSubstring("nested too deeply"));
-  CHECK_THAT(problem_of_list("7"), ContainsSubstring("is no list of names"));
-  CHECK_THAT(problem_of_list("[]"), ContainsSubstring("is no list of names"));
-  CHECK_THAT(problem_of_list(R"({"name": "a"})"), ContainsSubstring("is no list of names"));
+  CHECK_THAT(problem_of_list("7"), ContainsSubstring("is not a list of names"));
+  CHECK_THAT(problem_of_list("[]"), ContainsSubstring("is not a list of names"));
+  CHECK_THAT(problem_of_list(R"({"name": "a"})"), ContainsSubstring("is not a list of names"));
   CHECK_THAT(problem_of_list(R"([{"name": "a", "kind": "gauge"}, {"name": "a"}])"),
              ContainsSubstring("entry 2: needs"));
   CHECK_THAT(problem_of_list(R"([{"name": "a\n", "kind": "gauge"}])"), ContainsSubstring("needs a \"name\""));

@@ -156,7 +156,7 @@ TEST_CASE("a gate that saw no measurement does not pass") {
   REQUIRE(Growing::rejected(events));
   CHECK(events[0].kind == Kind::kGate);
   CHECK_FALSE(events[0].passed);
-  CHECK(events[0].reason.find("contribution_points was not measured") != std::string::npos);
+  CHECK(events[0].reason.find("failed (not measured)") != std::string::npos);
   CHECK_FALSE(run.state("seed-0001").figures.contribution_points);
   facts = run.good_facts();
   facts.validation_accuracy = kNaN;
@@ -265,7 +265,7 @@ TEST_CASE("a graft that cannot be measured, or breaks the output, is refused") {
   auto events = run.network.apply(run.germination("r0c0", "mlp"), torch::Tensor());
   REQUIRE(Growing::rejected(events));
   CHECK(events[0].code == "G0");
-  CHECK(events[0].reason.find("was not measured") != std::string::npos);
+  CHECK(events[0].reason.find("not measured") != std::string::npos);
   const auto sick = at::full({2, 4}, kNaN);
   CHECK(Growing::rejected(run.network.apply(run.germination("r0c0", "mlp"), sick)));
   CHECK(run.slot_stage(0) == Stage::kDormant);

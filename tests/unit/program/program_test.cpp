@@ -54,7 +54,7 @@ TEST_CASE("what cannot be run is told") {
   CHECK(verify(bad).error() == "aten::no_such_operator: this torch has no such operator");
   bad = good;
   bad.operations.erase(bad.operations.begin());
-  CHECK(verify(bad).error().find("before it is made") != std::string::npos);
+  CHECK(verify(bad).error().find("before it is defined") != std::string::npos);
   bad = good;
   bad.operations.back().arguments.pop_back();
   CHECK(verify(bad).error().find("another number of arguments") != std::string::npos);

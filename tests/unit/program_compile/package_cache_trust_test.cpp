@@ -347,7 +347,7 @@ TEST_CASE("a key that is not this user's secret is refused with the way out") {
   }
   SECTION("it is too short") {
     std::ofstream(path) << "short";
-    refused("no key");
+    refused("does not contain a key");
   }
 }
 

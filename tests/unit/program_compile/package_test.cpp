@@ -77,7 +77,7 @@ TEST_CASE("a file that is no package is refused in words") {
   const test::TemporaryFolder folder;
   std::ofstream(folder / "package") << "nonsense";
   CHECK_THROWS_MATCHES(Package(folder / "package", "", c10::kCPU), base::Error,
-                       MessageMatches(ContainsSubstring("does not load")));
+                       MessageMatches(ContainsSubstring("cannot load")));
 }
 
 }  // namespace esper::program

@@ -64,7 +64,7 @@ TEST_CASE("a reward that cannot be worked out says why") {
   receipt.accuracy_at_birth_points = 60;
   CHECK(simic::reward_of(receipt).missing.find("discount") == std::string::npos);
   receipt.accuracy_after_first_epoch_points.reset();
-  CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("discount and ratio penalty are left out"));
+  CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("discount and ratio penalty are omitted"));
   receipt.measured.clear();
   receipt.origin = history::Receipt::Origin::kHost;
   CHECK_THAT(simic::reward_of(receipt).missing, ContainsSubstring("a module of the host gets no reward"));
