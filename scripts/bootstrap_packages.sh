@@ -12,7 +12,7 @@ missing_packages() {
 # install_packages NAME...: as root, or with a sudo that asks for no password; else prints what to run.
 install_packages() {
   if ((EUID != 0)) && ! sudo -n true 2>/dev/null; then
-    say "Debian packages are missing and this user may not install them. Run this, then try again:"
+    say "Debian packages are missing and this user cannot install them. Run this, then try again:"
     say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $*"
     exit "$EXIT_RESOURCES"
   fi
@@ -28,7 +28,7 @@ install_packages() {
 
 ensure_packages() {
   if ! command -v dpkg-query >/dev/null; then
-    say "not a Debian system: install what scripts/debian-packages.txt names, and Catch2 3, with your own package manager"
+    say "not a Debian system: install the packages of scripts/debian-packages.txt and Catch2 3 with its package manager"
     return
   fi
   local missing

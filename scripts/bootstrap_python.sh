@@ -18,7 +18,7 @@ python_environment() {
 
 ensure_python() {
   if [[ -n ${ESPER_TORCH:-} ]]; then
-    [[ -e $ESPER_TORCH/version.py ]] || die "$EXIT_RESOURCES" "ESPER_TORCH=$ESPER_TORCH is no torch package: it has no version.py"
+    [[ -e $ESPER_TORCH/version.py ]] || die "$EXIT_RESOURCES" "ESPER_TORCH=$ESPER_TORCH is not a torch package: it has no version.py"
     return
   fi
   local folder

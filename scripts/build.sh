@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Configures and builds what is stale; sourced by esper, test and format. Says nothing when nothing was to do.
+# Configures and builds what is stale; sourced by esper, test and format. Prints nothing when up to date.
 
 BUILD=$ROOT/build/release
 BUILD_DEADLINE_S=3600

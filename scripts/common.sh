@@ -1,5 +1,5 @@
 # shellcheck shell=bash disable=SC2034
-# Shared by the scripts of this folder; sourced, never run. Everything is said on stderr, one line a step.
+# Shared by the scripts of this folder; sourced, never run. All messages go to stderr, one line a step.
 
 ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 CACHE=${ESPER_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/esper}
@@ -9,7 +9,7 @@ STEP_DEADLINE_S=3600
 
 say() { printf 'esper: %s\n' "$*" >&2; }
 
-# die CODE TEXT...: the text names the way out.
+# die CODE TEXT...: the text names the remedy.
 die() {
   local code=$1
   shift
@@ -24,10 +24,10 @@ hold() {
   eval "exec $fd>>\"\$file\""
   flock -n "$fd" && return
   say "waiting for $what in another process (up to $seconds s)"
-  flock -w "$seconds" "$fd" || die "$EXIT_TRY_AGAIN" "$what still runs elsewhere after $seconds s; try again when it is done (lock: $file)"
+  flock -w "$seconds" "$fd" || die "$EXIT_TRY_AGAIN" "$what is still running in another process after $seconds s; try again later (lock: $file)"
 }
 
-# run_logged LOG WHAT COMMAND...: quiet when it works; when it fails, says so and shows the end of the log.
+# run_logged LOG WHAT COMMAND...: quiet on success; on failure prints a message and the end of the log.
 run_logged() {
   local log=$1 what=$2 status=0
   shift 2

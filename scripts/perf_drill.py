@@ -81,7 +81,7 @@ def main():
         received.parent.mkdir(parents=True, exist_ok=True)
         received.write_text(json.dumps(now, indent=2) + "\n")
         print(*changed, sep="\n", file=sys.stderr)
-        print("perf_drill: counts differ from baselines/perf/counts.json; to take them: scripts/approve -m REASON "
+        print("perf_drill: counts differ from baselines/perf/counts.json; to accept them: scripts/approve -m REASON "
               "baselines/perf/counts.json", file=sys.stderr)
     elif received.exists():
         received.unlink()

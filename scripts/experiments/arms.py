@@ -24,7 +24,7 @@ RUN_DEADLINE_S = 6 * 3600
 
 def check_binary(esper):
     if not esper.is_file():
-        raise BadInput(f"there is no {esper}; build it: scripts/esper --version (or name another with --esper)")
+        raise BadInput(f"{esper} does not exist; build it: scripts/esper --version (or set another with --esper)")
 
 
 def binary_digest(esper):
@@ -43,7 +43,7 @@ def call_text(esper, arguments):
     except OSError as error:
         raise BadInput(f"{esper} cannot be run ({error.strerror}); build it: scripts/esper --version") from error
     except subprocess.TimeoutExpired as error:
-        raise BadInput(f"esper {words}\nstill ran after {RUN_DEADLINE_S // 3600} hours and was ended") from error
+        raise BadInput(f"esper {words}\nexceeded {RUN_DEADLINE_S // 3600} hours and was stopped") from error
     if done.returncode != 0:
         raise BadInput(f"esper {words}\nended with {done.returncode}: {(done.stderr or done.stdout).strip()[-2000:]}")
     return done.stdout
@@ -54,7 +54,7 @@ def call(esper, arguments):
     try:
         return json.loads(text)
     except ValueError as error:
-        raise BadInput(f"{esper} {arguments[0]} --json printed no JSON ({error}); is it Esper, and of this version?") from error
+        raise BadInput(f"{esper} {arguments[0]} --json printed no JSON ({error}); is it this version of Esper?") from error
 
 
 def assignments(sets):

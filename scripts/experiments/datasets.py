@@ -13,7 +13,7 @@ DIGITS_TRAIN, DIGITS_VALIDATION = 1079, 359  # of 1797; the 359 that are left ar
 
 
 class BadInput(Exception):
-    """The user's mistake or a missing piece; the text names the way out."""
+    """The user's mistake or a missing piece; the text names the remedy."""
 
 
 def shuffled(items, seed):
@@ -45,7 +45,7 @@ def digits_parts(root, work, seed):
     """{train, validation, test: (path, samples)} of one seed."""
     source = root / "data/digits/digits.csv.gz"
     if not source.exists():
-        raise BadInput(f"{source} is missing; it comes with the repository: git checkout data/digits")
+        raise BadInput(f"{source} is missing; restore it from the repository: git checkout data/digits")
     lines = gzip.open(source, "rt").readlines()
     folder = whole(work / f"data/digits-{seed}", lambda made: write_digits(made, lines, seed))
     return {name: folder / f"{name}.csv" for name in ("train", "validation", "test")}
@@ -54,7 +54,7 @@ def digits_parts(root, work, seed):
 def unpacked(images, work):
     """The folder that holds train/CLASS/ and test/CLASS/; an archive is unpacked once."""
     if images is None:
-        raise BadInput("CIFAR-10 needs its pictures: --images FOLDER (or .tar.gz) with train/CLASS/*.jpg and test/CLASS/*.jpg; "
+        raise BadInput("CIFAR-10 needs its images: --images FOLDER (or .tar.gz) with train/CLASS/*.jpg and test/CLASS/*.jpg; "
                        "or --dataset digits, which needs nothing")
     images = pathlib.Path(images).resolve()
     if images.is_file() and tarfile.is_tarfile(images):
@@ -65,36 +65,36 @@ def unpacked(images, work):
         images = whole(work / f"data/images-{stamp.st_size}-{int(stamp.st_mtime)}", extract)
     for part in ("train", "test"):
         if not (images / part).is_dir():
-            raise BadInput(f"--images {images}: there is no folder {part} in it; it must hold train/CLASS/ and test/CLASS/")
+            raise BadInput(f"--images {images}: it has no folder {part}; it must contain train/CLASS/ and test/CLASS/")
     return images
 
 
-def pictures_by_class(folder):
+def images_by_class(folder):
     found = {entry.name: sorted(p for p in entry.iterdir() if p.suffix in (".jpg", ".png"))
              for entry in sorted(folder.iterdir()) if entry.is_dir()}
     if len(found) < 2 or not all(found.values()):
-        raise BadInput(f"{folder} must hold a folder of pictures (.jpg, .png) for each class")
+        raise BadInput(f"{folder} must contain a folder of images (.jpg, .png) for each class")
     return found
 
 
-def link_pictures(folder, classes, counts, seed):
-    """Disjoint parts with equally many pictures of each class."""
-    for name, pictures in classes.items():
-        begin, chosen = 0, shuffled(pictures, f"{seed} {name}")
+def link_images(folder, classes, counts, seed):
+    """Disjoint parts with equally many images of each class."""
+    for name, images in classes.items():
+        begin, chosen = 0, shuffled(images, f"{seed} {name}")
         for part, count in counts.items():
             end = begin + count // len(classes)
             if end > len(chosen):
-                raise BadInput(f"class {name} has {len(chosen)} training pictures; {end} are needed")
+                raise BadInput(f"class {name} has {len(chosen)} training images; {end} are needed")
             (folder / part / name).mkdir(parents=True)
-            for picture in chosen[begin:end]:
-                os.symlink(picture, folder / part / name / picture.name)
+            for image in chosen[begin:end]:
+                os.symlink(image, folder / part / name / image.name)
             begin = end
 
 
 def image_parts(images, work, seed, counts):
-    """Training and validation part are drawn from the training pictures; the test part is all test pictures."""
+    """Training and validation part are drawn from the training images; the test part is all test images."""
     images = unpacked(images, work)
     source = hashlib.sha256(f"{images} {counts}".encode()).hexdigest()[:8]
     folder = work / f"data/cifar10-{source}-{seed}"
-    whole(folder, lambda made: link_pictures(made, pictures_by_class(images / "train"), counts, seed))
+    whole(folder, lambda made: link_images(made, images_by_class(images / "train"), counts, seed))
     return {"train": folder / "train", "validation": folder / "validation", "test": images / "test"}

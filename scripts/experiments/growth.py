@@ -24,13 +24,13 @@ and one thread, since their time is compared: let the machine do nothing else.""
 def seeds_from(text):
     count = int(text) if text.isdigit() else 0
     if count < FEWEST_SEEDS:
-        raise argparse.ArgumentTypeError(f"{text}: an interval needs {FEWEST_SEEDS} seeds at least; 5 are the default")
+        raise argparse.ArgumentTypeError(f"{text}: an interval needs >= {FEWEST_SEEDS} seeds (default 5)")
     return count
 
 
 def epochs_from(text):
     if not text.isdigit() or int(text) < 1:
-        raise argparse.ArgumentTypeError(f"{text}: one epoch at least")
+        raise argparse.ArgumentTypeError(f"{text}: must be >= 1")
     return int(text)
 
 
@@ -38,15 +38,15 @@ def parse(arguments, root):
     parser = argparse.ArgumentParser(prog="scripts/experiment growth", epilog=EXAMPLE, formatter_class=argparse.RawDescriptionHelpFormatter,
                                      description="A small host alone, grown by the heuristic, and static of the grown size, over several seeds.")
     parser.add_argument("--dataset", choices=("digits", "cifar10", "all"), default="all", help="default: all")
-    parser.add_argument("--images", metavar="PATH", help="CIFAR-10 as pictures: a folder or .tar.gz with train/CLASS/*.jpg and test/CLASS/*.jpg")
-    parser.add_argument("--full", action="store_true", help="CIFAR-10 with all pictures, on a GPU where there is one")
-    parser.add_argument("--seeds", type=seeds_from, default=5, metavar="N", help="how many, from seed 11 on; default: 5")
-    parser.add_argument("--epochs", type=epochs_from, metavar="N", help="other than the settings say; for a quick look")
+    parser.add_argument("--images", metavar="PATH", help="CIFAR-10 as images: a folder or .tar.gz with train/CLASS/*.jpg and test/CLASS/*.jpg")
+    parser.add_argument("--full", action="store_true", help="all of CIFAR-10, on a GPU if available")
+    parser.add_argument("--seeds", type=seeds_from, default=5, metavar="N", help="number of seeds, starting at 11; default: 5")
+    parser.add_argument("--epochs", type=epochs_from, metavar="N", help="overrides the settings; for a quick test")
     parser.add_argument("--out", type=pathlib.Path, default=root / "docs/experiments", metavar="FOLDER", help="default: docs/experiments")
     parser.add_argument("--work", type=pathlib.Path, default=root / "build/experiment", metavar="FOLDER", help="default: build/experiment")
     parser.add_argument("--esper", type=pathlib.Path, default=root / "build/release/bin/esper", metavar="FILE", help="the built program")
-    parser.add_argument("--fresh", action="store_true", help="repeat runs that are finished, too")
-    parser.add_argument("--page", action="store_true", help="train nothing; write growth.md again from growth.json")
+    parser.add_argument("--fresh", action="store_true", help="also repeat finished runs")
+    parser.add_argument("--page", action="store_true", help="only write growth.md from growth.json")
     parser.add_argument("--json", action="store_true", help="print the figures as JSON")
     return parser.parse_args(arguments)
 
@@ -56,7 +56,7 @@ def chosen_datasets(options):
     root, work = options.root, options.work
     cifar = "cifar10_full" if options.full else "cifar10"
     if options.full and options.dataset == "digits":
-        raise BadInput("--full is CIFAR-10 with all pictures; it goes with --dataset cifar10 or all")
+        raise BadInput("--full is CIFAR-10 with all images; use it with --dataset cifar10 or all")
     chosen = {}
     if options.dataset in ("digits", "all"):
         chosen["digits"] = lambda seed: datasets.digits_parts(root, work, seed)
@@ -122,7 +122,7 @@ def kept_report(path):
         page.markdown(report)
         return report
     except (ValueError, LookupError, TypeError, AttributeError) as error:
-        raise BadInput(f"{path} is not what this script wrote ({error!r}); git checkout it, or remove it") from error
+        raise BadInput(f"{path} was not written by this script ({error!r}); git checkout it, or remove it") from error
 
 
 def write(options, report):
@@ -134,7 +134,7 @@ def write(options, report):
 def run(options):
     report = kept_report(options.out / "growth.json")
     if options.page and not report:
-        raise BadInput(f"{options.out}/growth.json is not there; run the experiment first, without --page")
+        raise BadInput(f"{options.out}/growth.json does not exist; run the experiment first, without --page")
     if not options.page:
         arms.check_binary(options.esper)
         for name, parts_of in chosen_datasets(options).items():

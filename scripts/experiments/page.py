@@ -10,39 +10,39 @@ BUSY = 1.15  # wall over processor time of one run from which its time is called
 
 INTRODUCTION = """# Does growing pay?
 
-Written by `scripts/experiment growth` from `growth.json` beside it; do not edit. `scripts/experiment growth --page` makes it again.
+Written by `scripts/experiment growth` from `growth.json`; do not edit. `scripts/experiment growth --page` regenerates it.
 
 Three arms, the same settings in all of them:
 
 - **(a) small**: the host alone.
 - **(b) grown**: the same host, to which the heuristic policy adds modules while it trains.
-- **(c) static**: the very network that (b) of the same seed ended with, all its modules there from the start (`host.modules`), freshly
+- **(c) static**: the final network of (b) with the same seed, all its modules present from the start (`host.modules`), freshly
   initialised. It has (b)'s parameter count exactly.
 
-(a) and (c) are trained twice: for as many epochs as (b), and for as many as fit into the time that (b) took (**equal time**). The learning
+(a) and (c) are trained twice: for as many epochs as (b), and for as many as fit into the training time of (b) (**equal time**). The learning
 rate follows one cosine to zero over each run's own budget. Time is the training thread's wall clock without start-up and without writing
-checkpoints; validation after each epoch is in it for all arms, and for (b) so is everything that growing costs: trials, grafts, decisions.
+checkpoints; it includes validation after each epoch for all arms, and for (b) all costs of growing: trials, grafts, decisions.
 
 Each seed draws its own training, validation and test part as well as its own weights and order of batches; the arms of one seed share
-them. The policy and its gates see the validation part. The test part is read once, by `esper evaluate`, after the last step of a run; no
-epoch and no checkpoint was chosen by it. How the settings came about is told at the end. Accuracies below are on the test part, in percent.
+them. The policy and its gates use the validation part. The test part is read once, by `esper evaluate`, after the last step of a run; no
+epoch and no checkpoint was chosen by it. The choice of settings is described at the end. Accuracies below are on the test part, in percent.
 
 Intervals are 95 % Student's t intervals over the seeds. Differences are taken seed by seed first (paired), in percentage points; "shown"
-says that the interval leaves 0 out. {seeds_note}
+means that the interval excludes 0. {seeds_note}
 """
 
 CAVEATS = """## What this does not say
 
-- The hosts are small on purpose and the runs are short. Nothing here tells how large networks or long runs behave.
+- The hosts are small on purpose and the runs are short. The results do not cover large networks or long runs.
 - {seeds} seeds make wide intervals: "not shown" is not "equal".
-- (c) is told which network to be. Finding it took (b) one run; a search over static networks would have cost more than one.
-- One policy, one set of thresholds, one schedule. The cosine lowers the rate while (b) is still growing, so modules that come late learn at
+- (c) is given its network. Finding it took (b) one run; a search over static networks would have cost more than one.
+- One policy, one set of thresholds, one schedule. The cosine lowers the rate while (b) is still growing, so modules that germinate late learn at
   a lower rate than those of (c).
 - Learning rate and thresholds were chosen on validation accuracy, with seeds 101 to 103: of the rates 0.05 and 0.1 the one with the better sum
   over the arms, and thresholds with which seeds are not pruned for what a blend costs in its first epochs. They were not searched for each arm
   on its own. An earlier choice had been tried on seeds 1 to 3 of the digits, test figures included: (b) reached 89.1, 87.7 and
-  97.5 there against (c)'s 98.6, 99.2 and 98.3, since seeds were pruned for what their blend cost. The thresholds were chosen anew after that, and
-  the experiment begins at seed 11. So the outcome hangs on the thresholds, and the digits' samples were not all unseen. Figures of seeds 11 to 15 from
+  97.5 there against (c)'s 98.6, 99.2 and 98.3, since seeds were pruned for what their blend cost. The thresholds were chosen again after that, and
+  the experiment begins at seed 11. So the outcome depends on the thresholds, and the digits' samples were not all unseen. Figures of seeds 11 to 15 from
   a busy machine (digits whole, CIFAR-10 in part) had been seen before the runs above; nothing was changed after them.
 - Four comparisons are made for each data set, without correction for it.
 - Time is that of the eager lane on the processor named above; with another lane or device the equal-time rows would differ.
