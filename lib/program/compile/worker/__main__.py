@@ -47,7 +47,7 @@ CLEAR_UP_S = 1
 MAX_REASON = 4000
 in_use = []  # the folder of the job at hand
 leaving = threading.Lock()  # taken for good by the thread that clears up
-making = threading.Lock()  # of a folder; taken for good once Esper is gone, so that no new one comes
+making = threading.Lock()  # held while a folder is created; permanently once Esper has exited, so that no new one is created
 
 
 def prctl(option, value):
@@ -77,14 +77,14 @@ def say(message):
 
 
 def leave_nothing():
-    """Esper is gone: processes end, and what they were at goes."""
+    """Esper has exited: ends the processes and removes their files."""
     if not leaving.acquire(blocking=False):
         threading.Event().wait()  # the other thread is at it
     making.acquire(timeout=CLEAR_UP_S / 2)
     kill_descendants(time.monotonic() + CLEAR_UP_S)
     deadline = time.monotonic() + CLEAR_UP_S / 2
     for folder in in_use:
-        # Another thread may be removing it too: what each finds gone under its hands it passes over.
+        # Another thread may be removing it too: missing files are skipped.
         while os.path.exists(folder):
             shutil.rmtree(folder, ignore_errors=True)
             if time.monotonic() > deadline:
@@ -93,7 +93,7 @@ def leave_nothing():
 
 
 def read_input(lines):
-    """Runs in a thread of its own, so that the end of the input is noticed whatever the worker does."""
+    """Runs in its own thread, so that the end of the input is always noticed."""
     rest = b""
     while True:
         try:
@@ -159,7 +159,7 @@ class Job:
     def __init__(self, request, folder, headers):
         self.request = request
         self.folder = os.path.join(folder, "jobs", f"{uuid.uuid4().hex}-{request['job']}")
-        # Held until the next job begins: what is here is Esper's until then.
+        # Held until the next job begins: Esper uses the folder until then.
         self.hold = make_held(self.folder)
         self.began = time.monotonic()
         # What the child shares with this process is not counted as its own.
@@ -174,7 +174,7 @@ class Job:
         self.pipe = read_end
         self.received = b""
         self.answer = None
-        # Processor time that does not count: of what is kept for all jobs of this machine.
+        # CPU time that does not count: of files shared by all jobs of this machine.
         self.keeping = 0  # how many such things are being made
         self.seconds_before = 0  # when the first of them was begun
         self.uncounted = 0
@@ -281,7 +281,7 @@ def run_child(request, job_folder, store, pipe):
 
     try:
         answer = job.compile_program(request, job_folder, store, report)
-    except BaseException as error:  # whatever it is, the parent must learn of it
+    except BaseException as error:  # any failure must be reported to the parent
         answer = job.describe(error)
         answer["reason"] = answer["reason"][-MAX_REASON:]
     answer["not_used"] = store.not_used
@@ -292,7 +292,7 @@ def run_child(request, job_folder, store, pipe):
 
 @contextlib.contextmanager
 def held(folder):
-    """Nobody else makes or sweeps folders here meanwhile."""
+    """No other process creates or removes folders here meanwhile."""
     hold = os.open(folder, os.O_RDONLY)
     try:
         fcntl.flock(hold, fcntl.LOCK_EX)
@@ -302,7 +302,7 @@ def held(folder):
 
 
 def make_held(folder):
-    """Makes it, and returns the descriptor whose lock says that it is in use: it goes with the processes that have it."""
+    """Creates it, and returns the descriptor whose lock marks it as in use until the processes that have it end."""
     with making, held(os.path.dirname(folder)):
         os.mkdir(folder)
         in_use[:] = [folder]
@@ -312,7 +312,7 @@ def make_held(folder):
 
 
 def remove_stale_jobs(folder):
-    """What workers left that were killed, in whatever process namespace they ran."""
+    """Removes files of killed workers, in any process namespace."""
     jobs = os.path.join(folder, "jobs")
     os.makedirs(jobs, exist_ok=True)
     kept.check_folder(jobs)
@@ -380,7 +380,7 @@ def try_to_warm_up(job, folder, headers):
 
 def main():
     folder, headers, _ = sys.argv[1:]
-    os.umask(0o077)  # what is made here is this user's alone
+    os.umask(0o077)  # new files belong to this user alone
     lines = start(folder)
     if lines is None:
         return
@@ -389,7 +389,7 @@ def main():
     warm = False
     work = None
     while True:
-        # The first program is waited for: what later ones gain by is done after it.
+        # The first program has priority: work for later ones is done after it.
         request = lines.get()
         if "job" not in request:
             continue

@@ -99,7 +99,7 @@ def load(source):
 
 
 def sizes_of(names):
-    """What torch.export is told about the inputs' sizes: that the batch may have any of them, where it may."""
+    """The dynamic sizes of the inputs for torch.export: any batch size, where allowed."""
     if "SIZES" not in names:
         return None
     n = torch.export.Dim("n", min=names["SIZES"][0], max=names["SIZES"][1])
@@ -117,7 +117,7 @@ class Step(torch.nn.Module):
 
 
 def inputs_text(source):
-    """What a package was compiled for; it is compared before the package runs (program/python_text.h)."""
+    """The inputs a package was compiled for; compared before the package runs (program/python_text.h)."""
     return source[source.index("INPUTS") : source.index("def step")].strip()
 
 
@@ -139,7 +139,7 @@ def settings(request):
 
 
 def compile_source(request, job_folder, stages):
-    # Whatever is left of a job that was killed goes with its folder.
+    # Files of a killed job are removed with its folder.
     os.environ["TORCHINDUCTOR_CACHE_DIR"] = os.environ["TMPDIR"] = tempfile.tempdir = job_folder
     clock = time.monotonic
     began = clock()
@@ -157,7 +157,7 @@ def compile_source(request, job_folder, stages):
 
 
 def compile_program(request, job_folder, store, report):
-    """In a process of its own, which is changed by it. report: takes a message for the worker."""
+    """Runs in its own process, which it changes. report: takes a message for the worker."""
     global build
     gc.disable()
     kind = toolchain.Build if request["device"] == "cpu" else toolchain.InductorsBuild
@@ -170,7 +170,7 @@ def compile_program(request, job_folder, store, report):
 
 
 def warm_up(job_folder, store):
-    """Fills what Inductor fills at first use, so that the jobs forked from here find it: seconds."""
+    """Warms up Inductor's caches for the jobs forked from here; saves seconds."""
     global build
     build = toolchain.NoBuild(store, job_folder, "quick", TORCH_VERSION)
     try:

@@ -1,4 +1,4 @@
-"""Files that one job makes and later ones use: precompiled headers, object files, a probe's answer.
+"""Files that one job creates and later ones reuse: precompiled headers, object files, a probe's answer.
 
 They become part of the programs that Esper loads. So one is used only if every folder that leads to it belongs to this
 user and nobody else may write there, if it is a regular file with one name, and if the code beside it (FILE.mac:
@@ -13,7 +13,7 @@ import os
 import stat
 
 CHUNK = 1 << 20
-verified = {}  # what was found right: path -> identity(); a new process need not read it again
+verified = {}  # verified files: path -> identity(); a new process need not read them again
 
 
 class UnsafeFolder(Exception):
@@ -21,7 +21,7 @@ class UnsafeFolder(Exception):
 
 
 def problem_of(facts):
-    """In words; None where nobody but this user can have made it."""
+    """The problem as text; None if only this user can have created it."""
     if stat.S_ISLNK(facts.st_mode):
         return "it is a symbolic link, and links are not followed here"
     if facts.st_uid != os.geteuid():
@@ -63,7 +63,7 @@ class Kept:
         """Down to the one that `place` lies in, each after the one above it was found to be this user's alone."""
         folder = self.root
         if not os.path.lexists(folder):
-            os.makedirs(folder, 0o700, exist_ok=True)  # those above it are not looked at here
+            os.makedirs(folder, 0o700, exist_ok=True)  # those above it are not checked here
         check_folder(folder)
         for name in os.path.relpath(os.path.dirname(place), self.root).split(os.sep):
             folder = os.path.join(folder, name)
@@ -72,7 +72,7 @@ class Kept:
             check_folder(folder)
 
     def holds(self, place):
-        """Whether the file is there and this user's work."""
+        """Whether the file exists and was created by this user."""
         if not os.path.lexists(place):
             return False
         self.check_folders(place)
@@ -93,7 +93,7 @@ class Kept:
         return right
 
     def take(self, made, place):
-        """Puts the file `made` there."""
+        """Moves the file `made` there."""
         self.check_folders(place)
         with opened(made) as file:
             code = self.mac(file, place)
@@ -105,7 +105,7 @@ class Kept:
 
     @contextlib.contextmanager
     def locked(self, how):
-        """A file and its code change together, whichever process looks. Held for two calls."""
+        """Makes a file and its code change together for all processes. Held for two calls."""
         hold = os.open(self.root, os.O_RDONLY | os.O_DIRECTORY)
         try:
             fcntl.flock(hold, how)

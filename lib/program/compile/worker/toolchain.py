@@ -52,7 +52,7 @@ def compiler():
 
 
 def missing_compiler():
-    """In words, if there is no C++ compiler; else None."""
+    """The problem as text if there is no C++ compiler; else None."""
     if compiler():
         return None
     if os.environ.get("CXX"):
@@ -80,7 +80,7 @@ def digest(*parts):
 
 @contextlib.contextmanager
 def locked(path):
-    """Nobody else holds it meanwhile; it ends with the process. Where jobs of normal and of background priority want
+    """An exclusive lock; it ends with the process. Where jobs of normal and of background priority want
     the same, each kind has a lock of its own: a job that is waited for does not wait for one at the lowest priority."""
     hold = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
     try:
@@ -91,7 +91,7 @@ def locked(path):
 
 
 class Build:
-    """What Inductor's builder is replaced by, for one job."""
+    """Replaces Inductor's builder for one job."""
 
     def __init__(self, store, job_folder, effort, torch_version, report=lambda message: None):
         self.store = store
@@ -139,7 +139,7 @@ class Build:
     def header(self, text, command):
         """Precompiled for these flags; returns the header's name, which the compiler turns into the precompiled one."""
         clang = "clang" in os.path.basename(command[0])
-        # clang's hold the name of the header: in a folder that was moved they are made anew.
+        # clang's hold the name of the header: in a folder that was moved they are rebuilt.
         name = digest(text, self.versions[command[0]], self.folder, *command)
         place = os.path.join(self.folder, "headers", name, "header.h")
 
@@ -163,7 +163,7 @@ class Build:
         self.run("kernels", [*command, *include, "-c", source, "-o", target])
 
     def compile_interface(self, text, command):
-        """What is the same in every program: a third of a second instead of four for the rest, and well optimised."""
+        """The part that is the same in every program, well optimised: the rest then takes a third of a second instead of four."""
         command = [INTERFACE_LEVEL if word.startswith("-O") else word for word in command]
         place = os.path.join(self.folder, "interfaces", digest(text, self.versions[command[0]], *command) + ".o")
 
@@ -211,7 +211,7 @@ class Build:
             raise self.failure
 
     def has_instructions(self, probe, isa, code):
-        """The probe starts Pythons that import torch, 15 s in all: its answers are kept."""
+        """The probe starts Pythons that import torch, 15 s in all: its results are cached."""
         if self.known_good:
             return True
         name = digest(isa._arch_flags, code, self.versions[self.cxx], cpu_flags())
@@ -235,7 +235,7 @@ class Build:
             self.run("link", [*(word for word in words if word not in NOT_LINKED), self.interface, "-s", *linker])
         elif kind in ("wrapper", "kernel"):
             source = next(word for word in words if word.endswith(".cpp"))
-            # What is left are the flags.
+            # The remaining arguments are flags.
             command = [word for word in words if word not in ("-c", "-o", source, target)]
             work = self.compile_wrapper if kind == "wrapper" else self.compile_kernels
             self.running.append(self.start(work, source, target, command))
