@@ -42,7 +42,7 @@ ordered_json read_kept(base::FileSystem& files, const CheckBaselineRequest& requ
   const auto bytes = storage::read_file(files, path, kMostBytes);
   const auto* begin = reinterpret_cast<const char*>(bytes.data());
   auto kept = ordered_json::parse(begin, begin + bytes.size(), nullptr, false);
-  const auto whole = kept.is_discarded() ? base::failure("it is no JSON") : history::check_report(kept);
+  const auto whole = kept.is_discarded() ? base::failure("it is not JSON") : history::check_report(kept);
   if (!whole) {
     throw Error(ExitCode::kData,
                 fmt::format("the baseline {} is damaged: {}; recreate it with esper baseline save --replace", path,

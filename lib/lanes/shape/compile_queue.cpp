@@ -61,7 +61,7 @@ void CompileQueue::finish(const CompileOutcome& outcome) {
     services_.tell(event(
         "tolaria.compile_runtime_fallback"_event, Level::kWarning,
         {{"error", fmt::format("{} files that earlier compilations kept were made anew: their authentication code is "
-                               "wrong, so they are damaged or were made under another key; the first is {}",
+                               "invalid, so they are damaged or were made with another key; the first is {}",
                                files.size(), files.front())}}));
   }
   if (outcome.failure) return;

@@ -57,10 +57,10 @@ void LaneFailures::report_no_compiler(const std::string& kind, const std::string
 }
 
 void LaneFailures::report_no_compiler() {
-  report_no_compiler("unavailable", services_.desk == nullptr
-                                        ? "there is no Python; run scripts/bootstrap, or name one with torch in "
-                                          "ESPER_PYTHON"
-                                        : services_.desk->problem());
+  report_no_compiler("unavailable",
+                     services_.desk == nullptr
+                         ? "there is no Python; run scripts/bootstrap, or set ESPER_PYTHON to one with torch"
+                         : services_.desk->problem());
 }
 
 void LaneFailures::report_unusable(const std::string& reason) {

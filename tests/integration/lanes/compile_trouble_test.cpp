@@ -156,7 +156,7 @@ TEST_CASE("a cache folder that cannot be used leaves the run in eager") {
   }
   SECTION("it is a file") {
     std::ofstream(room.cache() / "programs") << "no folder";
-    check_fell_back(room, "file", room.train("file", "compiled"), "unavailable", "no folder");
+    check_fell_back(room, "file", room.train("file", "compiled"), "unavailable", "is not a folder");
   }
   SECTION("a group can write to a folder below it") {
     const auto entries = room.cache() / "programs/entries";

@@ -193,8 +193,7 @@ TEST_CASE("a lane that cannot run here is a row that says so, and the others are
     CHECK(report["refused"][0].at("name") == "compiled");
     return report["refused"][0].at("reason").get<std::string>();
   };
-  CHECK_THAT(compiled("/nowhere/python"),
-             ContainsSubstring("no Python at /nowhere/python, that ESPER_PYTHON names; run"));
+  CHECK_THAT(compiled("/nowhere/python"), ContainsSubstring("no Python at /nowhere/python, set by ESPER_PYTHON; run"));
   CHECK_THAT(compiled((room.path / "no_torch").string()), ContainsSubstring("has no torch; run scripts/bootstrap"));
   CHECK_THAT(compiled((room.path / "no_python").string()), ContainsSubstring("does not run as a Python"));
 }
@@ -243,7 +242,8 @@ TEST_CASE("where nobody looks on, progress is plain lines and the table explains
   CHECK_THAT(finished.err,
              ContainsSubstring("bench: preparing: eager\n") && ContainsSubstring("bench: 3 of 3 rounds\n"));
   for (const char control : {'\r', '\033'}) CHECK((finished.out + finished.err).find(control) == std::string::npos);
-  CHECK_THAT(finished.out, ContainsSubstring("/eager") && ContainsSubstring("time over eager's, median of 3 rounds") &&
+  CHECK_THAT(finished.out, ContainsSubstring("/eager") &&
+                               ContainsSubstring("time relative to eager, median of 3 interleaved rounds") &&
                                ContainsSubstring("are not significant"));
 }
 

@@ -117,7 +117,7 @@ TEST_CASE("a linked checkpoint is passed over under its name; where none is left
   REQUIRE(refused.size() == 1);
   CHECK(refused[0]["attributes"]["path"] == (folder / names.back()).string());
   CHECK_THAT(refused[0]["attributes"]["reason"].get<std::string>(),
-             ContainsSubstring("symbolic link") && ContainsSubstring("put a folder of its own"));
+             ContainsSubstring("symbolic link") && ContainsSubstring("put a folder of this user"));
   CHECK_FALSE(fs::is_symlink(folder / (names.back() + ".bad")));
   CHECK(fs::is_symlink(folder / (names.back() + ".unread")));  // the run saved that step again
   room.check_unharmed();

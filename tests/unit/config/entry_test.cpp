@@ -31,7 +31,7 @@ TEST_CASE("an entry of another form keeps its text and says what is wrong") {
   CHECK_FALSE(alpha);
   CHECK(alpha.text() == "r0c0=linear,8,0.01");
   CHECK(alpha.problem() ==
-        "in \"r0c0=linear,8,0.01\", \"0.01\" is no target, 0.05 to 1; write it like r0c1=cosine,8,0.7");
+        "in \"r0c0=linear,8,0.01\", \"0.01\" is not a target, 0.05 to 1; write it like r0c1=cosine,8,0.7");
   for (const char* text : {"", "r0c0", "r0c0=", "=0", "r0c0=0,", "r0c0=-1", "r0c0=1000001", "c0=1"}) {
     INFO(text);
     CHECK_FALSE(Entry<SlotClasses>(text));

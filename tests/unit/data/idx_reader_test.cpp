@@ -58,7 +58,7 @@ TEST_CASE("idx: damaged files are refused with the byte") {
   cut.resize(9);
   CHECK_THAT(complaint(cut, labels), ContainsSubstring("byte 9: the file ends inside the header"));
   CHECK_THAT(complaint(idx({1u << 20, 1u << 10, 1u << 10}, kPixels), labels),
-             ContainsSubstring("promises 1099511627776 elements"));
+             ContainsSubstring("declares 1099511627776 elements"));
   CHECK_THAT(complaint(idx({~0u, ~0u, ~0u}, kPixels), labels), ContainsSubstring("more than 2^63"));
   CHECK_THAT(complaint(idx({0, 2, 3}, {}), labels), ContainsSubstring("holds no elements"));
   CHECK_THAT(complaint(idx({2, 2, 3}, kPixels), idx({3}, {0, 1, 2})), ContainsSubstring("3 labels for 2 images"));

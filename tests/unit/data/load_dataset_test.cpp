@@ -135,7 +135,7 @@ TEST_CASE("a validation file of its own is used, its classes matched by name") {
   CHECK_THAT(complaint(config),
              ContainsSubstring("more.csv: line 3: class \"dog\" does not occur in the training data"));
   write_file(folder / "more.csv", "4,5,cat\n");
-  CHECK_THAT(complaint(config), ContainsSubstring("another shape"));
+  CHECK_THAT(complaint(config), ContainsSubstring("differ in shape"));
 }
 
 TEST_CASE("text becomes windows whose targets are one character later; the end validates") {

@@ -65,13 +65,13 @@ TEST_CASE("npy: pictures of bytes stay bytes, channels last is turned") {
 TEST_CASE("npy: damaged headers and sizes are refused with the byte") {
   CHECK_THAT(complaint(to_bytes("not numpy at all"), kLabels), ContainsSubstring("byte 0: not a .npy file"));
   CHECK_THAT(complaint(npy("<f4", "(1099511627776, 3)", raw<float>({1})), kLabels),
-             ContainsSubstring("promises 13194139533312 bytes"));
+             ContainsSubstring("declares 13194139533312 bytes"));
   CHECK_THAT(complaint(npy("<f4", "(9223372036854775807, 3)", raw<float>({1})), kLabels),
              ContainsSubstring("more than 2^63"));
   CHECK_THAT(complaint(npy("<f4", "(-2, 3)", raw<float>({1})), kLabels), ContainsSubstring("a size is not a number"));
   CHECK_THAT(complaint(npy("|O", "(2, 3)", {}), kLabels), ContainsSubstring("unsupported element type"));
   CHECK_THAT(complaint(npy("<f4", "(2, 3)", raw<float>({1, 2})), kLabels),
-             ContainsSubstring("promises 24 bytes of elements, the file holds 8"));
+             ContainsSubstring("declares 24 bytes of elements, the file holds 8"));
   CHECK_THAT(complaint(npy("<f4", "__import__('os')", raw<float>({1})), kLabels), ContainsSubstring("expected '('"));
   CHECK_THAT(complaint(npy("<f4", "(2,)", raw<float>({1, 2})), kLabels), ContainsSubstring("1 dimensions"));
   CHECK_THAT(complaint(kFloats, npy("<i8", "(3,)", raw<std::int64_t>({1, 0, 1}))),

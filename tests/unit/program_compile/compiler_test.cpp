@@ -109,7 +109,7 @@ TEST_CASE("a worker that cannot compile is refused for what it lacks, before any
     const char* word;  // in the reason
   };
   const auto lack = GENERATE(values<Lack>({
-      {"echo nonsense", "", "", CompileFailure::kNoPython, "does not run the compile worker"},
+      {"echo nonsense", "", "", CompileFailure::kNoPython, "cannot run the compile worker"},
       {nullptr, "/nowhere/g++", "", CompileFailure::kNoCompiler, "/nowhere/g++"},
       {nullptr, "", "1.0.0", CompileFailure::kWrongTorch, "Esper uses 1.0.0"},
   }));

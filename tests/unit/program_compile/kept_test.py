@@ -121,7 +121,7 @@ class KeptTest(unittest.TestCase):
         headers = self.root / "2.11.0/headers"
         for mode in (0o770, 0o707):
             os.chmod(headers, mode)
-            with self.assertRaisesRegex(kept.UnsafeFolder, "headers.*may write.*--cache-dir"):
+            with self.assertRaisesRegex(kept.UnsafeFolder, "headers.*can write.*--cache-dir"):
                 self.store().holds(self.place)
         os.chmod(headers, 0o700)
         os.rename(headers, self.root / "aside")
@@ -162,7 +162,7 @@ class KeptTest(unittest.TestCase):
         planted.unlink()
         planted.mkdir()
         planted.chmod(0o707)
-        with self.assertRaisesRegex(kept.UnsafeFolder, "2.12.0.*may write"):
+        with self.assertRaisesRegex(kept.UnsafeFolder, "2.12.0.*can write"):
             self.make(place, never)
         self.assertEqual(os.listdir(planted), [])
 

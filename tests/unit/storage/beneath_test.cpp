@@ -135,8 +135,8 @@ TEST_CASE("the way out says what is wanted in that place") {
   const auto reading = [&](const std::string& name) {
     return refusal_of([&] { files.open(room.root + name, OpenMode::kRead); });
   };
-  CHECK_THAT(reading("/link/file"), ContainsSubstring("put a folder of its own"));
-  CHECK_THAT(reading("/link"), ContainsSubstring("put a regular file of its own"));
+  CHECK_THAT(reading("/link/file"), ContainsSubstring("put a folder of this user"));
+  CHECK_THAT(reading("/link"), ContainsSubstring("put a regular file of this user"));
   CHECK_THAT(refusal_of([&] { files.kind_of(room.root + "/link"); }), ContainsSubstring("a regular file or folder of"));
   const std::string is_folder =
       room.root + "/sub cannot be used: it is a folder, not a regular file; move or remove it";

@@ -69,10 +69,10 @@ TEST_CASE("a resumed run reports where it goes on, and first which checkpoints w
 
 TEST_CASE("the last packet says how the run ended, and has the rest of the ledger") {
   SmallRun it;
-  report_outcome(it.run, {RunOutcome::Kind::kNotSaved, 0, "the last state could not be saved"});
+  report_outcome(it.run, {RunOutcome::Kind::kNotSaved, 0, "the final state could not be saved"});
   const auto finished = it.events("tolaria.run_finished");
   CHECK(only(finished).attributes.at("exit_code") == "6");
-  CHECK(only(finished).attributes.at("reason") == "the last state could not be saved");
+  CHECK(only(finished).attributes.at("reason") == "the final state could not be saved");
   CHECK_FALSE(it.values("tolaria.ledger.ms").empty());
 }
 
