@@ -26,7 +26,7 @@ tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders
 tolaria::CheckpointStore store_of(const CompositionParts& parts) {
   const auto& folder = parts.folder;
   tolaria::CheckpointStore store(parts.files, folder.checkpoints(), folder.journal(), parts.bench.config.checkpoint);
-  store.spare(parts.start.refused);
+  store.protect(parts.start.refused);
   return store;
 }
 
@@ -50,7 +50,7 @@ lanes::LaneLog lane_log_of(const CompositionParts& parts) {
 
 tolaria::LaneParts lane_parts(const CompositionParts& parts, const Policy& policy) {
   const Workbench& bench = parts.bench;
-  return {bench.desk.get(), [&bench] { return fresh_model(bench); }, policy.forecast, lane_log_of(parts)};
+  return {bench.compile_service.get(), [&bench] { return fresh_model(bench); }, policy.forecast, lane_log_of(parts)};
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ extern "C" int esper_engine_run(const esper::EngineRequest& request) {
   } catch (const Error&) {
     throw;
   } catch (const std::exception& error) {
-    if (const std::string lack = esper::device::lack_of_memory(error); !lack.empty()) {
+    if (const std::string lack = esper::device::out_of_memory_message(error); !lack.empty()) {
       throw Error(ExitCode::kResources, lack + kWayOut);
     }
     const auto* of_torch = dynamic_cast<const c10::Error*>(&error);

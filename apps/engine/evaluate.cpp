@@ -31,9 +31,9 @@ std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
   });
 }
 
-void warn_if_not_noted(const std::string& best, const std::string& noted) {
-  if (noted.empty() || noted == best) return;
-  nissa::log::warning("the journal names " + noted +
+void warn_if_not_recorded(const std::string& best, const std::string& recorded) {
+  if (recorded.empty() || recorded == best) return;
+  nissa::log::warning("the journal names " + recorded +
                       " as the best checkpoint, but it is missing or unreadable; measuring the best readable one, " +
                       best);
 }
@@ -46,7 +46,7 @@ std::string choose_checkpoint(base::FileSystem& files, const EvaluateRequest& re
     const auto best = tolaria::best_checkpoint(files, folder, request.run_dir + "/journal");
     const auto found = std::ranges::find(entries, folder + "/" + best, &tolaria::CheckpointEntry::path);
     if (found != entries.end()) {
-      warn_if_not_noted(best, tolaria::best_by_journal(files, request.run_dir + "/journal"));
+      warn_if_not_recorded(best, tolaria::best_by_journal(files, request.run_dir + "/journal"));
       return found->path;
     }
     throw Error(ExitCode::kCheckpoint,

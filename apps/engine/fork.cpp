@@ -111,8 +111,9 @@ void change_policy(Workbench& bench, config::PolicyKind policy, CheckpointImage&
   image.info.training_hash = tolaria::training_identity(bench.config, bench.data).text();
 }
 
-history::GrowthNote fork_note(const ForkRequest& fork, const std::string& checkpoint, const CheckpointImage& image) {
-  history::GrowthNote note;
+history::GrowthRecord fork_record(const ForkRequest& fork, const std::string& checkpoint,
+                                  const CheckpointImage& image) {
+  history::GrowthRecord note;
   note.what = "forked";
   note.place = {image.info.epoch, image.info.step};
   note.snapshot = kasmina::topology_of(image.run.at("topology"));
@@ -132,7 +133,7 @@ std::string publish(const ForkRequest& request, const std::string& checkpoint, c
   storage::ConfinedFileSystem files(path, storage::Owner::kAnyone);
   const auto folder = tolaria::create_run_folder(files, path, config::resolved_yaml(config));
   tolaria::CheckpointStore store(files, folder.checkpoints(), folder.journal(), config.checkpoint);
-  const json note = history::growth_note_json(fork_note(request, checkpoint, image));
+  const json note = history::growth_record_json(fork_record(request, checkpoint, image));
   store.record(note.dump(-1, ' ', false, json::error_handler_t::replace));
   store.publish(image, tolaria::CheckpointStore::Rank::kOrdinary);
   return path;
@@ -161,7 +162,7 @@ void print_fork(const ForkRequest& request, const std::string& checkpoint, const
 }
 
 // The figures that the run would end with are those of the network with the seeds.
-void refuse_to_train_nothing(const ForkRequest& request, const CheckpointImage& image) {
+void require_epochs_left(const ForkRequest& request, const CheckpointImage& image) {
   if (!request.train || request.without.empty() || !is_over(image, request.job.config)) return;
   std::string command = command_of(request);
   for (const auto& seed : request.without) command += " --without " + seed;
@@ -180,7 +181,7 @@ std::string make_fork(const ForkRequest& request) {
   auto image = restore_parent(bench, files, checkpoint, request);
   if (!request.without.empty()) leave_out(bench, request.without, image);
   change_policy(bench, request.job.config.policy.kind, image);
-  refuse_to_train_nothing(request, image);
+  require_epochs_left(request, image);
   const auto path = publish(request, checkpoint, image);
   if (!request.train) print_fork(request, checkpoint, image, path);
   return path;

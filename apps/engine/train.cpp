@@ -88,7 +88,7 @@ OpenRun create_run(const std::string& path, const RunConfig& config) {
 }
 
 // A fork without seeds is another network than its parent: it has no figures to end with before it trained.
-void refuse_to_train_nothing(const tolaria::RunProgress& progress, const RunConfig& config, const std::string& path) {
+void require_epochs_left(const tolaria::RunProgress& progress, const RunConfig& config, const std::string& path) {
   if (progress.validation || progress.epoch < static_cast<std::uint32_t>(config.epochs)) return;
   throw base::Error(base::ExitCode::kConfig,
                     no_epochs_left(progress.epoch, config, "esper train --resume " + path) +
@@ -115,7 +115,7 @@ tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const tolaria
       {bench.config, identity, bench.device, batches_per_epoch(bench), [&bench] { return fresh_model(bench); }},
       policy);
   if (from.model) bench.model = std::move(from.model);
-  refuse_to_train_nothing(from.progress, bench.config, path);
+  require_epochs_left(from.progress, bench.config, path);
   if (!from.unchecked.empty()) nissa::log::warning(from.unchecked);
   keep_config(open, bench.config);
   return from;

@@ -65,14 +65,14 @@ data::Splits load_data(const config::DataConfig& config, const std::string& way_
 
 // Null where no lane of the run compiles. In lane auto training continues beside the compiler, in lane compiled it
 // waits.
-std::unique_ptr<program::CompileDesk> desk_of_run(const config::RunConfig& config, torch::Device device,
-                                                  const std::string& cache_dir) {
+std::unique_ptr<program::CompileService> desk_of_run(const config::RunConfig& config, torch::Device device,
+                                                     const std::string& cache_dir) {
   using config::Lane;
   using program::WorkerPriority;
   const Lane lane = config.step.lane;
   if (lane != Lane::kAuto && lane != Lane::kCompiled) return nullptr;
-  return make_desk(config, device, cache_dir,
-                   lane == Lane::kAuto ? WorkerPriority::kBackground : WorkerPriority::kNormal);
+  return make_compile_service(config, device, cache_dir,
+                              lane == Lane::kAuto ? WorkerPriority::kBackground : WorkerPriority::kNormal);
 }
 
 }  // namespace
@@ -90,18 +90,19 @@ Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, 
           std::move(data), std::move(model), desk_of_run(config, selection.device, cache_dir)};
 }
 
-std::unique_ptr<program::CompileDesk> make_desk(const config::RunConfig& config, torch::Device device,
-                                                const std::string& cache_dir, program::WorkerPriority priority) {
+std::unique_ptr<program::CompileService> make_compile_service(const config::RunConfig& config, torch::Device device,
+                                                              const std::string& cache_dir,
+                                                              program::WorkerPriority priority) {
   const std::string python = python_candidate();
   if (python.empty()) return nullptr;
-  program::DeskSettings settings;
+  program::CompileServiceSettings settings;
   settings.compile = config.step.compile;
   settings.python = python;
   settings.torch_version = ESPER_LIBTORCH;
   settings.device = device.is_cuda() ? "cuda " + device::cuda().facts(device.index()).name : "cpu";
   settings.threads = at::get_num_threads();
   settings.priority = priority;
-  return std::make_unique<program::CompileDesk>(settings, program::DeskFolders{cache_dir, {}});
+  return std::make_unique<program::CompileService>(settings, program::CompileFolders{cache_dir, {}});
 }
 
 Loaders open_loaders(const Workbench& bench) {

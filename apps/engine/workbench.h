@@ -8,7 +8,7 @@
 #include "config/run_config.h"
 #include "data/dataset.h"
 #include "data/loader.h"
-#include "program/compile_desk.h"
+#include "program/compile_service.h"
 #include "step/model.h"
 
 namespace esper::engine {
@@ -18,8 +18,9 @@ struct Workbench {
   torch::Device device;
   step::StepSettings settings;
   data::Splits data;
-  std::unique_ptr<step::Model> model;          // as it is at the start of a run, until it is restored
-  std::unique_ptr<program::CompileDesk> desk;  // null where no lane of the run compiles, or there is no Python
+  std::unique_ptr<step::Model> model;  // as it is at the start of a run, until it is restored
+  std::unique_ptr<program::CompileService>
+      compile_service;  // null where no lane of the run compiles, or there is no Python
 };
 
 // Selects the device, applies its settings, seeds the random number generators, loads the data, builds the network.
@@ -29,8 +30,9 @@ struct Workbench {
 Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out = {});
 
 // Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
-std::unique_ptr<program::CompileDesk> make_desk(const config::RunConfig& config, torch::Device device,
-                                                const std::string& cache_dir, program::WorkerPriority priority);
+std::unique_ptr<program::CompileService> make_compile_service(const config::RunConfig& config, torch::Device device,
+                                                              const std::string& cache_dir,
+                                                              program::WorkerPriority priority);
 
 struct Loaders {
   std::unique_ptr<data::Loader> train, validation;

@@ -16,7 +16,7 @@ namespace esper {
 namespace {
 
 using history::GrowthHistory;
-using history::GrowthNote;
+using history::GrowthRecord;
 using history::RunPlace;
 using leyline::Topology;
 using nlohmann::ordered_json;
@@ -38,7 +38,7 @@ std::string asked(const history::GrowthEvent& event) {
   return event.decision.empty() ? "" : " (command " + event.decision + ")";
 }
 
-std::string event_text(const GrowthNote& note) {
+std::string event_text(const GrowthRecord& note) {
   const auto& event = *note.event;
   const std::string to(base::name_of(event.to)), from(base::name_of(event.from));
   const std::string who = event.seed_id.empty() ? event.blueprint : event.seed_id + " " + event.blueprint;
@@ -51,7 +51,7 @@ std::string event_text(const GrowthNote& note) {
   return where + " " + note.what + (event.reason.empty() ? "" : ": " + event.reason);
 }
 
-std::string note_text(const GrowthNote& note) {
+std::string record_text(const GrowthRecord& note) {
   if (note.event) return event_text(note);
   std::string text = note.what;
   if (!note.parent.empty()) text += " from " + note.parent + ", checkpoint " + note.checkpoint;
@@ -60,36 +60,36 @@ std::string note_text(const GrowthNote& note) {
 }
 
 // All but the checkpoints: those change nothing.
-bool is_shown(const GrowthNote& note) { return note.what != "checkpoint"; }
+bool is_shown(const GrowthRecord& note) { return note.what != "checkpoint"; }
 
 void print_log(const history::RunHistory& run) {
   std::string last_doubt;
-  run.history.replay({}, [&](const GrowthNote& note, const GrowthHistory::State& now) {
+  run.history.replay({}, [&](const GrowthRecord& note, const GrowthHistory::State& now) {
     if (!now.doubt.empty() && now.doubt != last_doubt) print_line("! " + now.doubt);
     last_doubt = now.doubt;
     if (!is_shown(note)) return;
     const std::string hash = note.hash.empty() && note.snapshot ? topology_hash(*note.snapshot) : note.hash;
-    print_line((hash.empty() ? std::string(16, '-') : hash) + "  " + place_text(note.place) + ": " + note_text(note));
+    print_line((hash.empty() ? std::string(16, '-') : hash) + "  " + place_text(note.place) + ": " + record_text(note));
   });
-  if (run.history.taken_back() > 0) {
+  if (run.history.discarded() > 0) {
     print(
-        fmt::format("{} records were discarded: the run was resumed from an earlier step\n", run.history.taken_back()));
+        fmt::format("{} records were discarded: the run was resumed from an earlier step\n", run.history.discarded()));
   }
 }
 
 ordered_json log_json(const TopoOptions& options, const history::RunHistory& run) {
   ordered_json notes = ordered_json::array();
-  const auto state = run.history.replay({}, [&](const GrowthNote& note, const GrowthHistory::State& now) {
+  const auto state = run.history.replay({}, [&](const GrowthRecord& note, const GrowthHistory::State& now) {
     if (!is_shown(note)) return;
-    ordered_json told = growth_note_json(note);
-    if (!now.doubt.empty()) told["doubt"] = now.doubt;
-    notes.push_back(std::move(told));
+    ordered_json reported = growth_record_json(note);
+    if (!now.doubt.empty()) reported["doubt"] = now.doubt;
+    notes.push_back(std::move(reported));
   });
   return {{"run_dir", options.run},
           {"notes", std::move(notes)},
           {"topology", topology_json(state.topology)},
           {"hash", topology_hash(state.topology)},
-          {"taken_back", run.history.taken_back()},
+          {"taken_back", run.history.discarded()},
           {"gaps", run.gaps}};
 }
 

@@ -117,7 +117,7 @@ class Loader {
       return report(entry.place, shortened(path), unknown_key(entry.key, section));
     }
     out_.origins[path] = entry.value.place;
-    note_items(path, entry.value);
+    record_items(path, entry.value);
     const FieldRow& row = *found->second;
     if (row.is_section()) {
       apply_section(entry.value, path);
@@ -134,7 +134,7 @@ class Loader {
     out_.warnings.push_back({entry.place, path, std::string(kCacheDirIgnored)});
   }
 
-  void note_items(const std::string& path, const YamlNode& value) {
+  void record_items(const std::string& path, const YamlNode& value) {
     std::vector<Place>& places = items_[path];
     places.clear();
     for (const YamlNode& item : value.items) places.push_back(item.place);

@@ -228,7 +228,7 @@ Splits load_dataset(const DataConfig& config) {
   } catch (const base::Error&) {
     throw;
   } catch (const std::exception& error) {
-    const auto lack = device::lack_of_memory(error);
+    const auto lack = device::out_of_memory_message(error);
     if (lack.empty()) throw;
     throw base::Error(base::ExitCode::kResources, describe(config) + ": not enough memory (" + lack +
                                                       "); use a smaller file, or give the process more memory");

@@ -82,6 +82,6 @@ bool cuda_loaded();
 c10::Stream current_stream(c10::Device device);
 
 // The table of no_cuda/: no devices; everything else throws base::Error{kResources}.
-const CudaTable& refusing_cuda_table();
+const CudaTable& unavailable_cuda_table();
 
 }  // namespace esper::device

@@ -32,7 +32,7 @@ bool is_shortage(const std::error_code& code) {
 
 }  // namespace
 
-std::string lack_of_memory(const std::exception& error) {
+std::string out_of_memory_message(const std::exception& error) {
   if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) return "out of memory";
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
   const auto* of_system = dynamic_cast<const std::system_error*>(&error);

@@ -9,6 +9,6 @@ namespace esper::device {
 // As text, in one line; empty if the error is another one. Known are std::bad_alloc, PyTorch's error of a card's
 // allocator, system errors (ENOMEM, and EAGAIN of a thread that could not be started), and what only the text tells, of
 // whatever type: PyTorch's host allocator ("DefaultCPUAllocator: not enough memory") and the libraries below it.
-std::string lack_of_memory(const std::exception& error);
+std::string out_of_memory_message(const std::exception& error);
 
 }  // namespace esper::device

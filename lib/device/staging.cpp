@@ -21,7 +21,7 @@ Staging::Staging(c10::Device device, Stream stream) : device_(device), mode_(str
 
 StagedCopy Staging::start(std::span<const at::Tensor> host) {
   if (device_.is_cpu()) return {{host.begin(), host.end()}, nullptr};
-  note_finished();
+  record_finished();
   StagedCopy copy;
   if (spare_.empty()) {
     copy.events = std::make_unique<CopyEvents>(device_.type());
@@ -50,7 +50,7 @@ std::vector<at::Tensor> Staging::take(StagedCopy copy) {
   return std::move(copy.tensors);
 }
 
-void Staging::note_finished() {
+void Staging::record_finished() {
   while (!running_.empty() && running_.front()->wait_end.query()) {
     const CopyEvents& events = *running_.front();
     const double copy_ms = events.copy_begin.elapsedTime(events.copy_end);
@@ -62,7 +62,7 @@ void Staging::note_finished() {
 }
 
 CopyTimes Staging::take_times() {
-  note_finished();
+  record_finished();
   return std::exchange(times_, {});
 }
 

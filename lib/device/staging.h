@@ -53,7 +53,7 @@ class Staging {
   CopyTimes take_times();
 
  private:
-  void note_finished();
+  void record_finished();
 
   c10::Device device_;
   Stream mode_;

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "history/growth_note.h"
+#include "history/growth_record.h"
 
 namespace esper::history {
 
@@ -25,7 +25,7 @@ std::string describe(const GrowthGap& gap);
 
 class GrowthHistory {
  public:
-  static constexpr std::size_t kMostNotes = 200'000;
+  static constexpr std::size_t kMostRecords = 200'000;
   static constexpr std::size_t kMostBytes = 256 << 20;  // of their texts
   static constexpr std::size_t kMostDamaged = 10;       // whose numbers are kept
 
@@ -33,14 +33,14 @@ class GrowthHistory {
   void take(std::string_view text);
 
   // Those that hold, in order.
-  const std::vector<GrowthNote>& notes() const { return notes_; }
+  const std::vector<GrowthRecord>& notes() const { return notes_; }
   std::size_t records() const { return records_; }  // that were taken in, of other kinds too
   std::size_t damaged() const { return damaged_; }  // records that are no valid notes
   const std::vector<std::size_t>& damaged_records() const {
     return damaged_records_;
   }  // the first kMostDamaged of them
-  std::size_t taken_back() const { return taken_back_; }  // notes after the point from which the run was resumed
-  std::size_t left_out() const { return left_out_; }      // beyond the limits above
+  std::size_t discarded() const { return discarded_; }  // notes after the point from which the run was resumed
+  std::size_t left_out() const { return left_out_; }    // beyond the limits above
 
   struct State {
     leyline::Topology topology;
@@ -49,7 +49,7 @@ class GrowthHistory {
     std::vector<GrowthGap> gaps;  // so far
   };
   // Rebuilds note by note up to `until` (all of them without one), and shows the state after each.
-  using Visit = std::function<void(const GrowthNote&, const State&)>;
+  using Visit = std::function<void(const GrowthRecord&, const State&)>;
   State replay(std::optional<RunPlace> until = {}, const Visit& visit = {}) const;
 
   // The last place at this step or before it; none if nothing is known of so early a step.
@@ -60,17 +60,17 @@ class GrowthHistory {
   bool begin_with(const GrowthHistory& parent, RunPlace until);
 
  private:
-  bool repeats_what_is_known(const GrowthNote& segment);
+  bool repeats_what_is_known(const GrowthRecord& segment);
 
-  std::vector<GrowthNote> notes_;
+  std::vector<GrowthRecord> notes_;
   std::vector<std::size_t> damaged_records_;
-  std::size_t records_ = 0, damaged_ = 0, taken_back_ = 0, left_out_ = 0, bytes_ = 0;
+  std::size_t records_ = 0, damaged_ = 0, discarded_ = 0, left_out_ = 0, bytes_ = 0;
 };
 
 // Takes the seeds that a fork's note leaves out from the topology that its parent had there. Their slots are then as
 // the note's snapshot has them: DORMANT, or TERMINATED where nothing is to grow; DORMANT where it has a module, or
 // not of the slot.
-void leave_out(leyline::Topology& topology, const GrowthNote& forked);
+void leave_out(leyline::Topology& topology, const GrowthRecord& forked);
 
 // Does the journal rebuild what a checkpoint of this place holds?
 struct Agreement {

@@ -78,7 +78,7 @@ class LineReader {
       on_packet_(*packet);
     } else if (too_long_ || !line_.empty()) {
       ++report_.damaged_total;
-      if (report_.damaged.size() < JsonlReport::kDamagedKept) {
+      if (report_.damaged.size() < JsonlReport::kDamagedMoved) {
         report_.damaged.push_back({number_, torn.empty() ? packet.error() : std::string(torn)});
       }
     }

@@ -19,12 +19,12 @@ struct DamagedLine {
 
 struct JsonlReport {
   std::size_t packets = 0;
-  // Skipped: torn by a crash or a full disk, or no packet at all. The first kDamagedKept of them.
+  // Skipped: torn by a crash or a full disk, or no packet at all. The first kDamagedMoved of them.
   std::vector<DamagedLine> damaged;
   std::size_t damaged_total = 0;
   std::size_t missing_files = 0;  // earlier ones that were deleted
 
-  static constexpr std::size_t kDamagedKept = 1000;
+  static constexpr std::size_t kDamagedMoved = 1000;
 };
 
 // Calls on_packet for each line that holds a packet, in order: those of the earlier files, then those of `path`, which

@@ -17,9 +17,9 @@ namespace fs = std::filesystem;
 // Forks of forks; deeper ones are cut off, and folders that name each other end here.
 constexpr std::size_t kDeepest = 32;
 
-std::optional<GrowthNote> fork_note(const GrowthHistory& history) {
+std::optional<GrowthRecord> fork_record(const GrowthHistory& history) {
   const auto& notes = history.notes();
-  const auto found = std::ranges::find(notes, "forked", &GrowthNote::what);
+  const auto found = std::ranges::find(notes, "forked", &GrowthRecord::what);
   return found == notes.end() || found->parent.empty() ? std::nullopt : std::optional(*found);
 }
 
@@ -34,19 +34,19 @@ std::vector<std::string> places_of(const std::string& parent, const std::string&
 
 bool knows_checkpoint(const GrowthHistory& history, const std::string& name) {
   return std::ranges::any_of(
-      history.notes(), [&](const GrowthNote& note) { return note.what == "checkpoint" && note.checkpoint == name; });
+      history.notes(), [&](const GrowthRecord& note) { return note.what == "checkpoint" && note.checkpoint == name; });
 }
 
 // Does the run stand, where the fork left it, as the fork says? Where its own notes leave that open, the checkpoint's
 // name has to do.
-bool is_the_parent(const GrowthHistory& parent, const GrowthNote& forked) {
+bool is_the_parent(const GrowthHistory& parent, const GrowthRecord& forked) {
   auto [topology, starts_known, doubt, gaps] = parent.replay(forked.place);
   if (!forked.snapshot || !starts_known || !doubt.empty()) return knows_checkpoint(parent, forked.checkpoint);
   leave_out(topology, forked);
   return topology == *forked.snapshot;
 }
 
-std::optional<RunHistory> read_parent(const GrowthNote& forked, std::string& run, std::string& why_not) {
+std::optional<RunHistory> read_parent(const GrowthRecord& forked, std::string& run, std::string& why_not) {
   for (const auto& place : places_of(forked.parent, run)) {
     std::error_code ignored;
     if (fs::equivalent(place, run, ignored)) {  // runs of one name in folders of their own
@@ -68,7 +68,7 @@ std::optional<RunHistory> read_parent(const GrowthNote& forked, std::string& run
   return std::nullopt;
 }
 
-std::string lost_before(const std::string& fork, const GrowthNote& forked) {
+std::string lost_before(const std::string& fork, const GrowthRecord& forked) {
   return fork + " was forked from " + forked.parent + " at " + place_text(forked.place) +
          ", and earlier events are recorded there; ";
 }
@@ -78,7 +78,7 @@ std::string lost_before(const std::string& fork, const GrowthNote& forked) {
 Lineage read_lineage(const std::string& run, GrowthHistory history) {
   Lineage lineage{std::move(history), {}, {}, {}};
   std::string folder = run;
-  for (auto forked = fork_note(lineage.history); forked;) {
+  for (auto forked = fork_record(lineage.history); forked;) {
     const std::string lost = lost_before(folder, *forked);
     lineage.unread = Ancestor{forked->parent, forked->place, 0};
     if (lineage.ancestors.size() == kDeepest) {
@@ -99,7 +99,7 @@ Lineage read_lineage(const std::string& run, GrowthHistory history) {
     lineage.ancestors.push_back({folder, forked->place, lineage.history.notes().size() - known});
     lineage.unread.reset();
     for (const auto& gap : parent->gaps) lineage.gaps.push_back("in " + folder + ": " + gap);
-    forked = fork_note(parent->history);
+    forked = fork_record(parent->history);
   }
   return lineage;
 }

@@ -6,7 +6,7 @@
 #include <numeric>
 
 #include "base/error.h"
-#include "history/receipt_story.h"
+#include "history/receipt_timeline.h"
 #include "history/run_history.h"
 #include "leyline/seed_id.h"
 #include "nissa/telemetry_files.h"
@@ -47,12 +47,12 @@ std::optional<double> median_step_ms(const SeedTelemetry& telemetry, Window wind
 }
 
 // Also a fork that left seeds out.
-bool changes_structure(const GrowthNote& note) {
+bool changes_structure(const GrowthRecord& note) {
   if (!note.event) return !note.without.empty();
-  return note.what == "stage" && (is_birth(note) || is_cull(note));
+  return note.what == "stage" && (is_germination(note) || is_cull(note));
 }
 
-StepCost step_cost(const Receipt& receipt, const std::vector<GrowthNote>& notes, const SeedTelemetry& telemetry) {
+StepCost step_cost(const Receipt& receipt, const std::vector<GrowthRecord>& notes, const SeedTelemetry& telemetry) {
   if (receipt.origin != Receipt::Origin::kGerminated || !receipt.born) return {};
   const std::uint32_t born = receipt.born->epoch;
   Window before{0, born}, after{born, std::numeric_limits<std::uint32_t>::max()};
@@ -92,7 +92,7 @@ struct Measured {
 // By epoch. A fossil is measured no more: what is told of it later compares with the day it was admitted.
 std::map<std::uint32_t, Measured> measurements(const Receipt& receipt, const SeedTelemetry& telemetry) {
   std::map<std::uint32_t, Measured> by_epoch;
-  for (const auto& note : receipt.story) {  // the gate's figures are the same ones, where telemetry was off
+  for (const auto& note : receipt.timeline) {  // the gate's figures are the same ones, where telemetry was off
     if (note.what != "gate") continue;
     const auto points = value_at(note.event->values, "contribution_points");
     if (points)
@@ -116,10 +116,10 @@ std::optional<double> points_of(std::optional<double> accuracy) {
 std::optional<std::uint32_t> birth_epoch(const Receipt& receipt, const SeedTelemetry& telemetry) {
   if (receipt.origin == Receipt::Origin::kHost) return std::nullopt;
   if (receipt.born) return receipt.born->epoch;
-  const auto& told = telemetry.parameters;
+  const auto& reported = telemetry.parameters;
   const auto& accuracy = telemetry.validation_accuracy;
-  const bool seen = !told.empty() && !accuracy.empty() && accuracy.begin()->first < told.begin()->first;
-  return seen ? std::optional(told.begin()->first) : std::nullopt;
+  const bool seen = !reported.empty() && !accuracy.empty() && accuracy.begin()->first < reported.begin()->first;
+  return seen ? std::optional(reported.begin()->first) : std::nullopt;
 }
 
 void take_measurements(Receipt& receipt, const SeedTelemetry& telemetry) {
@@ -181,7 +181,7 @@ std::optional<StructureSwap> swap_at(const Receipt& receipt, const SeedTelemetry
   return found == telemetry.swaps.end() ? std::nullopt : std::optional(found->second);
 }
 
-void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std::vector<GrowthNote>& notes) {
+void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std::vector<GrowthRecord>& notes) {
   receipt.step = step_cost(receipt, notes, telemetry);
   receipt.swap = swap_at(receipt, telemetry);
   take_measurements(receipt, telemetry);
@@ -195,7 +195,7 @@ void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std:
   receipt.isolation_violations = sum_of(telemetry.isolation_violations);
 }
 
-[[noreturn]] void fail_left_out(const std::string& seed_id, const GrowthNote& forked) {
+[[noreturn]] void fail_removed(const std::string& seed_id, const GrowthRecord& forked) {
   throw base::Error(base::ExitCode::kConfig, seed_id + " was removed when " + forked.parent + " was forked at " +
                                                  place_text(forked.place) +
                                                  ": it is not part of any later step. esper receipt " + forked.parent +
@@ -203,15 +203,15 @@ void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std:
 }
 
 // By this run's fork, or by one of those that it goes back to: a number is not given again.
-void refuse_left_out(const std::vector<GrowthNote>& notes, const std::string& seed_id) {
+void refuse_left_out(const std::vector<GrowthRecord>& notes, const std::string& seed_id) {
   for (const auto& note : notes) {
-    if (std::ranges::find(note.without, seed_id) != note.without.end()) fail_left_out(seed_id, note);
+    if (std::ranges::find(note.without, seed_id) != note.without.end()) fail_removed(seed_id, note);
   }
 }
 
 // Also one that the parent had culled by then, as far as numbers tell.
-bool is_from_parent(const std::vector<GrowthNote>& notes, const std::string& seed_id) {
-  const auto forked = std::ranges::find(notes, "forked", &GrowthNote::what);
+bool is_from_parent(const std::vector<GrowthRecord>& notes, const std::string& seed_id) {
+  const auto forked = std::ranges::find(notes, "forked", &GrowthRecord::what);
   if (forked == notes.end()) return false;
   const auto number = leyline::number_of_seed(seed_id);
   return forked->snapshot && number > 0 && number <= forked->snapshot->seeds_born;
@@ -231,7 +231,7 @@ Receipt read_receipt(const std::filesystem::path& run, const std::string& seed_i
     receipt.gaps.insert(receipt.gaps.end(), lineage.gaps.begin(), lineage.gaps.end());
   }
   refuse_left_out(lineage.history.notes(), seed_id);
-  take_story(receipt, lineage);
+  take_timeline(receipt, lineage);
   take_telemetry(receipt, read_telemetry(run, lineage, receipt), lineage.history.notes());
   return receipt;
 }

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/statistics.h"
-#include "history/growth_note.h"
+#include "history/growth_record.h"
 #include "history/lineage.h"
 #include "history/seed_telemetry.h"
 
@@ -82,20 +82,20 @@ struct Receipt {
   std::optional<SeedReward> reward;
   std::optional<double> conflicts, conflict_ratio;  // of its gradient with other seeds': count, mean share
   std::optional<double> isolation_violations;
-  std::vector<StageTime> stages;  // in the order it passed them; the last one up to the newest note
-  std::vector<GrowthNote> story;  // every event of its lifecycle
-  std::vector<std::string> gaps;  // what could not be read
+  std::vector<StageTime> stages;       // in the order it passed them; the last one up to the newest note
+  std::vector<GrowthRecord> timeline;  // every event of its lifecycle
+  std::vector<std::string> gaps;       // what could not be read
 };
 
 // A seed that a fork's parent knew is followed back into the parent's folder. Throws as read_run_history;
 // Error{kConfig} that names the seeds there are where this one is unknown, or the run to ask where a fork left it
-// out. Needs memory for the notes of the run and of those it goes back to (GrowthHistory::kMostNotes of them, of
+// out. Needs memory for the notes of the run and of those it goes back to (GrowthHistory::kMostRecords of them, of
 // kMostBytes of text, and as much again while one more journal is read), for one line of telemetry at a time, and for a
 // few numbers an epoch.
 Receipt read_receipt(const std::filesystem::path& run, const std::string& seed_id);
 
 // "still growing", "fossilised", "culled"
-const char* word_of(Receipt::Outcome outcome);
+const char* label_of(Receipt::Outcome outcome);
 std::string receipt_text(const Receipt& receipt);
 nlohmann::ordered_json receipt_json(const std::string& run, const Receipt& receipt);
 

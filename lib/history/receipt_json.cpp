@@ -10,7 +10,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-const char* word_of(Receipt::Origin origin) {
+const char* label_of(Receipt::Origin origin) {
   switch (origin) {
     case Receipt::Origin::kHost:
       return "host.modules";
@@ -76,10 +76,10 @@ ordered_json born_json(const std::string& run, const Receipt& receipt) {
   return born;
 }
 
-ordered_json story_json(const Receipt& receipt) {
-  ordered_json story = ordered_json::array();
-  for (const auto& note : receipt.story) story.push_back(ordered_json(growth_note_json(note)));
-  return story;
+ordered_json timeline_json(const Receipt& receipt) {
+  ordered_json timeline = ordered_json::array();
+  for (const auto& note : receipt.timeline) timeline.push_back(ordered_json(growth_record_json(note)));
+  return timeline;
 }
 
 std::optional<double> difference(const StepCost& step) {
@@ -99,11 +99,11 @@ ordered_json receipt_json(const std::string& run, const Receipt& receipt) {
           {"seed", receipt.seed_id},
           {"slot", receipt.slot},
           {"blueprint", receipt.blueprint},
-          {"outcome", word_of(receipt.outcome)},
+          {"outcome", label_of(receipt.outcome)},
           {"doubt", receipt.doubt},
           {"reason", receipt.reason},
           {"folded", receipt.folded.empty() ? ordered_json(nullptr) : ordered_json(receipt.folded)},
-          {"origin", word_of(receipt.origin)},
+          {"origin", label_of(receipt.origin)},
           {"born", born_json(run, receipt)},
           {"ended", place_or_null(receipt.ended)},
           {"forked_from", ancestors_json(receipt)},
@@ -124,7 +124,7 @@ ordered_json receipt_json(const std::string& run, const Receipt& receipt) {
           {"conflict_ratio", or_null(receipt.conflict_ratio)},
           {"isolation_violations", or_null(receipt.isolation_violations)},
           {"epochs_in_stages", std::move(stages)},
-          {"events", story_json(receipt)},
+          {"events", timeline_json(receipt)},
           {"gaps", receipt.gaps}};
 }
 

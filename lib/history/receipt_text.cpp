@@ -115,7 +115,7 @@ std::string reward_text(const SeedReward& reward) {
   return text + (reward.missing.empty() ? "" : "; " + reward.missing);
 }
 
-std::string line_of(const GrowthNote& note) {
+std::string line_of(const GrowthRecord& note) {
   const auto& event = *note.event;
   const auto move = std::string(base::name_of(event.from)) + " -> " + std::string(base::name_of(event.to));
   if (note.what == "gate")
@@ -131,30 +131,30 @@ std::string line_of(const GrowthNote& note) {
 }
 
 // A gate's failure says what the refusal after it says again.
-bool says_nothing_new(const GrowthNote& note) {
+bool is_redundant(const GrowthRecord& note) {
   return note.what == "cull" || (note.what == "command_rejected" && note.event->code == "gate_failed");
 }
 
-bool is_failure(const GrowthNote& note) { return note.what == "gate" && !note.event->passed.value_or(false); }
+bool is_failure(const GrowthRecord& note) { return note.what == "gate" && !note.event->passed.value_or(false); }
 
-bool repeats(const GrowthNote& note, const GrowthNote* last) {
+bool repeats(const GrowthRecord& note, const GrowthRecord* last) {
   return last != nullptr && is_failure(note) && is_failure(*last) && note.event->code == last->event->code;
 }
 
 // Of tries that failed at the same gate one after the other, only the last is shown.
-std::string story_text(const Receipt& receipt) {
-  std::vector<std::pair<const GrowthNote*, int>> told;
-  for (const auto& note : receipt.story) {
-    if (says_nothing_new(note)) continue;
-    const bool again = !told.empty() && repeats(note, told.back().first);
+std::string timeline_text(const Receipt& receipt) {
+  std::vector<std::pair<const GrowthRecord*, int>> reported;
+  for (const auto& note : receipt.timeline) {
+    if (is_redundant(note)) continue;
+    const bool again = !reported.empty() && repeats(note, reported.back().first);
     if (again) {
-      told.back() = {&note, told.back().second + 1};
+      reported.back() = {&note, reported.back().second + 1};
     } else {
-      told.emplace_back(&note, 1);
+      reported.emplace_back(&note, 1);
     }
   }
   std::string text, last_head, last_decision;
-  for (const auto& [note, times] : told) {
+  for (const auto& [note, times] : reported) {
     const std::string head = fmt::format("epoch {}, step {}", note->place.epoch, note->place.step);
     if (head != last_head) {
       text += "  " + head + "\n";
@@ -171,7 +171,7 @@ std::string story_text(const Receipt& receipt) {
 
 }  // namespace
 
-const char* word_of(Receipt::Outcome outcome) {
+const char* label_of(Receipt::Outcome outcome) {
   switch (outcome) {
     case Receipt::Outcome::kFossilized:
       return "fossilised";
@@ -186,7 +186,7 @@ const char* word_of(Receipt::Outcome outcome) {
 std::string receipt_text(const Receipt& receipt) {
   constexpr double kBytesInMb = 1e6;
   std::string text = printable_line(receipt.seed_id + ", " + receipt.blueprint + " at " + receipt.slot) + ": " +
-                     word_of(receipt.outcome);
+                     label_of(receipt.outcome);
   if (receipt.ended) {
     text += fmt::format(" at epoch {}, step {}", receipt.ended->epoch, receipt.ended->step);
   }
@@ -208,7 +208,7 @@ std::string receipt_text(const Receipt& receipt) {
       row("Shapley value", points_text(receipt.contribution.shapley_points, receipt.contribution.shapley_interval)) +
       (receipt.reward ? row("reward", reward_text(*receipt.reward)) : "") + row("conflicts", conflicts_text(receipt)) +
       row("isolation violations", or_not(receipt.isolation_violations, "{:.0f}")) +
-      row("epochs in stages", stages_text(receipt)) + "timeline\n" + story_text(receipt);
+      row("epochs in stages", stages_text(receipt)) + "timeline\n" + timeline_text(receipt);
   for (const auto& gap : receipt.gaps) text += "note: " + printable_line(gap) + "\n";
   return text;
 }

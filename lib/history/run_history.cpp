@@ -22,14 +22,14 @@ using base::PathKind;
 using storage::JournalTail;
 
 // Of the gaps in one journal so many are told one by one.
-constexpr std::size_t kGapsTold = 5;
+constexpr std::size_t kGapsReported = 5;
 constexpr std::size_t kCheckpointsCompared = 4;
 constexpr std::uint64_t kMostRunJsonBytes = 64 << 20;
 
 std::string record(std::size_t number) { return fmt::format("record {}", number); }
 
-void tell_tail(const storage::JournalScan& scan, std::size_t records, const std::string& run,
-               std::vector<std::string>& gaps) {
+void report_tail(const storage::JournalScan& scan, std::size_t records, const std::string& run,
+                 std::vector<std::string>& gaps) {
   if (scan.tail == JournalTail::kClean) return;
   const std::string bytes = fmt::format("{} bytes were not read", scan.dropped_bytes);
   if (scan.tail == JournalTail::kCorrupt) {
@@ -45,7 +45,7 @@ void tell_tail(const storage::JournalScan& scan, std::size_t records, const std:
   }
 }
 
-void tell_damaged(const GrowthHistory& history, std::vector<std::string>& gaps) {
+void report_damaged(const GrowthHistory& history, std::vector<std::string>& gaps) {
   if (history.damaged() == 0) return;
   const bool more = history.damaged() > history.damaged_records().size();
   gaps.push_back(fmt::format("{} {} ignored: {}{}", history.damaged(),
@@ -55,7 +55,7 @@ void tell_damaged(const GrowthHistory& history, std::vector<std::string>& gaps) 
 }
 
 // Notes from before the first one that is there.
-void tell_lost_beginning(const RunHistory& run, bool starts_known, std::vector<std::string>& gaps) {
+void report_lost_beginning(const RunHistory& run, bool starts_known, std::vector<std::string>& gaps) {
   const auto& first = run.history.notes().front();
   if (!starts_known) {
     gaps.push_back("the journal does not contain the initial topology; slots are shown from their first event on");
@@ -65,20 +65,20 @@ void tell_lost_beginning(const RunHistory& run, bool starts_known, std::vector<s
   }
 }
 
-void tell_gaps_between(const std::vector<GrowthGap>& found, const std::string& run, std::vector<std::string>& gaps) {
-  for (std::size_t i = 0; i < found.size() && i < kGapsTold; ++i) {
+void report_gaps_between(const std::vector<GrowthGap>& found, const std::string& run, std::vector<std::string>& gaps) {
+  for (std::size_t i = 0; i < found.size() && i < kGapsReported; ++i) {
     const auto& gap = found[i];
     const std::string after = gap.sound_from == 0 ? "later records are uncertain. esper train --resume " + run +
                                                         " records the whole topology of its newest checkpoint again"
                                                   : "records from " + record(gap.sound_from) + " on are valid";
     gaps.push_back(describe(gap) + "; records up to " + record(gap.after) + " are valid, " + after);
   }
-  if (found.size() > kGapsTold) {
-    gaps.push_back(fmt::format("records are missing in {} more places after that", found.size() - kGapsTold));
+  if (found.size() > kGapsReported) {
+    gaps.push_back(fmt::format("records are missing in {} more places after that", found.size() - kGapsReported));
   }
 }
 
-void tell_losses(const std::vector<storage::JournalLoss>& losses, std::vector<std::string>& gaps) {
+void report_losses(const std::vector<storage::JournalLoss>& losses, std::vector<std::string>& gaps) {
   for (const auto& [file, bytes] : losses) {
     const std::string what = bytes == 0 ? " is missing" : fmt::format(" is damaged: {} bytes were not read", bytes);
     gaps.push_back(file + what + "; the records before and after it are complete");
@@ -88,10 +88,10 @@ void tell_losses(const std::vector<storage::JournalLoss>& losses, std::vector<st
 // How much of the journal was read.
 enum class Extent { kWhole, kEnd };
 
-void tell_gaps(const storage::JournalScan& scan, const std::string& folder, Extent extent, RunHistory& run) {
-  tell_losses(scan.losses, run.gaps);
-  tell_tail(scan, run.history.records(), folder, run.gaps);
-  tell_damaged(run.history, run.gaps);
+void report_gaps(const storage::JournalScan& scan, const std::string& folder, Extent extent, RunHistory& run) {
+  report_losses(scan.losses, run.gaps);
+  report_tail(scan, run.history.records(), folder, run.gaps);
+  report_damaged(run.history, run.gaps);
   if (run.history.left_out() > 0) {
     run.gaps.push_back(
         fmt::format("the journal is too long: its last {} records were ignored", run.history.left_out()));
@@ -99,8 +99,8 @@ void tell_gaps(const storage::JournalScan& scan, const std::string& folder, Exte
   if (run.history.notes().empty()) return;
   const auto state = run.history.replay();
   const bool begins_on_purpose = extent == Extent::kEnd && run.history.notes().front().what == "segment";
-  if (!begins_on_purpose) tell_lost_beginning(run, state.starts_known, run.gaps);
-  tell_gaps_between(state.gaps, folder, run.gaps);
+  if (!begins_on_purpose) report_lost_beginning(run, state.starts_known, run.gaps);
+  report_gaps_between(state.gaps, folder, run.gaps);
 }
 
 // Of the network's topology as the checkpoint itself has it; empty where it does not tell, or is deleted meanwhile.
@@ -117,7 +117,7 @@ std::string hash_in(base::FileSystem& files, const std::string& checkpoint) {
 }
 
 // The newest checkpoints that journal and folder both have: two runs in one folder show where their networks differ.
-void tell_stranger(base::FileSystem& files, const std::string& folder, RunHistory& run) {
+void report_foreign_journal(base::FileSystem& files, const std::string& folder, RunHistory& run) {
   const auto& notes = run.history.notes();
   std::size_t compared = 0;
   for (auto note = notes.rbegin(); note != notes.rend() && compared < kCheckpointsCompared; ++note) {
@@ -153,7 +153,7 @@ RunHistory read_journal(base::FileSystem& files, const std::string& run) {
   RunHistory read;
   const auto scan =
       storage::scan_journal(files, run + "/journal", [&](std::string_view text) { read.history.take(text); });
-  tell_gaps(scan, run, Extent::kWhole, read);
+  report_gaps(scan, run, Extent::kWhole, read);
   read.nothing = why_nothing_is_known(files, run, read);
   return read;
 }
@@ -166,7 +166,7 @@ RunHistory read_journal_since(base::FileSystem& files, const std::string& run, R
   };
   const auto scan = storage::scan_journal_from(files, run + "/journal", begins,
                                                [&](std::string_view text) { read.history.take(text); });
-  tell_gaps(scan, run, Extent::kEnd, read);
+  report_gaps(scan, run, Extent::kEnd, read);
   read.nothing = why_nothing_is_known(files, run, read);
   return read;
 }
@@ -176,7 +176,7 @@ RunHistory read_run_history(const std::string& run) {
   require_run_folder(files, run);
   auto read = read_journal(files, run);
   if (!read.nothing.empty()) throw base::Error(base::ExitCode::kData, read.nothing);
-  tell_stranger(files, run, read);
+  report_foreign_journal(files, run, read);
   return read;
 }
 

@@ -218,7 +218,7 @@ std::string covers_text(const RunLedger& ledger) {
 }  // namespace
 
 Advice advise(const RunConfig& config, const RunLedger& ledger) {
-  constexpr double kWorthAWord = 0.05;
+  constexpr double kNegligibleShare = 0.05;
   const double counted = ledger.wall_ms - ledger.of(Owner::kStartUp);
   const auto share = [&](Owner owner) { return counted > 0 ? ledger.of(owner) / counted : 0; };
   const auto advice_for = [&](Owner owner, const Try& attempt) {
@@ -227,7 +227,7 @@ Advice advise(const RunConfig& config, const RunLedger& ledger) {
                   fmt::format("{} has {:.1f}% of the time after start-up: ", name, 100 * share(owner)) + attempt.why};
   };
   for (const Share& candidate : shares_of(ledger)) {
-    if (candidate.owner == Owner::kCompute || share(candidate.owner) < kWorthAWord) continue;
+    if (candidate.owner == Owner::kCompute || share(candidate.owner) < kNegligibleShare) continue;
     if (const Try attempt = what_to_try(candidate.owner, config, ledger); !attempt.set.empty()) {
       return advice_for(candidate.owner, attempt);
     }

@@ -51,7 +51,7 @@ const std::string* word_at(const json& object, const char* key) {
   return text != nullptr && is_word(*text) ? text : nullptr;
 }
 
-std::set<std::string> words_of(std::string_view labels) {
+std::set<std::string> split_labels(std::string_view labels) {
   std::istringstream words{std::string(labels)};
   return {std::istream_iterator<std::string>(words), {}};
 }
@@ -152,15 +152,15 @@ json parse(const std::string& source, const std::string& text) {
 
 // "reported", "planned: WHERE", "does not apply: WHY".
 NameStatus status_of(const std::string& where, const json& row) {
-  if (!row.contains("status")) return NameStatus::kNotTold;
+  if (!row.contains("status")) return NameStatus::kNotReported;
   const std::string text = text_at(row, "status");
-  const auto tells_more_than = [&](std::string_view start) {
+  const auto reports_more_than = [&](std::string_view start) {
     return text.starts_with(start) && text.find_first_not_of(' ', start.size()) != std::string::npos;
   };
   if (text.size() <= kLongestStatus) {
     if (text == "reported") return NameStatus::kReported;
-    if (tells_more_than("planned: ")) return NameStatus::kPlanned;
-    if (tells_more_than("does not apply: ")) return NameStatus::kDoesNotApply;
+    if (reports_more_than("planned: ")) return NameStatus::kPlanned;
+    if (reports_more_than("does not apply: ")) return NameStatus::kDoesNotApply;
   }
   fail(where, "its \"status\" must be one of: reported, planned: WHERE, does not apply: WHY");
 }
@@ -200,16 +200,16 @@ TelemetryNames read_list(const fs::path& file) {
   return out;
 }
 
-bool is_told(const std::pair<const TelemetryName, NameFacts>& entry) {
-  return entry.second.status != NameStatus::kNotTold;
+bool is_reported(const std::pair<const TelemetryName, NameFacts>& entry) {
+  return entry.second.status != NameStatus::kNotReported;
 }
 
 std::optional<StatusCheck> check_statuses(const TelemetryNames& first, const TelemetryNames& second) {
-  if (std::ranges::none_of(first.names, is_told)) return std::nullopt;
+  if (std::ranges::none_of(first.names, is_reported)) return std::nullopt;
   StatusCheck check;
   for (const auto& [name, facts] : first.names) {
     switch (facts.status) {
-      case NameStatus::kNotTold:
+      case NameStatus::kNotReported:
         check.without_status.push_back(name);
         continue;
       case NameStatus::kReported:
@@ -228,7 +228,7 @@ std::optional<StatusCheck> check_statuses(const TelemetryNames& first, const Tel
 }
 
 // What is neither planned nor out of place must be there.
-bool is_expected(NameStatus status) { return status == NameStatus::kReported || status == NameStatus::kNotTold; }
+bool is_expected(NameStatus status) { return status == NameStatus::kReported || status == NameStatus::kNotReported; }
 
 std::vector<std::string> without(const std::set<std::string>& from, const std::set<std::string>& what) {
   std::vector<std::string> left;
@@ -242,7 +242,7 @@ TelemetryNames names_of_table() {
   TelemetryNames out;
   for (const auto& entry : leyline::kTelemetryTable) {
     const bool event = entry.kind == leyline::TelemetryKind::kEvent;
-    NameFacts facts{event ? "" : std::string(entry.unit), words_of(entry.labels)};
+    NameFacts facts{event ? "" : std::string(entry.unit), split_labels(entry.labels)};
     out.names.emplace(TelemetryName{std::string(entry.name), event ? Kind::kEvent : Kind::kMetric}, std::move(facts));
   }
   return out;

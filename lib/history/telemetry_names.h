@@ -26,12 +26,12 @@ constexpr auto names(TelemetryName::Kind) {
 }
 
 // Status of a name in a list: whether Esper reports it.
-enum class NameStatus { kNotTold, kReported, kPlanned, kDoesNotApply };
+enum class NameStatus { kNotReported, kReported, kPlanned, kDoesNotApply };
 
 struct NameFacts {
   std::string unit;  // empty: not given
   std::set<std::string> labels;
-  NameStatus status = NameStatus::kNotTold;
+  NameStatus status = NameStatus::kNotReported;
 };
 
 struct TelemetryNames {

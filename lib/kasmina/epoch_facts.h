@@ -26,7 +26,7 @@ struct EpochFacts {
   double host_gradient_norm = 0;                        // L2 over the parameters that the host owns
   double learning_rate = 0;
   std::vector<SeedFacts> seeds;
-  std::map<std::string, SeedWorth> worth;  // by seed id, where it was measured
+  std::map<std::string, SeedValue> seed_value;  // by seed id, where it was measured
   std::string undone;  // why the epoch's learning was taken back, and growing seeds are culled; empty: it stands
 };
 

@@ -30,7 +30,7 @@ class Judge {
   void above(const std::string& name, std::optional<double> value, double threshold) {
     judge(name, value, " > ", threshold, value && *value > threshold);
   }
-  void tell(const std::string& name, std::optional<double> value) {
+  void add_value(const std::string& name, std::optional<double> value) {
     if (value && std::isfinite(*value)) verdict_.values.emplace_back(name, *value);
   }
   Verdict verdict() const { return verdict_; }
@@ -43,7 +43,7 @@ class Judge {
     if (!reason.empty()) reason += "; ";
     reason += name + relation + number(threshold) + (finite && holds ? " (" : " failed (") +
               (value ? "measured " + number(*value) : "not measured") + ")";
-    tell(name, value);
+    add_value(name, value);
     verdict_.passed = verdict_.passed && finite && holds;
   }
 
@@ -56,7 +56,7 @@ Verdict sanity_gate(const GraftEvidence& evidence) {
   Judge judge(Gate::kG0);
   judge.at_most("nonfinite_parameters", evidence.nonfinite_parameters, 0);
   judge.at_most("relative_output_change", evidence.relative_change, kMaxGraftChange);
-  judge.tell("change_at_full_alpha", evidence.change_at_full_alpha);
+  judge.add_value("change_at_full_alpha", evidence.change_at_full_alpha);
   return judge.verdict();
 }
 
@@ -89,12 +89,12 @@ Verdict shadow_gate(const EpochEvidence& evidence, const config::GateConfig& con
   return judge.verdict();
 }
 
-Verdict worth_gate(const EpochEvidence& evidence, const config::GateConfig& config) {
+Verdict contribution_gate(const EpochEvidence& evidence, const config::GateConfig& config) {
   Judge judge(Gate::kG5);
   judge.at_least("epochs_in_probation", evidence.stage_epochs, config.min_probation_epochs);
   judge.at_least("contribution_points", evidence.contribution_points, config.min_contribution_points);
-  judge.tell("contribution_stderr_points", evidence.contribution_stderr_points);
-  judge.tell("shapley_points", evidence.shapley_points);
+  judge.add_value("contribution_stderr_points", evidence.contribution_stderr_points);
+  judge.add_value("shapley_points", evidence.shapley_points);
   return judge.verdict();
 }
 

@@ -54,16 +54,16 @@ struct EpochEvidence {
   double alpha = 0, alpha_target = 0;         // alpha_target: where the blend ends
   std::optional<double> shadow_points;        // accuracy at full alpha minus running accuracy
   std::optional<double> contribution_points;  // running accuracy minus accuracy without the seed
-  // Told, not judged; see SeedWorth.
+  // Told, not judged; see SeedValue.
   std::optional<double> contribution_stderr_points, shapley_points;
 };
 
-Verdict sanity_gate(const GraftEvidence& evidence);                                      // G0 -> GERMINATED
-Verdict gradient_gate(const GradientEvidence& evidence);                                 // G1 -> TRAINING
-Verdict learning_gate(const EpochEvidence& evidence, const config::GateConfig& config);  // G2 -> BLENDING
-Verdict blending_gate(const EpochEvidence& evidence, const config::GateConfig& config);  // G3 -> SHADOWING
-Verdict shadow_gate(const EpochEvidence& evidence, const config::GateConfig& config);    // G4 -> PROBATIONARY
-Verdict worth_gate(const EpochEvidence& evidence, const config::GateConfig& config);     // G5 -> FOSSILIZED
+Verdict sanity_gate(const GraftEvidence& evidence);                                          // G0 -> GERMINATED
+Verdict gradient_gate(const GradientEvidence& evidence);                                     // G1 -> TRAINING
+Verdict learning_gate(const EpochEvidence& evidence, const config::GateConfig& config);      // G2 -> BLENDING
+Verdict blending_gate(const EpochEvidence& evidence, const config::GateConfig& config);      // G3 -> SHADOWING
+Verdict shadow_gate(const EpochEvidence& evidence, const config::GateConfig& config);        // G4 -> PROBATIONARY
+Verdict contribution_gate(const EpochEvidence& evidence, const config::GateConfig& config);  // G5 -> FOSSILIZED
 
 // (seed_norm / host_norm) * sqrt(host_parameters / seed_parameters) (reference 2.2): 1 when an average parameter of the
 // seed gets as much gradient as one of the host. Nothing if a norm is not finite, or the host's norm or a count is

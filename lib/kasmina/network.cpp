@@ -62,7 +62,7 @@ torch::Tensor Network::forward(const torch::Tensor& inputs, Mode mode) const {
 }
 
 SlotTaps Network::tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& output) const {
-  const auto order_of_birth = [this](const Slot& of) {
+  const auto creation_order = [this](const Slot& of) {
     return std::count_if(structure_.slots.begin(), structure_.slots.end(), [&](const Slot& slot) {
       return is_growing(slot.stage) && slot.seed->number < of.seed->number;
     });
@@ -73,7 +73,7 @@ SlotTaps Network::tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& out
   output = host_.forward(inputs, mode, [&, this](std::size_t at, const torch::Tensor& feature) {
     const Slot& slot = structure_.slots[at];
     if (!is_growing(slot.stage)) return slot.seed ? apply_seed(*slot.seed, feature, mode) : feature;
-    SlotTap& tap = taps[static_cast<std::size_t>(order_of_birth(slot))];
+    SlotTap& tap = taps[static_cast<std::size_t>(creation_order(slot))];
     tap = tap_seed(*slot.seed, feature, mode);
     return tap.output;
   });
@@ -82,7 +82,7 @@ SlotTaps Network::tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& out
 
 std::vector<ParameterGroup> Network::parameter_groups() const {
   std::vector<ParameterGroup> groups = {{kHostOwner, kHostOwner, host_.tensors.parameters}};
-  for (const auto* slot : in_order_of_birth(structure_.slots)) {
+  for (const auto* slot : in_creation_order(structure_.slots)) {
     const auto& seed = *slot->seed;
     if (seed.folded) continue;
     groups.push_back({seed.id, is_growing(slot->stage) ? seed.id : kHostOwner, seed.module.tensors.parameters,
@@ -93,7 +93,7 @@ std::vector<ParameterGroup> Network::parameter_groups() const {
 
 std::vector<NamedTensor> Network::buffers() const {
   auto all = host_.tensors.buffers;
-  for (const auto* slot : in_order_of_birth(structure_.slots)) {
+  for (const auto* slot : in_creation_order(structure_.slots)) {
     const auto& own = slot->seed->module.tensors.buffers;
     all.insert(all.end(), own.begin(), own.end());
   }
@@ -102,7 +102,7 @@ std::vector<NamedTensor> Network::buffers() const {
 
 std::vector<NamedTensor> Network::scalars() const {
   std::vector<NamedTensor> all;
-  for (const auto* slot : in_order_of_birth(structure_.slots)) {
+  for (const auto* slot : in_creation_order(structure_.slots)) {
     const auto& [id, scalars] = std::tie(slot->seed->id, slot->seed->scalars);
     if (slot->seed->folded) continue;
     all.push_back({id + ".alpha", scalars.alpha});
@@ -127,7 +127,7 @@ std::vector<leyline::SlotState> Network::export_slots() const {
 
 std::vector<leyline::SeedState> Network::export_seed_states() const {
   std::vector<leyline::SeedState> states;
-  for (const auto* slot : in_order_of_birth(structure_.slots)) {
+  for (const auto* slot : in_creation_order(structure_.slots)) {
     const auto& seed = *slot->seed;
     const auto& record = seed.record;
     leyline::SeedState state;
@@ -148,9 +148,9 @@ std::vector<leyline::SeedState> Network::export_seed_states() const {
                      .improvement_points = record.improvement_points(),
                      .shadow_points = record.shadow_points(),
                      .contribution_points = record.contribution_points(),
-                     .contribution_stderr_points = record.worth.contribution_stderr_points,
-                     .shapley_points = record.worth.shapley_points,
-                     .shapley_stderr_points = record.worth.shapley_stderr_points};
+                     .contribution_stderr_points = record.seed_value.contribution_stderr_points,
+                     .shapley_points = record.seed_value.shapley_points,
+                     .shapley_stderr_points = record.seed_value.shapley_stderr_points};
     states.push_back(std::move(state));
   }
   return states;
@@ -158,7 +158,7 @@ std::vector<leyline::SeedState> Network::export_seed_states() const {
 
 std::vector<std::string> Network::seeds_to_measure() const {
   std::vector<std::string> ids;
-  for (const auto* slot : in_order_of_birth(structure_.slots)) {
+  for (const auto* slot : in_creation_order(structure_.slots)) {
     if (slot->stage == Stage::kProbationary) ids.push_back(slot->seed->id);
   }
   return ids;
@@ -166,7 +166,7 @@ std::vector<std::string> Network::seeds_to_measure() const {
 
 std::vector<std::string> Network::seeds_to_shadow() const {
   std::vector<std::string> ids;
-  for (const auto* slot : in_order_of_birth(structure_.slots)) {
+  for (const auto* slot : in_creation_order(structure_.slots)) {
     const bool below_full = slot->stage == Stage::kShadowing && slot->seed->alpha.value < 1;
     if (slot->stage == Stage::kTraining || below_full) ids.push_back(slot->seed->id);
   }

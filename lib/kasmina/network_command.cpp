@@ -40,7 +40,7 @@ LifecycleEvent verdict_event(const Verdict& verdict, const Slot& slot, Stage to,
   event.reason = verdict.reason;
   event.values = verdict.values;
   if (verdict.gate == Gate::kG5 && slot.seed) {  // of a fossil no epoch tells it any more
-    const auto error = slot.seed->record.worth.shapley_stderr_points;
+    const auto error = slot.seed->record.seed_value.shapley_stderr_points;
     if (error) event.values.emplace_back("shapley_stderr_points", *error);
   }
   event.required = verdict.required;
@@ -101,7 +101,7 @@ std::vector<LifecycleEvent> Network::carry_out(const Order& order) {
   try {
     return births ? germinate(order.command, order.probe) : move_seed(order);
   } catch (const std::exception& error) {
-    const std::string lack = device::lack_of_memory(error);
+    const std::string lack = device::out_of_memory_message(error);
     if (lack.empty()) throw;
     return refused(order.command, "out_of_memory", lack);
   }
@@ -222,7 +222,7 @@ Verdict Network::judge(const Slot& slot, Stage to, const torch::Tensor& probe) {
     case Stage::kProbationary:
       return shadow_gate(evidence, growth_.gates);
     case Stage::kFossilized:
-      return worth_gate(evidence, growth_.gates);
+      return contribution_gate(evidence, growth_.gates);
     default:
       ESPER_CHECK(false, "no gate leads to this stage");
       return {};

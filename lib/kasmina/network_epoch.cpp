@@ -63,8 +63,8 @@ void take_in(Slot& slot, const EpochFacts& facts, const Surroundings& around) {
   if (is_growing(slot.stage)) {
     record.accuracy_without = if_accuracy(own.accuracy_without);
     record.accuracy_at_full_alpha = if_accuracy(own.accuracy_at_full_alpha);
-    const auto worth = facts.worth.find(seed.id);
-    record.worth = worth == facts.worth.end() ? SeedWorth{} : worth->second;
+    const auto seed_value = facts.seed_value.find(seed.id);
+    record.seed_value = seed_value == facts.seed_value.end() ? SeedValue{} : seed_value->second;
   }
   // At alpha 1 the running network is the network at full alpha.
   if (slot.stage == Stage::kShadowing && seed.alpha.value == 1) record.accuracy_at_full_alpha = around.accuracy;

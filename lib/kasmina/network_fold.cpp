@@ -66,7 +66,8 @@ std::optional<Network::FoldPlan> Network::fold_plan(const std::string& seed_id) 
 
 bool Network::may_fossilize(const std::string& seed_id) const {
   const auto* slot = find_seed(structure_.slots, seed_id);
-  return slot && !check_move(slot->stage, Stage::kFossilized) && worth_gate(evidence_of(*slot), growth_.gates).passed;
+  return slot && !check_move(slot->stage, Stage::kFossilized) &&
+         contribution_gate(evidence_of(*slot), growth_.gates).passed;
 }
 
 std::vector<NamedTensor> Network::folded_layer(const std::string& seed_id) const {

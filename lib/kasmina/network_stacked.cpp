@@ -7,7 +7,7 @@ namespace esper::kasmina {
 
 std::vector<std::string> Network::active_seeds() const {
   std::vector<std::string> ids;
-  for (const auto* slot : in_order_of_birth(structure_.slots)) {
+  for (const auto* slot : in_creation_order(structure_.slots)) {
     const bool heard = scalar_values(slot->stage, slot->seed->alpha, growth_).alpha > 0;
     if (is_growing(slot->stage) && heard) ids.push_back(slot->seed->id);
   }

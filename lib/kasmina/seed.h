@@ -48,7 +48,7 @@ void write_scalars(const SeedScalars& scalars, const ScalarValues& values);
 
 // What a counterfactual measurement gives beside accuracy_without, in points; fields that it had no answer for stay
 // empty. Definitions: tolaria/evaluation/shapley.h.
-struct SeedWorth {
+struct SeedValue {
   std::optional<double> contribution_stderr_points;
   std::optional<double> shapley_points, shapley_stderr_points;
 };
@@ -57,7 +57,7 @@ struct SeedWorth {
 struct SeedRecord {
   std::uint32_t age_epochs = 0;  // since germination
   std::optional<double> accuracy_at_stage_start, accuracy, accuracy_without, accuracy_at_full_alpha;
-  SeedWorth worth;
+  SeedValue seed_value;
   std::optional<double> gradient_ratio;  // smoothed, since TRAINING began
   double gradient_norm = 0, learning_rate = 0;
   double isolation_violations = 0;  // of the last epoch

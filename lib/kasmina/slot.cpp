@@ -60,12 +60,12 @@ EpochEvidence evidence_of(const Slot& slot) {
   evidence.alpha_target = slot.seed->schedule.target;
   evidence.shadow_points = record.shadow_points();
   evidence.contribution_points = record.contribution_points();
-  evidence.contribution_stderr_points = record.worth.contribution_stderr_points;
-  evidence.shapley_points = record.worth.shapley_points;
+  evidence.contribution_stderr_points = record.seed_value.contribution_stderr_points;
+  evidence.shapley_points = record.seed_value.shapley_points;
   return evidence;
 }
 
-std::vector<const Slot*> in_order_of_birth(const std::vector<Slot>& slots) {
+std::vector<const Slot*> in_creation_order(const std::vector<Slot>& slots) {
   std::vector<const Slot*> found;
   for (const auto& slot : slots) {
     if (slot.seed) found.push_back(&slot);

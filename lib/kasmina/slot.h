@@ -39,7 +39,7 @@ leyline::Stage first_stage(const std::string& slot_id, const config::GrowthConfi
 EpochEvidence evidence_of(const Slot& slot);
 
 // Slots that hold a seed.
-std::vector<const Slot*> in_order_of_birth(const std::vector<Slot>& slots);
+std::vector<const Slot*> in_creation_order(const std::vector<Slot>& slots);
 // Null if no slot holds it.
 Slot* find_seed(std::vector<Slot>& slots, const std::string& seed_id);
 const Slot* find_seed(const std::vector<Slot>& slots, const std::string& seed_id);

@@ -55,9 +55,9 @@ json record_to_json(const SeedRecord& record) {
           {"accuracy_without", optional_number(record.accuracy_without)},
           {"accuracy_at_full_alpha", optional_number(record.accuracy_at_full_alpha)},
           {"gradient_ratio", optional_number(record.gradient_ratio)},
-          {"contribution_stderr_points", optional_number(record.worth.contribution_stderr_points)},
-          {"shapley_points", optional_number(record.worth.shapley_points)},
-          {"shapley_stderr_points", optional_number(record.worth.shapley_stderr_points)},
+          {"contribution_stderr_points", optional_number(record.seed_value.contribution_stderr_points)},
+          {"shapley_points", optional_number(record.seed_value.shapley_points)},
+          {"shapley_stderr_points", optional_number(record.seed_value.shapley_stderr_points)},
           {"gradient_norm", record.gradient_norm},
           {"learning_rate", record.learning_rate}};
 }
@@ -72,7 +72,7 @@ SeedRecord record_from_json(const json& saved) {
   record.gradient_ratio = read_optional(saved.at("gradient_ratio"));
   // Checkpoints of before this was measured do not have it.
   const auto later = [&](const char* name) { return read_optional(saved.value(name, json())); };
-  record.worth = {later("contribution_stderr_points"), later("shapley_points"), later("shapley_stderr_points")};
+  record.seed_value = {later("contribution_stderr_points"), later("shapley_points"), later("shapley_stderr_points")};
   record.gradient_norm = saved.at("gradient_norm").get<double>();
   record.learning_rate = saved.at("learning_rate").get<double>();
   return record;
@@ -179,7 +179,7 @@ Slot slot_from_json(const json& saved, const SlotSource& source) {
   return slot;
 }
 
-json newborn_to_json(std::uint32_t number, const std::string& blueprint, config::Composition composition) {
+json new_seed_to_json(std::uint32_t number, const std::string& blueprint, config::Composition composition) {
   return {{"number", number},
           {"blueprint", blueprint},
           {"composition", base::name_of(composition)},

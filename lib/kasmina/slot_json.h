@@ -24,7 +24,7 @@ struct SlotSource {
 Slot slot_from_json(const nlohmann::json& saved, const SlotSource& source);
 
 // The "seed" of a slot where one was germinated just now, with the blend that the configuration gives it.
-nlohmann::json newborn_to_json(std::uint32_t number, const std::string& blueprint, config::Composition composition);
+nlohmann::json new_seed_to_json(std::uint32_t number, const std::string& blueprint, config::Composition composition);
 
 // Parts of it that other files read. Throw as above; json::exception where the type is another one.
 leyline::Stage stage_from_json(const nlohmann::json& saved, const std::string& slot);

@@ -42,7 +42,7 @@ std::optional<Lane> CandidateSearch::next(StepShape& shape, Batch microbatches) 
     candidate = begin(shape, microbatches);
     const LaneKind* graph = context_.kind(LaneId::kGraph);
     if (candidate && context_.config.lane == LaneId::kAuto && graph != nullptr && graph->available(context_.device)) {
-      context_.tell(event("tolaria.graph_skipped_compile"_event, Level::kInfo, {}));
+      context_.emit(event("tolaria.graph_skipped_compile"_event, Level::kInfo, {}));
     }
   } else if (search.compiling) {
     candidate = poll(shape, microbatches);
@@ -99,24 +99,25 @@ void CandidateSearch::learn_rejection(StepShape& shape, const StepOutcome& outco
 
 // number: of the step that settled it; the next one of its shape runs in the lane.
 void CandidateSearch::report_adoption(const StepShape& shape, const StepOutcome& outcome, std::int64_t number) const {
-  const auto tell_with_speedup = [&](leyline::TelemetryEvent reported) {
-    if (outcome.speedup) reported.attributes["speedup"] = base::digits(*outcome.speedup, 3);
-    context_.tell(std::move(reported));
+  const auto emit_with_speedup = [&](leyline::TelemetryEvent reported) {
+    if (outcome.speedup) reported.attributes["speedup"] = base::format_significant(*outcome.speedup, 3);
+    context_.emit(std::move(reported));
   };
-  tell_with_speedup(
+  emit_with_speedup(
       event("tolaria.lane_adopted"_event, Level::kInfo,
             {{"lane", std::string(context_.kind(outcome.lane)->name)},
              {"from", std::string(context_.kind(outcome.former)->name)},
              {"step", std::to_string(number)},
              {"reason", outcome.speedup ? "it was measured to be faster" : "it is the lane that was asked for"}}));
   if (outcome.lane == LaneId::kCompiled) {
-    tell_with_speedup(event("tolaria.compile_enabled"_event, Level::kInfo,
+    emit_with_speedup(event("tolaria.compile_enabled"_event, Level::kInfo,
                             {{"mode", std::string(base::name_of(context_.config.compile.mode))},
                              {"dynamic", shape.group != nullptr ? "true" : "false"}}));
   }
   if (outcome.lane == LaneId::kGraph) {
     const double capture_ms = context_.capture.figures().capture_ms;
-    context_.tell(event("tolaria.graph_enabled"_event, Level::kInfo, {{"capture_ms", base::digits(capture_ms, 3)}}));
+    context_.emit(
+        event("tolaria.graph_enabled"_event, Level::kInfo, {{"capture_ms", base::format_significant(capture_ms, 3)}}));
   }
 }
 
@@ -174,10 +175,10 @@ std::string CandidateSearch::list_variants(StepShape& shape) {
   // Where kernels are chosen by timing, two compilations need not compute the same bits, and one key names both.
   const bool by_timing = context_.config.compile.mode == config::CompileMode::kMaxAutotune;
   const CompileEffort first_effort = by_timing ? CompileEffort::kFull : CompileEffort::kQuick;
-  program::CompileDesk& desk = *context_.services.desk;
-  for (const std::string& recipe : desk.recipes(program)) {
-    const std::string key = desk.key(program, recipe);
-    if (const auto reason = desk.found_wrong(key)) {
+  program::CompileService& compile_service = *context_.services.compile_service;
+  for (const std::string& recipe : compile_service.recipes(program)) {
+    const std::string key = compile_service.key(program, recipe);
+    if (const auto reason = compile_service.found_wrong(key)) {
       wrong = *reason;
     } else {
       shape.search.wanted.push_back({recipe, first_effort, key});
@@ -204,7 +205,7 @@ void CandidateSearch::decide_on_compiling(StepShape& shape, double step_us, std:
   const auto [pays, left_s, cost_s] = weigh_compiling(*shape.program, step_us, steps_left);
   const std::string reason = fmt::format("{}: about {} s of steps are left, and a compilation takes about {} s",
                                          pays ? "prepared" : "left out", whole(left_s), whole(cost_s));
-  context_.tell(event("tolaria.lane_chosen"_event, Level::kInfo,
+  context_.emit(event("tolaria.lane_chosen"_event, Level::kInfo,
                       {{"lane", "compiled"}, {"steps_left", std::to_string(steps_left)}, {"reason", reason}}));
   if (pays) return compile_next(shape);
   shape.search.wanted.clear();
@@ -226,10 +227,11 @@ void CandidateSearch::choose_recipe(StepShape& shape) {
   LaneSearch& search = shape.search;
   if (search.recipe_us.empty()) return;
   const auto winner = std::ranges::min_element(search.recipe_us, {}, [](const auto& item) { return item.second; });
-  program::CompileDesk& desk = *context_.services.desk;
-  if (search.recipe_us.size() > 1) desk.remember_winner(shape.to_compile(), winner->first, search.recipe_us);
+  program::CompileService& compile_service = *context_.services.compile_service;
+  if (search.recipe_us.size() > 1) compile_service.remember_winner(shape.to_compile(), winner->first, search.recipe_us);
   if (!std::exchange(search.wants_full, false) || search.in_full.contains(winner->first)) return;
-  search.wanted.push_back({winner->first, CompileEffort::kFull, desk.key(shape.to_compile(), winner->first)});
+  search.wanted.push_back(
+      {winner->first, CompileEffort::kFull, compile_service.key(shape.to_compile(), winner->first)});
 }
 
 std::optional<Lane> CandidateSearch::poll(StepShape& shape, Batch microbatches) {
@@ -287,16 +289,16 @@ std::optional<Lane> CandidateSearch::load(StepShape& shape, const Variant& varia
 }
 
 base::Expected<Lane> CandidateSearch::recorded_program(StepShape& shape, const std::string& key, Batch microbatches) {
-  program::CompileDesk& desk = *context_.services.desk;
+  program::CompileService& compile_service = *context_.services.compile_service;
   const auto recipe_of_key = [&]() -> std::optional<std::string> {
-    for (const std::string& recipe : desk.recipes(shape.to_compile())) {
-      if (desk.key(shape.to_compile(), recipe) == key) return recipe;
+    for (const std::string& recipe : compile_service.recipes(shape.to_compile())) {
+      if (compile_service.key(shape.to_compile(), recipe) == key) return recipe;
     }
     return std::nullopt;
   };
   // The lane that was asked for by name makes anew what the cache does not have: the run before was stopped while it
   // waited for it, or the cache was emptied since.
-  if (context_.config.lane == LaneId::kCompiled && !desk.find(key)) {
+  if (context_.config.lane == LaneId::kCompiled && !compile_service.find(key)) {
     if (context_.config.compile.dynamic) groups_.join(shape, microbatches);
     if (const auto recipe = recipe_of_key()) {
       ++context_.figures.cache_misses;
@@ -310,11 +312,12 @@ base::Expected<Lane> CandidateSearch::recorded_program(StepShape& shape, const s
         failures_.report_no_compiler("timeout", "the compiler gave no answer in time");
     }
   }
-  const auto cached = desk.find(key);
+  const auto cached = compile_service.find(key);
   if (!cached) return base::failure("the cache no longer has the compiled program " + key);
-  const auto is_noted = [&] { return desk.key(shape.to_compile(), cached->facts.recipe) == key; };
-  if (!is_noted()) groups_.join(shape, microbatches);  // it may be one for all batch sizes, whatever is asked for now
-  if (!is_noted()) {
+  const auto is_recorded = [&] { return compile_service.key(shape.to_compile(), cached->facts.recipe) == key; };
+  if (!is_recorded())
+    groups_.join(shape, microbatches);  // it may be one for all batch sizes, whatever is asked for now
+  if (!is_recorded()) {
     if (!context_.config.compile.dynamic) shape.group = nullptr;
     return base::failure("its steps were another program");
   }

@@ -6,7 +6,7 @@
 #include "base/names.h"
 #include "lanes/lane/failure_text.h"
 #include "lanes/lane/recording.h"
-#include "lanes/lane/step_roots.h"
+#include "lanes/lane/step_external_tensors.h"
 #include "lanes/shape/compile_queue.h"
 #include "lanes/step_runner.h"
 
@@ -26,9 +26,9 @@ PreparedLane refused(LaneId lane, const std::string& reason) { return {lane, {},
 // A recipe's package with full effort, compiled first where the cache does not have it.
 base::Expected<PackageFile> package_of(const program::SymbolicProgram& program, const std::string& recipe,
                                        const LaneServices& services) {
-  program::CompileDesk& desk = *services.desk;
-  const Variant variant{recipe, CompileEffort::kFull, desk.key(program, recipe)};
-  auto cached = desk.find(variant.key);
+  program::CompileService& compile_service = *services.compile_service;
+  const Variant variant{recipe, CompileEffort::kFull, compile_service.key(program, recipe)};
+  auto cached = compile_service.find(variant.key);
   if (!cached || cached->facts.effort != base::name_of(CompileEffort::kFull)) {
     LaneFigures figures;
     CompileQueue queue(services, figures);
@@ -36,7 +36,7 @@ base::Expected<PackageFile> package_of(const program::SymbolicProgram& program, 
     const auto outcome = queue.wait(variant.key).outcome;
     if (!outcome) return base::failure("the compiler gave no answer in time");
     if (outcome->failure) return base::failure(outcome->reason);
-    cached = desk.find(variant.key);
+    cached = compile_service.find(variant.key);
     if (!cached) return base::failure("the cache lost the program");
   }
   return PackageFile{cached->file.path(), variant.key};
@@ -44,15 +44,15 @@ base::Expected<PackageFile> package_of(const program::SymbolicProgram& program, 
 
 // A runner of its own, brought to where it has nothing left to try. Its steps are counted as in a run, so that the
 // comparisons that a run pays for are paid for.
-PreparedLane settled_runner(Model& model, Batch example, torch::Device device, program::CompileDesk* desk,
+PreparedLane settled_runner(Model& model, Batch example, torch::Device device, program::CompileService* compile_service,
                             config::StepConfig config) {
   constexpr std::int64_t kLongRun = 1'000'000'000;
   constexpr std::chrono::seconds kLongest{300};
   config.lane = LaneId::kAuto;
-  config.compile.dynamic = desk != nullptr && desk->is_dynamic();
+  config.compile.dynamic = compile_service != nullptr && compile_service->is_dynamic();
   RunnerServices services;
-  services.desk = desk;
-  services.tell = [](auto) {};
+  services.compile_service = compile_service;
+  services.emit = [](auto) {};
   auto runner = std::make_shared<StepRunner>(model, config, device, std::move(services));
   const StepSnapshot start(model, device);
   const auto begin = std::chrono::steady_clock::now();
@@ -70,19 +70,20 @@ PreparedLane settled_runner(Model& model, Batch example, torch::Device device, p
 base::Expected<LaneProgram> program_for(const LaneKind& kind, Model& model, Batch example, const LaneServices& services,
                                         const config::StepConfig& config, std::string& recipe) {
   if (!kind.has_program) return LaneProgram{};
-  if (kind.has_compiler && services.desk == nullptr) return base::failure("there is no Python with torch");
-  if (kind.has_compiler && !services.desk->problem().empty()) return base::failure(services.desk->problem());
+  if (kind.has_compiler && services.compile_service == nullptr) return base::failure("there is no Python with torch");
+  if (kind.has_compiler && !services.compile_service->problem().empty())
+    return base::failure(services.compile_service->problem());
   const auto forward = step::training_forward(model.network);
   auto recorded = record_undone(model, example, forward, std::max(1, config.compile.warmup_steps));
   if (!recorded) return base::failure(recorded.error());
   if (!kind.has_compiler) return LaneProgram{std::move(*recorded)};
   program::SymbolicProgram program(std::move(*recorded));
-  if (services.desk->is_dynamic()) {
+  if (services.compile_service->is_dynamic()) {
     auto symbolic = record_for_all_sizes(model, example, program.program, forward);
     if (!symbolic) return base::failure("there is no program for all batch sizes: " + symbolic.error());
     program = std::move(*symbolic);
   }
-  recipe = services.desk->recipes(program).front();
+  recipe = services.compile_service->recipes(program).front();
   auto package = package_of(program, recipe, services);
   if (!package) return base::failure(package.error());
   return LaneProgram{std::move(program), std::move(*package)};
@@ -90,14 +91,14 @@ base::Expected<LaneProgram> program_for(const LaneKind& kind, Model& model, Batc
 
 PreparedLane prepare(Model& model, LaneId id, Batch example, torch::Device device, const LaneServices& services,
                      const config::StepConfig& config) {
-  if (id == LaneId::kAuto) return settled_runner(model, example, device, services.desk, config);
+  if (id == LaneId::kAuto) return settled_runner(model, example, device, services.compile_service, config);
   const LaneKind& kind = *find_kind(services.kinds, id);
   if (!kind.available(device)) return refused(id, std::string(kind.needs));
   std::string recipe;
   const auto program = program_for(kind, model, example, services, config, recipe);
   if (!program) return refused(id, program.error());
-  GraphCapture capture(config.graph.warmup_batches, services.tell);
-  const auto mode = services.desk != nullptr ? services.desk->mode() : config.compile.mode;
+  GraphCapture capture(config.graph.warmup_batches, services.emit);
+  const auto mode = services.compile_service != nullptr ? services.compile_service->mode() : config.compile.mode;
   auto made = make_lane(kind, *program, model, example, {device, mode, capture});
   if (!made) return refused(id, made.error().reason);
   auto lane = std::make_shared<Lane>(std::move(*made));
@@ -106,17 +107,18 @@ PreparedLane prepare(Model& model, LaneId id, Batch example, torch::Device devic
 
 }  // namespace
 
-PreparedLane prepare_lane(Model& model, LaneId lane, Batch example, torch::Device device, program::CompileDesk* desk,
-                          const config::StepConfig& config, const std::function<void(leyline::TelemetryEvent)>& tell) {
+PreparedLane prepare_lane(Model& model, LaneId lane, Batch example, torch::Device device,
+                          program::CompileService* compile_service, const config::StepConfig& config,
+                          const std::function<void(leyline::TelemetryEvent)>& emit) {
   const auto begin = std::chrono::steady_clock::now();
   LaneServices services;
-  services.desk = desk;
-  services.tell = tell;
+  services.compile_service = compile_service;
+  services.emit = emit;
   PreparedLane prepared;
   try {
     prepared = prepare(model, lane, example, device, services, config);
   } catch (const std::exception& error) {
-    prepared = refused(lane, words_of(error));
+    prepared = refused(lane, describe(error));
   }
   prepared.warmup_ms = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   return prepared;

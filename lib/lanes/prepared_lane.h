@@ -8,7 +8,7 @@
 
 #include "config/step_config.h"
 #include "leyline/telemetry_packet.h"
-#include "program/compile_desk.h"
+#include "program/compile_service.h"
 #include "step/model.h"
 #include "step/train_step.h"
 
@@ -28,7 +28,7 @@ struct PreparedLane {
 // run; its `lane` is not looked at. tell: is given tolaria.compile_waiting, as wait_for_program() does.
 PreparedLane prepare_lane(
     step::Model& model, config::Lane lane, std::span<const step::Microbatch> example, torch::Device device,
-    program::CompileDesk* desk, const config::StepConfig& config = {},
-    const std::function<void(leyline::TelemetryEvent)>& tell = [](auto) {});
+    program::CompileService* compile_service, const config::StepConfig& config = {},
+    const std::function<void(leyline::TelemetryEvent)>& emit = [](auto) {});
 
 }  // namespace esper::lanes

@@ -15,7 +15,7 @@ namespace esper::lanes {
 struct RunnerServices : LaneServices {
   std::function<void(std::string)> note{};          // a note for the run's journal
   LaneLog log{};                                    // of the run so far, where it is resumed
-  ModelFactory twin{};                              // null: nothing is prepared ahead
+  ModelFactory scratch_model{};                     // null: nothing is prepared ahead
   config::GrowthConfig growth{};                    // for that
   std::function<device::MemoryFigures()> memory{};  // null: of the model's device
 };

@@ -43,7 +43,7 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
                        RunnerServices services)
     : config_(config),
       services_(std::move(services)),
-      capture_(config.graph.warmup_batches, services_.tell),
+      capture_(config.graph.warmup_batches, services_.emit),
       context_{model, config_, device, step::training_forward(model.network), services_, figures_, capture_},
       failures_(services_, figures_),
       journal_(std::move(services_.log), services_.note),
@@ -52,7 +52,7 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
           config.lane == LaneId::kAuto ? ShapeMachine::Adoption::kWhenFaster : ShapeMachine::Adoption::kOnAgreement),
       queue_(services_, figures_),
       search_(context_, shapes_, failures_, queue_),
-      preparer_(context_, failures_, queue_, {services_.twin, services_.growth, services_.memory}),
+      preparer_(context_, failures_, queue_, {services_.scratch_model, services_.growth, services_.memory}),
       swap_(context_) {
   check_lane(config, device, services_.kinds);
   figures_.warmup_remaining = config_.lane == LaneId::kEager ? 0 : config_.compile.warmup_steps;
@@ -91,7 +91,7 @@ StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
   if (preparer_.is_on() && shapes_.empty()) structure_ = structure_of(context_.model);
   StepShape& shape = shapes_.add(structure, microbatches);
   machine_.check_again_after(shape, place.number);
-  if (const LaneNote* note = journal_.restore(shape, place.number)) machine_.check_again_after(shape, note->step);
+  if (const LaneRecord* note = journal_.restore(shape, place.number)) machine_.check_again_after(shape, note->step);
   if (preparer_.is_on()) preparer_.keep_example(shape, microbatches, place.left);
   if (journal_.follows(shape, place.number)) {
     shape.enter(ShapeEvent::kFollow, Following{});
@@ -103,7 +103,7 @@ StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
 
 // Takes the step as the journal says that it ran; false where it cannot.
 bool StepRunner::follow(StepShape& shape, Batch microbatches, std::int64_t number) {
-  const LaneNote* note = journal_.at(shape, number);
+  const LaneRecord* note = journal_.at(shape, number);
   if (note == nullptr || note->key.empty()) {
     shape.incumbent.reset();
     machine_.run_eager(microbatches);
@@ -196,11 +196,11 @@ bool StepRunner::install(const KnownStructure& known, LaneId kind, std::int64_t 
     StructureInstaller installer(context_, shapes_, queue_, machine_, journal_);
     const bool installed = installer.install(known, preparer_.examples(), kind, number);
     for (const auto& shape : shapes_.shapes()) {
-      if (const LaneNote* note = journal_.restore(*shape, number)) machine_.check_again_after(*shape, note->step);
+      if (const LaneRecord* note = journal_.restore(*shape, number)) machine_.check_again_after(*shape, note->step);
     }
     return installed;
   } catch (const std::exception& error) {
-    const std::string reason = words_of(error);
+    const std::string reason = describe(error);
     drop_shapes();
     preparer_.report_unprepared("the structure that came", reason);
     preparer_.library().drop(structure_);
@@ -223,7 +223,7 @@ void StepRunner::record_swapped(std::int64_t number) {
   });
 }
 
-void StepRunner::note_epoch() {
+void StepRunner::record_epoch() {
   if (tally_.epoch_steps > 0 && tally_.epoch_compiled_steps == tally_.epoch_steps) ++figures_.compiled_epochs;
   tally_.epoch_steps = tally_.epoch_compiled_steps = 0;
   figures_.graphs = capture_.figures();

@@ -18,8 +18,7 @@
 namespace esper::lanes {
 
 // Throws Error{kConfig} where the lane that was asked for cannot be had on the device.
-void check_lane(const config::StepConfig& config, torch::Device device,
-                std::span<const LaneKind> kinds = lane_kinds());
+void check_lane(const config::StepConfig& config, torch::Device device, std::span<const LaneKind> kinds = lane_kinds());
 
 class StepRunner {
  public:
@@ -38,14 +37,14 @@ class StepRunner {
   void prepare(std::span<const LikelyChange> likely, std::int64_t steps_left);
   // The first steps after a change of structure are to be timed, and told of here.
   bool is_watching() const { return swap_.is_on(); }
-  void note_step_time(base::Duration took) { swap_.note_step_time(took); }
+  void record_step_time(base::Duration took) { swap_.record_step_time(took); }
 
   // Nothing is left to try or to wait for, for the shapes seen so far.
   bool settled() const;
 
   const LaneFigures& figures() const { return figures_; }
   // At the end of an epoch: was all of it compiled?
-  void note_epoch();
+  void record_epoch();
 
  private:
   using Batch = std::span<const step::Microbatch>;

@@ -104,7 +104,7 @@ void StructureInstaller::install(StepShape& shape, const KnownStep& known, const
   search.begun = true;
   if (known.ready && kind == LaneId::kCompiled) return run_compiled(shape, known, example);
   if (context_.config.lane == LaneId::kCompiled) {  // its package is no good: eager
-    search.begun = !known.variant.key.empty() || known.hopeless;
+    search.begun = !known.variant.key.empty() || known.unavailable;
     return;
   }
   if (known.replay_agreed) {
@@ -123,7 +123,7 @@ void StructureInstaller::install(StepShape& shape, const KnownStep& known, const
     shape.enter(ShapeEvent::kAgreed, Trialling{std::move(*shape.candidate())});
   } else if (const auto ahead = queue_.take_over(structure, shape.name)) {
     search.compiling = *ahead;
-  } else if (!shape.is_member() && !known.hopeless) {
+  } else if (!shape.is_member() && !known.unavailable) {
     search.begun = false;
   }
 }

@@ -8,7 +8,7 @@
 
 namespace esper::lanes {
 
-using base::digits;
+using base::format_significant;
 
 namespace {
 
@@ -25,7 +25,7 @@ void SwapWatch::begin(std::int64_t number, std::optional<double> prepare_ms, dou
   swap_ = Swap{number, prepare_ms, swap_us, {}};
 }
 
-void SwapWatch::note_step_time(base::Duration took) {
+void SwapWatch::record_step_time(base::Duration took) {
   swap_->step_ms.push_back(base::milliseconds(took));
   if (swap_->step_ms.size() == kWatchedSteps) end();
 }
@@ -40,13 +40,13 @@ void SwapWatch::end() {
   figures.prepare_ms = swap.prepare_ms.value_or(0);
   figures.swap_us = swap.swap_us;
   figures.stall_ms = swap.swap_us / 1e3 + excess;
-  context_.tell(event("tolaria.growth_swapped"_event, Level::kInfo,
+  context_.emit(event("tolaria.growth_swapped"_event, Level::kInfo,
                       {{"step", std::to_string(swap.number)},
                        {"lane", std::string(context_.kind(figures.in_use)->name)},
                        {"prepared", swap.prepare_ms ? "true" : "false"},
-                       {"prepare_ms", digits(figures.prepare_ms, 4)},
-                       {"swap_us", digits(figures.swap_us, 4)},
-                       {"stall_ms", digits(figures.stall_ms, 4)}}));
+                       {"prepare_ms", format_significant(figures.prepare_ms, 4)},
+                       {"swap_us", format_significant(figures.swap_us, 4)},
+                       {"stall_ms", format_significant(figures.stall_ms, 4)}}));
 }
 
 }  // namespace esper::lanes

@@ -16,7 +16,7 @@ class SwapWatch {
   // A swap before step `number`. prepare_ms: spent ahead on what was prepared; empty: nothing was.
   void begin(std::int64_t number, std::optional<double> prepare_ms, double swap_us);
   bool is_on() const { return swap_.has_value(); }
-  void note_step_time(base::Duration took);
+  void record_step_time(base::Duration took);
   // Reports what there is so far, and ends.
   void end();
 

@@ -51,7 +51,8 @@ constexpr std::array kFeatureRows{
         .module = "x + down(ReLU(up(x))), over M = max(1, C/2)",
         .start = "neutral: down is 0",
         .formula = "2CM + M + C",
-        .num_parameters = [](const FeatureShape& s) { return two_layer_parameters(s.channels, small_mlp_width(s.channels)); },
+        .num_parameters =
+            [](const FeatureShape& s) { return two_layer_parameters(s.channels, small_mlp_width(s.channels)); },
         .flops = [](const FeatureShape& s) { return 2 * s.channels * small_mlp_width(s.channels); },
     },
     BlueprintFacts{

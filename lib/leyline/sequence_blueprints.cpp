@@ -81,7 +81,8 @@ constexpr std::array kSequenceRows{
         .module = "x + down(GELU(up(x))), over 4C",
         .start = "neutral: down is 0",
         .formula = "8C² + 5C",
-        .num_parameters = [](const FeatureShape& s) { return two_layer_parameters(s.channels, token_mlp_width(s.channels)); },
+        .num_parameters =
+            [](const FeatureShape& s) { return two_layer_parameters(s.channels, token_mlp_width(s.channels)); },
         .flops = [](const FeatureShape& s) { return 2 * s.tokens * s.channels * token_mlp_width(s.channels); },
     },
     BlueprintFacts{

@@ -29,13 +29,14 @@ TensorType type_of(const at::Tensor& tensor) {
 
 class Recording {
  public:
-  explicit Recording(std::span<const Root> roots) : roots_(roots), scratch_(roots.size(), kNoValue) {
-    for (std::size_t i = 0; i < roots.size(); ++i) {
-      storages_[storage_of(roots[i].tensor)].root = static_cast<std::int32_t>(i);
-      if (roots[i].role != Root::Role::kInput) continue;
-      input_of_root_[static_cast<std::int32_t>(i)] = static_cast<std::int32_t>(program_.inputs.size());
-      program_.inputs.push_back({roots[i].name, Access::kRead});
-      define(roots[i].tensor);
+  explicit Recording(std::span<const ExternalTensor> external_tensors)
+      : external_tensors_(external_tensors), scratch_(external_tensors.size(), kNoValue) {
+    for (std::size_t i = 0; i < external_tensors.size(); ++i) {
+      storages_[storage_of(external_tensors[i].tensor)].external = static_cast<std::int32_t>(i);
+      if (external_tensors[i].role != ExternalTensor::Role::kInput) continue;
+      input_of_external_[static_cast<std::int32_t>(i)] = static_cast<std::int32_t>(program_.inputs.size());
+      program_.inputs.push_back({external_tensors[i].name, Access::kRead});
+      define(external_tensors[i].tensor);
     }
   }
 
@@ -47,7 +48,7 @@ class Recording {
     std::vector<Argument> arguments;
     for (std::size_t i = 0; i < schema.size(); ++i) {
       arguments.push_back(to_argument(stack[first + i], name));
-      if (is_written(schema[i])) note_writes(stack[first + i]);
+      if (is_written(schema[i])) record_writes(stack[first + i]);
     }
     return arguments;
   }
@@ -99,7 +100,7 @@ class Recording {
   };
 
   struct StorageFacts {
-    std::int32_t root = -1;         // index into roots_
+    std::int32_t external = -1;     // index into external_tensors_
     std::vector<ValueId> values{};  // that lie in it, oldest first
   };
 
@@ -146,9 +147,11 @@ class Recording {
 
   // The value that spans the storage: the input, or the scratch or intermediate tensor that came first.
   ValueId base_of(const StorageFacts& facts) {
-    if (facts.root >= 0 && roots_[static_cast<std::size_t>(facts.root)].role == Root::Role::kScratch) {
-      ValueId& scratch = scratch_[static_cast<std::size_t>(facts.root)];
-      if (scratch == kNoValue) scratch = make_scratch(roots_[static_cast<std::size_t>(facts.root)].tensor);
+    if (facts.external >= 0 &&
+        external_tensors_[static_cast<std::size_t>(facts.external)].role == ExternalTensor::Role::kScratch) {
+      ValueId& scratch = scratch_[static_cast<std::size_t>(facts.external)];
+      if (scratch == kNoValue)
+        scratch = make_scratch(external_tensors_[static_cast<std::size_t>(facts.external)].tensor);
       return scratch;
     }
     return facts.values.front();
@@ -176,20 +179,20 @@ class Recording {
     return id;
   }
 
-  void note_writes(const c10::IValue& value) {
-    if (value.isTensor()) return note_write(value.toTensor());
+  void record_writes(const c10::IValue& value) {
+    if (value.isTensor()) return record_write(value.toTensor());
     if (!value.isList()) return;
     for (const c10::IValue& item : value.toListRef()) {
-      if (item.isTensor()) note_write(item.toTensor());
+      if (item.isTensor()) record_write(item.toTensor());
     }
   }
 
-  void note_write(const at::Tensor& tensor) {
+  void record_write(const at::Tensor& tensor) {
     if (!tensor.defined() || !tensor.has_storage()) return;
     const auto facts = storages_.find(storage_of(tensor));
     if (facts == storages_.end()) return;
-    const auto input = input_of_root_.find(facts->second.root);
-    if (input != input_of_root_.end()) {
+    const auto input = input_of_external_.find(facts->second.external);
+    if (input != input_of_external_.end()) {
       program_.inputs[static_cast<std::size_t>(input->second)].access = Access::kWritten;
     }
   }
@@ -210,14 +213,14 @@ class Recording {
     return found != known_.end() ? found->second : define(tensor);
   }
 
-  std::span<const Root> roots_;
+  std::span<const ExternalTensor> external_tensors_;
   Program program_;
   std::string refusal_;
   std::vector<Seen> seen_;      // by value
   std::vector<Seen> wrappers_;  // other tensor objects for the same values
   std::unordered_map<const c10::TensorImpl*, ValueId> known_;
   std::unordered_map<const c10::StorageImpl*, StorageFacts> storages_;
-  std::unordered_map<std::int32_t, std::int32_t> input_of_root_;
+  std::unordered_map<std::int32_t, std::int32_t> input_of_external_;
   std::vector<ValueId> scratch_;  // by root
 };
 
@@ -274,8 +277,8 @@ class Listening {
 
 }  // namespace
 
-base::Expected<Program> record(std::span<const Root> roots, const std::function<void()>& step) {
-  Recording recording(roots);
+base::Expected<Program> record(std::span<const ExternalTensor> external_tensors, const std::function<void()>& step) {
+  Recording recording(external_tensors);
   {
     const Listening listening(recording);
     step();

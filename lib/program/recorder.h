@@ -18,7 +18,7 @@
 namespace esper::program {
 
 // The external tensors of a step: every storage that exists before the step and that the step uses, once.
-struct Root {
+struct ExternalTensor {
   enum class Role {
     kInput,   // state or batch: its contents matter before or after the step
     kScratch  // written before it is read in every step; the program makes its own
@@ -33,6 +33,6 @@ struct Root {
 // that were made before the step become operations of the program. Returns instead why there is none: a tensor that
 // comes from no root (its operator is named), a read of the device by the host, an argument that programs do not hold.
 // The step has run to its end in either case. What `step` throws passes through.
-base::Expected<Program> record(std::span<const Root> roots, const std::function<void()>& step);
+base::Expected<Program> record(std::span<const ExternalTensor> external_tensors, const std::function<void()>& step);
 
 }  // namespace esper::program

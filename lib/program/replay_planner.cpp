@@ -187,12 +187,12 @@ void ReplayPlanner::settle_planned(std::size_t at) {
     call.arguments = settled_arguments(operation, step.op.schema(), call.patches);
     for (std::size_t i = 0; i < operation.results.size(); ++i) call.arguments.emplace_back(result(i));
   }
-  note_dead(call, at);
+  record_dead(call, at);
   replay_.calls_.push_back(std::move(call));
 }
 
 // Values that a run makes and that nobody needs after this call.
-void ReplayPlanner::note_dead(Replay::Call& call, std::size_t at) const {
+void ReplayPlanner::record_dead(Replay::Call& call, std::size_t at) const {
   for (std::size_t value = program_.inputs.size(); value < program_.values.size(); ++value) {
     const auto owner = static_cast<std::size_t>(storage_.owner[value]);
     if (!settled_[value] && storage_.last_use[owner] == static_cast<std::int32_t>(at)) {
@@ -227,7 +227,7 @@ void ReplayPlanner::add_call(std::size_t at) {
     if (all_known) ids.clear();
     call.results.push_back(std::move(ids));
   }
-  note_dead(call, at);
+  record_dead(call, at);
   replay_.calls_.push_back(std::move(call));
 }
 

@@ -33,7 +33,7 @@ class ReplayPlanner {
   void settle_planned(std::size_t at);
   void settle_now(std::size_t at);
   void add_call(std::size_t at);
-  void note_dead(Replay::Call& call, std::size_t at) const;
+  void record_dead(Replay::Call& call, std::size_t at) const;
   std::vector<c10::IValue> settled_arguments(const Operation& operation, const c10::FunctionSchema& schema,
                                              std::vector<Replay::Patch>& patches) const;
   bool all_settled(const Argument& argument) const;

@@ -23,7 +23,7 @@ std::string without_accuracy(const Receipt& receipt) {
 }
 
 // Its alpha is above 0; a fossil has been there.
-bool is_heard(leyline::Stage stage) {
+bool is_blended(leyline::Stage stage) {
   using leyline::Stage;
   return stage == Stage::kBlending || stage == Stage::kShadowing || stage == Stage::kProbationary ||
          stage == Stage::kFossilized;
@@ -37,7 +37,7 @@ std::string why_not_measured(const Receipt& receipt) {
   if (receipt.telemetry_missing) {
     return "unknown: no contribution is recorded in the journal, and telemetry.jsonl is missing";
   }
-  if (!receipt.stages.empty() && std::ranges::none_of(receipt.stages, is_heard, &history::StageTime::stage)) {
+  if (!receipt.stages.empty() && std::ranges::none_of(receipt.stages, is_blended, &history::StageTime::stage)) {
     return "unknown: no contribution could be measured because alpha has always been 0";
   }
   return "unknown: no contribution was measured while alpha > 0 (every growth.counterfactual.every_epochs epochs; in "

@@ -20,7 +20,7 @@ torch::Tensor flat_float(const torch::Tensor& gradient, const SlotTap& tap) {
 }
 
 bool knows_shares(const StepState& state, const AggregationSettings& settings, std::int64_t num_microbatches) {
-  if (!asks_for_surgery(settings.config)) return false;
+  if (!uses_surgery(settings.config)) return false;
   const torch::Tensor& probed = state.aggregation.probed;
   return settings.config.attribution != Attribution::kProbe || (probed.defined() && probed.size(0) >= num_microbatches);
 }
@@ -101,12 +101,12 @@ void Aggregation::measure_isolation() {
   const torch::Tensor bound = norms.prod(2, true).mul(settings_.max_isolation_cosine);
   const torch::Tensor closed = at::stack(isolation_gates_).unsqueeze(1).eq(0);
   const torch::Tensor violated = dots.abs().gt(bound).logical_and(closed).to(torch::kFloat32);
-  torch::Tensor told = at::cat({dots, norms, violated}, 2);
+  torch::Tensor reported = at::cat({dots, norms, violated}, 2);
   if (state_.loss_scale.enabled()) {
     const torch::Tensor once = state_.loss_scale.scale.reciprocal();
-    told = told.mul(at::stack({once.square(), once, once, at::ones_like(once)}));
+    reported = reported.mul(at::stack({once.square(), once, once, at::ones_like(once)}));
   }
-  state_.seed_sums.figures.narrow(1, kIsolationDot, 4).add_(at::nan_to_num(told, 0, 0, 0).sum(0));
+  state_.seed_sums.figures.narrow(1, kIsolationDot, 4).add_(at::nan_to_num(reported, 0, 0, 0).sum(0));
 }
 
 void Aggregation::finish() {

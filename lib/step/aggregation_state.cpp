@@ -50,13 +50,13 @@ torch::Tensor class_shares(const std::vector<config::Entry<config::SlotClasses>>
 
 }  // namespace
 
-bool asks_for_surgery(const config::AggregationConfig& config) {
+bool uses_surgery(const config::AggregationConfig& config) {
   return config.surgery == config::GradientSurgery::kPcgrad && config.attribution != Attribution::kUniform;
 }
 
 AggregationState make_aggregation(const AggregationSettings& settings, torch::Device device) {
   AggregationState state;
-  if (asks_for_surgery(settings.config)) state.steps = at::zeros({}, torch::dtype(torch::kInt64).device(device));
+  if (uses_surgery(settings.config)) state.steps = at::zeros({}, torch::dtype(torch::kInt64).device(device));
   return state;
 }
 
@@ -76,7 +76,7 @@ void sync_aggregation(StepState& state, const AggregationSettings& settings, std
   aggregation.num_seeds = static_cast<std::int64_t>(seeds.size());
   aggregation.plain_figures = seeds.empty() ? torch::Tensor() : plain_figures(aggregation.num_seeds, state.device);
   aggregation.class_shares = aggregation.probed = aggregation.microbatch_gradients = torch::Tensor();
-  const bool probes = settings.config.attribution == Attribution::kProbe && asks_for_surgery(settings.config);
+  const bool probes = settings.config.attribution == Attribution::kProbe && uses_surgery(settings.config);
   if (probes && seeds.size() > 1 && settings.microbatches > 1) {
     const auto real = torch::dtype(torch::kFloat32).device(state.device);
     aggregation.probed = at::full({settings.microbatches, aggregation.num_seeds},

@@ -10,7 +10,7 @@
 namespace esper::step {
 
 // Whether gradient surgery acts once there are enough seeds and microbatches.
-bool asks_for_surgery(const config::AggregationConfig& config);
+bool uses_surgery(const config::AggregationConfig& config);
 
 AggregationState make_aggregation(const AggregationSettings& settings, torch::Device device);
 // After the state's groups changed; part of sync_groups.

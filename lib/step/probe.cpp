@@ -29,7 +29,7 @@ torch::Tensor shares_of(Model& model, const Microbatch& microbatch) {
 void probe_attribution(Model& model, std::span<const Microbatch> microbatches) {
   AggregationState& aggregation = model.state.aggregation;
   const auto& config = model.settings.aggregation.config;
-  const bool probes = config.attribution == config::Attribution::kProbe && asks_for_surgery(config);
+  const bool probes = config.attribution == config::Attribution::kProbe && uses_surgery(config);
   const auto count = static_cast<std::int64_t>(microbatches.size());
   if (!probes || aggregation.num_seeds < 2 || count < 2) return;
   const torch::NoGradGuard no_grad;

@@ -26,7 +26,7 @@ constexpr double kForgottenPenalty = 1e-6;
 
 bool is_growing(Stage stage) { return stage >= Stage::kGerminated && stage <= Stage::kProbationary; }
 
-void say(Decision& decision, const std::string& sentence) {
+void append_reason(Decision& decision, const std::string& sentence) {
   decision.reason += (decision.reason.empty() ? "" : ". ") + sentence;
 }
 
@@ -73,13 +73,13 @@ Decision HeuristicController::decide(const Observation& observation) {
   }
   state_.last_epoch = observation.current_epoch;
   watch_host(observation);
-  settle_germination(observation, decision);
+  check_germination(observation, decision);
   watch_seeds(observation, decision);
   int growing = 0;
   for (const auto& seed : observation.seed_states) {
     if (!is_growing(seed.stage)) continue;
     ++growing;
-    tend(seed, observation, decision);
+    update_seed(seed, observation, decision);
   }
   if (growing < rules_.heuristic.seeds_at_once) consider_germination(observation, decision);
   return decision;
@@ -106,14 +106,14 @@ void HeuristicController::watch_host(const Observation& observation) {
   std::erase_if(state_.penalties, [](const auto& entry) { return entry.second < kForgottenPenalty; });
 }
 
-void HeuristicController::settle_germination(const Observation& observation, Decision& decision) {
+void HeuristicController::check_germination(const Observation& observation, Decision& decision) {
   if (!state_.asked_germination) return;
   const auto asked = *state_.asked_germination;
   state_.asked_germination.reset();
   for (const auto& seed : observation.seed_states) {
     if (seed.slot == asked.slot && seed.blueprint == asked.blueprint) return;
   }
-  say(decision, asked.blueprint + " did not germinate at " + asked.slot + ": counted as a prune");
+  append_reason(decision, asked.blueprint + " did not germinate at " + asked.slot + ": counted as a prune");
   prune(asked.blueprint, asked.slot, observation);
 }
 
@@ -125,11 +125,11 @@ void HeuristicController::watch_seeds(const Observation& observation, Decision& 
     if (seen != observation.seed_states.end() && is_growing(seen->stage)) continue;
     state_.seeds.erase(id);
     if (seen != observation.seed_states.end()) {
-      say(decision, id + " has become part of the host");
+      append_reason(decision, id + " has become part of the host");
       state_.progress_accuracy = observation.validation_accuracy;
       state_.epochs_without_progress = 0;
     } else {
-      say(decision, id + " was removed without a command: counted as a prune");
+      append_reason(decision, id + " was removed without a command: counted as a prune");
       prune(watch.blueprint, watch.slot, observation);
     }
   }
@@ -155,7 +155,7 @@ void HeuristicController::watch_seed(const SeedState& seed) {
   }
 }
 
-void HeuristicController::tend(const SeedState& seed, const Observation& observation, Decision& decision) {
+void HeuristicController::update_seed(const SeedState& seed, const Observation& observation, Decision& decision) {
   auto& watch = state_.seeds.at(seed.seed_id);
   const auto name =
       fmt::format("{} ({} at {}, {})", seed.seed_id, seed.blueprint, seed.slot, base::name_of(seed.stage));
@@ -166,22 +166,22 @@ void HeuristicController::tend(const SeedState& seed, const Observation& observa
   const bool harms = !prune_reason(seed, 0, rules_).empty();
   if (!prune_why.empty() && (harms || !moves)) {
     ask(decision, observation, SeedOperation::kCull, prune_why).target_seed_id = seed.seed_id;
-    say(decision, name + " is pruned: " + prune_why);
+    append_reason(decision, name + " is pruned: " + prune_why);
     state_.seeds.erase(seed.seed_id);
     prune(seed.blueprint, seed.slot, observation);
     return;
   }
   if (!step.operation) {
-    say(decision, name + " " + step.reason);
+    append_reason(decision, name + " " + step.reason);
     return;
   }
   if (observation.current_epoch < watch.next_ask_epoch) {
-    say(decision, fmt::format("{} was rejected {} times, next attempt after epoch {}", name, watch.refusals,
-                              watch.next_ask_epoch));
+    append_reason(decision, fmt::format("{} was rejected {} times, next attempt after epoch {}", name, watch.refusals,
+                                        watch.next_ask_epoch));
     return;
   }
   ask(decision, observation, *step.operation, step.reason).target_seed_id = seed.seed_id;
-  say(decision, name + " command " + std::string(base::name_of(*step.operation)) + ": " + step.reason);
+  append_reason(decision, name + " command " + std::string(base::name_of(*step.operation)) + ": " + step.reason);
   constexpr std::uint32_t kLongestBackOff = 10;  // 1024 epochs
   watch.next_ask_epoch = observation.current_epoch + (1U << std::min(watch.refusals, kLongestBackOff));
   ++watch.refusals;
@@ -218,13 +218,13 @@ base::Expected<void> HeuristicController::check_time(const Observation& observat
 
 void HeuristicController::consider_germination(const Observation& observation, Decision& decision) {
   if (const auto time = check_time(observation); !time) {
-    say(decision, "no germination: " + time.error());
+    append_reason(decision, "no germination: " + time.error());
     return;
   }
   const auto* slot = choose_slot(observation.slots);
   if (!slot) {
-    say(decision,
-        "no germination: no free slot fits a blueprint with penalty <= " + number(rules_.heuristic.penalty_limit));
+    append_reason(decision, "no germination: no free slot fits a blueprint with penalty <= " +
+                                number(rules_.heuristic.penalty_limit));
     return;
   }
   const auto blueprint = choose_blueprint(*slot);
@@ -235,7 +235,7 @@ void HeuristicController::consider_germination(const Observation& observation, D
   auto& command = ask(decision, observation, SeedOperation::kGerminate, reason);
   command.seed_operation->slot = slot->slot;
   command.seed_operation->blueprint_id = blueprint;
-  say(decision, "germinates " + blueprint + " at " + slot->slot + ": " + reason);
+  append_reason(decision, "germinates " + blueprint + " at " + slot->slot + ": " + reason);
   state_.asked_germination = {slot->slot, blueprint};
   state_.epochs_without_progress = 0;  // the next one waits for its own plateau
   ++state_.germinations;

@@ -35,8 +35,9 @@ class HeuristicController final : public leyline::Controller {
   void watch_host(const leyline::Observation& observation);
   void watch_seeds(const leyline::Observation& observation, leyline::Decision& decision);
   void watch_seed(const leyline::SeedState& seed);
-  void settle_germination(const leyline::Observation& observation, leyline::Decision& decision);
-  void tend(const leyline::SeedState& seed, const leyline::Observation& observation, leyline::Decision& decision);
+  void check_germination(const leyline::Observation& observation, leyline::Decision& decision);
+  void update_seed(const leyline::SeedState& seed, const leyline::Observation& observation,
+                   leyline::Decision& decision);
   void prune(const std::string& blueprint, const std::string& slot, const leyline::Observation& observation);
   void consider_germination(const leyline::Observation& observation, leyline::Decision& decision);
   base::Expected<void> check_time(const leyline::Observation& observation) const;

@@ -34,7 +34,7 @@ class Conditions {
   std::string met_, missing_;
 };
 
-int epochs_wanted(Stage stage, const config::GateConfig& gates) {
+int min_epochs(Stage stage, const config::GateConfig& gates) {
   switch (stage) {
     case Stage::kTraining:
       return gates.min_training_epochs;
@@ -52,7 +52,7 @@ std::optional<double> finite(std::optional<double> figure) {
   return figure && std::isfinite(*figure) ? figure : std::nullopt;
 }
 
-std::optional<double> heard_points(const SeedState& seed) {
+std::optional<double> blended_points(const SeedState& seed) {
   if (seed.stage < Stage::kBlending) return std::nullopt;
   const auto contribution = finite(seed.figures.contribution_points);
   return seed.stage == Stage::kProbationary && contribution ? contribution : finite(seed.figures.improvement_points);
@@ -105,13 +105,13 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
 }
 
 std::string prune_reason(const SeedState& seed, std::uint32_t stale_epochs, const Rules& rules) {
-  const auto heard = heard_points(seed);
-  if (heard && *heard <= -rules.heuristic.prune_drop_points) {
-    return "it costs " + number(-*heard) + " accuracy points (allowed " + number(rules.heuristic.prune_drop_points) +
+  const auto points = blended_points(seed);
+  if (points && *points <= -rules.heuristic.prune_drop_points) {
+    return "it costs " + number(-*points) + " accuracy points (allowed " + number(rules.heuristic.prune_drop_points) +
            ")";
   }
   const auto limit = static_cast<std::uint32_t>(rules.heuristic.prune_after_epochs);
-  const auto wanted = static_cast<std::uint32_t>(epochs_wanted(seed.stage, rules.gates));
+  const auto wanted = static_cast<std::uint32_t>(min_epochs(seed.stage, rules.gates));
   if (seed.stage == Stage::kBlending || stale_epochs < limit || seed.stage_epochs < wanted) return {};
   return fmt::format("{} without improvement (allowed {})",
                      to_string(base::Length{stale_epochs, base::Length::Unit::kEpochs}), limit);

@@ -101,7 +101,7 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   if ((better && config().checkpoint.keep_best) || run_.saver.is_due_after_epoch()) run_.saver.save();
   reporter_.report(results,
                    {run_.policy.figures(), growth_.figures(), good_state_.figures(), run_.saver.figures(), hook_ms});
-  trainer_.prepare_ahead();
+  trainer_.prepare_structures();
   if (Interrupt::requested() != 0) return stop_interrupted();
   return std::nullopt;
 }
@@ -119,7 +119,7 @@ StepMetrics EpochLoop::read_metrics() {
 // What a growing seed did is undone, and then there is nothing to report.
 std::string EpochLoop::divergence_or_undo(StepMetrics& metrics, Measurements& measured) {
   std::string reason = divergence(metrics, measured);
-  if (reason.empty()) reason = good_state_.explosion(measured);
+  if (reason.empty()) reason = good_state_.loss_explosion(measured);
   if (reason.empty() || !good_state_.put_back(reason, metrics, measured)) return reason;
   return divergence(metrics, measured);
 }

@@ -18,10 +18,10 @@ using step::Microbatch;
 namespace {
 
 lanes::RunnerServices runner_services(Run& run) {
-  return {{.desk = run.lanes.desk,
+  return {{.compile_service = run.lanes.compile_service,
            .ledger = &run.ledger,
            .clock = run.facts.clock,
-           .tell = [&outbox = run.outbox](leyline::TelemetryEvent event) { outbox.emit(std::move(event)); },
+           .emit = [&outbox = run.outbox](leyline::TelemetryEvent event) { outbox.emit(std::move(event)); },
            .send = [&outbox = run.outbox] { outbox.flush(); }},
           [&saver = run.saver](std::string record) { saver.record(std::move(record)); },
           run.lanes.log,
@@ -57,7 +57,7 @@ void EpochTrainer::train_step(const std::vector<Microbatch>& microbatches) {
   step::probe_attribution(run_.model, microbatches);
   runner_.step(microbatches, {step, steps_left(microbatches)});
   run_.ledger.end_step(step);
-  if (watched) runner_.note_step_time(clock.now() - begin);
+  if (watched) runner_.record_step_time(clock.now() - begin);
   if (run_.step_times) run_.step_times->push_back({begin, clock.now()});
 }
 
@@ -87,7 +87,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
     if (run_.saver.is_due_after_step()) run_.saver.save();
   }
   if (run_.facts.device.is_cuda()) device::cuda().synchronize(run_.facts.device.index());
-  runner_.note_epoch();
+  runner_.record_epoch();
   trained.lanes = runner_.figures();
   trained.train_ms = base::milliseconds(clock.now() - begin);
   trained.loader_wait_ms = base::milliseconds(run_.ledger.so_far(Owner::kLoaderWait) - wait_before);
@@ -97,15 +97,16 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
 }
 
 // The last epoch's end has nothing to prepare for.
-void EpochTrainer::prepare_ahead() {
+void EpochTrainer::prepare_structures() {
   const auto& config = run_.facts.config;
   const auto& network = run_.model.network;
   const auto epochs_left = static_cast<std::int64_t>(config.epochs) - run_.progress.epoch;
   const auto limit = static_cast<std::size_t>(config.step.compile.ahead);
   if (epochs_left < 2 || limit == 0 || !run_.lanes.build) return;
-  const lanes::GrowthOutlook outlook{network.export_seed_states(), network.export_slots(), config.growth.max_seeds,
-                                     run_.policy.state()};
-  runner_.prepare(likely_changes(outlook, limit, run_.lanes.forecast), epochs_left * run_.facts.steps_per_epoch());
+  const lanes::GrowthForecast growth_forecast{network.export_seed_states(), network.export_slots(),
+                                              config.growth.max_seeds, run_.policy.state()};
+  runner_.prepare(likely_changes(growth_forecast, limit, run_.lanes.forecast),
+                  epochs_left * run_.facts.steps_per_epoch());
 }
 
 }  // namespace esper::tolaria

@@ -23,7 +23,7 @@ class EpochTrainer {
   // After the network may have changed.
   void take_structure() { runner_.take_structure(run_.progress.step); }
   // Some work on the steps of structures that may come next. At the end of an epoch.
-  void prepare_ahead();
+  void prepare_structures();
 
  private:
   void train_step(const std::vector<step::Microbatch>& microbatches);

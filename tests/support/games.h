@@ -13,13 +13,14 @@ namespace esper::test {
 
 struct Game {
   int players = 0;
-  std::function<double(tolaria::Coalition)> worth;
+  std::function<double(tolaria::Coalition)> coalition_values;
 };
 
-inline tolaria::Worth all_worth(const Game& game) {
-  tolaria::Worth worth;
-  for (tolaria::Coalition s = 0; s <= tolaria::everybody(game.players); ++s) worth[s] = game.worth(s);
-  return worth;
+inline tolaria::CoalitionValues all_values(const Game& game) {
+  tolaria::CoalitionValues coalition_values;
+  for (tolaria::Coalition s = 0; s <= tolaria::all_players(game.players); ++s)
+    coalition_values[s] = game.coalition_values(s);
+  return coalition_values;
 }
 
 // Every coalition is worth something unrelated to the others.
@@ -37,7 +38,7 @@ inline std::vector<double> over_all_orders(const Game& game) {
     tolaria::Coalition before = 0;
     for (const int player : order) {
       const tolaria::Coalition with = before | tolaria::Coalition{1} << player;
-      sums[static_cast<std::size_t>(player)] += game.worth(with) - game.worth(before);
+      sums[static_cast<std::size_t>(player)] += game.coalition_values(with) - game.coalition_values(before);
       before = with;
     }
     ++orders;

@@ -15,8 +15,8 @@ class GrowEveryStep {
  public:
   static constexpr int kSteps = 5;  // of an epoch; a new program takes three of them to be found good
 
-  GrowEveryStep(config::Lane lane, torch::Device device, program::CompileDesk* desk)
-      : lane_(lane), device_(device), desk_(desk) {}
+  GrowEveryStep(config::Lane lane, torch::Device device, program::CompileService* compile_service)
+      : lane_(lane), device_(device), compile_service_(compile_service) {}
 
   void run() {
     for (int at = 0; at < kSteps; ++at) {
@@ -33,7 +33,7 @@ class GrowEveryStep {
 
   // One life. Between epochs the seed is told what its next stage needs.
   void live(int at) {
-    GrowingModel grown(growing_case(), lane_, device_, desk_);
+    GrowingModel grown(growing_case(), lane_, device_, compile_service_);
     epoch(grown, at, [&] {
       change(grown, grown.germination("r0c1", "mlp"), Bound::kSame);
       change(grown, grown.command(Operation::kStartTraining, kSeed), Bound::kSame);
@@ -102,7 +102,7 @@ class GrowEveryStep {
   static constexpr const char* kSeed = "seed-0001";
   config::Lane lane_;
   torch::Device device_;
-  program::CompileDesk* desk_;
+  program::CompileService* compile_service_;
   std::vector<std::int64_t> lane_steps_;
 };
 

@@ -34,14 +34,15 @@ class GrowingModel {
  public:
   // desk: for the compiled lane.
   explicit GrowingModel(const LaneCase& of = growing_case(), config::Lane lane = config::Lane::kEager,
-                        torch::Device device = torch::kCPU, program::CompileDesk* desk = nullptr)
+                        torch::Device device = torch::kCPU, program::CompileService* compile_service = nullptr)
       : c(of), model(make_model(of, device)), device_(device) {
     config::StepConfig config;
     config.lane = lane;
     config.check_every = 0;
     runner = std::make_unique<lanes::StepRunner>(
         *model, config, device,
-        lanes::RunnerServices{desk, nullptr, {}, [this](leyline::TelemetryEvent told) { events.push_back(told); }});
+        lanes::RunnerServices{
+            compile_service, nullptr, {}, [this](leyline::TelemetryEvent told) { events.push_back(told); }});
   }
 
   void steps(int count) {

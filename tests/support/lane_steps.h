@@ -12,7 +12,8 @@
 namespace esper::tests {
 
 struct LaneRun {
-  LaneRun(const LaneCase& c, config::Lane lane, program::CompileDesk* desk = nullptr, std::int64_t check_every = 0)
+  LaneRun(const LaneCase& c, config::Lane lane, program::CompileService* compile_service = nullptr,
+          std::int64_t check_every = 0)
       : model(make_model(c)) {
     config::StepConfig config;
     config.lane = lane;
@@ -20,7 +21,8 @@ struct LaneRun {
     config.compile.dynamic = c.config.step.compile.dynamic;
     runner = std::make_unique<lanes::StepRunner>(
         *model, config, torch::kCPU,
-        lanes::RunnerServices{desk, nullptr, {}, [this](leyline::TelemetryEvent told) { events.push_back(told); }});
+        lanes::RunnerServices{
+            compile_service, nullptr, {}, [this](leyline::TelemetryEvent told) { events.push_back(told); }});
   }
   LaneRun(const LaneRun&) = delete;
 

@@ -67,7 +67,8 @@ void refuse_to_overwrite(base::FileSystem& files, const SaveBaselineRequest& req
 
 int run(const SaveBaselineRequest& request) {
   const bench::Scratch scratch(request.job.cache_dir);
-  const bench::CleanEnd clean_end(scratch.folder(), request.job.json ? bench::LastWord::kJson : bench::LastWord::kText);
+  const bench::CleanEnd clean_end(scratch.folder(),
+                                  request.job.json ? bench::FinalMessage::kJson : bench::FinalMessage::kText);
   auto& files = storage::real_file_system();
   const auto session = bench::open_session(request.comparison, request.job.config, scratch);
   const std::string path = path_in(request.folder, session.header);
@@ -88,7 +89,8 @@ int run(const SaveBaselineRequest& request) {
 
 int run(const CheckBaselineRequest& request) {
   const bench::Scratch scratch(request.job.cache_dir);
-  const bench::CleanEnd clean_end(scratch.folder(), request.job.json ? bench::LastWord::kJson : bench::LastWord::kText);
+  const bench::CleanEnd clean_end(scratch.folder(),
+                                  request.job.json ? bench::FinalMessage::kJson : bench::FinalMessage::kText);
   const auto session = bench::open_session(request.comparison, request.job.config, scratch);
   const auto kept = read_kept(storage::real_file_system(), request, session.header);
   const auto report = bench::run_scenario(session, scratch, Measured::kTimes);

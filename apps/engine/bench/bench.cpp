@@ -45,7 +45,7 @@ std::vector<config::Lane> lanes_of(const Comparison& comparison) {
 // A growing run is measured so often.
 constexpr int kGrowthRuns = 5;
 
-bool asks_for_a_compiler(const std::vector<config::Lane>& lanes) {
+bool needs_compiler(const std::vector<config::Lane>& lanes) {
   return std::ranges::any_of(
       lanes, [](config::Lane lane) { return lane == config::Lane::kCompiled || lane == config::Lane::kAuto; });
 }
@@ -60,7 +60,7 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
     report["refused"].push_back({{"name", lane}, {"reason", session.epoch_problem}});
     return;
   }
-  const bool compiles = session.workload->bench.desk != nullptr;
+  const bool compiles = session.workload->bench.compile_service != nullptr;
   show_phase("a growing run with an empty cache");
   const LoopFigures cold = run_growing(session.config, scratch, "cold", scratch.path("empty_cache"));
   if (compiles) {
@@ -111,7 +111,7 @@ void add_seed_costs(const Session& session, ordered_json& report) {
 Session open_session(const Comparison& comparison, const config::RunConfig& given, const Scratch& scratch) {
   Session session{comparison, comparison.built_in ? with_made_up_text(given, scratch) : given, nullptr, {}, ""};
   session.workload = prepare_workload(session.config, scratch.cache_dir());
-  if (asks_for_a_compiler(lanes_of(comparison))) prepare_compiling(*session.workload, scratch.cache_dir());
+  if (needs_compiler(lanes_of(comparison))) prepare_compiling(*session.workload, scratch.cache_dir());
   session.header = {{"scenario", comparison.scenario},
                     {"environment", environment(comparison.commit)},
                     {"workload", config::workload_json(given)}};
@@ -157,7 +157,8 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch, Measur
 
 int run(const BenchRequest& request) {
   const bench::Scratch scratch(request.job.cache_dir);
-  const bench::CleanEnd clean_end(scratch.folder(), request.job.json ? bench::LastWord::kJson : bench::LastWord::kText);
+  const bench::CleanEnd clean_end(scratch.folder(),
+                                  request.job.json ? bench::FinalMessage::kJson : bench::FinalMessage::kText);
   auto& files = storage::real_file_system();
   const std::string& folder = request.output_dir;
   if (!folder.empty()) bench::open_output_folder(files, folder, "--output-dir");

@@ -20,12 +20,12 @@
 namespace esper::engine::bench {
 namespace {
 
-constexpr char kLastWord[] = "interrupted; the measurement was cancelled";
+constexpr char kFinalMessage[] = "interrupted; the measurement was cancelled";
 
 std::atomic<int> signal_pipe{-1};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-void tell(int end, int signal) {
+void emit(int end, int signal) {
   const auto word = static_cast<unsigned char>(signal);
   while (write(end, &word, 1) < 0 && errno == EINTR) {
   }
@@ -33,7 +33,7 @@ void tell(int end, int signal) {
 
 void on_signal(int signal) {
   const int earlier = errno;
-  tell(signal_pipe, signal);
+  emit(signal_pipe, signal);
   errno = earlier;
 }
 
@@ -41,7 +41,7 @@ void on_signal(int signal) {
 void print_json_error(base::ExitCode code) {
   const nlohmann::ordered_json error = {{"code", base::name_of(code)},
                                         {"exit_code", static_cast<int>(code)},
-                                        {"text", kLastWord},
+                                        {"text", kFinalMessage},
                                         {"problems", nlohmann::ordered_json::array()}};
   try {
     base::write_json({{"error", error}});
@@ -61,7 +61,8 @@ void remove_folder(const std::string& folder) {
 
 }  // namespace
 
-CleanEnd::CleanEnd(std::string folder, LastWord last_word) : folder_(std::move(folder)), last_word_(last_word) {
+CleanEnd::CleanEnd(std::string folder, FinalMessage final_message)
+    : folder_(std::move(folder)), final_message_(final_message) {
   if (pipe2(ends_, O_CLOEXEC) != 0) {
     throw base::Error(base::ExitCode::kResources,
                       "cannot create the signal pipe: " + std::generic_category().message(errno));
@@ -73,7 +74,7 @@ CleanEnd::CleanEnd(std::string folder, LastWord last_word) : folder_(std::move(f
 
 CleanEnd::~CleanEnd() {
   signals_.reset();
-  tell(ends_[1], 0);
+  emit(ends_[1], 0);
   watcher_.join();
   close(ends_[0]);
   close(ends_[1]);
@@ -85,9 +86,9 @@ void CleanEnd::watch() const {
   }
   if (signal == 0) return;
   end_progress();
-  base::print_failure(kLastWord);
+  base::print_failure(kFinalMessage);
   remove_folder(folder_);
-  if (last_word_ == LastWord::kJson) print_json_error(static_cast<base::ExitCode>(128 + signal));
+  if (final_message_ == FinalMessage::kJson) print_json_error(static_cast<base::ExitCode>(128 + signal));
   _exit(128 + signal);
 }
 

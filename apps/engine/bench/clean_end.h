@@ -11,12 +11,12 @@
 
 namespace esper::engine::bench {
 
-enum class LastWord { kText, kJson };  // the latter on standard output too, as an error object
+enum class FinalMessage { kText, kJson };  // the latter on standard output too, as an error object
 
 class CleanEnd {
  public:
   // Installs the handlers; one instance a process. `folder` is removed at a signal, not at the end of this object.
-  CleanEnd(std::string folder, LastWord last_word);
+  CleanEnd(std::string folder, FinalMessage final_message);
   // Gives the signals back their usual meaning.
   ~CleanEnd();
   CleanEnd(const CleanEnd&) = delete;
@@ -26,7 +26,7 @@ class CleanEnd {
   void watch() const;
 
   std::string folder_;
-  LastWord last_word_;
+  FinalMessage final_message_;
   int ends_[2] = {-1, -1};  // of a pipe: the handler writes the signal, the thread reads it; 0: stop watching
   std::thread watcher_;
   std::optional<base::SignalScope> signals_;

@@ -55,7 +55,7 @@ ordered_json changes(const LoopFigures& figures) {
 }
 
 // An attribute of each change, as the run told.
-std::vector<double> told(const LoopFigures& figures, const char* attribute) {
+std::vector<double> reported(const LoopFigures& figures, const char* attribute) {
   std::vector<double> values;
   for (const auto& event : figures.events) {
     if (event.at("description") != "tolaria.growth_swapped") continue;
@@ -106,9 +106,9 @@ ordered_json growth_json(const LoopFigures& figures) {
           {"worst_step_stall_ms", step_stall},
           {"worst_pause_stall_ms", pause_stall},
           {"worst_stall_ms", std::max(step_stall, pause_stall)},
-          {"prepare_ms", told(figures, "prepare_ms")},
-          {"swap_us", told(figures, "swap_us")},
-          {"stall_ms", told(figures, "stall_ms")},
+          {"prepare_ms", reported(figures, "prepare_ms")},
+          {"swap_us", reported(figures, "swap_us")},
+          {"stall_ms", reported(figures, "stall_ms")},
           {"changes", changes(figures)}};
 }
 

@@ -100,7 +100,7 @@ class HandLoop {
 
 }  // namespace
 
-Trainee hand_trainee(const Workload& workload) {
+Trainee handwritten_trainee(const Workload& workload) {
   Trainee trainee;
   trainee.name = "hand";
   if (workload.bench.settings.compute_type == torch::kFloat16)

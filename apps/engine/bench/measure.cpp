@@ -13,7 +13,7 @@ namespace {
 constexpr int kCountedSteps = 20;
 
 Trainee make(const Workload& workload, const std::string& name, config::Lane lane) {
-  return name == "hand" ? hand_trainee(workload) : lane_trainee(workload, lane);
+  return name == "hand" ? handwritten_trainee(workload) : lane_trainee(workload, lane);
 }
 
 std::string far_off(const Agreement& agreement) {

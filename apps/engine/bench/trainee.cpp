@@ -51,7 +51,7 @@ Trainee lane_trainee(const Workload& workload, config::Lane lane, std::unique_pt
   const auto state = std::make_shared<LaneState>();
   state->model = std::move(model);
   state->lane = lanes::prepare_lane(*state->model, lane, steps.front(), workload.bench.device,
-                                    workload.bench.desk.get(), workload.bench.config.step, show_waiting);
+                                    workload.bench.compile_service.get(), workload.bench.config.step, show_waiting);
   Trainee trainee;
   trainee.name = base::name_of(lane);
   trainee.warmup_ms = state->lane.warmup_ms;

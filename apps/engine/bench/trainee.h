@@ -25,7 +25,7 @@ Trainee lane_trainee(const Workload& workload, config::Lane lane);
 Trainee lane_trainee(const Workload& workload, config::Lane lane, std::unique_ptr<step::Model> model,
                      const std::vector<Microbatches>& steps);
 // forward, cross entropy, backward, clipping where asked for, the fused optimizer; no figures about the training.
-Trainee hand_trainee(const Workload& workload);
+Trainee handwritten_trainee(const Workload& workload);
 
 Contender contender_of(Trainee trainee, torch::Device device);
 

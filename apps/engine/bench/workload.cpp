@@ -62,9 +62,10 @@ void prepare_compiling(Workload& workload, const std::string& cache_dir) {
   Workbench& bench = workload.bench;
   workload.no_compiler = find_python().problem;
   if (!workload.no_compiler.empty()) {
-    bench.desk = nullptr;
+    bench.compile_service = nullptr;
   } else {  // a benchmark waits for what it measures
-    bench.desk = make_desk(bench.config, bench.device, cache_dir, program::WorkerPriority::kNormal);
+    bench.compile_service =
+        make_compile_service(bench.config, bench.device, cache_dir, program::WorkerPriority::kNormal);
   }
 }
 

@@ -114,16 +114,16 @@ Duration Ledger::time_of(std::uint64_t ticks) const {
   return born_at_ - since_ + Duration(static_cast<std::int64_t>(passed * ns_per_tick_));
 }
 
-void Ledger::note_enter() {
+void Ledger::record_enter() {
   if (hooks_.on_enter != nullptr) hooks_.on_enter(current_);
 }
 
-void Ledger::note_leave(std::uint64_t begun, std::uint64_t now) {
+void Ledger::record_leave(std::uint64_t begun, std::uint64_t now) {
   if (hooks_.on_leave != nullptr) hooks_.on_leave(current_);
   if (spans_) spans_->spans.add({begun, now, step_, Span::Kind::kOwner, current_});
 }
 
-void Ledger::note_step(std::int64_t number, std::uint64_t now) {
+void Ledger::record_step(std::int64_t number, std::uint64_t now) {
   step_ = number;
   if (spans_) spans_->spans.add({step_begin_, now, number, Span::Kind::kStep, current_});
 }

@@ -51,20 +51,20 @@ class Ledger {
     const std::uint64_t now = advance();
     current_ = owner;
     if (watched_) [[unlikely]]
-      note_enter();
+      record_enter();
     return now;
   }
   // The same without reading the time: the owner has what has passed since the last read.
   std::uint64_t enter_since_last(Owner owner) {
     current_ = owner;
     if (watched_) [[unlikely]]
-      note_enter();
+      record_enter();
     return last_;
   }
   void leave(Owner outer, std::uint64_t begun) {
     const std::uint64_t now = advance();
     if (watched_) [[unlikely]]
-      note_leave(begun, now);
+      record_leave(begun, now);
     current_ = outer;
   }
 
@@ -78,7 +78,7 @@ class Ledger {
     const std::uint64_t now = advance();
     step_times_.add(now - step_begin_);
     if (watched_) [[unlikely]]
-      note_step(number, now);
+      record_step(number, now);
   }
   // Of the steps since the last call.
   StepQuantiles take_step_quantiles();
@@ -116,9 +116,9 @@ class Ledger {
     last_ = now;
     return now;
   }
-  void note_enter();
-  void note_leave(std::uint64_t begun, std::uint64_t now);
-  void note_step(std::int64_t number, std::uint64_t now);
+  void record_enter();
+  void record_leave(std::uint64_t begun, std::uint64_t now);
+  void record_step(std::int64_t number, std::uint64_t now);
 
   Clock clock_;
   bool counter_;  // ticks are the processor's

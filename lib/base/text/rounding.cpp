@@ -4,6 +4,6 @@
 
 namespace esper::base {
 
-std::string digits(double value, int significant) { return fmt::format("{:.{}g}", value, significant); }
+std::string format_significant(double value, int significant) { return fmt::format("{:.{}g}", value, significant); }
 
 }  // namespace esper::base

@@ -11,6 +11,6 @@ namespace esper::base {
 inline double milliseconds(Duration duration) { return std::chrono::duration<double, std::milli>(duration).count(); }
 
 // Rounded to `significant` significant digits.
-std::string digits(double value, int significant);
+std::string format_significant(double value, int significant);
 
 }  // namespace esper::base

@@ -21,7 +21,7 @@ std::vector<std::filesystem::path> candidates() {
   return {folder / "libesper_cuda.so", folder.parent_path() / "lib" / "libesper_cuda.so"};
 }
 
-CudaModule refused(const std::string& reason) { return {&refusing_cuda_table(), reason}; }
+CudaModule refused(const std::string& reason) { return {&unavailable_cuda_table(), reason}; }
 
 // RTLD_GLOBAL because libtorch_cuda's registrations must be the ones that libtorch_cpu sees.
 CudaModule open_module() {
@@ -47,7 +47,7 @@ const CudaModule& load_cuda() {
 
 const CudaTable& cuda() {
   const CudaTable* table = loaded_table.load(std::memory_order_acquire);
-  return table != nullptr ? *table : refusing_cuda_table();
+  return table != nullptr ? *table : unavailable_cuda_table();
 }
 
 bool cuda_loaded() { return loaded_table.load(std::memory_order_acquire) != nullptr; }

@@ -5,12 +5,12 @@ namespace esper::device {
 
 const CudaModule& load_cuda() {
   static const CudaModule module{
-      &refusing_cuda_table(),
+      &unavailable_cuda_table(),
       "this build has no CUDA support; run scripts/bootstrap for the CUDA headers and build again"};
   return module;
 }
 
-const CudaTable& cuda() { return refusing_cuda_table(); }
+const CudaTable& cuda() { return unavailable_cuda_table(); }
 bool cuda_loaded() { return false; }
 
 }  // namespace esper::device

@@ -33,6 +33,6 @@ constexpr CudaTable kRefusing{
 // c10 asks whichever backend is registered for the device: libtorch_cuda's, once the module is loaded.
 c10::Stream current_stream(c10::Device device) { return c10::impl::VirtualGuardImpl(device.type()).getStream(device); }
 
-const CudaTable& refusing_cuda_table() { return kRefusing; }
+const CudaTable& unavailable_cuda_table() { return kRefusing; }
 
 }  // namespace esper::device

@@ -27,9 +27,13 @@ SeedForward build_feature_wide_mlp(ModuleScope scope, const FeatureShape& shape)
   return build_feature_mlp(scope, shape.channels, leyline::mlp_width(shape.channels));
 }
 
-constexpr Builder kFeatureBuilders[] = {
-    {"noop", build_noop},           {"attention", build_gate}, {"norm", build_layer_norm_mix}, {"lora", build_lora},
-    {"mlp_small", build_feature_small_mlp}, {"mlp", build_feature_wide_mlp},   {"linear", build_linear}};
+constexpr Builder kFeatureBuilders[] = {{"noop", build_noop},
+                                        {"attention", build_gate},
+                                        {"norm", build_layer_norm_mix},
+                                        {"lora", build_lora},
+                                        {"mlp_small", build_feature_small_mlp},
+                                        {"mlp", build_feature_wide_mlp},
+                                        {"linear", build_linear}};
 
 }  // namespace
 

@@ -70,14 +70,14 @@ SeedForward build_pointwise(ModuleScope scope, const FeatureShape& shape) {
 }
 
 constexpr Builder kImageBuilders[] = {{"noop", build_noop},
-                                 {"conv_light", build_conv_light},
-                                 {"attention", build_image_attention},
-                                 {"norm", build_norm},
-                                 {"depthwise", build_depthwise},
-                                 {"bottleneck", build_bottleneck},
-                                 {"conv_small", build_conv_small},
-                                 {"conv_heavy", build_conv_heavy},
-                                 {"pointwise", build_pointwise}};
+                                      {"conv_light", build_conv_light},
+                                      {"attention", build_image_attention},
+                                      {"norm", build_norm},
+                                      {"depthwise", build_depthwise},
+                                      {"bottleneck", build_bottleneck},
+                                      {"conv_small", build_conv_small},
+                                      {"conv_heavy", build_conv_heavy},
+                                      {"pointwise", build_pointwise}};
 
 }  // namespace
 

@@ -63,10 +63,15 @@ SeedForward build_sequence_wide_mlp(ModuleScope scope, const FeatureShape& shape
   return build_sequence_mlp(scope, shape.channels, leyline::token_mlp_width(shape.channels));
 }
 
-constexpr Builder kSequenceBuilders[] = {
-    {"noop", build_noop},    {"attention", build_sequence_attention},           {"norm", build_layer_norm_mix},
-    {"lora", build_lora},    {"lora_large", build_large_lora},         {"mlp_small", build_sequence_small_mlp},
-    {"mlp", build_sequence_wide_mlp}, {"flex_attention", build_flex_attention}, {"linear", build_linear}};
+constexpr Builder kSequenceBuilders[] = {{"noop", build_noop},
+                                         {"attention", build_sequence_attention},
+                                         {"norm", build_layer_norm_mix},
+                                         {"lora", build_lora},
+                                         {"lora_large", build_large_lora},
+                                         {"mlp_small", build_sequence_small_mlp},
+                                         {"mlp", build_sequence_wide_mlp},
+                                         {"flex_attention", build_flex_attention},
+                                         {"linear", build_linear}};
 
 }  // namespace
 

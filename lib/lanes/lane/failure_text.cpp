@@ -6,8 +6,8 @@
 
 namespace esper::lanes {
 
-std::string words_of(const std::exception& error) {
-  if (std::string lack = device::lack_of_memory(error); !lack.empty()) return lack;
+std::string describe(const std::exception& error) {
+  if (std::string lack = device::out_of_memory_message(error); !lack.empty()) return lack;
   const auto* of_torch = dynamic_cast<const c10::Error*>(&error);
   return of_torch != nullptr ? of_torch->what_without_backtrace() : error.what();
 }

@@ -5,6 +5,6 @@
 namespace esper::lanes {
 
 // What an exception says, in one sentence: of torch's without its backtrace, of a lack of memory in our own words.
-std::string words_of(const std::exception& error);
+std::string describe(const std::exception& error);
 
 }  // namespace esper::lanes

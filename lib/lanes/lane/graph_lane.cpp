@@ -23,9 +23,8 @@ ExpectedLane make_graph_lane(const LaneRequest& request) {
   if (!setup.capture.may(setup.device)) return failure("capturing graphs failed too often");
   auto step = std::make_shared<CapturedReplay>(
       CapturedReplay{ReplayStep(program.program.at(batch_size_of(example)), model, example), nullptr});
-  step->graph = setup.capture.capture(model, example, setup.device, [&replay = step->replay](auto microbatches) {
-    replay.run(microbatches);
-  });
+  step->graph = setup.capture.capture(model, example, setup.device,
+                                      [&replay = step->replay](auto microbatches) { replay.run(microbatches); });
   if (step->graph == nullptr) return failure("the step cannot be captured");
   return Lane(config::Lane::kGraph,
               [step](std::span<const step::Microbatch> microbatches) { step->graph->run(microbatches); });

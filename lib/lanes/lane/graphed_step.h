@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "lanes/lane/lane_figures.h"
-#include "lanes/lane/step_roots.h"
+#include "lanes/lane/step_external_tensors.h"
 #include "program/capture.h"
 
 namespace esper::lanes {

@@ -18,7 +18,7 @@ struct GraphFigures {
 struct LaneFigures {
   static constexpr std::size_t kMostLanes = 8;
   config::Lane in_use = config::Lane::kEager;    // of the last step
-  std::array<std::int64_t, kMostLanes> steps{};           // by Lane
+  std::array<std::int64_t, kMostLanes> steps{};  // by Lane
   double warmup_ms = 0;                          // of the training thread: recording, planning, loading, checks
   double compile_ms = 0;                         // of the compiler's process, for the last program
   double eager_step_us = 0, steady_step_us = 0;  // medians when lanes were last compared

@@ -48,7 +48,7 @@ ExpectedLane make_lane(const LaneKind& kind, const LaneProgram& program, step::M
     const bool does_not_load = error.code() == base::ExitCode::kResources;
     return failure(does_not_load ? Cause::kPackage : Cause::kUnavailable, error.what(), false);
   } catch (const std::exception& error) {  // most likely memory
-    return failure(Cause::kResources, words_of(error), !device::lack_of_memory(error).empty());
+    return failure(Cause::kResources, describe(error), !device::out_of_memory_message(error).empty());
   }
 }
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "lanes/lane/step_roots.h"
+#include "lanes/lane/step_external_tensors.h"
 
 namespace esper::lanes {
 
@@ -55,7 +55,7 @@ base::Expected<Program> record_undone(Model& model, Batch microbatches, const Tr
   const auto step = [&] { train_step(model.state, model.settings, microbatches, forward); };
   try {
     for (int i = 0; i < warmups; ++i) step();
-    auto recorded = program::record(step_roots(model, microbatches), step);
+    auto recorded = program::record(step_external_tensors(model, microbatches), step);
     start.restore();
     return recorded;
   } catch (...) {

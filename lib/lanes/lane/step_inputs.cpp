@@ -6,7 +6,7 @@
 #include <unordered_map>
 
 #include "base/error.h"
-#include "lanes/lane/step_roots.h"
+#include "lanes/lane/step_external_tensors.h"
 
 namespace esper::lanes {
 
@@ -14,7 +14,8 @@ StepInputs::StepInputs(const program::Program& program, const step::Model& model
                        std::span<const step::Microbatch> microbatches) {
   using Half = BatchPart::Half;
   std::unordered_map<std::string, torch::Tensor> by_name;
-  for (const program::Root& root : step_roots(model, microbatches)) by_name.emplace(root.name, root.tensor.detach());
+  for (const program::ExternalTensor& external : step_external_tensors(model, microbatches))
+    by_name.emplace(external.name, external.tensor.detach());
   std::unordered_map<std::string, std::pair<std::size_t, Half>> parts;
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     parts[fmt::format("batch.{}.inputs", i)] = {i, Half::kInputs};

@@ -25,14 +25,14 @@ class BitsJournal {
     return log_.at(shape.name, number) != nullptr || log_.goes_on_after(shape.name, number);
   }
   // What the notes say of this step; null: eager's bits.
-  const LaneNote* at(const StepShape& shape, std::int64_t number) const { return log_.at(shape.name, number); }
+  const LaneRecord* at(const StepShape& shape, std::int64_t number) const { return log_.at(shape.name, number); }
   // The last note of the shape has been repeated, or none of them can be.
   bool is_done(const StepShape& shape, std::int64_t number) const { return !log_.goes_on_after(shape.name, number); }
   void forget(const StepShape& shape) { log_.forget(shape.name); }
 
   // What the journal has in force for a shape that came up. Returns the note of this run's past, if it is a compiled
   // program's.
-  const LaneNote* restore(StepShape& shape, std::int64_t number);
+  const LaneRecord* restore(StepShape& shape, std::int64_t number);
 
   // After a step. True where the shape's bits are a compiled program's from this step on.
   bool record(StepShape& shape, const StepTally& ran, std::int64_t number);

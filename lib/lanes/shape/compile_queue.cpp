@@ -22,18 +22,18 @@ bool was_cancelled(const CompileOutcome& outcome) { return outcome.failure == pr
 
 void report_waiting(const LaneServices& services, const std::string& key, base::Duration waited) {
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(waited).count();
-  services.tell(event("tolaria.compile_waiting"_event, Level::kInfo,
+  services.emit(event("tolaria.compile_waiting"_event, Level::kInfo,
                       {{"key", key},
-                       {"waits_for", std::string(base::name_of(services.desk->stage()))},
+                       {"waits_for", std::string(base::name_of(services.compile_service->stage()))},
                        {"waited_s", std::to_string(seconds)}}));
   if (services.send) services.send();
 }
 
 CompileWait wait_for(const LaneServices& services, const std::string& key) {
-  const auto begin = services.clock.now(), end = begin + services.desk->longest_wait();
+  const auto begin = services.clock.now(), end = begin + services.compile_service->longest_wait();
   auto next_report = begin + kFirstReport;
   while (services.clock.now() < end) {
-    auto outcome = services.desk->wait(key, kLookForSignals);
+    auto outcome = services.compile_service->wait(key, kLookForSignals);
     if (outcome && !was_cancelled(*outcome)) return {CompileWait::End::kOutcome, std::move(outcome)};
     if (base::Interrupt::requested() != 0) return {CompileWait::End::kInterrupted};
     const auto now = services.clock.now();
@@ -47,9 +47,9 @@ CompileWait wait_for(const LaneServices& services, const std::string& key) {
 }  // namespace
 
 void CompileQueue::submit(const program::SymbolicProgram& program, const Variant& variant) {
-  services_.desk->submit(program, variant.recipe, variant.effort);
+  services_.compile_service->submit(program, variant.recipe, variant.effort);
   ++figures_.pending;
-  services_.tell(event("tolaria.compile_started"_event, Level::kInfo,
+  services_.emit(event("tolaria.compile_started"_event, Level::kInfo,
                        {{"key", variant.key}, {"operators", std::to_string(program.program.operations.size())}}));
 }
 
@@ -58,7 +58,7 @@ void CompileQueue::finish(const CompileOutcome& outcome) {
   --figures_.pending;
   if (const auto& files = outcome.not_used; !files.empty()) {
     figures_.quarantined += static_cast<std::int64_t>(files.size());
-    services_.tell(event(
+    services_.emit(event(
         "tolaria.compile_runtime_fallback"_event, Level::kWarning,
         {{"error", fmt::format("{} files that earlier compilations kept were made anew: their authentication code is "
                                "invalid, so they are damaged or were made with another key; the first is {}",
@@ -66,7 +66,7 @@ void CompileQueue::finish(const CompileOutcome& outcome) {
   }
   if (outcome.failure) return;
   figures_.compile_ms = outcome.compile_ms;
-  services_.tell(event("tolaria.compile_finished"_event, Level::kInfo,
+  services_.emit(event("tolaria.compile_finished"_event, Level::kInfo,
                        {{"key", outcome.key},
                         {"compile_ms", std::to_string(static_cast<std::int64_t>(outcome.compile_ms))},
                         {"recipe", outcome.recipe},
@@ -74,13 +74,13 @@ void CompileQueue::finish(const CompileOutcome& outcome) {
 }
 
 void CompileQueue::start(const program::SymbolicProgram& program, const Variant& variant) {
-  if (ahead_ && ahead_->variant.key == variant.key) return ahead_.reset();
+  if (precompilation_ && precompilation_->variant.key == variant.key) return precompilation_.reset();
   withdraw_precompilation();
   submit(program, variant);
 }
 
 std::optional<CompileOutcome> CompileQueue::poll(const std::string& key) {
-  auto outcome = services_.desk->poll(key);
+  auto outcome = services_.compile_service->poll(key);
   if (!outcome || was_cancelled(*outcome)) return std::nullopt;
   finish(*outcome);
   return outcome;
@@ -97,33 +97,34 @@ CompileWait CompileQueue::wait(const std::string& key) {
 }
 
 void CompileQueue::give_up(const std::string& key) {
-  services_.desk->cancel(key);
+  services_.compile_service->cancel(key);
   --figures_.pending;
 }
 
 bool CompileQueue::precompile(const program::SymbolicProgram& program, Precompilation wanted) {
-  if (ahead_) return false;
+  if (precompilation_) return false;
   submit(program, wanted.variant);
-  ahead_ = std::move(wanted);
+  precompilation_ = std::move(wanted);
   return true;
 }
 
 std::optional<std::pair<Precompilation, CompileOutcome>> CompileQueue::poll_precompilation() {
-  if (!ahead_) return std::nullopt;
-  auto outcome = poll(ahead_->variant.key);
+  if (!precompilation_) return std::nullopt;
+  auto outcome = poll(precompilation_->variant.key);
   if (!outcome) return std::nullopt;
-  return std::pair{*std::exchange(ahead_, std::nullopt), std::move(*outcome)};
+  return std::pair{*std::exchange(precompilation_, std::nullopt), std::move(*outcome)};
 }
 
 std::optional<Variant> CompileQueue::take_over(const std::string& structure, const std::string& shape) {
-  if (!ahead_ || ahead_->structure != structure || ahead_->shape != shape) return std::nullopt;
-  return std::exchange(ahead_, std::nullopt)->variant;
+  if (!precompilation_ || precompilation_->structure != structure || precompilation_->shape != shape)
+    return std::nullopt;
+  return std::exchange(precompilation_, std::nullopt)->variant;
 }
 
 void CompileQueue::withdraw_precompilation() {
-  if (!ahead_) return;
-  give_up(ahead_->variant.key);
-  ahead_.reset();
+  if (!precompilation_) return;
+  give_up(precompilation_->variant.key);
+  precompilation_.reset();
 }
 
 }  // namespace esper::lanes

@@ -15,7 +15,7 @@ struct CompileWait {
   enum class End {
     kOutcome,
     kInterrupted,  // a signal asked the run to stop
-    kLate,         // the compiler came to no outcome in CompileDesk::longest_wait()
+    kLate,         // the compiler came to no outcome in CompileService::longest_wait()
   };
   End end;
   std::optional<program::CompileOutcome> outcome{};  // with kOutcome
@@ -55,7 +55,7 @@ class CompileQueue {
 
   const LaneServices& services_;
   LaneFigures& figures_;
-  std::optional<Precompilation> ahead_;
+  std::optional<Precompilation> precompilation_;
 };
 
 }  // namespace esper::lanes

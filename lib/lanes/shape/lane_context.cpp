@@ -4,8 +4,7 @@
 
 namespace esper::lanes {
 
-PreparationTime::PreparationTime(const LaneContext& context)
-    : context_(context), begin_(context.services.clock.now()) {
+PreparationTime::PreparationTime(const LaneContext& context) : context_(context), begin_(context.services.clock.now()) {
   if (context.services.ledger != nullptr) scope_.emplace(*context.services.ledger, base::Owner::kCompile);
 }
 

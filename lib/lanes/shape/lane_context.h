@@ -1,5 +1,6 @@
 #pragma once
-// What everything that makes, checks and runs lanes works with. Borrowed; all of it outlives the users. Training thread.
+// What everything that makes, checks and runs lanes works with. Borrowed; all of it outlives the users. Training
+// thread.
 
 #include <functional>
 #include <span>
@@ -10,19 +11,19 @@
 #include "lanes/lane/lane_figures.h"
 #include "lanes/lane/lane_kind.h"
 #include "leyline/telemetry_packet.h"
-#include "program/compile_desk.h"
+#include "program/compile_service.h"
 #include "step/model.h"
 #include "step/train_step.h"
 
 namespace esper::lanes {
 
 struct LaneServices {
-  program::CompileDesk* desk = nullptr;  // null: nothing can be compiled
-  base::Ledger* ledger = nullptr;        // null: nobody keeps account
+  program::CompileService* compile_service = nullptr;  // null: nothing can be compiled
+  base::Ledger* ledger = nullptr;                      // null: nobody keeps account
   base::Clock clock{};
-  std::function<void(leyline::TelemetryEvent)> tell;
-  std::function<void()> send{};                     // what was told, now; null: it goes with the next packet
-  std::span<const LaneKind> kinds = lane_kinds();   // that there are
+  std::function<void(leyline::TelemetryEvent)> emit;
+  std::function<void()> send{};                    // what was told, now; null: it goes with the next packet
+  std::span<const LaneKind> kinds = lane_kinds();  // that there are
 };
 
 struct LaneContext {
@@ -34,10 +35,12 @@ struct LaneContext {
   LaneFigures& figures;
   GraphCapture& capture;
 
-  bool can_compile() const { return services.desk != nullptr && services.desk->problem().empty(); }
+  bool can_compile() const {
+    return services.compile_service != nullptr && services.compile_service->problem().empty();
+  }
   LaneSetup setup() const { return {device, config.compile.mode, capture}; }
   const LaneKind* kind(config::Lane id) const { return find_kind(services.kinds, id); }
-  void tell(leyline::TelemetryEvent event) const { services.tell(std::move(event)); }
+  void emit(leyline::TelemetryEvent event) const { services.emit(std::move(event)); }
 };
 
 // While it lives, the training thread's time goes to preparing lanes.

@@ -7,7 +7,7 @@
 
 namespace esper::lanes {
 
-using base::digits;
+using base::format_significant;
 
 namespace {
 
@@ -25,8 +25,8 @@ std::string LaneFailures::name_of(config::Lane kind) const {
 // The state may be half written: the run ends with the error, and the next one does without this program.
 void LaneFailures::report_failed_step(const Lane& lane, const std::string& reason) {
   ++figures_.quarantined;
-  services_.desk->quarantine(lane.key(), program::EntryFault::kDamaged, reason);
-  services_.tell(
+  services_.compile_service->quarantine(lane.key(), program::EntryFault::kDamaged, reason);
+  services_.emit(
       event("tolaria.compile_runtime_fallback"_event, Level::kError, {{"error", "step failed"}, {"reason", reason}}));
 }
 
@@ -40,35 +40,35 @@ void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejec
       event("tolaria.lane_refused"_event, level, {{"lane", name_of(kind)}, {"reason", context + rejection.reason}});
   if (const auto& where = rejection.where) {
     refused.attributes["tensor"] = where->tensor;
-    refused.attributes["difference"] = digits(where->difference, 3);
-    refused.attributes["tolerance"] = digits(where->tolerance, 3);
+    refused.attributes["difference"] = format_significant(where->difference, 3);
+    refused.attributes["tolerance"] = format_significant(where->tolerance, 3);
   }
-  services_.tell(std::move(refused));
+  services_.emit(std::move(refused));
   if (rejection.cause != Cause::kErred || key.empty()) return;
   ++figures_.quarantined;
   // Only a wrong answer is one for good; what was thrown may have been a lack of memory.
   const auto fault = rejection.where ? program::EntryFault::kWrong : program::EntryFault::kDamaged;
-  services_.desk->quarantine(key, fault, rejection.reason);
+  services_.compile_service->quarantine(key, fault, rejection.reason);
 }
 
 void LaneFailures::report_no_compiler(const std::string& kind, const std::string& reason) {
   if (std::exchange(reported_no_compiler_, true)) return;
-  services_.tell(event("tolaria.compile_fallback"_event, Level::kWarning, {{"error", kind}, {"reason", reason}}));
+  services_.emit(event("tolaria.compile_fallback"_event, Level::kWarning, {{"error", kind}, {"reason", reason}}));
 }
 
 void LaneFailures::report_no_compiler() {
   report_no_compiler("unavailable",
-                     services_.desk == nullptr
+                     services_.compile_service == nullptr
                          ? "there is no Python; run scripts/bootstrap, or set ESPER_PYTHON to one with torch"
-                         : services_.desk->problem());
+                         : services_.compile_service->problem());
 }
 
 void LaneFailures::report_unusable(const std::string& reason) {
-  services_.tell(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", reason}}));
+  services_.emit(event("tolaria.compile_runtime_fallback"_event, Level::kWarning, {{"error", reason}}));
 }
 
 void LaneFailures::report_not_tried(config::Lane kind, const std::string& reason) {
-  services_.tell(event("tolaria.lane_refused"_event, Level::kWarning, {{"lane", name_of(kind)}, {"reason", reason}}));
+  services_.emit(event("tolaria.lane_refused"_event, Level::kWarning, {{"lane", name_of(kind)}, {"reason", reason}}));
 }
 
 }  // namespace esper::lanes

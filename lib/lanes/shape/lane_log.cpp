@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "history/growth_note.h"
+#include "history/growth_record.h"
 #include "program/cache/cache_key.h"
 #include "storage/journal.h"
 
@@ -32,12 +32,12 @@ void LaneLog::take(std::string_view text) {
   const auto note = nlohmann::json::parse(text, nullptr, false);
   if (!note.is_object()) return;
   const auto what = note.value("what", nlohmann::json());
-  if (what == "lane") take_note(note);
+  if (what == "lane") take_record(note);
   if (what != "segment" || !note.contains("lanes") || !note["lanes"].is_array()) return;
-  for (const auto& lane : note["lanes"]) take_note(lane);
+  for (const auto& lane : note["lanes"]) take_record(lane);
 }
 
-void LaneLog::take_note(const nlohmann::json& note) {
+void LaneLog::take_record(const nlohmann::json& note) {
   if (!is_sound(note)) {
     ++damaged_;
     return;
@@ -48,8 +48,8 @@ void LaneLog::take_note(const nlohmann::json& note) {
 nlohmann::json LaneLog::since(std::int64_t step) const {
   auto lanes = nlohmann::json::array();
   for (const auto& [shape, notes] : notes_) {
-    const LaneNote* in_force = at(shape, step);
-    for (const LaneNote& note : notes) {
+    const LaneRecord* in_force = at(shape, step);
+    for (const LaneRecord& note : notes) {
       if (in_force != nullptr && note.step < in_force->step) continue;
       lanes.push_back({{"step", note.step}, {"shape", shape}, {"key", note.key}});
     }
@@ -57,17 +57,17 @@ nlohmann::json LaneLog::since(std::int64_t step) const {
   return lanes;
 }
 
-void LaneLog::add(const std::string& shape, LaneNote note) {
-  std::vector<LaneNote>& notes = notes_[shape];
-  std::erase_if(notes, [&](const LaneNote& known) { return known.step >= note.step; });
+void LaneLog::add(const std::string& shape, LaneRecord note) {
+  std::vector<LaneRecord>& notes = notes_[shape];
+  std::erase_if(notes, [&](const LaneRecord& known) { return known.step >= note.step; });
   notes.push_back(std::move(note));
 }
 
-const LaneNote* LaneLog::at(const std::string& shape, std::int64_t step) const {
+const LaneRecord* LaneLog::at(const std::string& shape, std::int64_t step) const {
   const auto found = notes_.find(shape);
   if (found == notes_.end()) return nullptr;
-  const LaneNote* in_force = nullptr;
-  for (const LaneNote& note : found->second) {
+  const LaneRecord* in_force = nullptr;
+  for (const LaneRecord& note : found->second) {
     if (note.step <= step) in_force = &note;
   }
   return in_force;
@@ -78,7 +78,7 @@ bool LaneLog::goes_on_after(const std::string& shape, std::int64_t step) const {
   return found != notes_.end() && found->second.back().step > step;
 }
 
-std::string lane_note_json(const std::string& shape, const LaneNote& note) {
+std::string lane_record_json(const std::string& shape, const LaneRecord& note) {
   return nlohmann::json{{"what", "lane"}, {"step", note.step}, {"shape", shape}, {"key", note.key}}.dump();
 }
 

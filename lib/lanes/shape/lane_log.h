@@ -17,7 +17,7 @@
 namespace esper::lanes {
 
 // From this step on, steps of this shape had these bits.
-struct LaneNote {
+struct LaneRecord {
   std::int64_t step = 0;  // counted as in RunProgress::step
   std::string key;        // of the compiled program in the cache; empty: eager's bits
 };
@@ -34,13 +34,13 @@ class LaneLog {
 
   // Adds a note as it stood in the journal: it replaces what the run had noted for that step and later ones before it
   // was resumed from an earlier one.
-  void add(const std::string& shape, LaneNote note);
+  void add(const std::string& shape, LaneRecord note);
 
   // Those in force at `step` and after it, as a JSON array for the first record of a journal's later file.
   nlohmann::json since(std::int64_t step) const;
 
   // The note in force; none where the run had not come so far.
-  const LaneNote* at(const std::string& shape, std::int64_t step) const;
+  const LaneRecord* at(const std::string& shape, std::int64_t step) const;
   // From here on the run goes its own way.
   void forget(const std::string& shape) { notes_.erase(shape); }
   bool empty() const { return notes_.empty(); }
@@ -48,14 +48,14 @@ class LaneLog {
   bool goes_on_after(const std::string& shape, std::int64_t step) const;
 
  private:
-  void take_note(const nlohmann::json& note);
+  void take_record(const nlohmann::json& note);
 
   std::size_t damaged_ = 0;
-  std::map<std::string, std::vector<LaneNote>> notes_;  // ascending steps
+  std::map<std::string, std::vector<LaneRecord>> notes_;  // ascending steps
 };
 
 // A note for the journal.
-std::string lane_note_json(const std::string& shape, const LaneNote& note);
+std::string lane_record_json(const std::string& shape, const LaneRecord& note);
 // Those of a journal, from its newest file on that begins at this step or before it; all for step 0.
 LaneLog read_lane_log(base::FileSystem& files, const std::string& journal_path, std::int64_t step);
 

@@ -19,14 +19,14 @@ using namespace leyline::literals;
 std::optional<CachedLane> load_cached(const LaneContext& context, LaneFailures& failures,
                                       const program::SymbolicProgram& program, const std::string& key,
                                       std::span<const step::Microbatch> example) {
-  program::CompileDesk& desk = *context.services.desk;
+  program::CompileService& compile_service = *context.services.compile_service;
   const auto begin = context.services.clock.now();
-  const auto damaged_before = desk.damaged();
-  const auto cached = desk.find(key);
+  const auto damaged_before = compile_service.damaged();
+  const auto cached = compile_service.find(key);
   if (!cached) {
-    if (desk.damaged() > damaged_before) {
+    if (compile_service.damaged() > damaged_before) {
       ++context.figures.quarantined;
-      failures.report_unusable(desk.last_damage());
+      failures.report_unusable(compile_service.last_damage());
     }
     return std::nullopt;
   }
@@ -36,14 +36,14 @@ std::optional<CachedLane> load_cached(const LaneContext& context, LaneFailures& 
   if (!lane) {
     if (lane.error().cause == LaneFailure::Cause::kPackage) {
       ++context.figures.quarantined;
-      desk.quarantine(key, program::EntryFault::kDamaged, lane.error().reason);
+      compile_service.quarantine(key, program::EntryFault::kDamaged, lane.error().reason);
     }
     failures.report_unusable(lane.error().reason);
     return std::nullopt;
   }
   const double load_ms = base::milliseconds(context.services.clock.now() - begin);
-  context.tell(
-      event("tolaria.compile_cache_hit"_event, Level::kInfo, {{"key", key}, {"load_ms", base::digits(load_ms, 4)}}));
+  context.emit(event("tolaria.compile_cache_hit"_event, Level::kInfo,
+                     {{"key", key}, {"load_ms", base::format_significant(load_ms, 4)}}));
   return CachedLane{std::move(*lane), full ? CompileEffort::kFull : CompileEffort::kQuick};
 }
 

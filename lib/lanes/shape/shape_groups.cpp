@@ -24,7 +24,7 @@ void resume_search(StepShape& shape) {
 }  // namespace
 
 void ShapeGroups::report_not_dynamic(const std::string& reason) const {
-  context_.tell(
+  context_.emit(
       event("tolaria.lane_refused"_event, Level::kWarning,
             {{"lane", "compiled"}, {"reason", "no program for all batch sizes, each has its own: " + reason}}));
 }
@@ -59,7 +59,7 @@ void ShapeGroups::found(StepShape& shape, std::span<const step::Microbatch> micr
     }
     reason = symbolic.error();
   } catch (const c10::Error& error) {
-    reason = words_of(error);  // most likely memory
+    reason = describe(error);  // most likely memory
   }
   report_not_dynamic(reason);
 }

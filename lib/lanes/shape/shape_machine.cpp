@@ -7,7 +7,7 @@
 #include "base/error.h"
 #include "base/text/rounding.h"
 #include "device/cuda_table.h"
-#include "lanes/lane/step_roots.h"
+#include "lanes/lane/step_external_tensors.h"
 #include "lanes/shape/step_comparison.h"
 #include "program/recorder.h"
 
@@ -77,7 +77,8 @@ StepOutcome ShapeMachine::warm_up(StepShape& shape, Batch microbatches) {
 
 StepOutcome ShapeMachine::record(StepShape& shape, Batch microbatches) {
   const PreparationTime preparing(context_);
-  auto recorded = program::record(step_roots(context_.model, microbatches), [&] { run_eager(microbatches); });
+  auto recorded =
+      program::record(step_external_tensors(context_.model, microbatches), [&] { run_eager(microbatches); });
   if (!recorded) {
     shape.enter(ShapeEvent::kStaysEager, EagerOnly{});
     return {.from = StateId::kRecording, .event = ShapeEvent::kStaysEager, .reason = recorded.error()};
@@ -169,7 +170,7 @@ StepOutcome ShapeMachine::settle_trial(StepShape& shape) {
   } else {
     const std::string incumbent(context_.kind(shape.incumbent ? shape.incumbent->kind() : config::Lane::kEager)->name);
     const std::string reason =
-        fmt::format("it was not faster: {} times the speed of {}", base::digits(speedup, 3), incumbent);
+        fmt::format("it was not faster: {} times the speed of {}", base::format_significant(speedup, 3), incumbent);
     outcome = rejected(StateId::kTrialling, candidate, {Rejection::Cause::kNotFaster, reason, {}});
     shape.enter(ShapeEvent::kRejected, Searching{});
   }

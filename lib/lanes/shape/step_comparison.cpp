@@ -73,7 +73,7 @@ Obstacle attempt(const Work& work) {
     work();
     return {};
   } catch (const std::exception& error) {
-    return {words_of(error), !device::lack_of_memory(error).empty()};
+    return {describe(error), !device::out_of_memory_message(error).empty()};
   }
 }
 
@@ -122,8 +122,8 @@ CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near
   try {
     eager();
   } catch (const std::exception& error) {
-    if (!begun || device::lack_of_memory(error).empty()) throw;
-    crowded = {words_of(error), true};
+    if (!begun || device::out_of_memory_message(error).empty()) throw;
+    crowded = {describe(error), true};
   }
   if (crowded.met()) {  // beside the lane and the copies; without them it is an ordinary step
     kept.restore();

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "lanes/lane/lane.h"
-#include "lanes/lane/step_roots.h"
+#include "lanes/lane/step_external_tensors.h"
 #include "lanes/shape/lane_failures.h"
 #include "program/check.h"
 #include "step/train_step.h"

@@ -34,16 +34,16 @@ struct ShapeGroup {
 
 // What has been tried for a shape, and what is still to be.
 struct LaneSearch {
-  bool begun = false;                  // the cache was asked
-  bool tried_uncompiled = false;       // a lane that needs no compiler
-  bool took_shared = false;            // the group's compiled program was tried here, or is being tried
-  bool undecided = false;              // whether compiling pays
-  std::deque<Variant> wanted{};        // to be compiled, in this order
+  bool begun = false;             // the cache was asked
+  bool tried_uncompiled = false;  // a lane that needs no compiler
+  bool took_shared = false;       // the group's compiled program was tried here, or is being tried
+  bool undecided = false;         // whether compiling pays
+  std::deque<Variant> wanted{};   // to be compiled, in this order
   std::optional<Variant> compiling{};
-  std::string recipe{};                // of the compiled program loaded last
+  std::string recipe{};                       // of the compiled program loaded last
   std::map<std::string, double> recipe_us{};  // median step time by recipe, as measured
-  std::set<std::string> in_full{};     // recipes whose package was compiled with full effort
-  bool wants_full = true;              // the winner is to be, if it is not among them
+  std::set<std::string> in_full{};            // recipes whose package was compiled with full effort
+  bool wants_full = true;                     // the winner is to be, if it is not among them
 };
 
 // Whose bits the journal has for the shape.

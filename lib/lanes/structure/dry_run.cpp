@@ -124,7 +124,7 @@ void DryRun::check(StepShape& shape, Batch example) {
       throw NotPreparable(where ? "its replay differs from eager's step in " + where->tensor : reason);
     }
     failures_.reject(outcome.lane, outcome.key, {cause, reason + ", in a dry run", where});
-    give_up_package(outcome.key);
+    reject_package(outcome.key);
   } else if (++attempts_ == kMostNearMisses) {
     shape.enter(ShapeEvent::kWithdrawn, Searching{});
   }
@@ -142,25 +142,25 @@ std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
     return std::move(*lane);
   }
   using program::CompileEffort;
-  const auto found = context_.services.desk->find(key);
+  const auto found = context_.services.compile_service->find(key);
   step.in_cache = found.has_value();
   const bool full = found && found->facts.effort == base::name_of(CompileEffort::kFull);
   if (!found || (!full && config_.lane == LaneId::kCompiled)) return std::nullopt;
   auto cached = load_cached(context_, failures_, known_.to_compile(step), key, example);
   run_figures_.quarantined += std::exchange(figures_.quarantined, 0);
   if (!cached) {
-    give_up_package(key);
+    reject_package(key);
     return std::nullopt;
   }
   step.variant.effort = cached->effort;
   return std::move(cached->lane);
 }
 
-void DryRun::give_up_package(const std::string& key) {
+void DryRun::reject_package(const std::string& key) {
   for (KnownStep& step : known_.steps) {
     if (step.variant.key != key) continue;
     step.ready.reset();
-    step.hopeless = true;
+    step.unavailable = true;
   }
 }
 
@@ -182,10 +182,10 @@ void DryRun::choose_variant(KnownStep& step) const {
   const bool compiles = config_.lane == LaneId::kAuto || config_.lane == LaneId::kCompiled;
   if (!compiles || !context_.can_compile()) return;
   const program::SymbolicProgram program = known_.to_compile(step);
-  program::CompileDesk& desk = *context_.services.desk;
-  for (const std::string& recipe : desk.recipes(program)) {
-    const std::string key = desk.key(program, recipe);
-    if (desk.found_wrong(key)) continue;
+  program::CompileService& compile_service = *context_.services.compile_service;
+  for (const std::string& recipe : compile_service.recipes(program)) {
+    const std::string key = compile_service.key(program, recipe);
+    if (compile_service.found_wrong(key)) continue;
     if (step.variant.key.empty() || recipe == like_.recipe) step.variant = {recipe, program::CompileEffort::kFull, key};
   }
 }

@@ -57,7 +57,7 @@ class DryRun {
   std::optional<Lane> load_package(KnownStep& step, Batch example);
   void find_group(KnownStep& step, Batch example);
   void choose_variant(KnownStep& step) const;
-  void give_up_package(const std::string& key);
+  void reject_package(const std::string& key);
 
   LaneFailures& failures_;
   LaneFigures& run_figures_;

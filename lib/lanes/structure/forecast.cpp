@@ -14,9 +14,9 @@ using leyline::SlotState;
 using leyline::Stage;
 
 // Free, or it rests and will be.
-std::vector<SlotState> free_slots(const GrowthOutlook& outlook) {
+std::vector<SlotState> free_slots(const GrowthForecast& growth_forecast) {
   std::vector<SlotState> free;
-  for (const SlotState& slot : outlook.slots) {
+  for (const SlotState& slot : growth_forecast.slots) {
     const bool held = leyline::has_module(slot.stage) || slot.stage == Stage::kTerminated || slot.blueprints.empty();
     if (held) continue;
     free.push_back(slot);
@@ -40,26 +40,26 @@ std::vector<LikelyChange> in_turn(const std::vector<const std::vector<LikelyChan
 
 }  // namespace
 
-std::string words_of(const LikelyChange& change) {
+std::string describe(const LikelyChange& change) {
   const std::string operation(base::name_of(change.operation));
   if (change.operation != SeedOperation::kGerminate) return operation + " " + change.seed_id;
   return operation + " " + change.blueprint + " at " + change.slot;
 }
 
-std::vector<LikelyChange> likely_changes(const GrowthOutlook& outlook, std::size_t limit,
+std::vector<LikelyChange> likely_changes(const GrowthForecast& growth_forecast, std::size_t limit,
                                          const GerminationForecast& forecast) {
   std::vector<LikelyChange> pruned, kept, born;
   int growing = 0;
-  for (const auto& seed : outlook.seeds) {
+  for (const auto& seed : growth_forecast.seeds) {
     if (!kasmina::is_growing(seed.stage)) continue;
     ++growing;
     pruned.push_back({SeedOperation::kCull, {}, {}, seed.seed_id});
     if (seed.stage >= Stage::kShadowing) kept.push_back({SeedOperation::kFossilize, {}, {}, seed.seed_id});
   }
-  if (growing < outlook.max_seeds) {
-    const auto free = free_slots(outlook);
+  if (growing < growth_forecast.max_seeds) {
+    const auto free = free_slots(growth_forecast);
     if (forecast) {
-      const LikelyChange next = forecast(free, outlook.policy_state);
+      const LikelyChange next = forecast(free, growth_forecast.policy_state);
       if (!next.blueprint.empty()) born.push_back(next);
     } else {
       for (const SlotState& slot : free) {

@@ -19,14 +19,14 @@ struct LikelyChange {
 };
 
 // "GERMINATE conv_heavy at r0c0", "CULL seed-0001"
-std::string words_of(const LikelyChange& change);
+std::string describe(const LikelyChange& change);
 
 // What the policy would grow if it grew something now: it looks at slots that are free and at its own state (as
 // Controller::save_state() gives it). No blueprint: nothing.
 using GerminationForecast =
     std::function<LikelyChange(const std::vector<leyline::SlotState>& free_slots, const std::string& state)>;
 
-struct GrowthOutlook {
+struct GrowthForecast {
   std::vector<leyline::SeedState> seeds;
   std::vector<leyline::SlotState> slots;
   int max_seeds = 1;         // that may be growing at a time
@@ -36,7 +36,7 @@ struct GrowthOutlook {
 // At most `limit`. What grows goes; what is on trial, or one stage before it, stays; something comes up in a slot that
 // is free or will be, as the policy's forecast has it, else slot by slot in the order of the run's blueprints. The
 // likeliest of each of these comes first, so that none takes all of the budget.
-std::vector<LikelyChange> likely_changes(const GrowthOutlook& outlook, std::size_t limit,
+std::vector<LikelyChange> likely_changes(const GrowthForecast& growth_forecast, std::size_t limit,
                                          const GerminationForecast& forecast = {});
 
 }  // namespace esper::lanes

@@ -30,9 +30,9 @@ struct KnownStep {
   Variant variant{};                     // what to run compiled; no key: nothing
   std::optional<LoadedProgram> ready{};  // it did what eager does
   bool in_cache = false;                 // precompiled, not tried yet
-  bool hopeless = false;                 // there is no good package of it
+  bool unavailable = false;              // there is no good package of it
 
-  bool waits_for_package() const { return !variant.key.empty() && !ready && !hopeless; }
+  bool waits_for_package() const { return !variant.key.empty() && !ready && !unavailable; }
 };
 
 struct KnownStructure {

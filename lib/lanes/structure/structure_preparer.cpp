@@ -19,7 +19,7 @@
 
 namespace esper::lanes {
 
-using base::digits;
+using base::format_significant;
 using base::milliseconds;
 using step::Microbatch;
 
@@ -59,21 +59,22 @@ bool StructurePreparer::is_on() const {
 }
 
 void StructurePreparer::report_unprepared(const std::string& change, const std::string& reason) {
-  context_.tell(event("tolaria.growth_unprepared"_event, Level::kWarning, {{"change", change}, {"reason", reason}}));
+  context_.emit(event("tolaria.growth_unprepared"_event, Level::kWarning, {{"change", change}, {"reason", reason}}));
 }
 
 void StructurePreparer::report_prepared(const LikelyChange& change, const KnownStructure& known) {
   const bool compiled = std::ranges::any_of(known.steps, [](const KnownStep& step) { return step.ready.has_value(); });
-  context_.tell(event("tolaria.growth_prepared"_event, Level::kInfo,
-                      {{"change", words_of(change)},
+  context_.emit(event("tolaria.growth_prepared"_event, Level::kInfo,
+                      {{"change", describe(change)},
                        {"lane", compiled ? "compiled" : "replay"},
-                       {"prepare_ms", digits(known.prepare_ms, 4)}}));
+                       {"prepare_ms", format_significant(known.prepare_ms, 4)}}));
 }
 
 // The run goes on without what there is no memory for.
 bool StructurePreparer::gives_up_for(const std::exception& error) {
   const auto* not_preparable = dynamic_cast<const NotPreparable*>(&error);
-  const bool of_memory = not_preparable != nullptr ? not_preparable->of_memory : !device::lack_of_memory(error).empty();
+  const bool of_memory =
+      not_preparable != nullptr ? not_preparable->of_memory : !device::out_of_memory_message(error).empty();
   if (!of_memory) return false;
   gave_up_ = true;
   dry_run_.reset();
@@ -87,7 +88,7 @@ void StructurePreparer::keep_example(const StepShape& shape, std::span<const Mic
     examples_[shape.name] = {shape.sizes, copies_of(microbatches), left};
   } catch (const std::exception& error) {
     if (!gives_up_for(error)) throw;
-    report_unprepared("any", words_of(error));
+    report_unprepared("any", describe(error));
   }
 }
 
@@ -101,7 +102,7 @@ void StructurePreparer::prepare(const StructureInUse& in_use, std::span<const Li
     std::vector<KnownStructure*> next;
     bool worked = false;
     for (const LikelyChange& change : likely) {
-      const std::string place = in_use.structure + aliases.rename(words_of(change));
+      const std::string place = in_use.structure + aliases.rename(describe(change));
       if (KnownStructure* known = look_at(change, place, in_use, worked)) next.push_back(known);
       if (next.size() == StructureLibrary::kMost / 2) break;
     }
@@ -115,7 +116,7 @@ void StructurePreparer::prepare(const StructureInUse& in_use, std::span<const Li
     }
   } catch (const std::exception& error) {
     if (!gives_up_for(error)) throw;
-    report_unprepared("any", words_of(error));
+    report_unprepared("any", describe(error));
   }
 }
 
@@ -146,11 +147,11 @@ void StructurePreparer::run_dry(const LikelyChange& change, const std::string& p
     if (!dry_run_ || dry_run_->place != place) begin_dry_run(change, place, in_use);
     while (dry_run_ && !dry_run_->run->is_done() && elapsed() < kLongestPause) dry_run_->run->advance();
   } catch (const std::exception& error) {
-    const std::string reason = words_of(error);
+    const std::string reason = describe(error);
     dry_run_.reset();
     leads_to_[place].clear();
     gives_up_for(error);
-    return report_unprepared(words_of(change), reason);
+    return report_unprepared(describe(change), reason);
   }
   if (!dry_run_) return;
   dry_run_->run->known().prepare_ms += milliseconds(elapsed());
@@ -186,8 +187,8 @@ void StructurePreparer::check_arrived(const LikelyChange& change, KnownStructure
     known = std::move(run.known());
   } catch (const std::exception& error) {
     gives_up_for(error);
-    for (KnownStep& step : known.steps) step.hopeless |= step.waits_for_package() && step.in_cache;
-    return report_unprepared(words_of(change), words_of(error));
+    for (KnownStep& step : known.steps) step.unavailable |= step.waits_for_package() && step.in_cache;
+    return report_unprepared(describe(change), describe(error));
   }
   known.prepare_ms += milliseconds(context_.services.clock.now() - begin);
   report_prepared(change, known);
@@ -203,7 +204,7 @@ void StructurePreparer::take_precompiled() {
   for (KnownStep& step : known->steps) {
     if (step.variant.key != ahead.variant.key) continue;
     step.in_cache |= !outcome.failure;
-    step.hopeless |= outcome.failure.has_value();
+    step.unavailable |= outcome.failure.has_value();
   }
 }
 
@@ -243,7 +244,7 @@ void StructurePreparer::finish(const std::string& structure) {
     run.known().prepare_ms += milliseconds(context_.services.clock.now() - begin);
     library_.put(std::move(run.known()));
   } catch (const std::exception& error) {
-    const std::string reason = words_of(error);
+    const std::string reason = describe(error);
     gives_up_for(error);
     library_.drop(structure);
     report_unprepared("the structure that came", reason);
@@ -264,7 +265,7 @@ void StructurePreparer::wait_for(DryRun& run) {
     if (end == CompileWait::End::kInterrupted) return;
     if (!outcome || !outcome->failure) continue;
     failures_.report_no_compiler(std::string(base::name_of(*outcome->failure)), outcome->reason);
-    step.hopeless = true;
+    step.unavailable = true;
   }
 }
 

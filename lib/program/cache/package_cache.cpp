@@ -89,10 +89,10 @@ std::optional<CachedPackage> PackageCache::find(const std::string& key) {
       touch(key);
       return CachedPackage{PackageFile(entry->package()), entry->facts, entry->package().size()};
     }
-    note_damage(key, entry.error());
+    record_damage(key, entry.error());
   } catch (const IoError& error) {
     if (is_passing(error)) return std::nullopt;
-    note_damage(key, damage_of(error));
+    record_damage(key, damage_of(error));
   }
   quarantine_if_damaged(key);
   return std::nullopt;
@@ -107,7 +107,7 @@ std::optional<PackageFacts> PackageCache::facts(const std::string& key) {
   return std::nullopt;
 }
 
-void PackageCache::note_damage(const std::string& key, const std::string& reason) {
+void PackageCache::record_damage(const std::string& key, const std::string& reason) {
   const std::lock_guard guard(mutex_);
   ++damaged_;
   last_damage_ = "the entry " + key + " of the cache was not loaded: " + reason;
@@ -132,7 +132,7 @@ void PackageCache::quarantine_if_damaged(const std::string& key) {
       if (is_passing(error)) return;
       reason = damage_of(error);
     }
-    put_away(key, EntryFault::kDamaged, reason);
+    reject(key, EntryFault::kDamaged, reason);
   } catch (const IoError&) {  // a cache that cannot be changed; find() refuses the entry each time
   }
 }
@@ -251,7 +251,7 @@ InsertOutcome PackageCache::publish_entry(const std::string& key, const PackageF
   return {};
 }
 
-void PackageCache::put_away(const std::string& key, EntryFault fault, const std::string& reason) {
+void PackageCache::reject(const std::string& key, EntryFault fault, const std::string& reason) {
   const std::string target = settings_.folder + "/quarantine/" + quarantine_name(clock_.wall(), key);
   // Another run may have evicted it; what is wrong with the program stays true.
   if (file_system_.kind_of(entry_path(key)) != PathKind::kNothing) {
@@ -286,7 +286,7 @@ bool PackageCache::quarantine(const std::string& key, EntryFault fault, const st
     ensure_folders();
     const auto held = lock();
     if (!held) return false;
-    put_away(key, fault, reason);
+    reject(key, fault, reason);
   } catch (const IoError&) {
   }
   try {

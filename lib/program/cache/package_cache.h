@@ -113,9 +113,9 @@ class PackageCache {
   InsertOutcome publish_entry(const std::string& key, const PackageFacts& facts, const std::string& written,
                               std::uint64_t bytes);
   std::optional<PackageFacts> better_than(const PackageFacts& facts, const std::string& key);
-  void put_away(const std::string& key, EntryFault fault, const std::string& reason);
+  void reject(const std::string& key, EntryFault fault, const std::string& reason);
   void quarantine_if_damaged(const std::string& key);
-  void note_damage(const std::string& key, const std::string& reason);
+  void record_damage(const std::string& key, const std::string& reason);
   void bound_quarantine();
 
   base::FileSystem& file_system_;

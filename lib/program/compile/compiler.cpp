@@ -183,7 +183,7 @@ bool Compiler::pause(base::Duration length) {
 CompileOutcome Compiler::compile(const CompileRequest& request) {
   std::optional<CompileLock> lock;  // until the package is in the cache
   if (auto outcome = await_lock(request, lock)) return *outcome;
-  if (auto outcome = made_elsewhere(request)) return *outcome;
+  if (auto outcome = compiled_elsewhere(request)) return *outcome;
   return compile_here(request);
 }
 
@@ -214,7 +214,7 @@ std::optional<CompileOutcome> Compiler::await_lock(const CompileRequest& request
 }
 
 // Since the cache was last asked.
-std::optional<CompileOutcome> Compiler::made_elsewhere(const CompileRequest& request) {
+std::optional<CompileOutcome> Compiler::compiled_elsewhere(const CompileRequest& request) {
   const auto facts = cache_.facts(request.key);
   if (!facts) return std::nullopt;
   const bool is_full = facts->effort == base::name_of(CompileEffort::kFull);
@@ -232,15 +232,15 @@ CompileOutcome Compiler::by_other_process(const CompileRequest& request, const P
 }
 
 CompileOutcome Compiler::compile_here(const CompileRequest& request) {
-  if (hopeless_) return ended(request, *hopeless_->failure, hopeless_->reason);
+  if (unavailable_) return ended(request, *unavailable_->failure, unavailable_->reason);
   // A worker that dies under a request costs it one try: it gets one more, with a new worker.
   for (int crashes = 1;; ++crashes) {
     const WorkerAnswer answer = attempt(request);
     if (answer.kind != WorkerAnswer::Kind::kDied) return accept(request, answer);
     const std::string reason = "the compile worker exited (" + answer.reason + ")";
     if (restarts_ >= settings_.max_restarts) {
-      hopeless_ = ended(request, CompileFailure::kCrashed, reason + "; the restart limit is reached");
-      return *hopeless_;
+      unavailable_ = ended(request, CompileFailure::kCrashed, reason + "; the restart limit is reached");
+      return *unavailable_;
     }
     const auto length = settings_.restart_pause * (1 << std::min(restarts_, 10));
     ++restarts_;
@@ -270,7 +270,8 @@ std::optional<WorkerAnswer> Compiler::make_worker_folder() {
     storage::ensure_folder(cache_.files(), cache_.folder() + "/worker");
     return std::nullopt;
   } catch (const base::IoError& error) {
-    return WorkerAnswer{WorkerAnswer::Kind::kHopeless, failure_of(error), reason_and_way_out(error), {}, {}, 0, {}, {}};
+    return WorkerAnswer{
+        WorkerAnswer::Kind::kUnavailable, failure_of(error), reason_and_way_out(error), {}, {}, 0, {}, {}};
   }
 }
 
@@ -280,7 +281,7 @@ CompileOutcome Compiler::accept(const CompileRequest& request, const WorkerAnswe
   outcome.compiler = answer.compiler;
   outcome.stage_ms = answer.stage_ms;
   outcome.not_used = answer.not_used;
-  if (answer.kind == WorkerAnswer::Kind::kHopeless) hopeless_ = outcome;
+  if (answer.kind == WorkerAnswer::Kind::kUnavailable) unavailable_ = outcome;
   if (answer.kind != WorkerAnswer::Kind::kDone) return outcome;
   const PackageFacts facts = {request.recipe,
                               std::string(base::name_of(request.effort)),

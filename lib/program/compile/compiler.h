@@ -49,7 +49,7 @@ class Compiler {
   bool next(CompileRequest& request);
   CompileOutcome compile(const CompileRequest& request);
   std::optional<CompileOutcome> await_lock(const CompileRequest& request, std::optional<CompileLock>& lock);
-  std::optional<CompileOutcome> made_elsewhere(const CompileRequest& request);
+  std::optional<CompileOutcome> compiled_elsewhere(const CompileRequest& request);
   CompileOutcome by_other_process(const CompileRequest& request, const PackageFacts& facts) const;
   CompileOutcome compile_here(const CompileRequest& request);
   WorkerAnswer attempt(const CompileRequest& request);
@@ -79,7 +79,7 @@ class Compiler {
   // Of the background thread only.
   WorkerSession worker_;
   int restarts_ = 0;
-  std::optional<CompileOutcome> hopeless_;  // the result of every further request
+  std::optional<CompileOutcome> unavailable_;  // the result of every further request
 
   std::thread thread_;
 };

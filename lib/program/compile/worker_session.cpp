@@ -57,7 +57,7 @@ WorkerAnswer answer_in(const json& reply) {
   answer.not_used = reply.value("not_used", std::vector<std::string>{});
   if (const auto error = text_at(reply, "error"); !error.empty() || answer.package.empty()) {
     answer.failure = base::from_name<CompileFailure>(error).value_or(CompileFailure::kFailed);
-    answer.kind = answer.failure == CompileFailure::kNoCompiler ? Kind::kHopeless : Kind::kFailed;
+    answer.kind = answer.failure == CompileFailure::kNoCompiler ? Kind::kUnavailable : Kind::kFailed;
   }
   return answer;
 }
@@ -75,9 +75,9 @@ void WorkerSession::stop() {
   sweep_unlocked(folder_ + "/jobs", "");  // what it was at
 }
 
-WorkerAnswer WorkerSession::hopeless(CompileFailure failure, std::string reason) {
+WorkerAnswer WorkerSession::unavailable(CompileFailure failure, std::string reason) {
   stop();
-  return {Kind::kHopeless, failure, std::move(reason), {}, {}, 0, {}, {}};
+  return {Kind::kUnavailable, failure, std::move(reason), {}, {}, 0, {}, {}};
 }
 
 WorkerAnswer WorkerSession::died() {
@@ -108,13 +108,13 @@ WorkerCommand WorkerSession::command() const {
 // Nothing: the process is there.
 std::optional<WorkerAnswer> WorkerSession::launch() {
   if (settings_.python.empty() || !is_executable(settings_.python)) {
-    return hopeless(CompileFailure::kNoPython, settings_.python.empty() ? "no Python was found; set ESPER_PYTHON"
-                                                                        : "no executable " + settings_.python);
+    return unavailable(CompileFailure::kNoPython, settings_.python.empty() ? "no Python was found; set ESPER_PYTHON"
+                                                                           : "no executable " + settings_.python);
   }
   try {
     process_.emplace(command());
   } catch (const std::system_error& error) {
-    return hopeless(CompileFailure::kNoPython, error.what());
+    return unavailable(CompileFailure::kNoPython, error.what());
   }
   return std::nullopt;
 }
@@ -129,8 +129,8 @@ WorkerAnswer WorkerSession::start(const Interrupt& interrupt) {
       case WorkerProcess::Read::kWoken:
         break;
       case WorkerProcess::Read::kTimeout:
-        return hopeless(CompileFailure::kTimeout,
-                        "the compile worker did not start within " + base::to_string(settings_.start_deadline));
+        return unavailable(CompileFailure::kTimeout,
+                           "the compile worker did not start within " + base::to_string(settings_.start_deadline));
       case WorkerProcess::Read::kEnd:
         return died();
       case WorkerProcess::Read::kLine:
@@ -142,15 +142,15 @@ WorkerAnswer WorkerSession::start(const Interrupt& interrupt) {
 WorkerAnswer WorkerSession::greeted(const std::string& line) {
   const json hello = parse_line(line);
   if (!hello.is_object())
-    return hopeless(CompileFailure::kNoPython, settings_.python + " cannot run the compile worker");
+    return unavailable(CompileFailure::kNoPython, settings_.python + " cannot run the compile worker");
   if (const auto error = text_at(hello, "error"); !error.empty()) {
-    return hopeless(base::from_name<CompileFailure>(error).value_or(CompileFailure::kNoPython),
-                    text_at(hello, "reason"));
+    return unavailable(base::from_name<CompileFailure>(error).value_or(CompileFailure::kNoPython),
+                       text_at(hello, "reason"));
   }
   torch_version_ = text_at(hello, "torch");
   if (!settings_.torch_version.empty() && torch_version_ != settings_.torch_version) {
-    return hopeless(CompileFailure::kWrongTorch,
-                    settings_.python + " has torch " + torch_version_ + ", Esper uses " + settings_.torch_version);
+    return unavailable(CompileFailure::kWrongTorch,
+                       settings_.python + " has torch " + torch_version_ + ", Esper uses " + settings_.torch_version);
   }
   return {};
 }

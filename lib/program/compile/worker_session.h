@@ -47,9 +47,9 @@ struct Interrupt {
 struct WorkerAnswer {
   enum class Kind {
     kDone,
-    kFailed,    // failure and reason say why; the worker is as before
-    kHopeless,  // failure and reason; every further worker would fail in the same way
-    kDied,      // reason: how the process ended. A new one may do better
+    kFailed,       // failure and reason say why; the worker is as before
+    kUnavailable,  // failure and reason; every further worker would fail in the same way
+    kDied,         // reason: how the process ended. A new one may do better
   };
   Kind kind = Kind::kDone;
   CompileFailure failure{};
@@ -84,7 +84,7 @@ class WorkerSession {
   std::optional<WorkerAnswer> launch();
   WorkerAnswer greeted(const std::string& line);
   WorkerAnswer died();
-  WorkerAnswer hopeless(CompileFailure failure, std::string reason);
+  WorkerAnswer unavailable(CompileFailure failure, std::string reason);
   WorkerAnswer await_reply(std::uint64_t job, const Interrupt& interrupt);
 
   const CompilerSettings& settings_;

@@ -64,8 +64,8 @@ bool has_checkpoint_record(FileSystem& files, const std::string& journal_path) {
   bool found = false;
   storage::scan_journal_from(files, journal_path, is_segment, [&](std::string_view text) {
     if (found) return;
-    history::GrowthNote note;
-    const bool sound = history::read_growth_note(text, note) == history::NoteKind::kGrowth;
+    history::GrowthRecord note;
+    const bool sound = history::read_growth_record(text, note) == history::GrowthRecordKind::kGrowth;
     found = sound && (note.what == "checkpoint" || note.what == "segment");
   });
   return found;
@@ -126,10 +126,10 @@ std::string best_checkpoint(FileSystem& files, const std::string& folder, const 
   for (auto entry = entries.rbegin(); entry != entries.rend(); ++entry) {
     if (holds_best_epoch(files, *entry)) return name_in(*entry);
   }
-  const auto noted = best_by_journal(files, journal_path);
+  const auto recorded = best_by_journal(files, journal_path);
   const bool there =
-      std::ranges::any_of(entries, [&](const CheckpointEntry& entry) { return name_in(entry) == noted; });
-  return there ? noted : "";
+      std::ranges::any_of(entries, [&](const CheckpointEntry& entry) { return name_in(entry) == recorded; });
+  return there ? recorded : "";
 }
 
 bool had_checkpoints(FileSystem& files, const std::string& folder, const std::string& journal_path) {
@@ -184,7 +184,7 @@ bool CheckpointStore::holds(const CheckpointEntry& entry, const CheckpointInfo& 
   return false;
 }
 
-void CheckpointStore::spare(const std::vector<RefusedCheckpoint>& refused) {
+void CheckpointStore::protect(const std::vector<RefusedCheckpoint>& refused) {
   for (const auto& checkpoint : refused) {
     std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == checkpoint.path; });
   }
@@ -255,7 +255,7 @@ std::string reason_to_refuse(const std::function<std::string()>& load) {
   try {
     return load();
   } catch (const std::exception& error) {
-    if (!device::lack_of_memory(error).empty()) throw;
+    if (!device::out_of_memory_message(error).empty()) throw;
     return error.what();
   }
 }

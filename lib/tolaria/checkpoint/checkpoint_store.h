@@ -43,7 +43,7 @@ class CheckpointStore {
 
   // What restore_newest passed over and left under its name, since it may be whole: it is neither counted nor deleted
   // from here on.
-  void spare(const std::vector<RefusedCheckpoint>& refused);
+  void protect(const std::vector<RefusedCheckpoint>& refused);
 
   // Oldest first; only what is published, without links and what is spared.
   const std::vector<CheckpointEntry>& entries() const { return entries_; }

@@ -19,12 +19,12 @@ std::string check_growth(const history::GrowthHistory& history, const Checkpoint
                         "journal-*) to use the checkpoint");
 }
 
-std::string start_note(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology) {
-  history::GrowthNote note;
+std::string start_record(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology) {
+  history::GrowthRecord note;
   note.what = what;
   note.place = {at.epoch, at.step};
   note.snapshot = topology;
-  return history::growth_note_json(note).dump();
+  return history::growth_record_json(note).dump();
 }
 
 }  // namespace esper::tolaria

@@ -12,6 +12,6 @@ namespace esper::tolaria {
 std::string check_growth(const history::GrowthHistory& history, const CheckpointImage& image);
 
 // The journal's note of a process that begins ("started") or goes on ("resumed") with this network.
-std::string start_note(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology);
+std::string start_record(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology);
 
 }  // namespace esper::tolaria

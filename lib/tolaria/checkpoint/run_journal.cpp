@@ -4,7 +4,7 @@
 
 namespace esper::tolaria {
 
-using history::GrowthNote;
+using history::GrowthRecord;
 
 RunJournal::RunJournal(base::FileSystem& files, const std::string& path, std::uint64_t file_bytes)
     : file_bytes_(file_bytes), journal_(files, path) {
@@ -26,12 +26,12 @@ void RunJournal::append(const std::string& json_text) {
 
 void RunJournal::begin_file(history::RunPlace place, const leyline::Topology& topology,
                             const std::string& best_checkpoint) {
-  GrowthNote segment;
+  GrowthRecord segment;
   segment.what = "segment";
   segment.place = place;
   segment.snapshot = topology;
   segment.records_before = records_;
-  nlohmann::json record = growth_note_json(segment);
+  nlohmann::json record = growth_record_json(segment);
   record["best"] = best_checkpoint;
   record["lanes"] = lanes_.since(place.step);
   journal_.rotate(record.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <string>
 
-#include "history/growth_note.h"
+#include "history/growth_record.h"
 #include "lanes/shape/lane_log.h"
 #include "storage/journal.h"
 

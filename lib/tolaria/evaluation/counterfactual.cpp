@@ -38,7 +38,7 @@ class SeedGame {
         begin_(evaluation.facts.clock.now()) {}
 
   int players() const { return static_cast<int>(seeds_.size()); }
-  Worth& worth() { return worth_; }
+  CoalitionValues& coalition_values() { return coalition_values_; }
 
   // Evaluates coalitions that are not known yet in one pass. False at the deadline and on a signal.
   bool ask(const std::vector<Coalition>& wanted) {
@@ -49,7 +49,7 @@ class SeedGame {
     longest_pass_ = std::max(longest_pass_, elapsed() - before);
     if (!pass.complete) return false;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      worth_[wanted[i]] = pass.accuracy[i];
+      coalition_values_[wanted[i]] = pass.accuracy[i];
       losses_[wanted[i]] = pass.loss[i];
       outcomes_[wanted[i]] = std::move(pass.correct[i]);
     }
@@ -63,17 +63,17 @@ class SeedGame {
   // sampling_error: 0 for an exact figure.
   Estimate estimate(const Contrast& contrast, std::optional<double> sampling_error) const {
     const auto error = joined(standard_error(contrast, outcomes_), sampling_error);
-    return {kPoints * value_of(contrast, worth_), error ? std::optional(kPoints * *error) : std::nullopt};
+    return {kPoints * value_of(contrast, coalition_values_), error ? std::optional(kPoints * *error) : std::nullopt};
   }
   void report_runs(Counterfactual& out) const {
-    const Coalition all = everybody(players());
+    const Coalition all = all_players(players());
     out.loss = losses_.at(all);
-    out.accuracy = worth_.at(all);
-    out.accuracy_without_seeds = worth_.at(0);
-    out.configurations = static_cast<int>(worth_.size());
+    out.accuracy = coalition_values_.at(all);
+    out.accuracy_without_seeds = coalition_values_.at(0);
+    out.configurations = static_cast<int>(coalition_values_.size());
     for (int i = 0; i < players(); ++i) {
       const auto contrast = last_contrast(players(), i);
-      const double without = worth_.at(all & ~(Coalition{1} << i));
+      const double without = coalition_values_.at(all & ~(Coalition{1} << i));
       out.seeds.push_back({seeds_[static_cast<std::size_t>(i)], without, estimate(contrast, 0), std::nullopt});
     }
   }
@@ -95,18 +95,18 @@ class SeedGame {
   const config::CounterfactualConfig& config_;
   std::vector<std::string> seeds_;
   base::Duration begin_, longest_pass_{};
-  Worth worth_, losses_;
+  CoalitionValues coalition_values_, losses_;
   Outcomes outcomes_;
 };
 
 bool fits_exactly(int players, const config::CounterfactualConfig& config) {
-  return players <= kMostExactPlayers && everybody(players) < static_cast<Coalition>(config.max_configurations);
+  return players <= kMostExactPlayers && all_players(players) < static_cast<Coalition>(config.max_configurations);
 }
 
 bool measure_exactly(SeedGame& game, Pairs pairs, Counterfactual& out) {
   const int players = game.players();
   std::vector<Coalition> all;
-  for (Coalition coalition = 0; coalition <= everybody(players); ++coalition) all.push_back(coalition);
+  for (Coalition coalition = 0; coalition <= all_players(players); ++coalition) all.push_back(coalition);
   if (!game.ask(all)) return false;
   game.report_runs(out);
   for (int i = 0; i < players; ++i) {
@@ -120,17 +120,18 @@ bool measure_exactly(SeedGame& game, Pairs pairs, Counterfactual& out) {
 
 // Nobody, everybody, and everybody but one.
 std::vector<Coalition> ablations(int players) {
-  std::vector<Coalition> wanted = {0, everybody(players)};
-  for (int i = 0; i < players; ++i) wanted.push_back(everybody(players) & ~(Coalition{1} << i));
+  std::vector<Coalition> wanted = {0, all_players(players)};
+  for (int i = 0; i < players; ++i) wanted.push_back(all_players(players) & ~(Coalition{1} << i));
   return wanted;
 }
 
 bool measure_by_drawing(SeedGame& game, const Sampling& sampling, Counterfactual& out) {
   if (!game.ask(ablations(game.players()))) return false;
   // A pass that cannot be finished in time is not begun, so that the deadline costs draws and never a pass.
-  const auto sampled = sample_game(sampling, game.worth(), [&](const std::vector<Coalition>& wanted, Worth&) {
-    return game.has_time() && !interrupted() && game.ask(wanted);
-  });
+  const auto sampled =
+      sample_game(sampling, game.coalition_values(), [&](const std::vector<Coalition>& wanted, CoalitionValues&) {
+        return game.has_time() && !interrupted() && game.ask(wanted);
+      });
   game.report_runs(out);
   out.permutations = sampled.permutations;
   for (std::size_t i = 0; i < sampled.shapley.size(); ++i) {

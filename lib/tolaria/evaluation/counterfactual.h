@@ -21,14 +21,14 @@ struct Estimate {
   std::optional<double> standard_error;
 };
 
-struct WorthOfSeed {
+struct ValueOfSeed {
   std::string seed_id;
   double accuracy_without = 0;      // 0..1
   Estimate contribution;            // the last contribution: v(all) - v(all but this one)
   std::optional<Estimate> shapley;  // nothing where the budget allowed no draw
 };
 
-struct WorthOfPair {
+struct ValueOfPair {
   std::string first, second;  // seed ids, in order of birth
   Estimate interaction;
 };
@@ -40,8 +40,8 @@ struct Counterfactual {
     kLate,         // given up at the deadline: no figures
     kInterrupted,  // a signal came: no figures
   } end = End::kNotDue;
-  std::vector<WorthOfSeed> seeds;
-  std::vector<WorthOfPair> pairs;
+  std::vector<ValueOfSeed> seeds;
+  std::vector<ValueOfPair> pairs;
   double loss = 0, accuracy = 0;      // of all seeds as they run
   double accuracy_without_seeds = 0;  // of all active seeds at alpha 0
   int configurations = 0;             // that were evaluated

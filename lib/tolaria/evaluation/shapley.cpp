@@ -13,7 +13,7 @@ double factorial(int n) { return std::tgamma(n + 1.0); }
 // Calls visit(S, |S|) for every S of `players` players without those in `left_out`.
 template <class Visit>
 void for_each_without(int players, Coalition left_out, const Visit& visit) {
-  for (Coalition s = 0; s <= everybody(players); ++s) {
+  for (Coalition s = 0; s <= all_players(players); ++s) {
     if ((s & left_out) == 0) visit(s, std::popcount(s));
   }
 }
@@ -24,13 +24,13 @@ void check_exact(int players) {
 
 }  // namespace
 
-Coalition everybody(int players) {
+Coalition all_players(int players) {
   ESPER_CHECK(players >= 0 && players <= kMostPlayers, "coalitions are sets of at most 64 players");
   return players == kMostPlayers ? ~Coalition{0} : only(players) - 1;
 }
 
 Contrast last_contrast(int players, int player) {
-  const Coalition all = everybody(players);
+  const Coalition all = all_players(players);
   return {{all, 1}, {all & ~only(player), -1}};
 }
 
@@ -59,9 +59,9 @@ Contrast interaction_contrast(int players, int first, int second) {
   return contrast;
 }
 
-double value_of(const Contrast& contrast, const Worth& worth) {
+double value_of(const Contrast& contrast, const CoalitionValues& coalition_values) {
   double value = 0;
-  for (const auto& [coalition, weight] : contrast) value += weight * worth.at(coalition);
+  for (const auto& [coalition, weight] : contrast) value += weight * coalition_values.at(coalition);
   return value;
 }
 

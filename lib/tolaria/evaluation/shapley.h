@@ -19,8 +19,8 @@
 
 namespace esper::tolaria {
 
-using Coalition = std::uint64_t;            // bit i: player i takes part
-using Worth = std::map<Coalition, double>;  // v, as far as it is known
+using Coalition = std::uint64_t;                      // bit i: player i takes part
+using CoalitionValues = std::map<Coalition, double>;  // v, as far as it is known
 // A figure that is linear in v: the sum of weight * v(coalition).
 using Contrast = std::map<Coalition, double>;
 
@@ -29,7 +29,7 @@ inline constexpr int kMostPlayers = 64;
 inline constexpr int kMostExactPlayers = 10;
 
 constexpr Coalition only(int player) { return Coalition{1} << player; }
-Coalition everybody(int players);
+Coalition all_players(int players);
 Contrast last_contrast(int players, int player);
 // players: 1..kMostExactPlayers.
 Contrast shapley_contrast(int players, int player);
@@ -37,7 +37,7 @@ Contrast shapley_contrast(int players, int player);
 Contrast interaction_contrast(int players, int first, int second);
 
 // worth knows every coalition of the contrast.
-double value_of(const Contrast& contrast, const Worth& worth);
+double value_of(const Contrast& contrast, const CoalitionValues& coalition_values);
 
 // What each sample makes of a coalition; v is the mean over samples. All of one length.
 using Outcomes = std::map<Coalition, std::vector<float>>;

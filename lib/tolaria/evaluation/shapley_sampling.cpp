@@ -74,11 +74,11 @@ class Tally {
     shares_ += share;
   }
   // After each draw.
-  void close(const Worth& worth) {
+  void close(const CoalitionValues& coalition_values) {
     if (shares_ == 0) return;
     double value = 0;
     for (const auto& [coalition, weight] : sum_) {
-      value += weight / shares_ * worth.at(coalition);
+      value += weight / shares_ * coalition_values.at(coalition);
       total_[coalition] += weight / shares_;
     }
     draws_.push_back(value);
@@ -102,7 +102,7 @@ class GameTally {
   explicit GameTally(const Sampling& sampling)
       : pairs_wanted_(sampling.pairs), players_(static_cast<std::size_t>(sampling.players)) {}
 
-  void add(const Orders& draw, const Worth& worth) {
+  void add(const Orders& draw, const CoalitionValues& coalition_values) {
     for (const auto& order : draw) {
       walk(
           order,
@@ -111,8 +111,8 @@ class GameTally {
             if (pairs_wanted_ == Pairs::kMeasured) pairs_[std::minmax({i, j})].add(interaction(before, i, j), 1);
           });
     }
-    for (auto& player : players_) player.close(worth);
-    for (auto& [pair, tally] : pairs_) tally.close(worth);
+    for (auto& player : players_) player.close(coalition_values);
+    for (auto& [pair, tally] : pairs_) tally.close(coalition_values);
     permutations_ += static_cast<int>(draw.size());
   }
 
@@ -143,15 +143,15 @@ class Planner {
  public:
   explicit Planner(const Sampling& sampling) : sampling_(sampling), source_(sampling) {}
 
-  Round next(const Worth& worth) {
+  Round next(const CoalitionValues& coalition_values) {
     Round round;
     while (permutations_ < sampling_.most_permutations) {
       if (!held_) held_ = source_.next();
       std::set<Coalition> wanted = round.wanted;
       for (const Coalition coalition : coalitions_of(*held_, sampling_.pairs)) {
-        if (!worth.contains(coalition)) wanted.insert(coalition);
+        if (!coalition_values.contains(coalition)) wanted.insert(coalition);
       }
-      if (worth.size() + wanted.size() > sampling_.most_coalitions) break;
+      if (coalition_values.size() + wanted.size() > sampling_.most_coalitions) break;
       if (!round.wanted.empty() && wanted.size() > sampling_.most_in_a_round) break;
       round.wanted = std::move(wanted);
       permutations_ += static_cast<int>(held_->size());
@@ -169,14 +169,14 @@ class Planner {
 
 }  // namespace
 
-SampledGame sample_game(const Sampling& sampling, Worth& worth, const AskWorth& ask) {
+SampledGame sample_game(const Sampling& sampling, CoalitionValues& coalition_values, const AskValues& ask) {
   ESPER_CHECK(sampling.players >= 2 && sampling.players <= kMostPlayers, "sampling needs 2 to 64 players");
   Planner planner(sampling);
   GameTally tally(sampling);
-  for (Round round = planner.next(worth); !round.draws.empty(); round = planner.next(worth)) {
+  for (Round round = planner.next(coalition_values); !round.draws.empty(); round = planner.next(coalition_values)) {
     const std::vector<Coalition> wanted(round.wanted.begin(), round.wanted.end());
-    if (!wanted.empty() && !ask(wanted, worth)) break;
-    for (const auto& draw : round.draws) tally.add(draw, worth);
+    if (!wanted.empty() && !ask(wanted, coalition_values)) break;
+    for (const auto& draw : round.draws) tally.add(draw, coalition_values);
   }
   return tally.game();
 }

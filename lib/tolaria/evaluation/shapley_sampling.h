@@ -34,7 +34,7 @@ struct Sampling {
 
 // Adds the worth of these coalitions, none of which is known yet. False: it could not or must not, and nothing was
 // added; sampling ends with the draws so far.
-using AskWorth = std::function<bool(const std::vector<Coalition>& wanted, Worth& worth)>;
+using AskValues = std::function<bool(const std::vector<Coalition>& wanted, CoalitionValues& coalition_values)>;
 
 struct SampledFigure {
   Contrast contrast;                     // value_of() it is the estimate
@@ -48,6 +48,6 @@ struct SampledGame {
 };
 
 // The same seed draws the same orders. worth: what is known already; it gets what was asked for.
-SampledGame sample_game(const Sampling& sampling, Worth& worth, const AskWorth& ask);
+SampledGame sample_game(const Sampling& sampling, CoalitionValues& coalition_values, const AskValues& ask);
 
 }  // namespace esper::tolaria

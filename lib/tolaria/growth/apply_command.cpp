@@ -19,7 +19,7 @@ bool folds(const std::vector<LifecycleEvent>& events) {
 }
 
 AppliedCommand refusal(const leyline::AdaptationCommand& command, const std::exception& error) {
-  const std::string lack = device::lack_of_memory(error);
+  const std::string lack = device::out_of_memory_message(error);
   if (lack.empty()) throw;
   AppliedCommand done;
   done.events = {kasmina::refusal_of(command, "out_of_memory", lack)};

@@ -75,7 +75,7 @@ void GoodState::keep() {
   try {
     copy_.emplace(evaluation_.model, evaluation_.facts.device);
   } catch (const std::exception& error) {
-    if (device::lack_of_memory(error).empty()) throw;
+    if (device::out_of_memory_message(error).empty()) throw;
     return;
   }
   epoch_ = progress_.epoch;
@@ -85,7 +85,7 @@ void GoodState::keep() {
   ++figures_.snapshots;
 }
 
-std::string GoodState::explosion(const Measurements& measured) const {
+std::string GoodState::loss_explosion(const Measurements& measured) const {
   const double loss = measured.running.loss;
   if (!copy_ || !(loss > kLossBound) || !(loss > kLossRatio * validation_loss_)) return {};
   return fmt::format("the validation loss rose from {:.4g} to {:.4g}", validation_loss_, loss);

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "lanes/lane/step_roots.h"
+#include "lanes/lane/step_external_tensors.h"
 #include "tolaria/evaluation/measure.h"
 
 namespace esper::tolaria {
@@ -36,7 +36,7 @@ class GoodState {
   void keep();
 
   // Why these figures are no state to go on from, though they are finite; empty if they are, or nothing is kept.
-  std::string explosion(const Measurements& measured) const;
+  std::string loss_explosion(const Measurements& measured) const;
 
   // Undoes what the run learned since keep(), and reports it. `metrics` and `measured` become the figures of the state
   // that was put back, its growing seeds left out; `measured.undone` says why. False, and nothing changed, where

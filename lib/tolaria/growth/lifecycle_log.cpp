@@ -5,7 +5,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "kasmina/lifecycle_note.h"
+#include "kasmina/lifecycle_record.h"
 #include "kasmina/topology.h"
 #include "leyline/telemetry.h"
 
@@ -152,17 +152,19 @@ std::int64_t memory_of(const step::Model& model, const std::string& seed_id) {
 
 void follow(leyline::Topology& topology, const LifecycleEvent& it) {
   std::string misfit;
-  if (it.kind == LifecycleEvent::Kind::kStage) misfit = leyline::apply(topology, {it.slot, it.seed_id, it.blueprint, it.from, it.to});
+  if (it.kind == LifecycleEvent::Kind::kStage)
+    misfit = leyline::apply(topology, {it.slot, it.seed_id, it.blueprint, it.from, it.to});
   if (it.kind == LifecycleEvent::Kind::kFold && it.passed) misfit = leyline::apply_fold(topology, it.slot, it.seed_id);
   ESPER_CHECK(misfit.empty(), "an event that does not follow from the network: " + misfit);
 }
 
 bool changes_structure(const LifecycleEvent& it) {
-  return it.kind == LifecycleEvent::Kind::kGraft || it.kind == LifecycleEvent::Kind::kCull || (it.kind == LifecycleEvent::Kind::kFold && it.passed);
+  return it.kind == LifecycleEvent::Kind::kGraft || it.kind == LifecycleEvent::Kind::kCull ||
+         (it.kind == LifecycleEvent::Kind::kFold && it.passed);
 }
 
-history::GrowthNote note_of(const LifecycleEvent& it, const StructureChange& change, const Cause& cause) {
-  auto note = kasmina::note_of(it);
+history::GrowthRecord record_of(const LifecycleEvent& it, const StructureChange& change, const Cause& cause) {
+  auto note = kasmina::record_of(it);
   note.event->decision = cause.decision;
   if (changes_structure(it)) {
     note.event->took_ms = cause.took_ms;
@@ -197,11 +199,11 @@ void LifecycleLog::report(const std::vector<LifecycleEvent>& happened, const Str
   for (const auto& it : happened) {
     follow(topology_, it);
     outbox_.emit(telemetry_of(it, epoch, change));
-    auto note = note_of(it, change, cause);
+    auto note = record_of(it, change, cause);
     note.place = {progress_.epoch, progress_.step};
     note.hash = leyline::topology_hash(topology_);
     if (it.kind == LifecycleEvent::Kind::kGraft) note.event->memory_bytes = memory_of(model_, it.seed_id);
-    saver_.record(history::growth_note_json(note).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    saver_.record(history::growth_record_json(note).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 }
 

@@ -32,13 +32,13 @@ double violations_of(const StepMetrics& metrics, const std::string& id) {
   return found == metrics.seeds.end() ? 0 : found->second.isolation_violations;
 }
 
-kasmina::SeedWorth worth_of(const WorthOfSeed& seed) {
-  kasmina::SeedWorth worth;
-  worth.contribution_stderr_points = seed.contribution.standard_error;
-  if (!seed.shapley) return worth;
-  worth.shapley_points = seed.shapley->value;
-  worth.shapley_stderr_points = seed.shapley->standard_error;
-  return worth;
+kasmina::SeedValue seed_value_of(const ValueOfSeed& seed) {
+  kasmina::SeedValue seed_value;
+  seed_value.contribution_stderr_points = seed.contribution.standard_error;
+  if (!seed.shapley) return seed_value;
+  seed_value.shapley_points = seed.shapley->value;
+  seed_value.shapley_stderr_points = seed.shapley->standard_error;
+  return seed_value;
 }
 
 leyline::HardwareContext hardware(torch::Device device) {
@@ -67,7 +67,7 @@ kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoc
     facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_at(measured.accuracy_without, group.id),
                            value_at(measured.accuracy_at_full, group.id), violations_of(metrics, group.id)});
   }
-  for (const auto& seed : measured.counterfactual.seeds) facts.worth[seed.seed_id] = worth_of(seed);
+  for (const auto& seed : measured.counterfactual.seeds) facts.seed_value[seed.seed_id] = seed_value_of(seed);
   return facts;
 }
 

@@ -48,9 +48,9 @@ void report_start(const Run& run, const RunStart& start) {
     run.outbox.emit(event("tolaria.samples_skipped"_event, Level::kWarning,
                           {{"count", std::to_string(run.facts.skipped_samples)}}));
   }
-  run.saver.record(start_note(resumed ? "resumed" : "started",
-                              {run.progress.step, run.progress.epoch, run.facts.training_hash},
-                              kasmina::topology_of(run.model.network.save_topology())));
+  run.saver.record(start_record(resumed ? "resumed" : "started",
+                                {run.progress.step, run.progress.epoch, run.facts.training_hash},
+                                kasmina::topology_of(run.model.network.save_topology())));
   run.outbox.flush();
 }
 

@@ -48,7 +48,7 @@ double norm_of(const StepMetrics& metrics, const std::string& group) {
   return found == metrics.group_gradient_norms.end() ? 0 : found->second;
 }
 
-void add_teacher(Metrics& out, const StepMetrics& metrics, const ParameterCount& count) {
+void add_host_share(Metrics& out, const StepMetrics& metrics, const ParameterCount& count) {
   const auto add = [&](auto handle, double value) {
     out.push_back(metric(handle, value, {{"seed_id", "__teacher__"}, {"stage", "TEACHER"}}));
   };
@@ -141,7 +141,7 @@ void add_seed_gradients(Metrics& out, const kasmina::Network& network, const Ste
   add("tolaria.grad_agg.teacher_share"_metric, ratio(norm_of(metrics, kasmina::kHostOwner), norms));
   add("kasmina.isolation.violations"_metric, totals.violations);
   if (seeds.empty()) return;
-  add_teacher(out, metrics, count);
+  add_host_share(out, metrics, count);
   for (const SeedState& seed : seeds) add_seed(out, gradients, metrics, seed, count);
 }
 

@@ -78,7 +78,7 @@ Answer Consultation::late() const {
   return {Answer::Kind::kLate, {}, "no decision within " + base::to_string(deadline_), 0};
 }
 
-Answer Consultation::ask_on_the_spot(const leyline::Observation& observation) {
+Answer Consultation::decide_inline(const leyline::Observation& observation) {
   const auto begin = clock_.now();
   std::string after;
   Answer answer = shared_->decide(observation, after);
@@ -90,7 +90,7 @@ Answer Consultation::ask_on_the_spot(const leyline::Observation& observation) {
 }
 
 Answer Consultation::ask(const leyline::Observation& observation) {
-  Answer answer = thread_.joinable() ? ask_in_thread(observation) : ask_on_the_spot(observation);
+  Answer answer = thread_.joinable() ? ask_in_thread(observation) : decide_inline(observation);
   using Kind = Answer::Kind;
   figures_.last_without_decision = answer.kind != Kind::kDecided;
   if (answer.kind == Kind::kLate || answer.kind == Kind::kBusy) ++figures_.timeouts;

@@ -57,7 +57,7 @@ class Consultation {
 
  private:
   Answer ask_in_thread(const leyline::Observation& observation);
-  Answer ask_on_the_spot(const leyline::Observation& observation);
+  Answer decide_inline(const leyline::Observation& observation);
   Answer late() const;
 
   struct Shared;

@@ -38,7 +38,7 @@ std::string load(const CheckpointImage& image, const ResumeTarget& target, Consu
 
 // A fork that was cut off before its checkpoint was there would begin from nothing; and training from step 0 in the
 // folder of a run that had come further would replace that run.
-void refuse_to_begin_anew(base::FileSystem& files, const std::string& run) {
+void reject_restart(base::FileSystem& files, const std::string& run) {
   const auto journal = history::read_journal(files, run);
   for (const auto& note : journal.history.notes()) {
     if (note.what != "forked") continue;
@@ -64,14 +64,15 @@ ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, c
   };
   point.checkpoint = restore_newest(files, run + "/checkpoints", accept, point.refused);
   if (point.checkpoint.empty() && !point.refused.empty()) fail_with_reasons(run, point.refused);
-  if (point.checkpoint.empty()) refuse_to_begin_anew(files, run);
+  if (point.checkpoint.empty()) reject_restart(files, run);
   if (!doubt.empty()) point.unchecked = why_unchecked(point.checkpoint, journal, doubt);
   return point;
 }
 
 std::string why_unchecked(const std::string& checkpoint, const history::RunHistory& journal, const std::string& doubt) {
-  const bool told = std::ranges::any_of(journal.gaps, [&](auto& gap) { return gap.find(doubt) != std::string::npos; });
-  std::string reasons = told ? "" : doubt;
+  const bool reported =
+      std::ranges::any_of(journal.gaps, [&](auto& gap) { return gap.find(doubt) != std::string::npos; });
+  std::string reasons = reported ? "" : doubt;
   for (const auto& gap : journal.gaps) reasons += (reasons.empty() ? "" : "; ") + gap;
   return "the network of " + checkpoint + " could not be compared with the journal: " + reasons;
 }

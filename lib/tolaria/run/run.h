@@ -9,7 +9,7 @@
 #include "lanes/shape/lane_log.h"
 #include "lanes/structure/scratch_model.h"
 #include "leyline/progress.h"
-#include "program/compile_desk.h"
+#include "program/compile_service.h"
 #include "tolaria/run/consultation.h"
 #include "tolaria/run/outbox.h"
 #include "tolaria/run/run_facts.h"
@@ -25,10 +25,10 @@ struct RunData {
 
 // What lanes work with besides the model.
 struct LaneParts {
-  program::CompileDesk* desk = nullptr;   // null: nothing can be compiled
-  lanes::ModelFactory build{};            // a fresh model; null: no structure is prepared ahead
-  lanes::GerminationForecast forecast{};  // null: slots and blueprints in order
-  lanes::LaneLog log{};                   // of earlier processes of this run
+  program::CompileService* compile_service = nullptr;  // null: nothing can be compiled
+  lanes::ModelFactory build{};                         // a fresh model; null: no structure is prepared ahead
+  lanes::GerminationForecast forecast{};               // null: slots and blueprints in order
+  lanes::LaneLog log{};                                // of earlier processes of this run
 };
 
 // When one step of the loop began and ended, monotonic.

@@ -11,7 +11,7 @@ using Catch::Matchers::ContainsSubstring;
 
 namespace {
 
-std::vector<std::string> words_of(const std::string& command) {
+std::vector<std::string> describe(const std::string& command) {
   std::vector<std::string> words;
   for (std::size_t from = 0; from < command.size();) {
     const std::size_t blank = std::min(command.find(' ', from), command.size());
@@ -30,7 +30,7 @@ TEST_CASE("the help of every command is the approved one, with an example") {
                "topo show", "topo diff", "receipt", "fork", "doctor", "completion", "bench", "baseline",
                "baseline save", "baseline check", "baseline list", "baseline show", "baseline diff");
   CAPTURE(command);
-  std::vector<std::string> arguments = words_of(command);
+  std::vector<std::string> arguments = describe(command);
   arguments.push_back("--help");
   const Finished help = run_esper(arguments);
   CHECK(help.exit_code == 0);

@@ -4,7 +4,7 @@
 #include <fstream>
 
 #include "cli.h"
-#include "history/growth_note.h"
+#include "history/growth_record.h"
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
 
@@ -12,7 +12,7 @@ using namespace esper;
 using namespace esper::test;
 using Catch::Matchers::ContainsSubstring;
 using history::GrowthEvent;
-using history::GrowthNote;
+using history::GrowthRecord;
 using leyline::Stage;
 
 namespace {
@@ -26,16 +26,16 @@ struct GrownRun {
 
   GrownRun() {
     folder.write("config.yaml", "name: a\n");
-    GrowthNote note;
+    GrowthRecord note;
     note.what = "started";
     note.snapshot = now;
-    journal.append(growth_note_json(note).dump());
+    journal.append(growth_record_json(note).dump());
     stage({1, 8}, Stage::kDormant, Stage::kGerminated, "GERMINATE: there is room");
     stage({2, 16}, Stage::kGerminated, Stage::kTraining, "START_TRAINING: it is there");
   }
   void stage(history::RunPlace place, Stage from, Stage to, const std::string& decision) {
     apply(now, {"r0c0", "seed-0001", "mlp", from, to});
-    GrowthNote note;
+    GrowthRecord note;
     note.what = "stage";
     note.place = place;
     note.hash = topology_hash(now);
@@ -46,7 +46,7 @@ struct GrownRun {
                              .to = to,
                              .reason = "passed",
                              .decision = decision};
-    journal.append(growth_note_json(note).dump());
+    journal.append(growth_record_json(note).dump());
   }
 };
 
@@ -116,7 +116,7 @@ TEST_CASE("a step that is none is refused, one behind the last note is told with
 TEST_CASE("a journal cannot steer the terminal of whoever looks at it, nor forge a line") {
   GrownRun run;
   const std::string bad = "x\x1b[2J\x7f\xC2\x9b\xE2\x80\xAE\nesper: OK";
-  GrowthNote note;
+  GrowthRecord note;
   note.what = "stage";
   note.place = {3, 24};
   note.event = GrowthEvent{.seed_id = "seed-0001",
@@ -126,7 +126,7 @@ TEST_CASE("a journal cannot steer the terminal of whoever looks at it, nor forge
                            .to = Stage::kBlending,
                            .reason = bad,
                            .decision = bad};
-  run.journal.append(growth_note_json(note).dump());
+  run.journal.append(growth_record_json(note).dump());
   const std::string harmless = "x\\x1b[2J\\x7f\\u009b\\u202e\\nesper: OK";
   for (const std::vector<std::string>& command : {std::vector<std::string>{"topo", "log", run.path},
                                                   {"topo", "show", run.path},
@@ -207,11 +207,11 @@ TEST_CASE("where nothing is known of growth, every command says the same, with t
 TEST_CASE("behind a gap in the journal a receipt and the drawing tell the same") {
   GrownRun run;
   apply(run.now, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending});  // this note is lost
-  GrowthNote resumed;
+  GrowthRecord resumed;
   resumed.what = "resumed";
   resumed.place = {4, 32};
   resumed.snapshot = run.now;
-  run.journal.append(growth_note_json(resumed).dump());
+  run.journal.append(growth_record_json(resumed).dump());
   const auto shown = json_from({"topo", "show", run.path});
   const auto receipt = json_from({"receipt", run.path, "seed-0001"});
   CHECK(shown["topology"]["slots"][0]["stage"] == "BLENDING");
@@ -229,12 +229,12 @@ TEST_CASE("behind a gap in the journal a receipt and the drawing tell the same")
 TEST_CASE("what a gap leaves open is told by drawing and receipt alike, with the way out") {
   GrownRun run;
   apply(run.now, {"r0c0", "seed-0001", "mlp", Stage::kTraining, Stage::kBlending});  // this note is lost
-  GrowthNote saved;
+  GrowthRecord saved;
   saved.what = "checkpoint";
   saved.place = {4, 32};
   saved.checkpoint = "c";
   saved.hash = topology_hash(run.now);
-  run.journal.append(growth_note_json(saved).dump());
+  run.journal.append(growth_record_json(saved).dump());
   const auto shown = json_from({"topo", "show", run.path});
   const auto receipt = json_from({"receipt", run.path, "seed-0001"});
   CHECK(shown["topology"]["slots"][0]["stage"] == "TRAINING");

@@ -17,7 +17,7 @@
 #include "storage/journal.h"
 #include "storage/real_file_system.h"
 #include "support/failing_allocator.h"
-#include "support/growing_ahead.h"
+#include "support/growing_prepared.h"
 #include "support/patience.h"
 
 using namespace esper;
@@ -37,21 +37,21 @@ LaneCase small_growing() {
   return c;
 }
 
-void grow(GrowingAhead& it) { REQUIRE_FALSE(GrowingModel::refused(it.change(it.germination("r0c0", "mlp")))); }
+void grow(GrowingPrepared& it) { REQUIRE_FALSE(GrowingModel::refused(it.change(it.germination("r0c0", "mlp")))); }
 
 }  // namespace
 
 TEST_CASE("in lane compiled a germination's first step is compiled, and the bits are the same whoever foresaw it") {
   test::need_python_with_torch();
   at::set_num_threads(1);
-  GrowingAhead foreseen(Lane::kCompiled, &lasting_desk(), small_growing());
-  GrowingAhead surprised(Lane::kCompiled, &lasting_desk(), small_growing());
-  for (GrowingAhead* each : {&foreseen, &surprised}) {
+  GrowingPrepared foreseen(Lane::kCompiled, &persistent_compile_service(), small_growing());
+  GrowingPrepared surprised(Lane::kCompiled, &persistent_compile_service(), small_growing());
+  for (GrowingPrepared* each : {&foreseen, &surprised}) {
     each->steps(5);
     REQUIRE(each->steps_in(Lane::kCompiled) > 0);
   }
   foreseen.prepare({germinates("r0c0", "mlp")});
-  for (GrowingAhead* each : {&foreseen, &surprised}) {
+  for (GrowingPrepared* each : {&foreseen, &surprised}) {
     const auto eager_steps = each->steps_in(Lane::kEager);
     grow(*each);
     each->steps(4);
@@ -66,10 +66,10 @@ TEST_CASE("in lane compiled a germination's first step is compiled, and the bits
 namespace {
 
 // A run resumed from tensors and notes of another one, whose next step is the first after a germination.
-struct Resumed : GrowingAhead {
-  Resumed(const LaneRoom& room, const GrowingAhead& from, const std::map<std::string, torch::Tensor>& checkpoint,
-          program::CompileDesk& desk)
-      : GrowingAhead(Lane::kCompiled, &desk, small_growing()) {
+struct Resumed : GrowingPrepared {
+  Resumed(const LaneRoom& room, const GrowingPrepared& from, const std::map<std::string, torch::Tensor>& checkpoint,
+          program::CompileService& compile_service)
+      : GrowingPrepared(Lane::kCompiled, &compile_service, small_growing()) {
     const std::string journal = room.path / "journal";
     std::filesystem::remove(journal);
     {
@@ -86,7 +86,7 @@ struct Resumed : GrowingAhead {
   }
 };
 
-void check_goes_on_as(const GrowingAhead& whole, Resumed& resumed) {
+void check_goes_on_as(const GrowingPrepared& whole, Resumed& resumed) {
   resumed.steps(6);
   CHECK(resumed.steps_in(Lane::kCompiled) == 6);
   CHECK(resumed.told("tolaria.lane_refused") == 0);
@@ -119,7 +119,7 @@ TEST_CASE("a run resumed right after a germination in lane compiled has the bits
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;
-  GrowingAhead whole(Lane::kCompiled, &lasting_desk(), small_growing());
+  GrowingPrepared whole(Lane::kCompiled, &persistent_compile_service(), small_growing());
   whole.steps(5);
   grow(whole);
   const auto checkpoint = copies_of(*whole.model);
@@ -127,8 +127,8 @@ TEST_CASE("a run resumed right after a germination in lane compiled has the bits
   whole.steps(6);
   whole.notes = notes;
   // Also where the cache does not have the program: it was emptied since.
-  for (program::CompileDesk* desk : {&lasting_desk(), &room.desk()}) {
-    Resumed resumed(room, whole, checkpoint, *desk);
+  for (program::CompileService* compile_service : {&persistent_compile_service(), &room.compile_service()}) {
+    Resumed resumed(room, whole, checkpoint, *compile_service);
     check_goes_on_as(whole, resumed);
   }
 }
@@ -139,15 +139,15 @@ TEST_CASE(
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;
-  GrowingAhead whole(Lane::kCompiled, &lasting_desk(), small_growing());
+  GrowingPrepared whole(Lane::kCompiled, &persistent_compile_service(), small_growing());
   whole.steps(5);
   grow(whole);
   whole.steps(6);
 
   room.stock(host_program());
   const auto called = room.path / "called";
-  const auto desk = room.new_desk();
-  GrowingAhead stopped(Lane::kCompiled, desk.get(), small_growing());
+  const auto compile_service = room.new_compile_service();
+  GrowingPrepared stopped(Lane::kCompiled, compile_service.get(), small_growing());
   stopped.steps(5);
   REQUIRE(stopped.steps_in(Lane::kCompiled) > 0);
   {
@@ -170,23 +170,23 @@ TEST_CASE(
   CHECK(stopped.told("tolaria.compile_fallback") == 0);
   CHECK(stopped.told("tolaria.growth_unprepared") == 0);
   CHECK(stopped.runner->figures().pending == 0);
-  Resumed resumed(room, stopped, copies_of(*stopped.model), lasting_desk());
+  Resumed resumed(room, stopped, copies_of(*stopped.model), persistent_compile_service());
   check_goes_on_as(whole, resumed);
 }
 
 TEST_CASE("in lane compiled a structure that there is no memory to prepare for begins as one that nobody foresaw") {
   test::need_python_with_torch();
   at::set_num_threads(1);
-  GrowingAhead run(Lane::kCompiled, &lasting_desk(), small_growing());
+  GrowingPrepared run(Lane::kCompiled, &persistent_compile_service(), small_growing());
   run.steps(5);
-  run.no_room_for_twins = true;
+  run.no_room_for_scratch_models = true;
   run.prepare({germinates("r0c0", "mlp")});
   CHECK(run.told("tolaria.growth_unprepared") == 1);
   const auto eager_steps = run.steps_in(Lane::kEager), compiled_steps = run.steps_in(Lane::kCompiled);
   grow(run);
   run.steps(6);
   CHECK(run.told("tolaria.growth_unprepared") == 1);  // and no second twin is tried when it comes
-  CHECK(run.twins_made == 1);
+  CHECK(run.scratch_models_made == 1);
   CHECK(run.steps_in(Lane::kEager) == eager_steps + 3);  // warm-up, recording, check
   CHECK(run.steps_in(Lane::kCompiled) == compiled_steps + 3);
   CHECK(run.runner->figures().checks_failed == 0);
@@ -199,7 +199,7 @@ TEST_CASE(
   test::need_python_with_torch();
   at::set_num_threads(1);
   constexpr std::int64_t kShorter = 5;
-  GrowingAhead run(Lane::kCompiled, &lasting_desk(), small_growing());
+  GrowingPrepared run(Lane::kCompiled, &persistent_compile_service(), small_growing());
   run.steps(5);
   const auto batch = make_batches(
       [] {
@@ -223,19 +223,19 @@ TEST_CASE(
   run.step_of(kShorter);  // a shape whose batch was not kept begins anew
   CHECK(run.steps_in(Lane::kCompiled) == 7);
   CHECK(run.told("tolaria.growth_unprepared") == 1);
-  CHECK(run.twins_made == 0);
+  CHECK(run.scratch_models_made == 0);
 }
 
 TEST_CASE("in lane compiled a structure that came where there is no room for a second network begins like any other") {
   test::need_python_with_torch();
   at::set_num_threads(1);
-  GrowingAhead run(Lane::kCompiled, &lasting_desk(), small_growing());
+  GrowingPrepared run(Lane::kCompiled, &persistent_compile_service(), small_growing());
   run.steps(5);
   run.memory = device::MemoryFigures{.peak_bytes = 10 << 20, .free_bytes = 10 << 20};
   const auto compiled_steps = run.steps_in(Lane::kCompiled);
   grow(run);
   run.steps(6);
-  CHECK(run.twins_made == 0);
+  CHECK(run.scratch_models_made == 0);
   CHECK(run.told("tolaria.growth_unprepared") == 1);
   CHECK(run.steps_in(Lane::kCompiled) == compiled_steps + 3);
 }
@@ -246,9 +246,9 @@ TEST_CASE(
   at::set_num_threads(1);
   const LaneRoom room;
   room.stock(host_program());
-  const auto desk = room.new_desk();
+  const auto compile_service = room.new_compile_service();
   const Compiler fails(room, "echo out of order; exit 1");
-  GrowingAhead run(Lane::kCompiled, desk.get(), small_growing());
+  GrowingPrepared run(Lane::kCompiled, compile_service.get(), small_growing());
   run.steps(5);
   const auto eager_steps = run.steps_in(Lane::kEager);
   grow(run);
@@ -271,10 +271,10 @@ TEST_CASE(
   LaneCase c = small_growing();
   c.config.step.compile.dynamic = true;
   constexpr std::int64_t kShorter = 5;
-  GrowingAhead foreseen(Lane::kCompiled, &room.desk(), c);
-  GrowingAhead surprised(Lane::kCompiled, &room.desk(), c);
+  GrowingPrepared foreseen(Lane::kCompiled, &room.compile_service(), c);
+  GrowingPrepared surprised(Lane::kCompiled, &room.compile_service(), c);
   const auto both = [&](int rounds) {
-    for (GrowingAhead* each : {&foreseen, &surprised}) {
+    for (GrowingPrepared* each : {&foreseen, &surprised}) {
       for (int round = 0; round < rounds; ++round) {
         each->steps(2);
         each->step_of(kShorter);
@@ -286,9 +286,9 @@ TEST_CASE(
   CHECK(room.names_in("entries").size() == 1);
   foreseen.prepare({germinates("r0c0", "mlp")});
   CHECK(foreseen.told("tolaria.growth_prepared") == 1);
-  for (GrowingAhead* each : {&foreseen, &surprised}) grow(*each);
+  for (GrowingPrepared* each : {&foreseen, &surprised}) grow(*each);
   both(2);
-  for (GrowingAhead* each : {&foreseen, &surprised}) {
+  for (GrowingPrepared* each : {&foreseen, &surprised}) {
     CHECK(each->steps_in(Lane::kEager) == 6);
     CHECK(each->told("tolaria.lane_refused") == 0);
   }
@@ -301,7 +301,7 @@ TEST_CASE("a package that was compiled ahead arrives after the rehearsal, passes
   at::set_num_threads(1);
   const LaneRoom room;
   room.stock(host_program());
-  GrowingAhead ahead(Lane::kCompiled, &room.desk(), small_growing());
+  GrowingPrepared ahead(Lane::kCompiled, &room.compile_service(), small_growing());
   ahead.steps(5);
   REQUIRE(ahead.steps_in(Lane::kCompiled) > 0);
   const std::vector<lanes::LikelyChange> likely = {germinates("r0c0", "mlp")};
@@ -326,7 +326,7 @@ TEST_CASE("a wrong program of a likely structure is refused in the rehearsal, an
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;
-  auto& desk = room.desk();
+  auto& compile_service = room.compile_service();
   const LaneCase c = small_growing();
   GrowingModel grown(c);
   grown.apply(grown.germination("r0c0", "mlp"));
@@ -336,15 +336,15 @@ TEST_CASE("a wrong program of a likely structure is refused in the rehearsal, an
   const auto at = text.find(momentum);
   REQUIRE(at != std::string::npos);
   text.replace(at, momentum.size(), "alpha=0.8");
-  const std::string recipe = desk.recipes(program).front(), key = desk.key(program, recipe);
+  const std::string recipe = compile_service.recipes(program).front(), key = compile_service.key(program, recipe);
   plant(room, key, compile_text(room, text, recipe));
 
-  GrowingAhead ahead(Lane::kAuto, &desk, c);
+  GrowingPrepared ahead(Lane::kAuto, &compile_service, c);
   ahead.steps(3);
   ahead.prepare({germinates("r0c0", "mlp")});
   CHECK(ahead.told("tolaria.lane_refused") == 1);
   CHECK(ahead.runner->figures().quarantined == 1);
-  CHECK(desk.found_wrong(key));
+  CHECK(compile_service.found_wrong(key));
   grow(ahead);
   ahead.steps(6);
   CHECK(ahead.steps_in(Lane::kCompiled) == 0);

@@ -54,7 +54,7 @@ TEST_CASE("SIGINT and SIGTERM during the wait for a compilation save the state a
     REQUIRE_FALSE(checkpoints_of(folder).empty());
     CHECK(state_of(folder, checkpoints_of(folder).back())["progress"]["step"] == summary["steps"]);
     CHECK(summary["steps"] == 2);  // warm-up, and the step that was recorded
-    CHECK(troubles_of(folder).empty());
+    CHECK(failures_of(folder).empty());
 
     // It goes on from there, and ends as if it had never stopped.
     REQUIRE(run.room.train("eager", "eager").exit_code == 0);

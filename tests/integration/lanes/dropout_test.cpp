@@ -24,7 +24,9 @@ constexpr int kRounds = 2000;
 struct MaskStep {
   torch::Tensor ones = at::ones({kElements}), kept = at::zeros({kElements}), sum = at::zeros({kElements});
 
-  std::vector<program::Root> roots() const { return {{"ones", ones}, {"kept", kept}, {"sum", sum}}; }
+  std::vector<program::ExternalTensor> external_tensors() const {
+    return {{"ones", ones}, {"kept", kept}, {"sum", sum}};
+  }
   void run() {
     const torch::NoGradGuard no_grad;
     const auto out = at::dropout(ones, kDropped, /*train=*/true);
@@ -32,7 +34,7 @@ struct MaskStep {
     sum.add_(out);
   }
   program::Program record() {
-    auto recorded = program::record(roots(), [&] { run(); });
+    auto recorded = program::record(external_tensors(), [&] { run(); });
     if (!recorded) FAIL(recorded.error());
     kept.zero_();
     sum.zero_();
@@ -41,8 +43,8 @@ struct MaskStep {
   std::vector<torch::Tensor> inputs_of(const program::Program& program) const {
     std::vector<torch::Tensor> inputs;
     for (const auto& input : program.inputs) {
-      for (const auto& root : roots()) {
-        if (root.name == input.name) inputs.push_back(root.tensor);
+      for (const auto& external : external_tensors()) {
+        if (external.name == input.name) inputs.push_back(external.tensor);
       }
     }
     return inputs;
@@ -74,7 +76,8 @@ struct Trained {
   lanes::PreparedLane lane;
 
   explicit Trained(Lane kind)
-      : lane(lanes::prepare_lane(*model, kind, make_batches(with_dropout(), 1), torch::kCPU, &lasting_desk())) {
+      : lane(lanes::prepare_lane(*model, kind, make_batches(with_dropout(), 1), torch::kCPU,
+                                 &persistent_compile_service())) {
     INFO(lane.refusal);
     REQUIRE(lane.refusal.empty());
   }
@@ -107,7 +110,7 @@ TEST_CASE("dropout has the same distribution in every lane") {
   check_distribution(replayed, "replay");
 
   const auto same = compiled.record();
-  const auto cached = lasting_desk().find(lasting_package(same));
+  const auto cached = persistent_compile_service().find(lasting_package(same));
   REQUIRE(cached);
   const program::Package package(cached->file.path(), program::inputs_text(same), torch::kCPU);
   const auto inputs = compiled.inputs_of(same);

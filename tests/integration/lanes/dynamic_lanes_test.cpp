@@ -60,8 +60,8 @@ LaneCase transformer() {
 
 // The same steps in eager and in the lane; each comparison is of what the steps since the last one changed.
 struct Pair {
-  Pair(const LaneCase& c, program::CompileDesk* desk)
-      : eager(c, Lane::kEager, nullptr), fast(c, Lane::kCompiled, desk) {}
+  Pair(const LaneCase& c, program::CompileService* compile_service)
+      : eager(c, Lane::kEager, nullptr), fast(c, Lane::kCompiled, compile_service) {}
 
   void steps(int count, const LaneCase& c, int accumulation = 1) {
     const auto tracked = lanes::tracked_tensors(*eager.model), actual = lanes::tracked_tensors(*fast.model);
@@ -101,7 +101,7 @@ std::string reasons_in(const LaneRun& run) {
 void check_one_package(const LaneCase& c, int accumulation = 1) {
   CAPTURE(c.name);
   const LaneRoom room;
-  Pair pair(c, &room.desk());
+  Pair pair(c, &room.compile_service());
   const torch::NoGradGuard no_grad;
   for (const std::int64_t n : {c.batch, c.batch - 3, c.batch, 2 * c.batch + 1, c.batch - 3, c.batch}) {
     pair.steps(4, of_size(c, n), accumulation);
@@ -157,7 +157,7 @@ TEST_CASE("a run with another batch size finds the package and compiles nothing"
   at::set_num_threads(1);
   const LaneRoom room;
   room.stock(program_for_all(linear()));
-  Pair later(linear(), &room.desk());
+  Pair later(linear(), &room.compile_service());
   later.steps(6, of_size(linear(), 17));
   CHECK(later.fast.figures().steps_in(Lane::kCompiled) == 3);
   CHECK(later.fast.told("tolaria.compile_started").empty());
@@ -169,7 +169,7 @@ TEST_CASE("a batch of one sample has a program of its own, and the run says why"
   at::set_num_threads(1);
   const LaneRoom room;
   room.stock(program_for_all(linear()));
-  Pair pair(linear(), &room.desk());
+  Pair pair(linear(), &room.compile_service());
   pair.steps(4, linear());
   pair.steps(4, of_size(linear(), 1));
   const auto refused = pair.fast.told("tolaria.lane_refused");
@@ -207,18 +207,18 @@ TEST_CASE("a package that is right at one size and wrong at another is dropped f
   c.config.training.optimizer.momentum = 0.9;
   c.config.host.hidden = {80};
   const auto symbolic = program_for_all(c);
-  const auto recipes = room.desk().recipes(symbolic);
+  const auto recipes = room.compile_service().recipes(symbolic);
   REQUIRE(recipes == std::vector<std::string>{"default"});
   std::string text = program::python_text(symbolic);
   const std::string from = ", 0.5)";  // of the clipping
   INFO(text);
   REQUIRE(text.find(from) != std::string::npos);
   text.replace(text.find(from), from.size(), ", 0.5 + (n - 32) / 50)");
-  const std::string key = room.desk().key(symbolic, "default");
+  const std::string key = room.compile_service().key(symbolic, "default");
   plant(room, key, compile_text(room, text, "default"));
 
-  auto& desk = room.desk();
-  Pair pair(c, &desk);
+  auto& compile_service = room.compile_service();
+  Pair pair(c, &compile_service);
   pair.steps(5, c);
   CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 2);
   CHECK(pair.fast.told("tolaria.compile_started").empty());
@@ -227,10 +227,10 @@ TEST_CASE("a package that is right at one size and wrong at another is dropped f
   CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 2);
   CHECK(same_bits(*pair.eager.model, *pair.fast.model));
   CHECK(pair.fast.figures().quarantined == 1);
-  CHECK(desk.found_wrong(key));
+  CHECK(compile_service.found_wrong(key));
 
   // A later run knows, says so once, and compiles each size by itself.
-  Pair later(c, &desk);
+  Pair later(c, &compile_service);
   later.steps(5, c);
   later.steps(5, of_size(c, 20));
   const auto refused = later.fast.told("tolaria.lane_refused");
@@ -252,8 +252,8 @@ TEST_CASE("where the program for all sizes does not compile each size has its ow
   std::ofstream(compiler) << "#!/bin/sh\ncase \"$1\" in *version) exec g++ \"$@\";; esac\necho out of order; exit 1\n";
   std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
   ::setenv("CXX", compiler.c_str(), 1);
-  const auto desk = room.new_desk();
-  Pair pair(linear(), desk.get());
+  const auto compile_service = room.new_compile_service();
+  Pair pair(linear(), compile_service.get());
   pair.steps(6, linear());
   ::unsetenv("CXX");
   const auto refused = pair.fast.told("tolaria.lane_refused");
@@ -268,14 +268,14 @@ namespace {
 
 // Steps of two sizes in turns, with a journal that another one can follow.
 struct Journey {
-  Journey(const LaneCase& c, program::CompileDesk* desk, const std::string& journal_path, bool dynamic)
+  Journey(const LaneCase& c, program::CompileService* compile_service, const std::string& journal_path, bool dynamic)
       : c_(c), model(make_model(c)), journal_(storage::real_file_system(), journal_path) {
     config::StepConfig config;
     config.lane = Lane::kCompiled;
     config.compile.dynamic = dynamic;
     lanes::RunnerServices services;
-    services.desk = desk;
-    services.tell = [this](leyline::TelemetryEvent event) { events.push_back(std::move(event)); };
+    services.compile_service = compile_service;
+    services.emit = [this](leyline::TelemetryEvent event) { events.push_back(std::move(event)); };
     services.note = [this](const std::string& note) { journal_.append(note); };
     services.log = lanes::read_lane_log(storage::real_file_system(), journal_path, 0);
     runner = std::make_unique<lanes::StepRunner>(*model, config, torch::kCPU, std::move(services));
@@ -306,9 +306,10 @@ TEST_CASE("a resumed run repeats the steps of all sizes to the bit, whatever is 
   at::set_num_threads(1);
   const LaneRoom room;
   room.stock(program_for_all(linear()));
-  auto& desk = room.desk();
+  auto& compile_service = room.compile_service();
   const auto journal = room.path / "journal";
-  Journey whole(linear(), &desk, journal, true), checkpoint(linear(), &desk, room.path / "other", true);
+  Journey whole(linear(), &compile_service, journal, true),
+      checkpoint(linear(), &compile_service, room.path / "other", true);
   constexpr std::int64_t kStop = 19;  // the next step is one of the smaller size
   whole.run(0, kStop);
   checkpoint.start_from(*whole.model);
@@ -316,7 +317,7 @@ TEST_CASE("a resumed run repeats the steps of all sizes to the bit, whatever is 
   REQUIRE(whole.runner->figures().steps_in(Lane::kCompiled) == 40 - 6);
   for (const bool dynamic : {true, false}) {
     CAPTURE(dynamic);
-    Journey resumed(linear(), &desk, journal, dynamic);
+    Journey resumed(linear(), &compile_service, journal, dynamic);
     resumed.start_from(*checkpoint.model);
     resumed.run(kStop, 40);
     CHECK(same_bits(*whole.model, *resumed.model));

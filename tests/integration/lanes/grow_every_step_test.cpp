@@ -16,5 +16,5 @@ TEST_CASE("a seed may grow, blend and be pruned at every step of an epoch: eager
 TEST_CASE("a seed may grow, blend and be pruned at every step of an epoch: compiled") {
   test::need_python_with_torch();
   at::set_num_threads(1);
-  GrowEveryStep(Lane::kCompiled, torch::kCPU, &lasting_desk()).run();
+  GrowEveryStep(Lane::kCompiled, torch::kCPU, &persistent_compile_service()).run();
 }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "device/rng.h"
-#include "lanes/lane/step_roots.h"
+#include "lanes/lane/step_external_tensors.h"
 #include "program/cache/user_key.h"
 #include "program/compile/worker_source.h"
 #include "program/python_text.h"
@@ -33,8 +33,8 @@ std::string headers_folder() {
 
 }  // namespace
 
-program::DeskSettings desk_settings() {
-  program::DeskSettings settings;
+program::CompileServiceSettings compile_service_settings() {
+  program::CompileServiceSettings settings;
   settings.python = test::python_path();
   settings.torch_version = ESPER_LIBTORCH;
   settings.device = "cpu";
@@ -53,17 +53,17 @@ std::string lasting_cache() {
   return own / "programs";
 }
 
-program::CompileDesk& lasting_desk() {
-  static program::CompileDesk desk(desk_settings(), {lasting_cache(), headers_folder()});
-  return desk;
+program::CompileService& persistent_compile_service() {
+  static program::CompileService compile_service(compile_service_settings(), {lasting_cache(), headers_folder()});
+  return compile_service;
 }
 
 std::string lasting_package(const program::SymbolicProgram& program) {
-  auto& desk = lasting_desk();
-  const std::string recipe = desk.recipes(program).front(), key = desk.key(program, recipe);
-  if (!desk.find(key)) {
-    desk.submit(program, recipe, program::CompileEffort::kFull);
-    const auto outcome = desk.wait(key);
+  auto& compile_service = persistent_compile_service();
+  const std::string recipe = compile_service.recipes(program).front(), key = compile_service.key(program, recipe);
+  if (!compile_service.find(key)) {
+    compile_service.submit(program, recipe, program::CompileEffort::kFull);
+    const auto outcome = compile_service.wait(key);
     REQUIRE(outcome);
     INFO(outcome->reason);
     REQUIRE_FALSE(outcome->failure);
@@ -84,7 +84,7 @@ class AllRooms {
     fs::permissions(cache(), fs::perms::owner_all);
   }
   ~AllRooms() {
-    desk_.reset();
+    compile_service_.reset();
     std::error_code ignored;
     fs::remove_all(path_, ignored);
   }
@@ -95,16 +95,16 @@ class AllRooms {
   void empty_cache() const {
     for (const char* folder : {"entries", "used", "choices", "quarantine"}) fs::remove_all(cache() / folder);
   }
-  program::CompileDesk& desk() {
-    if (!desk_) desk_ = LaneRoom::new_desk();
-    return *desk_;
+  program::CompileService& compile_service() {
+    if (!compile_service_) compile_service_ = LaneRoom::new_compile_service();
+    return *compile_service_;
   }
   int rooms = 0;
   bool occupied = false;
 
  private:
   fs::path path_;
-  std::unique_ptr<program::CompileDesk> desk_;
+  std::unique_ptr<program::CompileService> compile_service_;
 };
 
 AllRooms& all_rooms() {
@@ -127,10 +127,11 @@ LaneRoom::~LaneRoom() {
 }
 
 std::string LaneRoom::cache() { return all_rooms().cache(); }
-program::CompileDesk& LaneRoom::desk() { return all_rooms().desk(); }
+program::CompileService& LaneRoom::compile_service() { return all_rooms().compile_service(); }
 
-std::unique_ptr<program::CompileDesk> LaneRoom::new_desk() {
-  return std::make_unique<program::CompileDesk>(desk_settings(), program::DeskFolders{cache(), headers_folder()});
+std::unique_ptr<program::CompileService> LaneRoom::new_compile_service() {
+  return std::make_unique<program::CompileService>(compile_service_settings(),
+                                                   program::CompileFolders{cache(), headers_folder()});
 }
 
 void LaneRoom::stock(const program::SymbolicProgram& program) {
@@ -153,7 +154,7 @@ program::Program program_of(step::Model& model, std::span<const step::Microbatch
   const auto forward = step::training_forward(model.network);
   const auto step = [&] { step::train_step(model.state, model.settings, batch, forward); };
   step();
-  auto recorded = program::record(lanes::step_roots(model, batch), step);
+  auto recorded = program::record(lanes::step_external_tensors(model, batch), step);
   start.restore();
   if (!recorded) FAIL(recorded.error());
   return *recorded;

@@ -7,18 +7,18 @@
 
 #include "integration/lanes/python_with_torch.h"
 #include "lanes/prepared_lane.h"
-#include "program/compile_desk.h"
+#include "program/compile_service.h"
 #include "support/lane_steps.h"
 
 namespace esper::tests {
 
-program::DeskSettings desk_settings();
+program::CompileServiceSettings compile_service_settings();
 
 // Of this build, kept between test runs, so that what is compiled once is found from then on. Another worker has
 // another folder.
 std::string lasting_cache();
 // A desk over it; its worker serves all test cases of this process.
-program::CompileDesk& lasting_desk();
+program::CompileService& persistent_compile_service();
 
 // Its package from there, compiled first where it is not there yet: for the first recipe, with full effort. Returns
 // its key.
@@ -35,9 +35,9 @@ struct LaneRoom {
 
   static std::string cache();
   // Of all rooms. Whoever compiles with it waits for the outcome: the next room's cache is the same folder.
-  static program::CompileDesk& desk();
+  static program::CompileService& compile_service();
   // As another process has it. Its worker, if it needs one, is its own and starts with the environment of then.
-  static std::unique_ptr<program::CompileDesk> new_desk();
+  static std::unique_ptr<program::CompileService> new_compile_service();
   // Puts the program's lasting package into this cache.
   static void stock(const program::SymbolicProgram& program);
   // Names in a folder of the cache.

@@ -67,8 +67,8 @@ std::vector<fs::path> LaneRunRoom::entries() const {
   return files;
 }
 
-std::vector<Trouble> troubles_of(const fs::path& run) {
-  std::vector<Trouble> found;
+std::vector<ReportedFailure> failures_of(const fs::path& run) {
+  std::vector<ReportedFailure> found;
   for (const auto& packet : packets_of(run)) {
     for (const auto& event : packet["events"]) {
       const std::string name = event["description"];

@@ -34,10 +34,10 @@ struct LaneRunRoom : RunRoom {
 bool comes_to(const std::function<bool()>& condition, std::chrono::milliseconds deadline);
 
 // The run's only trouble with lanes, as told: name, kind and reason. Fails the test where there is not exactly one.
-struct Trouble {
+struct ReportedFailure {
   std::string event, kind, reason;
 };
-std::vector<Trouble> troubles_of(const std::filesystem::path& run);
+std::vector<ReportedFailure> failures_of(const std::filesystem::path& run);
 std::size_t compiled_steps(const std::filesystem::path& run);
 
 }  // namespace esper::test

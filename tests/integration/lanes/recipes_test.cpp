@@ -9,10 +9,10 @@ using namespace esper::tests;
 
 TEST_CASE("recipes compete only where they were measured to win") {
   const LaneRoom room;
-  auto& desk = room.desk();
+  auto& compile_service = room.compile_service();
   const auto recipes = [&](const LaneCase& c) {
     auto model = make_model(c);
-    return desk.recipes(program_of(*model, make_batches(c, 1)));
+    return compile_service.recipes(program_of(*model, make_batches(c, 1)));
   };
   using Names = std::vector<std::string>;
   const bool has_tiles = program::cpu_instruction_set().find("amx_bf16") != std::string::npos;

@@ -34,8 +34,8 @@ class Journey {
     config::StepConfig config;
     config.lane = Lane::kAuto;
     lanes::RunnerServices services;
-    services.desk = &lasting_desk();
-    services.tell = [](const leyline::TelemetryEvent&) {};
+    services.compile_service = &persistent_compile_service();
+    services.emit = [](const leyline::TelemetryEvent&) {};
     services.note = [this](const std::string& note) { journal_.append(note); };
     services.log = lanes::read_lane_log(storage::real_file_system(), journal, 0);
     runner_ = std::make_unique<lanes::StepRunner>(*model_, config, torch::kCPU, std::move(services));
@@ -69,7 +69,7 @@ TEST_CASE("a run resumed before, within or after the trial of a compiled program
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneCase c = lane_cases().front();
-  LaneRun(c, Lane::kCompiled, &lasting_desk()).steps(3, c, 1);  // the program is in the cache from now on
+  LaneRun(c, Lane::kCompiled, &persistent_compile_service()).steps(3, c, 1);  // the program is in the cache from now on
 
   const std::vector<std::int64_t> stops = {1, 30, 70, 150};
   std::vector<Values> checkpoints;

@@ -15,13 +15,14 @@ namespace {
 
 // A run in auto that tells its events to somebody who may interfere.
 struct WatchedRun {
-  WatchedRun(const LaneCase& c, program::CompileDesk& desk, std::function<void(const leyline::TelemetryEvent&)> watch)
+  WatchedRun(const LaneCase& c, program::CompileService& compile_service,
+             std::function<void(const leyline::TelemetryEvent&)> watch)
       : case_(c), model(make_model(c)) {
     config::StepConfig config;
     config.lane = Lane::kAuto;
     runner = std::make_unique<lanes::StepRunner>(
         *model, config, torch::kCPU,
-        lanes::RunnerServices{&desk, nullptr, {}, [this, watch](const leyline::TelemetryEvent& event) {
+        lanes::RunnerServices{&compile_service, nullptr, {}, [this, watch](const leyline::TelemetryEvent& event) {
                                 events.push_back(event);
                                 watch(event);
                               }});
@@ -59,18 +60,19 @@ struct Keys {
 };
 
 // Of a step for which two lowerings compete.
-Keys keys_of(const LaneCase& c, program::CompileDesk& desk) {
+Keys keys_of(const LaneCase& c, program::CompileService& compile_service) {
   auto model = make_model(c);
   const auto program = program_of(*model, make_batches(c, 1));
-  const auto recipes = desk.recipes(program);
+  const auto recipes = compile_service.recipes(program);
   REQUIRE(recipes.size() == 2);
-  return {program::python_text(program), desk.key(program, recipes.front()), desk.key(program, recipes.back())};
+  return {program::python_text(program), compile_service.key(program, recipes.front()),
+          compile_service.key(program, recipes.back())};
 }
 
-void check_full_effort(WatchedRun& run, program::CompileDesk& desk, const Keys& keys) {
+void check_full_effort(WatchedRun& run, program::CompileService& compile_service, const Keys& keys) {
   REQUIRE(run.settle());
   CHECK(run.started() == std::vector<std::string>{keys.first, keys.last, keys.first});
-  const auto found = desk.find(keys.first);
+  const auto found = compile_service.find(keys.first);
   REQUIRE(found);
   CHECK(found->facts.effort == "full");
 }
@@ -82,18 +84,18 @@ TEST_CASE("the last recipe computes something else: the first one is still compi
   at::set_num_threads(1);
   const LaneRoom room;
   const LaneCase c = lane_cases().front();
-  auto& desk = room.desk();
-  const Keys keys = keys_of(c, desk);
+  auto& compile_service = room.compile_service();
+  const Keys keys = keys_of(c, compile_service);
   std::string uphill = keys.text;
   const std::string descends = ", value=-1)\n    return";
   REQUIRE(uphill.find(descends) != std::string::npos);
   uphill.replace(uphill.find(descends), descends.size(), ", value=1)\n    return");
   const std::string wrong = compile_text(room, uphill, "default");
-  WatchedRun run(c, desk, [&](const leyline::TelemetryEvent& event) {
+  WatchedRun run(c, compile_service, [&](const leyline::TelemetryEvent& event) {
     if (event.description != "tolaria.compile_finished" || event.attributes.at("key") != keys.last) return;
     plant(room, keys.last, wrong);
   });
-  check_full_effort(run, desk, keys);
+  check_full_effort(run, compile_service, keys);
   CHECK(run.runner->figures().quarantined == 1);
 }
 
@@ -102,11 +104,11 @@ TEST_CASE("the last recipe does not get into the cache: the first one is still c
   at::set_num_threads(1);
   const LaneRoom room;
   const LaneCase c = lane_cases().front();
-  auto& desk = room.desk();
-  const Keys keys = keys_of(c, desk);
-  WatchedRun run(c, desk, [&](const leyline::TelemetryEvent& event) {
+  auto& compile_service = room.compile_service();
+  const Keys keys = keys_of(c, compile_service);
+  WatchedRun run(c, compile_service, [&](const leyline::TelemetryEvent& event) {
     if (event.description != "tolaria.compile_started" || event.attributes.at("key") != keys.last) return;
     std::filesystem::create_directories(room.cache() + "/entries/" + keys.last + "/in_the_way");
   });
-  check_full_effort(run, desk, keys);
+  check_full_effort(run, compile_service, keys);
 }

@@ -28,11 +28,11 @@ program::Program program_of_case(const LaneCase& c) {
 }
 
 // What the runner will look for.
-Target target_of(const LaneCase& c, program::CompileDesk& desk) {
+Target target_of(const LaneCase& c, program::CompileService& compile_service) {
   const auto program = program_of_case(c);
-  const auto recipes = desk.recipes(program);
+  const auto recipes = compile_service.recipes(program);
   REQUIRE(recipes == std::vector<std::string>{"default"});
-  return {program::python_text(program), recipes.front(), desk.key(program, recipes.front())};
+  return {program::python_text(program), recipes.front(), compile_service.key(program, recipes.front())};
 }
 
 std::string replaced(const std::string& text, const std::string& from, const std::string& to) {
@@ -67,14 +67,14 @@ void check_refused(const Fault& fault, Lane lane) {
   CAPTURE(fault.name, base::name_of(lane));
   const LaneRoom room;
   const LaneCase c = small_mlp();
-  const Target target = target_of(c, room.desk());
+  const Target target = target_of(c, room.compile_service());
   const auto package = compile_text(room, replaced(target.text, fault.from, fault.to), target.recipe);
   plant(room, target.key, package);
 
   LaneRun eager(c, Lane::kEager, nullptr);
   eager.steps(60, c, 1);
-  auto& desk = room.desk();
-  LaneRun run(c, lane, &desk);
+  auto& compile_service = room.compile_service();
+  LaneRun run(c, lane, &compile_service);
   run.steps(60, c, 1);
   CHECK(same_bits(*eager.model, *run.model));
   CHECK(run.figures().steps_in(Lane::kCompiled) == 0);
@@ -89,11 +89,11 @@ void check_refused(const Fault& fault, Lane lane) {
   CAPTURE(tensor);
   CHECK(std::ranges::any_of(fault.tensors, [&](const auto& begin) { return tensor.starts_with(begin); }));
 
-  CHECK_FALSE(desk.find(target.key));
-  CHECK(desk.found_wrong(target.key));
+  CHECK_FALSE(compile_service.find(target.key));
+  CHECK(compile_service.found_wrong(target.key));
   CHECK(room.names_in("entries").empty());
-  const auto later_desk = room.new_desk();
-  LaneRun later(c, lane, later_desk.get());
+  const auto later_compile_service = room.new_compile_service();
+  LaneRun later(c, lane, later_compile_service.get());
   later.steps(60, c, 1);
   CHECK(same_bits(*eager.model, *later.model));
   CHECK(later.figures().steps_in(Lane::kCompiled) == 0);
@@ -127,8 +127,8 @@ std::string with_cut_library(const LaneRoom& room, const std::string& package) {
 
 // Trains to the end of eager's steps with a package that cannot be used; the runner then makes a good one.
 void check_replaced(const LaneRoom& room, const LaneCase& c, const Target& target) {
-  auto& desk = room.desk();
-  LaneRun run(c, Lane::kCompiled, &desk), eager(c, Lane::kEager, nullptr);
+  auto& compile_service = room.compile_service();
+  LaneRun run(c, Lane::kCompiled, &compile_service), eager(c, Lane::kEager, nullptr);
   run.steps(2, c, 1);  // warm-up, and the step that is recorded
   eager.steps(2, c, 1);
   CHECK(same_bits(*eager.model, *run.model));
@@ -144,9 +144,9 @@ void check_replaced(const LaneRoom& room, const LaneCase& c, const Target& targe
   CHECK(run.told("tolaria.compile_finished").size() == 1);
   run.steps(10, c, 3);
   CHECK(run.figures().steps_in(Lane::kCompiled) == 9);
-  CHECK(desk.find(target.key));
+  CHECK(compile_service.find(target.key));
   // A good program took its place, and the next run uses that at once.
-  LaneRun next(c, Lane::kCompiled, &desk);
+  LaneRun next(c, Lane::kCompiled, &compile_service);
   next.steps(12, c, 1);
   CHECK(next.figures().cache_hits == 1);
   CHECK(next.figures().steps_in(Lane::kCompiled) == 9);
@@ -169,9 +169,9 @@ TEST_CASE("after a wrong kernel was refused, auto still finds the fastest of the
   at::set_num_threads(1);
   const LaneRoom room;
   const LaneCase c = small_mlp();
-  const Target target = target_of(c, room.desk());
+  const Target target = target_of(c, room.compile_service());
   plant(room, target.key, compile_text(room, replaced(target.text, kMomentum.from, kMomentum.to), target.recipe));
-  LaneRun run(c, Lane::kAuto, &room.desk());
+  LaneRun run(c, Lane::kAuto, &room.compile_service());
   run.steps(200, c, 1);
   CHECK(run.figures().steps_in(Lane::kReplay) >= 60);
 }
@@ -181,7 +181,7 @@ TEST_CASE("a package whose library is cut short does not load, and a good one ta
   at::set_num_threads(1);
   const LaneRoom room;
   const LaneCase c = small_mlp();
-  const Target target = target_of(c, room.desk());
+  const Target target = target_of(c, room.compile_service());
   plant(room, target.key, with_cut_library(room, compile_text(room, target.text, target.recipe)));
   check_replaced(room, c, target);
 }
@@ -191,8 +191,8 @@ TEST_CASE("a program for other shapes under the right name is refused before it 
   at::set_num_threads(1);
   const LaneRoom room;
   const LaneCase c = small_mlp();
-  const Target target = target_of(c, room.desk());
-  const auto other = lasting_desk().find(lasting_package(program_of_case(lane_cases().front())));
+  const Target target = target_of(c, room.compile_service());
+  const auto other = persistent_compile_service().find(lasting_package(program_of_case(lane_cases().front())));
   REQUIRE(other);
   const auto package = room.path / "other.pt2";
   std::filesystem::copy_file(other->file.path(), package);
@@ -206,7 +206,7 @@ TEST_CASE("after a change of structure or batch size a compiled program of the f
   const LaneCase c = small_mlp();
   LaneCase ragged = c;
   ragged.batch = 20;
-  LaneRun run(c, Lane::kCompiled, &lasting_desk()), eager(c, Lane::kEager, nullptr);
+  LaneRun run(c, Lane::kCompiled, &persistent_compile_service()), eager(c, Lane::kEager, nullptr);
   const auto both = [&](int count, const LaneCase& shape, std::uint64_t seed) {
     run.steps(count, shape, seed);
     eager.steps(count, shape, seed);

@@ -21,7 +21,7 @@ void note(std::map<int, std::string>& stories, int epoch, const std::string& sto
   if (!is_new) CHECK(place->second == story);
 }
 
-void note_epoch(RunRecord& record, const json& packet) {
+void record_epoch(RunRecord& record, const json& packet) {
   std::map<std::string, double> values;
   for (const auto& metric : packet["metrics"]) values[metric["name"]] = metric["value"];
   if (!values.contains("tolaria.training.loss")) return;
@@ -107,7 +107,7 @@ RunRecord record_of(const fs::path& run) {
   const json summary = read_json(run / "summary.json");
   for (const char* key : {"epochs", "steps", "parameters", "train", "validation", "best", "seeds"})
     record.summary[key] = summary.at(key);
-  for (const auto& packet : packets_of(run)) note_epoch(record, packet);
+  for (const auto& packet : packets_of(run)) record_epoch(record, packet);
   for (const auto& event : events_of(run, "tamiyo.decision")) {
     const auto& facts = event["attributes"];
     note(record.decisions, std::stoi(facts["epoch"].get<std::string>()), facts.dump());

@@ -8,7 +8,7 @@ using namespace esper::base;
 namespace {
 
 enum class Kind { kSmall, kLarge };
-struct Trouble {
+struct ReportedFailure {
   std::string text;
   Kind kind;
 };
@@ -18,8 +18,8 @@ Expected<int> half(int number) {
   return number / 2;
 }
 
-Expected<int, Trouble> half_or_trouble(int number) {
-  if (number % 2 != 0) return failure(Trouble{"it is odd", number < 10 ? Kind::kSmall : Kind::kLarge});
+Expected<int, ReportedFailure> half_or_trouble(int number) {
+  if (number % 2 != 0) return failure(ReportedFailure{"it is odd", number < 10 ? Kind::kSmall : Kind::kLarge});
   return number / 2;
 }
 

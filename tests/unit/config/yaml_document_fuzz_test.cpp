@@ -13,14 +13,14 @@ namespace {
 using namespace std::string_view_literals;
 
 // Bytes that mean something to YAML come up more often than chance would have it.
-constexpr auto kTelling = "\n\t\r :-,[]{}#&*!|>'\"%@`?<~0123456789.eEyn\\/=\0\x80\xFF\xEF\xBB\xBF"sv;
+constexpr auto kReporting = "\n\t\r :-,[]{}#&*!|>'\"%@`?<~0123456789.eEyn\\/=\0\x80\xFF\xEF\xBB\xBF"sv;
 
 std::string mutated(std::string text, std::mt19937& random) {
   const auto below = [&](std::size_t limit) { return limit == 0 ? 0 : random() % limit; };
   const std::size_t edits = 1 + below(4);
   for (std::size_t edit = 0; edit < edits; ++edit) {
     const std::size_t at = below(text.size() + 1);
-    const char byte = below(4) == 0 ? static_cast<char>(below(256)) : kTelling[below(kTelling.size())];
+    const char byte = below(4) == 0 ? static_cast<char>(below(256)) : kReporting[below(kReporting.size())];
     switch (below(6)) {
       case 0:
         text.insert(at, 1, byte);
@@ -73,7 +73,7 @@ TEST_CASE("random bytes are refused without a crash") {
   std::mt19937 random(7);
   for (int i = 0; i < 5'000; ++i) {
     std::string text(random() % 200, ' ');
-    for (char& c : text) c = kTelling[random() % kTelling.size()];
+    for (char& c : text) c = kReporting[random() % kReporting.size()];
     CHECK_FALSE(read_run_config_text(text, "f").problems.empty());
   }
 }

@@ -12,7 +12,7 @@ namespace {
 
 TEST_CASE("the CUDA module loads on demand and registers CUDA with torch") {
   REQUIRE_FALSE(cuda_loaded());
-  CHECK(&cuda() == &refusing_cuda_table());
+  CHECK(&cuda() == &unavailable_cuda_table());
   const auto& module = load_cuda();
   INFO(module.reason);
   REQUIRE(module.reason.empty());

@@ -10,23 +10,23 @@
 #include <stdexcept>
 #include <system_error>
 
-using esper::device::lack_of_memory;
+using esper::device::out_of_memory_message;
 
 TEST_CASE("a lack of memory is told from other failures, in one line") {
-  CHECK(lack_of_memory(std::bad_alloc()) == "out of memory");
-  CHECK(lack_of_memory(std::runtime_error("sizes differ")).empty());
-  CHECK(lack_of_memory(std::system_error(ENOENT, std::generic_category())).empty());
+  CHECK(out_of_memory_message(std::bad_alloc()) == "out of memory");
+  CHECK(out_of_memory_message(std::runtime_error("sizes differ")).empty());
+  CHECK(out_of_memory_message(std::system_error(ENOENT, std::generic_category())).empty());
   try {
     TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate 2 GiB\nmore");
     FAIL("not thrown");
   } catch (const std::exception& error) {
-    CHECK(lack_of_memory(error) == "out of memory: CUDA out of memory. Tried to allocate 2 GiB");
+    CHECK(out_of_memory_message(error) == "out of memory: CUDA out of memory. Tried to allocate 2 GiB");
   }
   try {
     TORCH_CHECK(false, "sizes differ");
     FAIL("not thrown");
   } catch (const std::exception& error) {
-    CHECK(lack_of_memory(error).empty());
+    CHECK(out_of_memory_message(error).empty());
   }
 }
 
@@ -39,18 +39,18 @@ TEST_CASE("a lack of memory counts in the words of PyTorch and of the libraries 
       "DefaultCPUAllocator: not enough memory: you tried to allocate 8 bytes. Buy new RAM!",
       "CUDA error: out of memory", "CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling cublasCreate(handle)",
       "cuDNN error: CUDNN_STATUS_ALLOC_FAILED", "std::bad_alloc");
-  CHECK(lack_of_memory(std::runtime_error(text)) == "out of memory: " + text);
+  CHECK(out_of_memory_message(std::runtime_error(text)) == "out of memory: " + text);
   try {
     TORCH_CHECK(false, text);
     FAIL("not thrown");
   } catch (const std::exception& error) {
-    CHECK(lack_of_memory(error) == "out of memory: " + text);
+    CHECK(out_of_memory_message(error) == "out of memory: " + text);
   }
 }
 
 TEST_CASE("a system that is out of memory, or cannot start a thread, counts") {
   for (const int number : {ENOMEM, EAGAIN}) {
-    CHECK(lack_of_memory(std::system_error(number, std::generic_category())).starts_with("out of memory: "));
+    CHECK(out_of_memory_message(std::system_error(number, std::generic_category())).starts_with("out of memory: "));
   }
 }
 
@@ -60,7 +60,7 @@ TEST_CASE("what PyTorch throws for an impossible allocation counts") {
     at::empty({std::int64_t{1} << 55}, torch::kFloat32);
     FAIL("there was that much memory");
   } catch (const std::exception& error) {
-    CHECK(lack_of_memory(error).starts_with("out of memory: "));
+    CHECK(out_of_memory_message(error).starts_with("out of memory: "));
   }
 }
 #endif

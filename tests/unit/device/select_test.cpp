@@ -72,7 +72,7 @@ TEST_CASE("a GPU is present where the driver made its device files") {
 }
 
 TEST_CASE("the table without CUDA counts no device and refuses the rest") {
-  const auto& table = refusing_cuda_table();
+  const auto& table = unavailable_cuda_table();
   CHECK(table.device_count() == 0);
   CHECK_THROWS_AS(table.facts(0), base::Error);
   CHECK_THROWS_AS(table.memory(0), base::Error);

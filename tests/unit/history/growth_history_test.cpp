@@ -18,20 +18,20 @@ struct Journal {
   std::vector<std::string> records;
 
   void snapshot(const std::string& what, RunPlace place) {
-    GrowthNote note;
+    GrowthRecord note;
     note.what = what;
     note.place = place;
     note.snapshot = now;
-    records.push_back(growth_note_json(note).dump());
+    records.push_back(growth_record_json(note).dump());
   }
   void stage(RunPlace place, Stage from, Stage to, const std::string& seed = "seed-0001") {
-    GrowthNote note;
+    GrowthRecord note;
     note.what = "stage";
     note.place = place;
     note.event = GrowthEvent{.seed_id = seed, .slot = "r0c0", .blueprint = "mlp", .from = from, .to = to};
     apply(now, {"r0c0", seed, "mlp", from, to});
     note.hash = topology_hash(now);
-    records.push_back(growth_note_json(note).dump());
+    records.push_back(growth_record_json(note).dump());
   }
   void checkpoint(RunPlace place) {
     records.push_back(json{{"what", "checkpoint"},
@@ -84,7 +84,7 @@ TEST_CASE("a fossil that was folded into the host is told, hashed and rebuilt") 
   journal.stage({1, 8}, Stage::kDormant, Stage::kGerminated);
   journal.stage({2, 16}, Stage::kGerminated, Stage::kFossilized);
   const auto unfolded = journal.now;
-  GrowthNote note;
+  GrowthRecord note;
   note.what = "fold";
   note.place = {2, 16};
   note.event = GrowthEvent{.seed_id = "seed-0001",
@@ -99,7 +99,7 @@ TEST_CASE("a fossil that was folded into the host is told, hashed and rebuilt") 
                            .reset = {"host.head.weight"}};
   CHECK(apply_fold(journal.now, "r0c0", "seed-0001").empty());
   note.hash = topology_hash(journal.now);
-  journal.records.push_back(growth_note_json(note).dump());
+  journal.records.push_back(growth_record_json(note).dump());
   journal.checkpoint({2, 16});
   CHECK(topology_hash(journal.now) != topology_hash(unfolded));
   CHECK(describe(journal.now.slots[0]) == "FOSSILIZED seed-0001 mlp, folded");
@@ -153,7 +153,7 @@ TEST_CASE("a resumed run takes back what came after its checkpoint") {
   journal.snapshot("resumed", {2, 20});
   journal.stage({3, 24}, Stage::kTraining, Stage::kBlending);
   const auto history = journal.read();
-  CHECK(history.taken_back() == 2);
+  CHECK(history.discarded() == 2);
   CHECK(history.replay().doubt.empty());
   CHECK(describe(history.replay().topology.slots[0]) == "BLENDING seed-0001 mlp");
   CHECK(history.replay().topology == journal.now);
@@ -191,14 +191,14 @@ TEST_CASE("a checkpoint agrees with the journal, differs from it, or cannot be j
 }
 
 TEST_CASE("a fork's notes follow on those of its parent up to where it left it, without the seeds that it left out") {
-  GrowthNote forked;
+  GrowthRecord forked;
   forked.what = "forked";
   forked.place = {2, 20};
   forked.parent = "runs/a";
   forked.without = {"seed-0001"};
   forked.snapshot = Topology{{{"r0c0", Stage::kDormant, "", ""}, {"r0c1", Stage::kTerminated, "", ""}}, 1};
   GrowthHistory fork;
-  fork.take(growth_note_json(forked).dump());
+  fork.take(growth_record_json(forked).dump());
   fork.begin_with(life().read(), forked.place);
   REQUIRE(fork.notes().size() == 6);  // all of the parent but what came after step 20
   CHECK(fork.notes().back().what == "forked");
@@ -208,19 +208,19 @@ TEST_CASE("a fork's notes follow on those of its parent up to where it left it, 
 }
 
 TEST_CASE("a slot that a fork freed is as the fork's own topology has it") {
-  GrowthNote forked;
+  GrowthRecord forked;
   forked.what = "forked";
   forked.place = {2, 20};
   forked.without = {"seed-0001"};
   forked.snapshot = Topology{{{"r0c0", Stage::kTerminated, "", ""}, {"r0c1", Stage::kTerminated, "", ""}}, 1};
   GrowthHistory fork;
-  fork.take(growth_note_json(forked).dump());
+  fork.take(growth_record_json(forked).dump());
   REQUIRE(fork.begin_with(life().read(), forked.place));
   CHECK(fork.replay().gaps.empty());
   // A module there is none that the fork could have put there: it is a difference.
   forked.snapshot->slots[0] = {"r0c0", Stage::kTraining, "seed-0002", "mlp"};
   GrowthHistory other;
-  other.take(growth_note_json(forked).dump());
+  other.take(growth_record_json(forked).dump());
   REQUIRE(other.begin_with(life().read(), forked.place));
   CHECK(other.replay().gaps.size() == 1);
 }
@@ -231,7 +231,7 @@ TEST_CASE("a fork and its parent together keep to the limits of one history") {
     for (std::size_t i = 0; i < count; ++i) history.take(R"({"what":"checkpoint","epoch":1,"step":8})");
     return history;
   };
-  const auto parent = notes(GrowthHistory::kMostNotes - 2);
+  const auto parent = notes(GrowthHistory::kMostRecords - 2);
   auto fork = notes(3);
   CHECK_FALSE(fork.begin_with(parent, {1, 8}));
   CHECK(fork.notes().size() == 3);
@@ -304,7 +304,7 @@ TEST_CASE("what is no sound note is counted and costs nothing else") {
 }
 
 TEST_CASE("a note says the same after it went through text") {
-  GrowthNote note;
+  GrowthRecord note;
   note.what = "gate";
   note.place = {3, 24};
   note.hash = "0123456789abcdef";
@@ -322,24 +322,24 @@ TEST_CASE("a note says the same after it went through text") {
                            .required = {{"improvement_points", 0.5}},
                            .took_ms = 2.5,
                            .memory_bytes = 1024};
-  GrowthNote read;
-  REQUIRE(read_growth_note(growth_note_json(note).dump(), read) == NoteKind::kGrowth);
-  CHECK(growth_note_json(read) == growth_note_json(note));
+  GrowthRecord read;
+  REQUIRE(read_growth_record(growth_record_json(note).dump(), read) == GrowthRecordKind::kGrowth);
+  CHECK(growth_record_json(read) == growth_record_json(note));
   CHECK(read.event->values.at("improvement_points") == 1.5);
   CHECK(read.event->passed == true);
 }
 
 TEST_CASE("a checkpoint's note is read alike in the form it is written in and in any other") {
   const auto read = [](const std::string& text) {
-    GrowthNote note;
-    const auto kind = read_growth_note(text, note);
-    return std::pair(kind, kind == NoteKind::kGrowth ? growth_note_json(note).dump() : "");
+    GrowthRecord note;
+    const auto kind = read_growth_record(text, note);
+    return std::pair(kind, kind == GrowthRecordKind::kGrowth ? growth_record_json(note).dump() : "");
   };
   const json good = {
       {"what", "checkpoint"}, {"name", "epoch-0001-step-000000010"}, {"epoch", 1}, {"step", 10}, {"bytes", 123},
       {"best", true},         {"topology", "0123456789abcdef"}};
   CHECK(read(good.dump()) == read(good.dump(1)));  // with blanks it is parsed as a document
-  CHECK(read(good.dump()).first == NoteKind::kGrowth);
+  CHECK(read(good.dump()).first == GrowthRecordKind::kGrowth);
   for (const auto& [key, value] : std::vector<std::pair<std::string, json>>{{"epoch", -1},
                                                                             {"epoch", 4294967296},
                                                                             {"epoch", "1"},
@@ -360,18 +360,18 @@ TEST_CASE("a checkpoint's note is read alike in the form it is written in and in
   for (const auto* text :
        {R"({"epoch":1,"step":1,"what":"checkpoint"}x)", R"({"epoch":1,"what":"checkpoint"})",
         R"({"epoch":1,"step":1,,"what":"checkpoint"})", R"({"epoch":01x,"step":1,"what":"checkpoint"})"}) {
-    CHECK(read(text).first == NoteKind::kDamaged);
+    CHECK(read(text).first == GrowthRecordKind::kDamaged);
   }
 }
 
 TEST_CASE("the first record of a later file stands for those before it, and repeats them where they are there") {
   const auto run = life();
-  GrowthNote segment;
+  GrowthRecord segment;
   segment.what = "segment";
   segment.place = {9, 90};
   segment.snapshot = run.now;
   segment.records_before = run.records.size();
-  const auto text = growth_note_json(segment).dump();
+  const auto text = growth_record_json(segment).dump();
   REQUIRE(read_segment(text));
   CHECK(read_segment(text)->records_before == run.records.size());
   CHECK_FALSE(read_segment(run.records.front()));

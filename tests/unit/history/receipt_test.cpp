@@ -18,7 +18,7 @@ using namespace esper;
 using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
 using history::GrowthEvent;
-using history::GrowthNote;
+using history::GrowthRecord;
 using leyline::Stage;
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -40,13 +40,13 @@ struct Folder {
     storage::JournalWriter(storage::real_file_system(), (path / "journal").string()).append(text);
   }
   void event(const std::string& what, std::uint32_t epoch, GrowthEvent told) const {
-    GrowthNote note;
+    GrowthRecord note;
     note.what = what;
     note.place = {epoch, epoch * 10};
     note.event = std::move(told);
     if (note.event->slot.empty()) note.event->slot = "r0c0";
     if (note.event->blueprint.empty()) note.event->blueprint = "mlp";
-    record(history::growth_note_json(note).dump());
+    record(history::growth_record_json(note).dump());
   }
   void stage(std::uint32_t epoch, Stage from, Stage to, const std::string& seed = "seed-0001",
              const std::string& slot = "r0c0") const {

@@ -58,8 +58,8 @@ struct Grown {
     if (operation != SeedOperation::kGerminate) made.target_seed_id = kSeed;
     return made;
   }
-  std::vector<LifecycleEvent> tell(SeedOperation operation, const std::string& slot = "",
-                                   const std::string& blueprint = "") {
+  std::vector<LifecycleEvent> issue(SeedOperation operation, const std::string& slot = "",
+                                    const std::string& blueprint = "") {
     return network.apply(command(operation, slot, blueprint), probe);
   }
   void end_epoch() {
@@ -80,12 +80,12 @@ struct Grown {
     }
   }
   void bring_to_trial(const std::string& slot, const std::string& blueprint) {
-    const auto born = tell(SeedOperation::kGerminate, slot, blueprint);
+    const auto born = issue(SeedOperation::kGerminate, slot, blueprint);
     TORCH_CHECK(!Growing::rejected(born), born.back().reason);
     for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting,
                                  SeedOperation::kStabilize, SeedOperation::kEvaluate}) {
       for (int i = 0; i < 3; ++i) end_epoch();
-      TORCH_CHECK(!Growing::rejected(tell(operation)), "a step was refused");
+      TORCH_CHECK(!Growing::rejected(issue(operation)), "a step was refused");
     }
     for (int i = 0; i < 3; ++i) end_epoch();
     disturb();
@@ -93,7 +93,7 @@ struct Grown {
   // The events of FOSSILIZE.
   std::vector<LifecycleEvent> fossilise(const std::string& slot, const std::string& blueprint) {
     bring_to_trial(slot, blueprint);
-    return tell(SeedOperation::kFossilize);
+    return issue(SeedOperation::kFossilize);
   }
   std::vector<NamedTensor> host() const { return network.parameter_groups().at(0).parameters; }
   torch::Tensor output(Mode mode = Mode::kEvaluate) const {
@@ -116,13 +116,13 @@ double change(const torch::Tensor& a, const torch::Tensor& b) {
 
 void check_folded(Grown& run, const std::string& slot, const std::string& blueprint, const std::string& layer) {
   CAPTURE(slot, blueprint, layer);
-  const auto twin_growth = [&] {
+  const auto scratch_growth = [&] {
     auto growth = run.growth;
     growth.fold_fossils = false;
     return growth;
   };
   const bool image = run.probe.dim() == 4;
-  Grown unfolded = image ? cnn(twin_growth()) : mlp(twin_growth());
+  Grown unfolded = image ? cnn(scratch_growth()) : mlp(scratch_growth());
   const auto version = run.network.structure_version();
   const auto events = run.fossilise(slot, blueprint);
   REQUIRE(events.back().kind == Kind::kFold);
@@ -220,11 +220,11 @@ TEST_CASE("a fold whose output differs too much is taken back to the bit") {
       }
     }
   };
-  run.tell(SeedOperation::kGerminate, "r0c0", "linear");
+  run.issue(SeedOperation::kGerminate, "r0c0", "linear");
   for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
                                SeedOperation::kEvaluate}) {
     for (int i = 0; i < 3; ++i) run.end_epoch();
-    REQUIRE_FALSE(Growing::rejected(run.tell(operation)));
+    REQUIRE_FALSE(Growing::rejected(run.issue(operation)));
   }
   for (int i = 0; i < 3; ++i) run.end_epoch();
   run.disturb();
@@ -237,7 +237,7 @@ TEST_CASE("a fold whose output differs too much is taken back to the bit") {
   }
   std::vector<torch::Tensor> host;
   for (const auto& named : run.host()) host.push_back(named.tensor.detach().clone());
-  const auto events = run.tell(SeedOperation::kFossilize);
+  const auto events = run.issue(SeedOperation::kFossilize);
   REQUIRE(events.back().kind == Kind::kFold);
   INFO(events.back().reason);
   REQUIRE_FALSE(events.back().passed);
@@ -345,18 +345,18 @@ TEST_CASE("moments that start anew: no first, the second the layer's largest, mo
 TEST_CASE("whether a seed may become a fossil is known from its stage and gate G5") {
   auto run = mlp();
   CHECK_FALSE(run.network.may_fossilize(kSeed));
-  run.tell(SeedOperation::kGerminate, "r0c0", "linear");
+  run.issue(SeedOperation::kGerminate, "r0c0", "linear");
   CHECK_FALSE(run.network.may_fossilize(kSeed));
   auto growth = quick_growth();
   growth.gates.min_contribution_points = 50;  // it brings 10
-  auto worthless = mlp(growth), worthy = mlp();
-  for (auto* each : {&worthless, &worthy}) {
+  auto without_value = mlp(growth), valuable = mlp();
+  for (auto* each : {&without_value, &valuable}) {
     each->bring_to_trial("r0c0", "linear");
     const bool may = each->network.may_fossilize(kSeed);
-    CHECK(may == (each == &worthy));
-    CHECK(may != Growing::rejected(each->tell(SeedOperation::kFossilize)));
+    CHECK(may == (each == &valuable));
+    CHECK(may != Growing::rejected(each->issue(SeedOperation::kFossilize)));
   }
-  CHECK_FALSE(worthy.network.may_fossilize(kSeed));
+  CHECK_FALSE(valuable.network.may_fossilize(kSeed));
 }
 
 }  // namespace

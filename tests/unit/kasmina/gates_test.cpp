@@ -97,8 +97,8 @@ TEST_CASE("G5 wants a measured contribution") {
   EpochEvidence good;
   good.stage_epochs = 1;
   good.contribution_points = 1.0;
-  check_epochs(good, worth_gate);
-  check_field(good, &EpochEvidence::contribution_points, 0.99, worth_gate);
+  check_epochs(good, contribution_gate);
+  check_field(good, &EpochEvidence::contribution_points, 0.99, contribution_gate);
 }
 
 TEST_CASE("the gradient ratio corrects for size and refuses what cannot be judged") {

@@ -69,7 +69,7 @@ struct Growing {
     return made;
   }
   std::vector<LifecycleEvent> apply(const leyline::AdaptationCommand& wanted) { return network.apply(wanted, probe); }
-  std::vector<LifecycleEvent> tell(SeedOperation operation, const std::string& seed_id) {
+  std::vector<LifecycleEvent> issue(SeedOperation operation, const std::string& seed_id) {
     return apply(command(operation, seed_id));
   }
   std::vector<LifecycleEvent> germinate(const std::string& slot, const std::string& blueprint) {
@@ -99,7 +99,7 @@ struct Growing {
     for (const auto& [to, operation] : kSteps) {
       if (to > stage) return;
       for (int i = 0; i < 3; ++i) end_epoch();
-      TORCH_CHECK(!rejected(tell(operation, seed_id)), "a step was refused");
+      TORCH_CHECK(!rejected(issue(operation, seed_id)), "a step was refused");
     }
   }
 

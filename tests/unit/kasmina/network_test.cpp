@@ -110,7 +110,7 @@ TEST_CASE("an embargo of zero epochs passes in one, a long one holds") {
     growth.embargo_epochs = embargo;
     Growing run(growth);
     run.germinate("r0c0", "mlp");
-    run.tell(SeedOperation::kCull, "seed-0001");
+    run.issue(SeedOperation::kCull, "seed-0001");
     int waited = 0;
     while (run.slot_stage(0) != Stage::kDormant) {
       run.end_epoch();
@@ -123,7 +123,7 @@ TEST_CASE("an embargo of zero epochs passes in one, a long one holds") {
 TEST_CASE("a seed reaches the host only through real epochs in every stage") {
   Growing run;
   run.germinate("r0c0", "mlp");
-  REQUIRE_FALSE(Growing::rejected(run.tell(SeedOperation::kStartTraining, "seed-0001")));
+  REQUIRE_FALSE(Growing::rejected(run.issue(SeedOperation::kStartTraining, "seed-0001")));
   const std::vector<std::pair<SeedOperation, int>> steps = {{SeedOperation::kStartGrafting, 2},
                                                             {SeedOperation::kStabilize, 2},
                                                             {SeedOperation::kEvaluate, 1},
@@ -133,7 +133,7 @@ TEST_CASE("a seed reaches the host only through real epochs in every stage") {
       check_refused(run, run.command(operation, "seed-0001"), "gate_failed");
       run.end_epoch();
     }
-    const auto events = run.tell(operation, "seed-0001");
+    const auto events = run.issue(operation, "seed-0001");
     REQUIRE_FALSE(Growing::rejected(events));
     CHECK(events[0].kind == Kind::kGate);
     CHECK_FALSE(events[0].values.empty());
@@ -152,7 +152,7 @@ TEST_CASE("a gate that saw no measurement does not pass") {
   auto facts = run.good_facts();
   facts.seeds[0].accuracy_without.reset();
   run.network.end_epoch(facts);
-  const auto events = run.tell(SeedOperation::kFossilize, "seed-0001");
+  const auto events = run.issue(SeedOperation::kFossilize, "seed-0001");
   REQUIRE(Growing::rejected(events));
   CHECK(events[0].kind == Kind::kGate);
   CHECK_FALSE(events[0].passed);
@@ -161,9 +161,9 @@ TEST_CASE("a gate that saw no measurement does not pass") {
   facts = run.good_facts();
   facts.validation_accuracy = kNaN;
   run.network.end_epoch(facts);
-  CHECK(Growing::rejected(run.tell(SeedOperation::kFossilize, "seed-0001")));
+  CHECK(Growing::rejected(run.issue(SeedOperation::kFossilize, "seed-0001")));
   run.end_epoch();
-  CHECK_FALSE(Growing::rejected(run.tell(SeedOperation::kFossilize, "seed-0001")));
+  CHECK_FALSE(Growing::rejected(run.issue(SeedOperation::kFossilize, "seed-0001")));
 }
 
 TEST_CASE("commands that make no sense are refused by name and change nothing") {
@@ -204,7 +204,7 @@ TEST_CASE("commands that make no sense are refused by name and change nothing") 
   bad = run.command(SeedOperation::kCull, "seed-0001");
   bad.seed_operation->blueprint_id = "lora";
   check_refused(run, bad, "wrong_blueprint");
-  run.tell(SeedOperation::kCull, "seed-0001");
+  run.issue(SeedOperation::kCull, "seed-0001");
   check_refused(run, run.germination("r0c0", "mlp"), "slot_resting");
 }
 
@@ -278,7 +278,7 @@ TEST_CASE("a seed that no gradient reaches stays where it is") {
   growth.blueprints = {"noop", "mlp"};
   Growing run(growth);
   REQUIRE_FALSE(Growing::rejected(run.germinate("r0c0", "noop")));
-  auto events = run.tell(SeedOperation::kStartTraining, "seed-0001");
+  auto events = run.issue(SeedOperation::kStartTraining, "seed-0001");
   REQUIRE(Growing::rejected(events));
   CHECK(events[0].code == "G1");
   CHECK(events[0].reason.find("parameters 0") != std::string::npos);
@@ -287,7 +287,7 @@ TEST_CASE("a seed that no gradient reaches stays where it is") {
     const at::NoGradGuard no_grad;
     run.parameter("host.head.weight").zero_();  // nothing comes back through the head
   }
-  CHECK(Growing::rejected(run.tell(SeedOperation::kStartTraining, "seed-0002")));
+  CHECK(Growing::rejected(run.issue(SeedOperation::kStartTraining, "seed-0002")));
   CHECK(run.scalar("seed-0002.straight_through") == 0);
 }
 
@@ -327,7 +327,7 @@ TEST_CASE("where an epoch's learning is undone all growing seeds go, and fossils
 TEST_CASE("what is no accuracy was not measured, and what others cannot hold is told as zero") {
   Growing run;
   run.germinate("r0c0", "mlp");
-  run.tell(SeedOperation::kStartTraining, "seed-0001");
+  run.issue(SeedOperation::kStartTraining, "seed-0001");
   run.end_epoch();
   auto facts = run.good_facts();
   facts.validation_accuracy = 1e308;
@@ -344,7 +344,7 @@ TEST_CASE("a cancelled seed blends out tick by tick, then goes; one that is sile
   Growing run;
   run.germinate("r0c0", "mlp");
   run.grow_to("seed-0001", Stage::kProbationary);
-  CHECK_FALSE(Growing::rejected(run.tell(SeedOperation::kCancel, "seed-0001")));
+  CHECK_FALSE(Growing::rejected(run.issue(SeedOperation::kCancel, "seed-0001")));
   check_refused(run, run.command(SeedOperation::kCancel, "seed-0001"), "seed_is_leaving");
   float last = 1;
   int epochs = 0;
@@ -359,7 +359,7 @@ TEST_CASE("a cancelled seed blends out tick by tick, then goes; one that is sile
   CHECK(epochs == 2);  // alpha_ticks 3, of which the first came with the command
   CHECK(run.slot_stage(0) == Stage::kCulled);
   run.germinate("r0c1", "mlp");
-  run.tell(SeedOperation::kCancel, "seed-0002");
+  run.issue(SeedOperation::kCancel, "seed-0002");
   CHECK(run.slot_stage(1) == Stage::kCulled);
 }
 
@@ -381,14 +381,14 @@ TEST_CASE("a slot has a blend of its own, and so has a seed whose command says s
   run.germinate("r0c1", "mlp");
   CHECK(blend_of(run, "seed-0001", 3) == std::vector{0.3, 0.6, 0.6});
   CHECK(run.state("seed-0001").figures.alpha_target == 0.6);
-  CHECK_FALSE(Growing::rejected(run.tell(SeedOperation::kStabilize, "seed-0001")));  // G3 wants this target
+  CHECK_FALSE(Growing::rejected(run.issue(SeedOperation::kStabilize, "seed-0001")));  // G3 wants this target
 
   auto command = run.germination("r0c0", "mlp");
   command.seed_operation->parameters = {{"alpha_curve", 0}, {"alpha_ticks", 4}, {"alpha_target", 0.8}};
   CHECK_FALSE(Growing::rejected(run.apply(command)));
   CHECK(blend_of(run, "seed-0002", 5) == std::vector{0.2, 0.4, 0.8 * 0.75, 0.8, 0.8});
   // The way back takes as many epochs; the first of them comes with the command.
-  run.tell(SeedOperation::kCancel, "seed-0002");
+  run.issue(SeedOperation::kCancel, "seed-0002");
   CHECK(std::abs(run.state("seed-0002").figures.alpha - 0.6) < 1e-12);
   CHECK(run.scalar("seed-0002.training_gate") == 0);
 
@@ -429,12 +429,12 @@ TEST_CASE("alpha moves one tick an epoch and a fossil cannot be culled") {
   }
   const auto curve = [](double t) { return curve_at(config::AlphaCurve::kSigmoid, t); };
   CHECK(alphas == std::vector{curve(1.0 / 3), curve(2.0 / 3), 1.0, 1.0});
-  run.tell(SeedOperation::kStabilize, "seed-0001");
+  run.issue(SeedOperation::kStabilize, "seed-0001");
   run.grow_to("seed-0001", Stage::kGerminated);
   run.end_epoch();
-  run.tell(SeedOperation::kEvaluate, "seed-0001");
+  run.issue(SeedOperation::kEvaluate, "seed-0001");
   run.end_epoch();
-  run.tell(SeedOperation::kFossilize, "seed-0001");
+  run.issue(SeedOperation::kFossilize, "seed-0001");
   check_refused(run, run.command(SeedOperation::kCull, "seed-0001"), "illegal_move");
 }
 
@@ -450,7 +450,7 @@ TEST_CASE("what others see of a seed was measured") {
   CHECK_FALSE(seed.figures.improvement_points);
   CHECK_FALSE(seed.figures.shadow_points);
   CHECK_FALSE(seed.figures.contribution_points);
-  run.tell(SeedOperation::kStartTraining, "seed-0001");
+  run.issue(SeedOperation::kStartTraining, "seed-0001");
   run.end_epoch();
   run.end_epoch();
   seed = run.state("seed-0001");
@@ -473,17 +473,17 @@ TEST_CASE("validation is asked to measure only what a gate will want") {
   CHECK(run.network.active_seeds().empty());
   run.grow_to("seed-0001", Stage::kGerminated);
   for (int i = 0; i < 3; ++i) run.end_epoch();
-  run.tell(SeedOperation::kStartGrafting, "seed-0001");
+  run.issue(SeedOperation::kStartGrafting, "seed-0001");
   CHECK(run.network.seeds_to_shadow().empty());
   CHECK(run.network.active_seeds() == std::vector<std::string>{"seed-0001"});
   for (int i = 0; i < 3; ++i) run.end_epoch();
-  run.tell(SeedOperation::kStabilize, "seed-0001");
+  run.issue(SeedOperation::kStabilize, "seed-0001");
   CHECK(run.network.seeds_to_shadow().empty());  // at alpha 1 the running network is the trial
   auto facts = run.good_facts();
   facts.seeds.clear();
   run.network.end_epoch(facts);
   CHECK(run.state("seed-0001").figures.shadow_points == 0);
-  run.tell(SeedOperation::kEvaluate, "seed-0001");
+  run.issue(SeedOperation::kEvaluate, "seed-0001");
   CHECK(run.network.seeds_to_measure() == std::vector<std::string>{"seed-0001"});
 }
 

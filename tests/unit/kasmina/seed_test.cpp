@@ -124,7 +124,7 @@ TEST_CASE("the host goes on learning in every stage, whatever the composition") 
 
 TEST_CASE("a seed that blends out is frozen") {
   auto run = grown_to(Stage::kProbationary);
-  REQUIRE_FALSE(Growing::rejected(run.tell(SeedOperation::kCancel, kSeed)));
+  REQUIRE_FALSE(Growing::rejected(run.issue(SeedOperation::kCancel, kSeed)));
   CHECK(run.scalar("seed-0001.alpha") > 0);
   const auto found = gradients(run);
   CHECK(found.seed == 0);

@@ -31,7 +31,7 @@ void grow(Growing& run, Stage stage) {
   run.germinate("r0c1", "lora");
   run.germinate("r0c0", "mlp");
   run.grow_to("seed-0002", stage);
-  run.tell(SeedOperation::kCull, "seed-0001");
+  run.issue(SeedOperation::kCull, "seed-0001");
   run.end_epoch();
   run.disturb("seed-0002");
 }

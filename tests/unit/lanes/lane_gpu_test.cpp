@@ -6,7 +6,7 @@
 
 #include "base/names.h"
 #include "device/rng.h"
-#include "lanes/lane/step_roots.h"
+#include "lanes/lane/step_external_tensors.h"
 #include "lanes/prepared_lane.h"
 #include "lanes/step_runner.h"
 #include "program/capture.h"
@@ -168,7 +168,7 @@ TEST_CASE("on a card every shape of step has a graph of its own, and a change of
     eager.runner->step(batches, {static_cast<std::int64_t>(step), 100});
     graph.runner->step(batches, {static_cast<std::int64_t>(step), 100});
   }
-  graph.runner->note_epoch();
+  graph.runner->record_epoch();
   CHECK(largest_difference(*eager.model, *graph.model) < 1e-4);
   CHECK(graph.told("tolaria.graph_enabled"));
   CHECK_FALSE(graph.told("tolaria.graph_fallback"));

@@ -47,7 +47,7 @@ struct CountedRun {
     config.lane = lane;
     config.check_every = 0;
     lanes::RunnerServices services;
-    services.tell = [this](leyline::TelemetryEvent event) { events.push_back(std::move(event)); };
+    services.emit = [this](leyline::TelemetryEvent event) { events.push_back(std::move(event)); };
     services.kinds = kinds;
     runner = std::make_unique<lanes::StepRunner>(*model, config, torch::kCPU, std::move(services));
   }

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "lanes/lane/step_roots.h"
+#include "lanes/lane/step_external_tensors.h"
 #include "program/recorder.h"
 #include "support/lane_cases.h"
 
@@ -82,7 +82,7 @@ TEST_CASE("a step takes no more memory while it is recorded than otherwise") {
     step();
     const std::size_t plain = memory.peak_of(step);
     const std::size_t recorded = memory.peak_of([&] {
-      const auto result = program::record(lanes::step_roots(*model, batch), step);
+      const auto result = program::record(lanes::step_external_tensors(*model, batch), step);
       CHECK(result);
     });
     CAPTURE(c.name, plain, recorded);

@@ -14,11 +14,11 @@ using leyline::Stage;
 namespace {
 
 // The same life twice, in eager and in the replay lane; the second one's recorded programs are counted.
-class Twins {
+class ScratchModels {
  public:
-  explicit Twins(const LaneCase& c) : eager_(c, Lane::kEager), replay_(c, Lane::kReplay) {}
+  explicit ScratchModels(const LaneCase& c) : eager_(c, Lane::kEager), replay_(c, Lane::kReplay) {}
 
-  void tell(SeedOperation operation, const std::string& seed_id) {
+  void issue(SeedOperation operation, const std::string& seed_id) {
     for (GrowingModel* each : {&eager_, &replay_}) {
       REQUIRE_FALSE(GrowingModel::refused(each->apply(each->command(operation, seed_id))));
     }
@@ -74,25 +74,25 @@ TEST_CASE("germinate, prune and fossilise make a new program, nothing else in a 
     CAPTURE(static_cast<int>(composition));
     LaneCase c = growing_case();
     c.config.growth.composition = composition;
-    Twins life(c);
+    ScratchModels life(c);
     CHECK(life.programs() == 1);
 
     life.germinate("r0c0", "mlp");
     CHECK(life.programs() == 2);
-    life.tell(SeedOperation::kStartTraining, "seed-0001");
+    life.issue(SeedOperation::kStartTraining, "seed-0001");
     CHECK(life.programs() == 2);
     life.end_epochs(2);
-    life.tell(SeedOperation::kStartGrafting, "seed-0001");
+    life.issue(SeedOperation::kStartGrafting, "seed-0001");
     CHECK(life.programs() == 2);
     life.end_epochs(4);
     CHECK(life.alphas().size() >= 4);  // 0 and the steps of the blend
-    life.tell(SeedOperation::kStabilize, "seed-0001");
+    life.issue(SeedOperation::kStabilize, "seed-0001");
     CHECK(life.programs() == 2);
     life.end_epochs(1);
-    life.tell(SeedOperation::kEvaluate, "seed-0001");
+    life.issue(SeedOperation::kEvaluate, "seed-0001");
     CHECK(life.programs() == 2);
     life.end_epochs(1);
-    life.tell(SeedOperation::kFossilize, "seed-0001");
+    life.issue(SeedOperation::kFossilize, "seed-0001");
     CHECK(life.stage("seed-0001") == Stage::kFossilized);
     CHECK(life.programs() == 3);
     life.end_epochs(2);
@@ -102,14 +102,14 @@ TEST_CASE("germinate, prune and fossilise make a new program, nothing else in a 
 
 TEST_CASE("a seed that blends out keeps its program until it is gone; so does a slot that rests") {
   at::set_num_threads(1);
-  Twins life(growing_case());
+  ScratchModels life(growing_case());
   life.germinate("r0c1", "lora");
-  life.tell(SeedOperation::kStartTraining, "seed-0001");
+  life.issue(SeedOperation::kStartTraining, "seed-0001");
   life.end_epochs(1);
-  life.tell(SeedOperation::kStartGrafting, "seed-0001");
+  life.issue(SeedOperation::kStartGrafting, "seed-0001");
   life.end_epochs(2);
   CHECK(life.programs() == 1);
-  life.tell(SeedOperation::kCancel, "seed-0001");
+  life.issue(SeedOperation::kCancel, "seed-0001");
   while (life.stage("seed-0001") == Stage::kBlending) {
     CHECK(life.programs() == 1);
     life.end_epochs(1);
@@ -118,7 +118,7 @@ TEST_CASE("a seed that blends out keeps its program until it is gone; so does a 
 
   life.germinate("r0c2", "mlp_small");
   CHECK(life.programs() == 3);
-  life.tell(SeedOperation::kCull, "seed-0002");
+  life.issue(SeedOperation::kCull, "seed-0002");
   CHECK(life.programs() == 4);
   life.end_epochs(4);  // CULLED, EMBARGOED, RESETTING, DORMANT
   CHECK(life.programs() == 4);

@@ -2,7 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "support/beside_eager.h"
+#include "support/eager_reference.h"
 #include "support/failing_allocator.h"
 
 using namespace esper;
@@ -11,7 +11,7 @@ using config::Lane;
 
 namespace {
 
-std::string reason_of(const GrowingAhead& ahead, std::string_view name) {
+std::string reason_of(const GrowingPrepared& ahead, std::string_view name) {
   const auto told = std::ranges::find(ahead.events, name, &leyline::TelemetryEvent::description);
   return told == ahead.events.end() ? std::string() : told->attributes.at("reason");
 }
@@ -38,7 +38,7 @@ TEST_CASE(
   int given_up = 0;
   for (std::int64_t n = 1;; n = next_allocation(n)) {
     CAPTURE(n);
-    GrowingAhead ahead(Lane::kReplay);
+    GrowingPrepared ahead(Lane::kReplay);
     ahead.steps(6);
     memory.fail_at(n);
     ahead.prepare({germinates("r0c1", "mlp")});
@@ -64,7 +64,7 @@ TEST_CASE("wherever memory runs out when a prepared structure is brought into us
   int failed = 0;
   for (std::int64_t n = 1;; n = next_allocation(n)) {
     CAPTURE(n);
-    GrowingAhead ahead(Lane::kReplay);
+    GrowingPrepared ahead(Lane::kReplay);
     ahead.steps(6);
     ahead.prepare({germinates("r0c1", "mlp")});
     ahead.apply(ahead.germination("r0c1", "mlp"));
@@ -85,21 +85,21 @@ TEST_CASE("where there is no memory to keep a batch for rehearsals, nothing is p
   auto& memory = test::FailingAllocator::instance();
   for (const int n : {1, 2}) {  // inputs, targets
     CAPTURE(n);
-    Beside beside;
-    GrowingAhead ahead(Lane::kReplay);
+    EagerReference reference;
+    GrowingPrepared ahead(Lane::kReplay);
     const auto batch = make_batches(ahead.c, 1);
-    beside.eager.runner->step(batch, {0, 1000});
+    reference.eager.runner->step(batch, {0, 1000});
     memory.fail_at(n);
     ahead.runner->step(batch, {0, 1000});
     CHECK(memory.fired());
     CHECK(reason_of(ahead, "tolaria.growth_unprepared").find("out of memory") == 0);
-    beside.eager.number = ahead.number = 1;
-    step_both(beside, ahead, 5);
+    reference.eager.number = ahead.number = 1;
+    step_both(reference, ahead, 5);
     ahead.prepare({germinates("r0c1", "mlp")});
     CHECK(ahead.told("tolaria.growth_prepared") == 0);
     CHECK(ahead.told("tolaria.growth_unprepared") == 1);
-    grow_both(beside, ahead, "r0c1", "mlp");
-    step_both(beside, ahead, 4);
+    grow_both(reference, ahead, "r0c1", "mlp");
+    step_both(reference, ahead, 4);
   }
 }
 
@@ -122,17 +122,17 @@ TEST_CASE(
 TEST_CASE(
     "where a second network may not fit beside the run, none is made: that is told once, and the run has its bits") {
   at::set_num_threads(1);
-  Beside beside;
-  GrowingAhead ahead(Lane::kReplay);
-  step_both(beside, ahead, 6);
+  EagerReference reference;
+  GrowingPrepared ahead(Lane::kReplay);
+  step_both(reference, ahead, 6);
   ahead.memory = device::MemoryFigures{.peak_bytes = 10 << 20, .free_bytes = 10 << 20};
   ahead.prepare({germinates("r0c1", "mlp")});
   ahead.memory.reset();  // there is room again, and the run does not come back to it
   ahead.prepare({germinates("r0c0", "mlp")});
-  CHECK(ahead.twins_made == 0);
+  CHECK(ahead.scratch_models_made == 0);
   CHECK(ahead.told("tolaria.growth_prepared") == 0);
   CHECK(ahead.told("tolaria.growth_unprepared") == 1);
   CHECK(reason_of(ahead, "tolaria.growth_unprepared") == "a second network may not fit into memory: 10 MB are free");
-  grow_both(beside, ahead, "r0c1", "mlp");
-  step_both(beside, ahead, 4);
+  grow_both(reference, ahead, "r0c1", "mlp");
+  step_both(reference, ahead, 4);
 }

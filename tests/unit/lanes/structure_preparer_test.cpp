@@ -3,7 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "lanes/structure/structure.h"
-#include "support/beside_eager.h"
+#include "support/eager_reference.h"
 
 using namespace esper;
 using namespace esper::tests;
@@ -13,14 +13,14 @@ using leyline::Stage;
 
 TEST_CASE("a germination that was rehearsed runs its first step in the fast lane, with eager's bits") {
   at::set_num_threads(1);
-  Beside beside;
-  GrowingAhead ahead(Lane::kReplay);
-  step_both(beside, ahead, 6);
+  EagerReference reference;
+  GrowingPrepared ahead(Lane::kReplay);
+  step_both(reference, ahead, 6);
   ahead.prepare({germinates("r0c1", "mlp")});
   CHECK(ahead.told("tolaria.growth_prepared") == 1);
   const auto eager_steps = ahead.steps_in(Lane::kEager), replayed = ahead.steps_in(Lane::kReplay);
-  grow_both(beside, ahead, "r0c1", "mlp");
-  step_both(beside, ahead, 5);
+  grow_both(reference, ahead, "r0c1", "mlp");
+  step_both(reference, ahead, 5);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
   CHECK(ahead.steps_in(Lane::kReplay) == replayed + 5);
 }
@@ -28,35 +28,35 @@ TEST_CASE("a germination that was rehearsed runs its first step in the fast lane
 TEST_CASE("a germination that nobody foresaw begins in eager, and so does one of another blueprint") {
   at::set_num_threads(1);
   for (const auto& likely : {std::vector<lanes::LikelyChange>{}, {germinates("r0c1", "lora")}}) {
-    Beside beside;
-    GrowingAhead ahead(Lane::kReplay);
-    step_both(beside, ahead, 6);
+    EagerReference reference;
+    GrowingPrepared ahead(Lane::kReplay);
+    step_both(reference, ahead, 6);
     ahead.prepare(likely);
     const auto eager_steps = ahead.steps_in(Lane::kEager);
-    grow_both(beside, ahead, "r0c1", "mlp");
-    step_both(beside, ahead, 1);
+    grow_both(reference, ahead, "r0c1", "mlp");
+    step_both(reference, ahead, 1);
     CHECK(ahead.steps_in(Lane::kEager) == eager_steps + 1);
-    step_both(beside, ahead, 5);
+    step_both(reference, ahead, 5);
   }
 }
 
 TEST_CASE("a rehearsal leaves every tensor and every random number of the run as it was") {
   at::set_num_threads(1);
-  Beside beside;
-  GrowingAhead ahead(Lane::kReplay);
-  step_both(beside, ahead, 6);
+  EagerReference reference;
+  GrowingPrepared ahead(Lane::kReplay);
+  step_both(reference, ahead, 6);
   const auto before = copies_of(*ahead.model);
   ahead.prepare({germinates("r0c0", "mlp")});
   ahead.prepare({germinates("r0c2", "lora")});
   CHECK(ahead.told("tolaria.growth_prepared") == 2);
   CHECK(first_difference(before, copies_of(*ahead.model)) == "");
-  step_both(beside, ahead, 6);  // what was foreseen does not come
+  step_both(reference, ahead, 6);  // what was foreseen does not come
   CHECK(ahead.steps_in(Lane::kEager) == 3);
 }
 
 TEST_CASE("the likeliest structure is rehearsed first, and none twice") {
   at::set_num_threads(1);
-  GrowingAhead ahead(Lane::kReplay);
+  GrowingPrepared ahead(Lane::kReplay);
   ahead.steps(6);
   const std::vector<lanes::LikelyChange> likely = {germinates("r0c0", "mlp"), germinates("r0c1", "mlp")};
   ahead.prepare({likely.front()});
@@ -69,27 +69,27 @@ TEST_CASE("the likeliest structure is rehearsed first, and none twice") {
 
 TEST_CASE("prune and fossilise are rehearsed too, and what was there before needs no rehearsal") {
   at::set_num_threads(1);
-  Beside beside;
-  GrowingAhead ahead(Lane::kReplay);
-  step_both(beside, ahead, 6);
+  EagerReference reference;
+  GrowingPrepared ahead(Lane::kReplay);
+  step_both(reference, ahead, 6);
   ahead.prepare({germinates("r0c1", "mlp")});
-  grow_both(beside, ahead, "r0c1", "mlp");
-  step_both(beside, ahead, 3);
+  grow_both(reference, ahead, "r0c1", "mlp");
+  step_both(reference, ahead, 3);
   const auto eager_steps = ahead.steps_in(Lane::kEager);
   ahead.prepare({{SeedOperation::kCull, {}, {}, "seed-0001"}});  // the host alone is known
   CHECK(ahead.told("tolaria.growth_prepared") == 1);
-  tell_both(beside, ahead, SeedOperation::kCull, "seed-0001");
-  step_both(beside, ahead, 3);
+  issue_both(reference, ahead, SeedOperation::kCull, "seed-0001");
+  step_both(reference, ahead, 3);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 
   // The same blueprint at the same slot again, under another name.
   for (int epoch = 0; epoch < 4; ++epoch) {
-    beside.eager.end_epoch(beside.eager.good_facts());
+    reference.eager.end_epoch(reference.eager.good_facts());
     ahead.end_epoch(ahead.good_facts());
   }
-  grow_both(beside, ahead, "r0c1", "mlp");
+  grow_both(reference, ahead, "r0c1", "mlp");
   CHECK(ahead.stage("seed-0002") == Stage::kGerminated);
-  step_both(beside, ahead, 3);
+  step_both(reference, ahead, 3);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 
   ahead.prepare({{SeedOperation::kFossilize, {}, {}, "seed-0002"}});
@@ -114,20 +114,20 @@ TEST_CASE("a structure's text tells what a program depends on, and not how many 
 
 TEST_CASE("in auto a rehearsed structure takes the lane that was measured to be faster, without a trial") {
   at::set_num_threads(1);
-  Beside beside;
-  GrowingAhead ahead(Lane::kAuto);
-  step_both(beside, ahead, 140);
+  EagerReference reference;
+  GrowingPrepared ahead(Lane::kAuto);
+  step_both(reference, ahead, 140);
   REQUIRE(ahead.runner->figures().in_use == Lane::kReplay);
   ahead.prepare({germinates("r0c1", "mlp")});
   const auto eager_steps = ahead.steps_in(Lane::kEager);
-  grow_both(beside, ahead, "r0c1", "mlp");
-  step_both(beside, ahead, 30);
+  grow_both(reference, ahead, "r0c1", "mlp");
+  step_both(reference, ahead, 30);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 }
 
 TEST_CASE("a change that cannot be is told and tried once") {
   at::set_num_threads(1);
-  GrowingAhead ahead(Lane::kReplay);
+  GrowingPrepared ahead(Lane::kReplay);
   ahead.steps(6);
   for (int i = 0; i < 3; ++i) ahead.prepare({germinates("r0c1", "no such thing")});
   CHECK(ahead.told("tolaria.growth_unprepared") == 1);
@@ -137,13 +137,13 @@ TEST_CASE("a change that cannot be is told and tried once") {
 
 TEST_CASE("the first steps after a change are told with what they cost") {
   at::set_num_threads(1);
-  GrowingAhead ahead(Lane::kReplay);
+  GrowingPrepared ahead(Lane::kReplay);
   ahead.steps(6);
   ahead.prepare({germinates("r0c1", "mlp")});
   ahead.change(ahead.germination("r0c1", "mlp"));
   while (ahead.runner->is_watching()) {
     ahead.steps(1);
-    ahead.runner->note_step_time(std::chrono::milliseconds(ahead.number == 8 ? 5 : 2));
+    ahead.runner->record_step_time(std::chrono::milliseconds(ahead.number == 8 ? 5 : 2));
   }
   CHECK(ahead.number == 26);
   const auto told = std::ranges::find(ahead.events, "tolaria.growth_swapped", &leyline::TelemetryEvent::description);
@@ -156,36 +156,36 @@ TEST_CASE("the first steps after a change are told with what they cost") {
 }
 
 TEST_CASE("what grows goes or stays, and a free slot's turn comes after; the budget is the end of it") {
-  lanes::GrowthOutlook outlook;
-  outlook.slots = {{"r0c0", Stage::kDormant, {"lora", "mlp"}},
-                   {"r0c1", Stage::kTraining, {"mlp"}},
-                   {"r0c2", Stage::kEmbargoed, {"mlp"}},
-                   {"r0c3", Stage::kTerminated, {}}};
+  lanes::GrowthForecast growth_forecast;
+  growth_forecast.slots = {{"r0c0", Stage::kDormant, {"lora", "mlp"}},
+                           {"r0c1", Stage::kTraining, {"mlp"}},
+                           {"r0c2", Stage::kEmbargoed, {"mlp"}},
+                           {"r0c3", Stage::kTerminated, {}}};
   leyline::SeedState seed;
   seed.seed_id = "seed-0003";
   seed.stage = Stage::kTraining;
-  outlook.seeds = {seed};
-  outlook.max_seeds = 2;
-  CHECK((lanes::likely_changes(outlook, 2) ==
+  growth_forecast.seeds = {seed};
+  growth_forecast.max_seeds = 2;
+  CHECK((lanes::likely_changes(growth_forecast, 2) ==
          std::vector<lanes::LikelyChange>{{SeedOperation::kCull, {}, {}, "seed-0003"}, germinates("r0c0", "lora")}));
-  outlook.seeds.front().stage = Stage::kProbationary;
+  growth_forecast.seeds.front().stage = Stage::kProbationary;
   const std::vector<lanes::LikelyChange> all = {{SeedOperation::kCull, {}, {}, "seed-0003"},
                                                 {SeedOperation::kFossilize, {}, {}, "seed-0003"},
                                                 germinates("r0c0", "lora"),
                                                 germinates("r0c2", "mlp")};
-  CHECK((lanes::likely_changes(outlook, 9) == all));
-  CHECK(lanes::likely_changes(outlook, 3).size() == 3);
-  CHECK(lanes::likely_changes(outlook, 0).empty());
-  outlook.max_seeds = 1;
-  CHECK(lanes::likely_changes(outlook, 9).size() == 2);
+  CHECK((lanes::likely_changes(growth_forecast, 9) == all));
+  CHECK(lanes::likely_changes(growth_forecast, 3).size() == 3);
+  CHECK(lanes::likely_changes(growth_forecast, 0).empty());
+  growth_forecast.max_seeds = 1;
+  CHECK(lanes::likely_changes(growth_forecast, 9).size() == 2);
 
-  outlook.seeds.clear();
+  growth_forecast.seeds.clear();
   const auto asks = [](const std::vector<leyline::SlotState>& free, const std::string& state) {
     CHECK(state == "{}");
     return germinates(free.back().slot, "mlp");
   };
-  outlook.policy_state = "{}";
-  CHECK((lanes::likely_changes(outlook, 9, asks) == std::vector{germinates("r0c2", "mlp")}));
+  growth_forecast.policy_state = "{}";
+  CHECK((lanes::likely_changes(growth_forecast, 9, asks) == std::vector{germinates("r0c2", "mlp")}));
 }
 
 TEST_CASE("with probed attribution the prepared step of two seeds is taken at once, with eager's bits") {
@@ -194,14 +194,14 @@ TEST_CASE("with probed attribution the prepared step of two seeds is taken at on
   c.config.growth.aggregation.attribution = config::Attribution::kProbe;
   c.config.growth.max_seeds = 2;
   c.config.step.accumulation = 2;
-  Beside beside(c);
-  GrowingAhead ahead(Lane::kReplay, nullptr, c);
-  step_both(beside, ahead, 6);
+  EagerReference reference(c);
+  GrowingPrepared ahead(Lane::kReplay, nullptr, c);
+  step_both(reference, ahead, 6);
   for (const auto* slot : {"r0c0", "r0c1"}) {
     ahead.prepare({germinates(slot, "mlp")});
     const auto eager_steps = ahead.steps_in(Lane::kEager);
-    grow_both(beside, ahead, slot, "mlp");
-    step_both(beside, ahead, 4);
+    grow_both(reference, ahead, slot, "mlp");
+    step_both(reference, ahead, 4);
     CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
   }
   CHECK(ahead.told("tolaria.growth_unprepared") == 0);
@@ -211,37 +211,37 @@ TEST_CASE("with probed attribution the prepared step of two seeds is taken at on
 
 TEST_CASE("after a fossil folded into the host, the host's own program runs the next step, with eager's bits") {
   at::set_num_threads(1);
-  Beside beside;
-  GrowingAhead ahead(Lane::kReplay);
+  EagerReference reference;
+  GrowingPrepared ahead(Lane::kReplay);
   const auto live = [&] {
     for (int epoch = 0; epoch < 4; ++epoch) {
-      beside.eager.end_epoch(beside.eager.good_facts());
+      reference.eager.end_epoch(reference.eager.good_facts());
       ahead.end_epoch(ahead.good_facts());
     }
   };
-  step_both(beside, ahead, 6);
-  grow_both(beside, ahead, "r0c1", "linear");
+  step_both(reference, ahead, 6);
+  grow_both(reference, ahead, "r0c1", "linear");
   for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
                                SeedOperation::kEvaluate}) {
-    step_both(beside, ahead, 5);
+    step_both(reference, ahead, 5);
     live();
-    tell_both(beside, ahead, operation, "seed-0001");
+    issue_both(reference, ahead, operation, "seed-0001");
   }
   live();
-  step_both(beside, ahead, 2);
+  step_both(reference, ahead, 2);
   const auto eager_steps = ahead.steps_in(Lane::kEager);
   const auto prepared = ahead.told("tolaria.growth_prepared");
   ahead.prepare({{SeedOperation::kFossilize, {}, {}, "seed-0001"}});
   CHECK(ahead.told("tolaria.growth_prepared") == prepared);  // what it leads to is known
-  tell_both(beside, ahead, SeedOperation::kFossilize, "seed-0001");
+  issue_both(reference, ahead, SeedOperation::kFossilize, "seed-0001");
   CHECK(ahead.model->network.parameter_groups().size() == 1);
-  step_both(beside, ahead, 4);
+  step_both(reference, ahead, 4);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 
   // What grows on the folded host is foreseen like on the host.
   ahead.prepare({germinates("r0c0", "mlp")});
-  grow_both(beside, ahead, "r0c0", "mlp");
-  step_both(beside, ahead, 4);
+  grow_both(reference, ahead, "r0c0", "mlp");
+  step_both(reference, ahead, 4);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 }
 
@@ -250,21 +250,21 @@ TEST_CASE("with one program for all batch sizes a rehearsed structure is ready f
   LaneCase c = growing_case();
   c.config.step.compile.dynamic = true;
   constexpr std::int64_t kShorter = 5;
-  GrowingAhead beside(Lane::kEager, nullptr, c), ahead(Lane::kReplay, nullptr, c);
+  GrowingPrepared reference(Lane::kEager, nullptr, c), ahead(Lane::kReplay, nullptr, c);
   const auto both = [&](int rounds) {
     for (int round = 0; round < rounds; ++round) {
-      for (GrowingAhead* each : {&beside, &ahead}) {
+      for (GrowingPrepared* each : {&reference, &ahead}) {
         each->steps(2);
         each->step_of(kShorter);
       }
     }
-    CHECK(first_difference(copies_of(*beside.model), copies_of(*ahead.model)) == "");
+    CHECK(first_difference(copies_of(*reference.model), copies_of(*ahead.model)) == "");
   };
   both(5);
   ahead.prepare({germinates("r0c1", "mlp")});
   CHECK(ahead.told("tolaria.growth_prepared") == 1);
   const auto eager_steps = ahead.steps_in(Lane::kEager);
-  for (GrowingAhead* each : {&beside, &ahead}) {
+  for (GrowingPrepared* each : {&reference, &ahead}) {
     REQUIRE_FALSE(GrowingModel::refused(each->change(each->germination("r0c1", "mlp"))));
   }
   both(2);

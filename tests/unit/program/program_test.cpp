@@ -79,7 +79,7 @@ TEST_CASE("the Python of a program names every input and returns a tensor") {
 
 TEST_CASE("a kernel size that C++ gives once is written for every dimension") {
   const at::Tensor images = at::ones({1, 1, 4, 4}), out = at::zeros({1, 1, 2, 2});
-  const std::vector<Root> roots = {{"images", images}, {"out", out}};
-  const Program program = record(roots, [&] { out.add_(at::max_pool2d(images, 2)); }).value();
+  const std::vector<ExternalTensor> external_tensors = {{"images", images}, {"out", out}};
+  const Program program = record(external_tensors, [&] { out.add_(at::max_pool2d(images, 2)); }).value();
   CHECK(python_text(program).find("max_pool2d_with_indices.default(a0, [2,2,], [], [0,0,]") != std::string::npos);
 }

@@ -15,8 +15,8 @@ using Catch::Matchers::StartsWith;
 
 namespace {
 
-std::string refusal(std::span<const Root> roots, const std::function<void()>& step) {
-  const auto result = record(roots, step);
+std::string refusal(std::span<const ExternalTensor> external_tensors, const std::function<void()>& step) {
+  const auto result = record(external_tensors, step);
   REQUIRE_FALSE(result);
   return result.error();
 }
@@ -40,9 +40,9 @@ TEST_CASE("a recording is forward, backward and optimizer as plain operators, an
 
 TEST_CASE("inputs are the roots that the step touches, and those that it writes are known") {
   TinyStep step;
-  auto roots = step.roots();
-  roots.push_back({"untouched", at::zeros({3})});
-  const Program program = record(roots, [&] { step.run(); }).value();
+  auto external_tensors = step.external_tensors();
+  external_tensors.push_back({"untouched", at::zeros({3})});
+  const Program program = record(external_tensors, [&] { step.run(); }).value();
   REQUIRE(program.inputs.size() == 5);
   const std::vector<Input> expected = {{"parameters", Access::kWritten},
                                        {"momentum", Access::kWritten},
@@ -55,43 +55,44 @@ TEST_CASE("inputs are the roots that the step touches, and those that it writes 
 TEST_CASE("a tensor from nowhere is an error that names the operator") {
   TinyStep step;
   const at::Tensor stranger = at::randn({4});
-  CHECK_THAT(refusal(step.roots(), [&] { at::mul(step.lr, stranger); }),
+  CHECK_THAT(refusal(step.external_tensors(), [&] { at::mul(step.lr, stranger); }),
              StartsWith("aten::mul.Tensor uses a tensor of shape [4]"));
 }
 
 TEST_CASE("a read by the host is an error") {
   TinyStep step;
-  CHECK_THAT(refusal(step.roots(), [&] { step.lr.item<float>(); }), ContainsSubstring("reads the device"));
+  CHECK_THAT(refusal(step.external_tensors(), [&] { step.lr.item<float>(); }), ContainsSubstring("reads the device"));
 }
 
 TEST_CASE("a generator of the step's own is an error, since a program holds none") {
   TinyStep step;
   const at::Generator generator = at::detail::createCPUGenerator(1);
-  CHECK_THAT(refusal(step.roots(), [&] { step.momentum.bernoulli_(0.5, generator); }),
+  CHECK_THAT(refusal(step.external_tensors(), [&] { step.momentum.bernoulli_(0.5, generator); }),
              ContainsSubstring("aten::bernoulli_.float"));
 }
 
 TEST_CASE("after a refusal the next recording is a good one") {
   TinyStep step;
-  refusal(step.roots(), [&] { step.lr.item<float>(); });
-  CHECK(record(step.roots(), [&] { step.run(); }));
+  refusal(step.external_tensors(), [&] { step.lr.item<float>(); });
+  CHECK(record(step.external_tensors(), [&] { step.run(); }));
 }
 
 TEST_CASE("what a step throws passes through, and listening ends") {
   TinyStep step;
-  CHECK_THROWS_AS(record(step.roots(), [] { throw std::runtime_error("no"); }), std::runtime_error);
-  CHECK(record(step.roots(), [&] { step.run(); }));
+  CHECK_THROWS_AS(record(step.external_tensors(), [] { throw std::runtime_error("no"); }), std::runtime_error);
+  CHECK(record(step.external_tensors(), [&] { step.run(); }));
 }
 
 TEST_CASE("scratch is the program's own: it is no input") {
   const at::Tensor state = at::ones({4}), scratch = at::zeros({8});
   const at::Tensor half = scratch.narrow(0, 4, 4);
-  const std::vector<Root> roots = {{"state", state}, {"scratch", scratch, Root::Role::kScratch}};
+  const std::vector<ExternalTensor> external_tensors = {{"state", state},
+                                                        {"scratch", scratch, ExternalTensor::Role::kScratch}};
   const auto step = [&] {
     half.copy_(state);
     state.add_(half);
   };
-  const Program program = record(roots, step).value();
+  const Program program = record(external_tensors, step).value();
   REQUIRE(program.inputs.size() == 1);
   CHECK(contains(program, "aten::empty_strided"));
   Replay replay(program, std::vector<at::Tensor>{state}, {});
@@ -103,16 +104,16 @@ TEST_CASE("scratch is the program's own: it is no input") {
 
 TEST_CASE("an operator that hides that it returns a view is recorded as the view it is") {
   const at::Tensor state = at::ones({6});
-  const std::vector<Root> roots = {{"state", state}};
-  const Program program = record(roots, [&] { at::_unsafe_view(state, {2, 3}).add_(1); }).value();
+  const std::vector<ExternalTensor> external_tensors = {{"state", state}};
+  const Program program = record(external_tensors, [&] { at::_unsafe_view(state, {2, 3}).add_(1); }).value();
   CHECK(contains(program, "aten::view"));
   CHECK(program.inputs.front().access == Access::kWritten);
 }
 
 TEST_CASE("what nobody needs is left out, but not what draws random numbers") {
   const at::Tensor state = at::ones({6});
-  const std::vector<Root> roots = {{"state", state}};
-  const Program program = record(roots, [&] {
+  const std::vector<ExternalTensor> external_tensors = {{"state", state}};
+  const Program program = record(external_tensors, [&] {
                             at::exp(state);
                             at::rand_like(state);
                             state.add_(1);

@@ -60,9 +60,9 @@ TEST_CASE("a moving input is read where it was put last") {
 TEST_CASE("random operators draw from the default generator, as in the step") {
   const at::Tensor eager = at::zeros({100}), replayed = at::zeros({100});
   const auto step = [](const at::Tensor& state) { state.add_(at::dropout(at::ones({100}), 0.3, true)); };
-  const std::vector<Root> roots = {{"state", replayed}};
+  const std::vector<ExternalTensor> external_tensors = {{"state", replayed}};
   at::manual_seed(11);
-  const Program program = record(roots, [&] { step(replayed); }).value();
+  const Program program = record(external_tensors, [&] { step(replayed); }).value();
   Replay replay(program, std::vector<at::Tensor>{replayed}, {});
   replay.run();
   at::manual_seed(11);
@@ -78,8 +78,8 @@ TEST_CASE("lists of views keep what they look into") {
     const at::Tensor noise = x.mul(3).add(1);  // would take the place of what the parts look into
     x.copy_(at::cat({parts[2], parts[0], parts[1]}).add(noise.mul(0)));
   };
-  const std::vector<Root> roots = {{"state", state}};
-  const Program program = record(roots, [&] { step(state); }).value();
+  const std::vector<ExternalTensor> external_tensors = {{"state", state}};
+  const Program program = record(external_tensors, [&] { step(state); }).value();
   Replay replay(program, std::vector<at::Tensor>{state}, {});
   replay.run();
   step(expected);

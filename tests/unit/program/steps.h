@@ -36,7 +36,7 @@ struct TinyStep {
     parameters.addcmul_(momentum, lr, -1);
   }
 
-  std::vector<program::Root> roots() const {
+  std::vector<program::ExternalTensor> external_tensors() const {
     return {{"parameters", parameters}, {"momentum", momentum}, {"inputs", inputs_}, {"targets", targets}, {"lr", lr}};
   }
   std::vector<at::Tensor> inputs() const { return {parameters, momentum, inputs_, targets, lr}; }
@@ -44,7 +44,7 @@ struct TinyStep {
 
 // Runs the step once.
 inline program::Program recording_of(TinyStep& step) {
-  return program::record(step.roots(), [&] { step.run(); }).value();
+  return program::record(step.external_tensors(), [&] { step.run(); }).value();
 }
 
 }  // namespace esper::tests

@@ -23,8 +23,8 @@ Program recorded(std::int64_t n, const Body& body) {
   const at::NoGradGuard no_grad;
   at::Tensor sum = at::zeros({4});
   const at::Tensor batch = at::randn({n, 4});
-  const std::vector<Root> roots = {{"sum", sum}, {"batch", batch}};
-  return record(roots, [&] { body(sum, batch); }).value();
+  const std::vector<ExternalTensor> external_tensors = {{"sum", sum}, {"batch", batch}};
+  return record(external_tensors, [&] { body(sum, batch); }).value();
 }
 
 base::Expected<SymbolicProgram> compared(const Body& body, const std::vector<std::int64_t>& sizes) {
@@ -136,8 +136,8 @@ TEST_CASE("state whose shape depends on the batch size is a reason, and so is a 
     const at::NoGradGuard no_grad;
     at::Tensor state = at::zeros({4, n});
     const at::Tensor batch = at::randn({n, 4});
-    const std::vector<Root> roots = {{"state", state}, {"batch", batch}};
-    recordings.push_back({n, record(roots, [&] { state.add_(batch.t()); }).value()});
+    const std::vector<ExternalTensor> external_tensors = {{"state", state}, {"batch", batch}};
+    recordings.push_back({n, record(external_tensors, [&] { state.add_(batch.t()); }).value()});
   }
   const auto symbolic = find_symbolic(recordings);
   REQUIRE_FALSE(symbolic);

@@ -17,7 +17,7 @@
 #include "program/cache/compile_lock.h"
 #include "program/cache/package_cache.h"
 #include "program/cache/user_key.h"
-#include "program/compile_desk.h"
+#include "program/compile_service.h"
 #include "storage/confined_file_system.h"
 #include "support/environment_variable.h"
 #include "support/files.h"
@@ -162,11 +162,11 @@ TEST_CASE("a folder below the cache that somebody else may change serves nothing
   CHECK_THAT(outcome.reason, ContainsSubstring(room.entries) && ContainsSubstring("--cache-dir"));
   // Whoever wants to compile is told before a program is submitted.
   const EnvironmentVariable state("XDG_STATE_HOME", room.folder / "state");
-  const CompileDesk desk({}, {room.root, {}});
-  CHECK_THAT(desk.problem(), ContainsSubstring(room.entries) && ContainsSubstring("--cache-dir"));
+  const CompileService compile_service({}, {room.root, {}});
+  CHECK_THAT(compile_service.problem(), ContainsSubstring(room.entries) && ContainsSubstring("--cache-dir"));
   // Another user's folder one can neither close nor empty.
-  const bool is_theirs = desk.problem().find("another user") != std::string::npos;
-  CHECK((desk.problem().find("remove it") == std::string::npos) == is_theirs);
+  const bool is_theirs = compile_service.problem().find("another user") != std::string::npos;
+  CHECK((compile_service.problem().find("remove it") == std::string::npos) == is_theirs);
 }
 
 TEST_CASE("all that the cache makes is its user's alone under any umask") {

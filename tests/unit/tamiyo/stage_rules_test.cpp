@@ -39,13 +39,13 @@ TEST_CASE("training ends only with epochs, improvement and gradient, each measur
 
 TEST_CASE("a place for good takes the larger of the gate's and the policy's worth") {
   Rules rules;
-  const auto worth = [&](double points) {
+  const auto coalition_values = [&](double points) {
     return next_step(seed_in(Stage::kProbationary, 1, {.contribution_points = points}), rules).operation;
   };
-  CHECK(worth(1.0) == SeedOperation::kFossilize);
-  CHECK_FALSE(worth(0.9));
+  CHECK(coalition_values(1.0) == SeedOperation::kFossilize);
+  CHECK_FALSE(coalition_values(0.9));
   rules.heuristic.min_fossilize_points = 1.5;
-  CHECK_FALSE(worth(1.4));
+  CHECK_FALSE(coalition_values(1.4));
 }
 
 TEST_CASE("a drop prunes what is heard, not what trains in silence") {

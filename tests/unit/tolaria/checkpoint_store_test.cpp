@@ -265,7 +265,7 @@ TEST_CASE("checkpoints that cannot be read now are neither deleted nor counted w
   CHECK(restore_newest(files, kFolder, accept, refused) == path_of(3));
 
   auto store = open_store(files, keeping(2, false));
-  store.spare(refused);
+  store.protect(refused);
   auto within = small_image(3);  // the first save is of a step between the third epoch and the fourth
   within.info.step = 35;
   CHECK(store.publish(within, Rank::kOrdinary).bytes > 0);

@@ -33,8 +33,8 @@ Decision grow_and_cull(const Observation& seen) {
   return {};
 }
 
-struct AheadRun : SmallRun {
-  explicit AheadRun(int ahead) : SmallRun(growing_config(ahead), grow_and_cull) {
+struct PreparedRun : SmallRun {
+  explicit PreparedRun(int ahead) : SmallRun(growing_config(ahead), grow_and_cull) {
     run.lanes.build = [this] {
       return build_model(facts.config, data.train.shape, step_settings(facts.config, torch::kFloat32), torch::kCPU);
     };
@@ -59,7 +59,7 @@ struct AheadRun : SmallRun {
 }  // namespace
 
 TEST_CASE("a run with structures prepared ahead trains the same bits, and its changes cost no eager step") {
-  AheadRun with(2), without(0);
+  PreparedRun with(2), without(0);
   REQUIRE(with.go_from_the_seed().kind == RunOutcome::Kind::kDone);
   REQUIRE(without.go_from_the_seed().kind == RunOutcome::Kind::kDone);
   CHECK(differing(with.bits(), without.bits()) == std::vector<std::string>{});

@@ -21,17 +21,17 @@ constexpr const char* kSeed = "seed-0001";
 // A seed on trial that has learned in every stage.
 std::unique_ptr<GrowingModel> on_trial(const LaneCase& c = growing_case(), config::Lane lane = config::Lane::kEager) {
   auto grown = std::make_unique<GrowingModel>(c, lane);
-  const auto tell = [&](const leyline::AdaptationCommand& command) {
+  const auto issue = [&](const leyline::AdaptationCommand& command) {
     REQUIRE_FALSE(GrowingModel::refused(grown->apply(command)));
     for (int i = 0; i < 4; ++i) {
       grown->steps(2);
       grown->end_epoch(grown->good_facts());
     }
   };
-  tell(grown->germination("r0c1", "linear"));
+  issue(grown->germination("r0c1", "linear"));
   for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
                                SeedOperation::kEvaluate}) {
-    tell(grown->command(operation, kSeed));
+    issue(grown->command(operation, kSeed));
   }
   return grown;
 }

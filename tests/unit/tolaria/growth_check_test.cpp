@@ -16,7 +16,7 @@ using tolaria::CheckpointImage;
 using tolaria::list_checkpoints;
 using tolaria::read_checkpoint;
 using tolaria::RunOutcome;
-using tolaria::start_note;
+using tolaria::start_record;
 
 namespace {
 
@@ -59,7 +59,7 @@ history::GrowthHistory history_of(base::FileSystem& files) {
 // A journal of a run that began with the network of `image` and knows that checkpoint.
 history::GrowthHistory other_history(const CheckpointImage& image, leyline::Topology topology) {
   history::GrowthHistory history;
-  history.take(start_note("started", {0, 0, ""}, topology));
+  history.take(start_record("started", {0, 0, ""}, topology));
   history.take(json{{"what", "checkpoint"},
                     {"name", "c"},
                     {"epoch", image.info.epoch},
@@ -75,7 +75,7 @@ TEST_CASE("every checkpoint of a run agrees with what its journal rebuilds") {
   SmallRun it(growing_config(), short_life);
   // What apps/engine notes before the first step.
   const auto begin = kasmina::topology_of(it.model->network.save_topology());
-  it.writer.record(start_note("started", {0, 0, ""}, begin));
+  it.writer.record(start_record("started", {0, 0, ""}, begin));
   REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
   const auto history = history_of(it.files);
   CHECK(history.damaged() == 0);
@@ -99,7 +99,7 @@ TEST_CASE("every checkpoint of a run agrees with what its journal rebuilds") {
 TEST_CASE("a journal note says what was asked for and why, what it cost and what it was judged by") {
   SmallRun it(growing_config(), short_life);
   REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
-  std::map<std::string, std::vector<history::GrowthNote>> notes;
+  std::map<std::string, std::vector<history::GrowthRecord>> notes;
   const auto history = history_of(it.files);
   for (const auto& note : history.notes()) notes[note.what].push_back(note);
   REQUIRE(notes["graft"].size() == 1);

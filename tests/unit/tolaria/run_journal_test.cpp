@@ -16,13 +16,13 @@
 
 namespace esper::test {
 
-using lanes::lane_note_json;
+using lanes::lane_record_json;
 using lanes::read_lane_log;
 using tolaria::best_checkpoint;
 using tolaria::CheckpointStore;
 using tolaria::had_checkpoints;
 using tolaria::RunJournal;
-using tolaria::start_note;
+using tolaria::start_record;
 
 namespace {
 
@@ -48,14 +48,14 @@ class LongRun {
     storage::ensure_folder(files, kRun);
     RunJournal journal(files, kJournal, kSmallFile);
     topology.slots = {{"r0c0", Stage::kDormant, "", ""}};
-    journal.append(start_note("started", {0, 0, ""}, topology));
+    journal.append(start_record("started", {0, 0, ""}, topology));
     for (int n = 1; n <= places; ++n) go_on(journal, n);
   }
 
   void go_on(RunJournal& journal, int n) {
     const auto place = place_of(n);
     if (n % 3 == 0) journal.append(event(n));
-    if (n % 5 == 0) journal.append(lane_note_json("shape " + std::to_string(n % 2), {place.step, key_of(n)}));
+    if (n % 5 == 0) journal.append(lane_record_json("shape " + std::to_string(n % 2), {place.step, key_of(n)}));
     journal.append(json{{"what", "checkpoint"},
                         {"name", "c" + std::to_string(n)},
                         {"epoch", place.epoch},
@@ -78,12 +78,12 @@ class LongRun {
     const bool born = !has_module(from);
     const Stage to = born ? Stage::kGerminated : Stage::kCulled;
     const std::string seed = leyline::seed_id_of(topology.seeds_born + (born ? 1 : 0));
-    history::GrowthNote note;
+    history::GrowthRecord note;
     note.what = "stage";
     note.place = place_of(n);
     note.event = history::GrowthEvent{.seed_id = seed, .slot = "r0c0", .blueprint = "lora", .from = from, .to = to};
     CHECK(apply(topology, {"r0c0", seed, "lora", from, to}).empty());
-    return growth_note_json(note).dump();
+    return growth_record_json(note).dump();
   }
 };
 
@@ -144,7 +144,7 @@ TEST_CASE("a run that went back goes on in the same journal, over the begin of a
   {
     RunJournal journal(run.files, kJournal, kSmallFile);
     run.topology = run.at[11];
-    journal.append(start_note("resumed", {place_of(11).step, place_of(11).epoch, ""}, run.topology));
+    journal.append(start_record("resumed", {place_of(11).step, place_of(11).epoch, ""}, run.topology));
     for (int n = 12; n <= 30; ++n) run.go_on(journal, n);
   }
   const auto whole = history::read_journal(run.files, kRun);
@@ -174,7 +174,7 @@ TEST_CASE("the store begins a new file of the journal at a checkpoint, and knows
   auto config = keeping(3, true);
   for (const bool again : {false, true}) {
     CheckpointStore store(files, "/run/checkpoints", kJournal, config, kSmallFile / 2);
-    if (!again) store.record(start_note("started", {0, 0, ""}, {}));
+    if (!again) store.record(start_record("started", {0, 0, ""}, {}));
     for (std::uint32_t epoch = again ? 11 : 1; epoch <= (again ? 20u : 10u); ++epoch) {
       auto image = small_image(epoch);
       image.run["topology"] = json::parse(R"({"seeds_born": 0, "slots": []})");
@@ -201,7 +201,7 @@ TEST_CASE("damaged notes of lanes are counted and left out") {
         R"({"what":"lane","step":4,"shape":"s","key":5})", R"({"what":"lane","step":-1,"shape":"s"})"}) {
     journal.append(text);
   }
-  journal.append(lane_note_json("s", {1, key_of(1)}));
+  journal.append(lane_record_json("s", {1, key_of(1)}));
   const auto log = read_lane_log(files, kJournal, 0);
   CHECK(log.damaged() == 4);
   REQUIRE(log.at("s", 9) != nullptr);

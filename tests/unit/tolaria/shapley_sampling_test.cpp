@@ -11,10 +11,11 @@
 
 namespace esper::test {
 
+using tolaria::all_players;
 using tolaria::Coalition;
+using tolaria::CoalitionValues;
 using tolaria::Contrast;
 using tolaria::error_of_mean;
-using tolaria::everybody;
 using tolaria::interaction_contrast;
 using tolaria::Pairs;
 using tolaria::sample_game;
@@ -23,7 +24,6 @@ using tolaria::SampledGame;
 using tolaria::Sampling;
 using tolaria::shapley_contrast;
 using tolaria::value_of;
-using tolaria::Worth;
 
 namespace {
 
@@ -46,12 +46,13 @@ struct Asked {
   bool twice = false;               // something was asked for that was known
 };
 
-SampledGame sample(const Game& game, const Sampling& sampling, Worth& worth, Asked* asked = nullptr) {
-  return sample_game(sampling, worth, [&](const std::vector<Coalition>& wanted, Worth& out) {
+SampledGame sample(const Game& game, const Sampling& sampling, CoalitionValues& coalition_values,
+                   Asked* asked = nullptr) {
+  return sample_game(sampling, coalition_values, [&](const std::vector<Coalition>& wanted, CoalitionValues& out) {
     if (asked) asked->rounds.push_back(wanted.size());
     for (const Coalition coalition : wanted) {
       if (asked) asked->twice = asked->twice || out.contains(coalition);
-      out[coalition] = game.worth(coalition);
+      out[coalition] = game.coalition_values(coalition);
     }
     return true;
   });
@@ -71,7 +72,7 @@ double over_drawn_orders(const Game& game, int player, std::uint64_t seed, int o
     std::ranges::shuffle(order, random);
     Coalition before = 0;
     for (auto other = order.begin(); *other != player; ++other) before |= Coalition{1} << *other;
-    sum += game.worth(before | Coalition{1} << player) - game.worth(before);
+    sum += game.coalition_values(before | Coalition{1} << player) - game.coalition_values(before);
   }
   return sum / orders;
 }
@@ -82,12 +83,12 @@ TEST_CASE("sampled values and interactions agree with the exact ones within thre
   int outside = 0, figures = 0;
   for (std::uint64_t seed = 0; seed < 10; ++seed) {
     const Game game = random_game(6, seed);
-    const Worth exact = all_worth(game);
-    Worth worth;
-    const auto sampled = sample(game, sampling_of(game, seed + 100, 400), worth);
+    const CoalitionValues exact = all_values(game);
+    CoalitionValues coalition_values;
+    const auto sampled = sample(game, sampling_of(game, seed + 100, 400), coalition_values);
     const auto judge = [&](const SampledFigure& figure, const Contrast& truth) {
       REQUIRE(figure.sampling_error);
-      const double off = std::abs(value_of(figure.contrast, worth) - value_of(truth, exact));
+      const double off = std::abs(value_of(figure.contrast, coalition_values) - value_of(truth, exact));
       CHECK(off < 4 * *figure.sampling_error);
       outside += off > 3 * *figure.sampling_error ? 1 : 0;
       ++figures;
@@ -108,9 +109,9 @@ TEST_CASE("the standard error is about the deviation that estimates show from se
   std::vector<double> estimates;
   double told = 0;
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
-    Worth worth;
-    const auto sampled = sample(game, sampling_of(game, seed, 40), worth);
-    estimates.push_back(value_of(sampled.shapley[2].contrast, worth));
+    CoalitionValues coalition_values;
+    const auto sampled = sample(game, sampling_of(game, seed, 40), coalition_values);
+    estimates.push_back(value_of(sampled.shapley[2].contrast, coalition_values));
     told += std::pow(*sampled.shapley[2].sampling_error, 2) / 200;
   }
   CHECK(variance(estimates) / told > 0.7);
@@ -125,7 +126,7 @@ TEST_CASE("a reverse beside each order takes out variance, all of it where a con
                       return sum * sum;
                     }};
   // The same with a bend, so that something is left to cancel.
-  const Game bent{7, [&](Coalition s) { return std::pow(square.worth(s), 0.8); }};
+  const Game bent{7, [&](Coalition s) { return std::pow(square.coalition_values(s), 0.8); }};
   constexpr int kOrders = 20, kPlayer = 3;
   const auto spread = [](const std::function<double(std::uint64_t)>& estimate) {
     std::vector<double> estimates;
@@ -134,10 +135,10 @@ TEST_CASE("a reverse beside each order takes out variance, all of it where a con
   };
   const auto antithetic = [&](const Game& game) {
     return spread([&](std::uint64_t seed) {
-      Worth worth;
-      const auto sampled = sample(game, sampling_of(game, seed, kOrders), worth);
+      CoalitionValues coalition_values;
+      const auto sampled = sample(game, sampling_of(game, seed, kOrders), coalition_values);
       REQUIRE(sampled.permutations == kOrders);
-      return value_of(sampled.shapley[kPlayer].contrast, worth);
+      return value_of(sampled.shapley[kPlayer].contrast, coalition_values);
     });
   };
   const auto independent = [&](const Game& game) {
@@ -151,11 +152,11 @@ TEST_CASE("a reverse beside each order takes out variance, all of it where a con
 TEST_CASE("sampled values share out what all are worth together, whatever the number of draws") {
   for (const int permutations : {2, 4, 30}) {
     const Game game = random_game(9, 4);
-    Worth worth;
-    const auto sampled = sample(game, sampling_of(game, 8, permutations), worth);
+    CoalitionValues coalition_values;
+    const auto sampled = sample(game, sampling_of(game, 8, permutations), coalition_values);
     double sum = 0;
-    for (const auto& player : sampled.shapley) sum += value_of(player.contrast, worth);
-    CHECK_THAT(sum, WithinAbs(game.worth(everybody(9)) - game.worth(0), 1e-10));
+    for (const auto& player : sampled.shapley) sum += value_of(player.contrast, coalition_values);
+    CHECK_THAT(sum, WithinAbs(game.coalition_values(all_players(9)) - game.coalition_values(0), 1e-10));
   }
 }
 
@@ -165,10 +166,11 @@ TEST_CASE("the budget of coalitions holds, in all and in a round, and nothing is
     auto sampling = sampling_of(game, 5, 1000);
     sampling.most_coalitions = most;
     sampling.most_in_a_round = 16;
-    Worth worth = {{0, game.worth(0)}, {everybody(8), game.worth(everybody(8))}};
+    CoalitionValues coalition_values = {{0, game.coalition_values(0)},
+                                        {all_players(8), game.coalition_values(all_players(8))}};
     Asked asked;
-    const auto sampled = sample(game, sampling, worth, &asked);
-    CHECK(worth.size() <= most);
+    const auto sampled = sample(game, sampling, coalition_values, &asked);
+    CHECK(coalition_values.size() <= most);
     CHECK_FALSE(asked.twice);
     // A draw of two orders of 8 players with pairs needs up to 2 * (7 + 7) coalitions that nobody knows yet.
     for (const std::size_t count : asked.rounds) CHECK(count <= 28);
@@ -179,7 +181,7 @@ TEST_CASE("the budget of coalitions holds, in all and in a round, and nothing is
 
 TEST_CASE("rounds are a way to ask: they change no figure") {
   const Game game = random_game(8, 6);
-  Worth at_once, in_rounds;
+  CoalitionValues at_once, in_rounds;
   auto sampling = sampling_of(game, 5, 30);
   const auto one = sample(game, sampling, at_once);
   sampling.most_in_a_round = 20;
@@ -196,12 +198,13 @@ TEST_CASE("the draws before a refused round count") {
   auto sampling = sampling_of(game, 5, 30);
   sampling.most_in_a_round = 20;
   int rounds = 0;
-  Worth worth;
-  const auto sampled = sample_game(sampling, worth, [&](const std::vector<Coalition>& wanted, Worth& out) {
-    if (++rounds == 3) return false;
-    for (const Coalition coalition : wanted) out[coalition] = game.worth(coalition);
-    return true;
-  });
+  CoalitionValues coalition_values;
+  const auto sampled =
+      sample_game(sampling, coalition_values, [&](const std::vector<Coalition>& wanted, CoalitionValues& out) {
+        if (++rounds == 3) return false;
+        for (const Coalition coalition : wanted) out[coalition] = game.coalition_values(coalition);
+        return true;
+      });
   CHECK(sampled.permutations > 0);
   CHECK(sampled.permutations < 30);
   CHECK(sampled.shapley.size() == 8);
@@ -211,14 +214,14 @@ TEST_CASE("sixty-four players have too many orders to list and coalitions to kno
   const Game game{64, [](Coalition s) { return std::sqrt(static_cast<double>(std::popcount(s))); }};
   auto sampling = sampling_of(game, 1, 20);
   sampling.pairs = Pairs::kLeftOut;
-  Worth worth;
-  const auto sampled = sample(game, sampling, worth);
-  CHECK(worth.size() <= 20 * 63 + 2);
+  CoalitionValues coalition_values;
+  const auto sampled = sample(game, sampling, coalition_values);
+  CHECK(coalition_values.size() <= 20 * 63 + 2);
   CHECK(sampled.interactions.empty());
   double sum = 0;
-  for (const auto& player : sampled.shapley) sum += value_of(player.contrast, worth);
+  for (const auto& player : sampled.shapley) sum += value_of(player.contrast, coalition_values);
   CHECK_THAT(sum, WithinAbs(8, 1e-9));
-  CHECK_THROWS_AS(sample(game, {.players = 65}, worth), base::Error);
+  CHECK_THROWS_AS(sample(game, {.players = 65}, coalition_values), base::Error);
 }
 
 }  // namespace esper::test

@@ -10,9 +10,9 @@
 
 namespace esper::test {
 
+using tolaria::all_players;
 using tolaria::Coalition;
 using tolaria::error_of_mean;
-using tolaria::everybody;
 using tolaria::interaction_contrast;
 using tolaria::kMostExactPlayers;
 using tolaria::last_contrast;
@@ -28,10 +28,10 @@ using Catch::Matchers::WithinAbs;
 constexpr double kExact = 1e-12;
 
 double shapley(const Game& game, int player) {
-  return value_of(shapley_contrast(game.players, player), all_worth(game));
+  return value_of(shapley_contrast(game.players, player), all_values(game));
 }
 double interaction(const Game& game, int i, int j) {
-  return value_of(interaction_contrast(game.players, i, j), all_worth(game));
+  return value_of(interaction_contrast(game.players, i, j), all_values(game));
 }
 
 }  // namespace
@@ -45,8 +45,8 @@ TEST_CASE("the glove game: the only left glove is worth four times each right on
   CHECK_THAT(interaction(gloves, 0, 1), WithinAbs(0.5, kExact));
   CHECK_THAT(interaction(gloves, 0, 2), WithinAbs(0.5, kExact));
   CHECK_THAT(interaction(gloves, 1, 2), WithinAbs(-0.5, kExact));
-  CHECK(value_of(last_contrast(3, 0), all_worth(gloves)) == 1);
-  CHECK(value_of(last_contrast(3, 1), all_worth(gloves)) == 0);
+  CHECK(value_of(last_contrast(3, 0), all_values(gloves)) == 1);
+  CHECK(value_of(last_contrast(3, 1), all_values(gloves)) == 0);
 }
 
 TEST_CASE("the airport game: who needs a longer runway pays its last part alone") {
@@ -89,7 +89,7 @@ TEST_CASE("Shapley values share out exactly what all are worth together") {
       const Game game = random_game(players, seed);
       double sum = 0;
       for (int i = 0; i < players; ++i) sum += shapley(game, i);
-      CHECK_THAT(sum, WithinAbs(game.worth(everybody(players)) - game.worth(0), 1e-10));
+      CHECK_THAT(sum, WithinAbs(game.coalition_values(all_players(players)) - game.coalition_values(0), 1e-10));
     }
   }
 }
@@ -120,9 +120,9 @@ TEST_CASE("the error of a mean") {
 }
 
 TEST_CASE("coalitions of too many players are refused, of many they are sets of bits") {
-  CHECK(everybody(0) == 0);
-  CHECK(everybody(64) == ~Coalition{0});
-  CHECK_THROWS_AS(everybody(65), base::Error);
+  CHECK(all_players(0) == 0);
+  CHECK(all_players(64) == ~Coalition{0});
+  CHECK_THROWS_AS(all_players(65), base::Error);
   CHECK_THROWS_AS(shapley_contrast(kMostExactPlayers + 1, 0), base::Error);
   CHECK_THROWS_AS(interaction_contrast(3, 1, 1), base::Error);
 }

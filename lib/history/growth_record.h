@@ -53,7 +53,7 @@ struct GrowthEvent {
   std::vector<std::string> transformed{}, reset{};
 };
 
-struct GrowthNote {
+struct GrowthRecord {
   std::string what;
   RunPlace place;
   std::size_t record = 0;                     // its number in the journal it was read from, from 1
@@ -66,14 +66,14 @@ struct GrowthNote {
   std::size_t records_before = 0;    // segment
 };
 
-nlohmann::json growth_note_json(const GrowthNote& note);
+nlohmann::json growth_record_json(const GrowthRecord& note);
 
-enum class NoteKind { kGrowth, kOther, kDamaged };
+enum class GrowthRecordKind { kGrowth, kOther, kDamaged };
 // Fills `note` where the text is one of these; kOther for a valid note about something else. Nothing in the text is
 // trusted: what is missing or of another type makes it kDamaged.
-NoteKind read_growth_note(std::string_view text, GrowthNote& note);
+GrowthRecordKind read_growth_record(std::string_view text, GrowthRecord& note);
 
 // Where the text is a sound segment note. Cheap for all others.
-std::optional<GrowthNote> read_segment(std::string_view text);
+std::optional<GrowthRecord> read_segment(std::string_view text);
 
 }  // namespace esper::history

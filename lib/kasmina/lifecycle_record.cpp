@@ -1,10 +1,10 @@
-#include "kasmina/lifecycle_note.h"
+#include "kasmina/lifecycle_record.h"
 
 namespace esper::kasmina {
 
 using Kind = LifecycleEvent::Kind;
 
-const char* word_of(Kind kind) {
+const char* label_of(Kind kind) {
   switch (kind) {
     case Kind::kGate:
       return "gate";
@@ -24,9 +24,9 @@ const char* word_of(Kind kind) {
   return "stage";
 }
 
-history::GrowthNote note_of(const LifecycleEvent& event) {
-  history::GrowthNote note;
-  note.what = word_of(event.kind);
+history::GrowthRecord record_of(const LifecycleEvent& event) {
+  history::GrowthRecord note;
+  note.what = label_of(event.kind);
   history::GrowthEvent happened;
   happened.seed_id = event.seed_id;
   happened.slot = event.slot;

@@ -1,6 +1,6 @@
 // A network's topology is what its journal rebuilds, after every event of random lives.
 
-#include "kasmina/lifecycle_note.h"
+#include "kasmina/lifecycle_record.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <map>
@@ -21,18 +21,18 @@ using history::RunPlace;
 using leyline::Topology;
 
 // What a run does with a network's events: one note each, and the topology moved along.
-class Teller {
+class RecordWriter {
  public:
-  explicit Teller(const Network& network) : network_(network), now_(topology_of(network.save_topology())) {
-    history::GrowthNote note;
+  explicit RecordWriter(const Network& network) : network_(network), now_(topology_of(network.save_topology())) {
+    history::GrowthRecord note;
     note.what = "started";
     note.snapshot = now_;
-    history.take(growth_note_json(note).dump());
+    history.take(growth_record_json(note).dump());
   }
 
-  void tell(const std::vector<LifecycleEvent>& events, RunPlace place) {
+  void issue(const std::vector<LifecycleEvent>& events, RunPlace place) {
     for (const auto& event : events) {
-      auto note = note_of(event);
+      auto note = record_of(event);
       note.place = place;
       const auto& told = *note.event;
       if (note.what == "stage") {
@@ -44,7 +44,7 @@ class Teller {
         ++folds;
       }
       note.hash = topology_hash(now_);
-      history.take(growth_note_json(note).dump());
+      history.take(growth_record_json(note).dump());
     }
     const auto live = topology_of(network_.save_topology());
     REQUIRE(topology_hash(now_) == topology_hash(live));
@@ -64,16 +64,16 @@ class Teller {
 
 class Walk {
  public:
-  explicit Walk(std::uint32_t seed) : random_(seed), run_(config(seed)), teller(run_.network) {}
+  explicit Walk(std::uint32_t seed) : random_(seed), run_(config(seed)), record_writer(run_.network) {}
 
   void step() {
     if (below(3) == 0) {
       auto facts = run_.good_facts();
       if (below(15) == 0) facts.validation_accuracy = 0;
       place_ = {run_.epoch, place_.step + 8};
-      teller.tell(run_.network.end_epoch(facts), place_);
+      record_writer.issue(run_.network.end_epoch(facts), place_);
     } else {
-      teller.tell(run_.apply(command()), place_);
+      record_writer.issue(run_.apply(command()), place_);
     }
   }
 
@@ -100,7 +100,7 @@ class Walk {
   RunPlace place_;
 
  public:
-  Teller teller;
+  RecordWriter record_writer;
 };
 
 }  // namespace
@@ -113,14 +113,14 @@ TEST_CASE("whatever happens, the journal rebuilds the network's topology, at eve
       CAPTURE(seed, i);
       walk.step();
     }
-    const auto& teller = walk.teller;
-    CHECK(teller.history.damaged() == 0);
-    CHECK(teller.history.replay().gaps.empty());
-    for (const auto& [place, topology] : teller.seen) {
-      REQUIRE(teller.history.replay(place).topology == topology);
-      REQUIRE(compare(teller.history, place, topology).kind == history::Agreement::Kind::kAgrees);
+    const auto& record_writer = walk.record_writer;
+    CHECK(record_writer.history.damaged() == 0);
+    CHECK(record_writer.history.replay().gaps.empty());
+    for (const auto& [place, topology] : record_writer.seen) {
+      REQUIRE(record_writer.history.replay(place).topology == topology);
+      REQUIRE(compare(record_writer.history, place, topology).kind == history::Agreement::Kind::kAgrees);
     }
-    stages.insert(teller.stages.begin(), teller.stages.end());
+    stages.insert(record_writer.stages.begin(), record_writer.stages.end());
   }
   // The walk is worth something only if it came everywhere.
   for (int stage = 1; stage <= 10; ++stage) CHECK(stages.contains(static_cast<Stage>(stage)));

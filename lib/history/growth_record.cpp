@@ -1,4 +1,4 @@
-#include "history/growth_note.h"
+#include "history/growth_record.h"
 
 #include <fmt/core.h>
 
@@ -29,7 +29,7 @@ using nlohmann::json;
 namespace {
 
 constexpr int kDeepestNote = 8;
-constexpr std::size_t kLongestNote = 1 << 20;
+constexpr std::size_t kLongestRecord = 1 << 20;
 constexpr std::array kEvents = {"stage", "gate", "graft", "cull", "fold", "command_rejected", "isolation_violation"};
 constexpr std::array kSnapshots = {"started", "resumed", "forked", "segment"};
 
@@ -89,10 +89,10 @@ GrowthEvent event_of(const json& object) {
 }
 
 // Throws where something is missing or of another type.
-NoteKind read(const json& object, GrowthNote& note) {
+GrowthRecordKind read(const json& object, GrowthRecord& note) {
   note.what = object.at("what").get<std::string>();
   const bool event = is_one_of(kEvents, note.what), snapshot = is_one_of(kSnapshots, note.what);
-  if (!event && !snapshot && note.what != "checkpoint") return NoteKind::kOther;
+  if (!event && !snapshot && note.what != "checkpoint") return GrowthRecordKind::kOther;
   note.place = place_of(object);
   if (event) {
     note.event = event_of(object);
@@ -107,7 +107,7 @@ NoteKind read(const json& object, GrowthNote& note) {
     note.checkpoint = value_at<std::string>(object, "name");
     note.hash = value_at<std::string>(object, "topology");
   }
-  return NoteKind::kGrowth;
+  return GrowthRecordKind::kGrowth;
 }
 
 // Reads {"key":value,...} of short values from the front of a text, as the journal has it of checkpoints: no blanks, no
@@ -165,7 +165,7 @@ bool read_whole(std::string_view text, T& number) {
 
 // Almost all of a long journal are these: parsed without a document each. False for anything but the form in which
 // they are written; `note` is unspecified then.
-bool read_plain_checkpoint(std::string_view text, GrowthNote& note) {
+bool read_plain_checkpoint(std::string_view text, GrowthRecord& note) {
   if (!text.ends_with(R"("what":"checkpoint"})")) return false;
   PlainObject object(text);
   bool has_epoch = false, has_step = false;
@@ -206,7 +206,7 @@ void add_event(json& object, const GrowthEvent& event) {
 
 std::string place_text(RunPlace place) { return fmt::format("epoch {}, step {}", place.epoch, place.step); }
 
-json growth_note_json(const GrowthNote& note) {
+json growth_record_json(const GrowthRecord& note) {
   json object = {{"what", note.what}, {"epoch", note.place.epoch}, {"step", note.place.step}};
   if (note.event) add_event(object, *note.event);
   if (!note.hash.empty()) object["topology"] = note.hash;
@@ -218,26 +218,26 @@ json growth_note_json(const GrowthNote& note) {
   return object;
 }
 
-NoteKind read_growth_note(std::string_view text, GrowthNote& note) {
-  if (text.size() > kLongestNote) return NoteKind::kDamaged;
+GrowthRecordKind read_growth_record(std::string_view text, GrowthRecord& note) {
+  if (text.size() > kLongestRecord) return GrowthRecordKind::kDamaged;
   const auto shallow = [](int depth, json::parse_event_t, json&) {
     if (depth > kDeepestNote) throw std::length_error("nested too deeply");
     return true;
   };
   try {
     note = {};
-    if (read_plain_checkpoint(text, note)) return NoteKind::kGrowth;
+    if (read_plain_checkpoint(text, note)) return GrowthRecordKind::kGrowth;
     note = {};
     return read(json::parse(text, shallow), note);
   } catch (const std::exception&) {
-    return NoteKind::kDamaged;
+    return GrowthRecordKind::kDamaged;
   }
 }
 
-std::optional<GrowthNote> read_segment(std::string_view text) {
+std::optional<GrowthRecord> read_segment(std::string_view text) {
   if (text.find("\"segment\"") == std::string_view::npos) return std::nullopt;
-  GrowthNote note;
-  const bool sound = read_growth_note(text, note) == NoteKind::kGrowth;
+  GrowthRecord note;
+  const bool sound = read_growth_record(text, note) == GrowthRecordKind::kGrowth;
   return sound && note.what == "segment" && note.snapshot ? std::optional(std::move(note)) : std::nullopt;
 }
 

@@ -1,4 +1,4 @@
-#include "lanes/lane/step_roots.h"
+#include "lanes/lane/step_external_tensors.h"
 
 #include "lanes/lane/seed_aliases.h"
 #include "step/step_tensors.h"
@@ -13,7 +13,7 @@ using step::StepTensor;
 
 namespace {
 
-using program::Root;
+using program::ExternalTensor;
 using program::Tracked;
 
 std::vector<torch::Tensor> changeable_tensors(const Model& model) {
@@ -27,21 +27,22 @@ std::vector<torch::Tensor> changeable_tensors(const Model& model) {
 
 }  // namespace
 
-std::vector<Root> step_roots(const Model& model, std::span<const Microbatch> microbatches) {
+std::vector<ExternalTensor> step_external_tensors(const Model& model, std::span<const Microbatch> microbatches) {
   const SeedAliases aliases(model);
-  std::vector<Root> roots;
+  std::vector<ExternalTensor> external_tensors;
   for (const StepTensor& part : step_tensors(model.state)) {
     const bool scratch = part.role == StepTensor::Role::kScratch;
-    roots.push_back({aliases.rename(part.name), part.tensor, scratch ? Root::Role::kScratch : Root::Role::kInput});
+    external_tensors.push_back({aliases.rename(part.name), part.tensor,
+                                scratch ? ExternalTensor::Role::kScratch : ExternalTensor::Role::kInput});
   }
-  for (const auto& [id, tensor] : model.network.buffers()) roots.push_back({aliases.rename(id), tensor});
-  for (const auto& [id, tensor] : model.network.scalars()) roots.push_back({aliases.rename(id), tensor});
+  for (const auto& [id, tensor] : model.network.buffers()) external_tensors.push_back({aliases.rename(id), tensor});
+  for (const auto& [id, tensor] : model.network.scalars()) external_tensors.push_back({aliases.rename(id), tensor});
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
     const std::string prefix = "batch." + std::to_string(i);
-    roots.push_back({prefix + ".inputs", microbatches[i].inputs});
-    roots.push_back({prefix + ".targets", microbatches[i].targets});
+    external_tensors.push_back({prefix + ".inputs", microbatches[i].inputs});
+    external_tensors.push_back({prefix + ".targets", microbatches[i].targets});
   }
-  return roots;
+  return external_tensors;
 }
 
 std::vector<Tracked> tracked_tensors(const Model& model) {

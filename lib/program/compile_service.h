@@ -16,7 +16,7 @@
 
 namespace esper::program {
 
-struct DeskSettings {
+struct CompileServiceSettings {
   config::CompileConfig compile;
   std::string python;         // executable whose torch is this process's
   std::string torch_version;  // of this process
@@ -25,15 +25,15 @@ struct DeskSettings {
   WorkerPriority priority = WorkerPriority::kNormal;
 };
 
-struct DeskFolders {
+struct CompileFolders {
   std::string cache;    // as private_cache_folder() takes it
   std::string headers;  // as CompilerSettings::headers_dir
 };
 
-class CompileDesk {
+class CompileService {
  public:
   // Starts nothing. Where the cache's folder, one below it or the user's key cannot be used, problem() says why.
-  CompileDesk(DeskSettings settings, const DeskFolders& folders, base::Clock clock = {});
+  CompileService(CompileServiceSettings settings, const CompileFolders& folders, base::Clock clock = {});
 
   // Empty: programs can be requested.
   const std::string& problem() const { return problem_; }
@@ -72,7 +72,7 @@ class CompileDesk {
  private:
   std::string choice_key(const SymbolicProgram& program) const { return key(program, ""); }
 
-  DeskSettings settings_;
+  CompileServiceSettings settings_;
   std::string problem_;
   std::string instruction_set_;
   std::unique_ptr<base::FileSystem> files_;  // the cache's

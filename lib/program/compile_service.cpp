@@ -1,4 +1,4 @@
-#include "program/compile_desk.h"
+#include "program/compile_service.h"
 
 #include <algorithm>
 
@@ -68,7 +68,7 @@ bool has_tiles(const std::string& instruction_set) { return instruction_set.find
 constexpr int kWallFactor = 10;
 constexpr base::Duration kLongestDeadline = std::chrono::hours(1000);
 
-CompilerSettings compiler_settings(const DeskSettings& settings, const DeskFolders& folders) {
+CompilerSettings compiler_settings(const CompileServiceSettings& settings, const CompileFolders& folders) {
   CompilerSettings result;
   result.python = settings.python;
   result.torch_version = settings.torch_version;
@@ -82,7 +82,7 @@ CompilerSettings compiler_settings(const DeskSettings& settings, const DeskFolde
 
 }  // namespace
 
-CompileDesk::CompileDesk(DeskSettings settings, const DeskFolders& folders, base::Clock clock)
+CompileService::CompileService(CompileServiceSettings settings, const CompileFolders& folders, base::Clock clock)
     : settings_(std::move(settings)), instruction_set_(cpu_instruction_set()) {
   const auto folder = private_cache_folder(folders.cache);
   problem_ = folder.error_or("");
@@ -101,7 +101,7 @@ CompileDesk::CompileDesk(DeskSettings settings, const DeskFolders& folders, base
   compiler_ = std::make_unique<Compiler>(compiler_settings(settings_, folders), *cache_);
 }
 
-std::string CompileDesk::key(const SymbolicProgram& program, const std::string& recipe) const {
+std::string CompileService::key(const SymbolicProgram& program, const std::string& recipe) const {
   KeyParts parts;
   parts.program = save_symbolic(program);
   parts.torch_version = settings_.torch_version;
@@ -113,7 +113,7 @@ std::string CompileDesk::key(const SymbolicProgram& program, const std::string& 
   return cache_key(parts);
 }
 
-std::vector<std::string> CompileDesk::recipes(const SymbolicProgram& symbolic) {
+std::vector<std::string> CompileService::recipes(const SymbolicProgram& symbolic) {
   const Program& program = symbolic.program;
   const auto choice = cache_->recall_choice(choice_key(symbolic));
   if (choice && !found_wrong(key(symbolic, choice->recipe))) return {choice->recipe};
@@ -131,22 +131,22 @@ std::vector<std::string> CompileDesk::recipes(const SymbolicProgram& symbolic) {
   return {"default"};
 }
 
-void CompileDesk::remember_winner(const SymbolicProgram& program, const std::string& recipe,
-                                  const std::map<std::string, double>& step_us) {
+void CompileService::remember_winner(const SymbolicProgram& program, const std::string& recipe,
+                                     const std::map<std::string, double>& step_us) {
   cache_->remember_choice(choice_key(program), {recipe, step_us});
 }
 
-std::optional<CachedPackage> CompileDesk::find(const std::string& key) { return cache_->find(key); }
+std::optional<CachedPackage> CompileService::find(const std::string& key) { return cache_->find(key); }
 
-void CompileDesk::quarantine(const std::string& key, EntryFault fault, const std::string& reason) {
+void CompileService::quarantine(const std::string& key, EntryFault fault, const std::string& reason) {
   cache_->quarantine(key, fault, reason);
 }
 
-std::optional<std::string> CompileDesk::found_wrong(const std::string& key) {
+std::optional<std::string> CompileService::found_wrong(const std::string& key) {
   return cache_->quarantine_reason(key, EntryFault::kWrong);
 }
 
-void CompileDesk::submit(const SymbolicProgram& program, const std::string& recipe, CompileEffort effort) {
+void CompileService::submit(const SymbolicProgram& program, const std::string& recipe, CompileEffort effort) {
   CompileRequest request;
   request.key = key(program, recipe);
   request.source = python_text(program);
@@ -158,15 +158,15 @@ void CompileDesk::submit(const SymbolicProgram& program, const std::string& reci
   compiler_->submit(std::move(request));
 }
 
-base::Duration CompileDesk::longest_wait() const {
+base::Duration CompileService::longest_wait() const {
   const CompilerSettings settings = compiler_settings(settings_, {});
   // For another process's compilation and for its own, and for a worker that died under it and was started again.
   return 2 * (settings.wall_deadline + settings.start_deadline);
 }
 
-void CompileDesk::cancel(const std::string& key) { compiler_->cancel(key); }
+void CompileService::cancel(const std::string& key) { compiler_->cancel(key); }
 
-std::optional<CompileOutcome> CompileDesk::poll(const std::string& key) {
+std::optional<CompileOutcome> CompileService::poll(const std::string& key) {
   while (auto outcome = compiler_->poll()) outcomes_.push_back(std::move(*outcome));
   const auto found = std::ranges::find(outcomes_, key, &CompileOutcome::key);
   if (found == outcomes_.end()) return std::nullopt;
@@ -175,7 +175,7 @@ std::optional<CompileOutcome> CompileDesk::poll(const std::string& key) {
   return outcome;
 }
 
-std::optional<CompileOutcome> CompileDesk::wait(const std::string& key, base::Duration longest) {
+std::optional<CompileOutcome> CompileService::wait(const std::string& key, base::Duration longest) {
   if (auto outcome = poll(key)) return outcome;
   return compiler_->wait(key, longest);
 }

@@ -1,4 +1,4 @@
-#include "history/receipt_story.h"
+#include "history/receipt_timeline.h"
 
 #include <fmt/core.h>
 
@@ -22,7 +22,7 @@ const leyline::SlotTopology* find_seed(const leyline::Topology& topology, const 
 
 [[noreturn]] void fail_unknown(const std::string& seed_id, const Lineage& lineage) {
   std::set<std::string> ids;
-  const auto end = lineage.history.replay({}, [&](const GrowthNote&, const GrowthHistory::State& now) {
+  const auto end = lineage.history.replay({}, [&](const GrowthRecord&, const GrowthHistory::State& now) {
     for (const auto& slot : now.topology.slots) {
       if (!slot.seed_id.empty()) ids.insert(slot.seed_id);
     }
@@ -39,7 +39,7 @@ const leyline::SlotTopology* find_seed(const leyline::Topology& topology, const 
                : "the journal has no seed \"" + seed_id + "\"; " + seeds);
 }
 
-void take_graft(Receipt& receipt, const GrowthNote& note) {
+void take_graft(Receipt& receipt, const GrowthRecord& note) {
   receipt.parameters = value_at(note.event->values, "params");
   receipt.graft_stall_ms = note.event->took_ms;
   if (note.event->memory_bytes) receipt.memory_bytes = static_cast<double>(*note.event->memory_bytes);
@@ -47,11 +47,11 @@ void take_graft(Receipt& receipt, const GrowthNote& note) {
 
 // Follows one seed from note to note, through the events of its lifecycle and the topologies that notes tell whole:
 // what both show is what esper topo shows.
-class Follower {
+class SeedTracker {
  public:
-  explicit Follower(Receipt& receipt) : receipt_(receipt) {}
+  explicit SeedTracker(Receipt& receipt) : receipt_(receipt) {}
 
-  void take(const GrowthNote& note, const leyline::Topology& topology) {
+  void take(const GrowthRecord& note, const leyline::Topology& topology) {
     const bool mine = is_about(note, receipt_.seed_id);
     const auto* place = find_seed(topology, receipt_.seed_id);
     const Stage now = place == nullptr ? Stage::kUnknown : place->stage;
@@ -59,11 +59,11 @@ class Follower {
       receipt_.slot = mine ? note.event->slot : place->id;
       receipt_.blueprint = mine ? note.event->blueprint : place->blueprint;
     }
-    const bool told = mine && note.what == "stage" && note.event->from != note.event->to;
-    if (told && follows(note)) {
-      move_as_told(note, now);
-    } else if (told || now != was_) {
-      move_unseen(note, now, told);
+    const bool reported = mine && note.what == "stage" && note.event->from != note.event->to;
+    if (reported && follows(note)) {
+      move_as_recorded(note, now);
+    } else if (reported || now != was_) {
+      move_unrecorded(note, now, reported);
     }
     was_ = now;
     if (mine) take_event(note);
@@ -75,8 +75,8 @@ class Follower {
   }
 
  private:
-  bool follows(const GrowthNote& note) const {
-    return was_ == Stage::kUnknown ? is_birth(note) : note.event->from == was_;
+  bool follows(const GrowthRecord& note) const {
+    return was_ == Stage::kUnknown ? is_germination(note) : note.event->from == was_;
   }
   void end_stage(std::uint32_t epoch) {
     if (receipt_.stages.empty()) return;
@@ -92,21 +92,21 @@ class Follower {
     }
     receipt_.ended = receipt_.outcome == Receipt::Outcome::kGrowing ? std::nullopt : place;
   }
-  void move_as_told(const GrowthNote& note, Stage now) {
+  void move_as_recorded(const GrowthRecord& note, Stage now) {
     end_stage(note.place.epoch);
     if (was_ == Stage::kUnknown) receipt_.born = note.place;
     receipt_.reason = note.event->reason;
     enter(now, note.place);
   }
   // Notes of what led here are missing.
-  void move_unseen(const GrowthNote& note, Stage now, bool told) {
+  void move_unrecorded(const GrowthRecord& note, Stage now, bool reported) {
     if (was_ == Stage::kUnknown && found()) return;  // it no longer exists: a note out of place
     if (was_ == Stage::kUnknown) {
-      begin_unseen(note, now, told);
+      begin_unrecorded(note, now, reported);
     } else {
       receipt_.stages.back().epochs.reset();
     }
-    if (told) {
+    if (reported) {
       const Stage from = note.event->from;
       if (from != was_ && has_module(from)) receipt_.stages.push_back({from, {}});
       receipt_.reason = note.event->reason;
@@ -117,7 +117,7 @@ class Follower {
     }
   }
   // The first that is known of it is that it was there. A note that does not tell of a move tells where it stood.
-  void begin_unseen(const GrowthNote& note, Stage now, bool told) {
+  void begin_unrecorded(const GrowthRecord& note, Stage now, bool reported) {
     using Origin = Receipt::Origin;
     const bool from_start = note.what == "started" && note.place == RunPlace{} && now == Stage::kFossilized;
     receipt_.origin = from_start ? Origin::kHost : note.what == "forked" ? Origin::kParent : Origin::kUnknown;
@@ -125,15 +125,15 @@ class Follower {
     receipt_.reason = from_start
                           ? "host.modules: part of the host from the first step"
                           : "it existed at " + place_text(note.place) + "; the journal does not record its creation";
-    if (told) return;
+    if (reported) return;
     enter(now, receipt_.born);
     receipt_.ended.reset();
   }
-  void take_event(const GrowthNote& note) {
+  void take_event(const GrowthRecord& note) {
     if (note.what == "graft") take_graft(receipt_, note);
     if (note.what == "cull") receipt_.cull_stall_ms = note.event->took_ms;
     if (note.what == "fold" && note.event->passed.value_or(false)) receipt_.folded = note.event->reason;
-    receipt_.story.push_back(note);
+    receipt_.timeline.push_back(note);
   }
 
   Receipt& receipt_;
@@ -167,14 +167,14 @@ void take_ancestors(Receipt& receipt, const Lineage& lineage, std::size_t forks)
 
 }  // namespace
 
-bool is_about(const GrowthNote& note, const std::string& seed_id) {
+bool is_about(const GrowthRecord& note, const std::string& seed_id) {
   return note.event && note.event->seed_id == seed_id;
 }
 
-bool is_birth(const GrowthNote& note) {
+bool is_germination(const GrowthRecord& note) {
   return note.what == "stage" && has_module(note.event->to) && !has_module(note.event->from);
 }
-bool is_cull(const GrowthNote& note) {
+bool is_cull(const GrowthRecord& note) {
   return note.what == "stage" && has_module(note.event->from) && !has_module(note.event->to);
 }
 
@@ -183,18 +183,18 @@ std::optional<double> value_at(const std::map<std::string, double>& values, cons
   return found == values.end() ? std::nullopt : std::optional(found->second);
 }
 
-void take_story(Receipt& receipt, const Lineage& lineage) {
+void take_timeline(Receipt& receipt, const Lineage& lineage) {
   if (receipt.seed_id.empty()) fail_unknown(receipt.seed_id, lineage);  // free slots have that one
-  Follower follower(receipt);
+  SeedTracker tracker(receipt);
   std::size_t index = 0, first = 0;
-  const auto end = lineage.history.replay({}, [&](const GrowthNote& note, const GrowthHistory::State& now) {
-    follower.take(note, now.topology);
+  const auto end = lineage.history.replay({}, [&](const GrowthRecord& note, const GrowthHistory::State& now) {
+    tracker.take(note, now.topology);
     ++index;
-    if (!follower.found()) first = index;
+    if (!tracker.found()) first = index;
   });
-  follower.finish();
+  tracker.finish();
   receipt.doubt = end.doubt;
-  if (!follower.found()) fail_unknown(receipt.seed_id, lineage);
+  if (!tracker.found()) fail_unknown(receipt.seed_id, lineage);
   take_ancestors(receipt, lineage, forks_after(lineage, first));
 }
 

@@ -33,12 +33,12 @@ void check_fell_back(const LaneRunRoom& room, const std::string& name, const Fin
   INFO(finished.out << finished.err);
   REQUIRE(finished.exit_code == 0);
   CHECK(room.workers_are_gone());
-  const auto troubles = troubles_of(room.run(name));
-  REQUIRE(troubles.size() == 1);
-  CHECK(troubles[0].event == "tolaria.compile_fallback");
-  CHECK(troubles[0].kind == kind);
-  CHECK_THAT(troubles[0].reason, ContainsSubstring(reason));
-  CHECK(troubles[0].reason.size() < 2000);
+  const auto failures = failures_of(room.run(name));
+  REQUIRE(failures.size() == 1);
+  CHECK(failures[0].event == "tolaria.compile_fallback");
+  CHECK(failures[0].kind == kind);
+  CHECK_THAT(failures[0].reason, ContainsSubstring(reason));
+  CHECK(failures[0].reason.size() < 2000);
   check_as_eager(room, name);
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("two runs share a cold cache; a damaged program in it is noticed, said
   CHECK(room.workers_are_gone());
   std::multiset<std::string> compiled_by;
   for (const std::string name : {"one", "two"}) {
-    CHECK(troubles_of(room.run(name)).empty());
+    CHECK(failures_of(room.run(name)).empty());
     CHECK(compiled_steps(room.run(name)) >= 60);
     const auto finished = events_of(room.run(name), "tolaria.compile_finished");
     REQUIRE(finished.size() == 1);
@@ -228,7 +228,7 @@ TEST_CASE("two runs share a cold cache; a damaged program in it is noticed, said
   check_equal(record_of(room.run("one")), record_of(room.run("two")));
 
   REQUIRE(room.train("hit", "compiled", {"CXX=/bin/false"}).exit_code == 0);  // nothing is left to compile
-  CHECK(troubles_of(room.run("hit")).empty());
+  CHECK(failures_of(room.run("hit")).empty());
   check_equal(record_of(room.run("hit")), record_of(room.run("one")));
 
   REQUIRE(room.entries().size() == 1);
@@ -240,10 +240,10 @@ TEST_CASE("two runs share a cold cache; a damaged program in it is noticed, said
   const Finished finished = room.train("damaged", "compiled");
   INFO(finished.out << finished.err);
   REQUIRE(finished.exit_code == 0);
-  const auto troubles = troubles_of(room.run("damaged"));
-  REQUIRE(troubles.size() == 1);
-  CHECK(troubles[0].event == "tolaria.compile_runtime_fallback");
-  CHECK_THAT(troubles[0].kind, ContainsSubstring("damaged"));
+  const auto failures = failures_of(room.run("damaged"));
+  REQUIRE(failures.size() == 1);
+  CHECK(failures[0].event == "tolaria.compile_runtime_fallback");
+  CHECK_THAT(failures[0].kind, ContainsSubstring("damaged"));
   CHECK(events_of(room.run("damaged"), "tolaria.compile_finished").size() == 1);
   check_equal(record_of(room.run("damaged")), record_of(room.run("one")));
   CHECK(room.workers_are_gone());
@@ -252,6 +252,6 @@ TEST_CASE("two runs share a cold cache; a damaged program in it is noticed, said
   fs::resize_file(room.entries().front(), 3000);
   const Finished without = room.train("without", "compiled", {"CXX=/bin/false"});
   REQUIRE(without.exit_code == 0);
-  CHECK(troubles_of(room.run("without")).size() == 2);  // the damage, and why there is no other
+  CHECK(failures_of(room.run("without")).size() == 2);  // the damage, and why there is no other
   check_as_eager(room, "without");
 }

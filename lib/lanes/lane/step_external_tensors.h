@@ -15,7 +15,8 @@ namespace esper::lanes {
 // Every piece of memory that the step touches: state, buffers, seed scalars, and the batch as "batch.<i>.inputs" and
 // "batch.<i>.targets". A seed is "seed.1" for the oldest one that lives, and so on (SeedAliases): the step's program
 // does not depend on how many seeds there were before.
-std::vector<program::Root> step_roots(const step::Model& model, std::span<const step::Microbatch> microbatches);
+std::vector<program::ExternalTensor> step_external_tensors(const step::Model& model,
+                                                           std::span<const step::Microbatch> microbatches);
 
 // What a step may change, by parameter: for telling where two steps differ.
 std::vector<program::Tracked> tracked_tensors(const step::Model& model);

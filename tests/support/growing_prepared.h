@@ -10,9 +10,10 @@
 
 namespace esper::tests {
 
-struct GrowingAhead : GrowingModel {
-  explicit GrowingAhead(config::Lane lane, program::CompileDesk* desk = nullptr, const LaneCase& of = growing_case())
-      : GrowingModel(of, lane), lane_(lane), desk_(desk) {
+struct GrowingPrepared : GrowingModel {
+  explicit GrowingPrepared(config::Lane lane, program::CompileService* compile_service = nullptr,
+                           const LaneCase& of = growing_case())
+      : GrowingModel(of, lane), lane_(lane), compile_service_(compile_service) {
     follow({});
   }
 
@@ -23,13 +24,13 @@ struct GrowingAhead : GrowingModel {
     config.check_every = 0;
     config.compile.dynamic = c.config.step.compile.dynamic;
     lanes::RunnerServices services;
-    services.desk = desk_;
-    services.tell = [this](leyline::TelemetryEvent told) { events.push_back(std::move(told)); };
+    services.compile_service = compile_service_;
+    services.emit = [this](leyline::TelemetryEvent told) { events.push_back(std::move(told)); };
     services.note = [this](std::string note) { notes.push_back(std::move(note)); };
     services.log = std::move(log);
-    services.twin = [this] {
-      ++twins_made;
-      if (no_room_for_twins) throw std::bad_alloc();
+    services.scratch_model = [this] {
+      ++scratch_models_made;
+      if (no_room_for_scratch_models) throw std::bad_alloc();
       return make_model(c);
     };
     services.growth = c.config.growth;
@@ -60,13 +61,13 @@ struct GrowingAhead : GrowingModel {
   }
 
   std::vector<std::string> notes;
-  bool no_room_for_twins = false;
-  int twins_made = 0;                           // or tried
+  bool no_room_for_scratch_models = false;
+  int scratch_models_made = 0;                  // or tried
   std::optional<device::MemoryFigures> memory;  // in place of what the process has
 
  private:
   config::Lane lane_;
-  program::CompileDesk* desk_;
+  program::CompileService* compile_service_;
 };
 
 inline lanes::LikelyChange germinates(const std::string& slot, const std::string& blueprint) {
