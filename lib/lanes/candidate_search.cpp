@@ -6,6 +6,7 @@
 
 #include "base/names.h"
 #include "base/text/rounding.h"
+#include "lanes/shape/adoption_report.h"
 #include "lanes/shape/compile_cost.h"
 #include "lanes/shape/uncompiled_lane.h"
 #include "leyline/telemetry.h"
@@ -74,7 +75,7 @@ void CandidateSearch::learn(StepShape& shape, const StepOutcome& outcome, StepPl
     ++context_.figures.refusals;
     failures_.report_not_tried(context_.config.lane, outcome.reason);
   }
-  if (outcome.event == ShapeEvent::kAdopted) report_adoption(shape, outcome, place.number);
+  if (outcome.event == ShapeEvent::kAdopted) report_adoption(context_, shape, outcome, place.number);
   if (outcome.event == ShapeEvent::kRejected) learn_rejection(shape, outcome);
   const bool tried_out = outcome.from == StateId::kTrialling && outcome.event;
   if (tried_out && !outcome.key.empty() && !shape.is_member()) {
@@ -95,30 +96,6 @@ void CandidateSearch::learn_rejection(StepShape& shape, const StepOutcome& outco
   if (!candidate) return;
   std::erase_if(shape.search.wanted, [&](const Variant& variant) { return variant.key == outcome.key; });
   if (!shape.search.undecided) compile_next(shape);
-}
-
-// number: of the step that settled it; the next one of its shape runs in the lane.
-void CandidateSearch::report_adoption(const StepShape& shape, const StepOutcome& outcome, std::int64_t number) const {
-  const auto emit_with_speedup = [&](leyline::TelemetryEvent reported) {
-    if (outcome.speedup) reported.attributes["speedup"] = base::format_significant(*outcome.speedup, 3);
-    context_.emit(std::move(reported));
-  };
-  emit_with_speedup(
-      event("tolaria.lane_adopted"_event, Level::kInfo,
-            {{"lane", std::string(context_.kind(outcome.lane)->name)},
-             {"from", std::string(context_.kind(outcome.former)->name)},
-             {"step", std::to_string(number)},
-             {"reason", outcome.speedup ? "it was measured to be faster" : "it is the lane that was asked for"}}));
-  if (outcome.lane == LaneId::kCompiled) {
-    emit_with_speedup(event("tolaria.compile_enabled"_event, Level::kInfo,
-                            {{"mode", std::string(base::name_of(context_.config.compile.mode))},
-                             {"dynamic", shape.group != nullptr ? "true" : "false"}}));
-  }
-  if (outcome.lane == LaneId::kGraph) {
-    const double capture_ms = context_.capture.figures().capture_ms;
-    context_.emit(
-        event("tolaria.graph_enabled"_event, Level::kInfo, {{"capture_ms", base::format_significant(capture_ms, 3)}}));
-  }
 }
 
 std::optional<Lane> CandidateSearch::uncompiled(const StepShape& shape, Batch microbatches) {
@@ -286,45 +263,6 @@ std::optional<Lane> CandidateSearch::load(StepShape& shape, const Variant& varia
   shape.search.recipe = variant.recipe;
   if (cached->effort == CompileEffort::kFull) shape.search.in_full.insert(variant.recipe);
   return std::move(cached->lane);
-}
-
-base::Expected<Lane> CandidateSearch::recorded_program(StepShape& shape, const std::string& key, Batch microbatches) {
-  program::CompileService& compile_service = *context_.services.compile_service;
-  const auto recipe_of_key = [&]() -> std::optional<std::string> {
-    for (const std::string& recipe : compile_service.recipes(shape.to_compile())) {
-      if (compile_service.key(shape.to_compile(), recipe) == key) return recipe;
-    }
-    return std::nullopt;
-  };
-  // The lane that was asked for by name makes anew what the cache does not have: the run before was stopped while it
-  // waited for it, or the cache was emptied since.
-  if (context_.config.lane == LaneId::kCompiled && !compile_service.find(key)) {
-    if (context_.config.compile.dynamic) groups_.join(shape, microbatches);
-    if (const auto recipe = recipe_of_key()) {
-      ++context_.figures.cache_misses;
-      const Variant variant{*recipe, CompileEffort::kFull, key};
-      queue_.start(shape.to_compile(), variant);
-      const auto [end, outcome] = queue_.wait(key);
-      if (outcome && outcome->failure) {
-        failures_.report_no_compiler(std::string(base::name_of(*outcome->failure)), outcome->reason);
-      }
-      if (end == CompileWait::End::kLate)
-        failures_.report_no_compiler("timeout", "the compiler gave no answer in time");
-    }
-  }
-  const auto cached = compile_service.find(key);
-  if (!cached) return base::failure("the cache no longer has the compiled program " + key);
-  const auto is_recorded = [&] { return compile_service.key(shape.to_compile(), cached->facts.recipe) == key; };
-  if (!is_recorded())
-    groups_.join(shape, microbatches);  // it may be one for all batch sizes, whatever is asked for now
-  if (!is_recorded()) {
-    if (!context_.config.compile.dynamic) shape.group = nullptr;
-    return base::failure("its steps were another program");
-  }
-  const LaneProgram source{shape.to_compile(), PackageFile{cached->file.path(), key}};
-  auto lane = make_lane(*context_.kind(LaneId::kCompiled), source, context_.model, microbatches, context_.setup());
-  if (!lane) return base::failure(lane.error().reason);
-  return std::move(*lane);
 }
 
 }  // namespace esper::lanes

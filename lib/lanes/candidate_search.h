@@ -25,10 +25,6 @@ class CandidateSearch {
   // What came of a step. A shape for which nothing is left to try settles here.
   void learn(StepShape& shape, const StepOutcome& outcome, StepPlace place);
 
-  // The compiled program of that key, which the journal names, for a shape whose step is recorded.
-  base::Expected<Lane> recorded_program(StepShape& shape, const std::string& key,
-                                        std::span<const step::Microbatch> microbatches);
-
  private:
   using Batch = std::span<const step::Microbatch>;
 
@@ -47,7 +43,6 @@ class CandidateSearch {
   void compile_next(StepShape& shape);
   void choose_recipe(StepShape& shape);
   void learn_rejection(StepShape& shape, const StepOutcome& outcome);
-  void report_adoption(const StepShape& shape, const StepOutcome& outcome, std::int64_t number) const;
 
   const LaneContext& context_;
   ShapeSet& shapes_;

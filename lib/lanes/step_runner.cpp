@@ -7,7 +7,6 @@
 #include "base/error.h"
 #include "base/interrupt.h"
 #include "lanes/lane/failure_text.h"
-#include "lanes/lane/recording.h"
 #include "lanes/structure/structure.h"
 #include "lanes/structure_swap.h"
 #include "leyline/telemetry.h"
@@ -52,6 +51,7 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
           config.lane == LaneId::kAuto ? ShapeMachine::Adoption::kWhenFaster : ShapeMachine::Adoption::kOnAgreement),
       queue_(services_, figures_),
       search_(context_, shapes_, failures_, queue_),
+      follower_(context_, shapes_, failures_, queue_, journal_, machine_),
       preparer_(context_, failures_, queue_, {services_.scratch_model, services_.growth, services_.memory}),
       swap_(context_) {
   check_lane(config, device, services_.kinds);
@@ -69,7 +69,7 @@ void StepRunner::step(Batch microbatches, StepPlace place) {
     return;
   }
   StepShape& shape = known != nullptr ? *known : shape_of(microbatches, place);
-  if (shape.is(StateId::kFollowing) && follow(shape, microbatches, place.number)) {
+  if (shape.is(StateId::kFollowing) && follower_.step(shape, microbatches, place.number)) {
     if (journal_.repeat(shape, tally_)) machine_.check_again_after(shape, place.number);
     return;
   }
@@ -99,51 +99,6 @@ StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
     machine_.begin(shape);
   }
   return shape;
-}
-
-// Takes the step as the journal says that it ran; false where it cannot.
-bool StepRunner::follow(StepShape& shape, Batch microbatches, std::int64_t number) {
-  const LaneRecord* note = journal_.at(shape, number);
-  if (note == nullptr || note->key.empty()) {
-    shape.incumbent.reset();
-    machine_.run_eager(microbatches);
-  } else {
-    if (!shape.incumbent || shape.incumbent->key() != note->key) {
-      auto lane = recorded_lane(shape, note->key, microbatches);
-      if (!lane) {
-        journal_.forget(shape);
-        failures_.report_not_tried(LaneId::kCompiled,
-                                   "this resumed run cannot repeat its steps to the bit: " + lane.error());
-        shape.enter(ShapeEvent::kCannotFollow, WarmUp{});
-        machine_.begin(shape);
-        return false;
-      }
-      shape.incumbent = std::move(*lane);
-    }
-    machine_.run_in(*shape.incumbent, microbatches);
-  }
-  if (!journal_.is_done(shape, number)) return true;
-  journal_.forget(shape);
-  if (config_.lane == LaneId::kEager) {
-    shape.enter(ShapeEvent::kStaysEager, EagerOnly{});
-  } else if (shape.incumbent) {
-    shape.search.begun = true;
-    shape.enter(ShapeEvent::kFollowed, Searching{});
-  } else {
-    shape.enter(ShapeEvent::kFollowedEager, Recording{});
-  }
-  return true;
-}
-
-base::Expected<Lane> StepRunner::recorded_lane(StepShape& shape, const std::string& key, Batch microbatches) {
-  const PreparationTime preparing(context_);
-  if (!context_.can_compile()) return base::failure("nothing compiled can be had here");
-  if (!shape.program) {
-    auto recorded = record_undone(context_.model, microbatches, context_.forward);
-    if (!recorded) return base::failure(recorded.error());
-    shape.program = std::move(*recorded);
-  }
-  return search_.recorded_program(shape, key, microbatches);
 }
 
 bool StepRunner::settled() const {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "lanes/candidate_search.h"
+#include "lanes/journal_follower.h"
 #include "lanes/runner_services.h"
 #include "lanes/shape/bits_journal.h"
 #include "lanes/structure/structure_preparer.h"
@@ -51,8 +52,6 @@ class StepRunner {
 
   StepShape& shape_of(Batch microbatches, StepPlace place);
   void seek_candidate(StepShape& shape, Batch microbatches);
-  bool follow(StepShape& shape, Batch microbatches, std::int64_t number);
-  base::Expected<Lane> recorded_lane(StepShape& shape, const std::string& key, Batch microbatches);
   void drop_shapes();
   bool install(const KnownStructure& known, config::Lane kind, std::int64_t number);
   void record_swapped(std::int64_t number);
@@ -69,6 +68,7 @@ class StepRunner {
   ShapeSet shapes_;  // all of the network's present structure
   CompileQueue queue_;
   CandidateSearch search_;
+  JournalFollower follower_;
   StructurePreparer preparer_;  // of structures that may come
   SwapWatch swap_;
   std::string structure_;  // structure_of() the network that shapes_ is for

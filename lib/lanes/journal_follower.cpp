@@ -1,0 +1,86 @@
+#include "lanes/journal_follower.h"
+
+#include "base/names.h"
+#include "lanes/lane/recording.h"
+
+namespace esper::lanes {
+
+bool JournalFollower::step(StepShape& shape, Batch microbatches, std::int64_t number) {
+  const auto* record = journal_.at(shape, number);
+  if (record == nullptr || record->key.empty()) {
+    shape.incumbent.reset();
+    machine_.run_eager(microbatches);
+  } else {
+    if (!shape.incumbent || shape.incumbent->key() != record->key) {
+      auto lane = lane_of(shape, record->key, microbatches);
+      if (!lane) {
+        journal_.forget(shape);
+        failures_.report_not_tried(config::Lane::kCompiled,
+                                   "this resumed run cannot repeat its steps to the bit: " + lane.error());
+        shape.enter(ShapeEvent::kCannotFollow, WarmUp{});
+        machine_.begin(shape);
+        return false;
+      }
+      shape.incumbent = std::move(*lane);
+    }
+    machine_.run_in(*shape.incumbent, microbatches);
+  }
+  if (journal_.is_done(shape, number)) end(shape);
+  return true;
+}
+
+void JournalFollower::end(StepShape& shape) {
+  journal_.forget(shape);
+  if (context_.config.lane == config::Lane::kEager) return shape.enter(ShapeEvent::kStaysEager, EagerOnly{});
+  if (!shape.incumbent) return shape.enter(ShapeEvent::kFollowedEager, Recording{});
+  shape.search.begun = true;
+  shape.enter(ShapeEvent::kFollowed, Searching{});
+}
+
+// The compiled program of that key.
+base::Expected<Lane> JournalFollower::lane_of(StepShape& shape, const std::string& key, Batch microbatches) {
+  const PreparationTime preparing(context_);
+  if (!context_.can_compile()) return base::failure("nothing compiled can be had here");
+  if (!shape.program) {
+    auto recorded = record_undone(context_.model, microbatches, context_.forward);
+    if (!recorded) return base::failure(recorded.error());
+    shape.program = std::move(*recorded);
+  }
+  program::CompileService& compile_service = *context_.services.compile_service;
+  if (context_.config.lane == config::Lane::kCompiled && !compile_service.find(key)) {
+    compile_again(shape, key, microbatches);
+  }
+  const auto cached = compile_service.find(key);
+  if (!cached) return base::failure("the cache no longer has the compiled program " + key);
+  const auto is_its_own = [&] { return compile_service.key(shape.to_compile(), cached->facts.recipe) == key; };
+  if (!is_its_own()) groups_.join(shape, microbatches);  // it may be one for all batch sizes, whatever is selected now
+  if (!is_its_own()) {
+    if (!context_.config.compile.dynamic) shape.group = nullptr;
+    return base::failure("its steps were another program");
+  }
+  const LaneProgram source{shape.to_compile(), PackageFile{cached->file.path(), key}};
+  auto lane =
+      make_lane(*context_.kind(config::Lane::kCompiled), source, context_.model, microbatches, context_.setup());
+  if (!lane) return base::failure(lane.error().reason);
+  return std::move(*lane);
+}
+
+// The run before was stopped while it waited for the program, or the cache was emptied since. The program is compiled
+// where one of the step's recipes has that key.
+void JournalFollower::compile_again(StepShape& shape, const std::string& key, Batch microbatches) {
+  if (context_.config.compile.dynamic) groups_.join(shape, microbatches);
+  program::CompileService& compile_service = *context_.services.compile_service;
+  for (const std::string& recipe : compile_service.recipes(shape.to_compile())) {
+    if (compile_service.key(shape.to_compile(), recipe) != key) continue;
+    ++context_.figures.cache_misses;
+    queue_.start(shape.to_compile(), {recipe, program::CompileEffort::kFull, key});
+    const auto [end, outcome] = queue_.wait(key);
+    if (outcome && outcome->failure) {
+      failures_.report_no_compiler(std::string(base::name_of(*outcome->failure)), outcome->reason);
+    }
+    if (end == CompileWait::End::kLate) failures_.report_no_compiler("timeout", "the compiler did not finish in time");
+    return;
+  }
+}
+
+}  // namespace esper::lanes

@@ -1,0 +1,46 @@
+#pragma once
+// How a resumed run gives its steps the bits that they had before: it follows the records of its journal. Training
+// thread.
+
+#include <span>
+#include <string>
+
+#include "lanes/shape/bits_journal.h"
+#include "lanes/shape/compile_queue.h"
+#include "lanes/shape/shape_groups.h"
+#include "lanes/shape/shape_machine.h"
+
+namespace esper::lanes {
+
+class JournalFollower {
+ public:
+  // All of it outlives the follower.
+  JournalFollower(const LaneContext& context, ShapeSet& shapes, LaneFailures& failures, CompileQueue& queue,
+                  BitsJournal& journal, ShapeMachine& machine)
+      : context_(context),
+        failures_(failures),
+        queue_(queue),
+        journal_(journal),
+        machine_(machine),
+        groups_(context, shapes) {}
+
+  // Runs the step of a shape in state Following as the journal has it, and ends that state after the last record. False
+  // where the step cannot be repeated, which is reported: nothing ran, and the shape begins as a new one.
+  bool step(StepShape& shape, std::span<const step::Microbatch> microbatches, std::int64_t number);
+
+ private:
+  using Batch = std::span<const step::Microbatch>;
+
+  base::Expected<Lane> lane_of(StepShape& shape, const std::string& key, Batch microbatches);
+  void compile_again(StepShape& shape, const std::string& key, Batch microbatches);
+  void end(StepShape& shape);
+
+  const LaneContext& context_;
+  LaneFailures& failures_;
+  CompileQueue& queue_;
+  BitsJournal& journal_;
+  ShapeMachine& machine_;
+  ShapeGroups groups_;
+};
+
+}  // namespace esper::lanes
