@@ -1,6 +1,6 @@
 #pragma once
-// Which lane a shape of the run tries next: what the cache has, what needs no compiler, what is compiled meanwhile.
-// Training thread.
+// Selects the lane that a shape tries next: from cached packages, lanes that need no compiler, and programs that are
+// compiled meanwhile. Training thread.
 
 #include <optional>
 #include <span>
@@ -16,13 +16,14 @@ namespace esper::lanes {
 
 class CandidateSearch {
  public:
-  // All of it outlives the search.
+  // The references must outlive the search.
   CandidateSearch(const LaneContext& context, ShapeSet& shapes, LaneFailures& failures, CompileQueue& queue)
       : context_(context), shapes_(shapes), failures_(failures), queue_(queue), groups_(context, shapes) {}
 
-  // The next lane to try for a shape that is searching; empty: none now. Lane compiled waits here for its program.
+  // The next lane to try for a shape that is searching; empty if there is none now. In lane compiled this call waits
+  // for the program.
   std::optional<Lane> next(StepShape& shape, std::span<const step::Microbatch> microbatches);
-  // What came of a step. A shape for which nothing is left to try settles here.
+  // Records the outcome of a step. A shape with no lane left to try becomes settled here.
   void learn(StepShape& shape, const StepOutcome& outcome, StepPlace place);
 
  private:

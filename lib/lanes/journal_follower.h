@@ -1,6 +1,5 @@
 #pragma once
-// How a resumed run gives its steps the bits that they had before: it follows the records of its journal. Training
-// thread.
+// Gives the steps of a resumed run the bits that they had before, from the records of its journal. Training thread.
 
 #include <span>
 #include <string>
@@ -14,7 +13,7 @@ namespace esper::lanes {
 
 class JournalFollower {
  public:
-  // All of it outlives the follower.
+  // The references must outlive the follower.
   JournalFollower(const LaneContext& context, ShapeSet& shapes, LaneFailures& failures, CompileQueue& queue,
                   BitsJournal& journal, ShapeMachine& machine)
       : context_(context),
@@ -24,8 +23,9 @@ class JournalFollower {
         machine_(machine),
         groups_(context, shapes) {}
 
-  // Runs the step of a shape in state Following as the journal has it, and ends that state after the last record. False
-  // where the step cannot be repeated, which is reported: nothing ran, and the shape begins as a new one.
+  // Runs the step of a shape in state Following as the journal records it; ends that state after the last record.
+  // Returns false, after reporting it, if the step cannot be repeated: no step was run and the shape begins as a new
+  // one.
   bool step(StepShape& shape, std::span<const step::Microbatch> microbatches, std::int64_t number);
 
  private:

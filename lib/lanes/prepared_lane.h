@@ -1,6 +1,5 @@
 #pragma once
-// One lane by itself, made ready at once: for measuring lanes against each other, and for testing them. A run uses
-// StepRunner. Training thread.
+// One lane by itself, made ready at once: for benchmarks and tests of lanes. A run uses StepRunner. Training thread.
 
 #include <functional>
 #include <span>
@@ -19,8 +18,8 @@ struct PreparedLane {
   std::function<void(std::span<const step::Microbatch>)>
       step;              // one training step of microbatches shaped like the example
   double warmup_ms = 0;  // until it was ready, compilation included
-  std::string recipe;    // compiled
-  std::string refusal;   // why there is no step; empty: there is one
+  std::string recipe;    // how the compiled program was lowered
+  std::string refusal;   // the reason if there is no step; else empty
 };
 
 // Waits until the lane is ready; the model's state is as before. desk: for lane compiled; null refuses it; the mode of

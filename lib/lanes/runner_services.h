@@ -1,5 +1,5 @@
 #pragma once
-// What a step runner works with besides the model. All of it outlives the runner. Training thread.
+// What a step runner needs besides the model. Everything must outlive the runner. Training thread.
 
 #include <functional>
 #include <string>
@@ -13,10 +13,10 @@
 namespace esper::lanes {
 
 struct RunnerServices : LaneServices {
-  std::function<void(std::string)> note{};          // a note for the run's journal
-  LaneLog log{};                                    // of the run so far, where it is resumed
-  ModelFactory scratch_model{};                     // null: nothing is prepared ahead
-  config::GrowthConfig growth{};                    // for that
+  std::function<void(std::string)> note{};          // appends a record to the run's journal
+  LaneLog log{};                                    // the records so far of a resumed run
+  ModelFactory scratch_model{};                     // null: no structure is prepared ahead
+  config::GrowthConfig growth{};                    // settings for preparing ahead
   std::function<device::MemoryFigures()> memory{};  // null: of the model's device
 };
 

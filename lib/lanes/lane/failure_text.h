@@ -4,7 +4,7 @@
 
 namespace esper::lanes {
 
-// What an exception says, in one sentence: of torch's without its backtrace, of a lack of memory in our own words.
+// The message of an exception in one sentence: torch's without its backtrace, out of memory in our own wording.
 std::string describe(const std::exception& error);
 
 }  // namespace esper::lanes

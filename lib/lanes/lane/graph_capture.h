@@ -1,5 +1,5 @@
 #pragma once
-// Captures steps as CUDA graphs, as long as that works: after two failures no more. Training thread.
+// Captures steps as CUDA graphs. Capturing is disabled after two failures. Training thread.
 
 #include <functional>
 #include <memory>
@@ -12,14 +12,14 @@ namespace esper::lanes {
 
 class GraphCapture {
  public:
-  // warm_ups: runs of a step before it is captured. emit: takes tolaria.graph_fallback and
+  // warm_ups: runs of a step before it is captured. emit: receives tolaria.graph_fallback and
   // tolaria.graph_disabled_after_failures.
   GraphCapture(int warm_ups, std::function<void(leyline::TelemetryEvent)> emit)
       : warm_ups_(warm_ups), emit_(std::move(emit)) {}
 
-  // On this device, and not after too many failures.
+  // True if the device supports graphs and capturing is not disabled.
   bool may(torch::Device device) const;
-  // The step as a graph, or null where it could not be captured; that was reported then. The model is as before.
+  // The step as a graph; null if the capture failed, which is then reported. The model is unchanged.
   std::shared_ptr<GraphedStep> capture(const step::Model& model, std::span<const step::Microbatch> example,
                                        torch::Device device, const GraphedStep::Step& step);
   const GraphFigures& figures() const { return *figures_; }
@@ -27,7 +27,7 @@ class GraphCapture {
  private:
   int warm_ups_;
   std::function<void(leyline::TelemetryEvent)> emit_;
-  std::shared_ptr<GraphFigures> figures_ = std::make_shared<GraphFigures>();  // graphs count into it
+  std::shared_ptr<GraphFigures> figures_ = std::make_shared<GraphFigures>();  // the graphs update it
 };
 
 }  // namespace esper::lanes

@@ -1,5 +1,5 @@
 #pragma once
-// A step of fixed shapes as a CUDA graph over buffers of its own. Training thread.
+// A step of fixed shapes as a CUDA graph over its own buffers. Training thread.
 
 #include <c10/core/Event.h>
 
@@ -18,18 +18,18 @@ class GraphedStep {
  public:
   using Step = std::function<void(std::span<const step::Microbatch>)>;
 
-  // Warms up and captures `step` on copies of the example. What the step changed is put back: the model is as before.
-  // `figures` lives as long as somebody counts. Throws program::CaptureFailure.
+  // Warms up and captures `step` on copies of the example, then restores what the step changed. `figures` is shared
+  // with the owner. Throws program::CaptureFailure.
   GraphedStep(const step::Model& model, std::span<const step::Microbatch> example, torch::Device device, int warm_ups,
               const Step& step, std::shared_ptr<GraphFigures> figures);
   GraphedStep(const GraphedStep&) = delete;
   GraphedStep& operator=(const GraphedStep&) = delete;
 
-  // The batch is copied into the buffers and the graph replayed, on the current stream. Shapes are the example's.
+  // Copies the batch into the buffers and replays the graph on the current stream. The shapes must be the example's.
   void run(std::span<const step::Microbatch> microbatches);
 
  private:
-  // Of one replay in sixty-four; asked whether they have passed when the next one is due.
+  // Events of one replay in sixty-four; queried when the next sample is due.
   struct Sample {
     explicit Sample(c10::DeviceType type);
     c10::Event begin, staged, end;

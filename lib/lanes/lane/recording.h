@@ -11,16 +11,16 @@
 
 namespace esper::lanes {
 
-// Samples in each of the microbatches; 0 where they have different numbers of them.
+// Samples in each of the microbatches; 0 if their numbers differ.
 std::int64_t batch_size_of(std::span<const step::Microbatch> microbatches);
 
-// The step's program with its effects undone: the model is as before. Or why it cannot be recorded. warmups: steps
-// before the recorded one, at least one: what only the first step makes must not become a part of every step.
+// Records the step as a program and restores the model. Fails with the reason if it cannot be recorded. warmups: steps
+// before the recorded one, at least 1, so that what only a first step creates is not recorded as part of every step.
 base::Expected<program::Program> record_undone(step::Model& model, std::span<const step::Microbatch> microbatches,
                                                const step::TrainingForward& forward, int warmups = 1);
 
-// The program of which `recorded`, the step of these microbatches, is one instance; or why there is none. Takes the
-// step at two other sizes with samples of the example; the model is as before.
+// The symbolic program of which `recorded`, the step of these microbatches, is one instance; fails with the reason if
+// there is none. Records the step at two other sizes with samples of the example; the model is unchanged.
 base::Expected<program::SymbolicProgram> record_for_all_sizes(step::Model& model,
                                                               std::span<const step::Microbatch> example,
                                                               const program::Program& recorded,

@@ -11,13 +11,13 @@ namespace esper::lanes {
 
 class ReplayStep {
  public:
-  // Plans the replay; the program is verified. program: for the example's size.
+  // Plans the replay of a verified program. program: for the example's size.
   ReplayStep(const program::Program& program, const step::Model& model, std::span<const step::Microbatch> example);
 
   void run(std::span<const step::Microbatch> microbatches);
 
  private:
-  StepInputs inputs_;  // outlives the replay, which works on them
+  StepInputs inputs_;  // must outlive the replay, which uses them
   std::unique_ptr<program::Replay> replay_;
 };
 

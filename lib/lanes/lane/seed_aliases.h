@@ -1,5 +1,5 @@
 #pragma once
-// Names of seeds that do not tell which number a seed has: "seed-0007" is "seed.1" where it is the oldest that lives.
+// Names of seeds that are independent of a seed's number: "seed-0007" is "seed.1" if it is the oldest living seed.
 // Training thread.
 
 #include <string>
@@ -12,7 +12,7 @@ namespace esper::lanes {
 class SeedAliases {
  public:
   explicit SeedAliases(const step::Model& model);
-  // The name with every seed's id in it replaced.
+  // Replaces every seed id in the name.
   std::string rename(const std::string& name) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// The tensors that a program runs on: state in its place, and where in the list the batch goes. Training thread.
+// The tensors that a program runs on: state in place, and the positions of the batch in the list. Training thread.
 
 #include <span>
 #include <vector>
@@ -11,7 +11,7 @@
 namespace esper::lanes {
 
 struct StepInputs {
-  // The program is for the microbatches' size.
+  // The program must be for the microbatches' size.
   StepInputs(const program::Program& program, const step::Model& model, std::span<const step::Microbatch> microbatches);
 
   std::vector<torch::Tensor> tensors;  // parallel to the program's inputs

@@ -3,7 +3,7 @@
 
 namespace esper::lanes {
 
-// The events of an adoption. number: of the step that settled it; the next one of its shape runs in the lane.
+// The events of an adoption. number: of the step that decided it; the next step of the shape runs in the new lane.
 void report_adoption(const LaneContext& context, const StepShape& shape, const StepOutcome& outcome,
                      std::int64_t number);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Whether compiling a step pays, given its time and how many of it are left. Plain data; any thread.
+// Whether compiling a step pays, given its duration and the number of steps left. Plain data; any thread.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@ namespace esper::lanes {
 
 struct CompileCost {
   bool pays = false;
-  double left_s = 0;  // of steps
+  double left_s = 0;  // of the remaining steps
   double cost_s = 0;  // of the compilation
 };
 CompileCost weigh_compiling(const program::Program& program, double step_us, std::int64_t steps_left);

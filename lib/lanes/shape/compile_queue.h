@@ -1,6 +1,6 @@
 #pragma once
-// Programs that are being compiled: for steps in use, and one at a time for steps that may come. Asked for, polled,
-// waited for and given up here alone, with their events and figures. Training thread.
+// Programs that are being compiled: for steps in use, and one at a time ahead for steps that may come. The only place
+// that submits, polls, awaits and cancels compilations, with their events and figures. Training thread.
 
 #include <optional>
 #include <string>
@@ -14,14 +14,14 @@ namespace esper::lanes {
 struct CompileWait {
   enum class End {
     kOutcome,
-    kInterrupted,  // a signal asked the run to stop
-    kLate,         // the compiler came to no outcome in CompileService::longest_wait()
+    kInterrupted,  // a signal stops the run
+    kLate,         // no outcome within CompileService::longest_wait()
   };
   End end;
   std::optional<program::CompileOutcome> outcome{};  // with kOutcome
 };
 
-// A program that is compiled before the structure that needs it comes.
+// A program that is compiled before its structure is in use.
 struct Precompilation {
   std::string structure, shape;
   Variant variant;
@@ -29,23 +29,23 @@ struct Precompilation {
 
 class CompileQueue {
  public:
-  // Both outlive it.
+  // Both must outlive it.
   CompileQueue(const LaneServices& services, LaneFigures& figures) : services_(services), figures_(figures) {}
   CompileQueue(const CompileQueue&) = delete;
 
-  // For a step in use. What is being compiled ahead gives way, or is taken over where it is this program.
+  // For a step in use. A compilation ahead is cancelled, or taken over if it is of this program.
   void start(const program::SymbolicProgram& program, const Variant& variant);
-  // The outcome of what was started, once there is one.
+  // The outcome of a submitted compilation; empty while it runs.
   std::optional<program::CompileOutcome> poll(const std::string& key);
-  // Waits for it. After five seconds, and every fifteen from then on, tolaria.compile_waiting says what is waited for;
-  // it is sent at once. Where there is no outcome the compilation is given up.
+  // Waits for the outcome. After five seconds, and every fifteen from then on, tolaria.compile_waiting is emitted and
+  // sent at once. Without an outcome the compilation is cancelled.
   CompileWait wait(const std::string& key);
   void give_up(const std::string& key);
 
-  // For a structure that may come; false where another one is under way.
+  // For a structure that may come; false if another compilation ahead is running.
   bool precompile(const program::SymbolicProgram& program, Precompilation wanted);
   std::optional<std::pair<Precompilation, program::CompileOutcome>> poll_precompilation();
-  // It becomes a started one, if it is for this shape of this structure.
+  // The compilation ahead becomes a submitted one if it is for this shape of this structure.
   std::optional<Variant> take_over(const std::string& structure, const std::string& shape);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What everything that makes, checks and runs lanes works with. Borrowed; all of it outlives the users. Training
+// What everything that makes, checks and runs lanes needs. Borrowed: everything must outlive its users. Training
 // thread.
 
 #include <functional>
@@ -18,12 +18,12 @@
 namespace esper::lanes {
 
 struct LaneServices {
-  program::CompileService* compile_service = nullptr;  // null: nothing can be compiled
-  base::Ledger* ledger = nullptr;                      // null: nobody keeps account
+  program::CompileService* compile_service = nullptr;  // null: no compiler
+  base::Ledger* ledger = nullptr;                      // null: time is not accounted
   base::Clock clock{};
   std::function<void(leyline::TelemetryEvent)> emit;
-  std::function<void()> send{};                    // what was told, now; null: it goes with the next packet
-  std::span<const LaneKind> kinds = lane_kinds();  // that there are
+  std::function<void()> send{};                    // sends the emitted events now; null: they go with the next packet
+  std::span<const LaneKind> kinds = lane_kinds();  // available lanes
 };
 
 struct LaneContext {
@@ -43,7 +43,7 @@ struct LaneContext {
   void emit(leyline::TelemetryEvent event) const { services.emit(std::move(event)); }
 };
 
-// While it lives, the training thread's time goes to preparing lanes.
+// Accounts the training thread's time to preparing lanes while it lives.
 class PreparationTime {
  public:
   explicit PreparationTime(const LaneContext& context);

@@ -1,6 +1,5 @@
 #pragma once
-// Lanes that are rejected, and compilers that cannot be had: reported, counted, and remembered in the cache. Training
-// thread.
+// Rejected lanes and unavailable compilers: reported, counted, and recorded in the cache. Training thread.
 
 #include <optional>
 #include <string>
@@ -13,22 +12,22 @@ namespace esper::lanes {
 struct Rejection {
   enum class Cause { kErred, kNoMemory, kNotFaster } cause = Cause::kErred;
   std::string reason;
-  std::optional<program::Difference> where{};  // the tensor that differs from eager's, if one does
+  std::optional<program::Difference> where{};  // the tensor that differs from eager's, if any
 };
 
 class LaneFailures {
  public:
-  // Both outlive it.
+  // Both must outlive it.
   LaneFailures(const LaneServices& services, LaneFigures& figures) : services_(services), figures_(figures) {}
 
-  // key: of its compiled program; empty: it has none.
+  // key: of its compiled program; empty if it has none.
   void reject(config::Lane kind, const std::string& key, const Rejection& rejection);
-  // A compiled lane threw within a step of the training.
+  // A compiled lane threw during a training step.
   void report_failed_step(const Lane& lane, const std::string& reason);
-  // Nothing can be compiled. Reported once in a run: training goes on in the lanes that are there.
+  // Nothing can be compiled. Reported once per run; training continues in the other lanes.
   void report_no_compiler(const std::string& kind, const std::string& reason);
-  void report_no_compiler();  // there is none at all
-  // A compiled program could not be brought into use; it was quarantined, or may be good.
+  void report_no_compiler();  // there is no compiler
+  // A compiled program could not be installed; it was quarantined, or may be good.
   void report_unusable(const std::string& reason);
   // The lane is not tried at all.
   void report_not_tried(config::Lane kind, const std::string& reason);

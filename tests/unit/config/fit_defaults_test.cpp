@@ -34,6 +34,7 @@ struct LegalValues {
   const Limits& limits;
   Texts operator()(SectionField) const { return {}; }
   Texts operator()(const EnumField& field) const { return {field.names.begin(), field.names.end()}; }
+  Texts operator()(const EntriesField&) const { return {}; }
   Texts operator()(bool*) const { return {"true", "false"}; }
   template <class Whole>
     requires std::is_integral_v<Whole>

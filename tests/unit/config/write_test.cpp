@@ -20,6 +20,7 @@ struct Change {
   void operator()(const EnumField& field) const {
     field.set(field.value, (field.get(field.value) + 1) % field.names.size());
   }
+  void operator()(const EntriesField& field) const { field.set(field.value, {"no", "a b", ""}); }
   void operator()(bool* value) const { *value = !*value; }
   void operator()(std::string* value) const { *value += "yes: \"\\ \xC3\xA9 #x"; }
   void operator()(double* value) const { *value = *value / 3 + 0.1; }

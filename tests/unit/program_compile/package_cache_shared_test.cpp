@@ -1,5 +1,6 @@
 // One program, wanted by several processes that share a cache.
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -26,8 +27,9 @@ CompileOutcome take(Compiler& compiler, const std::string& key) {
 CompileRequest noting(const Service& service) {
   auto request = Service::request(0);
   const std::string folder = service.folder.path();
-  request.source = "import os, time\nopen('" + folder + "/began', 'a').write('x')\nwhile not os.path.exists('" +
-                   folder + "/go'): time.sleep(0.05)\n" + request.source;
+  request.source = fmt::format(
+      "import os, time\nopen('{0}/began', 'a').write('x')\nwhile not os.path.exists('{0}/go'): time.sleep(0.05)\n{1}",
+      folder, request.source);
   return request;
 }
 

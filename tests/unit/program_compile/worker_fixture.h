@@ -1,6 +1,7 @@
 #pragma once
 // The private environment's Python, a program to compile, and whether processes are gone.
 
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -22,7 +23,7 @@
 
 namespace esper::program {
 
-inline std::string test_python() { return std::string(ESPER_SOURCE_DIR) + "/.esper/python/bin/python"; }
+inline std::string test_python() { return ESPER_SOURCE_DIR "/.esper/python/bin/python"; }
 
 struct ProcessFacts {
   pid_t process = 0, parent = 0, group = 0;
@@ -109,7 +110,7 @@ struct Service {
 
   static CompileRequest request(int n) {
     CompileRequest made;
-    made.source = std::string(tiny_program()) + "# " + std::to_string(n) + "\n";
+    made.source = fmt::format("{}# {}\n", tiny_program(), n);
     made.key = cache_key({made.source, "", "", "", 1, "", ""});
     return made;
   }
