@@ -1,5 +1,6 @@
 #include "engine/composition.h"
 
+#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <nlohmann/json.hpp>
@@ -42,8 +43,10 @@ lanes::LaneLog lane_log_of(const CompositionParts& parts) {
   if (parts.start.kind == tolaria::RunStart::Kind::kNew) return {};
   auto log = lanes::read_lane_log(parts.files, parts.folder.journal(), parts.progress.step);
   if (const auto damaged = log.damaged(); damaged > 0) {
-    nissa::log::warning("damaged lane records in the journal were ignored: " + std::to_string(damaged) +
-                        "; steps of a compiled lane may not be reproduced bit for bit");
+    nissa::log::warning(
+        fmt::format("damaged lane records in the journal were ignored: {}; steps of a compiled lane may not be "
+                    "reproduced bit for bit",
+                    damaged));
   }
   return log;
 }

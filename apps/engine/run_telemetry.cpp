@@ -1,5 +1,6 @@
 #include "engine/run_telemetry.h"
 
+#include <fmt/core.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -50,8 +51,8 @@ void RunTelemetry::close() {
   hub_->shutdown(kShutdownDeadline);
   for (const auto& sink : hub_->counts()) {
     if (sink.lost() == 0) continue;
-    nissa::log::warning("telemetry sink " + sink.name + ": " + std::to_string(sink.lost()) + " of " +
-                        std::to_string(sink.delivered + sink.dropped) + " packets were lost");
+    nissa::log::warning(fmt::format("telemetry sink {}: {} of {} packets were lost", sink.name, sink.lost(),
+                                    sink.delivered + sink.dropped));
   }
 }
 

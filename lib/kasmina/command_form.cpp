@@ -1,5 +1,7 @@
 #include "kasmina/command_form.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -136,8 +138,8 @@ Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
   }
   if (is_late(command, now_ns)) {
     return refused(command, "expired_command",
-                   "its deadline of " + std::to_string(command.execution_deadline_ms) +
-                       (now_ns == 0 ? " ms cannot be judged without the time" : " ms has passed"));
+                   fmt::format("its deadline of {} ms {}", command.execution_deadline_ms,
+                               now_ns == 0 ? "cannot be judged without the time" : "has passed"));
   }
   return {};
 }

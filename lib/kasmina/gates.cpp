@@ -1,7 +1,8 @@
 #include "kasmina/gates.h"
 
+#include <fmt/core.h>
+
 #include <cmath>
-#include <cstdio>
 
 namespace esper::kasmina {
 
@@ -11,9 +12,7 @@ namespace {
 std::string number(double value) {
   constexpr double kLongestCount = 1e15;
   const bool whole = std::abs(value) < kLongestCount && std::trunc(value) == value;
-  char text[32];
-  std::snprintf(text, sizeof text, whole ? "%.0f" : "%.4g", value);
-  return text;
+  return whole ? fmt::format("{:.0f}", value) : fmt::format("{:.4g}", value);
 }
 
 // Collects the conditions of one gate.
@@ -41,8 +40,8 @@ class Judge {
     verdict_.required.emplace_back(name, threshold);
     auto& reason = verdict_.reason;
     if (!reason.empty()) reason += "; ";
-    reason += name + relation + number(threshold) + (finite && holds ? " (" : " failed (") +
-              (value ? "measured " + number(*value) : "not measured") + ")";
+    reason += fmt::format("{}{}{}{} ({})", name, relation, number(threshold), finite && holds ? "" : " failed",
+                          value ? "measured " + number(*value) : "not measured");
     add_value(name, value);
     verdict_.passed = verdict_.passed && finite && holds;
   }

@@ -1,10 +1,14 @@
 #include "kasmina/lifecycle.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
+#include <ranges>
 #include <utility>
 
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "leyline/topology.h"
 
 namespace esper::kasmina {
@@ -28,14 +32,12 @@ constexpr std::array kMoves = {
 }  // namespace
 
 std::string IllegalMove::text() const {
-  const auto name = [](Stage stage) { return std::string(base::name_of(stage)); };
-  std::string allowed;
-  for (const auto& [start, end] : kMoves) {
-    if (start == from) allowed += (allowed.empty() ? "" : " or ") + name(end);
-  }
-  const auto text = name(from) + " cannot become " + name(to);
-  if (allowed.empty()) return text + "; nothing follows " + name(from);
-  return text + "; from " + name(from) + " a slot may move to " + allowed;
+  const auto begins_here = [this](const auto& move) { return move.first == from; };
+  const auto allowed = base::joined(kMoves | std::views::filter(begins_here), " or ",
+                                    [](const auto& move) { return base::name_of(move.second); });
+  const auto start = base::name_of(from), end = base::name_of(to);
+  if (allowed.empty()) return fmt::format("{} cannot become {}; nothing follows {}", start, end, start);
+  return fmt::format("{} cannot become {}; from {} a slot may move to {}", start, end, start, allowed);
 }
 
 std::optional<IllegalMove> check_move(Stage from, Stage to) {

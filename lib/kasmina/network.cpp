@@ -1,8 +1,11 @@
 #include "kasmina/network.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/error.h"
+#include "base/text/joined.h"
 
 namespace esper::kasmina {
 
@@ -29,11 +32,10 @@ void require_fit(const config::GrowthConfig& growth, const std::vector<SlotSite>
   if (std::ranges::any_of(growth.blueprints, [&](const auto& name) { return fits_somewhere(name, sites, growth); })) {
     return;
   }
-  std::string names;
-  for (const auto& name : growth.blueprints) names += (names.empty() ? "" : ", ") + name;
-  throw base::Error(base::ExitCode::kConfig, "growth.blueprints: none of " + names + " fits a slot " +
-                                                 (growth.slots.empty() ? "of this host" : "that growth.slots names") +
-                                                 "; see docs/blueprints.md");
+  throw base::Error(
+      base::ExitCode::kConfig,
+      fmt::format("growth.blueprints: none of {} fits a slot {}; see docs/blueprints.md",
+                  base::joined(growth.blueprints), growth.slots.empty() ? "of this host" : "that growth.slots names"));
 }
 
 }  // namespace

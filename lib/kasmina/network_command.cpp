@@ -1,5 +1,7 @@
 // Commands: which the network refuses and why, and what an accepted one does.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -136,7 +138,7 @@ std::vector<LifecycleEvent> Network::resolve(const AdaptationCommand& command, G
   }
   if (std::ranges::count_if(slots, [](const Slot& slot) { return is_growing(slot.stage); }) >= growth_.max_seeds) {
     return refused(command, "too_many_seeds",
-                   "growth.max_seeds of " + std::to_string(growth_.max_seeds) + " are growing already");
+                   fmt::format("growth.max_seeds of {} are growing already", growth_.max_seeds));
   }
   const auto schedule = schedule_from(wanted.parameters, rules.schedule);
   if (!schedule) return refused(command, "invalid_parameter", schedule.error());

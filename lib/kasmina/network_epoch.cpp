@@ -1,5 +1,7 @@
 // What an epoch's end does to slots and seeds.
 
+#include <fmt/core.h>
+
 #include <cmath>
 #include <limits>
 
@@ -129,8 +131,7 @@ std::vector<bool> broken_seeds(const std::vector<Slot>& slots) {
 }  // namespace
 
 std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
-  ESPER_CHECK(facts.epoch > epoch_,
-              "epochs must ascend: " + std::to_string(facts.epoch) + " after " + std::to_string(epoch_));
+  ESPER_CHECK(facts.epoch > epoch_, fmt::format("epochs must ascend: {} after {}", facts.epoch, epoch_));
   require_no_change();
   epoch_ = facts.epoch;
   accuracy_ = if_accuracy(facts.validation_accuracy);

@@ -1,7 +1,8 @@
 // A linear fossil becomes part of the host's layer after its slot.
 
+#include <fmt/core.h>
+
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
 #include "base/error.h"
@@ -26,12 +27,6 @@ class ValueScope {
  private:
   const TensorValues& afterwards_;
 };
-
-std::string three_digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return text;
-}
 
 LinearLayer layer_named(const Host& host, const std::string& name) {
   LinearLayer layer;
@@ -118,7 +113,7 @@ std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Te
   fold.event.values = {{"relative_output_change", change}};
   fold.event.required = {{"relative_output_change", kMaxFoldChange}};
   fold.event.passed = change <= kMaxFoldChange;  // and not NaN
-  fold.event.reason = "relative_output_change " + three_digits(change) + " <= " + three_digits(kMaxFoldChange);
+  fold.event.reason = fmt::format("relative_output_change {:.3g} <= {:.3g}", change, kMaxFoldChange);
   return fold;
 }
 
@@ -132,7 +127,8 @@ LifecycleEvent Network::carry_out(const Fold& fold, Slot& slot, const Order& ord
   event.from = event.to = slot.stage;
   event.command_id = order.command.command_id;
   event.values.emplace_back("params", static_cast<double>(seed.module.tensors.num_parameters()));
-  event.reason = (event.passed ? "folded into " + slot.site.taken_by : "stays as it is") + ": " + event.reason;
+  event.reason =
+      fmt::format("{}: {}", event.passed ? "folded into " + slot.site.taken_by : "stays as it is", event.reason);
   if (!event.passed) return event;
   order.overwritten.insert(order.overwritten.end(), fold.before.begin(), fold.before.end());
   write_values(fold.after);

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/text/json_fields.h"
 #include "kasmina/network.h"
 #include "kasmina/slot_json.h"
 
@@ -47,7 +48,7 @@ void Network::restore_topology(const json& saved) {
         fail_saved_topology(slot.site.id, "its seed occupies another slot too");
     }
     const auto epoch = saved.at("epoch").get<std::uint32_t>();
-    const auto accuracy = read_optional(saved.at("accuracy"));
+    const auto accuracy = base::optional_of<double>(saved.at("accuracy"));
     auto command_ids = saved.at("command_ids").get<std::deque<std::string>>();
     structure_.seeds_born = born;
     epoch_ = epoch;

@@ -1,9 +1,12 @@
 #include "kasmina/slot_json.h"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/text/json_fields.h"
 
 namespace esper::kasmina {
 
@@ -65,13 +68,13 @@ json record_to_json(const SeedRecord& record) {
 SeedRecord record_from_json(const json& saved) {
   SeedRecord record;
   record.age_epochs = saved.at("age_epochs").get<std::uint32_t>();
-  record.accuracy_at_stage_start = read_optional(saved.at("accuracy_at_stage_start"));
-  record.accuracy = read_optional(saved.at("accuracy"));
-  record.accuracy_without = read_optional(saved.at("accuracy_without"));
-  record.accuracy_at_full_alpha = read_optional(saved.at("accuracy_at_full_alpha"));
-  record.gradient_ratio = read_optional(saved.at("gradient_ratio"));
+  record.accuracy_at_stage_start = base::optional_of<double>(saved.at("accuracy_at_stage_start"));
+  record.accuracy = base::optional_of<double>(saved.at("accuracy"));
+  record.accuracy_without = base::optional_of<double>(saved.at("accuracy_without"));
+  record.accuracy_at_full_alpha = base::optional_of<double>(saved.at("accuracy_at_full_alpha"));
+  record.gradient_ratio = base::optional_of<double>(saved.at("gradient_ratio"));
   // Checkpoints of before this was measured do not have it.
-  const auto later = [&](const char* name) { return read_optional(saved.value(name, json())); };
+  const auto later = [&](const char* name) { return base::optional_at<double>(saved, name); };
   record.seed_value = {later("contribution_stderr_points"), later("shapley_points"), later("shapley_stderr_points")};
   record.gradient_norm = saved.at("gradient_norm").get<double>();
   record.learning_rate = saved.at("learning_rate").get<double>();
@@ -144,15 +147,10 @@ void fail_saved_topology(const std::string& where, const std::string& what) {
 
 json optional_number(std::optional<double> value) { return value ? json(*value) : json(nullptr); }
 
-std::optional<double> read_optional(const json& value) {
-  if (value.is_null()) return std::nullopt;
-  return value.get<double>();
-}
-
 Stage stage_from_json(const json& saved, const std::string& slot) {
   const auto stage = saved.get<int>();
   if (stage < static_cast<int>(Stage::kDormant) || stage > static_cast<int>(Stage::kTerminated)) {
-    fail_saved_topology(slot, "there is no stage " + std::to_string(stage));
+    fail_saved_topology(slot, fmt::format("there is no stage {}", stage));
   }
   return static_cast<Stage>(stage);
 }

@@ -29,7 +29,6 @@ nlohmann::json new_seed_to_json(std::uint32_t number, const std::string& bluepri
 // Parts of it that other files read. Throw as above; json::exception where the type is another one.
 leyline::Stage stage_from_json(const nlohmann::json& saved, const std::string& slot);
 nlohmann::json optional_number(std::optional<double> value);
-std::optional<double> read_optional(const nlohmann::json& value);
 [[noreturn]] void fail_saved_topology(const std::string& where, const std::string& what);
 
 }  // namespace esper::kasmina

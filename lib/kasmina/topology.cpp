@@ -1,8 +1,11 @@
 #include "kasmina/topology.h"
 
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/joined.h"
 #include "kasmina/slot_json.h"
 
 namespace esper::kasmina {
@@ -34,15 +37,15 @@ namespace {
 
 json& place_of(json& saved, const std::string& seed_id) {
   const auto topology = topology_of(saved);
-  std::string known;
+  std::vector<std::string> known;
   for (std::size_t i = 0; i < topology.slots.size(); ++i) {
     const auto& slot = topology.slots[i];
     if (slot.seed_id.empty()) continue;
-    known += (known.empty() ? "" : ", ") + slot.seed_id;
     if (slot.seed_id == seed_id) return saved.at("slots").at(i);
+    known.push_back(slot.seed_id);
   }
-  throw base::Error(base::ExitCode::kConfig, "there is no seed \"" + seed_id + "\" at this step; there " +
-                                                 (known.empty() ? "are none" : "are: " + known));
+  throw base::Error(base::ExitCode::kConfig, fmt::format("there is no seed \"{}\" at this step; there {}", seed_id,
+                                                         known.empty() ? "are none" : "are: " + base::joined(known)));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "tolaria/epoch_loop.h"
 
+#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <cmath>
@@ -162,7 +163,7 @@ RunOutcome EpochLoop::stop_interrupted() {
   if (!run_.saver.save_last_state()) {
     return {End::kNotSaved, signal, "interrupted, and the state could not be saved"};
   }
-  return {End::kInterrupted, signal, "interrupted by signal " + std::to_string(signal) + " after saving"};
+  return {End::kInterrupted, signal, fmt::format("interrupted by signal {} after saving", signal)};
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "engine/bench/aggregation.h"
 
+#include <fmt/core.h>
 #include <torch/types.h>
 
 #include "base/error.h"
@@ -72,11 +73,7 @@ struct Bench {
 };
 
 std::string name_of(const char* what, int seeds, const char* against) {
-  std::string name = what;
-  name += '_';
-  name += std::to_string(seeds);
-  name += seeds == 1 ? "_seed/" : "_seeds/";
-  return name + against;
+  return fmt::format("{}_{}_{}/{}", what, seeds, seeds == 1 ? "seed" : "seeds", against);
 }
 
 }  // namespace

@@ -37,15 +37,14 @@ std::string rows_text(const ordered_json& report) {
 std::string heading(const ordered_json& report) {
   const auto& facts = report.at("environment").at("fingerprint");
   const int threads = facts.at("threads").get<int>();
-  return "scenario " + report.at("scenario").get<std::string>() + ", " + facts.at("cpu").get<std::string>() + ", " +
-         std::to_string(threads) + (threads == 1 ? " thread\n" : " threads\n");
+  return fmt::format("scenario {}, {}, {} {}\n", report.at("scenario").get<std::string>(),
+                     facts.at("cpu").get<std::string>(), threads, threads == 1 ? "thread" : "threads");
 }
 
 std::string refused_text(const ordered_json& report) {
   std::string text;
   for (const auto& row : report.at("refused")) {
-    text += fmt::format("{:<17}", row.at("name").get<std::string>()) +
-            " not run: " + row.at("reason").get<std::string>() + "\n";
+    text += fmt::format("{:<17} not run: {}\n", row.at("name").get<std::string>(), row.at("reason").get<std::string>());
   }
   return text;
 }

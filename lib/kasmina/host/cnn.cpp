@@ -3,6 +3,7 @@
 
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/relu.h>
+#include <fmt/core.h>
 
 #include <algorithm>
 
@@ -36,13 +37,14 @@ void check_cnn_fit(const config::HostConfig& config, const leyline::SampleShape&
   require_config(sample.kind == leyline::SampleKind::kImage,
                  "host.kind: cnn takes images, and the data's samples are not; set data.shape to [channels, height, "
                  "width], or use another host");
-  require_config(config.kernel % 2 == 1, "host.kernel: " + std::to_string(config.kernel) +
-                                             " is even; use an odd kernel, which keeps the image's size");
+  require_config(
+      config.kernel % 2 == 1,
+      fmt::format("host.kernel: {} is even; use an odd kernel, which keeps the image's size", config.kernel));
   const std::int64_t poolings = std::min(config.blocks, config.pool_layers);
   const std::int64_t most = max_poolings(std::min(sample.height, sample.width));
-  require_config(poolings <= most, "host.pool_layers: " + std::to_string(poolings) + " poolings leave nothing of " +
-                                       std::to_string(sample.height) + " x " + std::to_string(sample.width) +
-                                       " pixels; it must be <= " + std::to_string(most));
+  require_config(poolings <= most,
+                 fmt::format("host.pool_layers: {} poolings leave nothing of {} x {} pixels; it must be <= {}",
+                             poolings, sample.height, sample.width, most));
 }
 
 }  // namespace
@@ -54,7 +56,7 @@ HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, con
   body.sites = slot_sites(config, sample);
   std::vector<Block> blocks;
   for (std::int64_t i = 0; i < config.blocks; ++i) {
-    const ModuleScope block = scope.child("block" + std::to_string(i));
+    const ModuleScope block = scope.child(fmt::format("block{}", i));
     const Pool pool = i < config.pool_layers ? Pool::kYes : Pool::kNo;
     const std::int64_t out = body.sites[static_cast<std::size_t>(i)].shape.channels;
     blocks.push_back({make_conv2d(block.child("conv"), in, out, {.kernel = config.kernel}),
@@ -62,7 +64,7 @@ HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, con
     in = out;
   }
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    body.sites[i].taken_by = i + 1 < blocks.size() ? "host.block" + std::to_string(i + 1) + ".conv" : "host.head";
+    body.sites[i].taken_by = i + 1 < blocks.size() ? fmt::format("host.block{}.conv", i + 1) : "host.head";
   }
   const Linear head = make_linear(scope.child("head"), in, sample.num_classes);
   body.forward = [blocks, head](const torch::Tensor& inputs, Mode mode, const SlotHook& hook) {

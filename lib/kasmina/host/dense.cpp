@@ -2,6 +2,7 @@
 // Images are flattened.
 
 #include <ATen/ops/relu.h>
+#include <fmt/core.h>
 
 #include "kasmina/host/hosts.h"
 #include "kasmina/layers.h"
@@ -29,11 +30,11 @@ HostBody build_mlp_host(ModuleScope scope, const config::HostConfig& config, con
   body.sites = slot_sites(config, sample);
   std::vector<Linear> blocks;
   for (const std::int64_t next : config.hidden) {
-    blocks.push_back(make_linear(scope.child("block" + std::to_string(blocks.size())).child("linear"), width, next));
+    blocks.push_back(make_linear(scope.child(fmt::format("block{}", blocks.size())).child("linear"), width, next));
     width = next;
   }
   for (std::size_t i = 0; i < blocks.size(); ++i) {
-    body.sites[i].taken_by = i + 1 < blocks.size() ? "host.block" + std::to_string(i + 1) + ".linear" : "host.head";
+    body.sites[i].taken_by = i + 1 < blocks.size() ? fmt::format("host.block{}.linear", i + 1) : "host.head";
   }
   const Linear head = make_linear(scope.child("head"), width, sample.num_classes);
   body.forward = [blocks, head, p = config.dropout](const torch::Tensor& inputs, Mode mode, const SlotHook& hook) {

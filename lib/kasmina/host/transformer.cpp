@@ -6,6 +6,7 @@
 #include <ATen/ops/arange.h>
 #include <ATen/ops/gelu.h>
 #include <ATen/ops/linear.h>
+#include <fmt/core.h>
 
 #include <cmath>
 
@@ -70,11 +71,10 @@ Layer make_layer(ModuleScope scope, const config::HostConfig& config) {
 void check_transformer_fit(const config::HostConfig& config, const leyline::SampleShape& sample) {
   require_config(sample.kind == leyline::SampleKind::kTokens,
                  "host.kind: transformer takes text (data.kind: text); for numbers use mlp, for images cnn");
-  require_config(config.embedding % config.heads == 0, "host.heads: " + std::to_string(config.heads) +
-                                                           " does not divide host.embedding " +
-                                                           std::to_string(config.embedding));
-  require_config(config.segments <= config.layers, "host.segments: " + std::to_string(config.segments) +
-                                                       " is more than host.layers, " + std::to_string(config.layers));
+  require_config(config.embedding % config.heads == 0,
+                 fmt::format("host.heads: {} does not divide host.embedding {}", config.heads, config.embedding));
+  require_config(config.segments <= config.layers,
+                 fmt::format("host.segments: {} is more than host.layers, {}", config.segments, config.layers));
 }
 
 }  // namespace
@@ -88,7 +88,7 @@ HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& con
   decoder.tokens = make_embedding(scope.child("tokens"), sample.num_classes, config.embedding, start);
   decoder.positions = make_embedding(scope.child("positions"), sample.context, config.embedding, start);
   for (std::int64_t i = 0; i < config.layers; ++i) {
-    decoder.layers.push_back(make_layer(scope.child("layer" + std::to_string(i)), config));
+    decoder.layers.push_back(make_layer(scope.child(fmt::format("layer{}", i)), config));
   }
   decoder.norm = make_layer_norm(scope.child("norm"), config.embedding);
   HostBody body;

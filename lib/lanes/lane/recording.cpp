@@ -1,5 +1,7 @@
 #include "lanes/lane/recording.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "lanes/lane/step_external_tensors.h"
@@ -69,8 +71,8 @@ base::Expected<SymbolicProgram> record_for_all_sizes(Model& model, Batch example
   const std::int64_t n = batch_size_of(example);
   if (n == 0) return base::failure("its microbatches have different numbers of samples");
   if (n < SymbolicProgram::kLeast || n > SymbolicProgram::kMost) {
-    return base::failure("a batch of " + std::to_string(n) + " is outside " + std::to_string(SymbolicProgram::kLeast) +
-                         " to " + std::to_string(SymbolicProgram::kMost));
+    return base::failure(
+        fmt::format("a batch of {} is outside {} to {}", n, SymbolicProgram::kLeast, SymbolicProgram::kMost));
   }
   auto symbolic = compare_sizes(model, example, {n, recorded}, {n + 1, n + 3}, forward);
   // The step may be written another way from some size on, just above this one.

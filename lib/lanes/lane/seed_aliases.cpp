@@ -1,5 +1,7 @@
 #include "lanes/lane/seed_aliases.h"
 
+#include <fmt/core.h>
+
 #include <cctype>
 
 #include "kasmina/ownership.h"
@@ -19,7 +21,7 @@ std::string SeedAliases::rename(const std::string& name) const {
     for (auto at = text.find(id); at != std::string::npos; at = text.find(id, at + 1)) {
       const auto end = at + id.size();  // seed-1000 is also how seed-10000 begins
       if (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) continue;
-      text.replace(at, id.size(), "seed." + std::to_string(i + 1));
+      text.replace(at, id.size(), fmt::format("seed.{}", i + 1));
     }
   }
   return text;

@@ -1,5 +1,7 @@
 #include "lanes/lane/step_external_tensors.h"
 
+#include <fmt/core.h>
+
 #include "lanes/lane/seed_aliases.h"
 #include "step/step_tensors.h"
 
@@ -38,7 +40,7 @@ std::vector<ExternalTensor> step_external_tensors(const Model& model, std::span<
   for (const auto& [id, tensor] : model.network.buffers()) external_tensors.push_back({aliases.rename(id), tensor});
   for (const auto& [id, tensor] : model.network.scalars()) external_tensors.push_back({aliases.rename(id), tensor});
   for (std::size_t i = 0; i < microbatches.size(); ++i) {
-    const std::string prefix = "batch." + std::to_string(i);
+    const std::string prefix = fmt::format("batch.{}", i);
     external_tensors.push_back({prefix + ".inputs", microbatches[i].inputs});
     external_tensors.push_back({prefix + ".targets", microbatches[i].targets});
   }

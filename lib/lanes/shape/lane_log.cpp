@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/text/json_fields.h"
 #include "history/growth_record.h"
 #include "program/cache/cache_key.h"
 #include "storage/journal.h"
@@ -15,14 +16,11 @@ namespace {
 constexpr std::string_view kWord = "\"lane";
 
 bool is_sound(const nlohmann::json& note) {
-  using Json = nlohmann::json;
-  if (!note.is_object()) return false;
-  const auto is = [&](const char* name, auto type) { return note.contains(name) && (note[name].*type)(); };
-  if (!is("step", &Json::is_number_integer) || !is("shape", &Json::is_string) || !is("key", &Json::is_string)) {
-    return false;
-  }
-  const auto& key = note["key"].get_ref<const std::string&>();
-  return note["step"].get<std::int64_t>() >= 0 && (key.empty() || program::is_cache_key(key));
+  const auto& step = base::member(note, "step");
+  const auto& key = base::member(note, "key");
+  if (!step.is_number_integer() || !base::member(note, "shape").is_string() || !key.is_string()) return false;
+  const auto& text = key.get_ref<const std::string&>();
+  return step.get<std::int64_t>() >= 0 && (text.empty() || program::is_cache_key(text));
 }
 
 }  // namespace
@@ -30,11 +28,12 @@ bool is_sound(const nlohmann::json& note) {
 void LaneLog::take(std::string_view text) {
   if (text.find(kWord) == std::string_view::npos) return;
   const auto note = nlohmann::json::parse(text, nullptr, false);
-  if (!note.is_object()) return;
-  const auto what = note.value("what", nlohmann::json());
+  const auto what = base::text_at(note, "what");
   if (what == "lane") take_record(note);
-  if (what != "segment" || !note.contains("lanes") || !note["lanes"].is_array()) return;
-  for (const auto& lane : note["lanes"]) take_record(lane);
+  if (what != "segment") return;
+  const auto& lanes = base::member(note, "lanes");
+  if (!lanes.is_array()) return;
+  for (const auto& lane : lanes) take_record(lane);
 }
 
 void LaneLog::take_record(const nlohmann::json& note) {

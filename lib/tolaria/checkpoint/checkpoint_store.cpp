@@ -1,9 +1,12 @@
 #include "tolaria/checkpoint/checkpoint_store.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cstdio>
 #include <optional>
 
+#include "base/text/json_fields.h"
 #include "device/out_of_memory.h"
 #include "kasmina/topology.h"
 #include "storage/atomic_publish.h"
@@ -18,11 +21,7 @@ using base::PathKind;
 using nlohmann::json;
 
 // "epoch-0003-step-000000120": sorts by time, and one name never has two contents.
-std::string name_of(const CheckpointInfo& info) {
-  char name[64];
-  std::snprintf(name, sizeof name, "epoch-%04u-step-%09lld", info.epoch, static_cast<long long>(info.step));
-  return name;
-}
+std::string name_of(const CheckpointInfo& info) { return fmt::format("epoch-{:04}-step-{:09}", info.epoch, info.step); }
 
 // Nothing for names that no run publishes (leftovers, quarantined ones).
 std::optional<CheckpointEntry> entry_of(const std::string& folder, const std::string& name) {
@@ -39,7 +38,7 @@ RefusedCheckpoint set_aside(FileSystem& files, const std::string& path, const st
   try {
     return {storage::quarantine(files, path, ending), problem};
   } catch (const base::IoError& error) {  // a reader's right, or a writer that deleted it just now
-    return {path, problem + "; it could not be renamed to " + ending + ": " + error.what()};
+    return {path, fmt::format("{}; it could not be renamed to {}: {}", problem, ending, error.what())};
   }
 }
 
@@ -48,14 +47,13 @@ std::string name_in(const CheckpointEntry& entry) { return entry.path.substr(ent
 // The state right after the best epoch so far, by its own account; false where that cannot be read.
 bool holds_best_epoch(FileSystem& files, const CheckpointEntry& entry) {
   try {
-    const json progress = read_run_json(files, entry.path).value("progress", json());
-    if (!progress.is_object() || !progress.value("best", json()).is_object()) return false;
-    return progress.at("batch") == 0 && progress.at("epoch") == entry.epoch &&
-           progress["best"].at("epoch") == entry.epoch;
+    const json run = read_run_json(files, entry.path);
+    const json& progress = base::member(run, "progress");
+    return base::member(progress, "batch") == 0 && base::member(progress, "epoch") == entry.epoch &&
+           base::member(base::member(progress, "best"), "epoch") == entry.epoch;
   } catch (const base::IoError&) {
-  } catch (const json::exception&) {
+    return false;
   }
-  return false;
 }
 
 bool is_segment(std::string_view text) { return history::read_segment(text).has_value(); }
@@ -112,11 +110,9 @@ std::string best_by_journal(FileSystem& files, const std::string& journal_path) 
     if (text.find("\"best\"") == std::string_view::npos || text.find("\"best\":false") != std::string_view::npos)
       return;
     const json note = json::parse(text, nullptr, false);
-    if (!note.is_object()) return;
-    const json what = note.value("what", json());
-    if (what != "segment" && (what != "checkpoint" || note.value("best", json()) != true)) return;
-    const json name = note.value(what == "segment" ? "best" : "name", json());
-    best = name.is_string() ? name.get<std::string>() : "";
+    const auto what = base::text_at(note, "what");
+    if (what != "segment" && (what != "checkpoint" || base::member(note, "best") != true)) return;
+    best = base::text_at(note, what == "segment" ? "best" : "name");
   });
   return best;
 }

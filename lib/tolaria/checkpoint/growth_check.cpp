@@ -1,5 +1,7 @@
 #include "tolaria/checkpoint/growth_check.h"
 
+#include <fmt/core.h>
+
 #include "base/error.h"
 #include "kasmina/topology.h"
 
@@ -12,11 +14,10 @@ std::string check_growth(const history::GrowthHistory& history, const Checkpoint
   const auto agreement = compare(history, {image.info.epoch, image.info.step}, held);
   if (agreement.kind != Agreement::Kind::kDiffers) return agreement.text;
   throw base::Error(base::ExitCode::kCheckpoint,
-                    "the journal and the checkpoint of epoch " + std::to_string(image.info.epoch) + ", step " +
-                        std::to_string(image.info.step) +
-                        " describe two different networks (journal -> checkpoint): " + agreement.text +
-                        "; move the checkpoint away to continue from an older one, or all journal files (journal, "
-                        "journal-*) to use the checkpoint");
+                    fmt::format("the journal and the checkpoint of epoch {}, step {} describe two different networks "
+                                "(journal -> checkpoint): {}; move the checkpoint away to continue from an older one, "
+                                "or all journal files (journal, journal-*) to use the checkpoint",
+                                image.info.epoch, image.info.step, agreement.text));
 }
 
 std::string start_record(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology) {

@@ -1,10 +1,13 @@
 #include "tolaria/growth/lifecycle_log.h"
 
-#include <cstdio>
+#include <fmt/core.h>
+
 #include <nlohmann/json.hpp>
+#include <ranges>
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "kasmina/lifecycle_record.h"
 #include "kasmina/topology.h"
 #include "leyline/telemetry.h"
@@ -25,20 +28,11 @@ std::string name_of_stage(leyline::Stage stage) { return std::string(base::name_
 
 // "accuracy_without=0.91 min_contribution_points=1"
 std::string text_of(const std::vector<std::pair<std::string, double>>& values) {
-  std::string text;
-  for (const auto& [name, value] : values) {
-    char number[32];
-    std::snprintf(number, sizeof number, "%.6g", value);
-    text += (text.empty() ? "" : " ") + name + "=" + number;
-  }
-  return text;
+  return base::joined(values, " ",
+                      [](const auto& value) { return fmt::format("{}={:.6g}", value.first, value.second); });
 }
 
-std::string joined(const std::vector<std::string>& ids) {
-  std::string text;
-  for (const auto& id : ids) text += (text.empty() ? "" : " ") + id;
-  return text;
-}
+std::string ids_text(const std::vector<std::string>& ids) { return base::joined(ids, " "); }
 
 TelemetryEvent stage_event(const LifecycleEvent& it, const std::string& epoch) {
   return event("seed_stage"_event, Level::kInfo,
@@ -74,8 +68,8 @@ TelemetryEvent grafted_event(const LifecycleEvent& it, const std::string& epoch,
                 {"moments_carried", std::to_string(change.carried.size())},
                 {"moments_created", std::to_string(change.created.size())},
                 {"moments_dropped", std::to_string(change.dropped.size())},
-                {"parameters_created", joined(change.created)},
-                {"parameters_dropped", joined(change.dropped)},
+                {"parameters_created", ids_text(change.created)},
+                {"parameters_dropped", ids_text(change.dropped)},
                 {"epoch", epoch}});
 }
 
@@ -87,7 +81,7 @@ TelemetryEvent removed_event(const LifecycleEvent& it, const std::string& epoch,
                 {"output_change", text_of(it.values)},
                 {"moments_carried", std::to_string(change.carried.size())},
                 {"moments_dropped", std::to_string(change.dropped.size())},
-                {"parameters_dropped", joined(change.dropped)},
+                {"parameters_dropped", ids_text(change.dropped)},
                 {"epoch", epoch}});
 }
 
@@ -99,10 +93,10 @@ TelemetryEvent fold_event(const LifecycleEvent& it, const std::string& epoch, co
                 {"result", it.passed ? "folded" : "kept"},
                 {"output_change", text_of(it.values)},
                 {"moments_carried", std::to_string(change.carried.size())},
-                {"moments_transformed", joined(change.transformed)},
-                {"moments_reset", joined(change.reset)},
+                {"moments_transformed", ids_text(change.transformed)},
+                {"moments_reset", ids_text(change.reset)},
                 {"moments_dropped", std::to_string(change.dropped.size())},
-                {"parameters_dropped", joined(change.dropped)},
+                {"parameters_dropped", ids_text(change.dropped)},
                 {"epoch", epoch},
                 {"reason", it.reason}});
 }
@@ -180,8 +174,9 @@ history::GrowthRecord record_of(const LifecycleEvent& it, const StructureChange&
 // "GERMINATE mlp at r0c0", "CULL seed-0001"
 std::string text_of(const leyline::AdaptationCommand& command) {
   const auto& operation = *command.seed_operation;
-  return std::string(base::name_of(operation.operation)) + " " +
-         (command.target_seed_id.empty() ? operation.blueprint_id + " at " + operation.slot : command.target_seed_id);
+  const auto name = base::name_of(operation.operation);
+  return command.target_seed_id.empty() ? fmt::format("{} {} at {}", name, operation.blueprint_id, operation.slot)
+                                        : fmt::format("{} {}", name, command.target_seed_id);
 }
 
 }  // namespace
@@ -208,10 +203,9 @@ void LifecycleLog::report(const std::vector<LifecycleEvent>& happened, const Str
 }
 
 void LifecycleLog::report(const leyline::Decision& decision) {
-  std::string commands;
-  for (const auto& command : decision.commands) {
-    if (command.seed_operation) commands += (commands.empty() ? "" : ", ") + text_of(command);
-  }
+  const auto operates = [](const leyline::AdaptationCommand& command) { return command.seed_operation.has_value(); };
+  const std::string commands = base::joined(decision.commands | std::views::filter(operates), ", ",
+                                            [](const leyline::AdaptationCommand& command) { return text_of(command); });
   outbox_.emit(
       event("tamiyo.decision"_event, Level::kInfo,
             {{"epoch", std::to_string(progress_.epoch)}, {"commands", commands}, {"reason", decision.reason}}));
@@ -221,7 +215,7 @@ std::string format_cause(const leyline::AdaptationCommand& command, const leylin
   const auto reason = command.annotations.find("reason");
   const std::string why = reason == command.annotations.end() ? decision.reason : reason->second;
   if (!command.seed_operation) return why;
-  return std::string(base::name_of(command.seed_operation->operation)) + ": " + why;
+  return fmt::format("{}: {}", base::name_of(command.seed_operation->operation), why);
 }
 
 }  // namespace esper::tolaria

@@ -1,5 +1,6 @@
 #include "tolaria/growth/observe.h"
 
+#include <fmt/core.h>
 #include <torch/types.h>
 
 #include <algorithm>
@@ -77,7 +78,7 @@ leyline::Observation observe(const RunFacts& run, const RunProgress& progress, c
   const auto& [metrics, measured, trained] = results;
   const auto& optimizer = run.config.training.optimizer;
   leyline::Observation seen;
-  seen.packet_id = run.run_id + "-epoch-" + std::to_string(progress.epoch);
+  seen.packet_id = fmt::format("{}-epoch-{}", run.run_id, progress.epoch);
   seen.training_run_id = run.run_id;
   seen.experiment_name = run.config.name;
   seen.timestamp_ns = static_cast<std::uint64_t>(run.clock.wall().count());

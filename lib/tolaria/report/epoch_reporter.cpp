@@ -1,5 +1,7 @@
 #include "tolaria/report/epoch_reporter.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "base/ledger/span_log.h"
@@ -26,7 +28,7 @@ void mark_losses(base::Ledger& ledger, double training, double validation) {
 }  // namespace
 
 void EpochReporter::report_seed(const step::StepMetrics& metrics, const leyline::SeedState& seed) {
-  auto packet = outbox_.new_packet("kasmina", "epoch-" + std::to_string(progress_.epoch) + "-" + seed.seed_id);
+  auto packet = outbox_.new_packet("kasmina", fmt::format("epoch-{}-{}", progress_.epoch, seed.seed_id));
   packet.metrics = seed_metrics(seed);
   add_isolation(packet.metrics, metrics, seed);
   packet.system_health.indicators["seed_id"] = seed.seed_id;
@@ -38,7 +40,7 @@ void EpochReporter::report(const EpochResults& results, const ComponentFigures& 
   const LedgerScope reporting(ledger_, Owner::kTelemetry);
   const auto seeds = model_.network.export_seed_states();
   skipped_steps_ += results.steps.nonfinite_steps;
-  auto packet = outbox_.new_packet("tolaria", "epoch-" + std::to_string(progress_.epoch));
+  auto packet = outbox_.new_packet("tolaria", fmt::format("epoch-{}", progress_.epoch));
   packet.metrics = epoch_metrics({facts_, progress_, model_, seeds, skipped_steps_}, results, figures);
   if (ledger_.unsettled() >= kShortestAccount) {
     add_ledger(packet.metrics, ledger_);

@@ -1,5 +1,7 @@
 #include "tolaria/run/outbox.h"
 
+#include <fmt/core.h>
+
 #include "base/ledger/span_log.h"
 #include "leyline/telemetry.h"
 
@@ -16,8 +18,7 @@ TelemetryPacket Outbox::new_packet(const char* subsystem, const std::string& wha
 }
 
 TelemetryPacket Outbox::new_event_packet() {
-  auto packet =
-      new_packet("tolaria", "step-" + std::to_string(progress_.step) + "-event-" + std::to_string(++event_packets_));
+  auto packet = new_packet("tolaria", fmt::format("step-{}-event-{}", progress_.step, ++event_packets_));
   move_events_to(packet);
   return packet;
 }

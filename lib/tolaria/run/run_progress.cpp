@@ -1,9 +1,8 @@
 #include "tolaria/run/run_progress.h"
 
-#include <limits>
 #include <nlohmann/json.hpp>
-#include <stdexcept>
 
+#include "base/text/json_fields.h"
 #include "kasmina/ownership.h"
 
 namespace esper::tolaria {
@@ -16,15 +15,6 @@ EpochFigures figures_from(const json& saved) { return {saved.at("loss"), saved.a
 
 json ewma(const Ewma& value) { return {{"mean", value.mean}, {"variance", value.variance}}; }
 Ewma ewma_from(const json& saved) { return {saved.at("mean"), saved.at("variance")}; }
-
-template <class Count>
-Count count(const json& saved, const char* name) {
-  const auto value = saved.at(name).get<std::int64_t>();
-  if (value < 0 || static_cast<std::uint64_t>(value) > std::numeric_limits<Count>::max()) {
-    throw std::out_of_range(std::string(name) + " is " + std::to_string(value));
-  }
-  return static_cast<Count>(value);
-}
 
 GradientShares gradient_shares(const step::StepMetrics& metrics, const GradientShares& before) {
   double sum = 0;
@@ -90,19 +80,19 @@ json to_json(const RunProgress& progress) {
 
 RunProgress run_progress_from_json(const json& saved) {
   RunProgress progress;
-  progress.epoch = count<std::uint32_t>(saved, "epoch");
-  progress.batch = count<std::int64_t>(saved, "batch");
-  progress.step = count<std::int64_t>(saved, "step");
+  progress.epoch = base::count_at<std::uint32_t>(saved, "epoch");
+  progress.batch = base::count_at<std::int64_t>(saved, "batch");
+  progress.step = base::count_at<std::int64_t>(saved, "step");
   progress.wall_s = saved.at("wall_s");
   progress.train = figures_from(saved.at("train"));
   if (const json& validation = saved.at("validation"); !validation.is_null()) {
     progress.validation = figures_from(validation);
   }
   if (const json& best = saved.at("best"); !best.is_null()) {
-    progress.best = BestEpoch{count<std::uint32_t>(best, "epoch"), best.at("loss"), best.at("accuracy")};
+    progress.best = BestEpoch{base::count_at<std::uint32_t>(best, "epoch"), best.at("loss"), best.at("accuracy")};
   }
-  if (const json& loss = saved.at("patience_loss"); !loss.is_null()) progress.patience_loss = loss.get<double>();
-  progress.epochs_without_better = count<std::uint32_t>(saved, "epochs_without_better");
+  progress.patience_loss = base::optional_of<double>(saved.at("patience_loss"));
+  progress.epochs_without_better = base::count_at<std::uint32_t>(saved, "epochs_without_better");
   progress.loss = ewma_from(saved.at("loss"));
   progress.gradient_norm = ewma_from(saved.at("gradient_norm"));
   for (const auto& [id, share] : saved.at("gradient_shares").items()) {
