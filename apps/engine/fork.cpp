@@ -55,8 +55,8 @@ std::string checkpoint_at(base::FileSystem& files, const ForkRequest& fork) {
 }
 
 void warn_if_unchecked(const history::RunHistory& journal, const CheckpointImage& image, const std::string& path) {
-  const auto doubt = tolaria::check_growth(journal.history, image);
-  if (!doubt.empty()) nissa::log::warning(tolaria::why_unchecked(path, journal, doubt));
+  const auto checked = tolaria::check_growth(journal.history, image);
+  if (!checked) nissa::log::warning(tolaria::why_unchecked(path, journal, checked.error()));
 }
 
 // The checkpoint as the bench's model, journal and data agreeing with it.
@@ -65,8 +65,8 @@ CheckpointImage restore_parent(Workbench& bench, base::FileSystem& files, const 
   auto image = tolaria::read_checkpoint(files, path);
   if (!image) throw Error(ExitCode::kCheckpoint, tolaria::why_unusable(path, image.error()) + "; choose another step");
   const auto identity = tolaria::training_identity(bench.config, bench.data);
-  if (const auto why = identity.mismatch(image->info.training_hash); !why.empty()) {
-    throw Error(ExitCode::kCheckpoint, path + " cannot be forked: " + why);
+  if (const auto own = identity.check(image->info.training_hash); !own) {
+    throw Error(ExitCode::kCheckpoint, fmt::format("{} cannot be forked: {}", path, own.error()));
   }
   image->info.training_hash = identity.text();
   warn_if_unchecked(history::read_journal(files, fork.parent), *image, path);

@@ -50,7 +50,7 @@ const Blueprint* find_blueprint(std::string_view name, FeatureKind kind) {
 
 SeedModule build_seed(const Blueprint& blueprint, const FeatureShape& shape, const std::string& seed_id,
                       std::uint64_t run_seed, torch::Device device) {
-  ESPER_CHECK(refusal(blueprint, shape).empty(), "a rejected blueprint is not built");
+  ESPER_CHECK(may_fit(blueprint, shape), "a rejected blueprint is not built");
   SeedModule seed;
   seed.forward = blueprint.build(ModuleScope(seed.tensors, seed_id, run_seed, device), shape);
   return seed;

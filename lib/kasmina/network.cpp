@@ -22,7 +22,7 @@ bool fits_somewhere(const std::string& name, const std::vector<SlotSite>& sites,
   return std::ranges::any_of(sites, [&](const SlotSite& site) {
     if (!growth.slots.empty() && !contains(growth.slots, site.id)) return false;
     const Blueprint* blueprint = find_blueprint(name, site.shape.kind);
-    return blueprint != nullptr && refusal(*blueprint, site.shape).empty();
+    return blueprint != nullptr && may_fit(*blueprint, site.shape);
   });
 }
 

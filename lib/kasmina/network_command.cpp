@@ -132,9 +132,9 @@ std::vector<LifecycleEvent> Network::resolve(const AdaptationCommand& command, G
   }
   const auto& rules = rules_[index_of(*place)];
   if (std::ranges::find(rules.allowed, blueprint) == rules.allowed.end()) {
-    const auto misfit = refusal(*blueprint, place->site.shape);
-    return misfit.empty() ? refused(command, "blueprint_not_allowed", "growth.blueprints does not include it")
-                          : refused(command, "blueprint_does_not_fit", misfit);
+    const auto fit = check_fit(*blueprint, place->site.shape);
+    return fit ? refused(command, "blueprint_not_allowed", "growth.blueprints does not include it")
+               : refused(command, "blueprint_does_not_fit", fit.error());
   }
   if (std::ranges::count_if(slots, [](const Slot& slot) { return is_growing(slot.stage); }) >= growth_.max_seeds) {
     return refused(command, "too_many_seeds",

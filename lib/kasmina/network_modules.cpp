@@ -1,5 +1,7 @@
 // Modules that the host has from the start (host.modules): what a grown network is compared with.
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/error.h"
@@ -12,8 +14,8 @@ namespace {
 const Blueprint& blueprint_at(const SlotSite& site, const config::Entry<config::SlotModule>& module) {
   const auto* blueprint = find_blueprint(module->blueprint, site.shape.kind);
   ESPER_CHECK(blueprint, "host.modules was not checked: " + module.text());
-  if (const auto misfit = refusal(*blueprint, site.shape); !misfit.empty()) {
-    throw base::Error(base::ExitCode::kConfig, "host.modules: " + module.text() + ": " + misfit);
+  if (const auto fit = check_fit(*blueprint, site.shape); !fit) {
+    throw base::Error(base::ExitCode::kConfig, fmt::format("host.modules: {}: {}", module.text(), fit.error()));
   }
   return *blueprint;
 }

@@ -35,7 +35,7 @@ void move_slot(Slot& slot, Stage to, std::optional<double> accuracy) {
 SlotRules rules_at(const SlotSite& site, const config::GrowthConfig& growth) {
   SlotRules rules{schedule_at(site.id, growth), {}};
   for (const auto& blueprint : blueprints()) {
-    if (!refusal(blueprint, site.shape).empty()) continue;
+    if (!may_fit(blueprint, site.shape)) continue;
     const bool named = std::ranges::find(growth.blueprints, blueprint.name) != growth.blueprints.end();
     // A module without parameters cannot learn: it is grown only when the run asks for it by name.
     const bool by_default = growth.blueprints.empty() && blueprint.num_parameters(site.shape) > 0;

@@ -118,8 +118,7 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
   const auto name = saved.at("blueprint").get<std::string>();
   const auto* blueprint = find_blueprint(name, source.site.shape.kind);
   if (!blueprint) fail_saved_topology(source.site.id, "no blueprint \"" + name + "\" fits there");
-  if (const auto misfit = refusal(*blueprint, source.site.shape); !misfit.empty())
-    fail_saved_topology(source.site.id, misfit);
+  if (const auto fit = check_fit(*blueprint, source.site.shape); !fit) fail_saved_topology(source.site.id, fit.error());
   if (read_name<config::Composition>(saved.at("composition")) != source.growth.composition) {
     fail_saved_topology(source.site.id, "growth.composition differs");
   }

@@ -36,17 +36,19 @@ bool is_blueprint(std::string_view name) {
   return std::ranges::find(blueprint_table(), name, &BlueprintFacts::name) != blueprint_table().end();
 }
 
-std::string refusal(const BlueprintFacts& blueprint, const FeatureShape& shape) {
+base::Expected<void> check_fit(const BlueprintFacts& blueprint, const FeatureShape& shape) {
   if (blueprint.fits != shape.kind) {
-    return fmt::format("it fits features of kind {}, but this one has kind {}", base::name_of(blueprint.fits),
-                       base::name_of(shape.kind));
+    return base::failure(fmt::format("it fits features of kind {}, but this one has kind {}",
+                                     base::name_of(blueprint.fits), base::name_of(shape.kind)));
   }
-  const auto lacks = [&](const Least& least) { return fmt::format(fmt::runtime(least.otherwise), shape.channels); };
+  const auto lacks = [&](const Least& least) {
+    return base::failure(fmt::format(fmt::runtime(least.otherwise), shape.channels));
+  };
   if (shape.channels < blueprint.channels.count) return lacks(blueprint.channels);
   const auto positions = shape.positions();
-  if (!positions) return {};
-  if (*positions < blueprint.positions.count) return lacks(blueprint.positions);
-  return shape.channels * *positions < blueprint.numbers.count ? lacks(blueprint.numbers) : std::string();
+  if (positions && *positions < blueprint.positions.count) return lacks(blueprint.positions);
+  if (positions && shape.channels * *positions < blueprint.numbers.count) return lacks(blueprint.numbers);
+  return {};
 }
 
 }  // namespace esper::leyline

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "base/expected.h"
 #include "leyline/feature_shape.h"
 
 namespace esper::leyline {
@@ -64,11 +65,11 @@ std::span<const BlueprintFacts> blueprint_table();
 const BlueprintFacts* find_blueprint_facts(std::string_view name, FeatureKind kind);
 // Whether there is one of this name for any kind of feature.
 bool is_blueprint(std::string_view name);
-// Why it cannot be grown at such a feature, as a clause for a sentence; empty if it can. What is not known of the shape
-// counts as enough.
-std::string refusal(const BlueprintFacts& blueprint, const FeatureShape& shape);
+// Fails with the reason, a clause for a sentence, if it cannot be grown at such a feature. What is not known of the
+// shape counts as enough.
+base::Expected<void> check_fit(const BlueprintFacts& blueprint, const FeatureShape& shape);
 inline bool may_fit(const BlueprintFacts& blueprint, const FeatureShape& shape) {
-  return refusal(blueprint, shape).empty();
+  return check_fit(blueprint, shape).has_value();
 }
 
 // The parts of the table, a file for each kind of feature.

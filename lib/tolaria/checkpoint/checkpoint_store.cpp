@@ -221,7 +221,7 @@ std::string CheckpointStore::delete_superseded() {
 }
 
 std::string restore_newest(FileSystem& files, const std::string& folder,
-                           const std::function<std::string(const CheckpointImage&)>& accept,
+                           const std::function<base::Expected<void>(const CheckpointImage&)>& accept,
                            std::vector<RefusedCheckpoint>& refused) {
   const auto entries = list_checkpoints(files, folder);
   std::vector<RefusedCheckpoint> passed_over;
@@ -233,26 +233,26 @@ std::string restore_newest(FileSystem& files, const std::string& folder,
                                 : RefusedCheckpoint{entry->path, image.error().problem});
       continue;
     }
-    const std::string reason = accept(*image);
-    if (reason.empty()) {
+    const auto accepted = accept(*image);
+    if (accepted) {
       // The run will publish under these names itself.
       for (const auto& passed : passed_over) {
         refused.push_back(set_aside(files, passed.path, passed.reason, storage::kUnreadableEnding));
       }
       return entry->path;
     }
-    passed_over.push_back({entry->path, reason});
+    passed_over.push_back({entry->path, accepted.error()});
   }
   refused.insert(refused.end(), passed_over.begin(), passed_over.end());
   return {};
 }
 
-std::string reason_to_refuse(const std::function<std::string()>& load) {
+base::Expected<void> try_load(const std::function<base::Expected<void>()>& load) {
   try {
     return load();
   } catch (const std::exception& error) {
     if (!device::out_of_memory_message(error).empty()) throw;
-    return error.what();
+    return base::failure(error.what());
   }
 }
 

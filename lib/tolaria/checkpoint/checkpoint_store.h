@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/expected.h"
 #include "config/run_config.h"
 #include "tolaria/checkpoint/checkpoint.h"
 #include "tolaria/checkpoint/run_journal.h"
@@ -79,17 +80,17 @@ std::string best_by_journal(base::FileSystem& files, const std::string& journal_
 // Whether this run published a checkpoint once: one is recorded in the journal, or was set aside in `folder`.
 bool had_checkpoints(base::FileSystem& files, const std::string& folder, const std::string& journal_path);
 
-// Tries the checkpoints of `folder` from the newest on: read_checkpoint, then `accept`, which says why the image will
-// not do (empty: taken). A damaged one is renamed to .bad; one that `accept` refuses is whole, and is renamed to
+// Tries the checkpoints of `folder` from the newest on: read_checkpoint, then `accept`, which fails with the reason if
+// the image will not do. A damaged one is renamed to .bad; one that `accept` refuses is whole, and is renamed to
 // .unread once an older one was taken, since the run will need its name; where none was taken it stays. Where a rename
 // fails the reason says so. One that is unreadable always stays. What `accept` throws ends the search. Gives the path
 // taken, or an empty one; `refused` says what was passed over. Needs the run's lock.
 std::string restore_newest(base::FileSystem& files, const std::string& folder,
-                           const std::function<std::string(const CheckpointImage&)>& accept,
+                           const std::function<base::Expected<void>(const CheckpointImage&)>& accept,
                            std::vector<RefusedCheckpoint>& refused);
 
-// The reason that `load` gives for not taking a checkpoint (empty: taken), or the text of what it throws, as where a
-// field is of a later version. A lack of memory is this process's trouble, not the checkpoint's, and is thrown on.
-std::string reason_to_refuse(const std::function<std::string()>& load);
+// What `load` returns; fails as well with the text of what it throws, as where a field is of a later version. A lack of
+// memory is this process's trouble, not the checkpoint's, and is thrown on.
+base::Expected<void> try_load(const std::function<base::Expected<void>()>& load);
 
 }  // namespace esper::tolaria

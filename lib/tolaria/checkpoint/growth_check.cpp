@@ -9,10 +9,11 @@ namespace esper::tolaria {
 
 using history::Agreement;
 
-std::string check_growth(const history::GrowthHistory& history, const CheckpointImage& image) {
+base::Expected<void> check_growth(const history::GrowthHistory& history, const CheckpointImage& image) {
   const auto held = kasmina::topology_of(image.run.at("topology"));
   const auto agreement = compare(history, {image.info.epoch, image.info.step}, held);
-  if (agreement.kind != Agreement::Kind::kDiffers) return agreement.text;
+  if (agreement.kind == Agreement::Kind::kAgrees) return {};
+  if (agreement.kind != Agreement::Kind::kDiffers) return base::failure(agreement.text);
   throw base::Error(base::ExitCode::kCheckpoint,
                     fmt::format("the journal and the checkpoint of epoch {}, step {} describe two different networks "
                                 "(journal -> checkpoint): {}; move the checkpoint away to continue from an older one, "

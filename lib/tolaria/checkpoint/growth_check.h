@@ -3,13 +3,14 @@
 
 #include <string>
 
+#include "base/expected.h"
 #include "history/growth_history.h"
 #include "tolaria/checkpoint/checkpoint.h"
 
 namespace esper::tolaria {
 
-// Throws Error{kCheckpoint} that says what differs. Returns why the journal does not show it; empty where both agree.
-std::string check_growth(const history::GrowthHistory& history, const CheckpointImage& image);
+// Throws Error{kCheckpoint} that says what differs. Fails with the reason where the journal does not show it.
+base::Expected<void> check_growth(const history::GrowthHistory& history, const CheckpointImage& image);
 
 // The journal's note of a process that begins ("started") or goes on ("resumed") with this network.
 std::string start_record(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology);

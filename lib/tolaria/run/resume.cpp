@@ -1,9 +1,12 @@
 #include "tolaria/run/resume.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "base/text/joined.h"
 #include "tolaria/checkpoint/growth_check.h"
 #include "tolaria/run/no_checkpoint.h"
 
@@ -12,15 +15,18 @@ namespace {
 
 [[noreturn]] void fail(const std::string& text) { throw base::Error(base::ExitCode::kCheckpoint, text); }
 
-// Why the image will not do; empty: it is the resume point.
-std::string load(const CheckpointImage& image, const ResumeTarget& target, Consultation& policy, ResumePoint& point) {
+// Makes the image the resume point, or fails with the reason why it will not do.
+base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& target, Consultation& policy,
+                          ResumePoint& point) {
   auto model = target.build();
   const auto progress = run_progress_from_json(image.run.at("progress"));
-  if (progress.epoch != image.info.epoch || progress.step != image.info.step) return "run.json belongs to another step";
-  if (progress.batch > target.batches_per_epoch) return "its cursor is beyond the end of the epoch";
+  if (progress.epoch != image.info.epoch || progress.step != image.info.step) {
+    return base::failure("run.json belongs to another step");
+  }
+  if (progress.batch > target.batches_per_epoch) return base::failure("its cursor is beyond the end of the epoch");
   const std::string controller = image.run.at("controller");
   const auto restored = step::restore_model(*model, image.run.at("topology"), image.tensors, target.device);
-  if (!restored) return restored.error();
+  if (!restored) return base::failure(restored.error());
   policy.restore(controller);
   point.progress = progress;
   point.model = std::move(model);
@@ -29,11 +35,11 @@ std::string load(const CheckpointImage& image, const ResumeTarget& target, Consu
 
 [[noreturn]] void fail_with_reasons(const std::string& run, const std::vector<RefusedCheckpoint>& refused) {
   std::string reasons;
-  for (const auto& [path, reason] : refused) reasons += "\n  " + path + ": " + reason;
-  fail("no checkpoint of " + run + " can be used:" + reasons +
-       "\nRepair one of them (permissions, the disk, its data, a newer version of esper) and resume again; or start a "
-       "new run: esper train --config " +
-       run + "/config.yaml");
+  for (const auto& [path, reason] : refused) reasons += fmt::format("\n  {}: {}", path, reason);
+  fail(
+      fmt::format("no checkpoint of {} can be used:{}\nRepair one of them (permissions, the disk, its data, a newer "
+                  "version of esper) and resume again; or start a new run: esper train --config {}/config.yaml",
+                  run, reasons, run));
 }
 
 // A fork that was cut off before its checkpoint was there would begin from nothing; and training from step 0 in the
@@ -42,7 +48,7 @@ void reject_restart(base::FileSystem& files, const std::string& run) {
   const auto journal = history::read_journal(files, run);
   for (const auto& note : journal.history.notes()) {
     if (note.what != "forked") continue;
-    fail(run + " was forked from " + note.parent + ", but its checkpoint is missing; fork again");
+    fail(fmt::format("{} was forked from {}, but its checkpoint is missing; fork again", run, note.parent));
   }
   if (const auto why = lost_checkpoints(files, run); !why.empty()) fail(why);
 }
@@ -55,12 +61,12 @@ ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, c
   history::RunHistory journal;
   std::string doubt;
   const auto accept = [&](const CheckpointImage& image) {
-    if (auto reason = target.identity.mismatch(image.info.training_hash); !reason.empty()) return reason;
-    auto reason = reason_to_refuse([&] { return load(image, target, policy, point); });
-    if (!reason.empty()) return reason;
+    if (auto own = target.identity.check(image.info.training_hash); !own) return own;
+    auto loaded = try_load([&] { return load(image, target, policy, point); });
+    if (!loaded) return loaded;
     journal = history::read_journal_since(files, run, {image.info.epoch, image.info.step});
-    doubt = check_growth(journal.history, image);
-    return reason;
+    doubt = check_growth(journal.history, image).error_or("");
+    return loaded;
   };
   point.checkpoint = restore_newest(files, run + "/checkpoints", accept, point.refused);
   if (point.checkpoint.empty() && !point.refused.empty()) fail_with_reasons(run, point.refused);
@@ -72,9 +78,10 @@ ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, c
 std::string why_unchecked(const std::string& checkpoint, const history::RunHistory& journal, const std::string& doubt) {
   const bool reported =
       std::ranges::any_of(journal.gaps, [&](auto& gap) { return gap.find(doubt) != std::string::npos; });
-  std::string reasons = reported ? "" : doubt;
-  for (const auto& gap : journal.gaps) reasons += (reasons.empty() ? "" : "; ") + gap;
-  return "the network of " + checkpoint + " could not be compared with the journal: " + reasons;
+  auto reasons = journal.gaps;
+  if (!reported) reasons.insert(reasons.begin(), doubt);
+  return fmt::format("the network of {} could not be compared with the journal: {}", checkpoint,
+                     base::joined(reasons, "; "));
 }
 
 }  // namespace esper::tolaria

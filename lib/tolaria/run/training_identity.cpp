@@ -1,5 +1,7 @@
 #include "tolaria/run/training_identity.h"
 
+#include <fmt/core.h>
+
 #include "base/hash.h"
 #include "config/write.h"
 #include "storage/checksum.h"
@@ -32,14 +34,15 @@ std::string path_of(const config::DataConfig& data) {
 
 }  // namespace
 
-std::string TrainingIdentity::mismatch(const std::string& saved) const {
+base::Expected<void> TrainingIdentity::check(const std::string& saved) const {
   const auto dash = saved.find('-');
   const auto saved_configuration = saved.substr(0, dash);
   const auto saved_data = dash == std::string::npos ? std::string() : saved.substr(dash + 1);
   if (saved_configuration != configuration && saved_configuration != located) {
-    return kOtherConfiguration + std::string(saved_data == data ? kOtherPath : "");
+    return base::failure(fmt::format("{}{}", kOtherConfiguration, saved_data == data ? kOtherPath : ""));
   }
-  return saved_data == data ? "" : "the data" + data_path + " differ from its training data";
+  if (saved_data != data) return base::failure(fmt::format("the data{} differ from its training data", data_path));
+  return {};
 }
 
 TrainingIdentity training_identity(const config::RunConfig& config, const data::Splits& data) {

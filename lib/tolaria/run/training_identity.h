@@ -4,6 +4,7 @@
 
 #include <string>
 
+#include "base/expected.h"
 #include "config/run_config.h"
 #include "data/dataset.h"
 
@@ -17,8 +18,8 @@ struct TrainingIdentity {
 
   // As a checkpoint holds it: "<configuration>-<data>".
   std::string text() const { return configuration + "-" + data; }
-  // Why a checkpoint that holds `saved` is of another training; empty if it is of this one.
-  std::string mismatch(const std::string& saved) const;
+  // Fails with a reason if a checkpoint that holds `saved` is of another training.
+  base::Expected<void> check(const std::string& saved) const;
 };
 
 TrainingIdentity training_identity(const config::RunConfig& config, const data::Splits& data);

@@ -51,7 +51,7 @@ void for_every_module(Check check) {
   for (const Blueprint& row : blueprints()) {
     int built = 0;
     for (const FeatureShape& shape : many_shapes()) {
-      if (!refusal(row, shape).empty()) continue;
+      if (!may_fit(row, shape)) continue;
       INFO(row.name << " at " << to_string(shape.kind) << " of " << shape.channels << " channels, " << shape.height
                     << " x " << shape.width << ", " << shape.tokens << " tokens");
       check(row, shape);
@@ -207,7 +207,7 @@ TEST_CASE("names are unique for each kind of feature and stand for one place in 
 
 TEST_CASE("a module that does not fit is refused in words") {
   const auto why = [](std::string_view name, FeatureKind kind, const FeatureShape& shape) {
-    return refusal(*find_blueprint(name, kind), shape);
+    return check_fit(*find_blueprint(name, kind), shape).error_or("");
   };
   CHECK(why("conv_light", FeatureKind::kImage, features(8)) ==
         "it fits features of kind image, but this one has kind features");

@@ -20,7 +20,7 @@ TEST_CASE("what is not known of a feature counts as enough") {
 }
 
 TEST_CASE("a row says in words why a feature is too small for it, and there is always a reason to give") {
-  CHECK(refusal(*find_blueprint_facts("lora", FeatureKind::kFeatures), {.channels = 8}) ==
+  CHECK(check_fit(*find_blueprint_facts("lora", FeatureKind::kFeatures), {.channels = 8}).error() ==
         "rank 8 is not low for 8 channels");
   for (const auto& row : blueprint_table()) {
     for (const Least& least : {row.channels, row.positions, row.numbers}) {

@@ -24,9 +24,9 @@ using tolaria::CheckpointStore;
 using tolaria::had_checkpoints;
 using tolaria::list_checkpoints;
 using tolaria::read_checkpoint;
-using tolaria::reason_to_refuse;
 using tolaria::RefusedCheckpoint;
 using tolaria::restore_newest;
+using tolaria::try_load;
 
 namespace {
 
@@ -53,6 +53,8 @@ std::vector<std::uint32_t> epochs_in(const CheckpointStore& store) {
   return epochs;
 }
 
+base::Expected<void> accept_any(const CheckpointImage&) { return {}; }
+
 // The epoch whose state a resumed run gets; 0 if none.
 std::uint32_t restored(FaultyFileSystem& files) {
   std::uint32_t epoch = 0;
@@ -60,7 +62,7 @@ std::uint32_t restored(FaultyFileSystem& files) {
   const auto take = [&](const CheckpointImage& image) {
     epoch = image.info.epoch;
     CHECK(image.tensors.front().tensor[0].item<float>() == static_cast<float>(epoch));
-    return std::string();
+    return base::Expected<void>();
   };
   restore_newest(files, kFolder, take, refused);
   CHECK(refused.empty());
@@ -202,8 +204,9 @@ TEST_CASE("the newest good one is taken; damaged ones and those of others make r
   }
   files.put(path_of(3) + "/state.safetensors", "short");
   std::vector<RefusedCheckpoint> refused;
-  const auto accept = [](const CheckpointImage& image) {
-    return std::string(image.info.training_hash == "hash" ? "" : "it belongs to another configuration");
+  const auto accept = [](const CheckpointImage& image) -> base::Expected<void> {
+    if (image.info.training_hash != "hash") return base::failure("it belongs to another configuration");
+    return {};
   };
   CHECK(restore_newest(files, kFolder, accept, refused) == path_of(2));
   REQUIRE(refused.size() == 2);
@@ -215,7 +218,7 @@ TEST_CASE("the newest good one is taken; damaged ones and those of others make r
 
   // Where none will do, those of others stay for those others.
   refused.clear();
-  const auto no = [](const CheckpointImage&) { return std::string("no"); };
+  const auto no = [](const CheckpointImage&) { return base::failure("no"); };
   CHECK(restore_newest(files, kFolder, no, refused).empty());
   CHECK(refused.size() == 2);
   CHECK(list_checkpoints(files, kFolder).size() == 2);
@@ -230,8 +233,8 @@ TEST_CASE("no checkpoint is renamed for a lack of memory; one that is not unders
   std::function<void()> loading_the_second = [] { throw std::bad_alloc(); };
   std::vector<RefusedCheckpoint> refused;
   const auto accept = [&](const CheckpointImage& image) {
-    return reason_to_refuse([&]() -> std::string {
-      if (image.info.epoch == 3) return image.run.at("a field of another version");
+    return try_load([&]() -> base::Expected<void> {
+      if (image.info.epoch == 3) return base::failure(image.run.at("a field of another version").get<std::string>());
       if (image.info.epoch == 2) loading_the_second();
       return {};
     });
@@ -261,8 +264,7 @@ TEST_CASE("checkpoints that cannot be read now are neither deleted nor counted w
   files.remove(state_of(4));
   files.remove(state_of(5));
   std::vector<RefusedCheckpoint> refused;
-  const auto accept = [](const CheckpointImage&) { return std::string(); };
-  CHECK(restore_newest(files, kFolder, accept, refused) == path_of(3));
+  CHECK(restore_newest(files, kFolder, accept_any, refused) == path_of(3));
 
   auto store = open_store(files, keeping(2, false));
   store.protect(refused);
@@ -277,7 +279,6 @@ TEST_CASE("checkpoints that cannot be read now are neither deleted nor counted w
 }
 
 TEST_CASE("a checkpoint that cannot be read is not renamed, whatever error the system gives") {
-  const auto accept = [](const CheckpointImage&) { return std::string(); };
   for (const int error_number : {EIO, EACCES, EPERM, ELOOP, EMFILE}) {
     for (int n = 1;; ++n) {
       INFO("errno " << error_number << ", call " << n);
@@ -289,7 +290,7 @@ TEST_CASE("a checkpoint that cannot be read is not renamed, whatever error the s
       std::vector<RefusedCheckpoint> refused;
       files.fail_call(n, error_number);
       try {
-        restore_newest(files, kFolder, accept, refused);
+        restore_newest(files, kFolder, accept_any, refused);
       } catch (const base::IoError&) {
       }
       const bool happened = files.fault_happened();
@@ -310,9 +311,8 @@ TEST_CASE("checkpoints of a later format are not renamed, and an older one is ta
   const std::string body = R"("fields":{},"files":[],"format":2})";
   const auto later = "{\"checksum\":\"" + storage::hex64(storage::hash64(storage::bytes_of(body))) + "\"," + body;
   files.put(path_of(2) + "/manifest.json", later);
-  const auto accept = [](const CheckpointImage&) { return std::string(); };
   std::vector<RefusedCheckpoint> refused;
-  CHECK(restore_newest(files, kFolder, accept, refused) == path_of(1));
+  CHECK(restore_newest(files, kFolder, accept_any, refused) == path_of(1));
   REQUIRE(refused.size() == 1);
   CHECK(refused[0].path == path_of(2));
   CHECK(refused[0].reason.find("format 2") != std::string::npos);
@@ -340,8 +340,7 @@ TEST_CASE("a linked checkpoint is passed over, neither counted nor deleted, and 
     std::filesystem::create_directory_symlink(elsewhere + std::to_string(i), paths[i]);
   }
   std::vector<RefusedCheckpoint> refused;
-  const auto accept = [](const CheckpointImage&) { return std::string(); };
-  CHECK(restore_newest(files, folder, accept, refused) == paths[1]);
+  CHECK(restore_newest(files, folder, accept_any, refused) == paths[1]);
   REQUIRE(refused.size() == 1);
   CHECK(refused[0].path == paths[2]);
   CHECK(refused[0].reason.find("symbolic link") != std::string::npos);
@@ -376,7 +375,6 @@ TEST_CASE("a run that had checkpoints is known from its journal, and from those 
 }
 
 TEST_CASE("a damaged checkpoint that cannot be put away is passed over all the same") {
-  const auto accept = [](const CheckpointImage&) { return std::string(); };
   int seen = 0;
   for (int n = 1; n < 60; ++n) {
     FaultyFileSystem files;
@@ -388,7 +386,7 @@ TEST_CASE("a damaged checkpoint that cannot be put away is passed over all the s
     std::vector<RefusedCheckpoint> refused;
     files.fail_call(n, EROFS);
     try {
-      const auto taken = restore_newest(files, kFolder, accept, refused);
+      const auto taken = restore_newest(files, kFolder, accept_any, refused);
       CHECK(taken == path_of(1));
     } catch (const base::IoError&) {
       continue;  // the fault hit something that is not the checkpoint's
