@@ -23,7 +23,7 @@ using namespace leyline::literals;
 
 using LaneId = config::Lane;
 
-// The next one may still be compiled, and the winner with full effort.
+// A failure of one recipe: the next one may still compile, and the winner with full effort.
 bool is_of_one_recipe(program::CompileFailure failure) {
   using F = program::CompileFailure;
   return failure == F::kFailed || failure == F::kTimeout || failure == F::kOutOfMemory || failure == F::kCrashed;
@@ -90,7 +90,7 @@ void CandidateSearch::learn(StepShape& shape, const StepOutcome& outcome, StepPl
 void CandidateSearch::learn_rejection(StepShape& shape, const StepOutcome& outcome) {
   failures_.reject(outcome.lane, outcome.key, outcome.rejection);
   if (outcome.rejection.cause == Rejection::Cause::kNotFaster || outcome.key.empty()) return;
-  shape.search.tried_uncompiled = false;  // it may be the best that is left
+  shape.search.tried_uncompiled = false;  // try it again: it may now be the best
   const bool candidate = outcome.from == StateId::kChecking;
   if (candidate || outcome.rejection.cause == Rejection::Cause::kErred) groups_.withdraw(shape, outcome.key);
   if (!candidate) return;
@@ -102,14 +102,14 @@ std::optional<Lane> CandidateSearch::uncompiled(const StepShape& shape, Batch mi
   auto lane = make_uncompiled_lane(context_, *shape.program, microbatches);
   if (lane) return std::move(*lane);
   if (lane.error().cause != LaneFailure::Cause::kResources) return std::nullopt;
-  // Most likely memory: a run that fits in eager goes on in eager.
+  // Most likely out of memory: a run that fits in eager continues in eager.
   ++context_.figures.refusals;
   failures_.report_not_tried(lane.error().lane, lane.error().reason);
   return std::nullopt;
 }
 
-// What the cache has of the step compiled. What it does not have is compiled, or waited for in lane compiled; in auto
-// that is decided when the step's own time is known.
+// The cached program of the step. If there is none it is compiled; in lane compiled the run waits for it, in auto the
+// decision is deferred until the step's own time is known.
 std::optional<Lane> CandidateSearch::begin(StepShape& shape, Batch microbatches) {
   LaneSearch& search = shape.search;
   const LaneId lane = context_.config.lane;
@@ -145,11 +145,11 @@ std::optional<Lane> CandidateSearch::begin(StepShape& shape, Batch microbatches)
   return wait_for_compiled(shape, microbatches);
 }
 
-// Fills `wanted` with what is not known to be wrong; says of the last one that is, why.
+// Fills `wanted` with the variants that are not quarantined; returns why the last of the others is.
 std::string CandidateSearch::list_variants(StepShape& shape) {
   std::string wrong;
   const program::SymbolicProgram program = shape.to_compile();
-  // Where kernels are chosen by timing, two compilations need not compute the same bits, and one key names both.
+  // Where kernels are chosen by timing, two compilations may compute different bits under the same key.
   const bool by_timing = context_.config.compile.mode == config::CompileMode::kMaxAutotune;
   const CompileEffort first_effort = by_timing ? CompileEffort::kFull : CompileEffort::kQuick;
   program::CompileService& compile_service = *context_.services.compile_service;
@@ -164,7 +164,8 @@ std::string CandidateSearch::list_variants(StepShape& shape) {
   return wrong;
 }
 
-// The lane that was asked for by name begins at the same step whenever the program is compiled: the run waits.
+// If lane compiled was selected by name, the run waits, so that it starts at the same step however long compiling
+// takes.
 std::optional<Lane> CandidateSearch::wait_for_compiled(StepShape& shape, Batch microbatches) {
   LaneSearch& search = shape.search;
   search.wanted.resize(1);
@@ -176,12 +177,12 @@ std::optional<Lane> CandidateSearch::wait_for_compiled(StepShape& shape, Batch m
   return std::nullopt;
 }
 
-// Weighs what is left of the run against a compilation, once the step's own time is known.
+// Weighs the remaining steps against a compilation, once the step's own time is known.
 void CandidateSearch::decide_on_compiling(StepShape& shape, double step_us, std::int64_t steps_left) {
   shape.search.undecided = false;
   const auto [pays, left_s, cost_s] = weigh_compiling(*shape.program, step_us, steps_left);
   const std::string reason = fmt::format("{}: about {} s of steps are left, and a compilation takes about {} s",
-                                         pays ? "prepared" : "left out", whole(left_s), whole(cost_s));
+                                         pays ? "prepared" : "skipped", whole(left_s), whole(cost_s));
   context_.emit(event("tolaria.lane_chosen"_event, Level::kInfo,
                       {{"lane", "compiled"}, {"steps_left", std::to_string(steps_left)}, {"reason", reason}}));
   if (pays) return compile_next(shape);
@@ -198,8 +199,8 @@ void CandidateSearch::compile_next(StepShape& shape) {
   queue_.start(shape.to_compile(), *search.compiling);
 }
 
-// When every lowering had its turn, however it ended: the fastest of those that came to a trial is compiled with full
-// effort, unless it is already.
+// After every lowering was tried, the fastest of those that reached a trial is compiled with full effort, unless it
+// already was.
 void CandidateSearch::choose_recipe(StepShape& shape) {
   LaneSearch& search = shape.search;
   if (search.recipe_us.empty()) return;
@@ -218,14 +219,14 @@ std::optional<Lane> CandidateSearch::poll(StepShape& shape, Batch microbatches) 
   return take_compiled(shape, outcome, microbatches);
 }
 
-// outcome: none where the compiler gave none in time.
+// outcome: empty if the compiler did not finish in time.
 std::optional<Lane> CandidateSearch::take_compiled(StepShape& shape,
                                                    const std::optional<program::CompileOutcome>& outcome,
                                                    Batch microbatches) {
   LaneSearch& search = shape.search;
   const Variant variant = *std::exchange(search.compiling, std::nullopt);
   if (!outcome) {
-    failures_.report_no_compiler("timeout", "the compiler gave no answer in time");
+    failures_.report_no_compiler("timeout", "the compiler did not finish in time");
     return std::nullopt;
   }
   if (outcome->failure) {
@@ -244,11 +245,11 @@ std::optional<Lane> CandidateSearch::take_compiled(StepShape& shape,
   return lane;
 }
 
-// Once the leader has settled on a program, the others try that one.
+// Once the leader has settled on a program, the members try it.
 std::optional<Lane> CandidateSearch::take_shared(StepShape& shape, Batch microbatches) {
   LaneSearch& search = shape.search;
   const StepShape& leader = *shape.group->leader;
-  if (shape.runs_compiled()) search.took_shared = true;  // a resumed run found it in its notes
+  if (shape.runs_compiled()) search.took_shared = true;  // a resumed run found it in its journal
   if (search.took_shared || !leader.is(StateId::kSettled) || !leader.runs_compiled()) return std::nullopt;
   search.took_shared = true;
   const PreparationTime preparing(context_);

@@ -40,7 +40,7 @@ void JournalFollower::end(StepShape& shape) {
 // The compiled program of that key.
 base::Expected<Lane> JournalFollower::lane_of(StepShape& shape, const std::string& key, Batch microbatches) {
   const PreparationTime preparing(context_);
-  if (!context_.can_compile()) return base::failure("nothing compiled can be had here");
+  if (!context_.can_compile()) return base::failure("compiled programs are not available");
   if (!shape.program) {
     auto recorded = record_undone(context_.model, microbatches, context_.forward);
     if (!recorded) return base::failure(recorded.error());
@@ -53,10 +53,10 @@ base::Expected<Lane> JournalFollower::lane_of(StepShape& shape, const std::strin
   const auto cached = compile_service.find(key);
   if (!cached) return base::failure("the cache no longer has the compiled program " + key);
   const auto is_its_own = [&] { return compile_service.key(shape.to_compile(), cached->facts.recipe) == key; };
-  if (!is_its_own()) groups_.join(shape, microbatches);  // it may be one for all batch sizes, whatever is selected now
+  if (!is_its_own()) groups_.join(shape, microbatches);  // it may be a program for all batch sizes
   if (!is_its_own()) {
     if (!context_.config.compile.dynamic) shape.group = nullptr;
-    return base::failure("its steps were another program");
+    return base::failure("the step is not that program");
   }
   const LaneProgram source{shape.to_compile(), PackageFile{cached->file.path(), key}};
   auto lane =
@@ -65,8 +65,8 @@ base::Expected<Lane> JournalFollower::lane_of(StepShape& shape, const std::strin
   return std::move(*lane);
 }
 
-// The run before was stopped while it waited for the program, or the cache was emptied since. The program is compiled
-// where one of the step's recipes has that key.
+// The earlier process was stopped while it waited for the program, or the cache was emptied since. Compiles the program
+// if one of the step's recipes has that key.
 void JournalFollower::compile_again(StepShape& shape, const std::string& key, Batch microbatches) {
   if (context_.config.compile.dynamic) groups_.join(shape, microbatches);
   program::CompileService& compile_service = *context_.services.compile_service;

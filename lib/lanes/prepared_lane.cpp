@@ -23,7 +23,7 @@ using program::CompileEffort;
 
 PreparedLane refused(LaneId lane, const std::string& reason) { return {lane, {}, 0, {}, reason}; }
 
-// A recipe's package with full effort, compiled first where the cache does not have it.
+// The recipe's package with full effort; compiled first if it is not in the cache.
 base::Expected<PackageFile> package_of(const program::SymbolicProgram& program, const std::string& recipe,
                                        const LaneServices& services) {
   program::CompileService& compile_service = *services.compile_service;
@@ -34,7 +34,7 @@ base::Expected<PackageFile> package_of(const program::SymbolicProgram& program, 
     CompileQueue queue(services, figures);
     queue.start(program, variant);
     const auto outcome = queue.wait(variant.key).outcome;
-    if (!outcome) return base::failure("the compiler gave no answer in time");
+    if (!outcome) return base::failure("the compiler did not finish in time");
     if (outcome->failure) return base::failure(outcome->reason);
     cached = compile_service.find(variant.key);
     if (!cached) return base::failure("the cache lost the program");
@@ -42,8 +42,8 @@ base::Expected<PackageFile> package_of(const program::SymbolicProgram& program, 
   return PackageFile{cached->file.path(), variant.key};
 }
 
-// A runner of its own, brought to where it has nothing left to try. Its steps are counted as in a run, so that the
-// comparisons that a run pays for are paid for.
+// A runner of its own, run until nothing is left to try. Its steps are counted as in a run, so that the same
+// comparisons are made.
 PreparedLane settled_runner(Model& model, Batch example, torch::Device device, program::CompileService* compile_service,
                             config::StepConfig config) {
   constexpr std::int64_t kLongRun = 1'000'000'000;
@@ -66,7 +66,7 @@ PreparedLane settled_runner(Model& model, Batch example, torch::Device device, p
       LaneId::kAuto, [runner, number](Batch batch) mutable { runner->step(batch, {number++, kLongRun}); }, 0, {}, {}};
 }
 
-// The recorded step, and its package where the lane is compiled. recipe: takes how the package was lowered.
+// The recorded step, with its package if the lane is compiled. recipe: receives how the package was lowered.
 base::Expected<LaneProgram> program_for(const LaneKind& kind, Model& model, Batch example, const LaneServices& services,
                                         const config::StepConfig& config, std::string& recipe) {
   if (!kind.has_program) return LaneProgram{};

@@ -22,9 +22,10 @@ struct PreparedLane {
   std::string refusal;   // the reason if there is no step; else empty
 };
 
-// Waits until the lane is ready; the model's state is as before. desk: for lane compiled; null refuses it; the mode of
-// compiling is the desk's. The model and the desk outlive the lane. config: warm-ups and what lane auto does, as in a
-// run; its `lane` is not looked at. tell: is given tolaria.compile_waiting, as wait_for_program() does.
+// Waits until the lane is ready; the model's state is unchanged. compile_service: for lane compiled; null refuses that
+// lane. Its mode of compiling applies. The model and the service must outlive the lane. config: warm-ups and the
+// settings of lane auto, as in a run; its `lane` is ignored. emit: receives tolaria.compile_waiting, as from
+// wait_for_program().
 PreparedLane prepare_lane(
     step::Model& model, config::Lane lane, std::span<const step::Microbatch> example, torch::Device device,
     program::CompileService* compile_service, const config::StepConfig& config = {},

@@ -20,8 +20,8 @@ using namespace leyline::literals;
 
 using LaneId = config::Lane;
 
-// Lane compiled, told to stop while it waited for this program: the resumed run waits for it again, so that its steps
-// have the bits that they would have had. Else empty.
+// The key of the compiled program for which lane compiled was waiting when the run was stopped: the resumed run waits
+// for it again, so that its steps have the same bits. Else empty.
 std::string awaited_key(const KnownStructure* known, const std::string& shape) {
   if (known == nullptr) return {};
   const auto step = std::ranges::find(known->steps, shape, &KnownStep::shape);
@@ -34,7 +34,7 @@ void check_lane(const config::StepConfig& config, torch::Device device, std::spa
   const LaneKind* kind = find_kind(kinds, config.lane);
   if (kind == nullptr || kind->available(device)) return;
   throw base::Error(base::ExitCode::kConfig,
-                    fmt::format("step.lane: {} cannot run here: {}; take step.lane: auto, replay or compiled",
+                    fmt::format("step.lane: {} cannot run here: {}; use step.lane: auto, replay or compiled",
                                 kind->name, kind->needs));
 }
 
@@ -58,8 +58,8 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
   figures_.warmup_remaining = config_.lane == LaneId::kEager ? 0 : config_.compile.warmup_steps;
 }
 
-// Most steps of a run have nothing to weigh, and a compiled one may take a microsecond: they go straight through, with
-// no text and no division.
+// Most steps have no decision to make, and a compiled one may take a microsecond: they take this fast path, without
+// string operations or divisions.
 void StepRunner::step(Batch microbatches, StepPlace place) {
   if (config_.lane == LaneId::kEager && journal_.empty()) return machine_.run_eager(microbatches);
   StepShape* const known = shapes_.find(context_.model.network.structure_version(), microbatches);
@@ -107,7 +107,7 @@ bool StepRunner::settled() const {
   });
 }
 
-// What is being compiled for a structure that is gone is given up; what is compiled stays in the cache.
+// Compilations for a former structure are cancelled; finished ones stay in the cache.
 void StepRunner::drop_shapes() {
   for (const auto& shape : shapes_.shapes()) {
     if (shape->search.compiling) queue_.give_up(shape->search.compiling->key);
@@ -145,7 +145,7 @@ void StepRunner::take_structure(std::int64_t number) {
   swap_.begin(number, prepared ? prepare_ms : std::nullopt, took.count());
 }
 
-// False where it cannot be: the structure then starts as one of which nothing is known.
+// Returns false if it cannot be installed; the structure then starts as an unknown one.
 bool StepRunner::install(const KnownStructure& known, LaneId kind, std::int64_t number) {
   try {
     StructureInstaller installer(context_, shapes_, queue_, machine_, journal_);
@@ -157,13 +157,14 @@ bool StepRunner::install(const KnownStructure& known, LaneId kind, std::int64_t 
   } catch (const std::exception& error) {
     const std::string reason = describe(error);
     drop_shapes();
-    preparer_.report_unprepared("the structure that came", reason);
+    preparer_.report_unprepared("the new structure", reason);
     preparer_.library().drop(structure_);
     return false;
   }
 }
 
-// The checkpoint of this moment is to begin with these bits. A resumed run that follows its notes has them already.
+// Records the bits with which a checkpoint at this step continues. A resumed run that follows its journal has them
+// already.
 void StepRunner::record_swapped(std::int64_t number) {
   if (journal_.follows()) return;
   const bool stopped = config_.lane == LaneId::kCompiled && base::Interrupt::requested() != 0;

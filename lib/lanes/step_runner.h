@@ -18,7 +18,7 @@
 
 namespace esper::lanes {
 
-// Throws Error{kConfig} where the lane that was asked for cannot be had on the device.
+// Throws Error{kConfig} if the selected lane is not available on the device.
 void check_lane(const config::StepConfig& config, torch::Device device, std::span<const LaneKind> kinds = lane_kinds());
 
 class StepRunner {
@@ -30,21 +30,21 @@ class StepRunner {
 
   void step(std::span<const step::Microbatch> microbatches, StepPlace place);
 
-  // Between two steps, after the network may have changed. `number`: of the next step. What is known of the structure
-  // that came is installed here, so that its first step runs like a later one. docs/lanes.md, "Growth".
+  // Between two steps, after the network may have changed. `number`: of the next step. If the new structure is known,
+  // its lanes are installed here, so that its first step runs as fast as later ones. docs/lanes.md, "Growth".
   void take_structure(std::int64_t number);
-  // Between two steps: some work on the likeliest structure that is not ready yet. Nothing of the run changes.
-  // steps_left: of the run.
+  // Between two steps: a limited amount of work on the likeliest structure that is not ready. The run's state is
+  // unchanged. steps_left: of the run.
   void prepare(std::span<const LikelyChange> likely, std::int64_t steps_left);
-  // The first steps after a change of structure are to be timed, and told of here.
+  // True while the first steps after a structure change are to be timed and passed to record_step_time().
   bool is_watching() const { return swap_.is_on(); }
   void record_step_time(base::Duration took) { swap_.record_step_time(took); }
 
-  // Nothing is left to try or to wait for, for the shapes seen so far.
+  // True if nothing is left to try or to wait for, for the shapes seen so far.
   bool settled() const;
 
   const LaneFigures& figures() const { return figures_; }
-  // At the end of an epoch: was all of it compiled?
+  // At the end of an epoch: counts it if all of its steps ran compiled.
   void record_epoch();
 
  private:
@@ -65,13 +65,13 @@ class StepRunner {
   StepTally tally_;
   BitsJournal journal_;
   ShapeMachine machine_;
-  ShapeSet shapes_;  // all of the network's present structure
+  ShapeSet shapes_;  // of the network's present structure
   CompileQueue queue_;
   CandidateSearch search_;
   JournalFollower follower_;
-  StructurePreparer preparer_;  // of structures that may come
+  StructurePreparer preparer_;  // prepares structures that may come
   SwapWatch swap_;
-  std::string structure_;  // structure_of() the network that shapes_ is for
+  std::string structure_;  // structure_of() the network of shapes_
 };
 
 }  // namespace esper::lanes

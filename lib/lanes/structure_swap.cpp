@@ -14,7 +14,7 @@ using program::CompileEffort;
 
 KnownStep known_step(StepShape& shape) {
   KnownStep step{shape.name, *shape.program};
-  // A candidate that is being timed has agreed with eager.
+  // A candidate in a trial has agreed with eager.
   const Lane* const tried = shape.is(StateId::kTrialling) ? shape.candidate() : nullptr;
   step.replay_agreed = shape.incumbent.has_value() || (tried != nullptr && tried->key().empty());
   const Lane* const compiled = shape.runs_compiled() ? &*shape.incumbent : tried;
@@ -31,7 +31,7 @@ KnownStep known_step(StepShape& shape) {
 LaneId lane_in_use(const LaneContext& context, const ShapeSet& shapes) {
   const LaneKind* best = context.kind(LaneId::kEager);
   for (const auto& shape : shapes.shapes()) {
-    if (shape->incumbent) best = std::max(best, context.kind(shape->incumbent->kind()));  // as they are ordered
+    if (shape->incumbent) best = std::max(best, context.kind(shape->incumbent->kind()));  // in the order of the table
   }
   return best->id;
 }
@@ -103,7 +103,7 @@ void StructureInstaller::install(StepShape& shape, const KnownStep& known, const
   LaneSearch& search = shape.search;
   search.begun = true;
   if (known.ready && kind == LaneId::kCompiled) return run_compiled(shape, known, example);
-  if (context_.config.lane == LaneId::kCompiled) {  // its package is no good: eager
+  if (context_.config.lane == LaneId::kCompiled) {  // its package is unusable: eager
     search.begun = !known.variant.key.empty() || known.unavailable;
     return;
   }
@@ -116,7 +116,7 @@ void StructureInstaller::install(StepShape& shape, const KnownStep& known, const
     if (lane) shape.incumbent = std::move(*lane);
   }
   if (context_.config.lane != LaneId::kAuto || !shape.incumbent) return;
-  if (known.ready) {  // it agrees with eager, and is to show that it is faster
+  if (known.ready) {  // it agrees with eager; a trial decides whether it is faster
     search.recipe = known.variant.recipe;
     search.in_full.insert(search.recipe);
     machine_.challenge(shape, compiled(shape, known, example));

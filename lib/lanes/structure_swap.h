@@ -1,6 +1,6 @@
 #pragma once
-// A change of the network's structure between two steps: what is known of the structure that goes is kept, and what is
-// known of the one that came is installed. Training thread.
+// A change of the network's structure between two steps: keeps what is known of the old structure and installs what is
+// known of the new one. Training thread.
 
 #include <optional>
 #include <string>
@@ -16,18 +16,19 @@ namespace esper::lanes {
 config::Lane lane_in_use(const LaneContext& context, const ShapeSet& shapes);
 StructureInUse structure_in_use(const LaneContext& context, const ShapeSet& shapes, const std::string& structure);
 
-// What is known of the shapes' steps. prepare_ms: as KnownStructure has it.
+// What is known of the shapes' steps. prepare_ms: see KnownStructure.
 KnownStructure knowledge_of(const ShapeSet& shapes, const std::string& structure, double prepare_ms);
 
 class StructureInstaller {
  public:
-  // All of it outlives the installer.
+  // The references must outlive the installer.
   StructureInstaller(const LaneContext& context, ShapeSet& shapes, CompileQueue& queue, const ShapeMachine& machine,
                      const BitsJournal& journal)
       : context_(context), shapes_(shapes), queue_(queue), machine_(machine), journal_(journal) {}
 
-  // The kind of lane that was faster in the structure before is taken at once. Throws what making lanes throws; then
-  // the shapes are to be dropped. number: of the next step. False: it knows no shape that the run has.
+  // `kind`, the lane that was fastest in the structure before, is used without a trial. Throws what making lanes
+  // throws; the shapes must then be dropped. number: of the next step. Returns false if `known` has no shape that the
+  // run has.
   bool install(const KnownStructure& known, const DryRun::Examples& examples, config::Lane kind, std::int64_t number);
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// What a change of the network's structure cost: the swap of its steps, and the first steps after it. Training thread.
+// Measures what a change of the network's structure costs: the swap, and the first steps after it. Training thread.
 
 #include <cstdint>
 #include <optional>
@@ -13,11 +13,11 @@ class SwapWatch {
  public:
   explicit SwapWatch(const LaneContext& context) : context_(context) {}
 
-  // A swap before step `number`. prepare_ms: spent ahead on what was prepared; empty: nothing was.
+  // Begins a measurement before step `number`. prepare_ms: time spent preparing ahead; empty if unprepared.
   void begin(std::int64_t number, std::optional<double> prepare_ms, double swap_us);
   bool is_on() const { return swap_.has_value(); }
   void record_step_time(base::Duration took);
-  // Reports what there is so far, and ends.
+  // Reports the measurement so far and ends it.
   void end();
 
  private:

@@ -1,4 +1,4 @@
-// A program that torch's compiler made of the recording.
+// A lane that runs a program compiled from the recording.
 
 #include "lanes/lane/lane_kind.h"
 #include "lanes/lane/recording.h"
@@ -24,7 +24,7 @@ LoadedProgram load(const LaneRequest& request) {
   return {std::move(package), key, next_bits()};
 }
 
-// A graph knows the addresses of what it was captured from, and a package reads the inputs, so they end in this order.
+// The graph holds addresses of its inputs, and the package reads the inputs; so they are destroyed in this order.
 struct CompiledStep {
   StepInputs inputs;
   std::shared_ptr<program::Package> package;

@@ -1,4 +1,4 @@
-// The step as it is written, through autograd.
+// The step as written, through autograd.
 
 #include "lanes/lane/lane_kind.h"
 

@@ -11,7 +11,8 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
-// One for the whole step and one for the epoch's last, shorter one may fail by bad luck; then it is the network.
+// The graph of the whole step and that of the epoch's shorter last one may each fail by chance; further failures are
+// the network's.
 constexpr std::int64_t kMostFailures = 2;
 
 }  // namespace

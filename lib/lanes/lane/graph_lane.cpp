@@ -7,7 +7,7 @@
 namespace esper::lanes {
 namespace {
 
-// A graph knows the addresses of what it was captured from, so it goes first.
+// The graph holds addresses of what it was captured from, so it is destroyed first.
 struct CapturedReplay {
   ReplayStep replay;
   std::shared_ptr<GraphedStep> graph;

@@ -20,7 +20,7 @@ using program::SizedRecording;
 using program::SymbolicProgram;
 using Batch = std::span<const Microbatch>;
 
-// The same samples, over again where there are too few.
+// The same samples, repeated if there are too few.
 std::vector<Microbatch> resized(Batch example, std::int64_t n) {
   std::vector<Microbatch> result;
   for (const Microbatch& microbatch : example) {
@@ -75,7 +75,7 @@ base::Expected<SymbolicProgram> record_for_all_sizes(Model& model, Batch example
         fmt::format("a batch of {} is outside {} to {}", n, SymbolicProgram::kLeast, SymbolicProgram::kMost));
   }
   auto symbolic = compare_sizes(model, example, {n, recorded}, {n + 1, n + 3}, forward);
-  // The step may be written another way from some size on, just above this one.
+  // The step may take another code path from some size just above this one.
   if (symbolic || n - 3 < SymbolicProgram::kLeast) return symbolic;
   auto below = compare_sizes(model, example, {n, recorded}, {n - 1, n - 3}, forward);
   return below ? below : symbolic;

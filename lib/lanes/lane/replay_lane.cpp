@@ -1,4 +1,4 @@
-// The recorded operations, one after another, without autograd.
+// The recorded operations in sequence, without autograd.
 
 #include "lanes/lane/lane_kind.h"
 #include "lanes/lane/recording.h"

@@ -19,7 +19,7 @@ std::string SeedAliases::rename(const std::string& name) const {
   for (std::size_t i = 0; i < ids_.size(); ++i) {
     const std::string& id = ids_[i];
     for (auto at = text.find(id); at != std::string::npos; at = text.find(id, at + 1)) {
-      const auto end = at + id.size();  // seed-1000 is also how seed-10000 begins
+      const auto end = at + id.size();  // seed-1000 is a prefix of seed-10000
       if (end < text.size() && std::isdigit(static_cast<unsigned char>(text[end])) != 0) continue;
       text.replace(at, id.size(), fmt::format("seed.{}", i + 1));
     }

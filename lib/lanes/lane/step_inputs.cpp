@@ -24,7 +24,7 @@ StepInputs::StepInputs(const program::Program& program, const step::Model& model
   for (std::size_t i = 0; i < program.inputs.size(); ++i) {
     const std::string& name = program.inputs[i].name;
     const auto found = by_name.find(name);
-    ESPER_CHECK(found != by_name.end(), "the program asks for " + name + ", which the step does not have");
+    ESPER_CHECK(found != by_name.end(), "the program needs " + name + ", which the step does not have");
     const program::TensorType& type = program.values[i];
     ESPER_CHECK(found->second.sizes() == type.sizes && found->second.strides() == type.strides &&
                     found->second.scalar_type() == type.dtype,

@@ -19,12 +19,11 @@ void report_adoption(const LaneContext& context, const StepShape& shape, const S
     if (outcome.speedup) reported.attributes["speedup"] = base::format_significant(*outcome.speedup, 3);
     context.emit(std::move(reported));
   };
-  emit_with_speedup(
-      event("tolaria.lane_adopted"_event, Level::kInfo,
-            {{"lane", std::string(context.kind(outcome.lane)->name)},
-             {"from", std::string(context.kind(outcome.former)->name)},
-             {"step", std::to_string(number)},
-             {"reason", outcome.speedup ? "it was measured to be faster" : "it is the lane that was selected"}}));
+  emit_with_speedup(event("tolaria.lane_adopted"_event, Level::kInfo,
+                          {{"lane", std::string(context.kind(outcome.lane)->name)},
+                           {"from", std::string(context.kind(outcome.former)->name)},
+                           {"step", std::to_string(number)},
+                           {"reason", outcome.speedup ? "it was faster in the trial" : "it is the selected lane"}}));
   if (outcome.lane == config::Lane::kCompiled) {
     emit_with_speedup(event("tolaria.compile_enabled"_event, Level::kInfo,
                             {{"mode", std::string(base::name_of(context.config.compile.mode))},

@@ -1,5 +1,5 @@
 #pragma once
-// Which bits the steps of each shape have: repeated from the notes of a resumed run, and noted when they change.
+// Which bits the steps of each shape have: repeated from the records of a resumed run, and recorded when they change.
 // Training thread.
 
 #include <functional>
@@ -14,33 +14,32 @@ namespace esper::lanes {
 
 class BitsJournal {
  public:
-  // log: of the run so far, where it is resumed. note: takes a note for the run's journal; null: nobody does.
+  // log: the records so far of a resumed run. note: appends a record to the run's journal; null: nothing is recorded.
   BitsJournal(LaneLog log, std::function<void(std::string)> note) : log_(std::move(log)), note_(std::move(note)) {}
 
-  // Nothing was noted, and nothing is to be repeated.
+  // True if nothing was recorded and nothing is left to repeat.
   bool empty() const { return log_.empty() && bits_.empty(); }
-  // Notes of the resumed run are left to repeat: of some shape, or of this one at this step or later.
+  // True if records of the resumed run are left to repeat: for any shape, or for this one at this step or later.
   bool follows() const { return !log_.empty(); }
   bool follows(const StepShape& shape, std::int64_t number) const {
     return log_.at(shape.name, number) != nullptr || log_.goes_on_after(shape.name, number);
   }
-  // What the notes say of this step; null: eager's bits.
+  // The record that applies to this step; null: eager's bits.
   const LaneRecord* at(const StepShape& shape, std::int64_t number) const { return log_.at(shape.name, number); }
-  // The last note of the shape has been repeated, or none of them can be.
+  // True if the last record of the shape has been repeated, or none can be.
   bool is_done(const StepShape& shape, std::int64_t number) const { return !log_.goes_on_after(shape.name, number); }
   void forget(const StepShape& shape) { log_.forget(shape.name); }
 
-  // What the journal has in force for a shape that came up. Returns the note of this run's past, if it is a compiled
-  // program's.
+  // Restores what the journal records for a new shape. Returns the record if it names a compiled program, else null.
   const LaneRecord* restore(StepShape& shape, std::int64_t number);
 
-  // After a step. True where the shape's bits are a compiled program's from this step on.
+  // After a step. Returns true if the shape's bits are a compiled program's from this step on.
   bool record(StepShape& shape, const StepTally& ran, std::int64_t number);
-  // The same after a step that the journal told of: nothing is noted again. A note drops those of later steps, and a
-  // run that is killed once more still needs them.
+  // The same after a step that repeats the journal, without writing a record: a new record would drop those of later
+  // steps, which are still needed if the run is killed again.
   bool repeat(StepShape& shape, const StepTally& ran);
 
-  // Before the first step in another structure. bits_of: given a shape and the key that its steps had, the key that
+  // Before the first step in another structure. bits_of maps a shape and the key that its steps had to the key that
   // they will have.
   using BitsOf = std::function<std::string(const std::string& shape, const std::string& key)>;
   void record_all(std::int64_t number, const BitsOf& bits_of);

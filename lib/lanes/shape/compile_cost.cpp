@@ -3,9 +3,9 @@
 namespace esper::lanes {
 namespace {
 
-// A compilation takes this long where nothing is warm, and a compiled step saves about this share of a step. It goes on
-// beside the training, so what it has to earn back is the disturbance, not its time; with both guesses off by a factor
-// of two the decision still costs less than it brings.
+// A compilation takes about this long with cold caches, and a compiled step saves about this share of a step. Compiling
+// runs beside the training, so it has to recover only the disturbance; with both estimates off by a factor of two the
+// decision still costs less than it saves.
 constexpr double kCompileSeconds = 10, kSecondsPerOperator = 0.03;
 constexpr double kShareSaved = 0.3;
 

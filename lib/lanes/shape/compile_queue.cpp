@@ -17,7 +17,7 @@ using namespace leyline::literals;
 constexpr base::Duration kLookForSignals = std::chrono::milliseconds(100);
 constexpr base::Duration kFirstReport = std::chrono::seconds(5), kBetweenReports = std::chrono::seconds(15);
 
-// Of an earlier request for the same program, given up with the structure it was for.
+// An outcome of an earlier request for the same program, cancelled with its structure.
 bool was_cancelled(const CompileOutcome& outcome) { return outcome.failure == program::CompileFailure::kCancelled; }
 
 void report_waiting(const LaneServices& services, const std::string& key, base::Duration waited) {
@@ -53,16 +53,16 @@ void CompileQueue::submit(const program::SymbolicProgram& program, const Variant
                        {{"key", variant.key}, {"operators", std::to_string(program.program.operations.size())}}));
 }
 
-// Its outcome is the caller's now.
+// Ends the bookkeeping of an outcome that the caller takes over.
 void CompileQueue::finish(const CompileOutcome& outcome) {
   --figures_.pending;
   if (const auto& files = outcome.not_used; !files.empty()) {
     figures_.quarantined += static_cast<std::int64_t>(files.size());
-    services_.emit(event(
-        "tolaria.compile_runtime_fallback"_event, Level::kWarning,
-        {{"error", fmt::format("{} files that earlier compilations kept were made anew: their authentication code is "
-                               "invalid, so they are damaged or were made with another key; the first is {}",
-                               files.size(), files.front())}}));
+    services_.emit(
+        event("tolaria.compile_runtime_fallback"_event, Level::kWarning,
+              {{"error", fmt::format("{} files of earlier compilations were recreated: their authentication code is "
+                                     "invalid, so they are damaged or were made with another key; the first is {}",
+                                     files.size(), files.front())}}));
   }
   if (outcome.failure) return;
   figures_.compile_ms = outcome.compile_ms;

@@ -22,7 +22,7 @@ std::string LaneFailures::name_of(config::Lane kind) const {
   return row != nullptr ? std::string(row->name) : "auto";
 }
 
-// The state may be half written: the run ends with the error, and the next one does without this program.
+// The state may be partly written: the run ends with the error, and the next one does not use this program.
 void LaneFailures::report_failed_step(const Lane& lane, const std::string& reason) {
   ++figures_.quarantined;
   services_.compile_service->quarantine(lane.key(), program::EntryFault::kDamaged, reason);
@@ -35,7 +35,8 @@ void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejec
   ++figures_.refusals;
   if (rejection.cause == Cause::kErred) ++figures_.checks_failed;
   const Level level = rejection.cause == Cause::kNotFaster ? Level::kInfo : Level::kWarning;
-  const std::string context = rejection.cause == Cause::kNoMemory ? "no memory to compare it with eager: " : "";
+  const std::string context =
+      rejection.cause == Cause::kNoMemory ? "out of memory while comparing it with eager: " : "";
   leyline::TelemetryEvent refused =
       event("tolaria.lane_refused"_event, level, {{"lane", name_of(kind)}, {"reason", context + rejection.reason}});
   if (const auto& where = rejection.where) {
@@ -46,7 +47,7 @@ void LaneFailures::reject(config::Lane kind, const std::string& key, const Rejec
   services_.emit(std::move(refused));
   if (rejection.cause != Cause::kErred || key.empty()) return;
   ++figures_.quarantined;
-  // Only a wrong answer is one for good; what was thrown may have been a lack of memory.
+  // Only a wrong result is permanent; an exception may have been a lack of memory.
   const auto fault = rejection.where ? program::EntryFault::kWrong : program::EntryFault::kDamaged;
   services_.compile_service->quarantine(key, fault, rejection.reason);
 }

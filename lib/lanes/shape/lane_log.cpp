@@ -12,7 +12,7 @@ namespace esper::lanes {
 
 namespace {
 
-// In every record that tells of lanes ("what":"lane", "lanes":[...]); others need not be parsed.
+// Occurs in every record about lanes ("what":"lane", "lanes":[...]); other records need not be parsed.
 constexpr std::string_view kWord = "\"lane";
 
 bool is_sound(const nlohmann::json& note) {

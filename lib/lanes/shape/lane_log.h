@@ -1,7 +1,7 @@
 #pragma once
-// Which bits each step of a run had, so that a resumed run gives its steps the same. Eager, replay and captured graphs
-// compute the same bits; a compiled program computes others, its own. When a run changes between them depends on how
-// fast things are, so each change is noted in the run's journal, and a resumed run follows the notes from its
+// Which bits each step of a run had, so that a resumed run gives its steps the same bits. Eager, replay and captured
+// graphs compute the same bits; each compiled program computes its own. The step at which a run changes between them
+// depends on timing, so each change is recorded in the run's journal, and a resumed run follows these records from its
 // checkpoint on. docs/decisions/0011-lanes-and-exact-recovery.md. Training thread.
 
 #include <cstdint>
@@ -24,27 +24,27 @@ struct LaneRecord {
 
 class LaneLog {
  public:
-  // Empty, as for a run that begins.
+  // Empty, as for a new run.
   LaneLog() = default;
 
-  // Takes in one record of a journal, in order. One of another kind is passed over; a lane note that lacks a field, or
-  // whose key is none, is counted as damaged.
+  // Adds one record of a journal; records must come in order. Records of other kinds are ignored; a lane record with a
+  // missing or invalid field is counted as damaged.
   void take(std::string_view text);
   std::size_t damaged() const { return damaged_; }
 
-  // Adds a note as it stood in the journal: it replaces what the run had noted for that step and later ones before it
-  // was resumed from an earlier one.
+  // Adds a lane record of the journal. It replaces the shape's records for this and later steps, which were written
+  // before the run was resumed from an earlier step.
   void add(const std::string& shape, LaneRecord note);
 
-  // Those in force at `step` and after it, as a JSON array for the first record of a journal's later file.
+  // The records in force at `step` and after it, as a JSON array for the first record of a later journal file.
   nlohmann::json since(std::int64_t step) const;
 
-  // The note in force; none where the run had not come so far.
+  // The record in force at `step`; null if there is none.
   const LaneRecord* at(const std::string& shape, std::int64_t step) const;
-  // From here on the run goes its own way.
+  // Drops the records of a shape that no longer follows them.
   void forget(const std::string& shape) { notes_.erase(shape); }
   bool empty() const { return notes_.empty(); }
-  // True if a later note than the one in force at `step` waits.
+  // True if there is a record after the one in force at `step`.
   bool goes_on_after(const std::string& shape, std::int64_t step) const;
 
  private:
@@ -54,9 +54,9 @@ class LaneLog {
   std::map<std::string, std::vector<LaneRecord>> notes_;  // ascending steps
 };
 
-// A note for the journal.
+// The journal record as JSON.
 std::string lane_record_json(const std::string& shape, const LaneRecord& note);
-// Those of a journal, from its newest file on that begins at this step or before it; all for step 0.
+// The lane records of a journal, from the newest file that begins at or before `step`; every file for step 0.
 LaneLog read_lane_log(base::FileSystem& files, const std::string& journal_path, std::int64_t step);
 
 }  // namespace esper::lanes

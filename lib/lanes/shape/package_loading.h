@@ -1,5 +1,5 @@
 #pragma once
-// A compiled lane from the cache. Training thread.
+// Loads a compiled lane from the cache. Training thread.
 
 #include <optional>
 #include <span>
@@ -15,8 +15,8 @@ struct CachedLane {
   program::CompileEffort effort;
 };
 
-// Loads the package of that key, made of `program`, for these microbatches; reports a hit. Empty where the cache does
-// not have it, or it cannot be used: that is reported, and a damaged one is quarantined.
+// Loads the package of that key, compiled from `program`, for these microbatches, and reports a hit. Empty if it is not
+// in the cache or unusable; the latter is reported, and a damaged package is quarantined.
 std::optional<CachedLane> load_cached(const LaneContext& context, LaneFailures& failures,
                                       const program::SymbolicProgram& program, const std::string& key,
                                       std::span<const step::Microbatch> example);

@@ -36,7 +36,7 @@ void ShapeGroups::join(StepShape& shape, std::span<const step::Microbatch> micro
     if (!group->program.covers(n) || group->program.at(n) != *shape.program) continue;
     shape.group = group.get();
     StepShape& leader = *group->leader;
-    // The batch that most steps have is what a compilation has to pay for.
+    // A compilation has to pay for the batch size of most steps.
     if (n > group->leader_size && !has_begun(leader)) {
       leader.search.wanted.clear();
       leader.search.undecided = false;
@@ -59,7 +59,7 @@ void ShapeGroups::found(StepShape& shape, std::span<const step::Microbatch> micr
     }
     reason = symbolic.error();
   } catch (const c10::Error& error) {
-    reason = describe(error);  // most likely memory
+    reason = describe(error);  // most likely out of memory
   }
   report_not_dynamic(reason);
 }

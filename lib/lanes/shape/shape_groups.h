@@ -1,5 +1,5 @@
 #pragma once
-// step.compile.dynamic: shapes that differ in the batch size alone share one compiled program. Training thread.
+// step.compile.dynamic: shapes that differ only in batch size share one compiled program. Training thread.
 
 #include <span>
 #include <string>
@@ -11,17 +11,17 @@ namespace esper::lanes {
 
 class ShapeGroups {
  public:
-  // Both outlive it.
+  // Both must outlive it.
   ShapeGroups(const LaneContext& context, ShapeSet& shapes) : context_(context), shapes_(shapes) {}
 
-  // Puts the shape, whose step is recorded, into the group whose program its own is an instance of, to the last number;
-  // or begins one with it. Where there is no program for all batch sizes the shape stays alone, and that is reported.
+  // Adds a recorded shape to the group whose symbolic program has the shape's program as an exact instance, or creates
+  // a group with it. If there is no program for all batch sizes, the shape stays alone and this is reported.
   void join(StepShape& shape, std::span<const step::Microbatch> microbatches);
-  // No program for all sizes can be had: each shape asks for its own from now on.
+  // The group's symbolic program cannot be compiled: from now on each shape has its own program.
   void dissolve(const ShapeGroup& group, const std::string& reason);
-  // What is wrong at one size is trusted at none: no shape of the group runs or tries this program any more.
+  // A program that is wrong at one size is rejected at every size: no shape of the group runs or tries it again.
   void withdraw(const StepShape& shape, const std::string& key);
-  // The leader has settled: what it runs is there for the members to try.
+  // The leader has settled: the members may try its program.
   void offer_to_members(const StepShape& leader);
 
  private:

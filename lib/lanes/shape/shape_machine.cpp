@@ -16,7 +16,7 @@ namespace {
 
 using program::Contender;
 
-// A lane that is not this much faster is not worth the change of bits.
+// A smaller speedup is not worth the change of bits.
 constexpr double kLeastSpeedup = 1.02;
 
 double microseconds(base::Duration duration) { return std::chrono::duration<double, std::micro>(duration).count(); }
@@ -145,7 +145,7 @@ StepOutcome ShapeMachine::try_out(StepShape& shape, Batch microbatches) {
   } else {
     run_in(candidate, microbatches);
   }
-  // Only here: a kernel that is still on its way would be measured with the next step.
+  // Needed only here: a kernel still in flight would be measured with the next step.
   if (context_.device.is_cuda()) device::cuda().synchronize(context_.device.index());
   trial.note(context_.services.clock.now() - begin);
   if (trial.done()) return settle_trial(shape);
@@ -210,9 +210,9 @@ void ShapeMachine::run_incumbent(StepShape& shape, Batch microbatches) {
   run_in(*shape.incumbent, microbatches);
 }
 
-// The run's steps are cut into stretches of check_every; each shape is compared at its first step in a stretch, however
-// rare the shape is. Counted from the run's start, and where the last change of bits was noted in the journal, so that
-// a resumed run compares at the steps at which it would have.
+// The run's steps are divided into intervals of check_every; each shape is compared at its first step in an interval,
+// however rare the shape is. Intervals are counted from the run's start, or from the last recorded change of bits, so
+// that a resumed run compares at the same steps.
 void ShapeMachine::check_again_after(StepShape& shape, std::int64_t number) const {
   const std::int64_t every = context_.config.check_every;
   shape.next_check = every > 0 ? (number / every + 1) * every : std::numeric_limits<std::int64_t>::max();

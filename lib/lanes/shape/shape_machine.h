@@ -1,6 +1,6 @@
 #pragma once
-// Runs the steps of a shape as its state asks for, and leads it from state to state. What candidates there are it is
-// told; what came of them it returns. The run's model and scratch models go the same way. Training thread.
+// Runs the steps of a shape according to its state and moves it from state to state. It receives candidates and returns
+// outcomes. The same code runs the run's model and scratch models. Training thread.
 
 #include <optional>
 #include <span>
@@ -12,48 +12,48 @@
 
 namespace esper::lanes {
 
-// Where in the run a step stands.
+// The position of a step in the run.
 struct StepPlace {
-  std::int64_t number = 0;  // as RunProgress::step before it
-  std::int64_t left = 0;    // how many more of its shape the run has, if nothing stops it
+  std::int64_t number = 0;  // RunProgress::step before it
+  std::int64_t left = 0;    // remaining steps of its shape, if the run is not stopped
 };
 
-// What a step led to.
+// The outcome of a step.
 struct StepOutcome {
   StateId from = StateId::kSettled;            // the state that it ran in
-  std::optional<ShapeEvent> event{};           // empty: the shape is in that state still
-  std::string reason{};                        // kStaysEager: why
-  config::Lane lane = config::Lane::kEager;    // kAdopted, kRejected: of the candidate, or the incumbent that was
+  std::optional<ShapeEvent> event{};           // empty: the state is unchanged
+  std::string reason{};                        // kStaysEager: the reason
+  config::Lane lane = config::Lane::kEager;    // kAdopted, kRejected: of the candidate, or of the former incumbent
   std::string key{};                           // of its compiled program, or empty
   Rejection rejection{};                       // kRejected
   config::Lane former = config::Lane::kEager;  // kAdopted: the incumbent until then
   std::optional<double> speedup{};             // after a trial: over the incumbent
-  double candidate_us = 0;                     // after a trial: the candidate's median step
-  std::optional<double> incumbent_us{};        // what a step of the incumbent takes, where LaneSearch::undecided
+  double candidate_us = 0;                     // after a trial: the candidate's median step time
+  std::optional<double> incumbent_us{};        // an incumbent's step time, if LaneSearch::undecided
 };
 
 class ShapeMachine {
  public:
   enum class Adoption {
-    kOnAgreement,  // of the lane that was asked for
+    kOnAgreement,  // of the selected lane
     kWhenFaster,   // after a trial
   };
 
-  // All of it outlives the machine.
+  // The references must outlive the machine.
   ShapeMachine(const LaneContext& context, LaneFailures& failures, StepTally& tally, Adoption adoption)
       : context_(context), failures_(failures), tally_(tally), adoption_(adoption) {}
 
-  // A shape of which nothing is known begins.
+  // Starts a new shape.
   void begin(StepShape& shape) const;
-  // The shape, which is searching, is to try this lane next.
+  // Makes `candidate` the lane under test of a shape that is searching.
   void challenge(StepShape& shape, Lane candidate) const;
-  // One training step.
+  // Runs one training step.
   StepOutcome step(StepShape& shape, std::span<const step::Microbatch> microbatches, StepPlace place);
 
   void run_eager(std::span<const step::Microbatch> microbatches);
   void run_in(const Lane& lane, std::span<const step::Microbatch> microbatches);
   void run_incumbent(StepShape& shape, std::span<const step::Microbatch> microbatches);
-  // The incumbent agrees with eager up to here, or begins here.
+  // Schedules the next comparison with eager: the incumbent agrees with eager up to `number`, or starts there.
   void check_again_after(StepShape& shape, std::int64_t number) const;
 
  private:

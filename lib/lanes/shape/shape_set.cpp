@@ -8,8 +8,8 @@ namespace {
 using Batch = std::span<const step::Microbatch>;
 using Numbers = std::span<const std::int64_t>;
 
-// Takes the tensor's number of dimensions and its sizes off the front; false where they are others. A loop: for two or
-// three numbers a call of memcmp takes longer than all of it.
+// Removes the tensor's number of dimensions and sizes from the front; returns false if they differ. A loop: for two or
+// three numbers a call of memcmp takes longer.
 bool take_sizes(Numbers& left, const torch::Tensor& tensor) {
   const at::IntArrayRef sizes = tensor.sizes();
   const std::size_t count = sizes.size();

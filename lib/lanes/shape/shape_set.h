@@ -1,5 +1,5 @@
 #pragma once
-// The shapes of step that the network's present structure has met, and their groups. Training thread.
+// The shapes of step seen in the network's present structure, and their groups. Training thread.
 
 #include <memory>
 #include <span>
@@ -15,8 +15,8 @@ bool has_sizes(const StepShape& shape, std::span<const step::Microbatch> microba
 
 class ShapeSet {
  public:
-  // The shape of these microbatches; null where it was not met yet. Asked before every launch: a step of another
-  // structure or shape never meets a program of this one.
+  // The shape of these microbatches; null if it is new. Looked up before every step, so a step of another structure or
+  // shape never runs a program of this one.
   StepShape* find(std::uint64_t structure, std::span<const step::Microbatch> microbatches) const {
     for (const auto& shape : shapes_) {
       if (shape->structure == structure && has_sizes(*shape, microbatches)) return shape.get();
@@ -24,7 +24,7 @@ class ShapeSet {
     return nullptr;
   }
   StepShape* find(const std::string& name) const;
-  // A shape in its first state, with nothing known of it but its sizes.
+  // Adds a shape in its first state; only its sizes are known.
   StepShape& add(std::uint64_t structure, std::span<const step::Microbatch> microbatches);
   ShapeGroup& add_group(ShapeGroup group);
   void drop_leaderless_groups();
@@ -34,7 +34,7 @@ class ShapeSet {
   std::span<const std::unique_ptr<StepShape>> shapes() const { return shapes_; }
   std::span<const std::unique_ptr<ShapeGroup>> groups() const { return groups_; }
 
-  // A program for all batch sizes could not be compiled: each shape has its own.
+  // A program for all batch sizes could not be compiled; each shape has its own.
   bool each_size_alone = false;
 
  private:

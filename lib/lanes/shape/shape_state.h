@@ -1,5 +1,5 @@
 #pragma once
-// The states of one shape of the step, and every way from one to another. docs/lanes.md shows the table as a picture.
+// The states of one shape of the step, and the transitions between them. docs/lanes.md shows the table as a diagram.
 // Plain data.
 
 #include <array>
@@ -20,33 +20,33 @@ struct WarmUp {
 };
 // The next step is recorded as it runs.
 struct Recording {};
-// A resumed run repeats the bits that its journal has; then it goes on as it would have begun.
+// A resumed run repeats the bits that its journal records, then proceeds as a new shape.
 struct Following {};
-// The incumbent runs, or eager; a candidate may still come.
+// The incumbent or eager runs; a candidate may still come.
 struct Searching {};
-// The next step is run by the candidate and by eager, and compared.
+// The next step is run by both the candidate and eager, and compared.
 struct Checking {
   Lane candidate;
-  int near_misses = 0;  // comparisons in a row that were off by little
+  int near_misses = 0;  // consecutive comparisons with a small difference
 };
-// Incumbent and candidate take turns on the run's own steps, which are timed.
+// Incumbent and candidate alternate on the run's own steps, which are timed.
 struct Trialling {
   Lane candidate;
   program::Trial trial{};
 };
-// The incumbent runs, or eager, and nothing is left to try.
+// The incumbent or eager runs, and nothing is left to try.
 struct Settled {};
-// The next step is run by the incumbent and by eager, and compared.
+// The next step is run by both the incumbent and eager, and compared.
 struct Rechecking {
   int near_misses = 0;
 };
-// Eager runs, for good: it was asked for, or the step cannot be recorded.
+// Eager runs permanently: it was selected, or the step cannot be recorded.
 struct EagerOnly {};
 
 using ShapeState =
     std::variant<WarmUp, Recording, Following, Searching, Checking, Trialling, Settled, Rechecking, EagerOnly>;
 
-// Which of them; in the order of the variant.
+// The state's id, in the order of the variant.
 enum class StateId {
   kWarmUp,
   kRecording,
@@ -69,22 +69,22 @@ constexpr auto names(StateId) {
 inline StateId id_of(const ShapeState& state) { return static_cast<StateId>(state.index()); }
 
 enum class ShapeEvent {
-  kFollow,         // the journal of the resumed run says how its steps ran
-  kWarmedUp,       // the eager steps before the recording are done
+  kFollow,         // the journal of the resumed run records how its steps ran
+  kWarmedUp,       // the eager steps before the recording are complete
   kRecorded,       // the step is a program
-  kStaysEager,     // it cannot be one, or eager was asked for
-  kInstalled,      // its program was prepared before the structure came
-  kFollowed,       // the journal's last change of bits has been repeated, and the step's program is known
-  kFollowedEager,  // the same, and no program is known
-  kCannotFollow,   // what the journal names cannot be had
-  kCandidate,      // a lane was made that may be better
-  kAgreed,         // its step is eager's
+  kStaysEager,     // it cannot be recorded, or eager was selected
+  kInstalled,      // its program was prepared before the structure changed
+  kFollowed,       // the journal's last change of bits was repeated, and the step's program is known
+  kFollowedEager,  // the same, without a known program
+  kCannotFollow,   // the program that the journal names is unavailable
+  kCandidate,      // a lane that may be better is ready
+  kAgreed,         // its step agrees with eager's
   kAdopted,        // it becomes the incumbent
-  kRejected,       // its step is not eager's, it is not faster, or memory does not suffice
-  kWithdrawn,      // it was found wrong in another shape of its group
+  kRejected,       // its step differs from eager's, it is not faster, or memory ran out
+  kWithdrawn,      // it was wrong in another shape of its group
   kCheckDue,       // the incumbent has run for step.check_every steps
   kSearchEnded,    // nothing is left to try
-  kSearchResumed,  // something is: of its group's program, or after a rejection
+  kSearchResumed,  // a candidate is available again: its group's program, or after a rejection
 };
 constexpr auto names(ShapeEvent) {
   using E = ShapeEvent;
@@ -112,9 +112,9 @@ struct ShapeTransition {
   StateId to;
 };
 
-// Every transition that there is.
+// Every valid transition.
 std::span<const ShapeTransition> shape_transitions();
-// Where the event leads; empty: it cannot happen in this state.
+// The state after the event; empty if the event cannot occur in this state.
 std::optional<StateId> next_state(StateId from, ShapeEvent event);
 
 }  // namespace esper::lanes

@@ -18,9 +18,9 @@ std::vector<torch::Tensor> copies(const std::vector<program::Tracked>& tracked) 
   return result;
 }
 
-// Where a unit of a ReLU or a pooling is on the edge, rounding decides which way it goes, and a whole gradient moves: a
+// Where a unit of a ReLU or a pooling is at a threshold, rounding decides its branch, and a whole gradient changes: a
 // convolutional network whose inputs were changed by one part in 1e7 differed from itself by up to 8e-3 in one step out
-// of six, and by 1e-6 in the others. A wrong program differs in each step. So where no tensor is off by more than this,
+// of six, and by 1e-6 in the others. A wrong program differs in every step. So if no tensor differs by more than this,
 // the next steps are compared too.
 constexpr double kLittle = 3e-2;
 
@@ -52,15 +52,15 @@ bool StepCopies::is_off_by_little(const Model& model) const {
   return !difference(with_little(program::tolerance_of(model.settings.compute_type)));
 }
 
-// A step whose gradients are not finite says nothing about a lane. With fp16 it changes nothing but the scale, so that
-// a wrong program would pass; and the lane's rounding may keep it just below the largest number, so that a good one
-// would be barred for good. So such a step is no comparison at all, and the next one has its turn. A lane that is not
-// finite where eager is differs.
+// A step whose gradients are not finite cannot judge a lane. With fp16 it changes nothing but the scale, so a wrong
+// program would pass; and the lane's rounding may stay just below the largest number, so a good one would be rejected
+// permanently. Such a step is not counted as a comparison; the next step is compared instead. A lane that is not finite
+// where eager is finite differs.
 bool last_step_was_finite(const Model& model) { return model.state.figures.figure[step::kFinite].item<float>() != 0; }
 
 namespace {
 
-// Why something could not be done; no reason: it was.
+// The reason if something failed; empty if it succeeded.
 struct Obstacle {
   std::string reason;
   bool of_memory = false;

@@ -14,15 +14,15 @@
 
 namespace esper::lanes {
 
-// What has to be kept to compare one step: before, after the lane, and what the model then holds. May not fit into
+// The copies that comparing one step needs: the state before it, and the state after the lane's step. May not fit into
 // memory.
 class StepCopies {
  public:
   void take_before(const step::Model& model, torch::Device device);
   void take_after_lane();
-  // The model as it was before, random number generators included.
+  // Restores the model to its state before the step, random number generators included.
   void restore() const { start_->restore(); }
-  // After eager's step on the model.
+  // Called after eager's step on the model.
   std::optional<program::Difference> difference(const step::Model& model) const;
   bool is_off_by_little(const step::Model& model) const;
 
@@ -34,24 +34,24 @@ class StepCopies {
   std::vector<torch::Tensor> before_, after_lane_;
 };
 
-// A comparison that is off by little is made again with the next step, at most so often in a row.
+// A comparison with a small difference is repeated with the next step, at most this many times in a row.
 inline constexpr int kMostNearMisses = 6;
 
-// False where the last step says nothing about a lane: its gradients were not finite.
+// False if the last step cannot judge a lane: its gradients were not finite.
 bool last_step_was_finite(const step::Model& model);
 
 struct CheckResult {
   enum class Verdict {
     kSame,
     kRejected,
-    kUndecided,  // eager's own step was not finite, or the lane is off by so little that the next step decides
+    kUndecided,  // eager's step was not finite, or the difference is so small that the next step decides
   } verdict = Verdict::kSame;
   Rejection rejection{};  // kRejected
 };
 
-// Runs the step by the lane and by eager from the same state, and compares. The model goes on from eager's step,
-// whatever the lane did. `eager` runs that. near_misses: in a row so far; counted. Where memory does not suffice beside
-// the lane, the lane is released. Reads the device.
+// Runs the step in the lane and in eager from the same state, and compares the results. The model always continues from
+// eager's step, which `eager` runs. near_misses: consecutive small differences so far; updated. Releases the lane if
+// memory runs out. Reads the device.
 CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near_misses,
                                std::span<const step::Microbatch> microbatches, const std::function<void()>& eager);
 

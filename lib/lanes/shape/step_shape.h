@@ -1,6 +1,6 @@
 #pragma once
-// What is known about one shape of the step: a structure of the network with sizes of microbatches. Plain data, but for
-// enter(), which keeps to the table of transitions.
+// State of one shape of the step: a structure of the network with sizes of microbatches. Plain data, except for
+// enter(), which checks the table of transitions.
 
 #include <cstdint>
 #include <deque>
@@ -16,7 +16,7 @@
 
 namespace esper::lanes {
 
-// A program to compile: how it is lowered, and with what effort.
+// A program to compile: its lowering and the compiler's effort.
 struct Variant {
   std::string recipe;
   program::CompileEffort effort = program::CompileEffort::kQuick;
@@ -25,57 +25,57 @@ struct Variant {
 
 struct StepShape;
 
-// Shapes that differ in nothing but the batch size, and the one program for all of them.
+// Shapes that differ only in batch size, and the one program for all of them.
 struct ShapeGroup {
   program::SymbolicProgram program;
-  StepShape* leader = nullptr;  // decides, compiles and measures recipes for the others, which take what it settles on
+  StepShape* leader = nullptr;  // selects, compiles and measures recipes; the members use its result
   std::int64_t leader_size = 0;
 };
 
-// What has been tried for a shape, and what is still to be.
+// What has been tried for a shape, and what is left to try.
 struct LaneSearch {
-  bool begun = false;             // the cache was asked
-  bool tried_uncompiled = false;  // a lane that needs no compiler
-  bool took_shared = false;       // the group's compiled program was tried here, or is being tried
-  bool undecided = false;         // whether compiling pays
+  bool begun = false;             // the cache was queried
+  bool tried_uncompiled = false;  // a lane without a compiler was tried
+  bool took_shared = false;       // the group's compiled program was or is being tried here
+  bool undecided = false;         // whether compiling pays is not decided
   std::deque<Variant> wanted{};   // to be compiled, in this order
   std::optional<Variant> compiling{};
-  std::string recipe{};                       // of the compiled program loaded last
-  std::map<std::string, double> recipe_us{};  // median step time by recipe, as measured
+  std::string recipe{};                       // of the last compiled program loaded
+  std::map<std::string, double> recipe_us{};  // measured median step time by recipe
   std::set<std::string> in_full{};            // recipes whose package was compiled with full effort
-  bool wants_full = true;                     // the winner is to be, if it is not among them
+  bool wants_full = true;                     // compile the winner with full effort
 };
 
-// Whose bits the journal has for the shape.
+// The bits that the journal records for the shape.
 struct RecordedBits {
   static constexpr std::uint64_t kUnknown = ~std::uint64_t{0};
-  std::optional<std::string> key{};  // of the compiled program, or empty
-  std::uint64_t bits = kUnknown;     // Lane::bits() of it, so that a step compares no text
+  std::optional<std::string> key{};  // of the compiled program; "": eager's bits
+  std::uint64_t bits = kUnknown;     // Lane::bits() of it, so that a step compares no strings
 };
 
 struct StepShape {
   std::uint64_t structure = 0;  // version of the network's
-  // Of inputs and targets, microbatch after microbatch: number of dimensions, then their sizes. Asked at every step.
+  // Of inputs and targets, microbatch after microbatch: number of dimensions, then the sizes. Checked at every step.
   std::vector<std::int64_t> sizes{};
   std::string name{};  // the sizes as text
 
   ShapeState state{};
   std::optional<program::Program> program{};  // empty: the step is not recorded
   std::optional<Lane> incumbent{};            // runs the step; empty: eager does
-  std::int64_t next_check = 0;  // from this step of the run on the incumbent is to be compared with eager again
-  ShapeGroup* group = nullptr;  // null: what is compiled is for this shape alone
+  std::int64_t next_check = 0;                // the run's step from which on the incumbent is compared with eager again
+  ShapeGroup* group = nullptr;                // null: its compiled programs are for this shape only
   LaneSearch search{};
   RecordedBits recorded{};
 
-  // Checks that the table has this transition.
+  // Checks that the table allows this transition.
   void enter(ShapeEvent event, ShapeState next);
   bool is(StateId id) const { return id_of(state) == id; }
 
-  // What is compiled for it.
+  // The program that is compiled for it.
   program::SymbolicProgram to_compile() const { return group != nullptr ? group->program : *program; }
   bool runs_compiled() const { return incumbent.has_value() && incumbent->kind() == config::Lane::kCompiled; }
   bool is_member() const { return group != nullptr && group->leader != this; }
-  // The lane under test; null: none is.
+  // The lane under test; null if there is none.
   Lane* candidate();
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// Which lane ran the last step, and how many steps each ran. Plain data.
+// Which lane ran the last step, and the number of steps of each. Plain data.
 
 #include <cstdint>
 #include <string>

@@ -12,7 +12,7 @@ namespace {
 
 using LaneId = config::Lane;
 
-// A scratch model's step is recorded after at least one eager one, and its programs are not captured.
+// A scratch model's step is recorded after at least one eager step, and its programs are not captured.
 config::StepConfig scratch_config(config::StepConfig config) {
   config.compile.warmup_steps = std::max(1, config.compile.warmup_steps);
   config.compile.mode = config::CompileMode::kDefault;
@@ -49,7 +49,7 @@ KnownStep& DryRun::known_step(const StepShape& shape) {
   return *std::ranges::find(known_.steps, shape.name, &KnownStep::shape);
 }
 
-// The first shape that is not done; one that was not met yet is added.
+// The first shape that is not done; a shape that was not seen yet is added.
 StepShape& DryRun::begin_next() {
   const auto next = std::ranges::find_if(examples_, [&](const auto& example) {
     const auto phase = phases_.find(example.first);
@@ -102,7 +102,7 @@ void DryRun::record(StepShape& shape, Batch example) {
   phases_.at(shape.name) = Phase::kReplay;
 }
 
-// Compares the lane under test; a later call goes on where a comparison decided nothing.
+// Compares the lane under test; if undecided, a later call repeats the comparison.
 void DryRun::check(StepShape& shape, Batch example) {
   const LoadedProgram loaded = shape.candidate()->loaded();
   const bool compiled = loaded.package != nullptr;
@@ -130,7 +130,7 @@ void DryRun::check(StepShape& shape, Batch example) {
   }
 }
 
-// If the cache has the step's package: loads it, or takes what another batch size has loaded.
+// If the cache has the step's package: loads it, or takes it from another batch size that loaded it.
 std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
   const std::string key = step.variant.key;
   const auto loaded = std::ranges::find_if(
@@ -177,7 +177,7 @@ void DryRun::find_group(KnownStep& step, Batch example) {
   known_.groups.push_back(std::move(*symbolic));
 }
 
-// The recipe that the structure in use runs, where it suits; else the most promising one.
+// The recipe that the structure in use runs, if suitable; else the most promising one.
 void DryRun::choose_variant(KnownStep& step) const {
   const bool compiles = config_.lane == LaneId::kAuto || config_.lane == LaneId::kCompiled;
   if (!compiles || !context_.can_compile()) return;

@@ -1,7 +1,7 @@
 #pragma once
-// The steps of a structure that may come, run on a scratch model through the same states as the run's own: recorded,
-// replayed beside eager, and compiled where the cache has the package. The run's model and random numbers are not
-// touched by what it does to the scratch model; the caller keeps the random numbers. Training thread.
+// Runs the steps of a structure that may come on a scratch model, through the same states as the run's own steps:
+// recorded, replayed and compared with eager, and compiled if the cache has the package. The run's model is not
+// touched; the caller preserves the random number generators. Training thread.
 
 #include <map>
 #include <memory>
@@ -22,9 +22,9 @@ struct NotPreparable : std::runtime_error {
   bool of_memory;
 };
 
-// What the run's compiled steps look like: those of the structure that may come are to be like them.
+// The run's compiled steps, which the steps of the new structure should resemble.
 struct CompiledLikeness {
-  std::string recipe{};          // of the compiled program in use, where one runs
+  std::string recipe{};          // of the compiled program in use, if any
   bool each_size_alone = false;  // no program for all batch sizes could be compiled
 };
 
@@ -32,16 +32,17 @@ class DryRun {
  public:
   using Examples = std::map<std::string, ShapeExample>;
 
-  // run: the run's own context; all but `scratch` and `known` outlives this. What is known is not done again.
+  // run: the run's own context. Everything except `scratch` and `known` must outlive this. Known steps are not
+  // repeated.
   DryRun(const LaneContext& run, LaneFailures& failures, const Examples& examples, std::unique_ptr<step::Model> scratch,
          KnownStructure known, CompiledLikeness like);
   DryRun(const DryRun&) = delete;
 
-  // One piece of work, a step or two. Throws NotPreparable, and what a step throws.
+  // Does one piece of work, a step or two. Throws NotPreparable, and what a step throws.
   void advance();
-  // For all examples that there are now.
+  // True if every present example is done.
   bool is_done() const;
-  // Packages that have come since are looked for again.
+  // Looks again for packages that were compiled since.
   void look_for_packages();
 
   KnownStructure& known() { return known_; }
@@ -66,14 +67,14 @@ class DryRun {
   KnownStructure known_;
   CompiledLikeness like_;
 
-  LaneFigures figures_;  // of the scratch model's steps; nobody's but for the checks
+  LaneFigures figures_;  // of the scratch model's steps; not reported
   config::StepConfig config_;
   LaneContext context_;
   StepTally tally_;
   ShapeMachine machine_;
   ShapeSet shapes_;
   std::map<std::string, Phase> phases_;  // by shape
-  int attempts_ = 0;                     // to compare the lane under test
+  int attempts_ = 0;                     // comparisons of the lane under test
 };
 
 }  // namespace esper::lanes

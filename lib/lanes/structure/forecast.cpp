@@ -13,7 +13,7 @@ using leyline::SeedOperation;
 using leyline::SlotState;
 using leyline::Stage;
 
-// Free, or it rests and will be.
+// The slots that are free, or that rest and will be free.
 std::vector<SlotState> free_slots(const GrowthForecast& growth_forecast) {
   std::vector<SlotState> free;
   for (const SlotState& slot : growth_forecast.slots) {

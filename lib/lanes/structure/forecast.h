@@ -1,5 +1,5 @@
 #pragma once
-// How a network may be changed next, from what it looks like now: plain data in, plain data out. Any thread.
+// Forecasts how a network may change next, from its present state. Plain data in, plain data out. Any thread.
 
 #include <cstddef>
 #include <functional>
@@ -14,28 +14,28 @@ namespace esper::lanes {
 struct LikelyChange {
   leyline::SeedOperation operation = leyline::SeedOperation::kGerminate;  // or kCull or kFossilize
   std::string slot, blueprint;                                            // kGerminate
-  std::string seed_id;                                                    // the others
+  std::string seed_id;                                                    // kCull, kFossilize
   bool operator==(const LikelyChange&) const = default;
 };
 
 // "GERMINATE conv_heavy at r0c0", "CULL seed-0001"
 std::string describe(const LikelyChange& change);
 
-// What the policy would grow if it grew something now: it looks at slots that are free and at its own state (as
-// Controller::save_state() gives it). No blueprint: nothing.
+// The seed that the policy would germinate now, from the free slots and its own state (as from
+// Controller::save_state()). No blueprint: none.
 using GerminationForecast =
     std::function<LikelyChange(const std::vector<leyline::SlotState>& free_slots, const std::string& state)>;
 
 struct GrowthForecast {
   std::vector<leyline::SeedState> seeds;
   std::vector<leyline::SlotState> slots;
-  int max_seeds = 1;         // that may be growing at a time
-  std::string policy_state;  // for the forecast
+  int max_seeds = 1;         // maximum number of growing seeds
+  std::string policy_state;  // input of the policy's forecast
 };
 
-// At most `limit`. What grows goes; what is on trial, or one stage before it, stays; something comes up in a slot that
-// is free or will be, as the policy's forecast has it, else slot by slot in the order of the run's blueprints. The
-// likeliest of each of these comes first, so that none takes all of the budget.
+// At most `limit` changes. Candidates: culling each growing seed; fossilising each seed that is on trial or one stage
+// before it; germinating where the policy's forecast says, or without a forecast in each slot that is or will be free,
+// with its first blueprint. The likeliest change of each kind comes first, so that no kind uses the whole budget.
 std::vector<LikelyChange> likely_changes(const GrowthForecast& growth_forecast, std::size_t limit,
                                          const GerminationForecast& forecast = {});
 

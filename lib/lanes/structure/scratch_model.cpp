@@ -45,7 +45,7 @@ void open_halfway(const Model& model) {
   }
 }
 
-// A fossil that folds into the host leaves the network that it would be without the seed.
+// A fossil that folds into the host leaves the network as it would be without the seed.
 nlohmann::json topology_after(const Model& running, const LikelyChange& change, const config::GrowthConfig& growth) {
   const nlohmann::json topology = running.network.save_topology();
   if (change.operation == SeedOperation::kGerminate) {
@@ -64,7 +64,7 @@ std::unique_ptr<Model> model_of_topology(const ModelFactory& build, const Model&
   auto made = build();
   made->network.restore_topology(topology);
   follow_structure(*made);
-  made->state.count_constants = running.state.count_constants;  // an eager step makes them, and programs take them
+  made->state.count_constants = running.state.count_constants;  // created by eager steps; inputs of programs
   copy_shared(running, *made);
   open_halfway(*made);
   follow_training_gates(*made);
@@ -82,7 +82,7 @@ std::unique_ptr<Model> make_scratch_model_after(const LikelyChange& change, cons
   return model_of_topology(build, running, topology_after(running, change, growth));
 }
 
-// The allocator's own is zero on the CPU.
+// The allocator's figures are zero on the CPU.
 std::uint64_t room_for_scratch_model(const device::MemoryFigures& memory) {
   return memory.free_bytes + memory.reserved_bytes - memory.used_bytes;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A model like the run's, in a structure that the run does not have: a step is tried on it without touching the run.
+// A model like the run's, in a structure that the run does not have: steps are tried on it without touching the run.
 // Training thread.
 
 #include <cstdint>
@@ -13,19 +13,19 @@
 
 namespace esper::lanes {
 
-// A fresh model of the run's configuration.
+// Builds a fresh model of the run's configuration.
 using ModelFactory = std::function<std::unique_ptr<step::Model>()>;
 
-// A model of the topology of `running`, with copies of its parameters, moments, buffers and scalars. Growing seeds are
-// half blended in and half open, so that a step goes every way there is.
+// A model of the topology of `running`, with copies of its parameters, moments, buffers and scalars. Alphas and gates
+// of growing seeds are set to 0.5, training gates to 1, so that a step exercises every path.
 std::unique_ptr<step::Model> make_scratch_model(const ModelFactory& build, const step::Model& running);
-// The same after a change; a newborn has its start values. Throws base::Error where the change cannot be.
+// The same after a change; a new seed has its initial values. Throws base::Error if the change is not possible.
 std::unique_ptr<step::Model> make_scratch_model_after(const LikelyChange& change, const ModelFactory& build,
                                                       const step::Model& running, const config::GrowthConfig& growth);
 
-// Bytes that a scratch model could have: what is free, and what the allocator keeps unused.
+// Bytes available to a scratch model: free memory and the allocator's unused reserve.
 std::uint64_t room_for_scratch_model(const device::MemoryFigures& memory);
-// A scratch model and a step on it take at most what the run itself has ever taken.
+// True if a scratch model and a step on it fit: they need at most the run's own peak memory.
 bool has_room_for_scratch_model(const device::MemoryFigures& memory);
 
 }  // namespace esper::lanes

@@ -20,7 +20,7 @@ void add_tensor(std::string& text, const std::string& name, const torch::Tensor&
 
 }  // namespace
 
-// A folded seed is part of the host: nothing of it is left that a program could depend on.
+// A folded seed is part of the host; no program depends on it.
 std::string structure_of(const Model& model) {
   const SeedAliases aliases(model);
   const leyline::Topology topology = kasmina::topology_of(model.network.save_topology());

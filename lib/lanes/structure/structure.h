@@ -1,6 +1,6 @@
 #pragma once
-// What of a network its step's program depends on, as text: two networks of equal text, whatever their tensors hold,
-// have the same program for the same microbatches. Training thread.
+// The properties of a network on which its step's program depends, as text: two networks with equal text have the same
+// program for the same microbatches, whatever values their tensors hold. Training thread.
 
 #include <string>
 
@@ -8,9 +8,9 @@
 
 namespace esper::lanes {
 
-// Blueprints, slots, owners, and every parameter, buffer and scalar with type and shape, seeds by their aliases; none
-// of seeds that are folded into the host. It changes when Network::structure_version() does, and where a structure
-// comes back, so does its text.
+// Blueprints, slots, owners, and every parameter, buffer and scalar with type and shape, seeds by their aliases; seeds
+// that are folded into the host are omitted. The text changes when Network::structure_version() does; a structure that
+// returns has the same text again.
 std::string structure_of(const step::Model& model);
 
 }  // namespace esper::lanes

@@ -1,6 +1,6 @@
 #pragma once
-// What is known of the steps of structures that the network does not have now: it was there before, or may come.
-// Plain data. Training thread.
+// The known steps of structures that the network does not have now: former ones, and ones that may come. Plain data.
+// Training thread.
 
 #include <cstdint>
 #include <list>
@@ -14,11 +14,11 @@
 
 namespace esper::lanes {
 
-// Microbatches of a shape of step that the run has, with tensors of their own.
+// Microbatches of a shape of step that the run has, in tensors of their own.
 struct ShapeExample {
   std::vector<std::int64_t> sizes;  // as StepShape::sizes
   std::vector<step::Microbatch> batch;
-  std::int64_t left = 0;  // steps of the shape that the run had left when it came up
+  std::int64_t left = 0;  // remaining steps of the shape when it was first seen
 };
 
 // One shape of step.
@@ -26,11 +26,11 @@ struct KnownStep {
   std::string shape;
   program::Program program;
   std::optional<std::size_t> group{};    // index into KnownStructure::groups
-  bool replay_agreed = false;            // its replay did what eager does
-  Variant variant{};                     // what to run compiled; no key: nothing
-  std::optional<LoadedProgram> ready{};  // it did what eager does
+  bool replay_agreed = false;            // its replay agreed with eager
+  Variant variant{};                     // the compiled program to use; no key: none
+  std::optional<LoadedProgram> ready{};  // it agreed with eager
   bool in_cache = false;                 // precompiled, not tried yet
-  bool unavailable = false;              // there is no good package of it
+  bool unavailable = false;              // no usable package exists
 
   bool waits_for_package() const { return !variant.key.empty() && !ready && !unavailable; }
 };
@@ -39,26 +39,26 @@ struct KnownStructure {
   std::string structure;                           // structure_of()
   std::vector<KnownStep> steps{};                  // empty: it cannot be prepared
   std::vector<program::SymbolicProgram> groups{};  // for all batch sizes
-  double prepare_ms = 0;                           // spent on it ahead
+  double prepare_ms = 0;                           // spent on preparing it ahead
 
   program::SymbolicProgram to_compile(const KnownStep& step) const {
     return step.group ? groups[*step.group] : program::SymbolicProgram(step.program);
   }
 };
 
-// The structures used last.
+// The most recently used structures.
 class StructureLibrary {
  public:
   static constexpr std::size_t kMost = 16;
 
-  // Null where there is none. Good until the next put() or drop().
+  // Null if not found. Valid until the next put() or drop().
   KnownStructure* find(const std::string& structure);
-  // Replaces the one of the same structure.
+  // Replaces the entry of the same structure.
   KnownStructure& put(KnownStructure known);
   void drop(const std::string& structure);
 
  private:
-  std::list<KnownStructure> known_;  // the one used last comes first
+  std::list<KnownStructure> known_;  // most recently used first
 };
 
 }  // namespace esper::lanes

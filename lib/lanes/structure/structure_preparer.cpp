@@ -30,10 +30,10 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
-// After so long no further piece of a dry run is begun; a piece is a few steps.
+// After this time no further piece of a dry run is started; a piece is a few steps.
 constexpr base::Duration kLongestPause = std::chrono::milliseconds(10);
 
-// What a dry run draws, the run does not miss.
+// Restores the random number generators after a dry run.
 class KeptRandomNumbers {
  public:
   explicit KeptRandomNumbers(torch::Device device) : device_(device), state_(device::rng_state(device)) {}
@@ -70,7 +70,7 @@ void StructurePreparer::report_prepared(const LikelyChange& change, const KnownS
                        {"prepare_ms", format_significant(known.prepare_ms, 4)}}));
 }
 
-// The run goes on without what there is no memory for.
+// The run continues without what does not fit into memory.
 bool StructurePreparer::gives_up_for(const std::exception& error) {
   const auto* not_preparable = dynamic_cast<const NotPreparable*>(&error);
   const bool of_memory =
@@ -120,7 +120,7 @@ void StructurePreparer::prepare(const StructureInUse& in_use, std::span<const Li
   }
 }
 
-// What the change leads to, once it was run dry. worked: the one piece of work of this call was done.
+// The structure that results from the change, if its dry run is done. worked: this call has done its one piece of work.
 KnownStructure* StructurePreparer::look_at(const LikelyChange& change, const std::string& place,
                                            const StructureInUse& in_use, bool& worked) {
   const auto is_open = [&] { return dry_run_ && dry_run_->place == place; };
@@ -129,7 +129,7 @@ KnownStructure* StructurePreparer::look_at(const LikelyChange& change, const std
   const auto leads_to = leads_to_.find(place);
   if (leads_to == leads_to_.end() || leads_to->second.empty()) return nullptr;
   KnownStructure* known = library_.find(leads_to->second);
-  if (known == nullptr) {  // forgotten since
+  if (known == nullptr) {  // dropped since
     leads_to_.erase(leads_to);
     return nullptr;
   }
@@ -139,7 +139,7 @@ KnownStructure* StructurePreparer::look_at(const LikelyChange& change, const std
   return known;
 }
 
-// Piece by piece, until the pause has been long enough; a later call goes on.
+// Works piece by piece until the time limit; a later call continues.
 void StructurePreparer::run_dry(const LikelyChange& change, const std::string& place, const StructureInUse& in_use) {
   const auto begin = context_.services.clock.now();
   const auto elapsed = [&] { return context_.services.clock.now() - begin; };
@@ -158,7 +158,7 @@ void StructurePreparer::run_dry(const LikelyChange& change, const std::string& p
   if (dry_run_->run->is_done()) close_dry_run(change);
 }
 
-// Finds out what the change leads to.
+// Determines the structure that results from the change, and begins its dry run if it is not known.
 void StructurePreparer::begin_dry_run(const LikelyChange& change, const std::string& place,
                                       const StructureInUse& in_use) {
   dry_run_.reset();
@@ -177,7 +177,7 @@ void StructurePreparer::close_dry_run(const LikelyChange& change) {
   dry_run_.reset();
 }
 
-// A package has come since the structure was run dry.
+// A package was compiled since the dry run.
 void StructurePreparer::check_arrived(const LikelyChange& change, KnownStructure& known, const StructureInUse& in_use) {
   const auto begin = context_.services.clock.now();
   try {
@@ -208,7 +208,7 @@ void StructurePreparer::take_precompiled() {
   }
 }
 
-// As for the step in use: what is left of the run has to earn a compilation.
+// As for the step in use: the remaining steps have to pay for a compilation.
 bool StructurePreparer::pays(const KnownStep& step, const StructureInUse& in_use, std::int64_t steps_left) const {
   if (context_.config.lane == LaneId::kCompiled) return true;
   if (in_use.lane != LaneId::kCompiled) return false;
@@ -231,7 +231,7 @@ void StructurePreparer::finish(const std::string& structure) {
   const bool ready =
       known != nullptr && std::ranges::none_of(known->steps, [](const auto& step) { return step.waits_for_package(); });
   if (ready) return;
-  if (gave_up_ || !has_room()) return library_.drop(structure);  // it begins as one that nobody foresaw
+  if (gave_up_ || !has_room()) return library_.drop(structure);  // it starts unprepared
   const auto begin = context_.services.clock.now();
   try {
     const KeptRandomNumbers kept(context_.device);
@@ -247,11 +247,11 @@ void StructurePreparer::finish(const std::string& structure) {
     const std::string reason = describe(error);
     gives_up_for(error);
     library_.drop(structure);
-    report_unprepared("the structure that came", reason);
+    report_unprepared("the new structure", reason);
   }
 }
 
-// Until the packages are there, the deadline has passed, or the run is to stop.
+// Waits until the packages are ready, the deadline has passed, or the run is to stop.
 void StructurePreparer::wait_for(DryRun& run) {
   std::set<std::string> waited;  // steps of several sizes may share a package
   for (KnownStep& step : run.known().steps) {
@@ -260,7 +260,7 @@ void StructurePreparer::wait_for(DryRun& run) {
     queue_.start(run.known().to_compile(step), step.variant);
     const auto [end, outcome] = queue_.wait(step.variant.key);
     if (end == CompileWait::End::kLate) {
-      failures_.report_no_compiler("timeout", "the compiler gave no answer in time");
+      failures_.report_no_compiler("timeout", "the compiler did not finish in time");
     }
     if (end == CompileWait::End::kInterrupted) return;
     if (!outcome || !outcome->failure) continue;

@@ -1,7 +1,7 @@
 #pragma once
-// Prepares the steps of structures that may come: looks for what is not ready, runs it dry on a scratch model and has
-// it compiled. What is ready lies in its library; who installs it is StepRunner. Nothing of the run changes, random
-// numbers included. Training thread, between two steps. docs/lanes.md, "Growth".
+// Prepares the steps of structures that may come: finds one that is not ready, does a dry run of it on a scratch model,
+// and has it compiled. Results are stored in its library; StepRunner installs them. The run's state is unchanged,
+// random number generators included. Training thread, between two steps. docs/lanes.md, "Growth".
 
 #include <map>
 #include <memory>
@@ -17,12 +17,12 @@
 
 namespace esper::lanes {
 
-// What the structure in use has to do with what is prepared for others.
+// The properties of the structure in use on which preparing others depends.
 struct StructureInUse {
   std::string structure;                     // structure_of() the network
   config::Lane lane = config::Lane::kEager;  // the fastest that any shape runs in
   CompiledLikeness compiled{};
-  bool compiling = false;  // it has the compiler
+  bool compiling = false;  // it is using the compiler
 };
 
 struct PreparationServices {
@@ -33,27 +33,26 @@ struct PreparationServices {
 
 class StructurePreparer {
  public:
-  // Borrows all but the services.
+  // Borrows everything except the services.
   StructurePreparer(const LaneContext& context, LaneFailures& failures, CompileQueue& queue,
                     PreparationServices services)
       : context_(context), failures_(failures), queue_(queue), services_(std::move(services)) {}
   StructurePreparer(const StructurePreparer&) = delete;
 
-  // False: the run prepares nothing.
+  // False if the run prepares nothing.
   bool is_on() const;
-  // A shape of step that the run has: what is prepared is prepared for it.
+  // Keeps a copy of the microbatches of a shape that the run has; structures are prepared for these shapes.
   void keep_example(const StepShape& shape, std::span<const step::Microbatch> microbatches, std::int64_t left);
   const DryRun::Examples& examples() const { return examples_; }
   StructureLibrary& library() { return library_; }
 
-  // Some work on the likeliest structure that is not ready yet, ten milliseconds and a piece at most; and on compiling
-  // ahead, which goes on beside the training. steps_left: of the run.
+  // Works on the likeliest structure that is not ready, for about ten milliseconds (at least one piece of work), and
+  // starts compilations ahead, which run beside the training. steps_left: of the run.
   void prepare(const StructureInUse& in_use, std::span<const LikelyChange> likely, std::int64_t steps_left);
-  // The network has changed: what was being run dry no longer comes of it.
+  // The network has changed, so the structure of the current dry run can no longer result from it.
   void give_up_dry_run() { dry_run_.reset(); }
-  // Lane compiled waits, so that it begins at the same step whenever the program was compiled: what came is prepared
-  // now as far as it was not before. Where memory does not suffice, the structure is forgotten and begins as one that
-  // nobody foresaw.
+  // Completes the preparation of the new structure. Lane compiled waits for its programs, so that it starts at the same
+  // step however long they took to compile. If memory runs out, the structure is dropped and starts unprepared.
   void finish(const std::string& structure);
   void report_unprepared(const std::string& change, const std::string& reason);
 
@@ -83,8 +82,8 @@ class StructurePreparer {
 
   DryRun::Examples examples_;  // by shape
   StructureLibrary library_;
-  std::map<std::string, std::string> leads_to_;  // structure and change: the structure that comes, empty: cannot be had
-  std::optional<Open> dry_run_;                  // under way
+  std::map<std::string, std::string> leads_to_;  // structure and change -> the new structure; empty: impossible
+  std::optional<Open> dry_run_;                  // in progress
   bool gave_up_ = false;                         // preparing does not fit into memory
 };
 
