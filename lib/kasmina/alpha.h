@@ -1,5 +1,5 @@
 #pragma once
-// How much of a seed is blended in, epoch by epoch: plain data and the functions that move it. Any thread.
+// How far a seed is blended in, epoch by epoch: plain data and the functions that advance it. Any thread.
 
 #include <string>
 
@@ -13,35 +13,36 @@ constexpr auto names(AlphaMode) {
   return std::array{std::pair{M::kHold, "HOLD"}, std::pair{M::kUp, "UP"}, std::pair{M::kDown, "DOWN"}};
 }
 
-// How a seed is blended in. From growth.alpha_*, growth.slot_alpha, or the command that germinated it; a seed keeps its
-// own for life.
+// How a seed is blended in: from growth.alpha_*, growth.slot_alpha, or the command that germinated it. A seed keeps its
+// schedule for its whole life.
 struct AlphaSchedule {
   config::AlphaCurve curve = config::AlphaCurve::kSigmoid;
-  int ticks = 5;      // epochs from 0 to the target, and for the way back
+  int ticks = 5;      // epochs from 0 to the target, and back
   double target = 1;  // where BLENDING ends
   bool operator==(const AlphaSchedule&) const = default;
 };
-// Of seeds at that slot, unless a command says otherwise.
+// The schedule of seeds at that slot, unless a command overrides it.
 AlphaSchedule schedule_at(const std::string& slot, const config::GrowthConfig& growth);
 
-// HOLD: value equals target. UP and DOWN: on the way from start to target, `ticks` of `total_ticks` done.
+// HOLD: value equals target. UP and DOWN: between start and target, `ticks` of `total_ticks` done.
 struct AlphaController {
   AlphaMode mode = AlphaMode::kHold;
   config::AlphaCurve curve = config::AlphaCurve::kLinear;
   double start = 0, target = 0, value = 0;  // 0..1
-  int ticks = 0, total_ticks = 0;           // one tick an epoch
+  int ticks = 0, total_ticks = 0;           // one tick per epoch
   bool operator==(const AlphaController&) const = default;
 };
 
-// The curve's height at time t, both 0..1; exactly 0 at 0 and 1 at 1. cosine: 0.5 (1 - cos(pi t)). sigmoid: logistic
-// of steepness 12 around 0.5, shifted and scaled to meet both ends.
+// The curve's value at time t, both 0..1; exactly 0 at 0 and 1 at 1. cosine: 0.5 (1 - cos(pi t)). sigmoid: logistic of
+// steepness 12 around 0.5, shifted and scaled to reach both ends.
 double curve_at(config::AlphaCurve curve, double t);
 
-// Stays at a value.
+// Alpha held at a value.
 AlphaController hold_alpha(config::AlphaCurve curve, double value);
-// Sets out for a target in [0, 1] that takes `ticks` >= 1 ticks. Only from HOLD: false, and nothing changed, otherwise.
+// Starts a move to a target in [0, 1] that takes `ticks` >= 1 ticks. Only from HOLD; otherwise returns false and
+// changes nothing.
 bool retarget(AlphaController& alpha, double target, int ticks);
-// One epoch on; snaps to the target with the last tick and holds there. HOLD stays as it is.
+// Advances by one epoch; the last tick sets the target exactly and ends in HOLD. HOLD is unchanged.
 void tick(AlphaController& alpha);
 
 }  // namespace esper::kasmina

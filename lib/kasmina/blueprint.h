@@ -1,5 +1,5 @@
 #pragma once
-// The modules of the catalogue (leyline/blueprint_table.h), each with what builds it. Training thread.
+// The modules of the catalogue (leyline/blueprint_table.h), each with its builder. Training thread.
 
 #include <torch/types.h>
 
@@ -16,8 +16,8 @@ namespace esper::kasmina {
 
 using SeedForward = std::function<torch::Tensor(const torch::Tensor& feature, Mode mode)>;
 
-// A grown module: feature in, feature of the same shape out. No blueprint has buffers or draws random numbers in its
-// forward, so a seed that is not used cannot disturb the rest.
+// A grown module: maps a feature to a feature of the same shape. No blueprint has buffers or draws random numbers in
+// its forward, so an unused seed cannot disturb the rest.
 struct SeedModule {
   TensorTable tensors;
   SeedForward forward;
@@ -31,9 +31,9 @@ struct Blueprint : leyline::BlueprintFacts {
 
 // In the order of the table.
 const std::vector<Blueprint>& blueprints();
-// Null if there is none of this name for this kind of feature.
+// Null if this kind of feature has no blueprint of this name.
 const Blueprint* find_blueprint(std::string_view name, FeatureKind kind);
-// The tensors' ids begin with the seed's: "seed-0001.conv.weight". It must not be refused.
+// Tensor ids begin with the seed's: "seed-0001.conv.weight". refusal() must be empty for it.
 SeedModule build_seed(const Blueprint& blueprint, const FeatureShape& shape, const std::string& seed_id,
                       std::uint64_t run_seed, torch::Device device);
 

@@ -1,6 +1,6 @@
 #pragma once
-// A change of the network that is undone unless it is committed: for a command that is carried out in the network and
-// may fail outside of it. Owned by whoever makes the change. Training thread.
+// A change of the network that is rolled back unless it is committed: for a command that is executed in the network and
+// may fail outside of it. Owned by its creator. Training thread.
 
 #include <torch/types.h>
 
@@ -13,21 +13,21 @@ namespace esper::kasmina {
 
 class Change {
  public:
-  // A network has one open change at most. A second one is a bug, and so is whatever else alters the network before
-  // this one was committed or rolled back. Borrows it.
+  // Borrows the network. A network has at most one open change; opening a second one, or altering the network in any
+  // other way before this one is committed or rolled back, is a bug.
   explicit Change(Network& network);
-  // Rolls back an open change. For the way out of an exception: a device that fails once more here is not reported.
+  // Rolls back an open change. Used during stack unwinding, so a further device error is not reported.
   ~Change();
   Change(const Change&) = delete;
   Change& operator=(const Change&) = delete;
 
-  // As Network::apply(); several commands are one change.
+  // As Network::apply(); several commands form one change.
   std::vector<LifecycleEvent> apply(const leyline::AdaptationCommand& command, const torch::Tensor& probe,
                                     std::uint64_t now_ns = 0);
-  // What was applied stays.
+  // Keeps what was applied.
   void commit();
-  // The network is what it was: slots and owners, tensors by reference, and the host's values that a fold overwrote. As
-  // good as the tensors were left alone since.
+  // Restores the network: slots and owners, tensors by reference, and the host's values that a fold overwrote. Exact
+  // only if the tensors' values were not modified since.
   void roll_back();
 
  private:
@@ -36,7 +36,7 @@ class Change {
   Network& network_;
   NetworkStructure before_;
   std::uint64_t structure_version_;
-  TensorValues overwritten_;  // of the host, oldest first
+  TensorValues overwritten_;  // values of host tensors, oldest first
   bool is_open_ = true;
 };
 

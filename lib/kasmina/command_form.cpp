@@ -34,10 +34,10 @@ bool is_late(const AdaptationCommand& command, std::uint64_t now_ns) {
 
 bool is_whole(double value) { return value == std::floor(value); }
 
-// A parameter of GERMINATE: a part of the seed's own blend.
+// A parameter of GERMINATE: one setting of the seed's blend.
 struct BlendParameter {
   std::string_view name;
-  bool (*take)(double value, AlphaSchedule& schedule);  // false, and nothing taken, for a value that makes no sense
+  bool (*take)(double value, AlphaSchedule& schedule);  // returns false, without a change, for an invalid value
   std::string_view range;
 };
 
@@ -66,7 +66,7 @@ constexpr std::array kBlendParameters{
                    "0.05 to 1"},
 };
 
-// Null for a name that is none of theirs.
+// Null if there is no parameter of this name.
 const BlendParameter* blend_parameter(std::string_view name) {
   const auto found = std::ranges::find(kBlendParameters, name, &BlendParameter::name);
   return found == kBlendParameters.end() ? nullptr : &*found;

@@ -1,6 +1,6 @@
 #pragma once
-// What a command says, whatever the network looks like: is it well formed, which stage does it want, which blend.
-// Any thread.
+// The parts of a command that do not depend on the network: is it well formed, which stage does it request, which
+// blend. Any thread.
 
 #include <map>
 #include <optional>
@@ -12,18 +12,18 @@
 
 namespace esper::kasmina {
 
-// The one event of a command that is not carried out.
+// The only event of a command that is rejected.
 std::vector<LifecycleEvent> refused(const leyline::AdaptationCommand& command, const std::string& code,
                                     const std::string& reason);
 
-// What is wrong with a command for any network; empty if nothing is. now_ns: the wall clock, 0 where it is not known.
+// Why a command is invalid for any network; empty if it is valid. now_ns: the wall clock, 0 if unknown.
 std::vector<LifecycleEvent> refuse_form(const leyline::AdaptationCommand& command, std::uint64_t now_ns);
 
-// The stage that an operation asks for; nothing for those that are no plain step forward.
+// The stage that an operation requests; empty for operations that are not a plain step forward.
 std::optional<leyline::Stage> wanted_stage(leyline::SeedOperation operation);
 
-// The usual schedule with the parameters of GERMINATE in it, or what is wrong with one. Their names were checked by
-// refuse_form().
+// The default schedule with the parameters of GERMINATE applied, or the reason why one is invalid. Their names were
+// checked by refuse_form().
 base::Expected<AlphaSchedule> schedule_from(const std::map<std::string, double>& parameters, AlphaSchedule usual);
 
 }  // namespace esper::kasmina

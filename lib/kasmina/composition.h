@@ -25,28 +25,28 @@
 
 namespace esper::kasmina {
 
-// x.detach() + gate * (x - x.detach()): x in value, the gradient times gate. 0 closes it, 1 leaves it open.
+// x.detach() + gate * (x - x.detach()): equal to x, with the gradient multiplied by gate: 0 is closed, 1 is open.
 torch::Tensor scale_gradient(const torch::Tensor& x, const torch::Tensor& gate);
 
 struct Features {
   torch::Tensor host;        // h
   torch::Tensor seed_input;  // x
   torch::Tensor seed;        // s
-  torch::Tensor gate;        // g, of h's rank and batch, else 1 where it does not vary; undefined where there is none
+  torch::Tensor gate;        // g, of h's rank and batch, other dimensions 1 where constant; undefined if unused
 };
 
-// What is added to h at alpha 1.
+// The amount added to h at alpha 1.
 torch::Tensor full_change(config::Composition kind, const Features& features);
 
 // h + alpha * full_change(features).
 torch::Tensor compose(config::Composition kind, const Features& features, const torch::Tensor& alpha);
 
-// Zero in value; its gradient reaches the seed as if it were at alpha 1, times `amount`, and never h or x directly:
-// amount * (f - f.detach()) with f = full_change at h.detach(), x.detach().
+// Zero in value; its gradient reaches the seed as if alpha were 1, times `amount`, but never h or x directly: amount *
+// (f - f.detach()) with f = full_change at h.detach(), x.detach().
 torch::Tensor straight_through(config::Composition kind, const Features& features, const torch::Tensor& amount);
 
-// Whether the path along h loses gradient as alpha rises. Isolating the seed as well would then starve the blocks
-// before the slot.
+// True if the path along h loses gradient as alpha rises. Isolating the seed as well would then stop the blocks before
+// the slot from learning.
 bool fades(config::Composition kind);
 
 // The gate of GATE, per channel: sigmoid(weight * pooled(x) + bias), weight and bias [channels]. Images are
@@ -54,8 +54,8 @@ bool fades(config::Composition kind);
 torch::Tensor learned_gate(FeatureKind kind, const torch::Tensor& x, const torch::Tensor& weight,
                            const torch::Tensor& bias);
 
-// The gate of CHANNEL: weight, [channels], held to 0..1 in value. Its gradient is as if it were not held, so that a
-// channel at either end is not stuck there. `like`: the feature that it is for.
+// The gate of CHANNEL: weight, [channels], clamped to 0..1 in value. Its gradient ignores the clamp, so that a channel
+// at either end can still move. `like`: the feature to which it applies.
 torch::Tensor channel_gate(FeatureKind kind, const torch::Tensor& like, const torch::Tensor& weight);
 
 // The gate of CONFIDENCE (reference 2.1), of each sample, and of each token of a sequence:

@@ -1,5 +1,5 @@
 #pragma once
-// What an epoch showed, as the network takes it in. Any thread.
+// The measurements of an epoch, as the network receives them. Any thread.
 
 #include <cstdint>
 #include <map>
@@ -11,13 +11,13 @@
 
 namespace esper::kasmina {
 
-// What one epoch showed about one seed; fields that were not measured stay empty.
+// Measurements of one seed in one epoch; fields that were not measured stay empty.
 struct SeedFacts {
   std::string seed_id;
   double gradient_norm = 0;                      // mean over the epoch's steps, L2 over the seed's parameters
   std::optional<double> accuracy_without;        // validation accuracy with the seed's alpha at 0
   std::optional<double> accuracy_at_full_alpha;  // validation accuracy with the seed's alpha at 1
-  double isolation_violations = 0;               // microbatches where its gradient reached the host and must not
+  double isolation_violations = 0;               // microbatches where a closed gate leaked its gradient into the host
 };
 
 struct EpochFacts {
@@ -26,8 +26,8 @@ struct EpochFacts {
   double host_gradient_norm = 0;                        // L2 over the parameters that the host owns
   double learning_rate = 0;
   std::vector<SeedFacts> seeds;
-  std::map<std::string, SeedValue> seed_value;  // by seed id, where it was measured
-  std::string undone;  // why the epoch's learning was taken back, and growing seeds are culled; empty: it stands
+  std::map<std::string, SeedValue> seed_value;  // by seed id, if measured
+  std::string undone;  // why the epoch was rolled back and growing seeds are culled; else empty
 };
 
 }  // namespace esper::kasmina

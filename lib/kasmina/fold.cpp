@@ -19,9 +19,9 @@ using config::Composition;
 
 namespace {
 
-constexpr double kTiny = 1e-30;  // keeps a zero from dividing
+constexpr double kTiny = 1e-30;  // avoids division by zero
 
-// C vectors of C channels, each as the feature of a sample with one position.
+// C vectors of C channels, each as the feature of a one-position sample.
 torch::Tensor as_features(const torch::Tensor& vectors, FeatureKind kind) {
   switch (kind) {
     case FeatureKind::kFeatures:
@@ -91,7 +91,7 @@ std::optional<LayerMoments> folded_moments(const LayerMoments& moments, const Sl
   if (map.matrix.size(0) > kMostInverted) return std::nullopt;
   const auto inverse = std::get<0>(at::linalg_inv_ex(map.matrix));
   const double enlarged = inverse.norm().item<double>() / std::sqrt(static_cast<double>(map.matrix.size(0)));
-  if (!(enlarged <= kMostEnlarged)) return std::nullopt;  // NaN neither
+  if (!(enlarged <= kMostEnlarged)) return std::nullopt;  // also rejects NaN
   const auto times = [](const torch::Tensor& weight, const torch::Tensor& matrix) {
     return weight.dim() == 2 ? weight.matmul(matrix) : at::einsum("ochw,ci->oihw", {weight, matrix});
   };

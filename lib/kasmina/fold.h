@@ -1,6 +1,6 @@
 #pragma once
-// The algebra of folding a linear seed into the layer that takes the slot's output. Works on values: without gradients,
-// in float64 where it multiplies. Training thread.
+// The algebra of folding a linear seed into the layer that consumes the slot's output. Works on values, without
+// gradients; products are in float64. Training thread.
 
 #include <torch/types.h>
 
@@ -11,18 +11,17 @@
 
 namespace esper::kasmina {
 
-// What leaves a slot, at each position: matrix * h + offset, h the channels of the host's feature there.
+// The output of a slot at each position: matrix * h + offset, h the channels of the host's feature there.
 struct SlotMap {
   torch::Tensor matrix;  // float64 [C, C]
   torch::Tensor offset;  // float64 [C]
 };
 
-// Why a seed's slot is no such map at alpha 1; empty if it is one. ADD, CONVEX, RESIDUAL and CHANNEL of a module whose
-// algebra is affine are.
+// Why a seed's slot is not an affine map at alpha 1; empty if it is. It is one for ADD, CONVEX, RESIDUAL and CHANNEL of
+// a module whose algebra is affine.
 std::string why_not_linear(const Seed& seed);
-// At alpha 1. With S x + t the module: S and t for ADD and CONVEX, 1 + S and t for RESIDUAL, 1 + g (S - 1) and g t for
-// CHANNEL. The module is run on the unit vectors, so it is what it does, not what it is meant to do. The seed must be
-// linear.
+// The map at alpha 1. With S x + t the module: S and t for ADD and CONVEX, 1 + S and t for RESIDUAL, 1 + g (S - 1) and
+// g t for CHANNEL. Measured by running the module on the unit vectors. The seed must be linear.
 SlotMap slot_map(const Seed& seed);
 
 // A linear layer's parameters as they are in its module: weight [out, C] or [out, C, kernel, kernel] (stride 1, one
@@ -30,7 +29,7 @@ SlotMap slot_map(const Seed& seed);
 struct LinearLayer {
   torch::Tensor weight, bias;
 };
-// The layer that does to h what `layer` does to the map's output: W M, b + W t. Values of their own, of the layer's
+// The layer that has the same effect on h as `layer` has on the map's output: W M, b + W t. New tensors, of the layer's
 // types.
 LinearLayer folded(const LinearLayer& layer, const SlotMap& map);
 // What the optimizer's moments of the layer become. With y = W (M h + t) + b, W' = W M and G' = dL/dW', the chain rule
@@ -45,21 +44,21 @@ struct LayerMoments {
   torch::Tensor weight, bias;   // the first: of the shapes of the layer's; bias where it has one
   torch::Tensor weight_square;  // the second, where it is kept
 };
-// Nothing where M is so nearly singular (kMostEnlarged) that what its inverse gives would be rounding, or tell of an M
-// that is long gone; nor where M is so large (kMostInverted) that its inverse, O(C^3) in float64, would hold up
-// training: on one CPU core about 50 ms for 512 channels, 2 s for 2048. Reads the device.
+// Empty if M is so nearly singular (> kMostEnlarged) that its inverse would give rounding errors or values of an
+// outdated M; or so large (> kMostInverted) that its inverse, O(C^3) in float64, would delay training: on one CPU core
+// about 50 ms for 512 channels, 2 s for 2048. Reads the device.
 std::optional<LayerMoments> folded_moments(const LayerMoments& moments, const SlotMap& map);
 inline constexpr double kMostEnlarged = 100;        // |M^-1| / sqrt(C), Frobenius norm; 1 where M is a rotation
 inline constexpr std::int64_t kMostInverted = 512;  // C
-// What they become where folded_moments() has nothing. The first of the weight is zero. The second is r^2 everywhere: r
-// is the root of the layer's largest, over |M| / sqrt(C) where that is below 1 (and at least 1 / kMostEnlarged), since
-// G' is larger than G by as much. In the directions that M closes W's own second moment is near zero, which says
-// nothing of G', and Adam would step up to 7 lr. So it steps lr * beta2^(-k/2) at most, k steps on, while no gradient
-// of the new weight is larger than r. Never reads the device.
+// The moments used where folded_moments() is empty. The first moment of the weight is zero. The second is r^2
+// everywhere: r is the root of the layer's largest, over |M| / sqrt(C) where that is below 1 (and at least 1 /
+// kMostEnlarged), since G' is larger than G by that factor. In the directions that M suppresses, W's own second moment
+// is near zero, which says nothing about G', and Adam would step up to 7 lr. With r it steps at most lr * beta2^(-k/2)
+// after k steps, while no gradient of the new weight is larger than r. Never reads the device.
 LayerMoments fresh_moments(const LayerMoments& moments, const SlotMap& map);
 
-// Why it cannot be: an offset needs a bias to go to, and does not reach a convolution's padding. Empty if it can. Reads
-// the device.
+// Why the map cannot be folded: an offset needs a bias, and does not reach a convolution's padding. Empty if it can be
+// folded. Reads the device.
 std::string why_not_folded(const LinearLayer& layer, const SlotMap& map);
 
 }  // namespace esper::kasmina

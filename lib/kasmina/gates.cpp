@@ -8,7 +8,7 @@ namespace esper::kasmina {
 
 namespace {
 
-// Whole numbers in full, as counts are read; others to four digits.
+// Integers in full, since they are counts; other numbers to four digits.
 std::string number(double value) {
   constexpr double kLongestCount = 1e15;
   const bool whole = std::abs(value) < kLongestCount && std::trunc(value) == value;

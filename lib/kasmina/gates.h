@@ -1,6 +1,6 @@
 #pragma once
-// What a seed must show before it moves on. Pure functions of what was measured; a value that was not measured, or is
-// not finite, never passes. Any thread.
+// The conditions for a seed to advance. Pure functions of measurements; a value that was not measured, or is not
+// finite, never passes. Any thread.
 
 #include <cstdint>
 #include <optional>
@@ -24,20 +24,20 @@ struct Verdict {
   bool passed = true;
   std::string reason;                                    // each condition with its measured value and threshold
   std::vector<std::pair<std::string, double>> values;    // measured
-  std::vector<std::pair<std::string, double>> required;  // the thresholds, by the names of what they are held against
+  std::vector<std::pair<std::string, double>> required;  // thresholds, by the names of the values they apply to
 };
 
 // Largest output change that a graft may cause on the probe, relative to the largest output.
 inline constexpr double kMaxGraftChange = 1e-6;
 
-// Largest output change that folding a fossil into the host may cause, measured alike.
+// Largest output change that folding a fossil into the host may cause, measured in the same way.
 inline constexpr double kMaxFoldChange = 1e-5;
 
 // G0, before GERMINATED.
 struct GraftEvidence {
-  std::optional<double> nonfinite_parameters;  // how many tensors of the seed hold NaN or infinity
+  std::optional<double> nonfinite_parameters;  // number of the seed's tensors that hold NaN or infinity
   std::optional<double> relative_change;       // max |after - before| / max |before| of the network's output
-  std::optional<double> change_at_full_alpha;  // the same with the seed fully blended in; reported, not judged
+  std::optional<double> change_at_full_alpha;  // the same with the seed fully blended in; reported only
 };
 
 // G1, before TRAINING.
@@ -46,7 +46,7 @@ struct GradientEvidence {
   std::optional<double> gradient_norm;  // L2 over the seed's parameters, of a loss on the probe
 };
 
-// G2 to G5: what the epochs showed. Points are percentage points of validation accuracy.
+// G2 to G5: measurements of the epochs. Points are percentage points of validation accuracy.
 struct EpochEvidence {
   std::uint32_t stage_epochs = 0;             // real epochs since the stage began
   std::optional<double> improvement_points;   // see Seed::improvement_points
@@ -54,7 +54,7 @@ struct EpochEvidence {
   double alpha = 0, alpha_target = 0;         // alpha_target: where the blend ends
   std::optional<double> shadow_points;        // accuracy at full alpha minus running accuracy
   std::optional<double> contribution_points;  // running accuracy minus accuracy without the seed
-  // Told, not judged; see SeedValue.
+  // Reported, not judged; see SeedValue.
   std::optional<double> contribution_stderr_points, shapley_points;
 };
 
@@ -66,8 +66,7 @@ Verdict shadow_gate(const EpochEvidence& evidence, const config::GateConfig& con
 Verdict contribution_gate(const EpochEvidence& evidence, const config::GateConfig& config);  // G5 -> FOSSILIZED
 
 // (seed_norm / host_norm) * sqrt(host_parameters / seed_parameters) (reference 2.2): 1 when an average parameter of the
-// seed gets as much gradient as one of the host. Nothing if a norm is not finite, or the host's norm or a count is
-// zero.
+// seed gets as much gradient as one of the host. Empty if a norm is not finite, or the host's norm or a count is zero.
 struct GradientNorms {
   double seed = 0, host = 0;
   std::int64_t seed_parameters = 0, host_parameters = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The network at the start, with marked places after its blocks where modules may grow. Training thread.
+// The initial network, with slots after its blocks where modules may grow. Training thread.
 
 #include <torch/types.h>
 
@@ -22,13 +22,14 @@ using leyline::FeatureShape;
 struct SlotSite {
   std::string id;  // "r<row>c<column>"; hosts have one row, column counts along the network
   FeatureShape shape;
-  // Id of the layer that takes what leaves the slot, where that layer is linear (a mean over height and width may come
-  // before it), takes nothing else, and is all that takes it: its weight is "<id>.weight", its bias, if it has one,
-  // "<id>.bias". A linear map at the slot can be folded into it. Else empty.
+  // Id of the layer that alone consumes the slot's output, if that layer is linear and has no other input (a mean over
+  // height and width may come before it); else empty. Its weight is "<id>.weight", its bias, if any, "<id>.bias". A
+  // linear map at the slot can be folded into it.
   std::string taken_by = {};
 };
 
-// Called by the host's forward after each block with the slot's index into `sites`; returns what goes on.
+// Called by the host's forward after each block with the slot's index into `sites`; returns the feature for the next
+// block.
 using SlotHook = std::function<torch::Tensor(std::size_t slot, const torch::Tensor& feature)>;
 
 // The ids of a host's tensors, in order of creation:
@@ -46,7 +47,7 @@ struct Host {
   std::function<torch::Tensor(const torch::Tensor& inputs, Mode mode, const SlotHook& hook)> forward;
 };
 
-// Throws Error{kConfig} when the host does not fit the sample (an image host on flat features, too many poolings, ...).
+// Throws Error{kConfig} if the host does not fit the sample (an image host on flat features, too many poolings, ...).
 Host build_host(const config::HostConfig& config, const leyline::SampleShape& sample, std::uint64_t run_seed,
                 torch::Device device);
 

@@ -22,7 +22,7 @@ namespace {
 constexpr double kNormEps = 1e-5;
 constexpr double kBatchNormMomentum = 0.1;
 
-// kaiming_uniform_(a = sqrt(5)) of PyTorch comes down to this bound.
+// kaiming_uniform_(a = sqrt(5)) of PyTorch is equivalent to this bound.
 Init fan_in_uniform(std::int64_t fan_in) {
   return {Init::Kind::kUniform, 1.0 / std::sqrt(static_cast<double>(fan_in))};
 }
@@ -118,7 +118,7 @@ torch::Tensor dropout(const torch::Tensor& x, double p, Mode mode) {
 
 namespace {
 
-// On a CPU the backward pass of attention in bf16 takes many times that in float32: autocast stops at its door.
+// On a CPU the backward pass of attention in bf16 takes many times that in float32, so autocast is disabled here.
 torch::Tensor causal_attention(const torch::Tensor& q, const torch::Tensor& k, const torch::Tensor& v, double dropout) {
   constexpr bool kCausal = true;
   if (!q.is_cpu() || q.scalar_type() == torch::kFloat32) {

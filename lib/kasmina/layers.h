@@ -73,7 +73,7 @@ struct Embedding {
 };
 Embedding make_embedding(ModuleScope scope, std::int64_t rows, std::int64_t width, Init init);
 
-// Scales by 1 / (1 - p) while training, so that evaluation needs nothing. p = 0 makes no random call.
+// Scales by 1 / (1 - p) while training, so evaluation is the identity. p = 0 draws no random numbers.
 torch::Tensor dropout(const torch::Tensor& x, double p, Mode mode);
 
 // Causal multi-head attention: token t sees tokens 0..t. qkv's rows are queries, keys, values, in this order; the width
@@ -84,7 +84,7 @@ struct SelfAttention {
   std::int64_t heads = 1;
   double dropout = 0;                                                 // of the attention weights
   torch::Tensor operator()(const torch::Tensor& x, Mode mode) const;  // [B, T, width]
-  // The same with a mask of one's own that is added to the scores, [heads, T, T]; it must hold the causal -inf itself.
+  // The same with a caller's mask that is added to the scores, [heads, T, T]; it must contain the causal -inf.
   torch::Tensor with_mask(const torch::Tensor& x, const torch::Tensor& mask) const;
 };
 

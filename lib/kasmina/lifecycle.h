@@ -1,5 +1,5 @@
 #pragma once
-// The stages of a slot and the moves between them: one table, the only judge of what is legal. Any thread.
+// The stages of a slot and the moves between them: one table defines which are legal. Any thread.
 
 #include <optional>
 #include <string>
@@ -14,12 +14,12 @@ struct IllegalMove {
   std::string text() const;
 };
 
-// Nothing when the move is in the table (reference 2.1), else the error that names it.
+// Empty if the move is in the table (reference 2.1), else the error that names it.
 std::optional<IllegalMove> check_move(leyline::Stage from, leyline::Stage to);
 
-// GERMINATED to FOSSILIZED: there is a module in the slot.
+// GERMINATED to FOSSILIZED: the slot holds a module.
 bool holds_seed(leyline::Stage stage);
-// GERMINATED to PROBATIONARY: the module is still on trial.
+// GERMINATED to PROBATIONARY: the module is on trial.
 bool is_growing(leyline::Stage stage);
 
 }  // namespace esper::kasmina

@@ -1,5 +1,5 @@
 #pragma once
-// What happened to a seed, in full: for telemetry and for the journal. Any thread.
+// A complete description of what happened to a seed, for telemetry and for the journal. Any thread.
 
 #include <string>
 #include <utility>
@@ -10,7 +10,7 @@
 
 namespace esper::kasmina {
 
-// Something that happened to a seed, ready to be reported: a stage change, a gate's verdict, a graft, a refusal.
+// One event of a seed, ready to be reported: a stage change, a gate's verdict, a graft, a rejected command.
 struct LifecycleEvent {
   enum class Kind { kStage, kGate, kGraft, kCull, kFold, kCommandRejected, kViolation } kind = Kind::kStage;
   std::string seed_id, slot, blueprint;
@@ -23,7 +23,7 @@ struct LifecycleEvent {
   bool passed = true;  // kGate: the verdict; kFold: whether it was done; kCommandRejected: false
 };
 
-// The event of a command that is not carried out.
+// The event of a rejected command.
 LifecycleEvent refusal_of(const leyline::AdaptationCommand& command, const std::string& code,
                           const std::string& reason);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Whether a forward pass teaches or measures.
+// Whether a forward pass trains or evaluates.
 
 namespace esper::kasmina {
 

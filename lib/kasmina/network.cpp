@@ -17,7 +17,7 @@ bool contains(const std::vector<std::string>& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// At a slot that growth.slots does not leave out.
+// True if the blueprint fits a slot that growth.slots includes.
 bool fits_somewhere(const std::string& name, const std::vector<SlotSite>& sites, const config::GrowthConfig& growth) {
   return std::ranges::any_of(sites, [&](const SlotSite& site) {
     if (!growth.slots.empty() && !contains(growth.slots, site.id)) return false;
@@ -26,7 +26,7 @@ bool fits_somewhere(const std::string& name, const std::vector<SlotSite>& sites,
   });
 }
 
-// The names were checked with the configuration; how large the features are is known only now.
+// The names were checked with the configuration; the sizes of features are known only here.
 void require_fit(const config::GrowthConfig& growth, const std::vector<SlotSite>& sites) {
   if (!growth.enabled || growth.blueprints.empty() || sites.empty()) return;
   if (std::ranges::any_of(growth.blueprints, [&](const auto& name) { return fits_somewhere(name, sites, growth); })) {

@@ -1,5 +1,5 @@
 #pragma once
-// The network that grows: a host, its slots, and the seeds in them. Training thread.
+// A growing network: a host, its slots, and the seeds in them. Training thread.
 //
 // A seed's stage acts on the forward only through four 0-dim tensors per seed (alpha, straight-through, isolation gate,
 // training gate), so a change of stage changes no structure; germinate, cull and rebuild do.
@@ -30,34 +30,35 @@
 
 namespace esper::kasmina {
 
-// What commands change in a network; its tensors are there by reference.
+// The part of a network that commands change; tensors are held by reference.
 struct NetworkStructure {
   std::vector<Slot> slots;  // parallel to the host's sites
   OwnershipRegistry ownership;
   std::uint32_t seeds_born = 0;
-  std::deque<std::string> command_ids;  // of the last commands that were carried out, oldest first
+  std::deque<std::string> command_ids;  // of the last executed commands, oldest first
 };
 
 class Network {
  public:
-  // The modules that `host` lists are FOSSILIZED seeds from the start. host and growth were validated; throws
-  // Error{kConfig} when a blueprint does not fit the features that come of this sample.
+  // The modules that `host` lists are FOSSILIZED seeds from the start. host and growth must be validated; throws
+  // Error{kConfig} if a blueprint does not fit the features of this sample.
   Network(const config::HostConfig& host, const config::GrowthConfig& growth, const leyline::SampleShape& sample,
           std::uint64_t run_seed, torch::Device device);
   Network(const Network&) = delete;
   Network& operator=(const Network&) = delete;
 
   torch::Tensor forward(const torch::Tensor& inputs, Mode mode) const;
-  // The same forward, and what it shows of each growing seed. Needs gradients on.
+  // The same forward, with the taps of each growing seed. Requires gradients enabled.
   SlotTaps tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& output) const;
 
-  // Evaluation of several configurations at once. A plan is good until the next command, epoch or restored topology.
+  // Evaluation of several configurations at once. A plan is valid until the next command, epoch or restored topology.
   StackedPlan plan_stacked(std::span<const Configuration> configurations) const;
-  // inputs: [B, ...]. Logits [plan.groups * B, ...], group by group; configuration c is group plan.group_of[c]. Without
-  // gradients.
+  // inputs: [B, ...]. Returns logits [plan.groups * B, ...], group by group; configuration c is group plan.group_of[c].
+  // Without gradients.
   torch::Tensor forward_stacked(const torch::Tensor& inputs, const StackedPlan& plan) const;
 
-  // Changes whenever parameters or buffers come or go, or parameters change owner. Counts within this process only.
+  // Changes whenever parameters or buffers are added or removed, or parameters change owner. Counts within this process
+  // only.
   std::uint64_t structure_version() const { return structure_version_; }
   std::vector<ParameterGroup> parameter_groups() const;
   std::vector<NamedTensor> buffers() const;
@@ -67,39 +68,41 @@ class Network {
     return structure_.ownership.owner_of(parameter_id);
   }
 
-  // Applies one command between two epochs; every outcome, refusals included, is an event. A refused command changes
-  // nothing. probe: a validation batch on which the largest output change of a graft, and the gradient's path into a
-  // seed, are measured. now_ns: the wall clock; a command with a deadline is refused without it. Not for inference
-  // mode. A lack of memory is a refusal as well. For a command that may have to be undone: kasmina/change.h.
+  // Applies one command between two epochs; every outcome, rejections included, is an event. A rejected command changes
+  // nothing. probe: a validation batch on which the largest output change of a graft, and the gradient into a seed, are
+  // measured. now_ns: the wall clock; without it a command with a deadline is rejected. Not for inference mode. Out of
+  // memory is a rejection as well. For a command that may have to be undone: kasmina/change.h.
   std::vector<LifecycleEvent> apply(const leyline::AdaptationCommand& command, const torch::Tensor& probe,
                                     std::uint64_t now_ns = 0);
-  // How a seed would be folded into the host's layer after it, from the values that all parameters have now; nothing
-  // where growth.fold_fossils is off or it cannot be folded.
+  // How a seed would be folded into the host's next layer, from the present values of all parameters; empty if
+  // growth.fold_fossils is off or it cannot be folded.
   struct FoldPlan {
     std::string layer;  // its parameters are "<layer>.weight" and, if it has one, "<layer>.bias"
     SlotMap map;
   };
   std::optional<FoldPlan> fold_plan(const std::string& seed_id) const;
-  // Whether stage and gate G5 would let the seed become a fossil now: a look at figures, no tensor is touched.
+  // True if the stage and gate G5 would let the seed fossilise now. Reads measurements only, no tensors.
   bool may_fossilize(const std::string& seed_id) const;
-  // What that layer would hold, by id; empty where there is no such plan.
+  // The values that layer would hold, by id; empty if there is no such plan.
   std::vector<NamedTensor> folded_layer(const std::string& seed_id) const;
-  // Takes in an epoch's measurements, moves alpha and dwell times by one tick, culls what must go. Epochs ascend.
+  // Applies an epoch's measurements, advances alpha and dwell times by one tick, and culls seeds that must go. Epochs
+  // must ascend.
   std::vector<LifecycleEvent> end_epoch(const EpochFacts& facts);
 
-  // Growing and fossilised seeds, in order of birth. Figures that were not measured are empty.
+  // Growing and fossilised seeds, in order of birth. Values that were not measured are empty.
   std::vector<leyline::SeedState> export_seed_states() const;
   std::vector<leyline::SlotState> export_slots() const;
-  // Growing seeds with an alpha above 0, in order of birth: what is turned off to see what the network loses.
+  // Growing seeds with an alpha above 0, in order of birth: the seeds that are turned off to measure their
+  // contribution.
   std::vector<std::string> active_seeds() const;
-  // Seeds whose contribution this epoch's validation must measure (PROBATIONARY), and those to try at full alpha
-  // (TRAINING, and SHADOWING below alpha 1; at alpha 1 the running network is the trial).
+  // Seeds whose contribution this epoch's validation must measure (PROBATIONARY), and those to evaluate at full alpha
+  // (TRAINING, and SHADOWING below alpha 1; at alpha 1 the running network is that evaluation).
   std::vector<std::string> seeds_to_measure() const;
   std::vector<std::string> seeds_to_shadow() const;
 
-  // Everything but tensor values: topology, stages, counters, histories. restore() of it on a network of the same
-  // configuration makes the same structure; the caller then copies tensor values in by id. Seeds that the network
-  // holds already keep their tensors. Throws Error{kCheckpoint} when it does not fit, and then changes nothing.
+  // Everything except tensor values: topology, stages, counters, histories. restore_topology() of it on a network of
+  // the same configuration creates the same structure; the caller then copies tensor values in by id. Seeds that the
+  // network already holds keep their tensors. Throws Error{kCheckpoint}, without any change, if it does not fit.
   nlohmann::json save_topology() const;
   void restore_topology(const nlohmann::json& saved);
 
@@ -108,18 +111,18 @@ class Network {
   friend class Change;
   using Events = std::vector<LifecycleEvent>;
 
-  // A command under way.
+  // A command in progress.
   struct Order {
     const leyline::AdaptationCommand& command;
     const torch::Tensor& probe;
-    TensorValues& overwritten;  // takes in the values of the host's parameters that the command overwrites
+    TensorValues& overwritten;  // receives the host's values that the command overwrites
   };
 
   void build_in(const std::vector<config::Entry<config::SlotModule>>& modules);  // network_modules.cpp
   std::size_t index_of(const Slot& slot) const { return static_cast<std::size_t>(&slot - structure_.slots.data()); }
   void rebuild_ownership();
 
-  // Nothing but an open change itself may alter the network.
+  // Checks that only an open change itself alters the network.
   void require_no_change() const;
 
   // network_command.cpp
@@ -130,7 +133,7 @@ class Network {
     const Blueprint* blueprint = nullptr;
     AlphaSchedule schedule;
   };
-  // What GERMINATE names. Why it is refused; empty, and `out` filled in, if it is not.
+  // Resolves what GERMINATE names. Returns why it is rejected; empty, with `out` set, if it is not.
   Events resolve(const leyline::AdaptationCommand& command, Germination& out);
   Events germinate(const leyline::AdaptationCommand& command, const torch::Tensor& probe);
   Events move_seed(const Order& order);
@@ -170,7 +173,7 @@ class Network {
   bool is_changing_ = false;        // a Change is open
 };
 
-// While it lives, one seed's alpha has another value (evaluation only). Restores it exactly.
+// Sets one seed's alpha to another value while it lives (evaluation only). Restores it exactly.
 class AlphaOverride {
  public:
   AlphaOverride(Network& network, const std::string& seed_id, double alpha);

@@ -1,4 +1,4 @@
-// Commands: which the network refuses and why, and what an accepted one does.
+// Commands: which ones the network rejects and why, and what an accepted one does.
 
 #include <fmt/core.h>
 
@@ -41,7 +41,7 @@ LifecycleEvent verdict_event(const Verdict& verdict, const Slot& slot, Stage to,
   event.to = to;
   event.reason = verdict.reason;
   event.values = verdict.values;
-  if (verdict.gate == Gate::kG5 && slot.seed) {  // of a fossil no epoch tells it any more
+  if (verdict.gate == Gate::kG5 && slot.seed) {  // a fossil gets no further epoch reports
     const auto error = slot.seed->record.seed_value.shapley_stderr_points;
     if (error) event.values.emplace_back("shapley_stderr_points", *error);
   }
@@ -97,7 +97,7 @@ std::vector<LifecycleEvent> Network::apply_order(const Order& order, std::uint64
   return events;
 }
 
-// Operations take their memory before they change anything: building and measuring a seed comes first.
+// Operations allocate memory before they change anything: a seed is built and measured first.
 std::vector<LifecycleEvent> Network::carry_out(const Order& order) {
   const bool births = order.command.seed_operation->operation == SeedOperation::kGerminate;
   try {
@@ -237,7 +237,7 @@ std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const Order& 
   const auto gate = verdict_event(verdict, slot, to, command);
   if (!verdict.passed) return gate_refusal(gate, command);
   const auto from = slot.stage;
-  // All that takes memory comes before the move.
+  // All memory is allocated before the move.
   const auto fold = to == Stage::kFossilized ? try_fold(slot, order.probe) : std::nullopt;
   enter(slot, to);
   Events events = {gate, stage_event(slot, from, verdict.reason, command)};
@@ -249,7 +249,8 @@ void Network::enter(Slot& slot, Stage to) {
   auto& seed = *slot.seed;
   move_slot(slot, to, accuracy_);
   if (to == Stage::kBlending) {
-    // The first tick at once: at alpha 0 without straight-through the coming epoch would teach the seed nothing.
+    // The first tick is applied at once: at alpha 0 without straight-through the seed would learn nothing in the next
+    // epoch.
     retarget(seed.alpha, seed.schedule.target, seed.schedule.ticks);
     tick(seed.alpha);
   }

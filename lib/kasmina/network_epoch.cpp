@@ -1,4 +1,4 @@
-// What an epoch's end does to slots and seeds.
+// The changes of slots and seeds at an epoch's end.
 
 #include <fmt/core.h>
 
@@ -17,12 +17,12 @@ namespace {
 
 using Kind = LifecycleEvent::Kind;
 
-// What is no share of samples was not measured.
+// A value that is not a fraction of samples was not measured.
 std::optional<double> if_accuracy(std::optional<double> value) {
   return value && *value >= 0 && *value <= 1 ? value : std::nullopt;
 }
 
-// Others see it as a float.
+// Consumers read it as a float.
 double if_float_or_zero(double value) { return std::abs(value) <= std::numeric_limits<float>::max() ? value : 0; }
 
 std::string epochs_text(int count) { return to_string(base::Length{count, base::Length::Unit::kEpochs}); }
@@ -40,7 +40,7 @@ LifecycleEvent violation(const Slot& slot) {
   return event;
 }
 
-// What an epoch showed beside the seed's own facts.
+// An epoch's measurements besides the seed's own.
 struct Surroundings {
   std::optional<double> accuracy;
   std::int64_t host_parameters = 0;
@@ -55,7 +55,7 @@ void take_in(Slot& slot, const EpochFacts& facts, const Surroundings& around) {
   for (const auto& candidate : facts.seeds) {
     if (candidate.seed_id == seed.id) own = candidate;
   }
-  // A fossil keeps what it was admitted for: nothing takes it away to measure it again.
+  // A fossil keeps its last contribution: it is not turned off again to measure it.
   if (is_growing(slot.stage)) record.accuracy = around.accuracy;
   // A seed that was germinated before the first epoch counts from that epoch's end.
   if (!record.accuracy_at_stage_start) record.accuracy_at_stage_start = around.accuracy;
@@ -104,7 +104,7 @@ std::vector<LifecycleEvent> rest(Slot& slot, const config::GrowthConfig& growth)
   return events;
 }
 
-// One read for all seeds.
+// One device read for all seeds.
 std::vector<bool> broken_seeds(const std::vector<Slot>& slots) {
   std::vector<bool> broken(slots.size(), false);
   std::vector<torch::Tensor> sound;

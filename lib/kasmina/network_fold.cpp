@@ -1,4 +1,4 @@
-// A linear fossil becomes part of the host's layer after its slot.
+// Folds a linear fossil into the host's layer after its slot.
 
 #include <fmt/core.h>
 
@@ -16,7 +16,7 @@ using leyline::Stage;
 
 namespace {
 
-// While it lives, parameters have other values.
+// Sets parameters to other values while it lives.
 class ValueScope {
  public:
   ValueScope(const TensorValues& here, const TensorValues& afterwards) : afterwards_(afterwards) { write_values(here); }
@@ -74,7 +74,7 @@ std::vector<NamedTensor> Network::folded_layer(const std::string& seed_id) const
   return values;
 }
 
-// Of the network's output on the probe, relative to the largest; with the fold done for the moment.
+// The change of the network's output on the probe, relative to the largest, with the fold temporarily applied.
 double Network::fold_change(const Slot& slot, const Fold& fold, const torch::Tensor& probe) const {
   const at::NoGradGuard no_grad;
   const auto before = forward(probe, Mode::kEvaluate).to(at::kDouble);
@@ -86,7 +86,7 @@ double Network::fold_change(const Slot& slot, const Fold& fold, const torch::Ten
   return ((after.to(at::kDouble) - before).abs().max() / before.abs().max().clamp_min(1e-12)).item<double>();
 }
 
-// Nothing for a seed that is not linear by itself. Changes nothing.
+// Empty for a seed that is not linear by itself. Changes nothing.
 std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Tensor& probe) {
   if (!growth_.fold_fossils || slot.seed->blueprint->algebra != Algebra::kAffine) return std::nullopt;
   Fold fold;
@@ -112,12 +112,12 @@ std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Te
   const double change = fold_change(slot, fold, probe);
   fold.event.values = {{"relative_output_change", change}};
   fold.event.required = {{"relative_output_change", kMaxFoldChange}};
-  fold.event.passed = change <= kMaxFoldChange;  // and not NaN
+  fold.event.passed = change <= kMaxFoldChange;  // false for NaN
   fold.event.reason = fmt::format("relative_output_change {:.3g} <= {:.3g}", change, kMaxFoldChange);
   return fold;
 }
 
-// Takes no memory that is not there yet: the command is past refusing.
+// Allocates nothing: the command can no longer be rejected.
 LifecycleEvent Network::carry_out(const Fold& fold, Slot& slot, const Order& order) {
   auto& seed = *slot.seed;
   auto event = fold.event;

@@ -1,4 +1,4 @@
-// Modules that the host has from the start (host.modules): what a grown network is compared with.
+// Modules that the host has from the start (host.modules): a baseline for grown networks.
 
 #include <fmt/core.h>
 
@@ -10,7 +10,7 @@
 namespace esper::kasmina {
 namespace {
 
-// The name was checked with the configuration; how large the feature is is known only now.
+// The name was checked with the configuration; the feature's size is known only here.
 const Blueprint& blueprint_at(const SlotSite& site, const config::Entry<config::SlotModule>& module) {
   const auto* blueprint = find_blueprint(module->blueprint, site.shape.kind);
   ESPER_CHECK(blueprint, "host.modules was not checked: " + module.text());

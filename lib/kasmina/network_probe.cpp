@@ -1,4 +1,4 @@
-// What is measured on the probe batch before a seed is grafted and before it trains.
+// Measurements on the probe batch before a seed is grafted and before it trains.
 
 #include <torch/csrc/autograd/autograd.h>
 
@@ -18,7 +18,7 @@ double l2_norm(const std::vector<torch::Tensor>& gradients) {
   return norms.empty() ? 0.0 : at::linalg_vector_norm(at::stack(norms)).item<double>();
 }
 
-// While it lives, a seed acts as in another stage.
+// Sets a seed's scalars to those of another stage while it lives.
 class StageScope {
  public:
   StageScope(const SeedScalars& scalars, const ScalarValues& here, const ScalarValues& afterwards)
@@ -65,7 +65,7 @@ GraftEvidence Network::measure_graft(std::size_t slot, const Seed& seed, const t
   return evidence;
 }
 
-// Runs the probe as a TRAINING seed would and follows cross entropy toward the first class back into the seed.
+// Runs the probe as a TRAINING seed would and backpropagates cross entropy toward the first class into the seed.
 GradientEvidence Network::measure_gradient(const Slot& slot, const torch::Tensor& probe) {
   const auto& seed = *slot.seed;
   GradientEvidence evidence{static_cast<double>(seed.module.tensors.num_parameters()), std::nullopt};

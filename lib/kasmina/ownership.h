@@ -1,5 +1,5 @@
 #pragma once
-// Who answers for each parameter: the host or one seed, never both, never nobody. Training thread.
+// The owner of each parameter: the host or one seed, exactly one of them. Training thread.
 
 #include <map>
 #include <string>
@@ -13,12 +13,12 @@ inline constexpr const char* kHostOwner = "host";
 
 class OwnershipRegistry {
  public:
-  // Takes ownerless parameters; one that has an owner already is a bug.
+  // Assigns parameters without an owner; one that already has an owner is a bug.
   void claim(const std::vector<NamedTensor>& parameters, const std::string& owner);
-  // From a seed that fossilised to the host.
+  // Moves the parameters of a fossilised seed to the host.
   void transfer(const std::string& from, const std::string& to);
   void release(const std::string& owner);
-  // One that is no more, whoever had it; one without an owner is a bug.
+  // Removes a deleted parameter, whoever owns it; one without an owner is a bug.
   void release_parameter(const std::string& parameter_id);
   const std::string& owner_of(const std::string& parameter_id) const;
   std::size_t size() const { return owners_.size(); }

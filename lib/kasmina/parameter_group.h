@@ -1,5 +1,5 @@
 #pragma once
-// Which parameters share an optimizer clock. Split from network.h so that an optimizer needs no network.
+// Which parameters share an optimizer clock. Separate from network.h so that an optimizer does not need a network.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace esper::kasmina {
 
-// Parameters that were born together and keep one optimizer clock: "host" first, then each living seed in order of
+// Parameters that were created together and share one optimizer clock: "host" first, then each living seed in order of
 // birth.
 struct ParameterGroup {
   std::string id;     // "host", "seed-0001"

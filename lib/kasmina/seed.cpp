@@ -26,7 +26,7 @@ SeedScalars make_scalars(torch::Device device) {
   return {scalar(), scalar(), scalar(), scalar()};
 }
 
-// The seed's output and gate, in the host's precision: a graft must not change the type of what flows on.
+// The seed's output and gate, in the host's precision: a graft must not change the dtype of the feature.
 Features features_at(const Seed& seed, const torch::Tensor& host, const torch::Tensor& input, Mode mode) {
   const auto type = host.scalar_type();
   Features features{host, input, seed.module.forward(input, mode).to(type), {}};

@@ -1,6 +1,5 @@
 #pragma once
-// One grown module: its tensors, the four scalars through which its stage acts, and what the epochs showed of it.
-// Training thread.
+// One grown module: its tensors, the four scalars through which its stage acts, and its measurements. Training thread.
 
 #include <torch/types.h>
 
@@ -18,10 +17,10 @@
 
 namespace esper::kasmina {
 
-// 0-dim float32 on the device. They live as long as the seed and are only ever written in place.
+// 0-dim float32 on the device. They live as long as the seed and are only written in place.
 struct SeedScalars {
   torch::Tensor alpha;             // share of the seed in the output, 0..1
-  torch::Tensor straight_through;  // 1: the seed learns though alpha is 0
+  torch::Tensor straight_through;  // 1: the seed learns although alpha is 0
   torch::Tensor isolation_gate;    // 0: no gradient through the seed's input into the host
   torch::Tensor training_gate;     // 0: no gradient into the seed, neither its parameters nor its input
 };
@@ -30,7 +29,7 @@ struct ScalarValues {
   double alpha = 0, straight_through = 0, isolation_gate = 0, training_gate = 0;
 };
 
-// What a seed's stage, and a blend-out under way, mean for its four scalars:
+// The values of a seed's four scalars, by its stage and by a blend-out in progress:
 //
 //   stage         alpha       straight  isolation  training
 //   GERMINATED    0           0         closed     0
@@ -46,14 +45,15 @@ struct ScalarValues {
 ScalarValues scalar_values(leyline::Stage stage, const AlphaController& alpha, const config::GrowthConfig& growth);
 void write_scalars(const SeedScalars& scalars, const ScalarValues& values);
 
-// What a counterfactual measurement gives beside accuracy_without, in points; fields that it had no answer for stay
-// empty. Definitions: tolaria/evaluation/shapley.h.
+// What a counterfactual measurement adds to accuracy_without, in points; fields that were not measured stay empty.
+// Definitions: tolaria/evaluation/shapley.h.
 struct SeedValue {
   std::optional<double> contribution_stderr_points;
   std::optional<double> shapley_points, shapley_stderr_points;
 };
 
-// What the epochs showed; an empty field was not measured in the last epoch (gradient_ratio: ever). Accuracies 0..1.
+// Measurements of the epochs; an empty field was not measured in the last epoch (gradient_ratio: ever). Accuracies
+// 0..1.
 struct SeedRecord {
   std::uint32_t age_epochs = 0;  // since germination
   std::optional<double> accuracy_at_stage_start, accuracy, accuracy_without, accuracy_at_full_alpha;
@@ -63,7 +63,7 @@ struct SeedRecord {
   double isolation_violations = 0;  // of the last epoch
 
   // The better of running accuracy and accuracy at full alpha, minus the running accuracy when the stage began. The
-  // running accuracy of a TRAINING seed is the host's alone, since its alpha is 0; full alpha shows the seed itself.
+  // running accuracy of a TRAINING seed is the host's alone, since its alpha is 0; full alpha measures the seed itself.
   std::optional<double> improvement_points() const;
   std::optional<double> shadow_points() const;        // accuracy at full alpha minus running accuracy
   std::optional<double> contribution_points() const;  // running accuracy minus accuracy without the seed
@@ -75,14 +75,14 @@ struct Seed {
   const Blueprint* blueprint = nullptr;
   FeatureShape shape;
   config::Composition composition = config::Composition::kAdd;
-  SeedModule module;                     // its table holds the composition's gate too
+  SeedModule module;                     // its table includes the composition's gate
   torch::Tensor gate_weight, gate_bias;  // GATE; CHANNEL has the weight only
   AlphaSchedule schedule;
   AlphaController alpha;
   SeedScalars scalars;
   SeedRecord record;
-  // A fossil that the host's next layer took in: no tensor of it is left, scalars included, and it passes its feature
-  // on as it is.
+  // A fossil that is folded into the host's next layer: it has no tensors left, scalars included, and returns its
+  // feature unchanged.
   bool folded = false;
 };
 
@@ -95,20 +95,20 @@ struct SeedOrigin {
   FeatureShape shape;
   AlphaSchedule schedule;
 };
-// A newborn with the scalars of GERMINATED; its values follow from the run's seed and its id alone. The gate of GATE
+// A new seed with the scalars of GERMINATED; its values depend only on the run's seed and its id. The gate of GATE
 // starts at 0.5, that of CHANNEL at 1.
 Seed make_seed(const SeedOrigin& origin, const config::GrowthConfig& growth, std::uint64_t run_seed,
                torch::Device device);
 
-// Makes a folded seed of it.
+// Turns it into a folded seed.
 void drop_tensors(Seed& seed);
 
-// What leaves the slot when `feature` comes out of the host's block.
+// The slot's output for `feature`, the output of the host's block.
 torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
-// The same, and what it shows on the way. Needs gradients on.
+// The same, with its intermediate tensors. Requires gradients enabled.
 SlotTap tap_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
-// The same in evaluation mode, for many configurations at once: alpha comes from `branches`, per group of rows,
-// whatever the feature's rank. The seed itself runs once for each group that comes in. Without gradients.
+// The same in evaluation mode, for many configurations at once: alpha comes from `branches`, per group of rows, for a
+// feature of any rank. The seed itself runs once for each incoming group. Without gradients.
 torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, const AlphaBranches& branches);
 
 }  // namespace esper::kasmina

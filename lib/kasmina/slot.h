@@ -17,25 +17,25 @@ namespace esper::kasmina {
 struct Slot {
   SlotSite site;
   leyline::Stage stage = leyline::Stage::kUnknown;
-  std::uint32_t stage_epochs = 0;  // real epochs since it entered the stage
+  std::uint32_t stage_epochs = 0;  // real epochs in this stage
   std::optional<Seed> seed;
 };
 
-// What the run file says of the seeds of one slot, names resolved.
+// The run file's settings for seeds of one slot, names resolved.
 struct SlotRules {
-  AlphaSchedule schedule;                 // unless a command says otherwise
-  std::vector<const Blueprint*> allowed;  // that fit there and that the run asks for, in the table's order
+  AlphaSchedule schedule;                 // unless a command overrides it
+  std::vector<const Blueprint*> allowed;  // blueprints that fit there and that the run includes, in the table's order
 };
 SlotRules rules_at(const SlotSite& site, const config::GrowthConfig& growth);
 
-// Moves the slot and starts its epoch count; a move that the table refuses is a bug here, callers ask check_move().
-// `accuracy`: the running accuracy at the move, from which the seed's improvement in the new stage is counted.
+// Moves the slot and restarts its epoch count; a move that is not in the table is a bug, callers use check_move().
+// `accuracy`: the running accuracy at the move, the baseline of the seed's improvement in the new stage.
 void move_slot(Slot& slot, leyline::Stage to, std::optional<double> accuracy);
 
-// The stage of that slot, without a seed, when a run begins: DORMANT, or TERMINATED where nothing may grow.
+// The stage of that slot, without a seed, when a run begins: DORMANT, or TERMINATED if nothing may grow.
 leyline::Stage first_stage(const std::string& slot_id, const config::GrowthConfig& growth);
 
-// What the gates G2 to G5 judge. The slot must hold a seed.
+// The inputs of the gates G2 to G5. The slot must hold a seed.
 EpochEvidence evidence_of(const Slot& slot);
 
 // Slots that hold a seed.
@@ -44,10 +44,10 @@ std::vector<const Slot*> in_creation_order(const std::vector<Slot>& slots);
 Slot* find_seed(std::vector<Slot>& slots, const std::string& seed_id);
 const Slot* find_seed(const std::vector<Slot>& slots, const std::string& seed_id);
 
-// The seed's scalars follow its stage and its alpha. The slot must hold a seed.
+// Sets the seed's scalars from its stage and alpha. The slot must hold a seed.
 void refresh_scalars(const Slot& slot, const config::GrowthConfig& growth);
 
-// A seed on its way out: blending down, or down already.
+// True for a seed that is being removed: blending down, or down already.
 bool is_leaving(const Slot& slot);
 
 }  // namespace esper::kasmina

@@ -122,7 +122,7 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
   if (read_name<config::Composition>(saved.at("composition")) != source.growth.composition) {
     fail_saved_topology(source.site.id, "growth.composition differs");
   }
-  // Older checkpoints have neither a schedule of the seed's own nor folded seeds.
+  // Older checkpoints have neither a per-seed schedule nor folded seeds.
   const SavedSeed who{saved.at("number").get<std::uint32_t>(), blueprint, saved.value("folded", false)};
   if (who.number == 0) fail_saved_topology(source.site.id, "a seed without a number");
   const auto schedule =

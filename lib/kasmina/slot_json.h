@@ -11,7 +11,7 @@ namespace esper::kasmina {
 
 nlohmann::json slot_to_json(const Slot& slot);
 
-// What make_seed() needs besides, and the seed that sits at the slot now: it is kept, with its tensors, if it is the
+// The other inputs of make_seed(), and the seed that is in the slot now: it is kept, with its tensors, if it is the
 // saved one.
 struct SlotSource {
   const SlotSite& site;
@@ -23,10 +23,10 @@ struct SlotSource {
 // Throws Error{kCheckpoint}, naming the slot and what does not fit.
 Slot slot_from_json(const nlohmann::json& saved, const SlotSource& source);
 
-// The "seed" of a slot where one was germinated just now, with the blend that the configuration gives it.
+// The "seed" of a slot with a newly germinated one, with the configured blend.
 nlohmann::json new_seed_to_json(std::uint32_t number, const std::string& blueprint, config::Composition composition);
 
-// Parts of it that other files read. Throw as above; json::exception where the type is another one.
+// Parts of it that other files read. Throw as above; json::exception if a field has another type.
 leyline::Stage stage_from_json(const nlohmann::json& saved, const std::string& slot);
 nlohmann::json optional_number(std::optional<double> value);
 [[noreturn]] void fail_saved_topology(const std::string& where, const std::string& what);

@@ -1,5 +1,5 @@
 #pragma once
-// What a forward pass shows of a slot with a growing seed, for whoever follows the gradient there. Training thread.
+// The tensors of a slot with a growing seed in a forward pass, for measuring gradients there. Training thread.
 
 #include <torch/types.h>
 
@@ -7,13 +7,13 @@
 
 namespace esper::kasmina {
 
-// All of the feature's shape. The host's feature goes two ways: past the seed, and into it. That the two are tensors of
-// their own makes what comes back along each a gradient of its own.
+// All of the feature's shape. The host's feature takes two paths: past the seed, and into it. Each path has its own
+// tensor, so the gradients along them can be separated.
 struct SlotTap {
   torch::Tensor host_path, seed_path;
   torch::Tensor output;          // what leaves the slot
-  torch::Tensor change;          // output minus the host's feature, as a value: it carries no gradient
-  torch::Tensor isolation_gate;  // 0-dim: 0 while nothing may come back along seed_path
+  torch::Tensor change;          // output minus the host's feature; no gradient
+  torch::Tensor isolation_gate;  // 0-dim: 0 while no gradient may flow along seed_path
 };
 
 // One for each growing seed, in order of birth.

@@ -9,7 +9,7 @@
 namespace esper::kasmina {
 namespace {
 
-// The configurations that are one group so far, group by group.
+// The configurations that still share one group, group by group.
 using Groups = std::vector<std::vector<std::size_t>>;
 
 struct Parted {

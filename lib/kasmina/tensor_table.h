@@ -11,26 +11,27 @@
 
 namespace esper::kasmina {
 
-// Names are identity: "host.block1.conv.weight", "seed-0003.conv.weight". An id is never reused for another tensor.
+// Ids identify tensors: "host.block1.conv.weight", "seed-0003.conv.weight". An id is never reused for another tensor.
 struct NamedTensor {
   std::string id;
   torch::Tensor tensor;
 };
 
-// In order of creation. Parameters are trained (float32 leaves that require a gradient); buffers are state that is not.
-// Modules hold the same tensors: write into them in place (copy_), never replace them.
+// In order of creation. Parameters are trained (float32 leaves that require a gradient); buffers are untrained state.
+// Modules hold the same tensors: write to them in place (copy_), never replace them.
 struct TensorTable {
   std::vector<NamedTensor> parameters;
   std::vector<NamedTensor> buffers;
   std::int64_t num_parameters() const;
 };
 
-// Tensors, each with a value that it has at another time.
+// Tensors, each with a saved value.
 using TensorValues = std::vector<std::pair<torch::Tensor, torch::Tensor>>;
-// Gives each tensor that value, in place and in order.
+// Writes each value to its tensor, in place and in order.
 void write_values(const TensorValues& values);
 
-// How a parameter starts. Uniform: in [-bound, bound], PyTorch's default with bound = 1/sqrt(fan_in). Normal: mean 0.
+// Initial values of a parameter. Uniform: in [-bound, bound], PyTorch's default with bound = 1/sqrt(fan_in). Normal:
+// mean 0.
 struct Init {
   enum class Kind { kUniform, kNormal, kConstant } kind = Kind::kConstant;
   double value = 0;  // bound, standard deviation or the constant
@@ -38,9 +39,9 @@ struct Init {
 inline constexpr Init kZeros{Init::Kind::kConstant, 0};
 inline constexpr Init kOnes{Init::Kind::kConstant, 1};
 
-// Creates tensors under a prefix. Each parameter draws from a generator of its own, seeded by (run seed, id): what else
-// the network holds, and when it grew, changes nothing. Values are drawn on the CPU, so every device starts the same.
-// A second tensor of the same id is a bug. Borrows the table.
+// Creates tensors under a prefix. Each parameter draws from its own generator, seeded by (run seed, id): its values do
+// not depend on the rest of the network or on when it grew. Values are drawn on the CPU, so every device starts with
+// the same ones. A second tensor with the same id is a bug. Borrows the table.
 class ModuleScope {
  public:
   ModuleScope(TensorTable& table, std::string prefix, std::uint64_t run_seed, torch::Device device);

@@ -1,5 +1,5 @@
 #pragma once
-// What others need of a saved topology: who sits where, and the same with one seed more or less. Any thread.
+// Operations on a saved topology: list its seeds, remove or add one. Any thread.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace esper::kasmina {
 
-// Of what Network::save_topology() gave: which seed sits where, without what was measured. Throws Error{kCheckpoint}.
+// The seeds and slots in the output of Network::save_topology(), without measurements. Throws Error{kCheckpoint}.
 leyline::Topology topology_of(const nlohmann::json& saved);
 
-// The same with that seed left out, whatever its stage: its slot is as it is when a run begins with that configuration,
-// its number is not given again. Throws Error{kConfig} that names the seeds there are.
+// The topology without that seed, whatever its stage: its slot is as at the start of a run with that configuration, its
+// number is not reused. Throws Error{kConfig} that names the existing seeds.
 nlohmann::json without_seed(nlohmann::json saved, const std::string& seed_id, const config::GrowthConfig& growth);
 
-// The same with a newborn at that slot, whatever the slot was. Throws Error{kConfig} where there is no such slot.
+// The topology with a new seed at that slot, whatever the slot held. Throws Error{kConfig} if there is no such slot.
 nlohmann::json with_seed(nlohmann::json saved, const std::string& slot, const std::string& blueprint,
                          const config::GrowthConfig& growth);
 
-// The same with that seed FOSSILIZED. Throws Error{kConfig} where there is no such seed.
+// The topology with that seed FOSSILIZED. Throws Error{kConfig} if there is no such seed.
 nlohmann::json with_fossil(nlohmann::json saved, const std::string& seed_id);
 
 }  // namespace esper::kasmina

@@ -1,5 +1,5 @@
 #pragma once
-// Who builds the catalogue's modules, one file for each kind of feature, and what the files share.
+// The builders of the catalogue's modules, one file for each kind of feature, and what these files share.
 
 #include <cstdint>
 #include <span>

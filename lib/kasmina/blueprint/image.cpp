@@ -62,7 +62,7 @@ SeedForward build_conv_heavy(ModuleScope scope, const FeatureShape& shape) {
   return [=](const torch::Tensor& x, Mode) { return x + at::relu(norm2(conv2(at::relu(norm1(conv1(x)))))); };
 }
 
-// No bias: what follows may pad with zeros, which a bias would not reach.
+// No bias: the next layer may pad with zeros, which a bias would not reach.
 SeedForward build_pointwise(ModuleScope scope, const FeatureShape& shape) {
   const Conv2d conv =
       make_conv2d(scope.child("conv"), shape.channels, shape.channels, {.kernel = 1, .weight_init = kZeros});

@@ -1,4 +1,4 @@
-// Modules for sequences, [B, T, C], causal: token t depends on tokens 0..t. T may be shorter than the slot says.
+// Modules for sequences, [B, T, C], causal: token t depends on tokens 0..t. T may be shorter than the slot's.
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/gelu.h>

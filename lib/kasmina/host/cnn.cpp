@@ -26,7 +26,7 @@ struct Block {
   }
 };
 
-// How often an edge can be halved, rounding down, before nothing is left.
+// How often an edge can be halved, rounding down, before it is zero.
 std::int64_t max_poolings(std::int64_t edge) {
   std::int64_t count = 0;
   for (; edge >= 2; edge /= 2) ++count;

@@ -1,5 +1,5 @@
 #pragma once
-// The builders behind build_host(), one for each kind of host. They add tensors under `scope` and say where slots are.
+// The builders of build_host(), one for each kind of host. They add tensors under `scope` and list the slots.
 
 #include "kasmina/host.h"
 
@@ -17,9 +17,9 @@ HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, con
 HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& config,
                                 const leyline::SampleShape& sample);
 
-// Those of config/slot_geometry.h; which layer takes each is left to the builder.
+// The sites of config/slot_geometry.h; the builder sets the layer that consumes each.
 std::vector<SlotSite> slot_sites(const config::HostConfig& config, const leyline::SampleShape& sample);
-// Throws Error{kConfig}: the text names the field and the way out.
+// Throws Error{kConfig}: the message names the field and a remedy.
 void require_config(bool holds, const std::string& text);
 
 }  // namespace esper::kasmina
