@@ -47,7 +47,7 @@ class EpochLoop {
   RunOutcome run();
 
  private:
-  // Nothing: the run goes on.
+  // Empty: the run continues.
   std::optional<RunOutcome> run_epoch();
   Measurements measure();
   StepMetrics read_metrics();
@@ -117,7 +117,7 @@ StepMetrics EpochLoop::read_metrics() {
   return step::read_metrics(run_.model.state);
 }
 
-// What a growing seed did is undone, and then there is nothing to report.
+// The growing seeds' changes are undone, so there is nothing to report.
 std::string EpochLoop::divergence_or_undo(StepMetrics& metrics, Measurements& measured) {
   std::string reason = divergence(metrics, measured);
   if (reason.empty()) reason = good_state_.loss_explosion(measured);

@@ -38,7 +38,7 @@ EpochTrainer::EpochTrainer(Run& run)
       batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
                look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger) {}
 
-// How many steps of this shape the run still has: one an epoch where it is the epoch's last, which may be shorter.
+// Remaining steps of this shape in the run: one per epoch if it is the epoch's last, which may be shorter.
 std::int64_t EpochTrainer::steps_left(const std::vector<Microbatch>& microbatches) const {
   const auto& config = run_.facts.config;
   const std::int64_t epochs_left = config.epochs - run_.progress.epoch;
@@ -96,7 +96,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   return trained;
 }
 
-// The last epoch's end has nothing to prepare for.
+// The end of the last epoch has nothing to prepare.
 void EpochTrainer::prepare_structures() {
   const auto& config = run_.facts.config;
   const auto& network = run_.model.network;

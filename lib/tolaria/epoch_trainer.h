@@ -1,5 +1,5 @@
 #pragma once
-// Trains an epoch, step by step, in the lane that suits each step. Training thread.
+// Trains an epoch step by step, each step in the lane that suits it. Training thread.
 
 #include <optional>
 #include <vector>
@@ -17,12 +17,12 @@ class EpochTrainer {
   EpochTrainer(const EpochTrainer&) = delete;
   EpochTrainer& operator=(const EpochTrainer&) = delete;
 
-  // From the run's cursor to the end of the epoch, saving where that is due. Nothing where a signal came in between.
+  // Trains from the run's cursor to the end of the epoch, and saves when due. Empty if a signal interrupted it.
   std::optional<TrainedEpoch> train();
 
-  // After the network may have changed.
+  // Call after the network may have changed.
   void take_structure() { runner_.take_structure(run_.progress.step); }
-  // Some work on the steps of structures that may come next. At the end of an epoch.
+  // At the end of an epoch: a limited amount of work on the steps of structures that may come next.
   void prepare_structures();
 
  private:

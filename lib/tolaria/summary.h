@@ -1,5 +1,5 @@
 #pragma once
-// What a run came to, as JSON: summary.json in the run folder, and what `esper train --json` prints.
+// The results of a run as JSON: summary.json in the run folder, and the output of `esper train --json`.
 
 #include <nlohmann/json_fwd.hpp>
 #include <string>
@@ -14,7 +14,7 @@ namespace esper::tolaria {
 //  checkpoints [{path, epoch, step}]}; contribution in accuracy points, null where it was not measured.
 nlohmann::ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::string& run_dir);
 
-// {from, until, wall_ms, ms {owner: ...}} of this process, as history::read_run_ledger reads it: the account of the
+// {from, until, wall_ms, ms {owner: ...}} of this process, as history::read_run_ledger reads it: the ledger of the
 // training thread's time from its start until now. `from` and `until` are times of day, RFC 3339.
 nlohmann::ordered_json summarize_ledger(base::Ledger& ledger, const base::Clock& clock);
 

@@ -64,7 +64,7 @@ base::Expected<std::vector<NamedTensor>, ReadFailure> read_tensors(base::FileSys
   return tensors;
 }
 
-// JSON has no NaN: it would come back as null.
+// JSON has no NaN: it would be read back as null.
 std::string first_not_finite(const json& value, const std::string& place) {
   if (value.is_number_float() && !std::isfinite(value.get<double>())) return place;
   if (!value.is_structured()) return {};
@@ -74,7 +74,7 @@ std::string first_not_finite(const json& value, const std::string& place) {
   return {};
 }
 
-// Its hashes are right: what is not understood is of another version, not damaged.
+// Its hashes are correct: if it is not understood it is of another version, not damaged.
 base::Expected<CheckpointImage, ReadFailure> read_verified(base::FileSystem& files, const std::string& path,
                                                            const CheckpointInfo& info) {
   CheckpointImage image{info, {}, read_run_json(files, path)};

@@ -23,7 +23,7 @@ struct CheckpointInfo {
   bool operator==(const CheckpointInfo&) const = default;
 };
 
-// In memory, independent of the running state: CPU copies that nobody changes. Any thread.
+// A checkpoint in memory, independent of the running state: CPU copies that are never modified. Any thread.
 struct CheckpointImage {
   CheckpointInfo info;
   std::vector<kasmina::NamedTensor> tensors;
@@ -34,23 +34,23 @@ struct CheckpointImage {
 std::vector<kasmina::NamedTensor> copy_to_cpu(const std::vector<kasmina::NamedTensor>& tensors);
 
 // The first tensor ("tensor host.weight") or number of `run` ("run.json: /progress/step") that is NaN or infinite;
-// empty if none is.
+// empty if all are finite.
 std::string first_not_finite(const CheckpointImage& image);
 
-// Publishes `path`. The image's tensors are contiguous and on the CPU. Returns its size in bytes. Throws IoError;
-// nothing is at `path` then.
+// Publishes `path`. The image's tensors must be contiguous and on the CPU. Returns its size in bytes. Throws IoError;
+// then `path` does not exist.
 std::uint64_t write_checkpoint(base::FileSystem& files, const std::string& path, const CheckpointImage& image);
 
-// Verifies every byte and says whose checkpoint it is. Throws as read_checkpoint.
+// Verifies every byte and returns the manifest's info. Throws as read_checkpoint.
 base::Expected<CheckpointInfo, storage::ReadFailure> verify_checkpoint(base::FileSystem& files,
                                                                        const std::string& path);
 
-// run.json alone, not verified: what else is in the folder is not looked at. A discarded value where it is no JSON.
+// Reads run.json alone, without verification; the rest of the folder is not read. A discarded value if it is not JSON.
 // Throws IoError.
 nlohmann::json read_run_json(base::FileSystem& files, const std::string& path);
 
-// Verifies every byte, then reads. Damaged as verify_folder has it; what is whole but not understood is unreadable.
-// Throws IoError only for trouble that is not the checkpoint's.
+// Verifies every byte, then reads. Damaged as defined by verify_folder; an intact checkpoint that is not understood is
+// unreadable. Throws IoError only for errors that are not the checkpoint's.
 base::Expected<CheckpointImage, storage::ReadFailure> read_checkpoint(base::FileSystem& files, const std::string& path);
 
 // "PATH is damaged: PROBLEM", or "PATH cannot be read: PROBLEM".

@@ -23,7 +23,7 @@ using nlohmann::json;
 // "epoch-0003-step-000000120": sorts by time, and one name never has two contents.
 std::string name_of(const CheckpointInfo& info) { return fmt::format("epoch-{:04}-step-{:09}", info.epoch, info.step); }
 
-// Nothing for names that no run publishes (leftovers, quarantined ones).
+// Empty for names that no run publishes (leftovers, quarantined ones).
 std::optional<CheckpointEntry> entry_of(const std::string& folder, const std::string& name) {
   CheckpointEntry entry{folder + "/" + name, 0, 0};
   long long step = 0;
@@ -44,7 +44,7 @@ RefusedCheckpoint set_aside(FileSystem& files, const std::string& path, const st
 
 std::string name_in(const CheckpointEntry& entry) { return entry.path.substr(entry.path.find_last_of('/') + 1); }
 
-// The state right after the best epoch so far, by its own account; false where that cannot be read.
+// True if it holds the state right after the best epoch so far, by its own record; false if that cannot be read.
 bool holds_best_epoch(FileSystem& files, const CheckpointEntry& entry) {
   try {
     const json run = read_run_json(files, entry.path);
@@ -69,7 +69,7 @@ bool has_checkpoint_record(FileSystem& files, const std::string& journal_path) {
   return found;
 }
 
-// One that was published and then renamed, with a number or without.
+// One that was published and then renamed, with or without a number.
 bool is_set_aside(const std::string& folder, const std::string& name) {
   for (const std::string_view ending : {storage::kDamagedEnding, storage::kUnreadableEnding}) {
     const auto at = name.find(ending);
@@ -165,8 +165,8 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
   return published;
 }
 
-// Saved already: an interrupt right after a save or right after a resume, or a save whose last step failed. Anything
-// else under the name makes room; as damaged only where that is proven, not where it is of another configuration.
+// True if saved already: an interrupt right after a save or a resume, or a save whose last step failed. Anything else
+// under the name is renamed; as damaged only if that is proven, not if it is of another configuration.
 bool CheckpointStore::holds(const CheckpointEntry& entry, const CheckpointInfo& info) {
   if (kind_at(files_, entry.path) == PathKind::kNothing) return false;
   const auto found = verify_checkpoint(files_, entry.path);
@@ -186,13 +186,13 @@ void CheckpointStore::protect(const std::vector<RefusedCheckpoint>& refused) {
   }
 }
 
-// As the newest: a good one is never behind one that a resumed run passed over.
+// Recorded as the newest: a valid one is never behind one that a resumed run skipped.
 void CheckpointStore::list(const CheckpointEntry& entry) {
   std::erase_if(entries_, [&](const CheckpointEntry& listed) { return listed.path == entry.path; });
   entries_.push_back(entry);
 }
 
-// At a checkpoint, since all that the new file has to begin with is known there.
+// Rotates at a checkpoint, since everything that the new file begins with is known there.
 std::string CheckpointStore::rotate_journal(const CheckpointImage& image) {
   if (!journal_.is_file_full() || !image.run.contains("topology")) return {};
   const auto best = best_path_.substr(best_path_.find_last_of('/') + 1);

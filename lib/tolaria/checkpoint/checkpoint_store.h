@@ -1,6 +1,6 @@
 #pragma once
-// The checkpoints of one run: publish, remember in the journal, keep the right ones, find the newest good one.
-// One thread at a time.
+// The checkpoints of one run: publishes them, records them in the journal, deletes superseded ones, and finds the
+// newest valid one. One thread at a time.
 
 #include <functional>
 #include <string>
@@ -25,31 +25,31 @@ struct RefusedCheckpoint {
 
 class CheckpointStore {
  public:
-  // folder: the run's checkpoints/; journal: the run's. Reads what is there.
+  // folder: the run's checkpoints/; journal: the run's. Reads the existing ones.
   CheckpointStore(base::FileSystem& files, std::string folder, const std::string& journal_path,
                   config::CheckpointConfig config, std::uint64_t journal_file_bytes = storage::kJournalFileBytes);
 
   enum class Rank { kOrdinary, kBest };
   struct Published {
     CheckpointEntry entry;
-    std::uint64_t bytes = 0;  // 0: it was there already
+    std::uint64_t bytes = 0;  // 0: it existed already
     std::string not_deleted;  // why a superseded one is still there; the next publish tries again
-    std::string not_rotated;  // why the journal, which is long enough, did not begin a new file; so does this
+    std::string not_rotated;  // why a journal that is due for a new file, and this publish with it, did not begin one
   };
-  // Publishes, records, then deletes what need not be kept. What is under the name already stays if it is whole and the
-  // same state, else it makes room: as `<name>.bad` where it is damaged, as `<name>.unread` where it is whole (of
-  // another configuration) or could not be read. Throws IoError; then nothing was deleted, and at the name is either
-  // nothing new or all of it.
+  // Publishes, records, then deletes superseded checkpoints. An existing folder of that name stays if it is intact and
+  // holds the same state; else it is renamed: to `<name>.bad` if damaged, to `<name>.unread` if intact (of another
+  // configuration) or unreadable. Throws IoError; then nothing was deleted, and the name holds either nothing new or
+  // the whole checkpoint.
   Published publish(const CheckpointImage& image, Rank rank);
 
-  // What restore_newest passed over and left under its name, since it may be whole: it is neither counted nor deleted
-  // from here on.
+  // Excludes a checkpoint that restore_newest skipped and left in place, since it may be intact: from now on it is
+  // neither counted nor deleted.
   void protect(const std::vector<RefusedCheckpoint>& refused);
 
-  // Oldest first; only what is published, without links and what is spared.
+  // Oldest first; published checkpoints only, without links and spared ones.
   const std::vector<CheckpointEntry>& entries() const { return entries_; }
 
-  // Appends a note to the run's journal (a JSON object as text).
+  // Appends a record to the run's journal (a JSON object as text).
   void record(const std::string& json_text) { journal_.append(json_text); }
 
  private:
@@ -63,28 +63,28 @@ class CheckpointStore {
   config::CheckpointConfig config_;
   RunJournal journal_;
   std::vector<CheckpointEntry> entries_;
-  std::string best_path_;  // empty where there is none
+  std::string best_path_;  // empty if there is none
 };
 
-// The published checkpoints of a folder, oldest first; also a link or the like under such a name, which cannot be read.
-// Beside a writer, too.
+// The published checkpoints of a folder, oldest first; includes links and other entries under such a name, which cannot
+// be read. Safe while another process writes.
 std::vector<CheckpointEntry> list_checkpoints(base::FileSystem& files, const std::string& folder);
-// The name of the newest one that was the best when its state was taken: its own run.json says so, whatever became of
-// the journal. Where none says so, the one that the journal noted last as the best, if it is still there; empty if that
-// is not. Beside a writer, too.
+// The name of the newest checkpoint that was the best when its state was taken, according to its own run.json, whatever
+// the journal says. If there is none, the last one that the journal records as the best, if it still exists; else
+// empty. Safe while another process writes.
 std::string best_checkpoint(base::FileSystem& files, const std::string& folder, const std::string& journal_path);
 
-// The one that the journal recorded last as the best, whether it is still there or not; empty where it records none.
+// The last checkpoint that the journal records as the best, whether or not it still exists; empty if none is recorded.
 std::string best_by_journal(base::FileSystem& files, const std::string& journal_path);
 
-// Whether this run published a checkpoint once: one is recorded in the journal, or was set aside in `folder`.
+// True if this run ever published a checkpoint: one is recorded in the journal, or was renamed in `folder`.
 bool had_checkpoints(base::FileSystem& files, const std::string& folder, const std::string& journal_path);
 
-// Tries the checkpoints of `folder` from the newest on: read_checkpoint, then `accept`, which fails with the reason if
-// the image will not do. A damaged one is renamed to .bad; one that `accept` refuses is whole, and is renamed to
-// .unread once an older one was taken, since the run will need its name; where none was taken it stays. Where a rename
-// fails the reason says so. One that is unreadable always stays. What `accept` throws ends the search. Gives the path
-// taken, or an empty one; `refused` says what was passed over. Needs the run's lock.
+// Tries the checkpoints of `folder` from the newest: read_checkpoint, then `accept`, which fails with the reason if the image is
+// rejected (empty: accepted). A damaged one is renamed to .bad. One that `accept` rejects is intact; it is renamed to
+// .unread once an older one was accepted, since the run will need its name, and stays otherwise. If a rename fails, the
+// reason says so. An unreadable one always stays. Exceptions of `accept` end the search. Returns the accepted path, or
+// an empty one; `refused` lists the others. Requires the run's lock.
 std::string restore_newest(base::FileSystem& files, const std::string& folder,
                            const std::function<base::Expected<void>(const CheckpointImage&)>& accept,
                            std::vector<RefusedCheckpoint>& refused);

@@ -15,7 +15,7 @@ using base::Duration;
 using Rank = CheckpointStore::Rank;
 
 struct Job {
-  std::optional<CheckpointImage> image;  // else a note
+  std::optional<CheckpointImage> image;  // else a journal record
   Rank rank = Rank::kOrdinary;
   std::string note;
 };
@@ -33,7 +33,7 @@ void save(CheckpointStore& store, const Job& job, SaveResult& result) {
   result.not_rotated = published.not_rotated;
 }
 
-// Nothing for a note that was written.
+// Empty for a record that was written.
 std::optional<SaveResult> perform(CheckpointStore& store, const Job& job, const base::Clock& clock) {
   SaveResult result;
   const auto begin = clock.now();
@@ -56,7 +56,7 @@ std::optional<SaveResult> perform(CheckpointStore& store, const Job& job, const 
 
 }  // namespace
 
-// Shared by the writer and its thread; whoever ends last releases it.
+// Shared by the writer and its thread; the last owner releases it.
 struct CheckpointWriter::State {
   State(CheckpointStore its_store, base::Clock its_clock)
       : store(std::move(its_store)), clock(std::move(its_clock)), published(store.entries()) {}
@@ -104,7 +104,7 @@ CheckpointWriter::~CheckpointWriter() {
   std::unique_lock lock(state_->mutex);
   state_->stopping = true;
   state_->changed.notify_all();
-  // The machine's time, since nobody moves another one here.
+  // The machine's clock, since nothing advances another one here.
   const bool ended = state_->changed.wait_for(lock, gave_up_ ? Duration(0) : deadline_, [&] { return state_->ended; });
   if (!ended) state_->queue.clear();
   lock.unlock();

@@ -1,5 +1,5 @@
 #pragma once
-// Writes checkpoints on a thread of its own: the training thread only copies tensors and hands them over.
+// Writes checkpoints on its own thread: the training thread only copies tensors and hands them over.
 
 #include <memory>
 #include <string>
@@ -11,39 +11,40 @@
 
 namespace esper::tolaria {
 
-// How one save went, for the training thread to report.
+// The result of one save, for the training thread to report.
 struct SaveResult {
-  enum class Kind { kCheckpoint, kNote } kind = Kind::kCheckpoint;  // of a note only failures are results
+  enum class Kind { kCheckpoint, kNote } kind = Kind::kCheckpoint;  // a record has a result only if it failed
   CheckpointInfo info;                                              // kCheckpoint
   std::string path;                                                 // empty: not saved
   std::uint64_t bytes = 0;                                          // 0 with a path: it was on the disk already
   double save_ms = 0;                                               // on the writer's thread
   std::string problem;                                              // why not saved
-  bool out_of_space = false;                                        // the disk is full: saving pauses, training goes on
-  std::string not_deleted;                                          // saved, but why a superseded one is still there
-  std::string not_rotated;                                          // saved, but why the journal began no new file
+  bool out_of_space = false;  // the disk is full: saving pauses, training continues
+  std::string not_deleted;    // saved, but a superseded one was not deleted, and why
+  std::string not_rotated;    // saved, but the journal began no new file, and why
 };
 
 class CheckpointWriter {
  public:
-  // The store belongs to the writer's thread from now on. deadline: of submit, flush and the destructor.
+  // The store belongs to the writer's thread from now on. deadline: applies to submit, flush and the destructor.
   CheckpointWriter(CheckpointStore store, base::Clock clock, base::Duration deadline);
-  // Writes what waits, at most until the deadline, or not at all where flush() has met it already. Then the thread is
-  // left to itself: it shares nothing with the owner but the file system, and ends when that returns.
+  // Writes what is pending, at most until the deadline, or nothing if flush() has already met the deadline. Then the
+  // thread is detached: it shares only the file system with its owner, and ends when its I/O returns.
   ~CheckpointWriter();
   CheckpointWriter(const CheckpointWriter&) = delete;
   CheckpointWriter& operator=(const CheckpointWriter&) = delete;
 
   enum class Handover { kTaken, kBusy };
-  // Hands an image over, waiting for an earlier one to be written, at most until the deadline (kBusy: not taken).
+  // Hands over an image, waiting for an earlier one to be written, at most until the deadline (kBusy: not accepted).
   Handover submit(CheckpointImage image, CheckpointStore::Rank rank);
-  // Appends a note to the run's journal, in order with the saves. One that cannot be written is lost, with a result.
+  // Appends a record to the run's journal, in order with the saves. A record that cannot be written is lost, with a
+  // result.
   void record(std::string json_text);
-  // Waits until all is written; false if the deadline passed.
+  // Waits until everything is written; false if the deadline passed.
   bool flush();
   // Results since the last call, oldest first.
   std::vector<SaveResult> take_results();
-  // What is published, oldest first, as of the last save that ended.
+  // Published checkpoints, oldest first, as of the last completed save.
   std::vector<CheckpointEntry> checkpoints() const;
 
  private:

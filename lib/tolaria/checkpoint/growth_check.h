@@ -1,5 +1,5 @@
 #pragma once
-// The network of a checkpoint against the one that the run's journal rebuilds.
+// Compares the network of a checkpoint with the one that the run's journal describes.
 
 #include <string>
 
@@ -12,7 +12,7 @@ namespace esper::tolaria {
 // Throws Error{kCheckpoint} that says what differs. Fails with the reason where the journal does not show it.
 base::Expected<void> check_growth(const history::GrowthHistory& history, const CheckpointImage& image);
 
-// The journal's note of a process that begins ("started") or goes on ("resumed") with this network.
+// The journal record of a process that begins ("started") or resumes ("resumed") with this network.
 std::string start_record(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology);
 
 }  // namespace esper::tolaria

@@ -1,7 +1,7 @@
 #pragma once
-// The journal of one run as its process writes it: records in order, in files of bounded size. Each later file begins
-// with what a resumed run needs of the earlier ones (a "segment" record: topology, lanes, best checkpoint), so that it
-// need not read them. One thread at a time.
+// The journal of one run as its process writes it: ordered records in files of bounded size. Each later file begins
+// with what a resumed run needs from the earlier ones (a "segment" record: topology, lanes, best checkpoint), so that
+// they need not be read. One thread at a time.
 
 #include <cstdint>
 #include <string>
@@ -14,14 +14,14 @@ namespace esper::tolaria {
 
 class RunJournal {
  public:
-  // Reads the newest file; earlier ones only where that one does not begin with a segment record.
+  // Reads the newest file; earlier ones only if that file does not begin with a segment record.
   RunJournal(base::FileSystem& files, const std::string& path, std::uint64_t file_bytes = storage::kJournalFileBytes);
 
-  // A JSON object as text. As storage::JournalWriter::append.
+  // Appends a JSON object as text. See storage::JournalWriter::append.
   void append(const std::string& json_text);
 
   bool is_file_full() const { return journal_.bytes() >= file_bytes_; }
-  // Right after the record of a checkpoint: begins a new file with the run's state at that place. As
+  // Directly after the record of a checkpoint: begins a new file with the run's state at that point. See
   // storage::JournalWriter::rotate.
   void begin_file(history::RunPlace place, const leyline::Topology& topology, const std::string& best_checkpoint);
 

@@ -22,7 +22,7 @@ constexpr double kPoints = 100;
 
 bool interrupted() { return Interrupt::requested() != 0; }
 
-// The error of what two independent causes disturb.
+// The standard error of two independent sources of error.
 std::optional<double> joined(std::optional<double> a, std::optional<double> b) {
   if (!a || !b) return std::nullopt;
   return std::hypot(*a, *b);
@@ -40,7 +40,7 @@ class SeedGame {
   int players() const { return static_cast<int>(seeds_.size()); }
   CoalitionValues& coalition_values() { return coalition_values_; }
 
-  // Evaluates coalitions that are not known yet in one pass. False at the deadline and on a signal.
+  // Evaluates unknown coalitions in one pass. False at the deadline and on a signal.
   bool ask(const std::vector<Coalition>& wanted) {
     std::vector<kasmina::Configuration> configurations;
     for (const Coalition coalition : wanted) configurations.push_back(configuration_of(coalition));
@@ -55,12 +55,12 @@ class SeedGame {
     }
     return true;
   }
-  // Whether another pass like the ones so far would be over in time.
+  // True if another pass like those so far would finish in time.
   bool has_time() const { return elapsed() + longest_pass_ < config_.deadline; }
   bool is_late() const { return elapsed() > config_.deadline; }
   base::Duration elapsed() const { return evaluation_.facts.clock.now() - begin_; }
 
-  // sampling_error: 0 for an exact figure.
+  // sampling_error: 0 for an exact value.
   Estimate estimate(const Contrast& contrast, std::optional<double> sampling_error) const {
     const auto error = joined(standard_error(contrast, outcomes_), sampling_error);
     return {kPoints * value_of(contrast, coalition_values_), error ? std::optional(kPoints * *error) : std::nullopt};
@@ -118,7 +118,7 @@ bool measure_exactly(SeedGame& game, Pairs pairs, Counterfactual& out) {
   return true;
 }
 
-// Nobody, everybody, and everybody but one.
+// The empty coalition, the full one, and the full one without each player.
 std::vector<Coalition> ablations(int players) {
   std::vector<Coalition> wanted = {0, all_players(players)};
   for (int i = 0; i < players; ++i) wanted.push_back(all_players(players) & ~(Coalition{1} << i));
@@ -127,7 +127,7 @@ std::vector<Coalition> ablations(int players) {
 
 bool measure_by_drawing(SeedGame& game, const Sampling& sampling, Counterfactual& out) {
   if (!game.ask(ablations(game.players()))) return false;
-  // A pass that cannot be finished in time is not begun, so that the deadline costs draws and never a pass.
+  // A pass that cannot finish in time is not started, so that the deadline costs draws and never a pass.
   const auto sampled =
       sample_game(sampling, game.coalition_values(), [&](const std::vector<Coalition>& wanted, CoalitionValues&) {
         return game.has_time() && !interrupted() && game.ask(wanted);
@@ -144,7 +144,7 @@ bool measure_by_drawing(SeedGame& game, const Sampling& sampling, Counterfactual
 }
 
 Sampling sampling_of(const config::RunConfig& config, std::uint32_t epoch, int players, Pairs pairs) {
-  // Coalitions of one round: as many as four seeds make, which is what a piece of a batch is cut for.
+  // Coalitions of one round: as many as four seeds make, for which a batch is cut into pieces.
   constexpr std::size_t kInARound = 16;
   Sampling sampling;
   sampling.players = players;

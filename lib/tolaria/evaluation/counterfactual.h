@@ -1,8 +1,7 @@
 #pragma once
-// What each active seed is worth: validation with every seed on or off, in all combinations or in drawn ones. The
-// definitions are in tolaria/evaluation/shapley.h; players are the active seeds in order of birth, and v(S) is the
-// validation accuracy, in points, with the seeds of S as they run and the other active seeds at alpha 0. Training
-// thread.
+// The contribution of each active seed: validation with every seed on or off, in all combinations or in sampled ones.
+// Definitions: tolaria/evaluation/shapley.h; players are the active seeds in order of birth, and v(S) is the validation
+// accuracy, in points, with the seeds of S as they run and the other active seeds at alpha 0. Training thread.
 
 #include <cstdint>
 #include <optional>
@@ -14,8 +13,8 @@
 
 namespace esper::tolaria {
 
-// In points. The standard error is over validation samples and, where orders were drawn, over those too; nothing where
-// there were fewer than two of either.
+// In points. The standard error covers validation samples and, if orders were drawn, those too; empty if there were
+// fewer than two of either.
 struct Estimate {
   double value = 0;
   std::optional<double> standard_error;
@@ -25,7 +24,7 @@ struct ValueOfSeed {
   std::string seed_id;
   double accuracy_without = 0;      // 0..1
   Estimate contribution;            // the last contribution: v(all) - v(all but this one)
-  std::optional<Estimate> shapley;  // nothing where the budget allowed no draw
+  std::optional<Estimate> shapley;  // empty if the budget allowed no draw
 };
 
 struct ValueOfPair {
@@ -37,26 +36,26 @@ struct Counterfactual {
   enum class End {
     kNotDue,       // nothing to measure in this epoch
     kMeasured,     // as far as the budget went
-    kLate,         // given up at the deadline: no figures
-    kInterrupted,  // a signal came: no figures
+    kLate,         // stopped at the deadline: no values
+    kInterrupted,  // stopped by a signal: no values
   } end = End::kNotDue;
   std::vector<ValueOfSeed> seeds;
   std::vector<ValueOfPair> pairs;
   double loss = 0, accuracy = 0;      // of all seeds as they run
   double accuracy_without_seeds = 0;  // of all active seeds at alpha 0
-  int configurations = 0;             // that were evaluated
-  int permutations = 0;               // that were drawn; 0: Shapley values are exact where there are any
+  int configurations = 0;             // number evaluated
+  int permutations = 0;               // number drawn; 0: Shapley values, if any, are exact
   double latency_ms = 0;
 };
 
-// There is an active seed, and the epoch's number (from 1) is due or a seed waits for gate G5.
+// True if there is an active seed, and the epoch (from 1) is due or a seed waits for gate G5.
 bool counterfactual_is_due(const kasmina::Network& network, const config::CounterfactualConfig& config,
                            std::uint32_t epoch);
 
-// Exact where growth.counterfactual.max_configurations covers all combinations, else from drawn orders; the last
-// contribution of each seed is measured in either case, before anything is drawn. With the parameters as they are:
-// the caller holds an EmaScope. Drawn orders depend on the run's seed and the epoch alone, their number on the deadline
-// too. Changes nothing in the run.
+// Exact if growth.counterfactual.max_configurations covers all combinations, else from drawn orders; the last
+// contribution of each seed is measured in either case, before anything is drawn. Uses the parameters as they are: the
+// caller holds an EmaScope. Drawn orders depend only on the run's seed and the epoch, their number also on the
+// deadline. The run's state is unchanged.
 Counterfactual measure_counterfactual(const Evaluation& evaluation, std::uint32_t epoch);
 
 }  // namespace esper::tolaria

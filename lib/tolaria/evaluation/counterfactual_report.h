@@ -8,11 +8,11 @@
 
 namespace esper::tolaria {
 
-// What belongs to the run and to pairs; single seeds report theirs in their own packets. Nothing where nothing was
+// The metrics of the run and of pairs; those of single seeds are in the seeds' own packets. Nothing if nothing was
 // measured.
 void add_counterfactual(std::vector<leyline::MetricValue>& out, const Counterfactual& measured);
 
-// A measurement that was given up at its deadline.
+// The event of a measurement that was stopped at its deadline.
 leyline::TelemetryEvent late_counterfactual(const Counterfactual& measured, std::uint32_t epoch,
                                             base::Duration deadline);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What measuring a run's network takes. Plain references.
+// What measuring a run's network requires. Plain references.
 
 #include "base/ledger/ledger.h"
 #include "data/loader.h"
@@ -10,7 +10,7 @@ namespace esper::tolaria {
 
 struct Evaluation {
   step::Model& model;
-  data::Loader& data;  // to validate on
+  data::Loader& data;  // validation data
   const RunFacts& facts;
   base::Ledger& ledger;
 };

@@ -12,7 +12,7 @@ using step::EmaScope;
 
 namespace {
 
-// Each seed by itself at full alpha, the others as they run.
+// Each seed alone at full alpha, the others as they run.
 void try_at_full_alpha(const Evaluation& evaluation, Measurements& measured) {
   const auto seeds = evaluation.model.network.seeds_to_shadow();
   if (seeds.empty()) return;

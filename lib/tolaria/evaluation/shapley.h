@@ -1,5 +1,5 @@
 #pragma once
-// Who is worth how much of what a group achieves together. Pure functions of numbers, without tensors. Any thread.
+// Attribution of a group's value to its members. Pure functions of numbers, without tensors. Any thread.
 //
 // A game has players 0..n-1; N is all of them, and v(S) is what a coalition S of them is worth. |S|: its players.
 //
@@ -20,12 +20,12 @@
 namespace esper::tolaria {
 
 using Coalition = std::uint64_t;                      // bit i: player i takes part
-using CoalitionValues = std::map<Coalition, double>;  // v, as far as it is known
+using CoalitionValues = std::map<Coalition, double>;  // v, where known
 // A figure that is linear in v: the sum of weight * v(coalition).
 using Contrast = std::map<Coalition, double>;
 
 inline constexpr int kMostPlayers = 64;
-// An exact value looks at all 2^n coalitions.
+// An exact value needs all 2^n coalitions.
 inline constexpr int kMostExactPlayers = 10;
 
 constexpr Coalition only(int player) { return Coalition{1} << player; }
@@ -36,16 +36,16 @@ Contrast shapley_contrast(int players, int player);
 // players: 2..kMostExactPlayers; first and second differ.
 Contrast interaction_contrast(int players, int first, int second);
 
-// worth knows every coalition of the contrast.
+// worth must contain every coalition of the contrast.
 double value_of(const Contrast& contrast, const CoalitionValues& coalition_values);
 
-// What each sample makes of a coalition; v is the mean over samples. All of one length.
+// The value of a coalition for each sample; v is the mean over samples. All of the same length.
 using Outcomes = std::map<Coalition, std::vector<float>>;
-// Standard error of value_of(contrast, v) over the samples, which are taken as drawn independently: the deviation of
-// the contrast within each sample, over the root of their number. Paired: what all coalitions get right or wrong alike
-// cancels. Nothing below two samples.
+// Standard error of value_of(contrast, v) over the samples, assumed independent: the standard deviation of the contrast
+// within each sample, divided by the root of their number. Paired: errors that all coalitions share cancel. Empty below
+// two samples.
 std::optional<double> standard_error(const Contrast& contrast, const Outcomes& outcomes);
-// Standard error of the mean of independent draws; nothing below two of them.
+// Standard error of the mean of independent draws; empty below two draws.
 std::optional<double> error_of_mean(std::span<const double> values);
 
 }  // namespace esper::tolaria

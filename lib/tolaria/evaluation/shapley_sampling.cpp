@@ -14,7 +14,7 @@ namespace {
 using Order = std::vector<int>;
 using Orders = std::array<Order, 2>;  // of one draw: an order and its reverse
 
-// Draws orders (Fisher and Yates), and with each its reverse.
+// Draws orders (Fisher and Yates), each with its reverse.
 class OrderSource {
  public:
   explicit OrderSource(const Sampling& sampling) : sampling_(sampling), key_(base::mix64(sampling.seed)) {}
@@ -40,7 +40,8 @@ Contrast interaction(Coalition before, int first, int second) {
       {before | only(first) | only(second), 1}, {before | only(first), -1}, {before | only(second), -1}, {before, 1}};
 }
 
-// Calls player(S, i) for each place of an order and pair(S, i, j) for each two neighbours, S being who stands before.
+// Calls player(S, i) for each position of an order and pair(S, i, j) for each adjacent pair, S being the players
+// before.
 template <class Player, class Pair>
 void walk(const Order& order, const Player& player, const Pair& pair) {
   Coalition before = 0;
@@ -66,7 +67,7 @@ std::set<Coalition> coalitions_of(const Orders& draw, Pairs pairs) {
   return needed;
 }
 
-// One figure as draws come in.
+// One estimate, updated by draws.
 class Tally {
  public:
   void add(const Contrast& contrast, double share) {
@@ -163,7 +164,7 @@ class Planner {
  private:
   const Sampling& sampling_;
   OrderSource source_;
-  std::optional<Orders> held_;  // drawn, and left for the next round
+  std::optional<Orders> held_;  // drawn, but kept for the next round
   int permutations_ = 0;
 };
 

@@ -3,11 +3,11 @@
 //
 // The Shapley value is a player's mean contribution to those before it, over all n! orders; a drawn order gives one
 // contribution of each player (Castro, Gomez and Tejada 2009, "Polynomial calculation of the Shapley value based on
-// sampling"). Two players that follow each other in a drawn order, with S before them, give one
-// v(S + i + j) - v(S + i) - v(S + j) + v(S), and its mean is their interaction: S has each size equally often, as in
-// the weights of tolaria/evaluation/shapley.h. Orders are drawn one by one and none is kept. Each drawn order is
-// followed by its reverse, and the two count as one draw (antithetic). Who comes early in one comes late in the other,
-// which cancels much of the variance (Mitchell, Cooper, Frank and Holmes 2022, "Sampling permutations for Shapley value
+// sampling"). Two adjacent players in a drawn order, with S before them, give one v(S + i + j) - v(S + i) - v(S + j) +
+// v(S), and its mean is their interaction: S has each size equally often, as in the weights of
+// tolaria/evaluation/shapley.h. Orders are drawn one by one and not stored. Each drawn order is followed by its
+// reverse, and the two count as one draw (antithetic): a player that is early in one is late in the other, which
+// cancels much of the variance (Mitchell, Cooper, Frank and Holmes 2022, "Sampling permutations for Shapley value
 // estimation").
 
 #include <cstdint>
@@ -26,28 +26,28 @@ enum class Pairs { kLeftOut, kMeasured };
 struct Sampling {
   int players = 0;  // 2..kMostPlayers
   std::uint64_t seed = 0;
-  Pairs pairs = Pairs::kLeftOut;    // measuring them asks for about twice the coalitions
-  std::size_t most_coalitions = 0;  // that may be known in the end, those known before included
-  std::size_t most_in_a_round = 0;  // that are asked for at a time; a draw that needs more gets a round of its own
+  Pairs pairs = Pairs::kLeftOut;    // measuring them needs about twice the coalitions
+  std::size_t most_coalitions = 0;  // limit of known coalitions, those known before included
+  std::size_t most_in_a_round = 0;  // limit per round; a draw that needs more gets its own round
   int most_permutations = 100;
 };
 
-// Adds the worth of these coalitions, none of which is known yet. False: it could not or must not, and nothing was
-// added; sampling ends with the draws so far.
+// Adds the values of these coalitions, none of which is known yet. Returns false if that failed or must not happen;
+// then nothing was added, and sampling ends with the draws so far.
 using AskValues = std::function<bool(const std::vector<Coalition>& wanted, CoalitionValues& coalition_values)>;
 
 struct SampledFigure {
-  Contrast contrast;                     // value_of() it is the estimate
-  std::optional<double> sampling_error;  // standard error over draws; nothing below two of them
+  Contrast contrast;                     // value_of() of it is the estimate
+  std::optional<double> sampling_error;  // standard error over draws; empty below two draws
 };
 
 struct SampledGame {
-  std::vector<SampledFigure> shapley;                         // by player; empty if there was no draw
-  std::map<std::pair<int, int>, SampledFigure> interactions;  // first < second; pairs that met in a draw
+  std::vector<SampledFigure> shapley;                         // by player; empty without a draw
+  std::map<std::pair<int, int>, SampledFigure> interactions;  // first < second; pairs that were adjacent in a draw
   int permutations = 0;
 };
 
-// The same seed draws the same orders. worth: what is known already; it gets what was asked for.
+// The same seed draws the same orders. worth: the known values; receives the new ones.
 SampledGame sample_game(const Sampling& sampling, CoalitionValues& coalition_values, const AskValues& ask);
 
 }  // namespace esper::tolaria

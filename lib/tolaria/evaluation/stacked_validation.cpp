@@ -39,14 +39,14 @@ void add_piece(const Microbatch& piece, const Stack& stack, const Validation& va
   sums.by_row.push_back(right.to(torch::kFloat32).mean(2));
 }
 
-// Cuts so that pieces differ by a row at most.
+// Cuts into pieces whose sizes differ by at most one row.
 std::int64_t rows_of_a_piece(std::int64_t rows, const Stack& stack) {
   const std::int64_t most = std::max<std::int64_t>(1, stack.max_rows / stack.plan.groups);
   const std::int64_t pieces = (rows + most - 1) / most;
   return (rows + pieces - 1) / pieces;
 }
 
-// False: should_stop.
+// False if should_stop ended it.
 bool add_batch(const Microbatch& batch, const Stack& stack, const Validation& validation, StackedSums& sums) {
   const c10::InferenceMode inference;
   const std::int64_t rows = batch.inputs.size(0), step = rows_of_a_piece(rows, stack);

@@ -1,5 +1,5 @@
 #pragma once
-// The validation pass: how good the network is on samples it does not learn from. Training thread.
+// The validation pass: loss and accuracy on samples that are not trained on. Training thread.
 
 #include <cstdint>
 #include <functional>
@@ -12,12 +12,12 @@ namespace esper::tolaria {
 struct ValidationResult {
   double loss = 0;           // mean cross entropy over target elements, without label smoothing
   double accuracy = 0;       // 0..1, over target elements
-  std::int64_t targets = 0;  // target elements: one for a sample, of text one for each character
-  std::int64_t samples = 0;  // rows of the batches; of text, sequences
-  bool complete = true;      // false: should_stop ended it early, the figures are of a part
+  std::int64_t targets = 0;  // one per sample; for text, one per character
+  std::int64_t samples = 0;  // rows of the batches; for text, sequences
+  bool complete = true;      // false: should_stop ended it early; the values are partial
 };
 
-// The next batch, or nothing at the end.
+// The next batch; empty at the end.
 using NextBatch = std::function<std::optional<step::Microbatch>()>;
 
 struct Validation {
@@ -26,8 +26,8 @@ struct Validation {
   std::function<bool()> should_stop;                 // polled before each batch; may be empty
 };
 
-// forward: the network in evaluation mode. Runs it in inference mode; next_batch runs outside of it, since a tensor
-// made in inference mode could never be trained on. Reads the device once, at the end. No batches: samples is 0.
+// forward: the network in evaluation mode. It runs in inference mode; next_batch runs outside of it, since tensors made
+// in inference mode cannot be trained on. Reads the device once, at the end. Without batches, samples is 0.
 ValidationResult validate(const NextBatch& next_batch, const step::Forward& forward, const Validation& validation);
 
 }  // namespace esper::tolaria

@@ -1,5 +1,5 @@
 #pragma once
-// Passes over a run's validation data. Training thread. A signal ends a pass early, and its result is not complete.
+// Passes over a run's validation data. Training thread. A signal ends a pass early; its result is then incomplete.
 
 #include <functional>
 #include <vector>
@@ -10,10 +10,10 @@
 
 namespace esper::tolaria {
 
-// With the network as it is.
+// Evaluates the network as it is.
 ValidationResult validation_pass(const step::Model& model, data::Loader& loader, torch::Device device);
 
-// With many configurations of it at once. should_stop may be empty; it is polled beside signals.
+// Evaluates many configurations of it at once. should_stop may be empty; it is polled in addition to signals.
 StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmina::Configuration>& configurations,
                            const std::function<bool()>& should_stop);
 

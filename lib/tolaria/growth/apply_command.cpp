@@ -32,7 +32,7 @@ AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& com
                              std::uint64_t now_ns) {
   const auto version = model.network.structure_version();
   const StepState state =
-      model.state;  // the same tensors: following a structure makes new ones, and keeps or drops old
+      model.state;  // shared tensors: following a structure creates new ones, and keeps or drops old ones
   AppliedCommand done;
   FoldedState folded;
   try {

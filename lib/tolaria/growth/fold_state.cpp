@@ -16,7 +16,7 @@ namespace {
 
 using kasmina::NamedTensor;
 
-// The view of a parameter in one of its group's flat tensors; undefined where nothing is kept.
+// The view of a parameter in one of its group's flat tensors; undefined if there is none.
 torch::Tensor find_view(const StepState& state, FlatTensors GroupState::* tensors, const std::string& id) {
   for (const GroupState& group : state.groups) {
     for (std::size_t i = 0; i < group.parameter_ids.size(); ++i) {

@@ -36,8 +36,8 @@ std::vector<std::string> growing_seeds(const kasmina::Network& network) {
   return ids;
 }
 
-// What the network will be once its growing seeds are gone: at alpha 0 a sound seed adds exactly nothing. Where a
-// signal ends the pass, the figures of the epoch before stand, or, where there are none, those of the samples so far.
+// Evaluates the network without its growing seeds: at alpha 0 a finite seed adds exactly nothing. If a signal ends the
+// pass, the previous epoch's values apply, or without those, the values of the samples so far.
 ValidationResult validate_without_growing_seeds(const Evaluation& evaluation, const RunProgress& progress) {
   const auto& [model, loader, facts, ledger] = evaluation;
   const LedgerScope validating(ledger, Owner::kValidation);
@@ -51,7 +51,7 @@ ValidationResult validate_without_growing_seeds(const Evaluation& evaluation, co
   return result;
 }
 
-// The figures of the epoch before, for the steps of this one.
+// The previous epoch's values, for the steps of this one.
 StepMetrics undone_metrics(const StepMetrics& metrics, const RunProgress& progress) {
   StepMetrics undone;
   undone.loss = progress.train.loss;
@@ -79,7 +79,7 @@ void GoodState::keep() {
     return;
   }
   epoch_ = progress_.epoch;
-  // Where nothing is known of this network yet, no finite loss is a rise.
+  // Without an earlier measurement of this network, no finite loss counts as a rise.
   validation_loss_ = progress_.validation ? progress_.validation->loss : std::numeric_limits<double>::infinity();
   figures_.size_bytes = copy_->bytes();
   ++figures_.snapshots;
@@ -97,7 +97,7 @@ void GoodState::restore(const std::string& reason) {
   {
     const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
     copy_->restore();
-    read_metrics(evaluation_.model.state);  // a copy from the middle of an epoch holds its first half's sums
+    read_metrics(evaluation_.model.state);  // a copy from within an epoch holds its partial sums
   }
   ++figures_.hits;
   figures_.latency_ms = base::milliseconds(clock.now() - begin);

@@ -1,7 +1,7 @@
 #pragma once
-// The last state that validation found sound, in memory while seeds grow. Where a seed makes the loss explode, it is
-// put back, and the growing seeds are culled: a non-finite step spoils every tensor at once, so nothing tells them
-// apart. Training thread.
+// The last state that passed validation, in memory while seeds grow. If a seed makes the loss explode, this state is
+// restored, and all growing seeds are culled: a non-finite step corrupts every tensor at once, so the responsible seed
+// cannot be identified. Training thread.
 
 #include <cstdint>
 #include <optional>
@@ -12,15 +12,16 @@
 
 namespace esper::tolaria {
 
-// A finite validation loss counts as exploded above both (reference 5.2, the governor's absolute bound and ratio).
+// A finite validation loss counts as exploded above both limits (reference 5.2, the governor's absolute bound and
+// ratio).
 inline constexpr double kLossBound = 12.0;
 inline constexpr double kLossRatio = 3.0;
 
 // Of this process.
 struct RollbackFigures {
   std::int64_t snapshots = 0, hits = 0, misses = 0;
-  std::int64_t size_bytes = 0;  // held in memory now
-  double latency_ms = 0;        // of the last one
+  std::int64_t size_bytes = 0;  // in memory now
+  double latency_ms = 0;        // of the last rollback
 };
 
 class GoodState {
@@ -31,16 +32,16 @@ class GoodState {
   GoodState(const GoodState&) = delete;
   GoodState& operator=(const GoodState&) = delete;
 
-  // After an epoch whose figures are sound, its commands carried out: takes a copy while a seed is growing, else drops
-  // the one there is. No copy where memory lacks for it.
+  // After an epoch with finite, normal measurements and its commands: copies the state while a seed is growing, else
+  // drops the copy. Makes no copy if memory is short.
   void keep();
 
-  // Why these figures are no state to go on from, though they are finite; empty if they are, or nothing is kept.
+  // Why these finite measurements are not a state to continue from; empty if they are, or if there is no copy.
   std::string loss_explosion(const Measurements& measured) const;
 
-  // Undoes what the run learned since keep(), and reports it. `metrics` and `measured` become the figures of the state
-  // that was put back, its growing seeds left out; `measured.undone` says why. False, and nothing changed, where
-  // nothing is kept.
+  // Undoes what was learned since keep(), and reports it. `metrics` and `measured` become those of the restored state
+  // without its growing seeds; `measured.undone` gives the reason. Returns false, without any change, if there is no
+  // copy.
   bool put_back(const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
 
   const RollbackFigures& figures() const { return figures_; }

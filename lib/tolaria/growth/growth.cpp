@@ -17,7 +17,7 @@ Growth::Growth(const RunFacts& facts, step::Model& model, Consultation& policy, 
                torch::Tensor probe)
     : facts_(facts), model_(model), policy_(policy), log_(log), outbox_(outbox), probe_(std::move(probe)) {}
 
-// Optimizer moments follow the structure.
+// Updates the optimizer's moments to the structure.
 void Growth::take_in(const kasmina::EpochFacts& facts) {
   const auto version = model_.network.structure_version();
   const auto happened = model_.network.end_epoch(facts);

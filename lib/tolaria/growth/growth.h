@@ -1,5 +1,5 @@
 #pragma once
-// After an epoch: the seeds take in what was measured, the policy is asked, its commands are applied. Training thread.
+// After an epoch: seeds receive their measurements, the policy decides, and its commands are applied. Training thread.
 
 #include <cstdint>
 
@@ -16,13 +16,13 @@ struct GrowthFigures {
 
 class Growth {
  public:
-  // probe: on the device; grafts are measured on it. Borrows the rest.
+  // probe: on the device; grafts are measured on it. Borrows the others.
   Growth(const RunFacts& facts, step::Model& model, Consultation& policy, LifecycleLog& log, Outbox& outbox,
          torch::Tensor probe);
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;
 
-  // Advances the network, the step state and the progress, whose epoch ends with this.
+  // Advances the network, the step state and the progress, whose epoch is complete afterwards.
   void end_epoch(RunProgress& progress, const EpochResults& results);
 
   const GrowthFigures& figures() const { return figures_; }

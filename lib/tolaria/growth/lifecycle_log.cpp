@@ -128,7 +128,7 @@ TelemetryEvent telemetry_of(const LifecycleEvent& it, const std::string& epoch, 
   return stage_event(it, epoch);
 }
 
-// Everything that the seed's parameters cost, and its buffers.
+// The memory of the seed's parameters and optimizer state, and of its buffers.
 std::int64_t memory_of(const step::Model& model, const std::string& seed_id) {
   std::int64_t bytes = 0;
   for (const auto& group : model.state.groups) {

@@ -1,6 +1,5 @@
 #pragma once
-// What happened to seeds and what was decided, as telemetry events and as records in the run's journal. Training
-// thread.
+// Seed events and decisions, as telemetry events and as records in the run's journal. Training thread.
 
 #include <optional>
 #include <string>
@@ -14,19 +13,19 @@
 
 namespace esper::tolaria {
 
-// What lies behind events: a command, or nothing of this where they came with an epoch's end.
+// The origin of events: a command, or empty for those of an epoch's end.
 struct Cause {
   std::string decision;           // "GERMINATE: the reason"
-  std::optional<double> took_ms;  // how long training stood still for it
+  std::optional<double> took_ms;  // how long it blocked training
 };
 
 class LifecycleLog {
  public:
-  // Begins with the model's network as it is. Borrows all of it.
+  // Starts with the model's present network. Borrows its arguments.
   LifecycleLog(const step::Model& model, const RunProgress& progress, Outbox& outbox, Saver& saver);
 
-  // In the order in which it happened. `change`: what became of the optimizer's moments in the meantime; reported with
-  // the graft, the cull or the fold.
+  // Events in order of occurrence. `change`: the resulting change of the optimizer's moments; reported with the graft,
+  // the cull or the fold.
   void report(const std::vector<kasmina::LifecycleEvent>& happened, const step::StructureChange& change,
               const Cause& cause = {});
   void report(const leyline::Decision& decision);
@@ -36,10 +35,10 @@ class LifecycleLog {
   const RunProgress& progress_;
   Outbox& outbox_;
   Saver& saver_;
-  leyline::Topology topology_;  // of the network after the last event; each record holds its hash
+  leyline::Topology topology_;  // after the last event; each record holds its hash
 };
 
-// "GERMINATE: the reason", of a command and the decision that it is part of.
+// "GERMINATE: the reason", of a command and its decision.
 std::string format_cause(const leyline::AdaptationCommand& command, const leyline::Decision& decision);
 
 }  // namespace esper::tolaria

@@ -1,5 +1,5 @@
 #pragma once
-// One epoch as plain data: what the policy sees, and what its measurements say to the seeds.
+// One epoch as plain data: the policy's observation, and the seeds' measurements.
 
 #include <cstdint>
 
@@ -12,7 +12,7 @@
 
 namespace esper::tolaria {
 
-// What one epoch showed.
+// The measurements of one epoch.
 struct EpochResults {
   const step::StepMetrics& steps;
   const Measurements& measured;
@@ -22,7 +22,7 @@ struct EpochResults {
 // epoch: its number, from 1.
 kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoch, const EpochResults& results);
 
-// After the network has taken in the facts. progress: with the epoch counted.
+// Call after the network has applied the facts. progress: with the epoch counted.
 leyline::Observation observe(const RunFacts& run, const RunProgress& progress, const kasmina::Network& network,
                              const EpochResults& results);
 

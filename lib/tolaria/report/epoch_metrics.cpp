@@ -165,14 +165,14 @@ void add_memory(std::vector<MetricValue>& out, torch::Device device) {
   out.push_back(metric("tolaria.memory.resident_bytes"_metric, static_cast<double>(process.used_bytes)));
 }
 
-// Of an fp16 run.
+// Metrics of an fp16 run.
 void add_scaler(std::vector<MetricValue>& out, const RunView& run, double loss_scale) {
   if (run.model.settings.compute_type != torch::kFloat16) return;
   out.push_back(metric("tolaria.scaler.scale"_metric, loss_scale));
   out.push_back(metric("tolaria.scaler.skipped_steps_total"_metric, static_cast<double>(run.skipped_steps)));
 }
 
-// Every row about one seed has these four.
+// The labels of every metric of one seed.
 template <class Handle>
 MetricValue seed_metric(Handle handle, const SeedState& seed, double value) {
   return metric(handle, value,
@@ -217,7 +217,7 @@ std::vector<MetricValue> seed_metrics(const SeedState& seed) {
   add_if_known(out, "kasmina.seed.alpha"_metric, seed, seed.figures.alpha);
   add_if_known(out, "kasmina.seed.alpha_steps"_metric, seed, seed.figures.alpha_ticks);
   add_if_known(out, "kasmina.seed.params"_metric, seed, seed.figures.params);
-  if (!kasmina::is_growing(seed.stage)) return out;  // of a fossil nothing is measured any more
+  if (!kasmina::is_growing(seed.stage)) return out;  // a fossil is not measured any more
   add_if_known(out, "kasmina.seed.gradient_ratio"_metric, seed, seed.figures.gradient_ratio);
   add_if_known(out, "kasmina.seed.improvement_points"_metric, seed, seed.figures.improvement_points);
   add_if_known(out, "kasmina.seed.shadow_points"_metric, seed, seed.figures.shadow_points);

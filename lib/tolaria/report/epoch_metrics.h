@@ -1,5 +1,5 @@
 #pragma once
-// What an epoch came to, as metrics. Which packet they go into, and when: epoch_reporter.h. Training thread.
+// The results of an epoch as metrics. epoch_reporter.h decides which packet they go into, and when. Training thread.
 
 #include <cstdint>
 #include <vector>
@@ -20,10 +20,10 @@ struct RunView {
   const RunProgress& progress;
   const step::Model& model;
   const std::vector<leyline::SeedState>& seeds;
-  std::int64_t skipped_steps = 0;  // of this process, for a gradient not finite
+  std::int64_t skipped_steps = 0;  // of this process, due to non-finite gradients
 };
 
-// What the components of a run counted and timed.
+// Counters and timings of a run's components.
 struct ComponentFigures {
   const ConsultationFigures& policy;
   const GrowthFigures& growth;
@@ -32,11 +32,11 @@ struct ComponentFigures {
   double hook_ms = 0;  // of the epoch: measuring, deciding and applying
 };
 
-// All but the ledger's, which are reported by time and not by epoch.
+// All metrics except the ledger's, which are reported by time and not by epoch.
 std::vector<leyline::MetricValue> epoch_metrics(const RunView& run, const EpochResults& results,
                                                 const ComponentFigures& figures);
 
-// What is known of one seed; each with seed_id, slot, blueprint and stage.
+// The metrics of one seed, each with seed_id, slot, blueprint and stage.
 std::vector<leyline::MetricValue> seed_metrics(const leyline::SeedState& seed);
 
 }  // namespace esper::tolaria

@@ -17,7 +17,7 @@ using base::Owner;
 // Reporting the ledger takes about a microsecond; epochs shorter than this share one report.
 constexpr auto kShortestAccount = std::chrono::milliseconds(1);
 
-// For the trace, if there is to be one.
+// For the trace, if one is kept.
 void mark_losses(base::Ledger& ledger, double training, double validation) {
   if (!ledger.spans()) return;
   const auto now = ledger.now();

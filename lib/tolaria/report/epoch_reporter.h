@@ -1,5 +1,5 @@
 #pragma once
-// Telemetry of an epoch: one Tolaria packet, and one packet for each seed. Training thread.
+// Telemetry of an epoch: one Tolaria packet, and one packet per seed. Training thread.
 
 #include <cstdint>
 
@@ -10,15 +10,15 @@ namespace esper::tolaria {
 
 class EpochReporter {
  public:
-  // Borrows all of it.
+  // Borrows its arguments.
   EpochReporter(const RunFacts& facts, const RunProgress& progress, const step::Model& model, Outbox& outbox,
                 base::Ledger& ledger)
       : facts_(facts), progress_(progress), model_(model), outbox_(outbox), ledger_(ledger) {}
   EpochReporter(const EpochReporter&) = delete;
   EpochReporter& operator=(const EpochReporter&) = delete;
 
-  // After the epoch was counted. Takes the waiting events along, and the ledger since the last packet that had it, once
-  // that is a millisecond.
+  // Call after the epoch was counted. Includes the pending events, and the ledger's time since it was last included, if
+  // that is at least a millisecond.
   void report(const EpochResults& results, const ComponentFigures& figures);
 
  private:
@@ -29,7 +29,7 @@ class EpochReporter {
   const step::Model& model_;
   Outbox& outbox_;
   base::Ledger& ledger_;
-  std::int64_t skipped_steps_ = 0;  // of this process, for a gradient not finite
+  std::int64_t skipped_steps_ = 0;  // of this process, due to non-finite gradients
 };
 
 }  // namespace esper::tolaria

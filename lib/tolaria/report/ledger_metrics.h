@@ -1,5 +1,5 @@
 #pragma once
-// The account of the training thread's time, as metrics. Training thread.
+// The ledger of the training thread's time, as metrics. Training thread.
 
 #include <vector>
 
@@ -8,10 +8,10 @@
 
 namespace esper::tolaria {
 
-// What every owner had of the time since the last packet that reported it. Owners without any are left out.
+// Each owner's share of the time since the last packet that included it. Owners with none are omitted.
 void add_ledger(std::vector<leyline::MetricValue>& out, base::Ledger& ledger);
 
-// Of the steps since the last call; nothing where there were none.
+// Of the steps since the last call; empty if there were none.
 void add_step_times(std::vector<leyline::MetricValue>& out, base::Ledger& ledger);
 
 }  // namespace esper::tolaria

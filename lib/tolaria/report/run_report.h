@@ -1,5 +1,6 @@
 #pragma once
-// How a process takes a run up, and how the run ended: events, and the first record of the journal. Training thread.
+// How a process starts or resumes a run, and how the run ended: events, and the journal's first record. Training
+// thread.
 
 #include <exception>
 #include <string>
@@ -15,18 +16,18 @@ struct RunStart {
   enum class Kind { kNew, kResumed } kind = Kind::kNew;
   std::string run_dir{};
   std::string checkpoint{};                  // kResumed: its path; empty: from the beginning
-  std::vector<RefusedCheckpoint> refused{};  // newer ones that would not do
+  std::vector<RefusedCheckpoint> refused{};  // newer ones that were rejected
 };
 
 // Before the first step. Sends its events at once.
 void report_start(const Run& run, const RunStart& start);
 
-// The last packet of a process, with how the run ended.
+// The last packet of a process, with the run's outcome.
 void report_outcome(const Run& run, const RunOutcome& outcome);
 enum class LastState { kSaved, kNotSaved };
 void report_failure(const Run& run, const std::exception& error, LastState state);
 
-// The last packet of a process: the waiting events, and the time since the last epoch.
+// The last packet of a process: the pending events, and the time since the last epoch.
 void report_end(Outbox& outbox, base::Ledger& ledger);
 
 }  // namespace esper::tolaria

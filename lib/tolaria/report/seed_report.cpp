@@ -76,7 +76,7 @@ void add_seed(Metrics& out, const GradientView& gradients, const StepMetrics& me
   if (own == nullptr) return;
   add("tolaria.grad_agg.seed.weight"_metric, own->weight);
   add("tolaria.grad_agg.seed.teacher_share"_metric, own->teacher_share);
-  if (own->comparisons > 0) {  // else nothing was compared: alone, without surgery, one microbatch a step
+  if (own->comparisons > 0) {  // false: one seed, no surgery, or one microbatch per step
     add("tolaria.grad_agg.seed.conflicts"_metric, own->conflicts);
     add("tolaria.grad_agg.seed.conflict_ratio"_metric, ratio(own->conflicts, own->comparisons));
   }

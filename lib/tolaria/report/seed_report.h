@@ -1,5 +1,5 @@
 #pragma once
-// What an epoch's steps showed of the seeds' gradients, as metrics and warnings. Training thread.
+// Gradients of the seeds in an epoch's steps, as metrics and warnings. Training thread.
 
 #include <cstddef>
 #include <span>
@@ -17,10 +17,10 @@ namespace esper::tolaria {
 
 struct GradientView {
   const GradientShares& shares;
-  std::size_t layers_shown = 0;  // of each seed, the largest
+  std::size_t layers_shown = 0;  // of each seed, largest first
 };
 
-// tolaria.grad_agg.* of the host ("TEACHER"), of each seed, and of all; kasmina.isolation.violations.
+// tolaria.grad_agg.* of the host ("TEACHER"), of each seed, and in total; kasmina.isolation.violations.
 void add_seed_gradients(std::vector<leyline::MetricValue>& out, const kasmina::Network& network,
                         const step::StepMetrics& metrics, std::span<const leyline::SeedState> seeds,
                         const GradientView& gradients);
@@ -29,7 +29,7 @@ void add_seed_gradients(std::vector<leyline::MetricValue>& out, const kasmina::N
 void add_isolation(std::vector<leyline::MetricValue>& out, const step::StepMetrics& metrics,
                    const leyline::SeedState& seed);
 
-// Emits each growing seed's figures in one event, and what is over the limits.
+// Emits each growing seed's values in one event, and a warning for each that exceeds its limit.
 void warn_of_seeds(Outbox& outbox, const config::AggregationConfig& limits, const GradientShares& shares,
                    const step::StepMetrics& metrics, std::span<const leyline::SeedState> seeds);
 

@@ -33,7 +33,7 @@ std::optional<data::Batch> BatchSource::wait_for_batch() {
   return loader_.next();
 }
 
-// The loader reports the end once, and its answer after that would be the next epoch's.
+// The loader reports the end once; its next answer would be the next epoch's first batch.
 void BatchSource::fetch(std::vector<Microbatch>& out) {
   out.clear();
   for (int i = 0; i < accumulation_ && !ended_; ++i) {

@@ -1,10 +1,9 @@
 #pragma once
 // The microbatches of the training steps, on the device. Training thread.
 //
-// On a card, and with data.gpu_prefetch, the batches of the step after the one that is handed out are on their way
-// already: copied out of page-locked memory on a stream of their own, while the step computes. Nobody waits for a copy
-// but the computing stream. What the loader has made is thereby one step ahead of the run's cursor, so a saved run
-// resumes at the right batch.
+// On a GPU with data.gpu_prefetch, the batches of the next step are transferred while the current one computes: copied
+// from page-locked memory on their own stream. Only the computing stream waits for a copy. The loader is therefore one
+// step ahead of the run's cursor, and a saved run resumes at the right batch.
 
 #include <cstdint>
 #include <optional>
@@ -20,12 +19,12 @@ namespace esper::tolaria {
 
 enum class LookAhead { kNone, kOneStep };
 
-// As data.gpu_prefetch asks for, where there is something to copy.
+// The value of data.gpu_prefetch, if there is something to copy.
 LookAhead look_ahead_for(const config::DataConfig& config, torch::Device device, const data::Loader& loader);
 
 class BatchSource {
  public:
-  // accumulation: microbatches of a step. Borrows the loader and the ledger.
+  // accumulation: microbatches per step. Borrows the loader and the ledger.
   BatchSource(data::Loader& loader, torch::Device device, int accumulation, LookAhead look_ahead, base::Ledger& ledger);
 
   // The next step begins with this microbatch of the epoch.
@@ -34,7 +33,7 @@ class BatchSource {
   // The microbatches of one optimizer step: fewer at the end of the epoch, none after it.
   void next(std::vector<step::Microbatch>& out);
 
-  // Of the copies since the last call. The device has finished what was queued.
+  // Times of the copies since the last call. The device must have finished the queued work.
   device::CopyTimes take_times() { return staging_.take_times(); }
 
  private:
@@ -47,10 +46,10 @@ class BatchSource {
   base::Ledger& ledger_;
   const int accumulation_;
   const LookAhead look_ahead_;
-  const bool copies_;  // the loader's batches lie elsewhere than the network
+  const bool copies_;  // the loader's batches are on another device than the network
   device::Staging staging_;
   bool ended_ = false;      // the loader has reported the end of the epoch
-  bool under_way_ = false;  // next_ is the step after the one handed out last
+  bool under_way_ = false;  // next_ holds the step after the last one returned
   device::StagedCopy next_;
   std::vector<step::Microbatch> fetched_;
   std::vector<torch::Tensor> tensors_;

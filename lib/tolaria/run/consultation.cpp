@@ -38,8 +38,8 @@ struct Consultation::Shared {
     }
   }
 
-  // `after`: the controller's state then. A decision whose state cannot be saved is none: a resumed run would not know
-  // it.
+  // `after`: the controller's state after the decision. A decision whose state cannot be saved is discarded: a resumed
+  // run would not know it.
   Answer decide(const leyline::Observation& observation, std::string& after) {
     Answer made;
     const auto failed = [](const std::string& why) { return Answer{Answer::Kind::kFailed, {}, why, 0}; };

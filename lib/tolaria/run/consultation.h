@@ -1,7 +1,7 @@
 #pragma once
-// Asking the controller with a deadline: an answer that comes late is dropped. A controller that may take its time runs
-// on a thread of its own, and while it is still working nothing new is asked; one that only does some arithmetic is
-// asked on the spot, which saves a small epoch most of what a decision costs. Used by the training thread.
+// Asks the controller with a deadline: a late answer is dropped. A controller that may take long runs on its own
+// thread, and is not asked again while it is working; one that only does some arithmetic is called directly, which
+// saves most of a decision's cost in a small epoch. Used by the training thread.
 
 #include <cstdint>
 #include <memory>
@@ -18,7 +18,7 @@ struct Answer {
     kDecided,
     kLate,    // no answer before the deadline: the default, no commands, applies
     kBusy,    // an earlier decision is still running; not asked
-    kFailed,  // the controller threw, while deciding or while saying its state
+    kFailed,  // the controller threw, while deciding or saving its state
   } kind = Kind::kDecided;
   leyline::Decision decision;
   std::string problem;
@@ -27,21 +27,21 @@ struct Answer {
 
 // Of this process.
 struct ConsultationFigures {
-  std::int64_t timeouts = 0;           // questions without an answer in time, those that were not asked included
-  double last_timeout_ms = 0;          // how long the last one that was asked was waited for
+  std::int64_t timeouts = 0;           // questions without an answer in time, unasked ones included
+  double last_timeout_ms = 0;          // how long the last timed-out question was waited for
   bool last_without_decision = false;  // the last question: the default applied
 };
 
 enum class Pace {
-  kMayTakeLong,  // asked on a thread of its own: it can hang, and training goes on
-  kImmediate     // asked in the training thread: it neither waits nor computes for long
+  kMayTakeLong,  // runs on its own thread: it may hang, and training continues
+  kImmediate     // runs in the training thread: it neither waits nor computes for long
 };
 
 class Consultation {
  public:
   Consultation(std::unique_ptr<leyline::Controller> controller, base::Clock clock, base::Duration deadline,
                Pace pace = Pace::kMayTakeLong);
-  // Does not wait for a controller that is still working: its thread is left to itself, and shares nothing with others.
+  // Does not wait for a controller that is still working: its thread is detached, and shares nothing with others.
   ~Consultation();
   Consultation(const Consultation&) = delete;
   Consultation& operator=(const Consultation&) = delete;
@@ -50,9 +50,9 @@ class Consultation {
 
   const ConsultationFigures& figures() const { return figures_; }
 
-  // The controller's state after its last finished answer.
+  // The controller's state after its last completed answer.
   std::string state() const;
-  // Before the first question.
+  // Call before the first question.
   void restore(const std::string& state);
 
  private:

@@ -12,9 +12,9 @@ namespace {
 
 using namespace leyline::literals;
 
-// What shows that a run had come further than its first step; empty where nothing does. A damaged journal may have lost
-// its records of checkpoints, so telemetry counts too. A summary counts where the journal is lost: with a journal that
-// records no checkpoint, the run ended before its first one.
+// The evidence that a run had passed its first step; empty if there is none. A damaged journal may have lost its
+// records of checkpoints, so telemetry counts too. A summary counts if the journal is lost: with a journal that records
+// no checkpoint, the run ended before its first one.
 std::string trace_of_training(base::FileSystem& files, const std::string& run) {
   const std::string journal = run + "/journal";
   if (had_checkpoints(files, run + "/checkpoints", journal)) return "had checkpoints";

@@ -1,5 +1,5 @@
 #pragma once
-// What to say of a run that has no checkpoint to go on from, to fork or to measure.
+// The error of a run without a checkpoint to resume, fork or evaluate.
 
 #include <string>
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace esper::tolaria {
 
-// What became of the checkpoints of a run that had some, with the way out. Empty where nothing shows that it had any.
+// What happened to the checkpoints of a run that had some, with a remedy. Empty if there is no sign that it had any.
 std::string lost_checkpoints(base::FileSystem& files, const std::string& run);
 
-// As list_checkpoints(), of a run folder. Where there is none throws Error{kCheckpoint} with that text, or that the run
-// has none yet.
+// As list_checkpoints(), of a run folder. If there are none, throws Error{kCheckpoint} with that message, or with one
+// that the run has none yet.
 std::vector<CheckpointEntry> require_checkpoints(base::FileSystem& files, const std::string& run);
 
 }  // namespace esper::tolaria

@@ -42,8 +42,8 @@ base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& targ
                   run, reasons, run));
 }
 
-// A fork that was cut off before its checkpoint was there would begin from nothing; and training from step 0 in the
-// folder of a run that had come further would replace that run.
+// A fork that was interrupted before its checkpoint existed would start from nothing; and training from step 0 in the
+// folder of a run with progress would replace that run.
 void reject_restart(base::FileSystem& files, const std::string& run) {
   const auto journal = history::read_journal(files, run);
   for (const auto& note : journal.history.notes()) {

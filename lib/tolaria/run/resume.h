@@ -1,5 +1,5 @@
 #pragma once
-// What a run goes on from: the newest checkpoint that is whole and its own. Training thread.
+// The resume point of a run: its newest checkpoint that is intact and its own. Training thread.
 
 #include <memory>
 #include <string>
@@ -20,11 +20,11 @@ struct ResumePoint {
   std::unique_ptr<step::Model> model;  // null: from the beginning
   RunProgress progress;
   std::string checkpoint;                  // path; empty: from the beginning
-  std::vector<RefusedCheckpoint> refused;  // newer ones that would not do
-  std::string unchecked;  // why its network could not be compared with the journal: a warning; else empty
+  std::vector<RefusedCheckpoint> refused;  // newer ones that were rejected
+  std::string unchecked;  // why its network could not be compared with the journal (a warning), or empty
 };
 
-// What a checkpoint has to fit.
+// The properties that a checkpoint must match.
 struct ResumeTarget {
   const config::RunConfig& config;
   const TrainingIdentity& identity;
@@ -33,13 +33,13 @@ struct ResumeTarget {
   lanes::ModelFactory build;           // of the configuration, as at a run's start
 };
 
-// Without any checkpoint the run begins anew; where there are some and none will do, or there were some, or the journal
-// and the checkpoint describe two different networks, throws Error{kCheckpoint} with the reasons. The policy gets its
-// state back. run: the run folder, whose lock is held.
+// Without any checkpoint the run starts from the beginning. If there are or were some and none is usable, or the
+// journal and the checkpoint describe different networks, throws Error{kCheckpoint} with the reasons. Restores the
+// policy's state. run: the run folder, whose lock is held.
 ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, const ResumeTarget& target,
                               Consultation& policy);
 
-// A checkpoint that the journal could not vouch for, `doubt` by check_growth(): what to say of it.
+// The warning for a checkpoint that the journal could not confirm; `doubt` is from check_growth().
 std::string why_unchecked(const std::string& checkpoint, const history::RunHistory& journal, const std::string& doubt);
 
 }  // namespace esper::tolaria

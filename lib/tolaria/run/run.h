@@ -1,6 +1,6 @@
 #pragma once
-// One run: what apps/engine composes and the epoch loop drives. Only the loop and what belongs to the run as a whole
-// (its trainer, its start and end, its summary) take all of it; everything else takes the components that it uses.
+// One run: what apps/engine composes and the epoch loop drives. Only the loop and what concerns the run as a whole (its
+// trainer, its start and end, its summary) take the whole struct; everything else takes the components that it uses.
 // Training thread.
 
 #include <vector>
@@ -23,7 +23,7 @@ struct RunData {
   torch::Tensor probe;  // inputs of a validation batch, on the device: grafts are measured on it
 };
 
-// What lanes work with besides the model.
+// What the lanes need besides the model.
 struct LaneParts {
   program::CompileService* compile_service = nullptr;  // null: nothing can be compiled
   lanes::ModelFactory build{};                         // a fresh model; null: no structure is prepared ahead
@@ -36,7 +36,7 @@ struct StepTime {
   base::Duration begin{}, end{};
 };
 
-// All of it outlives the run.
+// The references must outlive the run.
 struct Run {
   const RunFacts& facts;
   RunProgress& progress;
@@ -48,7 +48,7 @@ struct Run {
   Outbox& outbox;
   base::Ledger& ledger;  // of this thread's time, in this process
   leyline::Progress& display;
-  std::vector<StepTime>* step_times = nullptr;  // gets every step, where somebody measures
+  std::vector<StepTime>* step_times = nullptr;  // receives every step, for benchmarks
 };
 
 }  // namespace esper::tolaria

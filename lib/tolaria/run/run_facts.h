@@ -1,5 +1,5 @@
 #pragma once
-// What is fixed while this process trains a run. Any thread.
+// The constants of a run in this process. Any thread.
 
 #include <torch/types.h>
 
@@ -17,7 +17,7 @@ struct RunFacts {
   std::string run_id;         // names the run in telemetry
   std::string training_hash;  // names the training in checkpoints: TrainingIdentity::text()
   torch::Device device;
-  std::int64_t batches_per_epoch = 0;  // microbatches
+  std::int64_t batches_per_epoch = 0;  // in microbatches
   std::int64_t skipped_samples = 0;    // that could not be read
   base::Clock clock{};
   base::Duration started{};  // of this process, monotonic
@@ -25,9 +25,9 @@ struct RunFacts {
   std::int64_t steps_per_epoch() const {
     return (batches_per_epoch + config.step.accumulation - 1) / config.step.accumulation;
   }
-  // Of a step of the run, from 0.
+  // The place of a step of the run, from 0.
   double learning_rate(std::int64_t step) const;
-  // Spent on the run in all processes so far.
+  // Time spent on the run in all processes so far.
   double wall_s(const RunProgress& progress) const {
     return progress.wall_s + std::chrono::duration<double>(clock.now() - started).count();
   }

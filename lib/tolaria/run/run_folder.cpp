@@ -25,7 +25,7 @@ base::File lock_or_refuse(FileSystem& files, const std::string& path) {
   return std::move(*attempt.lock);
 }
 
-// "run" for "run/": the paths of its files have one form then.
+// "run" for "run/", so that paths of its files have one form.
 std::string without_trailing_slashes(const std::string& path) {
   const auto last = path.find_last_not_of('/');
   return last == std::string::npos ? path.substr(0, 1) : path.substr(0, last + 1);
@@ -35,7 +35,7 @@ bool is_run_file(std::string_view name) {
   return name == "config.yaml" || name == "summary.json" || name == "trace.json" || name.starts_with("journal");
 }
 
-// What processes that were killed left half written.
+// Deletes partly written files of killed processes.
 void remove_leftovers(FileSystem& files, const RunFolder& folder) {
   storage::remove_leftovers_under_lock(files, folder.path, is_run_file);
   storage::remove_leftovers_under_lock(files, folder.checkpoints(),

@@ -1,6 +1,6 @@
 #pragma once
-// The folder in which a run keeps everything: config.yaml (resolved), telemetry.jsonl, journal, checkpoints/,
-// summary.json, trace.json where it was asked for, and the lock that gives it one writer. Training thread.
+// The folder that holds everything of a run: config.yaml (resolved), telemetry.jsonl, journal, checkpoints/,
+// summary.json, trace.json if enabled, and the lock that ensures a single writer. Training thread.
 
 #include <cstdint>
 #include <string>
@@ -23,11 +23,11 @@ struct RunFolder {
   std::string run_id() const;
 };
 
-// Makes the folder `path`, takes its lock and publishes config.yaml. Throws Error{kConfig} if a run lives there
-// already, Error{kTryAgain} if another process holds it.
+// Creates the folder `path`, takes its lock and publishes config.yaml. Throws Error{kConfig} if it already holds a run,
+// Error{kTryAgain} if another process holds the lock.
 RunFolder create_run_folder(base::FileSystem& files, const std::string& path, const std::string& config_yaml);
 
-// Takes the lock of an existing run. Throws Error{kConfig} where there is none, Error{kTryAgain} if it is being run.
+// Takes the lock of an existing run. Throws Error{kConfig} if there is none, Error{kTryAgain} if it is in use.
 RunFolder open_run_folder(base::FileSystem& files, const std::string& path);
 
 // "<runs_dir>/<name>-<UTC time>", with -2, -3, ... if that is taken. wall_ns: since the UNIX epoch.

@@ -1,5 +1,6 @@
 #pragma once
-// Where a run stands, apart from tensors: plain data that a checkpoint carries as JSON and a resumed run goes on from.
+// The progress of a run, apart from tensors: plain data that a checkpoint stores as JSON and a resumed run continues
+// from.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +18,7 @@ struct EpochFigures {
 };
 
 struct BestEpoch {
-  std::uint32_t epoch = 0;  // epochs completed then
+  std::uint32_t epoch = 0;  // epochs completed at that point
   double loss = 0, accuracy = 0;
 };
 
@@ -36,29 +37,27 @@ using GradientShares = std::map<std::string, GradientShare>;  // by seed id
 
 struct RunProgress {
   std::uint32_t epoch = 0;  // epochs completed, validation and decision included
-  std::int64_t batch = 0;   // microbatches of the running epoch that are trained
+  std::int64_t batch = 0;   // microbatches of the current epoch that are trained
   std::int64_t step = 0;    // optimizer steps since the run began
-  double wall_s = 0;        // spent in earlier processes of this run, a fork's parent included
+  double wall_s = 0;        // of earlier processes of this run, a fork's parent included
   EpochFigures train;       // of the last completed epoch
-  // Of the same epoch; nothing until an epoch of this very network ended, at a run's start and in a fork without seeds.
+  // Of the same epoch; empty until an epoch of this network has ended, at a run's start and in a fork without seeds.
   std::optional<EpochFigures> validation;
   std::optional<BestEpoch> best;        // lowest validation loss
-  std::optional<double> patience_loss;  // that an epoch must beat by early_stop_min_delta
+  std::optional<double> patience_loss;  // the loss that an epoch must beat by early_stop_min_delta
   std::uint32_t epochs_without_better = 0;
   Ewma loss, gradient_norm;
   GradientShares gradient_shares;         // of the last completed epoch
-  std::uint64_t conservative_epochs = 0;  // epochs whose decision was late or failed
+  std::uint64_t conservative_epochs = 0;  // number of epochs whose decision was late or failed
 };
 
-// Takes the figures of the epoch that was just measured into the progress, whose `epoch` does not count it yet. True
-// where its validation loss is the lowest ever. min_delta: by how much the loss has to fall for early stopping to wait
-// on.
+// Adds the measurements of the epoch just evaluated, which `epoch` does not count yet. Returns true if its validation
+// loss is the lowest so far. min_delta: the decrease in loss that restarts the patience of early stopping.
 bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const EpochFigures& validation,
                   double min_delta);
 
 nlohmann::json to_json(const RunProgress& progress);
-// Throws nlohmann::json::exception where a field is missing or of another type, std::out_of_range for a count that is
-// none.
+// Throws nlohmann::json::exception if a field is missing or of another type, std::out_of_range for an invalid count.
 RunProgress run_progress_from_json(const nlohmann::json& saved);
 
 }  // namespace esper::tolaria

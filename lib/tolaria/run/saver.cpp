@@ -40,7 +40,7 @@ CheckpointImage image_of(const SaveSource& source) {
   return image;
 }
 
-// The state right after the best epoch, not one from the middle of the next.
+// True for the state right after the best epoch, not for one within the next.
 Rank rank_of(const SaveSource& source) {
   const RunProgress& progress = source.progress;
   const bool best = progress.best && progress.best->epoch == progress.epoch && progress.batch == 0;
@@ -75,7 +75,7 @@ void Saver::report_saved(const SaveResult& result) {
   if (!result.not_rotated.empty()) {
     outbox_.emit(event("tolaria.journal_not_rotated"_event, Level::kWarning, {{"reason", result.not_rotated}}));
   }
-  if (result.bytes == 0) return;  // it was there already, and reported then
+  if (result.bytes == 0) return;  // it existed already, and was reported then
   ++figures_.written;
   figures_.save_ms = result.save_ms;
   figures_.bytes = static_cast<double>(result.bytes);
@@ -155,7 +155,7 @@ bool Saver::save_last_state() {
 }
 
 bool Saver::save_after(const std::exception& error) {
-  // A batch that cannot be had leaves the state of the last whole step; anything else may have stopped within one.
+  // A batch that cannot be loaded leaves the state of the last whole step; other errors may have stopped within a step.
   const auto* known = dynamic_cast<const base::Error*>(&error);
   const bool whole = known != nullptr && known->code() == base::ExitCode::kData;
   return whole && save_last_state();

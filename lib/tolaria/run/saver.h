@@ -1,6 +1,6 @@
 #pragma once
-// When a run saves, and what becomes of it: copies are made here, written by another thread, and reported with the next
-// packet. The run's journal goes the same way, in order with the saves. Training thread.
+// When a run saves, and the result: copies are made here, written by another thread, and reported with the next packet.
+// The run's journal is written in the same way, in order with the saves. Training thread.
 
 #include <cstdint>
 #include <exception>
@@ -17,7 +17,7 @@
 
 namespace esper::tolaria {
 
-// What a checkpoint is a copy of.
+// What a checkpoint copies.
 struct SaveSource {
   const RunFacts& facts;
   const step::Model& model;
@@ -29,36 +29,36 @@ struct SaveSource {
 struct SaveFigures {
   std::int64_t written = 0, failed = 0, skipped = 0;
   double save_ms = 0, stall_ms = 0, bytes = 0;  // of the last save
-  std::int64_t lost_records = 0;                // of the journal
+  std::int64_t lost_records = 0;                // records of the journal
 };
 
 class Saver {
  public:
-  // Borrows all of it. A source that has trained already comes from a checkpoint, and counts as saved.
+  // Borrows its arguments. A source that has already trained comes from a checkpoint, and counts as saved.
   Saver(const SaveSource& source, CheckpointWriter& writer, Outbox& outbox, base::Ledger& ledger,
         leyline::Progress& display);
   Saver(const Saver&) = delete;
   Saver& operator=(const Saver&) = delete;
 
-  // Copies the run's state and hands it to the writer, as the best one if the epoch that just ended is. If the writer
-  // is still busy at its deadline, the save is skipped and reported.
+  // Copies the run's state and hands it to the writer; marks it as the best if the epoch that just ended is. If the
+  // writer is still busy at its deadline, the save is skipped and reported.
   void save();
-  // True where `checkpoint.every` in steps has come, or in epochs.
+  // True if `checkpoint.every` is reached, in steps or in epochs.
   bool is_due_after_step() const;
   bool is_due_after_epoch() const;
 
-  // Waits until what was handed over is written, at most until the deadline; false if that passed.
+  // Waits until everything handed over is written, at most until the deadline; false if that passed.
   bool finish();
-  // Afterwards the run's state is on the disk, or this is false. What is under way is finished first; a save that
-  // goes wrong is tried once more.
+  // Saves the run's state and waits for it; false if it is not on the disk. A save in progress is completed first; a
+  // failed save is retried once.
   bool save_last_state();
-  // The same for a run that `error` ended, where its state is that of a whole step; false where it may not be.
+  // The same for a run that ended with `error`, if its state is that of a whole step; false if it may not be.
   bool save_after(const std::exception& error);
 
-  // Whether the run's state as it is now is known to be on the disk.
+  // True if the run's present state is known to be on the disk.
   bool is_saved() const;
   const SaveFigures& figures() const { return figures_; }
-  // As of the last save that ended.
+  // As of the last completed save.
   std::vector<CheckpointEntry> checkpoints() const { return writer_.checkpoints(); }
 
   // Appends to the run's journal. A record that cannot be written is lost, counted and reported.
@@ -78,7 +78,7 @@ class Saver {
   SaveFigures figures_;
   std::optional<CheckpointInfo> saved_;  // the newest state known to be on the disk
   bool paused_ = false;                  // the disk is full
-  bool journal_failing_ = false;         // reported since the last save that went well
+  bool journal_failing_ = false;         // reported since the last successful save
 };
 
 }  // namespace esper::tolaria

@@ -1,5 +1,5 @@
 #pragma once
-// What training one epoch came to, besides the metrics that its steps sum up on the device. Plain data.
+// The results of training one epoch, besides the metrics that its steps sum up on the device. Plain data.
 
 #include <cstdint>
 
@@ -8,12 +8,12 @@
 
 namespace esper::tolaria {
 
-// Wall-clock figures are reported, never decided upon.
+// Wall-clock times are only reported, never used for decisions.
 struct TrainedEpoch {
   double train_ms = 0;         // in this process
-  std::int64_t samples = 0;    // rows of the batches trained on in that time; a row of text is data.context characters
-  double loader_wait_ms = 0;   // of it, waiting for batches
-  device::CopyTimes copies{};  // of batches to the device, as its events measured
+  std::int64_t samples = 0;    // rows trained on in that time; for text, a row is data.context characters
+  double loader_wait_ms = 0;   // part of it, waiting for batches
+  device::CopyTimes copies{};  // of batches to the device, from its events
   double learning_rate = 0;    // of the last step
   lanes::LaneFigures lanes{};  // of the epochs so far, in this process
 

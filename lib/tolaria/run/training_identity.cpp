@@ -22,7 +22,7 @@ std::string fingerprint(const data::Splits& data) {
 }
 
 constexpr char kOtherConfiguration[] = "it belongs to another configuration";
-// With the same data the cause may be a checkpoint that holds the located hash.
+// With the same data, the checkpoint may hold the hash that includes the paths.
 constexpr char kOtherPath[] =
     ". If only data.path was changed: checkpoints of earlier versions depend on the path of their data. Restore the "
     "data or a link at that path and resume once with it; later checkpoints do not depend on the path";

@@ -1,6 +1,6 @@
 #pragma once
-// Which training a checkpoint belongs to: its configuration, and its data by content. Where the data lies does not
-// count, so a run whose files were moved goes on.
+// Identifies the training of a checkpoint: its configuration, and its data by content. Paths of data do not count, so a
+// run whose files were moved can be resumed.
 
 #include <string>
 
@@ -12,11 +12,11 @@ namespace esper::tolaria {
 
 struct TrainingIdentity {
   std::string configuration;  // hash of the configuration without the data's paths
-  std::string located;        // the same with them: what checkpoints held before their data could move
+  std::string located;        // the same with the paths: the value in older checkpoints
   std::string data;           // fingerprint: hash of every sample and target of both parts
   std::string data_path;      // for messages
 
-  // As a checkpoint holds it: "<configuration>-<data>".
+  // The text stored in checkpoints: "<configuration>-<data>".
   std::string text() const { return configuration + "-" + data; }
   // Fails with a reason if a checkpoint that holds `saved` is of another training.
   base::Expected<void> check(const std::string& saved) const;
