@@ -239,6 +239,7 @@ std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const Order& 
   const auto from = slot.stage;
   // All memory is allocated before the move.
   const auto fold = to == Stage::kFossilized ? try_fold(slot, order.probe) : std::nullopt;
+  if (fold) order.overwritten.reserve(order.overwritten.size() + fold->before.size());
   enter(slot, to);
   Events events = {gate, stage_event(slot, from, verdict.reason, command)};
   if (fold) events.push_back(carry_out(*fold, slot, order));

@@ -36,24 +36,29 @@ std::string whole(double value) { return std::to_string(static_cast<std::int64_t
 std::optional<Lane> CandidateSearch::next(StepShape& shape, Batch microbatches) {
   if (!is_pending(shape)) return std::nullopt;
   LaneSearch& search = shape.search;
+  const bool first = !search.begun && !shape.incumbent;
   std::optional<Lane> candidate;
   if (!search.begun) {
     const PreparationTime preparing(context_);
     search.begun = true;
     candidate = begin(shape, microbatches);
-    const LaneKind* graph = context_.kind(LaneId::kGraph);
-    if (candidate && context_.config.lane == LaneId::kAuto && graph != nullptr && graph->available(context_.device)) {
-      context_.emit(event("tolaria.graph_skipped_compile"_event, Level::kInfo, {}));
-    }
   } else if (search.compiling) {
     candidate = poll(shape, microbatches);
   }
   if (!candidate && shape.is_member()) candidate = take_shared(shape, microbatches);
+  if (candidate && first) report_graph_skipped();
   if (!candidate && !shape.incumbent && wants_uncompiled() && !std::exchange(search.tried_uncompiled, true)) {
     const PreparationTime preparing(context_);
     candidate = uncompiled(shape, microbatches);
   }
   return candidate;
+}
+
+// The cache has the compiled program, so no graph is tried first.
+void CandidateSearch::report_graph_skipped() const {
+  const LaneKind* graph = context_.kind(LaneId::kGraph);
+  if (context_.config.lane != LaneId::kAuto || graph == nullptr || !graph->available(context_.device)) return;
+  context_.emit(event("tolaria.graph_skipped_compile"_event, Level::kInfo, {}));
 }
 
 bool CandidateSearch::wants_uncompiled() const { return context_.config.lane != LaneId::kCompiled; }
@@ -142,7 +147,8 @@ std::optional<Lane> CandidateSearch::begin(StepShape& shape, Batch microbatches)
     search.undecided = true;
     return loaded;
   }
-  return wait_for_compiled(shape, microbatches);
+  auto waited = wait_for_compiled(shape, microbatches);
+  return waited ? std::move(waited) : std::move(loaded);
 }
 
 // Fills `wanted` with the variants that are not quarantined; returns why the last of the others is.

@@ -31,6 +31,7 @@ class CandidateSearch {
 
   bool is_pending(const StepShape& shape) const;
   bool wants_uncompiled() const;
+  void report_graph_skipped() const;
   std::optional<Lane> uncompiled(const StepShape& shape, Batch microbatches);
   std::optional<Lane> begin(StepShape& shape, Batch microbatches);
   std::string list_variants(StepShape& shape);

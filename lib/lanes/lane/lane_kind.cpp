@@ -46,7 +46,7 @@ ExpectedLane make_lane(const LaneKind& kind, const LaneProgram& program, step::M
     return failure(Cause::kResources, error.what(), false);
   } catch (const base::Error& error) {
     const bool does_not_load = error.code() == base::ExitCode::kResources;
-    return failure(does_not_load ? Cause::kPackage : Cause::kUnavailable, error.what(), false);
+    return failure(does_not_load ? Cause::kPackage : Cause::kResources, error.what(), false);
   } catch (const std::exception& error) {  // most likely memory
     return failure(Cause::kResources, describe(error), !device::out_of_memory_message(error).empty());
   }

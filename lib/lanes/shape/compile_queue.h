@@ -43,6 +43,7 @@ class CompileQueue {
   void give_up(const std::string& key);
 
   // For a structure that may come; false if another compilation ahead is running.
+  bool is_precompiling() const { return precompilation_.has_value(); }
   bool precompile(const program::SymbolicProgram& program, Precompilation wanted);
   std::optional<std::pair<Precompilation, program::CompileOutcome>> poll_precompilation();
   // The compilation ahead becomes a submitted one if it is for this shape of this structure.

@@ -16,7 +16,7 @@ using namespace leyline::literals;
 
 }  // namespace
 
-std::optional<CachedLane> load_cached(const LaneContext& context, LaneFailures& failures,
+base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, LaneFailures& failures,
                                       const program::SymbolicProgram& program, const std::string& key,
                                       std::span<const step::Microbatch> example) {
   program::CompileService& compile_service = *context.services.compile_service;
@@ -28,7 +28,7 @@ std::optional<CachedLane> load_cached(const LaneContext& context, LaneFailures& 
       ++context.figures.quarantined;
       failures.report_unusable(compile_service.last_damage());
     }
-    return std::nullopt;
+    return base::failure(LaneFailure{.reason = "the cache does not have the package"});
   }
   const bool full = cached->facts.effort == base::name_of(CompileEffort::kFull);
   const LaneProgram source{program, PackageFile{cached->file.path(), key}};
@@ -39,7 +39,7 @@ std::optional<CachedLane> load_cached(const LaneContext& context, LaneFailures& 
       compile_service.quarantine(key, program::EntryFault::kDamaged, lane.error().reason);
     }
     failures.report_unusable(lane.error().reason);
-    return std::nullopt;
+    return base::failure(lane.error());
   }
   const double load_ms = base::milliseconds(context.services.clock.now() - begin);
   context.emit(event("tolaria.compile_cache_hit"_event, Level::kInfo,

@@ -1,7 +1,6 @@
 #pragma once
 // Loads a compiled lane from the cache. Training thread.
 
-#include <optional>
 #include <span>
 #include <string>
 
@@ -15,9 +14,9 @@ struct CachedLane {
   program::CompileEffort effort;
 };
 
-// Loads the package of that key, compiled from `program`, for these microbatches, and reports a hit. Empty if it is not
-// in the cache or unusable; the latter is reported, and a damaged package is quarantined.
-std::optional<CachedLane> load_cached(const LaneContext& context, LaneFailures& failures,
+// Loads the package of that key, compiled from `program`, for these microbatches, and reports a hit. Fails with
+// kUnavailable if it is not in the cache. Every other failure is reported, and a damaged package is quarantined.
+base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, LaneFailures& failures,
                                       const program::SymbolicProgram& program, const std::string& key,
                                       std::span<const step::Microbatch> example);
 

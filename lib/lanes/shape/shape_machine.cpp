@@ -106,12 +106,13 @@ StepOutcome ShapeMachine::run(StepShape& shape, Batch microbatches, StepPlace pl
 
 StepOutcome ShapeMachine::check(StepShape& shape, Batch microbatches, StepPlace place) {
   auto& [candidate, near_misses] = std::get<Checking>(shape.state);
-  auto [verdict, rejection] =
+  auto [verdict, rejection, eager_is_due] =
       compare_with_eager(context_, candidate, near_misses, microbatches, [&] { run_eager(microbatches); });
   if (verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kChecking};
   if (verdict == CheckResult::Verdict::kRejected) {
     StepOutcome outcome = rejected(StateId::kChecking, candidate, std::move(rejection));
     shape.enter(ShapeEvent::kRejected, Searching{});
+    if (eager_is_due) run_eager(microbatches);
     return outcome;
   }
   check_again_after(shape, place.number);
@@ -123,7 +124,7 @@ StepOutcome ShapeMachine::check(StepShape& shape, Batch microbatches, StepPlace 
 
 StepOutcome ShapeMachine::recheck(StepShape& shape, Batch microbatches, StepPlace place) {
   auto& near_misses = std::get<Rechecking>(shape.state).near_misses;
-  auto [verdict, rejection] =
+  auto [verdict, rejection, eager_is_due] =
       compare_with_eager(context_, *shape.incumbent, near_misses, microbatches, [&] { run_eager(microbatches); });
   if (verdict == CheckResult::Verdict::kUndecided) return {.from = StateId::kRechecking};
   check_again_after(shape, place.number);
@@ -134,6 +135,7 @@ StepOutcome ShapeMachine::recheck(StepShape& shape, Batch microbatches, StepPlac
   StepOutcome outcome = rejected(StateId::kRechecking, *shape.incumbent, std::move(rejection));
   shape.incumbent.reset();
   shape.enter(ShapeEvent::kRejected, Searching{});
+  if (eager_is_due) run_eager(microbatches);
   return outcome;
 }
 

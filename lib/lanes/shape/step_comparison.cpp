@@ -129,8 +129,9 @@ CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near
     kept.restore();
     kept = {};
     lane.release();
-    eager();
-    return rejected(crowded);
+    CheckResult result = rejected(crowded);
+    result.eager_is_due = true;
+    return result;
   }
   return obstacle.met() ? rejected(obstacle) : judge(context.model, kept, near_misses);
 }

@@ -46,12 +46,13 @@ struct CheckResult {
     kRejected,
     kUndecided,  // eager's step was not finite, or the difference is so small that the next step decides
   } verdict = Verdict::kSame;
-  Rejection rejection{};  // kRejected
+  Rejection rejection{};      // kRejected
+  bool eager_is_due = false;  // there was no memory for eager's step beside the lane; it has to run when the lane is gone
 };
 
 // Runs the step in the lane and in eager from the same state, and compares the results. The model always continues from
 // eager's step, which `eager` runs. near_misses: consecutive small differences so far; updated. Releases the lane if
-// memory runs out. Reads the device.
+// memory runs out in eager's step, which is then due. Reads the device.
 CheckResult compare_with_eager(const LaneContext& context, Lane& lane, int& near_misses,
                                std::span<const step::Microbatch> microbatches, const std::function<void()>& eager);
 

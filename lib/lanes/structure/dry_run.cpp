@@ -34,11 +34,14 @@ DryRun::DryRun(const LaneContext& run, LaneFailures& failures, const Examples& e
                run.services, figures_, run.capture},
       machine_(context_, failures_, tally_, ShapeMachine::Adoption::kOnAgreement) {}
 
+// The last candidate of a shape is still to be compared when its phase is over.
+bool DryRun::is_done(const std::string& shape) const {
+  const auto phase = phases_.find(shape);
+  return phase != phases_.end() && phase->second == Phase::kDone && !shapes_.find(shape)->is(StateId::kChecking);
+}
+
 bool DryRun::is_done() const {
-  return std::ranges::all_of(examples_, [&](const auto& example) {
-    const auto phase = phases_.find(example.first);
-    return phase != phases_.end() && phase->second == Phase::kDone;
-  });
+  return std::ranges::all_of(examples_, [&](const auto& example) { return is_done(example.first); });
 }
 
 void DryRun::look_for_packages() {
@@ -51,10 +54,7 @@ KnownStep& DryRun::known_step(const StepShape& shape) {
 
 // The first shape that is not done; a shape that was not seen yet is added.
 StepShape& DryRun::begin_next() {
-  const auto next = std::ranges::find_if(examples_, [&](const auto& example) {
-    const auto phase = phases_.find(example.first);
-    return phase == phases_.end() || phase->second != Phase::kDone;
-  });
+  const auto next = std::ranges::find_if(examples_, [&](const auto& example) { return !is_done(example.first); });
   const auto& [name, example] = *next;
   if (StepShape* const begun = shapes_.find(name)) return *begun;
   StepShape& shape = shapes_.add(scratch_->network.structure_version(), example.batch);
@@ -139,6 +139,7 @@ std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
     auto lane = make_lane(*context_.kind(LaneId::kCompiled), {step.program, *loaded->ready}, *scratch_, example,
                           context_.setup());
     if (!lane) throw NotPreparable(lane.error().reason, lane.error().of_memory);
+    step.variant.effort = loaded->variant.effort;
     return std::move(*lane);
   }
   using program::CompileEffort;
@@ -149,6 +150,8 @@ std::optional<Lane> DryRun::load_package(KnownStep& step, Batch example) {
   auto cached = load_cached(context_, failures_, known_.to_compile(step), key, example);
   run_figures_.quarantined += std::exchange(figures_.quarantined, 0);
   if (!cached) {
+    const auto& [cause, reason, of_memory, lane] = cached.error();
+    if (cause == LaneFailure::Cause::kResources) throw NotPreparable(reason, of_memory);
     reject_package(key);
     return std::nullopt;
   }

@@ -44,6 +44,8 @@ class DryRun {
   bool is_done() const;
   // Looks again for packages that were compiled since.
   void look_for_packages();
+  // Marks the package as unavailable, for every step that would run it.
+  void reject_package(const std::string& key);
 
   KnownStructure& known() { return known_; }
 
@@ -51,6 +53,7 @@ class DryRun {
   enum class Phase { kRecord, kReplay, kPackage, kDone };
   using Batch = std::span<const step::Microbatch>;
 
+  bool is_done(const std::string& shape) const;
   StepShape& begin_next();
   KnownStep& known_step(const StepShape& shape);
   void record(StepShape& shape, Batch example);
@@ -58,7 +61,6 @@ class DryRun {
   std::optional<Lane> load_package(KnownStep& step, Batch example);
   void find_group(KnownStep& step, Batch example);
   void choose_variant(KnownStep& step) const;
-  void reject_package(const std::string& key);
 
   LaneFailures& failures_;
   LaneFigures& run_figures_;

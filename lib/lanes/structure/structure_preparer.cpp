@@ -109,7 +109,7 @@ void StructurePreparer::prepare(const StructureInUse& in_use, std::span<const Li
     for (KnownStructure* known : next) {
       for (const KnownStep& step : known->steps) {
         const bool wanted = step.waits_for_package() && !step.in_cache && pays(step, in_use, steps_left);
-        if (!wanted || in_use.compiling) continue;
+        if (!wanted || in_use.compiling || queue_.is_precompiling()) continue;
         const Precompilation ahead{known->structure, step.shape, step.variant};
         if (queue_.precompile(known->to_compile(step), ahead)) ++context_.figures.cache_misses;
       }
@@ -265,7 +265,7 @@ void StructurePreparer::wait_for(DryRun& run) {
     if (end == CompileWait::End::kInterrupted) return;
     if (!outcome || !outcome->failure) continue;
     failures_.report_no_compiler(std::string(base::name_of(*outcome->failure)), outcome->reason);
-    step.unavailable = true;
+    run.reject_package(step.variant.key);
   }
 }
 

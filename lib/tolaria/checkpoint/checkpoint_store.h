@@ -80,8 +80,8 @@ std::string best_by_journal(base::FileSystem& files, const std::string& journal_
 // True if this run ever published a checkpoint: one is recorded in the journal, or was renamed in `folder`.
 bool had_checkpoints(base::FileSystem& files, const std::string& folder, const std::string& journal_path);
 
-// Tries the checkpoints of `folder` from the newest: read_checkpoint, then `accept`, which fails with the reason if the image is
-// rejected (empty: accepted). A damaged one is renamed to .bad. One that `accept` rejects is intact; it is renamed to
+// Tries the checkpoints of `folder` from the newest: read_checkpoint, then `accept`, which fails with the reason if the
+// image is rejected. A damaged one is renamed to .bad. One that `accept` rejects is intact; it is renamed to
 // .unread once an older one was accepted, since the run will need its name, and stays otherwise. If a rename fails, the
 // reason says so. An unreadable one always stays. Exceptions of `accept` end the search. Returns the accepted path, or
 // an empty one; `refused` lists the others. Requires the run's lock.
