@@ -94,8 +94,8 @@ void print_machine(const ordered_json& torch, const ordered_json& cpu, const ord
   print_fact("BLAS", torch["blas"]);
   print_fact("oneDNN", torch["onednn"]);
   print_fact("kernels for", torch["cpu_capability"]);
-  print_fact("threads", torch["intra_op_threads"].dump() + " inside an operator, " + torch["inter_op_threads"].dump() +
-                            " between operators");
+  print_fact("threads", fmt::format("{} inside an operator, {} between operators", torch["intra_op_threads"].dump(),
+                                    torch["inter_op_threads"].dump()));
   write_line("CPU");
   print_fact("model", cpu["model"]);
   print_fact("cores", cpu["cores"].dump());

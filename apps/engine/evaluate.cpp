@@ -33,9 +33,10 @@ std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
 
 void warn_if_not_recorded(const std::string& best, const std::string& recorded) {
   if (recorded.empty() || recorded == best) return;
-  nissa::log::warning("the journal names " + recorded +
-                      " as the best checkpoint, but it is missing or unreadable; measuring the best readable one, " +
-                      best);
+  nissa::log::warning(
+      fmt::format("the journal names {} as the best checkpoint, but it is missing or unreadable; "
+                  "measuring the best readable one, {}",
+                  recorded, best));
 }
 
 std::string choose_checkpoint(base::FileSystem& files, const EvaluateRequest& request) {
@@ -50,12 +51,12 @@ std::string choose_checkpoint(base::FileSystem& files, const EvaluateRequest& re
       return found->path;
     }
     throw Error(ExitCode::kCheckpoint,
-                "run " + request.run_dir + " has no best checkpoint; available: " + names_of(entries));
+                fmt::format("run {} has no best checkpoint; available: {}", request.run_dir, names_of(entries)));
   }
   const auto found = std::ranges::find(entries, folder + "/" + request.checkpoint, &tolaria::CheckpointEntry::path);
   if (found != entries.end()) return found->path;
-  throw Error(ExitCode::kConfig, "run " + request.run_dir + " has no checkpoint " + request.checkpoint +
-                                     "; available: " + names_of(entries));
+  throw Error(ExitCode::kConfig, fmt::format("run {} has no checkpoint {}; available: {}", request.run_dir,
+                                             request.checkpoint, names_of(entries)));
 }
 
 void restore(Workbench& bench, const std::string& path, base::FileSystem& files) {

@@ -1,6 +1,7 @@
 #include "engine/find_python.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <poll.h>
 #include <signal.h>
 #include <spawn.h>
@@ -85,15 +86,15 @@ PythonFacts find_python() {
   const std::string whose = is_named() ? "set by ESPER_PYTHON" : "of scripts/bootstrap";
   std::error_code ignored;
   if (!std::filesystem::exists(path, ignored)) {
-    return {"", "", false, "no Python at " + path + ", " + whose + "; " + kWayOut};
+    return {"", "", false, fmt::format("no Python at {}, {}; {}", path, whose, kWayOut)};
   }
   const auto text = output_of(path);
   const auto blank = text ? text->find(' ') : std::string::npos;
   if (blank == std::string::npos) {
-    return {path, "", false, path + ", " + whose + ", does not run as a Python; " + kWayOut};
+    return {path, "", false, fmt::format("{}, {}, does not run as a Python; {}", path, whose, kWayOut)};
   }
   PythonFacts facts{path, text->substr(0, blank), (*text)[blank + 1] == '1', ""};
-  if (!facts.has_torch) facts.problem = "the Python at " + path + ", " + whose + ", has no torch; " + kWayOut;
+  if (!facts.has_torch) facts.problem = fmt::format("the Python at {}, {}, has no torch; {}", path, whose, kWayOut);
   return facts;
 }
 

@@ -1,6 +1,7 @@
 #include "engine/workbench.h"
 
 #include <ATen/Parallel.h>
+#include <fmt/core.h>
 
 #include "base/error.h"
 #include "data/input_error.h"
@@ -48,8 +49,10 @@ std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const Wo
   try {
     return std::make_unique<data::Loader>(dataset, bench.data.standardization, loader);
   } catch (const c10::OutOfMemoryError&) {
-    throw base::Error(base::ExitCode::kResources, "data.gpu_dataset: the data set does not fit on " +
-                                                      bench.device.str() + "; turn it off, or lower data.max_samples");
+    throw base::Error(
+        base::ExitCode::kResources,
+        fmt::format("data.gpu_dataset: the data set does not fit on {}; turn it off, or lower data.max_samples",
+                    bench.device.str()));
   }
 }
 
@@ -58,8 +61,8 @@ data::Splits load_data(const config::DataConfig& config, const std::string& way_
     return data::load_dataset(config);
   } catch (const data::MissingData& error) {
     if (way_out.empty()) throw;
-    throw base::Error(error.code(), std::string(error.what()) + ". If the data was moved: " + way_out + " --set data." +
-                                        error.key() + "=NEW");
+    throw base::Error(error.code(), fmt::format("{}. If the data was moved: {} --set data.{}=NEW", error.what(),
+                                                way_out, error.key()));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <ATen/ops/maximum.h>
 #include <ATen/ops/outer.h>
 #include <ATen/ops/zeros_like.h>
+#include <fmt/core.h>
 
 #include <cmath>
 
@@ -42,8 +43,10 @@ torch::Tensor run(const Seed& seed, const torch::Tensor& vectors) {
 
 }  // namespace
 
-std::string why_not_linear(const Seed& seed) {
-  if (seed.blueprint->algebra != Algebra::kAffine) return std::string(seed.blueprint->name) + " is not linear";
+base::Expected<void> check_linear(const Seed& seed) {
+  if (seed.blueprint->algebra != Algebra::kAffine) {
+    return base::failure(fmt::format("{} is not linear", seed.blueprint->name));
+  }
   switch (seed.composition) {
     case Composition::kAdd:
     case Composition::kConvex:
@@ -55,11 +58,12 @@ std::string why_not_linear(const Seed& seed) {
     case Composition::kConfidence:
       break;
   }
-  return "growth.composition " + std::string(base::name_of(seed.composition)) + " is not linear in the feature";
+  return base::failure(
+      fmt::format("growth.composition {} is not linear in the feature", base::name_of(seed.composition)));
 }
 
 SlotMap slot_map(const Seed& seed) {
-  ESPER_CHECK(why_not_linear(seed).empty(), "only a linear seed has a map");
+  ESPER_CHECK(check_linear(seed), "only a linear seed has a map");
   const at::NoGradGuard no_grad;
   const auto device = seed.scalars.alpha.device();
   const auto units = at::eye(seed.shape.channels, at::TensorOptions().dtype(at::kFloat).device(device));
@@ -127,14 +131,14 @@ LayerMoments fresh_moments(const LayerMoments& moments, const SlotMap& map) {
   return out;
 }
 
-std::string why_not_folded(const LinearLayer& layer, const SlotMap& map) {
+base::Expected<void> check_foldable(const LinearLayer& layer, const SlotMap& map) {
   if (!map.matrix.isfinite().all().item<bool>() || !map.offset.isfinite().all().item<bool>()) {
-    return "its parameters hold NaN or infinity";
+    return base::failure("its parameters hold NaN or infinity");
   }
   const bool takes_offset = layer.weight.dim() == 2 && layer.bias.defined();
   if (takes_offset || map.offset.count_nonzero().item<std::int64_t>() == 0) return {};
-  return "its bias cannot be folded: the next layer " +
-         std::string(layer.bias.defined() ? "pads with zeros" : "has none");
+  return base::failure(fmt::format("its bias cannot be folded: the next layer {}",
+                                   layer.bias.defined() ? "pads with zeros" : "has none"));
 }
 
 }  // namespace esper::kasmina

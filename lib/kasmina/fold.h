@@ -5,8 +5,8 @@
 #include <torch/types.h>
 
 #include <optional>
-#include <string>
 
+#include "base/expected.h"
 #include "kasmina/seed.h"
 
 namespace esper::kasmina {
@@ -17,11 +17,12 @@ struct SlotMap {
   torch::Tensor offset;  // float64 [C]
 };
 
-// Why a seed's slot is not an affine map at alpha 1; empty if it is. It is one for ADD, CONVEX, RESIDUAL and CHANNEL of
-// a module whose algebra is affine.
-std::string why_not_linear(const Seed& seed);
-// The map at alpha 1. With S x + t the module: S and t for ADD and CONVEX, 1 + S and t for RESIDUAL, 1 + g (S - 1) and
-// g t for CHANNEL. Measured by running the module on the unit vectors. The seed must be linear.
+// Fails with the reason if a seed's slot is no such map at alpha 1. ADD, CONVEX, RESIDUAL and CHANNEL of a module whose
+// algebra is affine are.
+base::Expected<void> check_linear(const Seed& seed);
+// At alpha 1. With S x + t the module: S and t for ADD and CONVEX, 1 + S and t for RESIDUAL, 1 + g (S - 1) and g t for
+// CHANNEL. The module is run on the unit vectors, so it is what it does, not what it is meant to do. The seed must be
+// linear.
 SlotMap slot_map(const Seed& seed);
 
 // A linear layer's parameters as they are in its module: weight [out, C] or [out, C, kernel, kernel] (stride 1, one
@@ -57,8 +58,8 @@ inline constexpr std::int64_t kMostInverted = 512;  // C
 // after k steps, while no gradient of the new weight is larger than r. Never reads the device.
 LayerMoments fresh_moments(const LayerMoments& moments, const SlotMap& map);
 
-// Why the map cannot be folded: an offset needs a bias, and does not reach a convolution's padding. Empty if it can be
-// folded. Reads the device.
-std::string why_not_folded(const LinearLayer& layer, const SlotMap& map);
+// Fails with the reason if it cannot be: an offset needs a bias to go to, and does not reach a convolution's padding.
+// Reads the device.
+base::Expected<void> check_foldable(const LinearLayer& layer, const SlotMap& map);
 
 }  // namespace esper::kasmina

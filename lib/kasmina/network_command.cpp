@@ -179,12 +179,13 @@ std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
     return refused(command, "unknown_seed", "no active seed \"" + command.target_seed_id + "\"");
   }
   if (!wanted.slot.empty() && wanted.slot != slot->site.id) {
-    return refused(command, "wrong_slot", slot->seed->id + " is at " + slot->site.id + ", not at " + wanted.slot);
+    return refused(command, "wrong_slot",
+                   fmt::format("{} is at {}, not at {}", slot->seed->id, slot->site.id, wanted.slot));
   }
   if (!wanted.blueprint_id.empty() && wanted.blueprint_id != slot->seed->blueprint->name) {
     return refused(
         command, "wrong_blueprint",
-        slot->seed->id + " is a " + std::string(slot->seed->blueprint->name) + ", not a " + wanted.blueprint_id);
+        fmt::format("{} is a {}, not a {}", slot->seed->id, slot->seed->blueprint->name, wanted.blueprint_id));
   }
   const auto to = wanted_stage(wanted.operation).value_or(Stage::kCulled);
   if (const auto illegal = check_move(slot->stage, to)) {

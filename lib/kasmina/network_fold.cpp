@@ -41,13 +41,13 @@ LinearLayer layer_named(const Host& host, const std::string& name) {
 }  // namespace
 
 base::Expected<Network::FoldPlan> Network::plan_of(const Slot& slot) const {
-  if (auto why_not = why_not_linear(*slot.seed); !why_not.empty()) return base::failure(std::move(why_not));
+  if (const auto linear = check_linear(*slot.seed); !linear) return base::failure(linear.error());
   if (slot.site.taken_by.empty()) {
     return base::failure("no single linear layer consumes the output of " + slot.site.id);
   }
   FoldPlan plan{slot.site.taken_by, slot_map(*slot.seed)};
-  if (auto why_not = why_not_folded(layer_named(host_, plan.layer), plan.map); !why_not.empty()) {
-    return base::failure(std::move(why_not));
+  if (const auto foldable = check_foldable(layer_named(host_, plan.layer), plan.map); !foldable) {
+    return base::failure(foldable.error());
   }
   return plan;
 }

@@ -27,17 +27,18 @@ constexpr std::uint64_t kMostBytes = 16u << 20;
 
 // Of the baseline of this machine and scenario.
 std::string path_in(const std::string& folder, const ordered_json& header) {
-  return folder + "/" + header.at("environment").at("machine").get<std::string>() + "/" +
-         header.at("scenario").get<std::string>() + ".json";
+  return fmt::format("{}/{}/{}.json", folder, header.at("environment").at("machine").get<std::string>(),
+                     header.at("scenario").get<std::string>());
 }
 
 // The kept report, found to be of this workload and machine.
 ordered_json read_kept(base::FileSystem& files, const CheckBaselineRequest& request, const ordered_json& header) {
   const std::string path = path_in(request.folder, header);
   if (files.kind_of(path) != base::PathKind::kFile) {
-    throw Error(ExitCode::kConfig, "no baseline for this machine and scenario: " + path +
-                                       "; create one with esper baseline save --scenario " +
-                                       request.comparison.scenario);
+    throw Error(
+        ExitCode::kConfig,
+        fmt::format("no baseline for this machine and scenario: {}; create one with esper baseline save --scenario {}",
+                    path, request.comparison.scenario));
   }
   const auto bytes = storage::read_file(files, path, kMostBytes);
   const auto* begin = reinterpret_cast<const char*>(bytes.data());

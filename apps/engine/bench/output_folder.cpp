@@ -1,5 +1,7 @@
 #include "engine/bench/output_folder.h"
 
+#include <fmt/core.h>
+
 #include "base/error.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
@@ -13,8 +15,8 @@ void open_output_folder(base::FileSystem& files, const std::string& folder, cons
     storage::publish_file(files, probe, storage::bytes_of("can be written\n"));
     storage::remove_published(files, probe);
   } catch (const base::IoError& error) {
-    throw base::Error(error.code(),
-                      flag + " " + folder + ": " + error.what() + "; nothing was measured; choose a writable folder");
+    throw base::Error(error.code(), fmt::format("{} {}: {}; nothing was measured; choose a writable folder", flag,
+                                                folder, error.what()));
   }
 }
 

@@ -1,5 +1,6 @@
 #include "engine/bench/scratch.h"
 
+#include <fmt/core.h>
 #include <stdlib.h>
 
 #include <cerrno>
@@ -16,9 +17,9 @@ Scratch::Scratch(std::string cache_dir) : cache_dir_(std::move(cache_dir)) {
   const std::filesystem::path place = named != nullptr && *named != '\0' ? named : "/tmp";
   folder_ = std::filesystem::absolute(place) / "esper-bench-XXXXXX";
   if (mkdtemp(folder_.data()) == nullptr) {
-    throw base::Error(base::ExitCode::kResources, "no folder for the measurement: " + folder_ + ": " +
-                                                      std::generic_category().message(errno) +
-                                                      "; set TMPDIR to another folder");
+    throw base::Error(base::ExitCode::kResources,
+                      fmt::format("no folder for the measurement: {}: {}; set TMPDIR to another folder", folder_,
+                                  std::generic_category().message(errno)));
   }
 }
 

@@ -1,5 +1,7 @@
 #include "lanes/structure/forecast.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/names.h"
@@ -41,9 +43,9 @@ std::vector<LikelyChange> in_turn(const std::vector<const std::vector<LikelyChan
 }  // namespace
 
 std::string describe(const LikelyChange& change) {
-  const std::string operation(base::name_of(change.operation));
-  if (change.operation != SeedOperation::kGerminate) return operation + " " + change.seed_id;
-  return operation + " " + change.blueprint + " at " + change.slot;
+  const auto operation = base::name_of(change.operation);
+  if (change.operation != SeedOperation::kGerminate) return fmt::format("{} {}", operation, change.seed_id);
+  return fmt::format("{} {} at {}", operation, change.blueprint, change.slot);
 }
 
 std::vector<LikelyChange> likely_changes(const GrowthForecast& growth_forecast, std::size_t limit,

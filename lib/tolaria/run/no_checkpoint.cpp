@@ -1,5 +1,7 @@
 #include "tolaria/run/no_checkpoint.h"
 
+#include <fmt/core.h>
+
 #include <string_view>
 
 #include "history/jsonl_reader.h"
@@ -30,10 +32,10 @@ std::string trace_of_training(base::FileSystem& files, const std::string& run) {
 std::string lost_checkpoints(base::FileSystem& files, const std::string& run) {
   const auto trace = trace_of_training(files, run);
   if (trace.empty()) return {};
-  return run + " " + trace + ", but " + run +
-         "/checkpoints has no usable one. Restore them (repair NAME.bad or NAME.unread and rename it to NAME), then "
-         "try again; or start a new run: esper train --config " +
-         run + "/config.yaml";
+  return fmt::format(
+      "{} {}, but {}/checkpoints has no usable one. Restore them (repair NAME.bad or NAME.unread and rename it to "
+      "NAME), then try again; or start a new run: esper train --config {}/config.yaml",
+      run, trace, run, run);
 }
 
 std::vector<CheckpointEntry> require_checkpoints(base::FileSystem& files, const std::string& run) {

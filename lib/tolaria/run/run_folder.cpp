@@ -1,5 +1,7 @@
 #include "tolaria/run/run_folder.h"
 
+#include <fmt/core.h>
+
 #include <ctime>
 #include <filesystem>
 
@@ -19,8 +21,9 @@ using base::PathKind;
 base::File lock_or_refuse(FileSystem& files, const std::string& path) {
   auto attempt = storage::try_lock_folder(files, path);
   if (!attempt.lock) {
-    throw Error(ExitCode::kTryAgain, "run folder " + path + " is in use by " + attempt.holder +
-                                         "; wait until that run has ended, or choose another folder with --run-dir");
+    throw Error(ExitCode::kTryAgain, fmt::format("run folder {} is in use by {}; wait until that run has ended, or "
+                                                 "choose another folder with --run-dir",
+                                                 path, attempt.holder));
   }
   return std::move(*attempt.lock);
 }
@@ -54,8 +57,9 @@ RunFolder create_run_folder(FileSystem& files, const std::string& given, const s
   storage::ensure_folder(files, path);
   RunFolder folder{path, lock_or_refuse(files, path)};
   if (files.kind_of(folder.config()) != PathKind::kNothing) {
-    throw Error(ExitCode::kConfig, "run folder " + path + " already contains a run; continue it with --resume " + path +
-                                       ", or choose another folder with --run-dir");
+    throw Error(ExitCode::kConfig, fmt::format("run folder {} already contains a run; continue it with --resume {}, or "
+                                               "choose another folder with --run-dir",
+                                               path, path));
   }
   storage::ensure_folder(files, folder.checkpoints());
   remove_leftovers(files, folder);
@@ -79,7 +83,7 @@ std::string new_run_path(FileSystem& files, const std::string& runs_dir, const s
   gmtime_r(&seconds, &utc);
   char stamp[32];
   std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &utc);
-  return storage::free_name(files, runs_dir + "/" + name + "-" + stamp);
+  return storage::free_name(files, fmt::format("{}/{}-{}", runs_dir, name, stamp));
 }
 
 }  // namespace esper::tolaria
