@@ -37,13 +37,13 @@ LinearLayer folded(const LinearLayer& layer, const SlotMap& map);
 // says dL/dW = G' M^T + (dL/db) t^T; so from the gradients of W and b
 //   G' = (dL/dW - (dL/db) t^T) M^-T,   dL/db' = dL/db,
 // exact for any sum of the loss's gradients, such as a first moment, as long as M and t were what they are. SGD's
-// weight decay adds weight_decay * W to them before its momentum, and that share is no such gradient: (sum of W) M^-T
+// weight decay adds weight_decay * W to them before its momentum, and that share is not a gradient: (sum of W) M^-T
 // stands where (sum of W) M should. It fades with the momentum, and AdamW has no such share. A second moment is a sum
 // of squares and becomes that of gradients whose channels are not correlated: v' = v (M^-T)^2 element by element, but
 // at least (m' / r)^2, r the layer's largest |m| / sqrt(v): no step gets larger than the layer's largest was.
 struct LayerMoments {
-  torch::Tensor weight, bias;   // the first: of the shapes of the layer's; bias where it has one
-  torch::Tensor weight_square;  // the second, where it is kept
+  torch::Tensor weight, bias;   // first moments, of the layer's shapes; bias if it has one
+  torch::Tensor weight_square;  // second moment, if kept
 };
 // Empty if M is so nearly singular (> kMostEnlarged) that its inverse would give rounding errors or values of an
 // outdated M; or so large (> kMostInverted) that its inverse, O(C^3) in float64, would delay training: on one CPU core

@@ -1,10 +1,10 @@
 #pragma once
 // Runs training steps in the lane that suits them, and prepares faster lanes beside them. Training thread.
 //
-// A shape of step (the network's structure and the microbatches' sizes) begins in eager. After the warm-up a step is
-// recorded as it runs. What the recording makes possible is then tried: a lane runs the real step only after one step
-// from copied state did what eager does, and it stays only if it was faster over three times twenty steps of each.
-// The states are in shape/shape_state.h; docs/lanes.md tells it in full.
+// A shape of step (the network's structure and the microbatches' sizes) starts in eager. After the warm-up a step is
+// recorded as it runs, and lanes made from the recording are tried: a lane runs the run's steps only after one step
+// from copied state agreed with eager's, and is adopted only if it was faster over three times twenty steps of each.
+// The states are in shape/shape_state.h; docs/lanes.md describes them in full.
 
 #include <span>
 #include <string>

@@ -41,7 +41,7 @@ void grow(GrowingPrepared& it) { REQUIRE_FALSE(GrowingModel::refused(it.change(i
 
 }  // namespace
 
-TEST_CASE("in lane compiled a germination's first step is compiled, and the bits are the same whoever foresaw it") {
+TEST_CASE("in lane compiled a germination's first step is compiled, with the same bits with or without preparation") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   GrowingPrepared foreseen(Lane::kCompiled, &persistent_compile_service(), small_growing());
@@ -65,7 +65,7 @@ TEST_CASE("in lane compiled a germination's first step is compiled, and the bits
 
 namespace {
 
-// A run resumed from tensors and notes of another one, whose next step is the first after a germination.
+// A run resumed from tensors and records of another one, whose next step is the first after a germination.
 struct Resumed : GrowingPrepared {
   Resumed(const LaneRoom& room, const GrowingPrepared& from, const std::map<std::string, torch::Tensor>& checkpoint,
           program::CompileService& compile_service)
@@ -174,7 +174,7 @@ TEST_CASE(
   check_goes_on_as(whole, resumed);
 }
 
-TEST_CASE("in lane compiled a structure that there is no memory to prepare for begins as one that nobody foresaw") {
+TEST_CASE("in lane compiled a structure without memory to prepare it starts unprepared") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   GrowingPrepared run(Lane::kCompiled, &persistent_compile_service(), small_growing());
@@ -185,7 +185,7 @@ TEST_CASE("in lane compiled a structure that there is no memory to prepare for b
   const auto eager_steps = run.steps_in(Lane::kEager), compiled_steps = run.steps_in(Lane::kCompiled);
   grow(run);
   run.steps(6);
-  CHECK(run.told("tolaria.growth_unprepared") == 1);  // and no second twin is tried when it comes
+  CHECK(run.told("tolaria.growth_unprepared") == 1);  // and no second scratch model is tried when the structure comes
   CHECK(run.scratch_models_made == 1);
   CHECK(run.steps_in(Lane::kEager) == eager_steps + 3);  // warm-up, recording, check
   CHECK(run.steps_in(Lane::kCompiled) == compiled_steps + 3);
@@ -220,13 +220,13 @@ TEST_CASE(
   run.change(run.command(SeedOperation::kCull, "seed-0001"));
   run.steps(2);
   CHECK(run.steps_in(Lane::kCompiled) == 5 + 2);
-  run.step_of(kShorter);  // a shape whose batch was not kept begins anew
+  run.step_of(kShorter);  // a shape whose batch was not kept starts unprepared
   CHECK(run.steps_in(Lane::kCompiled) == 7);
   CHECK(run.told("tolaria.growth_unprepared") == 1);
   CHECK(run.scratch_models_made == 0);
 }
 
-TEST_CASE("in lane compiled a structure that came where there is no room for a second network begins like any other") {
+TEST_CASE("in lane compiled a new structure without room for a scratch model starts unprepared") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   GrowingPrepared run(Lane::kCompiled, &persistent_compile_service(), small_growing());
@@ -296,7 +296,7 @@ TEST_CASE(
   CHECK(first_difference(copies_of(*foreseen.model), copies_of(*surprised.model)) == "");
 }
 
-TEST_CASE("a package that was compiled ahead arrives after the rehearsal, passes, and runs the first step") {
+TEST_CASE("a package that is compiled ahead and finished after the dry run passes and runs the first step") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;
@@ -322,7 +322,7 @@ TEST_CASE("a package that was compiled ahead arrives after the rehearsal, passes
   CHECK(ahead.steps_in(Lane::kCompiled) == compiled_steps + 4);
 }
 
-TEST_CASE("a wrong program of a likely structure is refused in the rehearsal, and never runs a step") {
+TEST_CASE("a wrong program of a likely structure is rejected in the dry run, and never runs a step") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;

@@ -44,7 +44,7 @@ void check_fell_back(const LaneRunRoom& room, const std::string& name, const Fin
 
 }  // namespace
 
-TEST_CASE("without Python, or with one that is none, the run trains in eager and says so once") {
+TEST_CASE("without Python, or with an invalid one, the run trains in eager and reports it once") {
   const LaneRunRoom room;
   for (const std::string lane : {"compiled", "auto"}) {
     check_fell_back(room, "none-" + lane, room.train("none-" + lane, lane, {"ESPER_PYTHON=/nonexistent"}),
@@ -54,7 +54,7 @@ TEST_CASE("without Python, or with one that is none, the run trains in eager and
                   "/etc/passwd");
 }
 
-TEST_CASE("a compiler that fails, hangs, is missing: the run trains in eager and says why") {
+TEST_CASE("a compiler that fails, hangs, is missing: the run trains in eager and reports why") {
   need_python_with_torch();
   const LaneRunRoom room;
   check_fell_back(room, "false", room.train("false", "compiled", {"CXX=/bin/false"}), "no_compiler", "/bin/false");
@@ -80,7 +80,7 @@ std::vector<std::string> waited_for(const fs::path& run) {
 
 }  // namespace
 
-TEST_CASE("a run that waits for the compiler, or for another run that compiles the same, says so until it is over") {
+TEST_CASE("a run that waits for the compiler, or for another run that compiles the same, reports it until the end") {
   need_python_with_torch();
   const LaneRunRoom room;
   const fs::path called = room.path / "called", go = room.path / "go";
@@ -112,7 +112,7 @@ TEST_CASE("a run that waits for the compiler, or for another run that compiles t
   CHECK(waited_for(room.run("two")).front() == "another process, which compiles this program");
 }
 
-TEST_CASE("a benchmark that waits for the compiler says so") {
+TEST_CASE("a benchmark that waits for the compiler reports it") {
   need_python_with_torch();
   const LaneRunRoom room;
   const Words bench = {binary(), "bench",   "--scenario", "reference", "--rounds",
@@ -124,7 +124,7 @@ TEST_CASE("a benchmark that waits for the compiler says so") {
   CHECK_THAT(finished.err, ContainsSubstring("bench: waits for the comp"));  // the compiler, or the compile worker
 }
 
-TEST_CASE("a worker that is killed at its job again and again is given up, and the run trains in eager") {
+TEST_CASE("a worker that is killed repeatedly is abandoned, and the run trains in eager") {
   need_python_with_torch();
   const LaneRunRoom room;
   const fs::path called = room.path / "called";
@@ -205,7 +205,7 @@ TEST_CASE("a cache folder that cannot be written to leaves the run in eager") {
   check_fell_back(room, "readonly", train_with_mount(room, "readonly", "ro"), "cache_refused", "ESPER_CACHE");
 }
 
-TEST_CASE("two runs share a cold cache; a damaged program in it is noticed, said once, and replaced") {
+TEST_CASE("two runs share a cold cache; a damaged program in it is detected, reported once, and replaced") {
   need_python_with_torch();
   const LaneRunRoom room;
   RunningProgram one(room.command("one", "compiled"), room.environment());

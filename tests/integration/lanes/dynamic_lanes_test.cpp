@@ -164,7 +164,7 @@ TEST_CASE("a run with another batch size finds the package and compiles nothing"
   CHECK(room.names_in("entries").size() == 1);
 }
 
-TEST_CASE("a batch of one sample has a program of its own, and the run says why") {
+TEST_CASE("a batch of one sample has its own program, and the run reports why") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;
@@ -240,7 +240,7 @@ TEST_CASE("a package that is right at one size and wrong at another is dropped f
   CHECK(room.names_in("entries").size() == 2);
 }
 
-TEST_CASE("where the program for all sizes does not compile each size has its own, and the run says so once") {
+TEST_CASE("if the program for all sizes does not compile, each size has its own, and the run reports it once") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;
@@ -301,7 +301,7 @@ struct Journey {
 
 }  // namespace
 
-TEST_CASE("a resumed run repeats the steps of all sizes to the bit, whatever is asked for now") {
+TEST_CASE("a resumed run repeats the steps of all sizes bit for bit, whatever is selected now") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;

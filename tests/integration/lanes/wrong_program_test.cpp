@@ -155,7 +155,7 @@ void check_replaced(const LaneRoom& room, const LaneCase& c, const Target& targe
 
 }  // namespace
 
-TEST_CASE("a wrong kernel in the cache is refused, put away, and never touches the training state") {
+TEST_CASE("a wrong kernel in the cache is rejected, quarantined, and never touches the training state") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   check_refused(kMomentum, Lane::kCompiled);
@@ -164,7 +164,7 @@ TEST_CASE("a wrong kernel in the cache is refused, put away, and never touches t
   check_refused(kSlight, Lane::kCompiled);
 }
 
-TEST_CASE("after a wrong kernel was refused, auto still finds the fastest of the other lanes") {
+TEST_CASE("after a wrong kernel was rejected, auto still finds the fastest of the other lanes") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;
@@ -186,7 +186,7 @@ TEST_CASE("a package whose library is cut short does not load, and a good one ta
   check_replaced(room, c, target);
 }
 
-TEST_CASE("a program for other shapes under the right name is refused before it runs") {
+TEST_CASE("a program for other shapes under the right name is rejected before it runs") {
   test::need_python_with_torch();
   at::set_num_threads(1);
   const LaneRoom room;

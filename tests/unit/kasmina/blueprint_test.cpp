@@ -134,7 +134,7 @@ TEST_CASE("the output has the feature's shape, and evaluation is deterministic a
   });
 }
 
-TEST_CASE("what is called neutral returns its input at birth, the rest does not") {
+TEST_CASE("only neutral modules return their input at birth") {
   for_every_module([](const Blueprint& row, const FeatureShape& shape) {
     const torch::Tensor x = random_feature(shape);
     const double change = (build(row, shape).forward(x, Mode::kTrain) - x).abs().max().item<double>();
@@ -205,7 +205,7 @@ TEST_CASE("names are unique for each kind of feature and stand for one place in 
   CHECK(find_blueprint("conv_light", FeatureKind::kSequence) == nullptr);
 }
 
-TEST_CASE("a module that does not fit is refused in words") {
+TEST_CASE("a module that does not fit is rejected with a message") {
   const auto why = [](std::string_view name, FeatureKind kind, const FeatureShape& shape) {
     return check_fit(*find_blueprint(name, kind), shape).error_or("");
   };

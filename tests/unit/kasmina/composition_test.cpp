@@ -110,7 +110,7 @@ TEST_CASE("a composition whose host path fades is one of those that open the see
   }
 }
 
-TEST_CASE("the gate of CHANNEL is its weight held to 0..1, with the gradient of the weight itself") {
+TEST_CASE("the gate of CHANNEL is its weight clamped to 0..1, with the gradient of the weight itself") {
   const auto weight = at::tensor({-0.5F, 0.0F, 0.25F, 1.0F, 1.75F}).requires_grad_();
   const auto expected = at::tensor({0.0F, 0.0F, 0.25F, 1.0F, 1.0F});
   const std::vector<std::pair<FeatureKind, std::vector<std::int64_t>>> shapes = {

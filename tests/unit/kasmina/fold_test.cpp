@@ -209,7 +209,7 @@ TEST_CASE("what algebra or the measurement does not allow stays a seed, and an e
        "lora", "no single linear layer consumes the output of r0c0");
 }
 
-TEST_CASE("a fold whose output differs too much is taken back to the bit") {
+TEST_CASE("a fold whose output differs too much is rolled back bit for bit") {
   auto run = mlp();
   // Sums of large numbers that cancel: the folded layer rounds elsewhere than the two layers do.
   const auto spoil = [&] {
@@ -325,7 +325,7 @@ TEST_CASE("a map of many channels is not inverted while training waits") {
   CHECK_FALSE(folded_moments({at::ones({1, kMostInverted + 1}), {}, {}}, map_of(kMostInverted + 1)));
 }
 
-TEST_CASE("moments that start anew: no first, the second the layer's largest, more where the map makes less of it") {
+TEST_CASE("reset moments: the first is zero, the second the layer's largest, larger where the map shrinks") {
   const LayerMoments moments{at::ones({1, 2}), at::ones({1}), at::tensor({4.0F, 0.0F}).view({1, 2})};
   const auto second = [&](double diagonal, double other) {
     const SlotMap map{at::tensor({diagonal, 0.0, 0.0, other}, at::kDouble).view({2, 2}), at::zeros({2}, at::kDouble)};

@@ -41,7 +41,7 @@ void check_epochs(const EpochEvidence& good, Verdict (*gate)(const EpochEvidence
   CHECK_FALSE(gate(early, kConfig).passed);
 }
 
-TEST_CASE("G0 wants finite parameters and an output that stays") {
+TEST_CASE("G0 requires finite parameters and an unchanged output") {
   CHECK(sanity_gate({0.0, 0.0, 0.3}).passed);
   CHECK(sanity_gate({0.0, 1e-6, {}}).passed);
   CHECK_FALSE(sanity_gate({0.0, 1.1e-6, {}}).passed);
@@ -52,7 +52,7 @@ TEST_CASE("G0 wants finite parameters and an output that stays") {
   CHECK(value_of(sanity_gate({0.0, 0.0, 0.3}), "change_at_full_alpha") == 0.3);
 }
 
-TEST_CASE("G1 wants parameters that a gradient reaches") {
+TEST_CASE("G1 requires parameters with a gradient") {
   CHECK(gradient_gate({10, 0.001}).passed);
   CHECK(gradient_gate({16640, 0.5}).reason == "parameters >= 1 (measured 16640); gradient_norm > 0 (measured 0.5)");
   CHECK_FALSE(gradient_gate({10, 0.0}).passed);
@@ -61,7 +61,7 @@ TEST_CASE("G1 wants parameters that a gradient reaches") {
   CHECK_FALSE(gradient_gate({10, {}}).passed);
 }
 
-TEST_CASE("G2 wants epochs, improvement and gradient") {
+TEST_CASE("G2 requires epochs, improvement and gradient") {
   EpochEvidence good;
   good.stage_epochs = 3;
   good.improvement_points = 0.5;
@@ -76,7 +76,7 @@ TEST_CASE("G2 wants epochs, improvement and gradient") {
   CHECK(value_of(verdict, "gradient_ratio") == 0.1);
 }
 
-TEST_CASE("G3 wants epochs and an alpha that has arrived") {
+TEST_CASE("G3 requires epochs and an alpha at its target") {
   EpochEvidence good;
   good.stage_epochs = 3;
   good.alpha = good.alpha_target = 0.7;
@@ -93,7 +93,7 @@ TEST_CASE("G4 bounds what full alpha may cost") {
   check_field(good, &EpochEvidence::shadow_points, -1.01, shadow_gate);
 }
 
-TEST_CASE("G5 wants a measured contribution") {
+TEST_CASE("G5 requires a measured contribution") {
   EpochEvidence good;
   good.stage_epochs = 1;
   good.contribution_points = 1.0;

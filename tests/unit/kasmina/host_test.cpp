@@ -197,7 +197,7 @@ TEST_CASE("a transformer sees no later token, starts near the uniform guess, and
   CHECK(std::abs(loss - std::log(65.0)) < 0.2);
 }
 
-TEST_CASE("a host that does not fit the data is refused with the way out") {
+TEST_CASE("a host that does not fit the data is rejected with a remedy") {
   using Catch::Matchers::ContainsSubstring;
   using Catch::Matchers::MessageMatches;
   const auto build = [](const HostConfig& c, const SampleShape& sample) {

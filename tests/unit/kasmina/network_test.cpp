@@ -33,7 +33,7 @@ void check_refused(Growing& run, const leyline::AdaptationCommand& command, cons
   CHECK(same_bits(run.output(), output));
 }
 
-TEST_CASE("a graft changes no bit of the output, no tensor of the rest, and is told with its measurements") {
+TEST_CASE("a graft changes no bit of the output, no other tensor, and is reported with its measurements") {
   Growing run;
   const auto before = run.output();
   const auto host = run.network.parameter_groups().at(0).parameters;
@@ -166,7 +166,7 @@ TEST_CASE("a gate that saw no measurement does not pass") {
   CHECK_FALSE(Growing::rejected(run.issue(SeedOperation::kFossilize, "seed-0001")));
 }
 
-TEST_CASE("commands that make no sense are refused by name and change nothing") {
+TEST_CASE("invalid commands are rejected by name and change nothing") {
   Growing run;
   run.germinate("r0c0", "mlp");
   const auto germination = [&] { return run.germination("r0c1", "mlp"); };
@@ -324,7 +324,7 @@ TEST_CASE("where an epoch's learning is undone all growing seeds go, and fossils
   CHECK(run.slot_stage(1) == Stage::kCulled);
 }
 
-TEST_CASE("what is no accuracy was not measured, and what others cannot hold is told as zero") {
+TEST_CASE("an invalid accuracy counts as not measured, and a value beyond float is reported as zero") {
   Growing run;
   run.germinate("r0c0", "mlp");
   run.issue(SeedOperation::kStartTraining, "seed-0001");
@@ -374,7 +374,7 @@ std::vector<double> blend_of(Growing& run, const std::string& seed_id, int epoch
   return alphas;
 }
 
-TEST_CASE("a slot has a blend of its own, and so has a seed whose command says so; it keeps it for life") {
+TEST_CASE("a slot may have its own blend, and so may a command's seed, which keeps it for its whole life") {
   auto growth = quick_growth();
   growth.slot_alpha = {"r0c1=linear,2,0.6"};
   Growing run(growth);
@@ -400,7 +400,7 @@ TEST_CASE("a slot has a blend of its own, and so has a seed whose command says s
   CHECK(other.state("seed-0001").figures.alpha_target == 0.6);
 }
 
-TEST_CASE("a blend that makes no sense is refused") {
+TEST_CASE("an invalid blend is rejected") {
   Growing run;
   const std::vector<std::pair<std::string, double>> wrong = {
       {"alpha_curve", 3},     {"alpha_curve", 0.5},          {"alpha_curve", -1}, {"alpha_ticks", 0},
@@ -463,7 +463,7 @@ TEST_CASE("what others see of a seed was measured") {
   CHECK(seed.figures.gradient_ratio.value() == Catch::Approx(std::sqrt(host / 430)));
 }
 
-TEST_CASE("validation is asked to measure only what a gate will want") {
+TEST_CASE("validation measures only what a gate needs") {
   Growing run;
   run.germinate("r0c0", "mlp");
   CHECK(run.network.seeds_to_shadow().empty());

@@ -47,7 +47,7 @@ TEST_CASE("groups part only where configurations differ") {
   CHECK(plan.group_of == std::vector<std::int64_t>{2, 0, 1});
 }
 
-TEST_CASE("a slot where nobody is heard is passed, and equal configurations are one") {
+TEST_CASE("a slot without active seeds is skipped, and equal configurations are one") {
   const Rows rows = {{0, 0.5}, {0, 0.5}, {0, 0.25}};
   const auto plan = plan_branches(rows);
   CHECK_FALSE(plan.slots[0]);

@@ -193,7 +193,7 @@ TEST_CASE("on a card auto tries the graph, and training goes on as in eager") {
   CHECK(largest_difference(*eager.model, *automatic.model) < 1e-3);
 }
 
-TEST_CASE("on a card a step that cannot be captured says where it failed, and the next one can") {
+TEST_CASE("on a card a step that cannot be captured reports where it failed, and the next one can be captured") {
   const auto gpu = gpu_or_skip();
   const auto value = torch::ones({1024}, torch::TensorOptions().device(gpu));
   try {

@@ -95,7 +95,7 @@ TEST_CASE("auto tries a lane of one new row before those that are expected to be
   CHECK(counted.count_of("tolaria.lane_adopted", "counted") + counted.count_of("tolaria.lane_refused", "counted") == 1);
 }
 
-TEST_CASE("a lane of one new row that errs is refused, and the training has eager's bits") {
+TEST_CASE("a wrong lane of one new row is rejected, and the training has eager's bits") {
   at::set_num_threads(1);
   wrong_by = 0.5;
   CountedRun counted(kCounted);

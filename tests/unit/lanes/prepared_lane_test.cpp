@@ -60,7 +60,7 @@ TEST_CASE("making a lane ready leaves the model as it was") {
   CHECK(at::equal(before, model->state.groups.front().parameters.flat));
 }
 
-TEST_CASE("a lane that cannot be had says why") {
+TEST_CASE("an unavailable lane reports why") {
   const LaneCase c = lane_cases().front();
   auto model = make_model(c);
   const auto lane = lanes::prepare_lane(*model, Lane::kCompiled, make_batches(c, 1), torch::kCPU, nullptr);

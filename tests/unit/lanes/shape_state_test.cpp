@@ -99,7 +99,7 @@ TEST_CASE("a shape enters a state exactly where the table of transitions leads")
   }
 }
 
-TEST_CASE("every state is reached from the warm-up, every event occurs, and only eager for good is left by nothing") {
+TEST_CASE("every state is reached from the warm-up, every event occurs, and only EagerOnly has no transition") {
   std::set<StateId> reached{StateId::kWarmUp}, left;
   std::set<ShapeEvent> events;
   for (std::size_t before = 0; before != reached.size();) {

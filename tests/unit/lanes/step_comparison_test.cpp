@@ -47,7 +47,7 @@ TEST_CASE(
   CHECK(refused > 50);  // copies before, the lane's step, copies after, eager's step, the comparison
 }
 
-TEST_CASE("a step whose gradients are not finite is no comparison, and the next one has its turn") {
+TEST_CASE("a step whose gradients are not finite is not a comparison; the next step is compared instead") {
   LaneCase c = lane_cases().front();
   c.compute = torch::kFloat16;
   LaneRun run(c, Lane::kReplay);
@@ -66,11 +66,11 @@ TEST_CASE("a step whose gradients are not finite is no comparison, and the next 
   const auto adopted = run.told("tolaria.lane_adopted");
   REQUIRE(adopted.size() == 1);
   CHECK(adopted.front().attributes.at("step") == std::to_string(kCheck + 3));
-  CHECK_FALSE(adopted.front().attributes.contains("speedup"));  // it was asked for, not measured
+  CHECK_FALSE(adopted.front().attributes.contains("speedup"));  // it was selected, not measured
   CHECK(run.told("tolaria.lane_refused").empty());
 }
 
-TEST_CASE("a shape that comes rarely is compared too, at its first step in every stretch of check_every") {
+TEST_CASE("a rare shape is compared too, at its first step in every interval of check_every") {
   const LaneCase c = lane_cases().front();
   LaneRun run(c, Lane::kReplay, nullptr, 20);
   std::vector<std::int64_t> compared;

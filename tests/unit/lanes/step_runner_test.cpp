@@ -37,7 +37,7 @@ TEST_CASE("a run in auto ends with eager's bits while nothing is compiled, whate
   CHECK(eager.events.empty());
 }
 
-TEST_CASE("what makes compiling impossible is said once in a run") {
+TEST_CASE("why compiling is impossible is reported once per run") {
   LaneRun runs(tiny(), Lane::kAuto);
   LaneCase other = tiny();
   for (const std::int64_t batch : {4, 3, 2}) {
@@ -49,7 +49,7 @@ TEST_CASE("what makes compiling impossible is said once in a run") {
   CHECK(told.front().level == leyline::Level::kWarning);
 }
 
-TEST_CASE("the lane that was asked for is taken after one comparison, without a trial") {
+TEST_CASE("the selected lane is adopted after one comparison, without a trial") {
   LaneRun eager(tiny(), Lane::kEager), replay(tiny(), Lane::kReplay, nullptr, kCheckEvery);
   const auto batch = make_batches(tiny(), 1);
   for (int step = 0; step < 10; ++step) {
@@ -101,7 +101,7 @@ TEST_CASE("after a change of structure no program of the former one runs") {
   CHECK(replay.steps_in(Lane::kReplay) == 6);
 }
 
-TEST_CASE("a CUDA graph is refused on the CPU, with the way out") {
+TEST_CASE("a CUDA graph is rejected on the CPU, with a remedy") {
   auto model = make_model(tiny());
   config::StepConfig config;
   config.lane = Lane::kGraph;

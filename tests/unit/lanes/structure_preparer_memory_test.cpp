@@ -54,10 +54,10 @@ TEST_CASE(
     CHECK(first_difference(expected, copies_of(*ahead.model)) == "");
     CHECK(ahead.steps_in(Lane::kReplay) == 3 + (ready ? 4 : 1));  // without warm-up, recording and check
   }
-  CHECK(given_up > 50);  // the twin, its steps, the replay, the comparison
+  CHECK(given_up > 50);  // the scratch model, its steps, the replay, the comparison
 }
 
-TEST_CASE("wherever memory runs out when a prepared structure is brought into use, it begins like any other") {
+TEST_CASE("wherever memory runs out when a prepared structure is installed, it starts unprepared") {
   at::set_num_threads(1);
   auto& memory = test::FailingAllocator::instance();
   const auto expected = grown_in_eager();
@@ -80,7 +80,7 @@ TEST_CASE("wherever memory runs out when a prepared structure is brought into us
   CHECK(failed > 0);
 }
 
-TEST_CASE("where there is no memory to keep a batch for rehearsals, nothing is prepared and the step is as always") {
+TEST_CASE("without memory to keep a batch for dry runs, nothing is prepared and the step is unchanged") {
   at::set_num_threads(1);
   auto& memory = test::FailingAllocator::instance();
   for (const int n : {1, 2}) {  // inputs, targets

@@ -11,7 +11,7 @@ using config::Lane;
 using leyline::SeedOperation;
 using leyline::Stage;
 
-TEST_CASE("a germination that was rehearsed runs its first step in the fast lane, with eager's bits") {
+TEST_CASE("a germination with a dry run runs its first step in the fast lane, with eager's bits") {
   at::set_num_threads(1);
   EagerReference reference;
   GrowingPrepared ahead(Lane::kReplay);
@@ -25,7 +25,7 @@ TEST_CASE("a germination that was rehearsed runs its first step in the fast lane
   CHECK(ahead.steps_in(Lane::kReplay) == replayed + 5);
 }
 
-TEST_CASE("a germination that nobody foresaw begins in eager, and so does one of another blueprint") {
+TEST_CASE("an unprepared germination starts in eager, and so does one of another blueprint") {
   at::set_num_threads(1);
   for (const auto& likely : {std::vector<lanes::LikelyChange>{}, {germinates("r0c1", "lora")}}) {
     EagerReference reference;
@@ -40,7 +40,7 @@ TEST_CASE("a germination that nobody foresaw begins in eager, and so does one of
   }
 }
 
-TEST_CASE("a rehearsal leaves every tensor and every random number of the run as it was") {
+TEST_CASE("a dry run changes no tensor and no random number of the run") {
   at::set_num_threads(1);
   EagerReference reference;
   GrowingPrepared ahead(Lane::kReplay);
@@ -54,7 +54,7 @@ TEST_CASE("a rehearsal leaves every tensor and every random number of the run as
   CHECK(ahead.steps_in(Lane::kEager) == 3);
 }
 
-TEST_CASE("the likeliest structure is rehearsed first, and none twice") {
+TEST_CASE("the likeliest structure gets the first dry run, and none gets two") {
   at::set_num_threads(1);
   GrowingPrepared ahead(Lane::kReplay);
   ahead.steps(6);
@@ -67,7 +67,7 @@ TEST_CASE("the likeliest structure is rehearsed first, and none twice") {
   }
 }
 
-TEST_CASE("prune and fossilise are rehearsed too, and what was there before needs no rehearsal") {
+TEST_CASE("prune and fossilise get a dry run too, and a former structure needs none") {
   at::set_num_threads(1);
   EagerReference reference;
   GrowingPrepared ahead(Lane::kReplay);
@@ -96,7 +96,7 @@ TEST_CASE("prune and fossilise are rehearsed too, and what was there before need
   CHECK(ahead.told("tolaria.growth_prepared") == 2);
 }
 
-TEST_CASE("a structure's text tells what a program depends on, and not how many seeds there were before") {
+TEST_CASE("a structure's text contains what a program depends on, and not the number of earlier seeds") {
   GrowingModel first, second;
   const auto host = lanes::structure_of(*first.model);
   first.apply(first.germination("r0c1", "mlp"));
@@ -112,7 +112,7 @@ TEST_CASE("a structure's text tells what a program depends on, and not how many 
   CHECK(lanes::structure_of(*second.model) != grown);
 }
 
-TEST_CASE("in auto a rehearsed structure takes the lane that was measured to be faster, without a trial") {
+TEST_CASE("in auto a structure with a dry run uses the lane that was measured to be faster, without a trial") {
   at::set_num_threads(1);
   EagerReference reference;
   GrowingPrepared ahead(Lane::kAuto);
@@ -125,7 +125,7 @@ TEST_CASE("in auto a rehearsed structure takes the lane that was measured to be 
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 }
 
-TEST_CASE("a change that cannot be is told and tried once") {
+TEST_CASE("an impossible change is reported and tried once") {
   at::set_num_threads(1);
   GrowingPrepared ahead(Lane::kReplay);
   ahead.steps(6);
@@ -135,7 +135,7 @@ TEST_CASE("a change that cannot be is told and tried once") {
   CHECK(ahead.told("tolaria.growth_prepared") == 1);
 }
 
-TEST_CASE("the first steps after a change are told with what they cost") {
+TEST_CASE("the first steps after a change are reported with their cost") {
   at::set_num_threads(1);
   GrowingPrepared ahead(Lane::kReplay);
   ahead.steps(6);
@@ -155,7 +155,7 @@ TEST_CASE("the first steps after a change are told with what they cost") {
   CHECK(std::abs(figures.stall_ms - 3 - figures.swap_us / 1e3) < 1e-9);
 }
 
-TEST_CASE("what grows goes or stays, and a free slot's turn comes after; the budget is the end of it") {
+TEST_CASE("likely changes: cull and fossilise growing seeds, then germinate in free slots, within the budget") {
   lanes::GrowthForecast growth_forecast;
   growth_forecast.slots = {{"r0c0", Stage::kDormant, {"lora", "mlp"}},
                            {"r0c1", Stage::kTraining, {"mlp"}},
@@ -245,7 +245,7 @@ TEST_CASE("after a fossil folded into the host, the host's own program runs the 
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 }
 
-TEST_CASE("with one program for all batch sizes a rehearsed structure is ready for each size that the run has") {
+TEST_CASE("with one program for all batch sizes a structure with a dry run is ready for each size of the run") {
   at::set_num_threads(1);
   LaneCase c = growing_case();
   c.config.step.compile.dynamic = true;

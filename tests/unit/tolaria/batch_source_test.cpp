@@ -71,7 +71,7 @@ TEST_CASE("an epoch's steps are the same whether they are fetched ahead or not")
   }
 }
 
-TEST_CASE("a step that is fetched ahead belongs to nobody when the epoch is begun anew") {
+TEST_CASE("a prefetched step is dropped when the epoch is restarted") {
   SmallRun it(config_of(8, 1));
   auto plain = source_of(it, LookAhead::kNone), ahead = source_of(it, LookAhead::kOneStep);
   ahead.begin_epoch(0, 0);
@@ -80,7 +80,7 @@ TEST_CASE("a step that is fetched ahead belongs to nobody when the epoch is begu
   CHECK(same(steps_from(ahead, 1, 2), steps_from(plain, 1, 2)));
 }
 
-TEST_CASE("on the CPU nothing is copied and nobody looks ahead") {
+TEST_CASE("on the CPU nothing is copied or prefetched") {
   SmallRun it;
   CHECK(look_ahead_for(it.facts.config.data, torch::kCPU, *it.train_data) == LookAhead::kNone);
   auto batches = source_of(it, LookAhead::kOneStep);

@@ -110,7 +110,7 @@ TEST_CASE("the newest are kept, and the best one with them") {
   CHECK(epochs_in(without) == std::vector<std::uint32_t>{8});
 }
 
-TEST_CASE("which checkpoint is best is known from the checkpoints themselves, whatever became of the journal") {
+TEST_CASE("the best checkpoint is known from the checkpoints themselves, whatever the journal says") {
   // Epoch 2 was the best; each image says what was best so far, as a run's does.
   const auto image = [](std::uint32_t epoch) {
     auto made = small_image(epoch);
@@ -141,7 +141,7 @@ TEST_CASE("which checkpoint is best is known from the checkpoints themselves, wh
   CHECK(read_checkpoint(files, path_of(2)));
 }
 
-TEST_CASE("notes whose fields are of another type do not tell of a best checkpoint, and harm nothing") {
+TEST_CASE("records with fields of another type name no best checkpoint, and do no harm") {
   FaultyFileSystem files;
   {
     open_store(files, keeping(3, true)).publish(small_image(1), Rank::kBest);
@@ -374,7 +374,7 @@ TEST_CASE("a run that had checkpoints is known from its journal, and from those 
   CHECK_FALSE(had_checkpoints(files, kFolder, kJournal));
 }
 
-TEST_CASE("a damaged checkpoint that cannot be put away is passed over all the same") {
+TEST_CASE("a damaged checkpoint that cannot be renamed is skipped too") {
   int seen = 0;
   for (int n = 1; n < 60; ++n) {
     FaultyFileSystem files;

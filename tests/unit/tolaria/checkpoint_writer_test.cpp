@@ -58,7 +58,7 @@ base::Duration elapsed(std::chrono::steady_clock::time_point since) { return std
 
 }  // namespace
 
-TEST_CASE("a save tells where it is, how large and how long") {
+TEST_CASE("a save reports its path, size and duration") {
   Writing it;
   const auto result = it.save(small_image(1));
   CHECK(result.kind == SaveResult::Kind::kCheckpoint);
@@ -104,7 +104,7 @@ TEST_CASE("a disk that hangs makes the next save wait its deadline, and no longe
   CHECK(it.save(small_image(2)).path != "");
 }
 
-TEST_CASE("notes and saves come into the journal in the order given") {
+TEST_CASE("records and saves are written to the journal in the order given") {
   Writing it;
   it.writer.record(R"({"n":1})");
   it.writer.submit(small_image(1), Rank::kOrdinary);
@@ -122,7 +122,7 @@ TEST_CASE("notes and saves come into the journal in the order given") {
   CHECK(it.writer.take_results().size() == 2);
 }
 
-TEST_CASE("a note that cannot be written is a result of its own and stops nothing") {
+TEST_CASE("a record that cannot be written has its own result and stops nothing") {
   Writing it;
   it.files.limit_bytes(it.files.used_bytes());
   it.writer.record(R"({"n":1})");

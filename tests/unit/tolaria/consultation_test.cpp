@@ -84,7 +84,7 @@ TEST_CASE("an answer in time is the decision, with its latency and the state aft
   }
 }
 
-TEST_CASE("an immediate controller is asked in this thread, and an answer over the deadline is dropped all the same") {
+TEST_CASE("an immediate controller runs in this thread, and an answer past the deadline is also dropped") {
   const auto time = std::make_shared<base::ManualTime>();
   const auto caller = std::this_thread::get_id();
   const auto decide = [&](const Observation& seen) {
@@ -123,7 +123,7 @@ TEST_CASE("a controller that does not answer costs the deadline and no more") {
   barrier.open();
 }
 
-TEST_CASE("a late answer is dropped; nobody is asked before it came; then all works again") {
+TEST_CASE("a late answer is dropped; the controller is not asked again before it came; then it works again") {
   Barrier barrier;
   Consultation consultation(scripted([opened = barrier.opened](const Observation& seen) {
                               if (seen.current_epoch == 1) opened.wait();
@@ -172,7 +172,7 @@ TEST_CASE("a controller that cannot say its state has failed, and the state befo
   CHECK(consultation.ask(after_epoch(3)).kind == Kind::kDecided);
 }
 
-TEST_CASE("a saved state goes into the controller, and one that it refuses is the caller's to hear of") {
+TEST_CASE("a saved state is restored in the controller, and its rejection is reported to the caller") {
   Consultation consultation(scripted(answer_for), base::Clock(), seconds(160));
   consultation.restore("{\"epoch\":41}");
   CHECK(consultation.state() == "{\"epoch\":41}");

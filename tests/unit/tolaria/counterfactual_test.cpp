@@ -64,7 +64,7 @@ struct GrownRun : SmallRun {
 
 }  // namespace
 
-TEST_CASE("what a seed is worth is what the network loses without it, in all combinations of the others") {
+TEST_CASE("a seed's value is what the network loses without it, in all combinations of the others") {
   const std::vector<double> alphas = {0.9, 1, 0.3};
   GrownRun it(config_for(3), alphas);
   const auto before = it.bits();
@@ -151,7 +151,7 @@ TEST_CASE("more seeds than combinations fit are sampled within the budget, near 
   CHECK_FALSE(with_pairs.pairs.empty());
 }
 
-TEST_CASE("a budget too small for a draw still measures what the gate asks for") {
+TEST_CASE("a budget too small for a draw still measures what the gate needs") {
   auto config = config_for(3);
   config.growth.counterfactual.max_configurations = 2;
   GrownRun it(config, {1, 1, 1});
@@ -163,14 +163,14 @@ TEST_CASE("a budget too small for a draw still measures what the gate asks for")
   CHECK(measured.pairs.empty());
 }
 
-TEST_CASE("pairs are left out where the run asks for it") {
+TEST_CASE("pairs are omitted if the run is configured so") {
   auto config = config_for(3);
   config.growth.counterfactual.pairs = false;
   GrownRun it(config, {1, 1, 1});
   CHECK(measure_counterfactual(it.evaluation, 1).pairs.empty());
 }
 
-TEST_CASE("a measurement past its deadline is given up, told, and feeds no gate") {
+TEST_CASE("a measurement past its deadline is stopped, reported, and not used by a gate") {
   auto config = config_for(3);
   config.growth.counterfactual.deadline = std::chrono::nanoseconds(1);
   GrownRun it(config, {1, 1, 1});
@@ -209,7 +209,7 @@ TEST_CASE("a measurement is due every so many epochs, and always for a seed on p
   CHECK_FALSE(counterfactual_is_due(none.model->network, config.growth.counterfactual, 3));
 }
 
-TEST_CASE("the epoch's telemetry tells what seeds and pairs are worth, and the gate repeats it") {
+TEST_CASE("the epoch's telemetry reports the values of seeds and pairs, and the gate repeats them") {
   auto config = config_for(2);
   config.growth.gates.min_contribution_points = -100;
   GrownRun it(config, {1, 1});
@@ -249,7 +249,7 @@ TEST_CASE("the epoch's telemetry tells what seeds and pairs are worth, and the g
   CHECK(told("shapley_stderr_points"));
 }
 
-TEST_CASE("what a seed is worth survives a checkpoint") {
+TEST_CASE("a seed's value survives a checkpoint") {
   GrownRun it(config_for(2), {1, 1});
   it.facts.config.epochs = 1;
   REQUIRE(it.go().kind == RunOutcome::Kind::kDone);

@@ -146,7 +146,7 @@ TEST_CASE("a run ends early when validation no longer improves") {
   CHECK(it.events("tolaria.early_stop").size() == 1);
 }
 
-TEST_CASE("a small gain does not count where the run asks for a larger one") {
+TEST_CASE("a gain below early_stop_min_delta does not count") {
   auto config = small_config();
   config.epochs = 20;
   config.training.early_stop_epochs = 2;

@@ -233,7 +233,7 @@ TEST_CASE("a seed has its share in the epoch packet and a packet of its own") {
   }
 
   const auto seeds = it.packets("kasmina");
-  REQUIRE(seeds.size() == 4);  // it is told from the epoch on after which it was grown
+  REQUIRE(seeds.size() == 4);  // reported from the epoch after which it was grown
   const auto& own = seeds.back();
   CHECK(own.packet_id == "small-run-epoch-4-seed-0001");
   CHECK(names_in(own) == Names{"kasmina.seed.alpha", "kasmina.seed.alpha_steps", "kasmina.seed.gradient_ratio",

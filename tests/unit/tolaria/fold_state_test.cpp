@@ -132,7 +132,7 @@ TEST_CASE("the moments of a folded layer are those that it would have with its s
   }
 }
 
-TEST_CASE("where the slot's map has no inverse the layer's first moment starts anew, and training goes on") {
+TEST_CASE("if the slot's map has no inverse, the layer's first moment is reset, and training continues") {
   at::set_num_threads(1);
   const auto grown = on_trial();
   {
@@ -194,7 +194,7 @@ TEST_CASE("no step after a fold through a map without an inverse is much larger 
   CHECK(largest_there > 0.01);  // and it learns there
 }
 
-TEST_CASE("a gate that refuses a fossil leaves the moments and averages alone, and nothing is worked out for it") {
+TEST_CASE("a gate that rejects a fossil leaves the moments and averages unchanged, and nothing is computed for it") {
   at::set_num_threads(1);
   auto c = growing_case();
   c.config.growth.gates.min_contribution_points = 99;

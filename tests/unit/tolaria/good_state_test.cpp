@@ -96,7 +96,7 @@ std::string epoch_packet(int epoch) { return "small-run-epoch-" + std::to_string
 
 }  // namespace
 
-TEST_CASE("each command that makes no sense is refused with its code, and the run is the one without it, bit for bit") {
+TEST_CASE("each invalid command is rejected with its code, and the run is the one without it, bit for bit") {
   struct Case {
     const char* code;
     std::function<AdaptationCommand(const Observation&)> make;

@@ -96,7 +96,7 @@ TEST_CASE("every checkpoint of a run agrees with what its journal rebuilds") {
   CHECK(history.replay().topology == kasmina::topology_of(it.model->network.save_topology()));
 }
 
-TEST_CASE("a journal note says what was asked for and why, what it cost and what it was judged by") {
+TEST_CASE("a journal record holds the command and its reason, its cost and its measurements") {
   SmallRun it(growing_config(), short_life);
   REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
   std::map<std::string, std::vector<history::GrowthRecord>> notes;

@@ -56,7 +56,7 @@ const TelemetryEvent& only(const std::vector<TelemetryEvent>& events) {
 
 }  // namespace
 
-TEST_CASE("a seed's life is told in events that say what was measured and what was required") {
+TEST_CASE("a seed's stages are reported in events with measured and required values") {
   SmallRun it(growing_config(6), whole_life);
   REQUIRE(it.go().kind == Kind::kDone);
 
@@ -160,7 +160,7 @@ TEST_CASE("a policy that throws costs an epoch its commands and no more") {
   CHECK(it.run.progress.conservative_epochs == 1);
 }
 
-TEST_CASE("commands that make no sense are refused, told, and change nothing") {
+TEST_CASE("invalid commands are rejected, reported, and change nothing") {
   SmallRun plain(growing_config(2));
   REQUIRE(plain.go().kind == Kind::kDone);
   SmallRun it(growing_config(2), [](const Observation& seen) {

@@ -73,7 +73,7 @@ TEST_CASE("measuring changes no bit of a run, whatever stage its seed is in") {
   }
 }
 
-TEST_CASE("what a seed is worth is the difference that its alpha makes") {
+TEST_CASE("a seed's value is the difference that its alpha makes") {
   auto config = delicate(5);
   config.data.synthetic.noise = 0.3;  // the host alone gets it right
   config.training.ema_decay = 0;

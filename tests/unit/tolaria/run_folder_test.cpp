@@ -50,7 +50,7 @@ TEST_CASE("a new run folder has its configuration, its checkpoints' place and it
   CHECK(RunFolder{"plain", files.open("/x", base::OpenMode::kReplace)}.run_id() == "plain");
 }
 
-TEST_CASE("a folder that is in use is refused, by those who create and by those who resume") {
+TEST_CASE("a folder in use is rejected, when creating and when resuming a run") {
   FaultyFileSystem files;
   const auto first = create_run_folder(files, "/run", "a: 1\n");
   for (const bool create : {true, false}) {

@@ -95,7 +95,7 @@ std::size_t files_of(FaultyFileSystem& files) {
 
 }  // namespace
 
-TEST_CASE("whatever checkpoint a run is resumed from, the newest files tell as much as all of them") {
+TEST_CASE("whatever checkpoint a run is resumed from, the newest files suffice") {
   constexpr int kPlaces = 60;
   LongRun run(kPlaces);
   REQUIRE(files_of(run.files) > 8);
@@ -157,7 +157,7 @@ TEST_CASE("a run that went back goes on in the same journal, over the begin of a
   }
 }
 
-TEST_CASE("a journal whose earlier files are gone tells what is left, and that they are missing") {
+TEST_CASE("a journal without its earlier files returns the rest, and reports that they are missing") {
   LongRun run(60);
   for (const auto& name : run.files.names_in(kRun)) {
     if (name != "journal") run.files.remove(std::string(kRun) + "/" + name);
@@ -190,7 +190,7 @@ TEST_CASE("the store begins a new file of the journal at a checkpoint, and knows
   CHECK(history::read_journal(files, kRun).gaps.empty());
 }
 
-TEST_CASE("damaged notes of lanes are counted and left out") {
+TEST_CASE("damaged lane records are counted and ignored") {
   FaultyFileSystem files;
   storage::ensure_folder(files, kRun);
   storage::JournalWriter journal(files, kJournal);

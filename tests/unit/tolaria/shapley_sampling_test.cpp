@@ -149,7 +149,7 @@ TEST_CASE("a reverse beside each order takes out variance, all of it where a con
   CHECK(antithetic(bent) < 0.2 * independent(bent));
 }
 
-TEST_CASE("sampled values share out what all are worth together, whatever the number of draws") {
+TEST_CASE("sampled values sum to the value of all players, whatever the number of draws") {
   for (const int permutations : {2, 4, 30}) {
     const Game game = random_game(9, 4);
     CoalitionValues coalition_values;
@@ -160,7 +160,7 @@ TEST_CASE("sampled values share out what all are worth together, whatever the nu
   }
 }
 
-TEST_CASE("the budget of coalitions holds, in all and in a round, and nothing is asked for twice") {
+TEST_CASE("the budget of coalitions holds, in total and per round, and no coalition is requested twice") {
   for (const std::size_t most : {9, 30, 31, 64, 200}) {
     const Game game = random_game(8, 2);
     auto sampling = sampling_of(game, 5, 1000);
@@ -179,7 +179,7 @@ TEST_CASE("the budget of coalitions holds, in all and in a round, and nothing is
   }
 }
 
-TEST_CASE("rounds are a way to ask: they change no figure") {
+TEST_CASE("the size of rounds changes no value") {
   const Game game = random_game(8, 6);
   CoalitionValues at_once, in_rounds;
   auto sampling = sampling_of(game, 5, 30);
@@ -193,7 +193,7 @@ TEST_CASE("rounds are a way to ask: they change no figure") {
   for (std::size_t i = 0; i < 8; ++i) CHECK(one.shapley[i].contrast == many.shapley[i].contrast);
 }
 
-TEST_CASE("the draws before a refused round count") {
+TEST_CASE("the draws before a failed round count") {
   const Game game = random_game(8, 6);
   auto sampling = sampling_of(game, 5, 30);
   sampling.most_in_a_round = 20;

@@ -70,7 +70,7 @@ TEST_CASE("in an additive game each is worth what it adds, and nobody interacts"
   }
 }
 
-TEST_CASE("a dummy is worth nothing, and those who are alike are worth alike") {
+TEST_CASE("a dummy player has value 0, and symmetric players have equal values") {
   // Player 3 changes nothing; 0 and 1 may be swapped.
   const Game game{4, [](Coalition s) {
                     const double both = std::popcount(s & 3);
@@ -83,7 +83,7 @@ TEST_CASE("a dummy is worth nothing, and those who are alike are worth alike") {
   CHECK_THAT(interaction(game, 0, 1), WithinAbs(2, kExact));
 }
 
-TEST_CASE("Shapley values share out exactly what all are worth together") {
+TEST_CASE("Shapley values sum exactly to the value of all players") {
   for (int players = 1; players <= 7; ++players) {
     for (std::uint64_t seed = 0; seed < 5; ++seed) {
       const Game game = random_game(players, seed);

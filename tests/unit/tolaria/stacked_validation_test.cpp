@@ -116,7 +116,7 @@ TEST_CASE("in bf16 a stacked pass rounds as a plain one does") {
   }
 }
 
-TEST_CASE("a stacked pass stops between pieces when asked, and then has no figures") {
+TEST_CASE("a stacked pass stops between pieces on request, and then has no values") {
   const auto c = grown_cases().front();
   const auto network = grown_network(c, Composition::kAdd, {0.3, 1, 0.6, 1});
   const auto batches = data_of(c);

@@ -64,7 +64,7 @@ TEST_CASE("batches are fetched outside of inference mode, so that they can be tr
   CHECK(read_metrics(bench.state).samples == 8);
 }
 
-TEST_CASE("validation stops between batches when asked, and no batch is no result") {
+TEST_CASE("validation stops between batches on request, and without a batch there is no result") {
   Bench bench(plain_sgd());
   int polls = 0;
   Validation validation;
