@@ -17,8 +17,8 @@ using namespace leyline::literals;
 }  // namespace
 
 base::Expected<CachedLane, LaneFailure> load_cached(const LaneContext& context, LaneFailures& failures,
-                                      const program::SymbolicProgram& program, const std::string& key,
-                                      std::span<const step::Microbatch> example) {
+                                                    const program::SymbolicProgram& program, const std::string& key,
+                                                    std::span<const step::Microbatch> example) {
   program::CompileService& compile_service = *context.services.compile_service;
   const auto begin = context.services.clock.now();
   const auto damaged_before = compile_service.damaged();

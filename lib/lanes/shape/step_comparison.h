@@ -46,8 +46,9 @@ struct CheckResult {
     kRejected,
     kUndecided,  // eager's step was not finite, or the difference is so small that the next step decides
   } verdict = Verdict::kSame;
-  Rejection rejection{};      // kRejected
-  bool eager_is_due = false;  // there was no memory for eager's step beside the lane; it has to run when the lane is gone
+  Rejection rejection{};  // kRejected
+  bool eager_is_due =
+      false;  // there was no memory for eager's step beside the lane; it has to run when the lane is gone
 };
 
 // Runs the step in the lane and in eager from the same state, and compares the results. The model always continues from
