@@ -24,8 +24,8 @@ using program::CompileEffort;
 PreparedLane refused(LaneId lane, const std::string& reason) { return {lane, {}, 0, {}, reason}; }
 
 // The recipe's package with full effort; compiled first if it is not in the cache.
-base::Expected<PackageFile> package_of(const program::SymbolicProgram& program, const std::string& recipe,
-                                       const LaneServices& services) {
+base::Expected<program::CachedPackage> package_of(const program::SymbolicProgram& program, const std::string& recipe,
+                                                  const LaneServices& services) {
   program::CompileService& compile_service = *services.compile_service;
   const Variant variant{recipe, CompileEffort::kFull, compile_service.key(program, recipe)};
   auto cached = compile_service.find(variant.key);
@@ -39,7 +39,7 @@ base::Expected<PackageFile> package_of(const program::SymbolicProgram& program, 
     cached = compile_service.find(variant.key);
     if (!cached) return base::failure("the cache lost the program");
   }
-  return PackageFile{cached->file.path(), variant.key};
+  return std::move(*cached);
 }
 
 // A runner of its own, run until nothing is left to try. Its steps are counted as in a run, so that the same
@@ -66,27 +66,36 @@ PreparedLane settled_runner(Model& model, Batch example, torch::Device device, p
       LaneId::kAuto, [runner, number](Batch batch) mutable { runner->step(batch, {number++, kLongRun}); }, 0, {}, {}};
 }
 
-// The recorded step, with its package if the lane is compiled. recipe: receives how the package was lowered.
-base::Expected<LaneProgram> program_for(const LaneKind& kind, Model& model, Batch example, const LaneServices& services,
-                                        const config::StepConfig& config, std::string& recipe) {
-  if (!kind.has_program) return LaneProgram{};
-  if (kind.has_compiler && services.compile_service == nullptr) return base::failure("there is no Python with torch");
-  if (kind.has_compiler && !services.compile_service->problem().empty())
-    return base::failure(services.compile_service->problem());
+// What the lane is made of.
+struct Source {
+  LaneProgram program{};
+  std::string recipe{};                             // how the package was lowered
+  std::optional<program::CachedPackage> package{};  // owns the file that `program` names
+};
+
+base::Expected<Source> source_of(const LaneKind& kind, Model& model, Batch example, const LaneServices& services,
+                                 const config::StepConfig& config) {
+  program::CompileService* const compile_service = services.compile_service;
+  if (!kind.has_program) return Source{};
+  if (kind.has_compiler && compile_service == nullptr) return base::failure("there is no Python with torch");
+  if (kind.has_compiler && !compile_service->problem().empty()) return base::failure(compile_service->problem());
   const auto forward = step::training_forward(model.network);
   auto recorded = record_undone(model, example, forward, std::max(1, config.compile.warmup_steps));
   if (!recorded) return base::failure(recorded.error());
-  if (!kind.has_compiler) return LaneProgram{std::move(*recorded)};
-  program::SymbolicProgram program(std::move(*recorded));
-  if (services.compile_service->is_dynamic()) {
+  Source source{{std::move(*recorded)}};
+  if (!kind.has_compiler) return source;
+  auto& [program, package] = source.program;
+  if (compile_service->is_dynamic()) {
     auto symbolic = record_for_all_sizes(model, example, program.program, forward);
     if (!symbolic) return base::failure("there is no program for all batch sizes: " + symbolic.error());
     program = std::move(*symbolic);
   }
-  recipe = services.compile_service->recipes(program).front();
-  auto package = package_of(program, recipe, services);
-  if (!package) return base::failure(package.error());
-  return LaneProgram{std::move(program), std::move(*package)};
+  source.recipe = compile_service->recipes(program).front();
+  auto cached = package_of(program, source.recipe, services);
+  if (!cached) return base::failure(cached.error());
+  source.package = std::move(*cached);
+  package = PackageFile{source.package->file.path(), compile_service->key(program, source.recipe)};
+  return source;
 }
 
 PreparedLane prepare(Model& model, LaneId id, Batch example, torch::Device device, const LaneServices& services,
@@ -94,15 +103,15 @@ PreparedLane prepare(Model& model, LaneId id, Batch example, torch::Device devic
   if (id == LaneId::kAuto) return settled_runner(model, example, device, services.compile_service, config);
   const LaneKind& kind = *find_kind(services.kinds, id);
   if (!kind.available(device)) return refused(id, std::string(kind.needs));
-  std::string recipe;
-  const auto program = program_for(kind, model, example, services, config, recipe);
-  if (!program) return refused(id, program.error());
+  const auto source = source_of(kind, model, example, services, config);
+  if (!source) return refused(id, source.error());
   GraphCapture capture(config.graph.warmup_batches, services.emit);
   const auto mode = services.compile_service != nullptr ? services.compile_service->mode() : config.compile.mode;
-  auto made = make_lane(kind, *program, model, example, {device, mode, capture});
+  auto made = make_lane(kind, source->program, model, example, {device, mode, capture});
   if (!made) return refused(id, made.error().reason);
+  if (capture.figures().failures > 0) return refused(id, "its program cannot be captured as a CUDA graph");
   auto lane = std::make_shared<Lane>(std::move(*made));
-  return {id, [lane](Batch batch) { lane->run(batch); }, 0, recipe, {}};
+  return {id, [lane](Batch batch) { lane->run(batch); }, 0, source->recipe, {}};
 }
 
 }  // namespace
@@ -113,7 +122,9 @@ PreparedLane prepare_lane(Model& model, LaneId lane, Batch example, torch::Devic
   const auto begin = std::chrono::steady_clock::now();
   LaneServices services;
   services.compile_service = compile_service;
-  services.emit = emit;
+  services.emit = [&emit](const leyline::TelemetryEvent& event) {
+    if (event.description == "tolaria.compile_waiting") emit(event);
+  };
   PreparedLane prepared;
   try {
     prepared = prepare(model, lane, example, device, services, config);

@@ -138,7 +138,7 @@ TEST_CASE("a worker that is killed repeatedly is abandoned, and the run trains i
     REQUIRE(room.workers_are_gone());
     fs::remove(called);
   }
-  check_fell_back(room, "killed", program.wait(kLongPatience), "crashed", "died");
+  check_fell_back(room, "killed", program.wait(kLongPatience), "crashed", "exited (signal 9)");
 }
 
 TEST_CASE("a cache folder that cannot be used leaves the run in eager") {

@@ -73,7 +73,7 @@ TEST_CASE("a best checkpoint that cannot be read is not replaced by another one 
   const Finished finished = run_esper({"evaluate", room.run("run"), "--json", "--checkpoint", "best"});
   CHECK(finished.exit_code == 0);
   CHECK_THAT(json_of(finished)["checkpoint"].get<std::string>(), !ContainsSubstring(names.back()));
-  CHECK_THAT(finished.err, ContainsSubstring("calls " + names.back() + " as the best checkpoint"));
+  CHECK_THAT(finished.err, ContainsSubstring("names " + names.back() + " as the best checkpoint"));
 }
 
 TEST_CASE("an unknown checkpoint exits 2 and lists those that there are; a folder without any has its own text") {

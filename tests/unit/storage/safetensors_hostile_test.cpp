@@ -87,9 +87,9 @@ TEST_CASE("json_attack: keys twice") {
       "twice", 2);
   check_header_refused(R"({"__metadata__":{},"__metadata__":{}})", "twice");
   check_header_refused(R"({"__metadata__":{"k":"1","k":"2"}})", "twice");
-  check_header_refused(R"({"a":{"dtype":"U8","dtype":"U8","shape":[1],"data_offsets":[0,1]}})", "twice", 1);
-  check_header_refused(R"({"a":{"dtype":"U8","shape":[1],"shape":[],"data_offsets":[0,1]}})", "twice", 1);
-  check_header_refused(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"data_offsets":[0,1]}})", "twice", 1);
+  check_header_refused(R"({"a":{"dtype":"U8","dtype":"U8","shape":[1],"data_offsets":[0,1]}})", "duplicate field", 1);
+  check_header_refused(R"({"a":{"dtype":"U8","shape":[1],"shape":[],"data_offsets":[0,1]}})", "duplicate field", 1);
+  check_header_refused(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"data_offsets":[0,1]}})", "duplicate field", 1);
 }
 
 TEST_CASE("json_attack: the same bytes for many tensors") {
@@ -165,15 +165,15 @@ TEST_CASE("invalid_info: the span does not match shape and type") {
   check_header_refused(one_tensor("F32", "[2]", "[0,4]"), "its shape and type need 8", 4);
   check_header_refused(one_tensor("F32", "[]", "[0,8]"), "its shape and type need 4", 8);
   check_header_refused(one_tensor("F32", "[2,0]", "[0,8]"), "its shape and type need 0", 8);
-  check_header_refused(one_tensor("U8", "[1]", "[1,0]"), "hole", 1);
+  check_header_refused(one_tensor("U8", "[1]", "[1,0]"), "gap", 1);
   check_header_refused(
       R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,1]}})",
       "ends before", 2);
 }
 
 TEST_CASE("holes and overlaps") {
-  check_header_refused(one_tensor("U8", "[1]", "[1,2]"), "hole", 2);
-  check_header_refused(one_tensor("U8", "[0]", "[1,1]"), "hole", 1);
+  check_header_refused(one_tensor("U8", "[1]", "[1,2]"), "gap", 2);
+  check_header_refused(one_tensor("U8", "[0]", "[1,1]"), "gap", 1);
   check_header_refused(
       R"({"a":{"dtype":"U8","shape":[2],"data_offsets":[0,2]},"b":{"dtype":"U8","shape":[2],"data_offsets":[1,3]}})",
       "overlaps", 3);
@@ -182,7 +182,7 @@ TEST_CASE("holes and overlaps") {
       "overlaps", 2);
   check_header_refused(
       R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1]},"b":{"dtype":"U8","shape":[1],"data_offsets":[2,3]}})",
-      "hole", 3);
+      "gap", 3);
 }
 
 TEST_CASE("validation_overflow: products beyond 64 bits") {
