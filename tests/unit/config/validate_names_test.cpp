@@ -58,7 +58,8 @@ TEST_CASE("names that do not exist are told with the line they stand in, all of 
 TEST_CASE("an assignment's names are checked as well") {
   const auto problems = problems_of("name: a\n", {"growth.blueprints=[mlp, conv_hevy]"});
   REQUIRE(problems.size() == 1);
-  CHECK_THAT(problems[0], StartsWith("--set growth.blueprints=[mlp, conv_hevy]: growth.blueprints[1]: unknown blueprint"));
+  CHECK_THAT(problems[0],
+             StartsWith("--set growth.blueprints=[mlp, conv_hevy]: growth.blueprints[1]: unknown blueprint"));
 }
 
 TEST_CASE("a blueprint that no slot can hold") {

@@ -89,7 +89,8 @@ TEST_CASE("json_attack: keys twice") {
   check_header_refused(R"({"__metadata__":{"k":"1","k":"2"}})", "twice");
   check_header_refused(R"({"a":{"dtype":"U8","dtype":"U8","shape":[1],"data_offsets":[0,1]}})", "duplicate field", 1);
   check_header_refused(R"({"a":{"dtype":"U8","shape":[1],"shape":[],"data_offsets":[0,1]}})", "duplicate field", 1);
-  check_header_refused(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"data_offsets":[0,1]}})", "duplicate field", 1);
+  check_header_refused(R"({"a":{"dtype":"U8","shape":[1],"data_offsets":[0,1],"data_offsets":[0,1]}})",
+                       "duplicate field", 1);
 }
 
 TEST_CASE("json_attack: the same bytes for many tensors") {
