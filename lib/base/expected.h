@@ -5,7 +5,7 @@
 //   base::Expected<Program> load(const std::string& text);   // return base::failure("no program: " + why);
 //   if (auto program = load(text)) use(*program); else report(program.error());
 //
-// The reason is a sentence without a full stop, or a type of its own where callers must tell failures apart.
+// The reason is a sentence without a full stop, or a type of its own if callers must distinguish failures.
 
 #include <concepts>
 #include <optional>

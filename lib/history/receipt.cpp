@@ -209,7 +209,7 @@ void refuse_left_out(const std::vector<GrowthRecord>& notes, const std::string& 
   }
 }
 
-// Also one that the parent had culled by then, as far as numbers tell.
+// Also one that the parent had culled by then, as far as the numbers show.
 bool is_from_parent(const std::vector<GrowthRecord>& notes, const std::string& seed_id) {
   const auto forked = std::ranges::find(notes, "forked", &GrowthRecord::what);
   if (forked == notes.end()) return false;

@@ -45,8 +45,8 @@ void take_graft(Receipt& receipt, const GrowthRecord& note) {
   if (note.event->memory_bytes) receipt.memory_bytes = static_cast<double>(*note.event->memory_bytes);
 }
 
-// Follows one seed from note to note, through the events of its lifecycle and the topologies that notes tell whole:
-// what both show is what esper topo shows.
+// Follows one seed from record to record: through the events of its lifecycle, and the records that hold a whole
+// topology. `esper topo` reads the same records.
 class SeedTracker {
  public:
   explicit SeedTracker(Receipt& receipt) : receipt_(receipt) {}
@@ -116,7 +116,7 @@ class SeedTracker {
       enter(now, {});
     }
   }
-  // The first that is known of it is that it was there. A note that does not tell of a move tells where it stood.
+  // Its creation is not recorded. A record without a change of stage gives the stage that it was in.
   void begin_unrecorded(const GrowthRecord& note, Stage now, bool reported) {
     using Origin = Receipt::Origin;
     const bool from_start = note.what == "started" && note.place == RunPlace{} && now == Stage::kFossilized;

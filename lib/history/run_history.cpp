@@ -103,7 +103,7 @@ void report_gaps(const storage::JournalScan& scan, const std::string& folder, Ex
   report_gaps_between(state.gaps, folder, run.gaps);
 }
 
-// Of the network's topology as the checkpoint itself has it; empty where it does not tell, or is deleted meanwhile.
+// Of the network's topology as the checkpoint itself has it; empty if it has none, or was deleted meanwhile.
 std::string hash_in(base::FileSystem& files, const std::string& checkpoint) {
   const std::string path = checkpoint + "/run.json";
   try {

@@ -16,7 +16,7 @@ constexpr auto names(FeatureKind) {
 }
 
 // Without the batch: [channels], [channels, height, width] or [tokens, channels]. Before the data are there, a run file
-// alone may not tell height and width: then they are 0.
+// alone may not determine height and width: then they are 0.
 struct FeatureShape {
   FeatureKind kind = FeatureKind::kFeatures;
   std::int64_t channels = 0;

@@ -11,7 +11,7 @@ using nlohmann::ordered_json;
 
 constexpr int kVersion = 1;
 
-// An argument is [kind] or [kind, value]: JSON alone would not tell 1 from 1.0, nor an empty list's type.
+// An argument is [kind] or [kind, value]: JSON alone would not distinguish 1 from 1.0, nor an empty list's type.
 struct WriteArgument {
   ordered_json operator()(std::monostate) const { return {"none"}; }
   ordered_json operator()(const TensorArgument& argument) const { return {"tensor", argument.id}; }

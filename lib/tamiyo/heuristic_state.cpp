@@ -54,7 +54,7 @@ HeuristicState read(const json& saved) {
   state.last_epoch = saved.at("last_epoch").get<std::uint32_t>();
   state.progress_accuracy = optional_of<double>(saved.at("progress_accuracy"));
   state.epochs_without_progress = saved.at("epochs_without_progress").get<std::uint32_t>();
-  // Earlier versions compared with the epoch before: its loss is the best that they tell.
+  // Earlier versions compared with the epoch before: its loss is the best that they recorded.
   state.best_loss = optional_of<double>(saved.contains("best_loss") ? saved["best_loss"] : saved.at("last_loss"));
   state.calm_epochs = saved.at("calm_epochs").get<std::uint32_t>();
   state.host_stable = saved.at("host_stable").get<bool>();

@@ -15,7 +15,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// The first line of a small file; "unknown" where the machine does not tell.
+// The first line of a small file; "unknown" if the machine does not report it.
 std::string first_line(const char* path) {
   std::ifstream file(path);
   std::string line;
