@@ -48,7 +48,7 @@ int report_error(base::ExitCode code, const std::string& text, const std::vector
                                 {"exit_code", static_cast<int>(code)},
                                 {"text", text},
                                 {"problems", std::move(list)}}}});
-    } catch (const std::exception&) {  // standard output cannot be written; the message below and the exit status report it
+    } catch (const std::exception&) {  // the message below and the exit status report it
     }
   }
   base::print_failure(text);
