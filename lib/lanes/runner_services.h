@@ -13,11 +13,11 @@
 namespace esper::lanes {
 
 struct RunnerServices : LaneServices {
-  std::function<void(std::string)> note{};          // appends a record to the run's journal
-  LaneLog log{};                                    // the records so far of a resumed run
-  ModelFactory scratch_model{};                     // null: no structure is prepared ahead
-  config::GrowthConfig growth{};                    // settings for preparing ahead
-  std::function<device::MemoryFigures()> memory{};  // null: of the model's device
+  std::function<void(std::string)> append_record{};  // appends a record to the run's journal
+  LaneLog log{};                                     // the records so far of a resumed run
+  ModelFactory scratch_model{};                      // null: no structure is prepared ahead
+  config::GrowthConfig growth{};                     // settings for preparing ahead
+  std::function<device::MemoryFigures()> memory{};   // null: of the model's device
 };
 
 }  // namespace esper::lanes

@@ -45,7 +45,7 @@ StepRunner::StepRunner(step::Model& model, const config::StepConfig& config, tor
       capture_(config.graph.warmup_batches, services_.emit),
       context_{model, config_, device, step::training_forward(model.network), services_, figures_, capture_},
       failures_(services_, figures_),
-      journal_(std::move(services_.log), services_.note),
+      journal_(std::move(services_.log), services_.append_record),
       machine_(
           context_, failures_, tally_,
           config.lane == LaneId::kAuto ? ShapeMachine::Adoption::kWhenFaster : ShapeMachine::Adoption::kOnAgreement),
@@ -91,7 +91,7 @@ StepShape& StepRunner::shape_of(Batch microbatches, StepPlace place) {
   if (preparer_.is_on() && shapes_.empty()) structure_ = structure_of(context_.model);
   StepShape& shape = shapes_.add(structure, microbatches);
   machine_.check_again_after(shape, place.number);
-  if (const LaneRecord* note = journal_.restore(shape, place.number)) machine_.check_again_after(shape, note->step);
+  if (const LaneRecord* record = journal_.restore(shape, place.number)) machine_.check_again_after(shape, record->step);
   if (preparer_.is_on()) preparer_.keep_example(shape, microbatches, place.left);
   if (journal_.follows(shape, place.number)) {
     shape.enter(ShapeEvent::kFollow, Following{});
@@ -151,7 +151,7 @@ bool StepRunner::install(const KnownStructure& known, LaneId kind, std::int64_t 
     StructureInstaller installer(context_, shapes_, queue_, machine_, journal_);
     const bool installed = installer.install(known, preparer_.examples(), kind, number);
     for (const auto& shape : shapes_.shapes()) {
-      if (const LaneRecord* note = journal_.restore(*shape, number)) machine_.check_again_after(*shape, note->step);
+      if (const LaneRecord* record = journal_.restore(*shape, number)) machine_.check_again_after(*shape, record->step);
     }
     return installed;
   } catch (const std::exception& error) {

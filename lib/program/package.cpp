@@ -43,7 +43,6 @@ Unpacked unpack(const std::string& path, const LoadingFolder& folder) {
   caffe2::serialize::PyTorchStreamReader package(path);
   Unpacked result;
   std::size_t total = 0;
-  std::string facts_name;
   for (const std::string& record : package.getAllRecords()) {
     const std::string name = record.substr(record.find_last_of('/') + 1);
     // Sources travel along for users.

@@ -17,7 +17,7 @@ struct GrowingPrepared : GrowingModel {
     follow({});
   }
 
-  // A runner that is given these notes to follow.
+  // A runner that is given these records to follow.
   void follow(lanes::LaneLog log) {
     config::StepConfig config;
     config.lane = lane_;
@@ -26,7 +26,7 @@ struct GrowingPrepared : GrowingModel {
     lanes::RunnerServices services;
     services.compile_service = compile_service_;
     services.emit = [this](leyline::TelemetryEvent told) { events.push_back(std::move(told)); };
-    services.note = [this](std::string note) { notes.push_back(std::move(note)); };
+    services.append_record = [this](std::string record) { records.push_back(std::move(record)); };
     services.log = std::move(log);
     services.scratch_model = [this] {
       ++scratch_models_made;
@@ -60,7 +60,7 @@ struct GrowingPrepared : GrowingModel {
         std::ranges::count_if(events, [&](const auto& event) { return event.description == name; }));
   }
 
-  std::vector<std::string> notes;
+  std::vector<std::string> records;
   bool no_room_for_scratch_models = false;
   int scratch_models_made = 0;                  // or tried
   std::optional<device::MemoryFigures> memory;  // in place of what the process has

@@ -4,10 +4,10 @@ namespace esper::lanes {
 
 const LaneRecord* BitsJournal::restore(StepShape& shape, std::int64_t number) {
   if (const auto known = bits_.find(shape.name); known != bits_.end()) shape.recorded.key = known->second;
-  const LaneRecord* note = log_.at(shape.name, number);
-  if (note == nullptr || shape.recorded.key) return nullptr;
-  shape.recorded.key = bits_[shape.name] = note->key;
-  return note->key.empty() ? nullptr : note;
+  const LaneRecord* record = log_.at(shape.name, number);
+  if (record == nullptr || shape.recorded.key) return nullptr;
+  shape.recorded.key = bits_[shape.name] = record->key;
+  return record->key.empty() ? nullptr : record;
 }
 
 bool BitsJournal::changed(StepShape& shape, const StepTally& ran) {
@@ -23,7 +23,7 @@ bool BitsJournal::repeat(StepShape& shape, const StepTally& ran) { return change
 
 bool BitsJournal::record(StepShape& shape, const StepTally& ran, std::int64_t number) {
   if (!changed(shape, ran)) return false;
-  if (note_) note_(lane_record_json(shape.name, {number, ran.key}));
+  if (append_record_) append_record_(lane_record_json(shape.name, {number, ran.key}));
   return !ran.key.empty();
 }
 
@@ -32,7 +32,7 @@ void BitsJournal::record_all(std::int64_t number, const BitsOf& bits_of) {
     const std::string now = bits_of(shape, key);
     if (key == now) continue;
     key = now;
-    if (note_) note_(lane_record_json(shape, {number, now}));
+    if (append_record_) append_record_(lane_record_json(shape, {number, now}));
   }
 }
 

@@ -14,8 +14,10 @@ namespace esper::lanes {
 
 class BitsJournal {
  public:
-  // log: the records so far of a resumed run. note: appends a record to the run's journal; null: nothing is recorded.
-  BitsJournal(LaneLog log, std::function<void(std::string)> note) : log_(std::move(log)), note_(std::move(note)) {}
+  // log: the records so far of a resumed run. append_record: appends a record to the run's journal; null: nothing is
+  // recorded.
+  BitsJournal(LaneLog log, std::function<void(std::string)> append_record)
+      : log_(std::move(log)), append_record_(std::move(append_record)) {}
 
   // True if nothing was recorded and nothing is left to repeat.
   bool empty() const { return log_.empty() && bits_.empty(); }
@@ -48,7 +50,7 @@ class BitsJournal {
   bool changed(StepShape& shape, const StepTally& ran);
 
   LaneLog log_;
-  std::function<void(std::string)> note_;
+  std::function<void(std::string)> append_record_;
   std::map<std::string, std::string> bits_;  // by shape: key of the compiled program that ran last, or empty
 };
 

@@ -15,10 +15,10 @@ namespace {
 // Occurs in every record about lanes ("what":"lane", "lanes":[...]); other records need not be parsed.
 constexpr std::string_view kWord = "\"lane";
 
-bool is_sound(const nlohmann::json& note) {
-  const auto& step = base::member(note, "step");
-  const auto& key = base::member(note, "key");
-  if (!step.is_number_integer() || !base::member(note, "shape").is_string() || !key.is_string()) return false;
+bool is_sound(const nlohmann::json& record) {
+  const auto& step = base::member(record, "step");
+  const auto& key = base::member(record, "key");
+  if (!step.is_number_integer() || !base::member(record, "shape").is_string() || !key.is_string()) return false;
   const auto& text = key.get_ref<const std::string&>();
   return step.get<std::int64_t>() >= 0 && (text.empty() || program::is_cache_key(text));
 }
@@ -27,58 +27,58 @@ bool is_sound(const nlohmann::json& note) {
 
 void LaneLog::take(std::string_view text) {
   if (text.find(kWord) == std::string_view::npos) return;
-  const auto note = nlohmann::json::parse(text, nullptr, false);
-  const auto what = base::text_at(note, "what");
-  if (what == "lane") take_record(note);
+  const auto record = nlohmann::json::parse(text, nullptr, false);
+  const auto what = base::text_at(record, "what");
+  if (what == "lane") take_record(record);
   if (what != "segment") return;
-  const auto& lanes = base::member(note, "lanes");
+  const auto& lanes = base::member(record, "lanes");
   if (!lanes.is_array()) return;
   for (const auto& lane : lanes) take_record(lane);
 }
 
-void LaneLog::take_record(const nlohmann::json& note) {
-  if (!is_sound(note)) {
+void LaneLog::take_record(const nlohmann::json& record) {
+  if (!is_sound(record)) {
     ++damaged_;
     return;
   }
-  add(note["shape"], {note["step"].get<std::int64_t>(), note["key"]});
+  add(record["shape"], {record["step"].get<std::int64_t>(), record["key"]});
 }
 
 nlohmann::json LaneLog::since(std::int64_t step) const {
   auto lanes = nlohmann::json::array();
-  for (const auto& [shape, notes] : notes_) {
+  for (const auto& [shape, records] : records_) {
     const LaneRecord* in_force = at(shape, step);
-    for (const LaneRecord& note : notes) {
-      if (in_force != nullptr && note.step < in_force->step) continue;
-      lanes.push_back({{"step", note.step}, {"shape", shape}, {"key", note.key}});
+    for (const LaneRecord& record : records) {
+      if (in_force != nullptr && record.step < in_force->step) continue;
+      lanes.push_back({{"step", record.step}, {"shape", shape}, {"key", record.key}});
     }
   }
   return lanes;
 }
 
-void LaneLog::add(const std::string& shape, LaneRecord note) {
-  std::vector<LaneRecord>& notes = notes_[shape];
-  std::erase_if(notes, [&](const LaneRecord& known) { return known.step >= note.step; });
-  notes.push_back(std::move(note));
+void LaneLog::add(const std::string& shape, LaneRecord record) {
+  std::vector<LaneRecord>& records = records_[shape];
+  std::erase_if(records, [&](const LaneRecord& known) { return known.step >= record.step; });
+  records.push_back(std::move(record));
 }
 
 const LaneRecord* LaneLog::at(const std::string& shape, std::int64_t step) const {
-  const auto found = notes_.find(shape);
-  if (found == notes_.end()) return nullptr;
+  const auto found = records_.find(shape);
+  if (found == records_.end()) return nullptr;
   const LaneRecord* in_force = nullptr;
-  for (const LaneRecord& note : found->second) {
-    if (note.step <= step) in_force = &note;
+  for (const LaneRecord& record : found->second) {
+    if (record.step <= step) in_force = &record;
   }
   return in_force;
 }
 
 bool LaneLog::goes_on_after(const std::string& shape, std::int64_t step) const {
-  const auto found = notes_.find(shape);
-  return found != notes_.end() && found->second.back().step > step;
+  const auto found = records_.find(shape);
+  return found != records_.end() && found->second.back().step > step;
 }
 
-std::string lane_record_json(const std::string& shape, const LaneRecord& note) {
-  return nlohmann::json{{"what", "lane"}, {"step", note.step}, {"shape", shape}, {"key", note.key}}.dump();
+std::string lane_record_json(const std::string& shape, const LaneRecord& record) {
+  return nlohmann::json{{"what", "lane"}, {"step", record.step}, {"shape", shape}, {"key", record.key}}.dump();
 }
 
 LaneLog read_lane_log(base::FileSystem& files, const std::string& journal_path, std::int64_t step) {

@@ -34,7 +34,7 @@ class LaneLog {
 
   // Adds a lane record of the journal. It replaces the shape's records for this and later steps, which were written
   // before the run was resumed from an earlier step.
-  void add(const std::string& shape, LaneRecord note);
+  void add(const std::string& shape, LaneRecord record);
 
   // The records in force at `step` and after it, as a JSON array for the first record of a later journal file.
   nlohmann::json since(std::int64_t step) const;
@@ -42,20 +42,20 @@ class LaneLog {
   // The record in force at `step`; null if there is none.
   const LaneRecord* at(const std::string& shape, std::int64_t step) const;
   // Drops the records of a shape that no longer follows them.
-  void forget(const std::string& shape) { notes_.erase(shape); }
-  bool empty() const { return notes_.empty(); }
+  void forget(const std::string& shape) { records_.erase(shape); }
+  bool empty() const { return records_.empty(); }
   // True if there is a record after the one in force at `step`.
   bool goes_on_after(const std::string& shape, std::int64_t step) const;
 
  private:
-  void take_record(const nlohmann::json& note);
+  void take_record(const nlohmann::json& record);
 
   std::size_t damaged_ = 0;
-  std::map<std::string, std::vector<LaneRecord>> notes_;  // ascending steps
+  std::map<std::string, std::vector<LaneRecord>> records_;  // ascending steps
 };
 
 // The journal record as JSON.
-std::string lane_record_json(const std::string& shape, const LaneRecord& note);
+std::string lane_record_json(const std::string& shape, const LaneRecord& record);
 // The lane records of a journal, from the newest file that begins at or before `step`; every file for step 0.
 LaneLog read_lane_log(base::FileSystem& files, const std::string& journal_path, std::int64_t step);
 

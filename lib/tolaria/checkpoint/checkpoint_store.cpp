@@ -62,9 +62,9 @@ bool has_checkpoint_record(FileSystem& files, const std::string& journal_path) {
   bool found = false;
   storage::scan_journal_from(files, journal_path, is_segment, [&](std::string_view text) {
     if (found) return;
-    history::GrowthRecord note;
-    const bool sound = history::read_growth_record(text, note) == history::GrowthRecordKind::kGrowth;
-    found = sound && (note.what == "checkpoint" || note.what == "segment");
+    history::GrowthRecord record;
+    const bool sound = history::read_growth_record(text, record) == history::GrowthRecordKind::kGrowth;
+    found = sound && (record.what == "checkpoint" || record.what == "segment");
   });
   return found;
 }
@@ -109,10 +109,10 @@ std::string best_by_journal(FileSystem& files, const std::string& journal_path) 
   storage::scan_journal_from(files, journal_path, is_segment, [&](std::string_view text) {
     if (text.find("\"best\"") == std::string_view::npos || text.find("\"best\":false") != std::string_view::npos)
       return;
-    const json note = json::parse(text, nullptr, false);
-    const auto what = base::text_at(note, "what");
-    if (what != "segment" && (what != "checkpoint" || base::member(note, "best") != true)) return;
-    best = base::text_at(note, what == "segment" ? "best" : "name");
+    const json record = json::parse(text, nullptr, false);
+    const auto what = base::text_at(record, "what");
+    if (what != "segment" && (what != "checkpoint" || base::member(record, "best") != true)) return;
+    best = base::text_at(record, what == "segment" ? "best" : "name");
   });
   return best;
 }
@@ -153,11 +153,11 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
   list(entry);
   const bool new_best = rank == Rank::kBest && best_path_ != entry.path;
   if (published.bytes > 0 || new_best) {
-    json note = {{"what", "checkpoint"},     {"name", name},
-                 {"step", entry.step},       {"epoch", entry.epoch},
-                 {"bytes", published.bytes}, {"best", rank == Rank::kBest}};
-    if (image.run.contains("topology_hash")) note["topology"] = image.run["topology_hash"];
-    record(note.dump());
+    json written = {{"what", "checkpoint"},     {"name", name},
+                    {"step", entry.step},       {"epoch", entry.epoch},
+                    {"bytes", published.bytes}, {"best", rank == Rank::kBest}};
+    if (image.run.contains("topology_hash")) written["topology"] = image.run["topology_hash"];
+    record(written.dump());
   }
   if (new_best) best_path_ = entry.path;
   published.not_rotated = rotate_journal(image);

@@ -17,7 +17,7 @@ using Rank = CheckpointStore::Rank;
 struct Job {
   std::optional<CheckpointImage> image;  // else a journal record
   Rank rank = Rank::kOrdinary;
-  std::string note;
+  std::string record;
 };
 
 void save(CheckpointStore& store, const Job& job, SaveResult& result) {
@@ -40,7 +40,7 @@ std::optional<SaveResult> perform(CheckpointStore& store, const Job& job, const 
   try {
     if (!job.image) {
       result.kind = SaveResult::Kind::kNote;
-      store.record(job.note);
+      store.record(job.record);
       return std::nullopt;
     }
     save(store, job, result);

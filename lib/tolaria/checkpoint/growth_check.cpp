@@ -22,11 +22,11 @@ base::Expected<void> check_growth(const history::GrowthHistory& history, const C
 }
 
 std::string start_record(const std::string& what, const CheckpointInfo& at, const leyline::Topology& topology) {
-  history::GrowthRecord note;
-  note.what = what;
-  note.place = {at.epoch, at.step};
-  note.snapshot = topology;
-  return history::growth_record_json(note).dump();
+  history::GrowthRecord record;
+  record.what = what;
+  record.place = {at.epoch, at.step};
+  record.snapshot = topology;
+  return history::growth_record_json(record).dump();
 }
 
 }  // namespace esper::tolaria

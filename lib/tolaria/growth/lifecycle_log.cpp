@@ -158,17 +158,17 @@ bool changes_structure(const LifecycleEvent& it) {
 }
 
 history::GrowthRecord record_of(const LifecycleEvent& it, const StructureChange& change, const Cause& cause) {
-  auto note = kasmina::record_of(it);
-  note.event->decision = cause.decision;
+  auto record = kasmina::record_of(it);
+  record.event->decision = cause.decision;
   if (changes_structure(it)) {
-    note.event->took_ms = cause.took_ms;
-    note.event->carried = static_cast<std::int64_t>(change.carried.size());
-    note.event->created = change.created;
-    note.event->dropped = change.dropped;
-    note.event->transformed = change.transformed;
-    note.event->reset = change.reset;
+    record.event->took_ms = cause.took_ms;
+    record.event->carried = static_cast<std::int64_t>(change.carried.size());
+    record.event->created = change.created;
+    record.event->dropped = change.dropped;
+    record.event->transformed = change.transformed;
+    record.event->reset = change.reset;
   }
-  return note;
+  return record;
 }
 
 // "GERMINATE mlp at r0c0", "CULL seed-0001"
@@ -194,11 +194,11 @@ void LifecycleLog::report(const std::vector<LifecycleEvent>& happened, const Str
   for (const auto& it : happened) {
     follow(topology_, it);
     outbox_.emit(telemetry_of(it, epoch, change));
-    auto note = record_of(it, change, cause);
-    note.place = {progress_.epoch, progress_.step};
-    note.hash = leyline::topology_hash(topology_);
-    if (it.kind == LifecycleEvent::Kind::kGraft) note.event->memory_bytes = memory_of(model_, it.seed_id);
-    saver_.record(history::growth_record_json(note).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    auto record = record_of(it, change, cause);
+    record.place = {progress_.epoch, progress_.step};
+    record.hash = leyline::topology_hash(topology_);
+    if (it.kind == LifecycleEvent::Kind::kGraft) record.event->memory_bytes = memory_of(model_, it.seed_id);
+    saver_.record(history::growth_record_json(record).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 }
 

@@ -74,7 +74,7 @@ struct Resumed : GrowingPrepared {
     std::filesystem::remove(journal);
     {
       storage::JournalWriter writer(storage::real_file_system(), journal);
-      for (const std::string& note : from.notes) writer.append(note);
+      for (const std::string& record : from.records) writer.append(record);
     }
     apply(germination("r0c0", "mlp"));
     const torch::NoGradGuard no_grad;
@@ -123,9 +123,9 @@ TEST_CASE("a run resumed right after a germination in lane compiled has the bits
   whole.steps(5);
   grow(whole);
   const auto checkpoint = copies_of(*whole.model);
-  const std::vector<std::string> notes = whole.notes;
+  const std::vector<std::string> records = whole.records;
   whole.steps(6);
-  whole.notes = notes;
+  whole.records = records;
   // Also where the cache does not have the program: it was emptied since.
   for (program::CompileService* compile_service : {&persistent_compile_service(), &room.compile_service()}) {
     Resumed resumed(room, whole, checkpoint, *compile_service);

@@ -276,7 +276,7 @@ struct Journey {
     lanes::RunnerServices services;
     services.compile_service = compile_service;
     services.emit = [this](leyline::TelemetryEvent event) { events.push_back(std::move(event)); };
-    services.note = [this](const std::string& note) { journal_.append(note); };
+    services.append_record = [this](const std::string& record) { journal_.append(record); };
     services.log = lanes::read_lane_log(storage::real_file_system(), journal_path, 0);
     runner = std::make_unique<lanes::StepRunner>(*model, config, torch::kCPU, std::move(services));
   }

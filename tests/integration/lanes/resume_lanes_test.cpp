@@ -36,7 +36,7 @@ class Journey {
     lanes::RunnerServices services;
     services.compile_service = &persistent_compile_service();
     services.emit = [](const leyline::TelemetryEvent&) {};
-    services.note = [this](const std::string& note) { journal_.append(note); };
+    services.append_record = [this](const std::string& record) { journal_.append(record); };
     services.log = lanes::read_lane_log(storage::real_file_system(), journal, 0);
     runner_ = std::make_unique<lanes::StepRunner>(*model_, config, torch::kCPU, std::move(services));
   }
