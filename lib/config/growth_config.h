@@ -23,6 +23,14 @@ constexpr auto names(Composition) {
                     std::pair{C::kConfidence, "confidence"}};
 }
 
+// How a seed learns before it is blended in. Formulas: kasmina/seed.h.
+enum class SeedTraining { kBlended, kShadow, kStraightThrough };
+constexpr auto names(SeedTraining) {
+  using S = SeedTraining;
+  return std::array{std::pair{S::kBlended, "blended"}, std::pair{S::kShadow, "shadow"},
+                    std::pair{S::kStraightThrough, "straight_through"}};
+}
+
 // Which seed answers for how much of a microbatch's gradient on the host. Formulas: step/attribution.h.
 enum class Attribution { kUniform, kApprox, kProbe, kDataloader };
 constexpr auto names(Attribution) {
@@ -153,6 +161,7 @@ struct GrowthConfig {
   std::vector<std::string> blueprints;
   std::vector<std::string> slots;
   Composition composition = Composition::kAdd;
+  SeedTraining training = SeedTraining::kStraightThrough;
   AlphaCurve alpha_curve = AlphaCurve::kSigmoid;
   int alpha_ticks = 5;
   double alpha_target = 1.0;
@@ -174,6 +183,9 @@ struct GrowthConfig {
         field("blueprints", &C::blueprints, "blueprints that may be grown; empty allows all that fit the host"),
         field("slots", &C::slots, "slots where modules may grow, like r0c1; empty allows all"),
         field("composition", &C::composition, "how a module's output is combined with the host's"),
+        field("training", &C::training,
+              "how a seed learns: blended (part of the network from its first step on), shadow (beside it, in a second "
+              "forward at alpha 1) or straight_through (beside it, on a linearised loss)"),
         field("alpha_curve", &C::alpha_curve, "curve of alpha from 0 to its target"),
         field("alpha_ticks", &C::alpha_ticks, "epochs until alpha reaches its target", between(1, 1e6)),
         field("alpha_target", &C::alpha_target, "alpha at the end of blending; probation then raises it to 1",

@@ -42,8 +42,18 @@ Host build_host(const config::HostConfig& config, const leyline::SampleShape& sa
   Host host;
   HostBody body = build_body(ModuleScope(host.tensors, "host", run_seed, device), config, sample);
   host.sites = std::move(body.sites);
-  host.forward = std::move(body.forward);
+  host.block = std::move(body.block);
+  host.head = std::move(body.head);
   return host;
+}
+
+torch::Tensor Host::forward(const torch::Tensor& inputs, Mode mode, const SlotHook& hook) const {
+  return sites.empty() ? head(inputs) : forward_from(0, hook(0, block(0, inputs, mode)), mode, hook);
+}
+
+torch::Tensor Host::forward_from(std::size_t slot, torch::Tensor x, Mode mode, const SlotHook& hook) const {
+  for (std::size_t next = slot + 1; next < sites.size(); ++next) x = hook(next, block(next, x, mode));
+  return head(x);
 }
 
 }  // namespace esper::kasmina

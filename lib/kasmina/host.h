@@ -28,8 +28,7 @@ struct SlotSite {
   std::string taken_by = {};
 };
 
-// Called by the host's forward after each block with the slot's index into `sites`; returns the feature for the next
-// block.
+// Called after each block with the slot's index into `sites`; returns the feature for the next block.
 using SlotHook = std::function<torch::Tensor(std::size_t slot, const torch::Tensor& feature)>;
 
 // The ids of a host's tensors, in order of creation:
@@ -43,8 +42,15 @@ using SlotHook = std::function<torch::Tensor(std::size_t slot, const torch::Tens
 struct Host {
   TensorTable tensors;
   std::vector<SlotSite> sites;  // linear: none, so it cannot grow
+  // The block before a slot; the first one takes the inputs.
+  std::function<torch::Tensor(std::size_t slot, const torch::Tensor& x, Mode mode)> block;
+  // From what leaves the last slot, or from the inputs where there is none, to the logits.
+  std::function<torch::Tensor(const torch::Tensor& x)> head;
+
   // inputs: float32 [B, F] or [B, C, H, W], int64 [B, T]; returns logits [B, classes], [B, T, classes] for tokens.
-  std::function<torch::Tensor(const torch::Tensor& inputs, Mode mode, const SlotHook& hook)> forward;
+  torch::Tensor forward(const torch::Tensor& inputs, Mode mode, const SlotHook& hook) const;
+  // The part of forward() behind a slot, whose output is `x`.
+  torch::Tensor forward_from(std::size_t slot, torch::Tensor x, Mode mode, const SlotHook& hook) const;
 };
 
 // Throws Error{kConfig} if the host does not fit the sample (an image host on flat features, too many poolings, ...).

@@ -69,10 +69,13 @@ Conv2d make_conv2d(ModuleScope scope, std::int64_t in, std::int64_t out, const C
 }
 
 torch::Tensor BatchNorm2d::operator()(const torch::Tensor& x, Mode mode) const {
-  const bool train = mode == Mode::kTrain;
-  if (train) num_batches_tracked.add_(1);
-  return at::batch_norm(x, weight, bias, running_mean, running_var, train, kBatchNormMomentum, kNormEps,
-                        /*cudnn_enabled=*/true);
+  const auto normalise = [&](const torch::Tensor& mean, const torch::Tensor& var) {
+    return at::batch_norm(x, weight, bias, mean, var, is_training(mode), kBatchNormMomentum, kNormEps,
+                          /*cudnn_enabled=*/true);
+  };
+  if (mode == Mode::kTrainReadOnly) return normalise({}, {});
+  if (mode == Mode::kTrain) num_batches_tracked.add_(1);
+  return normalise(running_mean, running_var);
 }
 
 BatchNorm2d make_batch_norm(ModuleScope scope, std::int64_t channels) {
@@ -113,7 +116,7 @@ Embedding make_embedding(ModuleScope scope, std::int64_t rows, std::int64_t widt
 }
 
 torch::Tensor dropout(const torch::Tensor& x, double p, Mode mode) {
-  return p > 0 && mode == Mode::kTrain ? at::dropout(x, p, /*train=*/true) : x;
+  return p > 0 && is_training(mode) ? at::dropout(x, p, /*train=*/true) : x;
 }
 
 namespace {
@@ -133,7 +136,7 @@ torch::Tensor causal_attention(const torch::Tensor& q, const torch::Tensor& k, c
 
 torch::Tensor SelfAttention::operator()(const torch::Tensor& x, Mode mode) const {
   const auto [q, k, v] = split_heads(*this, x);
-  const double p = mode == Mode::kTrain ? dropout : 0.0;
+  const double p = is_training(mode) ? dropout : 0.0;
   return proj(join_heads(causal_attention(q, k, v, p)));
 }
 

@@ -58,8 +58,7 @@ Network::Network(const config::HostConfig& host, const config::GrowthConfig& gro
 
 torch::Tensor Network::forward(const torch::Tensor& inputs, Mode mode) const {
   return host_.forward(inputs, mode, [this, mode](std::size_t slot, const torch::Tensor& feature) {
-    const auto& seed = structure_.slots[slot].seed;
-    return seed ? apply_seed(*seed, feature, mode) : feature;
+    return output_of(structure_.slots[slot], feature, mode);
   });
 }
 
@@ -74,9 +73,9 @@ SlotTaps Network::tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& out
   SlotTaps taps(static_cast<std::size_t>(growing));
   output = host_.forward(inputs, mode, [&, this](std::size_t at, const torch::Tensor& feature) {
     const Slot& slot = structure_.slots[at];
-    if (!is_growing(slot.stage)) return slot.seed ? apply_seed(*slot.seed, feature, mode) : feature;
+    if (!is_growing(slot.stage)) return output_of(slot, feature, mode);
     SlotTap& tap = taps[static_cast<std::size_t>(creation_order(slot))];
-    tap = tap_seed(*slot.seed, feature, mode);
+    tap = trains_in_shadow(slot) ? tap_shadow(at, feature) : tap_seed(*slot.seed, feature, mode);
     return tap.output;
   });
   return taps;
@@ -89,6 +88,7 @@ std::vector<ParameterGroup> Network::parameter_groups() const {
     if (seed.folded) continue;
     groups.push_back({seed.id, is_growing(slot->stage) ? seed.id : kHostOwner, seed.module.tensors.parameters,
                       slot->site.id, seed.scalars.training_gate});
+    groups.back().in_shadow = trains_in_shadow(*slot);
   }
   return groups;
 }

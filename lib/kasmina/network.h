@@ -2,7 +2,8 @@
 // A growing network: a host, its slots, and the seeds in them. Training thread.
 //
 // A seed's stage acts on the forward only through four 0-dim tensors per seed (alpha, straight-through, isolation gate,
-// training gate), so a change of stage changes no structure; germinate, cull and rebuild do.
+// training gate), so a change of stage changes no structure; germinate, cull and rebuild do. A seed that trains in the
+// shadow of the network is the exception: its second forward begins and ends with a stage.
 
 #include <torch/types.h>
 
@@ -50,6 +51,10 @@ class Network {
   torch::Tensor forward(const torch::Tensor& inputs, Mode mode) const;
   // The same forward, with the taps of each growing seed. Requires gradients enabled.
   SlotTaps tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& output) const;
+  // The second forward, which trains a seed in the shadow of the network: the logits with that seed at alpha 1 and
+  // everything else as it trains. `feature`: what its slot receives in the first one, which leaves the seed out. The
+  // gradient is meant for the seed's parameters alone; of all buffers only the seed's own change.
+  torch::Tensor shadow(std::size_t slot, const torch::Tensor& feature) const;
 
   // Evaluation of several configurations at once. A plan is valid until the next command, epoch or restored topology.
   StackedPlan plan_stacked(std::span<const Configuration> configurations) const;
@@ -57,8 +62,8 @@ class Network {
   // Without gradients.
   torch::Tensor forward_stacked(const torch::Tensor& inputs, const StackedPlan& plan) const;
 
-  // Changes whenever parameters or buffers are added or removed, or parameters change owner. Counts within this process
-  // only.
+  // Changes whenever parameters or buffers are added or removed, parameters change owner, or a seed begins or ends to
+  // train in the shadow of the network. Counts within this process only.
   std::uint64_t structure_version() const { return structure_version_; }
   std::vector<ParameterGroup> parameter_groups() const;
   std::vector<NamedTensor> buffers() const;
@@ -151,6 +156,9 @@ class Network {
   LifecycleEvent carry_out(const Fold& fold, Slot& slot, const Order& order);
   base::Expected<FoldPlan> plan_of(const Slot& slot) const;
   double fold_change(const Slot& slot, const Fold& fold, const torch::Tensor& probe) const;
+
+  // network_shadow.cpp
+  SlotTap tap_shadow(std::size_t slot, const torch::Tensor& feature) const;
 
   // network_probe.cpp
   GraftEvidence measure_graft(std::size_t slot, const Seed& seed, const torch::Tensor& probe) const;

@@ -249,7 +249,9 @@ std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const Order& 
 
 void Network::enter(Slot& slot, Stage to) {
   auto& seed = *slot.seed;
+  const bool was_in_shadow = trains_in_shadow(slot);
   move_slot(slot, to, accuracy_);
+  if (trains_in_shadow(slot) != was_in_shadow) ++structure_version_;
   if (to == Stage::kBlending) {
     // The first tick is applied at once: at alpha 0 without straight-through the seed would learn nothing in the next
     // epoch.

@@ -16,6 +16,7 @@ struct ParameterGroup {
   std::vector<NamedTensor> parameters;
   std::string slot{};             // of a seed; empty for the host
   torch::Tensor training_gate{};  // of a seed: 0-dim float32, 0 where it must not learn; undefined for the host
+  bool in_shadow = false;         // of a seed that trains in the shadow of the network: Network::shadow()
 };
 
 }  // namespace esper::kasmina

@@ -73,7 +73,7 @@ ScalarValues scalar_values(Stage stage, const AlphaController& alpha, const conf
     case Stage::kGerminated:
       return {0, 0, closed, 0};
     case Stage::kTraining:
-      return {0, 1, closed, 1};
+      return {0, growth.training == config::SeedTraining::kShadow ? 0.0 : 1.0, closed, 1};
     case Stage::kBlending:
     case Stage::kShadowing:
       return {alpha.value, 0, fades(growth.composition) ? kOpen : closed, 1};
@@ -125,6 +125,7 @@ Seed make_seed(const SeedOrigin& origin, const config::GrowthConfig& growth, std
   seed.blueprint = origin.blueprint;
   seed.shape = origin.shape;
   seed.composition = growth.composition;
+  seed.training = growth.training;
   seed.module = build_seed(*origin.blueprint, origin.shape, seed.id, run_seed, device);
   add_gate(seed, ModuleScope(seed.module.tensors, seed.id, run_seed, device).child("blend_gate"));
   seed.schedule = origin.schedule;
@@ -145,6 +146,10 @@ torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mo
   if (seed.folded) return feature;
   if (at::GradMode::is_enabled()) return blend(seed, {feature, feature}, mode);
   return compose(seed.composition, features_at(seed, feature, feature, mode), seed.scalars.alpha);
+}
+
+torch::Tensor apply_whole_seed(const Seed& seed, const torch::Tensor& feature, Mode mode) {
+  return feature + full_change(seed.composition, features_at(seed, feature, feature, mode));
 }
 
 SlotTap tap_seed(const Seed& seed, const torch::Tensor& feature, Mode mode) {

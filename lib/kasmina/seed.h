@@ -40,6 +40,8 @@ struct ScalarValues {
 //   FOSSILIZED    1           0         open       1
 //   any, DOWN     controller  0         closed     0
 //
+// With growth.training shadow, straight-through is 0 in TRAINING too: forwards that train leave the seed out, and a
+// second one at alpha 1 trains it (Network::shadow).
 // Closed is open when growth.isolate is off. * Open for compositions whose path along the host's feature fades with
 // alpha (see fades()): with both closed the blocks before the slot would stop learning.
 ScalarValues scalar_values(leyline::Stage stage, const AlphaController& alpha, const config::GrowthConfig& growth);
@@ -75,6 +77,7 @@ struct Seed {
   const Blueprint* blueprint = nullptr;
   FeatureShape shape;
   config::Composition composition = config::Composition::kAdd;
+  config::SeedTraining training = config::SeedTraining::kStraightThrough;
   SeedModule module;                     // its table includes the composition's gate
   torch::Tensor gate_weight, gate_bias;  // GATE; CHANNEL has the weight only
   AlphaSchedule schedule;
@@ -107,8 +110,10 @@ void drop_tensors(Seed& seed);
 torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
 // The same, with its intermediate tensors. Requires gradients enabled.
 SlotTap tap_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
-// The same in evaluation mode, for many configurations at once: alpha comes from `branches`, per group of rows, for a
-// feature of any rank. The seed itself runs once for each incoming group. Without gradients.
+// The same at alpha 1, whatever the scalars say.
+torch::Tensor apply_whole_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
+// As apply_seed() in evaluation mode, for many configurations at once: alpha comes from `branches`, per group of rows,
+// for a feature of any rank. The seed itself runs once for each incoming group. Without gradients.
 torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, const AlphaBranches& branches);
 
 }  // namespace esper::kasmina

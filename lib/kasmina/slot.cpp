@@ -82,6 +82,15 @@ void refresh_scalars(const Slot& slot, const config::GrowthConfig& growth) {
   write_scalars(slot.seed->scalars, scalar_values(slot.stage, slot.seed->alpha, growth));
 }
 
+bool trains_in_shadow(const Slot& slot) {
+  return slot.stage == Stage::kTraining && slot.seed->training == config::SeedTraining::kShadow;
+}
+
+torch::Tensor output_of(const Slot& slot, const torch::Tensor& feature, Mode mode) {
+  const bool is_absent = !slot.seed || (is_training(mode) && trains_in_shadow(slot));
+  return is_absent ? feature : apply_seed(*slot.seed, feature, mode);
+}
+
 bool is_leaving(const Slot& slot) {
   if (!slot.seed || slot.stage < Stage::kBlending) return false;
   return slot.seed->alpha.target == 0;

@@ -47,6 +47,12 @@ const Slot* find_seed(const std::vector<Slot>& slots, const std::string& seed_id
 // Sets the seed's scalars from its stage and alpha. The slot must hold a seed.
 void refresh_scalars(const Slot& slot, const config::GrowthConfig& growth);
 
+// True while the slot's seed trains in the shadow of the network: see Network::shadow().
+bool trains_in_shadow(const Slot& slot);
+
+// What leaves the slot in a forward: the feature, changed by the slot's seed if it takes part.
+torch::Tensor output_of(const Slot& slot, const torch::Tensor& feature, Mode mode);
+
 // True for a seed that is being removed: blending down, or down already.
 bool is_leaving(const Slot& slot);
 

@@ -3,6 +3,7 @@
 
 #include <torch/types.h>
 
+#include <functional>
 #include <vector>
 
 namespace esper::kasmina {
@@ -14,6 +15,9 @@ struct SlotTap {
   torch::Tensor output;          // what leaves the slot
   torch::Tensor change;          // output minus the host's feature; no gradient
   torch::Tensor isolation_gate;  // 0-dim: 0 while no gradient may flow along seed_path
+  // Of a seed that trains in the shadow of the network: Network::shadow() with the feature of this forward, once. It
+  // borrows the network.
+  std::function<torch::Tensor()> shadow{};
 };
 
 // One for each growing seed, in order of birth.

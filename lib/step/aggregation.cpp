@@ -1,5 +1,7 @@
 #include "step/aggregation.h"
 
+#include <algorithm>
+
 #include "step/aggregation_state.h"
 #include "step/attribution.h"
 #include "step/gradient_surgery.h"
@@ -34,7 +36,8 @@ Aggregation::Aggregation(StepState& state, const AggregationSettings& settings, 
       num_microbatches_(static_cast<std::int64_t>(num_microbatches)),
       operates_(knows_shares(state, settings, num_microbatches_) && num_seeds_ > 1 && num_microbatches_ > 1),
       isolation_wanted_(settings.config.seed_figures && num_seeds_ > 0) {
-  taps_wanted_ = isolation_wanted_ || (operates_ && settings.config.attribution == Attribution::kApprox);
+  const bool in_shadow = std::ranges::any_of(state.groups, &GroupState::in_shadow);
+  taps_wanted_ = in_shadow || isolation_wanted_ || (operates_ && settings.config.attribution == Attribution::kApprox);
   if (!operates_) return;
   torch::Tensor& rows = state.aggregation.microbatch_gradients;
   if (!rows.defined() || rows.size(0) < num_microbatches_) {
@@ -120,7 +123,7 @@ void Aggregation::finish() {
   if (state_.seed_sums.layer_squares.numel() == 0) return;
   std::vector<torch::Tensor> gradients;
   for (const GroupState& group : state_.groups) {
-    if (group.owner != group.id || group.id == state_.groups.front().id) continue;
+    if (!is_growing(state_, group)) continue;
     gradients.insert(gradients.end(), group.gradients.views.begin(), group.gradients.views.end());
   }
   torch::Tensor norms = at::stack(at::_foreach_norm(gradients));

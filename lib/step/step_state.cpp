@@ -60,6 +60,7 @@ GroupState new_group(const StepState& state, const StepSettings& settings, const
   GroupState built;
   built.id = group.id;
   built.owner = group.owner;
+  built.in_shadow = group.in_shadow;
   std::vector<torch::Tensor> parameters;
   for (const NamedTensor& named : group.parameters) {
     built.parameter_ids.push_back(named.id);
@@ -87,6 +88,7 @@ GroupState carry_group(const StepState& state, const StepSettings& settings, con
   if (old == nullptr || !has_same_parameters(*old, group)) return new_group(state, settings, group, kept);
   GroupState same = *old;
   same.owner = group.owner;
+  same.in_shadow = group.in_shadow;
   std::vector<torch::Tensor> parameters;
   for (const NamedTensor& named : group.parameters) parameters.push_back(named.tensor);
   move_into(same.parameters, parameters);
@@ -165,6 +167,10 @@ void name_group(const GroupState& group, std::vector<NamedTensor>& out) {
 }
 
 }  // namespace
+
+bool is_growing(const StepState& state, const GroupState& group) {
+  return group.owner == group.id && group.id != state.groups.front().id;
+}
 
 StepState make_step_state(const StepSettings& settings, torch::Device device) {
   StepState state;

@@ -35,7 +35,8 @@ namespace esper::step {
 // tensors of its group.
 struct GroupState {
   std::string id;
-  std::string owner;  // "host", or the id of the growing seed
+  std::string owner;       // "host", or the id of the growing seed
+  bool in_shadow = false;  // its gradient comes from a forward of its own: kasmina::SlotTap::shadow
   std::vector<std::string> parameter_ids;
   FlatTensors parameters;      // the views are the tensors that the modules compute with
   FlatTensors first_moments;   // sgd: momentum buffer; adamw: exp_avg
@@ -87,6 +88,9 @@ struct StepState {
   StepFigures figures;
   std::vector<CountConstants> count_constants;
 };
+
+// Is it the group of a growing seed? The first group is the host's.
+bool is_growing(const StepState& state, const GroupState& group);
 
 // A state without parameters, for these settings.
 StepState make_step_state(const StepSettings& settings, torch::Device device);

@@ -3,6 +3,8 @@
 #include <ATen/core/LegacyTypeDispatch.h>
 #include <torch/csrc/autograd/autograd.h>
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "device/precision.h"
 #include "step/aggregation.h"
@@ -37,14 +39,19 @@ std::int64_t count_targets(std::span<const Microbatch> microbatches) {
   return count;
 }
 
-torch::Tensor run_forward(const StepState& state, const StepSettings& settings, const Microbatch& microbatch,
-                          const TrainingForward& forward, kasmina::SlotTaps* taps) {
+torch::Tensor run_forward(const StepState& state, const StepSettings& settings,
+                          const std::function<torch::Tensor()>& forward) {
   at::AutoGradMode record(true);
   device::AutocastScope autocast(state.device.type(), settings.compute_type);
-  return forward(microbatch.inputs, taps);
+  return forward();
 }
 
 enum class Accumulate { kStart, kAdd };
+
+torch::Tensor like_logits(const torch::Tensor& gradient, const torch::Tensor& logits) {
+  if (logits.dim() == 2 && logits.scalar_type() == torch::kFloat32) return gradient;
+  return gradient.view(logits.sizes()).to(logits.scalar_type());
+}
 
 // The gradient at the logits of weight * (sum of the microbatch's losses); takes down loss and correct predictions.
 torch::Tensor logits_gradient(StepState& state, const StepSettings& settings, const torch::Tensor& logits,
@@ -58,8 +65,34 @@ torch::Tensor logits_gradient(StepState& state, const StepSettings& settings, co
   if (mode == Accumulate::kAdd) figures.figure[kLoss].add_(loss);
   at::sum_out(figures.correct, hits(prediction), at::IntArrayRef{0});
   state.metrics.correct.add_(figures.correct);
-  if (logits.dim() == 2 && logits.scalar_type() == torch::kFloat32) return gradient;
-  return gradient.view(logits.sizes()).to(logits.scalar_type());
+  return like_logits(gradient, logits);
+}
+
+// The same of a forward that no figure counts.
+torch::Tensor uncounted_gradient(StepState& state, const StepSettings& settings, const torch::Tensor& logits,
+                                 const torch::Tensor& targets, const torch::Tensor& weight) {
+  const BelowAutograd below;
+  const LossSum scratch{state.figures.part, state.figures.total_weight};
+  const Prediction prediction = flatten(logits.detach(), targets);
+  return like_logits(cross_entropy(prediction, {settings.label_smoothing, weight}, scratch), logits);
+}
+
+// Replaces the parts of the seeds that train in the shadow of the network, whose parameters the main forward does not
+// use, by the gradients of their own forwards. Random draws come after those of the main forward.
+void take_in_shadows(StepState& state, const StepSettings& settings, const Microbatch& microbatch,
+                     const torch::Tensor& weight, const kasmina::SlotTaps& taps, Tensors& parts) {
+  auto part = parts.begin();
+  std::size_t seed = 0;  // of the growing ones, as taps has them
+  for (const GroupState& group : state.groups) {
+    const Tensors& parameters = group.parameters.views;
+    if (group.in_shadow) {
+      const torch::Tensor logits = run_forward(state, settings, taps.at(seed).shadow);
+      const torch::Tensor gradient = uncounted_gradient(state, settings, logits, microbatch.targets, weight);
+      std::ranges::move(torch::autograd::grad({logits}, parameters, {gradient}, false, false, true), part);
+    }
+    if (is_growing(state, group)) ++seed;
+    part += static_cast<std::ptrdiff_t>(parameters.size());
+  }
 }
 
 // Writes or adds the parts to where they belong. Where the forward did not use a parameter its part is undefined and
@@ -92,13 +125,14 @@ std::vector<char> compute_gradients(StepState& state, const StepSettings& settin
   Accumulate mode = Accumulate::kStart;
   for (const Microbatch& microbatch : microbatches) {
     kasmina::SlotTaps taps;
-    const torch::Tensor logits =
-        run_forward(state, settings, microbatch, forward, aggregation.wants_taps() ? &taps : nullptr);
+    const torch::Tensor logits = run_forward(
+        state, settings, [&] { return forward(microbatch.inputs, aggregation.wants_taps() ? &taps : nullptr); });
     const torch::Tensor gradient = logits_gradient(state, settings, logits, microbatch.targets, weight, mode);
     Tensors tapped = aggregation.tapped(taps);
     if (!tapped.empty()) tapped.insert(tapped.begin(), state.parameters.begin(), state.parameters.end());
     const Tensors& sources = tapped.empty() ? state.parameters : tapped;
     Tensors parts = torch::autograd::grad({logits}, sources, {gradient}, false, false, true);
+    take_in_shadows(state, settings, microbatch, weight, taps, parts);
     const BelowAutograd below;
     aggregation.take_in(taps, std::span(parts).subspan(state.parameters.size()), microbatch.targets);
     parts.resize(state.parameters.size());

@@ -23,7 +23,8 @@ using Forward = std::function<torch::Tensor(const torch::Tensor& inputs)>;
 using TrainingForward = std::function<torch::Tensor(const torch::Tensor& inputs, kasmina::SlotTaps* taps)>;
 
 // One optimizer step on the mean loss over all targets of all microbatches, whatever their sizes: forward and one
-// backward per microbatch, aggregation over seeds (step/aggregation.h), unscale, global norm, clip, optimizer,
+// backward per microbatch, a second forward and backward for each seed that trains in the shadow of the network, which
+// is in no figure of the loss, aggregation over seeds (step/aggregation.h), unscale, global norm, clip, optimizer,
 // averages, metric sums. With fp16 a step whose gradients are not finite changes nothing but the loss scale and the
 // metrics. A parameter that no forward of the step used stays as it is, with its moments, as in PyTorch. microbatches:
 // not empty.

@@ -67,11 +67,8 @@ HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, con
     body.sites[i].taken_by = i + 1 < blocks.size() ? fmt::format("host.block{}.conv", i + 1) : "host.head";
   }
   const Linear head = make_linear(scope.child("head"), in, sample.num_classes);
-  body.forward = [blocks, head](const torch::Tensor& inputs, Mode mode, const SlotHook& hook) {
-    torch::Tensor x = inputs;
-    for (std::size_t i = 0; i < blocks.size(); ++i) x = hook(i, blocks[i](x, mode));
-    return head(x.mean({2, 3}));
-  };
+  body.block = [blocks](std::size_t slot, const torch::Tensor& x, Mode mode) { return blocks[slot](x, mode); };
+  body.head = [head](const torch::Tensor& x) { return head(x.mean({2, 3})); };
   return body;
 }
 

@@ -20,7 +20,7 @@ std::int64_t num_features(const leyline::SampleShape& sample, const std::string&
 
 HostBody build_linear_host(ModuleScope scope, const leyline::SampleShape& sample) {
   const Linear head = make_linear(scope.child("head"), num_features(sample, "linear"), sample.num_classes);
-  return {{}, [head](const torch::Tensor& inputs, Mode, const SlotHook&) { return head(inputs.flatten(1)); }};
+  return {{}, {}, [head](const torch::Tensor& inputs) { return head(inputs.flatten(1)); }};
 }
 
 HostBody build_mlp_host(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample) {
@@ -37,11 +37,10 @@ HostBody build_mlp_host(ModuleScope scope, const config::HostConfig& config, con
     body.sites[i].taken_by = i + 1 < blocks.size() ? fmt::format("host.block{}.linear", i + 1) : "host.head";
   }
   const Linear head = make_linear(scope.child("head"), width, sample.num_classes);
-  body.forward = [blocks, head, p = config.dropout](const torch::Tensor& inputs, Mode mode, const SlotHook& hook) {
-    torch::Tensor x = inputs.flatten(1);
-    for (std::size_t i = 0; i < blocks.size(); ++i) x = hook(i, dropout(at::relu(blocks[i](x)), p, mode));
-    return head(x);
+  body.block = [blocks, p = config.dropout](std::size_t slot, const torch::Tensor& x, Mode mode) {
+    return dropout(at::relu(blocks[slot](slot == 0 ? x.flatten(1) : x)), p, mode);
   };
+  body.head = head;
   return body;
 }
 

@@ -8,7 +8,8 @@ namespace esper::kasmina {
 // A host without its tensors, which are in the scope's table.
 struct HostBody {
   std::vector<SlotSite> sites;
-  std::function<torch::Tensor(const torch::Tensor& inputs, Mode mode, const SlotHook& hook)> forward;
+  decltype(Host::block) block;
+  decltype(Host::head) head;
 };
 
 HostBody build_linear_host(ModuleScope scope, const leyline::SampleShape& sample);

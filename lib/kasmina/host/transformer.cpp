@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <cmath>
+#include <memory>
 
 #include "kasmina/host/hosts.h"
 #include "kasmina/layers.h"
@@ -39,16 +40,17 @@ struct Decoder {
   LayerNorm norm;
   double dropout_p = 0;
 
-  torch::Tensor operator()(const torch::Tensor& inputs, Mode mode, const SlotHook& hook) const {
-    torch::Tensor x = tokens(inputs) + positions.weight.narrow(0, 0, inputs.size(1));
-    x = dropout(x, dropout_p, mode);
-    std::size_t layer = 0;
-    for (std::size_t segment = 0; segment < segment_ends.size(); ++segment) {
-      for (; layer < segment_ends[segment]; ++layer) x = layers[layer](x, mode);
-      x = hook(segment, x);
-    }
-    return at::linear(norm(x), tokens.weight);
+  torch::Tensor embed(const torch::Tensor& inputs, Mode mode) const {
+    return dropout(tokens(inputs) + positions.weight.narrow(0, 0, inputs.size(1)), dropout_p, mode);
   }
+  torch::Tensor segment(std::size_t index, const torch::Tensor& inputs, Mode mode) const {
+    torch::Tensor x = index == 0 ? embed(inputs, mode) : inputs;
+    for (std::size_t layer = index == 0 ? 0 : segment_ends[index - 1]; layer < segment_ends[index]; ++layer) {
+      x = layers[layer](x, mode);
+    }
+    return x;
+  }
+  torch::Tensor head(const torch::Tensor& x) const { return at::linear(norm(x), tokens.weight); }
 };
 
 Layer make_layer(ModuleScope scope, const config::HostConfig& config) {
@@ -96,7 +98,9 @@ HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& con
   for (std::int64_t s = 0; s < config.segments; ++s) {
     decoder.segment_ends.push_back(static_cast<std::size_t>((s + 1) * config.layers / config.segments));
   }
-  body.forward = std::move(decoder);
+  const auto built = std::make_shared<const Decoder>(std::move(decoder));
+  body.block = [built](std::size_t slot, const torch::Tensor& x, Mode mode) { return built->segment(slot, x, mode); };
+  body.head = [built](const torch::Tensor& x) { return built->head(x); };
   return body;
 }
 

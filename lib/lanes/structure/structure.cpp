@@ -35,7 +35,8 @@ std::string structure_of(const Model& model) {
     text.push_back('\n');
   }
   for (const auto& group : model.network.parameter_groups()) {
-    text.append(aliases.rename(group.id)).append(" of ").append(aliases.rename(group.owner)).append("\n");
+    text.append(aliases.rename(group.id)).append(" of ").append(aliases.rename(group.owner));
+    text.append(group.in_shadow ? " in shadow\n" : "\n");
     for (const auto& [id, tensor] : group.parameters) add_tensor(text, aliases.rename(id), tensor);
   }
   for (const auto& [id, tensor] : model.network.buffers()) add_tensor(text, aliases.rename(id), tensor);

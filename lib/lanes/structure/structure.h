@@ -8,9 +8,9 @@
 
 namespace esper::lanes {
 
-// Blueprints, slots, owners, and every parameter, buffer and scalar with type and shape, seeds by their aliases; seeds
-// that are folded into the host are omitted. The text changes when Network::structure_version() does; a structure that
-// returns has the same text again.
+// Blueprints, slots, owners, which seeds train in the shadow of the network, and every parameter, buffer and scalar
+// with type and shape, seeds by their aliases; seeds that are folded into the host are omitted. The text changes when
+// Network::structure_version() does; a structure that returns has the same text again.
 std::string structure_of(const step::Model& model);
 
 }  // namespace esper::lanes
