@@ -62,9 +62,9 @@ json without_seed(json saved, const std::string& seed_id, const config::GrowthCo
   return saved;
 }
 
-json with_fossil(json saved, const std::string& seed_id) {
+json with_stage(json saved, const std::string& seed_id, Stage stage) {
   auto& place = place_of(saved, seed_id);
-  place["stage"] = static_cast<int>(Stage::kFossilized);
+  place["stage"] = static_cast<int>(stage);
   place["stage_epochs"] = 0;
   return saved;
 }

@@ -20,7 +20,7 @@ nlohmann::json without_seed(nlohmann::json saved, const std::string& seed_id, co
 nlohmann::json with_seed(nlohmann::json saved, const std::string& slot, const std::string& blueprint,
                          const config::GrowthConfig& growth);
 
-// The topology with that seed FOSSILIZED. Throws Error{kConfig} if there is no such seed.
-nlohmann::json with_fossil(nlohmann::json saved, const std::string& seed_id);
+// The topology with that seed in that stage of a seed. Throws Error{kConfig} if there is no such seed.
+nlohmann::json with_stage(nlohmann::json saved, const std::string& seed_id, leyline::Stage stage);
 
 }  // namespace esper::kasmina

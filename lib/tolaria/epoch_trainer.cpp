@@ -104,7 +104,8 @@ void EpochTrainer::prepare_structures() {
   const auto limit = static_cast<std::size_t>(config.step.compile.ahead);
   if (epochs_left < 2 || limit == 0 || !run_.lanes.build) return;
   const lanes::GrowthForecast growth_forecast{network.export_seed_states(), network.export_slots(),
-                                              config.growth.max_seeds, run_.policy.state()};
+                                              config.growth.max_seeds, run_.policy.state(),
+                                              config.growth.training == config::SeedTraining::kShadow};
   runner_.prepare(likely_changes(growth_forecast, limit, run_.lanes.forecast),
                   epochs_left * run_.facts.steps_per_epoch());
 }

@@ -50,11 +50,15 @@ std::string describe(const LikelyChange& change) {
 
 std::vector<LikelyChange> likely_changes(const GrowthForecast& growth_forecast, std::size_t limit,
                                          const GerminationForecast& forecast) {
-  std::vector<LikelyChange> pruned, kept, born;
+  std::vector<LikelyChange> moved, pruned, kept, born;
   int growing = 0;
   for (const auto& seed : growth_forecast.seeds) {
     if (!kasmina::is_growing(seed.stage)) continue;
     ++growing;
+    if (growth_forecast.in_shadow && seed.stage <= Stage::kTraining) {
+      const bool trains = seed.stage == Stage::kTraining;
+      moved.push_back({trains ? SeedOperation::kStartGrafting : SeedOperation::kStartTraining, {}, {}, seed.seed_id});
+    }
     pruned.push_back({SeedOperation::kCull, {}, {}, seed.seed_id});
     if (seed.stage >= Stage::kShadowing) kept.push_back({SeedOperation::kFossilize, {}, {}, seed.seed_id});
   }
@@ -69,7 +73,7 @@ std::vector<LikelyChange> likely_changes(const GrowthForecast& growth_forecast, 
       }
     }
   }
-  std::vector<LikelyChange> changes = in_turn({&pruned, &kept, &born});
+  std::vector<LikelyChange> changes = in_turn({&moved, &pruned, &kept, &born});
   changes.resize(std::min(changes.size(), limit));
   return changes;
 }

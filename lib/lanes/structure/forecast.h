@@ -12,9 +12,10 @@
 namespace esper::lanes {
 
 struct LikelyChange {
-  leyline::SeedOperation operation = leyline::SeedOperation::kGerminate;  // or kCull or kFossilize
-  std::string slot, blueprint;                                            // kGerminate
-  std::string seed_id;                                                    // kCull, kFossilize
+  // Or kCull or kFossilize; kStartTraining and kStartGrafting where seeds train in the shadow of the network.
+  leyline::SeedOperation operation = leyline::SeedOperation::kGerminate;
+  std::string slot, blueprint;  // kGerminate
+  std::string seed_id;          // of all others
   bool operator==(const LikelyChange&) const = default;
 };
 
@@ -31,11 +32,13 @@ struct GrowthForecast {
   std::vector<leyline::SlotState> slots;
   int max_seeds = 1;         // maximum number of growing seeds
   std::string policy_state;  // input of the policy's forecast
+  bool in_shadow = false;    // seeds train in the shadow of the network: that begins and ends with another structure
 };
 
-// At most `limit` changes. Candidates: culling each growing seed; fossilising each seed that is on trial or one stage
-// before it; germinating where the policy's forecast says, or without a forecast in each slot that is or will be free,
-// with its first blueprint. The likeliest change of each kind comes first, so that no kind uses the whole budget.
+// At most `limit` changes. Candidates: the next stage of each seed that is to train, or trains, in the shadow; culling
+// each growing seed; fossilising each seed that is on trial or one stage before it; germinating where the policy's
+// forecast says, or without a forecast in each slot that is or will be free, with its first blueprint. The likeliest
+// change of each kind comes first, so that no kind uses the whole budget.
 std::vector<LikelyChange> likely_changes(const GrowthForecast& growth_forecast, std::size_t limit,
                                          const GerminationForecast& forecast = {});
 

@@ -3,6 +3,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "kasmina/command_form.h"
 #include "kasmina/topology.h"
 
 namespace esper::lanes {
@@ -51,10 +52,9 @@ nlohmann::json topology_after(const Model& running, const LikelyChange& change, 
   if (change.operation == SeedOperation::kGerminate) {
     return kasmina::with_seed(topology, change.slot, change.blueprint, growth);
   }
-  const bool stays = change.operation == SeedOperation::kFossilize;
-  if (stays && running.network.folded_layer(change.seed_id).empty()) {
-    return kasmina::with_fossil(topology, change.seed_id);
-  }
+  const auto stage = kasmina::wanted_stage(change.operation);
+  const bool folds = stage == leyline::Stage::kFossilized && !running.network.folded_layer(change.seed_id).empty();
+  if (stage && !folds) return kasmina::with_stage(topology, change.seed_id, *stage);
   return kasmina::without_seed(topology, change.seed_id, growth);
 }
 
