@@ -15,8 +15,9 @@ class GrowEveryStep {
  public:
   static constexpr int kSteps = 5;  // of an epoch; a new program takes three of them to be found good
 
-  GrowEveryStep(config::Lane lane, torch::Device device, program::CompileService* compile_service)
-      : lane_(lane), device_(device), compile_service_(compile_service) {}
+  GrowEveryStep(config::Lane lane, torch::Device device, program::CompileService* compile_service,
+                const LaneCase& c = growing_case())
+      : lane_(lane), device_(device), compile_service_(compile_service), case_(c) {}
 
   void run() {
     for (int at = 0; at < kSteps; ++at) {
@@ -33,7 +34,7 @@ class GrowEveryStep {
 
   // One life. Between epochs the seed is told what its next stage needs.
   void live(int at) {
-    GrowingModel grown(growing_case(), lane_, device_, compile_service_);
+    GrowingModel grown(case_, lane_, device_, compile_service_);
     epoch(grown, at, [&] {
       change(grown, grown.germination("r0c1", "mlp"), Bound::kSame);
       change(grown, grown.command(Operation::kStartTraining, kSeed), Bound::kSame);
@@ -103,6 +104,7 @@ class GrowEveryStep {
   config::Lane lane_;
   torch::Device device_;
   program::CompileService* compile_service_;
+  LaneCase case_;
   std::vector<std::int64_t> lane_steps_;
 };
 

@@ -110,6 +110,27 @@ TEST_CASE("what the hook returns is what goes on") {
   }
 }
 
+TEST_CASE("from each slot on a host gives what the whole of it gave, and changes nothing where it is read-only") {
+  for (const Case& c : cases()) {
+    const Host host = build_host(config(c.kind), c.sample, 1, torch::kCPU);
+    std::vector<torch::Tensor> features;
+    const auto keep = [&](std::size_t, const torch::Tensor& feature) { return features.emplace_back(feature); };
+    const torch::Tensor logits = host.forward(c.inputs, Mode::kTrain, keep);
+    std::vector<torch::Tensor> buffers;
+    for (const auto& [id, tensor] : host.tensors.buffers) buffers.push_back(tensor.clone());
+    for (std::size_t slot = 0; slot < features.size(); ++slot) {
+      std::vector<std::size_t> behind;
+      const auto see = [&](std::size_t at, const torch::Tensor& feature) {
+        behind.push_back(at);
+        return feature;
+      };
+      CHECK(at::allclose(host.forward_from(slot, features[slot], Mode::kTrainReadOnly, see), logits, 1e-5, 1e-6));
+      CHECK(behind.size() == features.size() - slot - 1);
+    }
+    for (std::size_t i = 0; i < buffers.size(); ++i) CHECK(host.tensors.buffers[i].tensor.equal(buffers[i]));
+  }
+}
+
 TEST_CASE("a gradient reaches every parameter of every host") {
   for (const Case& c : cases()) {
     const Host host = build_host(config(c.kind), c.sample, 1, torch::kCPU);

@@ -74,6 +74,17 @@ TEST_CASE("batch norm equals torch.nn.BatchNorm2d over training steps and in eva
   CHECK(f.table.buffers.size() == 3);
 }
 
+TEST_CASE("batch norm that trains read-only normalises by the batch and leaves its buffers alone") {
+  Fixture f;
+  const BatchNorm2d norm = make_batch_norm(f.scope, 4);
+  const torch::Tensor x = at::randn({2, 4, 3, 3}) * 2 + 1;
+  const torch::Tensor y = norm(x, Mode::kTrainReadOnly);
+  CHECK(norm.running_mean.eq(0).all().item<bool>());
+  CHECK(norm.running_var.eq(1).all().item<bool>());
+  CHECK(norm.num_batches_tracked.item<std::int64_t>() == 0);
+  CHECK(largest_difference(y, norm(x, Mode::kTrain)) < 1e-6);
+}
+
 TEST_CASE("group norm and layer norm equal torch.nn's") {
   Fixture f;
   const GroupNorm group = make_group_norm(f.scope.child("g"), 64);
@@ -118,6 +129,7 @@ TEST_CASE("dropout drops while training only, and keeps the mean") {
   const torch::Tensor x = at::ones({100, 100});
   CHECK(dropout(x, 0.25, Mode::kEvaluate).equal(x));
   CHECK(dropout(x, 0, Mode::kTrain).equal(x));
+  CHECK_FALSE(dropout(x, 0.25, Mode::kTrainReadOnly).equal(x));
   const torch::Tensor y = dropout(x, 0.25, Mode::kTrain);
   CHECK(std::abs(y.eq(0).to(torch::kFloat32).mean().item<double>() - 0.25) < 0.03);
   CHECK(std::abs(y.mean().item<double>() - 1) < 0.05);

@@ -96,6 +96,31 @@ TEST_CASE("prune and fossilise get a dry run too, and a former structure needs n
   CHECK(ahead.told("tolaria.growth_prepared") == 2);
 }
 
+TEST_CASE("a shadow gets a dry run before it begins, and its end needs none") {
+  at::set_num_threads(1);
+  LaneCase c = growing_case();
+  c.config.growth.training = config::SeedTraining::kShadow;
+  EagerReference reference(c);
+  GrowingPrepared ahead(Lane::kReplay, nullptr, c);
+  step_both(reference, ahead, 6);
+  ahead.prepare({germinates("r0c1", "mlp")});
+  grow_both(reference, ahead, "r0c1", "mlp");
+  step_both(reference, ahead, 3);
+  ahead.prepare({{SeedOperation::kStartTraining, {}, {}, "seed-0001"}});
+  CHECK(ahead.told("tolaria.growth_prepared") == 2);
+  const auto eager_steps = ahead.steps_in(Lane::kEager);
+  const auto without = lanes::structure_of(*ahead.model);
+  issue_both(reference, ahead, SeedOperation::kStartTraining, "seed-0001");
+  CHECK(lanes::structure_of(*ahead.model) != without);
+  step_both(reference, ahead, 3);
+  reference.eager.end_epoch(reference.eager.good_facts());
+  ahead.end_epoch(ahead.good_facts());
+  issue_both(reference, ahead, SeedOperation::kStartGrafting, "seed-0001");
+  CHECK(lanes::structure_of(*ahead.model) == without);
+  step_both(reference, ahead, 3);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+}
+
 TEST_CASE("a structure's text contains what a program depends on, and not the number of earlier seeds") {
   GrowingModel first, second;
   const auto host = lanes::structure_of(*first.model);
@@ -178,6 +203,15 @@ TEST_CASE("likely changes: cull and fossilise growing seeds, then germinate in f
   CHECK(lanes::likely_changes(growth_forecast, 0).empty());
   growth_forecast.max_seeds = 1;
   CHECK(lanes::likely_changes(growth_forecast, 9).size() == 2);
+  growth_forecast.in_shadow = true;
+  CHECK(lanes::likely_changes(growth_forecast, 9).size() == 2);
+  for (const auto& [stage, operation] : {std::pair(Stage::kGerminated, SeedOperation::kStartTraining),
+                                         std::pair(Stage::kTraining, SeedOperation::kStartGrafting)}) {
+    growth_forecast.seeds.front().stage = stage;
+    CHECK((lanes::likely_changes(growth_forecast, 1) ==
+           std::vector<lanes::LikelyChange>{{operation, {}, {}, "seed-0003"}}));
+  }
+  growth_forecast.in_shadow = false;
 
   growth_forecast.seeds.clear();
   const auto asks = [](const std::vector<leyline::SlotState>& free, const std::string& state) {
