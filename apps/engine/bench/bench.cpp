@@ -11,7 +11,6 @@
 #include "base/names.h"
 #include "base/text/standard_output.h"
 #include "config/workload.h"
-#include "engine/bench/aggregation.h"
 #include "engine/bench/artefacts.h"
 #include "engine/bench/clean_end.h"
 #include "engine/bench/counterfactual.h"
@@ -21,6 +20,7 @@
 #include "engine/bench/output_folder.h"
 #include "engine/bench/progress.h"
 #include "engine/bench/report.h"
+#include "engine/bench/seed_costs.h"
 #include "engine/bench/table.h"
 #include "engine/commands.h"
 #include "lanes/step_runner.h"
@@ -94,7 +94,7 @@ void add_growth(const Session& session, const Scratch& scratch, ordered_json& re
 // What seeds cost beyond their own modules. A run in a lane that this device does not have was refused before.
 void add_seed_costs(const Session& session, ordered_json& report) {
   if (!session.epoch_problem.empty()) return;
-  std::vector<SeedCost> costs = aggregation_ratios(*session.workload, session.comparison.rounds);
+  std::vector<SeedCost> costs = seed_costs(*session.workload, session.comparison.rounds);
   show_phase("counterfactual passes");
   costs.push_back(
       {"counterfactual_4_seeds/validation", counterfactual_ratio(*session.workload, session.comparison.rounds)});

@@ -3,9 +3,12 @@
 #include <torch/types.h>
 
 #include "base/error.h"
+#include "leyline/seed_command.h"
 
 namespace esper::engine::bench {
 namespace {
+
+using leyline::SeedOperation;
 
 constexpr int kPoolLayers = 2;  // no module with a 3 x 3 convolution grows where a single pixel is left
 
@@ -16,30 +19,41 @@ config::RunConfig with_four_slots(config::RunConfig config) {
   return config;
 }
 
-leyline::AdaptationCommand germinate(const leyline::SlotState& slot) {
-  leyline::AdaptationCommand command;
-  command.command_id = slot.slot;
-  command.command_type = leyline::CommandType::kSeed;
-  command.seed_operation.emplace();
-  command.seed_operation->operation = leyline::SeedOperation::kGerminate;
-  command.seed_operation->slot = slot.slot;
-  command.seed_operation->blueprint_id = slot.blueprints.front();
-  return command;
+const torch::Tensor& probe_of(const Workload& workload) { return workload.steps.front().front().inputs; }
+
+// The configured host in the stated settings, with newborn seeds in its first slots.
+std::unique_ptr<step::Model> grow(const Workload& workload, int seeds, const config::RunConfig& config,
+                                  const step::StepSettings& settings) {
+  const auto& bench = workload.bench;
+  auto model = step::build_model(with_four_slots(config), bench.data.train.shape, settings, bench.device);
+  const auto slots = model->network.export_slots();
+  for (int i = 0; i < seeds; ++i) {
+    const auto& slot = slots.at(static_cast<std::size_t>(i));
+    model->network.apply(leyline::germination(slot.slot, slot.slot, slot.blueprints.front()), probe_of(workload));
+  }
+  ESPER_CHECK(model->network.export_seed_states().size() == static_cast<std::size_t>(seeds), "a seed did not grow");
+  step::follow_structure(*model);
+  return model;
 }
 
 }  // namespace
 
 std::unique_ptr<step::Model> grown_model(const Workload& workload, int seeds,
                                          const config::AggregationConfig& aggregation) {
-  const auto& bench = workload.bench;
-  step::StepSettings settings = bench.settings;
+  step::StepSettings settings = workload.bench.settings;
   settings.aggregation.config = aggregation;
-  auto model = step::build_model(with_four_slots(bench.config), bench.data.train.shape, settings, bench.device);
-  const auto slots = model->network.export_slots();
-  for (int i = 0; i < seeds; ++i) {
-    model->network.apply(germinate(slots.at(static_cast<std::size_t>(i))), workload.steps.front().front().inputs);
+  return grow(workload, seeds, workload.bench.config, settings);
+}
+
+std::unique_ptr<step::Model> training_model(const Workload& workload, int seeds, config::SeedTraining training) {
+  config::RunConfig config = workload.bench.config;
+  config.growth.training = training;
+  auto model = grow(workload, seeds, config, workload.bench.settings);
+  for (const auto& seed : model->network.export_seed_states()) {
+    const auto command = leyline::seed_command("train " + seed.seed_id, SeedOperation::kStartTraining, seed.seed_id);
+    const auto events = model->network.apply(command, probe_of(workload));
+    ESPER_CHECK(events.back().kind != kasmina::LifecycleEvent::Kind::kCommandRejected, events.back().reason);
   }
-  ESPER_CHECK(model->network.export_seed_states().size() == static_cast<std::size_t>(seeds), "a seed did not grow");
   step::follow_structure(*model);
   return model;
 }

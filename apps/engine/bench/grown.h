@@ -14,4 +14,7 @@ inline constexpr int kMostSeeds = 4;
 std::unique_ptr<step::Model> grown_model(const Workload& workload, int seeds,
                                          const config::AggregationConfig& aggregation = {});
 
+// The same with the seeds in TRAINING, in that form.
+std::unique_ptr<step::Model> training_model(const Workload& workload, int seeds, config::SeedTraining training);
+
 }  // namespace esper::engine::bench

@@ -1,4 +1,4 @@
-#include "engine/bench/aggregation.h"
+#include "engine/bench/seed_costs.h"
 
 #include <fmt/core.h>
 #include <torch/types.h>
@@ -14,6 +14,8 @@ namespace {
 
 using config::AggregationConfig;
 using config::Lane;
+using config::SeedTraining;
+using ModelPointer = std::unique_ptr<step::Model>;
 
 constexpr std::size_t kMicrobatches = 4;
 constexpr double kRoundMs = 40;
@@ -56,19 +58,22 @@ struct Bench {
   Lane lane;
   int rounds;
 
-  Contender contender(int seeds, const AggregationConfig& aggregation) const {
-    Trainee trainee = lane_trainee(workload, lane, grown_model(workload, seeds, aggregation), steps);
+  Contender contender(ModelPointer model) const {
+    Trainee trainee = lane_trainee(workload, lane, std::move(model), steps);
     if (!trainee.refusal.empty()) throw base::Error(base::ExitCode::kResources, trainee.refusal);
     return contender_of(std::move(trainee), workload.bench.device);
   }
-  SeedCost compare(const std::string& name, int seeds, const AggregationConfig& with,
-                   const AggregationConfig& without) const {
+  SeedCost compare(const std::string& name, ModelPointer with, ModelPointer without) const {
     show_phase(name);
-    const auto rows = take_turns({contender(seeds, with), contender(seeds, without)}, {rounds, kRoundMs, {}});
+    const auto rows = take_turns({contender(std::move(with)), contender(std::move(without))}, {rounds, kRoundMs, {}});
     for (const Row& row : rows) {
       if (!row.failure.empty()) throw base::Error(base::ExitCode::kResources, name + ": " + row.failure);
     }
     return {name, ratio(rows[0], rows[1])};
+  }
+  SeedCost compare(const std::string& name, int seeds, const AggregationConfig& with,
+                   const AggregationConfig& without) const {
+    return compare(name, grown_model(workload, seeds, with), grown_model(workload, seeds, without));
   }
 };
 
@@ -78,11 +83,17 @@ std::string name_of(const char* what, int seeds, const char* against) {
 
 }  // namespace
 
-std::vector<SeedCost> aggregation_ratios(const Workload& workload, int rounds) {
+std::vector<SeedCost> seed_costs(const Workload& workload, int rounds) {
   const auto steps = longer_steps(workload);
   const Lane wanted = workload.bench.config.step.lane;
-  const Bench bench{workload, steps, wanted == Lane::kAuto ? Lane::kReplay : wanted, rounds};
+  const Lane lane = wanted == Lane::kAuto ? Lane::kReplay : wanted;
+  const Bench short_bench{workload, workload.steps, lane, rounds}, bench{workload, steps, lane, rounds};
   std::vector<SeedCost> ratios;
+  for (const int seeds : {1, kMostSeeds}) {
+    ratios.push_back(short_bench.compare(name_of("shadow", seeds, "straight_through"),
+                                         training_model(workload, seeds, SeedTraining::kShadow),
+                                         training_model(workload, seeds, SeedTraining::kStraightThrough)));
+  }
   for (int seeds = 1; seeds <= kMostSeeds; ++seeds) {
     ratios.push_back(bench.compare(name_of("pcgrad", seeds, "plain"), seeds, surgery(), plain()));
   }
