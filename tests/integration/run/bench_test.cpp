@@ -253,7 +253,8 @@ TEST_CASE("growing is measured step by step") {
   const auto& growth = report.at("growth");
   CHECK(growth.at("ratio").get<double>() > 0);
   CHECK(report.at("ratios").at("counterfactual_4_seeds/validation").get<double>() > 1);
-  for (const char* name : {"pcgrad_1_seed/plain", "pcgrad_4_seeds/plain", "seed_figures_1_seed/without"}) {
+  for (const char* name : {"shadow_1_seed/straight_through", "pcgrad_1_seed/plain", "pcgrad_4_seeds/plain",
+                           "seed_figures_1_seed/without"}) {
     CHECK(report.at("ratios").at(name).get<double>() > 0);
     CHECK(report.at("seed_costs").at("intervals").at(name).size() == 2);
   }
