@@ -174,7 +174,11 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
 std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
   const auto& command = order.command;
   const auto& wanted = *command.seed_operation;
-  auto* slot = find_seed(structure_.slots, command.target_seed_id);
+  // A policy that germinates and starts a seed in one decision does not know its id.
+  const bool by_slot = wanted.operation == SeedOperation::kStartTraining && command.target_seed_id.empty();
+  auto* slot =
+      by_slot ? find_holder(structure_.slots, wanted.slot) : find_seed(structure_.slots, command.target_seed_id);
+  if (!slot && by_slot) return refused(command, "unknown_seed", "no active seed at slot \"" + wanted.slot + "\"");
   if (!slot) {
     return refused(command, "unknown_seed", "no active seed \"" + command.target_seed_id + "\"");
   }
@@ -250,13 +254,8 @@ std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const Order& 
 void Network::enter(Slot& slot, Stage to) {
   auto& seed = *slot.seed;
   move_slot(slot, to, accuracy_);
-  if (to == Stage::kBlending) {
-    // The first tick is applied at once: at alpha 0 without straight-through the seed would learn nothing in the next
-    // epoch.
-    retarget(seed.alpha, seed.schedule.target, seed.schedule.ticks);
-    tick(seed.alpha);
-  }
-  if (to == Stage::kProbationary) seed.alpha = hold_alpha(seed.alpha.curve, 1);
+  seed.alpha = alpha_on_entry(seed, to);
+  if (to == Stage::kTraining) seed.training_epoch = epoch_;
   if (to == Stage::kFossilized) {
     structure_.ownership.transfer(seed.id, kHostOwner);
     ++structure_version_;

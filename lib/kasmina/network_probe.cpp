@@ -73,8 +73,9 @@ GradientEvidence Network::measure_gradient(const Slot& slot, const torch::Tensor
   std::vector<torch::Tensor> parameters;
   for (const auto& parameter : seed.module.tensors.parameters) parameters.push_back(parameter.tensor);
   const at::AutoGradMode with_grad(true);
-  const StageScope as_in_training(seed.scalars, scalar_values(Stage::kTraining, seed.alpha, growth_),
-                                  scalar_values(slot.stage, seed.alpha, growth_));
+  const AlphaController alpha = alpha_on_entry(seed, Stage::kTraining);
+  const StageScope as_in_training(seed.scalars, scalar_values({Stage::kTraining, seed.training, alpha}, growth_),
+                                  scalar_values(seed, slot.stage, growth_));
   const auto output = forward(probe, Mode::kEvaluate);
   const auto loss = (output.logsumexp(-1) - output.select(-1, 0)).mean();
   if (loss.requires_grad()) {

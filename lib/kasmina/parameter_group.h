@@ -1,6 +1,7 @@
 #pragma once
 // Which parameters share an optimizer clock. Separate from network.h so that an optimizer does not need a network.
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,8 +15,11 @@ struct ParameterGroup {
   std::string id;     // "host", "seed-0001"
   std::string owner;  // "host" for the host and for fossilised seeds, else the seed's id
   std::vector<NamedTensor> parameters;
-  std::string slot{};             // of a seed; empty for the host
-  torch::Tensor training_gate{};  // of a seed: 0-dim float32, 0 where it must not learn; undefined for the host
+  std::string slot{};                // of a seed; empty for the host
+  torch::Tensor training_gate{};     // of a seed: 0-dim float32, 0 where it must not learn; undefined for the host
+  torch::Tensor isolation_gate{};    // of a growing seed: 0-dim float32, 0 where its gradient does not reach the host
+  bool learns = true;                // the training gate is open
+  std::uint32_t training_epoch = 0;  // complete epochs when the seed's training began; 0: not yet, or from the start
 };
 
 }  // namespace esper::kasmina

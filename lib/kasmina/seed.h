@@ -33,16 +33,24 @@ struct ScalarValues {
 //
 //   stage         alpha       straight  isolation  training
 //   GERMINATED    0           0         closed     0
-//   TRAINING      0           1         closed     1
+//   TRAINING      controller  1 **      closed *   1
 //   BLENDING      controller  0         closed *   1
 //   SHADOWING     controller  0         closed *   1
 //   PROBATIONARY  1           0         open       1
 //   FOSSILIZED    1           0         open       1
 //   any, DOWN     controller  0         closed     0
 //
-// Closed is open when growth.isolate is off. * Open for compositions whose path along the host's feature fades with
-// alpha (see fades()): with both closed the blocks before the slot would stop learning.
-ScalarValues scalar_values(leyline::Stage stage, const AlphaController& alpha, const config::GrowthConfig& growth);
+// In TRAINING the controller is at 0 for straight_through and rises for blended. ** 0 for blended: its gradient is that
+// of the running network at the seed's own alpha. Straight-through takes the gradient at the host's output instead,
+// where alpha is 0: it follows the loss linearised there, and overshoots.
+// Closed is open when growth.isolate is off. * Blending: open for compositions whose path along the host's feature
+// fades with alpha (see fades()): with both closed the blocks before the slot would stop learning.
+struct SeedMode {
+  leyline::Stage stage;
+  config::SeedTraining training;
+  const AlphaController& alpha;
+};
+ScalarValues scalar_values(const SeedMode& mode, const config::GrowthConfig& growth);
 void write_scalars(const SeedScalars& scalars, const ScalarValues& values);
 
 // What a counterfactual measurement adds to accuracy_without, in points; fields that were not measured stay empty.
@@ -75,6 +83,8 @@ struct Seed {
   const Blueprint* blueprint = nullptr;
   FeatureShape shape;
   config::Composition composition = config::Composition::kAdd;
+  config::SeedTraining training = config::SeedTraining::kBlended;
+  std::uint32_t training_epoch = 0;      // epochs of the run that were complete when its training began
   SeedModule module;                     // its table includes the composition's gate
   torch::Tensor gate_weight, gate_bias;  // GATE; CHANNEL has the weight only
   AlphaSchedule schedule;
@@ -99,6 +109,12 @@ struct SeedOrigin {
 // starts at 0.5, that of CHANNEL at 1.
 Seed make_seed(const SeedOrigin& origin, const config::GrowthConfig& growth, std::uint64_t run_seed,
                torch::Device device);
+
+// The values of its scalars in a stage, with its own alpha.
+ScalarValues scalar_values(const Seed& seed, leyline::Stage stage, const config::GrowthConfig& growth);
+// Its alpha once it enters that stage. The first tick of a blend is applied at once: at alpha 0 without
+// straight-through the seed would learn nothing in the next epoch.
+AlphaController alpha_on_entry(const Seed& seed, leyline::Stage to);
 
 // Turns it into a folded seed.
 void drop_tensors(Seed& seed);

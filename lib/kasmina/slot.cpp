@@ -77,14 +77,20 @@ std::vector<const Slot*> in_creation_order(const std::vector<Slot>& slots) {
 Slot* find_seed(std::vector<Slot>& slots, const std::string& seed_id) { return holder_of(slots, seed_id); }
 const Slot* find_seed(const std::vector<Slot>& slots, const std::string& seed_id) { return holder_of(slots, seed_id); }
 
+Slot* find_holder(std::vector<Slot>& slots, const std::string& slot_id) {
+  const auto slot = std::ranges::find(slots, slot_id, [](const Slot& known) { return known.site.id; });
+  return slot != slots.end() && slot->seed ? &*slot : nullptr;
+}
+
 void refresh_scalars(const Slot& slot, const config::GrowthConfig& growth) {
   if (slot.seed->folded) return;
-  write_scalars(slot.seed->scalars, scalar_values(slot.stage, slot.seed->alpha, growth));
+  write_scalars(slot.seed->scalars, scalar_values(*slot.seed, slot.stage, growth));
 }
 
 bool is_leaving(const Slot& slot) {
-  if (!slot.seed || slot.stage < Stage::kBlending) return false;
-  return slot.seed->alpha.target == 0;
+  if (!slot.seed) return false;
+  const bool blends = slot.seed->training == config::SeedTraining::kBlended;
+  return slot.stage >= (blends ? Stage::kTraining : Stage::kBlending) && slot.seed->alpha.target == 0;
 }
 
 }  // namespace esper::kasmina

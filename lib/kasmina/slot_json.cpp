@@ -98,6 +98,8 @@ json seed_to_json(const Seed& seed) {
           {"blueprint", seed.blueprint->name},
           {"composition", base::name_of(seed.composition)},
           {"schedule", schedule_to_json(seed.schedule)},
+          {"training", base::name_of(seed.training)},
+          {"training_epoch", seed.training_epoch},
           {"folded", seed.folded},
           {"alpha", alpha_to_json(seed.alpha)},
           {"record", record_to_json(seed.record)}};
@@ -132,6 +134,10 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
                                                        source.growth, source.run_seed, source.device);
   if (who.folded && !seed.folded) drop_tensors(seed);
   seed.schedule = schedule;
+  // Older checkpoints have seeds of one kind only.
+  seed.training = saved.contains("training") ? read_name<config::SeedTraining>(saved["training"])
+                                             : config::SeedTraining::kStraightThrough;
+  seed.training_epoch = saved.value("training_epoch", 0U);
   seed.alpha = alpha_from_json(saved.at("alpha"));
   seed.record = record_from_json(saved.at("record"));
   return seed;

@@ -185,6 +185,7 @@ StructureChange sync_groups(StepState& state, const StepSettings& settings,
   std::vector<std::string> group_ids;
   for (const kasmina::ParameterGroup& group : groups) {
     built.push_back(carry_group(state, settings, group, kept));
+    built.back().isolation_gate = group.isolation_gate;
     group_ids.push_back(group.id);
   }
   carry_scalars(state, settings, built);

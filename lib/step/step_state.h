@@ -43,12 +43,13 @@ struct GroupState {
   FlatTensors averages;        // exponential moving average of the parameters
 
   // Parts of StepState's tensors; 0-dim those of StepState::scalars.
-  torch::Tensor step;           // adamw
-  torch::Tensor lr_scale;       // factor on the learning rate of this group
-  torch::Tensor rate;           // scratch
-  torch::Tensor eps, decay;     // scratch, adamw
-  FlatTensors gradients;        // scratch
-  torch::Tensor gradient_norm;  // scratch, 0-dim: in StepFigures::group_norms
+  torch::Tensor step;            // adamw
+  torch::Tensor lr_scale;        // factor on the learning rate of this group
+  torch::Tensor rate;            // scratch
+  torch::Tensor eps, decay;      // scratch, adamw
+  FlatTensors gradients;         // scratch
+  torch::Tensor gradient_norm;   // scratch, 0-dim: in StepFigures::group_norms
+  torch::Tensor isolation_gate;  // of a growing seed: the network's, 0 where its gradient does not reach the host
 };
 
 // Tensors that depend on nothing but the number of target elements of a step. Kept for good once made: a captured step

@@ -175,6 +175,8 @@ history::GrowthRecord record_of(const LifecycleEvent& it, const StructureChange&
 std::string text_of(const leyline::AdaptationCommand& command) {
   const auto& operation = *command.seed_operation;
   const auto name = base::name_of(operation.operation);
+  if (command.target_seed_id.empty() && operation.blueprint_id.empty())
+    return fmt::format("{} at {}", name, operation.slot);
   return command.target_seed_id.empty() ? fmt::format("{} {} at {}", name, operation.blueprint_id, operation.slot)
                                         : fmt::format("{} {}", name, command.target_seed_id);
 }
