@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/joined.h"
+#include "kasmina/block_copy.h"
 
 namespace esper::kasmina {
 
@@ -89,6 +90,7 @@ std::vector<ParameterGroup> Network::parameter_groups() const {
     if (seed.folded) continue;
     groups.push_back({seed.id, is_growing(slot->stage) ? seed.id : kHostOwner, seed.module.tensors.parameters,
                       slot->site.id, seed.scalars.training_gate});
+    if (is_growing(slot->stage)) groups.back().copies = copies_of(seed, slot->site, host_.tensors);
   }
   return groups;
 }
