@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "support/growing_model.h"
-#include "support/grown_network.h"
 
 using namespace esper;
 using namespace esper::tests;
@@ -18,19 +17,6 @@ namespace {
 constexpr const char* kSeed = "seed-0001";
 constexpr int kStepsBefore = 20;
 
-LaneCase decoder_case(double dropout = 0.1) {
-  LaneCase c = growing_case();
-  c.config.host = {};
-  c.config.host.kind = config::HostKind::kTransformer;
-  c.config.host.layers = c.config.host.segments = 2;
-  c.config.host.embedding = 16;
-  c.config.host.heads = 2;
-  c.config.host.dropout = dropout;
-  c.config.growth.blueprints = {"copy_block", "copy_block_plain"};
-  c.sample = leyline::tokens_shape(8, 11);
-  return c;
-}
-
 tolaria::AppliedCommand take(GrowingModel& grown, const leyline::AdaptationCommand& command) {
   auto done = grown.apply(command);
   INFO(done.events.back().reason);
@@ -41,7 +27,6 @@ tolaria::AppliedCommand take(GrowingModel& grown, const leyline::AdaptationComma
 std::unique_ptr<GrowingModel> trained_decoder(const LaneCase& c, int steps = kStepsBefore, Lane lane = Lane::kEager) {
   at::set_num_threads(1);
   auto grown = std::make_unique<GrowingModel>(c, lane);
-  grown->probe = inputs_of(c.sample, 4);
   grown->steps(steps);
   return grown;
 }
@@ -73,7 +58,7 @@ bool is_on_residual_path(const std::string& id) {
 }  // namespace
 
 TEST_CASE("a copied block starts with the moments of its source, and says so") {
-  const auto grown = trained_decoder(decoder_case());
+  const auto grown = trained_decoder(growing_decoder_case(0.1));
   const auto done = take(*grown, grown->germination("r0c0", "copy_block"));
   CHECK(done.change.created.size() == 12);
   CHECK(done.change.copied.size() == 8);
@@ -94,7 +79,7 @@ TEST_CASE("a copied block starts with the moments of its source, and says so") {
 }
 
 TEST_CASE("training moves every parameter of a copied block, and those born zero by no more than others") {
-  auto c = decoder_case(0);
+  auto c = growing_decoder_case(0);
   c.config.training.optimizer.weight_decay = 0;
   const auto grown = trained_decoder(c, 200);
   take(*grown, grown->germination("r0c0", "copy_block"));
@@ -115,7 +100,7 @@ TEST_CASE("training moves every parameter of a copied block, and those born zero
 }
 
 TEST_CASE("a run with a copied block goes on from its tensors with the same bits") {
-  const auto c = decoder_case();
+  const auto c = growing_decoder_case(0.1);
   const auto first = deepened(c);
   GrowingModel second(c);
   std::vector<kasmina::NamedTensor> saved;
@@ -129,6 +114,6 @@ TEST_CASE("a run with a copied block goes on from its tensors with the same bits
 }
 
 TEST_CASE("replay runs a copied block, dropout included, with eager's bits") {
-  const auto eager = deepened(decoder_case()), replay = deepened(decoder_case(), Lane::kReplay);
+  const auto eager = deepened(growing_decoder_case(0.1)), replay = deepened(growing_decoder_case(0.1), Lane::kReplay);
   CHECK(first_difference(copies_of(*eager->model), copies_of(*replay->model)).empty());
 }
