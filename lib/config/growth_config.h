@@ -207,7 +207,9 @@ struct GrowthConfig {
     using C = GrowthConfig;
     return std::tuple{
         field("enabled", &C::enabled, "enables growth"),
-        field("blueprints", &C::blueprints, "blueprints that may be grown; empty allows all that fit the host"),
+        field("blueprints", &C::blueprints,
+              "blueprints that may be grown; empty allows all that fit the host, but not noop and copies of its "
+              "blocks"),
         field("slots", &C::slots, "slots where modules may grow, like r0c1; empty allows all"),
         field("composition", &C::composition, "how a module's output is combined with the host's"),
         field("training", &C::training,

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/joined.h"
+#include "kasmina/block_copy.h"
 
 namespace esper::kasmina {
 
@@ -91,6 +92,7 @@ std::vector<ParameterGroup> Network::parameter_groups() const {
     groups.push_back({seed.id, grows ? seed.id : kHostOwner, seed.module.tensors.parameters, slot->site.id,
                       seed.scalars.training_gate, grows ? seed.scalars.isolation_gate : torch::Tensor(),
                       scalar_values(seed, slot->stage, growth_).training_gate > 0, seed.training_epoch});
+    if (grows) groups.back().copies = copies_of(seed, slot->site, host_.tensors);
   }
   return groups;
 }

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "device/out_of_memory.h"
+#include "kasmina/block_copy.h"
 #include "kasmina/change.h"
 #include "kasmina/command_form.h"
 
@@ -133,7 +134,7 @@ std::vector<LifecycleEvent> Network::resolve(const AdaptationCommand& command, G
   const auto& rules = rules_[index_of(*place)];
   if (std::ranges::find(rules.allowed, blueprint) == rules.allowed.end()) {
     const auto fit = check_fit(*blueprint, place->site.shape);
-    return fit ? refused(command, "blueprint_not_allowed", "growth.blueprints does not include it")
+    return fit ? refused(command, "blueprint_not_allowed", "growth.blueprints does not name it")
                : refused(command, "blueprint_does_not_fit", fit.error());
   }
   if (std::ranges::count_if(slots, [](const Slot& slot) { return is_growing(slot.stage); }) >= growth_.max_seeds) {
@@ -150,8 +151,8 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
   Germination wanted;
   if (auto refusal = resolve(command, wanted); !refusal.empty()) return refusal;
   const auto& [place, blueprint, schedule] = wanted;
-  auto seed =
-      make_seed({structure_.seeds_born + 1, blueprint, place->site.shape, schedule}, growth_, run_seed_, device_);
+  auto seed = make_seed({structure_.seeds_born + 1, blueprint, place->site, schedule}, growth_, run_seed_, device_);
+  copy_block(seed, place->site, host_.tensors);
   const auto evidence = measure_graft(index_of(*place), seed, probe);
   const auto verdict = sanity_gate(evidence);
   auto gate = verdict_event(verdict, *place, Stage::kGerminated, command);

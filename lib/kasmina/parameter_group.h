@@ -9,6 +9,15 @@
 
 namespace esper::kasmina {
 
+// What a parameter copied of its source. Zeroed: its value is zero, so that its module is the identity; of the moments
+// it takes the second, the scale of its gradients, and not the first, their direction.
+enum class CopyKind { kWhole, kZeroed };
+
+struct ParameterCopy {
+  std::string id, source;  // of the host
+  CopyKind kind = CopyKind::kWhole;
+};
+
 // Parameters that were created together and share one optimizer clock: "host" first, then each living seed in order of
 // birth.
 struct ParameterGroup {
@@ -20,6 +29,7 @@ struct ParameterGroup {
   torch::Tensor isolation_gate{};    // of a growing seed: 0-dim float32, 0 where its gradient does not reach the host
   bool learns = true;                // the training gate is open
   std::uint32_t training_epoch = 0;  // complete epochs when the seed's training began; 0: not yet, or from the start
+  std::vector<ParameterCopy> copies{};  // of a growing seed: its parameters that were born as copies
 };
 
 }  // namespace esper::kasmina

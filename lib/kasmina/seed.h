@@ -102,11 +102,11 @@ std::string seed_name(std::uint32_t number);
 struct SeedOrigin {
   std::uint32_t number = 1;
   const Blueprint* blueprint = nullptr;
-  FeatureShape shape;
+  const SlotSite& site;
   AlphaSchedule schedule;
 };
-// A new seed with the scalars of GERMINATED; its values depend only on the run's seed and its id. The gate of GATE
-// starts at 0.5, that of CHANNEL at 1.
+// A new seed with the scalars of GERMINATED; its values depend only on the run's seed and its id, as build_seed() says.
+// The gate of GATE starts at 0.5, that of CHANNEL at 1.
 Seed make_seed(const SeedOrigin& origin, const config::GrowthConfig& growth, std::uint64_t run_seed,
                torch::Device device);
 

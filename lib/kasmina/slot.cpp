@@ -37,8 +37,10 @@ SlotRules rules_at(const SlotSite& site, const config::GrowthConfig& growth) {
   for (const auto& blueprint : blueprints()) {
     if (!may_fit(blueprint, site.shape)) continue;
     const bool named = std::ranges::find(growth.blueprints, blueprint.name) != growth.blueprints.end();
-    // A module without parameters cannot learn: it is grown only if the run names it explicitly.
-    const bool by_default = growth.blueprints.empty() && blueprint.num_parameters(site.shape) > 0;
+    // A module without parameters cannot learn, and a whole block costs as much as one of the host's: both are grown
+    // only if the run names them explicitly.
+    const bool by_default =
+        growth.blueprints.empty() && blueprint.birth == Birth::kDrawn && blueprint.num_parameters(site.shape) > 0;
     if (named || by_default) rules.allowed.push_back(&blueprint);
   }
   return rules;

@@ -130,8 +130,8 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
   const auto schedule =
       saved.contains("schedule") ? schedule_from_json(saved["schedule"]) : schedule_at(source.site.id, source.growth);
   auto seed = is_same(source.present, who) ? *source.present
-                                           : make_seed({who.number, blueprint, source.site.shape, schedule},
-                                                       source.growth, source.run_seed, source.device);
+                                           : make_seed({who.number, blueprint, source.site, schedule}, source.growth,
+                                                       source.run_seed, source.device);
   if (who.folded && !seed.folded) drop_tensors(seed);
   seed.schedule = schedule;
   // Older checkpoints have seeds of one kind only.

@@ -103,8 +103,8 @@ inline constexpr std::array kTable{
           "epoch "
           "seed_id slot blueprint reason"),
     event("seed_grafted", "a seed joined the network",
-          "operation output_change moments_carried moments_created moments_dropped parameters_created "
-          "parameters_dropped epoch seed_id slot blueprint"),
+          "operation output_change moments_carried moments_created moments_copied moments_reset moments_dropped "
+          "parameters_created parameters_dropped epoch seed_id slot blueprint"),
     event("seed_health", "one seed's aggregation figures in one event", "share alpha conflicts weight seed_id stage"),
     event("seed_removed", "a seed was removed from the network",
           "output_change moments_carried moments_dropped parameters_dropped epoch seed_id slot blueprint"),

@@ -99,7 +99,7 @@ void follow_training_gates(Model& model) {
     if (!seed.training_gate.defined()) continue;
     for (auto& group : model.state.groups) {
       if (group.id != seed.id) continue;
-      restart_if_opening(group, seed.training_gate);
+      if (seed.copies.empty()) restart_if_opening(group, seed.training_gate);  // copied moments are those to start from
       group.lr_scale.copy_(seed.training_gate);
     }
   }

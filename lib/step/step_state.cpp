@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
 #include "step/aggregation_state.h"
+#include "step/copied_moments.h"
 #include "step/optimizer.h"
 
 namespace esper::step {
@@ -190,11 +192,24 @@ StructureChange sync_groups(StepState& state, const StepSettings& settings,
   }
   carry_scalars(state, settings, built);
   StructureChange change = compare(kept, state.groups, built);
-  state.groups = std::move(built);
+  const auto before = std::exchange(state.groups, std::move(built));
   rebuild_scratch(state);
   sync_group_sums(state.metrics, group_ids);
   sync_aggregation(state, settings.aggregation, groups);
+  for (const kasmina::ParameterGroup& group : groups) {
+    if (find_group(before, group.id) == nullptr) copy_moments(state, group.copies, change);
+  }
   return change;
+}
+
+ParameterPlace find_parameter(const StepState& state, const std::string& id) {
+  for (const GroupState& group : state.groups) {
+    const auto found = std::ranges::find(group.parameter_ids, id);
+    if (found != group.parameter_ids.end()) {
+      return {&group, static_cast<std::size_t>(found - group.parameter_ids.begin())};
+    }
+  }
+  return {};
 }
 
 std::vector<NamedTensor> named_tensors(const StepState& state) {

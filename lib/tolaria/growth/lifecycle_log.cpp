@@ -67,6 +67,8 @@ TelemetryEvent grafted_event(const LifecycleEvent& it, const std::string& epoch,
                 {"output_change", text_of(it.values)},
                 {"moments_carried", std::to_string(change.carried.size())},
                 {"moments_created", std::to_string(change.created.size())},
+                {"moments_copied", ids_text(change.copied)},
+                {"moments_reset", ids_text(change.reset)},
                 {"moments_dropped", std::to_string(change.dropped.size())},
                 {"parameters_created", ids_text(change.created)},
                 {"parameters_dropped", ids_text(change.dropped)},
@@ -167,6 +169,7 @@ history::GrowthRecord record_of(const LifecycleEvent& it, const StructureChange&
     record.event->dropped = change.dropped;
     record.event->transformed = change.transformed;
     record.event->reset = change.reset;
+    record.event->copied = change.copied;
   }
   return record;
 }
