@@ -71,8 +71,8 @@ bool counterfactual_is_due(const kasmina::Network& network, const config::Counte
 // Exact if growth.counterfactual.max_configurations covers all combinations, else from drawn orders; the last
 // contribution of each seed is measured in either case, before anything is drawn. Interactions are measured where the
 // budget holds two draws with them, since one has no error. Uses the model as it is: the caller holds an AveragedModel.
-// Drawn orders depend only on the run's seed and the epoch, their number also on the
-// deadline. The run's state is unchanged.
+// Drawn orders depend only on the run's seed and the epoch, their number also on the deadline. The run's state is
+// unchanged.
 Counterfactual measure_counterfactual(const Evaluation& evaluation, std::uint32_t epoch);
 
 }  // namespace esper::tolaria

@@ -1,5 +1,6 @@
 #include "tolaria/evaluation/averaged_model.h"
 
+#include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/linear.h>
@@ -218,8 +219,8 @@ TEST_CASE("statistics read at most one epoch and a bounded number of samples, an
   CHECK(batches_read(cnn, *cnn.train_data) == static_cast<std::uint64_t>(cnn.train_data->num_batches()));
 
   data::Dataset large = cnn.data.train;
-  large.inputs = cnn.data.train.inputs.repeat({12, 1, 1, 1});
-  large.targets = cnn.data.train.targets.repeat({12});
+  large.inputs = at::cat(std::vector<torch::Tensor>(12, large.inputs));
+  large.targets = at::cat(std::vector<torch::Tensor>(12, large.targets));
   REQUIRE(data::num_samples(large) > kStatisticsSamples);
   data::LoaderConfig loader;
   loader.batch_size = config.data.batch_size;
