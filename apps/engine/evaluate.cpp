@@ -12,9 +12,9 @@
 #include "engine/commands.h"
 #include "engine/workbench.h"
 #include "nissa/log.h"
-#include "step/ema.h"
 #include "storage/confined_file_system.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
+#include "tolaria/evaluation/averaged_model.h"
 #include "tolaria/evaluation/validation_pass.h"
 #include "tolaria/run/no_checkpoint.h"
 
@@ -78,7 +78,7 @@ int run(const EvaluateRequest& request) {
   Workbench bench = set_up(request.config, /*cache_dir=*/"", "the same command with");
   restore(bench, path, files);
   const Loaders loaders = open_loaders(bench);
-  const step::EmaScope averaged(bench.model->state);
+  const tolaria::AveragedModel averaged(*bench.model, *loaders.train, bench.config, bench.device);
   const auto result = tolaria::validation_pass(*bench.model, *loaders.validation, bench.device);
   const ordered_json report = {
       {"run_dir", request.run_dir},

@@ -130,7 +130,7 @@ struct GateConfig {
 // How the value of each seed is measured. Definitions: tolaria/evaluation/shapley.h.
 struct CounterfactualConfig {
   int every_epochs = 5;
-  int max_configurations = 32;
+  int max_configurations = 64;
   int max_rows = 2048;
   base::Duration deadline = std::chrono::seconds(300);
   bool pairs = true;

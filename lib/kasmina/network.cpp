@@ -155,8 +155,10 @@ std::vector<leyline::SeedState> Network::export_seed_states() const {
                      .shadow_points = record.shadow_points(),
                      .contribution_points = record.contribution_points(),
                      .contribution_stderr_points = record.seed_value.contribution_stderr_points,
+                     .contribution_half_width_points = record.seed_value.contribution_half_width_points,
                      .shapley_points = record.seed_value.shapley_points,
-                     .shapley_stderr_points = record.seed_value.shapley_stderr_points};
+                     .shapley_stderr_points = record.seed_value.shapley_stderr_points,
+                     .shapley_half_width_points = record.seed_value.shapley_half_width_points};
     states.push_back(std::move(state));
   }
   return states;

@@ -43,8 +43,11 @@ LifecycleEvent verdict_event(const Verdict& verdict, const Slot& slot, Stage to,
   event.reason = verdict.reason;
   event.values = verdict.values;
   if (verdict.gate == Gate::kG5 && slot.seed) {  // a fossil gets no further epoch reports
-    const auto error = slot.seed->record.seed_value.shapley_stderr_points;
-    if (error) event.values.emplace_back("shapley_stderr_points", *error);
+    const auto& value = slot.seed->record.seed_value;
+    if (value.shapley_stderr_points) event.values.emplace_back("shapley_stderr_points", *value.shapley_stderr_points);
+    if (value.shapley_half_width_points) {
+      event.values.emplace_back("shapley_half_width_points", *value.shapley_half_width_points);
+    }
   }
   event.required = verdict.required;
   event.code = base::name_of(verdict.gate);

@@ -54,10 +54,11 @@ ScalarValues scalar_values(const SeedMode& mode, const config::GrowthConfig& gro
 void write_scalars(const SeedScalars& scalars, const ScalarValues& values);
 
 // What a counterfactual measurement adds to accuracy_without, in points; fields that were not measured stay empty.
+// half_width: of the 95 % interval.
 // Definitions: tolaria/evaluation/shapley.h.
 struct SeedValue {
-  std::optional<double> contribution_stderr_points;
-  std::optional<double> shapley_points, shapley_stderr_points;
+  std::optional<double> contribution_stderr_points, contribution_half_width_points;
+  std::optional<double> shapley_points, shapley_stderr_points, shapley_half_width_points;
 };
 
 // Measurements of the epochs; an empty field was not measured in the last epoch (gradient_ratio: ever). Accuracies

@@ -63,6 +63,7 @@ EpochEvidence evidence_of(const Slot& slot) {
   evidence.shadow_points = record.shadow_points();
   evidence.contribution_points = record.contribution_points();
   evidence.contribution_stderr_points = record.seed_value.contribution_stderr_points;
+  evidence.contribution_half_width_points = record.seed_value.contribution_half_width_points;
   evidence.shapley_points = record.seed_value.shapley_points;
   return evidence;
 }

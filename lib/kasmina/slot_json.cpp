@@ -61,6 +61,8 @@ json record_to_json(const SeedRecord& record) {
           {"contribution_stderr_points", optional_number(record.seed_value.contribution_stderr_points)},
           {"shapley_points", optional_number(record.seed_value.shapley_points)},
           {"shapley_stderr_points", optional_number(record.seed_value.shapley_stderr_points)},
+          {"contribution_half_width_points", optional_number(record.seed_value.contribution_half_width_points)},
+          {"shapley_half_width_points", optional_number(record.seed_value.shapley_half_width_points)},
           {"gradient_norm", record.gradient_norm},
           {"learning_rate", record.learning_rate}};
 }
@@ -75,7 +77,8 @@ SeedRecord record_from_json(const json& saved) {
   record.gradient_ratio = base::optional_of<double>(saved.at("gradient_ratio"));
   // Checkpoints of before this was measured do not have it.
   const auto later = [&](const char* name) { return base::optional_at<double>(saved, name); };
-  record.seed_value = {later("contribution_stderr_points"), later("shapley_points"), later("shapley_stderr_points")};
+  record.seed_value = {later("contribution_stderr_points"), later("contribution_half_width_points"),
+                       later("shapley_points"), later("shapley_stderr_points"), later("shapley_half_width_points")};
   record.gradient_norm = saved.at("gradient_norm").get<double>();
   record.learning_rate = saved.at("learning_rate").get<double>();
   return record;
