@@ -64,8 +64,8 @@ struct PeriodicConfig {
   static constexpr auto fields() {
     using C = PeriodicConfig;
     return std::tuple{field("every_epochs", &C::every_epochs,
-                            "epochs from one germination to the next; where no slot "
-                            "is free or growth.max_seeds seeds grow, it is left out",
+                            "epochs from one germination to the next; it is left out where no slot is free "
+                            "or growth.max_seeds seeds grow",
                             between(1, 1e6))};
   }
 };

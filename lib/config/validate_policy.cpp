@@ -32,9 +32,10 @@ void check_allowed(const ScheduledGermination& line, const std::string& path, co
         {path, fmt::format("growth.slots has {} and not {}", joined(growth.slots), line.slot), {"growth.slots"}});
   }
   if (leaves_out(growth.blueprints, line.blueprint)) {
-    out.push_back({path,
-                   fmt::format("growth.blueprints has {} and not {}", joined(growth.blueprints), line.blueprint),
-                   {"growth.blueprints"}});
+    out.push_back(
+        {path,
+         fmt::format("growth.blueprints has {} and not {}", joined(growth.blueprints), in_quotes(line.blueprint)),
+         {"growth.blueprints"}});
   }
   if (is_built_in(config.host, line.slot)) {
     out.push_back({path, fmt::format("host.modules has a module at {} from the start", line.slot), {"host.modules"}});

@@ -104,7 +104,7 @@ TEST_CASE("rules between fields") {
       Case{"host: {hidden: [8, 8]}\ngrowth: {slots: [r0c0]}\npolicy: {schedule: [\"2:r0c1=mlp\"]}",
            "f:3:21: policy.schedule[0]: growth.slots has r0c0 and not r0c1"},
       Case{"growth: {blueprints: [mlp, norm]}\npolicy: {schedule: [\"2:r0c0=linear\"]}",
-           "f:2:21: policy.schedule[0]: growth.blueprints has mlp, norm and not linear"},
+           "f:2:21: policy.schedule[0]: growth.blueprints has mlp, norm and not \"linear\""},
       Case{"host: {modules: [r0c0=mlp]}\npolicy: {schedule: [\"2:r0c0=norm\"]}",
            "f:2:21: policy.schedule[0]: host.modules has a module at r0c0 from the start"},
       Case{"policy: {kind: never}", "f:1:16: policy.kind: "},
