@@ -71,9 +71,9 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
     CAPTURE(row.path);
     const std::string top = row.path.substr(0, row.path.find('.'));
     const std::set<std::string> free_sections{"name", "runs_dir", "epochs", "safety", "telemetry", "checkpoint"};
-    const std::set<std::string> free_fields{"data.path",         "data.validation_path", "data.workers",
-                                            "data.prefetch",     "data.pin_memory",      "data.persistent_workers",
-                                            "data.gpu_prefetch", "data.gpu_dataset"};
+    const std::set<std::string> free_fields{
+        "data.path",       "data.test_path",          "data.validation_path", "data.workers",    "data.prefetch",
+        "data.pin_memory", "data.persistent_workers", "data.gpu_prefetch",    "data.gpu_dataset"};
     const bool how_a_step_runs = top == "step" && row.path != "step.accumulation";
     const bool free = free_sections.contains(top) || free_fields.contains(row.path) || how_a_step_runs;
     const RunConfig before = config;
