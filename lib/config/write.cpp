@@ -42,6 +42,9 @@ ordered_json training_json(const RunConfig& config) {
   for (const auto& [kind, key] : kOwnSettings) {
     if (config.policy.kind != kind) json["policy"].erase(key);
   }
+  // No test sample is trained on. A fraction of 0 is left out as in the hashes of runs from before there was one.
+  json["data"].erase("test_path");
+  if (config.data.test_fraction == 0) json["data"].erase("test_fraction");
   if (!epochs_are_fixed(config)) json.erase("epochs");
   return json;
 }

@@ -72,7 +72,7 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
     const std::string top = row.path.substr(0, row.path.find('.'));
     const std::set<std::string> free_sections{"name", "runs_dir", "epochs", "safety", "telemetry", "checkpoint"};
     const std::set<std::string> free_fields{
-        "data.path", "data.validation_path", "data.workers", "data.prefetch", "data.pin_memory",
+        "data.path", "data.validation_path", "data.test_path", "data.workers", "data.prefetch", "data.pin_memory",
         "data.persistent_workers", "data.gpu_prefetch", "data.gpu_dataset",
         // The heuristic decides.
         "policy.periodic.every_epochs", "policy.random.probability", "policy.random.seed", "policy.schedule"};
