@@ -13,13 +13,14 @@
 #include "config/write.h"
 #include "engine/commands.h"
 #include "engine/no_epochs_left.h"
+#include "engine/policy.h"
 #include "engine/workbench.h"
 #include "history/run_history.h"
 #include "kasmina/topology.h"
 #include "nissa/log.h"
 #include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
-#include "tamiyo/heuristic_state.h"
+#include "tamiyo/care_state.h"
 #include "tamiyo/null_controller.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/checkpoint/growth_check.h"
@@ -77,12 +78,13 @@ CheckpointImage restore_parent(Workbench& bench, base::FileSystem& files, const 
 
 // The policy is not to wonder where they went.
 void forget(const std::vector<std::string>& seeds, const config::RunConfig& config, CheckpointImage& image) {
-  if (config.policy.kind != config::PolicyKind::kHeuristic || !config.growth.enabled) return;
-  auto state = tamiyo::state_from_json(image.run.at("controller").get<std::string>());
+  if (never_grows(config)) return;
+  auto state = image.run.at("controller").get<std::string>();
   for (const auto& slot : kasmina::topology_of(image.run.at("topology")).slots) {
-    if (std::ranges::find(seeds, slot.seed_id) != seeds.end()) tamiyo::forget_seed(state, slot.seed_id, slot.id);
+    if (std::ranges::find(seeds, slot.seed_id) == seeds.end()) continue;
+    state = tamiyo::forget_seed(state, slot.seed_id, slot.id);
   }
-  image.run["controller"] = tamiyo::to_json(state);
+  image.run["controller"] = state;
 }
 
 // The state without the seeds: their tensors, moments and sums are gone, all others as they were, to the bit.

@@ -9,7 +9,7 @@
 namespace esper::engine {
 
 // "no epochs left to train: the run is at epoch 24 of 24; ..." with the remedy: `command` with more epochs,
-// or, where a cosine schedule ends with the run so that its epochs are fixed, a fork of an earlier step.
+// or, where its epochs are fixed, a fork of an earlier step.
 std::string no_epochs_left(std::uint32_t epoch, const config::RunConfig& config, const std::string& command);
 
 }  // namespace esper::engine

@@ -1,50 +1,69 @@
 #include "engine/policy.h"
 
+#include <optional>
 #include <utility>
 
+#include "base/error.h"
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
+#include "tamiyo/planned_policy.h"
 
 namespace esper::engine {
 namespace {
 
+using config::PolicyKind;
 using config::RunConfig;
-
-bool never_grows(const RunConfig& config) {
-  return config.policy.kind == config::PolicyKind::kNone || !config.growth.enabled;
-}
-
-std::unique_ptr<leyline::Controller> configured_controller(const RunConfig& config) {
-  if (never_grows(config)) return std::make_unique<tamiyo::NullController>();
-  return std::make_unique<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
-}
-
-lanes::GerminationForecast configured_forecast(const RunConfig& config) {
-  if (never_grows(config)) {
-    return [](const auto&, const auto&) { return lanes::LikelyChange{}; };
-  }
-  const auto policy = std::make_shared<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
-  return [policy](const std::vector<leyline::SlotState>& free, const std::string& state) {
-    policy->load_state(state);
-    const auto next = policy->next_germination(free);
-    if (!next) return lanes::LikelyChange{};
-    return lanes::LikelyChange{leyline::SeedOperation::kGerminate, next->slot, next->blueprint, {}};
-  };
-}
+using tolaria::Pace;
 
 std::unique_ptr<tolaria::Consultation> consultation_of(std::unique_ptr<leyline::Controller> controller,
-                                                       const RunConfig& config, tolaria::Pace pace) {
+                                                       const RunConfig& config, Pace pace) {
   return std::make_unique<tolaria::Consultation>(std::move(controller), base::Clock(), config.safety.policy_deadline,
                                                  pace);
 }
 
+tamiyo::Plan plan_of(const RunConfig& config) {
+  const auto& policy = config.policy;
+  if (policy.kind == PolicyKind::kPeriodic) return tamiyo::PeriodicPlan(policy.periodic);
+  if (policy.kind == PolicyKind::kRandom) return tamiyo::RandomPlan(policy.random, config.seed);
+  ESPER_CHECK(policy.kind == PolicyKind::kSchedule, "a policy without a plan");
+  return tamiyo::SchedulePlan(policy.schedule, config.epochs);
+}
+
+lanes::LikelyChange likely_change(const std::optional<tamiyo::Germination>& next) {
+  if (!next) return {};
+  return {leyline::SeedOperation::kGerminate, next->slot, next->blueprint, {}};
+}
+
+// make: a policy with next_germination(). It is made twice: one decides, the other forecasts from the first one's
+// state.
+template <class Make>
+Policy policy_that_grows(const RunConfig& config, Make make) {
+  const std::shared_ptr forecaster = make();
+  return {consultation_of(make(), config, Pace::kImmediate),
+          [forecaster](const std::vector<leyline::SlotState>& free, const std::string& state) {
+            forecaster->load_state(state);
+            return likely_change(forecaster->next_germination(free));
+          }};
+}
+
 }  // namespace
 
+bool never_grows(const RunConfig& config) { return config.policy.kind == PolicyKind::kNone || !config.growth.enabled; }
+
 Policy make_policy(const RunConfig& config, std::unique_ptr<leyline::Controller> controller) {
-  using tolaria::Pace;
   // Nobody knows how long one that was handed in takes; the run's own are a few comparisons.
   if (controller) return {consultation_of(std::move(controller), config, Pace::kMayTakeLong), nullptr};
-  return {consultation_of(configured_controller(config), config, Pace::kImmediate), configured_forecast(config)};
+  if (never_grows(config)) {
+    return {consultation_of(std::make_unique<tamiyo::NullController>(), config, Pace::kImmediate),
+            [](const auto&, const auto&) { return lanes::LikelyChange{}; }};
+  }
+  const auto& heuristic = config.policy.heuristic;
+  if (config.policy.kind == PolicyKind::kHeuristic) {
+    return policy_that_grows(config,
+                             [&] { return std::make_unique<tamiyo::HeuristicController>(heuristic, config.growth); });
+  }
+  return policy_that_grows(
+      config, [&] { return std::make_unique<tamiyo::PlannedPolicy>(plan_of(config), heuristic, config.growth); });
 }
 
 }  // namespace esper::engine

@@ -15,6 +15,9 @@ struct Policy {
   lanes::GerminationForecast forecast;  // null: nothing is known of the policy
 };
 
+// Whether the configuration names no policy: policy.kind none, or no growth at all.
+bool never_grows(const config::RunConfig& config);
+
 // controller: null takes the one that the configuration names.
 Policy make_policy(const config::RunConfig& config, std::unique_ptr<leyline::Controller> controller = nullptr);
 

@@ -22,8 +22,9 @@ data::Source source_of(const Workbench& bench) {
   const auto& config = bench.config.data;
   if (config.gpu_dataset == config::Resident::kOn) return data::Source::kResident;
   if (config.gpu_dataset == config::Resident::kOff || !bench.device.is_cuda()) return data::Source::kThreads;
-  const auto bytes = data::resident_bytes(bench.data.train, config.augment) +
-                     data::resident_bytes(bench.data.validation, config::AugmentConfig{});
+  auto bytes = data::resident_bytes(bench.data.train, config.augment) +
+               data::resident_bytes(bench.data.validation, config::AugmentConfig{});
+  if (bench.data.test) bytes += data::resident_bytes(*bench.data.test, config::AugmentConfig{});
   constexpr std::uint64_t kShare = 4;  // the rest is for the network, its gradients and what the step keeps
   const auto free = device::memory_figures(bench.device).free_bytes;
   return kShare * static_cast<std::uint64_t>(bytes) < free ? data::Source::kResident : data::Source::kThreads;
@@ -56,9 +57,9 @@ std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const Wo
   }
 }
 
-data::Splits load_data(const config::DataConfig& config, const std::string& way_out) {
+data::Splits load_data(const config::DataConfig& config, const std::string& way_out, data::TestPart test) {
   try {
-    return data::load_dataset(config);
+    return data::load_dataset(config, test);
   } catch (const data::MissingData& error) {
     if (way_out.empty()) throw;
     throw base::Error(error.code(), fmt::format("{}. If the data was moved: {} --set data.{}=NEW", error.what(),
@@ -80,14 +81,15 @@ std::unique_ptr<program::CompileService> desk_of_run(const config::RunConfig& co
 
 }  // namespace
 
-Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out) {
+Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out,
+                 data::TestPart test) {
   const auto selection = device::select_device(config.device.kind);
   if (!selection.note.empty()) nissa::log::warning(selection.note);
   device::apply_settings(config.device, selection.device);
   device::seed_all(config.seed);
   const auto settings =
       step::step_settings(config, device::resolve_precision(config.device.precision, selection.device));
-  auto data = load_data(config.data, way_out);
+  auto data = load_data(config.data, way_out, test);
   auto model = step::build_model(config, data.train.shape, settings, selection.device);
   return {config,          selection.device, settings,
           std::move(data), std::move(model), desk_of_run(config, selection.device, cache_dir)};
@@ -110,8 +112,11 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
 
 Loaders open_loaders(const Workbench& bench) {
   const data::Source source = source_of(bench);
-  auto train = make_loader(bench.data.train, bench, source, data::Order::kShuffled);
-  return {std::move(train), make_loader(bench.data.validation, bench, source, data::Order::kSequential)};
+  const auto sequential = [&](const data::Dataset& part) {
+    return make_loader(part, bench, source, data::Order::kSequential);
+  };
+  return {make_loader(bench.data.train, bench, source, data::Order::kShuffled), sequential(bench.data.validation),
+          bench.data.test ? sequential(*bench.data.test) : nullptr};
 }
 
 std::unique_ptr<step::Model> fresh_model(const Workbench& bench) {

@@ -27,7 +27,8 @@ struct Workbench {
 // Throws Error: kResources (no such device), kData, kConfig (network and data do not fit).
 // cache_dir: as program::private_cache_folder() takes it.
 // way_out: what --set data.path=NEW is to be given to, for data that is no longer where a run had it; empty: a new run.
-Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out = {});
+Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out = {},
+                 data::TestPart test = data::TestPart::kUnread);
 
 // Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
 std::unique_ptr<program::CompileService> make_compile_service(const config::RunConfig& config, torch::Device device,
@@ -35,7 +36,7 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
                                                               program::WorkerPriority priority);
 
 struct Loaders {
-  std::unique_ptr<data::Loader> train, validation;
+  std::unique_ptr<data::Loader> train, validation, test;  // test: null where bench.data has none
 };
 // They read out of bench.data, which stays where it is from now on.
 Loaders open_loaders(const Workbench& bench);

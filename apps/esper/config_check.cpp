@@ -28,8 +28,10 @@ void check_path(const std::string& field, const std::string& path, const config:
 
 std::vector<base::Problem> missing_data(const config::LoadedConfig& loaded) {
   std::vector<base::Problem> problems;
-  check_path("data.path", loaded.config.data.path, loaded, problems);
-  check_path("data.validation_path", loaded.config.data.validation_path, loaded, problems);
+  const config::DataConfig& data = loaded.config.data;
+  check_path("data.path", data.path, loaded, problems);
+  check_path("data.validation_path", data.validation_path, loaded, problems);
+  check_path("data.test_path", data.test_path, loaded, problems);
   return problems;
 }
 

@@ -2,8 +2,10 @@
 // What the front asks of the engine, libesper_engine.so: one struct for each command. Both are built together, so plain
 // C++ structs may cross.
 
+#include <array>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -38,12 +40,19 @@ struct TrainRequest {
   bool trace = false;    // write trace.json
 };
 
+// What a checkpoint is measured on.
+enum class EvaluatedPart { kValidation, kTest };
+constexpr auto names(EvaluatedPart) {
+  return std::array{std::pair{EvaluatedPart::kValidation, "validation"}, std::pair{EvaluatedPart::kTest, "test"}};
+}
+
 struct EvaluateRequest {
   static constexpr const char* kCommand = "evaluate";
-  config::RunConfig config;  // as in Job
-  bool json = false;         // likewise
-  std::string run_dir;       // the run
-  std::string checkpoint;    // the checkpoint's name, or "best"; empty: the newest
+  config::RunConfig config;                         // as in Job
+  bool json = false;                                // likewise
+  std::string run_dir;                              // the run
+  std::string checkpoint;                           // the checkpoint's name, or "best"; empty: the newest
+  EvaluatedPart part = EvaluatedPart::kValidation;  // kTest: where config names one
 };
 
 struct ForkRequest {

@@ -1,3 +1,5 @@
+#include "base/names.h"
+#include "config/data_facts.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
@@ -5,26 +7,49 @@
 namespace esper {
 namespace {
 
-int evaluate(EvaluateRequest request, const std::vector<std::string>& assignments) {
-  request.config = load_config_of_run(request.run_dir, assignments);
+struct EvaluateOptions {
+  EvaluateRequest request;
+  std::string part;  // empty: test where the run names one
+  std::vector<std::string> assignments;
+};
+
+EvaluatedPart part_of(const EvaluateOptions& options, const config::RunConfig& config) {
+  const bool has_test = config::names_test_part(config.data);
+  if (options.part.empty()) return has_test ? EvaluatedPart::kTest : EvaluatedPart::kValidation;
+  const auto part = base::from_name<EvaluatedPart>(options.part).value();
+  if (part == EvaluatedPart::kTest && !has_test) {
+    throw base::Error(base::ExitCode::kConfig,
+                      "--part test: run " + options.request.run_dir +
+                          " names no test data; name them with --set data.test_path=PATH, or use --part validation");
+  }
+  return part;
+}
+
+int evaluate(EvaluateOptions options) {
+  EvaluateRequest& request = options.request;
+  request.config = load_config_of_run(request.run_dir, options.assignments);
+  request.part = part_of(options, request.config);
   return run_in_engine(request);
 }
 
 }  // namespace
 
 void add_evaluate(Front& front) {
-  CLI::App* command = add_command(front.root, "evaluate", "Measure a run's checkpoint on the validation data",
+  CLI::App* command = add_command(front.root, "evaluate", "Measure a run's checkpoint on the test or validation data",
                                   "esper evaluate runs/digits-20260301-120000 --json");
-  const auto request = std::make_shared<EvaluateRequest>();
-  const auto assignments = std::make_shared<std::vector<std::string>>();
-  command->add_option("run", request->run_dir, "Run folder")->required()->type_name("RUN");
-  command->add_option("--checkpoint", request->checkpoint, "Checkpoint name, or best; default: the newest")
+  const auto options = std::make_shared<EvaluateOptions>();
+  EvaluateRequest& request = options->request;
+  command->add_option("run", request.run_dir, "Run folder")->required()->type_name("RUN");
+  command->add_option("--checkpoint", request.checkpoint, "Checkpoint name, or best; default: the newest")
       ->type_name("NAME");
-  add_set_option(*command, *assignments);
-  add_json_flag(*command, request->json);
-  command->callback([&front, request, assignments] {
-    front.run = [request, assignments] { return evaluate(*request, *assignments); };
-  });
+  command
+      ->add_option("--part", options->part,
+                   "test or validation; default: test if the run file names test data, else validation")
+      ->type_name("PART")
+      ->check(CLI::IsMember({"test", "validation"}));
+  add_set_option(*command, options->assignments);
+  add_json_flag(*command, request.json);
+  command->callback([&front, options] { front.run = [options] { return evaluate(*options); }; });
 }
 
 }  // namespace esper

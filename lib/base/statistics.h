@@ -1,7 +1,9 @@
 #pragma once
 // Statistics of distributions and paired measurements. Pure functions; the same input gives the same answer everywhere.
 
+#include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -15,6 +17,27 @@ struct Interval {
   double low = 0, high = 0;
   bool contains(double value) const { return low <= value && value <= high; }
 };
+
+// t with P(T <= t) = p for Student's distribution with `degrees` of freedom, at least 1 and not necessarily whole, as
+// scipy.stats.t.ppf(p, degrees). p: 0.5 to below 1. Within 1e-6, relative.
+double student_t_quantile(double p, double degrees);
+
+// The standard error of an estimate, and the degrees of freedom that it was estimated with: for a mean, one fewer than
+// the values.
+struct StandardError {
+  double value = 0;
+  double degrees = 1;
+};
+// Of the mean of independent values; empty below two values.
+std::optional<StandardError> error_of_mean(std::span<const double> values);
+// Of two independent sources of error. Degrees of freedom: Welch 1947, Satterthwaite 1946.
+StandardError joined_error(const StandardError& a, const StandardError& b);
+// The estimate plus and minus this is its 95 % interval, by Student's t.
+double half_width_95(const StandardError& error);
+
+// The largest share that something which `samples` independent samples never showed may have, with 95 % confidence:
+// 3 / samples (Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?"). samples: at least 1.
+double rule_of_three(std::size_t samples);
 
 // How two contenders that took turns compare. Pair i is (numerators[i], denominators[i]).
 struct RatioEstimate {

@@ -58,7 +58,9 @@ struct DataConfig {
   DataKind kind = DataKind::kDigits;
   std::string path;
   std::string validation_path;
+  std::string test_path;
   double validation_fraction = 0.2;
+  double test_fraction = 0;
   std::uint64_t split_seed = 0;
   int batch_size = 64;
   bool standardize = true;
@@ -84,8 +86,13 @@ struct DataConfig {
         field("path", &C::path,
               "file or folder in a layout of docs/data.md; empty uses the bundled data (digits only)"),
         field("validation_path", &C::validation_path, "separate validation data; empty splits off a part of `path`"),
+        field("test_path", &C::test_path,
+              "separate test data, which training never reads and `esper evaluate` measures; where it has a test part "
+              "of its own (docs/data.md), only that"),
         field("validation_fraction", &C::validation_fraction,
               "fraction of the samples that is split off for validation", between(0.01, 0.9)),
+        field("test_fraction", &C::test_fraction,
+              "fraction of the samples that is split off for testing; 0 splits none off", between(0, 0.9)),
         field("split_seed", &C::split_seed, "seed of the split; the same number gives the same split on any machine"),
         field("batch_size", &C::batch_size, "samples in one microbatch", between(1, 1e6)),
         field("standardize", &C::standardize,

@@ -16,6 +16,8 @@ std::optional<Pixels> pixels_of(const DataConfig& data) {
   return std::nullopt;
 }
 
+bool names_test_part(const DataConfig& data) { return !data.test_path.empty() || data.test_fraction > 0; }
+
 bool image_shaped(const DataConfig& data) {
   switch (data.kind) {
     case DataKind::kMnist:

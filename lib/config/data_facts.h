@@ -9,6 +9,9 @@
 
 namespace esper::config {
 
+// Whether the run file names test data: a path, or a fraction that is split off.
+bool names_test_part(const DataConfig& data);
+
 // Whether samples have channels, height and width, as far as the config shows.
 bool image_shaped(const DataConfig& data);
 

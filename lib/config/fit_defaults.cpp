@@ -68,6 +68,11 @@ void fit_transformer(HostConfig& host, const IsGiven& is_given) {
   }
 }
 
+// A seed that is no part of the network yet must not steer it.
+void fit_isolation(GrowthConfig& growth, const IsGiven& is_given) {
+  if (!is_given("growth.isolate")) growth.isolate = growth.training == SeedTraining::kStraightThrough;
+}
+
 // A full file beside the one that is written to has to fit into the limit.
 void fit_telemetry(TelemetryConfig& telemetry, const IsGiven& is_given) {
   if (telemetry.limit_mb < 1 || is_given("telemetry.segment_mb")) return;
@@ -80,6 +85,7 @@ void fit_defaults(RunConfig& config, const IsGiven& is_given) {
   fit_kinds(config, is_given);
   if (config.host.kind == HostKind::kCnn) fit_cnn(config, is_given);
   if (config.host.kind == HostKind::kTransformer) fit_transformer(config.host, is_given);
+  fit_isolation(config.growth, is_given);
   fit_telemetry(config.telemetry, is_given);
 }
 

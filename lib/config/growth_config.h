@@ -131,7 +131,7 @@ struct GateConfig {
 // How the value of each seed is measured. Definitions: tolaria/evaluation/shapley.h.
 struct CounterfactualConfig {
   int every_epochs = 5;
-  int max_configurations = 32;
+  int max_configurations = 64;
   int max_rows = 2048;
   base::Duration deadline = std::chrono::seconds(300);
   bool pairs = true;
@@ -156,18 +156,46 @@ struct CounterfactualConfig {
   void validate(Findings& out) const;
 };
 
+// The learning rate of a seed: that of the run times a factor of its own, from the step at which its training begins
+// until the run's end. Formulas: step/seed_rates.h.
+enum class SeedScheduleKind { kRun, kCosine };
+constexpr auto names(SeedScheduleKind) {
+  using K = SeedScheduleKind;
+  return std::array{std::pair{K::kRun, "run"}, std::pair{K::kCosine, "cosine"}};
+}
+
+struct SeedScheduleConfig {
+  SeedScheduleKind kind = SeedScheduleKind::kRun;
+  std::int64_t warmup_steps = 0;
+  double scale = 1.0;
+  std::int64_t host_rewarm_steps = 0;
+  bool operator==(const SeedScheduleConfig&) const = default;
+
+  static constexpr auto fields() {
+    using C = SeedScheduleConfig;
+    return std::tuple{
+        field("kind", &C::kind,
+              "run: as training.schedule; cosine: its own, from the seed's first training step to the run's end"),
+        field("warmup_steps", &C::warmup_steps, "linear warm-up from the seed's first training step", at_least(0)),
+        field("scale", &C::scale, "factor on the seed's learning rate, fossilised seeds included", between(0, 1e3)),
+        field("host_rewarm_steps", &C::host_rewarm_steps,
+              "linear warm-up of all other parameters from a seed's first training step; 0 turns it off", at_least(0))};
+  }
+};
+
 struct GrowthConfig {
   bool enabled = true;
   std::vector<std::string> blueprints;
   std::vector<std::string> slots;
   Composition composition = Composition::kAdd;
-  SeedTraining training = SeedTraining::kStraightThrough;
+  SeedTraining training = SeedTraining::kBlended;
+  SeedScheduleConfig seed_schedule;
   AlphaCurve alpha_curve = AlphaCurve::kSigmoid;
   int alpha_ticks = 5;
   double alpha_target = 1.0;
   std::vector<Entry<SlotAlpha>> slot_alpha;
   bool fold_fossils = true;
-  bool isolate = true;
+  bool isolate = false;
   int max_seeds = 4;
   CounterfactualConfig counterfactual;
   int embargo_epochs = 5;
@@ -180,12 +208,15 @@ struct GrowthConfig {
     using C = GrowthConfig;
     return std::tuple{
         field("enabled", &C::enabled, "enables growth"),
-        field("blueprints", &C::blueprints, "blueprints that may be grown; empty allows all that fit the host"),
+        field("blueprints", &C::blueprints,
+              "blueprints that may be grown; empty allows all that fit the host, but not noop and copies of its "
+              "blocks"),
         field("slots", &C::slots, "slots where modules may grow, like r0c1; empty allows all"),
         field("composition", &C::composition, "how a module's output is combined with the host's"),
         field("training", &C::training,
               "how a seed learns: blended (part of the network from its first step on), shadow (beside it, in a second "
               "forward at alpha 1) or straight_through (beside it, on a linearised loss)"),
+        field("seed_schedule", &C::seed_schedule, "learning rate of seeds"),
         field("alpha_curve", &C::alpha_curve, "curve of alpha from 0 to its target"),
         field("alpha_ticks", &C::alpha_ticks, "epochs until alpha reaches its target", between(1, 1e6)),
         field("alpha_target", &C::alpha_target, "alpha at the end of blending; probation then raises it to 1",
@@ -193,7 +224,8 @@ struct GrowthConfig {
         field("slot_alpha", &C::slot_alpha, "per-slot curve, epochs and target of alpha, like r0c1=cosine,8,0.7"),
         field("fold_fossils", &C::fold_fossils,
               "fold a linear fossilised module into the host's next layer if the output stays the same"),
-        field("isolate", &C::isolate, "block the module's gradient from the host while it trains in isolation"),
+        field("isolate", &C::isolate,
+              "block the gradient through a growing seed's input into the host; default: true for straight_through"),
         field("max_seeds", &C::max_seeds,
               "maximum number of growing modules at the same time, fossilised ones not counted", between(1, 64)),
         field("counterfactual", &C::counterfactual, "how each seed's contribution is measured"),

@@ -1,12 +1,19 @@
 #pragma once
-#include "base/quantity.h"
+#include <cstdint>
+#include <vector>
+
+#include "config/entry.h"
 #include "config/field.h"
+#include "config/scheduled_germination.h"
 
 namespace esper::config {
 
-enum class PolicyKind { kNone, kHeuristic };
+enum class PolicyKind { kNone, kHeuristic, kPeriodic, kRandom, kSchedule };
 constexpr auto names(PolicyKind) {
-  return std::array{std::pair{PolicyKind::kNone, "none"}, std::pair{PolicyKind::kHeuristic, "heuristic"}};
+  using K = PolicyKind;
+  return std::array{std::pair{K::kNone, "none"}, std::pair{K::kHeuristic, "heuristic"},
+                    std::pair{K::kPeriodic, "periodic"}, std::pair{K::kRandom, "random"},
+                    std::pair{K::kSchedule, "schedule"}};
 }
 
 struct HeuristicConfig {
@@ -33,12 +40,12 @@ struct HeuristicConfig {
         field("plateau_points", &C::plateau_points, "accuracy points that count as progress", between(0, 100)),
         field("min_epochs_before_germinate", &C::min_epochs_before_germinate, "epochs before the first seed",
               between(0, 1e6)),
-        field("prune_after_epochs", &C::prune_after_epochs, "epochs without improvement after which a seed is pruned",
-              between(1, 1e6)),
-        field("prune_drop_points", &C::prune_drop_points, "drop in accuracy points that prunes a seed",
+        field("prune_after_epochs", &C::prune_after_epochs,
+              "epochs without improvement after which a seed of any policy is pruned", between(1, 1e6)),
+        field("prune_drop_points", &C::prune_drop_points, "drop in accuracy points that prunes a seed of any policy",
               between(0, 100)),
         field("min_fossilize_points", &C::min_fossilize_points,
-              "contribution in accuracy points needed to fossilise a seed", between(-100, 100)),
+              "contribution in accuracy points needed to fossilise a seed of any policy", between(-100, 100)),
         field("embargo_epochs", &C::embargo_epochs, "epochs between a prune and the next germination", between(0, 1e6)),
         field("penalty_on_prune", &C::penalty_on_prune, "added to a blueprint's penalty when its seed is pruned",
               between(0, 1e3)),
@@ -51,15 +58,53 @@ struct HeuristicConfig {
   }
 };
 
+struct PeriodicConfig {
+  int every_epochs = 5;
+
+  static constexpr auto fields() {
+    using C = PeriodicConfig;
+    return std::tuple{field("every_epochs", &C::every_epochs,
+                            "epochs from one germination to the next; it is left out where no slot is free "
+                            "or growth.max_seeds seeds grow",
+                            between(1, 1e6))};
+  }
+};
+
+struct RandomConfig {
+  double probability = 0.2;
+  std::uint64_t seed = 0;
+
+  static constexpr auto fields() {
+    using C = RandomConfig;
+    return std::tuple{
+        field("probability", &C::probability, "probability of a germination after each epoch", between(0, 1)),
+        field("seed", &C::seed, "seed of epochs, slots and blueprints; 0 takes the run's")};
+  }
+};
+
 struct PolicyConfig {
   PolicyKind kind = PolicyKind::kHeuristic;
   HeuristicConfig heuristic;
+  PeriodicConfig periodic;
+  RandomConfig random;
+  std::vector<Entry<ScheduledGermination>> schedule;
 
   static constexpr auto fields() {
     using C = PolicyConfig;
-    return std::tuple{field("kind", &C::kind, "growth policy: none or heuristic"),
-                      field("heuristic", &C::heuristic, "thresholds of the heuristic")};
+    return std::tuple{
+        field("kind", &C::kind,
+              "who decides when, where and what to grow: nobody (none: the network never grows), the heuristic, or to "
+              "compare with it one of periodic, random and schedule; docs/growth.md describes each"),
+        field("heuristic", &C::heuristic,
+              "thresholds of the heuristic; those for pruning and fossilising apply to the seeds of every policy"),
+        field("periodic", &C::periodic, "round robin over the slots and over the blueprints of each"),
+        field("random", &C::random, "a random blueprint at a random free slot"),
+        field(
+            "schedule", &C::schedule,
+            "what kind schedule germinates: after which epoch, or after which percentage of the run's epochs, at which "
+            "slot, which blueprint; like 2:r0c2=conv_light or 30%:r0c2=conv_light")};
   }
+  void validate(Findings& out) const;
 };
 
 }  // namespace esper::config

@@ -9,4 +9,8 @@ namespace esper::config {
 // run file alone shows. Malformed values are reported elsewhere.
 void check_names(const RunConfig& config, Findings& out);
 
+// The lines of policy.schedule: that the run has the epoch, and that nothing else of the run file is against it.
+// Malformed lines are reported elsewhere.
+void check_schedule(const RunConfig& config, Findings& out);
+
 }  // namespace esper::config

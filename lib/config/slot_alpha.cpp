@@ -3,11 +3,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <optional>
 
 #include "base/names.h"
 #include "base/text/printable.h"
+#include "config/parse_number.h"
 #include "leyline/slot_id.h"
 
 namespace esper::config {
@@ -23,14 +23,6 @@ std::string_view cut(std::string_view& text, char mark) {
   const auto head = text.substr(0, at);
   text.remove_prefix(at == std::string_view::npos ? text.size() : at + 1);
   return head;
-}
-
-template <class T>
-std::optional<T> number_of(std::string_view text) {
-  T number{};
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (text.empty() || error != std::errc{} || stop != text.data() + text.size()) return std::nullopt;
-  return number;
 }
 
 struct Parts {
@@ -62,11 +54,11 @@ base::Expected<SlotAlpha> SlotAlpha::parse(std::string_view text) {
   if (!leyline::is_slot_id(parts->slot)) return wrong(parts->slot, "slot");
   const auto curve = from_name<AlphaCurve>(parts->curve);
   if (!curve) return wrong(parts->curve, fmt::format("curve ({})", base::all_names<AlphaCurve>()));
-  const auto ticks = number_of<int>(parts->ticks);
+  const auto ticks = parse_number<int>(parts->ticks);
   if (!ticks || *ticks < 1 || *ticks > kMostTicks) {
     return wrong(parts->ticks, fmt::format("number of epochs, 1 to {}", kMostTicks));
   }
-  const auto target = number_of<double>(parts->target);
+  const auto target = parse_number<double>(parts->target);
   const bool in_range = target && *target >= kLeastTarget && *target <= 1;
   if (!in_range) return wrong(parts->target, fmt::format("target, {} to 1", kLeastTarget));
   return SlotAlpha{std::string(parts->slot), *curve, *ticks, *target};

@@ -132,6 +132,7 @@ void RunConfig::validate(Findings& out) const {
   }
   if (runs_dir.empty()) out.push_back({"runs_dir", "must name a folder", {}});
   check_names(*this, out);
+  check_schedule(*this, out);
   const bool text = data.kind == DataKind::kText;
   const bool transformer = host.kind == HostKind::kTransformer;
   const std::vector<std::string> kinds{"data.kind", "data.shape"};

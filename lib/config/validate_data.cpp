@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 
 #include <string>
+#include <utility>
 
 #include "base/names.h"
 #include "config/data_config.h"
@@ -18,11 +19,42 @@ void check_path(const DataConfig& data, Findings& out) {
   if (data.kind == DataKind::kSynthetic) {
     if (!data.path.empty())
       out.push_back({"path", "data of kind synthetic is generated; leave the path out", {"kind"}});
-    if (!data.validation_path.empty()) {
-      out.push_back({"validation_path", "data of kind synthetic is generated; leave the path out", {"kind"}});
+    for (const auto& [key, path] :
+         {std::pair{"validation_path", &data.validation_path}, std::pair{"test_path", &data.test_path}}) {
+      if (path->empty()) continue;
+      out.push_back({key, "data of kind synthetic is generated; leave the path out", {"kind"}});
     }
   } else if (data.kind != DataKind::kDigits && data.path.empty()) {
     out.push_back({"path", "data of kind " + kind + " needs a path", {"kind"}});
+  }
+}
+
+// A file of these formats is one part; the others may hold a test part beside the training part.
+bool is_one_part(DataKind kind) {
+  return kind == DataKind::kDigits || kind == DataKind::kCsv || kind == DataKind::kText;
+}
+
+void check_test_part(const DataConfig& data, Findings& out) {
+  if (!data.test_path.empty() && data.test_fraction > 0) {
+    out.push_back(
+        {"test_fraction", "splits off a second test part beside data.test_path; set one of the two", {"test_path"}});
+  }
+  for (const auto& [key, path] : {std::pair{"path", &data.path}, std::pair{"validation_path", &data.validation_path}}) {
+    if (data.test_path.empty() || data.test_path != *path || !is_one_part(data.kind)) continue;
+    out.push_back({"test_path",
+                   fmt::format("must differ from data.{}; to split a part off for testing, remove it and set "
+                               "data.test_fraction",
+                               key),
+                   {key, "kind"}});
+  }
+  constexpr double kRounding = 1e-9;  // 0.7 + 0.3
+  const double split_off = data.validation_fraction + data.test_fraction;
+  if (data.validation_path.empty() && data.test_fraction > 0 && split_off > 1 - kRounding) {
+    out.push_back({"test_fraction",
+                   fmt::format("{} and data.validation_fraction, {}, leave no samples for training; lower one of them "
+                               "until their sum is < 1",
+                               data.test_fraction, data.validation_fraction),
+                   {"validation_fraction", "validation_path"}});
   }
 }
 
@@ -44,6 +76,7 @@ void check_shape(const DataConfig& data, Findings& out) {
 
 void DataConfig::validate(Findings& out) const {
   check_path(*this, out);
+  check_test_part(*this, out);
   check_shape(*this, out);
   const bool augmented = augment.flip || augment.crop_padding > 0;
   if (augmented && !image_shaped(*this)) {

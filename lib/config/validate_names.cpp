@@ -76,6 +76,7 @@ void check_all_slots(const RunConfig& config, const Slots& slots, Findings& out)
   check_slots("host.modules", slots_of(config.host.modules), slots, out);
   check_slots("growth.slot_alpha", slots_of(config.growth.slot_alpha), slots, out);
   check_slots("growth.aggregation.classes", slots_of(config.growth.aggregation.classes), slots, out);
+  check_slots("policy.schedule", slots_of(config.policy.schedule), slots, out);
 }
 
 // What can be grown at such slots, or at any where there is none.
@@ -97,12 +98,11 @@ std::string unknown_blueprint(const std::string& name, const Slots& slots) {
 }
 
 // That it may fit.
-base::Expected<void> check_fit(const SlotModule& module, const SlotGeometry& slot) {
+base::Expected<void> check_fit(const std::string& blueprint, const SlotGeometry& slot) {
   const auto& shape = slot.shape;
-  const BlueprintFacts* entry = find_blueprint_facts(module.blueprint, shape.kind);
+  const BlueprintFacts* entry = find_blueprint_facts(blueprint, shape.kind);
   if (entry != nullptr && may_fit(*entry, shape)) return {};
-  std::string text =
-      module.blueprint + " does not fit " + module.slot + ", a feature of kind " + std::string(name_of(shape.kind));
+  std::string text = blueprint + " does not fit " + slot.id + ", a feature of kind " + std::string(name_of(shape.kind));
   if (entry != nullptr) {
     text += fmt::format(" with {} channels", shape.channels);
     const auto positions = shape.positions();
@@ -113,17 +113,18 @@ base::Expected<void> check_fit(const SlotModule& module, const SlotGeometry& slo
   return base::failure(text + "; blueprints that fit: " + joined(known_at({slot})));
 }
 
-void check_modules(const HostConfig& host, const Slots& slots, Findings& out) {
-  for (std::size_t i = 0; i < host.modules.size(); ++i) {
-    if (!host.modules[i]) continue;
-    const SlotModule& module = *host.modules[i];
+// The blueprints of entries that name a slot and a blueprint, by their place in the list of that path.
+template <class T>
+void check_modules(const std::string& path, const std::vector<Entry<T>>& modules, const Slots& slots, Findings& out) {
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    if (!modules[i]) continue;
+    const T& module = *modules[i];
     const SlotGeometry* slot = find_slot(slots, module.slot);
     if (!is_blueprint(module.blueprint)) {
-      out.push_back(
-          {at("host.modules", i), unknown_blueprint(module.blueprint, slot == nullptr ? slots : Slots{*slot}), {}});
+      out.push_back({at(path, i), unknown_blueprint(module.blueprint, slot == nullptr ? slots : Slots{*slot}), {}});
     } else if (slot != nullptr) {
-      const auto fits = check_fit(module, *slot);
-      if (!fits) out.push_back({at("host.modules", i), fits.error(), host_fields()});
+      const auto fits = check_fit(module.blueprint, *slot);
+      if (!fits) out.push_back({at(path, i), fits.error(), host_fields()});
     }
   }
 }
@@ -177,7 +178,8 @@ void check_classes(const RunConfig& config, Findings& out) {
 void check_names(const RunConfig& config, Findings& out) {
   const Slots slots = slot_geometry(config.host, known_sample(config.data));
   check_all_slots(config, slots, out);
-  check_modules(config.host, slots, out);
+  check_modules("host.modules", config.host.modules, slots, out);
+  check_modules("policy.schedule", config.policy.schedule, slots, out);
   check_blueprints(config.growth, slots, out);
   check_classes(config, out);
 }

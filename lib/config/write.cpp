@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "base/hash.h"
 #include "config/field_table.h"
@@ -15,6 +16,10 @@ using base::fnv1a;
 namespace {
 
 using nlohmann::ordered_json;
+
+// The settings that one policy alone reads; the heuristic's have some that apply to the seeds of every policy.
+constexpr std::pair<PolicyKind, const char*> kOwnSettings[] = {
+    {PolicyKind::kPeriodic, "periodic"}, {PolicyKind::kRandom, "random"}, {PolicyKind::kSchedule, "schedule"}};
 
 ordered_json& at_path(ordered_json& root, const std::string& path) {
   ordered_json* node = &root;
@@ -34,6 +39,12 @@ ordered_json training_json(const RunConfig& config) {
     json["data"].erase(key);
   }
   for (const char* key : {"lane", "compile", "graph", "check_every"}) json["step"].erase(key);
+  for (const auto& [kind, key] : kOwnSettings) {
+    if (config.policy.kind != kind) json["policy"].erase(key);
+  }
+  // No test sample is trained on. A fraction of 0 is left out as in the hashes of runs from before there was one.
+  json["data"].erase("test_path");
+  if (config.data.test_fraction == 0) json["data"].erase("test_fraction");
   if (!epochs_are_fixed(config)) json.erase("epochs");
   return json;
 }
@@ -73,7 +84,11 @@ std::uint64_t located_training_hash(const RunConfig& config) { return fnv1a(trai
 
 bool epochs_are_fixed(const RunConfig& config) {
   const ScheduleConfig& schedule = config.training.schedule;
-  return schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
+  const bool cosine_ends = schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
+  const bool has_percentage =
+      config.policy.kind == PolicyKind::kSchedule &&
+      std::ranges::any_of(config.policy.schedule, [](const auto& line) { return line && line->percent > 0; });
+  return cosine_ends || has_percentage;
 }
 
 }  // namespace esper::config

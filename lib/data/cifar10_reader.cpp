@@ -45,12 +45,8 @@ void append_file(const fs::path& file, RawSamples& part, const ReadOptions& opti
   }
 }
 
-}  // namespace
-
-RawParts read_cifar10(const fs::path& folder, const ReadOptions& options, BadSamples& bad) {
+std::vector<fs::path> training_files(const fs::path& folder) {
   std::error_code error;
-  if (!fs::is_directory(folder, error))
-    fail_input(folder, "", "is not a folder; CIFAR-10 is a folder with data_batch_1.bin ...");
   std::vector<fs::path> files;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     const auto name = entry.path().filename().string();
@@ -58,11 +54,23 @@ RawParts read_cifar10(const fs::path& folder, const ReadOptions& options, BadSam
   }
   if (files.empty()) fail_input(folder, "", "holds no data_batch_1.bin");
   std::sort(files.begin(), files.end());
-  RawParts parts{empty_part(), std::nullopt, 0};
-  for (const auto& file : files) append_file(file, parts.train, options, bad);
-  if (const auto test = folder / "test_batch.bin"; fs::exists(test, error)) {
-    parts.validation = empty_part();
-    append_file(test, *parts.validation, options, bad);
+  return files;
+}
+
+}  // namespace
+
+RawParts read_cifar10(const fs::path& folder, const ReadOptions& options, BadSamples& bad, Parts wanted) {
+  std::error_code error;
+  if (!fs::is_directory(folder, error))
+    fail_input(folder, "", "is not a folder; CIFAR-10 is a folder with data_batch_1.bin ...");
+  RawParts parts;
+  if (wanted != Parts::kTest) {
+    parts.train = empty_part();
+    for (const auto& file : training_files(folder)) append_file(file, parts.train, options, bad);
+  }
+  if (const auto test = folder / kCifar10TestFile; wanted != Parts::kTraining && fs::exists(test, error)) {
+    parts.test = empty_part();
+    append_file(test, *parts.test, options, bad);
   }
   return parts;
 }

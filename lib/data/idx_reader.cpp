@@ -12,6 +12,8 @@ namespace esper::data {
 namespace fs = std::filesystem;
 namespace {
 
+constexpr const char* kTestPart = "t10k";
+
 struct IdxArray {
   std::vector<std::int64_t> sizes;
   Bytes values;
@@ -97,13 +99,19 @@ void replace_last(std::string& text, const std::string& from, const std::string&
 
 }  // namespace
 
-RawParts read_idx(const fs::path& path, const ReadOptions& options) {
+RawParts read_idx(const fs::path& path, const ReadOptions& options, Parts wanted) {
   std::error_code ignored;
   if (fs::is_directory(path, ignored)) {
-    auto train = read_part(path, "train", options);
-    if (!train) fail_input(path, "", "holds no train-images-idx3-ubyte (.gz)");
-    return {std::move(*train), read_part(path, "t10k", options), 0};
+    RawParts parts;
+    if (wanted != Parts::kTest) {
+      auto train = read_part(path, "train", options);
+      if (!train) fail_input(path, "", "holds no train-images-idx3-ubyte (.gz)");
+      parts.train = std::move(*train);
+    }
+    if (wanted != Parts::kTraining) parts.test = read_part(path, kTestPart, options);
+    return parts;
   }
+  if (wanted == Parts::kTest) return {};
   auto name = path.filename().string();
   if (name.find("images") == name.npos) {
     fail_input(path, "",
@@ -112,7 +120,9 @@ RawParts read_idx(const fs::path& path, const ReadOptions& options) {
   }
   replace_last(name, "images", "labels");
   replace_last(name, "idx3", "idx1");
-  return {read_pair(path, path.parent_path() / name, options), std::nullopt, 0};
+  return {.train = read_pair(path, path.parent_path() / name, options)};
 }
+
+std::optional<fs::path> find_idx_test(const fs::path& folder) { return find_in(folder, kTestPart, "images", '3'); }
 
 }  // namespace esper::data

@@ -80,17 +80,23 @@ std::optional<fs::path> first_folder(std::initializer_list<fs::path> candidates)
   return std::nullopt;
 }
 
-std::pair<ImageList, ImageList> list_parts(const config::DataConfig& config) {
-  const fs::path root = config.path;
-  const auto train_folder = first_folder({root / "train"}).value_or(root);
-  auto train = list_images(train_folder);
-  auto own = config.validation_path.empty() ? std::nullopt : std::optional<fs::path>(config.validation_path);
-  if (!own && train_folder != root) own = first_folder({root / "validation", root / "test"});
-  if (own) return {std::move(train), list_images(*own)};
-  const auto count = static_cast<std::int64_t>(train.files.size());
-  if (count < 2) fail_input(root, "", "holds one image; a split into training and validation needs two");
-  const auto split = split_indices(count, config.validation_fraction, config.split_seed);
-  return {chosen(train, split.train), chosen(train, split.validation)};
+struct ImageParts {
+  ImageList train, validation;
+  std::optional<ImageList> test;  // split off from the training part
+};
+
+ImageParts list_parts(const config::DataConfig& config) {
+  ImageParts parts{list_images(image_training_folder(config.path)), {}, std::nullopt};
+  const auto own = image_validation_folder(config);
+  if (own) parts.validation = list_images(*own);
+  const SplitFractions fractions{own ? 0 : config.validation_fraction, config.test_fraction};
+  const auto count = static_cast<std::int64_t>(parts.train.files.size());
+  require_splittable(config.path, count, fractions);
+  const auto split = split_indices(count, fractions, config.split_seed);
+  if (!own) parts.validation = chosen(parts.train, split.validation);
+  if (fractions.test > 0) parts.test = chosen(parts.train, split.test);
+  parts.train = chosen(parts.train, split.train);
+  return parts;
 }
 
 using Sizes = std::vector<std::int64_t>;  // [C, H, W]
@@ -247,11 +253,31 @@ RawSamples decode_all(const ImageList& list, const config::DataConfig& config, c
 
 }  // namespace
 
-RawParts read_image_folder(const config::DataConfig& config, const ReadOptions& options, BadSamples& bad) {
-  const auto [train, validation] = list_parts(config);
+fs::path image_training_folder(const fs::path& folder) { return first_folder({folder / "train"}).value_or(folder); }
+
+std::optional<fs::path> image_validation_folder(const config::DataConfig& config) {
+  if (!config.validation_path.empty()) return config.validation_path;
+  const fs::path root = config.path;
+  if (image_training_folder(root) == root) return std::nullopt;
+  if (!config.test_path.empty()) return first_folder({root / "validation"});
+  return first_folder({root / "validation", root / kImageTestFolder});
+}
+
+RawParts read_image_folder(const config::DataConfig& config, const ReadOptions& options, BadSamples& bad,
+                           TestPart test) {
+  const auto decoded = [&](const ImageList& list) {
+    return decode_all(picked(list, config.max_samples), config, options, bad);
+  };
+  auto lists = list_parts(config);
   RawParts parts;
-  parts.train = decode_all(picked(train, config.max_samples), config, options, bad);
-  parts.validation = decode_all(picked(validation, config.max_samples), config, options, bad);
+  parts.train = decoded(lists.train);
+  parts.validation = decoded(lists.validation);
+  if (test == TestPart::kUnread) return parts;
+  if (!config.test_path.empty()) {
+    const fs::path root = config.test_path;
+    lists.test = list_images(first_folder({root / kImageTestFolder}).value_or(root));
+  }
+  if (lists.test) parts.test = decoded(*lists.test);
   return parts;
 }
 

@@ -30,6 +30,10 @@ void Loader::seek(std::int64_t epoch, std::int64_t batch) {
   std::visit([&](auto& source) { source.seek(epoch, batch); }, source_);
 }
 
+BatchPlace Loader::place() const {
+  return std::visit([](const auto& source) { return source.place(); }, source_);
+}
+
 std::optional<Batch> Loader::next() {
   if (base::fault::hit("data.batch")) throw base::Error(base::ExitCode::kData, "fault point data.batch");
   if (auto* resident = std::get_if<ResidentLoader>(&source_)) return resident->next();

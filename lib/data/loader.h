@@ -27,6 +27,9 @@ class Loader {
   // The next batch will be (epoch, batch); batch == num_batches() is the epoch's end. O(1).
   void seek(std::int64_t epoch, std::int64_t batch);
 
+  // Where next() goes on: seek() to it changes nothing. batch == num_batches(): the epoch's end is reported next.
+  BatchPlace place() const;
+
   // The next batch; nothing at the end of an epoch, once, and then the next epoch begins. Rethrows what went wrong
   // while the batch was prepared, and again at each call until a seek. Throws Error{kData} when the deadline passes;
   // the batch can still be asked for. A resident batch on a card is queued on the current stream.

@@ -33,6 +33,11 @@ struct LoaderConfig {
   torch::Device device = torch::kCPU;  // where a resident data set lies; batches of kThreads lie on the CPU
 };
 
+// Which batch of which epoch.
+struct BatchPlace {
+  std::int64_t epoch = 0, batch = 0;
+};
+
 struct Batch {
   torch::Tensor inputs;   // float32 [B, ...]; int64 [B, T] for sequences
   torch::Tensor targets;  // int64 [B]; [B, T] for sequences

@@ -139,25 +139,35 @@ FindArray arrays_of_archive(const fs::path& file, const Bytes& archive, const Re
   };
 }
 
-RawParts read_parts(const fs::path& path, const FindArray& find, const ReadOptions& options, BadSamples& bad) {
-  if (auto train = find_pair(find, "x_train", "y_train", options, bad))
-    return {std::move(*train), find_pair(find, "x_test", "y_test", options, bad), 0};
+// Beside x or inputs, x_test counts only where it is asked for.
+RawParts pick_arrays(const fs::path& path, const FindArray& find, const ReadOptions& options, BadSamples& bad,
+                     Parts wanted) {
+  RawParts parts;
+  if (wanted == Parts::kTest) {
+    parts.test = find_pair(find, "x_test", "y_test", options, bad);
+    return parts;
+  }
+  if (auto train = find_pair(find, "x_train", "y_train", options, bad)) {
+    parts.train = std::move(*train);
+    if (wanted == Parts::kAll) parts.test = find_pair(find, "x_test", "y_test", options, bad);
+    return parts;
+  }
   for (const auto& [x, y] : {std::pair{"x", "y"}, std::pair{"inputs", "targets"}}) {
-    if (auto all = find_pair(find, x, y, options, bad)) return {std::move(*all), std::nullopt, 0};
+    if (auto all = find_pair(find, x, y, options, bad)) return {.train = std::move(*all)};
   }
   fail_input(path, "", "holds no arrays x and y, inputs and targets, or x_train and y_train");
 }
 
 }  // namespace
 
-RawParts read_npy(const fs::path& path, const ReadOptions& options, BadSamples& bad) {
+RawParts read_npy(const fs::path& path, const ReadOptions& options, BadSamples& bad, Parts wanted) {
   std::error_code ignored;
-  if (fs::is_directory(path, ignored)) return read_parts(path, arrays_of_folder(path, options), options, bad);
+  if (fs::is_directory(path, ignored)) return pick_arrays(path, arrays_of_folder(path, options), options, bad, wanted);
   const auto archive = read_bytes_raw(path, options);
   if (archive.size() > 6 && archive[0] == 0x93) {
     fail_input(path, "", "is one array; give an .npz with x and y, or the folder of x.npy and y.npy");
   }
-  return read_parts(path, arrays_of_archive(path, archive, options), options, bad);
+  return pick_arrays(path, arrays_of_archive(path, archive, options), options, bad, wanted);
 }
 
 }  // namespace esper::data

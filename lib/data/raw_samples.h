@@ -22,11 +22,18 @@ struct RawSamples {
   std::vector<std::string> class_places;           // "line 12" or an image's path: where label i first occurs
 };
 
-// A format that brings its own validation part fills both.
+// What a file or folder holds, or a run file names, of each part.
 struct RawParts {
   RawSamples train;
-  std::optional<RawSamples> validation;
+  std::optional<RawSamples> validation = {}, test = {};
   std::int64_t skipped = 0;
+};
+
+// Which parts of a file or folder a reader reads. One that it does not read is not opened.
+enum class Parts {
+  kAll,
+  kTraining,
+  kTest,  // `train` stays empty; `test` is empty where the data bring none
 };
 
 struct ReadOptions {

@@ -25,6 +25,7 @@ class ResidentLoader {
   ResidentLoader& operator=(const ResidentLoader&) = delete;
 
   void seek(std::int64_t epoch, std::int64_t batch);
+  BatchPlace place() const { return {epoch_, batch_}; }
   std::optional<Batch> next();
 
  private:

@@ -16,6 +16,7 @@ class ThreadedLoader {
   ThreadedLoader(const Dataset& dataset, const Standardization& standardization, const LoaderConfig& config);
 
   void seek(std::int64_t epoch, std::int64_t batch);
+  BatchPlace place() const { return {epoch_, batch_}; }
   std::optional<Batch> next();
 
  private:

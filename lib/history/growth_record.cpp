@@ -85,6 +85,7 @@ GrowthEvent event_of(const json& object) {
   event.dropped = value_at<std::vector<std::string>>(object, "moments_dropped");
   event.transformed = value_at<std::vector<std::string>>(object, "moments_transformed");
   event.reset = value_at<std::vector<std::string>>(object, "moments_reset");
+  event.copied = value_at<std::vector<std::string>>(object, "moments_copied");
   return event;
 }
 
@@ -200,6 +201,7 @@ void add_event(json& object, const GrowthEvent& event) {
   if (!event.dropped.empty()) object["moments_dropped"] = event.dropped;
   if (!event.transformed.empty()) object["moments_transformed"] = event.transformed;
   if (!event.reset.empty()) object["moments_reset"] = event.reset;
+  if (!event.copied.empty()) object["moments_copied"] = event.copied;
 }
 
 }  // namespace

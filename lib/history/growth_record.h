@@ -51,6 +51,8 @@ struct GrowthEvent {
   std::vector<std::string> created{}, dropped{};
   // fold: whose moments became those of the layer as it is now, and whose were reset.
   std::vector<std::string> transformed{}, reset{};
+  // graft: whose moments were copied; `reset` are copies that were born zero, without a first moment.
+  std::vector<std::string> copied{};
 };
 
 struct GrowthRecord {

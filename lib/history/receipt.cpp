@@ -77,16 +77,22 @@ StepCost step_cost(const Receipt& receipt, const std::vector<GrowthRecord>& note
   return cost;
 }
 
-constexpr double kNormal95 = 1.960;  // two-sided quantile of the normal distribution
+struct MeasuredValue {
+  std::optional<double> points, stderr_points, half_width_points;
 
-std::optional<base::Interval> interval_of(std::optional<double> value, std::optional<double> standard_error) {
-  if (!value || !standard_error) return std::nullopt;
-  return base::Interval{*value - kNormal95 * *standard_error, *value + kNormal95 * *standard_error};
-}
+  // Runs of before half widths were recorded have only the error, not the degrees of freedom; and an error of zero says
+  // that no sample differed, not how many samples there were.
+  std::optional<base::Interval> interval() const {
+    constexpr double kNormal95 = 1.960;  // two-sided quantile of the normal distribution
+    if (!points || !(half_width_points || stderr_points)) return std::nullopt;
+    const double half_width = half_width_points ? *half_width_points : kNormal95 * *stderr_points;
+    if (half_width == 0) return std::nullopt;
+    return base::Interval{*points - half_width, *points + half_width};
+  }
+};
 
 struct Measured {
-  double points = 0;
-  std::optional<double> stderr_points, shapley, shapley_stderr;
+  MeasuredValue contribution, shapley;
 };
 
 // By epoch. A fossil is measured no more: what is told of it later compares with the day it was admitted.
@@ -94,16 +100,18 @@ std::map<std::uint32_t, Measured> measurements(const Receipt& receipt, const See
   std::map<std::uint32_t, Measured> by_epoch;
   for (const auto& note : receipt.timeline) {  // the gate's figures are the same ones, where telemetry was off
     if (note.what != "gate") continue;
-    const auto points = value_at(note.event->values, "contribution_points");
-    if (points)
-      by_epoch[note.place.epoch] = {*points, value_at(note.event->values, "contribution_stderr_points"),
-                                    value_at(note.event->values, "shapley_points"),
-                                    value_at(note.event->values, "shapley_stderr_points")};
+    const auto value = [&](const char* name) { return value_at(note.event->values, name); };
+    if (!value("contribution_points")) continue;
+    by_epoch[note.place.epoch] = {
+        {value("contribution_points"), value("contribution_stderr_points"), value("contribution_half_width_points")},
+        {value("shapley_points"), value("shapley_stderr_points"), value("shapley_half_width_points")}};
   }
   for (const auto& [epoch, points] : telemetry.contribution_points) {
     if (receipt.ended && epoch > receipt.ended->epoch) break;
-    by_epoch[epoch] = {points, at(telemetry.contribution_stderr_points, epoch), at(telemetry.shapley_points, epoch),
-                       at(telemetry.shapley_stderr_points, epoch)};
+    by_epoch[epoch] = {
+        {points, at(telemetry.contribution_stderr_points, epoch), at(telemetry.contribution_half_width_points, epoch)},
+        {at(telemetry.shapley_points, epoch), at(telemetry.shapley_stderr_points, epoch),
+         at(telemetry.shapley_half_width_points, epoch)}};
   }
   return by_epoch;
 }
@@ -125,16 +133,18 @@ std::optional<std::uint32_t> birth_epoch(const Receipt& receipt, const SeedTelem
 void take_measurements(Receipt& receipt, const SeedTelemetry& telemetry) {
   const auto by_epoch = measurements(receipt, telemetry);
   for (const auto& [epoch, measured] : by_epoch) {
-    receipt.measured.push_back({epoch, measured.points, points_of(at(telemetry.validation_accuracy, epoch))});
+    receipt.measured.push_back(
+        {epoch, *measured.contribution.points, points_of(at(telemetry.validation_accuracy, epoch))});
   }
   if (const auto born = birth_epoch(receipt, telemetry)) {
     receipt.accuracy_at_birth_points = points_of(at(telemetry.validation_accuracy, *born));
     receipt.accuracy_after_first_epoch_points = points_of(at(telemetry.validation_accuracy, *born + 1));
   }
   if (by_epoch.empty()) return;
-  const Measured& last = by_epoch.rbegin()->second;
-  receipt.contribution = {by_epoch.size(), last.points, interval_of(last.points, last.stderr_points), last.shapley,
-                          interval_of(last.shapley, last.shapley_stderr)};
+  const auto& [last_epoch, last] = *by_epoch.rbegin();
+  receipt.contribution = {
+      by_epoch.size(),     last.contribution.points, last.contribution.interval(),
+      last.shapley.points, last.shapley.interval(),  at(telemetry.configurations_needed, last_epoch)};
 }
 
 std::optional<double> sum_of(const std::map<std::uint32_t, double>& values) {

@@ -30,6 +30,8 @@ struct Contribution {
   std::optional<base::Interval> interval;  // 95 %, over the validation samples
   std::optional<double> shapley_points;    // its share of the value of all seeds, of the same epoch
   std::optional<base::Interval> shapley_interval;
+  // Least growth.counterfactual.max_configurations with which it is measured, if that was why it was not.
+  std::optional<double> configurations_needed;
 };
 
 struct StageTime {

@@ -54,6 +54,13 @@ std::string contribution_text(const Contribution& contribution) {
   return text + (times == 1 ? ", measured once" : fmt::format(", the last of {} measurements", times));
 }
 
+std::string shapley_text(const Contribution& contribution) {
+  const std::string text = points_text(contribution.shapley_points, contribution.shapley_interval);
+  if (contribution.shapley_points || !contribution.configurations_needed) return text;
+  return text + fmt::format(": growth.counterfactual.max_configurations must be >= {:.0f} for so many seeds",
+                            *contribution.configurations_needed);
+}
+
 std::string conflicts_text(const Receipt& receipt) {
   if (!receipt.conflicts) return kNotMeasured;
   return fmt::format("{:.0f}", *receipt.conflicts) +
@@ -203,12 +210,12 @@ std::string receipt_text(const Receipt& receipt) {
   if (receipt.outcome == Receipt::Outcome::kCulled) {
     text += row("stall at the cull", or_not(receipt.cull_stall_ms, "{:.3g} ms"));
   }
-  text +=
-      row("accuracy drop if off", contribution_text(receipt.contribution)) +
-      row("Shapley value", points_text(receipt.contribution.shapley_points, receipt.contribution.shapley_interval)) +
-      (receipt.reward ? row("reward", reward_text(*receipt.reward)) : "") + row("conflicts", conflicts_text(receipt)) +
-      row("isolation violations", or_not(receipt.isolation_violations, "{:.0f}")) +
-      row("epochs in stages", stages_text(receipt)) + "timeline\n" + timeline_text(receipt);
+  text += row("accuracy drop if off", contribution_text(receipt.contribution)) +
+          row("Shapley value", shapley_text(receipt.contribution)) +
+          (receipt.reward ? row("reward", reward_text(*receipt.reward)) : "") +
+          row("conflicts", conflicts_text(receipt)) +
+          row("isolation violations", or_not(receipt.isolation_violations, "{:.0f}")) +
+          row("epochs in stages", stages_text(receipt)) + "timeline\n" + timeline_text(receipt);
   for (const auto& gap : receipt.gaps) text += "note: " + printable_line(gap) + "\n";
   return text;
 }

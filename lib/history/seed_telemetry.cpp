@@ -31,8 +31,10 @@ struct Series {
 constexpr Series kOfSeed[] = {
     {"kasmina.seed.contribution_points"_metric.name(), &SeedTelemetry::contribution_points},
     {"kasmina.seed.contribution_stderr_points"_metric.name(), &SeedTelemetry::contribution_stderr_points},
+    {"kasmina.seed.contribution_half_width_points"_metric.name(), &SeedTelemetry::contribution_half_width_points},
     {"kasmina.seed.shapley_points"_metric.name(), &SeedTelemetry::shapley_points},
     {"kasmina.seed.shapley_stderr_points"_metric.name(), &SeedTelemetry::shapley_stderr_points},
+    {"kasmina.seed.shapley_half_width_points"_metric.name(), &SeedTelemetry::shapley_half_width_points},
     {"tolaria.grad_agg.seed.conflicts"_metric.name(), &SeedTelemetry::conflicts},
     {"tolaria.grad_agg.seed.conflict_ratio"_metric.name(), &SeedTelemetry::conflict_ratio},
     {"kasmina.seed.isolation_violations"_metric.name(), &SeedTelemetry::isolation_violations},
@@ -72,6 +74,7 @@ class Reader {
       const std::string name = text_at(event, "description");
       if (name == "tolaria.resumed"_event.name()) go_back(member(event, "attributes"));
       if (name == "tolaria.growth_swapped"_event.name()) take_swap(member(event, "attributes"));
+      if (name == "tolaria.counterfactual_limited"_event.name()) take_limit(member(event, "attributes"));
     }
     const auto epoch =
         number_in<std::uint32_t>(text_at(member(member(packet, "system_health"), "indicators"), "epoch"));
@@ -108,12 +111,22 @@ class Reader {
     if (step && found.swaps.size() < kMostSwaps) found.swaps[*step] = swap_of(attributes);
   }
 
+  void take_limit(const json& attributes) {
+    const auto epoch = number_in<std::uint32_t>(text_at(attributes, "epoch"));
+    const auto needed = number_in<double>(text_at(attributes, "needed"));
+    const bool of_values = text_at(attributes, "omitted") == "Shapley values";
+    if (epoch && needed && of_values && found.configurations_needed.size() < kMostEpochs) {
+      found.configurations_needed[*epoch] = *needed;
+    }
+  }
+
   void go_back(const json& attributes) {
     const auto epoch = number_in<std::uint32_t>(text_at(attributes, "epoch"));
     if (!epoch) return;
     const auto forget = [&](ByEpoch& values) { values.erase(values.upper_bound(*epoch), values.end()); };
     for (const auto& [metric_name, values] : kOfRun) forget(found.*values);
     for (const auto& [metric_name, values] : kOfSeed) forget(found.*values);
+    forget(found.configurations_needed);
     found.process_starts.erase(found.process_starts.upper_bound(*epoch), found.process_starts.end());
     found.process_starts.insert(*epoch);
     const auto step = number_in<std::int64_t>(text_at(attributes, "step"));
@@ -149,6 +162,7 @@ void begin_with(SeedTelemetry& telemetry, const SeedTelemetry& before, std::uint
   };
   for (const auto& [metric_name, values] : kOfRun) take(telemetry.*values, before.*values);
   for (const auto& [metric_name, values] : kOfSeed) take(telemetry.*values, before.*values);
+  take(telemetry.configurations_needed, before.configurations_needed);
   auto& starts = telemetry.process_starts;
   starts.erase(starts.begin(), starts.lower_bound(until));
   starts.insert(before.process_starts.begin(), before.process_starts.lower_bound(until));

@@ -25,7 +25,9 @@ struct SeedTelemetry {
   ByEpoch step_p50_us;                              // of the run
   ByEpoch validation_accuracy;                      // of the run, 0..1
   ByEpoch parameters;
-  ByEpoch contribution_points, contribution_stderr_points, shapley_points, shapley_stderr_points;
+  ByEpoch contribution_points, contribution_stderr_points, contribution_half_width_points;
+  ByEpoch shapley_points, shapley_stderr_points, shapley_half_width_points;
+  ByEpoch configurations_needed;  // for Shapley values, in epochs in which the budget did not hold them
   ByEpoch conflicts, conflict_ratio, isolation_violations;
   std::set<std::uint32_t> process_starts;       // of the run: epochs that a later process went on from
   std::map<std::int64_t, StructureSwap> swaps;  // of the run, by optimizer steps done before

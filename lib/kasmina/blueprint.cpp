@@ -48,11 +48,14 @@ const Blueprint* find_blueprint(std::string_view name, FeatureKind kind) {
   return nullptr;
 }
 
-SeedModule build_seed(const Blueprint& blueprint, const FeatureShape& shape, const std::string& seed_id,
+SeedModule build_seed(const Blueprint& blueprint, const SlotSite& site, const std::string& seed_id,
                       std::uint64_t run_seed, torch::Device device) {
-  ESPER_CHECK(may_fit(blueprint, shape), "a rejected blueprint is not built");
+  ESPER_CHECK(may_fit(blueprint, site.shape), "a rejected blueprint is not built");
+  const bool is_drawn = blueprint.birth == Birth::kDrawn;
+  ESPER_CHECK(is_drawn || site.block, "there is no block to copy at " + site.id);
   SeedModule seed;
-  seed.forward = blueprint.build(ModuleScope(seed.tensors, seed_id, run_seed, device), shape);
+  const ModuleScope scope(seed.tensors, seed_id, run_seed, device);
+  seed.forward = is_drawn ? blueprint.build(scope, site.shape) : site.block->build(scope);
   return seed;
 }
 

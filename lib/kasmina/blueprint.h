@@ -14,27 +14,29 @@
 
 namespace esper::kasmina {
 
-using SeedForward = std::function<torch::Tensor(const torch::Tensor& feature, Mode mode)>;
+using SeedForward = FeatureMap;
 
-// A grown module: maps a feature to a feature of the same shape. No blueprint has buffers or draws random numbers in
-// its forward, so an unused seed cannot disturb the rest.
+// A grown module: maps a feature to a feature of the same shape. None has buffers, and none but a copy of a block with
+// dropout draws random numbers in its forward, so an unused seed cannot disturb the rest.
 struct SeedModule {
   TensorTable tensors;
   SeedForward forward;
 };
 
 using leyline::Algebra;
+using leyline::Birth;
 
 struct Blueprint : leyline::BlueprintFacts {
-  SeedForward (*build)(ModuleScope scope, const FeatureShape& shape);
+  SeedForward (*build)(ModuleScope scope, const FeatureShape& shape);  // null for a copy: the host's block builds it
 };
 
 // In the order of the table.
 const std::vector<Blueprint>& blueprints();
 // Null if this kind of feature has no blueprint of this name.
 const Blueprint* find_blueprint(std::string_view name, FeatureKind kind);
-// Tensor ids begin with the seed's: "seed-0001.conv.weight". refusal() must be empty for it.
-SeedModule build_seed(const Blueprint& blueprint, const FeatureShape& shape, const std::string& seed_id,
+// Tensor ids begin with the seed's: "seed-0001.conv.weight". The blueprint must fit the site. All values are drawn,
+// those of a copy too: kasmina/block_copy.h writes the copied ones.
+SeedModule build_seed(const Blueprint& blueprint, const SlotSite& site, const std::string& seed_id,
                       std::uint64_t run_seed, torch::Device device);
 
 // "features", "image", "sequence"

@@ -93,6 +93,7 @@ Verdict contribution_gate(const EpochEvidence& evidence, const config::GateConfi
   judge.at_least("epochs_in_probation", evidence.stage_epochs, config.min_probation_epochs);
   judge.at_least("contribution_points", evidence.contribution_points, config.min_contribution_points);
   judge.add_value("contribution_stderr_points", evidence.contribution_stderr_points);
+  judge.add_value("contribution_half_width_points", evidence.contribution_half_width_points);
   judge.add_value("shapley_points", evidence.shapley_points);
   return judge.verdict();
 }

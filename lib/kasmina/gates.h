@@ -55,7 +55,7 @@ struct EpochEvidence {
   std::optional<double> shadow_points;        // accuracy at full alpha minus running accuracy
   std::optional<double> contribution_points;  // running accuracy minus accuracy without the seed
   // Reported, not judged; see SeedValue.
-  std::optional<double> contribution_stderr_points, shapley_points;
+  std::optional<double> contribution_stderr_points, contribution_half_width_points, shapley_points;
 };
 
 Verdict sanity_gate(const GraftEvidence& evidence);                                          // G0 -> GERMINATED

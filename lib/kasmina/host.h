@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,17 @@ namespace esper::kasmina {
 using leyline::FeatureKind;
 using leyline::FeatureShape;
 
+// From a feature to one of the same shape.
+using FeatureMap = std::function<torch::Tensor(const torch::Tensor& feature, Mode mode)>;
+
+// A residual block of the host, as what copies of it are made from.
+struct HostBlock {
+  std::string id;                            // "host.layer1": its parameters' ids are "<id>.<name>"
+  std::vector<std::string> residual_layers;  // "attention.proj": its layers whose outputs are added to the feature
+  // Another block of the kind, with the parameters' names under `scope` and values drawn as the host's are.
+  std::function<FeatureMap(ModuleScope scope)> build;
+};
+
 struct SlotSite {
   std::string id;  // "r<row>c<column>"; hosts have one row, column counts along the network
   FeatureShape shape;
@@ -26,6 +38,8 @@ struct SlotSite {
   // height and width may come before it); else empty. Its weight is "<id>.weight", its bias, if any, "<id>.bias". A
   // linear map at the slot can be folded into it.
   std::string taken_by = {};
+  // The block that ends at the slot, if a second one can follow it.
+  std::optional<HostBlock> block = {};
 };
 
 // Called after each block with the slot's index into `sites`; returns the feature for the next block.

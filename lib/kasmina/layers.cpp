@@ -20,7 +20,6 @@ namespace esper::kasmina {
 namespace {
 
 constexpr double kNormEps = 1e-5;
-constexpr double kBatchNormMomentum = 0.1;
 
 // kaiming_uniform_(a = sqrt(5)) of PyTorch is equivalent to this bound.
 Init fan_in_uniform(std::int64_t fan_in) {

@@ -41,7 +41,10 @@ struct Conv2dOptions {
 };
 Conv2d make_conv2d(ModuleScope scope, std::int64_t in, std::int64_t out, const Conv2dOptions& options);
 
-// [B, C, H, W]. Ioffe and Szegedy 2015; momentum 0.1, eps 1e-5.
+// The weight of a batch in the running statistics.
+inline constexpr double kBatchNormMomentum = 0.1;
+
+// [B, C, H, W]. Ioffe and Szegedy 2015; eps 1e-5.
 struct BatchNorm2d {
   torch::Tensor weight, bias;               // [C]
   torch::Tensor running_mean, running_var;  // [C] buffers

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/text/joined.h"
+#include "kasmina/block_copy.h"
 
 namespace esper::kasmina {
 
@@ -86,9 +87,12 @@ std::vector<ParameterGroup> Network::parameter_groups() const {
   for (const auto* slot : in_creation_order(structure_.slots)) {
     const auto& seed = *slot->seed;
     if (seed.folded) continue;
-    groups.push_back({seed.id, is_growing(slot->stage) ? seed.id : kHostOwner, seed.module.tensors.parameters,
-                      slot->site.id, seed.scalars.training_gate});
+    const bool grows = is_growing(slot->stage);
+    groups.push_back({seed.id, grows ? seed.id : kHostOwner, seed.module.tensors.parameters, slot->site.id,
+                      seed.scalars.training_gate, grows ? seed.scalars.isolation_gate : torch::Tensor(),
+                      scalar_values(seed, slot->stage, growth_).training_gate > 0, seed.training_epoch});
     groups.back().in_shadow = trains_in_shadow(*slot);
+    if (grows) groups.back().copies = copies_of(seed, slot->site, host_.tensors);
   }
   return groups;
 }
@@ -142,7 +146,7 @@ std::vector<leyline::SeedState> Network::export_seed_states() const {
     state.layer_depth = static_cast<std::uint32_t>(index_of(*slot));
     state.age_epochs = record.age_epochs;
     state.stage_epochs = slot->stage_epochs;
-    state.figures = {.alpha = scalar_values(slot->stage, seed.alpha, growth_).alpha,
+    state.figures = {.alpha = scalar_values(seed, slot->stage, growth_).alpha,
                      .alpha_target = seed.schedule.target,
                      .alpha_ticks = seed.alpha.ticks,
                      .params = seed.module.tensors.num_parameters(),
@@ -151,8 +155,10 @@ std::vector<leyline::SeedState> Network::export_seed_states() const {
                      .shadow_points = record.shadow_points(),
                      .contribution_points = record.contribution_points(),
                      .contribution_stderr_points = record.seed_value.contribution_stderr_points,
+                     .contribution_half_width_points = record.seed_value.contribution_half_width_points,
                      .shapley_points = record.seed_value.shapley_points,
-                     .shapley_stderr_points = record.seed_value.shapley_stderr_points};
+                     .shapley_stderr_points = record.seed_value.shapley_stderr_points,
+                     .shapley_half_width_points = record.seed_value.shapley_half_width_points};
     states.push_back(std::move(state));
   }
   return states;
@@ -169,8 +175,8 @@ std::vector<std::string> Network::seeds_to_measure() const {
 std::vector<std::string> Network::seeds_to_shadow() const {
   std::vector<std::string> ids;
   for (const auto* slot : in_creation_order(structure_.slots)) {
-    const bool below_full = slot->stage == Stage::kShadowing && slot->seed->alpha.value < 1;
-    if (slot->stage == Stage::kTraining || below_full) ids.push_back(slot->seed->id);
+    const bool is_judged = slot->stage == Stage::kTraining || slot->stage == Stage::kShadowing;
+    if (is_judged && slot->seed->alpha.value < 1) ids.push_back(slot->seed->id);
   }
   return ids;
 }

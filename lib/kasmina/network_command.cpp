@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "device/out_of_memory.h"
+#include "kasmina/block_copy.h"
 #include "kasmina/change.h"
 #include "kasmina/command_form.h"
 
@@ -42,8 +43,11 @@ LifecycleEvent verdict_event(const Verdict& verdict, const Slot& slot, Stage to,
   event.reason = verdict.reason;
   event.values = verdict.values;
   if (verdict.gate == Gate::kG5 && slot.seed) {  // a fossil gets no further epoch reports
-    const auto error = slot.seed->record.seed_value.shapley_stderr_points;
-    if (error) event.values.emplace_back("shapley_stderr_points", *error);
+    const auto& value = slot.seed->record.seed_value;
+    if (value.shapley_stderr_points) event.values.emplace_back("shapley_stderr_points", *value.shapley_stderr_points);
+    if (value.shapley_half_width_points) {
+      event.values.emplace_back("shapley_half_width_points", *value.shapley_half_width_points);
+    }
   }
   event.required = verdict.required;
   event.code = base::name_of(verdict.gate);
@@ -133,7 +137,7 @@ std::vector<LifecycleEvent> Network::resolve(const AdaptationCommand& command, G
   const auto& rules = rules_[index_of(*place)];
   if (std::ranges::find(rules.allowed, blueprint) == rules.allowed.end()) {
     const auto fit = check_fit(*blueprint, place->site.shape);
-    return fit ? refused(command, "blueprint_not_allowed", "growth.blueprints does not include it")
+    return fit ? refused(command, "blueprint_not_allowed", "growth.blueprints does not name it")
                : refused(command, "blueprint_does_not_fit", fit.error());
   }
   if (std::ranges::count_if(slots, [](const Slot& slot) { return is_growing(slot.stage); }) >= growth_.max_seeds) {
@@ -150,8 +154,8 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
   Germination wanted;
   if (auto refusal = resolve(command, wanted); !refusal.empty()) return refusal;
   const auto& [place, blueprint, schedule] = wanted;
-  auto seed =
-      make_seed({structure_.seeds_born + 1, blueprint, place->site.shape, schedule}, growth_, run_seed_, device_);
+  auto seed = make_seed({structure_.seeds_born + 1, blueprint, place->site, schedule}, growth_, run_seed_, device_);
+  copy_block(seed, place->site, host_.tensors);
   const auto evidence = measure_graft(index_of(*place), seed, probe);
   const auto verdict = sanity_gate(evidence);
   auto gate = verdict_event(verdict, *place, Stage::kGerminated, command);
@@ -174,7 +178,11 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
 std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
   const auto& command = order.command;
   const auto& wanted = *command.seed_operation;
-  auto* slot = find_seed(structure_.slots, command.target_seed_id);
+  // A policy that germinates and starts a seed in one decision does not know its id.
+  const bool by_slot = wanted.operation == SeedOperation::kStartTraining && command.target_seed_id.empty();
+  auto* slot =
+      by_slot ? find_holder(structure_.slots, wanted.slot) : find_seed(structure_.slots, command.target_seed_id);
+  if (!slot && by_slot) return refused(command, "unknown_seed", "no active seed at slot \"" + wanted.slot + "\"");
   if (!slot) {
     return refused(command, "unknown_seed", "no active seed \"" + command.target_seed_id + "\"");
   }
@@ -252,13 +260,8 @@ void Network::enter(Slot& slot, Stage to) {
   const bool was_in_shadow = trains_in_shadow(slot);
   move_slot(slot, to, accuracy_);
   if (trains_in_shadow(slot) != was_in_shadow) ++structure_version_;
-  if (to == Stage::kBlending) {
-    // The first tick is applied at once: at alpha 0 without straight-through the seed would learn nothing in the next
-    // epoch.
-    retarget(seed.alpha, seed.schedule.target, seed.schedule.ticks);
-    tick(seed.alpha);
-  }
-  if (to == Stage::kProbationary) seed.alpha = hold_alpha(seed.alpha.curve, 1);
+  seed.alpha = alpha_on_entry(seed, to);
+  if (to == Stage::kTraining) seed.training_epoch = epoch_;
   if (to == Stage::kFossilized) {
     structure_.ownership.transfer(seed.id, kHostOwner);
     ++structure_version_;

@@ -29,11 +29,7 @@ class ValueScope {
 };
 
 LinearLayer layer_named(const Host& host, const std::string& name) {
-  LinearLayer layer;
-  for (const auto& [id, tensor] : host.tensors.parameters) {
-    if (id == name + ".weight") layer.weight = tensor;
-    if (id == name + ".bias") layer.bias = tensor;
-  }
+  LinearLayer layer{find_parameter(host.tensors, name + ".weight"), find_parameter(host.tensors, name + ".bias")};
   ESPER_CHECK(layer.weight.defined(), "the host has no layer " + name);
   return layer;
 }

@@ -30,8 +30,7 @@ void Network::build_in(const std::vector<config::Entry<config::SlotModule>>& mod
     ESPER_CHECK(slot != structure_.slots.end() && !slot->seed, "host.modules was not checked: " + module.text());
     const auto& blueprint = blueprint_at(slot->site, module);
     const AlphaSchedule& schedule = rules_[index_of(*slot)].schedule;
-    slot->seed =
-        make_seed({++structure_.seeds_born, &blueprint, slot->site.shape, schedule}, growth_, run_seed_, device_);
+    slot->seed = make_seed({++structure_.seeds_born, &blueprint, slot->site, schedule}, growth_, run_seed_, device_);
     slot->seed->alpha = hold_alpha(schedule.curve, 1);
     slot->stage = leyline::Stage::kFossilized;
     refresh_scalars(*slot, growth_);

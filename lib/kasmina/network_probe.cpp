@@ -73,9 +73,10 @@ GradientEvidence Network::measure_gradient(const Slot& slot, const torch::Tensor
   std::vector<torch::Tensor> parameters;
   for (const auto& parameter : seed.module.tensors.parameters) parameters.push_back(parameter.tensor);
   const at::AutoGradMode with_grad(true);
-  auto in_training = scalar_values(Stage::kTraining, seed.alpha, growth_);
+  const AlphaController alpha = alpha_on_entry(seed, Stage::kTraining);
+  auto in_training = scalar_values({Stage::kTraining, seed.training, alpha}, growth_);
   if (seed.training == config::SeedTraining::kShadow) in_training.alpha = 1;  // as in its own forward
-  const StageScope as_in_training(seed.scalars, in_training, scalar_values(slot.stage, seed.alpha, growth_));
+  const StageScope as_in_training(seed.scalars, in_training, scalar_values(seed, slot.stage, growth_));
   const auto output = forward(probe, Mode::kEvaluate);
   const auto loss = (output.logsumexp(-1) - output.select(-1, 0)).mean();
   if (loss.requires_grad()) {

@@ -8,7 +8,7 @@ namespace esper::kasmina {
 std::vector<std::string> Network::active_seeds() const {
   std::vector<std::string> ids;
   for (const auto* slot : in_creation_order(structure_.slots)) {
-    const bool heard = scalar_values(slot->stage, slot->seed->alpha, growth_).alpha > 0;
+    const bool heard = scalar_values(*slot->seed, slot->stage, growth_).alpha > 0;
     if (is_growing(slot->stage) && heard) ids.push_back(slot->seed->id);
   }
   return ids;
@@ -21,7 +21,7 @@ StackedPlan Network::plan_stacked(std::span<const Configuration> configurations)
     auto& row = alphas.emplace_back();
     for (const auto& slot : structure_.slots) {
       const bool has_module = slot.seed && !slot.seed->folded;
-      row.push_back(has_module ? scalar_values(slot.stage, slot.seed->alpha, growth_).alpha : 0);
+      row.push_back(has_module ? scalar_values(*slot.seed, slot.stage, growth_).alpha : 0);
       const auto wanted = has_module ? configuration.find(slot.seed->id) : configuration.end();
       if (wanted == configuration.end()) continue;
       row.back() = wanted->second;

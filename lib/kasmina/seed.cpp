@@ -10,6 +10,7 @@
 namespace esper::kasmina {
 
 using config::Composition;
+using config::SeedTraining;
 using leyline::Stage;
 
 namespace {
@@ -65,21 +66,41 @@ void add_gate(Seed& seed, ModuleScope scope) {
 
 }  // namespace
 
-ScalarValues scalar_values(Stage stage, const AlphaController& alpha, const config::GrowthConfig& growth) {
+ScalarValues scalar_values(const SeedMode& mode, const config::GrowthConfig& growth) {
+  const auto& [stage, training, alpha] = mode;
   ESPER_CHECK(holds_seed(stage), "a stage without a seed has no scalars");
   const double closed = growth.isolate ? kClosed : kOpen;
+  const double blending = fades(growth.composition) ? kOpen : closed;
   if (alpha.mode == AlphaMode::kDown) return {alpha.value, 0, closed, 0};
   switch (stage) {
     case Stage::kGerminated:
       return {0, 0, closed, 0};
     case Stage::kTraining:
-      return {0, growth.training == config::SeedTraining::kShadow ? 0.0 : 1.0, closed, 1};
+      if (training == SeedTraining::kStraightThrough) return {0, 1, closed, 1};
+      if (training == SeedTraining::kShadow) return {0, 0, kClosed, 1};
+      [[fallthrough]];
     case Stage::kBlending:
     case Stage::kShadowing:
-      return {alpha.value, 0, fades(growth.composition) ? kOpen : closed, 1};
+      return {alpha.value, 0, blending, 1};
     default:
       return {1, 0, kOpen, 1};
   }
+}
+
+ScalarValues scalar_values(const Seed& seed, Stage stage, const config::GrowthConfig& growth) {
+  return scalar_values({stage, seed.training, seed.alpha}, growth);
+}
+
+AlphaController alpha_on_entry(const Seed& seed, Stage to) {
+  AlphaController alpha = seed.alpha;
+  const bool starts = to == Stage::kTraining && seed.training == SeedTraining::kBlended;
+  const bool is_blended = alpha.mode == AlphaMode::kUp || alpha.value == seed.schedule.target;
+  if (starts || (to == Stage::kBlending && !is_blended)) {
+    retarget(alpha, seed.schedule.target, seed.schedule.ticks);
+    tick(alpha);
+  }
+  if (to == Stage::kProbationary) return hold_alpha(alpha.curve, 1);
+  return alpha;
 }
 
 void write_scalars(const SeedScalars& scalars, const ScalarValues& values) {
@@ -123,15 +144,15 @@ Seed make_seed(const SeedOrigin& origin, const config::GrowthConfig& growth, std
   seed.number = origin.number;
   seed.id = seed_name(origin.number);
   seed.blueprint = origin.blueprint;
-  seed.shape = origin.shape;
+  seed.shape = origin.site.shape;
   seed.composition = growth.composition;
   seed.training = growth.training;
-  seed.module = build_seed(*origin.blueprint, origin.shape, seed.id, run_seed, device);
+  seed.module = build_seed(*origin.blueprint, origin.site, seed.id, run_seed, device);
   add_gate(seed, ModuleScope(seed.module.tensors, seed.id, run_seed, device).child("blend_gate"));
   seed.schedule = origin.schedule;
   seed.alpha = hold_alpha(origin.schedule.curve, 0);
   seed.scalars = make_scalars(device);
-  write_scalars(seed.scalars, scalar_values(Stage::kGerminated, seed.alpha, growth));
+  write_scalars(seed.scalars, scalar_values(seed, Stage::kGerminated, growth));
   return seed;
 }
 

@@ -33,25 +33,34 @@ struct ScalarValues {
 //
 //   stage         alpha       straight  isolation  training
 //   GERMINATED    0           0         closed     0
-//   TRAINING      0           1         closed     1
+//   TRAINING      controller  1 **      closed *   1
 //   BLENDING      controller  0         closed *   1
 //   SHADOWING     controller  0         closed *   1
 //   PROBATIONARY  1           0         open       1
 //   FOSSILIZED    1           0         open       1
 //   any, DOWN     controller  0         closed     0
 //
-// With growth.training shadow, straight-through is 0 in TRAINING too: forwards that train leave the seed out, and a
-// second one at alpha 1 trains it (Network::shadow).
-// Closed is open when growth.isolate is off. * Open for compositions whose path along the host's feature fades with
-// alpha (see fades()): with both closed the blocks before the slot would stop learning.
-ScalarValues scalar_values(leyline::Stage stage, const AlphaController& alpha, const config::GrowthConfig& growth);
+// In TRAINING the controller is at 0 for straight_through and rises for blended. ** 0 for blended: its gradient is that
+// of the running network at the seed's own alpha. Straight-through takes the gradient at the host's output instead,
+// where alpha is 0: it follows the loss linearised there, and overshoots.
+// Shadow: alpha, straight-through and isolation are 0 in TRAINING, whatever growth.isolate says. Forwards that train
+// leave the seed out, and a second one at alpha 1 trains it (Network::shadow).
+// Closed is open when growth.isolate is off. * Blending: open for compositions whose path along the host's feature
+// fades with alpha (see fades()): with both closed the blocks before the slot would stop learning.
+struct SeedMode {
+  leyline::Stage stage;
+  config::SeedTraining training;
+  const AlphaController& alpha;
+};
+ScalarValues scalar_values(const SeedMode& mode, const config::GrowthConfig& growth);
 void write_scalars(const SeedScalars& scalars, const ScalarValues& values);
 
 // What a counterfactual measurement adds to accuracy_without, in points; fields that were not measured stay empty.
+// half_width: of the 95 % interval.
 // Definitions: tolaria/evaluation/shapley.h.
 struct SeedValue {
-  std::optional<double> contribution_stderr_points;
-  std::optional<double> shapley_points, shapley_stderr_points;
+  std::optional<double> contribution_stderr_points, contribution_half_width_points;
+  std::optional<double> shapley_points, shapley_stderr_points, shapley_half_width_points;
 };
 
 // Measurements of the epochs; an empty field was not measured in the last epoch (gradient_ratio: ever). Accuracies
@@ -77,7 +86,8 @@ struct Seed {
   const Blueprint* blueprint = nullptr;
   FeatureShape shape;
   config::Composition composition = config::Composition::kAdd;
-  config::SeedTraining training = config::SeedTraining::kStraightThrough;
+  config::SeedTraining training = config::SeedTraining::kBlended;
+  std::uint32_t training_epoch = 0;      // epochs of the run that were complete when its training began
   SeedModule module;                     // its table includes the composition's gate
   torch::Tensor gate_weight, gate_bias;  // GATE; CHANNEL has the weight only
   AlphaSchedule schedule;
@@ -95,13 +105,19 @@ std::string seed_name(std::uint32_t number);
 struct SeedOrigin {
   std::uint32_t number = 1;
   const Blueprint* blueprint = nullptr;
-  FeatureShape shape;
+  const SlotSite& site;
   AlphaSchedule schedule;
 };
-// A new seed with the scalars of GERMINATED; its values depend only on the run's seed and its id. The gate of GATE
-// starts at 0.5, that of CHANNEL at 1.
+// A new seed with the scalars of GERMINATED; its values depend only on the run's seed and its id, as build_seed() says.
+// The gate of GATE starts at 0.5, that of CHANNEL at 1.
 Seed make_seed(const SeedOrigin& origin, const config::GrowthConfig& growth, std::uint64_t run_seed,
                torch::Device device);
+
+// The values of its scalars in a stage, with its own alpha.
+ScalarValues scalar_values(const Seed& seed, leyline::Stage stage, const config::GrowthConfig& growth);
+// Its alpha once it enters that stage. The first tick of a blend is applied at once: at alpha 0 without
+// straight-through the seed would learn nothing in the next epoch.
+AlphaController alpha_on_entry(const Seed& seed, leyline::Stage to);
 
 // Turns it into a folded seed.
 void drop_tensors(Seed& seed);

@@ -37,8 +37,10 @@ SlotRules rules_at(const SlotSite& site, const config::GrowthConfig& growth) {
   for (const auto& blueprint : blueprints()) {
     if (!may_fit(blueprint, site.shape)) continue;
     const bool named = std::ranges::find(growth.blueprints, blueprint.name) != growth.blueprints.end();
-    // A module without parameters cannot learn: it is grown only if the run names it explicitly.
-    const bool by_default = growth.blueprints.empty() && blueprint.num_parameters(site.shape) > 0;
+    // A module without parameters cannot learn, and a whole block costs as much as one of the host's: both are grown
+    // only if the run names them explicitly.
+    const bool by_default =
+        growth.blueprints.empty() && blueprint.birth == Birth::kDrawn && blueprint.num_parameters(site.shape) > 0;
     if (named || by_default) rules.allowed.push_back(&blueprint);
   }
   return rules;
@@ -61,6 +63,7 @@ EpochEvidence evidence_of(const Slot& slot) {
   evidence.shadow_points = record.shadow_points();
   evidence.contribution_points = record.contribution_points();
   evidence.contribution_stderr_points = record.seed_value.contribution_stderr_points;
+  evidence.contribution_half_width_points = record.seed_value.contribution_half_width_points;
   evidence.shapley_points = record.seed_value.shapley_points;
   return evidence;
 }
@@ -77,9 +80,14 @@ std::vector<const Slot*> in_creation_order(const std::vector<Slot>& slots) {
 Slot* find_seed(std::vector<Slot>& slots, const std::string& seed_id) { return holder_of(slots, seed_id); }
 const Slot* find_seed(const std::vector<Slot>& slots, const std::string& seed_id) { return holder_of(slots, seed_id); }
 
+Slot* find_holder(std::vector<Slot>& slots, const std::string& slot_id) {
+  const auto slot = std::ranges::find(slots, slot_id, [](const Slot& known) { return known.site.id; });
+  return slot != slots.end() && slot->seed ? &*slot : nullptr;
+}
+
 void refresh_scalars(const Slot& slot, const config::GrowthConfig& growth) {
   if (slot.seed->folded) return;
-  write_scalars(slot.seed->scalars, scalar_values(slot.stage, slot.seed->alpha, growth));
+  write_scalars(slot.seed->scalars, scalar_values(*slot.seed, slot.stage, growth));
 }
 
 bool trains_in_shadow(const Slot& slot) {
@@ -92,8 +100,9 @@ torch::Tensor output_of(const Slot& slot, const torch::Tensor& feature, Mode mod
 }
 
 bool is_leaving(const Slot& slot) {
-  if (!slot.seed || slot.stage < Stage::kBlending) return false;
-  return slot.seed->alpha.target == 0;
+  if (!slot.seed) return false;
+  const bool blends = slot.seed->training == config::SeedTraining::kBlended;
+  return slot.stage >= (blends ? Stage::kTraining : Stage::kBlending) && slot.seed->alpha.target == 0;
 }
 
 }  // namespace esper::kasmina

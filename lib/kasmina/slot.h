@@ -43,6 +43,8 @@ std::vector<const Slot*> in_creation_order(const std::vector<Slot>& slots);
 // Null if no slot holds it.
 Slot* find_seed(std::vector<Slot>& slots, const std::string& seed_id);
 const Slot* find_seed(const std::vector<Slot>& slots, const std::string& seed_id);
+// Null if there is no such slot, or it holds no seed.
+Slot* find_holder(std::vector<Slot>& slots, const std::string& slot_id);
 
 // Sets the seed's scalars from its stage and alpha. The slot must hold a seed.
 void refresh_scalars(const Slot& slot, const config::GrowthConfig& growth);

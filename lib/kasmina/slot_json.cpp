@@ -61,6 +61,8 @@ json record_to_json(const SeedRecord& record) {
           {"contribution_stderr_points", optional_number(record.seed_value.contribution_stderr_points)},
           {"shapley_points", optional_number(record.seed_value.shapley_points)},
           {"shapley_stderr_points", optional_number(record.seed_value.shapley_stderr_points)},
+          {"contribution_half_width_points", optional_number(record.seed_value.contribution_half_width_points)},
+          {"shapley_half_width_points", optional_number(record.seed_value.shapley_half_width_points)},
           {"gradient_norm", record.gradient_norm},
           {"learning_rate", record.learning_rate}};
 }
@@ -75,7 +77,8 @@ SeedRecord record_from_json(const json& saved) {
   record.gradient_ratio = base::optional_of<double>(saved.at("gradient_ratio"));
   // Checkpoints of before this was measured do not have it.
   const auto later = [&](const char* name) { return base::optional_at<double>(saved, name); };
-  record.seed_value = {later("contribution_stderr_points"), later("shapley_points"), later("shapley_stderr_points")};
+  record.seed_value = {later("contribution_stderr_points"), later("contribution_half_width_points"),
+                       later("shapley_points"), later("shapley_stderr_points"), later("shapley_half_width_points")};
   record.gradient_norm = saved.at("gradient_norm").get<double>();
   record.learning_rate = saved.at("learning_rate").get<double>();
   return record;
@@ -99,6 +102,7 @@ json seed_to_json(const Seed& seed) {
           {"composition", base::name_of(seed.composition)},
           {"schedule", schedule_to_json(seed.schedule)},
           {"training", base::name_of(seed.training)},
+          {"training_epoch", seed.training_epoch},
           {"folded", seed.folded},
           {"alpha", alpha_to_json(seed.alpha)},
           {"record", record_to_json(seed.record)}};
@@ -129,13 +133,14 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
   const auto schedule =
       saved.contains("schedule") ? schedule_from_json(saved["schedule"]) : schedule_at(source.site.id, source.growth);
   auto seed = is_same(source.present, who) ? *source.present
-                                           : make_seed({who.number, blueprint, source.site.shape, schedule},
-                                                       source.growth, source.run_seed, source.device);
+                                           : make_seed({who.number, blueprint, source.site, schedule}, source.growth,
+                                                       source.run_seed, source.device);
   if (who.folded && !seed.folded) drop_tensors(seed);
   seed.schedule = schedule;
   // Older checkpoints have seeds of one kind only.
   seed.training = saved.contains("training") ? read_name<config::SeedTraining>(saved["training"])
                                              : config::SeedTraining::kStraightThrough;
+  seed.training_epoch = saved.value("training_epoch", 0U);
   seed.alpha = alpha_from_json(saved.at("alpha"));
   seed.record = record_from_json(saved.at("record"));
   return seed;

@@ -37,6 +37,11 @@ std::int64_t TensorTable::num_parameters() const {
   return count;
 }
 
+torch::Tensor find_parameter(const TensorTable& table, std::string_view id) {
+  const auto found = std::ranges::find(table.parameters, id, &NamedTensor::id);
+  return found == table.parameters.end() ? torch::Tensor() : found->tensor;
+}
+
 void write_values(const TensorValues& values) {
   const at::NoGradGuard no_grad;
   for (const auto& [tensor, value] : values) tensor.copy_(value);

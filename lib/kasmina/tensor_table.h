@@ -24,6 +24,8 @@ struct TensorTable {
   std::vector<NamedTensor> buffers;
   std::int64_t num_parameters() const;
 };
+// Undefined if the table has no parameter of this id.
+torch::Tensor find_parameter(const TensorTable& table, std::string_view id);
 
 // Tensors, each with a saved value.
 using TensorValues = std::vector<std::pair<torch::Tensor, torch::Tensor>>;

@@ -30,6 +30,11 @@ constexpr std::int64_t two_layer_parameters(std::int64_t channels, std::int64_t 
 constexpr std::int64_t small_token_mlp_width(std::int64_t channels) { return 2 * channels; }
 constexpr std::int64_t token_mlp_width(std::int64_t channels) { return 4 * channels; }
 
+// Of the transformer host's block: attention's four projections, an MLP and two norms.
+constexpr std::int64_t decoder_block_parameters(std::int64_t channels) {
+  return 4 * channels * (channels + 1) + two_layer_parameters(channels, token_mlp_width(channels)) + 4 * channels;
+}
+
 // 64 wide where that divides the width, else the next smaller power of two; one head where none does.
 constexpr std::int64_t num_heads(std::int64_t channels) {
   for (const std::int64_t head_width : std::array<std::int64_t, 4>{64, 32, 16, 8}) {

@@ -1,7 +1,8 @@
 #pragma once
 // The catalogue of modules that can be grown: one row for each, with all that is known of it before there is a tensor.
 // Run files are checked against it, docs/blueprints.md is printed from it, and lib/kasmina/blueprint/ builds the
-// modules: a row without a builder there is a bug that the first network reports. Any thread.
+// modules, or the host where it is a copy of the host's block: a row without a builder is a bug that the first network
+// reports. Any thread.
 
 #include <cstdint>
 #include <span>
@@ -17,6 +18,10 @@ namespace esper::leyline {
 // there plus an offset, the same at all positions. Such a module can be folded into a linear layer that takes its
 // output.
 enum class Algebra { kOther, kAffine };
+
+// What a module's parameters are at birth: drawn, or copied from the host's block before the slot, with zeros in the
+// layers that end on its residual path (so that it changes nothing) or as they are.
+enum class Birth { kDrawn, kIdentityCopy, kPlainCopy };
 
 // Positions in the policy's blueprint head; part of the contract. One name has one position, whatever it is grown at.
 namespace policy_index {
@@ -35,6 +40,8 @@ inline constexpr int kMlp = 11;
 inline constexpr int kFlexAttention = 12;
 inline constexpr int kLinear = 13;
 inline constexpr int kPointwise = 14;
+inline constexpr int kCopyBlock = 15;
+inline constexpr int kCopyBlockPlain = 16;
 }  // namespace policy_index
 
 // The least that a feature must have of something.
@@ -57,6 +64,7 @@ struct BlueprintFacts {
   std::int64_t (*flops)(const FeatureShape& shape);
   Least channels = {}, positions = {}, numbers = {};  // positions: pixels or tokens; numbers: channels times positions
   Algebra algebra = Algebra::kOther;
+  Birth birth = Birth::kDrawn;
 };
 
 // By kind of feature, in the order of the docs.

@@ -39,7 +39,7 @@ constexpr auto names(SeedOperation) {
 
 struct CommandSeedOperation {
   SeedOperation operation = SeedOperation::kGerminate;
-  std::string slot;          // GERMINATE: where
+  std::string slot;          // GERMINATE: where; START_TRAINING without a seed id: whose seed
   std::string blueprint_id;  // GERMINATE: what
   std::map<std::string, double> parameters;
 };
@@ -48,7 +48,7 @@ struct AdaptationCommand {
   std::uint32_t version = 1;
   std::string command_id;
   CommandType command_type = CommandType::kUnknown;
-  std::string target_seed_id;  // empty for GERMINATE
+  std::string target_seed_id;  // empty for GERMINATE; START_TRAINING may name the slot instead
   std::uint32_t execution_deadline_ms = 0;
   std::uint64_t issued_at_ns = 0;
   std::string issued_by;

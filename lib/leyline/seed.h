@@ -47,8 +47,9 @@ struct SeedFigures {
   std::int64_t params = 0;  // numbers that it learns
   std::optional<double> gradient_ratio = {};
   std::optional<double> improvement_points = {}, shadow_points = {};
-  std::optional<double> contribution_points = {}, contribution_stderr_points = {};
-  std::optional<double> shapley_points = {}, shapley_stderr_points = {};
+  // half_width: of the 95 % interval, the value plus and minus it.
+  std::optional<double> contribution_points = {}, contribution_stderr_points = {}, contribution_half_width_points = {};
+  std::optional<double> shapley_points = {}, shapley_stderr_points = {}, shapley_half_width_points = {};
 };
 
 // A seed as others see it at the end of an epoch.

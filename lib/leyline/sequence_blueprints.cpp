@@ -15,6 +15,23 @@ constexpr std::int64_t attention_flops(const FeatureShape& s) {
   return 4 * s.tokens * s.channels * s.channels + 2 * s.tokens * s.tokens * s.channels;
 }
 
+// The host's block: attention, an MLP and two norms.
+constexpr BlueprintFacts block_copy(std::string_view name, int policy_index, std::string_view start, Birth birth) {
+  return {.name = name,
+          .fits = FeatureKind::kSequence,
+          .policy_index = policy_index,
+          .module = "the host's block: y + mlp(norm2(y)), y = x + attention(norm1(x))",
+          .start = start,
+          .formula = "12C² + 13C",
+          .num_parameters = [](const FeatureShape& s) { return decoder_block_parameters(s.channels); },
+          .flops =
+              [](const FeatureShape& s) {
+                return attention_flops(s) + 2 * s.tokens * s.channels * (token_mlp_width(s.channels) + 1);
+              },
+          .channels = {2, "the norm of a single channel is zero"},
+          .birth = birth};
+}
+
 constexpr std::array kSequenceRows{
     noop_blueprint(FeatureKind::kSequence),
     BlueprintFacts{
@@ -108,6 +125,10 @@ constexpr std::array kSequenceRows{
         .flops = [](const FeatureShape& s) { return s.tokens * s.channels * s.channels; },
         .algebra = Algebra::kAffine,
     },
+    block_copy("copy_block", policy_index::kCopyBlock,
+               "neutral: a copy of the block before the slot, attention.proj and mlp.down 0", Birth::kIdentityCopy),
+    block_copy("copy_block_plain", policy_index::kCopyBlockPlain, "a copy of the block before the slot",
+               Birth::kPlainCopy),
 };
 
 }  // namespace

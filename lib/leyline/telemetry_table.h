@@ -55,6 +55,9 @@ inline constexpr std::array kTable{
           "isolation violations in the epoch: an isolated seed's gradient reached the host"),
     gauge("kasmina.seed.alpha", "ratio", "blend weight (alpha) of the seed", "seed_id slot blueprint stage"),
     gauge("kasmina.seed.alpha_steps", "count", "alpha ticks of the seed so far", "seed_id slot blueprint stage"),
+    gauge("kasmina.seed.contribution_half_width_points", "points",
+          "half the width of the contribution's 95 % interval over the validation samples, in percentage points",
+          "seed_id slot blueprint stage"),
     gauge("kasmina.seed.contribution_points", "points",
           "validation accuracy with the seed minus without it, in percentage points", "seed_id slot blueprint stage"),
     gauge("kasmina.seed.contribution_stderr_points", "points",
@@ -77,6 +80,11 @@ inline constexpr std::array kTable{
     gauge("kasmina.seed.shadow_points", "points",
           "validation accuracy at full blend minus that of the running network, in percentage points",
           "seed_id slot blueprint stage"),
+    gauge(
+        "kasmina.seed.shapley_half_width_points", "points",
+        "half the width of the Shapley value's 95 % interval, over validation samples and drawn orders, in percentage "
+        "points",
+        "seed_id slot blueprint stage"),
     gauge("kasmina.seed.shapley_points", "points",
           "the seed's Shapley value of validation accuracy among the active seeds, in percentage points",
           "seed_id slot blueprint stage"),
@@ -85,6 +93,8 @@ inline constexpr std::array kTable{
           "seed_id slot blueprint stage"),
     gauge("kasmina.seed.stage", "state", "stage of the seed, as its contract number", "seed_id slot blueprint stage"),
     gauge("kasmina.seeds.active", "count", "active seeds of the network"),
+    gauge("kasmina.seeds.interaction_half_width_points", "points",
+          "half the width of the interaction's 95 % interval, in percentage points", "seed_id other_seed_id"),
     gauge("kasmina.seeds.interaction_points", "points",
           "interaction of two seeds: their joint value minus the sum of their single values, averaged over the others, "
           "in percentage points of validation accuracy",
@@ -103,8 +113,8 @@ inline constexpr std::array kTable{
           "epoch "
           "seed_id slot blueprint reason"),
     event("seed_grafted", "a seed joined the network",
-          "operation output_change moments_carried moments_created moments_dropped parameters_created "
-          "parameters_dropped epoch seed_id slot blueprint"),
+          "operation output_change moments_carried moments_created moments_copied moments_reset moments_dropped "
+          "parameters_created parameters_dropped epoch seed_id slot blueprint"),
     event("seed_health", "one seed's aggregation figures in one event", "share alpha conflicts weight seed_id stage"),
     event("seed_removed", "a seed was removed from the network",
           "output_change moments_carried moments_dropped parameters_dropped epoch seed_id slot blueprint"),
@@ -153,6 +163,9 @@ inline constexpr std::array kTable{
           "seed permutations sampled for the Shapley values; 0 if they are exact"),
     event("tolaria.counterfactual_late", "the counterfactual measurement was cancelled at its deadline",
           "epoch latency_ms deadline_ms"),
+    event("tolaria.counterfactual_limited",
+          "growth.counterfactual.max_configurations did not cover everything that was to be measured",
+          "epoch seeds omitted max_configurations needed"),
     event("tolaria.diverged", "loss or gradient is not finite", "epoch step reason loss gradient_norm"),
     event("tolaria.early_stop", "validation no longer improves; the run ends early",
           "epoch best_epoch best_loss patience reason"),

@@ -51,6 +51,14 @@ base::Expected<void> check_saved(const std::vector<NamedTensor>& expected,
   return {};
 }
 
+// While the gate was closed the optimizer went on counting steps, and decay went on filling the moments.
+void restart_if_opening(const GroupState& group, const torch::Tensor& gate) {
+  const torch::Tensor kept = group.lr_scale.ne(0).logical_or(gate.eq(0)).to(torch::kFloat32);
+  for (const torch::Tensor& tensor : {group.step, group.first_moments.flat, group.second_moments.flat}) {
+    if (tensor.defined()) tensor.mul_(kept);
+  }
+}
+
 // With data of some kinds the number of classes is known only now.
 void check_classes(const config::AggregationConfig& config, std::int64_t num_classes) {
   std::string text;
@@ -90,7 +98,9 @@ void follow_training_gates(Model& model) {
   for (const auto& seed : model.network.parameter_groups()) {
     if (!seed.training_gate.defined()) continue;
     for (auto& group : model.state.groups) {
-      if (group.id == seed.id) group.lr_scale.copy_(seed.training_gate);
+      if (group.id != seed.id) continue;
+      if (seed.copies.empty()) restart_if_opening(group, seed.training_gate);  // copied moments are those to start from
+      group.lr_scale.copy_(seed.training_gate);
     }
   }
 }

@@ -32,7 +32,8 @@ TrainingForward training_forward(const kasmina::Network& network);
 // Optimizer state, averages and metric sums follow the network's structure.
 StructureChange follow_structure(Model& model);
 
-// A seed whose training gate is closed keeps its parameters: neither momentum nor weight decay moves them.
+// A seed whose training gate is closed keeps its parameters: neither momentum nor weight decay moves them. Where the
+// gate opens its optimizer starts anew: moments and step count at zero.
 void follow_training_gates(Model& model);
 
 // Every tensor that a resumed run needs, by id: parameters, buffers, seed scalars, step state, random number

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
 #include "base/error.h"
 #include "step/aggregation_state.h"
+#include "step/copied_moments.h"
 #include "step/optimizer.h"
 
 namespace esper::step {
@@ -60,7 +62,6 @@ GroupState new_group(const StepState& state, const StepSettings& settings, const
   GroupState built;
   built.id = group.id;
   built.owner = group.owner;
-  built.in_shadow = group.in_shadow;
   std::vector<torch::Tensor> parameters;
   for (const NamedTensor& named : group.parameters) {
     built.parameter_ids.push_back(named.id);
@@ -88,7 +89,6 @@ GroupState carry_group(const StepState& state, const StepSettings& settings, con
   if (old == nullptr || !has_same_parameters(*old, group)) return new_group(state, settings, group, kept);
   GroupState same = *old;
   same.owner = group.owner;
-  same.in_shadow = group.in_shadow;
   std::vector<torch::Tensor> parameters;
   for (const NamedTensor& named : group.parameters) parameters.push_back(named.tensor);
   move_into(same.parameters, parameters);
@@ -191,15 +191,30 @@ StructureChange sync_groups(StepState& state, const StepSettings& settings,
   std::vector<std::string> group_ids;
   for (const kasmina::ParameterGroup& group : groups) {
     built.push_back(carry_group(state, settings, group, kept));
+    built.back().isolation_gate = group.isolation_gate;
+    built.back().in_shadow = group.in_shadow;
     group_ids.push_back(group.id);
   }
   carry_scalars(state, settings, built);
   StructureChange change = compare(kept, state.groups, built);
-  state.groups = std::move(built);
+  const auto before = std::exchange(state.groups, std::move(built));
   rebuild_scratch(state);
   sync_group_sums(state.metrics, group_ids);
   sync_aggregation(state, settings.aggregation, groups);
+  for (const kasmina::ParameterGroup& group : groups) {
+    if (find_group(before, group.id) == nullptr) copy_moments(state, group.copies, change);
+  }
   return change;
+}
+
+ParameterPlace find_parameter(const StepState& state, const std::string& id) {
+  for (const GroupState& group : state.groups) {
+    const auto found = std::ranges::find(group.parameter_ids, id);
+    if (found != group.parameter_ids.end()) {
+      return {&group, static_cast<std::size_t>(found - group.parameter_ids.begin())};
+    }
+  }
+  return {};
 }
 
 std::vector<NamedTensor> named_tensors(const StepState& state) {

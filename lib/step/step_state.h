@@ -44,12 +44,13 @@ struct GroupState {
   FlatTensors averages;        // exponential moving average of the parameters
 
   // Parts of StepState's tensors; 0-dim those of StepState::scalars.
-  torch::Tensor step;           // adamw
-  torch::Tensor lr_scale;       // factor on the learning rate of this group
-  torch::Tensor rate;           // scratch
-  torch::Tensor eps, decay;     // scratch, adamw
-  FlatTensors gradients;        // scratch
-  torch::Tensor gradient_norm;  // scratch, 0-dim: in StepFigures::group_norms
+  torch::Tensor step;            // adamw
+  torch::Tensor lr_scale;        // factor on the learning rate of this group
+  torch::Tensor rate;            // scratch
+  torch::Tensor eps, decay;      // scratch, adamw
+  FlatTensors gradients;         // scratch
+  torch::Tensor gradient_norm;   // scratch, 0-dim: in StepFigures::group_norms
+  torch::Tensor isolation_gate;  // of a growing seed: the network's, 0 where its gradient does not reach the host
 };
 
 // Tensors that depend on nothing but the number of target elements of a step. Kept for good once made: a captured step
@@ -97,20 +98,30 @@ StepState make_step_state(const StepSettings& settings, torch::Device device);
 
 // Which parameters kept their optimizer state, which are new, which were removed. Of those that kept it: whose moments
 // were worked into those of the layer as it is now, and whose first moment were reset, since the layer took in a
-// fossil.
+// fossil. Of the new ones: whose moments were copied from their source's, and of whose only the second, the first being
+// reset, since they were born zero.
 struct StructureChange {
   std::vector<std::string> carried, created, dropped;
   std::vector<std::string> transformed, reset;
+  std::vector<std::string> copied;
 };
 
 // Makes the state fit the network's parameters, by id. A group's parameters are moved into one piece of memory: the
 // tensors stay the same objects with the same bits, but earlier views of them do not follow. What
 // stays keeps its place in memory, its moments and its average, as the same tensor objects while its group has the same
 // parameters, else as the same bits; a group that stays keeps its step count and learning-rate scale. New moments and
-// step counts start at zero, averages at the parameter's value. Call it at the start and after every change of
-// structure. Parameters belong to one StepState at a time: the last one that took them.
+// step counts start at zero, those of copies as copied_moments.h says, averages at the parameter's value. Call it at
+// the start and after every change of structure. Parameters belong to one StepState at a time: the last one that took
+// them.
 StructureChange sync_groups(StepState& state, const StepSettings& settings,
                             std::span<const kasmina::ParameterGroup> groups);
+
+// Where a parameter is in a state; group is null if it is nowhere.
+struct ParameterPlace {
+  const GroupState* group = nullptr;
+  std::size_t index = 0;
+};
+ParameterPlace find_parameter(const StepState& state, const std::string& id);
 
 // All of the state under its names, in a fixed order. The tensors are the state's own: copy values into them in place.
 std::vector<kasmina::NamedTensor> named_tensors(const StepState& state);

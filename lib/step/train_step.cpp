@@ -166,13 +166,36 @@ void measure_norms(StepState& state) {
   state.metrics.group_norm_sum.add_(at::where(norm.lt(state.figures.infinity), group_norms, 0));
 }
 
+// A seed whose gradient does not reach the host is clipped by its own norm, and all others by theirs together: neither
+// shortens the other's step.
+void clip_apart(StepState& state, double clip_norm) {
+  const torch::Tensor& norms = state.figures.group_norms;
+  Tensors open;
+  for (const GroupState& group : state.groups) {
+    open.push_back(group.isolation_gate.defined() ? group.isolation_gate : at::ones({}, norms.options()));
+  }
+  const torch::Tensor shared = at::stack(open);
+  const torch::Tensor norm_of_shared = at::linalg_vector_norm(norms * shared);
+  const torch::Tensor factors = clip_factor(at::where(shared.eq(0), norms, norm_of_shared), clip_norm);
+  at::gt_out(state.figures.figure[kClipped], factors.min().neg(), -1);
+  for (std::size_t i = 0; i < state.groups.size(); ++i) {
+    state.groups[i].gradients.flat.mul_(factors[static_cast<std::int64_t>(i)]);
+  }
+}
+
+void clip(StepState& state, double clip_norm) {
+  const auto isolates = [](const GroupState& group) { return group.isolation_gate.defined(); };
+  if (std::ranges::any_of(state.groups, isolates)) return clip_apart(state, clip_norm);
+  at::gt_out(state.figures.figure[kClipped], state.figures.norm, clip_norm);
+  state.gradients.mul_(clip_factor(state.figures.norm, clip_norm));
+}
+
 void clip_and_count(StepState& state, double clip_norm) {
   StepFigures& figures = state.figures;
   at::nan_to_num_out(figures.figure[kGradientNorm], figures.norm, 0, 0, 0);
   at::lt_out(figures.figure[kFinite], figures.norm, figures.infinity);
   if (clip_norm > 0) {
-    at::gt_out(figures.figure[kClipped], figures.norm, clip_norm);
-    state.gradients.mul_(clip_factor(figures.norm, clip_norm));
+    clip(state, clip_norm);
   } else {
     figures.figure[kClipped].zero_();
   }

@@ -4,7 +4,7 @@
 //
 // One seed grows at a time, so that what changes can be put down to it. The slot is the free one with the fewest
 // prunes, of those the one nearest the output. The blueprint is the slot's one with the lowest penalty; ties rotate.
-// A rejected germination counts as a prune; a rejected step is retried after 1, 2, 4, ... epochs.
+// A rejected germination counts as a prune. Its seeds are taken through their stages by seed_care.h.
 
 #include <optional>
 #include <string>
@@ -15,7 +15,7 @@
 #include "config/policy_config.h"
 #include "leyline/controller.h"
 #include "tamiyo/heuristic_state.h"
-#include "tamiyo/stage_rules.h"
+#include "tamiyo/seed_care.h"
 
 namespace esper::tamiyo {
 
@@ -23,29 +23,25 @@ class HeuristicController final : public leyline::Controller {
  public:
   HeuristicController(const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth);
 
-  // Command ids are "<run>-e<epoch>-<n>". The same observations give the same decisions.
+  // The same observations give the same decisions.
   leyline::Decision decide(const leyline::Observation& observation) override;
-  std::string save_state() const override { return to_json(state_); }
-  void load_state(const std::string& json) override { state_ = state_from_json(json); }
+  std::string save_state() const override;
+  void load_state(const std::string& text) override;
 
   // What it would grow, and where, were it time to; nothing where no slot is free for a blueprint.
   std::optional<Germination> next_germination(const std::vector<leyline::SlotState>& slots) const;
 
  private:
   void watch_host(const leyline::Observation& observation);
-  void watch_seeds(const leyline::Observation& observation, leyline::Decision& decision);
-  void watch_seed(const leyline::SeedState& seed);
-  void check_germination(const leyline::Observation& observation, leyline::Decision& decision);
-  void update_seed(const leyline::SeedState& seed, const leyline::Observation& observation,
-                   leyline::Decision& decision);
-  void prune(const std::string& blueprint, const std::string& slot, const leyline::Observation& observation);
+  void count_losses(const CareReport& report, const leyline::Observation& observation);
   void consider_germination(const leyline::Observation& observation, leyline::Decision& decision);
   base::Expected<void> check_time(const leyline::Observation& observation) const;
   const leyline::SlotState* choose_slot(const std::vector<leyline::SlotState>& slots) const;
   std::string choose_blueprint(const leyline::SlotState& slot) const;
   bool has_blueprint(const leyline::SlotState& slot) const { return !choose_blueprint(slot).empty(); }
 
-  Rules rules_;
+  config::HeuristicConfig heuristic_;
+  SeedCare care_;
   HeuristicState state_;
 };
 

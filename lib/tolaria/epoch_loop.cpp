@@ -37,7 +37,7 @@ class EpochLoop {
  public:
   explicit EpochLoop(Run& run)
       : run_(run),
-        evaluation_{run.model, run.data.validation, run.facts, run.ledger},
+        evaluation_{run.model, run.data.validation, run.data.train, run.facts, run.ledger},
         log_(run.model, run.progress, run.outbox, run.saver),
         trainer_(run),
         good_state_(evaluation_, run.progress, run.outbox),

@@ -17,6 +17,7 @@ ARMS = {
     "static": "(c) the grown network from the start, equal epochs",
     "static_time": "(c) the grown network from the start, equal time",
 }
+FIELDS = {"train": "path", "validation": "validation_path", "test": "test_path"}  # of the section data
 WITHOUT_GROWTH = ("growth.enabled=false", "policy.kind=none")
 NOT_TRAINING = ("start_up", "checkpoint")  # owners in a run's ledger whose time is not the arm's
 RUN_DEADLINE_S = 6 * 3600
@@ -84,13 +85,13 @@ def unheard_parameters(summary):
     return sum(seed["params"] for seed in summary["seeds"] if not seed["alpha"] > 0)
 
 
-def measure(esper, config, sets, test, folder):
+def measure(esper, config, sets, folder):
     """Trains and evaluates; the record of it."""
     shutil.rmtree(folder, ignore_errors=True)
     begin, cpu = time.monotonic(), cpu_s()
     summary = call(esper, ["train", "--config", config, *assignments([f"runs_dir={folder}", *sets])])
     wall, cpu = time.monotonic() - begin, cpu_s() - cpu
-    tested = call(esper, ["evaluate", summary["run_dir"], *assignments([f"data.validation_path={test}"])])["validation"]
+    tested = call(esper, ["evaluate", summary["run_dir"], "--part", "test"])["test"]
     owners = summary["ledger"]["ms"]
     for checkpoints in pathlib.Path(folder).glob("*/checkpoints"):
         shutil.rmtree(checkpoints)
@@ -116,19 +117,19 @@ class Room:
         self.esper, self.config, self.work, self.say, self.fresh = esper, config, work, say, fresh
         self.build = binary_digest(esper)
 
-    def key(self, sets, parts):
-        text = json.dumps([self.config.read_text(), sets, {name: str(path) for name, path in parts.items()}, self.build])
+    def key(self, sets):
+        text = json.dumps([self.config.read_text(), sets, self.build])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def run(self, seed, arm, sets, parts):
         told = [f"seed={seed}", *sets]
-        sets = [*told, f"data.path={parts['train']}", f"data.validation_path={parts['validation']}"]
-        name, key = f"{self.config.stem}-{seed}-{arm}", self.key(sets, parts)
+        sets = [*told, *(f"data.{FIELDS[part]}={path}" for part, path in parts.items())]
+        name, key = f"{self.config.stem}-{seed}-{arm}", self.key(sets)
         kept = self.work / "results" / f"{name}.json"
         if not self.fresh and (record := kept_record(kept, key)):
             self.say(f"seed {seed}  {arm:11}  kept", record)
             return record
-        record = measure(self.esper, self.config, sets, parts["test"], self.work / "runs" / name)
+        record = measure(self.esper, self.config, sets, self.work / "runs" / name)
         record = {"seed": seed, "arm": arm, "key": key, "set": told, **record}
         kept.parent.mkdir(parents=True, exist_ok=True)
         unfinished = kept.with_suffix(".part")

@@ -11,6 +11,7 @@ import sys
 
 MASK = (1 << 64) - 1
 SPLIT, SHUFFLE, AUGMENT = 1, 2, 3
+THREE_PARTS = 0.2  # data.test_fraction
 
 
 def mix(x):
@@ -57,12 +58,18 @@ def thinned(samples, wanted):
     return [samples[i * count // wanted] for i in range(wanted)] if 0 < wanted < count else samples
 
 
-def split(n, fraction, split_seed, max_samples):
-    m = min(max(math.floor(n * fraction + 0.5), 1), n - 1)
+def part_of(n, fraction, most):
+    return min(max(math.floor(n * fraction + 0.5), 1), most) if fraction else 0
+
+
+def split(n, fraction, test_fraction, split_seed, max_samples):
+    m = part_of(n, fraction, n - 2 if test_fraction else n - 1)
+    t = part_of(n, test_fraction, n - m - 1)
     p = Permutation(n, key_of(split_seed, SPLIT, 0))
     validation = sorted(p.element(i) for i in range(m))
-    training = sorted(set(range(n)) - set(validation))
-    return thinned(training, max_samples), thinned(validation, max_samples)
+    test = sorted(p.element(i) for i in range(m, m + t))
+    training = sorted(set(range(n)) - set(validation) - set(test))
+    return [thinned(part, max_samples) for part in (training, validation, test)]
 
 
 def batches(training, seed, epoch, size):
@@ -83,7 +90,8 @@ def placements(seed, epoch, padding, count):
 def vector_of(settings):
     """The vector that belongs to these settings, in the sample numbers of the file."""
     s = settings
-    training, validation = split(s["samples"], s["validation_fraction"], s["split_seed"], s["max_samples"])
+    parts = [split(s["samples"], s["validation_fraction"], f, s["split_seed"], s["max_samples"]) for f in (0, THREE_PARTS)]
+    training, validation, _ = parts[0]
     large = s["large"]
     p = Permutation(large["samples"], key_of(s["seed"], SHUFFLE, large["epoch"]))
     return {
@@ -92,6 +100,7 @@ def vector_of(settings):
         "key": f"{key_of(s['seed'], SHUFFLE, 5):016x}",
         "training": training,
         "validation": validation,
+        "three_parts": dict(zip(("training", "validation", "test"), parts[1])),
         "epochs": {str(e): batches(training, s["seed"], e, s["batch_size"]) for e in s["epochs"]},
         "large": [p.element(i) for i in large["places"]],
         "augmentation": {str(e): placements(s["seed"], e, s["crop_padding"], 5) for e in s["epochs"]},

@@ -30,6 +30,26 @@ inline LaneCase growing_case() {
   return c;
 }
 
+// The same with a transformer whose two layers may be copied.
+inline LaneCase growing_decoder_case(double dropout) {
+  LaneCase c = growing_case();
+  c.sample = leyline::tokens_shape(8, 11);
+  c.config.host = {};
+  c.config.host.kind = config::HostKind::kTransformer;
+  c.config.host.layers = c.config.host.segments = 2;
+  c.config.host.embedding = 16;
+  c.config.host.heads = 2;
+  c.config.host.dropout = dropout;
+  c.config.growth.blueprints = {"copy_block", "copy_block_plain"};
+  return c;
+}
+
+inline torch::Tensor probe_of(const LaneCase& c) {
+  const auto generator = at::detail::createCPUGenerator(5);
+  if (c.sample.kind == leyline::SampleKind::kFeatures) return at::randn({4, c.sample.features}, generator);
+  return at::randint(c.sample.num_classes, {4, c.sample.context}, generator, torch::kInt64);
+}
+
 class GrowingModel {
  public:
   // desk: for the compiled lane.
@@ -111,7 +131,7 @@ class GrowingModel {
   std::unique_ptr<step::Model> model;
   std::vector<leyline::TelemetryEvent> events;
   std::unique_ptr<lanes::StepRunner> runner;
-  torch::Tensor probe = at::randn({4, 12}, at::detail::createCPUGenerator(5));
+  torch::Tensor probe = probe_of(c);
   std::int64_t number = 0;
   int commands = 0;
   std::uint32_t epochs = 0;

@@ -95,7 +95,7 @@ SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script s
       progress(from == nullptr ? RunProgress() : run_progress_from_json(from->run.at("progress"))),
       outbox(facts.run_id, facts.clock, progress, ledger, sink),
       saver({facts, *model, progress, consultation}, writer, outbox, ledger, display),
-      evaluation{*model, *validation_data, facts, ledger},
+      evaluation{*model, *validation_data, *train_data, facts, ledger},
       run{.facts = facts,
           .progress = progress,
           .model = *model,

@@ -10,7 +10,7 @@
 
 namespace esper::kasmina {
 
-// Builds the module of the row of that name.
+// Builds the module of the row of that name; null if the host's block does.
 struct Builder {
   std::string_view name;
   SeedForward (*build)(ModuleScope scope, const FeatureShape& shape);

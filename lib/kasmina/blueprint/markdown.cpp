@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <functional>
 #include <map>
 #include <sstream>
 
@@ -31,10 +32,10 @@ void print_row(std::ostream& out, const Blueprint& row, const FeatureShape& shap
 }
 
 // "`noop`, `lora` and `linear`", in the order of the policy's head.
-std::string linear_names() {
+std::string names_where(const std::function<bool(const Blueprint&)>& holds) {
   std::map<int, std::string> names;
   for (const Blueprint& row : blueprints()) {
-    if (row.algebra == Algebra::kAffine) names[row.policy_index] = fmt::format("`{}`", row.name);
+    if (holds(row)) names[row.policy_index] = fmt::format("`{}`", row.name);
   }
   std::string text;
   for (const auto& [index, name] : names) {
@@ -53,9 +54,12 @@ std::string blueprint_markdown() {
          "file selects them.\n\n"
          "x is the feature at the slot, with C channels; every module returns a feature of the same shape. Neutral: "
          "at birth the output equals the input. "
-      << linear_names()
+      << names_where([](const Blueprint& row) { return row.algebra == Algebra::kAffine; })
       << " are linear, so that "
-         "a fossil of theirs can be folded into the host (growth.md). Parameters and multiply-adds (of one sample) are "
+         "a fossil of theirs can be folded into the host (growth.md). "
+      << names_where([](const Blueprint& row) { return row.birth != Birth::kDrawn; })
+      << " copy the host's block before the slot and are grown only where `growth.blueprints` names them "
+         "(growth.md#deepening). Parameters and multiply-adds (of one sample) are "
          "given for an example "
          "shape. Index is the position in the policy's blueprint head.\n";
   for (const Example& example : examples()) {

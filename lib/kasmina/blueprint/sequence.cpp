@@ -71,7 +71,9 @@ constexpr Builder kSequenceBuilders[] = {{"noop", build_noop},
                                          {"mlp_small", build_sequence_small_mlp},
                                          {"mlp", build_sequence_wide_mlp},
                                          {"flex_attention", build_flex_attention},
-                                         {"linear", build_linear}};
+                                         {"linear", build_linear},
+                                         {"copy_block", nullptr},
+                                         {"copy_block_plain", nullptr}};
 
 }  // namespace
 

@@ -13,12 +13,12 @@
 
 #include "kasmina/host/hosts.h"
 #include "kasmina/layers.h"
+#include "leyline/blueprint_sizes.h"
 
 namespace esper::kasmina {
 namespace {
 
 constexpr double kInitDeviation = 0.02;
-constexpr std::int64_t kMlpFactor = 4;
 
 struct Layer {
   LayerNorm norm1;
@@ -64,10 +64,16 @@ Layer make_layer(ModuleScope scope, const config::HostConfig& config) {
   layer.attention = {make_linear(attention.child("qkv"), width, 3 * width, inner),
                      make_linear(attention.child("proj"), width, width, outer), config.heads, config.dropout};
   layer.norm2 = make_layer_norm(scope.child("norm2"), width);
-  layer.up = make_linear(mlp.child("up"), width, kMlpFactor * width, inner);
-  layer.down = make_linear(mlp.child("down"), kMlpFactor * width, width, outer);
+  layer.up = make_linear(mlp.child("up"), width, leyline::token_mlp_width(width), inner);
+  layer.down = make_linear(mlp.child("down"), leyline::token_mlp_width(width), width, outer);
   layer.dropout_p = config.dropout;
   return layer;
+}
+
+HostBlock block_of(const config::HostConfig& config, std::size_t layer) {
+  return {fmt::format("host.layer{}", layer),
+          {"attention.proj", "mlp.down"},
+          [config](ModuleScope scope) -> FeatureMap { return make_layer(scope, config); }};
 }
 
 void check_transformer_fit(const config::HostConfig& config, const leyline::SampleShape& sample) {
@@ -96,7 +102,9 @@ HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& con
   HostBody body;
   body.sites = slot_sites(config, sample);
   for (std::int64_t s = 0; s < config.segments; ++s) {
-    decoder.segment_ends.push_back(static_cast<std::size_t>((s + 1) * config.layers / config.segments));
+    const auto end = static_cast<std::size_t>((s + 1) * config.layers / config.segments);
+    decoder.segment_ends.push_back(end);
+    body.sites[static_cast<std::size_t>(s)].block = block_of(config, end - 1);
   }
   const auto built = std::make_shared<const Decoder>(std::move(decoder));
   body.block = [built](std::size_t slot, const torch::Tensor& x, Mode mode) { return built->segment(slot, x, mode); };

@@ -3,7 +3,6 @@
 #include <torch/types.h>
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/hash.h"
 #include "base/interrupt.h"
@@ -15,6 +14,7 @@
 namespace esper::tolaria {
 
 using base::Interrupt;
+using base::StandardError;
 
 namespace {
 
@@ -22,11 +22,7 @@ constexpr double kPoints = 100;
 
 bool interrupted() { return Interrupt::requested() != 0; }
 
-// The standard error of two independent sources of error.
-std::optional<double> joined(std::optional<double> a, std::optional<double> b) {
-  if (!a || !b) return std::nullopt;
-  return std::hypot(*a, *b);
-}
+constexpr StandardError kNoError{0};
 
 // The validation data as a game between seeds.
 class SeedGame {
@@ -60,10 +56,17 @@ class SeedGame {
   bool is_late() const { return elapsed() > config_.deadline; }
   base::Duration elapsed() const { return evaluation_.facts.clock.now() - begin_; }
 
-  // sampling_error: 0 for an exact value.
-  Estimate estimate(const Contrast& contrast, std::optional<double> sampling_error) const {
-    const auto error = joined(standard_error(contrast, outcomes_), sampling_error);
-    return {kPoints * value_of(contrast, coalition_values_), error ? std::optional(kPoints * *error) : std::nullopt};
+  // sampling_error: kNoError for an exact value.
+  Estimate estimate(const Contrast& contrast, const std::optional<StandardError>& sampling_error) const {
+    Estimate out{kPoints * value_of(contrast, coalition_values_), {}, {}};
+    const auto over_samples = standard_error(contrast, outcomes_);
+    if (!over_samples || !sampling_error) return out;
+    const auto error = base::joined_error(*over_samples, *sampling_error);
+    const std::size_t samples = outcomes_.begin()->second.size();
+    const double least = base::rule_of_three(samples) * largest_effect(contrast);
+    out.standard_error = kPoints * error.value;
+    out.half_width = kPoints * std::max(base::half_width_95(error), least);
+    return out;
   }
   void report_runs(Counterfactual& out) const {
     const Coalition all = all_players(players());
@@ -74,7 +77,7 @@ class SeedGame {
     for (int i = 0; i < players(); ++i) {
       const auto contrast = last_contrast(players(), i);
       const double without = coalition_values_.at(all & ~(Coalition{1} << i));
-      out.seeds.push_back({seeds_[static_cast<std::size_t>(i)], without, estimate(contrast, 0), std::nullopt});
+      out.seeds.push_back({seeds_[static_cast<std::size_t>(i)], without, estimate(contrast, kNoError), std::nullopt});
     }
   }
   void report_pair(int first, int second, const Estimate& interaction, Counterfactual& out) const {
@@ -110,9 +113,9 @@ bool measure_exactly(SeedGame& game, Pairs pairs, Counterfactual& out) {
   if (!game.ask(all)) return false;
   game.report_runs(out);
   for (int i = 0; i < players; ++i) {
-    out.seeds[static_cast<std::size_t>(i)].shapley = game.estimate(shapley_contrast(players, i), 0);
+    out.seeds[static_cast<std::size_t>(i)].shapley = game.estimate(shapley_contrast(players, i), kNoError);
     for (int j = i + 1; j < players && pairs == Pairs::kMeasured; ++j) {
-      game.report_pair(i, j, game.estimate(interaction_contrast(players, i, j), 0), out);
+      game.report_pair(i, j, game.estimate(interaction_contrast(players, i, j), kNoError), out);
     }
   }
   return true;
@@ -143,13 +146,42 @@ bool measure_by_drawing(SeedGame& game, const Sampling& sampling, Counterfactual
   return true;
 }
 
-Sampling sampling_of(const config::RunConfig& config, std::uint32_t epoch, int players, Pairs pairs) {
+// Fewer have no error.
+constexpr int kFewestDraws = 2;
+
+// Configurations that these draws and the ablations need at most.
+int configurations_of(int players, int draws, Pairs pairs) {
+  const int drawn = players + 2 + static_cast<int>(most_coalitions_of(players, draws, pairs));
+  return players > kMostExactPlayers ? drawn : std::min(drawn, 1 << players);
+}
+
+Pairs pairs_of_draws(int players, const config::CounterfactualConfig& config) {
+  const bool fits = configurations_of(players, kFewestDraws, Pairs::kMeasured) <= config.max_configurations;
+  return config.pairs && fits ? Pairs::kMeasured : Pairs::kLeftOut;
+}
+
+// A deadline may have ended the draws instead.
+std::optional<BudgetLimit> limit_of(const Counterfactual& measured, const config::CounterfactualConfig& config) {
+  using Omitted = BudgetLimit::Omitted;
+  const int players = static_cast<int>(measured.seeds.size());
+  const auto lacks = [&](int draws, Pairs pairs) {
+    return configurations_of(players, draws, pairs) > config.max_configurations;
+  };
+  const int needed = configurations_of(players, kFewestDraws, Pairs::kLeftOut);
+  const int draws = measured.permutations / 2;
+  if (draws == 0 && lacks(1, Pairs::kLeftOut)) return BudgetLimit{Omitted::kShapleyValues, needed};
+  if (draws == 1 && lacks(kFewestDraws, Pairs::kLeftOut)) return BudgetLimit{Omitted::kStandardErrors, needed};
+  if (!config.pairs || !lacks(kFewestDraws, Pairs::kMeasured)) return std::nullopt;
+  return BudgetLimit{Omitted::kInteractions, configurations_of(players, kFewestDraws, Pairs::kMeasured)};
+}
+
+Sampling sampling_of(const config::RunConfig& config, std::uint32_t epoch, int players) {
   // Coalitions of one round: as many as four seeds make, for which a batch is cut into pieces.
   constexpr std::size_t kInARound = 16;
   Sampling sampling;
   sampling.players = players;
   sampling.seed = base::mix64(config.seed) ^ epoch;
-  sampling.pairs = pairs;
+  sampling.pairs = pairs_of_draws(players, config.growth.counterfactual);
   sampling.most_coalitions = static_cast<std::size_t>(config.growth.counterfactual.max_configurations);
   sampling.most_in_a_round = kInARound;
   return sampling;
@@ -170,11 +202,12 @@ Counterfactual measure_counterfactual(const Evaluation& evaluation, std::uint32_
   SeedGame game(evaluation);
   const auto& run_config = evaluation.facts.config;
   const auto& config = run_config.growth.counterfactual;
-  const Pairs pairs = config.pairs && game.players() > 1 ? Pairs::kMeasured : Pairs::kLeftOut;
+  const bool exactly = fits_exactly(game.players(), config);
+  const Pairs pairs = config.pairs ? Pairs::kMeasured : Pairs::kLeftOut;
   Counterfactual out;
-  const bool measured = fits_exactly(game.players(), config)
-                            ? measure_exactly(game, pairs, out)
-                            : measure_by_drawing(game, sampling_of(run_config, epoch, game.players(), pairs), out);
+  const bool measured = exactly ? measure_exactly(game, pairs, out)
+                                : measure_by_drawing(game, sampling_of(run_config, epoch, game.players()), out);
+  if (measured && !exactly) out.limit = limit_of(out, config);
   out.end = interrupted() ? End::kInterrupted : measured ? End::kMeasured : End::kLate;
   out.latency_ms = base::milliseconds(game.elapsed());
   return out;

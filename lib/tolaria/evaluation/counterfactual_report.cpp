@@ -1,5 +1,6 @@
 #include "tolaria/evaluation/counterfactual_report.h"
 
+#include "base/names.h"
 #include "base/text/rounding.h"
 #include "leyline/telemetry.h"
 
@@ -21,6 +22,8 @@ void add_counterfactual(std::vector<MetricValue>& out, const Counterfactual& mea
     if (!pair.interaction.standard_error) continue;
     out.push_back(metric("kasmina.seeds.interaction_stderr_points"_metric, *pair.interaction.standard_error,
                          {{"seed_id", pair.first}, {"other_seed_id", pair.second}}));
+    out.push_back(metric("kasmina.seeds.interaction_half_width_points"_metric, *pair.interaction.half_width,
+                         {{"seed_id", pair.first}, {"other_seed_id", pair.second}}));
   }
 }
 
@@ -30,6 +33,16 @@ leyline::TelemetryEvent late_counterfactual(const Counterfactual& measured, std:
                         {{"epoch", std::to_string(epoch)},
                          {"latency_ms", std::to_string(measured.latency_ms)},
                          {"deadline_ms", std::to_string(base::milliseconds(deadline))}});
+}
+
+leyline::TelemetryEvent limited_counterfactual(const Counterfactual& measured, std::uint32_t epoch,
+                                               int max_configurations) {
+  return leyline::event("tolaria.counterfactual_limited"_event, leyline::Level::kWarning,
+                        {{"epoch", std::to_string(epoch)},
+                         {"seeds", std::to_string(measured.seeds.size())},
+                         {"omitted", std::string(base::name_of(measured.limit->omitted))},
+                         {"max_configurations", std::to_string(max_configurations)},
+                         {"needed", std::to_string(measured.limit->needed)}});
 }
 
 }  // namespace esper::tolaria

@@ -16,4 +16,8 @@ void add_counterfactual(std::vector<leyline::MetricValue>& out, const Counterfac
 leyline::TelemetryEvent late_counterfactual(const Counterfactual& measured, std::uint32_t epoch,
                                             base::Duration deadline);
 
+// The event of a measurement that the budget limited. measured.limit is set.
+leyline::TelemetryEvent limited_counterfactual(const Counterfactual& measured, std::uint32_t epoch,
+                                               int max_configurations);
+
 }  // namespace esper::tolaria

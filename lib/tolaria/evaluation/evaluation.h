@@ -10,7 +10,8 @@ namespace esper::tolaria {
 
 struct Evaluation {
   step::Model& model;
-  data::Loader& data;  // validation data
+  data::Loader& data;   // validation data
+  data::Loader& train;  // training data, for the averaged model's batch statistics
   const RunFacts& facts;
   base::Ledger& ledger;
 };

@@ -3,12 +3,10 @@
 #include <torch/types.h>
 
 #include "base/text/rounding.h"
-#include "step/ema.h"
+#include "tolaria/evaluation/averaged_model.h"
 #include "tolaria/evaluation/counterfactual_report.h"
 
 namespace esper::tolaria {
-
-using step::EmaScope;
 
 namespace {
 
@@ -30,6 +28,9 @@ void measure_contributions(const Evaluation& evaluation, std::uint32_t epoch, Ou
   for (const auto& seed : measured.counterfactual.seeds) {
     measured.accuracy_without[seed.seed_id] = seed.accuracy_without;
   }
+  if (measured.counterfactual.limit) {
+    outbox.emit(limited_counterfactual(measured.counterfactual, epoch, config.max_configurations));
+  }
   using End = Counterfactual::End;
   measured.interrupted = measured.counterfactual.end == End::kInterrupted;
   if (measured.counterfactual.end != End::kLate) return;
@@ -39,10 +40,10 @@ void measure_contributions(const Evaluation& evaluation, std::uint32_t epoch, Ou
 }  // namespace
 
 Measurements measure_epoch(const Evaluation& evaluation, std::uint32_t epoch, Outbox& outbox) {
-  const auto& [model, loader, facts, ledger] = evaluation;
+  const auto& [model, loader, train, facts, ledger] = evaluation;
   const base::LedgerScope validating(ledger, base::Owner::kValidation);
   Measurements measured;
-  const EmaScope averaged(model.state);
+  const AveragedModel averaged(model, train, facts.config, facts.device);
   const auto begin = facts.clock.now();
   measured.running = validation_pass(model, loader, facts.device);
   measured.running_ms = base::milliseconds(facts.clock.now() - begin);

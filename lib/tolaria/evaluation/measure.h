@@ -20,8 +20,8 @@ struct Measurements {
   std::string undone;        // why the epoch was rolled back; else empty
 };
 
-// Uses the averaged parameters if the run keeps them. The run's state is unchanged; a measurement that exceeded its
-// deadline is reported. epoch: the number of the epoch just trained, from 1.
+// Measures the averaged model if the run averages parameters (evaluation/averaged_model.h). The run's state is
+// unchanged; a measurement that exceeded its deadline is reported. epoch: the number of the epoch just trained, from 1.
 Measurements measure_epoch(const Evaluation& evaluation, std::uint32_t epoch, Outbox& outbox);
 
 }  // namespace esper::tolaria

@@ -1,5 +1,6 @@
 #include "tolaria/evaluation/shapley.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
@@ -65,23 +66,20 @@ double value_of(const Contrast& contrast, const CoalitionValues& coalition_value
   return value;
 }
 
-std::optional<double> standard_error(const Contrast& contrast, const Outcomes& outcomes) {
+std::optional<base::StandardError> standard_error(const Contrast& contrast, const Outcomes& outcomes) {
   std::vector<double> differences;
   for (const auto& [coalition, weight] : contrast) {
     const auto& outcome = outcomes.at(coalition);
     differences.resize(outcome.size());
     for (std::size_t i = 0; i < outcome.size(); ++i) differences[i] += weight * static_cast<double>(outcome[i]);
   }
-  return error_of_mean(differences);
+  return base::error_of_mean(differences);
 }
 
-std::optional<double> error_of_mean(std::span<const double> values) {
-  if (values.size() < 2) return std::nullopt;
-  const auto count = static_cast<double>(values.size());
-  double mean = 0, squares = 0;
-  for (const double value : values) mean += value / count;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return std::sqrt(squares / (count - 1) / count);
+double largest_effect(const Contrast& contrast) {
+  double sum = 0;
+  for (const auto& [coalition, weight] : contrast) sum += std::max(weight, 0.0);
+  return sum;
 }
 
 }  // namespace esper::tolaria

@@ -14,8 +14,9 @@
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <span>
 #include <vector>
+
+#include "base/statistics.h"
 
 namespace esper::tolaria {
 
@@ -44,8 +45,9 @@ using Outcomes = std::map<Coalition, std::vector<float>>;
 // Standard error of value_of(contrast, v) over the samples, assumed independent: the standard deviation of the contrast
 // within each sample, divided by the root of their number. Paired: errors that all coalitions share cancel. Empty below
 // two samples.
-std::optional<double> standard_error(const Contrast& contrast, const Outcomes& outcomes);
-// Standard error of the mean of independent draws; empty below two draws.
-std::optional<double> error_of_mean(std::span<const double> values);
+std::optional<base::StandardError> standard_error(const Contrast& contrast, const Outcomes& outcomes);
+// The largest change of value_of(contrast, v) that one sample out of `samples` can make, times `samples`: outcomes are
+// 0 to 1, and the weights of a contrast sum to zero.
+double largest_effect(const Contrast& contrast);
 
 }  // namespace esper::tolaria

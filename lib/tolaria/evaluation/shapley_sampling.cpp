@@ -87,7 +87,7 @@ class Tally {
     shares_ = 0;
   }
   SampledFigure figure() const {
-    SampledFigure out{total_, error_of_mean(draws_)};
+    SampledFigure out{total_, base::error_of_mean(draws_)};
     for (auto& [coalition, weight] : out.contrast) weight /= static_cast<double>(draws_.size());
     return out;
   }
@@ -169,6 +169,13 @@ class Planner {
 };
 
 }  // namespace
+
+// An order has one coalition of each size up to players - 2 before a player, and as many that skip the player before.
+std::size_t most_coalitions_of(int players, int draws, Pairs pairs) {
+  ESPER_CHECK(players >= 2 && draws >= 0, "sampling needs 2 players or more");
+  const int of_order = (pairs == Pairs::kMeasured ? 2 : 1) * (players - 2);
+  return 2 * static_cast<std::size_t>(draws) * static_cast<std::size_t>(of_order);
+}
 
 SampledGame sample_game(const Sampling& sampling, CoalitionValues& coalition_values, const AskValues& ask) {
   ESPER_CHECK(sampling.players >= 2 && sampling.players <= kMostPlayers, "sampling needs 2 to 64 players");

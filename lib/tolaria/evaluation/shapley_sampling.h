@@ -32,13 +32,16 @@ struct Sampling {
   int most_permutations = 100;
 };
 
+// What the first `draws` draws need at most of the coalitions that are neither empty nor full nor lack one player only.
+std::size_t most_coalitions_of(int players, int draws, Pairs pairs);
+
 // Adds the values of these coalitions, none of which is known yet. Returns false if that failed or must not happen;
 // then nothing was added, and sampling ends with the draws so far.
 using AskValues = std::function<bool(const std::vector<Coalition>& wanted, CoalitionValues& coalition_values)>;
 
 struct SampledFigure {
-  Contrast contrast;                     // value_of() of it is the estimate
-  std::optional<double> sampling_error;  // standard error over draws; empty below two draws
+  Contrast contrast;                                  // value_of() of it is the estimate
+  std::optional<base::StandardError> sampling_error;  // over draws; empty below two draws
 };
 
 struct SampledGame {

@@ -18,12 +18,8 @@ using kasmina::NamedTensor;
 
 // The view of a parameter in one of its group's flat tensors; undefined if there is none.
 torch::Tensor find_view(const StepState& state, FlatTensors GroupState::* tensors, const std::string& id) {
-  for (const GroupState& group : state.groups) {
-    for (std::size_t i = 0; i < group.parameter_ids.size(); ++i) {
-      if (group.parameter_ids[i] == id) return view_of(group.*tensors, i);
-    }
-  }
-  return {};
+  const auto place = step::find_parameter(state, id);
+  return place.group == nullptr ? torch::Tensor() : view_of(place.group->*tensors, place.index);
 }
 
 void fold_moments(const Model& model, const kasmina::Network::FoldPlan& plan, FoldedState& out) {

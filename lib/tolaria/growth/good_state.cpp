@@ -12,11 +12,10 @@
 #include "device/out_of_memory.h"
 #include "kasmina/lifecycle.h"
 #include "leyline/telemetry.h"
-#include "step/ema.h"
+#include "tolaria/evaluation/averaged_model.h"
 
 namespace esper::tolaria {
 
-using step::EmaScope;
 using step::read_metrics;
 using step::StepMetrics;
 
@@ -39,11 +38,11 @@ std::vector<std::string> growing_seeds(const kasmina::Network& network) {
 // Evaluates the network without its growing seeds: at alpha 0 a finite seed adds exactly nothing. If a signal ends the
 // pass, the previous epoch's values apply, or without those, the values of the samples so far.
 ValidationResult validate_without_growing_seeds(const Evaluation& evaluation, const RunProgress& progress) {
-  const auto& [model, loader, facts, ledger] = evaluation;
+  const auto& [model, loader, train, facts, ledger] = evaluation;
   const LedgerScope validating(ledger, Owner::kValidation);
-  const EmaScope averaged(model.state);
   std::deque<kasmina::AlphaOverride> silent;
   for (const auto& id : growing_seeds(model.network)) silent.emplace_back(model.network, id, 0.0);
+  const AveragedModel averaged(model, train, facts.config, facts.device);
   ValidationResult result = validation_pass(model, loader, facts.device);
   if (result.complete || !progress.validation) return result;
   result.loss = progress.validation->loss;

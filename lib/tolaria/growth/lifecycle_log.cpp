@@ -67,6 +67,8 @@ TelemetryEvent grafted_event(const LifecycleEvent& it, const std::string& epoch,
                 {"output_change", text_of(it.values)},
                 {"moments_carried", std::to_string(change.carried.size())},
                 {"moments_created", std::to_string(change.created.size())},
+                {"moments_copied", ids_text(change.copied)},
+                {"moments_reset", ids_text(change.reset)},
                 {"moments_dropped", std::to_string(change.dropped.size())},
                 {"parameters_created", ids_text(change.created)},
                 {"parameters_dropped", ids_text(change.dropped)},
@@ -167,6 +169,7 @@ history::GrowthRecord record_of(const LifecycleEvent& it, const StructureChange&
     record.event->dropped = change.dropped;
     record.event->transformed = change.transformed;
     record.event->reset = change.reset;
+    record.event->copied = change.copied;
   }
   return record;
 }
@@ -175,6 +178,8 @@ history::GrowthRecord record_of(const LifecycleEvent& it, const StructureChange&
 std::string text_of(const leyline::AdaptationCommand& command) {
   const auto& operation = *command.seed_operation;
   const auto name = base::name_of(operation.operation);
+  if (command.target_seed_id.empty() && operation.blueprint_id.empty())
+    return fmt::format("{} at {}", name, operation.slot);
   return command.target_seed_id.empty() ? fmt::format("{} {} at {}", name, operation.blueprint_id, operation.slot)
                                         : fmt::format("{} {}", name, command.target_seed_id);
 }

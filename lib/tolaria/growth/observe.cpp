@@ -36,9 +36,11 @@ double violations_of(const StepMetrics& metrics, const std::string& id) {
 kasmina::SeedValue seed_value_of(const ValueOfSeed& seed) {
   kasmina::SeedValue seed_value;
   seed_value.contribution_stderr_points = seed.contribution.standard_error;
+  seed_value.contribution_half_width_points = seed.contribution.half_width;
   if (!seed.shapley) return seed_value;
   seed_value.shapley_points = seed.shapley->value;
   seed_value.shapley_stderr_points = seed.shapley->standard_error;
+  seed_value.shapley_half_width_points = seed.shapley->half_width;
   return seed_value;
 }
 

@@ -223,8 +223,11 @@ std::vector<MetricValue> seed_metrics(const SeedState& seed) {
   add_if_known(out, "kasmina.seed.shadow_points"_metric, seed, seed.figures.shadow_points);
   add_if_known(out, "kasmina.seed.contribution_points"_metric, seed, seed.figures.contribution_points);
   add_if_known(out, "kasmina.seed.contribution_stderr_points"_metric, seed, seed.figures.contribution_stderr_points);
+  add_if_known(out, "kasmina.seed.contribution_half_width_points"_metric, seed,
+               seed.figures.contribution_half_width_points);
   add_if_known(out, "kasmina.seed.shapley_points"_metric, seed, seed.figures.shapley_points);
   add_if_known(out, "kasmina.seed.shapley_stderr_points"_metric, seed, seed.figures.shapley_stderr_points);
+  add_if_known(out, "kasmina.seed.shapley_half_width_points"_metric, seed, seed.figures.shapley_half_width_points);
   return out;
 }
 

@@ -8,6 +8,7 @@
 
 #include "base/clock.h"
 #include "config/run_config.h"
+#include "step/schedule.h"
 #include "tolaria/run/run_progress.h"
 
 namespace esper::tolaria {
@@ -25,6 +26,7 @@ struct RunFacts {
   std::int64_t steps_per_epoch() const {
     return (batches_per_epoch + config.step.accumulation - 1) / config.step.accumulation;
   }
+  step::RunLength length() const { return {steps_per_epoch(), steps_per_epoch() * config.epochs}; }
   // The place of a step of the run, from 0.
   double learning_rate(std::int64_t step) const;
   // Time spent on the run in all processes so far.

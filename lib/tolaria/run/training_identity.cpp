@@ -34,14 +34,17 @@ std::string path_of(const config::DataConfig& data) {
 
 }  // namespace
 
-base::Expected<void> TrainingIdentity::check(const std::string& saved) const {
+bool TrainingIdentity::has_data_of(const std::string& saved) const {
   const auto dash = saved.find('-');
-  const auto saved_configuration = saved.substr(0, dash);
-  const auto saved_data = dash == std::string::npos ? std::string() : saved.substr(dash + 1);
+  return dash != std::string::npos && saved.substr(dash + 1) == data;
+}
+
+base::Expected<void> TrainingIdentity::check(const std::string& saved) const {
+  const auto saved_configuration = saved.substr(0, saved.find('-'));
   if (saved_configuration != configuration && saved_configuration != located) {
-    return base::failure(fmt::format("{}{}", kOtherConfiguration, saved_data == data ? kOtherPath : ""));
+    return base::failure(fmt::format("{}{}", kOtherConfiguration, has_data_of(saved) ? kOtherPath : ""));
   }
-  if (saved_data != data) return base::failure(fmt::format("the data{} differ from its training data", data_path));
+  if (!has_data_of(saved)) return base::failure(fmt::format("the data{} differ from its training data", data_path));
   return {};
 }
 

@@ -13,11 +13,13 @@ namespace esper::tolaria {
 struct TrainingIdentity {
   std::string configuration;  // hash of the configuration without the data's paths
   std::string located;        // the same with the paths: the value in older checkpoints
-  std::string data;           // fingerprint: hash of every sample and target of both parts
+  std::string data;           // fingerprint: hash of every sample and target of training and validation part
   std::string data_path;      // for messages
 
   // The text stored in checkpoints: "<configuration>-<data>".
   std::string text() const { return configuration + "-" + data; }
+  // Whether a checkpoint that holds `saved` was trained and validated on this data.
+  bool has_data_of(const std::string& saved) const;
   // Fails with a reason if a checkpoint that holds `saved` is of another training.
   base::Expected<void> check(const std::string& saved) const;
 };

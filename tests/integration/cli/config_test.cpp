@@ -62,17 +62,20 @@ TEST_CASE("a missing run file exits 2 and is named") {
 
 TEST_CASE("data that are not there are a problem of config check, with the place, beside the others") {
   const TemporaryFolder folder;
-  const std::string file = folder.write("run.yaml", "data: {kind: csv, path: no.csv, validation_path: /nonexistent}\n");
+  const std::string file =
+      folder.write("run.yaml", "data: {kind: csv, path: no.csv, validation_path: /nonexistent, test_path: /none}\n");
   const Finished text = run_esper({"config", "check", file});
   CHECK(text.exit_code == 3);
   CHECK(text.out.empty());
   CHECK_THAT(text.err, ContainsSubstring(file + ":1:25: data.path: no.csv does not exist; it is relative to the") &&
-                           ContainsSubstring(file + ":1:50: data.validation_path: /nonexistent does not exist\n"));
+                           ContainsSubstring(file + ":1:50: data.validation_path: /nonexistent does not exist\n") &&
+                           ContainsSubstring(file + ":1:75: data.test_path: /none does not exist\n"));
   const nlohmann::json error = json_of(run_esper({"config", "check", file, "--json"}))["error"];
   CHECK(error["code"] == "data");
   CHECK(error["problems"][0]["path"] == "data.path");
   const std::string there = folder.write("there.csv", "1,0\n");
-  CHECK(run_esper({"config", "check", file, "--set", "data.path=" + there, "data.validation_path="}).exit_code == 0);
+  CHECK(run_esper({"config", "check", file, "--set", "data.path=" + there, "data.validation_path=", "data.test_path="})
+            .exit_code == 0);
   const Finished both = run_esper({"config", "check", file, "--set", "epochs=0"});
   CHECK(both.exit_code == 2);
   CHECK_THAT(both.err, ContainsSubstring("epochs: must be") && ContainsSubstring("no.csv does not exist"));

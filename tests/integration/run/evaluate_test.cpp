@@ -12,10 +12,11 @@ namespace fs = std::filesystem;
 
 namespace {
 
-json figures_of(const Finished& finished) {
+json figures_of(const Finished& finished, const char* part = "validation") {
   INFO(finished.err);
   REQUIRE(finished.exit_code == 0);
-  json figures = json_of(finished)["validation"];
+  CHECK(json_of(finished)["part"] == part);
+  json figures = json_of(finished)[part];
   figures.erase("samples");
   return figures;
 }
@@ -43,7 +44,7 @@ TEST_CASE("evaluate gives the run's own validation figures, to the last digit") 
 
   const Finished text = run_esper({"evaluate", run});
   CHECK(text.exit_code == 0);
-  CHECK_THAT(text.out, ContainsSubstring(newest) && ContainsSubstring("validation loss"));
+  CHECK_THAT(text.out, ContainsSubstring(newest) && ContainsSubstring("part: validation\nvalidation loss"));
 }
 
 TEST_CASE("the best checkpoint is the one of the best epoch") {

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "config/scheduled_germination.h"
 #include "config/slot_alpha.h"
 #include "config/slot_classes.h"
 #include "config/slot_module.h"
@@ -24,6 +25,22 @@ TEST_CASE("an entry keeps its text and what it says") {
   REQUIRE(module);
   CHECK(module->slot == "r0c0");
   CHECK(module->blueprint == "conv_heavy");
+  const Entry<ScheduledGermination> line("12:r0c3=conv_light");
+  REQUIRE(line);
+  CHECK(line->epoch == 12);
+  CHECK(line->percent == 0);
+  CHECK(line->slot == "r0c3");
+  CHECK(line->blueprint == "conv_light");
+}
+
+TEST_CASE("a percentage is the first epoch at which so many of the run's epochs are done") {
+  const auto due = [](const char* text, int epochs) { return Entry<ScheduledGermination>(text)->due_epoch(epochs); };
+  CHECK(due("7:r0c0=mlp", 10) == 7);
+  CHECK(due("30%:r0c0=mlp", 10) == 3);
+  CHECK(due("31%:r0c0=mlp", 10) == 4);
+  CHECK(due("1%:r0c0=mlp", 10) == 1);
+  CHECK(due("100%:r0c0=mlp", 7) == 7);
+  CHECK(due("33%:r0c0=mlp", 1'000'000) == 330'000);
 }
 
 TEST_CASE("an entry of another form keeps its text and says what is wrong") {
@@ -40,6 +57,15 @@ TEST_CASE("an entry of another form keeps its text and says what is wrong") {
     INFO(text);
     CHECK_FALSE(Entry<SlotModule>(text));
   }
+  for (const char* text : {"", "2", "2:", "r0c0=mlp", ":r0c0=mlp", "2:c0=mlp", "2:r0c0", "2:r0c0=", "0:r0c0=mlp",
+                           "-1:r0c0=mlp", "1000001:r0c0=mlp", "2.5:r0c0=mlp", "%:r0c0=mlp", "0%:r0c0=mlp",
+                           "101%:r0c0=mlp", "12.5%:r0c0=mlp", "2 :r0c0=mlp"}) {
+    INFO(text);
+    CHECK_FALSE(Entry<ScheduledGermination>(text));
+  }
+  CHECK(Entry<ScheduledGermination>("0%:r0c0=mlp").problem() ==
+        "in \"0%:r0c0=mlp\", \"0%\" is neither an epoch, 1 to 1000000, nor a whole percentage of the run's epochs, 1% "
+        "to 100%; write it like 2:r0c2=conv_light or 30%:r0c2=conv_light");
 }
 
 }  // namespace

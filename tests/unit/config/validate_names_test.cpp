@@ -55,6 +55,23 @@ TEST_CASE("names that do not exist are told with the line they stand in, all of 
   CHECK(problems[3] == "f:18:9: growth.aggregation.classes[1]: there is no class 12; the data have 10, 0 to 9");
 }
 
+TEST_CASE("the names of a schedule are checked as those of host.modules are") {
+  const auto problems = problems_of(
+      "host: {hidden: [8, 8]}\n"
+      "policy:\n"
+      "  kind: schedule\n"
+      "  schedule:\n"
+      "    - 2:r0c0=norm\n"
+      "    - 3:r0c5=norm\n"
+      "    - 30%:r0c1=mpl\n"
+      "    - 4:r0c1=conv_heavy\n");
+  REQUIRE(problems.size() == 3);
+  CHECK(problems[0] == "f:6:7: policy.schedule[1]: this host has no slot \"r0c5\"; it has r0c0 to r0c1");
+  CHECK_THAT(problems[1],
+             StartsWith("f:7:7: policy.schedule[2]: unknown blueprint \"mpl\"; did you mean mlp? This host"));
+  CHECK_THAT(problems[2], StartsWith("f:8:7: policy.schedule[3]: conv_heavy does not fit r0c1, a feature of kind "));
+}
+
 TEST_CASE("an assignment's names are checked as well") {
   const auto problems = problems_of("name: a\n", {"growth.blueprints=[mlp, conv_hevy]"});
   REQUIRE(problems.size() == 1);

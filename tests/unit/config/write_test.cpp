@@ -71,9 +71,11 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
     CAPTURE(row.path);
     const std::string top = row.path.substr(0, row.path.find('.'));
     const std::set<std::string> free_sections{"name", "runs_dir", "epochs", "safety", "telemetry", "checkpoint"};
-    const std::set<std::string> free_fields{"data.path",         "data.validation_path", "data.workers",
-                                            "data.prefetch",     "data.pin_memory",      "data.persistent_workers",
-                                            "data.gpu_prefetch", "data.gpu_dataset"};
+    const std::set<std::string> free_fields{
+        "data.path", "data.validation_path", "data.test_path", "data.workers", "data.prefetch", "data.pin_memory",
+        "data.persistent_workers", "data.gpu_prefetch", "data.gpu_dataset",
+        // The heuristic decides.
+        "policy.periodic.every_epochs", "policy.random.probability", "policy.random.seed", "policy.schedule"};
     const bool how_a_step_runs = top == "step" && row.path != "step.accumulation";
     const bool free = free_sections.contains(top) || free_fields.contains(row.path) || how_a_step_runs;
     const RunConfig before = config;
@@ -95,6 +97,30 @@ TEST_CASE("epochs count for the training hash where the schedule ends with the r
   CHECK(training_hash(config) != training_hash(longer));
   config.training.schedule.total_steps = longer.training.schedule.total_steps = 100;
   CHECK(training_hash(config) == training_hash(longer));
+}
+
+TEST_CASE("epochs count for the training hash where the policy's schedule has a percentage of them") {
+  RunConfig config;
+  config.policy.kind = PolicyKind::kSchedule;
+  config.policy.schedule = {"2:r0c0=mlp"};
+  RunConfig longer = config;
+  ++longer.epochs;
+  CHECK(training_hash(config) == training_hash(longer));
+  config.policy.schedule = longer.policy.schedule = {"2:r0c0=mlp", "30%:r0c0=norm"};
+  CHECK(training_hash(config) != training_hash(longer));
+  config.policy.kind = longer.policy.kind = PolicyKind::kPeriodic;
+  CHECK(training_hash(config) == training_hash(longer));
+}
+
+TEST_CASE("the settings of the policy that decides count for the training hash, those of others do not") {
+  RunConfig config;
+  config.policy.kind = PolicyKind::kRandom;
+  RunConfig other = config;
+  other.policy.periodic.every_epochs = 9;
+  other.policy.schedule = {"2:r0c0=mlp"};
+  CHECK(training_hash(config) == training_hash(other));
+  other.policy.random.probability = 0.9;
+  CHECK(training_hash(config) != training_hash(other));
 }
 
 TEST_CASE("hashes are written with 16 digits and stay the same") {

@@ -17,7 +17,7 @@ Bytes record(std::uint8_t label, std::uint8_t pixel) {
   return bytes;
 }
 
-TEST_CASE("cifar10: batches in order, the test batch validates") {
+TEST_CASE("cifar10: batches in order, and the test batch") {
   const TempFolder folder;
   write_file(folder / "data_batch_2.bin", record(9, 20));
   write_file(folder / "data_batch_1.bin", record(3, 10));
@@ -28,8 +28,13 @@ TEST_CASE("cifar10: batches in order, the test batch validates") {
   CHECK(parts.train.sizes == std::vector<std::int64_t>{3, 32, 32});
   CHECK(std::get<Bytes>(parts.train.values)[3072] == 20);
   CHECK(parts.train.class_names.at(9) == "truck");
-  REQUIRE(parts.validation);
-  CHECK(parts.validation->labels == std::vector<std::int64_t>{0});
+  REQUIRE(parts.test);
+  CHECK(parts.test->labels == std::vector<std::int64_t>{0});
+  write_file(folder / "data_batch_1.bin", "damaged");
+  CHECK(read_cifar10(folder.path(), {}, bad, Parts::kTest).test->labels == std::vector<std::int64_t>{0});
+  write_file(folder / "data_batch_1.bin", record(3, 10));
+  write_file(folder / "test_batch.bin", "damaged");
+  CHECK(!read_cifar10(folder.path(), {}, bad, Parts::kTraining).test);
 }
 
 TEST_CASE("cifar10: damaged folders and records are refused, or skipped where that is allowed") {

@@ -31,8 +31,9 @@ TEST_CASE("idx: a folder with the standard names, packed or not") {
   CHECK(std::get<Bytes>(parts.train.values) == kPixels);
   CHECK(parts.train.sizes == std::vector<std::int64_t>{1, 2, 3});
   CHECK(parts.train.labels == std::vector<std::int64_t>{7, 0});
-  REQUIRE(parts.validation);
-  CHECK(parts.validation->labels == std::vector<std::int64_t>{1, 2});
+  REQUIRE(parts.test);
+  CHECK(parts.test->labels == std::vector<std::int64_t>{1, 2});
+  CHECK(!parts.validation);
 }
 
 TEST_CASE("idx: a file of images finds its labels") {
@@ -41,7 +42,24 @@ TEST_CASE("idx: a file of images finds its labels") {
   write_file(folder / "my-labels.idx1", idx({2}, {3, 4}));
   const auto parts = read_idx(folder / "my-images.idx3", {});
   CHECK(parts.train.labels == std::vector<std::int64_t>{3, 4});
-  CHECK(!parts.validation);
+  CHECK(!parts.test);
+}
+
+TEST_CASE("idx: a part that is not wanted is not opened") {
+  const TempFolder folder;
+  write_file(folder / "train-images-idx3-ubyte", idx({2, 2, 3}, kPixels));
+  write_file(folder / "train-labels-idx1-ubyte", idx({2}, {7, 0}));
+  CHECK(!read_idx(folder.path(), {}, Parts::kTest).test);
+  write_file(folder / "t10k-images-idx3-ubyte", "damaged");
+  write_file(folder / "t10k-labels-idx1-ubyte", idx({2}, {1, 2}));
+  CHECK(!read_idx(folder.path(), {}, Parts::kTraining).test);
+  write_file(folder / "t10k-images-idx3-ubyte", idx({2, 2, 3}, kPixels));
+  write_file(folder / "train-images-idx3-ubyte", "damaged");
+  const auto parts = read_idx(folder.path(), {}, Parts::kTest);
+  REQUIRE(parts.test);
+  CHECK(parts.test->labels == std::vector<std::int64_t>{1, 2});
+  CHECK(parts.train.labels.empty());
+  CHECK(find_idx_test(folder.path()) == folder / "t10k-images-idx3-ubyte");
 }
 
 TEST_CASE("idx: damaged files are refused with the byte") {

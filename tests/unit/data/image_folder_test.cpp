@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
 
@@ -65,6 +66,45 @@ TEST_CASE("images: folders are classes in order, a test folder validates, pixels
   }
   REQUIRE(parts.validation);
   CHECK(parts.validation->class_names == std::vector<std::string>{"cat"});
+}
+
+TEST_CASE("images: the test folder of a run that names it does not validate, and is decoded only to be tested on") {
+  const TempFolder folder;
+  write_parts(folder, 10);
+  auto config = config_of(folder);
+  const bool inside = GENERATE(false, true);
+  config.test_path = inside ? folder / "test" : folder.path();
+  write_file(folder / "test/cat/1003.png", "no picture");
+  const auto trained = read(config);
+  CHECK(trained.train.labels.size() == 16);
+  CHECK(trained.validation->labels.size() == 4);
+  CHECK(!trained.test);
+  BadSamples bad(BadSample::kSkip);
+  const auto tested = read_image_folder(config, {}, bad, TestPart::kRead);
+  CHECK(tested.train.values == trained.train.values);
+  CHECK(tested.validation->values == trained.validation->values);
+  REQUIRE(tested.test);
+  CHECK(tested.test->labels.size() == 9);
+  CHECK(tested.test->class_names == std::vector<std::string>{"cat"});
+}
+
+TEST_CASE("images: three parts are split off before anything is decoded") {
+  constexpr int kFiles = 20;
+  const TempFolder folder;
+  const auto name = [&](std::int64_t i) { return folder / ("c/" + std::to_string(10 + i) + ".png"); };
+  for (int i = 0; i < kFiles; ++i) write_file(name(i), png(picture(4, 4, i)));
+  auto config = config_of(folder);
+  config.test_fraction = 0.2;
+  const auto split = split_indices(kFiles, {0.2, 0.2}, 0);
+  for (const auto i : split.test) write_file(name(i), "no picture");
+  const auto parts = read(config);
+  CHECK(parts.train.labels.size() == 12);
+  CHECK(parts.validation->labels.size() == 4);
+  const auto error = error_of([&] {
+    BadSamples bad(BadSample::kFail);
+    read_image_folder(config, {}, bad, TestPart::kRead);
+  });
+  CHECK_THAT(error.what(), ContainsSubstring(name(split.test[0]).string()));
 }
 
 TEST_CASE("images: JPEG decodes close to the picture") {
@@ -198,7 +238,7 @@ TEST_CASE("images: bad pictures are left out after the split and after max_sampl
   auto config = config_of(folder);
   config.bad_sample = BadSample::kSkip;
   config.max_samples = kWanted;
-  auto expected = split_indices(kFiles, config.validation_fraction, config.split_seed).train;
+  auto expected = split_indices(kFiles, {config.validation_fraction, 0}, config.split_seed).train;
   REQUIRE(expected.size() == 16);
   for (std::size_t i = 0; i < kWanted; ++i) expected[i] = expected[i * 16 / kWanted];
   expected.resize(kWanted);

@@ -45,7 +45,7 @@ std::string hex(std::uint64_t value) {
 }
 
 // Sample i is the number i.
-Splits numbered_samples(const json& settings) {
+Splits numbered_samples(const json& settings, double test_fraction = 0) {
   const TempFolder folder;
   std::string lines;
   for (int i = 0; i < settings["samples"].get<int>(); ++i) lines += std::to_string(i) + ",0\n";
@@ -57,7 +57,8 @@ Splits numbered_samples(const json& settings) {
   data.split_seed = settings["split_seed"];
   data.validation_fraction = settings["validation_fraction"];
   data.max_samples = settings["max_samples"];
-  return load_dataset(data);
+  data.test_fraction = test_fraction;
+  return load_dataset(data, TestPart::kRead);
 }
 
 TEST_CASE("batches come in the order that docs/batch_order.md gives") {
@@ -75,6 +76,14 @@ TEST_CASE("batches come in the order that docs/batch_order.md gives") {
       CHECK(batches == batches_of(splits, config, std::stoll(epoch)));
     }
   }
+}
+
+TEST_CASE("three parts are those of docs/batch_order.md") {
+  const json page = page_vector(), parts = page["three_parts"];
+  const auto splits = numbered_samples(page["settings"], 0.2);
+  CHECK(parts["training"] == numbers_of(splits.train.inputs));
+  CHECK(parts["validation"] == numbers_of(splits.validation.inputs));
+  CHECK(parts["test"] == numbers_of(splits.test->inputs));
 }
 
 TEST_CASE("numbers, permutations and augmentation are those of docs/batch_order.md") {

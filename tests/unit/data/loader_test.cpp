@@ -113,6 +113,23 @@ TEST_CASE("seeking equals running to the place") {
   }
 }
 
+TEST_CASE("a loader's place is where next() goes on, the end of an epoch included") {
+  const auto set = images(20);
+  Loader loader(set, {}, config_of(0));
+  for (std::int64_t step = 0; step < 3 * (loader.num_batches() + 1); ++step) {
+    const auto place = loader.place();
+    const auto batch = loader.next();
+    CHECK(place.epoch == step / (loader.num_batches() + 1));
+    CHECK(place.batch == step % (loader.num_batches() + 1));
+    CHECK(batch.has_value() == (place.batch < loader.num_batches()));
+    loader.seek(0, 0);
+    loader.seek(place.epoch, place.batch);
+    const auto again = loader.next();
+    REQUIRE(again.has_value() == batch.has_value());
+    if (batch) check_equal(*again, *batch);
+  }
+}
+
 TEST_CASE("seeking back and forth on one loader drops what was prepared for elsewhere") {
   const auto set = images(45);
   Loader running(set, {}, config_of(0)), loader(set, {}, config_of(3, 4));

@@ -42,13 +42,13 @@ TEST_CASE("npz: stored and deflated archives, all three pairs of names") {
       const auto parts = read(folder / "a.npz");
       CHECK(std::get<std::vector<float>>(parts.train.values) == std::vector<float>{1, 2, 3, 4, 5, 6});
       CHECK(parts.train.labels == std::vector<std::int64_t>{1, 0});
-      CHECK(!parts.validation);
+      CHECK(!parts.test);
     }
   }
   write_file(folder / "b.npz",
              zip({{"x_train.npy", kFloats}, {"y_train.npy", kLabels}, {"x_test.npy", kFloats}, {"y_test.npy", kLabels}},
                  Packing::kStored));
-  CHECK(read(folder / "b.npz").validation);
+  CHECK(read(folder / "b.npz").test);
 }
 
 TEST_CASE("npy: pictures of bytes stay bytes, channels last is turned") {

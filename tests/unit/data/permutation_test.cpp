@@ -6,8 +6,6 @@
 #include <set>
 #include <vector>
 
-#include "data/selection.h"
-
 namespace esper::data {
 namespace {
 
@@ -74,27 +72,6 @@ TEST_CASE("neighbours in the order show no pattern") {
   // Independent neighbours: the sum has deviation sqrt(n) / 12, and most of the steps differ from each other.
   CHECK(std::abs(correlation) < 6 * std::sqrt(static_cast<double>(kSize)) / 12);
   CHECK(steps.size() > kSize / 2);
-}
-
-TEST_CASE("a split covers all samples once and depends on the seed alone") {
-  for (const std::int64_t count : {2, 3, 10, 1797}) {
-    const auto split = split_indices(count, 0.2, 5);
-    auto all = split.train;
-    all.insert(all.end(), split.validation.begin(), split.validation.end());
-    CHECK(is_bijection(all));
-    CHECK(!split.train.empty());
-    CHECK(static_cast<std::int64_t>(split.validation.size()) ==
-          std::max<std::int64_t>(1, std::llround(0.2 * static_cast<double>(count))));
-  }
-  CHECK(split_indices(100, 0.2, 1).validation == split_indices(100, 0.2, 1).validation);
-  CHECK(split_indices(100, 0.2, 1).validation != split_indices(100, 0.2, 2).validation);
-}
-
-TEST_CASE("even picks are spread over the whole range") {
-  CHECK(evenly(10, 0).size() == 10);
-  CHECK(evenly(10, 20).size() == 10);
-  CHECK(evenly(10, 5) == std::vector<std::int64_t>{0, 2, 4, 6, 8});
-  CHECK(evenly(10, 3) == std::vector<std::int64_t>{0, 3, 6});
 }
 
 TEST_CASE("several at a time are the same as one by one") {

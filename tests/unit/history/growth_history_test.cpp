@@ -96,7 +96,8 @@ TEST_CASE("a fossil that was folded into the host is told, hashed and rebuilt") 
                            .carried = 4,
                            .dropped = {"seed-0001.weight"},
                            .transformed = {"host.block1.linear.weight"},
-                           .reset = {"host.head.weight"}};
+                           .reset = {"host.head.weight"},
+                           .copied = {"seed-0002.norm1.weight"}};
   CHECK(apply_fold(journal.now, "r0c0", "seed-0001").empty());
   note.hash = topology_hash(journal.now);
   journal.records.push_back(growth_record_json(note).dump());
@@ -110,6 +111,7 @@ TEST_CASE("a fossil that was folded into the host is told, hashed and rebuilt") 
   CHECK(history.notes().at(3).event->carried == 4);
   CHECK(history.notes().at(3).event->transformed == std::vector<std::string>{"host.block1.linear.weight"});
   CHECK(history.notes().at(3).event->reset == std::vector<std::string>{"host.head.weight"});
+  CHECK(history.notes().at(3).event->copied == std::vector<std::string>{"seed-0002.norm1.weight"});
   CHECK(history.replay().topology == journal.now);
   CHECK(history.replay().doubt.empty());
   CHECK(compare(history, {2, 16}, journal.now).kind == Kind::kAgrees);

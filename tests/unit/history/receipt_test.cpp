@@ -68,6 +68,12 @@ struct Folder {
                    const std::string& seed = "seed-0001") const {
     packet(epoch, {{{"name", name}, {"value", value}, {"attributes", {{"seed_id", seed}}}}});
   }
+  void limited(std::uint32_t epoch, const std::string& omitted, int needed) const {
+    const json attributes = {
+        {"epoch", std::to_string(epoch)}, {"omitted", omitted}, {"needed", std::to_string(needed)}};
+    packet(epoch, json::array(),
+           json::array({json{{"description", "tolaria.counterfactual_limited"}, {"attributes", attributes}}}));
+  }
   history::Receipt receipt(const std::string& seed = "seed-0001") const { return history::read_receipt(path, seed); }
 
   fs::path path;
@@ -111,6 +117,7 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
   for (const auto& [epoch, points] : std::map<std::uint32_t, double>{{9, 2}, {10, 3}, {11, 4}, {12, 50}}) {
     run.seed_metric(epoch, "kasmina.seed.contribution_points", points);
     run.seed_metric(epoch, "kasmina.seed.contribution_stderr_points", 0.5);
+    run.seed_metric(epoch, "kasmina.seed.contribution_half_width_points", 1.25);
     run.seed_metric(epoch, "kasmina.seed.shapley_points", points / 2);
     run.seed_metric(epoch, "kasmina.seed.shapley_stderr_points", 0.25);
   }
@@ -134,10 +141,11 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
   CHECK(receipt.contribution.measurements == 3);
   CHECK(receipt.contribution.points == 4);
   REQUIRE(receipt.contribution.interval);
-  CHECK(receipt.contribution.interval->low == Approx(4 - 1.96 * 0.5));
-  CHECK(receipt.contribution.interval->high == Approx(4 + 1.96 * 0.5));
+  CHECK(receipt.contribution.interval->low == Approx(4 - 1.25));
+  CHECK(receipt.contribution.interval->high == Approx(4 + 1.25));
   CHECK(receipt.contribution.shapley_points == 2);
   REQUIRE(receipt.contribution.shapley_interval);
+  // As in runs of before half widths were recorded.
   CHECK(receipt.contribution.shapley_interval->low == Approx(2 - 1.96 * 0.25));
   CHECK(receipt.conflicts == 7);
   CHECK(receipt.conflict_ratio == 0.25);
@@ -147,7 +155,7 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
   CHECK(epochs == std::vector<std::uint32_t>{1, 2, 1, 1, 3, 0});
   const auto text = receipt_text(receipt);
   CHECK_THAT(text, ContainsSubstring("seed-0001, mlp at r0c0: fossilised at epoch 11, step 110") &&
-                       ContainsSubstring("+4.00 points, 95 % interval +3.02 to +4.98, the last of 3 measurements") &&
+                       ContainsSubstring("+4.00 points, 95 % interval +2.75 to +5.25, the last of 3 measurements") &&
                        ContainsSubstring("Shapley value         +2.00 points, 95 % interval +1.51 to +2.49") &&
                        ContainsSubstring("1.002 ms (3 epochs) before, 1.506 ms (5 epochs) after: +0.504 ms") &&
                        ContainsSubstring("isolation violations  not measured") &&
@@ -197,6 +205,45 @@ TEST_CASE("what has no standard error has no interval; the gate's own figure ser
   REQUIRE(receipt.contribution.shapley_interval);
   CHECK(receipt.contribution.shapley_interval->high == Approx(3 + 1.96 * 0.5));
   CHECK_THAT(receipt_text(receipt), ContainsSubstring("G5 passed: contribution_points >= 1 (measured 2)"));
+}
+
+TEST_CASE("an error of zero without a half width is no interval, and a gate's half width is one") {
+  const Folder run;
+  whole_life(run);
+  run.event("gate", 9,
+            {.seed_id = "seed-0001",
+             .from = Stage::kProbationary,
+             .to = Stage::kFossilized,
+             .reason = "contribution_points >= 1 (measured 2)",
+             .code = "G5",
+             .passed = true,
+             .values = {{"contribution_points", 2},
+                        {"contribution_stderr_points", 0},
+                        {"shapley_points", 3},
+                        {"shapley_stderr_points", 0},
+                        {"shapley_half_width_points", 1.5}}});
+  run.stage(9, Stage::kProbationary, Stage::kFossilized);
+  const auto receipt = run.receipt();
+  CHECK_FALSE(receipt.contribution.interval);
+  REQUIRE(receipt.contribution.shapley_interval);
+  CHECK(receipt.contribution.shapley_interval->low == 1.5);
+}
+
+TEST_CASE("a receipt says what budget a Shapley value would have needed") {
+  const Folder run;
+  whole_life(run);
+  run.seed_metric(9, "kasmina.seed.contribution_points", 2);
+  run.limited(9, "Shapley values", 34);
+  const auto receipt = run.receipt();
+  CHECK(receipt.contribution.configurations_needed == 34);
+  CHECK_THAT(receipt_text(receipt),
+             ContainsSubstring("Shapley value         not measured: growth.counterfactual.max_configurations must be "
+                               ">= 34 for so many seeds"));
+  CHECK(receipt_json("run", receipt)["shapley"]["configurations_needed"] == 34);
+
+  run.seed_metric(10, "kasmina.seed.contribution_points", 2);
+  run.limited(10, "interactions", 58);
+  CHECK_FALSE(run.receipt().contribution.configurations_needed);
 }
 
 TEST_CASE("step times are compared over epochs in which no other seed came or went") {

@@ -7,6 +7,8 @@
 #include <set>
 
 #include "base/error.h"
+#include "kasmina/block_copy.h"
+#include "leyline/blueprint_sizes.h"
 #include "support/committed_file.h"
 
 namespace esper::kasmina {
@@ -41,8 +43,30 @@ torch::Tensor random_feature(const FeatureShape& shape) {
   return {};
 }
 
-SeedModule build(const Blueprint& row, const FeatureShape& shape) {
-  return build_seed(row, shape, "seed-0001", 11, torch::kCPU);
+// A transformer with one slot of this shape, or no host.
+Host host_before(const FeatureShape& shape) {
+  if (shape.kind != FeatureKind::kSequence) {
+    Host none;
+    none.sites = {{"r0c0", shape}};
+    return none;
+  }
+  config::HostConfig config;
+  config.kind = config::HostKind::kTransformer;
+  config.layers = config.segments = 1;
+  config.embedding = shape.channels;
+  config.heads = leyline::num_heads(shape.channels);
+  return build_host(config, leyline::tokens_shape(shape.tokens, 5), 3, torch::kCPU);
+}
+
+// As it is when it is grown.
+SeedModule build(const Blueprint& row, const FeatureShape& shape, const std::string& id = "seed-0001") {
+  const Host host = host_before(shape);
+  Seed seed;
+  seed.id = id;
+  seed.blueprint = &row;
+  seed.module = build_seed(row, host.sites[0], id, 11, torch::kCPU);
+  copy_block(seed, host.sites[0], host.tensors);
+  return seed.module;
 }
 
 // Calls `check` for every row of the catalogue at every shape it can be grown at.
@@ -100,6 +124,7 @@ TEST_CASE("parameter counts at the reference shapes") {
   CHECK(count("mlp_small", transformer) == 590976);
   CHECK(count("mlp", transformer) == 1181568);
   CHECK(count("flex_attention", transformer) == 591366);
+  CHECK(count("copy_block", transformer) == 1774464);
 }
 
 // Each weight is used once at every place it is applied at; attention adds its two products over pairs of tokens.
@@ -195,7 +220,8 @@ TEST_CASE("names are unique for each kind of feature and stand for one place in 
   std::map<std::string_view, int> index{
       {"noop", 0},       {"conv_light", 1}, {"attention", 2},       {"norm", 3},    {"depthwise", 4},
       {"bottleneck", 5}, {"conv_small", 6}, {"conv_heavy", 7},      {"lora", 8},    {"lora_large", 9},
-      {"mlp_small", 10}, {"mlp", 11},       {"flex_attention", 12}, {"linear", 13}, {"pointwise", 14}};
+      {"mlp_small", 10}, {"mlp", 11},       {"flex_attention", 12}, {"linear", 13}, {"pointwise", 14},
+      {"copy_block", 15}, {"copy_block_plain", 16}};
   for (const Blueprint& row : blueprints()) {
     CHECK(seen.insert({row.name, row.fits}).second);
     REQUIRE(index.count(row.name) == 1);
@@ -230,7 +256,7 @@ TEST_CASE("every row of the table has its builder, in the table's order") {
     const Blueprint& row = blueprints()[i];
     CHECK(row.name == table[i].name);
     CHECK(row.fits == table[i].fits);
-    CHECK(row.build != nullptr);
+    CHECK((row.build != nullptr) == (row.birth == Birth::kDrawn));
     CHECK(leyline::find_blueprint_facts(row.name, row.fits) == &table[i]);
     CHECK(leyline::is_blueprint(row.name));
   }
@@ -240,7 +266,7 @@ TEST_CASE("every row of the table has its builder, in the table's order") {
 TEST_CASE("a seed's tensors carry its id, and start the same whenever it grows") {
   const Blueprint& row = *find_blueprint("conv_heavy", FeatureKind::kImage);
   const SeedModule a = build(row, image(8, 4, 4)), b = build(row, image(8, 4, 4));
-  const SeedModule other = build_seed(row, image(8, 4, 4), "seed-0002", 11, torch::kCPU);
+  const SeedModule other = build(row, image(8, 4, 4), "seed-0002");
   CHECK(a.tensors.parameters[0].id == "seed-0001.conv1.weight");
   CHECK(a.tensors.parameters[0].tensor.equal(b.tensors.parameters[0].tensor));
   CHECK_FALSE(a.tensors.parameters[0].tensor.equal(other.tensors.parameters[0].tensor));

@@ -282,7 +282,8 @@ class Life {
       for (const auto& figure :
            {std::optional(figures.alpha), std::optional(figures.alpha_target), figures.gradient_ratio,
             figures.improvement_points, figures.shadow_points, figures.contribution_points,
-            figures.contribution_stderr_points, figures.shapley_points, figures.shapley_stderr_points}) {
+            figures.contribution_stderr_points, figures.contribution_half_width_points, figures.shapley_points,
+            figures.shapley_stderr_points, figures.shapley_half_width_points}) {
         REQUIRE(std::isfinite(figure.value_or(0)));
       }
       REQUIRE(std::isfinite(seed.gradient_norm));

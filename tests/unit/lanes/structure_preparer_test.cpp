@@ -25,6 +25,19 @@ TEST_CASE("a germination with a dry run runs its first step in the fast lane, wi
   CHECK(ahead.steps_in(Lane::kReplay) == replayed + 5);
 }
 
+TEST_CASE("a copy of a transformer's block is prepared like any seed") {
+  at::set_num_threads(1);
+  const LaneCase c = growing_decoder_case(0);
+  EagerReference reference(c);
+  GrowingPrepared ahead(Lane::kReplay, nullptr, c);
+  step_both(reference, ahead, 6);
+  ahead.prepare({germinates("r0c0", "copy_block")});
+  const auto eager_steps = ahead.steps_in(Lane::kEager);
+  grow_both(reference, ahead, "r0c0", "copy_block");
+  step_both(reference, ahead, 5);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+}
+
 TEST_CASE("an unprepared germination starts in eager, and so does one of another blueprint") {
   at::set_num_threads(1);
   for (const auto& likely : {std::vector<lanes::LikelyChange>{}, {germinates("r0c1", "lora")}}) {

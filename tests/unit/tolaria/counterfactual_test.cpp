@@ -5,6 +5,7 @@
 #include <cmath>
 #include <csignal>
 
+#include "base/statistics.h"
 #include "support/grown_network.h"
 #include "support/run_fixture.h"
 #include "tolaria/evaluation/measure.h"
@@ -12,6 +13,7 @@
 namespace esper::test {
 
 using step::follow_structure;
+using tolaria::BudgetLimit;
 using tolaria::Counterfactual;
 using tolaria::counterfactual_is_due;
 using tolaria::measure_counterfactual;
@@ -161,6 +163,77 @@ TEST_CASE("a budget too small for a draw still measures what the gate needs") {
   REQUIRE(measured.seeds.size() == 3);
   CHECK_FALSE(measured.seeds[0].shapley);
   CHECK(measured.pairs.empty());
+  REQUIRE(measured.limit);
+  CHECK(measured.limit->omitted == BudgetLimit::Omitted::kShapleyValues);
+  CHECK(measured.limit->needed == 8);
+}
+
+TEST_CASE("with the default budget up to eight seeds get Shapley values with an error, as do some more without pairs") {
+  for (const std::size_t seeds : {6u, 7u, 8u, 9u, 14u}) {
+    INFO(seeds << " seeds");
+    GrownRun it(config_for(seeds), std::vector<double>(seeds, 1));
+    const auto measured = measure_counterfactual(it.evaluation, 1);
+    REQUIRE(measured.end == End::kMeasured);
+    CHECK(measured.configurations <= it.facts.config.growth.counterfactual.max_configurations);
+    CHECK((measured.permutations == 0) == (seeds == 6));  // exact
+    if (seeds > 6) CHECK(measured.permutations >= 4);     // two draws of an order and its reverse
+    REQUIRE(measured.seeds.size() == seeds);
+    for (const auto& seed : measured.seeds) {
+      REQUIRE(seed.shapley);
+      REQUIRE(seed.shapley->half_width);
+      CHECK(*seed.shapley->half_width > 0);
+    }
+    CHECK(measured.pairs.empty() == (seeds > 8));
+    REQUIRE(measured.limit.has_value() == (seeds > 8));
+    if (measured.limit) CHECK(measured.limit->omitted == BudgetLimit::Omitted::kInteractions);
+    if (seeds == 9) CHECK(measured.limit->needed == 9 + 2 + 2 * 4 * 7);
+  }
+}
+
+TEST_CASE("what the budget does not hold is said, with a budget that does") {
+  auto config = config_for(8);
+  const auto omitted_at = [&](int budget) {
+    config.growth.counterfactual.max_configurations = budget;
+    GrownRun it(config, std::vector<double>(8, 1));
+    const auto measured = it.measure();
+    const auto told = it.events("tolaria.counterfactual_limited");
+    const auto& limit = measured.counterfactual.limit;
+    REQUIRE(told.size() == (limit ? 1u : 0u));
+    if (!limit) return std::string();
+    CHECK(told[0].attributes.at("seeds") == "8");
+    CHECK(told[0].attributes.at("max_configurations") == std::to_string(budget));
+    CHECK(told[0].attributes.at("needed") == std::to_string(limit->needed));
+    return told[0].attributes.at("omitted") + " " + std::to_string(limit->needed);
+  };
+  CHECK(omitted_at(20) == "Shapley values 34");
+  CHECK(omitted_at(34) == "interactions 58");
+  CHECK(omitted_at(58).empty());
+}
+
+TEST_CASE("an interval is Student's, and never narrower than the rule of three allows") {
+  GrownRun it(config_for(2), {1, 1});
+  const auto measured = measure_counterfactual(it.evaluation, 1);
+  const double least = 100 * base::rule_of_three(100);
+  for (const auto& seed : measured.seeds) {
+    REQUIRE(seed.contribution.half_width);
+    const double by_t = base::student_t_quantile(0.975, 99) * *seed.contribution.standard_error;
+    CHECK_THAT(*seed.contribution.half_width, WithinAbs(std::max(by_t, least), 1e-9));
+  }
+  // Seeds that make no difference to any sample.
+  const at::NoGradGuard no_grad;
+  for (const auto& group : it.model->state.groups) {
+    if (group.id == "host") continue;
+    for (const auto& parameter : group.parameters.views) parameter.detach().zero_();
+  }
+  const auto idle = measure_counterfactual(it.evaluation, 1);
+  for (const auto& seed : idle.seeds) {
+    CHECK(seed.contribution.value == 0);
+    CHECK(seed.contribution.standard_error == 0.0);
+    CHECK_THAT(*seed.contribution.half_width, WithinAbs(3, 1e-9));
+    CHECK_THAT(*seed.shapley->half_width, WithinAbs(3, 1e-9));
+  }
+  REQUIRE(idle.pairs.size() == 1);
+  CHECK_THAT(*idle.pairs[0].interaction.half_width, WithinAbs(6, 1e-9));
 }
 
 TEST_CASE("pairs are omitted if the run is configured so") {
@@ -216,12 +289,14 @@ TEST_CASE("the epoch's telemetry reports the values of seeds and pairs, and the 
   it.facts.config.epochs = 2;
   REQUIRE(it.go().kind == RunOutcome::Kind::kDone);
   for (const char* name : {"kasmina.seed.contribution_points", "kasmina.seed.contribution_stderr_points",
-                           "kasmina.seed.shapley_points", "kasmina.seed.shapley_stderr_points"}) {
+                           "kasmina.seed.contribution_half_width_points", "kasmina.seed.shapley_points",
+                           "kasmina.seed.shapley_stderr_points", "kasmina.seed.shapley_half_width_points"}) {
     INFO(name);
     CHECK(it.values(name).size() == 4);  // two seeds, two epochs
   }
   CHECK(it.values("kasmina.seeds.interaction_points").size() == 2);
   CHECK(it.values("kasmina.seeds.interaction_stderr_points").size() == 2);
+  CHECK(it.values("kasmina.seeds.interaction_half_width_points").size() == 2);
   CHECK(it.values("tolaria.counterfactual.configurations") == std::vector<double>{4, 4});
   CHECK(it.values("tolaria.counterfactual.permutations") == std::vector<double>{0, 0});
   CHECK(it.values("tolaria.counterfactual.latency_ms").size() == 2);
@@ -245,8 +320,10 @@ TEST_CASE("the epoch's telemetry reports the values of seeds and pairs, and the 
   };
   CHECK(told("contribution_points"));
   CHECK(told("contribution_stderr_points"));
+  CHECK(told("contribution_half_width_points"));
   CHECK(told("shapley_points"));
   CHECK(told("shapley_stderr_points"));
+  CHECK(told("shapley_half_width_points"));
 }
 
 TEST_CASE("a seed's value survives a checkpoint") {
@@ -260,6 +337,18 @@ TEST_CASE("a seed's value survives a checkpoint") {
   const auto seed = other.model->network.export_seed_states().at(0);
   CHECK(seed.figures.shapley_points);
   CHECK(seed.figures.contribution_stderr_points);
+  CHECK(seed.figures.contribution_half_width_points);
+  CHECK(seed.figures.shapley_half_width_points);
+  // Before half widths were recorded.
+  auto older = saved;
+  for (auto& slot : older.at("slots")) {
+    for (const char* name : {"contribution_half_width_points", "shapley_half_width_points"}) {
+      REQUIRE(slot.at("seed").at("record").erase(name) == 1);
+    }
+  }
+  other.model->network.restore_topology(older);
+  CHECK(other.model->network.export_seed_states().at(0).figures.shapley_points);
+  CHECK_FALSE(other.model->network.export_seed_states().at(0).figures.shapley_half_width_points);
 }
 
 }  // namespace esper::test

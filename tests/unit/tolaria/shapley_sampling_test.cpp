@@ -15,8 +15,8 @@ using tolaria::all_players;
 using tolaria::Coalition;
 using tolaria::CoalitionValues;
 using tolaria::Contrast;
-using tolaria::error_of_mean;
 using tolaria::interaction_contrast;
+using tolaria::most_coalitions_of;
 using tolaria::Pairs;
 using tolaria::sample_game;
 using tolaria::SampledFigure;
@@ -59,7 +59,7 @@ SampledGame sample(const Game& game, const Sampling& sampling, CoalitionValues& 
 }
 
 double variance(const std::vector<double>& values) {
-  return std::pow(*error_of_mean(values), 2) * static_cast<double>(values.size());
+  return std::pow(base::error_of_mean(values)->value, 2) * static_cast<double>(values.size());
 }
 
 // A player's mean contribution over orders of which each is drawn by itself.
@@ -89,8 +89,8 @@ TEST_CASE("sampled values and interactions agree with the exact ones within thre
     const auto judge = [&](const SampledFigure& figure, const Contrast& truth) {
       REQUIRE(figure.sampling_error);
       const double off = std::abs(value_of(figure.contrast, coalition_values) - value_of(truth, exact));
-      CHECK(off < 4 * *figure.sampling_error);
-      outside += off > 3 * *figure.sampling_error ? 1 : 0;
+      CHECK(off < 4 * figure.sampling_error->value);
+      outside += off > 3 * figure.sampling_error->value ? 1 : 0;
       ++figures;
     };
     REQUIRE(sampled.shapley.size() == 6);
@@ -112,7 +112,7 @@ TEST_CASE("the standard error is about the deviation that estimates show from se
     CoalitionValues coalition_values;
     const auto sampled = sample(game, sampling_of(game, seed, 40), coalition_values);
     estimates.push_back(value_of(sampled.shapley[2].contrast, coalition_values));
-    told += std::pow(*sampled.shapley[2].sampling_error, 2) / 200;
+    told += std::pow(sampled.shapley[2].sampling_error->value, 2) / 200;
   }
   CHECK(variance(estimates) / told > 0.7);
   CHECK(variance(estimates) / told < 1.4);
@@ -177,6 +177,23 @@ TEST_CASE("the budget of coalitions holds, in total and per round, and no coalit
     CHECK((sampled.permutations == 0) == (most < 30));
     if (sampled.permutations == 0) CHECK(sampled.shapley.empty());
   }
+}
+
+TEST_CASE("draws need no more coalitions than announced") {
+  for (const Pairs pairs : {Pairs::kLeftOut, Pairs::kMeasured}) {
+    for (int players = 3; players <= 9; ++players) {
+      const Game game = random_game(players, 2);
+      CoalitionValues coalition_values = {{0, 0}, {all_players(players), 0}};
+      for (int i = 0; i < players; ++i) coalition_values[all_players(players) & ~(Coalition{1} << i)] = 0;
+      const auto known = coalition_values.size();
+      auto sampling = sampling_of(game, 5, 4);
+      sampling.pairs = pairs;
+      REQUIRE(sample(game, sampling, coalition_values).permutations == 4);
+      CHECK(coalition_values.size() - known <= most_coalitions_of(players, 2, pairs));
+    }
+  }
+  CHECK(most_coalitions_of(8, 1, Pairs::kLeftOut) == 12);
+  CHECK(most_coalitions_of(8, 2, Pairs::kMeasured) == 48);
 }
 
 TEST_CASE("the size of rounds changes no value") {

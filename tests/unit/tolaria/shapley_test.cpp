@@ -12,9 +12,9 @@ namespace esper::test {
 
 using tolaria::all_players;
 using tolaria::Coalition;
-using tolaria::error_of_mean;
 using tolaria::interaction_contrast;
 using tolaria::kMostExactPlayers;
+using tolaria::largest_effect;
 using tolaria::last_contrast;
 using tolaria::Outcomes;
 using tolaria::shapley_contrast;
@@ -105,18 +105,20 @@ TEST_CASE("the standard error is that of the paired differences") {
   const Outcomes outcomes = {{1, {1, 1, 0, 1}}, {0, {1, 0, 0, 0}}};
   const auto error = standard_error(last_contrast(1, 0), outcomes);
   REQUIRE(error);
-  CHECK_THAT(*error, WithinAbs(std::sqrt(1.0 / 3 / 4), kExact));
+  CHECK_THAT(error->value, WithinAbs(std::sqrt(1.0 / 3 / 4), kExact));
+  CHECK(error->degrees == 3);
   // What both get right or wrong alike makes no error.
   const Outcomes alike = {{1, {1, 0, 0, 1}}, {0, {1, 0, 0, 1}}};
-  CHECK(standard_error(last_contrast(1, 0), alike) == 0.0);
+  REQUIRE(standard_error(last_contrast(1, 0), alike));
+  CHECK(standard_error(last_contrast(1, 0), alike)->value == 0);
   const Outcomes single = {{1, {1}}, {0, {0}}};
   CHECK_FALSE(standard_error(last_contrast(1, 0), single));
 }
 
-TEST_CASE("the error of a mean") {
-  const double values[] = {1, 2, 3, 4};
-  CHECK_THAT(*error_of_mean(values), WithinAbs(std::sqrt(5.0 / 3 / 4), kExact));
-  CHECK_FALSE(error_of_mean(std::span(values, 1)));
+TEST_CASE("a sample changes a contribution by at most 1, an interaction by at most 2") {
+  CHECK(largest_effect(last_contrast(4, 1)) == 1);
+  CHECK_THAT(largest_effect(shapley_contrast(4, 1)), WithinAbs(1, kExact));
+  CHECK_THAT(largest_effect(interaction_contrast(4, 1, 3)), WithinAbs(2, kExact));
 }
 
 TEST_CASE("coalitions of too many players are refused, of many they are sets of bits") {

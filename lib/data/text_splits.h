@@ -1,0 +1,11 @@
+#pragma once
+#include "data/dataset.h"
+#include "data/raw_samples.h"
+
+namespace esper::data {
+
+// Data of kind text: its characters are the tokens, its parts lie one behind the other. The characters of data.path and
+// data.validation_path are all that there are; another one in data.test_path is a bad sample. Throws base::Error.
+Splits split_text(const config::DataConfig& config, TestPart test, const ReadOptions& options);
+
+}  // namespace esper::data

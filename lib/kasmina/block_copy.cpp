@@ -1,0 +1,42 @@
+#include "kasmina/block_copy.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace esper::kasmina {
+namespace {
+
+bool ends_on_residual_path(const HostBlock& block, const std::string& parameter) {
+  return std::ranges::any_of(block.residual_layers,
+                             [&](const std::string& layer) { return parameter.starts_with(layer + "."); });
+}
+
+}  // namespace
+
+std::vector<ParameterCopy> copies_of(const Seed& seed, const SlotSite& site, const TensorTable& host) {
+  std::vector<ParameterCopy> copies;
+  if (seed.blueprint->birth == Birth::kDrawn) return copies;
+  const bool is_identity = seed.blueprint->birth == Birth::kIdentityCopy;
+  for (const auto& [id, tensor] : seed.module.tensors.parameters) {
+    const std::string name = id.substr(seed.id.size() + 1);
+    std::string source = site.block->id + "." + name;
+    if (!find_parameter(host, source).defined()) continue;
+    const bool is_zeroed = is_identity && ends_on_residual_path(*site.block, name);
+    copies.push_back({id, std::move(source), is_zeroed ? CopyKind::kZeroed : CopyKind::kWhole});
+  }
+  return copies;
+}
+
+void copy_block(const Seed& seed, const SlotSite& site, const TensorTable& host) {
+  const at::NoGradGuard no_grad;
+  for (const auto& [id, source, kind] : copies_of(seed, site, host)) {
+    auto parameter = find_parameter(seed.module.tensors, id);
+    if (kind == CopyKind::kZeroed) {
+      parameter.zero_();
+    } else {
+      parameter.copy_(find_parameter(host, source));
+    }
+  }
+}
+
+}  // namespace esper::kasmina

@@ -1,0 +1,40 @@
+#pragma once
+// Batch norm's running statistics, for parameters that no step has run with. Training thread.
+
+#include <torch/types.h>
+
+#include <functional>
+#include <optional>
+#include <vector>
+
+#include "kasmina/network.h"
+
+namespace esper::step {
+
+// Inputs of a batch, on the network's device; empty at the end.
+using NextInputs = std::function<std::optional<torch::Tensor>()>;
+
+// While it lives the network's buffers may hold other values; then they get back the very bits they had. The tensors
+// stay the same objects. No step may run meanwhile.
+class BatchStatistics {
+ public:
+  explicit BatchStatistics(const kasmina::Network& network);
+  ~BatchStatistics();
+  BatchStatistics(const BatchStatistics&) = delete;
+  BatchStatistics& operator=(const BatchStatistics&) = delete;
+
+  // The network has batch norm.
+  bool exist() const { return !statistics_.empty(); }
+
+  // Makes the running statistics the means of the batches' own, each batch counted alike, under the parameters as they
+  // are: torch.optim.swa_utils.update_bn. A forward in training mode for each batch, without gradients; dropout draws
+  // from the default generators. Without a batch the statistics stay. Once.
+  void recompute(const NextInputs& next_inputs, torch::ScalarType compute_type);
+
+ private:
+  const kasmina::Network& network_;
+  kasmina::TensorValues kept_;             // every buffer, from recompute() on
+  std::vector<torch::Tensor> statistics_;  // running means and variances, [C]
+};
+
+}  // namespace esper::step

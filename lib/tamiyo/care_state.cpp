@@ -1,0 +1,101 @@
+#include "tamiyo/care_state.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/text/json_fields.h"
+
+namespace esper::tamiyo {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr int kFormat = 1;
+
+[[noreturn]] void fail(const std::string& what) {
+  throw base::Error(base::ExitCode::kCheckpoint, "the saved state of the policy is unusable: " + what);
+}
+
+json watch_json(const SeedWatch& watch) {
+  return {{"slot", watch.slot},
+          {"blueprint", watch.blueprint},
+          {"stage", base::name_of(watch.stage)},
+          {"best_points", watch.best_points ? json(*watch.best_points) : json(nullptr)},
+          {"stale_epochs", watch.stale_epochs},
+          {"refusals", watch.refusals},
+          {"next_ask_epoch", watch.next_ask_epoch}};
+}
+
+SeedWatch read_watch(const json& saved) {
+  SeedWatch watch;
+  watch.slot = saved.at("slot").get<std::string>();
+  watch.blueprint = saved.at("blueprint").get<std::string>();
+  const auto stage = base::from_name<leyline::Stage>(saved.at("stage").get<std::string>());
+  if (!stage) fail("unknown stage " + saved.at("stage").dump());
+  watch.stage = *stage;
+  watch.best_points = base::optional_of<double>(saved.at("best_points"));
+  watch.stale_epochs = saved.at("stale_epochs").get<std::uint32_t>();
+  watch.refusals = saved.at("refusals").get<std::uint32_t>();
+  watch.next_ask_epoch = saved.at("next_ask_epoch").get<std::uint32_t>();
+  return watch;
+}
+
+Germination read_germination(const json& saved) {
+  return {saved.at("slot").get<std::string>(), saved.at("blueprint").get<std::string>()};
+}
+
+std::vector<Germination> read_asked(const json& saved) {
+  std::vector<Germination> asked;
+  if (saved.contains("asked")) {
+    for (const json& one : saved["asked"]) asked.push_back(read_germination(one));
+  } else if (const json& one = saved.at("asked_germination"); !one.is_null()) {  // earlier versions asked for one
+    asked.push_back(read_germination(one));
+  }
+  return asked;
+}
+
+}  // namespace
+
+json care_json(const CareState& state) {
+  json asked = json::array(), seeds = json::object();
+  for (const auto& one : state.asked) asked.push_back({{"slot", one.slot}, {"blueprint", one.blueprint}});
+  for (const auto& [id, watch] : state.seeds) seeds[id] = watch_json(watch);
+  return {
+      {"format", kFormat}, {"last_epoch", state.last_epoch}, {"asked", std::move(asked)}, {"seeds", std::move(seeds)}};
+}
+
+CareState read_care(const json& saved) {
+  CareState state;
+  state.last_epoch = saved.at("last_epoch").get<std::uint32_t>();
+  state.asked = read_asked(saved);
+  for (const auto& [id, watch] : saved.at("seeds").items()) state.seeds[id] = read_watch(watch);
+  return state;
+}
+
+void read_saved_state(const std::string& text, const std::function<void(const json& saved)>& read) {
+  try {
+    const json saved = json::parse(text);
+    if (saved.at("format") != kFormat) fail("written by another version");
+    read(saved);
+  } catch (const json::exception& error) {
+    fail(error.what());
+  }
+}
+
+std::string forget_seed(const std::string& text, const std::string& seed_id, const std::string& slot) {
+  std::string rest;
+  read_saved_state(text, [&](const json& saved) {
+    auto state = read_care(saved);
+    state.seeds.erase(seed_id);
+    std::erase_if(state.asked, [&](const Germination& asked) { return asked.slot == slot; });
+    json changed = saved;
+    changed.update(care_json(state));
+    rest = changed.dump();
+  });
+  return rest;
+}
+
+}  // namespace esper::tamiyo

@@ -1,0 +1,38 @@
+#pragma once
+// What a plan is asked and answers: a rule that says after which epochs a seed is germinated, where and of which
+// blueprint, whatever the run's figures. planned_policy.h makes a policy of it.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "leyline/observation.h"
+#include "tamiyo/care_state.h"
+
+namespace esper::tamiyo {
+
+// The end of an epoch.
+struct Moment {
+  std::uint32_t previous_epoch = 0;  // of the decision before this one; 0: none
+  std::uint32_t epoch = 0;
+  const std::vector<leyline::SlotState>& slots;
+  int room = 0;  // how many more seeds growth.max_seeds allows
+};
+
+struct PlannedGermination {
+  Germination what;
+  std::string reason;
+};
+
+// In order: what is germinated, or a clause that says why something is not.
+using PlanAnswers = std::vector<base::Expected<PlannedGermination>>;
+
+inline bool is_free(const leyline::SlotState& slot) {
+  return slot.stage == leyline::Stage::kDormant && !slot.blueprints.empty();
+}
+
+inline constexpr char kNoRoom[] = "as many seeds grow as growth.max_seeds allows";
+inline constexpr char kNoFreeSlot[] = "no slot is free";
+
+}  // namespace esper::tamiyo

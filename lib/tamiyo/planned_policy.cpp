@@ -1,0 +1,55 @@
+#include "tamiyo/planned_policy.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+namespace esper::tamiyo {
+
+namespace {
+
+constexpr char kPeriodicState[] = "slots";
+
+std::string issuer_of(const Plan& plan) {
+  return std::visit([](const auto& one) { return std::string("tamiyo.") + one.kName; }, plan);
+}
+
+}  // namespace
+
+PlannedPolicy::PlannedPolicy(Plan plan, const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth)
+    : plan_(std::move(plan)), care_({heuristic, growth.gates}, issuer_of(plan_)), max_seeds_(growth.max_seeds) {}
+
+leyline::Decision PlannedPolicy::decide(const leyline::Observation& observation) {
+  leyline::Decision decision;
+  const auto report = care_.update(observation, decision);
+  if (!report) return decision;
+  const Moment moment{report->previous_epoch, observation.current_epoch, observation.slots,
+                      max_seeds_ - (report->growing - report->pruned)};
+  for (const auto& answer : std::visit([&](auto& plan) { return plan.after(moment); }, plan_)) {
+    if (answer) {
+      care_.germinate(observation, answer.value().what, answer.value().reason, decision);
+    } else {
+      append_reason(decision, "no germination: " + answer.error());
+    }
+  }
+  return decision;
+}
+
+std::string PlannedPolicy::save_state() const {
+  auto saved = care_json(care_.state());
+  if (const auto* plan = std::get_if<PeriodicPlan>(&plan_)) saved[kPeriodicState] = plan->save();
+  return saved.dump();
+}
+
+void PlannedPolicy::load_state(const std::string& text) {
+  read_saved_state(text, [this](const nlohmann::json& saved) {
+    auto care = read_care(saved);
+    if (auto* plan = std::get_if<PeriodicPlan>(&plan_)) plan->load(saved.at(kPeriodicState));
+    care_.restore(std::move(care));
+  });
+}
+
+std::optional<Germination> PlannedPolicy::next_germination(const std::vector<leyline::SlotState>& slots) const {
+  return std::visit([&](const auto& plan) { return plan.next(care_.state().last_epoch, slots); }, plan_);
+}
+
+}  // namespace esper::tamiyo

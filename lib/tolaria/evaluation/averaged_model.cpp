@@ -1,0 +1,56 @@
+#include "tolaria/evaluation/averaged_model.h"
+
+#include <algorithm>
+
+#include "base/interrupt.h"
+#include "device/rng.h"
+
+namespace esper::tolaria {
+namespace {
+
+// Random numbers of its own while it lives: the same for every network of the run.
+class RandomScope {
+ public:
+  RandomScope(std::uint64_t run_seed, torch::Device device) : device_(device), kept_(device::rng_state(device)) {
+    device::seed_all(device::derive_seed(run_seed, "averaged statistics"));
+  }
+  ~RandomScope() { device::set_rng_state(device_, kept_); }
+  RandomScope(const RandomScope&) = delete;
+  RandomScope& operator=(const RandomScope&) = delete;
+
+ private:
+  torch::Device device_;
+  device::RngState kept_;
+};
+
+// At the beginning of the data while it lives, then where it was.
+class BeginningScope {
+ public:
+  explicit BeginningScope(data::Loader& loader) : loader_(loader), kept_(loader.place()) { loader.seek(0, 0); }
+  ~BeginningScope() { loader_.seek(kept_.epoch, kept_.batch); }
+  BeginningScope(const BeginningScope&) = delete;
+  BeginningScope& operator=(const BeginningScope&) = delete;
+
+ private:
+  data::Loader& loader_;
+  data::BatchPlace kept_;
+};
+
+}  // namespace
+
+AveragedModel::AveragedModel(step::Model& model, data::Loader& train, const config::RunConfig& config,
+                             torch::Device device)
+    : parameters_(model.state), statistics_(model.network) {
+  if (model.settings.ema_decay == 0 || !statistics_.exist()) return;
+  const RandomScope random(config.seed, device);
+  const BeginningScope beginning(train);
+  std::int64_t left = std::min(data::batches_of(kStatisticsSamples, config.data.batch_size), train.num_batches());
+  const auto next_inputs = [&]() -> std::optional<torch::Tensor> {
+    if (left-- == 0 || base::Interrupt::requested() != 0) return std::nullopt;
+    const auto batch = train.next();
+    return batch ? std::optional(batch->inputs.to(device)) : std::nullopt;
+  };
+  statistics_.recompute(next_inputs, model.settings.compute_type);
+}
+
+}  // namespace esper::tolaria

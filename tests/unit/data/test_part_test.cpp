@@ -1,0 +1,85 @@
+#include "data/test_part.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "data/input_error.h"
+#include "unit/data/test_files.h"
+
+namespace esper::data::test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using config::DataConfig;
+using config::DataKind;
+namespace fs = std::filesystem;
+
+DataConfig config_of(DataKind kind, const fs::path& path, const fs::path& test_path) {
+  DataConfig config;
+  config.kind = kind;
+  config.path = path;
+  config.test_path = test_path;
+  return config;
+}
+
+std::string refusal(const DataConfig& config) {
+  const auto error = error_of([&] { require_places(config); });
+  CHECK(error.code() == base::ExitCode::kConfig);
+  return error.what();
+}
+
+TEST_CASE("test data must exist, whatever they hold") {
+  const TempFolder folder;
+  write_file(folder / "train.csv", "1,ant\n");
+  auto config = config_of(DataKind::kCsv, folder / "train.csv", folder / "none");
+  try {
+    require_places(config);
+    FAIL("nothing was thrown");
+  } catch (const MissingData& error) {
+    CHECK(error.key() == "test_path");
+    CHECK_THAT(error.what(), ContainsSubstring("none: does not exist; data.test_path names it"));
+  }
+  write_file(folder / "none", "no samples");
+  require_places(config);
+}
+
+TEST_CASE("test data that train or validate under another name are refused") {
+  const TempFolder folder;
+  write_file(folder / "train.csv", "1,ant\n");
+  write_file(folder / "other.csv", "1,ant\n");
+  fs::create_symlink(folder / "train.csv", folder / "link.csv");
+  auto config = config_of(DataKind::kCsv, folder / "train.csv", folder / "link.csv");
+  CHECK_THAT(refusal(config),
+             ContainsSubstring("data.test_path: ") && ContainsSubstring("link.csv is also the training data; name "));
+  config.path = folder / "other.csv";
+  config.validation_path = folder / "train.csv";
+  CHECK_THAT(refusal(config), ContainsSubstring("is also the validation data"));
+}
+
+TEST_CASE("data sets bring a test part of their own, which a path to them means") {
+  const TempFolder folder;
+  write_file(folder / "mnist/t10k-images-idx3-ubyte.gz", "");
+  write_file(folder / "cifar/test_batch.bin", "");
+  write_file(folder / "images/test/a/1.png", "");
+  write_file(folder / "images/train/a/1.png", "");
+  write_file(folder / "images/validation/a/1.png", "");
+  write_file(folder / "npy/x_test.npy", "");
+  CHECK(own_test_part(DataKind::kMnist, folder / "mnist") == folder / "mnist/t10k-images-idx3-ubyte.gz");
+  CHECK(own_test_part(DataKind::kCifar10, folder / "cifar") == folder / "cifar/test_batch.bin");
+  CHECK(own_test_part(DataKind::kImages, folder / "images") == folder / "images/test");
+  CHECK(own_test_part(DataKind::kNpy, folder / "npy") == folder / "npy/x_test.npy");
+  CHECK(!own_test_part(DataKind::kMnist, folder / "cifar"));
+  require_places(config_of(DataKind::kMnist, folder / "mnist", folder / "mnist"));
+  require_places(config_of(DataKind::kCifar10, folder / "cifar", folder / "cifar"));
+  require_places(config_of(DataKind::kImages, folder / "images", folder / "images"));
+  require_places(config_of(DataKind::kImages, folder / "images", folder / "images/test"));
+  CHECK_THAT(refusal(config_of(DataKind::kImages, folder / "images", folder / "images/train")),
+             ContainsSubstring("is also the training data"));
+  CHECK_THAT(refusal(config_of(DataKind::kImages, folder / "images", folder / "images/validation")),
+             ContainsSubstring("is also the validation data"));
+  CHECK_THAT(refusal(config_of(DataKind::kCifar10, folder / "mnist", folder / "mnist")),
+             ContainsSubstring("is also the training data"));
+}
+
+}  // namespace
+}  // namespace esper::data::test
