@@ -59,8 +59,8 @@ Policy make_policy(const RunConfig& config, std::unique_ptr<leyline::Controller>
   }
   const auto& heuristic = config.policy.heuristic;
   if (config.policy.kind == PolicyKind::kHeuristic) {
-    return policy_that_grows(config,
-                             [&] { return std::make_unique<tamiyo::HeuristicController>(heuristic, config.growth); });
+    return policy_that_grows(
+        config, [&] { return std::make_unique<tamiyo::HeuristicController>(heuristic, config.growth, config.epochs); });
   }
   return policy_that_grows(
       config, [&] { return std::make_unique<tamiyo::PlannedPolicy>(plan_of(config), heuristic, config.growth); });

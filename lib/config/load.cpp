@@ -59,6 +59,7 @@ class Loader {
 
   void apply(const YamlDocument& document, DocumentKind kind = DocumentKind::kRunFile) {
     kind_ = kind;
+    is_of_run_ |= kind == DocumentKind::kOfRun;
     layer(document.root.place.file);
     out_.problems.insert(out_.problems.end(), document.problems.begin(), document.problems.end());
     const bool broken = document.root.kind == YamlNode::Kind::kNull && !document.problems.empty();
@@ -85,7 +86,10 @@ class Loader {
   }
 
   void finish() {
-    fit_defaults(out_.config, [&](std::string_view path) { return out_.origins.contains(std::string(path)); });
+    const auto is_given = [&](std::string_view path) { return out_.origins.contains(std::string(path)); };
+    // Runs of before there was a choice.
+    if (is_of_run_ && !is_given("growth.training")) out_.config.growth.training = SeedTraining::kStraightThrough;
+    fit_defaults(out_.config, is_given);
     add_findings();
     const auto rank = [&](const Problem& problem) {
       const auto found = layers_.find(problem.place.file);
@@ -200,6 +204,7 @@ class Loader {
   std::unordered_map<std::string, std::size_t> layers_;
   std::string run_file_;
   DocumentKind kind_ = DocumentKind::kRunFile;  // of the document at hand
+  bool is_of_run_ = false;                      // a document was a run's own
 };
 
 const YamlEntry* extends_entry(const YamlNode& root) {

@@ -30,13 +30,18 @@ struct HeuristicConfig {
   double penalty_limit = 3.0;
   int stable_epochs = 3;
   double stable_relative_improvement = 0.03;
+  int window_epochs = 5;
+  double min_share_left = 0.25;
+  double max_training_accuracy = 99.0;
+  double max_gap_points = 15.0;
 
   static constexpr auto fields() {
     using C = HeuristicConfig;
     return std::tuple{
         field("seeds_at_once", &C::seeds_at_once,
               "maximum number of seeds that grow at the same time; growth.max_seeds also applies", between(1, 64)),
-        field("plateau_epochs", &C::plateau_epochs, "epochs without progress that count as a plateau", between(1, 1e6)),
+        field("plateau_epochs", &C::plateau_epochs, "epochs without progress that count as a plateau; 0 waits for none",
+              between(0, 1e6)),
         field("plateau_points", &C::plateau_points, "accuracy points that count as progress", between(0, 100)),
         field("min_epochs_before_germinate", &C::min_epochs_before_germinate, "epochs before the first seed",
               between(0, 1e6)),
@@ -54,7 +59,16 @@ struct HeuristicConfig {
         field("stable_epochs", &C::stable_epochs, "epochs of little improvement after which the host counts as stable",
               between(1, 1e6)),
         field("stable_relative_improvement", &C::stable_relative_improvement,
-              "relative improvement of the loss that counts as little", between(0, 1))};
+              "relative improvement of the loss that counts as little", between(0, 1)),
+        field("window_epochs", &C::window_epochs,
+              "epochs whose mean validation accuracy and loss are judged, instead of one epoch's", between(1, 1e4)),
+        field("min_share_left", &C::min_share_left, "share of the run's epochs that must be left for a germination",
+              between(0, 1)),
+        field("max_training_accuracy", &C::max_training_accuracy,
+              "training accuracy in percent above which capacity is not what is missing", between(0, 100)),
+        field("max_gap_points", &C::max_gap_points,
+              "training accuracy above validation accuracy, in points, that more capacity would only widen",
+              between(0, 100))};
   }
 };
 

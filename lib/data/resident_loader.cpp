@@ -185,7 +185,7 @@ void ResidentLoader::choose_windows(Shape& shape) {
   auto* rows = shape.host.data_ptr<std::int64_t>() + shape.size;
   auto* columns = rows + shape.size * height;
   for (std::int64_t i = 0; i < shape.size; ++i) {
-    const Placement where = place(config_.augment, key, batch_ * config_.batch_size + i);
+    const Placement where = data::place(config_.augment, key, batch_ * config_.batch_size + i);
     for (std::int64_t y = 0; y < height; ++y) *rows++ = y + where.top + frame;
     for (std::int64_t x = 0; x < width; ++x) *columns++ = (where.mirrored ? width - 1 - x : x) + where.left + frame;
   }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <utility>
 
 namespace esper::tamiyo {
@@ -19,10 +20,23 @@ namespace {
 
 constexpr double kForgottenPenalty = 1e-6;
 
+double mean_with(const std::vector<double>& before, double last) {
+  return std::accumulate(before.begin(), before.end(), last) / static_cast<double>(before.size() + 1);
+}
+
+// Keeps the last `most`.
+void remember(std::vector<double>& values, double value, int most) {
+  values.push_back(value);
+  if (values.size() > static_cast<std::size_t>(most)) values.erase(values.begin());
+}
+
 }  // namespace
 
-HeuristicController::HeuristicController(const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth)
-    : heuristic_(heuristic), care_({heuristic, growth.gates}, "tamiyo.heuristic", ": counted as a prune") {}
+HeuristicController::HeuristicController(const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth,
+                                         int epochs)
+    : heuristic_(heuristic),
+      horizon_{epochs, shortest_life(growth)},
+      care_({heuristic, growth.gates, growth.training}, "tamiyo.heuristic", ": counted as a prune") {}
 
 std::string HeuristicController::save_state() const {
   auto saved = care_json(care_.state());
@@ -45,11 +59,14 @@ Decision HeuristicController::decide(const Observation& observation) {
   watch_host(observation);
   count_losses(*report, observation);
   if (report->growing < heuristic_.seeds_at_once) consider_germination(observation, decision);
+  remember(state_.losses, observation.validation_loss, heuristic_.window_epochs - 1);
+  remember(state_.accuracies, observation.validation_accuracy, heuristic_.window_epochs - 1);
   return decision;
 }
 
 void HeuristicController::watch_host(const Observation& observation) {
-  const double accuracy = observation.validation_accuracy;
+  const double accuracy = mean_with(state_.accuracies, observation.validation_accuracy);
+  const double loss = mean_with(state_.losses, observation.validation_loss);
   if (!state_.progress_accuracy || 100 * (accuracy - *state_.progress_accuracy) >= heuristic_.plateau_points) {
     state_.progress_accuracy = accuracy;
     state_.epochs_without_progress = 0;
@@ -58,12 +75,12 @@ void HeuristicController::watch_host(const Observation& observation) {
   }
   if (state_.best_loss && !state_.host_stable) {
     // Against the best epoch: recovering from a bad one is no improvement.
-    const double gained = *state_.best_loss - observation.validation_loss;
+    const double gained = *state_.best_loss - loss;
     const bool calm = gained < heuristic_.stable_relative_improvement * std::abs(*state_.best_loss);
     state_.calm_epochs = calm ? state_.calm_epochs + 1 : 0;
     state_.host_stable = state_.calm_epochs >= static_cast<std::uint32_t>(heuristic_.stable_epochs);
   }
-  state_.best_loss = std::min(state_.best_loss.value_or(observation.validation_loss), observation.validation_loss);
+  state_.best_loss = std::min(state_.best_loss.value_or(loss), loss);
   for (auto& [blueprint, penalty] : state_.penalties) penalty *= heuristic_.penalty_decay;
   std::erase_if(state_.penalties, [](const auto& entry) { return entry.second < kForgottenPenalty; });
 }
@@ -84,6 +101,9 @@ base::Expected<void> HeuristicController::check_time(const Observation& observat
   if (epoch < static_cast<std::uint32_t>(heuristic_.min_epochs_before_germinate)) {
     return base::failure(fmt::format("epoch {} < {}", epoch, heuristic_.min_epochs_before_germinate));
   }
+  if (auto time = check_horizon(horizon_, heuristic_, epoch); !time) return time;
+  if (auto capacity = check_capacity(observation, heuristic_); !capacity) return capacity;
+  if (auto usual = check_outlier(state_.losses, observation.validation_loss); !usual) return usual;
   if (!state_.host_stable) {
     return base::failure(fmt::format("the host is not stable yet ({} of {} stable epochs)", state_.calm_epochs,
                                      heuristic_.stable_epochs));

@@ -1,6 +1,7 @@
 #pragma once
-// The rule-based policy (reference 3.6). When the host is stable and its accuracy is on a plateau it grows one seed,
-// takes it stage by stage as far as its measurements allow, and prunes what does not help.
+// The rule-based policy (after reference 3.6). When the host is stable, its accuracy is on a plateau, and nothing
+// speaks against growing now (growth_guards.h), it grows one seed, takes it stage by stage as far as its measurements
+// allow, and prunes what does not help. Plateau and stability are those of means over a window of epochs.
 //
 // One seed grows at a time, so that what changes can be put down to it. The slot is the free one with the fewest
 // prunes, of those the one nearest the output. The blueprint is the slot's one with the lowest penalty; ties rotate.
@@ -14,6 +15,7 @@
 #include "config/growth_config.h"
 #include "config/policy_config.h"
 #include "leyline/controller.h"
+#include "tamiyo/growth_guards.h"
 #include "tamiyo/heuristic_state.h"
 #include "tamiyo/seed_care.h"
 
@@ -21,7 +23,8 @@ namespace esper::tamiyo {
 
 class HeuristicController final : public leyline::Controller {
  public:
-  HeuristicController(const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth);
+  // epochs: of the run.
+  HeuristicController(const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth, int epochs);
 
   // The same observations give the same decisions.
   leyline::Decision decide(const leyline::Observation& observation) override;
@@ -41,6 +44,7 @@ class HeuristicController final : public leyline::Controller {
   bool has_blueprint(const leyline::SlotState& slot) const { return !choose_blueprint(slot).empty(); }
 
   config::HeuristicConfig heuristic_;
+  Horizon horizon_;
   SeedCare care_;
   HeuristicState state_;
 };

@@ -22,6 +22,8 @@ json heuristic_json(const HeuristicState& state) {
   return {{"progress_accuracy", optional_json(state.progress_accuracy)},
           {"epochs_without_progress", state.epochs_without_progress},
           {"best_loss", optional_json(state.best_loss)},
+          {"losses", state.losses},
+          {"accuracies", state.accuracies},
           {"calm_epochs", state.calm_epochs},
           {"host_stable", state.host_stable},
           {"last_prune_epoch", optional_json(state.last_prune_epoch)},
@@ -36,6 +38,8 @@ HeuristicState read_heuristic(const json& saved) {
   state.epochs_without_progress = saved.at("epochs_without_progress").get<std::uint32_t>();
   // Earlier versions compared with the epoch before: its loss is the best that they recorded.
   state.best_loss = optional_of<double>(saved.contains("best_loss") ? saved["best_loss"] : saved.at("last_loss"));
+  state.losses = saved.value("losses", state.losses);
+  state.accuracies = saved.value("accuracies", state.accuracies);
   state.calm_epochs = saved.at("calm_epochs").get<std::uint32_t>();
   state.host_stable = saved.at("host_stable").get<bool>();
   state.last_prune_epoch = optional_of<std::uint32_t>(saved.at("last_prune_epoch"));

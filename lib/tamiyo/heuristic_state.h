@@ -7,15 +7,17 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 namespace esper::tamiyo {
 
 struct HeuristicState {
   std::optional<double> progress_accuracy;  // 0..1, where the last progress was seen
   std::uint32_t epochs_without_progress = 0;
-  std::optional<double> best_loss;
-  std::uint32_t calm_epochs = 0;  // in a row, with little relative improvement over the best loss before
-  bool host_stable = false;       // once true it stays
+  std::optional<double> best_loss;         // mean of a window
+  std::vector<double> losses, accuracies;  // validation, of the last epochs, oldest first
+  std::uint32_t calm_epochs = 0;           // in a row, with little relative improvement over the best loss before
+  bool host_stable = false;                // once true it stays
   std::optional<std::uint32_t> last_prune_epoch;
   std::uint32_t germinations = 0;
   std::map<std::string, double> penalties;      // by blueprint

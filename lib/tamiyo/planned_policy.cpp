@@ -16,7 +16,9 @@ std::string issuer_of(const Plan& plan) {
 }  // namespace
 
 PlannedPolicy::PlannedPolicy(Plan plan, const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth)
-    : plan_(std::move(plan)), care_({heuristic, growth.gates}, issuer_of(plan_)), max_seeds_(growth.max_seeds) {}
+    : plan_(std::move(plan)),
+      care_({heuristic, growth.gates, growth.training}, issuer_of(plan_)),
+      max_seeds_(growth.max_seeds) {}
 
 leyline::Decision PlannedPolicy::decide(const leyline::Observation& observation) {
   leyline::Decision decision;

@@ -67,6 +67,11 @@ std::optional<CareReport> SeedCare::update(const Observation& observation, Decis
 void SeedCare::germinate(const Observation& observation, const Germination& what, const std::string& reason,
                          Decision& decision) {
   command(leyline::germination({}, what.slot, what.blueprint), reason, observation, decision);
+  if (rules_.training != config::SeedTraining::kStraightThrough) {
+    auto start = leyline::seed_command({}, SeedOperation::kStartTraining, {});
+    start.seed_operation->slot = what.slot;
+    command(std::move(start), "it is part of the network from its first step on", observation, decision);
+  }
   append_reason(decision, fmt::format("germinates {} at {}: {}", what.blueprint, what.slot, reason));
   state_.asked.push_back(what);
 }

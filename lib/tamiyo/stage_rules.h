@@ -14,6 +14,7 @@ namespace esper::tamiyo {
 struct Rules {
   config::HeuristicConfig heuristic;
   config::GateConfig gates;
+  config::SeedTraining training = config::SeedTraining::kBlended;
 };
 
 // What a seed of this stage is judged by, in accuracy points: improvement while TRAINING and BLENDING, the full-alpha

@@ -34,7 +34,25 @@ std::vector<std::string> germinated(const SimulatedRun& run) {
   return list;
 }
 
-HeuristicController controller() { return {config::HeuristicConfig{}, config::GrowthConfig{}}; }
+constexpr int kLongRun = 1000;
+
+// Each epoch is judged by itself.
+config::HeuristicConfig by_epoch() {
+  config::HeuristicConfig heuristic;
+  heuristic.window_epochs = 1;
+  return heuristic;
+}
+
+// Seeds that rest for an epoch after their germination.
+config::GrowthConfig straight_through() {
+  config::GrowthConfig growth;
+  growth.training = config::SeedTraining::kStraightThrough;
+  return growth;
+}
+
+HeuristicController controller(const config::HeuristicConfig& heuristic = by_epoch()) {
+  return {heuristic, straight_through(), kLongRun};
+}
 
 TEST_CASE("a plateau grows a seed and a useful seed becomes part of the host") {
   SimulatedRun run({"good"});
@@ -88,9 +106,9 @@ TEST_CASE("a seed waits for the epochs of its stage") {
 
 TEST_CASE("as many seeds grow at the same time as the run allows, each after a plateau of its own") {
   SimulatedRun run({"good"}, 3);
-  config::HeuristicConfig heuristic;
+  auto heuristic = by_epoch();
   heuristic.seeds_at_once = 2;
-  HeuristicController policy{heuristic, config::GrowthConfig{}};
+  auto policy = controller(heuristic);
   std::ptrdiff_t most = 0;
   for (int epoch = 1; epoch < 12; ++epoch) {
     run.step(policy);
@@ -122,11 +140,11 @@ TEST_CASE("a harmful seed is pruned, the embargo holds, and another blueprint is
 }
 
 TEST_CASE("a blueprint above the penalty limit is skipped until the penalty has decayed") {
-  config::HeuristicConfig config;
+  auto config = by_epoch();
   config.penalty_on_prune = 200;
   config.embargo_epochs = 1;
   SimulatedRun run({"bad"}, 1);
-  HeuristicController policy(config, config::GrowthConfig{});
+  auto policy = controller(config);
   std::uint32_t pruned_at = 0, regrown_at = 0;
   bool told = false;
   for (int epoch = 1; epoch < 40 && regrown_at == 0; ++epoch) {
@@ -173,11 +191,11 @@ TEST_CASE("a seed that does harm goes, though it could move on") {
 }
 
 TEST_CASE("a refused step is asked for again after ever longer pauses, then the seed is pruned") {
-  config::HeuristicConfig config;
+  auto config = by_epoch();
   config.prune_after_epochs = 20;
   SimulatedRun run({"good"});
   run.refuses_training = true;
-  HeuristicController policy(config, config::GrowthConfig{});
+  auto policy = controller(config);
   std::vector<std::uint32_t> asked;
   bool pruned = false;
   for (int epoch = 1; epoch < 40 && !pruned; ++epoch) {
@@ -279,6 +297,42 @@ TEST_CASE("the state of a version that compared with the last epoch, and asked f
   CHECK(other.save_state() == policy.save_state());
 }
 
+TEST_CASE("a seed that learns as part of the network starts with its germination") {
+  SimulatedRun run({"good"});
+  HeuristicController policy(by_epoch(), config::GrowthConfig{}, kLongRun);
+  for (int epoch = 1; epoch <= 5; ++epoch) run.step(policy);
+  using O = SeedOperation;
+  CHECK(operations(run) == std::vector{O::kGerminate, O::kStartTraining});
+  CHECK(run.now.seed_states.at(0).stage == Stage::kTraining);
+}
+
+TEST_CASE("one good or bad epoch within the window neither ends a plateau nor starts one") {
+  SimulatedRun run({"good"});
+  config::HeuristicConfig heuristic;
+  heuristic.stable_relative_improvement = 1;
+  auto policy = controller(heuristic);
+  // Progress of a point an epoch, with one epoch far below: judged alone it would count as three without progress.
+  for (int epoch = 1; epoch < 25; ++epoch) {
+    run.now.validation_accuracy = 0.5 + 0.01 * epoch - (epoch == 12 ? 0.02 : 0);
+    CHECK(run.step(policy).commands.empty());
+  }
+}
+
+TEST_CASE("a seed is not germinated once the run is too short for it") {
+  config::HeuristicConfig heuristic = by_epoch();
+  heuristic.min_share_left = 0;
+  const int life = shortest_life(straight_through());
+  for (const int spare : {-1, 0}) {
+    SimulatedRun run({"good"});
+    HeuristicController policy(heuristic, straight_through(), 5 + life + spare);
+    leyline::Decision decision;
+    for (int epoch = 1; epoch <= 5; ++epoch) decision = run.step(policy);
+    CAPTURE(decision.reason);
+    CHECK(decision.commands.size() == (spare < 0 ? 0 : 1));
+    CHECK((decision.reason.find("epochs left, and a seed needs") != std::string::npos) == (spare < 0));
+  }
+}
+
 TEST_CASE("an observation that cannot be right is answered with a reason and no command") {
   SimulatedRun run({"good"});
   auto policy = controller();
@@ -302,7 +356,7 @@ TEST_CASE("an observation that cannot be right is answered with a reason and no 
 TEST_CASE("a state that went through JSON at each epoch decides the same") {
   SimulatedRun plain({"bad", "idle", "good"}), saved({"bad", "idle", "good"});
   auto policy = controller();
-  auto other = std::make_unique<HeuristicController>(config::HeuristicConfig{}, config::GrowthConfig{});
+  auto other = std::make_unique<HeuristicController>(by_epoch(), straight_through(), kLongRun);
   std::set<std::string> ids;
   std::size_t commands = 0;
   for (int epoch = 1; epoch < 120; ++epoch) {
@@ -317,7 +371,7 @@ TEST_CASE("a state that went through JSON at each epoch decides the same") {
       ++commands;
     }
     const auto text = other->save_state();
-    other = std::make_unique<HeuristicController>(config::HeuristicConfig{}, config::GrowthConfig{});
+    other = std::make_unique<HeuristicController>(by_epoch(), straight_through(), kLongRun);
     other->load_state(text);
     REQUIRE(other->save_state() == text);
   }

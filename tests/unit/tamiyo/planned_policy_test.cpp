@@ -17,6 +17,7 @@ using leyline::SeedOperation;
 config::GrowthConfig growth(int max_seeds) {
   config::GrowthConfig config;
   config.max_seeds = max_seeds;
+  config.training = config::SeedTraining::kStraightThrough;
   return config;
 }
 

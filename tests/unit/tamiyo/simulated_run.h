@@ -33,6 +33,12 @@ struct SimulatedRun {
     }
     return nullptr;
   }
+  leyline::SeedState* holder(const std::string& slot_id) {
+    for (auto& candidate : now.seed_states) {
+      if (candidate.slot == slot_id) return &candidate;
+    }
+    return nullptr;
+  }
   leyline::SlotState& slot(const std::string& id) {
     return *std::find_if(now.slots.begin(), now.slots.end(), [&](auto& candidate) { return candidate.slot == id; });
   }
@@ -50,7 +56,7 @@ struct SimulatedRun {
       enter(now.seed_states.back(), Stage::kGerminated);
       return;
     }
-    auto* target = seed(command.target_seed_id);
+    auto* target = command.target_seed_id.empty() ? holder(wanted.slot) : seed(command.target_seed_id);
     if (wanted.operation == O::kStartTraining && !refuses_training) enter(*target, Stage::kTraining);
     if (wanted.operation == O::kStartGrafting) enter(*target, Stage::kBlending);
     if (wanted.operation == O::kStabilize) enter(*target, Stage::kShadowing);

@@ -1,0 +1,73 @@
+#include "tamiyo/growth_guards.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+namespace esper::tamiyo {
+namespace {
+
+constexpr std::size_t kFewestLosses = 3;  // that have a spread to speak of
+constexpr double kFarOut = 3;             // standard deviations
+
+double percent(double share) { return 100 * share; }
+
+}  // namespace
+
+int shortest_life(const config::GrowthConfig& growth) {
+  const auto& gates = growth.gates;
+  const int to_target = growth.alpha_ticks - 1;  // the first tick comes with the command
+  const bool rests = growth.training == config::SeedTraining::kStraightThrough;
+  // A seed that is part of the network trains, and its alpha rises, from its germination on. Any other rests for an
+  // epoch, and its alpha rises after its training.
+  const int to_full_alpha = rests ? 1 + gates.min_training_epochs + std::max(gates.min_blending_epochs, to_target)
+                                  : std::max(gates.min_training_epochs + gates.min_blending_epochs, to_target);
+  return to_full_alpha + gates.min_shadow_epochs + gates.min_probation_epochs;
+}
+
+base::Expected<void> check_horizon(const Horizon& horizon, const config::HeuristicConfig& config, std::uint32_t epoch) {
+  const int left = horizon.epochs - static_cast<int>(epoch);
+  const auto to_gain = static_cast<int>(std::ceil(config.min_share_left * horizon.epochs));
+  if (left < horizon.shortest_life) {
+    return base::failure(
+        fmt::format("{} epochs left, and a seed needs {} to become part of the host", left, horizon.shortest_life));
+  }
+  if (left < to_gain) {
+    return base::failure(
+        fmt::format("{} epochs left < {}, {:.4g} % of the run", left, to_gain, percent(config.min_share_left)));
+  }
+  return {};
+}
+
+base::Expected<void> check_capacity(const leyline::Observation& observation, const config::HeuristicConfig& config) {
+  const auto found = observation.training_metrics.find("accuracy");
+  if (found == observation.training_metrics.end() || !std::isfinite(found->second)) return {};
+  const double accuracy = percent(found->second);
+  if (accuracy > config.max_training_accuracy) {
+    return base::failure(fmt::format("the training data are fitted: training accuracy {:.4g} % > {:.4g} %", accuracy,
+                                     config.max_training_accuracy));
+  }
+  const double gap = accuracy - percent(observation.validation_accuracy);
+  if (gap > config.max_gap_points) {
+    return base::failure(
+        fmt::format("it generalises badly: training accuracy is {:.4g} points above validation "
+                    "accuracy (allowed {:.4g})",
+                    gap, config.max_gap_points));
+  }
+  return {};
+}
+
+base::Expected<void> check_outlier(std::span<const double> losses, double loss) {
+  if (losses.size() < kFewestLosses) return {};
+  const auto count = static_cast<double>(losses.size());
+  double mean = 0, squares = 0;
+  for (const double one : losses) mean += one / count;
+  for (const double one : losses) squares += (one - mean) * (one - mean);
+  const double deviation = std::sqrt(squares / (count - 1));
+  if (loss <= mean + kFarOut * deviation) return {};
+  return base::failure(fmt::format("validation loss {:.4g} stands out from the last {} epochs ({:.4g} +- {:.2g})", loss,
+                                   losses.size(), mean, deviation));
+}
+
+}  // namespace esper::tamiyo

@@ -1,0 +1,56 @@
+#include "tamiyo/growth_guards.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <vector>
+
+namespace esper::tamiyo {
+namespace {
+
+TEST_CASE("the shortest life of a seed is the sum of what its gates ask for") {
+  config::GrowthConfig growth;
+  growth.gates.min_training_epochs = 2;
+  growth.gates.min_blending_epochs = 1;
+  growth.gates.min_shadow_epochs = 1;
+  growth.gates.min_probation_epochs = 1;
+  growth.alpha_ticks = 4;
+  growth.training = config::SeedTraining::kBlended;
+  CHECK(shortest_life(growth) == 5);  // alpha rises from the first epoch on and needs three, then one and one
+  growth.training = config::SeedTraining::kStraightThrough;
+  CHECK(shortest_life(growth) == 8);  // an epoch of rest, two of training, three of blending, one and one
+}
+
+TEST_CASE("too few epochs for a seed, or for the network to gain by it") {
+  config::HeuristicConfig config;
+  config.min_share_left = 0.5;
+  const Horizon horizon{20, 8};
+  CHECK(check_horizon(horizon, config, 10));
+  CHECK(check_horizon(horizon, config, 11).error() == "9 epochs left < 10, 50 % of the run");
+  CHECK(check_horizon(horizon, config, 13).error() == "7 epochs left, and a seed needs 8 to become part of the host");
+}
+
+TEST_CASE("a network that fits its training data, or generalises badly, does not lack capacity") {
+  config::HeuristicConfig config;
+  config.max_training_accuracy = 98;
+  config.max_gap_points = 10;
+  leyline::Observation seen;
+  seen.validation_accuracy = 0.8;
+  CHECK(check_capacity(seen, config));  // not measured
+  seen.training_metrics["accuracy"] = 0.9;
+  CHECK(check_capacity(seen, config));
+  seen.training_metrics["accuracy"] = 0.91;
+  CHECK(check_capacity(seen, config).error() ==
+        "it generalises badly: training accuracy is 11 points above validation accuracy (allowed 10)");
+  seen.training_metrics["accuracy"] = 0.985;
+  CHECK(check_capacity(seen, config).error() == "the training data are fitted: training accuracy 98.5 % > 98 %");
+}
+
+TEST_CASE("a loss that stands out of the last epochs is no time to grow") {
+  const std::vector<double> losses{1.0, 1.1, 0.9, 1.0};
+  CHECK(check_outlier(losses, 1.2));
+  CHECK(check_outlier(losses, 0.2));
+  CHECK(check_outlier(losses, 1.3).error() == "validation loss 1.3 stands out from the last 4 epochs (1 +- 0.082)");
+  CHECK(check_outlier(std::vector{1.0, 1.1}, 5));  // too few to know their spread
+}
+
+}  // namespace
+}  // namespace esper::tamiyo
