@@ -64,7 +64,7 @@ LoopFigures run_timeout_drill(const config::RunConfig& given, const Scratch& scr
   config::RunConfig config = given;
   config.epochs = std::min(config.epochs, kTimeoutEpochs);
   config.safety.policy_deadline = kShortDeadline;
-  auto policy = std::make_unique<tamiyo::HeuristicController>(config.policy.heuristic, config.growth);
+  auto policy = std::make_unique<tamiyo::HeuristicController>(config.policy.heuristic, config.growth, config.epochs);
   return run_loop(config, scratch, "timeout", scratch.cache_dir(), slow_controller(std::move(policy), kSlowAnswer));
 }
 
