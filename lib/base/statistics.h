@@ -16,6 +16,12 @@ struct Interval {
   bool contains(double value) const { return low <= value && value <= high; }
 };
 
+// Two-sided 95 % quantile of the normal distribution.
+inline constexpr double kNormal95 = 1.960;
+inline Interval interval95(double value, double standard_error) {
+  return {value - kNormal95 * standard_error, value + kNormal95 * standard_error};
+}
+
 // How two contenders that took turns compare. Pair i is (numerators[i], denominators[i]).
 struct RatioEstimate {
   double median = 0;  // of the paired quotients

@@ -77,11 +77,9 @@ StepCost step_cost(const Receipt& receipt, const std::vector<GrowthRecord>& note
   return cost;
 }
 
-constexpr double kNormal95 = 1.960;  // two-sided quantile of the normal distribution
-
 std::optional<base::Interval> interval_of(std::optional<double> value, std::optional<double> standard_error) {
   if (!value || !standard_error) return std::nullopt;
-  return base::Interval{*value - kNormal95 * *standard_error, *value + kNormal95 * *standard_error};
+  return base::interval95(*value, *standard_error);
 }
 
 struct Measured {

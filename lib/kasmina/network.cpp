@@ -152,7 +152,8 @@ std::vector<leyline::SeedState> Network::export_seed_states() const {
                      .contribution_points = record.contribution_points(),
                      .contribution_stderr_points = record.seed_value.contribution_stderr_points,
                      .shapley_points = record.seed_value.shapley_points,
-                     .shapley_stderr_points = record.seed_value.shapley_stderr_points};
+                     .shapley_stderr_points = record.seed_value.shapley_stderr_points,
+                     .worth = record.worth};
     states.push_back(std::move(state));
   }
   return states;

@@ -62,6 +62,7 @@ EpochEvidence evidence_of(const Slot& slot) {
   evidence.contribution_points = record.contribution_points();
   evidence.contribution_stderr_points = record.seed_value.contribution_stderr_points;
   evidence.shapley_points = record.seed_value.shapley_points;
+  evidence.worth = record.worth;
   return evidence;
 }
 

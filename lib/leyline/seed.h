@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "leyline/seed_worth.h"
+
 namespace esper::leyline {
 
 enum class Stage : std::uint8_t {
@@ -49,6 +51,7 @@ struct SeedFigures {
   std::optional<double> improvement_points = {}, shadow_points = {};
   std::optional<double> contribution_points = {}, contribution_stderr_points = {};
   std::optional<double> shapley_points = {}, shapley_stderr_points = {};
+  SeedWorth worth = {};  // as last measured
 };
 
 // A seed as others see it at the end of an epoch.

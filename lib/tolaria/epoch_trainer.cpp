@@ -8,7 +8,7 @@
 #include "base/interrupt.h"
 #include "base/text/rounding.h"
 #include "device/cuda_table.h"
-#include "step/probe.h"
+#include "tolaria/run/prepare_step.h"
 
 namespace esper::tolaria {
 
@@ -53,8 +53,7 @@ void EpochTrainer::train_step(const std::vector<Microbatch>& microbatches) {
   const bool watched = runner_.is_watching();
   const auto begin = run_.step_times || watched ? clock.now() : base::Duration{};
   run_.ledger.begin_step();
-  step::set_learning_rate(run_.model.state, run_.facts.learning_rate(step));
-  step::probe_attribution(run_.model, microbatches);
+  prepare_step(run_.model, run_.facts, step, microbatches);
   runner_.step(microbatches, {step, steps_left(microbatches)});
   run_.ledger.end_step(step);
   if (watched) runner_.record_step_time(clock.now() - begin);

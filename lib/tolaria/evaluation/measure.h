@@ -21,7 +21,8 @@ struct Measurements {
 };
 
 // Uses the averaged parameters if the run keeps them. The run's state is unchanged; a measurement that exceeded its
-// deadline is reported. epoch: the number of the epoch just trained, from 1.
-Measurements measure_epoch(const Evaluation& evaluation, std::uint32_t epoch, Outbox& outbox);
+// deadline is reported. epoch: the number of the epoch just trained, from 1. samples: of the running network.
+Measurements measure_epoch(const Evaluation& evaluation, std::uint32_t epoch, Outbox& outbox,
+                           PerSample samples = PerSample::kNotKept);
 
 }  // namespace esper::tolaria
