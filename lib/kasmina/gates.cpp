@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/statistics.h"
-
 namespace esper::kasmina {
 
 using config::Evidence;
@@ -83,7 +81,7 @@ void add_worth(Judge& judge, const leyline::SeedWorth& worth) {
 }
 
 void judge_worth(Judge& judge, const leyline::SeedWorth& worth, const config::GateConfig& config) {
-  const WorthBounds bounds = bounds_of(worth);
+  const auto bounds = bounds_of(worth);
   // Without a control there is no horizon that could be reached.
   judge.at_least("worth_epochs", worth.epochs, std::max<double>(1, worth.horizon));
   judge.either({"worth_loss_lower", bounds.loss_lower, config.min_worth_loss},
@@ -91,19 +89,6 @@ void judge_worth(Judge& judge, const leyline::SeedWorth& worth, const config::Ga
 }
 
 }  // namespace
-
-WorthBounds bounds_of(const leyline::SeedWorth& worth) {
-  WorthBounds bounds;
-  if (worth.loss && worth.loss_stderr) {
-    const auto loss = base::interval95(*worth.loss, *worth.loss_stderr);
-    bounds.loss_lower = loss.low;
-    bounds.loss_upper = loss.high;
-  }
-  if (worth.points && worth.points_stderr) {
-    bounds.points_lower = base::interval95(*worth.points, *worth.points_stderr).low;
-  }
-  return bounds;
-}
 
 Verdict sanity_gate(const GraftEvidence& evidence) {
   Judge judge(Gate::kG0);

@@ -60,12 +60,6 @@ struct EpochEvidence {
   leyline::SeedWorth worth;
 };
 
-// The ends of the worth's 95 % intervals; empty where it was not measured.
-struct WorthBounds {
-  std::optional<double> loss_lower, loss_upper, points_lower;
-};
-WorthBounds bounds_of(const leyline::SeedWorth& worth);
-
 // Besides epochs and gradient ratio the gates judge what growth.gates.evidence says:
 //
 //        ablation                          control                                            none

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "base/statistics.h"
+
 namespace esper::leyline {
 
 // Paired differences over the validation samples, the running network's minus the control's, averaged over the later
@@ -23,5 +25,22 @@ struct SeedWorth {
   bool is_pending() const { return !confounded && epochs < horizon; }
   bool operator==(const SeedWorth&) const = default;
 };
+
+// The ends of its 95 % intervals; empty where it was not measured.
+struct WorthBounds {
+  std::optional<double> loss_lower, loss_upper, points_lower;
+};
+inline WorthBounds bounds_of(const SeedWorth& worth) {
+  WorthBounds bounds;
+  if (worth.loss && worth.loss_stderr) {
+    const auto loss = base::interval95(*worth.loss, *worth.loss_stderr);
+    bounds.loss_lower = loss.low;
+    bounds.loss_upper = loss.high;
+  }
+  if (worth.points && worth.points_stderr) {
+    bounds.points_lower = base::interval95(*worth.points, *worth.points_stderr).low;
+  }
+  return bounds;
+}
 
 }  // namespace esper::leyline
