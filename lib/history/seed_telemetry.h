@@ -26,6 +26,7 @@ struct SeedTelemetry {
   ByEpoch validation_accuracy;                      // of the run, 0..1
   ByEpoch parameters;
   ByEpoch contribution_points, contribution_stderr_points, shapley_points, shapley_stderr_points;
+  ByEpoch worth_points, worth_stderr_points, worth_loss, worth_loss_stderr, worth_epochs;
   ByEpoch conflicts, conflict_ratio, isolation_violations;
   std::set<std::uint32_t> process_starts;       // of the run: epochs that a later process went on from
   std::map<std::int64_t, StructureSwap> swaps;  // of the run, by optimizer steps done before
