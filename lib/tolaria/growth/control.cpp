@@ -131,10 +131,11 @@ ControlLength control_length(const RunFacts& facts, const RunProgress& progress)
   const auto& config = facts.config;
   const auto epochs_left = static_cast<double>(config.epochs) - progress.epoch;
   if (epochs_left <= 0) return {0, "no epoch is left"};
-  const double affordable = std::floor(steps_left(facts, progress) / static_cast<double>(facts.steps_per_epoch()));
+  const double left = steps_left(facts, progress), per_epoch = static_cast<double>(facts.steps_per_epoch());
+  const double affordable = std::floor(left / per_epoch);
   if (affordable < 1) {
-    return {0, fmt::format("growth.control.budget of {:g} is used up: {} steps were trained for controls",
-                           config.growth.control.budget, progress.control.steps)};
+    return {0, fmt::format("growth.control.budget of {:g} leaves {:g} steps, and an epoch has {:g}",
+                           config.growth.control.budget, std::max(left, 0.0), per_epoch)};
   }
   return {static_cast<std::uint32_t>(
               std::min({affordable, epochs_left, static_cast<double>(config.growth.control.epochs)})),
