@@ -154,6 +154,45 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
                        ContainsSubstring("command GERMINATE: there is room"));
 }
 
+TEST_CASE("a receipt has the worth as last measured, from telemetry or else from the gates") {
+  const Folder run;
+  whole_life(run);
+  CHECK_THAT(receipt_text(run.receipt()), ContainsSubstring("worth against a control     not measured"));
+  run.event("gate", 6,
+            {.seed_id = "seed-0001",
+             .from = Stage::kTraining,
+             .to = Stage::kBlending,
+             .code = "G2",
+             .passed = true,
+             .values = {{"worth_loss", 0.5}, {"worth_loss_stderr", 0.1}, {"worth_points", 2}}});
+  auto worth = run.receipt().worth;
+  CHECK(worth.loss == 0.5);
+  REQUIRE(worth.loss_interval);
+  CHECK(worth.loss_interval->low == Approx(0.5 - 1.96 * 0.1));
+  CHECK(worth.points == 2);
+  CHECK_FALSE(worth.points_interval);
+  CHECK_FALSE(worth.epochs);
+
+  run.stage(11, Stage::kProbationary, Stage::kFossilized);
+  for (const std::uint32_t epoch : {4U, 5U, 6U}) {
+    run.seed_metric(epoch, "kasmina.seed.worth_epochs", epoch - 3);
+    run.seed_metric(epoch, "kasmina.seed.worth_loss", 0.25 * epoch);
+    run.seed_metric(epoch, "kasmina.seed.worth_loss_stderr", 0.5);
+    run.seed_metric(epoch, "kasmina.seed.worth_points", epoch);
+    run.seed_metric(epoch, "kasmina.seed.worth_stderr_points", 1);
+  }
+  const auto receipt = run.receipt();
+  CHECK(receipt.worth.epochs == 3);
+  CHECK(receipt.worth.loss == 1.5);
+  CHECK(receipt.worth.points_interval->high == Approx(6 + 1.96));
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("+1.5 in validation loss, 95 % interval +0.52 to +2.48; +6.00 "
+                                                      "points, 95 % interval +4.04 to +7.96; 3 epochs compared"));
+  const auto told = receipt_json("run", receipt);
+  CHECK(told["worth"]["epochs"] == 3);
+  CHECK(told["worth"]["loss"]["loss"] == 1.5);
+  CHECK(told["worth"]["accuracy"]["points"] == 6);
+}
+
 TEST_CASE("what was not measured is said to be so, never 0") {
   const Folder run;
   run.stage(3, Stage::kDormant, Stage::kGerminated);
