@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/interrupt.h"
@@ -24,6 +25,7 @@
 #include "tamiyo/null_controller.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
 #include "tolaria/checkpoint/growth_check.h"
+#include "tolaria/run/control_record.h"
 #include "tolaria/run/no_checkpoint.h"
 #include "tolaria/run/resume.h"
 #include "tolaria/run/run_folder.h"
@@ -87,6 +89,15 @@ void forget(const std::vector<std::string>& seeds, const config::RunConfig& conf
   image.run["controller"] = state;
 }
 
+tolaria::ControlRecord remaining_controls(const std::vector<std::string>& removed, const CheckpointImage& image) {
+  auto controls = tolaria::control_record_from_json(image.run.at("progress").value("control", json()));
+  if (const auto read = tolaria::restore_tensors(controls, image.tensors); !read) {
+    throw Error(ExitCode::kCheckpoint, "the checkpoint cannot be forked: " + read.error());
+  }
+  for (const auto& seed : removed) controls.seeds.erase(seed);
+  return controls;
+}
+
 // The state without the seeds: their tensors, moments and sums are gone, all others as they were, to the bit.
 void leave_out(Workbench& bench, const std::vector<std::string>& seeds, CheckpointImage& image) {
   forget(seeds, bench.config, image);
@@ -94,11 +105,14 @@ void leave_out(Workbench& bench, const std::vector<std::string>& seeds, Checkpoi
   for (const auto& seed : seeds) topology = kasmina::without_seed(std::move(topology), seed, bench.config.growth);
   bench.model->network.restore_topology(topology);
   step::follow_structure(*bench.model);
+  const auto controls = remaining_controls(seeds, image);
   image.tensors = tolaria::copy_to_cpu(step::all_tensors(*bench.model, bench.device));
+  std::ranges::move(tolaria::control_tensors(controls), std::back_inserter(image.tensors));
   image.run["topology"] = bench.model->network.save_topology();
   image.run["topology_hash"] = leyline::topology_hash(kasmina::topology_of(image.run["topology"]));
   // The last epoch's figures and the best epoch were another network's.
   json& progress = image.run.at("progress");
+  progress["control"] = tolaria::to_json(controls);
   progress["validation"] = nullptr;
   progress["best"] = nullptr;
   progress["patience_loss"] = nullptr;

@@ -96,8 +96,17 @@ struct IsolationConfig {
   }
 };
 
+// What the gates G2, G4 and G5 judge a seed by, besides its epochs. kasmina/gates.cpp has the conditions.
+enum class Evidence { kControl, kAblation, kNone };
+constexpr auto names(Evidence) {
+  using E = Evidence;
+  return std::array{std::pair{E::kControl, "control"}, std::pair{E::kAblation, "ablation"},
+                    std::pair{E::kNone, "none"}};
+}
+
 // Thresholds of the lifecycle's gates; percentages are points of validation accuracy.
 struct GateConfig {
+  Evidence evidence = Evidence::kAblation;
   int min_training_epochs = 3;
   double min_improvement_points = 0.5;
   double min_gradient_ratio = 0.10;
@@ -106,25 +115,41 @@ struct GateConfig {
   double max_shadow_drop_points = 1.0;
   int min_probation_epochs = 1;
   double min_contribution_points = 1.0;
+  double min_worth_loss = 0.0;
+  double min_worth_points = 0.0;
 
   static constexpr auto fields() {
     using C = GateConfig;
     return std::tuple{
+        field(
+            "evidence", &C::evidence,
+            "what a seed is judged by: its worth against a network that trained without it (control), validation with "
+            "the seed on and off (ablation), or its epochs alone (none)"),
         field("min_training_epochs", &C::min_training_epochs, "G2: epochs in TRAINING before blending",
               between(1, 1e6)),
-        field("min_improvement_points", &C::min_improvement_points, "G2: accuracy points gained since TRAINING began",
-              between(-100, 100)),
+        field("min_improvement_points", &C::min_improvement_points,
+              "G2, ablation: accuracy points gained since TRAINING began", between(-100, 100)),
         field("min_gradient_ratio", &C::min_gradient_ratio,
               "G2: seed's gradient norm divided by the host's, normalised by size", between(0, 1e3)),
         field("min_blending_epochs", &C::min_blending_epochs,
               "G3: epochs in BLENDING before shadowing; alpha must also have reached its target", between(1, 1e6)),
         field("min_shadow_epochs", &C::min_shadow_epochs, "G4: epochs in SHADOWING", between(1, 1e6)),
         field("max_shadow_drop_points", &C::max_shadow_drop_points,
-              "G4: largest allowed drop in accuracy points at full alpha, compared with the running network",
+              "G4: largest allowed drop in accuracy points; ablation: of the seed at full alpha, compared with the "
+              "running "
+              "network; control: of the running network, compared with the control, at the interval's lower end",
               between(0, 100)),
         field("min_probation_epochs", &C::min_probation_epochs, "G5: epochs in PROBATIONARY", between(1, 1e6)),
         field("min_contribution_points", &C::min_contribution_points,
-              "G5: drop in validation accuracy points without the seed", between(-100, 100))};
+              "G5, ablation: drop in validation accuracy points without the seed", between(-100, 100)),
+        field("min_worth_loss", &C::min_worth_loss,
+              "G5, control: the worth in validation loss must be above this at its interval's lower end, or that in "
+              "points above min_worth_points; G2: at its upper end at least this",
+              between(-100, 100)),
+        field("min_worth_points", &C::min_worth_points,
+              "G5, control: the worth in validation accuracy points must be above this at its interval's lower end, or "
+              "that in loss above min_worth_loss",
+              between(-100, 100))};
   }
 };
 
@@ -183,6 +208,23 @@ struct SeedScheduleConfig {
   }
 };
 
+// The control that a seed's worth is measured against, for gates.evidence: control. Definition: leyline/seed_worth.h.
+struct ControlConfig {
+  int epochs = 3;
+  double budget = 0.1;
+
+  static constexpr auto fields() {
+    using C = ControlConfig;
+    return std::tuple{
+        field("epochs", &C::epochs, "epochs from germination on that are also trained without the seed",
+              between(1, 1e6)),
+        field("budget", &C::budget,
+              "training steps of all controls together, as a fraction of the run's planned steps; a control that does "
+              "not fit is shorter, and one without an epoch is left out",
+              between(0, 10))};
+  }
+};
+
 struct GrowthConfig {
   bool enabled = true;
   std::vector<std::string> blueprints;
@@ -203,6 +245,7 @@ struct GrowthConfig {
   AggregationConfig aggregation;
   IsolationConfig isolation;
   GateConfig gates;
+  ControlConfig control;
 
   static constexpr auto fields() {
     using C = GrowthConfig;
@@ -234,7 +277,8 @@ struct GrowthConfig {
         field("aggregation", &C::aggregation, "how the gradients of several seeds are combined"),
         field("isolation", &C::isolation,
               "handling of isolation violations (an isolated seed's gradient reaches the host)"),
-        field("gates", &C::gates, "thresholds that a seed must meet to change stage")};
+        field("gates", &C::gates, "thresholds that a seed must meet to change stage"),
+        field("control", &C::control, "how a seed's worth is measured against a network that trains without it")};
   }
   void validate(Findings& out) const;
 };

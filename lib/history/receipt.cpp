@@ -1,6 +1,7 @@
 #include "history/receipt.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <numeric>
@@ -91,6 +92,11 @@ struct MeasuredValue {
   }
 };
 
+std::optional<base::Interval> interval_of(std::optional<double> value, std::optional<double> standard_error) {
+  if (!value || !standard_error) return std::nullopt;
+  return base::interval95(*value, *standard_error);
+}
+
 struct Measured {
   MeasuredValue contribution, shapley;
 };
@@ -114,6 +120,29 @@ std::map<std::uint32_t, Measured> measurements(const Receipt& receipt, const See
          at(telemetry.shapley_half_width_points, epoch)}};
   }
   return by_epoch;
+}
+
+// The last one up to the seed's end; else what the last gate that judged it had, where telemetry was off.
+std::optional<double> last_of(const Receipt& receipt, const SeedTelemetry::ByEpoch& values, const char* in_gate) {
+  const auto end = receipt.ended ? values.upper_bound(receipt.ended->epoch) : values.end();
+  if (end != values.begin()) return std::prev(end)->second;
+  std::optional<double> last;
+  for (const auto& note : receipt.timeline) {
+    if (note.what != "gate") continue;
+    if (const auto value = value_at(note.event->values, in_gate)) last = value;
+  }
+  return last;
+}
+
+Worth worth_of(const Receipt& receipt, const SeedTelemetry& telemetry) {
+  Worth worth;
+  worth.epochs = last_of(receipt, telemetry.worth_epochs, "worth_epochs");
+  worth.points = last_of(receipt, telemetry.worth_points, "worth_points");
+  worth.loss = last_of(receipt, telemetry.worth_loss, "worth_loss");
+  worth.points_interval =
+      interval_of(worth.points, last_of(receipt, telemetry.worth_stderr_points, "worth_points_stderr"));
+  worth.loss_interval = interval_of(worth.loss, last_of(receipt, telemetry.worth_loss_stderr, "worth_loss_stderr"));
+  return worth;
 }
 
 std::optional<double> points_of(std::optional<double> accuracy) {
@@ -194,6 +223,7 @@ std::optional<StructureSwap> swap_at(const Receipt& receipt, const SeedTelemetry
 void take_telemetry(Receipt& receipt, const SeedTelemetry& telemetry, const std::vector<GrowthRecord>& notes) {
   receipt.step = step_cost(receipt, notes, telemetry);
   receipt.swap = swap_at(receipt, telemetry);
+  receipt.worth = worth_of(receipt, telemetry);
   take_measurements(receipt, telemetry);
   if (!receipt.parameters && !telemetry.parameters.empty()) {
     receipt.parameters = telemetry.parameters.begin()->second;

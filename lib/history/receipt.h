@@ -22,8 +22,16 @@ struct StepCost {
   std::size_t epochs_before = 0, epochs_after = 0;
 };
 
-// Validation accuracy with the seed minus without it, in percentage points, as it was last measured before the seed was
-// kept or removed.
+// The seed against a control that trained without it, as last measured before it was kept or removed. Definition:
+// leyline/seed_worth.h.
+struct Worth {
+  std::optional<double> epochs;  // compared
+  std::optional<double> points, loss;
+  std::optional<base::Interval> points_interval, loss_interval;  // 95 %, over the validation samples
+};
+
+// The drop of validation accuracy when the seed is switched off in the network as it is, which has adapted to it: with
+// the seed minus without it, in percentage points, as it was last measured before the seed was kept or removed.
 struct Contribution {
   std::size_t measurements = 0;
   std::optional<double> points;
@@ -76,6 +84,7 @@ struct Receipt {
   std::optional<double> graft_stall_ms, cull_stall_ms;  // how long training stood still for the command
   std::optional<StructureSwap> swap;                    // of the step of the grafted network
   StepCost step;
+  Worth worth;
   Contribution contribution;
   std::vector<MeasuredEpoch> measured;  // oldest first
   bool telemetry_missing = false;       // a part of its lifetime has no telemetry.jsonl

@@ -26,13 +26,24 @@ const char* label_of(Receipt::Origin origin) {
 
 ordered_json or_null(std::optional<double> value) { return value ? ordered_json(*value) : ordered_json(nullptr); }
 
+ordered_json estimate_json(const char* unit, std::optional<double> value,
+                           const std::optional<base::Interval>& interval) {
+  return {{unit, or_null(value)},
+          {"low", or_null(interval ? std::optional(interval->low) : std::nullopt)},
+          {"high", or_null(interval ? std::optional(interval->high) : std::nullopt)}};
+}
+
 ordered_json points_json(std::optional<double> points, const std::optional<base::Interval>& interval,
                          const ordered_json& more) {
-  ordered_json result = {{"points", or_null(points)},
-                         {"low", or_null(interval ? std::optional(interval->low) : std::nullopt)},
-                         {"high", or_null(interval ? std::optional(interval->high) : std::nullopt)}};
+  ordered_json result = estimate_json("points", points, interval);
   result.update(more);
   return result;
+}
+
+ordered_json worth_json(const Worth& worth) {
+  return {{"epochs", or_null(worth.epochs)},
+          {"accuracy", estimate_json("points", worth.points, worth.points_interval)},
+          {"loss", estimate_json("loss", worth.loss, worth.loss_interval)}};
 }
 
 ordered_json place_json(const RunPlace& place) { return {{"epoch", place.epoch}, {"step", place.step}}; }
@@ -94,7 +105,7 @@ ordered_json receipt_json(const std::string& run, const Receipt& receipt) {
   for (const auto& [stage, epochs] : receipt.stages) {
     stages[std::string(base::name_of(stage))] = epochs ? ordered_json(*epochs) : ordered_json(nullptr);
   }
-  const Contribution& worth = receipt.contribution;
+  const Contribution& drop = receipt.contribution;
   return {{"run_dir", run},
           {"seed", receipt.seed_id},
           {"slot", receipt.slot},
@@ -117,9 +128,10 @@ ordered_json receipt_json(const std::string& run, const Receipt& receipt) {
             {"epochs_after", receipt.step.epochs_after}}},
           {"stall_ms", {{"graft", or_null(receipt.graft_stall_ms)}, {"cull", or_null(receipt.cull_stall_ms)}}},
           {"swap", swap_json(receipt.swap)},
-          {"contribution", points_json(worth.points, worth.interval, {{"measurements", worth.measurements}})},
-          {"shapley", points_json(worth.shapley_points, worth.shapley_interval,
-                                  {{"configurations_needed", or_null(worth.configurations_needed)}})},
+          {"worth", worth_json(receipt.worth)},
+          {"contribution", points_json(drop.points, drop.interval, {{"measurements", drop.measurements}})},
+          {"shapley", points_json(drop.shapley_points, drop.shapley_interval,
+                                  {{"configurations_needed", or_null(drop.configurations_needed)}})},
           {"reward", reward_json(receipt.reward)},
           {"conflicts", or_null(receipt.conflicts)},
           {"conflict_ratio", or_null(receipt.conflict_ratio)},

@@ -20,7 +20,7 @@ using base::printable_line;
 constexpr const char* kNotMeasured = "not measured";
 
 std::string row(const std::string& name, const std::string& value) {
-  constexpr std::size_t kWidth = 22;
+  constexpr std::size_t kWidth = 28;
   return fmt::format("  {}{}{}\n", name, std::string(name.size() < kWidth ? kWidth - name.size() : 1, ' '),
                      printable_line(value));
 }
@@ -45,6 +45,17 @@ std::string points_text(std::optional<double> points, const std::optional<base::
   std::string text = fmt::format("{:+.2f} points", *points);
   if (interval) text += fmt::format(", 95 % interval {:+.2f} to {:+.2f}", interval->low, interval->high);
   return text;
+}
+
+std::string worth_text(const Worth& worth) {
+  if (!worth.loss) return kNotMeasured;
+  std::string text = fmt::format("{:+.4g} in validation loss", *worth.loss);
+  if (worth.loss_interval) {
+    text += fmt::format(", 95 % interval {:+.4g} to {:+.4g}", worth.loss_interval->low, worth.loss_interval->high);
+  }
+  text += "; " + points_text(worth.points, worth.points_interval);
+  return text + (worth.epochs ? fmt::format("; {:.0f} epoch{} compared", *worth.epochs, *worth.epochs == 1 ? "" : "s")
+                              : std::string());
 }
 
 std::string contribution_text(const Contribution& contribution) {
@@ -210,7 +221,8 @@ std::string receipt_text(const Receipt& receipt) {
   if (receipt.outcome == Receipt::Outcome::kCulled) {
     text += row("stall at the cull", or_not(receipt.cull_stall_ms, "{:.3g} ms"));
   }
-  text += row("accuracy drop if off", contribution_text(receipt.contribution)) +
+  text += row("worth against a control", worth_text(receipt.worth)) +
+          row("drop when switched off now", contribution_text(receipt.contribution)) +
           row("Shapley value", shapley_text(receipt.contribution)) +
           (receipt.reward ? row("reward", reward_text(*receipt.reward)) : "") +
           row("conflicts", conflicts_text(receipt)) +

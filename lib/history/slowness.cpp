@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <nlohmann/json.hpp>
 #include <numeric>
 
@@ -22,12 +23,21 @@ struct Share {
   double ms, percent;
 };
 
+// An owner that is reported as a part of another.
+struct Part {
+  Owner part, whole;
+  const char* label;
+};
+constexpr std::array kParts{Part{Owner::kStartUp, Owner::kIdle, "start-up"},
+                            Part{Owner::kControl, Owner::kValidation, "controls"}};
+
 // The ten owners, the largest first.
 std::vector<Share> shares_of(const RunLedger& ledger) {
   std::vector<Share> shares;
   for (const auto& [owner, name] : names(Owner{})) {
-    if (owner == Owner::kStartUp) continue;
-    const double ms = ledger.of(owner) + (owner == Owner::kIdle ? ledger.of(Owner::kStartUp) : 0);
+    if (std::ranges::find(kParts, owner, &Part::part) != kParts.end()) continue;
+    double ms = ledger.of(owner);
+    for (const Part& it : kParts) ms += it.whole == owner ? ledger.of(it.part) : 0;
     shares.push_back({owner, ms, 100 * ms / ledger.wall_ms});
   }
   std::ranges::stable_sort(shares, std::ranges::greater(), &Share::ms);
@@ -135,7 +145,11 @@ bool is_split(const config::DataConfig& data) {
   return splits && data.validation_path.empty();
 }
 
-Try for_validation(const RunConfig& config) {
+Try for_validation(const RunConfig& config, const RunLedger& ledger) {
+  if (ledger.of(Owner::kControl) > ledger.of(Owner::kValidation)) {
+    return {fmt::format("growth.control.budget={:g}", config.growth.control.budget / 2),
+            "most of it trained the controls that seeds are compared with"};
+  }
   if (is_split(config.data) && config.data.validation_fraction > 0.05) {
     return {fmt::format("data.validation_fraction={:g}", config.data.validation_fraction / 2),
             fmt::format("{:g}% of the samples are measured after every epoch", 100 * config.data.validation_fraction) +
@@ -188,7 +202,8 @@ Try what_to_try(Owner owner, const RunConfig& config, const RunLedger& ledger) {
     case Owner::kRollback:
       return {fmt::format("training.optimizer.lr={:g}", config.training.optimizer.lr / 2), "training was rolled back"};
     case Owner::kValidation:
-      return for_validation(config);
+      return for_validation(config, ledger);
+    case Owner::kControl:
     case Owner::kIdle:
     case Owner::kStartUp:
       break;
@@ -220,7 +235,10 @@ std::string covers_text(const RunLedger& ledger) {
 Advice advise(const RunConfig& config, const RunLedger& ledger) {
   constexpr double kNegligibleShare = 0.05;
   const double counted = ledger.wall_ms - ledger.of(Owner::kStartUp);
-  const auto share = [&](Owner owner) { return counted > 0 ? ledger.of(owner) / counted : 0; };
+  const auto share = [&](Owner owner) {
+    const double ms = ledger.of(owner) + (owner == Owner::kValidation ? ledger.of(Owner::kControl) : 0);
+    return counted > 0 ? ms / counted : 0;
+  };
   const auto advice_for = [&](Owner owner, const Try& attempt) {
     const std::string name(base::name_of(owner));
     return Advice{name, attempt.set,
@@ -247,9 +265,10 @@ std::string slowness_text(const std::string& run, const RunLedger& ledger, const
     text += fmt::format("{:<12} {:>14.3f} {:>7.2f}%", base::name_of(share.owner), share.ms, share.percent);
     const std::string length = bar(share.percent);
     text += (length.empty() ? "" : "  " + length) + "\n";
-    if (share.owner == Owner::kIdle && ledger.of(Owner::kStartUp) > 0) {
-      text += fmt::format("  start-up   {:>14.3f} {:>7.2f}%  of it\n", ledger.of(Owner::kStartUp),
-                          100 * ledger.of(Owner::kStartUp) / ledger.wall_ms);
+    for (const Part& it : kParts) {
+      const double ms = ledger.of(it.part);
+      if (it.whole != share.owner || ms <= 0) continue;
+      text += fmt::format("  {:<10} {:>14.3f} {:>7.2f}%  of it\n", it.label, ms, 100 * ms / ledger.wall_ms);
     }
   }
   text += fmt::format("{:<12} {:>14.3f} {:>7.2f}%  of the wall time, within 0.5%\n", "sum",
@@ -276,6 +295,7 @@ ordered_json slowness_json(const std::string& run, const RunLedger& ledger, cons
           {"percent_sum", percent_sum(shares)},
           {"owners", std::move(owners)},
           {"start_up_ms", ledger.of(Owner::kStartUp)},
+          {"control_ms", ledger.of(Owner::kControl)},
           {"step", std::move(step)},
           {"advice", {{"owner", advice.owner}, {"set", advice.set}, {"text", advice.text}}},
           {"covers",

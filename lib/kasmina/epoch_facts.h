@@ -18,6 +18,7 @@ struct SeedFacts {
   std::optional<double> accuracy_without;        // validation accuracy with the seed's alpha at 0
   std::optional<double> accuracy_at_full_alpha;  // validation accuracy with the seed's alpha at 1
   double isolation_violations = 0;               // microbatches where a closed gate leaked its gradient into the host
+  std::optional<leyline::SeedWorth> worth = {};  // so far, this epoch included; empty: without a control
 };
 
 struct EpochFacts {

@@ -2,9 +2,12 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 
 namespace esper::kasmina {
+
+using config::Evidence;
 
 namespace {
 
@@ -29,6 +32,26 @@ class Judge {
   void above(const std::string& name, std::optional<double> value, double threshold) {
     judge(name, value, " > ", threshold, value && *value > threshold);
   }
+  // One of two conditions.
+  struct Above {
+    std::string name;
+    std::optional<double> value;
+    double threshold;
+    bool holds() const { return value && std::isfinite(*value) && *value > threshold; }
+    std::string text(bool failed) const {
+      return fmt::format("{} > {}{} ({})", name, number(threshold), failed ? " failed" : "",
+                         value ? "measured " + number(*value) : "not measured");
+    }
+  };
+  void either(const Above& a, const Above& b) {
+    const bool holds = a.holds() || b.holds();
+    for (const auto* one : {&a, &b}) {
+      verdict_.required.emplace_back(one->name, one->threshold);
+      add_value(one->name, one->value);
+    }
+    add_reason(a.text(!holds) + " or " + b.text(!holds));
+    verdict_.passed = verdict_.passed && holds;
+  }
   void add_value(const std::string& name, std::optional<double> value) {
     if (value && std::isfinite(*value)) verdict_.values.emplace_back(name, *value);
   }
@@ -38,16 +61,32 @@ class Judge {
   void judge(const std::string& name, std::optional<double> value, const char* relation, double threshold, bool holds) {
     const bool finite = value && std::isfinite(*value);
     verdict_.required.emplace_back(name, threshold);
-    auto& reason = verdict_.reason;
-    if (!reason.empty()) reason += "; ";
-    reason += fmt::format("{}{}{}{} ({})", name, relation, number(threshold), finite && holds ? "" : " failed",
-                          value ? "measured " + number(*value) : "not measured");
+    add_reason(fmt::format("{}{}{}{} ({})", name, relation, number(threshold), finite && holds ? "" : " failed",
+                           value ? "measured " + number(*value) : "not measured"));
     add_value(name, value);
     verdict_.passed = verdict_.passed && finite && holds;
+  }
+  void add_reason(const std::string& condition) {
+    verdict_.reason += (verdict_.reason.empty() ? "" : "; ") + condition;
   }
 
   Verdict verdict_;
 };
+
+void add_worth(Judge& judge, const leyline::SeedWorth& worth) {
+  judge.add_value("worth_loss", worth.loss);
+  judge.add_value("worth_loss_stderr", worth.loss_stderr);
+  judge.add_value("worth_points", worth.points);
+  judge.add_value("worth_points_stderr", worth.points_stderr);
+}
+
+void judge_worth(Judge& judge, const leyline::SeedWorth& worth, const config::GateConfig& config) {
+  const auto bounds = bounds_of(worth);
+  // Without a control there is no horizon that could be reached.
+  judge.at_least("worth_epochs", worth.epochs, std::max<double>(1, worth.horizon));
+  judge.either({"worth_loss_lower", bounds.loss_lower, config.min_worth_loss},
+               {"worth_points_lower", bounds.points_lower, config.min_worth_points});
+}
 
 }  // namespace
 
@@ -69,8 +108,14 @@ Verdict gradient_gate(const GradientEvidence& evidence) {
 Verdict learning_gate(const EpochEvidence& evidence, const config::GateConfig& config) {
   Judge judge(Gate::kG2);
   judge.at_least("epochs_in_training", evidence.stage_epochs, config.min_training_epochs);
-  judge.at_least("improvement_points", evidence.improvement_points, config.min_improvement_points);
+  if (config.evidence == Evidence::kAblation) {
+    judge.at_least("improvement_points", evidence.improvement_points, config.min_improvement_points);
+  }
   judge.at_least("gradient_ratio", evidence.gradient_ratio, config.min_gradient_ratio);
+  if (config.evidence == Evidence::kControl) {
+    judge.at_least("worth_loss_upper", bounds_of(evidence.worth).loss_upper, config.min_worth_loss);
+  }
+  add_worth(judge, evidence.worth);
   return judge.verdict();
 }
 
@@ -84,14 +129,25 @@ Verdict blending_gate(const EpochEvidence& evidence, const config::GateConfig& c
 Verdict shadow_gate(const EpochEvidence& evidence, const config::GateConfig& config) {
   Judge judge(Gate::kG4);
   judge.at_least("epochs_in_shadowing", evidence.stage_epochs, config.min_shadow_epochs);
-  judge.at_least("shadow_points", evidence.shadow_points, -config.max_shadow_drop_points);
+  if (config.evidence == Evidence::kAblation) {
+    judge.at_least("shadow_points", evidence.shadow_points, -config.max_shadow_drop_points);
+  } else if (config.evidence == Evidence::kControl) {
+    judge.at_least("worth_points_lower", bounds_of(evidence.worth).points_lower, -config.max_shadow_drop_points);
+  }
+  add_worth(judge, evidence.worth);
   return judge.verdict();
 }
 
 Verdict contribution_gate(const EpochEvidence& evidence, const config::GateConfig& config) {
   Judge judge(Gate::kG5);
   judge.at_least("epochs_in_probation", evidence.stage_epochs, config.min_probation_epochs);
-  judge.at_least("contribution_points", evidence.contribution_points, config.min_contribution_points);
+  if (config.evidence == Evidence::kAblation) {
+    judge.at_least("contribution_points", evidence.contribution_points, config.min_contribution_points);
+  } else {
+    judge.add_value("contribution_points", evidence.contribution_points);
+  }
+  if (config.evidence == Evidence::kControl) judge_worth(judge, evidence.worth, config);
+  add_worth(judge, evidence.worth);
   judge.add_value("contribution_stderr_points", evidence.contribution_stderr_points);
   judge.add_value("contribution_half_width_points", evidence.contribution_half_width_points);
   judge.add_value("shapley_points", evidence.shapley_points);

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/growth_config.h"
+#include "leyline/seed_worth.h"
 
 namespace esper::kasmina {
 
@@ -56,8 +57,20 @@ struct EpochEvidence {
   std::optional<double> contribution_points;  // running accuracy minus accuracy without the seed
   // Reported, not judged; see SeedValue.
   std::optional<double> contribution_stderr_points, contribution_half_width_points, shapley_points;
+  leyline::SeedWorth worth;
 };
 
+// Besides epochs and gradient ratio the gates judge what growth.gates.evidence says:
+//
+//        ablation                          control                                            none
+//   G2   improvement_points                worth_loss_upper >= min_worth_loss                 -
+//   G4   shadow_points                     worth_points_lower >= -max_shadow_drop_points      -
+//   G5   contribution_points               worth of the whole horizon, and worth_loss_lower   -
+//                                          > min_worth_loss or worth_points_lower
+//                                          > min_worth_points
+//
+// G2 stops only what was shown to do harm: a seed whose alpha is still small cannot have shown its use, and its worth
+// is 0 while its alpha is. G5, which is final, demands that the use was shown.
 Verdict sanity_gate(const GraftEvidence& evidence);                                          // G0 -> GERMINATED
 Verdict gradient_gate(const GradientEvidence& evidence);                                     // G1 -> TRAINING
 Verdict learning_gate(const EpochEvidence& evidence, const config::GateConfig& config);      // G2 -> BLENDING

@@ -158,7 +158,8 @@ std::vector<leyline::SeedState> Network::export_seed_states() const {
                      .contribution_half_width_points = record.seed_value.contribution_half_width_points,
                      .shapley_points = record.seed_value.shapley_points,
                      .shapley_stderr_points = record.seed_value.shapley_stderr_points,
-                     .shapley_half_width_points = record.seed_value.shapley_half_width_points};
+                     .shapley_half_width_points = record.seed_value.shapley_half_width_points,
+                     .worth = record.worth};
     states.push_back(std::move(state));
   }
   return states;

@@ -79,6 +79,8 @@ class Network {
   // memory is a rejection as well. For a command that may have to be undone: kasmina/change.h.
   std::vector<LifecycleEvent> apply(const leyline::AdaptationCommand& command, const torch::Tensor& probe,
                                     std::uint64_t now_ns = 0);
+  // True if the command is a GERMINATE that nothing but gate G0 could still reject. now_ns: as apply().
+  bool may_germinate(const leyline::AdaptationCommand& command, std::uint64_t now_ns = 0);
   // How a seed would be folded into the host's next layer, from the present values of all parameters; empty if
   // growth.fold_fossils is off or it cannot be folded.
   struct FoldPlan {
@@ -131,6 +133,7 @@ class Network {
   void require_no_change() const;
 
   // network_command.cpp
+  bool is_known(const leyline::AdaptationCommand& command) const;
   Events apply_order(const Order& order, std::uint64_t now_ns);
   Events carry_out(const Order& order);
   struct Germination {

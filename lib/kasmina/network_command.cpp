@@ -85,20 +85,31 @@ void Network::require_no_change() const {
   ESPER_CHECK(!is_changing_, "the network is being changed: commit or roll back that change first");
 }
 
+bool Network::is_known(const AdaptationCommand& command) const {
+  const auto& known = structure_.command_ids;
+  return std::ranges::find(known, command.command_id) != known.end();
+}
+
 std::vector<LifecycleEvent> Network::apply_order(const Order& order, std::uint64_t now_ns) {
   const auto& command = order.command;
   ESPER_CHECK(!c10::InferenceMode::is_enabled(), "a graft's tensors must not be born in inference mode");
   if (auto refusal = refuse_form(command, now_ns); !refusal.empty()) return refusal;
-  auto& known = structure_.command_ids;
-  if (std::ranges::find(known, command.command_id) != known.end()) {
+  if (is_known(command)) {
     return refused(command, "duplicate_command", "a command with this id was executed before");
   }
   auto events = carry_out(order);
   if (events.back().kind != Kind::kCommandRejected) {
+    auto& known = structure_.command_ids;
     known.push_back(command.command_id);
     if (known.size() > kRememberedCommands) known.pop_front();
   }
   return events;
+}
+
+bool Network::may_germinate(const AdaptationCommand& command, std::uint64_t now_ns) {
+  if (!refuse_form(command, now_ns).empty() || is_known(command)) return false;
+  Germination wanted;
+  return command.seed_operation->operation == SeedOperation::kGerminate && resolve(command, wanted).empty();
 }
 
 // Operations allocate memory before they change anything: a seed is built and measured first.

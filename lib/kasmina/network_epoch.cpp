@@ -67,6 +67,7 @@ void take_in(Slot& slot, const EpochFacts& facts, const Surroundings& around) {
     record.accuracy_at_full_alpha = if_accuracy(own.accuracy_at_full_alpha);
     const auto seed_value = facts.seed_value.find(seed.id);
     record.seed_value = seed_value == facts.seed_value.end() ? SeedValue{} : seed_value->second;
+    if (own.worth) record.worth = *own.worth;
   }
   // At alpha 1 the running network is the network at full alpha.
   if (slot.stage == Stage::kShadowing && seed.alpha.value == 1) record.accuracy_at_full_alpha = around.accuracy;

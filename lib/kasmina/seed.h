@@ -69,6 +69,7 @@ struct SeedRecord {
   std::uint32_t age_epochs = 0;  // since germination
   std::optional<double> accuracy_at_stage_start, accuracy, accuracy_without, accuracy_at_full_alpha;
   SeedValue seed_value;
+  leyline::SeedWorth worth;              // as last measured
   std::optional<double> gradient_ratio;  // smoothed, since TRAINING began
   double gradient_norm = 0, learning_rate = 0;
   double isolation_violations = 0;  // of the last epoch

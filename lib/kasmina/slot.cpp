@@ -65,6 +65,7 @@ EpochEvidence evidence_of(const Slot& slot) {
   evidence.contribution_stderr_points = record.seed_value.contribution_stderr_points;
   evidence.contribution_half_width_points = record.seed_value.contribution_half_width_points;
   evidence.shapley_points = record.seed_value.shapley_points;
+  evidence.worth = record.worth;
   return evidence;
 }
 

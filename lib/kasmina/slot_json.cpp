@@ -51,6 +51,29 @@ AlphaController alpha_from_json(const json& saved) {
   return alpha;
 }
 
+json worth_to_json(const leyline::SeedWorth& worth) {
+  if (worth == leyline::SeedWorth{}) return nullptr;
+  return {{"points", optional_number(worth.points)},
+          {"points_stderr", optional_number(worth.points_stderr)},
+          {"loss", optional_number(worth.loss)},
+          {"loss_stderr", optional_number(worth.loss_stderr)},
+          {"epochs", worth.epochs},
+          {"horizon", worth.horizon},
+          {"confounded", worth.confounded}};
+}
+
+leyline::SeedWorth worth_from_json(const json& saved) {
+  if (saved.is_null()) return {};
+  const auto number = [&](const char* name) { return base::optional_of<double>(saved.at(name)); };
+  return {number("points"),
+          number("points_stderr"),
+          number("loss"),
+          number("loss_stderr"),
+          saved.at("epochs").get<std::uint32_t>(),
+          saved.at("horizon").get<std::uint32_t>(),
+          saved.at("confounded").get<bool>()};
+}
+
 json record_to_json(const SeedRecord& record) {
   return {{"age_epochs", record.age_epochs},
           {"accuracy_at_stage_start", optional_number(record.accuracy_at_stage_start)},
@@ -63,6 +86,7 @@ json record_to_json(const SeedRecord& record) {
           {"shapley_stderr_points", optional_number(record.seed_value.shapley_stderr_points)},
           {"contribution_half_width_points", optional_number(record.seed_value.contribution_half_width_points)},
           {"shapley_half_width_points", optional_number(record.seed_value.shapley_half_width_points)},
+          {"worth", worth_to_json(record.worth)},
           {"gradient_norm", record.gradient_norm},
           {"learning_rate", record.learning_rate}};
 }
@@ -79,6 +103,7 @@ SeedRecord record_from_json(const json& saved) {
   const auto later = [&](const char* name) { return base::optional_at<double>(saved, name); };
   record.seed_value = {later("contribution_stderr_points"), later("contribution_half_width_points"),
                        later("shapley_points"), later("shapley_stderr_points"), later("shapley_half_width_points")};
+  record.worth = worth_from_json(saved.value("worth", json()));
   record.gradient_norm = saved.at("gradient_norm").get<double>();
   record.learning_rate = saved.at("learning_rate").get<double>();
   return record;

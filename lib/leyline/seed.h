@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "leyline/seed_worth.h"
+
 namespace esper::leyline {
 
 enum class Stage : std::uint8_t {
@@ -50,6 +52,7 @@ struct SeedFigures {
   // half_width: of the 95 % interval, the value plus and minus it.
   std::optional<double> contribution_points = {}, contribution_stderr_points = {}, contribution_half_width_points = {};
   std::optional<double> shapley_points = {}, shapley_stderr_points = {}, shapley_half_width_points = {};
+  SeedWorth worth = {};  // as last measured
 };
 
 // A seed as others see it at the end of an epoch.

@@ -116,7 +116,9 @@ std::vector<NamedTensor> all_tensors(const Model& model, torch::Device device) {
 base::Expected<void> restore_model(Model& model, const nlohmann::json& topology,
                                    const std::vector<NamedTensor>& tensors, torch::Device device) {
   std::map<std::string, torch::Tensor> saved;
-  for (const auto& [id, tensor] : tensors) saved.emplace(id, tensor);
+  for (const auto& [id, tensor] : tensors) {
+    if (!id.starts_with(kRunTensors)) saved.emplace(id, tensor);
+  }
   device::RngState rng;
   if (const auto found = saved.extract(kCpuRng)) rng.cpu = found.mapped();
   if (const auto found = saved.extract(kCudaRng)) rng.cuda = found.mapped();

@@ -4,6 +4,7 @@
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/expected.h"
@@ -39,6 +40,9 @@ void follow_training_gates(Model& model);
 // Every tensor that a resumed run needs, by id: parameters, buffers, seed scalars, step state, random number
 // generators.
 std::vector<kasmina::NamedTensor> all_tensors(const Model& model, torch::Device device);
+
+// Tensors of a checkpoint whose ids begin with this belong to the run, not to its model: restore_model() skips them.
+inline constexpr std::string_view kRunTensors = "control.";
 
 // Makes `model`, fresh from build_model, the one that was saved; where that fails the model is of no more use. The
 // default random number generators are set last.

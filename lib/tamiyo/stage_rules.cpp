@@ -9,6 +9,7 @@
 
 namespace esper::tamiyo {
 
+using config::Evidence;
 using leyline::SeedOperation;
 using leyline::SeedState;
 using leyline::Stage;
@@ -19,11 +20,16 @@ namespace {
 class Conditions {
  public:
   void at_least(const char* name, std::optional<double> value, double threshold) {
-    const bool holds = value && *value >= threshold;
-    auto& text = holds ? met_ : missing_;
-    if (!text.empty()) text += ", ";
-    text += std::string(name) + " >= " + number(threshold) + " (" +
-            (value ? "measured " + number(*value) : "not measured") + ")";
+    add(value && *value >= threshold, text_of(name, value, " >= ", threshold));
+  }
+  // The worth that gate G5 asks for.
+  void worth_shown(const leyline::SeedWorth& worth, const config::GateConfig& gates) {
+    const auto [loss, upper, points] = bounds_of(worth);
+    add(worth.is_complete(), fmt::format("worth over the whole horizon (measured {} of {} epochs{})", worth.epochs,
+                                         worth.horizon, worth.confounded ? ", confounded" : ""));
+    add((loss && *loss > gates.min_worth_loss) || (points && *points > gates.min_worth_points),
+        text_of("lower end of worth in loss", loss, " > ", gates.min_worth_loss) + " or " +
+            text_of("in points", points, " > ", gates.min_worth_points));
   }
   NextStep step(SeedOperation operation) const {
     if (missing_.empty()) return {operation, met_};
@@ -31,6 +37,15 @@ class Conditions {
   }
 
  private:
+  static std::string text_of(const char* name, std::optional<double> value, const char* relation, double threshold) {
+    return fmt::format("{}{}{} ({})", name, relation, number(threshold),
+                       value ? "measured " + number(*value) : "not measured");
+  }
+  void add(bool holds, const std::string& condition) {
+    auto& text = holds ? met_ : missing_;
+    text += (text.empty() ? "" : ", ") + condition;
+  }
+
   std::string met_, missing_;
 };
 
@@ -58,6 +73,26 @@ std::optional<double> blended_points(const SeedState& seed) {
   return seed.stage == Stage::kProbationary && contribution ? contribution : finite(seed.figures.improvement_points);
 }
 
+// Empty: none was shown.
+std::string harm_of(const SeedState& seed, const Rules& rules) {
+  const auto points = blended_points(seed);
+  const double allowed = rules.heuristic.prune_drop_points;
+  switch (rules.gates.evidence) {
+    case Evidence::kControl: {
+      const auto upper = bounds_of(seed.figures.worth).loss_upper;
+      if (!seed.figures.worth.is_complete() || !upper || *upper >= 0) return {};
+      return fmt::format("its worth in validation loss is {} (95 % interval up to {}), compared with a control",
+                         number(*seed.figures.worth.loss), number(*upper));
+    }
+    case Evidence::kAblation:
+      if (!points || *points > -allowed) return {};
+      return "it costs " + number(-*points) + " accuracy points (allowed " + number(allowed) + ")";
+    case Evidence::kNone:
+      break;
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string number(double value) { return fmt::format("{:.4g}", value); }
@@ -77,14 +112,20 @@ std::optional<double> judged_points(const SeedState& seed) {
 
 NextStep next_step(const SeedState& seed, const Rules& rules) {
   const auto& gates = rules.gates;
+  const bool control = gates.evidence == Evidence::kControl, ablation = gates.evidence == Evidence::kAblation;
+  const auto bounds = bounds_of(seed.figures.worth);
   Conditions conditions;
   switch (seed.stage) {
     case Stage::kGerminated:
       return {SeedOperation::kStartTraining, "grafted, ready to train"};
     case Stage::kTraining:
       conditions.at_least("epochs in training", seed.stage_epochs, gates.min_training_epochs);
-      conditions.at_least("improvement points", finite(seed.figures.improvement_points), gates.min_improvement_points);
+      if (ablation) {
+        conditions.at_least("improvement points", finite(seed.figures.improvement_points),
+                            gates.min_improvement_points);
+      }
       conditions.at_least("gradient ratio", finite(seed.figures.gradient_ratio), gates.min_gradient_ratio);
+      if (control) conditions.at_least("upper end of worth in loss", bounds.loss_upper, gates.min_worth_loss);
       return conditions.step(SeedOperation::kStartGrafting);
     case Stage::kBlending:
       conditions.at_least("epochs in blending", seed.stage_epochs, gates.min_blending_epochs);
@@ -92,12 +133,20 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
       return conditions.step(SeedOperation::kStabilize);
     case Stage::kShadowing:
       conditions.at_least("epochs in shadowing", seed.stage_epochs, gates.min_shadow_epochs);
-      conditions.at_least("points at full alpha", finite(seed.figures.shadow_points), -gates.max_shadow_drop_points);
+      if (ablation) {
+        conditions.at_least("points at full alpha", finite(seed.figures.shadow_points), -gates.max_shadow_drop_points);
+      }
+      if (control) {
+        conditions.at_least("lower end of worth in points", bounds.points_lower, -gates.max_shadow_drop_points);
+      }
       return conditions.step(SeedOperation::kEvaluate);
     case Stage::kProbationary:
       conditions.at_least("epochs in probation", seed.stage_epochs, gates.min_probation_epochs);
-      conditions.at_least("contribution points", finite(seed.figures.contribution_points),
-                          std::max(gates.min_contribution_points, rules.heuristic.min_fossilize_points));
+      if (ablation) {
+        conditions.at_least("contribution points", finite(seed.figures.contribution_points),
+                            std::max(gates.min_contribution_points, rules.heuristic.min_fossilize_points));
+      }
+      if (control) conditions.worth_shown(seed.figures.worth, gates);
       return conditions.step(SeedOperation::kFossilize);
     default:
       return {std::nullopt, "no action in this stage"};
@@ -105,11 +154,8 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
 }
 
 std::string prune_reason(const SeedState& seed, std::uint32_t stale_epochs, const Rules& rules) {
-  const auto points = blended_points(seed);
-  if (points && *points <= -rules.heuristic.prune_drop_points) {
-    return "it costs " + number(-*points) + " accuracy points (allowed " + number(rules.heuristic.prune_drop_points) +
-           ")";
-  }
+  if (rules.gates.evidence == Evidence::kControl && seed.figures.worth.is_pending()) return {};
+  if (const auto harm = harm_of(seed, rules); !harm.empty()) return harm;
   const auto limit = static_cast<std::uint32_t>(rules.heuristic.prune_after_epochs);
   const auto wanted = static_cast<std::uint32_t>(min_epochs(seed.stage, rules.gates));
   if (seed.stage == Stage::kBlending || stale_epochs < limit || seed.stage_epochs < wanted) return {};

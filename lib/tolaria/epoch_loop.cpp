@@ -4,6 +4,7 @@
 #include <torch/types.h>
 
 #include <cmath>
+#include <utility>
 
 #include "base/interrupt.h"
 #include "base/text/rounding.h"
@@ -41,7 +42,7 @@ class EpochLoop {
         log_(run.model, run.progress, run.outbox, run.saver),
         trainer_(run),
         good_state_(evaluation_, run.progress, run.outbox),
-        growth_(run.facts, run.model, run.policy, log_, run.outbox, run.data.probe),
+        growth_(evaluation_, run.policy, log_, run.outbox, run.data.probe),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger) {}
 
   RunOutcome run();
@@ -52,7 +53,11 @@ class EpochLoop {
   Measurements measure();
   StepMetrics read_metrics();
   std::string divergence_or_undo(StepMetrics& metrics, Measurements& measured);
-  void grow(const EpochResults& results);
+  // Before an end of the epoch that may be interrupted: keeps the run as it is, for a process that goes on from there.
+  void hold();
+  void let_go();
+  void go_back();
+  EpochEnd grow(const EpochResults& results);
 
   bool is_last_epoch_over() const { return run_.progress.epoch >= static_cast<std::uint32_t>(config().epochs); }
   bool should_stop_early() const;
@@ -69,6 +74,7 @@ class EpochLoop {
   GoodState good_state_;
   Growth growth_;
   EpochReporter reporter_;
+  std::optional<RunProgress> held_;
 };
 
 RunOutcome EpochLoop::run() {
@@ -88,13 +94,14 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   const auto hook_begin = run_.facts.clock.now();
   Measurements measured = measure();
   if (measured.interrupted) return stop_interrupted();
+  hold();
   StepMetrics metrics = read_metrics();
   if (const auto reason = divergence_or_undo(metrics, measured); !reason.empty()) return stop_diverged(reason);
 
   const EpochResults results{metrics, measured, *trained};
   const bool better = record_epoch(run_.progress, metrics, {measured.running.loss, measured.running.accuracy},
                                    config().training.early_stop_min_delta);
-  grow(results);
+  if (grow(results) == EpochEnd::kInterrupted) return stop_interrupted();
   trainer_.take_structure();
   good_state_.keep();
   const double hook_ms = base::milliseconds(run_.facts.clock.now() - hook_begin);
@@ -109,7 +116,9 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
 
 Measurements EpochLoop::measure() {
   run_.display.phase = leyline::Phase::kValidating;
-  return measure_epoch(evaluation_, run_.progress.epoch + 1, run_.outbox);
+  const auto& controls = run_.progress.control.seeds;
+  return measure_epoch(evaluation_, run_.progress.epoch + 1, run_.outbox,
+                       controls.empty() ? PerSample::kNotKept : PerSample::kKept);
 }
 
 StepMetrics EpochLoop::read_metrics() {
@@ -125,9 +134,33 @@ std::string EpochLoop::divergence_or_undo(StepMetrics& metrics, Measurements& me
   return divergence(metrics, measured);
 }
 
-void EpochLoop::grow(const EpochResults& results) {
+void EpochLoop::hold() {
+  if (!growth_.may_train_control(run_.progress)) return;
+  run_.saver.hold();
+  held_ = run_.progress;
+}
+
+void EpochLoop::let_go() {
+  run_.saver.release();
+  held_.reset();
+}
+
+// The model stays where it is: what is saved from now on is what was held.
+void EpochLoop::go_back() {
+  if (held_) run_.progress = *std::exchange(held_, std::nullopt);
+}
+
+EpochEnd EpochLoop::grow(const EpochResults& results) {
   const LedgerScope deciding(run_.ledger, Owner::kPolicy);
-  growth_.end_epoch(run_.progress, results);
+  EpochEnd end = EpochEnd::kInterrupted;
+  try {
+    end = growth_.end_epoch(run_.progress, results);
+  } catch (...) {
+    go_back();
+    throw;
+  }
+  end == EpochEnd::kComplete ? let_go() : go_back();
+  return end;
 }
 
 bool EpochLoop::should_stop_early() const {

@@ -8,7 +8,6 @@
 #include "base/interrupt.h"
 #include "base/text/rounding.h"
 #include "device/cuda_table.h"
-#include "step/probe.h"
 
 namespace esper::tolaria {
 
@@ -34,7 +33,7 @@ lanes::RunnerServices runner_services(Run& run) {
 
 EpochTrainer::EpochTrainer(Run& run)
     : run_(run),
-      rates_(run.facts, run.model),
+      setup_(run.facts, run.model),
       runner_(run.model, run.facts.config.step, run.facts.device, runner_services(run)),
       batches_(run.data.train, run.facts.device, run.facts.config.step.accumulation,
                look_ahead_for(run.facts.config.data, run.facts.device, run.data.train), run.ledger) {}
@@ -54,8 +53,7 @@ void EpochTrainer::train_step(const std::vector<Microbatch>& microbatches) {
   const bool watched = runner_.is_watching();
   const auto begin = run_.step_times || watched ? clock.now() : base::Duration{};
   run_.ledger.begin_step();
-  rates_.set(step);
-  step::probe_attribution(run_.model, microbatches);
+  setup_.prepare(step, microbatches);
   runner_.step(microbatches, {step, steps_left(microbatches)});
   run_.ledger.end_step(step);
   if (watched) runner_.record_step_time(clock.now() - begin);
@@ -78,7 +76,7 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   const auto begin = clock.now();
   const auto wait_before = run_.ledger.so_far(Owner::kLoaderWait);
   batches_.begin_epoch(run_.progress.epoch, run_.progress.batch);
-  rates_.follow_network();
+  setup_.follow_network();
   TrainedEpoch trained;
   std::vector<Microbatch> microbatches;
   for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {

@@ -6,8 +6,8 @@
 
 #include "lanes/step_runner.h"
 #include "tolaria/run/batch_source.h"
-#include "tolaria/run/learning_rates.h"
 #include "tolaria/run/run.h"
+#include "tolaria/run/step_setup.h"
 #include "tolaria/run/trained_epoch.h"
 
 namespace esper::tolaria {
@@ -32,7 +32,7 @@ class EpochTrainer {
   void advance_cursor(const std::vector<step::Microbatch>& microbatches);
 
   Run& run_;
-  LearningRates rates_;
+  StepSetup setup_;
   lanes::StepRunner runner_;
   BatchSource batches_;
 };

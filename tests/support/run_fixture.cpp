@@ -111,6 +111,8 @@ SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script s
   consultation.restore(from->run.at("controller"));
   const auto restored = restore_model(*model, from->run.at("topology"), from->tensors, torch::kCPU);
   if (!restored) throw std::runtime_error(restored.error());
+  const auto controls = tolaria::restore_tensors(progress.control, from->tensors);
+  if (!controls) throw std::runtime_error(controls.error());
 }
 
 std::vector<leyline::TelemetryEvent> SmallRun::events(const std::string& name) const {

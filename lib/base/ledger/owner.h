@@ -19,16 +19,23 @@ enum class Owner : std::uint8_t {
   kCheckpoint,  // copying the state, and waiting for it to be written
   kRollback,    // going back to an earlier state
   kValidation,  // validation passes, their batches included
+  kControl,     // training and validating a seed's control; a part of kValidation where only ten owners are reported
   kIdle,        // everything else
   kStartUp,     // from the start of the process to the first epoch; a part of kIdle where only ten owners are reported
 };
 constexpr auto names(Owner) {
   using O = Owner;
-  return std::array{std::pair{O::kCompute, "compute"},        std::pair{O::kTransfer, "transfer"},
-                    std::pair{O::kLoaderWait, "loader_wait"}, std::pair{O::kCompile, "compile"},
-                    std::pair{O::kPolicy, "policy"},          std::pair{O::kTelemetry, "telemetry"},
-                    std::pair{O::kCheckpoint, "checkpoint"},  std::pair{O::kRollback, "rollback"},
-                    std::pair{O::kValidation, "validation"},  std::pair{O::kIdle, "idle"},
+  return std::array{std::pair{O::kCompute, "compute"},
+                    std::pair{O::kTransfer, "transfer"},
+                    std::pair{O::kLoaderWait, "loader_wait"},
+                    std::pair{O::kCompile, "compile"},
+                    std::pair{O::kPolicy, "policy"},
+                    std::pair{O::kTelemetry, "telemetry"},
+                    std::pair{O::kCheckpoint, "checkpoint"},
+                    std::pair{O::kRollback, "rollback"},
+                    std::pair{O::kValidation, "validation"},
+                    std::pair{O::kControl, "control"},
+                    std::pair{O::kIdle, "idle"},
                     std::pair{O::kStartUp, "start_up"}};
 }
 constexpr std::size_t kNumOwners = names(Owner{}).size();

@@ -22,6 +22,8 @@ struct Measurements {
 
 // Measures the averaged model if the run averages parameters (evaluation/averaged_model.h). The run's state is
 // unchanged; a measurement that exceeded its deadline is reported. epoch: the number of the epoch just trained, from 1.
-Measurements measure_epoch(const Evaluation& evaluation, std::uint32_t epoch, Outbox& outbox);
+// samples: of the running network.
+Measurements measure_epoch(const Evaluation& evaluation, std::uint32_t epoch, Outbox& outbox,
+                           PerSample samples = PerSample::kNotKept);
 
 }  // namespace esper::tolaria

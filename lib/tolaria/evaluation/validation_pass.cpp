@@ -26,11 +26,11 @@ NextBatch batches_of(data::Loader& loader, torch::Device device) {
 
 }  // namespace
 
-ValidationResult validation_pass(const Model& model, data::Loader& loader, torch::Device device) {
+ValidationResult validation_pass(const Model& model, data::Loader& loader, torch::Device device, PerSample samples) {
   const auto forward = [&](const torch::Tensor& inputs) {
     return model.network.forward(inputs, kasmina::Mode::kEvaluate);
   };
-  return validate(batches_of(loader, device), forward, {device, model.settings.compute_type, signalled});
+  return validate(batches_of(loader, device), forward, {device, model.settings.compute_type, signalled, samples});
 }
 
 StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmina::Configuration>& configurations,

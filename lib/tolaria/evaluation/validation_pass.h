@@ -11,7 +11,8 @@
 namespace esper::tolaria {
 
 // Evaluates the network as it is.
-ValidationResult validation_pass(const step::Model& model, data::Loader& loader, torch::Device device);
+ValidationResult validation_pass(const step::Model& model, data::Loader& loader, torch::Device device,
+                                 PerSample samples = PerSample::kNotKept);
 
 // Evaluates many configurations of it at once. should_stop may be empty; it is polled in addition to signals.
 StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmina::Configuration>& configurations,

@@ -1,10 +1,14 @@
 #include "tolaria/growth/growth.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "base/text/rounding.h"
+#include "kasmina/lifecycle.h"
 #include "leyline/telemetry.h"
 #include "tolaria/growth/apply_command.h"
+#include "tolaria/growth/worth.h"
 
 namespace esper::tolaria {
 
@@ -13,9 +17,63 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
-Growth::Growth(const RunFacts& facts, step::Model& model, Consultation& policy, LifecycleLog& log, Outbox& outbox,
+namespace {
+
+using kasmina::LifecycleEvent;
+
+// What the graft made, if there was one.
+const LifecycleEvent* find_graft(const std::vector<LifecycleEvent>& happened) {
+  const auto found = std::ranges::find(happened, LifecycleEvent::Kind::kGraft, &LifecycleEvent::kind);
+  return found == happened.end() ? nullptr : &*found;
+}
+
+leyline::TelemetryEvent control_event(const LifecycleEvent& graft, const RunProgress& progress,
+                                      const TrainedControl& control) {
+  return event("tolaria.control_measured"_event, Level::kInfo,
+               {{"seed_id", graft.seed_id},
+                {"slot", graft.slot},
+                {"blueprint", graft.blueprint},
+                {"epoch", std::to_string(progress.epoch)},
+                {"epochs", std::to_string(control.control.epochs())},
+                {"steps", std::to_string(control.steps)},
+                {"ms", std::to_string(control.took_ms)},
+                {"reason", control.reason}});
+}
+
+leyline::TelemetryEvent skipped_event(const LifecycleEvent& graft, const RunProgress& progress,
+                                      const TrainedControl& control) {
+  return event("tolaria.control_skipped"_event, Level::kWarning,
+               {{"seed_id", graft.seed_id},
+                {"slot", graft.slot},
+                {"blueprint", graft.blueprint},
+                {"epoch", std::to_string(progress.epoch)},
+                {"steps", std::to_string(control.steps)},
+                {"reason", control.reason + "; its worth is not measured, and gates that ask for it do not pass"}});
+}
+
+}  // namespace
+
+Growth::Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, Outbox& outbox,
                torch::Tensor probe)
-    : facts_(facts), model_(model), policy_(policy), log_(log), outbox_(outbox), probe_(std::move(probe)) {}
+    : evaluation_(evaluation),
+      facts_(evaluation.facts),
+      model_(evaluation.model),
+      policy_(policy),
+      log_(log),
+      outbox_(outbox),
+      probe_(std::move(probe)) {}
+
+bool Growth::may_train_control(const RunProgress& progress) const {
+  const auto& growth = facts_.config.growth;
+  if (!growth.enabled || growth.gates.evidence != config::Evidence::kControl) return false;
+  RunProgress after = progress;
+  ++after.epoch;
+  if (control_length(facts_, after).epochs == 0) return false;
+  // One that rests may be free once the epoch is over.
+  return std::ranges::any_of(model_.network.export_slots(), [](const leyline::SlotState& slot) {
+    return slot.stage != leyline::Stage::kTerminated && !kasmina::holds_seed(slot.stage);
+  });
+}
 
 // Updates the optimizer's moments to the structure.
 void Growth::take_in(const kasmina::EpochFacts& facts) {
@@ -29,14 +87,56 @@ void Growth::take_in(const kasmina::EpochFacts& facts) {
   log_.report(happened, change);
 }
 
-void Growth::apply(const leyline::Decision& decision) {
+// Before the network applies the epoch: its seeds are still as they trained.
+void Growth::compare(RunProgress& progress, const EpochResults& results, kasmina::EpochFacts& facts) {
+  auto& controls = progress.control;
+  if (!results.measured.undone.empty()) controls.seeds.clear();  // the seeds are culled
+  if (controls.seeds.empty()) return;
+  for (const auto& [seed_id, worth] :
+       compare_with_controls(controls, model_.network, results.measured.running.by_sample)) {
+    const auto own = std::ranges::find(facts.seeds, seed_id, &kasmina::SeedFacts::seed_id);
+    if (own != facts.seeds.end()) own->worth = worth;
+    if (!worth.confounded) continue;
+    outbox_.emit(event("tolaria.control_confounded"_event, Level::kWarning,
+                       {{"seed_id", seed_id},
+                        {"epoch", std::to_string(facts.epoch)},
+                        {"epochs", std::to_string(worth.epochs)},
+                        {"reason",
+                         "another seed came, went or changed since its control: its worth is measured no "
+                         "further"}}));
+  }
+}
+
+bool Growth::wants_control(const leyline::AdaptationCommand& command, std::uint64_t now_ns) {
+  return facts_.config.growth.gates.evidence == config::Evidence::kControl &&
+         model_.network.may_germinate(command, now_ns);
+}
+
+void Growth::keep(RunProgress& progress, const std::vector<LifecycleEvent>& happened, TrainedControl control) {
+  progress.control.steps += control.steps;
+  const auto* graft = find_graft(happened);
+  if (graft == nullptr) return;
+  const bool trained = control.end == TrainedControl::End::kTrained;
+  outbox_.emit(trained ? control_event(*graft, progress, control) : skipped_event(*graft, progress, control));
+  if (trained) progress.control.seeds[graft->seed_id] = std::move(control.control);
+}
+
+EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision) {
   for (const auto& command : decision.commands) {
-    const auto begin = facts_.clock.now();
     const auto now_ns = static_cast<std::uint64_t>(facts_.clock.wall().count());
+    std::optional<TrainedControl> control;
+    if (wants_control(command, now_ns)) {
+      step::follow_training_gates(model_);  // of the commands before this one
+      control = train_control(evaluation_, progress);
+      if (control->end == TrainedControl::End::kInterrupted) return EpochEnd::kInterrupted;
+    }
+    const auto begin = facts_.clock.now();
     const auto done = apply_command(model_, command, probe_, now_ns);
     if (done.structure_changed) ++figures_.optimizer_rebuilds;
     log_.report(done.events, done.change, {format_cause(command, decision), milliseconds(facts_.clock.now() - begin)});
+    if (control) keep(progress, done.events, *std::move(control));
   }
+  return EpochEnd::kComplete;
 }
 
 void Growth::report_no_decision(const Answer& answer) {
@@ -51,23 +151,26 @@ void Growth::report_no_decision(const Answer& answer) {
                       {"deadline_ms", std::to_string(milliseconds(deadline))}}));
 }
 
-void Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
-  const auto facts = facts_of(model_.network, progress.epoch + 1, results);
+EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
+  auto facts = facts_of(model_.network, progress.epoch + 1, results);
   ++progress.epoch;
   progress.batch = 0;
+  compare(progress, results, facts);
   take_in(facts);
   const auto begin = facts_.clock.now();
   const Answer answer = policy_.ask(observe(facts_, progress, model_.network, results));
   if (answer.kind == Answer::Kind::kDecided) {
     log_.report(answer.decision);
-    apply(answer.decision);
+    if (apply(progress, answer.decision) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   } else {
     ++progress.conservative_epochs;
     report_no_decision(answer);
   }
   step::follow_training_gates(model_);
+  log_.publish();
   figures_.decide_ms = answer.latency_ms;
   figures_.hook_ms = milliseconds(facts_.clock.now() - begin);
+  return EpochEnd::kComplete;
 }
 
 }  // namespace esper::tolaria

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "tolaria/growth/control.h"
 #include "tolaria/growth/lifecycle_log.h"
 #include "tolaria/growth/observe.h"
 
@@ -14,24 +15,33 @@ struct GrowthFigures {
   std::int64_t optimizer_rebuilds = 0;  // of this process
 };
 
+enum class EpochEnd { kComplete, kInterrupted };
+
 class Growth {
  public:
-  // probe: on the device; grafts are measured on it. Borrows the others.
-  Growth(const RunFacts& facts, step::Model& model, Consultation& policy, LifecycleLog& log, Outbox& outbox,
-         torch::Tensor probe);
+  // probe: on the device; grafts are measured on it. Borrows what `evaluation` refers to, and the others.
+  Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, Outbox& outbox, torch::Tensor probe);
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;
 
-  // Advances the network, the step state and the progress, whose epoch is complete afterwards.
-  void end_epoch(RunProgress& progress, const EpochResults& results);
+  // Advances the network, the step state and the progress, whose epoch is complete afterwards. Interrupted by a signal
+  // while it trains a control: the run is then in no state to go on from, and nothing was reported.
+  EpochEnd end_epoch(RunProgress& progress, const EpochResults& results);
+
+  // True if the end of the epoch that `progress` does not count yet may train a control, so that it can be interrupted.
+  bool may_train_control(const RunProgress& progress) const;
 
   const GrowthFigures& figures() const { return figures_; }
 
  private:
   void take_in(const kasmina::EpochFacts& facts);
-  void apply(const leyline::Decision& decision);
+  void compare(RunProgress& progress, const EpochResults& results, kasmina::EpochFacts& facts);
+  EpochEnd apply(RunProgress& progress, const leyline::Decision& decision);
+  bool wants_control(const leyline::AdaptationCommand& command, std::uint64_t now_ns);
+  void keep(RunProgress& progress, const std::vector<kasmina::LifecycleEvent>& happened, TrainedControl control);
   void report_no_decision(const Answer& answer);
 
+  Evaluation evaluation_;
   const RunFacts& facts_;
   step::Model& model_;
   Consultation& policy_;

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 #include <ranges>
+#include <utility>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -198,12 +199,13 @@ void LifecycleLog::report(const std::vector<LifecycleEvent>& happened, const Str
   const std::string epoch = std::to_string(progress_.epoch);
   for (const auto& it : happened) {
     follow(topology_, it);
-    outbox_.emit(telemetry_of(it, epoch, change));
+    events_.push_back(telemetry_of(it, epoch, change));
     auto record = record_of(it, change, cause);
     record.place = {progress_.epoch, progress_.step};
     record.hash = leyline::topology_hash(topology_);
     if (it.kind == LifecycleEvent::Kind::kGraft) record.event->memory_bytes = memory_of(model_, it.seed_id);
-    saver_.record(history::growth_record_json(record).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+    records_.push_back(
+        history::growth_record_json(record).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
   }
 }
 
@@ -211,9 +213,14 @@ void LifecycleLog::report(const leyline::Decision& decision) {
   const auto operates = [](const leyline::AdaptationCommand& command) { return command.seed_operation.has_value(); };
   const std::string commands = base::joined(decision.commands | std::views::filter(operates), ", ",
                                             [](const leyline::AdaptationCommand& command) { return text_of(command); });
-  outbox_.emit(
+  events_.push_back(
       event("tamiyo.decision"_event, Level::kInfo,
             {{"epoch", std::to_string(progress_.epoch)}, {"commands", commands}, {"reason", decision.reason}}));
+}
+
+void LifecycleLog::publish() {
+  for (auto& event : std::exchange(events_, {})) outbox_.emit(std::move(event));
+  for (auto& record : std::exchange(records_, {})) saver_.record(std::move(record));
 }
 
 std::string format_cause(const leyline::AdaptationCommand& command, const leyline::Decision& decision) {

@@ -24,11 +24,16 @@ class LifecycleLog {
   // Starts with the model's present network. Borrows its arguments.
   LifecycleLog(const step::Model& model, const RunProgress& progress, Outbox& outbox, Saver& saver);
 
+  // What is reported waits for publish().
+  //
   // Events in order of occurrence. `change`: the resulting change of the optimizer's moments; reported with the graft,
   // the cull or the fold.
   void report(const std::vector<kasmina::LifecycleEvent>& happened, const step::StructureChange& change,
               const Cause& cause = {});
   void report(const leyline::Decision& decision);
+  // The end of the epoch is complete: emits and records what was reported. Without it a process that ends leaves no
+  // trace of an epoch's end that it gave up.
+  void publish();
 
  private:
   const step::Model& model_;
@@ -36,6 +41,8 @@ class LifecycleLog {
   Outbox& outbox_;
   Saver& saver_;
   leyline::Topology topology_;  // after the last event; each record holds its hash
+  std::vector<leyline::TelemetryEvent> events_;
+  std::vector<std::string> records_;
 };
 
 // "GERMINATE: the reason", of a command and its decision.

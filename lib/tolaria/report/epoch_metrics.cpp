@@ -187,6 +187,22 @@ void add_if_known(std::vector<MetricValue>& out, Handle handle, const SeedState&
   if (figure) out.push_back(seed_metric(handle, seed, *figure));
 }
 
+// As last measured: it stays after its last epoch was compared.
+void add_worth(std::vector<MetricValue>& out, const SeedState& seed) {
+  const auto& worth = seed.figures.worth;
+  if (worth.epochs == 0) return;
+  out.push_back(seed_metric("kasmina.seed.worth_epochs"_metric, seed, worth.epochs));
+  add_if_known(out, "kasmina.seed.worth_loss"_metric, seed, worth.loss);
+  add_if_known(out, "kasmina.seed.worth_loss_stderr"_metric, seed, worth.loss_stderr);
+  add_if_known(out, "kasmina.seed.worth_points"_metric, seed, worth.points);
+  add_if_known(out, "kasmina.seed.worth_stderr_points"_metric, seed, worth.points_stderr);
+}
+
+void add_controls(std::vector<MetricValue>& out, const RunView& run) {
+  if (run.facts.config.growth.gates.evidence != config::Evidence::kControl) return;
+  out.push_back(metric("tolaria.control.steps_total"_metric, static_cast<double>(run.progress.control.steps)));
+}
+
 }  // namespace
 
 std::vector<MetricValue> epoch_metrics(const RunView& run, const EpochResults& results,
@@ -207,6 +223,7 @@ std::vector<MetricValue> epoch_metrics(const RunView& run, const EpochResults& r
   add_seed_gradients(out, run.model.network, steps, run.seeds,
                      {run.progress.gradient_shares, static_cast<std::size_t>(config.growth.aggregation.layers_shown)});
   add_counterfactual(out, measured.counterfactual);
+  add_controls(out, run);
   add_scaler(out, run, steps.loss_scale);
   return out;
 }
@@ -228,6 +245,7 @@ std::vector<MetricValue> seed_metrics(const SeedState& seed) {
   add_if_known(out, "kasmina.seed.shapley_points"_metric, seed, seed.figures.shapley_points);
   add_if_known(out, "kasmina.seed.shapley_stderr_points"_metric, seed, seed.figures.shapley_stderr_points);
   add_if_known(out, "kasmina.seed.shapley_half_width_points"_metric, seed, seed.figures.shapley_half_width_points);
+  add_worth(out, seed);
   return out;
 }
 

@@ -19,7 +19,8 @@ namespace {
 base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& target, Consultation& policy,
                           ResumePoint& point) {
   auto model = target.build();
-  const auto progress = run_progress_from_json(image.run.at("progress"));
+  auto progress = run_progress_from_json(image.run.at("progress"));
+  if (auto controls = restore_tensors(progress.control, image.tensors); !controls) return controls;
   if (progress.epoch != image.info.epoch || progress.step != image.info.step) {
     return base::failure("run.json belongs to another step");
   }

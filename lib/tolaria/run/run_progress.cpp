@@ -66,7 +66,8 @@ json to_json(const RunProgress& progress) {
                 {"loss", ewma(progress.loss)},
                 {"gradient_norm", ewma(progress.gradient_norm)},
                 {"gradient_shares", json::object()},
-                {"conservative_epochs", progress.conservative_epochs}};
+                {"conservative_epochs", progress.conservative_epochs},
+                {"control", to_json(progress.control)}};
   for (const auto& [id, share] : progress.gradient_shares) {
     saved["gradient_shares"][id] = {{"share", share.share}, {"delta", share.delta}};
   }
@@ -99,6 +100,7 @@ RunProgress run_progress_from_json(const json& saved) {
     progress.gradient_shares[id] = {share.at("share"), share.at("delta")};
   }
   progress.conservative_epochs = saved.at("conservative_epochs");
+  progress.control = control_record_from_json(saved.value("control", json()));
   return progress;
 }
 

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "step/step_metrics.h"
+#include "tolaria/run/control_record.h"
 
 namespace esper::tolaria {
 
@@ -49,6 +50,7 @@ struct RunProgress {
   Ewma loss, gradient_norm;
   GradientShares gradient_shares;         // of the last completed epoch
   std::uint64_t conservative_epochs = 0;  // number of epochs whose decision was late or failed
+  ControlRecord control;
 };
 
 // Adds the measurements of the epoch just evaluated, which `epoch` does not count yet. Returns true if its validation
@@ -56,6 +58,7 @@ struct RunProgress {
 bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const EpochFigures& validation,
                   double min_delta);
 
+// Without the tensors of the controls (control_tensors).
 nlohmann::json to_json(const RunProgress& progress);
 // Throws nlohmann::json::exception if a field is missing or of another type, std::out_of_range for an invalid count.
 RunProgress run_progress_from_json(const nlohmann::json& saved);

@@ -1,5 +1,7 @@
 #include "tolaria/run/saver.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -28,7 +30,9 @@ CheckpointInfo state_of(const SaveSource& source) {
 CheckpointImage image_of(const SaveSource& source) {
   CheckpointImage image;
   image.info = state_of(source);
-  image.tensors = copy_to_cpu(step::all_tensors(source.model, source.facts.device));
+  auto tensors = step::all_tensors(source.model, source.facts.device);
+  std::ranges::move(control_tensors(source.progress.control), std::back_inserter(tensors));
+  image.tensors = copy_to_cpu(tensors);
   RunProgress progress = source.progress;
   progress.wall_s = source.facts.wall_s(source.progress);
   auto topology = source.model.network.save_topology();
@@ -117,7 +121,7 @@ void Saver::save() {
   display_.phase = leyline::Phase::kSaving;
   const base::Clock& clock = source_.facts.clock;
   const auto begin = clock.now();
-  if (writer_.submit(image_of(source_), rank_of(source_)) == CheckpointWriter::Handover::kBusy) {
+  if (writer_.submit(held_ ? *held_ : image_of(source_), rank_of(source_)) == CheckpointWriter::Handover::kBusy) {
     ++figures_.skipped;
     outbox_.emit(event("tolaria.checkpoint_skipped"_event, Level::kWarning,
                        {{"epoch", std::to_string(source_.progress.epoch)},
@@ -126,6 +130,11 @@ void Saver::save() {
   }
   figures_.stall_ms = base::milliseconds(clock.now() - begin);
   report_results();
+}
+
+void Saver::hold() {
+  const base::LedgerScope copying(ledger_, base::Owner::kCheckpoint);
+  held_ = image_of(source_);
 }
 
 bool Saver::is_due_after_step() const {

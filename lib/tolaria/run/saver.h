@@ -43,6 +43,9 @@ class Saver {
   // Copies the run's state and hands it to the writer; marks it as the best if the epoch that just ended is. If the
   // writer is still busy at its deadline, the save is skipped and reported.
   void save();
+  // Copies the run's state for the saves to come, until release(): what follows may be given up.
+  void hold();
+  void release() { held_.reset(); }
   // True if `checkpoint.every` is reached, in steps or in epochs.
   bool is_due_after_step() const;
   bool is_due_after_epoch() const;
@@ -77,8 +80,9 @@ class Saver {
   leyline::Progress& display_;
   SaveFigures figures_;
   std::optional<CheckpointInfo> saved_;  // the newest state known to be on the disk
-  bool paused_ = false;                  // the disk is full
-  bool journal_failing_ = false;         // reported since the last successful save
+  std::optional<CheckpointImage> held_;
+  bool paused_ = false;           // the disk is full
+  bool journal_failing_ = false;  // reported since the last successful save
 };
 
 }  // namespace esper::tolaria

@@ -156,10 +156,49 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
   const auto text = receipt_text(receipt);
   CHECK_THAT(text, ContainsSubstring("seed-0001, mlp at r0c0: fossilised at epoch 11, step 110") &&
                        ContainsSubstring("+4.00 points, 95 % interval +2.75 to +5.25, the last of 3 measurements") &&
-                       ContainsSubstring("Shapley value         +2.00 points, 95 % interval +1.51 to +2.49") &&
+                       ContainsSubstring("Shapley value               +2.00 points, 95 % interval +1.51 to +2.49") &&
                        ContainsSubstring("1.002 ms (3 epochs) before, 1.506 ms (5 epochs) after: +0.504 ms") &&
-                       ContainsSubstring("isolation violations  not measured") &&
+                       ContainsSubstring("isolation violations        not measured") &&
                        ContainsSubstring("command GERMINATE: there is room"));
+}
+
+TEST_CASE("a receipt has the worth as last measured, from telemetry or else from the gates") {
+  const Folder run;
+  whole_life(run);
+  CHECK_THAT(receipt_text(run.receipt()), ContainsSubstring("worth against a control     not measured"));
+  run.event("gate", 6,
+            {.seed_id = "seed-0001",
+             .from = Stage::kTraining,
+             .to = Stage::kBlending,
+             .code = "G2",
+             .passed = true,
+             .values = {{"worth_loss", 0.5}, {"worth_loss_stderr", 0.1}, {"worth_points", 2}}});
+  auto worth = run.receipt().worth;
+  CHECK(worth.loss == 0.5);
+  REQUIRE(worth.loss_interval);
+  CHECK(worth.loss_interval->low == Approx(0.5 - 1.96 * 0.1));
+  CHECK(worth.points == 2);
+  CHECK_FALSE(worth.points_interval);
+  CHECK_FALSE(worth.epochs);
+
+  run.stage(11, Stage::kProbationary, Stage::kFossilized);
+  for (const std::uint32_t epoch : {4U, 5U, 6U}) {
+    run.seed_metric(epoch, "kasmina.seed.worth_epochs", epoch - 3);
+    run.seed_metric(epoch, "kasmina.seed.worth_loss", 0.25 * epoch);
+    run.seed_metric(epoch, "kasmina.seed.worth_loss_stderr", 0.5);
+    run.seed_metric(epoch, "kasmina.seed.worth_points", epoch);
+    run.seed_metric(epoch, "kasmina.seed.worth_stderr_points", 1);
+  }
+  const auto receipt = run.receipt();
+  CHECK(receipt.worth.epochs == 3);
+  CHECK(receipt.worth.loss == 1.5);
+  CHECK(receipt.worth.points_interval->high == Approx(6 + 1.96));
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("+1.5 in validation loss, 95 % interval +0.52 to +2.48; +6.00 "
+                                                      "points, 95 % interval +4.04 to +7.96; 3 epochs compared"));
+  const auto told = receipt_json("run", receipt);
+  CHECK(told["worth"]["epochs"] == 3);
+  CHECK(told["worth"]["loss"]["loss"] == 1.5);
+  CHECK(told["worth"]["accuracy"]["points"] == 6);
 }
 
 TEST_CASE("what was not measured is said to be so, never 0") {
@@ -180,9 +219,9 @@ TEST_CASE("what was not measured is said to be so, never 0") {
   CHECK(told["ended"]["epoch"] == 5);
   CHECK(told["epochs_in_stages"]["GERMINATED"] == 2);
   const auto text = receipt_text(receipt);
-  CHECK_THAT(text, ContainsSubstring("parameters            not measured") &&
-                       ContainsSubstring("accuracy drop if off  not measured") &&
-                       ContainsSubstring("stall at the graft    not measured") &&
+  CHECK_THAT(text, ContainsSubstring("parameters                  not measured") &&
+                       ContainsSubstring("drop when switched off now  not measured") &&
+                       ContainsSubstring("stall at the graft          not measured") &&
                        ContainsSubstring("note: there is no telemetry.jsonl"));
 }
 
@@ -325,12 +364,12 @@ TEST_CASE("a receipt tells what the step of the grafted network took to prepare 
   CHECK(told["stall_ms"] == 1.25);
   CHECK(told["lane"] == "compiled");
   CHECK_THAT(receipt_text(receipt),
-             ContainsSubstring("step preparation      prepared in the background before the graft in 812.5 ms; "
+             ContainsSubstring("step preparation            prepared in the background before the graft in 812.5 ms; "
                                "activated in 95.5 us (lane compiled); longest stall of a step after it: 1.25 ms"));
   const Folder eager;
   whole_life(eager);
   CHECK(receipt_json("run", eager.receipt())["swap"].is_null());
-  CHECK_THAT(receipt_text(eager.receipt()), ContainsSubstring("step preparation      not measured"));
+  CHECK_THAT(receipt_text(eager.receipt()), ContainsSubstring("step preparation            not measured"));
 }
 
 TEST_CASE("a module that the host has from the start has a receipt of what is known") {
@@ -346,8 +385,9 @@ TEST_CASE("a module that the host has from the start has a receipt of what is kn
   CHECK(receipt.blueprint == "mlp");
   REQUIRE(receipt.stages.size() == 1);
   CHECK(receipt.stages[0].epochs == 6);
-  CHECK_THAT(receipt_text(receipt), ContainsSubstring("origin                host.modules: built into the host") &&
-                                        ContainsSubstring("parameters            40"));
+  CHECK_THAT(receipt_text(receipt),
+             ContainsSubstring("origin                      host.modules: built into the host") &&
+                 ContainsSubstring("parameters                  40"));
   CHECK(receipt_json("run", receipt)["origin"] == "host.modules");
   CHECK(receipt.gaps.empty());
 }
@@ -592,7 +632,7 @@ TEST_CASE("a seed whose notes are missing is told as far as notes go") {
   REQUIRE(receipt.stages.size() == 3);
   CHECK_FALSE(receipt.stages[0].epochs);
   CHECK(receipt.stages[1].epochs == 2);
-  CHECK_THAT(receipt_text(receipt), ContainsSubstring("origin                unknown: records are missing"));
+  CHECK_THAT(receipt_text(receipt), ContainsSubstring("origin                      unknown: records are missing"));
   REQUIRE_FALSE(receipt.gaps.empty());
   CHECK_THAT(receipt.gaps[0], ContainsSubstring("records are missing before step 60 (between record 1"));
   CHECK_FALSE(receipt.accuracy_at_birth_points);

@@ -123,6 +123,22 @@ TEST_CASE("start-up does not drown what comes after it, and small shares are not
   CHECK(history::advise(config, ledger).owner == "compute");
 }
 
+TEST_CASE("controls are a part of validation, and have advice of their own") {
+  RunConfig config;
+  auto ledger = with(Owner::kValidation, 100);
+  ledger.ms[index_of(Owner::kControl)] = 300;
+  ledger.wall_ms += 300;
+  const auto advice = history::advise(config, ledger);
+  CHECK(advice.set == "growth.control.budget=0.05");
+  const auto json = history::slowness_json("runs/a", ledger, advice);
+  REQUIRE(json["owners"].size() == 10);
+  CHECK(json["owners"][1]["owner"] == "validation");
+  CHECK(json["owners"][1]["ms"] == Approx(400));
+  CHECK(json["percent_sum"] == Approx(100));
+  CHECK(json["control_ms"] == 300);
+  CHECK(history::slowness_text("runs/a", ledger, advice).find("  controls") != std::string::npos);
+}
+
 TEST_CASE("the table and the JSON sum to a hundred percent, with start-up in idle") {
   RunConfig config;
   auto ledger = with(Owner::kValidation, 333.3);

@@ -101,6 +101,77 @@ TEST_CASE("G5 requires a measured contribution") {
   check_field(good, &EpochEvidence::contribution_points, 0.99, contribution_gate);
 }
 
+leyline::SeedWorth worth_of(double loss, double points) {
+  return {.points = points, .points_stderr = 1, .loss = loss, .loss_stderr = 0.1, .epochs = 3, .horizon = 3};
+}
+
+EpochEvidence judged_by(const leyline::SeedWorth& worth) {
+  EpochEvidence evidence;
+  evidence.stage_epochs = 9;
+  evidence.gradient_ratio = 1;
+  evidence.worth = worth;
+  return evidence;
+}
+
+config::GateConfig gates_with(config::Evidence evidence) {
+  config::GateConfig config;
+  config.evidence = evidence;
+  return config;
+}
+
+TEST_CASE("with a control G2 stops what was shown to do harm, and nothing else") {
+  const auto config = gates_with(config::Evidence::kControl);
+  CHECK(learning_gate(judged_by(worth_of(-0.19, -20)), config).passed);  // up to +0.006
+  const auto harmful = learning_gate(judged_by(worth_of(-0.2, 20)), config);
+  CHECK_FALSE(harmful.passed);
+  CHECK(harmful.reason.find("worth_loss_upper >= 0 failed (measured -0.004)") != std::string::npos);
+  CHECK(value_of(harmful, "worth_loss_stderr") == 0.1);
+  CHECK(value_of(harmful, "worth_points") == 20);
+  CHECK(harmful.reason.find("improvement_points") == std::string::npos);
+  CHECK_FALSE(learning_gate(judged_by({}), config).passed);
+  auto idle = worth_of(0, 0);
+  idle.loss_stderr = 0;
+  CHECK(learning_gate(judged_by(idle), config).passed);
+}
+
+TEST_CASE("with a control G4 allows a drop in points down to the interval's lower end") {
+  const auto config = gates_with(config::Evidence::kControl);
+  CHECK(shadow_gate(judged_by(worth_of(-9, 0.97)), config).passed);  // from -0.99
+  CHECK_FALSE(shadow_gate(judged_by(worth_of(9, 0.95)), config).passed);
+  CHECK_FALSE(shadow_gate(judged_by({}), config).passed);
+}
+
+TEST_CASE("with a control G5 demands a worth shown over the whole horizon, in loss or in points") {
+  const auto config = gates_with(config::Evidence::kControl);
+  CHECK(contribution_gate(judged_by(worth_of(0.2, -9)), config).passed);
+  CHECK(contribution_gate(judged_by(worth_of(-9, 2)), config).passed);
+  const auto unproven = contribution_gate(judged_by(worth_of(0.19, 1.9)), config);
+  CHECK_FALSE(unproven.passed);
+  CHECK(unproven.reason ==
+        "epochs_in_probation >= 1 (measured 9); worth_epochs >= 3 (measured 3); worth_loss_lower > 0 failed (measured "
+        "-0.006) or worth_points_lower > 0 failed (measured -0.06)");
+  auto early = worth_of(9, 9);
+  early.epochs = 2;
+  CHECK_FALSE(contribution_gate(judged_by(early), config).passed);
+  CHECK_FALSE(contribution_gate(judged_by({}), config).passed);
+  auto strict = config;
+  strict.min_worth_loss = 0.1;
+  CHECK_FALSE(contribution_gate(judged_by(worth_of(0.2, -9)), strict).passed);
+}
+
+TEST_CASE("without evidence epochs and gradient ratio suffice") {
+  const auto config = gates_with(config::Evidence::kNone);
+  CHECK(learning_gate(judged_by({}), config).passed);
+  CHECK(shadow_gate(judged_by({}), config).passed);
+  CHECK(contribution_gate(judged_by({}), config).passed);
+  auto evidence = judged_by({});
+  evidence.gradient_ratio.reset();
+  CHECK_FALSE(learning_gate(evidence, config).passed);
+  evidence.stage_epochs = 0;
+  CHECK_FALSE(shadow_gate(evidence, config).passed);
+  CHECK_FALSE(contribution_gate(evidence, config).passed);
+}
+
 TEST_CASE("the gradient ratio corrects for size and refuses what cannot be judged") {
   CHECK(*gradient_ratio({1, 2, 100, 400}) == Catch::Approx(1.0));
   CHECK_FALSE(gradient_ratio({1, 0, 100, 400}));

@@ -504,6 +504,41 @@ TEST_CASE("a configuration is another network for one forward, and changes nothi
   CHECK(same_bits(run.output(), running));
 }
 
+TEST_CASE("a seed's worth stays as last measured, through a saved topology too") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  const leyline::SeedWorth worth{
+      .points = 2, .points_stderr = 0.5, .loss = 0.1, .loss_stderr = {}, .epochs = 1, .horizon = 3, .confounded = true};
+  auto facts = run.good_facts();
+  REQUIRE_FALSE(facts.seeds.empty());
+  for (auto& seed : facts.seeds) seed.worth = worth;
+  run.network.end_epoch(facts);
+  CHECK(run.state("seed-0001").figures.worth == worth);
+  run.network.end_epoch(run.good_facts());
+  CHECK(run.state("seed-0001").figures.worth == worth);
+  Growing other;
+  other.network.restore_topology(run.network.save_topology());
+  CHECK(other.state("seed-0001").figures.worth == worth);
+
+  // Of before there was a worth.
+  auto saved = run.network.save_topology();
+  saved["slots"][0]["seed"]["record"].erase("worth");
+  other.network.restore_topology(saved);
+  CHECK(other.state("seed-0001").figures.worth == leyline::SeedWorth{});
+}
+
+TEST_CASE("what may germinate is known without germinating it") {
+  Growing run;
+  const auto command = run.germination("r0c0", "mlp");
+  CHECK(run.network.may_germinate(command));
+  CHECK_FALSE(run.network.may_germinate(run.germination("r9c9", "mlp")));
+  CHECK_FALSE(run.network.may_germinate(run.germination("r0c0", "attention")));
+  run.apply(command);
+  CHECK_FALSE(run.network.may_germinate(command));
+  CHECK_FALSE(run.network.may_germinate(run.germination("r0c0", "mlp")));
+  CHECK_FALSE(run.network.may_germinate(run.command(SeedOperation::kStartTraining, "seed-0001")));
+}
+
 TEST_CASE("epochs ascend") {
   Growing run;
   run.end_epoch();

@@ -35,8 +35,9 @@ TEST_CASE("a seed's reward is that of every epoch in which it was measured, and 
   CHECK(reward.total == Approx(7 - 0.1 / 15));
   CHECK(reward.missing.empty());
   receipt.reward = reward;
-  CHECK_THAT(receipt_text(receipt),
-             ContainsSubstring("reward                +6.993 over 3 epochs: +1.000 at 8, +7.993 at 9, -2.000 at 10"));
+  CHECK_THAT(
+      receipt_text(receipt),
+      ContainsSubstring("reward                      +6.993 over 3 epochs: +1.000 at 8, +7.993 at 9, -2.000 at 10"));
   const auto told = receipt_json("run", receipt)["reward"];
   CHECK(told["total"] == *reward.total);
   CHECK(told["epochs"][1]["attribution"] == reward.epochs[1].attribution);

@@ -58,6 +58,54 @@ TEST_CASE("a drop prunes what is heard, not what trains in silence") {
   CHECK(prune_reason(seed_in(Stage::kProbationary, 1, host_fell), 0, rules).empty());
 }
 
+SeedFigures worth_figures(double loss, std::uint32_t epochs = 3) {
+  SeedFigures figures{.gradient_ratio = 1, .improvement_points = -50, .contribution_points = -50};
+  figures.worth = {.points = 0, .points_stderr = 1, .loss = loss, .loss_stderr = 0.1, .epochs = epochs, .horizon = 3};
+  return figures;
+}
+
+TEST_CASE("with a control the worth decides, and only once all of it was measured") {
+  Rules rules;
+  rules.gates.evidence = config::Evidence::kControl;
+  // Neither a drop when switched off nor a noisy epoch prunes.
+  CHECK(prune_reason(seed_in(Stage::kProbationary, 9, worth_figures(-9, 2)), 99, rules).empty());
+  CHECK(prune_reason(seed_in(Stage::kProbationary, 9, worth_figures(-0.19)), 0, rules).empty());
+  CHECK(
+      prune_reason(seed_in(Stage::kProbationary, 9, worth_figures(-0.2)), 0, rules).find("worth in validation loss") !=
+      std::string::npos);
+  CHECK_FALSE(prune_reason(seed_in(Stage::kProbationary, 9, worth_figures(0)), 99, rules).empty());  // stale
+
+  const auto fossilises = [&](const SeedFigures& figures) {
+    return next_step(seed_in(Stage::kProbationary, 9, figures), rules).operation == SeedOperation::kFossilize;
+  };
+  CHECK(fossilises(worth_figures(0.2)));
+  CHECK_FALSE(fossilises(worth_figures(0.19)));
+  CHECK_FALSE(fossilises(worth_figures(9, 2)));
+  CHECK_FALSE(fossilises({}));
+  CHECK(next_step(seed_in(Stage::kTraining, 3, worth_figures(-0.19)), rules).operation ==
+        SeedOperation::kStartGrafting);
+  CHECK_FALSE(next_step(seed_in(Stage::kTraining, 3, worth_figures(-0.2)), rules).operation);
+}
+
+TEST_CASE("a confounded worth is pruned as any other seed that goes stale") {
+  Rules rules;
+  rules.gates.evidence = config::Evidence::kControl;
+  auto figures = worth_figures(-9, 2);
+  figures.worth.confounded = true;
+  CHECK(prune_reason(seed_in(Stage::kTraining, 9, figures), 0, rules).empty());
+  CHECK_FALSE(prune_reason(seed_in(Stage::kTraining, 9, figures), 99, rules).empty());
+}
+
+TEST_CASE("without evidence a seed moves on by its epochs, and no drop prunes it") {
+  Rules rules;
+  rules.gates.evidence = config::Evidence::kNone;
+  const SeedFigures poor{.gradient_ratio = 1, .improvement_points = -50, .contribution_points = -50};
+  CHECK(next_step(seed_in(Stage::kTraining, 3, poor), rules).operation == SeedOperation::kStartGrafting);
+  CHECK(next_step(seed_in(Stage::kShadowing, 1, poor), rules).operation == SeedOperation::kEvaluate);
+  CHECK(next_step(seed_in(Stage::kProbationary, 1, poor), rules).operation == SeedOperation::kFossilize);
+  CHECK(prune_reason(seed_in(Stage::kProbationary, 1, poor), 0, rules).empty());
+}
+
 TEST_CASE("a seed is stale only after the epochs that its gate wants, and never while it blends") {
   Rules rules;
   CHECK_FALSE(prune_reason(seed_in(Stage::kTraining, 5, {}), 5, rules).empty());

@@ -51,6 +51,38 @@ TEST_CASE("a sequence is one sample, whose tokens each have a target") {
   CHECK_THAT(result.loss, WithinRel(std::log(3.0), 1e-6));
 }
 
+TEST_CASE("each sample's figures are kept if they are asked for, and change no other value") {
+  Bench bench(plain_sgd());
+  const Microbatch whole = samples(10);
+  const Forward forward = [&](const torch::Tensor& x) { return bench.net.forward(x); };
+  const auto plain = validate(each_of(cut(whole, {7, 2, 1})), forward, {});
+  CHECK_FALSE(plain.by_sample.loss.defined());
+  Validation keeping;
+  keeping.per_sample = PerSample::kKept;
+  const auto kept = validate(each_of(cut(whole, {7, 2, 1})), forward, keeping);
+  CHECK(kept.loss == plain.loss);
+  CHECK(kept.accuracy == plain.accuracy);
+  REQUIRE(kept.by_sample.loss.dim() == 1);
+  REQUIRE(kept.by_sample.loss.numel() == 10);
+  CHECK_THAT(kept.by_sample.loss.mean().item<double>(), WithinRel(plain.loss, 1e-5));
+  CHECK_THAT(kept.by_sample.correct.mean().item<double>(), WithinRel(plain.accuracy, 1e-5));
+}
+
+TEST_CASE("a window of text is one sample, of the means over its targets") {
+  auto logits = torch::zeros({1, 4, 2});
+  logits[0].select(1, 0).fill_(1);  // class 0 everywhere
+  auto targets = torch::zeros({1, 4}, torch::kInt64);
+  targets[0][3].fill_(1);
+  const Microbatch text{torch::zeros({1, 4}, torch::kInt64), targets};
+  Validation keeping;
+  keeping.per_sample = PerSample::kKept;
+  const Forward forward = [&](const torch::Tensor&) { return logits; };
+  const auto kept = validate(each_of({text}), forward, keeping);
+  REQUIRE(kept.by_sample.correct.numel() == 1);
+  CHECK(kept.by_sample.correct.item<float>() == 0.75F);
+  CHECK_THAT(kept.by_sample.loss.item<double>(), WithinRel(kept.loss, 1e-5));
+}
+
 TEST_CASE("batches are fetched outside of inference mode, so that they can be trained on") {
   Bench bench(plain_sgd());
   std::vector<Microbatch> made;

@@ -1,7 +1,8 @@
 #pragma once
-// The learning rates of a step: of the run's schedule, and of each parameter group where growth.seed_schedule gives
-// seeds their own. A pure function of the step and the network's seeds. Training thread.
+// What precedes a training step, whoever runs it: the learning rates, of the run's schedule and of each parameter group
+// where growth.seed_schedule gives seeds their own, and the attribution if it is probed. Training thread.
 
+#include <span>
 #include <vector>
 
 #include "step/model.h"
@@ -10,15 +11,15 @@
 
 namespace esper::tolaria {
 
-class LearningRates {
+class StepSetup {
  public:
   // Borrows both.
-  LearningRates(const RunFacts& facts, step::Model& model);
+  StepSetup(const RunFacts& facts, step::Model& model);
 
   // Before the first step, and after the network may have changed.
   void follow_network();
-  // Before each step: the run's step, from 0.
-  void set(std::int64_t step);
+  // Sets what the step reads besides the batch. step: its place in the run, from 0.
+  void prepare(std::int64_t step, std::span<const step::Microbatch> microbatches);
 
  private:
   const RunFacts& facts_;

@@ -1,0 +1,46 @@
+#pragma once
+// What a seed is worth, measured against a control: the same network without the seed, trained on the same batches with
+// the same random numbers, from the state in which the seed was germinated. Plain data. Any thread.
+
+#include <cstdint>
+#include <optional>
+
+#include "base/statistics.h"
+
+namespace esper::leyline {
+
+// Paired differences over the validation samples, the running network's minus the control's, averaged over the later
+// half of the epochs compared so far, so that one noisy epoch decides little. Above 0: the seed helps. Standard errors
+// are over the samples; empty if there are fewer than two.
+struct SeedWorth {
+  std::optional<double> points, points_stderr;  // of accuracy, in percentage points
+  std::optional<double> loss, loss_stderr;      // the control's loss minus the running network's
+  std::uint32_t epochs = 0;                     // of the seed's life that were compared
+  std::uint32_t horizon = 0;                    // that the control trained; 0: there is no control
+  bool confounded = false;  // another seed came, went or changed meanwhile: no further epoch is compared
+
+  // All that can be compared was.
+  bool is_complete() const { return horizon > 0 && epochs == horizon; }
+  // A later epoch will be compared.
+  bool is_pending() const { return !confounded && epochs < horizon; }
+  bool operator==(const SeedWorth&) const = default;
+};
+
+// The ends of its 95 % intervals; empty where it was not measured.
+struct WorthBounds {
+  std::optional<double> loss_lower, loss_upper, points_lower;
+};
+inline WorthBounds bounds_of(const SeedWorth& worth) {
+  WorthBounds bounds;
+  if (worth.loss && worth.loss_stderr) {
+    const auto loss = base::interval95(*worth.loss, *worth.loss_stderr);
+    bounds.loss_lower = loss.low;
+    bounds.loss_upper = loss.high;
+  }
+  if (worth.points && worth.points_stderr) {
+    bounds.points_lower = base::interval95(*worth.points, *worth.points_stderr).low;
+  }
+  return bounds;
+}
+
+}  // namespace esper::leyline

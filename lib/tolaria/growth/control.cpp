@@ -1,0 +1,167 @@
+#include "tolaria/growth/control.h"
+
+#include <fmt/core.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "base/interrupt.h"
+#include "base/text/rounding.h"
+#include "device/out_of_memory.h"
+#include "lanes/lane/step_external_tensors.h"
+#include "tolaria/evaluation/averaged_model.h"
+#include "tolaria/evaluation/validation_pass.h"
+#include "tolaria/growth/worth.h"
+#include "tolaria/run/batch_source.h"
+#include "tolaria/run/step_setup.h"
+
+namespace esper::tolaria {
+namespace {
+
+using step::Microbatch;
+
+// While it lives the model may be trained; then it is as it was.
+class Excursion {
+ public:
+  Excursion(const step::Model& model, torch::Device device) : before_(model, device) {}
+  ~Excursion() { before_.restore(); }
+  Excursion(const Excursion&) = delete;
+  Excursion& operator=(const Excursion&) = delete;
+
+ private:
+  const lanes::StepSnapshot before_;
+};
+
+class ControlTrainer {
+ public:
+  ControlTrainer(const Evaluation& evaluation, const RunProgress& progress)
+      : evaluation_(evaluation),
+        facts_(evaluation.facts),
+        model_(evaluation.model),
+        setup_(facts_, model_),
+        forward_(step::training_forward(model_.network)),
+        epoch_(progress.epoch),
+        step_(progress.step),
+        batches_(evaluation.train, facts_.device, facts_.config.step.accumulation, LookAhead::kNone, unaccounted_) {
+    setup_.follow_network();
+  }
+
+  // Both return false if a signal ended it.
+  bool train_epoch() {
+    batches_.begin_epoch(epoch_++, 0);
+    std::vector<Microbatch> microbatches;
+    for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
+      setup_.prepare(step_++, microbatches);
+      step::train_step(model_.state, model_.settings, microbatches, forward_);
+      if (base::Interrupt::requested() != 0) return false;
+    }
+    return true;
+  }
+  bool validate(ValidationResult& result) {
+    const AveragedModel averaged(model_, evaluation_.train, facts_.config, facts_.device);
+    result = validation_pass(model_, evaluation_.data, facts_.device, PerSample::kKept);
+    return result.complete;
+  }
+  std::int64_t step() const { return step_; }
+
+ private:
+  const Evaluation& evaluation_;
+  const RunFacts& facts_;
+  step::Model& model_;
+  StepSetup setup_;
+  step::TrainingForward forward_;
+  std::int64_t epoch_, step_;
+  base::Ledger unaccounted_;  // waiting for batches is the control's time, too
+  BatchSource batches_;
+};
+
+SeedControl control_of(const std::vector<SampleFigures>& epochs, const kasmina::Network& network) {
+  SeedControl control;
+  std::vector<torch::Tensor> loss, correct;
+  for (const auto& samples : epochs) {
+    loss.push_back(samples.loss);
+    correct.push_back(samples.correct);
+  }
+  control.loss = at::stack(loss);
+  control.correct = at::stack(correct);
+  control.others = describe_seeds(network);
+  return control;
+}
+
+// The part of the run's planned steps that is left for controls.
+double steps_left(const RunFacts& facts, const RunProgress& progress) {
+  const auto planned = static_cast<double>(facts.steps_per_epoch() * facts.config.epochs);
+  return facts.config.growth.control.budget * planned - static_cast<double>(progress.control.steps);
+}
+
+TrainedControl left_out(std::string reason) {
+  TrainedControl none;
+  none.reason = std::move(reason);
+  return none;
+}
+
+TrainedControl train(const Evaluation& evaluation, const RunProgress& progress, std::uint32_t epochs) {
+  using End = TrainedControl::End;
+  const auto& [model, data, batches, facts, ledger] = evaluation;
+  TrainedControl done;
+  std::vector<SampleFigures> figures;
+  const Excursion excursion(model, facts.device);
+  ControlTrainer trainer(evaluation, progress);
+  while (figures.size() < epochs) {
+    ValidationResult result;
+    const bool whole = trainer.train_epoch() && trainer.validate(result);
+    done.steps = trainer.step() - progress.step;
+    if (!whole) {
+      done.end = End::kInterrupted;
+      return done;
+    }
+    if (!std::isfinite(result.loss)) {
+      done.reason = fmt::format("the control's validation loss was not finite in epoch {}", figures.size() + 1);
+      break;
+    }
+    figures.push_back(std::move(result.by_sample));
+  }
+  if (figures.empty()) return done;
+  done.end = End::kTrained;
+  done.control = control_of(figures, model.network);
+  return done;
+}
+
+}  // namespace
+
+ControlLength control_length(const RunFacts& facts, const RunProgress& progress) {
+  const auto& config = facts.config;
+  const auto epochs_left = static_cast<double>(config.epochs) - progress.epoch;
+  if (epochs_left <= 0) return {0, "no epoch is left"};
+  const double left = steps_left(facts, progress), per_epoch = static_cast<double>(facts.steps_per_epoch());
+  const double affordable = std::floor(left / per_epoch);
+  if (affordable < 1) {
+    return {0, fmt::format("growth.control.budget of {:g} leaves {:g} steps, and an epoch has {:g}",
+                           config.growth.control.budget, std::max(left, 0.0), per_epoch)};
+  }
+  return {static_cast<std::uint32_t>(
+              std::min({affordable, epochs_left, static_cast<double>(config.growth.control.epochs)})),
+          {}};
+}
+
+TrainedControl train_control(const Evaluation& evaluation, const RunProgress& progress) {
+  const auto& [model, data, batches, facts, ledger] = evaluation;
+  const base::LedgerScope training(ledger, base::Owner::kControl);
+  const auto length = control_length(facts, progress);
+  if (length.epochs == 0) return left_out(length.reason);
+  const auto begin = facts.clock.now();
+  TrainedControl done;
+  try {
+    done = train(evaluation, progress, length.epochs);
+  } catch (const std::exception& error) {
+    const std::string lack = device::out_of_memory_message(error);
+    if (lack.empty()) throw;
+    done = left_out(lack);
+  }
+  done.took_ms = base::milliseconds(facts.clock.now() - begin);
+  return done;
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,97 @@
+#include "tolaria/growth/worth.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/text/joined.h"
+#include "kasmina/lifecycle.h"
+
+namespace esper::tolaria {
+namespace {
+
+using leyline::SeedState;
+using leyline::SeedWorth;
+
+struct Mean {
+  double value = 0;
+  std::optional<double> standard_error;  // over the samples
+};
+
+// Of the later half of the rows that were compared, first averaged over those for each sample.
+Mean mean_of(const torch::Tensor& table, std::uint32_t compared) {
+  const std::int64_t rows = (compared + 1) / 2;
+  const auto samples = table.narrow(0, compared - rows, rows).to(torch::kFloat64).mean(0);
+  const auto count = samples.numel();
+  Mean mean{samples.mean().item<double>(), std::nullopt};
+  if (count > 1) mean.standard_error = std::sqrt(samples.var(true).item<double>() / static_cast<double>(count));
+  return mean;
+}
+
+torch::Tensor with_row(const torch::Tensor& table, std::uint32_t row, const torch::Tensor& values) {
+  auto copy = table.clone();
+  copy[row].copy_(values);
+  return copy;
+}
+
+void compare(SeedControl& control, const SampleFigures& running) {
+  const auto row = control.compared;
+  ESPER_CHECK(running.loss.defined() && running.loss.numel() == control.loss.size(1),
+              "a control is compared on the samples that it was validated on");
+  control.loss = with_row(control.loss, row, control.loss[row] - running.loss);
+  control.correct = with_row(control.correct, row, running.correct - control.correct[row]);
+  ++control.compared;
+}
+
+bool is_growing(const kasmina::Network& network, const std::string& seed_id) {
+  return std::ranges::any_of(network.export_seed_states(), [&](const SeedState& seed) {
+    return seed.seed_id == seed_id && kasmina::is_growing(seed.stage);
+  });
+}
+
+}  // namespace
+
+std::string describe_seeds(const kasmina::Network& network, const std::string& but) {
+  auto seeds = network.export_seed_states();
+  std::erase_if(seeds, [&](const SeedState& seed) { return seed.seed_id == but; });
+  return base::joined(seeds, "; ", [](const SeedState& seed) {
+    return fmt::format("{} {} {}", seed.seed_id, base::name_of(seed.stage), seed.figures.alpha);
+  });
+}
+
+SeedWorth worth_of(const SeedControl& control) {
+  SeedWorth worth;
+  worth.epochs = control.compared;
+  worth.horizon = control.epochs();
+  if (control.compared == 0) return worth;
+  constexpr double kPoints = 100;
+  const Mean loss = mean_of(control.loss, control.compared), correct = mean_of(control.correct, control.compared);
+  worth.loss = loss.value;
+  worth.loss_stderr = loss.standard_error;
+  worth.points = kPoints * correct.value;
+  if (correct.standard_error) worth.points_stderr = kPoints * *correct.standard_error;
+  return worth;
+}
+
+std::map<std::string, SeedWorth> compare_with_controls(ControlRecord& record, const kasmina::Network& network,
+                                                       const SampleFigures& running) {
+  std::map<std::string, SeedWorth> worths;
+  for (auto it = record.seeds.begin(); it != record.seeds.end();) {
+    auto& [seed_id, control] = *it;
+    SeedWorth worth;
+    if (is_growing(network, seed_id)) {
+      const bool alike = describe_seeds(network, seed_id) == control.others;
+      if (alike) compare(control, running);
+      worth = worth_of(control);
+      worth.confounded = !alike;
+      worths[seed_id] = worth;
+    }
+    it = worth.is_pending() ? std::next(it) : record.seeds.erase(it);
+  }
+  return worths;
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,26 @@
+#pragma once
+// The running network's validation compared with the controls of its seeds, sample by sample. Training thread.
+
+#include <map>
+#include <string>
+
+#include "kasmina/network.h"
+#include "leyline/seed_worth.h"
+#include "tolaria/run/control_record.h"
+
+namespace esper::tolaria {
+
+// The seeds whose presence, stage or alpha differs between a control and the run make the comparison one of more than
+// the seed in question: "seed-0001 FOSSILIZED 1; seed-0002 BLENDING 0.5". `but`: a seed that is left out.
+std::string describe_seeds(const kasmina::Network& network, const std::string& but = {});
+
+// Compares an epoch of the running network with each seed's control, and returns the worth of those that were, by seed
+// id. Call before the network applies the epoch. Controls with nothing left to compare are dropped: whose last epoch
+// was compared, whose seed is no longer growing, or whose surroundings changed since (confounded).
+std::map<std::string, leyline::SeedWorth> compare_with_controls(ControlRecord& record, const kasmina::Network& network,
+                                                                const SampleFigures& running);
+
+// Of the epochs compared so far.
+leyline::SeedWorth worth_of(const SeedControl& control);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,72 @@
+#include "tolaria/run/control_record.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/text/json_fields.h"
+#include "step/model.h"
+
+namespace esper::tolaria {
+namespace {
+
+using kasmina::NamedTensor;
+using nlohmann::json;
+
+std::string tensor_id(const std::string& seed_id, const char* what) {
+  return fmt::format("{}{}.{}", step::kRunTensors, seed_id, what);
+}
+
+torch::Tensor find(const std::vector<NamedTensor>& tensors, const std::string& id) {
+  const auto found = std::ranges::find(tensors, id, &NamedTensor::id);
+  return found == tensors.end() ? torch::Tensor() : found->tensor;
+}
+
+bool is_table(const torch::Tensor& tensor) {
+  return tensor.defined() && tensor.dim() == 2 && tensor.scalar_type() == torch::kFloat32;
+}
+
+}  // namespace
+
+json to_json(const ControlRecord& record) {
+  json seeds = json::object();
+  for (const auto& [id, control] : record.seeds) {
+    seeds[id] = {{"compared", control.compared}, {"others", control.others}};
+  }
+  return {{"steps", record.steps}, {"seeds", std::move(seeds)}};
+}
+
+ControlRecord control_record_from_json(const json& saved) {
+  ControlRecord record;
+  if (saved.is_null()) return record;
+  record.steps = base::count_at<std::int64_t>(saved, "steps");
+  for (const auto& [id, seed] : saved.at("seeds").items()) {
+    SeedControl& control = record.seeds[id];
+    control.compared = base::count_at<std::uint32_t>(seed, "compared");
+    control.others = seed.at("others");
+  }
+  return record;
+}
+
+std::vector<NamedTensor> control_tensors(const ControlRecord& record) {
+  std::vector<NamedTensor> tensors;
+  for (const auto& [id, control] : record.seeds) {
+    tensors.push_back({tensor_id(id, "loss"), control.loss});
+    tensors.push_back({tensor_id(id, "correct"), control.correct});
+  }
+  return tensors;
+}
+
+base::Expected<void> restore_tensors(ControlRecord& record, const std::vector<NamedTensor>& saved) {
+  for (auto& [id, control] : record.seeds) {
+    control.loss = find(saved, tensor_id(id, "loss"));
+    control.correct = find(saved, tensor_id(id, "correct"));
+    const bool sound = is_table(control.loss) && is_table(control.correct) &&
+                       control.loss.sizes() == control.correct.sizes() && control.compared < control.epochs();
+    if (!sound) return base::failure("the figures of the control of " + id + " are missing or of another form");
+  }
+  return {};
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,61 @@
+#include "tolaria/run/control_record.h"
+
+#include <torch/types.h>
+
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+#include "tolaria/run/run_progress.h"
+
+namespace esper::tolaria {
+namespace {
+
+ControlRecord some_record() {
+  ControlRecord record;
+  record.steps = 12;
+  auto& control = record.seeds["seed-0007"];
+  control.compared = 1;
+  control.others = "seed-0002 FOSSILIZED 1";
+  control.loss = torch::rand({3, 5});
+  control.correct = torch::ones({3, 5});
+  return record;
+}
+
+TEST_CASE("a control record comes back from JSON and tensors, to the bit") {
+  const auto record = some_record();
+  const auto tensors = control_tensors(record);
+  REQUIRE(tensors.size() == 2);
+  CHECK(tensors[0].id == "control.seed-0007.loss");
+  CHECK(tensors[1].id == "control.seed-0007.correct");
+
+  auto again = control_record_from_json(nlohmann::json::parse(to_json(record).dump()));
+  REQUIRE(restore_tensors(again, tensors));
+  CHECK(again.steps == 12);
+  const auto& control = again.seeds.at("seed-0007");
+  CHECK(control.compared == 1);
+  CHECK(control.others == "seed-0002 FOSSILIZED 1");
+  CHECK(control.epochs() == 3);
+  CHECK(control.loss.equal(record.seeds.at("seed-0007").loss));
+}
+
+TEST_CASE("progress of before there were controls has none") {
+  auto saved = to_json(RunProgress());
+  saved.erase("control");
+  const auto progress = run_progress_from_json(saved);
+  CHECK(progress.control.steps == 0);
+  CHECK(progress.control.seeds.empty());
+}
+
+TEST_CASE("a control without its tensors, or with others, cannot be restored") {
+  auto record = some_record();
+  auto tensors = control_tensors(record);
+  tensors.pop_back();
+  CHECK(restore_tensors(record, tensors).error().find("seed-0007") != std::string::npos);
+  tensors.push_back({"control.seed-0007.correct", torch::ones({2, 5})});
+  CHECK_FALSE(restore_tensors(record, tensors));
+  record.seeds["seed-0007"].compared = 3;
+  CHECK_FALSE(restore_tensors(record, control_tensors(some_record())));
+}
+
+}  // namespace
+}  // namespace esper::tolaria

@@ -1,0 +1,268 @@
+#include "tolaria/growth/control.h"
+
+#include <torch/types.h>
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <csignal>
+
+#include "support/run_fixture.h"
+#include "support/step_fixture.h"
+
+namespace esper::test {
+
+using tolaria::CheckpointImage;
+using tolaria::control_length;
+using tolaria::list_checkpoints;
+using tolaria::PerSample;
+using tolaria::read_checkpoint;
+using tolaria::RunOutcome;
+using tolaria::SampleFigures;
+using tolaria::SeedControl;
+using tolaria::TrainedControl;
+
+namespace {
+
+using Catch::Approx;
+using leyline::Decision;
+using leyline::Observation;
+using leyline::SeedOperation;
+using Kind = RunOutcome::Kind;
+
+constexpr char kSeed[] = "seed-0001";
+
+// With all that a step depends on besides its batch: random numbers, moments, averages, the schedule.
+config::RunConfig control_config(config::Evidence evidence = config::Evidence::kControl) {
+  auto config = small_config();
+  config.epochs = 7;
+  config.host.dropout = 0.2;
+  config.training.ema_decay = 0.9;
+  config.training.optimizer.kind = config::OptimizerKind::kAdamw;
+  config.training.optimizer.lr = 0.01;
+  config.training.schedule.kind = config::ScheduleKind::kCosine;
+  config.step.accumulation = 4;
+  config.growth.gates.evidence = evidence;
+  config.growth.control.budget = 1;
+  config.growth.isolate = false;  // so that the seed moves the host before its alpha rises
+  config.checkpoint.keep_last = 100;
+  config.checkpoint.every = {1, base::Length::Unit::kEpochs};
+  return config;
+}
+
+Decision germinate_after_two(const Observation& seen) {
+  if (seen.current_epoch == 2) return {{germination(seen)}, ""};
+  if (seen.current_epoch == 3) return {{seed_command(seen, SeedOperation::kStartTraining, kSeed)}, ""};
+  return {};
+}
+
+CheckpointImage checkpoint_of_epoch(SmallRun& it, std::uint32_t epoch) {
+  for (const auto& entry : list_checkpoints(it.files, kCheckpoints)) {
+    if (entry.epoch == epoch) return *read_checkpoint(it.files, entry.path);
+  }
+  FAIL("no checkpoint of epoch " << epoch);
+  return {};
+}
+
+// Calls `look` with each epoch's number once the epoch is over.
+void at_epochs(SmallRun& it, std::function<void(std::uint32_t)> look) {
+  it.sink.on_packet = [&it, look = std::move(look)](const leyline::TelemetryPacket& packet) {
+    if (packet.packet_id == "small-run-epoch-" + std::to_string(it.progress.epoch)) look(it.progress.epoch);
+  };
+}
+
+leyline::SeedWorth worth_in(const SmallRun& it) {
+  const auto seeds = it.model->network.export_seed_states();
+  REQUIRE(seeds.size() == 1);
+  return seeds.front().figures.worth;
+}
+
+}  // namespace
+
+TEST_CASE("a control is the run without the seed, to the bit") {
+  SeedControl control;
+  std::map<std::uint32_t, leyline::SeedWorth> worths;
+  std::map<std::uint32_t, SampleFigures> running;
+  SmallRun grown(control_config(), germinate_after_two);
+  at_epochs(grown, [&](std::uint32_t epoch) {
+    if (epoch == 2) control = grown.progress.control.seeds.at(kSeed);
+    if (epoch <= 2) return;
+    worths[epoch] = worth_in(grown);
+    running[epoch] = measure_epoch(grown.evaluation, epoch + 1, grown.outbox, PerSample::kKept).running.by_sample;
+  });
+  REQUIRE(grown.go().kind == Kind::kDone);
+
+  std::map<std::uint32_t, SampleFigures> without;
+  SmallRun plain(control_config(), quiet());
+  at_epochs(plain, [&](std::uint32_t epoch) {
+    without[epoch] = measure_epoch(plain.evaluation, epoch + 1, plain.outbox, PerSample::kKept).running.by_sample;
+  });
+  REQUIRE(plain.go().kind == Kind::kDone);
+
+  REQUIRE(control.epochs() == 3);
+  CHECK(control.compared == 0);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    CAPTURE(i);
+    CHECK(same_bits(control.loss[i].contiguous(), without.at(3 + i).loss));
+    CHECK(same_bits(control.correct[i].contiguous(), without.at(3 + i).correct));
+  }
+  // The worth of one epoch is the difference of the two runs' means; from the third on the later half counts.
+  const auto difference = [&](std::uint32_t epoch) {
+    return (without.at(epoch).loss.to(torch::kFloat64) - running.at(epoch).loss.to(torch::kFloat64)).mean();
+  };
+  const auto first = worths.at(3), third = worths.at(5);
+  CHECK(*first.loss == Approx(difference(3).item<double>()).margin(1e-6));
+  CHECK(*third.loss == Approx(((difference(4) + difference(5)) / 2).item<double>()).margin(1e-6));
+  CHECK(first.epochs == 1);
+  CHECK(first.is_pending());
+  CHECK(third.is_complete());
+  CHECK(worths.at(6) == third);  // nothing is left to compare
+  CHECK(grown.progress.control.seeds.empty());
+}
+
+TEST_CASE("a control changes no bit of the run") {
+  SmallRun with(control_config(), germinate_after_two);
+  REQUIRE(with.go().kind == Kind::kDone);
+  SmallRun without(control_config(config::Evidence::kAblation), germinate_after_two);
+  REQUIRE(without.go().kind == Kind::kDone);
+  CHECK(differing(with.bits(), without.bits()) == std::vector<std::string>{});
+  CHECK(with.values("tolaria.validation.loss") == without.values("tolaria.validation.loss"));
+
+  const auto events = with.events("tolaria.control_measured");
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].attributes.at("seed_id") == kSeed);
+  CHECK(events[0].attributes.at("epoch") == "2");
+  CHECK(events[0].attributes.at("epochs") == "3");
+  CHECK(events[0].attributes.at("steps") == "6");
+  CHECK(with.progress.control.steps == 6);
+  CHECK(with.values("tolaria.control.steps_total") == std::vector<double>{0, 6, 6, 6, 6, 6, 6});
+  CHECK(with.values("kasmina.seed.worth_epochs") == std::vector<double>{1, 2, 3, 3, 3});
+  with.ledger.settle();
+  CHECK(with.ledger.totals()[index_of(base::Owner::kControl)] > std::chrono::nanoseconds(0));
+
+  CHECK(without.events("tolaria.control_measured").empty());
+  CHECK(without.values("tolaria.control.steps_total").empty());
+  CHECK(without.values("kasmina.seed.worth_epochs").empty());
+  without.ledger.settle();
+  CHECK(without.ledger.totals()[index_of(base::Owner::kControl)] == std::chrono::nanoseconds(0));
+}
+
+TEST_CASE("a run resumed within the horizon measures the same worth") {
+  SmallRun whole(control_config(), germinate_after_two);
+  REQUIRE(whole.go().kind == Kind::kDone);
+  for (const std::uint32_t epoch : {2U, 3U, 4U}) {
+    CAPTURE(epoch);
+    SmallRun again(control_config(), germinate_after_two, checkpoint_of_epoch(whole, epoch));
+    REQUIRE(again.progress.control.seeds.size() == 1);
+    REQUIRE(again.go().kind == Kind::kDone);
+    CHECK(worth_in(again) == worth_in(whole));
+    CHECK(again.progress.control.steps == 6);
+    CHECK(differing(again.bits(), whole.bits()) == std::vector<std::string>{});
+  }
+}
+
+TEST_CASE("a signal during a control leaves the run as it was when the epoch's training ended") {
+  SmallRun whole(control_config(), germinate_after_two);
+  REQUIRE(whole.go().kind == Kind::kDone);
+
+  SmallRun it(control_config(), [](const Observation& seen) {
+    if (seen.current_epoch == 2) raise(SIGTERM);
+    return germinate_after_two(seen);
+  });
+  CHECK(it.go().kind == Kind::kInterrupted);
+  CHECK(it.progress.epoch == 1);
+  CHECK(it.progress.control.steps == 0);
+  CHECK(it.events("seed_grafted").empty());
+  CHECK(it.events("tamiyo.decision").size() == 1);
+  for (const auto& record : it.journal()) CHECK(record.find(kSeed) == std::string::npos);
+
+  std::optional<CheckpointImage> newest;
+  for (const auto& entry : list_checkpoints(it.files, kCheckpoints)) newest = *read_checkpoint(it.files, entry.path);
+  REQUIRE(newest);
+  CHECK(newest->info.epoch == 1);
+  CHECK(newest->info.step == 4);
+  SmallRun resumed(control_config(), germinate_after_two, *newest);
+  CHECK(resumed.go().kind == Kind::kDone);
+  CHECK(differing(whole.bits(), resumed.bits()) == std::vector<std::string>{});
+  CHECK(worth_in(resumed) == worth_in(whole));
+  CHECK(resumed.progress.train.loss == whole.progress.train.loss);
+}
+
+TEST_CASE("the budget shortens a control, and without any left there is none") {
+  auto config = control_config();
+  SmallRun it(config);
+  auto facts = it.facts;
+  auto& control = facts.config.growth.control;
+  tolaria::RunProgress progress;
+  progress.epoch = 2;
+  REQUIRE(facts.steps_per_epoch() == 2);
+
+  CHECK(control_length(facts, progress).epochs == 3);
+  control.epochs = 100;
+  CHECK(control_length(facts, progress).epochs == 5);  // of the run
+  progress.control.steps = 7;
+  CHECK(control_length(facts, progress).epochs == 3);  // 7 of 14 steps are left
+  control.budget = 0.6;
+  CHECK(control_length(facts, progress).epochs == 0);  // 1.4
+  CHECK(control_length(facts, progress).reason.find("growth.control.budget of 0.6") == 0);
+  control.budget = 1;
+  progress.control.steps = 0;
+  progress.epoch = 7;
+  CHECK(control_length(facts, progress).epochs == 0);
+}
+
+TEST_CASE("a seed without a control is said to have none, and gates that ask for its worth do not pass") {
+  auto config = control_config();
+  config.growth.control.budget = 0.1;  // 1.4 steps, and an epoch has two
+  config.growth.gates.min_training_epochs = 1;
+  config.growth.gates.min_gradient_ratio = 0;
+  SmallRun it(config, [](const Observation& seen) {
+    if (seen.current_epoch == 5) return Decision{{seed_command(seen, SeedOperation::kStartGrafting, kSeed)}, ""};
+    return germinate_after_two(seen);
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  CHECK(it.events("seed_grafted").size() == 1);
+  const auto skipped = it.events("tolaria.control_skipped");
+  REQUIRE(skipped.size() == 1);
+  CHECK(skipped[0].attributes.at("reason").find("growth.control.budget of 0.1 leaves 1.4 steps, and an epoch has 2") ==
+        0);
+  CHECK(it.progress.control.steps == 0);
+  const auto failures = it.events("gate_failure");
+  REQUIRE(failures.size() == 1);
+  CHECK(failures[0].attributes.at("reason").find("worth_loss_upper >= 0 failed (not measured)") != std::string::npos);
+}
+
+TEST_CASE("a rejected germination costs no control") {
+  SmallRun it(control_config(), [](const Observation& seen) {
+    auto command = germination(seen);
+    command.seed_operation->slot = "r9c9";
+    return Decision{{command}, ""};
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  CHECK(it.events("command_rejected").size() == 7);
+  CHECK(it.progress.control.steps == 0);
+}
+
+TEST_CASE("a second seed ends the measurement of the first") {
+  SmallRun it(control_config(), [](const Observation& seen) {
+    if (seen.current_epoch == 3) {
+      return Decision{
+          {leyline::germination(command_id(seen), seen.slots.back().slot, seen.slots.back().blueprints.front())}, ""};
+    }
+    return germinate_after_two(seen);
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  const auto events = it.events("tolaria.control_confounded");
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].attributes.at("seed_id") == kSeed);
+  CHECK(events[0].attributes.at("epoch") == "4");
+  const auto seeds = it.model->network.export_seed_states();
+  REQUIRE(seeds.size() == 2);
+  const auto& first = seeds[0].figures.worth;
+  CHECK(first.confounded);
+  CHECK(first.epochs == 1);
+  CHECK(first.horizon == 3);
+  CHECK(first.loss);
+  CHECK(seeds[1].figures.worth.is_complete());
+}
+
+}  // namespace esper::test

@@ -1,0 +1,122 @@
+#include "tolaria/growth/worth.h"
+
+#include <torch/types.h>
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+
+#include "support/run_fixture.h"
+
+namespace esper::test {
+
+using tolaria::compare_with_controls;
+using tolaria::ControlRecord;
+using tolaria::describe_seeds;
+using tolaria::SampleFigures;
+using tolaria::SeedControl;
+using tolaria::worth_of;
+
+namespace {
+
+using Catch::Approx;
+
+torch::Tensor row(const std::vector<float>& values) { return torch::tensor(values); }
+
+// A small network with a seed that has just germinated.
+struct WithSeed {
+  SmallRun it;
+  ControlRecord record;
+
+  WithSeed() {
+    leyline::Observation seen;
+    seen.slots = it.model->network.export_slots();
+    it.model->network.apply(germination(seen), it.run.data.probe);
+    auto& control = record.seeds["seed-0001"];
+    control.loss = torch::ones({2, 4});
+    control.correct = at::stack({row({1, 0, 1, 0}), row({1, 1, 1, 1})});
+  }
+  std::map<std::string, leyline::SeedWorth> compare(const torch::Tensor& loss, const torch::Tensor& correct) {
+    return compare_with_controls(record, it.model->network, {loss, correct});
+  }
+};
+
+}  // namespace
+
+TEST_CASE("worth is the paired difference over samples with its standard error") {
+  WithSeed t;
+  const auto before = t.record.seeds.at("seed-0001").loss;
+  const auto worth = t.compare(row({0.5, 0.7, 0.9, 1.1}), row({1, 1, 1, 1})).at("seed-0001");
+  CHECK(worth.epochs == 1);
+  CHECK(worth.horizon == 2);
+  CHECK(worth.is_pending());
+  CHECK(*worth.loss == Approx(0.2));
+  CHECK(*worth.loss_stderr == Approx(std::sqrt(0.2 / 3) / 2));  // of 0.5, 0.3, 0.1, -0.1
+  CHECK(*worth.points == Approx(50));
+  CHECK(*worth.points_stderr == Approx(100 * std::sqrt(1.0 / 3) / 2));
+  CHECK(before.equal(torch::ones({2, 4})));  // a checkpoint may still hold it
+}
+
+TEST_CASE("a network that equals its control is worth exactly nothing") {
+  WithSeed t;
+  const auto worth = t.compare(torch::ones({4}), row({1, 0, 1, 0})).at("seed-0001");
+  CHECK(worth.loss == 0);
+  CHECK(worth.loss_stderr == 0);
+  CHECK(worth.points == 0);
+  CHECK(worth.points_stderr == 0);
+}
+
+TEST_CASE("a harmful seed's worth is below zero, and its control is dropped after the last epoch") {
+  WithSeed t;
+  t.compare(row({9, 8, 9, 8}), torch::zeros({4}));
+  const auto worth = t.compare(row({9, 8, 9, 8}), torch::zeros({4})).at("seed-0001");
+  CHECK(worth.is_complete());
+  CHECK_FALSE(worth.is_pending());
+  CHECK(*bounds_of(worth).loss_upper < 0);
+  CHECK(*worth.points == Approx(-100));
+  CHECK(t.record.seeds.empty());
+  CHECK(t.compare({}, {}).empty());
+}
+
+TEST_CASE("the later half of the epochs counts, so that no single one does for long") {
+  SeedControl control;
+  control.loss = at::stack({torch::full({4}, -9.0F), torch::full({4}, 1.0F), torch::full({4}, 3.0F)});
+  control.correct = torch::zeros({3, 4});
+  const auto after = [&](std::uint32_t compared) {
+    control.compared = compared;
+    return *worth_of(control).loss;
+  };
+  CHECK(after(1) == -9);
+  CHECK(after(2) == 1);
+  CHECK(after(3) == 2);
+  control.compared = 0;
+  CHECK_FALSE(worth_of(control).loss);
+  CHECK(worth_of(control).is_pending());
+}
+
+TEST_CASE("other seeds than the control had end the comparison at its last value") {
+  WithSeed t;
+  const auto first = t.compare(torch::zeros({4}), row({1, 0, 1, 0})).at("seed-0001");
+  leyline::Observation seen;
+  seen.current_epoch = 1;
+  auto second = leyline::germination("another", t.it.model->network.export_slots().back().slot,
+                                     t.it.model->network.export_slots().back().blueprints.front());
+  t.it.model->network.apply(second, t.it.run.data.probe);
+  REQUIRE(describe_seeds(t.it.model->network, "seed-0001").starts_with("seed-0002 GERMINATED 0"));
+  const auto worth = t.compare(torch::full({4}, 99.0F), torch::zeros({4})).at("seed-0001");
+  CHECK(worth.confounded);
+  CHECK_FALSE(worth.is_pending());
+  CHECK(worth.epochs == 1);
+  CHECK(worth.loss == first.loss);
+  CHECK(t.record.seeds.empty());
+}
+
+TEST_CASE("the control of a seed that is gone is dropped without a word") {
+  WithSeed t;
+  t.it.model->network.apply(leyline::seed_command("away", leyline::SeedOperation::kCull, "seed-0001"),
+                            t.it.run.data.probe);
+  CHECK(t.compare(torch::zeros({4}), torch::zeros({4})).empty());
+  CHECK(t.record.seeds.empty());
+}
+
+}  // namespace esper::test
