@@ -27,6 +27,8 @@ inline LaneCase growing_case() {
   growth.gates.min_improvement_points = growth.gates.min_contribution_points = -100;
   growth.gates.min_gradient_ratio = 0;
   growth.gates.max_shadow_drop_points = 100;
+  growth.training = config::SeedTraining::kStraightThrough;
+  growth.isolate = true;
   return c;
 }
 

@@ -23,6 +23,8 @@ inline config::GrowthConfig quick_growth() {
   growth.embargo_epochs = 2;
   growth.gates.min_training_epochs = 2;
   growth.gates.min_blending_epochs = 2;
+  growth.training = config::SeedTraining::kStraightThrough;
+  growth.isolate = true;
   return growth;
 }
 

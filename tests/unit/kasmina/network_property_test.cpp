@@ -356,6 +356,7 @@ config::GrowthConfig growth_of(std::uint32_t seed, config::Composition compositi
   growth.max_seeds = 1 + static_cast<int>(seed % 2);
   growth.embargo_epochs = static_cast<int>(seed % 3);
   growth.isolate = seed % 4 != 0;
+  if (seed % 3 == 0) growth.training = config::SeedTraining::kBlended;
   growth.gates.min_training_epochs = growth.gates.min_blending_epochs = 1;
   growth.gates.min_contribution_points = 8;
   if (seed % 5 == 0) growth.blueprints = {"noop", "lora", "norm"};

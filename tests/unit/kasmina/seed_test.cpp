@@ -5,6 +5,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 
 #include "unit/kasmina/growing.h"
 
@@ -84,6 +85,89 @@ TEST_CASE("each stage sets the four scalars of the table") {
   open.isolate = false;
   expect(Stage::kTraining, open, {0, 1, 1, 1});
   expect(Stage::kBlending, growth_with(config::Composition::kConvex), {0, 0, 1, 1});
+}
+
+TEST_CASE("a blended seed's alpha rises from its training on, and goes on rising through blending") {
+  auto growth = quick_growth();
+  growth.training = config::SeedTraining::kBlended;
+  growth.isolate = false;
+  growth.alpha_curve = config::AlphaCurve::kLinear;
+  growth.alpha_ticks = 4;
+  Growing run(growth);
+  run.germinate("r0c0", "mlp");
+  CHECK(run.scalar("seed-0001.alpha") == 0);
+  run.issue(SeedOperation::kStartTraining, kSeed);
+  std::vector<float> alphas{static_cast<float>(run.scalar("seed-0001.alpha"))};
+  const auto wait = [&] {
+    run.end_epoch();
+    alphas.push_back(static_cast<float>(run.scalar("seed-0001.alpha")));
+  };
+  wait(), wait();
+  REQUIRE_FALSE(Growing::rejected(run.issue(SeedOperation::kStartGrafting, kSeed)));
+  CHECK(run.scalar("seed-0001.alpha") == alphas.back());  // no tick of its own
+  wait(), wait();
+  CHECK(alphas == std::vector{0.25F, 0.5F, 0.75F, 1.0F, 1.0F});
+  for (const char* scalar : {"seed-0001.isolation_gate", "seed-0001.training_gate"}) CHECK(run.scalar(scalar) == 1);
+  CHECK(run.scalar("seed-0001.straight_through") == 0);
+  CHECK_FALSE(Growing::rejected(run.issue(SeedOperation::kStabilize, kSeed)));
+}
+
+TEST_CASE("a blended seed's gradient is that of the loss at its own alpha") {
+  auto growth = quick_growth();
+  growth.training = config::SeedTraining::kBlended;
+  growth.isolate = false;
+  const auto run = grown_to(Stage::kTraining, growth);
+  REQUIRE(run.scalar("seed-0001.alpha") > 0);
+  // Against a difference quotient of the running loss, along one weight of the seed.
+  torch::Tensor weight;
+  for (const auto& group : run.network.parameter_groups()) {
+    if (group.id == kSeed) weight = group.parameters.front().tensor;
+  }
+  const auto loss = [&] {
+    return run.network.forward(run.probe, Mode::kTrain).to(torch::kFloat64).square().mean();
+  };
+  const double slope = torch::autograd::grad({loss()}, {weight})[0].view(-1)[0].item<double>();
+  const auto loss_at = [&](double shift) {
+    const torch::NoGradGuard no_grad;
+    auto entry = weight.view(-1)[0];
+    const auto before = entry.clone();
+    entry.add_(shift);
+    const double value = loss().item<double>();
+    entry.copy_(before);
+    return value;
+  };
+  constexpr double kShift = 1e-2;
+  const double quotient = (loss_at(kShift) - loss_at(-kShift)) / (2 * kShift);
+  CHECK(std::abs(slope) > 1e-6);
+  CHECK(std::abs(slope - quotient) < 0.02 * std::abs(slope));
+}
+
+TEST_CASE("a cancelled blended seed that trains leaves as one that blends") {
+  auto growth = quick_growth();
+  growth.training = config::SeedTraining::kBlended;
+  auto run = grown_to(Stage::kTraining, growth);
+  const double alpha = run.scalar("seed-0001.alpha");
+  REQUIRE_FALSE(Growing::rejected(run.issue(SeedOperation::kCancel, kSeed)));
+  CHECK(run.scalar("seed-0001.alpha") < alpha);
+  CHECK(gradients(run).seed == 0);
+  CHECK(Growing::rejected(run.issue(SeedOperation::kStartGrafting, kSeed)));
+  for (int epoch = 0; epoch < growth.alpha_ticks; ++epoch) run.end_epoch();
+  CHECK(run.network.export_seed_states().empty());
+}
+
+TEST_CASE("a seed that was just germinated can be started by its slot") {
+  Growing run;
+  REQUIRE_FALSE(Growing::rejected(run.germinate("r0c0", "mlp")));
+  auto start = run.command(SeedOperation::kStartTraining, "");
+  start.seed_operation->slot = "r0c0";
+  REQUIRE_FALSE(Growing::rejected(run.network.apply(start, run.probe)));
+  CHECK(run.network.export_seed_states().front().stage == Stage::kTraining);
+  auto nowhere = run.command(SeedOperation::kStartTraining, "");
+  nowhere.seed_operation->slot = "r0c1";
+  CHECK(run.network.apply(nowhere, run.probe).back().reason == "no active seed at slot \"r0c1\"");
+  auto other = run.command(SeedOperation::kCull, "");
+  other.seed_operation->slot = "r0c0";
+  CHECK(Growing::rejected(run.network.apply(other, run.probe)));  // all others name the seed
 }
 
 TEST_CASE("a training seed learns while the network's output and the host's gradient stay the host's") {

@@ -114,6 +114,42 @@ TEST_CASE("group norms make up the global norm") {
   CHECK(one.group_gradient_norms.at("host") == one.gradient_norm);
 }
 
+// How far a step with rate 1 moved the parameters of each of the two groups, before clipping their gradient norms.
+struct Moved {
+  double first, second;
+};
+
+Moved moved_with_gate(double isolation_gate, double clip_norm) {
+  StepSettings settings = plain_sgd(1.0);
+  settings.clip_norm = clip_norm;
+  Bench bench(settings, Grouping::kTwo);
+  auto groups = bench.net.groups(Grouping::kTwo);
+  groups[1].owner = groups[1].id;
+  groups[1].isolation_gate = at::full({}, isolation_gate, torch::kFloat32);
+  sync_groups(bench.state, settings, groups);
+  const auto before = snapshot(bench.state);
+  bench.step({samples(8)});
+  const auto moved = [&](const kasmina::ParameterGroup& group) {
+    double squares = 0;
+    for (const auto& named : group.parameters) {
+      squares += named.tensor.detach().sub(before.at(named.id)).square().sum().item<double>();
+    }
+    return std::sqrt(squares);
+  };
+  return {moved(groups[0]), moved(groups[1])};
+}
+
+TEST_CASE("an isolated seed and the host are clipped apart, others together") {
+  constexpr double kClip = 0.05;
+  const Moved free = moved_with_gate(1, 0), together = moved_with_gate(1, kClip), apart = moved_with_gate(0, kClip);
+  REQUIRE(free.first > kClip);
+  REQUIRE(free.second > kClip);
+  CHECK_THAT(std::hypot(together.first, together.second), WithinRel(kClip, 1e-4));
+  CHECK_THAT(together.first / together.second, WithinRel(free.first / free.second, 1e-4));
+  CHECK_THAT(apart.first, WithinRel(kClip, 1e-4));
+  CHECK_THAT(apart.second, WithinRel(kClip, 1e-4));
+}
+
 TEST_CASE("clipping limits the length of the step and is counted") {
   StepSettings settings = plain_sgd(1.0);
   settings.clip_norm = 0.05;
