@@ -24,20 +24,20 @@ struct Share {
 };
 
 // An owner that is reported as a part of another.
-struct Part {
+struct OwnerPart {
   Owner part, whole;
   const char* label;
 };
-constexpr std::array kParts{Part{Owner::kStartUp, Owner::kIdle, "start-up"},
-                            Part{Owner::kControl, Owner::kValidation, "controls"}};
+constexpr std::array kParts{OwnerPart{Owner::kStartUp, Owner::kIdle, "start-up"},
+                            OwnerPart{Owner::kControl, Owner::kValidation, "controls"}};
 
 // The ten owners, the largest first.
 std::vector<Share> shares_of(const RunLedger& ledger) {
   std::vector<Share> shares;
   for (const auto& [owner, name] : names(Owner{})) {
-    if (std::ranges::find(kParts, owner, &Part::part) != kParts.end()) continue;
+    if (std::ranges::find(kParts, owner, &OwnerPart::part) != kParts.end()) continue;
     double ms = ledger.of(owner);
-    for (const Part& it : kParts) ms += it.whole == owner ? ledger.of(it.part) : 0;
+    for (const OwnerPart& it : kParts) ms += it.whole == owner ? ledger.of(it.part) : 0;
     shares.push_back({owner, ms, 100 * ms / ledger.wall_ms});
   }
   std::ranges::stable_sort(shares, std::ranges::greater(), &Share::ms);
@@ -265,7 +265,7 @@ std::string slowness_text(const std::string& run, const RunLedger& ledger, const
     text += fmt::format("{:<12} {:>14.3f} {:>7.2f}%", base::name_of(share.owner), share.ms, share.percent);
     const std::string length = bar(share.percent);
     text += (length.empty() ? "" : "  " + length) + "\n";
-    for (const Part& it : kParts) {
+    for (const OwnerPart& it : kParts) {
       const double ms = ledger.of(it.part);
       if (it.whole != share.owner || ms <= 0) continue;
       text += fmt::format("  {:<10} {:>14.3f} {:>7.2f}%  of it\n", it.label, ms, 100 * ms / ledger.wall_ms);

@@ -37,7 +37,7 @@ torch::Tensor with_row(const torch::Tensor& table, std::uint32_t row, const torc
   return copy;
 }
 
-void compare(SeedControl& control, const SampleFigures& running) {
+void compare_epoch(SeedControl& control, const SampleFigures& running) {
   const auto row = control.compared;
   ESPER_CHECK(running.loss.defined() && running.loss.numel() == control.loss.size(1),
               "a control is compared on the samples that it was validated on");
@@ -46,7 +46,7 @@ void compare(SeedControl& control, const SampleFigures& running) {
   ++control.compared;
 }
 
-bool is_growing(const kasmina::Network& network, const std::string& seed_id) {
+bool is_still_growing(const kasmina::Network& network, const std::string& seed_id) {
   return std::ranges::any_of(network.export_seed_states(), [&](const SeedState& seed) {
     return seed.seed_id == seed_id && kasmina::is_growing(seed.stage);
   });
@@ -82,9 +82,9 @@ std::map<std::string, SeedWorth> compare_with_controls(ControlRecord& record, co
   for (auto it = record.seeds.begin(); it != record.seeds.end();) {
     auto& [seed_id, control] = *it;
     SeedWorth worth;
-    if (is_growing(network, seed_id)) {
+    if (is_still_growing(network, seed_id)) {
       const bool alike = describe_seeds(network, seed_id) == control.others;
-      if (alike) compare(control, running);
+      if (alike) compare_epoch(control, running);
       worth = worth_of(control);
       worth.confounded = !alike;
       worths[seed_id] = worth;

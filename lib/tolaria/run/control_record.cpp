@@ -18,7 +18,7 @@ std::string tensor_id(const std::string& seed_id, const char* what) {
   return fmt::format("{}{}.{}", step::kRunTensors, seed_id, what);
 }
 
-torch::Tensor find(const std::vector<NamedTensor>& tensors, const std::string& id) {
+torch::Tensor tensor_named(const std::vector<NamedTensor>& tensors, const std::string& id) {
   const auto found = std::ranges::find(tensors, id, &NamedTensor::id);
   return found == tensors.end() ? torch::Tensor() : found->tensor;
 }
@@ -60,8 +60,8 @@ std::vector<NamedTensor> control_tensors(const ControlRecord& record) {
 
 base::Expected<void> restore_tensors(ControlRecord& record, const std::vector<NamedTensor>& saved) {
   for (auto& [id, control] : record.seeds) {
-    control.loss = find(saved, tensor_id(id, "loss"));
-    control.correct = find(saved, tensor_id(id, "correct"));
+    control.loss = tensor_named(saved, tensor_id(id, "loss"));
+    control.correct = tensor_named(saved, tensor_id(id, "correct"));
     const bool sound = is_table(control.loss) && is_table(control.correct) &&
                        control.loss.sizes() == control.correct.sizes() && control.compared < control.epochs();
     if (!sound) return base::failure("the figures of the control of " + id + " are missing or of another form");

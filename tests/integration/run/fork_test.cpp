@@ -1,8 +1,11 @@
 // `esper fork`, and a journal that is held against the checkpoints of its run.
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cstring>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "history/growth_history.h"
@@ -14,6 +17,7 @@
 
 using namespace esper;
 using namespace esper::test;
+using Catch::Approx;
 using Catch::Matchers::ContainsSubstring;
 using nlohmann::json;
 namespace fs = std::filesystem;
@@ -30,6 +34,30 @@ std::map<std::string, std::string> tensors_of(const fs::path& run, const std::st
     tensors[view.name] = std::string(reinterpret_cast<const char*>(view.bytes.data()), view.bytes.size());
   }
   return tensors;
+}
+
+// The means over the validation samples, by epoch of the control.
+std::vector<double> control_losses(const fs::path& run, const std::string& checkpoint, const std::string& seed) {
+  const auto bytes = tensors_of(run, checkpoint).at("control." + seed + ".loss");
+  std::vector<float> values(bytes.size() / sizeof(float));
+  std::memcpy(values.data(), bytes.data(), bytes.size());
+  const auto samples = static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::vector<double> means;
+  for (auto row = values.begin(); row != values.end(); row += samples) {
+    means.push_back(std::accumulate(row, row + samples, 0.0) / static_cast<double>(samples));
+  }
+  return means;
+}
+
+std::map<int, double> validation_losses(const fs::path& run) {
+  std::map<int, double> losses;
+  for (const auto& packet : packets_of(run)) {
+    for (const auto& metric : packet["metrics"]) {
+      if (metric["name"] != "tolaria.validation.loss") continue;
+      losses[std::stoi(packet["system_health"]["indicators"]["epoch"].get<std::string>())] = metric["value"];
+    }
+  }
+  return losses;
 }
 
 history::GrowthHistory history_of(const fs::path& run) {
@@ -110,6 +138,36 @@ TEST_CASE("a forked run lacks the seed, has the host to the bit, and trains") {
   for (const auto& seed : read_json(child / "summary.json")["seeds"]) living.insert(seed["seed_id"]);
   CHECK_FALSE(living.contains("seed-0001"));
   CHECK(history_of(child).replay().gaps.empty());
+}
+
+TEST_CASE("a seed's control measured what a fork without the seed measures") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const auto parent = room.run("parent"), child = room.run("child");
+  REQUIRE(train(config, parent,
+                {"growth.gates.evidence=control", "growth.control.budget=1", "growth.control.epochs=2",
+                 "checkpoint.every=1 epochs"})
+              .exit_code == 0);
+  const auto measured = events_of(parent, "tolaria.control_measured");
+  REQUIRE_FALSE(measured.empty());
+  const auto& control = measured.front()["attributes"];
+  REQUIRE(control["epochs"] == "2");
+  const std::string seed = control["seed_id"];
+  const int born = std::stoi(control["epoch"].get<std::string>());
+  std::string name;
+  for (const auto& candidate : checkpoints_of(parent)) {
+    if (state_of(parent, candidate)["progress"]["epoch"] == born) name = candidate;
+  }
+  const auto losses = control_losses(parent, name, seed);
+  REQUIRE(losses.size() == 2);
+
+  const Finished forked = fork_run(origin(parent, name), child, {"--without", seed, "--policy", "none"});
+  INFO(forked.err);
+  REQUIRE(forked.exit_code == 0);
+  const auto without = validation_losses(child);
+  CHECK(losses[0] == Approx(without.at(born + 1)).epsilon(1e-5));
+  CHECK(losses[1] == Approx(without.at(born + 2)).epsilon(1e-5));
+  CHECK_FALSE(tensors_of(child, checkpoints_of(child).front()).contains("control." + seed + ".loss"));
 }
 
 TEST_CASE("a fork that leaves nothing out goes on as its parent did; fork trains at once") {

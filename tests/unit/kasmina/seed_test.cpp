@@ -123,9 +123,7 @@ TEST_CASE("a blended seed's gradient is that of the loss at its own alpha") {
   for (const auto& group : run.network.parameter_groups()) {
     if (group.id == kSeed) weight = group.parameters.front().tensor;
   }
-  const auto loss = [&] {
-    return run.network.forward(run.probe, Mode::kTrain).to(torch::kFloat64).square().mean();
-  };
+  const auto loss = [&] { return run.network.forward(run.probe, Mode::kTrain).to(torch::kFloat64).square().mean(); };
   const double slope = torch::autograd::grad({loss()}, {weight})[0].view(-1)[0].item<double>();
   const auto loss_at = [&](double shift) {
     const torch::NoGradGuard no_grad;

@@ -5,6 +5,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "base/error.h"
+#include "leyline/seed_command.h"
 #include "support/lane_cases.h"
 
 using namespace esper;
@@ -23,4 +24,40 @@ TEST_CASE("classes that the data turn out not to have are refused by field befor
       MessageMatches(
           ContainsSubstring("growth.aggregation.classes[1]: there is no class 12; the data have 5, 0 to 4\n") &&
           ContainsSubstring("growth.aggregation.classes[2]: there is no class 5")));
+}
+
+TEST_CASE("a seed's optimizer starts when its training does") {
+  LaneCase c = lane_case("late", config::HostKind::kMlp, leyline::features_shape(6, 5), 4);
+  c.config.training.optimizer.kind = config::OptimizerKind::kAdamw;
+  c.config.training.optimizer.weight_decay = 0.1;
+  const auto model = make_model(c);
+  const auto probe = at::randn({4, 6}, at::detail::createCPUGenerator(5));
+  const auto apply = [&](const leyline::AdaptationCommand& command) {
+    REQUIRE(model->network.apply(command, probe).back().kind != kasmina::LifecycleEvent::Kind::kCommandRejected);
+    step::follow_structure(*model);
+    step::follow_training_gates(*model);
+  };
+  const auto train = [&] {
+    for (std::uint64_t i = 0; i < 3; ++i) {
+      step::train_step(model->state, model->settings, make_batches(c, 1, i), step::training_forward(model->network));
+    }
+  };
+  const auto seed = [&]() -> const step::GroupState& { return model->state.groups.back(); };
+
+  apply(leyline::germination("c1", "r0c0", "mlp"));
+  const auto born = seed().parameters.flat.clone();
+  train();
+  CHECK(at::equal(seed().parameters.flat, born));
+  CHECK(seed().step.item<float>() == 3);  // it rested, and the optimizer counted
+  apply(leyline::seed_command("c2", leyline::SeedOperation::kStartTraining, "seed-0001"));
+  CHECK(seed().step.item<float>() == 0);
+  CHECK(seed().first_moments.flat.abs().max().item<float>() == 0);
+  CHECK(seed().second_moments.flat.abs().max().item<float>() == 0);
+  CHECK(model->state.groups.front().step.item<float>() == 3);
+  train();
+  CHECK(seed().step.item<float>() == 3);
+  CHECK_FALSE(at::equal(seed().parameters.flat, born));
+  step::follow_training_gates(*model);  // the gate is open already
+  CHECK(seed().step.item<float>() == 3);
+  CHECK(seed().first_moments.flat.abs().max().item<float>() > 0);
 }

@@ -129,7 +129,7 @@ Moved moved_with_gate(double isolation_gate, double clip_norm) {
   sync_groups(bench.state, settings, groups);
   const auto before = snapshot(bench.state);
   bench.step({samples(8)});
-  const auto moved = [&](const kasmina::ParameterGroup& group) {
+  const auto moved = [&](const esper::kasmina::ParameterGroup& group) {
     double squares = 0;
     for (const auto& named : group.parameters) {
       squares += named.tensor.detach().sub(before.at(named.id)).square().sum().item<double>();
