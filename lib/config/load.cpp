@@ -16,6 +16,7 @@
 #include "base/text/text_file.h"
 #include "base/text/utf8.h"
 #include "config/assignment.h"
+#include "config/earlier_versions.h"
 #include "config/field_table.h"
 #include "config/fit_defaults.h"
 #include "config/read_value.h"
@@ -87,8 +88,7 @@ class Loader {
 
   void finish() {
     const auto is_given = [&](std::string_view path) { return out_.origins.contains(std::string(path)); };
-    // Runs of before there was a choice.
-    if (is_of_run_ && !is_given("growth.training")) out_.config.growth.training = SeedTraining::kStraightThrough;
+    if (is_of_run_) apply_earlier_behaviour(out_.config, is_given);
     fit_defaults(out_.config, is_given);
     add_findings();
     const auto rank = [&](const Problem& problem) {

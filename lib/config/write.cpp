@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "config/earlier_versions.h"
 #include "config/field_table.h"
 #include "config/field_text.h"
 
@@ -42,11 +43,9 @@ ordered_json training_json(const RunConfig& config) {
   for (const auto& [kind, key] : kOwnSettings) {
     if (config.policy.kind != kind) json["policy"].erase(key);
   }
-  // No test sample is trained on. What is as it was before there was a choice is left out, as in the hashes of then.
+  // No test sample is trained on.
   json["data"].erase("test_path");
-  if (config.data.test_fraction == 0) json["data"].erase("test_fraction");
-  if (config.growth.training == SeedTraining::kStraightThrough) json["growth"].erase("training");
-  if (config.growth.seed_schedule == SeedScheduleConfig{}) json["growth"].erase("seed_schedule");
+  erase_earlier_behaviour(json);
   if (!epochs_are_fixed(config)) json.erase("epochs");
   return json;
 }
