@@ -62,8 +62,9 @@ Policy make_policy(const RunConfig& config, std::unique_ptr<leyline::Controller>
     return policy_that_grows(
         config, [&] { return std::make_unique<tamiyo::HeuristicController>(heuristic, config.growth, config.epochs); });
   }
-  return policy_that_grows(
-      config, [&] { return std::make_unique<tamiyo::PlannedPolicy>(plan_of(config), heuristic, config.growth); });
+  return policy_that_grows(config, [&] {
+    return std::make_unique<tamiyo::PlannedPolicy>(plan_of(config), heuristic, config.growth, config.epochs);
+  });
 }
 
 }  // namespace esper::engine

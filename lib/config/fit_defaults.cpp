@@ -68,9 +68,22 @@ void fit_transformer(HostConfig& host, const IsGiven& is_given) {
   }
 }
 
-// A seed that is no part of the network yet must not steer it.
-void fit_isolation(GrowthConfig& growth, const IsGiven& is_given) {
+// A seed that is no part of the network yet must not steer it. One that is part of it from its first step on changes
+// nothing at birth and then learns what the network needs: it may come early, needs no trial before it is heard, and
+// is soon a part like any other (docs/decisions/0020).
+void fit_growth(RunConfig& config, const IsGiven& is_given) {
+  GrowthConfig& growth = config.growth;
+  HeuristicConfig& heuristic = config.policy.heuristic;
   if (!is_given("growth.isolate")) growth.isolate = growth.training == SeedTraining::kStraightThrough;
+  if (growth.training != SeedTraining::kBlended) return;
+  if (!is_given("growth.alpha_ticks")) growth.alpha_ticks = 2;
+  if (!is_given("growth.gates.evidence")) growth.gates.evidence = Evidence::kNone;
+  if (!is_given("growth.gates.min_training_epochs")) growth.gates.min_training_epochs = 1;
+  if (!is_given("growth.gates.min_blending_epochs")) growth.gates.min_blending_epochs = 1;
+  if (!is_given("policy.heuristic.min_epochs_before_germinate")) heuristic.min_epochs_before_germinate = 2;
+  if (!is_given("policy.heuristic.plateau_epochs")) heuristic.plateau_epochs = 0;
+  if (!is_given("policy.heuristic.stable_epochs")) heuristic.stable_epochs = 1;
+  if (!is_given("policy.heuristic.stable_relative_improvement")) heuristic.stable_relative_improvement = 0.2;
 }
 
 // A full file beside the one that is written to has to fit into the limit.
@@ -85,7 +98,7 @@ void fit_defaults(RunConfig& config, const IsGiven& is_given) {
   fit_kinds(config, is_given);
   if (config.host.kind == HostKind::kCnn) fit_cnn(config, is_given);
   if (config.host.kind == HostKind::kTransformer) fit_transformer(config.host, is_given);
-  fit_isolation(config.growth, is_given);
+  fit_growth(config, is_given);
   fit_telemetry(config.telemetry, is_given);
 }
 

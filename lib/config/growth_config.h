@@ -124,21 +124,24 @@ struct GateConfig {
         field(
             "evidence", &C::evidence,
             "what a seed is judged by: its worth against a network that trained without it (control), validation with "
-            "the seed on and off (ablation), or its epochs alone (none)"),
-        field("min_training_epochs", &C::min_training_epochs, "G2: epochs in TRAINING before blending",
-              between(1, 1e6)),
+            "the seed on and off (ablation), or its epochs alone (none); default: none for training blended"),
+        field("min_training_epochs", &C::min_training_epochs,
+              "G2: epochs in TRAINING before blending; default: 1 for training blended", between(1, 1e6)),
         field("min_improvement_points", &C::min_improvement_points,
               "G2, ablation: accuracy points gained since TRAINING began", between(-100, 100)),
         field("min_gradient_ratio", &C::min_gradient_ratio,
               "G2: seed's gradient norm divided by the host's, normalised by size", between(0, 1e3)),
-        field("min_blending_epochs", &C::min_blending_epochs,
-              "G3: epochs in BLENDING before shadowing; alpha must also have reached its target", between(1, 1e6)),
+        field(
+            "min_blending_epochs", &C::min_blending_epochs,
+            "G3: epochs in BLENDING before shadowing; alpha must also have reached its target; default: 1 for training "
+            "blended",
+            between(1, 1e6)),
         field("min_shadow_epochs", &C::min_shadow_epochs, "G4: epochs in SHADOWING", between(1, 1e6)),
-        field("max_shadow_drop_points", &C::max_shadow_drop_points,
-              "G4: largest allowed drop in accuracy points; ablation: of the seed at full alpha, compared with the "
-              "running "
-              "network; control: of the running network, compared with the control, at the interval's lower end",
-              between(0, 100)),
+        field(
+            "max_shadow_drop_points", &C::max_shadow_drop_points,
+            "G4: largest allowed drop in accuracy points; ablation: of the seed at full alpha, compared with the "
+            "running network; control: of the running network, compared with the control, at the interval's lower end",
+            between(0, 100)),
         field("min_probation_epochs", &C::min_probation_epochs, "G5: epochs in PROBATIONARY", between(1, 1e6)),
         field("min_contribution_points", &C::min_contribution_points,
               "G5, ablation: drop in validation accuracy points without the seed", between(-100, 100)),
@@ -261,7 +264,8 @@ struct GrowthConfig {
               "forward at alpha 1) or straight_through (beside it, on a linearised loss)"),
         field("seed_schedule", &C::seed_schedule, "learning rate of seeds"),
         field("alpha_curve", &C::alpha_curve, "curve of alpha from 0 to its target"),
-        field("alpha_ticks", &C::alpha_ticks, "epochs until alpha reaches its target", between(1, 1e6)),
+        field("alpha_ticks", &C::alpha_ticks, "epochs until alpha reaches its target; default: 2 for training blended",
+              between(1, 1e6)),
         field("alpha_target", &C::alpha_target, "alpha at the end of blending; probation then raises it to 1",
               between(0.05, 1)),
         field("slot_alpha", &C::slot_alpha, "per-slot curve, epochs and target of alpha, like r0c1=cosine,8,0.7"),

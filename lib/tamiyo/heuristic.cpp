@@ -36,7 +36,7 @@ HeuristicController::HeuristicController(const config::HeuristicConfig& heuristi
                                          int epochs)
     : heuristic_(heuristic),
       horizon_{epochs, shortest_life(growth)},
-      care_({heuristic, growth.gates, growth.training}, "tamiyo.heuristic", ": counted as a prune") {}
+      care_({heuristic, growth.gates, growth.training, epochs}, "tamiyo.heuristic", ": counted as a prune") {}
 
 std::string HeuristicController::save_state() const {
   auto saved = care_json(care_.state());

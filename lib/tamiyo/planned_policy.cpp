@@ -15,9 +15,10 @@ std::string issuer_of(const Plan& plan) {
 
 }  // namespace
 
-PlannedPolicy::PlannedPolicy(Plan plan, const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth)
+PlannedPolicy::PlannedPolicy(Plan plan, const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth,
+                             int epochs)
     : plan_(std::move(plan)),
-      care_({heuristic, growth.gates, growth.training}, issuer_of(plan_)),
+      care_({heuristic, growth.gates, growth.training, epochs}, issuer_of(plan_)),
       max_seeds_(growth.max_seeds) {}
 
 leyline::Decision PlannedPolicy::decide(const leyline::Observation& observation) {

@@ -21,7 +21,8 @@ using Plan = std::variant<PeriodicPlan, RandomPlan, SchedulePlan>;
 
 class PlannedPolicy final : public leyline::Controller {
  public:
-  PlannedPolicy(Plan plan, const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth);
+  // epochs: of the run.
+  PlannedPolicy(Plan plan, const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth, int epochs);
 
   // The same observations give the same decisions.
   leyline::Decision decide(const leyline::Observation& observation) override;

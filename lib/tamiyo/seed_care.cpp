@@ -130,6 +130,11 @@ void SeedCare::update_seed(const SeedState& seed, const Epoch& epoch) {
   const auto name =
       fmt::format("{} ({} at {}, {})", seed.seed_id, seed.blueprint, seed.slot, base::name_of(seed.stage));
   const auto step = next_step(seed, rules_);
+  if (const auto idle = idle_at_the_end(seed, observation.current_epoch, rules_); !idle.empty()) {
+    command(leyline::seed_command({}, SeedOperation::kCull, seed.seed_id), idle, observation, decision);
+    state_.seeds.erase(seed.seed_id);
+    return append_reason(decision, name + " is removed: " + idle);
+  }
   const auto prune_why = prune_reason(seed, watch.stale_epochs, rules_);
   // A seed that may move on is not stale; one that does harm goes all the same.
   const bool moves = step.operation && watch.refusals == 0;

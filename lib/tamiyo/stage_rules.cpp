@@ -153,6 +153,11 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
   }
 }
 
+std::string idle_at_the_end(const SeedState& seed, std::uint32_t epoch, const Rules& rules) {
+  const bool is_over = rules.epochs > 0 && epoch >= static_cast<std::uint32_t>(rules.epochs);
+  return is_over && seed.figures.alpha == 0 ? "the run is over and its alpha is 0: it does nothing" : "";
+}
+
 std::string prune_reason(const SeedState& seed, std::uint32_t stale_epochs, const Rules& rules) {
   if (rules.gates.evidence == Evidence::kControl && seed.figures.worth.is_pending()) return {};
   if (const auto harm = harm_of(seed, rules); !harm.empty()) return harm;

@@ -15,6 +15,7 @@ struct Rules {
   config::HeuristicConfig heuristic;
   config::GateConfig gates;
   config::SeedTraining training = config::SeedTraining::kBlended;
+  int epochs = 0;  // of the run; 0: not known
 };
 
 // What a seed of this stage is judged by, in accuracy points: improvement while TRAINING and BLENDING, the full-alpha
@@ -36,6 +37,10 @@ NextStep next_step(const leyline::SeedState& seed, const Rules& rules);
 // alpha is 0 and a drop is not its doing), at once; (none) never. prune_after_epochs without a new best prunes it once
 // it has had the epochs that its gate wants; a blend under way is never stale.
 std::string prune_reason(const leyline::SeedState& seed, std::uint32_t stale_epochs, const Rules& rules);
+
+// Why the seed should be removed after the run's last epoch: the network that is left holds nothing that does nothing.
+// Empty before, and for a seed that is heard.
+std::string idle_at_the_end(const leyline::SeedState& seed, std::uint32_t epoch, const Rules& rules);
 
 // "0.5", "12", "-1.25"
 std::string number(double value);

@@ -135,6 +135,32 @@ TEST_CASE("defaults of the network at the start follow the fields that were give
   CHECK(loaded(text + "{}").host.layers == plain.host.layers);
 }
 
+TEST_CASE("how seeds are trained decides when they come, how long they are tried, and whether they are isolated") {
+  const auto read = [](const std::string& text) { return read_run_config_text(text, "run.yaml").config; };
+  const auto blended = read("growth: {training: blended}");
+  CHECK_FALSE(blended.growth.isolate);
+  CHECK(blended.growth.alpha_ticks == 2);
+  CHECK(blended.growth.gates.evidence == Evidence::kNone);
+  CHECK(blended.policy.heuristic.plateau_epochs == 0);
+  const auto beside = read("growth: {training: straight_through}");
+  CHECK(beside.growth.isolate);
+  CHECK(beside.growth.alpha_ticks == 5);
+  CHECK(beside.growth.gates.evidence == Evidence::kAblation);
+  CHECK(beside.policy.heuristic.plateau_epochs == 3);
+  const auto given = read("growth: {isolate: true, alpha_ticks: 7, gates: {evidence: control}}");
+  CHECK(given.growth.isolate);
+  CHECK(given.growth.alpha_ticks == 7);
+  CHECK(given.growth.gates.evidence == Evidence::kControl);
+}
+
+TEST_CASE("a run of a version without these fields goes on as it did") {
+  const auto old = read_run_config_text("growth: {isolate: true}", "config.yaml", {}, DocumentKind::kOfRun).config;
+  CHECK(old.growth.training == SeedTraining::kStraightThrough);
+  CHECK(old.growth.gates.evidence == Evidence::kAblation);
+  CHECK(old.policy.heuristic.window_epochs == 1);
+  CHECK(old.policy.heuristic.min_share_left == 0);
+}
+
 TEST_CASE("a table is not read as text because the network is a transformer") {
   const std::string transformer = "host: {kind: transformer}\ndata: {path: ";
   CHECK(loaded(transformer + "book.txt}").data.kind == DataKind::kText);

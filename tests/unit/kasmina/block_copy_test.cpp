@@ -92,7 +92,7 @@ double relative_change(const torch::Tensor& a, const torch::Tensor& b) {
 }
 
 void fossilize(Network& network, const std::string& seed_id) {
-  network.restore_topology(with_fossil(network.save_topology(), seed_id));
+  network.restore_topology(with_stage(network.save_topology(), seed_id, leyline::Stage::kFossilized));
 }
 
 }  // namespace

@@ -21,7 +21,7 @@ config::GrowthConfig growth(int max_seeds) {
   return config;
 }
 
-PlannedPolicy policy_of(Plan plan, int max_seeds = 4) { return {std::move(plan), {}, growth(max_seeds)}; }
+PlannedPolicy policy_of(Plan plan, int max_seeds = 4) { return {std::move(plan), {}, growth(max_seeds), 1000}; }
 
 std::vector<SeedOperation> operations(const leyline::Decision& decision) {
   std::vector<SeedOperation> list;

@@ -37,6 +37,16 @@ TEST_CASE("training ends only with epochs, improvement and gradient, each measur
   }
 }
 
+TEST_CASE("what does nothing when the run is over is removed") {
+  Rules rules;
+  const auto silent = seed_in(Stage::kTraining, 1, {}), heard = seed_in(Stage::kBlending, 1, {.alpha = 0.3});
+  CHECK(idle_at_the_end(silent, 20, rules).empty());  // the run's length is not known
+  rules.epochs = 20;
+  CHECK(idle_at_the_end(silent, 19, rules).empty());
+  CHECK_FALSE(idle_at_the_end(silent, 20, rules).empty());
+  CHECK(idle_at_the_end(heard, 20, rules).empty());
+}
+
 TEST_CASE("a place for good takes the larger of the gate's and the policy's worth") {
   Rules rules;
   const auto coalition_values = [&](double points) {
