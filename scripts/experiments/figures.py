@@ -49,9 +49,27 @@ def interval(values):
 def paired(ours, theirs):
     """The interval of ours - theirs, seed by seed, and in how many seeds ours is the larger."""
     differences = [a - b for a, b in zip(ours, theirs, strict=True)]
-    return {**interval(differences), "wins": sum(d > 0 for d in differences), "ties": sum(d == 0 for d in differences)}
+    return {**interval(differences), "p": p_value(differences), "wins": sum(d > 0 for d in differences), "ties": sum(d == 0 for d in differences)}
+
+
+def p_value(values):
+    """Two-sided p of Student's t test that the mean is 0."""
+    mean, deviation = statistics.fmean(values), statistics.stdev(values)
+    if deviation == 0:
+        return float(mean == 0)
+    degrees, t = len(values) - 1, mean / (deviation / math.sqrt(len(values)))
+    return beta_share(degrees / 2, 0.5, degrees / (degrees + t * t))
+
+
+def holm(p_values):
+    """The same p values, corrected for their number (Holm 1979), in the same order."""
+    corrected, largest = [0.0] * len(p_values), 0.0
+    for rank, i in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        largest = max(largest, min(1.0, p_values[i] * (len(p_values) - rank)))
+        corrected[i] = largest
+    return corrected
 
 
 def verdict(difference):
-    """+1 or -1 where the interval leaves 0 out, else 0."""
-    return (difference["low"] > 0) - (difference["high"] < 0)
+    """+1 or -1 where the difference is not 0 with 95 % confidence, all comparisons together; else 0."""
+    return ((difference["mean"] > 0) - (difference["mean"] < 0)) * (difference["p"] < 0.05)

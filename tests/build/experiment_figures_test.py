@@ -44,6 +44,10 @@ assert (difference["mean"], difference["wins"], difference["ties"]) == (5 / 3, 2
 assert figures.verdict(difference) == 0  # 5/3 +- 3.8
 assert figures.verdict(figures.paired([3.0, 4.1, 5], [1, 2, 3])) == 1
 assert figures.verdict(figures.paired([1, 2, 3], [3.0, 4.1, 5])) == -1
+near(figures.p_value([1, 2, 3, 4, 5]), 0.013236, 1e-5)  # t = 4.2426 with 4 degrees of freedom
+assert figures.p_value([0, 0]) == 1 and figures.p_value([2, 2]) == 0
+for corrected, expected in zip(figures.holm([0.01, 0.04, 0.03]), (0.03, 0.06, 0.06)):
+    near(corrected, expected, 1e-12)
 assert figures.interval([2, 2, 2])["half"] == 0
 
 # A page where growing beats the small host and loses to the static network says both.
