@@ -51,17 +51,20 @@ struct LegalValues {
 
 // What asks for something that no default can bring along: a file, classes, or samples of another kind.
 bool needs_more(const std::string& field, const std::string& value) {
-  static const std::multimap<std::string, std::string> known{{"data.kind", ""},     // a path
-                                                             {"host.kind", "cnn"},  // images, except of the digits
-                                                             {"host.kind", "transformer"},  // text
-                                                             {"host.kind", "mlp"},
-                                                             {"host.kind", "linear"},
-                                                             {"host.kernel", "even"},      // its own rule: odd
-                                                             {"telemetry.limit_mb", "1"},  // its own rule: two files
-                                                             {"data.image_size", ""},      // images
-                                                             {"data.augment.crop_padding", ""},
-                                                             {"data.augment.flip", ""},
-                                                             {"growth.aggregation.attribution", "dataloader"}};
+  static const std::multimap<std::string, std::string> known{
+      {"data.kind", ""},             // a path
+      {"host.kind", "cnn"},          // images, except of the digits
+      {"host.kind", "transformer"},  // text
+      {"host.kind", "mlp"},
+      {"host.kind", "linear"},
+      {"host.kernel", "even"},      // its own rule: odd
+      {"telemetry.limit_mb", "1"},  // its own rule: two files
+      {"data.image_size", ""},      // images
+      {"data.augment.crop_padding", ""},
+      {"data.augment.flip", ""},
+      {"growth.aggregation.attribution", "dataloader"},
+      {"data.test_fraction", "0.9"},  // and a smaller validation_fraction
+      {"policy.kind", "schedule"}};
   const auto [first, last] = known.equal_range(field);
   return std::any_of(first, last, [&](const auto& entry) {
     if (entry.second == "even") return std::stoi(value) % 2 == 0;

@@ -532,7 +532,7 @@ TEST_CASE("what may germinate is known without germinating it") {
   const auto command = run.germination("r0c0", "mlp");
   CHECK(run.network.may_germinate(command));
   CHECK_FALSE(run.network.may_germinate(run.germination("r9c9", "mlp")));
-  CHECK_FALSE(run.network.may_germinate(run.germination("r0c0", "attention")));
+  CHECK_FALSE(run.network.may_germinate(run.germination("r0c0", "conv_light")));
   run.apply(command);
   CHECK_FALSE(run.network.may_germinate(command));
   CHECK_FALSE(run.network.may_germinate(run.germination("r0c0", "mlp")));

@@ -100,7 +100,7 @@ TEST_CASE("a line that was due in an epoch that could not be used is germinated 
   CHECK(operations(run.step(policy)) == std::vector{SeedOperation::kGerminate});
 }
 
-TEST_CASE("a state that went through JSON at each epoch decides the same") {
+TEST_CASE("a plan whose state went through JSON at each epoch decides the same") {
   const auto make = GENERATE(
       +[] { return policy_of(PeriodicPlan({.every_epochs = 3}), 2); },
       +[] { return policy_of(RandomPlan({.probability = 0.4}, 5), 2); },
