@@ -52,11 +52,14 @@ base::Expected<void> check_saved(const std::vector<NamedTensor>& expected,
 }
 
 // While the gate was closed the optimizer went on counting steps, and decay went on filling the moments.
-void restart_if_opening(const GroupState& group, const torch::Tensor& gate) {
-  const torch::Tensor kept = group.lr_scale.ne(0).logical_or(gate.eq(0)).to(torch::kFloat32);
+void restart_optimizer(const GroupState& group) {
   for (const torch::Tensor& tensor : {group.step, group.first_moments.flat, group.second_moments.flat}) {
-    if (tensor.defined()) tensor.mul_(kept);
+    if (tensor.defined()) tensor.zero_();
   }
+}
+
+bool is_opening(const GroupState& group, const kasmina::ParameterGroup& seed) {
+  return seed.learns && group.lr_scale.item<float>() == 0;
 }
 
 // With data of some kinds the number of classes is known only now.
@@ -99,7 +102,8 @@ void follow_training_gates(Model& model) {
     if (!seed.training_gate.defined()) continue;
     for (auto& group : model.state.groups) {
       if (group.id != seed.id) continue;
-      if (seed.copies.empty()) restart_if_opening(group, seed.training_gate);  // copied moments are those to start from
+      // Copied moments are those to start from.
+      if (seed.copies.empty() && is_opening(group, seed)) restart_optimizer(group);
       group.lr_scale.copy_(seed.training_gate);
     }
   }

@@ -27,6 +27,7 @@ int shortest_life(const config::GrowthConfig& growth) {
 }
 
 base::Expected<void> check_horizon(const Horizon& horizon, const config::HeuristicConfig& config, std::uint32_t epoch) {
+  if (config.min_share_left == 0) return {};
   const int left = horizon.epochs - static_cast<int>(epoch);
   const auto to_gain = static_cast<int>(std::ceil(config.min_share_left * horizon.epochs));
   if (left < horizon.shortest_life) {

@@ -18,7 +18,7 @@ struct Horizon {
   int epochs = 0;         // of the run
   int shortest_life = 0;  // of a seed
 };
-// A seed must have the time to fossilise, and the network then the time to gain by it.
+// A seed must have the time to fossilise, and the network then the time to gain by it. Off where min_share_left is 0.
 base::Expected<void> check_horizon(const Horizon& horizon, const config::HeuristicConfig& config, std::uint32_t epoch);
 
 // A network that fits its training data, or is better on them than on others by much, does not lack capacity.

@@ -24,7 +24,7 @@ def refused(code, text, *arguments):
 
 first = experiment(*SMALL)
 assert first.returncode == 0, first.stderr
-assert "digits 1/10  seed 11  grown" in first.stderr and "\r" not in first.stderr, first.stderr
+assert "digits 1/10  seed 21  grown" in first.stderr and "\r" not in first.stderr, first.stderr
 assert "| (b) the same host, grown by the heuristic |" in first.stdout, first.stdout
 page, report = (scratch / "out/growth.md").read_text(), json.loads((scratch / "out/growth.json").read_text())["digits"]
 assert "## Digits" in page and "Only 2 seeds" in page and "| (b) - (c) static, equal time |" in page, page

@@ -64,11 +64,13 @@ TEST_CASE("a run resumed in any stage of its seeds ends as if it had never stopp
     Words assignments;
     std::set<std::string> stages;
   };
-  const Case c =
-      GENERATE(Case{{}, {"DORMANT", "GERMINATED", "TRAINING", "BLENDING", "SHADOWING", "PROBATIONARY", "FOSSILIZED"}},
-               Case{culling() + Words{"host.blocks=1", "epochs=16"},
-                    {"DORMANT", "GERMINATED", "TRAINING", "BLENDING", "SHADOWING", "PROBATIONARY", "CULLED",
-                     "EMBARGOED", "RESETTING"}});
+  const Case c = GENERATE(
+      Case{{}, {"DORMANT", "GERMINATED", "TRAINING", "BLENDING", "SHADOWING", "PROBATIONARY", "FOSSILIZED"}},
+      Case{{"growth.training=blended"}, {"DORMANT", "TRAINING", "BLENDING", "SHADOWING", "PROBATIONARY", "FOSSILIZED"}},
+      Case{{"growth.training=shadow"}, {"DORMANT", "TRAINING", "BLENDING", "SHADOWING", "PROBATIONARY", "FOSSILIZED"}},
+      Case{culling() + Words{"host.blocks=1", "epochs=16"},
+           {"DORMANT", "GERMINATED", "TRAINING", "BLENDING", "SHADOWING", "PROBATIONARY", "CULLED", "EMBARGOED",
+            "RESETTING"}});
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
   REQUIRE(train(config, room.run("whole"), c.assignments).exit_code == 0);

@@ -50,6 +50,7 @@ training:
   optimizer: {kind: sgd, lr: 0.05, momentum: 0.9}
 growth:
   blueprints: [conv_light, conv_heavy]
+  training: straight_through
   alpha_ticks: 2
   embargo_epochs: 2
   gates:
@@ -68,6 +69,8 @@ policy:
     stable_relative_improvement: 1
     min_fossilize_points: -100
     prune_drop_points: 100
+    window_epochs: 1
+    min_share_left: 0
 safety: {policy_deadline: 60s}
 checkpoint: {every: 7 steps, keep_last: 1000}
 telemetry: {console: none}

@@ -275,9 +275,10 @@ TEST_CASE("a receipt says what budget a Shapley value would have needed") {
   run.limited(9, "Shapley values", 34);
   const auto receipt = run.receipt();
   CHECK(receipt.contribution.configurations_needed == 34);
-  CHECK_THAT(receipt_text(receipt),
-             ContainsSubstring("Shapley value               not measured: growth.counterfactual.max_configurations must be "
-                               ">= 34 for so many seeds"));
+  CHECK_THAT(
+      receipt_text(receipt),
+      ContainsSubstring("Shapley value               not measured: growth.counterfactual.max_configurations must be "
+                        ">= 34 for so many seeds"));
   CHECK(receipt_json("run", receipt)["shapley"]["configurations_needed"] == 34);
 
   run.seed_metric(10, "kasmina.seed.contribution_points", 2);

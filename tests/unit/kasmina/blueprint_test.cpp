@@ -217,11 +217,23 @@ TEST_CASE("flexible attention starts with the slopes 2^(-8 (h + 1) / heads)") {
 
 TEST_CASE("names are unique for each kind of feature and stand for one place in the policy's head") {
   std::set<std::pair<std::string_view, FeatureKind>> seen;
-  std::map<std::string_view, int> index{
-      {"noop", 0},       {"conv_light", 1}, {"attention", 2},       {"norm", 3},    {"depthwise", 4},
-      {"bottleneck", 5}, {"conv_small", 6}, {"conv_heavy", 7},      {"lora", 8},    {"lora_large", 9},
-      {"mlp_small", 10}, {"mlp", 11},       {"flex_attention", 12}, {"linear", 13}, {"pointwise", 14},
-      {"copy_block", 15}, {"copy_block_plain", 16}};
+  std::map<std::string_view, int> index{{"noop", 0},
+                                        {"conv_light", 1},
+                                        {"attention", 2},
+                                        {"norm", 3},
+                                        {"depthwise", 4},
+                                        {"bottleneck", 5},
+                                        {"conv_small", 6},
+                                        {"conv_heavy", 7},
+                                        {"lora", 8},
+                                        {"lora_large", 9},
+                                        {"mlp_small", 10},
+                                        {"mlp", 11},
+                                        {"flex_attention", 12},
+                                        {"linear", 13},
+                                        {"pointwise", 14},
+                                        {"copy_block", 15},
+                                        {"copy_block_plain", 16}};
   for (const Blueprint& row : blueprints()) {
     CHECK(seen.insert({row.name, row.fits}).second);
     REQUIRE(index.count(row.name) == 1);

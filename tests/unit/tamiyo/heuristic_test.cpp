@@ -320,7 +320,7 @@ TEST_CASE("one good or bad epoch within the window neither ends a plateau nor st
 
 TEST_CASE("a seed is not germinated once the run is too short for it") {
   config::HeuristicConfig heuristic = by_epoch();
-  heuristic.min_share_left = 0;
+  heuristic.min_share_left = 0.01;
   const int life = shortest_life(straight_through());
   for (const int spare : {-1, 0}) {
     SimulatedRun run({"good"});

@@ -43,6 +43,7 @@ config::RunConfig control_config(config::Evidence evidence = config::Evidence::k
   config.step.accumulation = 4;
   config.growth.gates.evidence = evidence;
   config.growth.control.budget = 1;
+  config.growth.training = config::SeedTraining::kStraightThrough;
   config.growth.isolate = false;  // so that the seed moves the host before its alpha rises
   config.checkpoint.keep_last = 100;
   config.checkpoint.every = {1, base::Length::Unit::kEpochs};

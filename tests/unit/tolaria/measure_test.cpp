@@ -26,6 +26,7 @@ config::RunConfig delicate(int epochs) {
   config.epochs = epochs;
   config.host.dropout = 0.3;
   config.training.ema_decay = 0.9;
+  config.growth.training = config::SeedTraining::kStraightThrough;
   config.growth.alpha_ticks = 1;
   config.growth.counterfactual.every_epochs = 0;
   auto& gates = config.growth.gates;
