@@ -133,6 +133,15 @@ void RunConfig::validate(Findings& out) const {
   if (runs_dir.empty()) out.push_back({"runs_dir", "must name a folder", {}});
   check_names(*this, out);
   check_schedule(*this, out);
+  const auto& run_schedule = training.schedule;
+  const bool stops =
+      run_schedule.kind == ScheduleKind::kCosine && run_schedule.total_steps > 0 && run_schedule.min_factor == 0;
+  if (stops && growth.seed_schedule.kind == SeedScheduleKind::kCosine) {
+    out.push_back({"growth.seed_schedule.kind",
+                   "cosine goes on to the run's end, but training.schedule is at factor 0 from total_steps on; set "
+                   "training.schedule.min_factor above 0, or total_steps to 0",
+                   {"training.schedule.total_steps", "training.schedule.min_factor"}});
+  }
   const bool text = data.kind == DataKind::kText;
   const bool transformer = host.kind == HostKind::kTransformer;
   const std::vector<std::string> kinds{"data.kind", "data.shape"};

@@ -89,7 +89,8 @@ bool epochs_are_fixed(const RunConfig& config) {
   const bool has_percentage =
       config.policy.kind == PolicyKind::kSchedule &&
       std::ranges::any_of(config.policy.schedule, [](const auto& line) { return line && line->percent > 0; });
-  return cosine_ends || has_percentage;
+  const bool seeds_end = config.growth.enabled && config.growth.seed_schedule.kind == SeedScheduleKind::kCosine;
+  return cosine_ends || has_percentage || seeds_end;
 }
 
 }  // namespace esper::config

@@ -11,6 +11,7 @@
 #include "base/text/joined.h"
 #include "config/slot_classes.h"
 #include "device/rng.h"
+#include "step/copied_moments.h"
 
 namespace esper::step {
 namespace {
@@ -102,8 +103,11 @@ void follow_training_gates(Model& model) {
     if (!seed.training_gate.defined()) continue;
     for (auto& group : model.state.groups) {
       if (group.id != seed.id) continue;
-      // Copied moments are those to start from.
-      if (seed.copies.empty() && is_opening(group, seed)) restart_optimizer(group);
+      if (is_opening(group, seed)) {
+        restart_optimizer(group);
+        StructureChange reported_at_birth;
+        copy_moments(model.state, seed.copies, reported_at_birth);
+      }
       group.lr_scale.copy_(seed.training_gate);
     }
   }

@@ -175,7 +175,8 @@ void clip_apart(StepState& state, double clip_norm) {
     open.push_back(group.isolation_gate.defined() ? group.isolation_gate : at::ones({}, norms.options()));
   }
   const torch::Tensor shared = at::stack(open);
-  const torch::Tensor norm_of_shared = at::linalg_vector_norm(norms * shared);
+  // Not a product: a norm that is not finite would spoil the others.
+  const torch::Tensor norm_of_shared = at::linalg_vector_norm(at::where(shared.eq(0), 0, norms));
   const torch::Tensor factors = clip_factor(at::where(shared.eq(0), norms, norm_of_shared), clip_norm);
   at::gt_out(state.figures.figure[kClipped], factors.min().neg(), -1);
   for (std::size_t i = 0; i < state.groups.size(); ++i) {

@@ -27,8 +27,9 @@ int shortest_life(const config::GrowthConfig& growth) {
 }
 
 base::Expected<void> check_horizon(const Horizon& horizon, const config::HeuristicConfig& config, std::uint32_t epoch) {
-  if (config.min_share_left == 0) return {};
   const int left = horizon.epochs - static_cast<int>(epoch);
+  if (left <= 0) return base::failure("the run is over");
+  if (config.min_share_left == 0) return {};
   const auto to_gain = static_cast<int>(std::ceil(config.min_share_left * horizon.epochs));
   if (left < horizon.shortest_life) {
     return base::failure(

@@ -19,12 +19,17 @@ PlannedPolicy::PlannedPolicy(Plan plan, const config::HeuristicConfig& heuristic
                              int epochs)
     : plan_(std::move(plan)),
       care_({heuristic, growth.gates, growth.training, epochs}, issuer_of(plan_)),
-      max_seeds_(growth.max_seeds) {}
+      max_seeds_(growth.max_seeds),
+      epochs_(epochs) {}
 
 leyline::Decision PlannedPolicy::decide(const leyline::Observation& observation) {
   leyline::Decision decision;
   const auto report = care_.update(observation, decision);
   if (!report) return decision;
+  if (observation.current_epoch >= static_cast<std::uint32_t>(epochs_)) {
+    append_reason(decision, "no germination: the run is over");
+    return decision;
+  }
   const Moment moment{report->previous_epoch, observation.current_epoch, observation.slots,
                       max_seeds_ - (report->growing - report->pruned)};
   for (const auto& answer : std::visit([&](auto& plan) { return plan.after(moment); }, plan_)) {

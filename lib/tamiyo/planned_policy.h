@@ -35,7 +35,7 @@ class PlannedPolicy final : public leyline::Controller {
  private:
   Plan plan_;
   SeedCare care_;
-  int max_seeds_;
+  int max_seeds_, epochs_;
 };
 
 }  // namespace esper::tamiyo

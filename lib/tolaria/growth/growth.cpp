@@ -65,7 +65,8 @@ Growth::Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog&
 
 bool Growth::may_train_control(const RunProgress& progress) const {
   const auto& growth = facts_.config.growth;
-  if (!growth.enabled || growth.gates.evidence != config::Evidence::kControl) return false;
+  const bool grows = growth.enabled && facts_.config.policy.kind != config::PolicyKind::kNone;
+  if (!grows || growth.gates.evidence != config::Evidence::kControl) return false;
   RunProgress after = progress;
   ++after.epoch;
   if (control_length(facts_, after).epochs == 0) return false;

@@ -25,6 +25,11 @@ TEST_CASE("rules between fields") {
       Case{"data: {kind: csv, path: x, validation_path: z, test_path: z}",
            "f:1:59: data.test_path: must differ from data.validation_path; "},
       Case{"data: {kind: mnist, path: x, test_path: x}", ""},
+      Case{"training: {schedule: {kind: cosine, total_steps: 9}}\ngrowth: {seed_schedule: {kind: cosine}}",
+           "f:2:32: growth.seed_schedule.kind: cosine goes on to the run's end"},
+      Case{"training: {schedule: {kind: cosine, total_steps: 9, min_factor: 0.1}}\ngrowth: {seed_schedule: {kind: "
+           "cosine}}",
+           ""},
       Case{"data: {kind: csv, path: x, test_path: z, test_fraction: 0.1}",
            "f:1:57: data.test_fraction: splits off a second test part beside data.test_path; set one"},
       Case{"data: {validation_fraction: 0.6, test_fraction: 0.4}",

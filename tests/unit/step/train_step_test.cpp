@@ -150,6 +150,24 @@ TEST_CASE("an isolated seed and the host are clipped apart, others together") {
   CHECK_THAT(apart.second, WithinRel(kClip, 1e-4));
 }
 
+TEST_CASE("an isolated seed whose gradient is not finite leaves the host finite where steps are clipped") {
+  StepSettings settings = plain_sgd(1.0);
+  settings.clip_norm = 0.05;
+  Bench bench(settings, Grouping::kTwo);
+  auto groups = bench.net.groups(Grouping::kTwo);
+  groups[1].owner = groups[1].id;
+  groups[1].isolation_gate = at::zeros({}, torch::kFloat32);
+  sync_groups(bench.state, settings, groups);
+  const torch::Tensor spoilt = groups[1].parameters.front().tensor;
+  train_step(bench.state, settings, std::vector{samples(8)},
+             [&](const torch::Tensor& inputs, esper::kasmina::SlotTaps*) {
+               // 0, with an infinite slope along the seed's parameter.
+               return bench.net.forward(inputs) + at::sqrt((spoilt - spoilt.detach()).sum());
+             });
+  CHECK_FALSE(spoilt.isfinite().all().item<bool>());
+  for (const auto& named : groups[0].parameters) CHECK(named.tensor.isfinite().all().item<bool>());
+}
+
 TEST_CASE("clipping limits the length of the step and is counted") {
   StepSettings settings = plain_sgd(1.0);
   settings.clip_norm = 0.05;

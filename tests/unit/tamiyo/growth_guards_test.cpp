@@ -27,6 +27,7 @@ TEST_CASE("too few epochs for a seed, or for the network to gain by it") {
   CHECK(check_horizon(horizon, config, 11).error() == "9 epochs left < 10, 50 % of the run");
   config.min_share_left = 0;
   CHECK(check_horizon(horizon, config, 19));
+  CHECK(check_horizon(horizon, config, 20).error() == "the run is over");
   config.min_share_left = 0.5;
   CHECK(check_horizon(horizon, config, 13).error() == "7 epochs left, and a seed needs 8 to become part of the host");
 }

@@ -100,6 +100,17 @@ TEST_CASE("a line that was due in an epoch that could not be used is germinated 
   CHECK(operations(run.step(policy)) == std::vector{SeedOperation::kGerminate});
 }
 
+TEST_CASE("nothing is germinated after the last epoch") {
+  SimulatedRun run({"good"}, 3);
+  PlannedPolicy policy(PeriodicPlan({.every_epochs = 1}), {}, growth(4), 2);
+  CHECK(run.step(policy).commands.size() == 1);
+  const auto decision = run.step(policy);
+  CHECK(std::ranges::none_of(decision.commands, [](const auto& command) {
+    return command.seed_operation->operation == SeedOperation::kGerminate;
+  }));
+  CHECK(decision.reason.find("the run is over") != std::string::npos);
+}
+
 TEST_CASE("a plan whose state went through JSON at each epoch decides the same") {
   const auto make = GENERATE(
       +[] { return policy_of(PeriodicPlan({.every_epochs = 3}), 2); },
