@@ -50,7 +50,7 @@ struct GradientEvidence {
 // G2 to G5: measurements of the epochs. Points are percentage points of validation accuracy.
 struct EpochEvidence {
   std::uint32_t stage_epochs = 0;             // real epochs since the stage began
-  std::optional<double> improvement_points;   // see Seed::improvement_points
+  std::optional<double> improvement_points;   // see SeedRecord::improvement_points
   std::optional<double> gradient_ratio;       // smoothed; see gradient_ratio()
   double alpha = 0, alpha_target = 0;         // alpha_target: where the blend ends
   std::optional<double> shadow_points;        // accuracy at full alpha minus running accuracy

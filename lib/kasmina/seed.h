@@ -74,8 +74,9 @@ struct SeedRecord {
   double gradient_norm = 0, learning_rate = 0;
   double isolation_violations = 0;  // of the last epoch
 
-  // The better of running accuracy and accuracy at full alpha, minus the running accuracy when the stage began. The
-  // running accuracy of a TRAINING seed is the host's alone, since its alpha is 0; full alpha measures the seed itself.
+  // The better of running accuracy and accuracy at full alpha, minus the running accuracy when the stage began. While
+  // its alpha is 0 the running accuracy is the host's alone; full alpha measures the seed itself. The host's progress
+  // counts too: it is no measure of worth (leyline/seed_worth.h).
   std::optional<double> improvement_points() const;
   std::optional<double> shadow_points() const;        // accuracy at full alpha minus running accuracy
   std::optional<double> contribution_points() const;  // running accuracy minus accuracy without the seed

@@ -25,7 +25,8 @@ class Growth {
   Growth& operator=(const Growth&) = delete;
 
   // Advances the network, the step state and the progress, whose epoch is complete afterwards. Interrupted by a signal
-  // while it trains a control: the run is then in no state to go on from, and nothing was reported.
+  // while it trains a control: the run is then in no state to go on from, and neither the decision nor what it changed
+  // was reported.
   EpochEnd end_epoch(RunProgress& progress, const EpochResults& results);
 
   // True if the end of the epoch that `progress` does not count yet may train a control, so that it can be interrupted.

@@ -187,7 +187,7 @@ TEST_CASE("a fork that leaves nothing out goes on as its parent did; fork trains
 TEST_CASE("a fork that cannot be made leaves no run behind and names what there is") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
-  REQUIRE(train(config, room.run("run"), {"epochs=4"}).exit_code == 0);
+  REQUIRE(train(config, room.run("run"), {"epochs=6"}).exit_code == 0);
   const auto run = room.run("run");
   const auto last = checkpoints_of(run).back();
   const auto refused = [&](const std::string& from, const Words& more, int code, const std::string& text) {
