@@ -84,9 +84,8 @@ struct MeasuredValue {
   // Runs of before half widths were recorded have only the error, not the degrees of freedom; and an error of zero says
   // that no sample differed, not how many samples there were.
   std::optional<base::Interval> interval() const {
-    constexpr double kNormal95 = 1.960;  // two-sided quantile of the normal distribution
     if (!points || !(half_width_points || stderr_points)) return std::nullopt;
-    const double half_width = half_width_points ? *half_width_points : kNormal95 * *stderr_points;
+    const double half_width = half_width_points ? *half_width_points : base::kNormal95 * *stderr_points;
     if (half_width == 0) return std::nullopt;
     return base::Interval{*points - half_width, *points + half_width};
   }

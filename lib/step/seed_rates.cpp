@@ -26,8 +26,8 @@ bool is_grown(const kasmina::ParameterGroup& group) { return group.training_epoc
 
 }  // namespace
 
-std::vector<double> lr_scales(const SeedSchedule& schedule, std::span<const kasmina::ParameterGroup> groups,
-                              std::int64_t step) {
+void find_lr_scales(const SeedSchedule& schedule, std::span<const kasmina::ParameterGroup> groups, std::int64_t step,
+                    std::vector<double>& scales) {
   const config::SeedScheduleConfig& config = schedule.seed;
   const double of_run = learning_rate(1, schedule.run, schedule.length, step);
   const auto begin_of = [&](const kasmina::ParameterGroup& group) {
@@ -37,7 +37,7 @@ std::vector<double> lr_scales(const SeedSchedule& schedule, std::span<const kasm
   for (const auto& group : groups) {
     if (is_grown(group)) rewarm = std::min(rewarm, warm_up(step - begin_of(group), config.host_rewarm_steps));
   }
-  std::vector<double> scales;
+  scales.clear();
   for (const auto& group : groups) {
     double scale = group.learns ? 1 : 0;
     if (!is_grown(group)) {
@@ -49,7 +49,6 @@ std::vector<double> lr_scales(const SeedSchedule& schedule, std::span<const kasm
     }
     scales.push_back(scale);
   }
-  return scales;
 }
 
 void write_lr_scales(StepState& state, std::span<const double> scales) {

@@ -29,9 +29,9 @@ struct SeedSchedule {
   bool is_default() const { return seed == config::SeedScheduleConfig{}; }
 };
 
-// Per group, in order, for the step. A group that must not learn has 0.
-std::vector<double> lr_scales(const SeedSchedule& schedule, std::span<const kasmina::ParameterGroup> groups,
-                              std::int64_t step);
+// Per group, in order, for the step. A group that must not learn has 0. scales: overwritten; its memory is reused.
+void find_lr_scales(const SeedSchedule& schedule, std::span<const kasmina::ParameterGroup> groups, std::int64_t step,
+                    std::vector<double>& scales);
 
 // groups: the network's, parallel to the state's. Not a read of the device.
 void write_lr_scales(StepState& state, std::span<const double> scales);

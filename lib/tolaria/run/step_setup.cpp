@@ -17,7 +17,10 @@ void StepSetup::follow_network() {
 
 void StepSetup::prepare(std::int64_t step, std::span<const step::Microbatch> microbatches) {
   step::set_learning_rate(model_.state, facts_.learning_rate(step));
-  if (!groups_.empty()) step::write_lr_scales(model_.state, step::lr_scales(schedule_, groups_, step));
+  if (!groups_.empty()) {
+    step::find_lr_scales(schedule_, groups_, step, scales_);
+    step::write_lr_scales(model_.state, scales_);
+  }
   step::probe_attribution(model_, microbatches);
 }
 

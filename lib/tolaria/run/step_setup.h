@@ -26,6 +26,7 @@ class StepSetup {
   step::Model& model_;
   step::SeedSchedule schedule_;
   std::vector<kasmina::ParameterGroup> groups_;  // empty while all groups have the run's rate
+  std::vector<double> scales_;                   // of the groups, for the last step
 };
 
 }  // namespace esper::tolaria

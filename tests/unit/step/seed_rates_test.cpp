@@ -12,6 +12,13 @@ using Catch::Matchers::WithinRel;
 
 constexpr RunLength kLength{10, 100};
 
+std::vector<double> lr_scales(const SeedSchedule& schedule, const std::vector<kasmina::ParameterGroup>& groups,
+                              std::int64_t step) {
+  std::vector<double> scales{7};  // of another step
+  find_lr_scales(schedule, groups, step, scales);
+  return scales;
+}
+
 // The host, a seed whose training began after epoch 2, one that rests, and a module that the host had from the start.
 std::vector<kasmina::ParameterGroup> groups() {
   std::vector<kasmina::ParameterGroup> all(4);
