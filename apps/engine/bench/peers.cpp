@@ -147,6 +147,7 @@ Contender open_peer(PeerRow& row, const Workload& workload, const Scratch& scrat
 std::string obstacle(const Workload& workload, const PythonFacts& python) {
   if (!python.problem.empty()) return python.problem;
   if (workload.bench.settings.compute_type == torch::kFloat16) return "the peer has no loss scaling";
+  if (!workload.bench.config.host.modules.empty()) return "the peer has no modules in slots";
   if (workload.bench.config.training.ema_decay > 0) return "the peer has no parameter averaging";
   return {};
 }

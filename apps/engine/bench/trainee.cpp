@@ -2,6 +2,7 @@
 
 #include <torch/types.h>
 
+#include "base/error.h"
 #include "base/names.h"
 #include "device/rng.h"
 #include "engine/bench/progress.h"
@@ -78,6 +79,7 @@ Agreement compare(const Trainee& a, const Trainee& b, const Workload& workload) 
     for (int i = 0; i < kStepsToAgree; ++i) trainee->step();
   }
   const auto left = a.parameters(), right = b.parameters();
+  ESPER_CHECK(left.size() == right.size(), "two networks with different parameters are compared");
   double apart = 0, moved = 0;
   for (std::size_t i = 0; i < start.size(); ++i) {
     apart = std::max(apart, left[i].sub(right[i]).abs().max().item<double>());

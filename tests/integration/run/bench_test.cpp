@@ -113,6 +113,16 @@ TEST_CASE("a Python that is missing, crashes or talks nonsense is a row that say
   CHECK_THAT(reasons((room.path / "garbage").string()), ContainsSubstring("is not JSON"));
 }
 
+TEST_CASE("a network with modules in its slots is measured in every lane, and not by the loops that have none") {
+  const auto report =
+      report_of(run_esper_long({"bench", "--config", ESPER_SOURCE_DIR "/configs/run/digits_static.yaml", "--rounds",
+                                "3", "--set", "host.modules=[r0c0=norm]", "--lanes", "eager,replay", "--json"}));
+  CHECK(report.at("lanes").size() == 2);
+  REQUIRE(report.at("refused").size() == 1);
+  CHECK(report["refused"][0].at("name") == "hand");
+  CHECK_THAT(report["refused"][0].at("reason").get<std::string>(), ContainsSubstring("no modules in slots"));
+}
+
 TEST_CASE("a baseline is kept by machine, shown, and compared on that machine alone") {
   const RunRoom room;
   const auto folder = room.path / "perf";
