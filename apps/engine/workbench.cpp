@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
-#include "data/input_error.h"
+#include "data/files/input_error.h"
 #include "device/cuda_table.h"
 #include "device/facts.h"
 #include "device/precision.h"

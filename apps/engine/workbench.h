@@ -7,7 +7,7 @@
 
 #include "config/run_config.h"
 #include "data/dataset.h"
-#include "data/loader.h"
+#include "data/loading/loader.h"
 #include "program/compile_service.h"
 #include "step/model.h"
 
