@@ -27,7 +27,7 @@ using base::Error;
 using base::ExitCode;
 using nlohmann::ordered_json;
 
-constexpr char kWayOut[] = "the same command with";
+constexpr char kSameCommand[] = "the same command with";
 
 std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
   return base::joined(entries, ", ", [](const tolaria::CheckpointEntry& entry) {
@@ -96,7 +96,7 @@ std::optional<data::Dataset> added_test_part(const EvaluateRequest& request) {
   auto data = request.config.data;
   data.test_path = request.added_test_path;
   data.test_fraction = 0;
-  return load_data(data, kWayOut, data::TestPart::kRead).test;
+  return load_data(data, kSameCommand, data::TestPart::kRead).test;
 }
 
 // Everything but the network's state.
@@ -104,7 +104,7 @@ Workbench prepare(const EvaluateRequest& request) {
   const bool testing = request.part == EvaluatedPart::kTest, added = !request.added_test_path.empty();
   // Before the others, so that only its samples stay in memory.
   auto test = testing && added ? added_test_part(request) : std::nullopt;
-  Workbench bench = set_up(request.config, /*cache_dir=*/"", kWayOut,
+  Workbench bench = set_up(request.config, /*cache_dir=*/"", kSameCommand,
                            testing && !added ? data::TestPart::kRead : data::TestPart::kUnread);
   if (test) bench.data.test = std::move(test);
   if (testing) require_unseen(bench.data);
