@@ -5,6 +5,8 @@ Run with the private environment's interpreter:  .esper/python/bin/python script
 
 Each case is one safetensors file:
   initial.ID, final.ID          parameters and buffers, by the ids that Esper's hosts give them
+  average.ID                    averaged parameters, where the case has them; batch norm's statistics of these, where it
+                                says of which batches of the pool (statistics_batches)
   loss                          [steps] float64: mean training loss of each step, before its update
   inputs, targets               [samples, ...]: one fixed pool; step s uses samples (s*batch + i) % samples, i < batch
   metadata["case"]              JSON: host, sample shape, optimizer, steps, batch, microbatches, clip, smoothing, ...
@@ -149,6 +151,7 @@ CASES = {
                          growth_interval=8),
     "cnn_sgd_momentum": case("cnn", {**SGD, "lr": 0.02, "momentum": 0.9}),
     "cnn_sgd_nesterov_decay": case("cnn", {**SGD, "lr": 0.02, "momentum": 0.9, "nesterov": True, "weight_decay": 0.005}),
+    "cnn_sgd_averaged": case("cnn", {**SGD, "lr": 0.02, "momentum": 0.9}, ema_decay=0.9, statistics_batches=[16, 16, 8]),
     "cnn_adamw": case("cnn", ADAMW),
     "transformer_sgd_momentum": case("transformer", {**SGD, "momentum": 0.9}, batch=6, microbatches=[6]),
     "transformer_adamw": case("transformer", ADAMW, batch=6, microbatches=[6], clip_norm=1.0),
@@ -240,6 +243,9 @@ def record(name):
     out.update({f"final.{k}": v for k, v in tensors_of(model).items()})
     if spec["ema_decay"] > 0:
         out.update({f"average.host.{k}": v.detach().clone() for k, v in average.named_parameters()})
+    if "statistics_batches" in spec:
+        torch.optim.swa_utils.update_bn(inputs.split(spec["statistics_batches"]), average)
+        out.update({f"average.host.{k}": v.clone() for k, v in average.named_buffers() if ".running_" in k})
     out.update(inputs=inputs, targets=targets, loss=torch.tensor(losses, dtype=torch.float64),
                scale=torch.tensor(scales, dtype=torch.float64))
     host, sample = HOSTS[spec["host"]]

@@ -27,6 +27,8 @@ using base::Error;
 using base::ExitCode;
 using nlohmann::ordered_json;
 
+constexpr char kSameCommand[] = "the same command with";
+
 std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
   return base::joined(entries, ", ", [](const tolaria::CheckpointEntry& entry) {
     return std::string_view(entry.path).substr(entry.path.find_last_of('/') + 1);
@@ -61,14 +63,52 @@ std::string choose_checkpoint(base::FileSystem& files, const EvaluateRequest& re
                                              request.checkpoint, names_of(entries)));
 }
 
-// Test samples must not be among those that were trained on, and inputs must be scaled as in training.
+// Samples that are measured must not be among those that were trained on, and inputs must be scaled as in training.
 void require_training_data(const Workbench& bench, const tolaria::CheckpointImage& image, const std::string& path) {
   if (tolaria::training_identity(bench.config, bench.data).has_data_of(image.info.training_hash)) return;
-  throw Error(ExitCode::kCheckpoint,
-              path +
-                  ": training or validation data differ from those of this checkpoint, so the test part could hold "
-                  "samples that it was trained on, and inputs would be scaled differently; restore the data, leave "
-                  "out the --set that changes them, or use --part validation");
+  throw Error(
+      ExitCode::kCheckpoint,
+      path +
+          ": training or validation data differ from those of this checkpoint, so the part to be measured could "
+          "hold samples that it was trained on, and inputs would be scaled differently; restore the data, or "
+          "leave out the --set that changes them. Other data are measured with --set data.test_path=PATH");
+}
+
+bool same_tensor(const torch::Tensor& a, const torch::Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  return a.scalar_type() == b.scalar_type() && a.equal(b);
+}
+
+// Wherever they lie: figures on samples that policy and gates saw are no test figures.
+void require_unseen(const data::Splits& data) {
+  const data::Dataset &test = *data.test, &validation = data.validation;
+  const bool same = same_tensor(test.inputs, validation.inputs) && same_tensor(test.targets, validation.targets) &&
+                    same_tensor(test.windows, validation.windows);
+  if (!same) return;
+  throw Error(
+      ExitCode::kConfig,
+      "data.test_path: the test samples are those that validated this run, which its policy and gates saw; use "
+      "--part validation, or name other data. A run that is trained with data.test_path set keeps the test part "
+      "that its data bring along for testing");
+}
+
+std::optional<data::Dataset> added_test_part(const EvaluateRequest& request) {
+  auto data = request.config.data;
+  data.test_path = request.added_test_path;
+  data.test_fraction = 0;
+  return load_data(data, kSameCommand, data::TestPart::kRead).test;
+}
+
+// Everything but the network's state.
+Workbench prepare(const EvaluateRequest& request) {
+  const bool testing = request.part == EvaluatedPart::kTest, added = !request.added_test_path.empty();
+  // Before the others, so that only its samples stay in memory.
+  auto test = testing && added ? added_test_part(request) : std::nullopt;
+  Workbench bench = set_up(request.config, /*cache_dir=*/"", kSameCommand,
+                           testing && !added ? data::TestPart::kRead : data::TestPart::kUnread);
+  if (test) bench.data.test = std::move(test);
+  if (testing) require_unseen(bench.data);
+  return bench;
 }
 
 void restore(Workbench& bench, const std::string& path, base::FileSystem& files) {
@@ -77,7 +117,7 @@ void restore(Workbench& bench, const std::string& path, base::FileSystem& files)
     throw Error(ExitCode::kCheckpoint,
                 tolaria::why_unusable(path, image.error()) + "; choose another with --checkpoint");
   }
-  if (bench.data.test) require_training_data(bench, *image, path);
+  require_training_data(bench, *image, path);
   const auto restored = step::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
   if (!restored) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + restored.error());
 }
@@ -88,13 +128,11 @@ int run(const EvaluateRequest& request) {
   const base::Interrupt interrupt;
   storage::ConfinedFileSystem files(request.run_dir, storage::Owner::kAnyone);
   const auto path = choose_checkpoint(files, request);
-  const bool testing = request.part == EvaluatedPart::kTest;
-  Workbench bench = set_up(request.config, /*cache_dir=*/"", "the same command with",
-                           testing ? data::TestPart::kRead : data::TestPart::kUnread);
+  Workbench bench = prepare(request);
   restore(bench, path, files);
   const Loaders loaders = open_loaders(bench);
   const tolaria::AveragedModel averaged(*bench.model, *loaders.train, bench.config, bench.device);
-  data::Loader& loader = testing ? *loaders.test : *loaders.validation;
+  data::Loader& loader = request.part == EvaluatedPart::kTest ? *loaders.test : *loaders.validation;
   const auto result = tolaria::validation_pass(*bench.model, loader, bench.device);
   const std::string part(base::name_of(request.part));
   const ordered_json report = {

@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "config/write.h"
+#include "config/free_fields.h"
 
 namespace esper::engine {
 

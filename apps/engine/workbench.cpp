@@ -4,7 +4,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
-#include "data/input_error.h"
+#include "data/files/input_error.h"
 #include "device/cuda_table.h"
 #include "device/facts.h"
 #include "device/precision.h"
@@ -57,16 +57,6 @@ std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const Wo
   }
 }
 
-data::Splits load_data(const config::DataConfig& config, const std::string& way_out, data::TestPart test) {
-  try {
-    return data::load_dataset(config, test);
-  } catch (const data::MissingData& error) {
-    if (way_out.empty()) throw;
-    throw base::Error(error.code(), fmt::format("{}. If the data was moved: {} --set data.{}=NEW", error.what(),
-                                                way_out, error.key()));
-  }
-}
-
 // Null where no lane of the run compiles. In lane auto training continues beside the compiler, in lane compiled it
 // waits.
 std::unique_ptr<program::CompileService> desk_of_run(const config::RunConfig& config, torch::Device device,
@@ -80,6 +70,16 @@ std::unique_ptr<program::CompileService> desk_of_run(const config::RunConfig& co
 }
 
 }  // namespace
+
+data::Splits load_data(const config::DataConfig& config, const std::string& way_out, data::TestPart test) {
+  try {
+    return data::load_dataset(config, test);
+  } catch (const data::MissingData& error) {
+    if (way_out.empty()) throw;
+    throw base::Error(error.code(), fmt::format("{}. If the data was moved: {} --set data.{}=NEW", error.what(),
+                                                way_out, error.key()));
+  }
+}
 
 Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out,
                  data::TestPart test) {

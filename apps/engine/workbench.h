@@ -7,7 +7,7 @@
 
 #include "config/run_config.h"
 #include "data/dataset.h"
-#include "data/loader.h"
+#include "data/loading/loader.h"
 #include "program/compile_service.h"
 #include "step/model.h"
 
@@ -23,10 +23,14 @@ struct Workbench {
       compile_service;  // null where no lane of the run compiles, or there is no Python
 };
 
+// way_out: what --set data.path=NEW is to be given to, for data that is no longer where a run had it; empty: a new run.
+// Throws Error: kData, kConfig.
+data::Splits load_data(const config::DataConfig& config, const std::string& way_out, data::TestPart test);
+
 // Selects the device, applies its settings, seeds the random number generators, loads the data, builds the network.
 // Throws Error: kResources (no such device), kData, kConfig (network and data do not fit).
 // cache_dir: as program::private_cache_folder() takes it.
-// way_out: what --set data.path=NEW is to be given to, for data that is no longer where a run had it; empty: a new run.
+// way_out: likewise.
 Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out = {},
                  data::TestPart test = data::TestPart::kUnread);
 

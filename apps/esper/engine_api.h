@@ -52,7 +52,8 @@ struct EvaluateRequest {
   bool json = false;                                // likewise
   std::string run_dir;                              // the run
   std::string checkpoint;                           // the checkpoint's name, or "best"; empty: the newest
-  EvaluatedPart part = EvaluatedPart::kValidation;  // kTest: where config names one
+  EvaluatedPart part = EvaluatedPart::kValidation;  // kTest: where config names one, or:
+  std::string added_test_path;                      // test data of a run whose own file names none
 };
 
 struct ForkRequest {

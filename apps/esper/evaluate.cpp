@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "base/names.h"
 #include "config/data_facts.h"
 #include "esper/engine_loader.h"
@@ -12,6 +14,16 @@ struct EvaluateOptions {
   std::string part;  // empty: test where the run names one
   std::vector<std::string> assignments;
 };
+
+// A test path that the run's file has not: training and validation part stay what they are without it, also where test
+// data that they bring along validate.
+void take_out_added_test_path(EvaluateRequest& request) {
+  const config::DataConfig recorded = read_config_of_run(request.run_dir).config.data;
+  config::DataConfig& data = request.config.data;
+  if (!recorded.test_path.empty()) return;
+  request.added_test_path = std::exchange(data.test_path, "");
+  if (!request.added_test_path.empty()) data.test_fraction = recorded.test_fraction;
+}
 
 EvaluatedPart part_of(const EvaluateOptions& options, const config::RunConfig& config) {
   const bool has_test = config::names_test_part(config.data);
@@ -29,6 +41,7 @@ int evaluate(EvaluateOptions options) {
   EvaluateRequest& request = options.request;
   request.config = load_config_of_run(request.run_dir, options.assignments);
   request.part = part_of(options, request.config);
+  take_out_added_test_path(request);
   return run_in_engine(request);
 }
 

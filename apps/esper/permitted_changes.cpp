@@ -1,23 +1,16 @@
 #include "esper/permitted_changes.h"
 
+#include <fmt/core.h>
+
 #include "config/field_table.h"
 #include "config/field_text.h"
+#include "config/free_fields.h"
 #include "config/load.h"
 #include "config/write.h"
 
 namespace esper {
-namespace {
 
 using config::RunConfig;
-
-constexpr const char* kPermitted =
-    " may change name, runs_dir, safety, checkpoint, telemetry, step.lane and the lane settings, "
-    "data.path and data.validation_path if the data is the same, data.test_path, data.workers, data.prefetch, "
-    "data.pin_memory, data.persistent_workers, data.gpu_prefetch, data.gpu_dataset, settings of policies that do not "
-    "decide, and epochs unless a cosine schedule (of seeds, too) ends with the run or policy.schedule has percentages "
-    "of it.";
-
-}  // namespace
 
 std::string forbidden_changes(const RunConfig& before, const RunConfig& after, const std::string& who) {
   if (config::training_hash(before) == config::training_hash(after)) return "";
@@ -33,7 +26,7 @@ std::string forbidden_changes(const RunConfig& before, const RunConfig& after, c
     if (config::training_hash(alone.config) == config::training_hash(before)) continue;
     changes += "\n  " + rows[i].path + ": " + old_value + " -> " + value;
   }
-  return changes + "\n" + who + kPermitted;
+  return fmt::format("{}\n{} may change {}.", changes, who, config::free_fields_text());
 }
 
 }  // namespace esper

@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "build_commit.h"
 #include "esper/front.h"
 #include "esper/output.h"
 

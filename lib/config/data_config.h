@@ -90,7 +90,9 @@ struct DataConfig {
               "separate test data, which training never reads and `esper evaluate` measures; where it has a test part "
               "of its own (docs/data.md), only that"),
         field("validation_fraction", &C::validation_fraction,
-              "fraction of the samples that is split off for validation", between(0.01, 0.9)),
+              "fraction of the samples that is split off for validation; default: at most half of what "
+              "data.test_fraction leaves",
+              between(0.01, 0.9)),
         field("test_fraction", &C::test_fraction,
               "fraction of the samples that is split off for testing; 0 splits none off", between(0, 0.9)),
         field("split_seed", &C::split_seed, "seed of the split; the same number gives the same split on any machine"),

@@ -1,6 +1,7 @@
 #include "config/fit_defaults.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "config/data_facts.h"
 #include "config/slot_geometry.h"
@@ -38,6 +39,13 @@ void fit_kinds(RunConfig& config, const IsGiven& is_given) {
   if (transformer && may_be_text && !is_given("data.kind")) config.data.kind = DataKind::kText;
   const bool bundled_digits = config.data.kind == DataKind::kDigits && config.data.path.empty();
   if (config.host.kind == HostKind::kCnn && bundled_digits && !is_given("data.shape")) config.data.shape = {1, 8, 8};
+}
+
+// Training keeps at least as many samples as validation gets.
+void fit_split(DataConfig& data, const IsGiven& is_given) {
+  if (is_given("data.validation_fraction")) return;
+  const double left = std::round(1000 * (1 - data.test_fraction)) / 1000;
+  data.validation_fraction = std::min(data.validation_fraction, left / 2);
 }
 
 void fit_cnn(RunConfig& config, const IsGiven& is_given) {
@@ -96,6 +104,7 @@ void fit_telemetry(TelemetryConfig& telemetry, const IsGiven& is_given) {
 
 void fit_defaults(RunConfig& config, const IsGiven& is_given) {
   fit_kinds(config, is_given);
+  fit_split(config.data, is_given);
   if (config.host.kind == HostKind::kCnn) fit_cnn(config, is_given);
   if (config.host.kind == HostKind::kTransformer) fit_transformer(config.host, is_given);
   fit_growth(config, is_given);

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <cstdio>
 #include <nlohmann/json.hpp>
-#include <utility>
 
 #include "base/hash.h"
 #include "config/earlier_versions.h"
 #include "config/field_table.h"
 #include "config/field_text.h"
+#include "config/free_fields.h"
 
 namespace esper::config {
 
@@ -17,10 +17,6 @@ using base::fnv1a;
 namespace {
 
 using nlohmann::ordered_json;
-
-// The settings that one policy alone reads; the heuristic's have some that apply to the seeds of every policy.
-constexpr std::pair<PolicyKind, const char*> kOwnSettings[] = {
-    {PolicyKind::kPeriodic, "periodic"}, {PolicyKind::kRandom, "random"}, {PolicyKind::kSchedule, "schedule"}};
 
 ordered_json& at_path(ordered_json& root, const std::string& path) {
   ordered_json* node = &root;
@@ -32,22 +28,12 @@ ordered_json& at_path(ordered_json& root, const std::string& path) {
   return *node;
 }
 
-// Without what does not change the numbers of a step.
-ordered_json training_json(const RunConfig& config) {
+// Of what the numbers of a step follow from.
+std::uint64_t hash_of_training(const RunConfig& config, DataPaths paths) {
   ordered_json json = resolved_json(config);
-  for (const char* key : {"name", "runs_dir", "safety", "telemetry", "checkpoint"}) json.erase(key);
-  for (const char* key : {"workers", "prefetch", "pin_memory", "persistent_workers", "gpu_prefetch", "gpu_dataset"}) {
-    json["data"].erase(key);
-  }
-  for (const char* key : {"lane", "compile", "graph", "check_every"}) json["step"].erase(key);
-  for (const auto& [kind, key] : kOwnSettings) {
-    if (config.policy.kind != kind) json["policy"].erase(key);
-  }
-  // No test sample is trained on.
-  json["data"].erase("test_path");
+  erase_free_fields(config, json, paths);
   erase_earlier_behaviour(json);
-  if (!epochs_are_fixed(config)) json.erase("epochs");
-  return json;
+  return fnv1a(json.dump());
 }
 
 }  // namespace
@@ -75,22 +61,8 @@ ordered_json resolved_json(const RunConfig& config) {
 
 std::uint64_t config_hash(const RunConfig& config) { return fnv1a(resolved_json(config).dump()); }
 
-std::uint64_t training_hash(const RunConfig& config) {
-  ordered_json json = training_json(config);
-  for (const char* key : {"path", "validation_path"}) json["data"].erase(key);
-  return fnv1a(json.dump());
-}
+std::uint64_t training_hash(const RunConfig& config) { return hash_of_training(config, DataPaths::kErased); }
 
-std::uint64_t located_training_hash(const RunConfig& config) { return fnv1a(training_json(config).dump()); }
-
-bool epochs_are_fixed(const RunConfig& config) {
-  const ScheduleConfig& schedule = config.training.schedule;
-  const bool cosine_ends = schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
-  const bool has_percentage =
-      config.policy.kind == PolicyKind::kSchedule &&
-      std::ranges::any_of(config.policy.schedule, [](const auto& line) { return line && line->percent > 0; });
-  const bool seeds_end = config.growth.enabled && config.growth.seed_schedule.kind == SeedScheduleKind::kCosine;
-  return cosine_ends || has_percentage || seeds_end;
-}
+std::uint64_t located_training_hash(const RunConfig& config) { return hash_of_training(config, DataPaths::kKept); }
 
 }  // namespace esper::config

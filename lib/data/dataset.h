@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "config/data_config.h"
+#include "data/readers/test_part.h"
 #include "data/standardization.h"
-#include "data/test_part.h"
 #include "leyline/sample_shape.h"
 
 namespace esper::data {

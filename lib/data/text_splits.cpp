@@ -6,10 +6,10 @@
 
 #include "base/text/printable.h"
 #include "data/adopt.h"
-#include "data/input_error.h"
-#include "data/memory_need.h"
-#include "data/selection.h"
-#include "data/text_reader.h"
+#include "data/files/input_error.h"
+#include "data/files/memory_need.h"
+#include "data/order/selection.h"
+#include "data/readers/text_reader.h"
 
 namespace esper::data {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 #include "data/dataset.h"
-#include "data/raw_samples.h"
+#include "data/files/raw_samples.h"
 
 namespace esper::data {
 

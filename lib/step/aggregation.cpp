@@ -121,13 +121,16 @@ void Aggregation::finish() {
     state_.seed_sums.figures.narrow(1, 0, kSeedComparisons + 1).add_(state_.aggregation.plain_figures);
   }
   if (state_.seed_sums.layer_squares.numel() == 0) return;
-  std::vector<torch::Tensor> gradients;
+  std::vector<torch::Tensor> gradients, scales;
   for (const GroupState& group : state_.groups) {
     if (!is_growing(state_, group)) continue;
-    gradients.insert(gradients.end(), group.gradients.views.begin(), group.gradients.views.end());
+    const auto& views = group.gradients.views;
+    gradients.insert(gradients.end(), views.begin(), views.end());
+    const LossScale& scale = group.loss_scale.enabled() ? group.loss_scale : state_.loss_scale;
+    if (scale.enabled()) scales.push_back(scale.scale.expand({static_cast<std::int64_t>(views.size())}));
   }
   torch::Tensor norms = at::stack(at::_foreach_norm(gradients));
-  if (state_.loss_scale.enabled()) norms = norms.div(state_.loss_scale.scale);
+  if (!scales.empty()) norms = norms.div(at::cat(scales));
   state_.seed_sums.layer_squares.add_(at::nan_to_num(norms.square(), 0, 0, 0));
 }
 

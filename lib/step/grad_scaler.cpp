@@ -12,15 +12,24 @@ LossScale make_loss_scale(torch::ScalarType compute_type, torch::Device device) 
   return result;
 }
 
-void append_named(const LossScale& loss_scale, std::vector<kasmina::NamedTensor>& out) {
+void append_named(const LossScale& loss_scale, const std::string& whose, std::vector<kasmina::NamedTensor>& out) {
   if (!loss_scale.enabled()) return;
-  out.push_back({"scaler.scale", loss_scale.scale});
-  out.push_back({"scaler.growth_tracker", loss_scale.growth_tracker});
+  out.push_back({"scaler.scale" + whose, loss_scale.scale});
+  out.push_back({"scaler.growth_tracker" + whose, loss_scale.growth_tracker});
 }
 
-void unscale(LossScale& loss_scale, const torch::Tensor& gradients) {
-  loss_scale.found_inf.zero_();
-  at::_amp_foreach_non_finite_check_and_unscale_(gradients, loss_scale.found_inf, loss_scale.scale.reciprocal());
+torch::Tensor scaled(const torch::Tensor& factor, const LossScale& loss_scale) {
+  return loss_scale.enabled() ? factor.mul(loss_scale.scale) : factor;
+}
+
+void unscale(const LossScale& loss_scale, torch::TensorList gradients) {
+  torch::Tensor found_inf = loss_scale.found_inf;
+  found_inf.zero_();
+  const torch::Tensor inverse = loss_scale.scale.reciprocal();
+  // Sets found_inf, never clears it.
+  for (const torch::Tensor& gradient : gradients) {
+    at::_amp_foreach_non_finite_check_and_unscale_(gradient, found_inf, inverse);
+  }
 }
 
 void keep_if_finite(const LossScale& loss_scale, torch::TensorList written, const std::function<void()>& update) {
@@ -35,10 +44,11 @@ void keep_if_finite(const LossScale& loss_scale, torch::TensorList written, cons
   }
 }
 
-void update_scale(LossScale& loss_scale) {
+void update_scale(const LossScale& loss_scale) {
   const LossScalePolicy& policy = loss_scale.policy;
-  at::_amp_update_scale_(loss_scale.scale, loss_scale.growth_tracker, loss_scale.found_inf, policy.growth_factor,
-                         policy.backoff_factor, policy.growth_interval);
+  torch::Tensor scale = loss_scale.scale, growth_tracker = loss_scale.growth_tracker;
+  at::_amp_update_scale_(scale, growth_tracker, loss_scale.found_inf, policy.growth_factor, policy.backoff_factor,
+                         policy.growth_interval);
 }
 
 }  // namespace esper::step

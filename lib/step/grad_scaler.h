@@ -6,6 +6,7 @@
 #include <torch/types.h>
 
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "kasmina/tensor_table.h"
@@ -31,13 +32,16 @@ struct LossScale {
 
 // Enabled for Half only.
 LossScale make_loss_scale(torch::ScalarType compute_type, torch::Device device);
-void append_named(const LossScale& loss_scale, std::vector<kasmina::NamedTensor>& out);
+// `whose`: appended to the names; empty, or "." and a group's id.
+void append_named(const LossScale& loss_scale, const std::string& whose, std::vector<kasmina::NamedTensor>& out);
 
+// The factor times the scale; the factor itself where nothing is scaled.
+torch::Tensor scaled(const torch::Tensor& factor, const LossScale& loss_scale);
 // Divides the gradients by the scale; sets found_inf for this step.
-void unscale(LossScale& loss_scale, const torch::Tensor& gradients);
+void unscale(const LossScale& loss_scale, torch::TensorList gradients);
 // Runs update; where found_inf is set, every tensor of `written` then has the bits from before. Costs one copy of them.
 void keep_if_finite(const LossScale& loss_scale, torch::TensorList written, const std::function<void()>& update);
 // Grows or halves the scale after a step.
-void update_scale(LossScale& loss_scale);
+void update_scale(const LossScale& loss_scale);
 
 }  // namespace esper::step

@@ -52,6 +52,17 @@ base::Expected<void> check_saved(const std::vector<NamedTensor>& expected,
   return {};
 }
 
+// In checkpoints of earlier versions a seed in the shadow has no loss scale of its own: theirs was that of all.
+void add_scales_of_shadows(const std::vector<NamedTensor>& expected, std::map<std::string, torch::Tensor>& saved) {
+  for (const std::string name : {"scaler.scale", "scaler.growth_tracker"}) {
+    const auto shared = saved.find(name);
+    if (shared == saved.end()) continue;
+    for (const auto& [id, tensor] : expected) {
+      if (id.starts_with(name + ".")) saved.emplace(id, shared->second);
+    }
+  }
+}
+
 // While the gate was closed the optimizer went on counting steps, and decay went on filling the moments.
 void restart_optimizer(const GroupState& group) {
   for (const torch::Tensor& tensor : {group.step, group.first_moments.flat, group.second_moments.flat}) {
@@ -135,6 +146,7 @@ base::Expected<void> restore_model(Model& model, const nlohmann::json& topology,
     model.network.restore_topology(topology);
     follow_structure(model);
     const auto expected = model_tensors(model);
+    add_scales_of_shadows(expected, saved);
     if (auto checked = check_saved(expected, saved); !checked) return checked;
     const torch::NoGradGuard no_grad;
     for (const auto& [id, tensor] : expected) tensor.detach().copy_(saved.at(id));

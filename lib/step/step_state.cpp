@@ -117,6 +117,18 @@ void carry_scalars(StepState& state, const StepSettings& settings, std::vector<G
   }
 }
 
+// What it was, else as the others' is now.
+LossScale scale_of_shadow(const StepState& state, const std::string& id) {
+  const GroupState* old = find_group(state.groups, id);
+  if (!state.loss_scale.enabled() || (old != nullptr && old->loss_scale.enabled())) {
+    return old == nullptr ? LossScale{} : old->loss_scale;
+  }
+  LossScale fresh = make_loss_scale(torch::kHalf, state.device);
+  fresh.policy = state.loss_scale.policy;
+  fresh.scale.copy_(state.loss_scale.scale);
+  return fresh;
+}
+
 StructureChange compare(const KeptParameters& kept, const std::vector<GroupState>& before,
                         const std::vector<GroupState>& after) {
   StructureChange change;
@@ -164,6 +176,7 @@ void name_group(const GroupState& group, std::vector<NamedTensor>& out) {
   }
   if (group.step.defined()) out.push_back({"optimizer.step." + group.id, group.step});
   out.push_back({"optimizer.lr_scale." + group.id, group.lr_scale});
+  append_named(group.loss_scale, "." + group.id, out);
 }
 
 }  // namespace
@@ -193,6 +206,7 @@ StructureChange sync_groups(StepState& state, const StepSettings& settings,
     built.push_back(carry_group(state, settings, group, kept));
     built.back().isolation_gate = group.isolation_gate;
     built.back().in_shadow = group.in_shadow;
+    built.back().loss_scale = group.in_shadow ? scale_of_shadow(state, group.id) : LossScale{};
     group_ids.push_back(group.id);
   }
   carry_scalars(state, settings, built);
@@ -221,7 +235,7 @@ std::vector<NamedTensor> named_tensors(const StepState& state) {
   std::vector<NamedTensor> out;
   for (const GroupState& group : state.groups) name_group(group, out);
   out.push_back({"optimizer.lr", state.lr});
-  append_named(state.loss_scale, out);
+  append_named(state.loss_scale, "", out);
   append_named(state.metrics, out);
   append_named(state.seed_sums, out);
   if (state.aggregation.steps.defined()) out.push_back({"aggregation.steps", state.aggregation.steps});

@@ -9,6 +9,7 @@
 //   optimizer.lr_scale.GROUP, optimizer.lr
 //   ema.ID                                                 where the run averages parameters
 //   scaler.scale, scaler.growth_tracker                    fp16 only
+//   scaler.scale.GROUP, scaler.growth_tracker.GROUP        fp16 only, of a seed in the shadow
 //   metrics.*                                              see MetricSums and SeedSums
 //   aggregation.steps                                      where there is gradient surgery: steps it had
 // A host's buffers (batch norm's statistics) are the network's own and change in its forward.
@@ -37,6 +38,7 @@ struct GroupState {
   std::string id;
   std::string owner;       // "host", or the id of the growing seed
   bool in_shadow = false;  // its gradient comes from a forward of its own: kasmina::SlotTap::shadow
+  LossScale loss_scale;    // fp16: of a seed in the shadow, whose overflow is to leave the others' step alone
   std::vector<std::string> parameter_ids;
   FlatTensors parameters;      // the views are the tensors that the modules compute with
   FlatTensors first_moments;   // sgd: momentum buffer; adamw: exp_avg
@@ -78,7 +80,7 @@ struct StepState {
   std::vector<GroupState> groups;
   torch::Tensor lr;  // 0-dim float32
   GroupScalars scalars;
-  LossScale loss_scale;
+  LossScale loss_scale;  // of all groups without one of their own
   MetricSums metrics;
   SeedSums seed_sums;
   AggregationState aggregation;

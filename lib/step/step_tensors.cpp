@@ -10,6 +10,13 @@ void add(StepTensors& out, const std::string& name, const torch::Tensor& tensor,
   if (tensor.defined() && tensor.numel() > 0) out.push_back({name, tensor, role});
 }
 
+// `whose`: as append_named() takes it.
+void add_loss_scale(StepTensors& out, const LossScale& loss_scale, const std::string& whose) {
+  add(out, "scaler.scale" + whose, loss_scale.scale, Role::kState);
+  add(out, "scaler.growth_tracker" + whose, loss_scale.growth_tracker, Role::kState);
+  add(out, "scaler.found_inf" + whose, loss_scale.found_inf, Role::kScratch);
+}
+
 void add_group(StepTensors& out, const GroupState& group) {
   const bool adamw = group.second_moments.defined();
   add(out, "parameters." + group.id, group.parameters.flat, Role::kState);
@@ -17,6 +24,7 @@ void add_group(StepTensors& out, const GroupState& group) {
       Role::kState);
   add(out, "optimizer.exp_avg_sq." + group.id, group.second_moments.flat, Role::kState);
   add(out, "ema." + group.id, group.averages.flat, Role::kState);
+  add_loss_scale(out, group.loss_scale, "." + group.id);
 }
 
 void add_scalars(StepTensors& out, const StepState& state) {
@@ -25,9 +33,7 @@ void add_scalars(StepTensors& out, const StepState& state) {
   add(out, "optimizer.steps", state.scalars.steps, Role::kState);
   add(out, "optimizer.log_betas", state.scalars.log_betas, Role::kConstant);
   add(out, "optimizer.scratch", state.scalars.scratch, Role::kScratch);
-  add(out, "scaler.scale", state.loss_scale.scale, Role::kState);
-  add(out, "scaler.growth_tracker", state.loss_scale.growth_tracker, Role::kState);
-  add(out, "scaler.found_inf", state.loss_scale.found_inf, Role::kScratch);
+  add_loss_scale(out, state.loss_scale, "");
 }
 
 void add_figures(StepTensors& out, const StepState& state) {

@@ -12,6 +12,7 @@
 #include "step/ema.h"
 #include "step/loss.h"
 #include "step/optimizer.h"
+#include "step/scaled_parts.h"
 
 namespace esper::step {
 namespace {
@@ -80,13 +81,14 @@ torch::Tensor uncounted_gradient(StepState& state, const StepSettings& settings,
 // Replaces the parts of the seeds that train in the shadow of the network, whose parameters the main forward does not
 // use, by the gradients of their own forwards. Random draws come after those of the main forward.
 void take_in_shadows(StepState& state, const StepSettings& settings, const Microbatch& microbatch,
-                     const torch::Tensor& weight, const kasmina::SlotTaps& taps, Tensors& parts) {
+                     const torch::Tensor& inverse, const kasmina::SlotTaps& taps, Tensors& parts) {
   auto part = parts.begin();
   std::size_t seed = 0;  // of the growing ones, as taps has them
   for (const GroupState& group : state.groups) {
     const Tensors& parameters = group.parameters.views;
     if (group.in_shadow) {
       const torch::Tensor logits = run_forward(state, settings, taps.at(seed).shadow);
+      const torch::Tensor weight = scaled(inverse, group.loss_scale);
       const torch::Tensor gradient = uncounted_gradient(state, settings, logits, microbatch.targets, weight);
       std::ranges::move(torch::autograd::grad({logits}, parameters, {gradient}, false, false, true), part);
     }
@@ -118,8 +120,7 @@ void collect(const StepState& state, Tensors parts, std::vector<char>& used, Agg
 std::vector<char> compute_gradients(StepState& state, const StepSettings& settings,
                                     std::span<const Microbatch> microbatches, const TrainingForward& forward) {
   const CountConstants& constants = constants_for(state, count_targets(microbatches));
-  const torch::Tensor weight =
-      state.loss_scale.enabled() ? constants.inverse.mul(state.loss_scale.scale) : constants.inverse;
+  const torch::Tensor weight = scaled(constants.inverse, state.loss_scale);
   std::vector<char> used(state.parameters.size(), 0);
   Aggregation aggregation(state, settings.aggregation, microbatches.size());
   Accumulate mode = Accumulate::kStart;
@@ -132,7 +133,7 @@ std::vector<char> compute_gradients(StepState& state, const StepSettings& settin
     if (!tapped.empty()) tapped.insert(tapped.begin(), state.parameters.begin(), state.parameters.end());
     const Tensors& sources = tapped.empty() ? state.parameters : tapped;
     Tensors parts = torch::autograd::grad({logits}, sources, {gradient}, false, false, true);
-    take_in_shadows(state, settings, microbatch, weight, taps, parts);
+    take_in_shadows(state, settings, microbatch, constants.inverse, taps, parts);
     const BelowAutograd below;
     aggregation.take_in(taps, std::span(parts).subspan(state.parameters.size()), microbatch.targets);
     parts.resize(state.parameters.size());
@@ -213,17 +214,6 @@ void apply_gradients(StepState& state, const StepSettings& settings) {
   }
 }
 
-Tensors written_by_update(const StepState& state) {
-  Tensors written;
-  if (state.scalars.steps.defined()) written.push_back(state.scalars.steps);
-  for (const GroupState& group : state.groups) {
-    for (const FlatTensors& kept : {group.parameters, group.first_moments, group.second_moments, group.averages}) {
-      if (kept.defined()) written.push_back(kept.flat);
-    }
-  }
-  return written;
-}
-
 // What the optimizer writes for the parameters that no forward used.
 Tensors written_for_unused(const StepState& state, const std::vector<char>& used) {
   Tensors written;
@@ -259,12 +249,12 @@ void train_step(StepState& state, const StepSettings& settings, std::span<const 
   at::NoGradGuard no_grad;
   const std::vector<char> used = compute_gradients(state, settings, microbatches, forward);
   const BelowAutograd below;
-  if (state.loss_scale.enabled()) unscale(state.loss_scale, state.gradients);
+  const std::vector<ScaledPart> parts = scaled_parts(state);
+  unscale(parts);
   measure_norms(state);
   clip_and_count(state, settings.clip_norm);
-  if (!state.loss_scale.enabled()) return apply_to_used(state, settings, used);
-  keep_if_finite(state.loss_scale, written_by_update(state), [&] { apply_to_used(state, settings, used); });
-  update_scale(state.loss_scale);
+  keep_finite_parts(parts, [&] { apply_to_used(state, settings, used); });
+  update_scales(parts);
 }
 
 }  // namespace esper::step

@@ -9,8 +9,11 @@
 #include <cstring>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "kasmina/host.h"
+#include "kasmina/network.h"
+#include "step/batch_statistics.h"
 #include "step/train_step.h"
 #include "storage/real_file_system.h"
 #include "storage/safetensors.h"
@@ -48,9 +51,8 @@ Recording load(const std::string& name) {
   return recording;
 }
 
-kasmina::Host build(const json& spec) {
+config::HostConfig host_of(const json& spec) {
   const json& h = spec.at("host");
-  const json& s = spec.at("sample");
   config::HostConfig config;
   for (const auto& [kind, name] : names(config.kind)) {
     if (name == h.at("kind")) config.kind = kind;
@@ -64,6 +66,11 @@ kasmina::Host build(const json& spec) {
   config.embedding = h.value("embedding", config.embedding);
   config.heads = h.value("heads", config.heads);
   config.segments = h.value("segments", config.segments);
+  return config;
+}
+
+leyline::SampleShape sample_of(const json& spec) {
+  const json& s = spec.at("sample");
   using Kind = leyline::SampleKind;
   const std::map<std::string, Kind> kinds = {
       {"features", Kind::kFeatures}, {"image", Kind::kImage}, {"tokens", Kind::kTokens}};
@@ -75,7 +82,7 @@ kasmina::Host build(const json& spec) {
   sample.width = s.value("width", sample.width);
   sample.context = s.value("context", sample.context);
   sample.num_classes = s.at("num_classes");
-  return kasmina::build_host(config, sample, 1, torch::kCPU);
+  return sample;
 }
 
 step::StepSettings settings_of(const json& spec) {
@@ -171,7 +178,7 @@ Trained train(const Recording& recording, const kasmina::Host& host, const step:
 void repeat(const std::string& name) {
   at::set_num_threads(1);
   const Recording recording = load(name);
-  const kasmina::Host host = build(recording.spec);
+  const kasmina::Host host = kasmina::build_host(host_of(recording.spec), sample_of(recording.spec), 1, torch::kCPU);
   start_as_recorded(recording, host);
   const step::StepSettings settings = settings_of(recording.spec);
   step::StepState state = step::make_step_state(settings, torch::kCPU);
@@ -200,8 +207,38 @@ void repeat(const std::string& name) {
   CHECK(compare("loss scale", at::tensor(trained.scales, torch::kFloat64), recording.tensors.at("scale")) == 0);
 }
 
+// Of the batches that were recorded with them.
+void recompute_statistics(const Recording& recording, step::BatchStatistics& statistics) {
+  const torch::Tensor& inputs = recording.tensors.at("inputs");
+  const std::vector<std::int64_t> sizes = recording.spec.at("statistics_batches");
+  const auto batches = inputs.split_with_sizes(sizes);
+  auto next = batches.begin();
+  statistics.recompute([&] { return next == batches.end() ? std::nullopt : std::optional(*next++); }, torch::kFloat32);
+}
+
 }  // namespace
 
+TEST_CASE("batch norm's statistics of averaged parameters as torch.optim.swa_utils.update_bn") {
+  at::set_num_threads(1);
+  const Recording recording = load("cnn_sgd_averaged");
+  const kasmina::Network network(host_of(recording.spec), {}, sample_of(recording.spec), 1, torch::kCPU);
+  for (const auto& group : network.parameter_groups()) {
+    const at::NoGradGuard no_grad;
+    for (const auto& [id, tensor] : group.parameters)
+      torch::Tensor(tensor).copy_(recording.tensors.at("average." + id));
+  }
+  step::BatchStatistics statistics(network);
+  recompute_statistics(recording, statistics);
+  int compared = 0;
+  for (const auto& [id, tensor] : network.buffers()) {
+    const auto recorded = recording.tensors.find("average." + id);
+    if (recorded == recording.tensors.end()) continue;
+    INFO(id);
+    CHECK(compare(id, tensor, recorded->second) < kFp32Tolerance);
+    ++compared;
+  }
+  CHECK(compared == 6);  // a mean and a variance in each of three blocks
+}
 TEST_CASE("linear with SGD as in Python") { repeat("linear_sgd"); }
 TEST_CASE("mlp with SGD as in Python") { repeat("mlp_sgd"); }
 TEST_CASE("mlp with SGD and momentum as in Python") { repeat("mlp_sgd_momentum"); }
@@ -214,6 +251,7 @@ TEST_CASE("mlp with AdamW over uneven microbatches as in Python") { repeat("mlp_
 TEST_CASE("mlp in fp16 with overflowing steps and microbatches as in Python") { repeat("mlp_sgd_fp16"); }
 TEST_CASE("cnn with SGD and momentum as in Python") { repeat("cnn_sgd_momentum"); }
 TEST_CASE("cnn with SGD, Nesterov momentum and weight decay as in Python") { repeat("cnn_sgd_nesterov_decay"); }
+TEST_CASE("cnn with SGD, momentum and averages as in Python") { repeat("cnn_sgd_averaged"); }
 TEST_CASE("cnn with AdamW as in Python") { repeat("cnn_adamw"); }
 TEST_CASE("transformer with SGD and momentum as in Python") { repeat("transformer_sgd_momentum"); }
 TEST_CASE("transformer with AdamW as in Python") { repeat("transformer_adamw"); }

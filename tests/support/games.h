@@ -6,7 +6,7 @@
 #include <numeric>
 #include <vector>
 
-#include "data/random.h"
+#include "data/order/random.h"
 #include "tolaria/evaluation/shapley.h"
 
 namespace esper::test {

@@ -55,7 +55,7 @@ struct GrowingPrepared : GrowingModel {
     return done;
   }
   std::int64_t steps_in(config::Lane lane) const { return runner->figures().steps_in(lane); }
-  std::size_t told(std::string_view name) const {
+  std::size_t count_events(std::string_view name) const {
     return static_cast<std::size_t>(
         std::ranges::count_if(events, [&](const auto& event) { return event.description == name; }));
   }

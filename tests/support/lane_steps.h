@@ -36,7 +36,7 @@ struct LaneRun {
     }
   }
 
-  std::vector<leyline::TelemetryEvent> told(std::string_view name) const {
+  std::vector<leyline::TelemetryEvent> events_named(std::string_view name) const {
     std::vector<leyline::TelemetryEvent> found;
     std::ranges::copy_if(events, std::back_inserter(found),
                          [&](const auto& event) { return event.description == name; });

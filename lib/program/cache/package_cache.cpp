@@ -26,13 +26,6 @@ constexpr std::uint64_t kMaxEntryBytes = 4ull << 30;
 constexpr std::uint64_t kMaxTextBytes = 1u << 20;
 constexpr base::Duration kKeyLockPoll = std::chrono::milliseconds(2);
 
-const char* ending_of(EntryFault fault) { return fault == EntryFault::kWrong ? ".wrong" : ".damaged"; }
-
-// Sorts by time as text.
-std::string quarantine_name(base::Duration wall, const std::string& key) {
-  return fmt::format("{:019}-{}", wall.count(), key);
-}
-
 // Not there, as opposed to there and unreadable.
 bool is_absent(const IoError& error) { return error.error_number() == ENOENT || error.error_number() == ENOTDIR; }
 
@@ -252,31 +245,7 @@ InsertOutcome PackageCache::publish_entry(const std::string& key, const PackageF
 }
 
 void PackageCache::reject(const std::string& key, EntryFault fault, const std::string& reason) {
-  const std::string target = settings_.folder + "/quarantine/" + quarantine_name(clock_.wall(), key);
-  // Another run may have evicted it; what is wrong with the program stays true.
-  if (file_system_.kind_of(entry_path(key)) != PathKind::kNothing) {
-    file_system_.rename(entry_path(key), target);
-    file_system_.sync_folder(settings_.folder + "/entries");
-  }
-  storage::publish_file(file_system_, target + ending_of(fault), bytes_of(reason + "\n"));
-  bound_quarantine();
-}
-
-// Oldest first; names begin with the time.
-void PackageCache::bound_quarantine() {
-  const std::string folder = settings_.folder + "/quarantine/";
-  const auto entries = file_system_.list(folder);
-  std::uint64_t total = 0;
-  std::vector<std::uint64_t> sizes;
-  for (const auto& entry : entries) {
-    sizes.push_back(entry.kind == PathKind::kFile ? file_system_.open(folder + entry.name, base::OpenMode::kRead).size()
-                                                  : 0);
-    total += sizes.back();
-  }
-  for (std::size_t i = 0; i < entries.size() && total > settings_.quarantine_limit_bytes; ++i) {
-    storage::remove_all(file_system_, folder + entries[i].name);
-    total -= sizes[i];
-  }
+  move_to_quarantine(rejected(), entry_path(key), clock_.wall(), fault, reason);
 }
 
 bool PackageCache::quarantine(const std::string& key, EntryFault fault, const std::string& reason) {
@@ -294,21 +263,6 @@ bool PackageCache::quarantine(const std::string& key, EntryFault fault, const st
   } catch (const IoError&) {
     return false;
   }
-}
-
-std::optional<std::string> PackageCache::quarantine_reason(const std::string& key, EntryFault fault) {
-  const std::string folder = settings_.folder + "/quarantine/";
-  const std::string ending = "-" + key + ending_of(fault);
-  std::optional<std::string> reason;
-  try {
-    for (const auto& entry : file_system_.list(folder)) {
-      if (!entry.name.ends_with(ending)) continue;
-      reason = text_of(storage::read_file(file_system_, folder + entry.name, kMaxTextBytes));
-      while (!reason->empty() && reason->back() == '\n') reason->pop_back();
-    }
-  } catch (const IoError&) {
-  }
-  return reason;
 }
 
 void PackageCache::remember_choice(const std::string& key, const RecipeChoice& choice) {

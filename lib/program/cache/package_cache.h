@@ -7,7 +7,7 @@
 //   FOLDER/entries/KEY              package_entry.h
 //   FOLDER/used/KEY                 when it was last used, nanoseconds since the UNIX epoch
 //   FOLDER/choices/KEY              which recipe won, with the times measured
-//   FOLDER/quarantine/TIME-KEY      a rejected entry, and TIME-KEY.damaged or .wrong with the reason
+//   FOLDER/quarantine               quarantine.h
 
 #include <cstdint>
 #include <map>
@@ -18,6 +18,7 @@
 #include "base/file_system.h"
 #include "program/cache/package_entry.h"
 #include "program/cache/package_file.h"
+#include "program/cache/quarantine.h"
 
 namespace esper::program {
 
@@ -41,11 +42,6 @@ struct InsertOutcome {
   std::string reason;                    // with a failure
   // The entry in full effort that was there already and stays, where the package was one in quick effort.
   std::optional<PackageFacts> kept = std::nullopt;
-};
-
-enum class EntryFault {
-  kDamaged,  // it differs from what was compiled, or does not load: compiling again may help
-  kWrong,    // its results differ from the program's: compiling again would not help
 };
 
 // Which recipe was fastest for a program when they were last compared.
@@ -84,7 +80,9 @@ class PackageCache {
   bool quarantine(const std::string& key, EntryFault fault, const std::string& reason);
 
   // The reason given last for this key, if it is still in quarantine for that.
-  std::optional<std::string> quarantine_reason(const std::string& key, EntryFault fault);
+  std::optional<std::string> quarantine_reason(const std::string& key, EntryFault fault) {
+    return reason_in_quarantine(rejected(), key, fault);
+  }
 
   // `key`: cache_key with an empty recipe. Best effort.
   void remember_choice(const std::string& key, const RecipeChoice& choice);
@@ -102,6 +100,7 @@ class PackageCache {
   };
 
   std::string entry_path(const std::string& key) const { return settings_.folder + "/entries/" + key; }
+  Quarantine rejected() { return {file_system_, settings_.folder + "/quarantine", settings_.quarantine_limit_bytes}; }
   std::optional<base::File> lock();
   void ensure_folders();
   base::Expected<PackageEntry> load(const std::string& key);
@@ -116,7 +115,6 @@ class PackageCache {
   void reject(const std::string& key, EntryFault fault, const std::string& reason);
   void quarantine_if_damaged(const std::string& key);
   void record_damage(const std::string& key, const std::string& reason);
-  void bound_quarantine();
 
   base::FileSystem& file_system_;
   const CacheSettings settings_;

@@ -1,8 +1,6 @@
 #include "program/compile/compiler.h"
 
-#include <fcntl.h>
 #include <signal.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -41,33 +39,16 @@ std::string reason_and_way_out(const base::IoError& error) {
 Compiler::Compiler(CompilerSettings settings, PackageCache& cache)
     : settings_(std::move(settings)),
       cache_(cache),
-      worker_(settings_, cache.folder() + "/worker", cache.mac_key(), stage_) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC | O_NONBLOCK) < 0) throw base::IoError("make", "a pipe", errno);
-  wake_read_ = base::Descriptor(ends[0]);
-  wake_write_ = base::Descriptor(ends[1]);
-}
+      worker_(settings_, cache.folder() + "/worker", cache.mac_key(), stage_) {}
 
 Compiler::~Compiler() {
   {
     const std::lock_guard guard(mutex_);
     stopping_ = true;
   }
-  wake();
+  wake_pipe_.wake();
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-}
-
-void Compiler::wake() {
-  const char byte = 1;
-  // A full pipe wakes as well.
-  [[maybe_unused]] const auto ignored = ::write(wake_write_.number(), &byte, 1);
-}
-
-void Compiler::drain_wakes() {
-  char bytes[64];
-  while (::read(wake_read_.number(), bytes, sizeof bytes) > 0) {
-  }
 }
 
 void Compiler::submit(CompileRequest request) {
@@ -94,7 +75,7 @@ void Compiler::cancel(const std::string& key) {
     request = waiting_.erase(request);
   }
   if (running_ == key) abandon_running_ = true;
-  wake();
+  wake_pipe_.wake();
   changed_.notify_all();
 }
 
@@ -250,8 +231,8 @@ CompileOutcome Compiler::compile_here(const CompileRequest& request) {
 }
 
 WorkerAnswer Compiler::attempt(const CompileRequest& request) {
-  const Interrupt interrupt = {wake_read_.number(), [&] {
-                                 drain_wakes();
+  const Interrupt interrupt = {wake_pipe_.descriptor(), [&] {
+                                 wake_pipe_.drain();
                                  return is_abandoned(request.key);
                                }};
   if (interrupt.wanted())

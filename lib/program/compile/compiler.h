@@ -19,6 +19,7 @@
 #include "program/cache/compile_lock.h"
 #include "program/cache/package_cache.h"
 #include "program/compile/compile_request.h"
+#include "program/compile/wake_pipe.h"
 #include "program/compile/worker_session.h"
 
 namespace esper::program {
@@ -58,8 +59,6 @@ class Compiler {
   CompileOutcome ended(const CompileRequest& request, CompileFailure failure, std::string reason) const;
   bool pause(base::Duration length);
   bool is_abandoned(const std::string& key);
-  void wake();
-  void drain_wakes();
 
   const CompilerSettings settings_;
   PackageCache& cache_;
@@ -73,7 +72,7 @@ class Compiler {
   bool abandon_running_ = false;
   bool stopping_ = false;
 
-  base::Descriptor wake_read_, wake_write_;
+  WakePipe wake_pipe_;
   std::atomic<CompileStage> stage_{CompileStage::kIdle};
 
   // Of the background thread only.

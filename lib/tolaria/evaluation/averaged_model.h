@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include "config/run_config.h"
-#include "data/loader.h"
+#include "data/loading/loader.h"
 #include "step/batch_statistics.h"
 #include "step/ema.h"
 #include "step/model.h"

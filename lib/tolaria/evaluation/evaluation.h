@@ -2,7 +2,7 @@
 // What measuring a run's network requires. Plain references.
 
 #include "base/ledger/ledger.h"
-#include "data/loader.h"
+#include "data/loading/loader.h"
 #include "step/model.h"
 #include "tolaria/run/run_facts.h"
 

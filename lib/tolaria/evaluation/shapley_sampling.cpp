@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "data/random.h"
+#include "data/order/random.h"
 
 namespace esper::tolaria {
 namespace {

@@ -11,7 +11,7 @@
 
 #include "base/ledger/ledger.h"
 #include "config/data_config.h"
-#include "data/loader.h"
+#include "data/loading/loader.h"
 #include "device/staging.h"
 #include "step/train_step.h"
 

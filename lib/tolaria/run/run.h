@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "data/loader.h"
+#include "data/loading/loader.h"
 #include "lanes/shape/lane_log.h"
 #include "lanes/structure/scratch_model.h"
 #include "leyline/progress.h"

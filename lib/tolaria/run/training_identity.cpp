@@ -32,6 +32,14 @@ std::string path_of(const config::DataConfig& data) {
   return " in " + data.path + (data.validation_path.empty() ? "" : " and " + data.validation_path);
 }
 
+// Without both paths, a test part that the data bring along validates.
+std::string hint_of(const config::DataConfig& data) {
+  if (data.test_path.empty() || !data.validation_path.empty()) return {};
+  return ". If data.test_path was added: the test part that the data bring along validated without it. Leave it out, "
+         "and "
+         "name it to esper evaluate --set data.test_path=PATH";
+}
+
 }  // namespace
 
 bool TrainingIdentity::has_data_of(const std::string& saved) const {
@@ -44,13 +52,15 @@ base::Expected<void> TrainingIdentity::check(const std::string& saved) const {
   if (saved_configuration != configuration && saved_configuration != located) {
     return base::failure(fmt::format("{}{}", kOtherConfiguration, has_data_of(saved) ? kOtherPath : ""));
   }
-  if (!has_data_of(saved)) return base::failure(fmt::format("the data{} differ from its training data", data_path));
+  if (!has_data_of(saved)) {
+    return base::failure(fmt::format("the data{} differ from its training data{}", data_path, data_hint));
+  }
   return {};
 }
 
 TrainingIdentity training_identity(const config::RunConfig& config, const data::Splits& data) {
   return {base::hash_text(config::training_hash(config)), base::hash_text(config::located_training_hash(config)),
-          fingerprint(data), path_of(config.data)};
+          fingerprint(data), path_of(config.data), hint_of(config.data)};
 }
 
 }  // namespace esper::tolaria

@@ -15,6 +15,7 @@ struct TrainingIdentity {
   std::string located;        // the same with the paths: the value in older checkpoints
   std::string data;           // fingerprint: hash of every sample and target of training and validation part
   std::string data_path;      // for messages
+  std::string data_hint;      // likewise: what may have changed the data
 
   // The text stored in checkpoints: "<configuration>-<data>".
   std::string text() const { return configuration + "-" + data; }

@@ -89,7 +89,7 @@ struct Resumed : GrowingPrepared {
 void check_goes_on_as(const GrowingPrepared& whole, Resumed& resumed) {
   resumed.steps(6);
   CHECK(resumed.steps_in(Lane::kCompiled) == 6);
-  CHECK(resumed.told("tolaria.lane_refused") == 0);
+  CHECK(resumed.count_events("tolaria.lane_refused") == 0);
   CHECK(first_difference(copies_of(*whole.model), copies_of(*resumed.model)) == "");
 }
 
@@ -167,8 +167,8 @@ TEST_CASE(
     CHECK(std::filesystem::exists(called));
     CHECK(base::Interrupt::requested() == SIGTERM);
   }
-  CHECK(stopped.told("tolaria.compile_fallback") == 0);
-  CHECK(stopped.told("tolaria.growth_unprepared") == 0);
+  CHECK(stopped.count_events("tolaria.compile_fallback") == 0);
+  CHECK(stopped.count_events("tolaria.growth_unprepared") == 0);
   CHECK(stopped.runner->figures().pending == 0);
   Resumed resumed(room, stopped, copies_of(*stopped.model), persistent_compile_service());
   check_goes_on_as(whole, resumed);
@@ -181,16 +181,17 @@ TEST_CASE("in lane compiled a structure without memory to prepare it starts unpr
   run.steps(5);
   run.no_room_for_scratch_models = true;
   run.prepare({germinates("r0c0", "mlp")});
-  CHECK(run.told("tolaria.growth_unprepared") == 1);
+  CHECK(run.count_events("tolaria.growth_unprepared") == 1);
   const auto eager_steps = run.steps_in(Lane::kEager), compiled_steps = run.steps_in(Lane::kCompiled);
   grow(run);
   run.steps(6);
-  CHECK(run.told("tolaria.growth_unprepared") == 1);  // and no second scratch model is tried when the structure comes
+  CHECK(run.count_events("tolaria.growth_unprepared") ==
+        1);  // and no second scratch model is tried when the structure comes
   CHECK(run.scratch_models_made == 1);
   CHECK(run.steps_in(Lane::kEager) == eager_steps + 3);  // warm-up, recording, check
   CHECK(run.steps_in(Lane::kCompiled) == compiled_steps + 3);
   CHECK(run.runner->figures().checks_failed == 0);
-  CHECK(run.told("tolaria.compile_fallback") == 0);
+  CHECK(run.count_events("tolaria.compile_fallback") == 0);
 }
 
 TEST_CASE(
@@ -211,7 +212,7 @@ TEST_CASE(
   test::FailingAllocator::instance().fail_at(1);
   run.runner->step(batch, {5, 1000});
   REQUIRE(test::FailingAllocator::instance().fired());
-  CHECK(run.told("tolaria.growth_unprepared") == 1);
+  CHECK(run.count_events("tolaria.growth_unprepared") == 1);
   for (int i = 0; i < 4; ++i) run.step_of(kShorter);
   REQUIRE(run.steps_in(Lane::kCompiled) == 2 + 2);
   grow(run);
@@ -222,7 +223,7 @@ TEST_CASE(
   CHECK(run.steps_in(Lane::kCompiled) == 5 + 2);
   run.step_of(kShorter);  // a shape whose batch was not kept starts unprepared
   CHECK(run.steps_in(Lane::kCompiled) == 7);
-  CHECK(run.told("tolaria.growth_unprepared") == 1);
+  CHECK(run.count_events("tolaria.growth_unprepared") == 1);
   CHECK(run.scratch_models_made == 0);
 }
 
@@ -236,7 +237,7 @@ TEST_CASE("in lane compiled a new structure without room for a scratch model sta
   grow(run);
   run.steps(6);
   CHECK(run.scratch_models_made == 0);
-  CHECK(run.told("tolaria.growth_unprepared") == 1);
+  CHECK(run.count_events("tolaria.growth_unprepared") == 1);
   CHECK(run.steps_in(Lane::kCompiled) == compiled_steps + 3);
 }
 
@@ -254,11 +255,11 @@ TEST_CASE(
   grow(run);
   run.steps(4);
   CHECK(run.steps_in(Lane::kEager) == eager_steps + 4);
-  CHECK(run.told("tolaria.compile_fallback") == 1);
+  CHECK(run.count_events("tolaria.compile_fallback") == 1);
   const auto compiled_steps = run.steps_in(Lane::kCompiled);
   run.change(run.command(SeedOperation::kCull, "seed-0001"));
   run.steps(4);
-  CHECK(run.told("tolaria.compile_fallback") == 1);
+  CHECK(run.count_events("tolaria.compile_fallback") == 1);
   CHECK(std::isfinite(step::read_metrics(run.model->state).loss));
   CHECK(run.steps_in(Lane::kCompiled) == compiled_steps + 1);  // the host's program again, after its check
 }
@@ -285,12 +286,12 @@ TEST_CASE(
   REQUIRE(foreseen.steps_in(Lane::kEager) == 6);  // warm-up, recording and check of two sizes
   CHECK(room.names_in("entries").size() == 1);
   foreseen.prepare({germinates("r0c0", "mlp")});
-  CHECK(foreseen.told("tolaria.growth_prepared") == 1);
+  CHECK(foreseen.count_events("tolaria.growth_prepared") == 1);
   for (GrowingPrepared* each : {&foreseen, &surprised}) grow(*each);
   both(2);
   for (GrowingPrepared* each : {&foreseen, &surprised}) {
     CHECK(each->steps_in(Lane::kEager) == 6);
-    CHECK(each->told("tolaria.lane_refused") == 0);
+    CHECK(each->count_events("tolaria.lane_refused") == 0);
   }
   CHECK(room.names_in("entries").size() == 2);
   CHECK(first_difference(copies_of(*foreseen.model), copies_of(*surprised.model)) == "");
@@ -306,18 +307,18 @@ TEST_CASE("a package that is compiled ahead and finished after the dry run passe
   REQUIRE(ahead.steps_in(Lane::kCompiled) > 0);
   const std::vector<lanes::LikelyChange> likely = {germinates("r0c0", "mlp")};
   const auto end = std::chrono::steady_clock::now() + test::kLongPatience;
-  while (ahead.told("tolaria.growth_prepared") < 2 && std::chrono::steady_clock::now() < end) {
+  while (ahead.count_events("tolaria.growth_prepared") < 2 && std::chrono::steady_clock::now() < end) {
     ahead.runner->prepare(likely, 100'000'000);
     std::this_thread::sleep_for(std::chrono::milliseconds(100));
   }
-  CHECK(ahead.told("tolaria.growth_prepared") == 2);  // replay first, then the package
-  CHECK(ahead.told("tolaria.growth_unprepared") == 0);
+  CHECK(ahead.count_events("tolaria.growth_prepared") == 2);  // replay first, then the package
+  CHECK(ahead.count_events("tolaria.growth_unprepared") == 0);
   CHECK(ahead.runner->figures().quarantined == 0);
-  const auto started = ahead.told("tolaria.compile_started");
+  const auto started = ahead.count_events("tolaria.compile_started");
   const auto eager_steps = ahead.steps_in(Lane::kEager), compiled_steps = ahead.steps_in(Lane::kCompiled);
   grow(ahead);
   ahead.steps(4);
-  CHECK(ahead.told("tolaria.compile_started") == started);
+  CHECK(ahead.count_events("tolaria.compile_started") == started);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
   CHECK(ahead.steps_in(Lane::kCompiled) == compiled_steps + 4);
 }
@@ -342,7 +343,7 @@ TEST_CASE("a wrong program of a likely structure is rejected in the dry run, and
   GrowingPrepared ahead(Lane::kAuto, &compile_service, c);
   ahead.steps(3);
   ahead.prepare({germinates("r0c0", "mlp")});
-  CHECK(ahead.told("tolaria.lane_refused") == 1);
+  CHECK(ahead.count_events("tolaria.lane_refused") == 1);
   CHECK(ahead.runner->figures().quarantined == 1);
   CHECK(compile_service.found_wrong(key));
   grow(ahead);

@@ -108,10 +108,10 @@ void check_one_package(const LaneCase& c, int accumulation = 1) {
   }
   INFO(reasons_in(pair.fast));
   CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 24 - 3 * 3);  // warm-up, recording and check of each size
-  CHECK(pair.fast.told("tolaria.compile_finished").size() == 1);
-  CHECK(pair.fast.told("tolaria.lane_refused").empty());
-  CHECK(pair.fast.told("tolaria.compile_fallback").empty());
-  const auto enabled = pair.fast.told("tolaria.compile_enabled");
+  CHECK(pair.fast.events_named("tolaria.compile_finished").size() == 1);
+  CHECK(pair.fast.events_named("tolaria.lane_refused").empty());
+  CHECK(pair.fast.events_named("tolaria.compile_fallback").empty());
+  const auto enabled = pair.fast.events_named("tolaria.compile_enabled");
   REQUIRE(enabled.size() == 3);
   CHECK(enabled.back().attributes.at("dynamic") == "true");
   CHECK(room.names_in("entries").size() == 1);
@@ -160,7 +160,7 @@ TEST_CASE("a run with another batch size finds the package and compiles nothing"
   Pair later(linear(), &room.compile_service());
   later.steps(6, of_size(linear(), 17));
   CHECK(later.fast.figures().steps_in(Lane::kCompiled) == 3);
-  CHECK(later.fast.told("tolaria.compile_started").empty());
+  CHECK(later.fast.events_named("tolaria.compile_started").empty());
   CHECK(room.names_in("entries").size() == 1);
 }
 
@@ -172,10 +172,10 @@ TEST_CASE("a batch of one sample has its own program, and the run reports why") 
   Pair pair(linear(), &room.compile_service());
   pair.steps(4, linear());
   pair.steps(4, of_size(linear(), 1));
-  const auto refused = pair.fast.told("tolaria.lane_refused");
+  const auto refused = pair.fast.events_named("tolaria.lane_refused");
   REQUIRE(refused.size() == 1);
   CHECK_THAT(refused.front().attributes.at("reason"), ContainsSubstring("outside 2 to 4096"));
-  CHECK(pair.fast.told("tolaria.compile_finished").size() == 1);
+  CHECK(pair.fast.events_named("tolaria.compile_finished").size() == 1);
   CHECK(room.names_in("entries").size() == 2);
   CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 2);
 }
@@ -221,7 +221,7 @@ TEST_CASE("a package that is right at one size and wrong at another is dropped f
   Pair pair(c, &compile_service);
   pair.steps(5, c);
   CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 2);
-  CHECK(pair.fast.told("tolaria.compile_started").empty());
+  CHECK(pair.fast.events_named("tolaria.compile_started").empty());
   pair.steps(5, of_size(c, 20));
   pair.steps(5, c);
   CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 2);
@@ -233,7 +233,7 @@ TEST_CASE("a package that is right at one size and wrong at another is dropped f
   Pair later(c, &compile_service);
   later.steps(5, c);
   later.steps(5, of_size(c, 20));
-  const auto refused = later.fast.told("tolaria.lane_refused");
+  const auto refused = later.fast.events_named("tolaria.lane_refused");
   REQUIRE(refused.size() == 1);
   CHECK_THAT(refused.front().attributes.at("reason"), ContainsSubstring("quarantined"));
   CHECK(later.fast.figures().steps_in(Lane::kCompiled) == 4);
@@ -256,11 +256,11 @@ TEST_CASE("if the program for all sizes does not compile, each size has its own,
   Pair pair(linear(), compile_service.get());
   pair.steps(6, linear());
   ::unsetenv("CXX");
-  const auto refused = pair.fast.told("tolaria.lane_refused");
+  const auto refused = pair.fast.events_named("tolaria.lane_refused");
   REQUIRE(refused.size() == 1);
   CHECK_THAT(refused.front().attributes.at("reason"), ContainsSubstring("out of order"));
-  CHECK(pair.fast.told("tolaria.compile_fallback").empty());
-  CHECK(pair.fast.told("tolaria.compile_enabled").front().attributes.at("dynamic") == "false");
+  CHECK(pair.fast.events_named("tolaria.compile_fallback").empty());
+  CHECK(pair.fast.events_named("tolaria.compile_enabled").front().attributes.at("dynamic") == "false");
   CHECK(pair.fast.figures().steps_in(Lane::kCompiled) == 3);  // all but warm-up, recording and check
 }
 

@@ -80,8 +80,8 @@ void check_refused(const Fault& fault, Lane lane) {
   CHECK(run.figures().steps_in(Lane::kCompiled) == 0);
   CHECK(run.figures().quarantined == 1);
   if (lane == Lane::kCompiled) CHECK(run.figures().checks == fault.comparisons);
-  CHECK(run.told("tolaria.compile_enabled").empty());
-  const auto refused = run.told("tolaria.lane_refused");
+  CHECK(run.events_named("tolaria.compile_enabled").empty());
+  const auto refused = run.events_named("tolaria.lane_refused");
   REQUIRE_FALSE(refused.empty());
   CHECK(refused.front().level == leyline::Level::kWarning);
   CHECK(refused.front().attributes.at("lane") == "compiled");
@@ -97,11 +97,11 @@ void check_refused(const Fault& fault, Lane lane) {
   later.steps(60, c, 1);
   CHECK(same_bits(*eager.model, *later.model));
   CHECK(later.figures().steps_in(Lane::kCompiled) == 0);
-  CHECK(later.told("tolaria.compile_started").empty());
-  const auto told = later.told("tolaria.compile_fallback");
-  REQUIRE(told.size() == 1);
-  CHECK(told.front().attributes.at("error") == "quarantined");
-  CHECK(told.front().attributes.at("reason").find("differs from eager") != std::string::npos);
+  CHECK(later.events_named("tolaria.compile_started").empty());
+  const auto events = later.events_named("tolaria.compile_fallback");
+  REQUIRE(events.size() == 1);
+  CHECK(events.front().attributes.at("error") == "quarantined");
+  CHECK(events.front().attributes.at("reason").find("differs from eager") != std::string::npos);
 }
 
 // A package like `package` whose shared library ends in the middle.
@@ -132,16 +132,16 @@ void check_replaced(const LaneRoom& room, const LaneCase& c, const Target& targe
   run.steps(2, c, 1);  // warm-up, and the step that is recorded
   eager.steps(2, c, 1);
   CHECK(same_bits(*eager.model, *run.model));
-  const auto told = run.told("tolaria.compile_runtime_fallback");
-  REQUIRE(told.size() == 1);
-  CHECK(told.front().level == leyline::Level::kWarning);
-  INFO(told.front().attributes.at("error"));
-  CHECK_FALSE(told.front().attributes.at("error").empty());
+  const auto events = run.events_named("tolaria.compile_runtime_fallback");
+  REQUIRE(events.size() == 1);
+  CHECK(events.front().level == leyline::Level::kWarning);
+  INFO(events.front().attributes.at("error"));
+  CHECK_FALSE(events.front().attributes.at("error").empty());
   CHECK(run.figures().quarantined == 1);
   CHECK(room.names_in("quarantine").size() == 2);  // it, and the reason
 
-  for (const auto& event : run.told("tolaria.compile_fallback")) UNSCOPED_INFO(event.attributes.at("reason"));
-  CHECK(run.told("tolaria.compile_finished").size() == 1);
+  for (const auto& event : run.events_named("tolaria.compile_fallback")) UNSCOPED_INFO(event.attributes.at("reason"));
+  CHECK(run.events_named("tolaria.compile_finished").size() == 1);
   run.steps(10, c, 3);
   CHECK(run.figures().steps_in(Lane::kCompiled) == 9);
   CHECK(compile_service.find(target.key));
@@ -150,7 +150,7 @@ void check_replaced(const LaneRoom& room, const LaneCase& c, const Target& targe
   next.steps(12, c, 1);
   CHECK(next.figures().cache_hits == 1);
   CHECK(next.figures().steps_in(Lane::kCompiled) == 9);
-  CHECK(next.told("tolaria.compile_started").empty());
+  CHECK(next.events_named("tolaria.compile_started").empty());
 }
 
 }  // namespace

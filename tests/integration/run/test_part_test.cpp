@@ -39,6 +39,32 @@ void remove_fields(const fs::path& file, const Words& keys) {
   std::ofstream(file) << kept;
 }
 
+// The numbers of an IDX file: its sizes, then values that differ with `seed`.
+std::string idx(std::initializer_list<int> sizes, unsigned most, unsigned seed) {
+  std::string text{0, 0, 8, static_cast<char>(sizes.size())};
+  int count = 1;
+  for (const int size : sizes) {
+    text += {0, 0, 0, static_cast<char>(size)};
+    count *= size;
+  }
+  for (int i = 0; i < count; ++i) {
+    seed = seed * 1664525 + 1013904223;
+    text += static_cast<char>((seed >> 16) % most);
+  }
+  return text;
+}
+
+// Data that bring a test part along.
+std::string write_mnist(const RunRoom& room, const std::string& name) {
+  const auto seed = static_cast<unsigned>(name.size());
+  constexpr int kTraining = 60, kTest = 20, kSide = 8, kClasses = 4, kPixels = 251;
+  room.write(name + "/train-images-idx3-ubyte", idx({kTraining, kSide, kSide}, kPixels, seed));
+  room.write(name + "/train-labels-idx1-ubyte", idx({kTraining}, kClasses, seed));
+  room.write(name + "/t10k-images-idx3-ubyte", idx({kTest, kSide, kSide}, kPixels, seed + 1));
+  room.write(name + "/t10k-labels-idx1-ubyte", idx({kTest}, kClasses, seed + 1));
+  return room.path / name;
+}
+
 }  // namespace
 
 TEST_CASE("evaluate reports the test part where the run names one, and the validation part on request") {
@@ -67,8 +93,39 @@ TEST_CASE("a test part that may hold training samples is not measured") {
   const Finished split = run_esper({"evaluate", run, "--set", "data.test_fraction=0.1"});
   CHECK(split.exit_code == 5);
   CHECK_THAT(split.err, ContainsSubstring("could hold samples that it was trained on") &&
-                            ContainsSubstring("use --part validation"));
-  CHECK(run_esper({"evaluate", run, "--part", "validation", "--set", "data.test_fraction=0.1"}).exit_code == 0);
+                            ContainsSubstring("measured with --set data.test_path=PATH"));
+  // The validation samples are the same, but scaled as the other training part says.
+  CHECK(run_esper({"evaluate", run, "--part", "validation", "--set", "data.test_fraction=0.1"}).exit_code == 5);
+}
+
+TEST_CASE(
+    "test data named to evaluate leave a run's validation part as it is, also where its own test part validated") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const std::string data = write_mnist(room, "data"), other = write_mnist(room, "other");
+  const std::string run = room.run("run");
+  REQUIRE(
+      train(config, run, kShort + Words{"data.kind=mnist", "data.path=" + data, "data.shape=[1, 8, 8]"}).exit_code ==
+      0);
+  const json validated = read_json(run + "/summary.json")["validation"];
+  for (const std::string& named : {data, data + "/t10k-images-idx3-ubyte", other}) {
+    INFO(named);
+    const Words set{"--set", "data.test_path=" + named};
+    const json report = report_of(run_esper(Words{"evaluate", run, "--json", "--part", "validation"} + set));
+    CHECK(without_samples(report["validation"]) == validated);
+    const Finished tested = run_esper(Words{"evaluate", run, "--json"} + set);
+    if (named == other) {
+      CHECK(report_of(tested)["test"]["samples"] == 20);
+      continue;
+    }
+    CHECK(tested.exit_code == 2);
+    CHECK_THAT(tested.out + tested.err, ContainsSubstring("are those that validated this run") &&
+                                            ContainsSubstring("use --part validation, or name other data"));
+  }
+  const Finished resumed = resume(run, {"epochs=3", "data.test_path=" + other});
+  CHECK(resumed.exit_code == 5);
+  CHECK_THAT(resumed.out + resumed.err, ContainsSubstring("If data.test_path was added") &&
+                                            ContainsSubstring("esper evaluate --set data.test_path=PATH"));
 }
 
 TEST_CASE("the test part of a run that names none is refused with the way out") {

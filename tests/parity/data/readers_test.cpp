@@ -13,9 +13,9 @@
 #include <iostream>
 #include <thread>
 
-#include "data/byte_file.h"
-#include "data/image_resize.h"
-#include "data/npy_reader.h"
+#include "data/files/byte_file.h"
+#include "data/files/image_resize.h"
+#include "data/readers/npy_reader.h"
 #include "unit/data/test_files.h"
 
 namespace esper::data::test {

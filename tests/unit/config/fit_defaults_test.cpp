@@ -51,20 +51,18 @@ struct LegalValues {
 
 // What asks for something that no default can bring along: a file, classes, or samples of another kind.
 bool needs_more(const std::string& field, const std::string& value) {
-  static const std::multimap<std::string, std::string> known{
-      {"data.kind", ""},             // a path
-      {"host.kind", "cnn"},          // images, except of the digits
-      {"host.kind", "transformer"},  // text
-      {"host.kind", "mlp"},
-      {"host.kind", "linear"},
-      {"host.kernel", "even"},      // its own rule: odd
-      {"telemetry.limit_mb", "1"},  // its own rule: two files
-      {"data.image_size", ""},      // images
-      {"data.augment.crop_padding", ""},
-      {"data.augment.flip", ""},
-      {"growth.aggregation.attribution", "dataloader"},
-      {"data.test_fraction", "0.9"},  // and a smaller validation_fraction
-      {"policy.kind", "schedule"}};
+  static const std::multimap<std::string, std::string> known{{"data.kind", ""},     // a path
+                                                             {"host.kind", "cnn"},  // images, except of the digits
+                                                             {"host.kind", "transformer"},  // text
+                                                             {"host.kind", "mlp"},
+                                                             {"host.kind", "linear"},
+                                                             {"host.kernel", "even"},      // its own rule: odd
+                                                             {"telemetry.limit_mb", "1"},  // its own rule: two files
+                                                             {"data.image_size", ""},      // images
+                                                             {"data.augment.crop_padding", ""},
+                                                             {"data.augment.flip", ""},
+                                                             {"growth.aggregation.attribution", "dataloader"},
+                                                             {"policy.kind", "schedule"}};
   const auto [first, last] = known.equal_range(field);
   return std::any_of(first, last, [&](const auto& entry) {
     if (entry.second == "even") return std::stoi(value) % 2 == 0;
@@ -136,6 +134,13 @@ TEST_CASE("defaults of the network at the start follow the fields that were give
   const RunConfig plain;
   CHECK(loaded(text + "{}").host.embedding == plain.host.embedding);
   CHECK(loaded(text + "{}").host.layers == plain.host.layers);
+}
+
+TEST_CASE("the validation part is at most as large as what a test part leaves for training") {
+  CHECK(loaded("data: {test_fraction: 0.9}").data.validation_fraction == 0.05);
+  CHECK(loaded("data: {test_fraction: 0.7}").data.validation_fraction == 0.15);
+  CHECK(loaded("data: {test_fraction: 0.5}").data.validation_fraction == RunConfig().data.validation_fraction);
+  CHECK(loaded("data: {validation_fraction: 0.05, test_fraction: 0.1}").data.validation_fraction == 0.05);
 }
 
 TEST_CASE("how seeds are trained decides when they come, how long they are tried, and whether they are isolated") {

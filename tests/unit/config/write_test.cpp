@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "config/field_table.h"
 #include "config/field_text.h"
+#include "config/free_fields.h"
 #include "config/load.h"
 
 using namespace esper::base;
@@ -63,6 +64,14 @@ TEST_CASE("the resolved config has every field") {
   CHECK(resolved_json(config)["checkpoint"]["every"] == "1 epoch");
 }
 
+// In the text for users; policies have words of their own there.
+bool is_called_free(const FieldRow& row, const std::string& top) {
+  const std::string text = " " + free_fields_text();
+  const auto has = [&](const std::string& words) { return text.find(" " + words) != std::string::npos; };
+  return has(row.path + ",") || has(row.path + " if ") || has(row.path + " unless ") || has(row.section() + ",") ||
+         has(top + ",");
+}
+
 TEST_CASE("each field changes the hash, and only some leave the training hash alone") {
   const RunConfig defaults;
   RunConfig config;
@@ -82,6 +91,7 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
     std::visit(Change{}, row.value);
     CHECK(config_hash(config) != config_hash(defaults));
     CHECK((training_hash(config) == training_hash(defaults)) == free);
+    CHECK((is_called_free(row, top) == free || top == "policy"));
     const bool place = row.path == "data.path" || row.path == "data.validation_path";
     CHECK((located_training_hash(config) == located_training_hash(defaults)) == (free && !place));
     config = before;

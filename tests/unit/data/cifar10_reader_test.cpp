@@ -1,4 +1,4 @@
-#include "data/cifar10_reader.h"
+#include "data/readers/cifar10_reader.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

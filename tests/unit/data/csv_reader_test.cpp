@@ -1,4 +1,4 @@
-#include "data/csv_reader.h"
+#include "data/readers/csv_reader.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,4 +1,4 @@
-#include "data/image_folder.h"
+#include "data/readers/image_folder.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
@@ -6,8 +6,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cstdlib>
 
-#include "data/image_resize.h"
-#include "data/selection.h"
+#include "data/files/image_resize.h"
+#include "data/order/selection.h"
 #include "unit/data/test_files.h"
 
 namespace esper::data::test {

@@ -4,12 +4,12 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 
-#include "data/cifar10_reader.h"
-#include "data/csv_reader.h"
-#include "data/idx_reader.h"
-#include "data/npy_reader.h"
-#include "data/random.h"
-#include "data/text_reader.h"
+#include "data/order/random.h"
+#include "data/readers/cifar10_reader.h"
+#include "data/readers/csv_reader.h"
+#include "data/readers/idx_reader.h"
+#include "data/readers/npy_reader.h"
+#include "data/readers/text_reader.h"
 #include "unit/data/test_files.h"
 
 namespace esper::data::test {

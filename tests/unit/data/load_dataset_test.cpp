@@ -7,8 +7,8 @@
 #include <numeric>
 
 #include "data/dataset.h"
-#include "data/random.h"
-#include "data/synthetic.h"
+#include "data/order/random.h"
+#include "data/readers/synthetic.h"
 #include "unit/data/test_files.h"
 
 namespace esper::data::test {

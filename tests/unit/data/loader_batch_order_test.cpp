@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "data/loader.h"
-#include "data/permutation.h"
-#include "data/placement.h"
+#include "data/loading/loader.h"
+#include "data/loading/placement.h"
+#include "data/order/permutation.h"
 #include "support/committed_file.h"
 #include "unit/data/test_files.h"
 

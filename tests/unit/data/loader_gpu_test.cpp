@@ -5,7 +5,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "data/loader.h"
+#include "data/loading/loader.h"
 #include "device/staging.h"
 #include "support/gpu.h"
 

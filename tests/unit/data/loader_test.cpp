@@ -1,4 +1,4 @@
-#include "data/loader.h"
+#include "data/loading/loader.h"
 
 #include <ATen/ops/arange.h>
 

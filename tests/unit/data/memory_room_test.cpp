@@ -1,4 +1,4 @@
-#include "data/memory_room.h"
+#include "data/files/memory_room.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

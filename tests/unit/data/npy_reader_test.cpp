@@ -1,11 +1,11 @@
-#include "data/npy_reader.h"
+#include "data/readers/npy_reader.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 
-#include "data/npy_array.h"
+#include "data/files/npy_array.h"
 #include "unit/data/test_files.h"
 
 namespace esper::data::test {

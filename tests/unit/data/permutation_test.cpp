@@ -1,4 +1,4 @@
-#include "data/permutation.h"
+#include "data/order/permutation.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

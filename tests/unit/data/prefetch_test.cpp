@@ -1,5 +1,5 @@
 // Also built with the thread sanitizer, by tests/tsan: it holds no torch.
-#include "data/prefetch.h"
+#include "data/loading/prefetch.h"
 
 #include <array>
 #include <atomic>

@@ -11,7 +11,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "base/error.h"
-#include "data/loader.h"
+#include "data/loading/loader.h"
 
 namespace esper::data {
 namespace {

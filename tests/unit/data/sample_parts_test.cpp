@@ -1,4 +1,4 @@
-#include "data/sample_parts.h"
+#include "data/readers/sample_parts.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,4 +1,4 @@
-#include "data/selection.h"
+#include "data/order/selection.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

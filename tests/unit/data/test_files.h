@@ -6,8 +6,8 @@
 #include <string>
 
 #include "base/error.h"
-#include "data/image_decode.h"
-#include "data/raw_samples.h"
+#include "data/files/image_decode.h"
+#include "data/files/raw_samples.h"
 
 namespace esper::data::test {
 

@@ -1,9 +1,9 @@
-#include "data/test_part.h"
+#include "data/readers/test_part.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "data/input_error.h"
+#include "data/files/input_error.h"
 #include "unit/data/test_files.h"
 
 namespace esper::data::test {

@@ -1,4 +1,4 @@
-#include "data/transform.h"
+#include "data/loading/transform.h"
 
 #include <ATen/ops/arange.h>
 #include <ATen/ops/constant_pad_nd.h>

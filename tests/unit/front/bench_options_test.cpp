@@ -52,14 +52,14 @@ TEST_CASE("every flag of the reference sets its field") {
   CHECK(config_of({"--epochs", "17"}).epochs == 17);
 }
 
-TEST_CASE("a value that a field refuses is told with the flag that it came by") {
-  const auto told = [](const Words& words, const std::string& flag) {
+TEST_CASE("a value that a field refuses is reported with the flag that it came by") {
+  const auto check_refused = [](const Words& words, const std::string& flag) {
     CAPTURE(words);
     CHECK_THROWS_MATCHES(config_of(words), base::ConfigError, MessageMatches(ContainsSubstring("\n  " + flag + ": ")));
   };
-  told({"--compile-mode", "fastest"}, "--compile-mode fastest");
-  told({"--dataloader-workers", "-1"}, "--dataloader-workers -1");
-  told({"--prefetch-factor", "2", "--set", "data.prefetch=0"}, "--set data.prefetch=0");
+  check_refused({"--compile-mode", "fastest"}, "--compile-mode fastest");
+  check_refused({"--dataloader-workers", "-1"}, "--dataloader-workers -1");
+  check_refused({"--prefetch-factor", "2", "--set", "data.prefetch=0"}, "--set data.prefetch=0");
 }
 
 TEST_CASE("without flags the reference workload runs as its file says, on one thread") {

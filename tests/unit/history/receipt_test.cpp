@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -39,11 +40,11 @@ struct Folder {
   void record(const std::string& text) const {
     storage::JournalWriter(storage::real_file_system(), (path / "journal").string()).append(text);
   }
-  void event(const std::string& what, std::uint32_t epoch, GrowthEvent told) const {
+  void event(const std::string& what, std::uint32_t epoch, GrowthEvent event) const {
     GrowthRecord note;
     note.what = what;
     note.place = {epoch, epoch * 10};
-    note.event = std::move(told);
+    note.event = std::move(event);
     if (note.event->slot.empty()) note.event->slot = "r0c0";
     if (note.event->blueprint.empty()) note.event->blueprint = "mlp";
     record(history::growth_record_json(note).dump());
@@ -67,6 +68,10 @@ struct Folder {
   void seed_metric(std::uint32_t epoch, const std::string& name, double value,
                    const std::string& seed = "seed-0001") const {
     packet(epoch, {{{"name", name}, {"value", value}, {"attributes", {{"seed_id", seed}}}}});
+  }
+  // Names without "kasmina.seed.".
+  void seed_metrics(std::uint32_t epoch, const std::map<std::string, double>& values) const {
+    for (const auto& [name, value] : values) seed_metric(epoch, "kasmina.seed." + name, value);
   }
   void limited(std::uint32_t epoch, const std::string& omitted, int needed) const {
     const json attributes = {
@@ -115,11 +120,11 @@ TEST_CASE("a receipt adds up what journal and telemetry measured") {
   for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) run.step_time(epoch, 1000.0 + epoch);
   for (std::uint32_t epoch = 4; epoch <= 12; ++epoch) run.step_time(epoch, 1500.0 + epoch);
   for (const auto& [epoch, points] : std::map<std::uint32_t, double>{{9, 2}, {10, 3}, {11, 4}, {12, 50}}) {
-    run.seed_metric(epoch, "kasmina.seed.contribution_points", points);
-    run.seed_metric(epoch, "kasmina.seed.contribution_stderr_points", 0.5);
-    run.seed_metric(epoch, "kasmina.seed.contribution_half_width_points", 1.25);
-    run.seed_metric(epoch, "kasmina.seed.shapley_points", points / 2);
-    run.seed_metric(epoch, "kasmina.seed.shapley_stderr_points", 0.25);
+    run.seed_metrics(epoch, {{"contribution_points", points},
+                             {"contribution_stderr_points", 0.5},
+                             {"contribution_half_width_points", 1.25},
+                             {"shapley_points", points / 2},
+                             {"shapley_stderr_points", 0.25}});
   }
   run.seed_metric(5, "tolaria.grad_agg.seed.conflicts", 3);
   run.seed_metric(6, "tolaria.grad_agg.seed.conflicts", 4);
@@ -183,11 +188,11 @@ TEST_CASE("a receipt has the worth as last measured, from telemetry or else from
 
   run.stage(11, Stage::kProbationary, Stage::kFossilized);
   for (const std::uint32_t epoch : {4U, 5U, 6U}) {
-    run.seed_metric(epoch, "kasmina.seed.worth_epochs", epoch - 3);
-    run.seed_metric(epoch, "kasmina.seed.worth_loss", 0.25 * epoch);
-    run.seed_metric(epoch, "kasmina.seed.worth_loss_stderr", 0.5);
-    run.seed_metric(epoch, "kasmina.seed.worth_points", epoch);
-    run.seed_metric(epoch, "kasmina.seed.worth_stderr_points", 1);
+    run.seed_metrics(epoch, {{"worth_epochs", epoch - 3},
+                             {"worth_loss", 0.25 * epoch},
+                             {"worth_loss_stderr", 0.5},
+                             {"worth_points", epoch},
+                             {"worth_stderr_points", 1}});
   }
   const auto receipt = run.receipt();
   CHECK(receipt.worth.epochs == 3);
@@ -195,10 +200,10 @@ TEST_CASE("a receipt has the worth as last measured, from telemetry or else from
   CHECK(receipt.worth.points_interval->high == Approx(6 + 1.96));
   CHECK_THAT(receipt_text(receipt), ContainsSubstring("+1.5 in validation loss, 95 % interval +0.52 to +2.48; +6.00 "
                                                       "points, 95 % interval +4.04 to +7.96; 3 epochs compared"));
-  const auto told = receipt_json("run", receipt);
-  CHECK(told["worth"]["epochs"] == 3);
-  CHECK(told["worth"]["loss"]["loss"] == 1.5);
-  CHECK(told["worth"]["accuracy"]["points"] == 6);
+  const auto shown = receipt_json("run", receipt);
+  CHECK(shown["worth"]["epochs"] == 3);
+  CHECK(shown["worth"]["loss"]["loss"] == 1.5);
+  CHECK(shown["worth"]["accuracy"]["points"] == 6);
 }
 
 TEST_CASE("what was not measured is said to be so, never 0") {
@@ -206,18 +211,18 @@ TEST_CASE("what was not measured is said to be so, never 0") {
   run.stage(3, Stage::kDormant, Stage::kGerminated);
   run.stage(5, Stage::kGerminated, Stage::kCulled);
   const auto receipt = run.receipt();
-  const auto told = receipt_json("run", receipt);
+  const auto shown = receipt_json("run", receipt);
   for (const char* key : {"parameters", "memory_bytes", "conflicts", "conflict_ratio", "isolation_violations"}) {
     CAPTURE(key);
-    CHECK(told.at(key).is_null());
+    CHECK(shown.at(key).is_null());
   }
-  CHECK(told["step_ms"]["before"].is_null());
-  CHECK(told["stall_ms"]["graft"].is_null());
-  CHECK(told["contribution"]["points"].is_null());
-  CHECK(told["shapley"]["points"].is_null());
-  CHECK(told["outcome"] == "culled");
-  CHECK(told["ended"]["epoch"] == 5);
-  CHECK(told["epochs_in_stages"]["GERMINATED"] == 2);
+  CHECK(shown["step_ms"]["before"].is_null());
+  CHECK(shown["stall_ms"]["graft"].is_null());
+  CHECK(shown["contribution"]["points"].is_null());
+  CHECK(shown["shapley"]["points"].is_null());
+  CHECK(shown["outcome"] == "culled");
+  CHECK(shown["ended"]["epoch"] == 5);
+  CHECK(shown["epochs_in_stages"]["GERMINATED"] == 2);
   const auto text = receipt_text(receipt);
   CHECK_THAT(text, ContainsSubstring("parameters                  not measured") &&
                        ContainsSubstring("drop when switched off now  not measured") &&
@@ -359,11 +364,11 @@ TEST_CASE("a receipt tells what the step of the grafted network took to prepare 
   const auto receipt = run.receipt();
   REQUIRE(receipt.swap);
   CHECK(receipt.swap->prepared);
-  const auto told = receipt_json("run", receipt)["swap"];
-  CHECK(told["prepare_ms"] == 812.5);
-  CHECK(told["swap_us"] == 95.5);
-  CHECK(told["stall_ms"] == 1.25);
-  CHECK(told["lane"] == "compiled");
+  const auto shown = receipt_json("run", receipt)["swap"];
+  CHECK(shown["prepare_ms"] == 812.5);
+  CHECK(shown["swap_us"] == 95.5);
+  CHECK(shown["stall_ms"] == 1.25);
+  CHECK(shown["lane"] == "compiled");
   CHECK_THAT(receipt_text(receipt),
              ContainsSubstring("step preparation            prepared in the background before the graft in 812.5 ms; "
                                "activated in 95.5 us (lane compiled); longest stall of a step after it: 1.25 ms"));
@@ -440,21 +445,21 @@ TEST_CASE("a fork's receipt follows a seed of its parent back into the parent's 
   // Without the parent, or with another run in its place, what is known begins with the fork.
   const auto alone = [&](const fs::path& from, const json& topology, const std::string& why) {
     const Folder left(forked(from, topology).dump());
-    const auto told = left.receipt();
-    CHECK(told.origin == history::Receipt::Origin::kParent);
-    CHECK_FALSE(told.born);
-    CHECK(receipt_json("run", told)["forked_from"][0]["run_dir"] == from.string());
-    CHECK_THAT(receipt_text(told), ContainsSubstring(from.string() + ", which cannot be read, forked at epoch 6"));
-    CHECK(told.blueprint == "mlp");
-    REQUIRE_FALSE(told.gaps.empty());
-    CHECK_THAT(told.gaps[0], ContainsSubstring("was forked from " + from.string() + " at epoch 6, step 60") &&
-                                 ContainsSubstring(why));
+    const auto shown = left.receipt();
+    CHECK(shown.origin == history::Receipt::Origin::kParent);
+    CHECK_FALSE(shown.born);
+    CHECK(receipt_json("run", shown)["forked_from"][0]["run_dir"] == from.string());
+    CHECK_THAT(receipt_text(shown), ContainsSubstring(from.string() + ", which cannot be read, forked at epoch 6"));
+    CHECK(shown.blueprint == "mlp");
+    REQUIRE_FALSE(shown.gaps.empty());
+    CHECK_THAT(shown.gaps[0], ContainsSubstring("was forked from " + from.string() + " at epoch 6, step 60") &&
+                                  ContainsSubstring(why));
   };
   alone("/nonexistent/run", topology_of("TRAINING", 1), "/nonexistent/run is not a run folder");
   alone(parent.path, topology_of("PROBATIONARY", 1), "does not contain the network");
 }
 
-TEST_CASE("a seed that a fork left out is told by the run before") {
+TEST_CASE("a seed that a fork left out is reported by the run before") {
   auto note = json{{"what", "forked"}, {"epoch", 6}, {"step", 60}, {"parent", "runs/a"}, {"checkpoint", "c"}};
   note["topology"] = topology_of("DORMANT", 1);
   note["without"] = {"seed-0001"};
@@ -482,7 +487,7 @@ history::Lineage lineage_of(const Folder& run) {
 
 }  // namespace
 
-TEST_CASE("a seed that a fork further back left out is told by the run before that one") {
+TEST_CASE("a seed that a fork further back left out is reported by the run before that one") {
   const Folder first(started().dump());
   first.stage(3, Stage::kDormant, Stage::kGerminated);
   const Folder second(forked_from(first.path, 6, topology_of("DORMANT", 1), {"seed-0001"}).dump());
@@ -509,10 +514,10 @@ TEST_CASE("a seed that a fork gave birth to is that fork's, however many forks l
   const auto receipt = third.receipt("seed-0002");
   CHECK_THAT(receipt_text(receipt), ContainsSubstring("germinated at epoch 5, step 50 of " + second.path.string() +
                                                       ", forked at epoch 7, step 70\n"));
-  const auto told = receipt_json("third", receipt);
-  REQUIRE(told["forked_from"].size() == 1);
-  CHECK(told["forked_from"][0]["run_dir"] == second.path.string());
-  CHECK(told["born"]["run_dir"] == second.path.string());
+  const auto shown = receipt_json("third", receipt);
+  REQUIRE(shown["forked_from"].size() == 1);
+  CHECK(shown["forked_from"][0]["run_dir"] == second.path.string());
+  CHECK(shown["born"]["run_dir"] == second.path.string());
   CHECK(receipt_json("second", second.receipt("seed-0002"))["born"]["run_dir"] == "second");
   const auto older = receipt_json("third", third.receipt("seed-0001"));
   CHECK(older["forked_from"].size() == 2);
@@ -531,7 +536,7 @@ TEST_CASE("a fork that has not trained misses no telemetry") {
   CHECK(fork.receipt().telemetry_missing);
 }
 
-TEST_CASE("a journal that does not fit the folder's checkpoints is told of") {
+TEST_CASE("a journal that does not fit the folder's checkpoints is reported") {
   const Folder run(started().dump());
   run.stage(3, Stage::kDormant, Stage::kGerminated);
   run.record(R"({"what":"checkpoint","epoch":4,"step":40,"name":"c","topology":"0123456789abcdef"})");
@@ -594,7 +599,7 @@ TEST_CASE("what is cut off before a fork is said: runs beyond the deepest, and a
   CHECK_THAT(gaps[0], ContainsSubstring("it cannot be read: " + fork.path.string() + " is the fork itself"));
 }
 
-TEST_CASE("a seed whose first note that is left tells of no move is told from there on") {
+TEST_CASE("a seed whose first record that is left says of no move is reported from there on") {
   const Folder run(started().dump());
   run.stage(6, Stage::kTraining, Stage::kTraining);  // CANCEL
   const auto receipt = run.receipt();
@@ -622,7 +627,7 @@ TEST_CASE("an id that is nearly one is unknown, whatever was born") {
   }
 }
 
-TEST_CASE("a seed whose notes are missing is told as far as notes go") {
+TEST_CASE("a seed whose records are missing is reported as far as they go") {
   const Folder run(
       json{{"what", "started"}, {"epoch", 0}, {"step", 0}, {"topology", topology_of("DORMANT", 0)}}.dump());
   run.stage(6, Stage::kTraining, Stage::kBlending);  // born and trained in a gap
@@ -665,7 +670,7 @@ TEST_CASE("a seed whose notes are missing is told as far as notes go") {
   }
 }
 
-TEST_CASE("damage is counted and told, and what is sound is read") {
+TEST_CASE("damage is counted and reported, and what is sound is read") {
   const Folder run;
   whole_life(run);
   run.record("{broken");

@@ -63,10 +63,11 @@ struct Runs {
     config.lane = lane;
     config.check_every = 0;
     runner = std::make_unique<lanes::StepRunner>(
-        *model, config, device,
-        lanes::RunnerServices{nullptr, nullptr, {}, [this](leyline::TelemetryEvent told) { events.push_back(told); }});
+        *model, config, device, lanes::RunnerServices{nullptr, nullptr, {}, [this](leyline::TelemetryEvent event) {
+                                                        events.push_back(event);
+                                                      }});
   }
-  bool told(std::string_view name) const {
+  bool has_emitted(std::string_view name) const {
     return std::ranges::any_of(events, [&](const auto& event) { return event.description == name; });
   }
   std::unique_ptr<step::Model> model;
@@ -170,8 +171,8 @@ TEST_CASE("on a card every shape of step has a graph of its own, and a change of
   }
   graph.runner->record_epoch();
   CHECK(largest_difference(*eager.model, *graph.model) < 1e-4);
-  CHECK(graph.told("tolaria.graph_enabled"));
-  CHECK_FALSE(graph.told("tolaria.graph_fallback"));
+  CHECK(graph.has_emitted("tolaria.graph_enabled"));
+  CHECK_FALSE(graph.has_emitted("tolaria.graph_fallback"));
   CHECK(graph.runner->figures().graphs.captures == 2);
   CHECK(graph.runner->figures().graphs.replays > 30);
   CHECK(graph.runner->figures().graphs.replay_ms > 0);

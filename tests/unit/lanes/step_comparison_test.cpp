@@ -37,10 +37,10 @@ TEST_CASE(
     CHECK(same_bits(*eager.model, *replay.model));
     if (!failed) break;
     ++refused;
-    const auto told = replay.told("tolaria.lane_refused");
-    REQUIRE(told.size() == 1);
-    CHECK(told.front().level == leyline::Level::kWarning);
-    CHECK(told.front().attributes.at("reason").find("memory") != std::string::npos);
+    const auto events = replay.events_named("tolaria.lane_refused");
+    REQUIRE(events.size() == 1);
+    CHECK(events.front().level == leyline::Level::kWarning);
+    CHECK(events.front().attributes.at("reason").find("memory") != std::string::npos);
     CHECK(replay.steps_in(Lane::kReplay) == 0);
     CHECK(replay.figures().checks_failed == 0);
   }
@@ -60,14 +60,14 @@ TEST_CASE("a step whose gradients are not finite is not a comparison; the next s
   for (std::int64_t number = 0; number < kCheck; ++number) step(number, 1);
   for (std::int64_t number = kCheck; number < kCheck + 3; ++number) {
     step(number, kTooLarge);
-    CHECK(run.told("tolaria.lane_adopted").empty());
+    CHECK(run.events_named("tolaria.lane_adopted").empty());
   }
   step(kCheck + 3, 1);
-  const auto adopted = run.told("tolaria.lane_adopted");
+  const auto adopted = run.events_named("tolaria.lane_adopted");
   REQUIRE(adopted.size() == 1);
   CHECK(adopted.front().attributes.at("step") == std::to_string(kCheck + 3));
   CHECK_FALSE(adopted.front().attributes.contains("speedup"));  // it was selected, not measured
-  CHECK(run.told("tolaria.lane_refused").empty());
+  CHECK(run.events_named("tolaria.lane_refused").empty());
 }
 
 TEST_CASE("a rare shape is compared too, at its first step in every interval of check_every") {

@@ -30,8 +30,8 @@ TEST_CASE("a run in auto ends with eager's bits while nothing is compiled, whate
   }
   CHECK(same_bits(*eager.model, *automatic.model));
   CHECK(automatic.steps_in(Lane::kReplay) > 100);
-  CHECK_FALSE(automatic.told("tolaria.lane_adopted").empty());
-  CHECK_FALSE(automatic.told("tolaria.compile_fallback").empty());
+  CHECK_FALSE(automatic.events_named("tolaria.lane_adopted").empty());
+  CHECK_FALSE(automatic.events_named("tolaria.compile_fallback").empty());
   CHECK(automatic.figures().checks >= 2);
   CHECK(automatic.figures().checks_failed == 0);
   CHECK(eager.events.empty());
@@ -44,9 +44,9 @@ TEST_CASE("why compiling is impossible is reported once per run") {
     other.batch = batch;
     for (int step = 0; step < 5; ++step) runs.step(make_batches(other, 1), 0);
   }
-  const auto told = runs.told("tolaria.compile_fallback");
-  REQUIRE(told.size() == 1);
-  CHECK(told.front().level == leyline::Level::kWarning);
+  const auto events = runs.events_named("tolaria.compile_fallback");
+  REQUIRE(events.size() == 1);
+  CHECK(events.front().level == leyline::Level::kWarning);
 }
 
 TEST_CASE("the selected lane is adopted after one comparison, without a trial") {
@@ -58,7 +58,7 @@ TEST_CASE("the selected lane is adopted after one comparison, without a trial") 
   }
   CHECK(same_bits(*eager.model, *replay.model));
   CHECK(replay.steps_in(Lane::kReplay) == 7);  // all but warm-up, recording and comparing
-  CHECK(replay.told("tolaria.compile_fallback").empty());
+  CHECK(replay.events_named("tolaria.compile_fallback").empty());
 }
 
 TEST_CASE("a batch of another size and a step of several microbatches have programs of their own") {

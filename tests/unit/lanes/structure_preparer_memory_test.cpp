@@ -12,8 +12,8 @@ using config::Lane;
 namespace {
 
 std::string reason_of(const GrowingPrepared& ahead, std::string_view name) {
-  const auto told = std::ranges::find(ahead.events, name, &leyline::TelemetryEvent::description);
-  return told == ahead.events.end() ? std::string() : told->attributes.at("reason");
+  const auto found = std::ranges::find(ahead.events, name, &leyline::TelemetryEvent::description);
+  return found == ahead.events.end() ? std::string() : found->attributes.at("reason");
 }
 
 // Where a loop over every allocation would take too long: all of the first ones, ever fewer of the later ones.
@@ -31,7 +31,7 @@ auto grown_in_eager() {
 }  // namespace
 
 TEST_CASE(
-    "wherever memory runs out while a structure is prepared, that is given up and told, and the run has its bits") {
+    "wherever memory runs out while a structure is prepared, that is given up and reported, and the run has its bits") {
   at::set_num_threads(1);
   auto& memory = test::FailingAllocator::instance();
   const auto expected = grown_in_eager();
@@ -43,12 +43,13 @@ TEST_CASE(
     memory.fail_at(n);
     ahead.prepare({germinates("r0c1", "mlp")});
     if (!memory.fired()) break;
-    const bool ready = ahead.told("tolaria.growth_prepared") > 0;  // later calls only look whether there is more to do
+    const bool ready =
+        ahead.count_events("tolaria.growth_prepared") > 0;  // later calls only look whether there is more to do
     given_up += ready ? 0 : 1;
     ahead.prepare({germinates("r0c1", "mlp")});  // not tried again
-    CHECK(ahead.told("tolaria.growth_unprepared") == 1);
+    CHECK(ahead.count_events("tolaria.growth_unprepared") == 1);
     CHECK(reason_of(ahead, "tolaria.growth_unprepared").find("out of memory") == 0);
-    CHECK(ahead.told("tolaria.growth_prepared") == (ready ? 1 : 0));
+    CHECK(ahead.count_events("tolaria.growth_prepared") == (ready ? 1 : 0));
     ahead.change(ahead.germination("r0c1", "mlp"));
     ahead.steps(4);
     CHECK(first_difference(expected, copies_of(*ahead.model)) == "");
@@ -96,8 +97,8 @@ TEST_CASE("without memory to keep a batch for dry runs, nothing is prepared and 
     reference.eager.number = ahead.number = 1;
     step_both(reference, ahead, 5);
     ahead.prepare({germinates("r0c1", "mlp")});
-    CHECK(ahead.told("tolaria.growth_prepared") == 0);
-    CHECK(ahead.told("tolaria.growth_unprepared") == 1);
+    CHECK(ahead.count_events("tolaria.growth_prepared") == 0);
+    CHECK(ahead.count_events("tolaria.growth_unprepared") == 1);
     grow_both(reference, ahead, "r0c1", "mlp");
     step_both(reference, ahead, 4);
   }
@@ -120,7 +121,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "where a second network may not fit beside the run, none is made: that is told once, and the run has its bits") {
+    "where a second network may not fit beside the run, none is made: that is reported once, and the run has its "
+    "bits") {
   at::set_num_threads(1);
   EagerReference reference;
   GrowingPrepared ahead(Lane::kReplay);
@@ -130,8 +132,8 @@ TEST_CASE(
   ahead.memory.reset();  // there is room again, and the run does not come back to it
   ahead.prepare({germinates("r0c0", "mlp")});
   CHECK(ahead.scratch_models_made == 0);
-  CHECK(ahead.told("tolaria.growth_prepared") == 0);
-  CHECK(ahead.told("tolaria.growth_unprepared") == 1);
+  CHECK(ahead.count_events("tolaria.growth_prepared") == 0);
+  CHECK(ahead.count_events("tolaria.growth_unprepared") == 1);
   CHECK(reason_of(ahead, "tolaria.growth_unprepared") == "a second network may not fit into memory: 10 MB are free");
   grow_both(reference, ahead, "r0c1", "mlp");
   step_both(reference, ahead, 4);

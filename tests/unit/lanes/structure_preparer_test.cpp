@@ -17,7 +17,7 @@ TEST_CASE("a germination with a dry run runs its first step in the fast lane, wi
   GrowingPrepared ahead(Lane::kReplay);
   step_both(reference, ahead, 6);
   ahead.prepare({germinates("r0c1", "mlp")});
-  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  CHECK(ahead.count_events("tolaria.growth_prepared") == 1);
   const auto eager_steps = ahead.steps_in(Lane::kEager), replayed = ahead.steps_in(Lane::kReplay);
   grow_both(reference, ahead, "r0c1", "mlp");
   step_both(reference, ahead, 5);
@@ -61,7 +61,7 @@ TEST_CASE("a dry run changes no tensor and no random number of the run") {
   const auto before = copies_of(*ahead.model);
   ahead.prepare({germinates("r0c0", "mlp")});
   ahead.prepare({germinates("r0c2", "lora")});
-  CHECK(ahead.told("tolaria.growth_prepared") == 2);
+  CHECK(ahead.count_events("tolaria.growth_prepared") == 2);
   CHECK(first_difference(before, copies_of(*ahead.model)) == "");
   step_both(reference, ahead, 6);  // what was foreseen does not come
   CHECK(ahead.steps_in(Lane::kEager) == 3);
@@ -73,10 +73,10 @@ TEST_CASE("the likeliest structure gets the first dry run, and none gets two") {
   ahead.steps(6);
   const std::vector<lanes::LikelyChange> likely = {germinates("r0c0", "mlp"), germinates("r0c1", "mlp")};
   ahead.prepare({likely.front()});
-  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  CHECK(ahead.count_events("tolaria.growth_prepared") == 1);
   for (int i = 0; i < 2; ++i) {
     ahead.prepare(likely);
-    CHECK(ahead.told("tolaria.growth_prepared") == 2);
+    CHECK(ahead.count_events("tolaria.growth_prepared") == 2);
   }
 }
 
@@ -90,7 +90,7 @@ TEST_CASE("prune and fossilise get a dry run too, and a former structure needs n
   step_both(reference, ahead, 3);
   const auto eager_steps = ahead.steps_in(Lane::kEager);
   ahead.prepare({{SeedOperation::kCull, {}, {}, "seed-0001"}});  // the host alone is known
-  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  CHECK(ahead.count_events("tolaria.growth_prepared") == 1);
   issue_both(reference, ahead, SeedOperation::kCull, "seed-0001");
   step_both(reference, ahead, 3);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
@@ -106,7 +106,7 @@ TEST_CASE("prune and fossilise get a dry run too, and a former structure needs n
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 
   ahead.prepare({{SeedOperation::kFossilize, {}, {}, "seed-0002"}});
-  CHECK(ahead.told("tolaria.growth_prepared") == 2);
+  CHECK(ahead.count_events("tolaria.growth_prepared") == 2);
 }
 
 TEST_CASE("a shadow gets a dry run before it begins, and its end needs none") {
@@ -120,7 +120,7 @@ TEST_CASE("a shadow gets a dry run before it begins, and its end needs none") {
   grow_both(reference, ahead, "r0c1", "mlp");
   step_both(reference, ahead, 3);
   ahead.prepare({{SeedOperation::kStartTraining, {}, {}, "seed-0001"}});
-  CHECK(ahead.told("tolaria.growth_prepared") == 2);
+  CHECK(ahead.count_events("tolaria.growth_prepared") == 2);
   const auto eager_steps = ahead.steps_in(Lane::kEager);
   const auto without = lanes::structure_of(*ahead.model);
   issue_both(reference, ahead, SeedOperation::kStartTraining, "seed-0001");
@@ -168,9 +168,9 @@ TEST_CASE("an impossible change is reported and tried once") {
   GrowingPrepared ahead(Lane::kReplay);
   ahead.steps(6);
   for (int i = 0; i < 3; ++i) ahead.prepare({germinates("r0c1", "no such thing")});
-  CHECK(ahead.told("tolaria.growth_unprepared") == 1);
+  CHECK(ahead.count_events("tolaria.growth_unprepared") == 1);
   ahead.prepare({germinates("r0c1", "mlp")});
-  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  CHECK(ahead.count_events("tolaria.growth_prepared") == 1);
 }
 
 TEST_CASE("the first steps after a change are reported with their cost") {
@@ -184,11 +184,11 @@ TEST_CASE("the first steps after a change are reported with their cost") {
     ahead.runner->record_step_time(std::chrono::milliseconds(ahead.number == 8 ? 5 : 2));
   }
   CHECK(ahead.number == 26);
-  const auto told = std::ranges::find(ahead.events, "tolaria.growth_swapped", &leyline::TelemetryEvent::description);
-  REQUIRE(told != ahead.events.end());
-  CHECK(told->attributes.at("prepared") == "true");
-  CHECK(told->attributes.at("lane") == "replay");
-  CHECK(std::stod(told->attributes.at("prepare_ms")) > 0);
+  const auto swapped = std::ranges::find(ahead.events, "tolaria.growth_swapped", &leyline::TelemetryEvent::description);
+  REQUIRE(swapped != ahead.events.end());
+  CHECK(swapped->attributes.at("prepared") == "true");
+  CHECK(swapped->attributes.at("lane") == "replay");
+  CHECK(std::stod(swapped->attributes.at("prepare_ms")) > 0);
   const auto& figures = ahead.runner->figures();
   CHECK(std::abs(figures.stall_ms - 3 - figures.swap_us / 1e3) < 1e-9);
 }
@@ -251,7 +251,7 @@ TEST_CASE("with probed attribution the prepared step of two seeds is taken at on
     step_both(reference, ahead, 4);
     CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
   }
-  CHECK(ahead.told("tolaria.growth_unprepared") == 0);
+  CHECK(ahead.count_events("tolaria.growth_unprepared") == 0);
   CHECK(ahead.model->state.aggregation.num_seeds == 2);
   CHECK(ahead.model->state.aggregation.steps.item<std::int64_t>() == 4);
 }
@@ -277,9 +277,9 @@ TEST_CASE("after a fossil folded into the host, the host's own program runs the 
   live();
   step_both(reference, ahead, 2);
   const auto eager_steps = ahead.steps_in(Lane::kEager);
-  const auto prepared = ahead.told("tolaria.growth_prepared");
+  const auto prepared = ahead.count_events("tolaria.growth_prepared");
   ahead.prepare({{SeedOperation::kFossilize, {}, {}, "seed-0001"}});
-  CHECK(ahead.told("tolaria.growth_prepared") == prepared);  // what it leads to is known
+  CHECK(ahead.count_events("tolaria.growth_prepared") == prepared);  // what it leads to is known
   issue_both(reference, ahead, SeedOperation::kFossilize, "seed-0001");
   CHECK(ahead.model->network.parameter_groups().size() == 1);
   step_both(reference, ahead, 4);
@@ -309,7 +309,7 @@ TEST_CASE("with one program for all batch sizes a structure with a dry run is re
   };
   both(5);
   ahead.prepare({germinates("r0c1", "mlp")});
-  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  CHECK(ahead.count_events("tolaria.growth_prepared") == 1);
   const auto eager_steps = ahead.steps_in(Lane::kEager);
   for (GrowingPrepared* each : {&reference, &ahead}) {
     REQUIRE_FALSE(GrowingModel::refused(each->change(each->germination("r0c1", "mlp"))));

@@ -4,6 +4,8 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -68,13 +70,21 @@ torch::Tensor at_full_alpha(const LaneCase& c, int seeds, std::size_t seed, cons
   return sum;
 }
 
+void fill_scales(const Model& model, double scale) {
+  if (!model.state.loss_scale.enabled()) return;
+  torch::Tensor(model.state.loss_scale.scale).fill_(scale);
+  for (const auto& group : model.state.groups) {
+    if (group.loss_scale.enabled()) torch::Tensor(group.loss_scale.scale).fill_(scale);
+  }
+}
+
 double difference(const torch::Tensor& found, const torch::Tensor& expected) {
   return (found - expected).abs().max().div(expected.abs().max()).item<double>();
 }
 
 void check_seed_gradients(const LaneCase& c, int seeds, int accumulation, double tolerance) {
   const auto model = training_model(in_shadow(c), seeds);
-  if (model->state.loss_scale.enabled()) model->state.loss_scale.scale.fill_(128);
+  fill_scales(*model, 128);
   const auto batches = make_batches(c, accumulation);
   run_step(*model, batches);
   for (std::size_t seed = 0; seed < static_cast<std::size_t>(seeds); ++seed) {
@@ -169,6 +179,51 @@ TEST_CASE("a seed in the shadow leaves the host's step as it is without the seed
   }
 }
 
+TEST_CASE("a seed in the shadow whose gradient overflows skips its own step, and nobody else's") {
+  at::set_num_threads(1);
+  LaneCase c = growing_cases().front();
+  c.compute = torch::kHalf;
+  c.config.training.optimizer.kind = config::OptimizerKind::kAdamw;
+  c.config.training.ema_decay = 0.9;
+  const auto alone = make_model(c), grown = training_model(in_shadow(c), 2), calm = training_model(in_shadow(c), 2);
+  for (auto* model : {alone.get(), grown.get(), calm.get()}) fill_scales(*model, 128);
+  const double scale = std::ldexp(1.0, 40);  // far beyond the range of halves
+  torch::Tensor(group_of(*grown, seed_id(0)).loss_scale.scale).fill_(scale);
+  const auto before = group_of(*grown, seed_id(0)).parameters.flat.clone();
+  const auto average = group_of(*grown, seed_id(0)).averages.flat.clone();
+  const auto batches = make_batches(c, 2);
+  for (auto* model : {alone.get(), grown.get(), calm.get()}) run_step(*model, batches);
+  check_same_host(*grown, *alone);
+  CHECK(grown->state.loss_scale.scale.item<double>() == 128);
+  const auto& skipped = group_of(*grown, seed_id(0));
+  CHECK(at::equal(skipped.parameters.flat, before));
+  CHECK(at::equal(skipped.averages.flat, average));
+  CHECK(skipped.first_moments.flat.abs().max().item<double>() == 0);
+  CHECK(skipped.step.item<double>() == 0);
+  CHECK(skipped.loss_scale.scale.item<double>() == scale / 2);
+  CHECK(group_of(*calm, seed_id(0)).step.item<double>() == 1);
+  CHECK_FALSE(at::equal(group_of(*calm, seed_id(0)).parameters.flat, before));
+  CHECK(group_of(*grown, seed_id(1)).step.item<double>() == 1);
+  const auto metrics = step::read_metrics(grown->state);
+  CHECK(metrics.nonfinite_steps == 0);
+  CHECK(metrics.gradient_norm > 0);
+}
+
+TEST_CASE("a step that overflows in the host leaves a seed in the shadow its own") {
+  at::set_num_threads(1);
+  LaneCase c = growing_cases().front();
+  c.compute = torch::kHalf;
+  const auto grown = training_model(in_shadow(c), 1);
+  fill_scales(*grown, 128);
+  grown->state.loss_scale.scale.fill_(std::ldexp(1.0, 40));
+  const auto host = group_of(*grown, "host").parameters.flat.clone();
+  const auto seed = group_of(*grown, seed_id(0)).parameters.flat.clone();
+  run_step(*grown, make_batches(c, 1));
+  CHECK(at::equal(group_of(*grown, "host").parameters.flat, host));
+  CHECK_FALSE(at::equal(group_of(*grown, seed_id(0)).parameters.flat, seed));
+  CHECK(group_of(*grown, seed_id(0)).loss_scale.scale.item<double>() == 128);
+}
+
 TEST_CASE("the shadow draws its random numbers after the forward that counts") {
   at::set_num_threads(1);
   for (const std::size_t kind : {0U, 2U}) {  // those that can have dropout
@@ -188,6 +243,7 @@ TEST_CASE("the shadow draws its random numbers after the forward that counts") {
 TEST_CASE("a run that is resumed while a seed trains in the shadow goes on bit for bit") {
   at::set_num_threads(1);
   LaneCase c = in_shadow(growing_cases().front());
+  c.compute = GENERATE(torch::kFloat32, torch::kHalf);
   c.config.host.dropout = 0.3;
   c.config.training.optimizer.kind = config::OptimizerKind::kAdamw;
   std::vector<Batches> steps;

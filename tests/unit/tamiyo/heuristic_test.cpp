@@ -10,6 +10,7 @@
 
 #include "base/error.h"
 #include "tamiyo/null_controller.h"
+#include "unit/tamiyo/saved_state.h"
 #include "unit/tamiyo/simulated_run.h"
 
 namespace esper::tamiyo {
@@ -354,29 +355,9 @@ TEST_CASE("an observation that cannot be right is answered with a reason and no 
 }
 
 TEST_CASE("a state that went through JSON at each epoch decides the same") {
-  SimulatedRun plain({"bad", "idle", "good"}), saved({"bad", "idle", "good"});
-  auto policy = controller();
-  auto other = std::make_unique<HeuristicController>(by_epoch(), straight_through(), kLongRun);
-  std::set<std::string> ids;
-  std::size_t commands = 0;
-  for (int epoch = 1; epoch < 120; ++epoch) {
-    const auto a = plain.step(policy);
-    const auto b = saved.step(*other);
-    REQUIRE(a.reason == b.reason);
-    REQUIRE(a.commands.size() == b.commands.size());
-    for (std::size_t i = 0; i < a.commands.size(); ++i) {
-      REQUIRE(a.commands[i].command_id == b.commands[i].command_id);
-      REQUIRE(a.commands[i].annotations == b.commands[i].annotations);
-      ids.insert(a.commands[i].command_id);
-      ++commands;
-    }
-    const auto text = other->save_state();
-    other = std::make_unique<HeuristicController>(by_epoch(), straight_through(), kLongRun);
-    other->load_state(text);
-    REQUIRE(other->save_state() == text);
-  }
-  CHECK(commands > 10);
-  CHECK(ids.size() == commands);
+  const auto ids = check_saved_state([] { return controller(); }, 120);
+  CHECK(ids.size() > 10);
+  CHECK(std::set(ids.begin(), ids.end()).size() == ids.size());
 }
 
 TEST_CASE("a damaged state is refused as a checkpoint error") {

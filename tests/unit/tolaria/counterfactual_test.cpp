@@ -196,14 +196,14 @@ TEST_CASE("what the budget does not hold is said, with a budget that does") {
     config.growth.counterfactual.max_configurations = budget;
     GrownRun it(config, std::vector<double>(8, 1));
     const auto measured = it.measure();
-    const auto told = it.events("tolaria.counterfactual_limited");
+    const auto events = it.events("tolaria.counterfactual_limited");
     const auto& limit = measured.counterfactual.limit;
-    REQUIRE(told.size() == (limit ? 1u : 0u));
+    REQUIRE(events.size() == (limit ? 1u : 0u));
     if (!limit) return std::string();
-    CHECK(told[0].attributes.at("seeds") == "8");
-    CHECK(told[0].attributes.at("max_configurations") == std::to_string(budget));
-    CHECK(told[0].attributes.at("needed") == std::to_string(limit->needed));
-    return told[0].attributes.at("omitted") + " " + std::to_string(limit->needed);
+    CHECK(events[0].attributes.at("seeds") == "8");
+    CHECK(events[0].attributes.at("max_configurations") == std::to_string(budget));
+    CHECK(events[0].attributes.at("needed") == std::to_string(limit->needed));
+    return events[0].attributes.at("omitted") + " " + std::to_string(limit->needed);
   };
   CHECK(omitted_at(20) == "Shapley values 34");
   CHECK(omitted_at(34) == "interactions 58");
@@ -251,9 +251,9 @@ TEST_CASE("a measurement past its deadline is stopped, reported, and not used by
   CHECK(measured.counterfactual.end == End::kLate);
   CHECK_FALSE(measured.interrupted);
   CHECK(measured.accuracy_without.empty());
-  const auto told = it.events("tolaria.counterfactual_late");
-  REQUIRE(told.size() == 1);
-  CHECK(told[0].attributes.at("epoch") == "1");
+  const auto events = it.events("tolaria.counterfactual_late");
+  REQUIRE(events.size() == 1);
+  CHECK(events[0].attributes.at("epoch") == "1");
 }
 
 TEST_CASE("a signal ends the measurement and the run") {
@@ -315,15 +315,15 @@ TEST_CASE("the epoch's telemetry reports the values of seeds and pairs, and the 
   const auto events = it.model->network.apply(keep, it.run.data.probe);
   REQUIRE(events[0].code == "G5");
   CHECK(events[0].passed);
-  const auto told = [&](const char* name) {
+  const auto is_reported = [&](const char* name) {
     return std::ranges::any_of(events[0].values, [&](const auto& value) { return value.first == name; });
   };
-  CHECK(told("contribution_points"));
-  CHECK(told("contribution_stderr_points"));
-  CHECK(told("contribution_half_width_points"));
-  CHECK(told("shapley_points"));
-  CHECK(told("shapley_stderr_points"));
-  CHECK(told("shapley_half_width_points"));
+  CHECK(is_reported("contribution_points"));
+  CHECK(is_reported("contribution_stderr_points"));
+  CHECK(is_reported("contribution_half_width_points"));
+  CHECK(is_reported("shapley_points"));
+  CHECK(is_reported("shapley_stderr_points"));
+  CHECK(is_reported("shapley_half_width_points"));
 }
 
 TEST_CASE("a seed's value survives a checkpoint") {

@@ -1,0 +1,85 @@
+#include "data/loading/threaded_loader.h"
+
+#include <fmt/core.h>
+
+#include <limits>
+#include <numeric>
+
+#include "base/error.h"
+#include "data/order/permutation.h"
+
+namespace esper::data {
+
+ThreadedLoader::ThreadedLoader(const Dataset& dataset, const Standardization& standardization,
+                               const LoaderConfig& config)
+    : dataset_(dataset),
+      config_(config),
+      transform_(dataset, standardization, config.augment),
+      num_batches_(batches_of(num_samples(dataset), config.batch_size)),
+      prefetch_(config.workers, config.prefetch,
+                [this](std::int64_t number) { return make_batch(number / num_batches_, number % num_batches_); }) {}
+
+Batch ThreadedLoader::make_batch(std::int64_t epoch, std::int64_t index) const {
+  const auto total = num_samples(dataset_), first = index * config_.batch_size;
+  const auto size = std::min(config_.batch_size, total - first);
+  std::vector<std::int64_t> samples(static_cast<std::size_t>(size));
+  if (config_.order == Order::kShuffled) {
+    Permutation::of_epoch(total, config_.seed, epoch).fill(first, samples);
+  } else {
+    std::iota(samples.begin(), samples.end(), first);
+  }
+  const auto options = torch::TensorOptions().pinned_memory(config_.staging == Staging::kPinned);
+  Batch batch{at::empty(transform_.input_sizes(size), options.dtype(transform_.input_type())),
+              at::empty(transform_.target_sizes(size), options.dtype(torch::kInt64)), epoch, index, size};
+  transform_.fill(samples, {config_.seed, epoch, first}, batch.inputs, batch.targets);
+  return batch;
+}
+
+void ThreadedLoader::seek(std::int64_t epoch, std::int64_t batch) {
+  ESPER_CHECK(epoch >= 0 && batch >= 0 && batch <= num_batches_, "seek outside the epoch");
+  epoch_ = epoch;
+  batch_ = batch;
+  if (!prefetch_.gives(epoch * num_batches_ + batch)) start_producing();
+}
+
+void ThreadedLoader::start_producing() {
+  const bool ends = config_.order == Order::kSequential;
+  const auto end = ends ? (epoch_ + 1) * num_batches_ : std::numeric_limits<std::int64_t>::max();
+  prefetch_.start(epoch_ * num_batches_ + batch_, end);
+}
+
+std::optional<Batch> ThreadedLoader::next() {
+  if (batch_ == num_batches_) {
+    end_epoch();
+    return std::nullopt;
+  }
+  auto batch = config_.workers > 0 ? take_from_workers() : make_batch(epoch_, batch_);
+  ++batch_;
+  return batch;
+}
+
+void ThreadedLoader::end_epoch() {
+  ++epoch_;
+  batch_ = 0;
+  if (config_.worker_life == WorkerLife::kEpoch) {
+    prefetch_.end_threads();
+  } else if (config_.order == Order::kSequential) {
+    prefetch_.stop();
+  }
+}
+
+Batch ThreadedLoader::take_from_workers() {
+  if (!prefetch_.is_running()) start_producing();
+  auto batch = prefetch_.take(config_.deadline);
+  if (!batch) {
+    const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(config_.deadline).count();
+    throw base::Error(
+        base::ExitCode::kData,
+        fmt::format(
+            "data: batch {} of epoch {} was not ready within {} ms; raise data.workers or lower data.batch_size",
+            batch_, epoch_, ms));
+  }
+  return std::move(*batch);
+}
+
+}  // namespace esper::data

@@ -1,0 +1,36 @@
+#pragma once
+// Batches prepared in advance by worker threads. Used through Loader.
+
+#include <optional>
+
+#include "data/loading/loader_config.h"
+#include "data/loading/prefetch.h"
+#include "data/loading/transform.h"
+
+namespace esper::data {
+
+// A shuffled loader continues to prepare the next epoch while the caller is busy at the end of one, unless its threads
+// end with the epoch.
+class ThreadedLoader {
+ public:
+  ThreadedLoader(const Dataset& dataset, const Standardization& standardization, const LoaderConfig& config);
+
+  void seek(std::int64_t epoch, std::int64_t batch);
+  BatchPlace place() const { return {epoch_, batch_}; }
+  std::optional<Batch> next();
+
+ private:
+  Batch make_batch(std::int64_t epoch, std::int64_t index) const;
+  Batch take_from_workers();
+  void end_epoch();
+  void start_producing();
+
+  const Dataset& dataset_;
+  const LoaderConfig config_;
+  const Transform transform_;
+  const std::int64_t num_batches_;      // of one epoch
+  std::int64_t epoch_ = 0, batch_ = 0;  // what next() returns
+  Prefetch<Batch> prefetch_;            // numbers are batches since the beginning of epoch 0
+};
+
+}  // namespace esper::data

@@ -1,0 +1,242 @@
+#include "data/readers/csv_reader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <map>
+
+#include "base/expected.h"
+#include "data/files/byte_file.h"
+#include "data/files/csv_cursor.h"
+#include "data/files/memory_need.h"
+
+namespace esper::data {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t");
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+std::optional<double> number(std::string_view text) {
+  text = trimmed(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+// Long or binary junk must not fill the terminal.
+std::string quoted(std::string_view text) {
+  std::string shown = "\"";
+  for (const char c : text.substr(0, 40)) shown += c >= ' ' && c < 127 ? c : '?';
+  return shown + (text.size() > 40 ? "...\"" : "\"");
+}
+
+bool is_header(const std::vector<CsvField>& fields) {
+  return fields.size() > 1 &&
+         std::none_of(fields.begin(), fields.end() - 1, [](const CsvField& f) { return number(f.text); });
+}
+
+// Upper bounds, since quoted fields may hold commas and line ends.
+struct TextSize {
+  std::int64_t commas = 0, lines = 1;
+};
+
+TextSize size_of(std::string_view text) {
+  TextSize size;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    size.commas += text[i] == ',';
+    size.lines += text[i] == '\n' || (text[i] == '\r' && text.substr(i + 1, 1) != "\n");
+  }
+  return size;
+}
+
+class CsvReader {
+ public:
+  CsvReader(const std::filesystem::path& file, const ReadOptions& options, BadSamples& bad)
+      : file_(file), options_(options), bad_(bad) {}
+
+  RawSamples read(std::string_view text) {
+    take_room(text);
+    CsvCursor cursor(text);
+    bool first = true;
+    for (auto outcome = cursor.next(); outcome != CsvOutcome::kEnd; outcome = cursor.next()) {
+      if (outcome == CsvOutcome::kMalformed) {
+        const auto& problem = cursor.problem();
+        bad_.report(file_, at_field(problem.line, problem.field), problem.reason);
+      } else if (first && is_header(cursor.fields())) {
+        header_ = Header{cursor.fields()[0].line, cursor.fields().size()};
+      } else {
+        add(cursor.fields(), first);
+        first_line_is_sample_ |= first && !classes_.empty();
+      }
+      first = false;
+    }
+    return finish();
+  }
+
+ private:
+  struct Class {
+    std::int64_t id, line;  // in order of appearance; where it first occurs
+  };
+  struct Header {
+    std::int64_t line;
+    std::size_t width;
+  };
+
+  // Numbers, and a class for each line: in order of appearance, and as label.
+  void take_room(std::string_view text) {
+    const auto size = size_of(text);
+    const auto classes = size.lines * 2 * std::int64_t{sizeof(std::int64_t)};
+    require_memory(file_, "its samples", size.commas * std::int64_t{sizeof(float)} + classes, options_);
+    values_.reserve(static_cast<std::size_t>(size.commas));
+    classes_.reserve(static_cast<std::size_t>(size.lines));
+  }
+
+  // A line that cannot be read leaves nothing behind.
+  void add(const std::vector<CsvField>& fields, bool first_line) {
+    const auto before = values_.size();
+    std::size_t at = 0;
+    const auto sample = read_sample(fields, at);
+    if (sample) return;
+    values_.resize(before);
+    constexpr char kHint[] =
+        "; if the line is a header, remove it: a header is recognised where no field but the last is a number";
+    bad_.report(file_, at_field(fields[at].line, static_cast<std::int64_t>(at) + 1),
+                sample.error() + (first_line ? kHint : ""));
+  }
+
+  // `at`: the field that is wrong where the line is no sample.
+  base::Expected<void> read_sample(const std::vector<CsvField>& fields, std::size_t& at) {
+    const auto last = fields.size() - 1;
+    at = last;
+    if (last == 0) return base::failure("one field; a line is numbers and then the class, separated by commas");
+    if (width_ != 0 && fields.size() != width_) {
+      return base::failure(fmt::format("the line has {} fields, the first sample has {}", fields.size(), width_));
+    }
+    for (at = 0; at < last; ++at) {
+      const auto value = number(fields[at].text);
+      if (!value) {
+        return base::failure("expected a number, found " + quoted(fields[at].text) +
+                             (at == 0 ? "; the class is the last field" : ""));
+      }
+      if (!std::isfinite(static_cast<float>(*value)))
+        return base::failure(quoted(fields[at].text) + " is not a finite number");
+      values_.push_back(static_cast<float>(*value));
+    }
+    const auto name = trimmed(fields[last].text);
+    if (name.empty()) return base::failure("the class is missing");
+    const auto value = number(name);
+    if (value && (std::trunc(*value) != *value || std::abs(*value) > 1e15)) {
+      return base::failure("the class must be a whole number or a name, found " + quoted(name));
+    }
+    begin_or_go_on(fields, !value);
+    auto text = value ? std::to_string(static_cast<std::int64_t>(*value)) : std::string(name);
+    classes_.push_back(label_id(std::move(text), fields[last].line));
+    return {};
+  }
+
+  // The first sample fixes how many fields a line has.
+  void begin_or_go_on(const std::vector<CsvField>& fields, bool is_named) {
+    if (width_ == 0) {
+      width_ = fields.size();
+      first_line_ = fields[0].line;
+      first_is_named_ = is_named;
+      if (header_ && header_->width != width_) {
+        bad_.report(file_, fmt::format("line {}", header_->line),
+                    fmt::format("the header has {} fields, the first sample has {}", header_->width, width_));
+      }
+    }
+    named_ += is_named;
+  }
+
+  // Memory that was reserved and is not in use yet.
+  std::int64_t bytes_to_come() const {
+    const auto classes = 2 * classes_.capacity() - classes_.size();  // and their labels
+    return static_cast<std::int64_t>((values_.capacity() - values_.size()) * sizeof(float) +
+                                     classes * sizeof(std::int64_t));
+  }
+
+  std::int64_t label_id(std::string name, std::int64_t line) {
+    constexpr std::int64_t kNode = 160, kCopies = 5;  // the data set's two parts and what is sorted keep the names, too
+    const auto size = static_cast<std::int64_t>(name.size());
+    const auto [entry, is_new] = ids_.try_emplace(std::move(name), Class{next_id_, line});
+    if (!is_new) return entry->second.id;
+    if (++next_id_ > kMaxClasses) {
+      fail_input(file_, "", fmt::format("more than {} classes; the class is the last field", kMaxClasses));
+    }
+    name_bytes_ += (size + kNode) * kCopies;
+    if (name_bytes_ > checked_name_bytes_) {
+      require_memory(file_, "its class names", name_bytes_ + bytes_to_come(), options_);
+      checked_name_bytes_ = 2 * name_bytes_;
+    }
+    return entry->second.id;
+  }
+
+  // Columns that are called 0, 1, 2, ... look like numbers. What gives the header away is the class: a name where all
+  // others are numbers, or a number where all others are names.
+  void drop_header_of_numbers() {
+    const auto others = static_cast<std::int64_t>(classes_.size()) - 1;
+    const bool stands_out = named_ == (first_is_named_ ? 1 : others);
+    if (!first_line_is_sample_ || others < 1 || !stands_out) return;
+    const auto name =
+        std::find_if(ids_.begin(), ids_.end(), [&](auto& entry) { return entry.second.id == classes_[0]; });
+    bad_.report(file_, at_field(first_line_, static_cast<std::int64_t>(width_)),
+                "class " + quoted(std::string_view(name->first)) +
+                    (first_is_named_ ? " is a name, but those of all other lines are numbers"
+                                     : " is a number, but those of all other lines are names") +
+                    "; if the line is a header, remove it, otherwise move it below another line");
+    ids_.erase(name);
+    classes_.erase(classes_.begin());
+    values_.erase(values_.begin(), values_.begin() + static_cast<std::ptrdiff_t>(width_) - 1);
+  }
+
+  RawSamples finish() {
+    drop_header_of_numbers();
+    RawSamples samples;
+    for (const auto& [name, id] : ids_) samples.class_names.push_back(name);
+    auto& names = samples.class_names;
+    const bool numeric = std::all_of(names.begin(), names.end(), [](const auto& n) { return number(n).has_value(); });
+    if (numeric) std::sort(names.begin(), names.end(), [](auto& a, auto& b) { return *number(a) < *number(b); });
+    std::vector<std::int64_t> label(static_cast<std::size_t>(next_id_));
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const auto& known = ids_.at(names[i]);
+      label[static_cast<std::size_t>(known.id)] = static_cast<std::int64_t>(i);
+      samples.class_places.push_back(fmt::format("line {}", known.line));
+    }
+    samples.labels.reserve(classes_.size());
+    for (const auto id : classes_) samples.labels.push_back(label[static_cast<std::size_t>(id)]);
+    samples.sizes = {std::max<std::int64_t>(static_cast<std::int64_t>(width_) - 1, 0)};
+    samples.values = std::move(values_);
+    return samples;
+  }
+
+  const std::filesystem::path& file_;
+  const ReadOptions& options_;
+  BadSamples& bad_;
+  std::optional<Header> header_;
+  std::size_t width_ = 0;  // 0 until there is a sample
+  std::int64_t first_line_ = 0;
+  bool first_is_named_ = false;  // the first sample's class
+  bool first_line_is_sample_ = false;
+  std::int64_t named_ = 0;  // samples whose class is a name
+  std::vector<float> values_;
+  std::vector<std::int64_t> classes_;  // ids
+  std::map<std::string, Class> ids_;   // sorted by bytes
+  std::int64_t next_id_ = 0, name_bytes_ = 0, checked_name_bytes_ = 1 << 16;
+};
+
+}  // namespace
+
+RawSamples read_csv(const std::filesystem::path& file, const ReadOptions& options, BadSamples& bad) {
+  const auto bytes = read_bytes(file, options);
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  refuse_utf16(file, text);
+  return CsvReader(file, options, bad).read(text);
+}
+
+}  // namespace esper::data

@@ -1,0 +1,173 @@
+#include "data/readers/npy_reader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "data/files/byte_file.h"
+#include "data/files/memory_need.h"
+#include "data/files/npy_array.h"
+#include "data/files/zip_archive.h"
+
+namespace esper::data {
+namespace fs = std::filesystem;
+namespace {
+
+using FindArray = std::function<std::optional<NpyArray>(const std::string& name)>;
+
+bool is_channel_count(std::int64_t size) { return size == 1 || size == 3 || size == 4; }
+
+bool channels_last(const NpyArray& x) {
+  return x.sizes.size() == 4 && is_channel_count(x.sizes[3]) && !is_channel_count(x.sizes[1]);
+}
+
+// [H, W, C] -> [C, H, W] for each sample.
+template <class T>
+std::vector<T> channels_first(const std::vector<T>& values, std::int64_t pixels, std::int64_t channels) {
+  std::vector<T> turned(values.size());
+  const auto sample = static_cast<std::size_t>(pixels * channels);
+  for (std::size_t begin = 0; begin < values.size(); begin += sample) {
+    for (std::int64_t p = 0; p < pixels; ++p) {
+      for (std::int64_t c = 0; c < channels; ++c) {
+        turned[begin + static_cast<std::size_t>(c * pixels + p)] =
+            values[begin + static_cast<std::size_t>(p * channels + c)];
+      }
+    }
+  }
+  return turned;
+}
+
+// Labels as numbers; -1 where there is no valid class.
+std::vector<std::int64_t> labels_of(const NpyArray& y) {
+  std::vector<std::int64_t> labels;
+  labels.reserve(static_cast<std::size_t>(y.count()));
+  for (const double value : npy_numbers(y)) {
+    const bool valid = value >= 0 && value < static_cast<double>(kMaxClasses) && std::trunc(value) == value;
+    labels.push_back(valid ? static_cast<std::int64_t>(value) : -1);
+  }
+  return labels;
+}
+
+template <class T>
+void keep_good(std::vector<T>& values, RawSamples& samples, const std::string& x_source, const std::string& y_source,
+               BadSamples& bad) {
+  const auto width = static_cast<std::size_t>(elements_of(samples.sizes));
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < samples.labels.size(); ++i) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i * width),
+               end = begin + static_cast<std::ptrdiff_t>(width);
+    const auto place = fmt::format("sample {}", i);
+    if (!std::all_of(begin, end, [](T v) { return std::isfinite(static_cast<float>(v)); })) {
+      bad.report(x_source, place, "holds a number that is not finite");
+    } else if (samples.labels[i] < 0) {
+      bad.report(y_source, place, fmt::format("the class must be a whole number from 0, below {}", kMaxClasses));
+    } else {
+      if (kept != i) std::copy(begin, end, values.begin() + static_cast<std::ptrdiff_t>(kept * width));
+      samples.labels[kept++] = samples.labels[i];
+    }
+  }
+  samples.labels.resize(kept);
+  values.resize(kept * width);
+}
+
+template <class T>
+void fill(RawSamples& samples, std::vector<T> values, const NpyArray& x, const NpyArray& y, BadSamples& bad) {
+  if (channels_last(x)) {
+    values = channels_first(values, x.sizes[1] * x.sizes[2], x.sizes[3]);
+    samples.sizes = {x.sizes[3], x.sizes[1], x.sizes[2]};
+  }
+  keep_good(values, samples, x.source, y.source, bad);
+  samples.values = std::move(values);
+}
+
+// Numbers as the run keeps them, a second time while channels change places, and classes as doubles first.
+void require_room(const NpyArray& x, const NpyArray& y, const ReadOptions& options) {
+  const std::int64_t number = x.is_pixels() ? 1 : sizeof(float), copies = channels_last(x) ? 2 : 1;
+  const std::int64_t label = sizeof(double) + sizeof(std::int64_t);
+  require_memory(x.source, "its numbers", x.count() * number * copies + y.count() * label, options);
+}
+
+RawSamples pair_up(const NpyArray& x, const NpyArray& y, const ReadOptions& options, BadSamples& bad) {
+  const auto rank = x.sizes.size();
+  if (rank < 2 || rank > 4) fail_input(x.source, "", fmt::format("has {} dimensions; expected 2 to 4", rank));
+  if (x.count() == 0) fail_input(x.source, "", "holds no elements");
+  const bool column = y.sizes.size() == 2 && y.sizes[1] == 1;
+  if (y.sizes.size() != 1 && !column) fail_input(y.source, "", "expected one class number per sample");
+  if (y.sizes[0] != x.sizes[0]) {
+    fail_input(y.source, "", fmt::format("{} classes for {} samples in {}", y.sizes[0], x.sizes[0], x.source));
+  }
+  require_room(x, y, options);
+  RawSamples samples;
+  samples.sizes.assign(x.sizes.begin() + 1, x.sizes.end());
+  if (rank == 3) samples.sizes.insert(samples.sizes.begin(), 1);
+  samples.labels = labels_of(y);
+  if (x.is_pixels()) {
+    fill(samples, npy_pixels(x), x, y, bad);
+  } else {
+    fill(samples, npy_floats(x), x, y, bad);
+  }
+  return samples;
+}
+
+std::optional<RawSamples> find_pair(const FindArray& find, const std::string& x_name, const std::string& y_name,
+                                    const ReadOptions& options, BadSamples& bad) {
+  const auto x = find(x_name);
+  if (!x) return std::nullopt;
+  const auto y = find(y_name);
+  if (!y) fail_input(x->source, "", "there is " + x_name + " but no " + y_name);
+  return pair_up(*x, *y, options, bad);
+}
+
+FindArray arrays_of_folder(const fs::path& folder, const ReadOptions& options) {
+  return [&folder, options](const std::string& name) -> std::optional<NpyArray> {
+    const auto file = folder / (name + ".npy");
+    std::error_code ignored;
+    if (!fs::exists(file, ignored)) return std::nullopt;
+    return parse_npy(read_bytes_raw(file, options), file.string());
+  };
+}
+
+FindArray arrays_of_archive(const fs::path& file, const Bytes& archive, const ReadOptions& options) {
+  return [&file, &archive, options,
+          members = list_zip(archive, file)](const std::string& name) -> std::optional<NpyArray> {
+    const auto found =
+        std::find_if(members.begin(), members.end(), [&](const auto& m) { return m.name == name + ".npy"; });
+    if (found == members.end()) return std::nullopt;
+    return parse_npy(read_zip_member(archive, *found, options, file), file.string() + "/" + found->name);
+  };
+}
+
+// Beside x or inputs, x_test counts only where it is asked for.
+RawParts pick_arrays(const fs::path& path, const FindArray& find, const ReadOptions& options, BadSamples& bad,
+                     Parts wanted) {
+  RawParts parts;
+  if (wanted == Parts::kTest) {
+    parts.test = find_pair(find, "x_test", "y_test", options, bad);
+    return parts;
+  }
+  if (auto train = find_pair(find, "x_train", "y_train", options, bad)) {
+    parts.train = std::move(*train);
+    if (wanted == Parts::kAll) parts.test = find_pair(find, "x_test", "y_test", options, bad);
+    return parts;
+  }
+  for (const auto& [x, y] : {std::pair{"x", "y"}, std::pair{"inputs", "targets"}}) {
+    if (auto all = find_pair(find, x, y, options, bad)) return {.train = std::move(*all)};
+  }
+  fail_input(path, "", "holds no arrays x and y, inputs and targets, or x_train and y_train");
+}
+
+}  // namespace
+
+RawParts read_npy(const fs::path& path, const ReadOptions& options, BadSamples& bad, Parts wanted) {
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) return pick_arrays(path, arrays_of_folder(path, options), options, bad, wanted);
+  const auto archive = read_bytes_raw(path, options);
+  if (archive.size() > 6 && archive[0] == 0x93) {
+    fail_input(path, "", "is one array; give an .npz with x and y, or the folder of x.npy and y.npy");
+  }
+  return pick_arrays(path, arrays_of_archive(path, archive, options), options, bad, wanted);
+}
+
+}  // namespace esper::data

@@ -1,0 +1,82 @@
+#include "data/readers/test_part.h"
+
+#include <fmt/core.h>
+
+#include "data/files/input_error.h"
+#include "data/readers/cifar10_reader.h"
+#include "data/readers/idx_reader.h"
+#include "data/readers/image_folder.h"
+#include "data/readers/npy_reader.h"
+
+namespace esper::data {
+namespace fs = std::filesystem;
+namespace {
+
+using config::DataConfig;
+using config::DataKind;
+
+std::optional<fs::path> if_there(fs::path place) {
+  std::error_code ignored;
+  if (!fs::exists(place, ignored)) return std::nullopt;
+  return place;
+}
+
+void require_exists(const std::string& path, const char* key) {
+  std::error_code unknown;
+  if (path.empty() || fs::exists(path, unknown) || unknown) return;
+  throw MissingData(path, key);
+}
+
+void require_other_place(const fs::path& test, const fs::path& other, const char* part) {
+  if (!same_place(test, other)) return;
+  fail_config("test_path",
+              fmt::format("{} is also the {} data; name other data, or remove it and set data.test_fraction to split a "
+                          "part off for testing",
+                          test.string(), part));
+}
+
+// An archive shows its arrays only to who reads it.
+bool is_archive(const DataConfig& config) {
+  std::error_code ignored;
+  return config.kind == DataKind::kNpy && fs::is_regular_file(config.test_path, ignored);
+}
+
+}  // namespace
+
+std::optional<fs::path> own_test_part(DataKind kind, const fs::path& path) {
+  switch (kind) {
+    case DataKind::kMnist:
+      return find_idx_test(path);
+    case DataKind::kCifar10:
+      return if_there(path / kCifar10TestFile);
+    case DataKind::kImages:
+      return if_there(path / kImageTestFolder);
+    case DataKind::kNpy:
+      return if_there(path / kNpyTestFile);
+    case DataKind::kDigits:
+    case DataKind::kCsv:
+    case DataKind::kText:
+    case DataKind::kSynthetic:
+      break;
+  }
+  return std::nullopt;
+}
+
+bool same_place(const fs::path& a, const fs::path& b) {
+  std::error_code ignored;
+  return fs::equivalent(a, b, ignored);
+}
+
+void require_places(const DataConfig& config) {
+  require_exists(config.path, "path");
+  require_exists(config.validation_path, "validation_path");
+  require_exists(config.test_path, "test_path");
+  if (config.test_path.empty() || is_archive(config)) return;
+  const auto test = own_test_part(config.kind, config.test_path).value_or(config.test_path);
+  const bool images = config.kind == DataKind::kImages;
+  require_other_place(test, images ? image_training_folder(config.path) : fs::path(config.path), "training");
+  const auto validation = images ? image_validation_folder(config) : std::optional<fs::path>(config.validation_path);
+  if (validation) require_other_place(test, *validation, "validation");
+}
+
+}  // namespace esper::data

@@ -1,0 +1,34 @@
+#pragma once
+// The folder of a cache where rejected entries go, with the reasons. Who changes it holds the cache's lock.
+//
+//   FOLDER/TIME-KEY           a rejected entry
+//   FOLDER/TIME-KEY.damaged   the reason; or .wrong
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/file_system.h"
+
+namespace esper::program {
+
+enum class EntryFault {
+  kDamaged,  // it differs from what was compiled, or does not load: compiling again may help
+  kWrong,    // its results differ from the program's: compiling again would not help
+};
+
+struct Quarantine {
+  base::FileSystem& files;
+  std::string folder;
+  std::uint64_t limit_bytes;  // of all that is in it: the oldest goes first
+};
+
+// Moves the file `entry`, where it is there, and keeps the reason in any case. Throws base::IoError.
+void move_to_quarantine(const Quarantine& quarantine, const std::string& entry, base::Duration wall, EntryFault fault,
+                        const std::string& reason);
+
+// The newest one of that key. Nothing also where it cannot be read.
+std::optional<std::string> reason_in_quarantine(const Quarantine& quarantine, const std::string& key, EntryFault fault);
+
+}  // namespace esper::program
