@@ -76,8 +76,10 @@ class Judge {
 void add_worth(Judge& judge, const leyline::SeedWorth& worth) {
   judge.add_value("worth_loss", worth.loss);
   judge.add_value("worth_loss_stderr", worth.loss_stderr);
+  judge.add_value("worth_loss_half_width", worth.loss_half_width);
   judge.add_value("worth_points", worth.points);
   judge.add_value("worth_points_stderr", worth.points_stderr);
+  judge.add_value("worth_points_half_width", worth.points_half_width);
 }
 
 void judge_worth(Judge& judge, const leyline::SeedWorth& worth, const config::GateConfig& config) {

@@ -42,7 +42,7 @@ class EpochLoop {
         log_(run.model, run.progress, run.outbox, run.saver),
         trainer_(run),
         good_state_(evaluation_, run.progress, run.outbox),
-        growth_(evaluation_, run.policy, log_, run.outbox, run.data.probe),
+        growth_(evaluation_, run.policy, log_, run.data.probe),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger) {}
 
   RunOutcome run();
