@@ -223,7 +223,7 @@ struct ControlConfig {
               between(1, 1e6)),
         field("budget", &C::budget,
               "training steps of all controls together, as a fraction of the run's planned steps; a control that does "
-              "not fit is shorter, and one without an epoch is left out",
+              "not fit is shorter, and where no epoch fits no seed germinates",
               between(0, 10))};
   }
 };
