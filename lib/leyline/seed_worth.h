@@ -12,11 +12,13 @@ namespace esper::leyline {
 // are over the samples; half widths are of the 95 % intervals, the value plus and minus it: Student's t, and in points
 // at least the rule of three (base/statistics.h). Empty if there are fewer than two samples.
 struct SeedWorth {
-  std::optional<double> points, points_stderr, points_half_width;  // of accuracy, in percentage points
-  std::optional<double> loss, loss_stderr, loss_half_width;        // the control's minus the running network's
-  std::uint32_t epochs = 0;                                        // of the seed's life that were compared
-  std::uint32_t horizon = 0;                                       // that the control trained; 0: there is no control
-  bool confounded = false;  // another seed came, went or changed meanwhile: no further epoch is compared
+  // Of accuracy, in percentage points.
+  std::optional<double> points = {}, points_stderr = {}, points_half_width = {};
+  // The control's minus the running network's.
+  std::optional<double> loss = {}, loss_stderr = {}, loss_half_width = {};
+  std::uint32_t epochs = 0;   // of the seed's life that were compared
+  std::uint32_t horizon = 0;  // that the control trained; 0: there is no control
+  bool confounded = false;    // another seed came, went or changed meanwhile: no further epoch is compared
 
   // All that can be compared was.
   bool is_complete() const { return horizon > 0 && epochs == horizon; }

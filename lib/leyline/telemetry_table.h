@@ -174,6 +174,8 @@ inline constexpr std::array kTable{
     event("tolaria.compile_waiting", "the run waits for a program to be compiled", "waits_for waited_s key"),
     gauge("tolaria.compile_warmup_remaining", "count", "eager steps left before the step is recorded"),
     counter("tolaria.control.steps_total", "count", "training steps of the controls of all seeds of the run"),
+    counter("tolaria.control.took_ms_total", "ms",
+            "wall time of the controls of all seeds of the run, their validation included"),
     event("tolaria.control_confounded", "a seed's worth is no longer measured: other seeds differ from its control",
           "seed_id epoch epochs reason"),
     event("tolaria.control_measured", "a control was trained: the network without the seed that germinates",

@@ -104,6 +104,7 @@ TrainedControl Growth::train_control(RunProgress& progress) {
   step::follow_training_gates(model_);  // of the commands before this one
   auto control = tolaria::train_control(evaluation_, progress);
   progress.control.steps += control.steps;
+  progress.control.took_ms += control.took_ms;
   return control;
 }
 

@@ -188,13 +188,14 @@ TEST_CASE("a receipt has the worth as last measured, from telemetry or else from
     run.seed_metric(epoch, "kasmina.seed.worth_loss_stderr", 0.5);
     run.seed_metric(epoch, "kasmina.seed.worth_points", epoch);
     run.seed_metric(epoch, "kasmina.seed.worth_stderr_points", 1);
+    run.seed_metric(epoch, "kasmina.seed.worth_half_width_points", 3);
   }
   const auto receipt = run.receipt();
   CHECK(receipt.worth.epochs == 3);
   CHECK(receipt.worth.loss == 1.5);
-  CHECK(receipt.worth.points_interval->high == Approx(6 + 1.96));
+  CHECK(receipt.worth.points_interval->high == Approx(6 + 3));
   CHECK_THAT(receipt_text(receipt), ContainsSubstring("+1.5 in validation loss, 95 % interval +0.52 to +2.48; +6.00 "
-                                                      "points, 95 % interval +4.04 to +7.96; 3 epochs compared"));
+                                                      "points, 95 % interval +3.00 to +9.00; 3 epochs compared"));
   const auto told = receipt_json("run", receipt);
   CHECK(told["worth"]["epochs"] == 3);
   CHECK(told["worth"]["loss"]["loss"] == 1.5);
