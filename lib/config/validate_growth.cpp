@@ -7,6 +7,7 @@
 
 #include "base/text/printable.h"
 #include "config/growth_config.h"
+#include "config/rules.h"
 #include "leyline/slot_id.h"
 
 namespace esper::config {
@@ -73,6 +74,17 @@ void GrowthConfig::validate(Findings& out) const {
   check_classes(aggregation, out);
   check_unique(blueprints, "blueprints", out);
   check_slot_alpha(slot_alpha, out);
+}
+
+void check_control_budget(const RunConfig& config, Findings& out) {
+  const auto& growth = config.growth;
+  const bool grows = growth.enabled && config.policy.kind != PolicyKind::kNone;
+  if (!grows || growth.gates.evidence != Evidence::kControl || growth.control.budget * config.epochs >= 1) return;
+  out.push_back({"growth.control.budget",
+                 fmt::format("{:g} of {} epochs holds no whole epoch, so that no seed can have a control and none "
+                             "germinates; set at least {:.4g}, or another growth.gates.evidence",
+                             growth.control.budget, config.epochs, 1.0 / config.epochs),
+                 {"growth.gates.evidence", "epochs"}});
 }
 
 void CounterfactualConfig::validate(Findings& out) const {

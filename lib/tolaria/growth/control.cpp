@@ -134,7 +134,8 @@ base::Expected<std::uint32_t, NoControl> control_length(const RunFacts& facts, c
   const auto epochs_left = static_cast<double>(config.epochs) - progress.epoch;
   if (epochs_left <= 0) return base::failure(NoControl{"no_epochs_left", "the run is over: no epoch is left to train"});
   const double left = steps_left(facts, progress), per_epoch = static_cast<double>(facts.steps_per_epoch());
-  const double affordable = std::floor(left / per_epoch);
+  constexpr double kRounding = 1e-9;  // 0.29 of 100 epochs are 28.999...
+  const double affordable = std::floor(left / per_epoch + kRounding);
   if (affordable < 1) {
     return base::failure(NoControl{
         "no_control_budget",

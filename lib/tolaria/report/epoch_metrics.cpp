@@ -203,7 +203,7 @@ void add_worth(std::vector<MetricValue>& out, const SeedState& seed) {
 void add_controls(std::vector<MetricValue>& out, const RunView& run) {
   if (run.facts.config.growth.gates.evidence != config::Evidence::kControl) return;
   out.push_back(metric("tolaria.control.steps_total"_metric, static_cast<double>(run.progress.control.steps)));
-  out.push_back(metric("tolaria.control.took_ms_total"_metric, run.progress.control.took_ms));
+  out.push_back(metric("tolaria.control.wall_ms"_metric, run.progress.control.took_ms));
 }
 
 }  // namespace
