@@ -1,6 +1,7 @@
 // The rules between the fields of growth.
 #include <fmt/core.h>
 
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
@@ -79,11 +80,13 @@ void GrowthConfig::validate(Findings& out) const {
 void check_control_budget(const RunConfig& config, Findings& out) {
   const auto& growth = config.growth;
   const bool grows = growth.enabled && config.policy.kind != PolicyKind::kNone;
-  if (!grows || growth.gates.evidence != Evidence::kControl || growth.control.budget * config.epochs >= 1) return;
+  constexpr double kRounding = 1e-9, kSteps = 1e4;
+  const bool holds_an_epoch = growth.control.budget * config.epochs + kRounding >= 1;
+  if (!grows || growth.gates.evidence != Evidence::kControl || holds_an_epoch) return;
   out.push_back({"growth.control.budget",
                  fmt::format("{:g} of {} epochs holds no whole epoch, so that no seed can have a control and none "
-                             "germinates; set at least {:.4g}, or another growth.gates.evidence",
-                             growth.control.budget, config.epochs, 1.0 / config.epochs),
+                             "germinates; set at least {:g}, or another growth.gates.evidence",
+                             growth.control.budget, config.epochs, std::ceil(kSteps / config.epochs) / kSteps),
                  {"growth.gates.evidence", "epochs"}});
 }
 
