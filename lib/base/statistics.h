@@ -38,11 +38,9 @@ double half_width_95(const StandardError& error);
 // The largest share that something which `samples` independent samples never showed may have, with 95 % confidence:
 // 3 / samples (Hanley and Lippman-Hand 1983, "If nothing goes wrong, is everything all right?"). samples: at least 1.
 double rule_of_three(std::size_t samples);
-// Two-sided 95 % quantile of the normal distribution.
+// Two-sided 95 % quantile of the normal distribution, where the degrees of freedom of a standard error were not
+// recorded.
 inline constexpr double kNormal95 = 1.960;
-inline Interval interval95(double value, double standard_error) {
-  return {value - kNormal95 * standard_error, value + kNormal95 * standard_error};
-}
 
 // How two contenders that took turns compare. Pair i is (numerators[i], denominators[i]).
 struct RatioEstimate {

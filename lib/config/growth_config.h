@@ -140,7 +140,8 @@ struct GateConfig {
         field(
             "max_shadow_drop_points", &C::max_shadow_drop_points,
             "G4: largest allowed drop in accuracy points; ablation: of the seed at full alpha, compared with the "
-            "running network; control: of the running network, compared with the control, at the interval's lower end",
+            "running network; control: of the running network, compared with the control, at the interval's lower end, "
+            "where its worth in loss is not shown",
             between(0, 100)),
         field("min_probation_epochs", &C::min_probation_epochs, "G5: epochs in PROBATIONARY", between(1, 1e6)),
         field("min_contribution_points", &C::min_contribution_points,
@@ -223,7 +224,7 @@ struct ControlConfig {
               between(1, 1e6)),
         field("budget", &C::budget,
               "training steps of all controls together, as a fraction of the run's planned steps; a control that does "
-              "not fit is shorter, and one without an epoch is left out",
+              "not fit is shorter, and where no epoch fits no seed germinates",
               between(0, 10))};
   }
 };

@@ -13,4 +13,7 @@ void check_names(const RunConfig& config, Findings& out);
 // Malformed lines are reported elsewhere.
 void check_schedule(const RunConfig& config, Findings& out);
 
+// That growth.control.budget holds an epoch, where seeds are judged by a control: without one none germinates.
+void check_control_budget(const RunConfig& config, Findings& out);
+
 }  // namespace esper::config

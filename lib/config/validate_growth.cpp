@@ -1,12 +1,14 @@
 // The rules between the fields of growth.
 #include <fmt/core.h>
 
+#include <cmath>
 #include <map>
 #include <set>
 #include <string>
 
 #include "base/text/printable.h"
 #include "config/growth_config.h"
+#include "config/rules.h"
 #include "leyline/slot_id.h"
 
 namespace esper::config {
@@ -73,6 +75,19 @@ void GrowthConfig::validate(Findings& out) const {
   check_classes(aggregation, out);
   check_unique(blueprints, "blueprints", out);
   check_slot_alpha(slot_alpha, out);
+}
+
+void check_control_budget(const RunConfig& config, Findings& out) {
+  const auto& growth = config.growth;
+  const bool grows = growth.enabled && config.policy.kind != PolicyKind::kNone;
+  constexpr double kRounding = 1e-9, kSteps = 1e4;
+  const bool holds_an_epoch = growth.control.budget * config.epochs + kRounding >= 1;
+  if (!grows || growth.gates.evidence != Evidence::kControl || holds_an_epoch) return;
+  out.push_back({"growth.control.budget",
+                 fmt::format("{:g} of {} epochs holds no whole epoch, so that no seed can have a control and none "
+                             "germinates; set at least {:g}, or another growth.gates.evidence",
+                             growth.control.budget, config.epochs, std::ceil(kSteps / config.epochs) / kSteps),
+                 {"growth.gates.evidence", "epochs"}});
 }
 
 void CounterfactualConfig::validate(Findings& out) const {

@@ -79,22 +79,17 @@ StepCost step_cost(const Receipt& receipt, const std::vector<GrowthRecord>& note
 }
 
 struct MeasuredValue {
-  std::optional<double> points, stderr_points, half_width_points;
+  std::optional<double> value, standard_error, half_width;
 
   // Runs of before half widths were recorded have only the error, not the degrees of freedom; and an error of zero says
   // that no sample differed, not how many samples there were.
   std::optional<base::Interval> interval() const {
-    if (!points || !(half_width_points || stderr_points)) return std::nullopt;
-    const double half_width = half_width_points ? *half_width_points : base::kNormal95 * *stderr_points;
-    if (half_width == 0) return std::nullopt;
-    return base::Interval{*points - half_width, *points + half_width};
+    if (!value || !(half_width || standard_error)) return std::nullopt;
+    const double half = half_width ? *half_width : base::kNormal95 * *standard_error;
+    if (half == 0) return std::nullopt;
+    return base::Interval{*value - half, *value + half};
   }
 };
-
-std::optional<base::Interval> interval_of(std::optional<double> value, std::optional<double> standard_error) {
-  if (!value || !standard_error) return std::nullopt;
-  return base::interval95(*value, *standard_error);
-}
 
 struct Measured {
   MeasuredValue contribution, shapley;
@@ -138,9 +133,15 @@ Worth worth_of(const Receipt& receipt, const SeedTelemetry& telemetry) {
   worth.epochs = last_of(receipt, telemetry.worth_epochs, "worth_epochs");
   worth.points = last_of(receipt, telemetry.worth_points, "worth_points");
   worth.loss = last_of(receipt, telemetry.worth_loss, "worth_loss");
-  worth.points_interval =
-      interval_of(worth.points, last_of(receipt, telemetry.worth_stderr_points, "worth_points_stderr"));
-  worth.loss_interval = interval_of(worth.loss, last_of(receipt, telemetry.worth_loss_stderr, "worth_loss_stderr"));
+  const auto last = [&](const SeedTelemetry::ByEpoch& values, const char* in_gate) {
+    return last_of(receipt, values, in_gate);
+  };
+  worth.points_interval = MeasuredValue{worth.points, last(telemetry.worth_stderr_points, "worth_points_stderr"),
+                                        last(telemetry.worth_half_width_points, "worth_points_half_width")}
+                              .interval();
+  worth.loss_interval = MeasuredValue{worth.loss, last(telemetry.worth_loss_stderr, "worth_loss_stderr"),
+                                      last(telemetry.worth_loss_half_width, "worth_loss_half_width")}
+                            .interval();
   return worth;
 }
 
@@ -162,7 +163,7 @@ void take_measurements(Receipt& receipt, const SeedTelemetry& telemetry) {
   const auto by_epoch = measurements(receipt, telemetry);
   for (const auto& [epoch, measured] : by_epoch) {
     receipt.measured.push_back(
-        {epoch, *measured.contribution.points, points_of(at(telemetry.validation_accuracy, epoch))});
+        {epoch, *measured.contribution.value, points_of(at(telemetry.validation_accuracy, epoch))});
   }
   if (const auto born = birth_epoch(receipt, telemetry)) {
     receipt.accuracy_at_birth_points = points_of(at(telemetry.validation_accuracy, *born));
@@ -170,9 +171,8 @@ void take_measurements(Receipt& receipt, const SeedTelemetry& telemetry) {
   }
   if (by_epoch.empty()) return;
   const auto& [last_epoch, last] = *by_epoch.rbegin();
-  receipt.contribution = {
-      by_epoch.size(),     last.contribution.points, last.contribution.interval(),
-      last.shapley.points, last.shapley.interval(),  at(telemetry.configurations_needed, last_epoch)};
+  receipt.contribution = {by_epoch.size(),    last.contribution.value, last.contribution.interval(),
+                          last.shapley.value, last.shapley.interval(), at(telemetry.configurations_needed, last_epoch)};
 }
 
 std::optional<double> sum_of(const std::map<std::uint32_t, double>& values) {

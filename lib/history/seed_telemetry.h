@@ -28,7 +28,8 @@ struct SeedTelemetry {
   ByEpoch contribution_points, contribution_stderr_points, contribution_half_width_points;
   ByEpoch shapley_points, shapley_stderr_points, shapley_half_width_points;
   ByEpoch configurations_needed;  // for Shapley values, in epochs in which the budget did not hold them
-  ByEpoch worth_points, worth_stderr_points, worth_loss, worth_loss_stderr, worth_epochs;
+  ByEpoch worth_points, worth_stderr_points, worth_half_width_points;
+  ByEpoch worth_loss, worth_loss_stderr, worth_loss_half_width, worth_epochs;
   ByEpoch conflicts, conflict_ratio, isolation_violations;
   std::set<std::uint32_t> process_starts;       // of the run: epochs that a later process went on from
   std::map<std::int64_t, StructureSwap> swaps;  // of the run, by optimizer steps done before

@@ -76,16 +76,16 @@ class Judge {
 void add_worth(Judge& judge, const leyline::SeedWorth& worth) {
   judge.add_value("worth_loss", worth.loss);
   judge.add_value("worth_loss_stderr", worth.loss_stderr);
+  judge.add_value("worth_loss_half_width", worth.loss_half_width);
   judge.add_value("worth_points", worth.points);
   judge.add_value("worth_points_stderr", worth.points_stderr);
+  judge.add_value("worth_points_half_width", worth.points_half_width);
 }
 
-void judge_worth(Judge& judge, const leyline::SeedWorth& worth, const config::GateConfig& config) {
+void judge_worth(Judge& judge, const leyline::SeedWorth& worth, double min_loss, double min_points) {
   const auto bounds = bounds_of(worth);
-  // Without a control there is no horizon that could be reached.
-  judge.at_least("worth_epochs", worth.epochs, std::max<double>(1, worth.horizon));
-  judge.either({"worth_loss_lower", bounds.loss_lower, config.min_worth_loss},
-               {"worth_points_lower", bounds.points_lower, config.min_worth_points});
+  judge.either({"worth_loss_lower", bounds.loss_lower, min_loss},
+               {"worth_points_lower", bounds.points_lower, min_points});
 }
 
 }  // namespace
@@ -132,7 +132,7 @@ Verdict shadow_gate(const EpochEvidence& evidence, const config::GateConfig& con
   if (config.evidence == Evidence::kAblation) {
     judge.at_least("shadow_points", evidence.shadow_points, -config.max_shadow_drop_points);
   } else if (config.evidence == Evidence::kControl) {
-    judge.at_least("worth_points_lower", bounds_of(evidence.worth).points_lower, -config.max_shadow_drop_points);
+    judge_worth(judge, evidence.worth, config.min_worth_loss, -config.max_shadow_drop_points);
   }
   add_worth(judge, evidence.worth);
   return judge.verdict();
@@ -146,7 +146,11 @@ Verdict contribution_gate(const EpochEvidence& evidence, const config::GateConfi
   } else {
     judge.add_value("contribution_points", evidence.contribution_points);
   }
-  if (config.evidence == Evidence::kControl) judge_worth(judge, evidence.worth, config);
+  if (config.evidence == Evidence::kControl) {
+    // Without a control there is no horizon that could be reached.
+    judge.at_least("worth_epochs", evidence.worth.epochs, std::max<double>(1, evidence.worth.horizon));
+    judge_worth(judge, evidence.worth, config.min_worth_loss, config.min_worth_points);
+  }
   add_worth(judge, evidence.worth);
   judge.add_value("contribution_stderr_points", evidence.contribution_stderr_points);
   judge.add_value("contribution_half_width_points", evidence.contribution_half_width_points);

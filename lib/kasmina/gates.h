@@ -64,7 +64,8 @@ struct EpochEvidence {
 //
 //        ablation                          control                                            none
 //   G2   improvement_points                worth_loss_upper >= min_worth_loss                 -
-//   G4   shadow_points                     worth_points_lower >= -max_shadow_drop_points      -
+//   G4   shadow_points                     worth_loss_lower > min_worth_loss or               -
+//                                          worth_points_lower > -max_shadow_drop_points
 //   G5   contribution_points               worth of the whole horizon, and worth_loss_lower   -
 //                                          > min_worth_loss or worth_points_lower
 //                                          > min_worth_points

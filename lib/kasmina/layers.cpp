@@ -73,7 +73,7 @@ torch::Tensor BatchNorm2d::operator()(const torch::Tensor& x, Mode mode) const {
                           /*cudnn_enabled=*/true);
   };
   if (mode == Mode::kTrainReadOnly) return normalise({}, {});
-  if (mode == Mode::kTrain) num_batches_tracked.add_(1);
+  if (is_training(mode)) num_batches_tracked.add_(1);
   return normalise(running_mean, running_var);
 }
 
@@ -115,7 +115,7 @@ Embedding make_embedding(ModuleScope scope, std::int64_t rows, std::int64_t widt
 }
 
 torch::Tensor dropout(const torch::Tensor& x, double p, Mode mode) {
-  return p > 0 && is_training(mode) ? at::dropout(x, p, /*train=*/true) : x;
+  return p > 0 && has_dropout(mode) ? at::dropout(x, p, /*train=*/true) : x;
 }
 
 namespace {
@@ -135,7 +135,7 @@ torch::Tensor causal_attention(const torch::Tensor& q, const torch::Tensor& k, c
 
 torch::Tensor SelfAttention::operator()(const torch::Tensor& x, Mode mode) const {
   const auto [q, k, v] = split_heads(*this, x);
-  const double p = is_training(mode) ? dropout : 0.0;
+  const double p = has_dropout(mode) ? dropout : 0.0;
   return proj(join_heads(causal_attention(q, k, v, p)));
 }
 

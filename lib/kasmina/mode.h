@@ -3,10 +3,12 @@
 
 namespace esper::kasmina {
 
-// kTrain: batch norm uses batch statistics and updates the running ones, dropout is on. kTrainReadOnly: the same, but
-// no buffer is changed. kEvaluate: neither.
-enum class Mode { kTrain, kTrainReadOnly, kEvaluate };
+// kTrain: batch norm uses batch statistics and updates the running ones, dropout is on. kTrainNoDropout: the same, but
+// no random number is drawn. kTrainReadOnly: nor is a buffer changed. kEvaluate: batch norm uses the running
+// statistics.
+enum class Mode { kTrain, kTrainNoDropout, kTrainReadOnly, kEvaluate };
 
 constexpr bool is_training(Mode mode) { return mode != Mode::kEvaluate; }
+constexpr bool has_dropout(Mode mode) { return mode == Mode::kTrain; }
 
 }  // namespace esper::kasmina

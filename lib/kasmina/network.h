@@ -52,8 +52,9 @@ class Network {
   // The same forward, with the taps of each growing seed. Requires gradients enabled.
   SlotTaps tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& output) const;
   // The second forward, which trains a seed in the shadow of the network: the logits with that seed at alpha 1 and
-  // everything else as it trains. `feature`: what its slot receives in the first one, which leaves the seed out. The
-  // gradient is meant for the seed's parameters alone; of all buffers only the seed's own change.
+  // everything else as it trains, but without dropout. `feature`: what its slot receives in the first one, which leaves
+  // the seed out. The gradient is meant for the seed's parameters alone; of all buffers only the seed's own change, and
+  // no random number is drawn, so that the host trains as it would without the seed.
   torch::Tensor shadow(std::size_t slot, const torch::Tensor& feature) const;
 
   // Evaluation of several configurations at once. A plan is valid until the next command, epoch or restored topology.

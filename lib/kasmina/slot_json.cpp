@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/statistics.h"
 #include "base/text/json_fields.h"
 
 namespace esper::kasmina {
@@ -55,8 +56,10 @@ json worth_to_json(const leyline::SeedWorth& worth) {
   if (worth == leyline::SeedWorth{}) return nullptr;
   return {{"points", optional_number(worth.points)},
           {"points_stderr", optional_number(worth.points_stderr)},
+          {"points_half_width", optional_number(worth.points_half_width)},
           {"loss", optional_number(worth.loss)},
           {"loss_stderr", optional_number(worth.loss_stderr)},
+          {"loss_half_width", optional_number(worth.loss_half_width)},
           {"epochs", worth.epochs},
           {"horizon", worth.horizon},
           {"confounded", worth.confounded}};
@@ -65,10 +68,17 @@ json worth_to_json(const leyline::SeedWorth& worth) {
 leyline::SeedWorth worth_from_json(const json& saved) {
   if (saved.is_null()) return {};
   const auto number = [&](const char* name) { return base::optional_of<double>(saved.at(name)); };
+  // Checkpoints of before half widths were recorded have the error only.
+  const auto half_width = [&](const char* name, std::optional<double> standard_error) {
+    if (saved.contains(name)) return number(name);
+    return standard_error ? std::optional(base::kNormal95 * *standard_error) : std::nullopt;
+  };
   return {number("points"),
           number("points_stderr"),
+          half_width("points_half_width", number("points_stderr")),
           number("loss"),
           number("loss_stderr"),
+          half_width("loss_half_width", number("loss_stderr")),
           saved.at("epochs").get<std::uint32_t>(),
           saved.at("horizon").get<std::uint32_t>(),
           saved.at("confounded").get<bool>()};

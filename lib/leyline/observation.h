@@ -41,6 +41,7 @@ struct Observation {
       training_metrics;                // names of the reference: loss, gradient_norm, samples_per_s, optimizer_lr, ...
   std::vector<SeedState> seed_states;  // living and fossilised seeds
   std::vector<SlotState> slots;
+  std::string germination_barred;  // why the run would reject any GERMINATE now; empty: it would not on principle
 };
 
 }  // namespace esper::leyline

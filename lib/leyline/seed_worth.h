@@ -5,19 +5,20 @@
 #include <cstdint>
 #include <optional>
 
-#include "base/statistics.h"
-
 namespace esper::leyline {
 
 // Paired differences over the validation samples, the running network's minus the control's, averaged over the later
 // half of the epochs compared so far, so that one noisy epoch decides little. Above 0: the seed helps. Standard errors
-// are over the samples; empty if there are fewer than two.
+// are over the samples; half widths are of the 95 % intervals, the value plus and minus it: Student's t, and in points
+// at least the rule of three (base/statistics.h). Empty if there are fewer than two samples.
 struct SeedWorth {
-  std::optional<double> points, points_stderr;  // of accuracy, in percentage points
-  std::optional<double> loss, loss_stderr;      // the control's loss minus the running network's
-  std::uint32_t epochs = 0;                     // of the seed's life that were compared
-  std::uint32_t horizon = 0;                    // that the control trained; 0: there is no control
-  bool confounded = false;  // another seed came, went or changed meanwhile: no further epoch is compared
+  // Of accuracy, in percentage points.
+  std::optional<double> points = {}, points_stderr = {}, points_half_width = {};
+  // The control's minus the running network's.
+  std::optional<double> loss = {}, loss_stderr = {}, loss_half_width = {};
+  std::uint32_t epochs = 0;   // of the seed's life that were compared
+  std::uint32_t horizon = 0;  // that the control trained; 0: there is no control
+  bool confounded = false;    // another seed came, went or changed meanwhile: no further epoch is compared
 
   // All that can be compared was.
   bool is_complete() const { return horizon > 0 && epochs == horizon; }
@@ -32,14 +33,11 @@ struct WorthBounds {
 };
 inline WorthBounds bounds_of(const SeedWorth& worth) {
   WorthBounds bounds;
-  if (worth.loss && worth.loss_stderr) {
-    const auto loss = base::interval95(*worth.loss, *worth.loss_stderr);
-    bounds.loss_lower = loss.low;
-    bounds.loss_upper = loss.high;
+  if (worth.loss && worth.loss_half_width) {
+    bounds.loss_lower = *worth.loss - *worth.loss_half_width;
+    bounds.loss_upper = *worth.loss + *worth.loss_half_width;
   }
-  if (worth.points && worth.points_stderr) {
-    bounds.points_lower = base::interval95(*worth.points, *worth.points_stderr).low;
-  }
+  if (worth.points && worth.points_half_width) bounds.points_lower = *worth.points - *worth.points_half_width;
   return bounds;
 }
 

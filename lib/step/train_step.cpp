@@ -79,7 +79,7 @@ torch::Tensor uncounted_gradient(StepState& state, const StepSettings& settings,
 }
 
 // Replaces the parts of the seeds that train in the shadow of the network, whose parameters the main forward does not
-// use, by the gradients of their own forwards. Random draws come after those of the main forward.
+// use, by the gradients of their own forwards. They draw no random number.
 void take_in_shadows(StepState& state, const StepSettings& settings, const Microbatch& microbatch,
                      const torch::Tensor& inverse, const kasmina::SlotTaps& taps, Tensors& parts) {
   auto part = parts.begin();

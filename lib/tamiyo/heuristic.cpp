@@ -102,6 +102,7 @@ base::Expected<void> HeuristicController::check_time(const Observation& observat
     return base::failure(fmt::format("epoch {} < {}", epoch, heuristic_.min_epochs_before_germinate));
   }
   if (auto time = check_horizon(horizon_, heuristic_, epoch); !time) return time;
+  if (!observation.germination_barred.empty()) return base::failure(observation.germination_barred);
   if (auto capacity = check_capacity(observation, heuristic_); !capacity) return capacity;
   if (auto usual = check_outlier(state_.losses, observation.validation_loss); !usual) return usual;
   if (!state_.host_stable) {

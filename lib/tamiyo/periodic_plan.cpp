@@ -12,7 +12,7 @@ PlanAnswers PeriodicPlan::after(const Moment& moment) {
   if (periods == moment.previous_epoch / every_epochs_) {
     return {base::failure(fmt::format("the next one is due after epoch {}", (periods + 1) * every_epochs_))};
   }
-  if (moment.room <= 0) return {base::failure(kNoRoom)};
+  if (moment.room <= 0) return {base::failure(moment.why_full)};
   const auto wanted = next(moment.previous_epoch, moment.slots);
   if (!wanted) return {base::failure(kNoFreeSlot)};
   auto& visits = visits_[wanted->slot];

@@ -12,12 +12,15 @@
 
 namespace esper::tamiyo {
 
+inline constexpr char kNoRoom[] = "as many seeds grow as growth.max_seeds allows";
+
 // The end of an epoch.
 struct Moment {
   std::uint32_t previous_epoch = 0;  // of the decision before this one; 0: none
   std::uint32_t epoch = 0;
   const std::vector<leyline::SlotState>& slots;
-  int room = 0;  // how many more seeds growth.max_seeds allows
+  int room = 0;  // how many more seeds may grow
+  std::string why_full = kNoRoom;
 };
 
 struct PlannedGermination {
@@ -32,7 +35,6 @@ inline bool is_free(const leyline::SlotState& slot) {
   return slot.stage == leyline::Stage::kDormant && !slot.blueprints.empty();
 }
 
-inline constexpr char kNoRoom[] = "as many seeds grow as growth.max_seeds allows";
 inline constexpr char kNoFreeSlot[] = "no slot is free";
 
 }  // namespace esper::tamiyo

@@ -30,8 +30,12 @@ leyline::Decision PlannedPolicy::decide(const leyline::Observation& observation)
     append_reason(decision, "no germination: the run is over");
     return decision;
   }
-  const Moment moment{report->previous_epoch, observation.current_epoch, observation.slots,
-                      max_seeds_ - (report->growing - report->pruned)};
+  Moment moment{report->previous_epoch, observation.current_epoch, observation.slots,
+                max_seeds_ - (report->growing - report->pruned)};
+  if (const auto& barred = observation.germination_barred; !barred.empty()) {
+    moment.room = 0;
+    moment.why_full = barred;
+  }
   for (const auto& answer : std::visit([&](auto& plan) { return plan.after(moment); }, plan_)) {
     if (answer) {
       care_.germinate(observation, answer.value().what, answer.value().reason, decision);

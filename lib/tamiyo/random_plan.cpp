@@ -19,7 +19,7 @@ PlanAnswers RandomPlan::after(const Moment& moment) const {
   const auto draw = fmt::format("{:.4f} was drawn for epoch {}, policy.random.probability is {:.4g}",
                                 drawn(moment.epoch), moment.epoch, probability_);
   if (drawn(moment.epoch) >= probability_) return {base::failure(draw)};
-  if (moment.room <= 0) return {base::failure(kNoRoom)};
+  if (moment.room <= 0) return {base::failure(moment.why_full)};
   const auto chosen = choose(moment.epoch, moment.slots);
   if (!chosen) return {base::failure(kNoFreeSlot)};
   return {PlannedGermination{*chosen, draw}};

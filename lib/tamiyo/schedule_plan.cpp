@@ -45,7 +45,7 @@ PlanAnswers SchedulePlan::after(const Moment& moment) const {
     if (line.epoch <= moment.previous_epoch || line.epoch > moment.epoch) continue;
     auto possible = check_slot(line.what, moment.slots);
     if (possible && taken.contains(line.what.slot)) possible = base::failure(line.what.slot + " was just taken");
-    if (possible && static_cast<int>(taken.size()) >= moment.room) possible = base::failure(kNoRoom);
+    if (possible && static_cast<int>(taken.size()) >= moment.room) possible = base::failure(moment.why_full);
     if (!possible) {
       answers.push_back(
           base::failure(fmt::format("\"{}\" is due, but {}; it is not tried again", line.text, possible.error())));

@@ -22,15 +22,18 @@ class Conditions {
   void at_least(const char* name, std::optional<double> value, double threshold) {
     add(value && *value >= threshold, text_of(name, value, " >= ", threshold));
   }
-  // The worth that gate G5 asks for.
-  void worth_shown(const leyline::SeedWorth& worth, const config::GateConfig& gates) {
+  // In loss, or in points above `least_points`.
+  void worth_shown(const leyline::SeedWorth& worth, const config::GateConfig& gates, double least_points) {
     const auto [loss, upper, points] = bounds_of(worth);
+    add((loss && *loss > gates.min_worth_loss) || (points && *points > least_points),
+        text_of("lower end of worth in loss", loss, " > ", gates.min_worth_loss) + " or " +
+            text_of("in points", points, " > ", least_points));
+  }
+  void worth_complete(const leyline::SeedWorth& worth) {
     add(worth.is_complete(), fmt::format("worth over the whole horizon (measured {} of {} epochs{})", worth.epochs,
                                          worth.horizon, worth.confounded ? ", confounded" : ""));
-    add((loss && *loss > gates.min_worth_loss) || (points && *points > gates.min_worth_points),
-        text_of("lower end of worth in loss", loss, " > ", gates.min_worth_loss) + " or " +
-            text_of("in points", points, " > ", gates.min_worth_points));
   }
+  const std::string& missing() const { return missing_; }
   NextStep step(SeedOperation operation) const {
     if (missing_.empty()) return {operation, met_};
     return {std::nullopt, "waiting for " + missing_};
@@ -73,17 +76,24 @@ std::optional<double> blended_points(const SeedState& seed) {
   return seed.stage == Stage::kProbationary && contribution ? contribution : finite(seed.figures.improvement_points);
 }
 
+// That gate G5 can never pass; empty while it may. Call when no later epoch will be compared.
+std::string hopeless_worth(const leyline::SeedWorth& worth, const config::GateConfig& gates) {
+  if (worth.horizon == 0) return "it has no control, so that its worth cannot be shown";
+  Conditions conditions;
+  conditions.worth_complete(worth);
+  conditions.worth_shown(worth, gates, gates.min_worth_points);
+  if (conditions.missing().empty()) return {};
+  return "nothing more is compared with its control, and what was did not show its worth: it lacks " +
+         conditions.missing();
+}
+
 // Empty: none was shown.
 std::string harm_of(const SeedState& seed, const Rules& rules) {
   const auto points = blended_points(seed);
   const double allowed = rules.heuristic.prune_drop_points;
   switch (rules.gates.evidence) {
-    case Evidence::kControl: {
-      const auto upper = bounds_of(seed.figures.worth).loss_upper;
-      if (!seed.figures.worth.is_complete() || !upper || *upper >= 0) return {};
-      return fmt::format("its worth in validation loss is {} (95 % interval up to {}), compared with a control",
-                         number(*seed.figures.worth.loss), number(*upper));
-    }
+    case Evidence::kControl:
+      return hopeless_worth(seed.figures.worth, rules.gates);
     case Evidence::kAblation:
       if (!points || *points > -allowed) return {};
       return "it costs " + number(-*points) + " accuracy points (allowed " + number(allowed) + ")";
@@ -136,9 +146,7 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
       if (ablation) {
         conditions.at_least("points at full alpha", finite(seed.figures.shadow_points), -gates.max_shadow_drop_points);
       }
-      if (control) {
-        conditions.at_least("lower end of worth in points", bounds.points_lower, -gates.max_shadow_drop_points);
-      }
+      if (control) conditions.worth_shown(seed.figures.worth, gates, -gates.max_shadow_drop_points);
       return conditions.step(SeedOperation::kEvaluate);
     case Stage::kProbationary:
       conditions.at_least("epochs in probation", seed.stage_epochs, gates.min_probation_epochs);
@@ -146,7 +154,10 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
         conditions.at_least("contribution points", finite(seed.figures.contribution_points),
                             std::max(gates.min_contribution_points, rules.heuristic.min_fossilize_points));
       }
-      if (control) conditions.worth_shown(seed.figures.worth, gates);
+      if (control) {
+        conditions.worth_complete(seed.figures.worth);
+        conditions.worth_shown(seed.figures.worth, gates, gates.min_worth_points);
+      }
       return conditions.step(SeedOperation::kFossilize);
     default:
       return {std::nullopt, "no action in this stage"};

@@ -31,11 +31,11 @@ struct NextStep {
 // reason.
 NextStep next_step(const leyline::SeedState& seed, const Rules& rules);
 
-// Why the seed should be removed; empty if it may stay. By growth.gates.evidence it does harm if (control) the interval
-// of its worth in loss lies below 0 when the whole horizon was compared; until then, and while a later epoch will be
-// compared, nothing prunes it; (ablation) at a drop of prune_drop_points with alpha > 0 (BLENDING on; in TRAINING its
-// alpha is 0 and a drop is not its doing), at once; (none) never. prune_after_epochs without a new best prunes it once
-// it has had the epochs that its gate wants; a blend under way is never stale.
+// Why the seed should be removed; empty if it may stay. By growth.gates.evidence it goes (control) when all that can be
+// compared was and did not show the worth that gate G5 asks for; while a later epoch will be compared nothing prunes
+// it; (ablation) at a drop of prune_drop_points with alpha > 0 (BLENDING on; in TRAINING its alpha is 0 and a drop is
+// not its doing), at once; (none) never. prune_after_epochs without a new best prunes it once it has had the epochs
+// that its gate wants; a blend under way is never stale.
 std::string prune_reason(const leyline::SeedState& seed, std::uint32_t stale_epochs, const Rules& rules);
 
 // Why the seed should be removed after the run's last epoch: the network that is left holds nothing that does nothing.

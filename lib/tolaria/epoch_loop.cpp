@@ -42,7 +42,7 @@ class EpochLoop {
         log_(run.model, run.progress, run.outbox, run.saver),
         trainer_(run),
         good_state_(evaluation_, run.progress, run.outbox),
-        growth_(evaluation_, run.policy, log_, run.outbox, run.data.probe),
+        growth_(evaluation_, run.policy, log_, run.data.probe),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger) {}
 
   RunOutcome run();
@@ -55,6 +55,8 @@ class EpochLoop {
   std::string divergence_or_undo(StepMetrics& metrics, Measurements& measured);
   // Before an end of the epoch that may be interrupted: keeps the run as it is, for a process that goes on from there.
   void hold();
+  // The epoch was undone: that process goes on from where it began, or it would take the exploded state for a good one.
+  void hold_restored();
   void let_go();
   void go_back();
   EpochEnd grow(const EpochResults& results);
@@ -74,7 +76,11 @@ class EpochLoop {
   GoodState good_state_;
   Growth growth_;
   EpochReporter reporter_;
-  std::optional<RunProgress> held_;
+  struct Held {
+    RunProgress progress;
+    std::size_t events = 0;  // that wait in the outbox
+  };
+  std::optional<Held> held_;
 };
 
 RunOutcome EpochLoop::run() {
@@ -130,14 +136,23 @@ StepMetrics EpochLoop::read_metrics() {
 std::string EpochLoop::divergence_or_undo(StepMetrics& metrics, Measurements& measured) {
   std::string reason = divergence(metrics, measured);
   if (reason.empty()) reason = good_state_.loss_explosion(measured);
-  if (reason.empty() || !good_state_.put_back(reason, metrics, measured)) return reason;
+  if (reason.empty() || !good_state_.put_back(reason)) return reason;
+  hold_restored();
+  good_state_.measure_again(reason, metrics, measured);
   return divergence(metrics, measured);
 }
 
 void EpochLoop::hold() {
   if (!growth_.may_train_control(run_.progress)) return;
   run_.saver.hold();
-  held_ = run_.progress;
+  held_ = {run_.progress, run_.outbox.waiting().size()};
+}
+
+void EpochLoop::hold_restored() {
+  if (!held_) return;
+  run_.progress = good_state_.kept_progress();
+  run_.saver.hold();
+  std::swap(run_.progress, held_->progress);
 }
 
 void EpochLoop::let_go() {
@@ -147,7 +162,10 @@ void EpochLoop::let_go() {
 
 // The model stays where it is: what is saved from now on is what was held.
 void EpochLoop::go_back() {
-  if (held_) run_.progress = *std::exchange(held_, std::nullopt);
+  if (!held_) return;
+  run_.progress = std::move(held_->progress);
+  run_.outbox.keep_first(held_->events);
+  held_.reset();
 }
 
 EpochEnd EpochLoop::grow(const EpochResults& results) {

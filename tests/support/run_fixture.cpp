@@ -20,6 +20,8 @@ using step::step_settings;
 using tolaria::CheckpointImage;
 using tolaria::CheckpointStore;
 using tolaria::copy_to_cpu;
+using tolaria::list_checkpoints;
+using tolaria::read_checkpoint;
 using tolaria::run_progress_from_json;
 using tolaria::RunProgress;
 
@@ -153,6 +155,12 @@ std::vector<std::string> SmallRun::journal() {
   std::vector<std::string> notes;
   storage::scan_journal(files, kJournal, [&](std::string_view note) { notes.emplace_back(note); });
   return notes;
+}
+
+CheckpointImage newest_checkpoint(SmallRun& it) {
+  const auto saved = list_checkpoints(it.files, kCheckpoints);
+  REQUIRE_FALSE(saved.empty());
+  return *read_checkpoint(it.files, saved.back().path);
 }
 
 std::vector<std::string> differing(const std::map<std::string, torch::Tensor>& a,

@@ -86,6 +86,9 @@ class SmallRun {
   SmallRun(const config::RunConfig& config, ScriptedController::Script script, const tolaria::CheckpointImage* from);
 };
 
+// The newest checkpoint of the run, which must have one.
+tolaria::CheckpointImage newest_checkpoint(SmallRun& it);
+
 // Names of tensors that are not the same bits in both.
 std::vector<std::string> differing(const std::map<std::string, torch::Tensor>& a,
                                    const std::map<std::string, torch::Tensor>& b);

@@ -10,6 +10,7 @@
 #include "base/interrupt.h"
 #include "base/text/rounding.h"
 #include "device/out_of_memory.h"
+#include "kasmina/lifecycle.h"
 #include "lanes/lane/step_external_tensors.h"
 #include "tolaria/evaluation/averaged_model.h"
 #include "tolaria/evaluation/validation_pass.h"
@@ -36,14 +37,16 @@ class Excursion {
 
 class ControlTrainer {
  public:
-  ControlTrainer(const Evaluation& evaluation, const RunProgress& progress)
+  // Counts in `steps`, which stays right if a step throws.
+  ControlTrainer(const Evaluation& evaluation, const RunProgress& progress, std::int64_t& steps)
       : evaluation_(evaluation),
         facts_(evaluation.facts),
         model_(evaluation.model),
         setup_(facts_, model_),
         forward_(step::training_forward(model_.network)),
         epoch_(progress.epoch),
-        step_(progress.step),
+        first_step_(progress.step),
+        steps_(steps),
         batches_(evaluation.train, facts_.device, facts_.config.step.accumulation, LookAhead::kNone, unaccounted_) {
     setup_.follow_network();
   }
@@ -53,7 +56,8 @@ class ControlTrainer {
     batches_.begin_epoch(epoch_++, 0);
     std::vector<Microbatch> microbatches;
     for (batches_.next(microbatches); !microbatches.empty(); batches_.next(microbatches)) {
-      setup_.prepare(step_++, microbatches);
+      setup_.prepare(first_step_ + steps_, microbatches);
+      ++steps_;
       step::train_step(model_.state, model_.settings, microbatches, forward_);
       if (base::Interrupt::requested() != 0) return false;
     }
@@ -64,7 +68,6 @@ class ControlTrainer {
     result = validation_pass(model_, evaluation_.data, facts_.device, PerSample::kKept);
     return result.complete;
   }
-  std::int64_t step() const { return step_; }
 
  private:
   const Evaluation& evaluation_;
@@ -72,7 +75,9 @@ class ControlTrainer {
   step::Model& model_;
   StepSetup setup_;
   step::TrainingForward forward_;
-  std::int64_t epoch_, step_;
+  std::int64_t epoch_;
+  const std::int64_t first_step_;
+  std::int64_t& steps_;
   base::Ledger unaccounted_;  // waiting for batches is the control's time, too
   BatchSource batches_;
 };
@@ -96,69 +101,79 @@ double steps_left(const RunFacts& facts, const RunProgress& progress) {
   return facts.config.growth.control.budget * planned - static_cast<double>(progress.control.steps);
 }
 
-TrainedControl left_out(std::string reason) {
-  TrainedControl none;
-  none.reason = std::move(reason);
-  return none;
-}
-
-TrainedControl train(const Evaluation& evaluation, const RunProgress& progress, std::uint32_t epochs) {
+void train(const Evaluation& evaluation, const RunProgress& progress, std::uint32_t epochs, TrainedControl& done) {
   using End = TrainedControl::End;
   const auto& [model, data, batches, facts, ledger] = evaluation;
-  TrainedControl done;
   std::vector<SampleFigures> figures;
   const Excursion excursion(model, facts.device);
-  ControlTrainer trainer(evaluation, progress);
+  ControlTrainer trainer(evaluation, progress, done.steps);
   while (figures.size() < epochs) {
     ValidationResult result;
-    const bool whole = trainer.train_epoch() && trainer.validate(result);
-    done.steps = trainer.step() - progress.step;
-    if (!whole) {
+    if (!trainer.train_epoch() || !trainer.validate(result)) {
       done.end = End::kInterrupted;
-      return done;
+      return;
     }
     if (!std::isfinite(result.loss)) {
-      done.reason = fmt::format("the control's validation loss was not finite in epoch {}", figures.size() + 1);
+      done.shortened = fmt::format("the control's validation loss was not finite in epoch {}", figures.size() + 1);
       break;
     }
     figures.push_back(std::move(result.by_sample));
   }
-  if (figures.empty()) return done;
-  done.end = End::kTrained;
+  if (figures.empty()) {
+    done.rejection = {"control_diverged", done.shortened + ", so there is nothing to compare the seed with"};
+    return;
+  }
   done.control = control_of(figures, model.network);
-  return done;
+  done.end = End::kTrained;
 }
 
 }  // namespace
 
-ControlLength control_length(const RunFacts& facts, const RunProgress& progress) {
+base::Expected<std::uint32_t, NoControl> control_length(const RunFacts& facts, const RunProgress& progress) {
   const auto& config = facts.config;
   const auto epochs_left = static_cast<double>(config.epochs) - progress.epoch;
-  if (epochs_left <= 0) return {0, "no epoch is left"};
+  if (epochs_left <= 0) return base::failure(NoControl{"no_epochs_left", "the run is over: no epoch is left to train"});
   const double left = steps_left(facts, progress), per_epoch = static_cast<double>(facts.steps_per_epoch());
-  const double affordable = std::floor(left / per_epoch);
+  constexpr double kRounding = 1e-9;  // 0.29 of 100 epochs are 28.999...
+  const double affordable = std::floor(left / per_epoch + kRounding);
   if (affordable < 1) {
-    return {0, fmt::format("growth.control.budget of {:g} leaves {:g} steps, and an epoch has {:g}",
-                           config.growth.control.budget, std::max(left, 0.0), per_epoch)};
+    return base::failure(NoControl{
+        "no_control_budget",
+        fmt::format("growth.control.budget of {:g} leaves {:g} steps for the seed's control, and an epoch has {:g}; "
+                    "raise it, lower growth.control.epochs for the seeds before, or choose another "
+                    "growth.gates.evidence",
+                    config.growth.control.budget, std::max(left, 0.0), per_epoch)});
   }
-  return {static_cast<std::uint32_t>(
-              std::min({affordable, epochs_left, static_cast<double>(config.growth.control.epochs)})),
-          {}};
+  return static_cast<std::uint32_t>(
+      std::min({affordable, epochs_left, static_cast<double>(config.growth.control.epochs)}));
+}
+
+base::Expected<std::uint32_t, NoControl> check_control(const RunFacts& facts, const RunProgress& progress,
+                                                       const kasmina::Network& network) {
+  const auto seeds = network.export_seed_states();
+  const auto growing = std::ranges::find_if(seeds, [](const auto& seed) { return kasmina::is_growing(seed.stage); });
+  if (growing == seeds.end()) return control_length(facts, progress);
+  return base::failure(NoControl{
+      "one_at_a_time", fmt::format("with growth.gates.evidence: control seeds grow one at a time, and {} is growing",
+                                   growing->seed_id)});
 }
 
 TrainedControl train_control(const Evaluation& evaluation, const RunProgress& progress) {
   const auto& [model, data, batches, facts, ledger] = evaluation;
   const base::LedgerScope training(ledger, base::Owner::kControl);
-  const auto length = control_length(facts, progress);
-  if (length.epochs == 0) return left_out(length.reason);
-  const auto begin = facts.clock.now();
   TrainedControl done;
+  const auto length = check_control(facts, progress, model.network);
+  if (!length) {
+    done.rejection = length.error();
+    return done;
+  }
+  const auto begin = facts.clock.now();
   try {
-    done = train(evaluation, progress, length.epochs);
+    train(evaluation, progress, *length, done);
   } catch (const std::exception& error) {
     const std::string lack = device::out_of_memory_message(error);
     if (lack.empty()) throw;
-    done = left_out(lack);
+    done.rejection = {"out_of_memory", "the seed's control: " + lack};
   }
   done.took_ms = base::milliseconds(facts.clock.now() - begin);
   return done;

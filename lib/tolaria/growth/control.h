@@ -6,34 +6,43 @@
 #include <cstdint>
 #include <string>
 
+#include "base/expected.h"
 #include "tolaria/evaluation/evaluation.h"
 
 namespace esper::tolaria {
 
-// How many epochs a control may train that begins where the run stands; 0 with the reason.
-struct ControlLength {
-  std::uint32_t epochs = 0;
+// Why a GERMINATE that needs a control cannot have one, and is rejected: without a control its seed could never pass.
+struct NoControl {
+  std::string code;  // of the rejected command
   std::string reason;
 };
-// The least of growth.control.epochs, what growth.control.budget leaves, and the epochs left in the run. It depends on
-// steps alone, never on time, so that a resumed run decides alike.
-ControlLength control_length(const RunFacts& facts, const RunProgress& progress);
+
+// How many epochs a control may train that begins where the run stands, at least 1: the least of growth.control.epochs,
+// what growth.control.budget leaves, and the epochs left in the run. It depends on steps alone, never on time, so that
+// a resumed run decides alike.
+base::Expected<std::uint32_t, NoControl> control_length(const RunFacts& facts, const RunProgress& progress);
+// The same, and that no seed is growing: it would change within the horizon, while it stays as it is in the control, so
+// that they would differ by more than the seed in question.
+base::Expected<std::uint32_t, NoControl> check_control(const RunFacts& facts, const RunProgress& progress,
+                                                       const kasmina::Network& network);
 
 struct TrainedControl {
   enum class End {
     kTrained,
-    kLeftOut,      // for `reason`
+    kRejected,     // as `rejection` says
     kInterrupted,  // by a signal
-  } end = End::kLeftOut;
-  SeedControl control{};   // kTrained; shorter than planned if its loss was not finite, with the reason
+  } end = End::kRejected;
+  SeedControl control{};    // kTrained
+  std::string shortened{};  // kTrained: why it is shorter than planned, if it is
+  NoControl rejection{};
   std::int64_t steps = 0;  // trained, also where there is no control
   double took_ms = 0;
-  std::string reason{};
 };
 
 // Eager steps on the batches of the epochs after `progress`, which is between two epochs, with the same learning rates
-// and random numbers; averaged parameters are validated if the run keeps them. The run's state is unchanged, to the
-// bit, random number generators included.
+// and random numbers; averaged parameters are validated if the run keeps them. Rejected as check_control, without
+// memory, and if the loss is not finite after the first epoch. The run's state is unchanged, to the bit, random number
+// generators included.
 TrainedControl train_control(const Evaluation& evaluation, const RunProgress& progress);
 
 }  // namespace esper::tolaria

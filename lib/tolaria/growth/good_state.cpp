@@ -4,7 +4,6 @@
 #include <torch/types.h>
 
 #include <deque>
-#include <limits>
 #include <string>
 #include <vector>
 
@@ -77,38 +76,21 @@ void GoodState::keep() {
     if (device::out_of_memory_message(error).empty()) throw;
     return;
   }
-  epoch_ = progress_.epoch;
-  // Without an earlier measurement of this network, no finite loss counts as a rise.
-  validation_loss_ = progress_.validation ? progress_.validation->loss : std::numeric_limits<double>::infinity();
+  kept_progress_ = progress_;
   figures_.size_bytes = copy_->bytes();
   ++figures_.snapshots;
 }
 
 std::string GoodState::loss_explosion(const Measurements& measured) const {
   const double loss = measured.running.loss;
-  if (!copy_ || !(loss > kLossBound) || !(loss > kLossRatio * validation_loss_)) return {};
-  return fmt::format("the validation loss rose from {:.4g} to {:.4g}", validation_loss_, loss);
+  // Without an earlier measurement of this network, no finite loss counts as a rise.
+  if (!copy_ || !kept_progress_.validation) return {};
+  const double before = kept_progress_.validation->loss;
+  if (!(loss > kLossBound) || !(loss > kLossRatio * before)) return {};
+  return fmt::format("the validation loss rose from {:.4g} to {:.4g}", before, loss);
 }
 
-void GoodState::restore(const std::string& reason) {
-  const base::Clock& clock = evaluation_.facts.clock;
-  const auto begin = clock.now();
-  {
-    const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
-    copy_->restore();
-    read_metrics(evaluation_.model.state);  // a copy from within an epoch holds its partial sums
-  }
-  ++figures_.hits;
-  figures_.latency_ms = base::milliseconds(clock.now() - begin);
-  outbox_.emit(event("tolaria.rollback.restored"_event, Level::kWarning,
-                     {{"reason", reason},
-                      {"epoch", std::to_string(progress_.epoch + 1)},
-                      {"step", std::to_string(progress_.step)},
-                      {"to_epoch", std::to_string(epoch_)},
-                      {"latency_ms", std::to_string(figures_.latency_ms)}}));
-}
-
-bool GoodState::put_back(const std::string& reason, StepMetrics& metrics, Measurements& measured) {
+bool GoodState::put_back(const std::string& reason) {
   if (!copy_) {
     if (!has_growing_seeds()) return false;
     ++figures_.misses;
@@ -116,12 +98,32 @@ bool GoodState::put_back(const std::string& reason, StepMetrics& metrics, Measur
                        {{"reason", reason}, {"detail", "no snapshot in memory"}}));
     return false;
   }
-  restore(reason);
+  const base::Clock& clock = evaluation_.facts.clock;
+  const auto begin = clock.now();
+  {
+    const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
+    copy_->restore();
+  }
+  ++figures_.hits;
+  figures_.latency_ms = base::milliseconds(clock.now() - begin);
+  outbox_.emit(event("tolaria.rollback.restored"_event, Level::kWarning,
+                     {{"reason", reason},
+                      {"epoch", std::to_string(progress_.epoch + 1)},
+                      {"step", std::to_string(progress_.step)},
+                      {"to_epoch", std::to_string(kept_progress_.epoch)},
+                      {"latency_ms", std::to_string(figures_.latency_ms)}}));
+  return true;
+}
+
+void GoodState::measure_again(const std::string& reason, StepMetrics& metrics, Measurements& measured) {
+  {
+    const LedgerScope restoring(evaluation_.ledger, Owner::kRollback);
+    read_metrics(evaluation_.model.state);  // a copy from within an epoch holds its partial sums
+  }
   metrics = undone_metrics(metrics, progress_);
   measured = {};
   measured.running = validate_without_growing_seeds(evaluation_, progress_);
   measured.undone = reason + " while it grew";
-  return true;
 }
 
 }  // namespace esper::tolaria

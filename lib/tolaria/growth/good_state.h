@@ -39,23 +39,24 @@ class GoodState {
   // Why these finite measurements are not a state to continue from; empty if they are, or if there is no copy.
   std::string loss_explosion(const Measurements& measured) const;
 
-  // Undoes what was learned since keep(), and reports it. `metrics` and `measured` become those of the restored state
-  // without its growing seeds; `measured.undone` gives the reason. Returns false, without any change, if there is no
-  // copy.
-  bool put_back(const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
+  // Undoes what was learned since keep(), and reports it. The state is then what kept_progress() belongs to. Returns
+  // false, without any change, if there is no copy.
+  bool put_back(const std::string& reason);
+  const RunProgress& kept_progress() const { return kept_progress_; }
+  // After put_back(): the epoch ends with the restored state. `metrics` and `measured` become those of that state
+  // without its growing seeds; `measured.undone` gives the reason.
+  void measure_again(const std::string& reason, step::StepMetrics& metrics, Measurements& measured);
 
   const RollbackFigures& figures() const { return figures_; }
 
  private:
   bool has_growing_seeds() const;
-  void restore(const std::string& reason);
 
   Evaluation evaluation_;
   const RunProgress& progress_;
   Outbox& outbox_;
   std::optional<lanes::StepSnapshot> copy_;
-  std::uint32_t epoch_ = 0;
-  double validation_loss_ = 0;
+  RunProgress kept_progress_;
   RollbackFigures figures_;
 };
 

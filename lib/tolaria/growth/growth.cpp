@@ -37,30 +37,17 @@ leyline::TelemetryEvent control_event(const LifecycleEvent& graft, const RunProg
                 {"epochs", std::to_string(control.control.epochs())},
                 {"steps", std::to_string(control.steps)},
                 {"ms", std::to_string(control.took_ms)},
-                {"reason", control.reason}});
-}
-
-leyline::TelemetryEvent skipped_event(const LifecycleEvent& graft, const RunProgress& progress,
-                                      const TrainedControl& control) {
-  return event("tolaria.control_skipped"_event, Level::kWarning,
-               {{"seed_id", graft.seed_id},
-                {"slot", graft.slot},
-                {"blueprint", graft.blueprint},
-                {"epoch", std::to_string(progress.epoch)},
-                {"steps", std::to_string(control.steps)},
-                {"reason", control.reason + "; its worth is not measured, and gates that ask for it do not pass"}});
+                {"reason", control.shortened}});
 }
 
 }  // namespace
 
-Growth::Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, Outbox& outbox,
-               torch::Tensor probe)
+Growth::Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, torch::Tensor probe)
     : evaluation_(evaluation),
       facts_(evaluation.facts),
       model_(evaluation.model),
       policy_(policy),
       log_(log),
-      outbox_(outbox),
       probe_(std::move(probe)) {}
 
 bool Growth::may_train_control(const RunProgress& progress) const {
@@ -69,7 +56,7 @@ bool Growth::may_train_control(const RunProgress& progress) const {
   if (!grows || growth.gates.evidence != config::Evidence::kControl) return false;
   RunProgress after = progress;
   ++after.epoch;
-  if (control_length(facts_, after).epochs == 0) return false;
+  if (!control_length(facts_, after)) return false;
   // One that rests may be free once the epoch is over.
   return std::ranges::any_of(model_.network.export_slots(), [](const leyline::SlotState& slot) {
     return slot.stage != leyline::Stage::kTerminated && !kasmina::holds_seed(slot.stage);
@@ -98,13 +85,13 @@ void Growth::compare(RunProgress& progress, const EpochResults& results, kasmina
     const auto own = std::ranges::find(facts.seeds, seed_id, &kasmina::SeedFacts::seed_id);
     if (own != facts.seeds.end()) own->worth = worth;
     if (!worth.confounded) continue;
-    outbox_.emit(event("tolaria.control_confounded"_event, Level::kWarning,
-                       {{"seed_id", seed_id},
-                        {"epoch", std::to_string(facts.epoch)},
-                        {"epochs", std::to_string(worth.epochs)},
-                        {"reason",
-                         "another seed came, went or changed since its control: its worth is measured no "
-                         "further"}}));
+    log_.report(event("tolaria.control_confounded"_event, Level::kWarning,
+                      {{"seed_id", seed_id},
+                       {"epoch", std::to_string(facts.epoch)},
+                       {"epochs", std::to_string(worth.epochs)},
+                       {"reason",
+                        "another seed came, went or changed since its control: its worth is measured no "
+                        "further"}}));
   }
 }
 
@@ -113,13 +100,19 @@ bool Growth::wants_control(const leyline::AdaptationCommand& command, std::uint6
          model_.network.may_germinate(command, now_ns);
 }
 
-void Growth::keep(RunProgress& progress, const std::vector<LifecycleEvent>& happened, TrainedControl control) {
+TrainedControl Growth::train_control(RunProgress& progress) {
+  step::follow_training_gates(model_);  // of the commands before this one
+  auto control = tolaria::train_control(evaluation_, progress);
   progress.control.steps += control.steps;
+  progress.control.took_ms += control.took_ms;
+  return control;
+}
+
+void Growth::keep(RunProgress& progress, const std::vector<LifecycleEvent>& happened, TrainedControl control) {
   const auto* graft = find_graft(happened);
   if (graft == nullptr) return;
-  const bool trained = control.end == TrainedControl::End::kTrained;
-  outbox_.emit(trained ? control_event(*graft, progress, control) : skipped_event(*graft, progress, control));
-  if (trained) progress.control.seeds[graft->seed_id] = std::move(control.control);
+  log_.report(control_event(*graft, progress, control));
+  progress.control.seeds[graft->seed_id] = std::move(control.control);
 }
 
 EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision) {
@@ -127,9 +120,13 @@ EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision)
     const auto now_ns = static_cast<std::uint64_t>(facts_.clock.wall().count());
     std::optional<TrainedControl> control;
     if (wants_control(command, now_ns)) {
-      step::follow_training_gates(model_);  // of the commands before this one
-      control = train_control(evaluation_, progress);
+      control = train_control(progress);
       if (control->end == TrainedControl::End::kInterrupted) return EpochEnd::kInterrupted;
+      if (control->end == TrainedControl::End::kRejected) {
+        const auto& [code, reason] = control->rejection;
+        log_.report({kasmina::refusal_of(command, code, reason)}, {}, {format_cause(command, decision), {}});
+        continue;
+      }
     }
     const auto begin = facts_.clock.now();
     const auto done = apply_command(model_, command, probe_, now_ns);
@@ -142,14 +139,14 @@ EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision)
 
 void Growth::report_no_decision(const Answer& answer) {
   if (answer.kind == Answer::Kind::kFailed) {
-    outbox_.emit(event("tolaria.tamiyo_error"_event, Level::kWarning, {{"error", answer.problem}}));
+    log_.report(event("tolaria.tamiyo_error"_event, Level::kWarning, {{"error", answer.problem}}));
     return;
   }
   const auto deadline = facts_.config.safety.policy_deadline;
-  outbox_.emit(event("tolaria.tamiyo_timeout"_event, Level::kWarning,
-                     {{"error", answer.problem},
-                      {"latency_ms", std::to_string(answer.latency_ms)},
-                      {"deadline_ms", std::to_string(milliseconds(deadline))}}));
+  log_.report(event("tolaria.tamiyo_timeout"_event, Level::kWarning,
+                    {{"error", answer.problem},
+                     {"latency_ms", std::to_string(answer.latency_ms)},
+                     {"deadline_ms", std::to_string(milliseconds(deadline))}}));
 }
 
 EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {

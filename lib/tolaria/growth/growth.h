@@ -20,7 +20,7 @@ enum class EpochEnd { kComplete, kInterrupted };
 class Growth {
  public:
   // probe: on the device; grafts are measured on it. Borrows what `evaluation` refers to, and the others.
-  Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, Outbox& outbox, torch::Tensor probe);
+  Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, torch::Tensor probe);
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;
 
@@ -39,6 +39,7 @@ class Growth {
   void compare(RunProgress& progress, const EpochResults& results, kasmina::EpochFacts& facts);
   EpochEnd apply(RunProgress& progress, const leyline::Decision& decision);
   bool wants_control(const leyline::AdaptationCommand& command, std::uint64_t now_ns);
+  TrainedControl train_control(RunProgress& progress);
   void keep(RunProgress& progress, const std::vector<kasmina::LifecycleEvent>& happened, TrainedControl control);
   void report_no_decision(const Answer& answer);
 
@@ -47,7 +48,6 @@ class Growth {
   step::Model& model_;
   Consultation& policy_;
   LifecycleLog& log_;
-  Outbox& outbox_;
   torch::Tensor probe_;
   GrowthFigures figures_;
 };

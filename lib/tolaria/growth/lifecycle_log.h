@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kasmina/network.h"
@@ -31,6 +32,8 @@ class LifecycleLog {
   void report(const std::vector<kasmina::LifecycleEvent>& happened, const step::StructureChange& change,
               const Cause& cause = {});
   void report(const leyline::Decision& decision);
+  // What belongs between these.
+  void report(leyline::TelemetryEvent event) { events_.push_back(std::move(event)); }
   // The end of the epoch is complete: emits and records what was reported. Without it a process that ends leaves no
   // trace of an epoch's end that it gave up.
   void publish();

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "device/facts.h"
 #include "step/optimizer.h"
+#include "tolaria/growth/control.h"
 
 namespace esper::tolaria {
 
@@ -108,6 +109,10 @@ leyline::Observation observe(const RunFacts& run, const RunProgress& progress, c
   };
   seen.seed_states = network.export_seed_states();
   seen.slots = network.export_slots();
+  if (run.config.growth.gates.evidence == config::Evidence::kControl) {
+    const auto control = check_control(run, progress, network);
+    if (!control) seen.germination_barred = control.error().reason;
+  }
   return seen;
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
+#include "base/statistics.h"
 #include "base/text/joined.h"
 #include "kasmina/lifecycle.h"
 
@@ -18,7 +19,7 @@ using leyline::SeedWorth;
 
 struct Mean {
   double value = 0;
-  std::optional<double> standard_error;  // over the samples
+  std::optional<double> standard_error, half_width;  // over the samples
 };
 
 // Of the later half of the rows that were compared, first averaged over those for each sample.
@@ -26,9 +27,23 @@ Mean mean_of(const torch::Tensor& table, std::uint32_t compared) {
   const std::int64_t rows = (compared + 1) / 2;
   const auto samples = table.narrow(0, compared - rows, rows).to(torch::kFloat64).mean(0);
   const auto count = samples.numel();
-  Mean mean{samples.mean().item<double>(), std::nullopt};
-  if (count > 1) mean.standard_error = std::sqrt(samples.var(true).item<double>() / static_cast<double>(count));
+  Mean mean{samples.mean().item<double>(), std::nullopt, std::nullopt};
+  if (count < 2) return mean;
+  const auto values = static_cast<double>(count);
+  mean.standard_error = std::sqrt(samples.var(true).item<double>() / values);
+  mean.half_width = base::half_width_95({*mean.standard_error, values - 1});
   return mean;
+}
+
+// In percentage points, of fractions of right predictions. That few or no samples differ does not say that none would.
+Mean in_points(const Mean& correct, const torch::Tensor& table) {
+  constexpr double kPoints = 100;
+  Mean points{kPoints * correct.value, std::nullopt, std::nullopt};
+  if (!correct.standard_error) return points;
+  const double least = base::rule_of_three(static_cast<std::size_t>(table.size(1)));
+  points.standard_error = kPoints * *correct.standard_error;
+  points.half_width = kPoints * std::max(*correct.half_width, least);
+  return points;
 }
 
 torch::Tensor with_row(const torch::Tensor& table, std::uint32_t row, const torch::Tensor& values) {
@@ -67,12 +82,14 @@ SeedWorth worth_of(const SeedControl& control) {
   worth.epochs = control.compared;
   worth.horizon = control.epochs();
   if (control.compared == 0) return worth;
-  constexpr double kPoints = 100;
-  const Mean loss = mean_of(control.loss, control.compared), correct = mean_of(control.correct, control.compared);
+  const Mean loss = mean_of(control.loss, control.compared);
+  const Mean points = in_points(mean_of(control.correct, control.compared), control.correct);
   worth.loss = loss.value;
   worth.loss_stderr = loss.standard_error;
-  worth.points = kPoints * correct.value;
-  if (correct.standard_error) worth.points_stderr = kPoints * *correct.standard_error;
+  worth.loss_half_width = loss.half_width;
+  worth.points = points.value;
+  worth.points_stderr = points.standard_error;
+  worth.points_half_width = points.half_width;
   return worth;
 }
 

@@ -194,13 +194,16 @@ void add_worth(std::vector<MetricValue>& out, const SeedState& seed) {
   out.push_back(seed_metric("kasmina.seed.worth_epochs"_metric, seed, worth.epochs));
   add_if_known(out, "kasmina.seed.worth_loss"_metric, seed, worth.loss);
   add_if_known(out, "kasmina.seed.worth_loss_stderr"_metric, seed, worth.loss_stderr);
+  add_if_known(out, "kasmina.seed.worth_loss_half_width"_metric, seed, worth.loss_half_width);
   add_if_known(out, "kasmina.seed.worth_points"_metric, seed, worth.points);
   add_if_known(out, "kasmina.seed.worth_stderr_points"_metric, seed, worth.points_stderr);
+  add_if_known(out, "kasmina.seed.worth_half_width_points"_metric, seed, worth.points_half_width);
 }
 
 void add_controls(std::vector<MetricValue>& out, const RunView& run) {
   if (run.facts.config.growth.gates.evidence != config::Evidence::kControl) return;
   out.push_back(metric("tolaria.control.steps_total"_metric, static_cast<double>(run.progress.control.steps)));
+  out.push_back(metric("tolaria.control.wall_ms"_metric, run.progress.control.took_ms));
 }
 
 }  // namespace

@@ -34,13 +34,14 @@ json to_json(const ControlRecord& record) {
   for (const auto& [id, control] : record.seeds) {
     seeds[id] = {{"compared", control.compared}, {"others", control.others}};
   }
-  return {{"steps", record.steps}, {"seeds", std::move(seeds)}};
+  return {{"steps", record.steps}, {"took_ms", record.took_ms}, {"seeds", std::move(seeds)}};
 }
 
 ControlRecord control_record_from_json(const json& saved) {
   ControlRecord record;
   if (saved.is_null()) return record;
   record.steps = base::count_at<std::int64_t>(saved, "steps");
+  record.took_ms = saved.value("took_ms", 0.0);
   for (const auto& [id, seed] : saved.at("seeds").items()) {
     SeedControl& control = record.seeds[id];
     control.compared = base::count_at<std::uint32_t>(seed, "compared");

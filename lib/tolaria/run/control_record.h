@@ -34,6 +34,7 @@ struct SeedControl {
 
 struct ControlRecord {
   std::int64_t steps = 0;                    // trained for all controls of the run
+  double took_ms = 0;                        // of all controls, their validation included
   std::map<std::string, SeedControl> seeds;  // by seed id
 };
 

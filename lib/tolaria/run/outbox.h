@@ -1,6 +1,7 @@
 #pragma once
 // Telemetry of a run that is not sent yet: events wait here for the next packet. Training thread.
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -25,6 +26,8 @@ class Outbox {
   // Queues the event for the next packet that takes events.
   void emit(leyline::TelemetryEvent event) { waiting_.push_back(std::move(event)); }
   const std::vector<leyline::TelemetryEvent>& waiting() const { return waiting_; }
+  // Forgets the events after the first `count` pending ones: of what was given up, and will happen again.
+  void keep_first(std::size_t count) { waiting_.resize(std::min(count, waiting_.size())); }
 
   // An empty packet with the present time; `what` makes its id unique in the run.
   leyline::TelemetryPacket new_packet(const char* subsystem, const std::string& what) const;

@@ -30,6 +30,14 @@ TEST_CASE("rules between fields") {
       Case{"training: {schedule: {kind: cosine, total_steps: 9, min_factor: 0.1}}\ngrowth: {seed_schedule: {kind: "
            "cosine}}",
            ""},
+      Case{"epochs: 10\ngrowth: {gates: {evidence: control}}", ""},
+      Case{
+          "epochs: 9\ngrowth: {gates: {evidence: control}}",
+          "f:2:28: growth.control.budget: 0.1 of 9 epochs holds no whole epoch, so that no seed can have a control and "
+          "none germinates; set at least 0.1112, or"},
+      Case{"growth: {control: {budget: 0.05}, gates: {evidence: control}}",
+           "f:1:28: growth.control.budget: 0.05 of 10"},
+      Case{"epochs: 9\ngrowth: {gates: {evidence: control}}\npolicy: {kind: none}", ""},
       Case{"data: {kind: csv, path: x, test_path: z, test_fraction: 0.1}",
            "f:1:57: data.test_fraction: splits off a second test part beside data.test_path; set one"},
       Case{"data: {validation_fraction: 0.6, test_fraction: 0.4}",

@@ -192,14 +192,15 @@ TEST_CASE("a receipt has the worth as last measured, from telemetry or else from
                              {"worth_loss", 0.25 * epoch},
                              {"worth_loss_stderr", 0.5},
                              {"worth_points", epoch},
-                             {"worth_stderr_points", 1}});
+                             {"worth_stderr_points", 1},
+                             {"worth_half_width_points", 3}});
   }
   const auto receipt = run.receipt();
   CHECK(receipt.worth.epochs == 3);
   CHECK(receipt.worth.loss == 1.5);
-  CHECK(receipt.worth.points_interval->high == Approx(6 + 1.96));
+  CHECK(receipt.worth.points_interval->high == Approx(6 + 3));
   CHECK_THAT(receipt_text(receipt), ContainsSubstring("+1.5 in validation loss, 95 % interval +0.52 to +2.48; +6.00 "
-                                                      "points, 95 % interval +4.04 to +7.96; 3 epochs compared"));
+                                                      "points, 95 % interval +3.00 to +9.00; 3 epochs compared"));
   const auto shown = receipt_json("run", receipt);
   CHECK(shown["worth"]["epochs"] == 3);
   CHECK(shown["worth"]["loss"]["loss"] == 1.5);

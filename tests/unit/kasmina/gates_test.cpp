@@ -102,7 +102,14 @@ TEST_CASE("G5 requires a measured contribution") {
 }
 
 leyline::SeedWorth worth_of(double loss, double points) {
-  return {.points = points, .points_stderr = 1, .loss = loss, .loss_stderr = 0.1, .epochs = 3, .horizon = 3};
+  return {.points = points,
+          .points_stderr = 1,
+          .points_half_width = 1.96,
+          .loss = loss,
+          .loss_stderr = 0.1,
+          .loss_half_width = 0.196,
+          .epochs = 3,
+          .horizon = 3};
 }
 
 EpochEvidence judged_by(const leyline::SeedWorth& worth) {
@@ -126,18 +133,20 @@ TEST_CASE("with a control G2 stops what was shown to do harm, and nothing else")
   CHECK_FALSE(harmful.passed);
   CHECK(harmful.reason.find("worth_loss_upper >= 0 failed (measured -0.004)") != std::string::npos);
   CHECK(value_of(harmful, "worth_loss_stderr") == 0.1);
+  CHECK(value_of(harmful, "worth_loss_half_width") == 0.196);
   CHECK(value_of(harmful, "worth_points") == 20);
   CHECK(harmful.reason.find("improvement_points") == std::string::npos);
   CHECK_FALSE(learning_gate(judged_by({}), config).passed);
   auto idle = worth_of(0, 0);
-  idle.loss_stderr = 0;
+  idle.loss_half_width = 0;
   CHECK(learning_gate(judged_by(idle), config).passed);
 }
 
-TEST_CASE("with a control G4 allows a drop in points down to the interval's lower end") {
+TEST_CASE("with a control G4 allows a drop in points down to the interval's lower end, or asks for less loss") {
   const auto config = gates_with(config::Evidence::kControl);
   CHECK(shadow_gate(judged_by(worth_of(-9, 0.97)), config).passed);  // from -0.99
-  CHECK_FALSE(shadow_gate(judged_by(worth_of(9, 0.95)), config).passed);
+  CHECK_FALSE(shadow_gate(judged_by(worth_of(0.19, 0.95)), config).passed);
+  CHECK(shadow_gate(judged_by(worth_of(0.2, 0.95)), config).passed);
   CHECK_FALSE(shadow_gate(judged_by({}), config).passed);
 }
 

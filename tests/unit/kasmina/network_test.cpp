@@ -507,8 +507,13 @@ TEST_CASE("a configuration is another network for one forward, and changes nothi
 TEST_CASE("a seed's worth stays as last measured, through a saved topology too") {
   Growing run;
   run.germinate("r0c0", "mlp");
-  const leyline::SeedWorth worth{
-      .points = 2, .points_stderr = 0.5, .loss = 0.1, .loss_stderr = {}, .epochs = 1, .horizon = 3, .confounded = true};
+  const leyline::SeedWorth worth{.points = 2,
+                                 .points_stderr = 0.5,
+                                 .points_half_width = 1.5,
+                                 .loss = 0.1,
+                                 .epochs = 1,
+                                 .horizon = 3,
+                                 .confounded = true};
   auto facts = run.good_facts();
   REQUIRE_FALSE(facts.seeds.empty());
   for (auto& seed : facts.seeds) seed.worth = worth;
@@ -520,9 +525,17 @@ TEST_CASE("a seed's worth stays as last measured, through a saved topology too")
   other.network.restore_topology(run.network.save_topology());
   CHECK(other.state("seed-0001").figures.worth == worth);
 
-  // Of before there was a worth.
+  // Of before half widths were recorded.
   auto saved = run.network.save_topology();
-  saved["slots"][0]["seed"]["record"].erase("worth");
+  auto& record = saved["slots"][0]["seed"]["record"];
+  record["worth"].erase("points_half_width");
+  record["worth"].erase("loss_half_width");
+  other.network.restore_topology(saved);
+  CHECK(other.state("seed-0001").figures.worth.points_half_width == 1.96 * 0.5);
+  CHECK_FALSE(other.state("seed-0001").figures.worth.loss_half_width);
+
+  // Of before there was a worth.
+  record.erase("worth");
   other.network.restore_topology(saved);
   CHECK(other.state("seed-0001").figures.worth == leyline::SeedWorth{});
 }

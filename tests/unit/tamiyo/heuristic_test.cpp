@@ -334,6 +334,19 @@ TEST_CASE("a seed is not germinated once the run is too short for it") {
   }
 }
 
+TEST_CASE("what the run would reject is not asked for, and costs no prune") {
+  SimulatedRun run({"good"});
+  auto policy = controller();
+  run.now.germination_barred = "the budget is used up";
+  for (int epoch = 1; epoch < 10; ++epoch) {
+    const auto decision = run.step(policy);
+    CHECK(decision.commands.empty());
+    if (epoch >= 5) CHECK(decision.reason == "no germination: the budget is used up");
+  }
+  run.now.germination_barred.clear();
+  CHECK(run.step(policy).commands.size() == 1);
+}
+
 TEST_CASE("an observation that cannot be right is answered with a reason and no command") {
   SimulatedRun run({"good"});
   auto policy = controller();

@@ -111,6 +111,21 @@ TEST_CASE("nothing is germinated after the last epoch") {
   CHECK(decision.reason.find("the run is over") != std::string::npos);
 }
 
+TEST_CASE("what the run would reject is not asked for, and the decision says why") {
+  const auto make = GENERATE(
+      +[] { return policy_of(PeriodicPlan({.every_epochs = 1})); },
+      +[] { return policy_of(RandomPlan({.probability = 1}, 1)); },
+      +[] { return policy_of(SchedulePlan({"1:r0c0=good", "2:r0c0=good"}, 10)); });
+  SimulatedRun run({"good"});
+  auto policy = make();
+  run.now.germination_barred = "the budget is used up";
+  const auto decision = run.step(policy);
+  CHECK(decision.commands.empty());
+  CHECK(decision.reason.find("the budget is used up") != std::string::npos);
+  run.now.germination_barred.clear();
+  CHECK(operations(run.step(policy)) == std::vector{SeedOperation::kGerminate});
+}
+
 TEST_CASE("a plan whose state went through JSON at each epoch decides the same") {
   const auto make = GENERATE(
       +[] { return policy_of(PeriodicPlan({.every_epochs = 3}), 2); },

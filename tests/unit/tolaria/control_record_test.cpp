@@ -13,6 +13,7 @@ namespace {
 ControlRecord some_record() {
   ControlRecord record;
   record.steps = 12;
+  record.took_ms = 1.5;
   auto& control = record.seeds["seed-0007"];
   control.compared = 1;
   control.others = "seed-0002 FOSSILIZED 1";
@@ -31,6 +32,7 @@ TEST_CASE("a control record comes back from JSON and tensors, to the bit") {
   auto again = control_record_from_json(nlohmann::json::parse(to_json(record).dump()));
   REQUIRE(restore_tensors(again, tensors));
   CHECK(again.steps == 12);
+  CHECK(again.took_ms == 1.5);
   const auto& control = again.seeds.at("seed-0007");
   CHECK(control.compared == 1);
   CHECK(control.others == "seed-0002 FOSSILIZED 1");

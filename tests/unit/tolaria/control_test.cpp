@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
 
+#include "support/failing_allocator.h"
 #include "support/run_fixture.h"
 #include "support/step_fixture.h"
 
@@ -54,6 +55,11 @@ Decision germinate_after_two(const Observation& seen) {
   if (seen.current_epoch == 2) return {{germination(seen)}, ""};
   if (seen.current_epoch == 3) return {{seed_command(seen, SeedOperation::kStartTraining, kSeed)}, ""};
   return {};
+}
+
+// At the last slot.
+leyline::AdaptationCommand germination_at_the_end(const Observation& seen) {
+  return leyline::germination(command_id(seen), seen.slots.back().slot, seen.slots.back().blueprints.front());
 }
 
 CheckpointImage checkpoint_of_epoch(SmallRun& it, std::uint32_t epoch) {
@@ -176,12 +182,10 @@ TEST_CASE("a signal during a control leaves the run as it was when the epoch's t
   CHECK(it.events("tamiyo.decision").size() == 1);
   for (const auto& record : it.journal()) CHECK(record.find(kSeed) == std::string::npos);
 
-  std::optional<CheckpointImage> newest;
-  for (const auto& entry : list_checkpoints(it.files, kCheckpoints)) newest = *read_checkpoint(it.files, entry.path);
-  REQUIRE(newest);
-  CHECK(newest->info.epoch == 1);
-  CHECK(newest->info.step == 4);
-  SmallRun resumed(control_config(), germinate_after_two, *newest);
+  const auto newest = newest_checkpoint(it);
+  CHECK(newest.info.epoch == 1);
+  CHECK(newest.info.step == 4);
+  SmallRun resumed(control_config(), germinate_after_two, newest);
   CHECK(resumed.go().kind == Kind::kDone);
   CHECK(differing(whole.bits(), resumed.bits()) == std::vector<std::string>{});
   CHECK(worth_in(resumed) == worth_in(whole));
@@ -197,39 +201,44 @@ TEST_CASE("the budget shortens a control, and without any left there is none") {
   progress.epoch = 2;
   REQUIRE(facts.steps_per_epoch() == 2);
 
-  CHECK(control_length(facts, progress).epochs == 3);
+  CHECK(control_length(facts, progress).value() == 3);
   control.epochs = 100;
-  CHECK(control_length(facts, progress).epochs == 5);  // of the run
+  CHECK(control_length(facts, progress).value() == 5);  // of the run
   progress.control.steps = 7;
-  CHECK(control_length(facts, progress).epochs == 3);  // 7 of 14 steps are left
+  CHECK(control_length(facts, progress).value() == 3);  // 7 of 14 steps are left
   control.budget = 0.6;
-  CHECK(control_length(facts, progress).epochs == 0);  // 1.4
-  CHECK(control_length(facts, progress).reason.find("growth.control.budget of 0.6") == 0);
+  const auto short_of = control_length(facts, progress);  // 1.4
+  REQUIRE_FALSE(short_of);
+  CHECK(short_of.error().code == "no_control_budget");
+  CHECK(short_of.error().reason.find("growth.control.budget of 0.6 leaves 1.4 steps") == 0);
   control.budget = 1;
   progress.control.steps = 0;
   progress.epoch = 7;
-  CHECK(control_length(facts, progress).epochs == 0);
+  CHECK(control_length(facts, progress).error().code == "no_epochs_left");
 }
 
-TEST_CASE("a seed without a control is said to have none, and gates that ask for its worth do not pass") {
+TEST_CASE("where the budget holds no control nothing germinates, and the policy is told before it asks") {
   auto config = control_config();
-  config.growth.control.budget = 0.1;  // 1.4 steps, and an epoch has two
-  config.growth.gates.min_training_epochs = 1;
-  config.growth.gates.min_gradient_ratio = 0;
-  SmallRun it(config, [](const Observation& seen) {
-    if (seen.current_epoch == 5) return Decision{{seed_command(seen, SeedOperation::kStartGrafting, kSeed)}, ""};
-    return germinate_after_two(seen);
+  config.growth.control.budget = 0.3;  // 4.2 steps, and an epoch has two
+  std::map<std::uint32_t, std::string> barred;
+  SmallRun it(config, [&](const Observation& seen) {
+    barred[seen.current_epoch] = seen.germination_barred;
+    if (seen.current_epoch == 3) return Decision{{seed_command(seen, SeedOperation::kCull, kSeed)}, ""};
+    if (seen.current_epoch == 2) return Decision{{germination(seen)}, ""};
+    return seen.current_epoch == 4 ? Decision{{germination_at_the_end(seen)}, ""} : Decision{};
   });
   REQUIRE(it.go().kind == Kind::kDone);
   CHECK(it.events("seed_grafted").size() == 1);
-  const auto skipped = it.events("tolaria.control_skipped");
-  REQUIRE(skipped.size() == 1);
-  CHECK(skipped[0].attributes.at("reason").find("growth.control.budget of 0.1 leaves 1.4 steps, and an epoch has 2") ==
-        0);
-  CHECK(it.progress.control.steps == 0);
-  const auto failures = it.events("gate_failure");
-  REQUIRE(failures.size() == 1);
-  CHECK(failures[0].attributes.at("reason").find("worth_loss_upper >= 0 failed (not measured)") != std::string::npos);
+  CHECK(it.progress.control.steps == 4);
+  const std::string reason =
+      "growth.control.budget of 0.3 leaves 0.2 steps for the seed's control, and an epoch has 2; raise it";
+  CHECK(barred.at(2).empty());
+  CHECK(barred.at(3).find("one at a time, and seed-0001 is growing") != std::string::npos);
+  CHECK(barred.at(4).find(reason) == 0);
+  const auto rejected = it.events("command_rejected");
+  REQUIRE(rejected.size() == 1);
+  CHECK(rejected[0].attributes.at("code") == "no_control_budget");
+  CHECK(rejected[0].attributes.at("reason") == barred.at(4));
 }
 
 TEST_CASE("a rejected germination costs no control") {
@@ -243,27 +252,40 @@ TEST_CASE("a rejected germination costs no control") {
   CHECK(it.progress.control.steps == 0);
 }
 
-TEST_CASE("a second seed ends the measurement of the first") {
+TEST_CASE("with controls seeds grow one at a time, so that none is confounded") {
   SmallRun it(control_config(), [](const Observation& seen) {
-    if (seen.current_epoch == 3) {
-      return Decision{
-          {leyline::germination(command_id(seen), seen.slots.back().slot, seen.slots.back().blueprints.front())}, ""};
-    }
+    if (seen.current_epoch == 3) return Decision{{germination_at_the_end(seen)}, ""};
     return germinate_after_two(seen);
   });
   REQUIRE(it.go().kind == Kind::kDone);
-  const auto events = it.events("tolaria.control_confounded");
-  REQUIRE(events.size() == 1);
-  CHECK(events[0].attributes.at("seed_id") == kSeed);
-  CHECK(events[0].attributes.at("epoch") == "4");
-  const auto seeds = it.model->network.export_seed_states();
-  REQUIRE(seeds.size() == 2);
-  const auto& first = seeds[0].figures.worth;
-  CHECK(first.confounded);
-  CHECK(first.epochs == 1);
-  CHECK(first.horizon == 3);
-  CHECK(first.loss);
-  CHECK(seeds[1].figures.worth.is_complete());
+  const auto rejected = it.events("command_rejected");
+  REQUIRE(rejected.size() == 1);
+  CHECK(rejected[0].attributes.at("code") == "one_at_a_time");
+  CHECK(it.progress.control.steps == 6);
+  CHECK(worth_in(it).is_complete());
+  CHECK(it.events("tolaria.control_confounded").empty());
+}
+
+TEST_CASE("a control that runs out of memory is rejected, what it trained counts, and the run is as it was") {
+  SmallRun it(control_config());
+  const auto before = it.bits();
+  auto& memory = FailingAllocator::instance();
+  std::int64_t steps = 0;
+  TrainedControl control;
+  for (std::int64_t n = 1;; n += 101) {
+    memory.fail_at(n);
+    control = tolaria::train_control(it.evaluation, it.progress);
+    if (!memory.fired()) break;
+    CAPTURE(n);
+    REQUIRE(control.end == TrainedControl::End::kRejected);
+    CHECK(control.rejection.code == "out_of_memory");
+    CHECK(control.steps >= steps);
+    steps = control.steps;
+    REQUIRE(differing(it.bits(), before) == std::vector<std::string>{});
+  }
+  CHECK(control.end == TrainedControl::End::kTrained);
+  CHECK(control.steps == 6);
+  CHECK(steps > 0);
 }
 
 }  // namespace esper::test

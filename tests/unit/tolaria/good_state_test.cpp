@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <csignal>
 #include <functional>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -286,6 +287,47 @@ TEST_CASE("damage to the host itself while a seed grows is undone once; without 
   CHECK(it.go().kind == Kind::kDiverged);
   CHECK(it.events("tolaria.rollback.restored").size() == 1);
   CHECK(it.values("tolaria.training.loss").size() == 6);
+}
+
+TEST_CASE("a control that is interrupted after an undone epoch leaves the run as it was before that epoch") {
+  auto config = digits_config(8);
+  config.training.optimizer.lr = 1e-9;  // that the loss stays finite
+  config.training.optimizer.momentum = 0;
+  config.checkpoint.every = {100, base::Length::Unit::kEpochs};
+  config.growth.gates.evidence = config::Evidence::kControl;
+  config.growth.gates.min_worth_loss = -1;
+  config.growth.control.budget = 1;
+  SmallRun* running = nullptr;
+  bool interrupts = false;
+  const auto script = [&](const Observation& seen) -> Decision {
+    if (seen.current_epoch == 4) spoil(*running, "seed-0001", -1e4);  // heard from epoch 5 on
+    if (seen.current_epoch != 5) return grows(seen);
+    if (interrupts) raise(SIGTERM);
+    return {{germination_at(seen, "r0c1", "mlp")}, "as the test says"};
+  };
+  const auto go = [&](SmallRun& it) {
+    running = &it;
+    return it.go().kind;
+  };
+  SmallRun whole(config, script);
+  REQUIRE(go(whole) == Kind::kDone);
+  REQUIRE(whole.events("tolaria.rollback.restored").size() == 1);
+  REQUIRE(whole.events("tolaria.control_measured").size() == 2);
+
+  interrupts = true;
+  SmallRun it(config, script);
+  REQUIRE(go(it) == Kind::kInterrupted);
+  CHECK(it.progress.epoch == 4);
+  CHECK(it.events("tolaria.rollback.restored").empty());  // it happens again
+  const auto saved = newest_checkpoint(it);
+  CHECK(saved.info.epoch == 4);
+
+  interrupts = false;
+  SmallRun resumed(config, script, saved);
+  REQUIRE(go(resumed) == Kind::kDone);
+  CHECK(resumed.events("tolaria.rollback.restored").size() == 1);
+  CHECK(differing(whole.bits(), resumed.bits()) == std::vector<std::string>{});
+  CHECK(resumed.values("tolaria.validation.loss").back() == whole.values("tolaria.validation.loss").back());
 }
 
 TEST_CASE("memory that runs out while a seed is grafted costs the graft, not the run") {

@@ -1,6 +1,7 @@
 #include "tolaria/growth/growth.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <csignal>
 #include <future>
 #include <stdexcept>
 
@@ -158,6 +159,38 @@ TEST_CASE("a policy that throws costs an epoch its commands and no more") {
   CHECK(it.values("tolaria.timeout.tamiyo_total") == std::vector<double>{0, 0, 0});
   CHECK(it.values("tolaria.epochs.failed").back() == 1);
   CHECK(it.run.progress.conservative_epochs == 1);
+}
+
+TEST_CASE("a control's events follow the decision they belong to, and come once though it was interrupted") {
+  auto config = growing_config(4);
+  config.growth.gates.evidence = config::Evidence::kControl;
+  config.growth.control.budget = 1;
+  bool interrupts = true;
+  const auto script = [&](const Observation& seen) -> Decision {
+    if (seen.current_epoch != 2) return {};
+    if (interrupts) raise(SIGTERM);
+    return {{germination(seen)}, "as the test says"};
+  };
+  const auto names = [](const SmallRun& it) {
+    std::string found;
+    for (const auto& packet : it.sink.packets()) {
+      for (const auto& event : packet.events) {
+        const std::string name(event.description);
+        if (name == "tamiyo.decision" || name == "seed_grafted" || name == "tolaria.control_measured") {
+          found += name + " ";
+        }
+      }
+    }
+    return found;
+  };
+  SmallRun it(config, script);
+  CHECK(it.go().kind == Kind::kInterrupted);
+  CHECK(names(it) == "tamiyo.decision ");  // of the first epoch
+  interrupts = false;
+  SmallRun resumed(config, script, newest_checkpoint(it));
+  CHECK(resumed.go().kind == Kind::kDone);
+  CHECK(names(resumed) ==
+        "tamiyo.decision seed_grafted tolaria.control_measured tamiyo.decision tamiyo.decision ");  // of 2, 3, 4
 }
 
 TEST_CASE("invalid commands are rejected, reported, and change nothing") {

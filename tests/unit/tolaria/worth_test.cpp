@@ -54,6 +54,10 @@ TEST_CASE("worth is the paired difference over samples with its standard error")
   CHECK(*worth.loss_stderr == Approx(std::sqrt(0.2 / 3) / 2));  // of 0.5, 0.3, 0.1, -0.1
   CHECK(*worth.points == Approx(50));
   CHECK(*worth.points_stderr == Approx(100 * std::sqrt(1.0 / 3) / 2));
+  constexpr double kStudent = 3.182446305284263;  // scipy.stats.t.ppf(0.975, 3)
+  CHECK(*worth.loss_half_width == Approx(kStudent * *worth.loss_stderr));
+  CHECK(*worth.points_half_width == Approx(kStudent * *worth.points_stderr));
+  CHECK(*bounds_of(worth).loss_lower == Approx(0.2 - *worth.loss_half_width));
   CHECK(before.equal(torch::ones({2, 4})));  // a checkpoint may still hold it
 }
 
@@ -64,6 +68,21 @@ TEST_CASE("a network that equals its control is worth exactly nothing") {
   CHECK(worth.loss_stderr == 0);
   CHECK(worth.points == 0);
   CHECK(worth.points_stderr == 0);
+  CHECK(worth.loss_half_width == 0);
+}
+
+TEST_CASE("where no prediction differs the interval in points is that of the rule of three") {
+  SeedControl control;
+  control.loss = torch::rand({1, 150});
+  control.correct = torch::zeros({1, 150});
+  control.compared = 1;
+  CHECK(*worth_of(control).points_half_width == Approx(2));  // 3 of 150
+  control.correct[0][7] = 1;  // one prediction that differs says little more: 1.96 standard errors are 1.3
+  CHECK(*worth_of(control).points_half_width == Approx(2));
+  control.loss = torch::rand({1, 1});
+  control.correct = torch::zeros({1, 1});
+  CHECK_FALSE(worth_of(control).points_half_width);
+  CHECK_FALSE(worth_of(control).loss_half_width);
 }
 
 TEST_CASE("a harmful seed's worth is below zero, and its control is dropped after the last epoch") {
