@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "config/deepening.h"
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
 #include "tamiyo/planned_policy.h"
@@ -26,7 +27,7 @@ tamiyo::Plan plan_of(const RunConfig& config) {
   if (policy.kind == PolicyKind::kPeriodic) return tamiyo::PeriodicPlan(policy.periodic);
   if (policy.kind == PolicyKind::kRandom) return tamiyo::RandomPlan(policy.random, config.seed);
   ESPER_CHECK(policy.kind == PolicyKind::kSchedule, "a policy without a plan");
-  return tamiyo::SchedulePlan(policy.schedule, config.epochs);
+  return tamiyo::SchedulePlan(config::scheduled_germinations(config), config.epochs);
 }
 
 lanes::LikelyChange likely_change(const std::optional<tamiyo::Germination>& next) {

@@ -13,4 +13,8 @@ void check_names(const RunConfig& config, Findings& out);
 // Malformed lines are reported elsewhere.
 void check_schedule(const RunConfig& config, Findings& out);
 
+// What growth.kind deepen needs: blocks that can be copied, a time within the run, and settings that make the network
+// deeper.
+void check_deepening(const RunConfig& config, Findings& out);
+
 }  // namespace esper::config

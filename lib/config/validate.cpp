@@ -133,6 +133,7 @@ void RunConfig::validate(Findings& out) const {
   if (runs_dir.empty()) out.push_back({"runs_dir", "must name a folder", {}});
   check_names(*this, out);
   check_schedule(*this, out);
+  check_deepening(*this, out);
   const auto& run_schedule = training.schedule;
   const bool stops =
       run_schedule.kind == ScheduleKind::kCosine && run_schedule.total_steps > 0 && run_schedule.min_factor == 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/hash.h"
+#include "config/deepening.h"
 #include "config/earlier_versions.h"
 #include "config/field_table.h"
 #include "config/field_text.h"
@@ -88,7 +89,7 @@ bool epochs_are_fixed(const RunConfig& config) {
   const bool cosine_ends = schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
   const bool has_percentage =
       config.policy.kind == PolicyKind::kSchedule &&
-      std::ranges::any_of(config.policy.schedule, [](const auto& line) { return line && line->percent > 0; });
+      std::ranges::any_of(scheduled_germinations(config), [](const auto& line) { return line && line->percent > 0; });
   const bool seeds_end = config.growth.enabled && config.growth.seed_schedule.kind == SeedScheduleKind::kCosine;
   return cosine_ends || has_percentage || seeds_end;
 }
