@@ -104,8 +104,7 @@ std::string unknown_blueprint(const std::string& name, const Slots& slots) {
 base::Expected<void> check_fit(const BlueprintName& blueprint, const SlotGeometry& slot) {
   const auto& shape = slot.shape;
   const BlueprintFacts* entry = find_blueprint_facts(blueprint.plain, shape.kind);
-  const auto fit = entry != nullptr ? leyline::check_fit(*entry, shape, blueprint.copies) : base::failure("");
-  if (fit) return {};
+  if (entry != nullptr && may_fit(*entry, shape, blueprint.copies)) return {};
   std::string text = blueprint.text() + " does not fit " + slot.id + ", a feature of kind " + std::string(name_of(shape.kind));
   if (entry != nullptr) {
     text += fmt::format(" with {} channels", shape.channels);
@@ -114,7 +113,9 @@ base::Expected<void> check_fit(const BlueprintName& blueprint, const SlotGeometr
       text += fmt::format(" at {} positions", *positions);
     }
   }
-  if (!fit.error().empty()) text += ": " + fit.error();
+  // Why a block cannot be copied does not show in the shape.
+  const bool is_copy = entry != nullptr && (entry->birth != leyline::Birth::kDrawn || blueprint.copies > 1);
+  if (is_copy) text += ": " + leyline::check_fit(*entry, shape, blueprint.copies).error();
   return base::failure(text + "; blueprints that fit: " + joined(known_at({slot})));
 }
 

@@ -58,13 +58,17 @@ TEST_CASE("lines of an epoch without a decision are due at the next one, a slot'
         Texts{"r0c0=a", "no: \"3:r0c0=b\" is due, but r0c0 was just taken; it is not tried again", "r0c1=b"});
 }
 
-TEST_CASE("what comes next is the first line to come whose slot is free") {
+TEST_CASE("what comes next is all that one epoch's lines germinate at free slots") {
   const auto slots = free_slots(2, {"a", "b"});
   const SchedulePlan plan({"30%:r0c0=a", "5:r0c1=b"}, 10);
-  CHECK(plan.next(0, slots) == Germination{"r0c0", "a"});
-  CHECK(plan.next(3, slots) == Germination{"r0c1", "b"});
-  CHECK(plan.next(0, {slots[1]}) == Germination{"r0c1", "b"});
-  CHECK_FALSE(plan.next(5, slots));
+  using Germinations = std::vector<Germination>;
+  CHECK(plan.next(0, slots) == Germinations{{"r0c0", "a"}});
+  CHECK(plan.next(3, slots) == Germinations{{"r0c1", "b"}});
+  CHECK(plan.next(0, {slots[1]}) == Germinations{{"r0c1", "b"}});
+  CHECK(plan.next(5, slots).empty());
+  const SchedulePlan at_once({"5:r0c1=b*2", "50%:r0c0=a", "6:r0c0=a"}, 10);
+  CHECK(at_once.next(0, slots) == Germinations{{"r0c1", "b*2"}, {"r0c0", "a"}});
+  CHECK(texts(at_once.after({4, 5, slots, 4})) == Texts{"r0c1=b*2", "r0c0=a"});
 }
 
 }  // namespace
