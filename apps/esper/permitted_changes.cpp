@@ -14,8 +14,8 @@ constexpr const char* kPermitted =
     " may change name, runs_dir, safety, checkpoint, telemetry, step.lane and the lane settings, "
     "data.path and data.validation_path if the data is the same, data.test_path, data.workers, data.prefetch, "
     "data.pin_memory, data.persistent_workers, data.gpu_prefetch, data.gpu_dataset, settings of policies that do not "
-    "decide, and epochs unless a cosine schedule (of seeds, too) ends with the run or policy.schedule has percentages "
-    "of it.";
+    "decide, and epochs unless a cosine schedule (of seeds, too) ends with the run or policy.schedule or growth.deepen "
+    "has percentages of it.";
 
 }  // namespace
 

@@ -92,10 +92,9 @@ void fit_deepening(RunConfig& config, const IsGiven& is_given) {
   GrowthConfig& growth = config.growth;
   if (growth.kind != GrowthKind::kDeepen) return;
   if (!is_given("policy.kind")) config.policy.kind = PolicyKind::kSchedule;
-  if (!is_given("growth.blueprints")) growth.blueprints = {copied_blueprint(growth.deepen.form)};
-  if (!is_given("growth.max_seeds")) {
-    growth.max_seeds = std::clamp(static_cast<int>(deepened_slots(config).size()), 1, 64);
-  }
+  const auto count = static_cast<int>(deepened_slots(config).size());
+  if (count > 0 && !is_given("growth.blueprints")) growth.blueprints = {copied_blueprint(growth.deepen.form)};
+  if (!is_given("growth.max_seeds")) growth.max_seeds = std::clamp(count, 1, 64);
   if (!is_given("growth.gates.min_gradient_ratio")) growth.gates.min_gradient_ratio = 0;
   const bool starts_whole = growth.training == SeedTraining::kBlended && growth.deepen.form == DeepenForm::kIdentity;
   if (starts_whole && !is_given("growth.alpha_ticks")) growth.alpha_ticks = 1;

@@ -286,9 +286,10 @@ struct GrowthConfig {
   static constexpr auto fields() {
     using C = GrowthConfig;
     return std::tuple{
-        field("kind", &C::kind,
-              "modules: the policy grows modules of the catalogue; deepen: the blocks before the host's slots, or those "
-              "of growth.slots, are copied at once behind themselves"),
+        field(
+            "kind", &C::kind,
+            "modules: the policy grows modules of the catalogue; deepen: the blocks before the host's slots, or those "
+            "of growth.slots, are copied at once behind themselves"),
         field("enabled", &C::enabled, "enables growth"),
         field("blueprints", &C::blueprints,
               "blueprints that may be grown; empty allows all that fit the host, but not noop and copies of its "

@@ -37,17 +37,21 @@ std::string why_not(const RunConfig& config, const SlotGeometry& slot) {
   return fit ? "" : fit.error();
 }
 
-void check_host(const RunConfig& config, Findings& out) {
+void report_no_blocks(const RunConfig& config, Findings& out) {
+  const auto slots = slot_geometry(config.host, known_sample(config.data));
+  const std::string reason = slots.empty() ? "the host has no slots" : why_not(config, slots.front());
+  if (reason.empty()) return;  // growth.slots names none of the host's slots: reported as such
+  out.push_back(
+      {"growth.kind",
+       fmt::format("deepen finds no block to copy: {}; use a transformer, a cnn with host.residual_blocks, or "
+                   "growth.kind modules",
+                   reason),
+       {"host.kind", "host.residual_blocks", "growth.slots"}});
+}
+
+void check_slots(const RunConfig& config, Findings& out) {
   const auto& named = config.growth.slots;
   const auto slots = slot_geometry(config.host, known_sample(config.data));
-  if (deepened_slots(config).empty()) {
-    out.push_back({"growth.kind",
-                   fmt::format("deepen finds no block to copy: {}; use a transformer, a cnn with host.residual_blocks, "
-                               "or growth.kind modules",
-                               slots.empty() ? "the host has no slots" : why_not(config, slots.front())),
-                   {"host.kind", "host.residual_blocks", "growth.slots"}});
-    return;
-  }
   for (std::size_t i = 0; i < named.size(); ++i) {
     const auto slot = std::ranges::find(slots, named[i], &SlotGeometry::id);
     const std::string reason = slot == slots.end() ? "" : why_not(config, *slot);
@@ -77,10 +81,10 @@ void check_room(const RunConfig& config, Findings& out) {
                                slots.size(), slots.size()),
                    {"growth.kind"}});
   }
-  if (!blueprints.empty() && std::ranges::find(blueprints, copy) == blueprints.end()) {
+  if (std::ranges::find(blueprints, copy) == blueprints.end()) {
     out.push_back({"growth.blueprints",
-                   fmt::format("growth.kind deepen grows {}, and this has only {}; leave it out or add it", copy,
-                               base::joined(blueprints)),
+                   fmt::format("growth.kind deepen grows {}, and this has {}; add it, or leave growth.blueprints out",
+                               copy, blueprints.empty() ? "none" : base::joined(blueprints)),
                    {"growth.kind", "growth.deepen.form"}});
   }
   const auto is_deepened = [&](const std::string& slot) {
@@ -107,6 +111,7 @@ void check_room(const RunConfig& config, Findings& out) {
 
 void check_deepening(const RunConfig& config, Findings& out) {
   if (config.growth.kind != GrowthKind::kDeepen) return;
+  if (deepened_slots(config).empty()) return report_no_blocks(config, out);
   const PolicyKind policy = config.policy.kind;
   if (policy != PolicyKind::kSchedule && policy != PolicyKind::kNone) {
     out.push_back({"policy.kind",
@@ -116,7 +121,7 @@ void check_deepening(const RunConfig& config, Findings& out) {
                    {"growth.kind"}});
   }
   check_time(config, out);
-  check_host(config, out);
+  check_slots(config, out);
   check_composition(config, out);
   check_room(config, out);
 }

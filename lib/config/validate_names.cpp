@@ -39,8 +39,8 @@ using Slots = std::vector<SlotGeometry>;
 
 // What the number and the shapes of a host's slots follow from.
 const std::vector<std::string>& host_fields() {
-  static const std::vector<std::string> fields{"host.kind",     "host.hidden",        "host.blocks",
-                                               "host.segments", "host.base_channels", "host.embedding",
+  static const std::vector<std::string> fields{"host.kind",           "host.hidden",        "host.blocks",
+                                               "host.segments",       "host.base_channels", "host.embedding",
                                                "host.residual_blocks"};
   return fields;
 }
@@ -105,7 +105,8 @@ base::Expected<void> check_fit(const BlueprintName& blueprint, const SlotGeometr
   const auto& shape = slot.shape;
   const BlueprintFacts* entry = find_blueprint_facts(blueprint.plain, shape.kind);
   if (entry != nullptr && may_fit(*entry, shape, blueprint.copies)) return {};
-  std::string text = blueprint.text() + " does not fit " + slot.id + ", a feature of kind " + std::string(name_of(shape.kind));
+  std::string text =
+      blueprint.text() + " does not fit " + slot.id + ", a feature of kind " + std::string(name_of(shape.kind));
   if (entry != nullptr) {
     text += fmt::format(" with {} channels", shape.channels);
     const auto positions = shape.positions();

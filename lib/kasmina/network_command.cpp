@@ -200,9 +200,8 @@ std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
                    fmt::format("{} is at {}, not at {}", slot->seed->id, slot->site.id, wanted.slot));
   }
   if (!wanted.blueprint_id.empty() && wanted.blueprint_id != name_of(slot->seed->kind)) {
-    return refused(
-        command, "wrong_blueprint",
-        fmt::format("{} is a {}, not a {}", slot->seed->id, name_of(slot->seed->kind), wanted.blueprint_id));
+    return refused(command, "wrong_blueprint",
+                   fmt::format("{} is a {}, not a {}", slot->seed->id, name_of(slot->seed->kind), wanted.blueprint_id));
   }
   const auto to = wanted_stage(wanted.operation).value_or(Stage::kCulled);
   if (const auto illegal = check_move(slot->stage, to)) {

@@ -140,8 +140,7 @@ struct SavedSeed {
 };
 
 bool is_same(const std::optional<Seed>& present, const SavedSeed& saved) {
-  return present && present->number == saved.number && present->kind == saved.kind &&
-         present->folded == saved.folded;
+  return present && present->number == saved.number && present->kind == saved.kind && present->folded == saved.folded;
 }
 
 Seed seed_from_json(const json& saved, const SlotSource& source) {

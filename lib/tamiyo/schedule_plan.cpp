@@ -53,7 +53,7 @@ PlanAnswers SchedulePlan::after(const Moment& moment) const {
       continue;
     }
     taken.insert(line.what.slot);
-    answers.push_back(PlannedGermination{line.what, fmt::format("\"{}\" of policy.schedule is due", line.text)});
+    answers.push_back(PlannedGermination{line.what, fmt::format("\"{}\" of the schedule is due", line.text)});
   }
   if (answers.empty()) answers.push_back(base::failure(until_next(moment.epoch)));
   return answers;
@@ -61,8 +61,8 @@ PlanAnswers SchedulePlan::after(const Moment& moment) const {
 
 std::string SchedulePlan::until_next(std::uint32_t epoch) const {
   const auto line = std::ranges::find_if(lines_, [&](const Line& one) { return one.epoch > epoch; });
-  if (line == lines_.end()) return "no line of policy.schedule is left";
-  return fmt::format("the next line of policy.schedule is due after epoch {}", line->epoch);
+  if (line == lines_.end()) return "no line of the schedule is left";
+  return fmt::format("the next line of the schedule is due after epoch {}", line->epoch);
 }
 
 std::vector<Germination> SchedulePlan::next(std::uint32_t previous_epoch, const std::vector<SlotState>& slots) const {

@@ -1,5 +1,6 @@
 #pragma once
-// policy.kind schedule: the germinations that the run file lists, each once, after its epoch. Which lines are over
+// policy.kind schedule: the germinations that the run file lists or growth.kind deepen stands for
+// (config/deepening.h), each once, after its epoch. Which lines are over
 // follows from the epoch alone, so there is no state.
 
 #include <cstdint>

@@ -7,8 +7,8 @@
 
 namespace esper::kasmina {
 
-// ReLU(x + norm2(conv2(ReLU(norm1(conv1(x)))))), 3 x 3. He et al. 2016. x is the output of a ReLU, so with norm2 at zero
-// it is the identity.
+// ReLU(x + norm2(conv2(ReLU(norm1(conv1(x)))))), 3 x 3. He et al. 2016. x is the output of a ReLU, so with norm2 at
+// zero it is the identity.
 struct ResidualBlock {
   Conv2d conv1;
   BatchNorm2d norm1;

@@ -14,8 +14,8 @@ namespace esper::lanes {
 struct LikelyChange {
   // Or kCull or kFossilize; kStartTraining and kStartGrafting where seeds train in the shadow of the network.
   leyline::SeedOperation operation = leyline::SeedOperation::kGerminate;
-  std::string slot, blueprint;  // kGerminate
-  std::string seed_id;          // of all others
+  std::string slot, blueprint;              // kGerminate
+  std::string seed_id;                      // of all others
   std::vector<LikelyChange> together = {};  // further ones that come with it, at the same epoch's end
   bool operator==(const LikelyChange&) const = default;
 };

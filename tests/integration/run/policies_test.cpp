@@ -47,6 +47,13 @@ Case listed() {
           {"2: conv_heavy at r0c1", "6: conv_light at r0c0"}};
 }
 
+// A copy behind each of two blocks at once.
+Case deepened() {
+  return {{"host.residual_blocks=1", "growth.kind=deepen", "growth.deepen.copies=2", "growth.blueprints=[copy_block]",
+           "growth.training=blended"},
+          {"6: copy_block*2 at r0c0", "6: copy_block*2 at r0c1"}};
+}
+
 std::string at_step(const fs::path& run, const std::string& checkpoint) {
   return run.string() + "@" + std::to_string(state_of(run, checkpoint)["progress"]["step"].get<int>());
 }
@@ -54,7 +61,7 @@ std::string at_step(const fs::path& run, const std::string& checkpoint) {
 }  // namespace
 
 TEST_CASE("each policy grows where it says, its seeds reach their end, and a resumed run repeats it") {
-  const Case c = GENERATE(round_robin(), by_lot(), listed());
+  const Case c = GENERATE(round_robin(), by_lot(), listed(), deepened());
   CAPTURE(c.assignments);
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
@@ -122,7 +129,9 @@ TEST_CASE("the step of what a policy germinates next is prepared in advance") {
       std::pair{Words{"policy.kind=periodic", "policy.periodic.every_epochs=6"}, "GERMINATE conv_light at r0c0"},
       std::pair{by_lot().assignments, "GERMINATE conv_light at r0c1"},
       std::pair{Words{"policy.kind=schedule", "policy.schedule=[\"50%:r0c1=conv_heavy\"]"},
-                "GERMINATE conv_heavy at r0c1"});
+                "GERMINATE conv_heavy at r0c1"},
+      std::pair{deepened().assignments + Words{"growth.deepen.at=50%"},
+                "GERMINATE copy_block*2 at r0c0 with GERMINATE copy_block*2 at r0c1"});
   CAPTURE(policy);
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());

@@ -156,12 +156,12 @@ TEST_CASE("copied blocks at alpha 1 are the deeper transformer with these weight
     std::int64_t layers;
     Prefixes sources;  // of the static network's layers in the grown one
   };
-  const auto [blueprint, layers, sources] = GENERATE(
-      Case{"copy_block_plain", 3, Prefixes{{"host.layer1", "seed-0001"}, {"host.layer2", "host.layer1"}}},
-      Case{"copy_block_plain*2", 4,
-           Prefixes{{"host.layer1", "seed-0001.copy0"},
-                    {"host.layer2", "seed-0001.copy1"},
-                    {"host.layer3", "host.layer1"}}});
+  const auto [blueprint, layers, sources] =
+      GENERATE(Case{"copy_block_plain", 3, Prefixes{{"host.layer1", "seed-0001"}, {"host.layer2", "host.layer1"}}},
+               Case{"copy_block_plain*2", 4,
+                    Prefixes{{"host.layer1", "seed-0001.copy0"},
+                             {"host.layer2", "seed-0001.copy1"},
+                             {"host.layer3", "host.layer1"}}});
   Deepening grown(decoder(2, 2));
   grown.grow("r0c0", blueprint);
   stir(grown.network);  // else a copy that was mixed up with its source would not show
@@ -299,14 +299,13 @@ TEST_CASE("copied residual blocks at alpha 1 are the deeper cnn with these weigh
     torch::Tensor(tensor).copy_(from.at(source));
   }
   CHECK(relative_change(grown.output(), stacked.forward(grown.probe, Mode::kEvaluate)) < 1e-5);
-  CHECK(relative_change(grown.network.forward(grown.probe, Mode::kTrain),
-                        stacked.forward(grown.probe, Mode::kTrain)) < 1e-5);
+  CHECK(relative_change(grown.network.forward(grown.probe, Mode::kTrain), stacked.forward(grown.probe, Mode::kTrain)) <
+        1e-5);
 }
 
 TEST_CASE("the blocks of a cnn without residual blocks are not copied, and the reason says what to do") {
   Deepening deepening(residual_cnn(0), {}, pictures());
-  const auto refused =
-      deepening.network.apply(tests::germination(1, "r0c1", "copy_block"), deepening.probe).back();
+  const auto refused = deepening.network.apply(tests::germination(1, "r0c1", "copy_block"), deepening.probe).back();
   CHECK(refused.code == "blueprint_does_not_fit");
   CHECK(refused.reason.find("host.residual_blocks") != std::string::npos);
 }

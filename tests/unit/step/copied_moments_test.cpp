@@ -68,7 +68,8 @@ TEST_CASE("sgd: momentum is copied where the value was, and without momentum the
   CHECK(change.reset.empty());
 }
 
-TEST_CASE("adamw: beside a parameter that is no copy the moments are those of a younger optimizer, alike when corrected") {
+TEST_CASE(
+    "adamw: beside a parameter that is no copy the moments are those of a younger optimizer, alike when corrected") {
   Bench bench(adamw());
   auto groups = with_copies(bench);
   groups.back().parameters.push_back({"seed-0001.blend_gate.weight", at::ones({5}).requires_grad_(true)});

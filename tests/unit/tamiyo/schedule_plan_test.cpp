@@ -23,11 +23,11 @@ using Texts = std::vector<std::string>;
 TEST_CASE("lines are germinated after their epoch, percentages once so many epochs are done, each once") {
   const auto slots = free_slots(3, {"a", "b"});
   const SchedulePlan plan({"30%:r0c0=a", "2:r0c2=b", "25%:r0c1=a"}, 10);
-  CHECK(texts(plan.after({0, 1, slots, 4})) == Texts{"no: the next line of policy.schedule is due after epoch 2"});
+  CHECK(texts(plan.after({0, 1, slots, 4})) == Texts{"no: the next line of the schedule is due after epoch 2"});
   CHECK(texts(plan.after({1, 2, slots, 4})) == Texts{"r0c2=b"});
   CHECK(texts(plan.after({2, 3, slots, 4})) == Texts{"r0c0=a", "r0c1=a"});
-  CHECK(texts(plan.after({3, 4, slots, 4})) == Texts{"no: no line of policy.schedule is left"});
-  CHECK(plan.after({1, 2, slots, 4})[0].value().reason == "\"2:r0c2=b\" of policy.schedule is due");
+  CHECK(texts(plan.after({3, 4, slots, 4})) == Texts{"no: no line of the schedule is left"});
+  CHECK(plan.after({1, 2, slots, 4})[0].value().reason == "\"2:r0c2=b\" of the schedule is due");
 }
 
 TEST_CASE("a line that cannot be executed is reported with the reason and not tried again") {
@@ -39,7 +39,7 @@ TEST_CASE("a line that cannot be executed is reported with the reason and not tr
               "no: \"2:r0c1=c\" is due, but r0c1 can grow a, b and not c; it is not tried again",
               "no: \"2:r0c7=a\" is due, but there is no slot r0c7; it is not tried again"});
   slots[0].stage = Stage::kDormant;
-  CHECK(texts(plan.after({2, 3, slots, 4})) == Texts{"no: no line of policy.schedule is left"});
+  CHECK(texts(plan.after({2, 3, slots, 4})) == Texts{"no: no line of the schedule is left"});
 }
 
 TEST_CASE("several lines of one time germinate at once, as many as growth.max_seeds leaves room for") {
