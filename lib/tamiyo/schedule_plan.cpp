@@ -34,7 +34,10 @@ base::Expected<void> check_slot(const Germination& what, const std::vector<SlotS
 
 SchedulePlan::SchedulePlan(const std::vector<config::Entry<config::ScheduledGermination>>& lines, int epochs) {
   for (const auto& line : lines) {
-    lines_.push_back({static_cast<std::uint32_t>(line->due_epoch(epochs)), {line->slot, line->blueprint}, line.text()});
+    const auto name = leyline::BlueprintName::parse(line->blueprint);
+    lines_.push_back({static_cast<std::uint32_t>(line->due_epoch(epochs)),
+                      {line->slot, name ? name->text() : line->blueprint},  // as the seed will be reported
+                      line.text()});
   }
   std::ranges::stable_sort(lines_, {}, &Line::epoch);
 }

@@ -103,9 +103,12 @@ void EpochTrainer::prepare_structures() {
   const auto epochs_left = static_cast<std::int64_t>(config.epochs) - run_.progress.epoch;
   const auto limit = static_cast<std::size_t>(config.step.compile.ahead);
   if (epochs_left < 2 || limit == 0 || !run_.lanes.build) return;
-  const lanes::GrowthForecast growth_forecast{network.export_seed_states(), network.export_slots(),
-                                              config.growth.max_seeds, run_.policy.state(),
-                                              config.growth.training == config::SeedTraining::kShadow};
+  const lanes::GrowthForecast growth_forecast{network.export_seed_states(),
+                                              network.export_slots(),
+                                              config.growth.max_seeds,
+                                              run_.policy.state(),
+                                              config.growth.training == config::SeedTraining::kShadow,
+                                              config.growth.gates.evidence == config::Evidence::kNone};
   runner_.prepare(likely_changes(growth_forecast, limit, run_.lanes.forecast),
                   epochs_left * run_.facts.steps_per_epoch());
 }

@@ -28,8 +28,10 @@ std::vector<SlotState> free_slots(const GrowthForecast& growth_forecast) {
   return free;
 }
 
+using Kinds = std::vector<const std::vector<LikelyChange>*>;
+
 // The first of each kind, then the second of each.
-std::vector<LikelyChange> in_turn(const std::vector<const std::vector<LikelyChange>*>& kinds) {
+std::vector<LikelyChange> in_turn(const Kinds& kinds) {
   std::vector<LikelyChange> all;
   std::size_t most = 0;
   for (const auto* kind : kinds) most = std::max(most, kind->size());
@@ -73,7 +75,8 @@ std::vector<LikelyChange> likely_changes(const GrowthForecast& growth_forecast, 
       moved.push_back({trains ? SeedOperation::kStartGrafting : SeedOperation::kStartTraining, {}, {}, seed.seed_id});
     }
     pruned.push_back({SeedOperation::kCull, {}, {}, seed.seed_id});
-    if (seed.stage >= Stage::kShadowing) kept.push_back({SeedOperation::kFossilize, {}, {}, seed.seed_id});
+    const Stage foreseen = growth_forecast.stays ? Stage::kTraining : Stage::kShadowing;
+    if (seed.stage >= foreseen) kept.push_back({SeedOperation::kFossilize, {}, {}, seed.seed_id});
   }
   if (growing < growth_forecast.max_seeds) {
     const auto free = free_slots(growth_forecast);
@@ -90,7 +93,8 @@ std::vector<LikelyChange> likely_changes(const GrowthForecast& growth_forecast, 
   }
   moved = with_all_first(std::move(moved));
   kept = with_all_first(std::move(kept));
-  std::vector<LikelyChange> changes = in_turn({&moved, &pruned, &kept, &born});
+  std::vector<LikelyChange> changes =
+      in_turn(growth_forecast.stays ? Kinds{&moved, &kept, &born, &pruned} : Kinds{&moved, &pruned, &kept, &born});
   changes.resize(std::min(changes.size(), limit));
   return changes;
 }

@@ -263,6 +263,12 @@ TEST_CASE("likely changes: cull and fossilise growing seeds, then germinate in f
   const lanes::LikelyChange fourth{SeedOperation::kFossilize, {}, {}, "seed-0004"};
   const lanes::LikelyChange both{SeedOperation::kFossilize, {}, {}, "seed-0003", {fourth}};
   CHECK(lanes::likely_changes(growth_forecast, 9).at(1) == both);
+  growth_forecast.stays = true;
+  for (auto& one : growth_forecast.seeds) one.stage = Stage::kTraining;
+  CHECK(lanes::likely_changes(growth_forecast, 9).at(0) == both);
+  CHECK(lanes::likely_changes(growth_forecast, 9).at(1) ==
+        lanes::LikelyChange{SeedOperation::kCull, {}, {}, "seed-0003"});
+  growth_forecast.stays = false;
   CHECK(lanes::describe(both) == "FOSSILIZE seed-0003 with FOSSILIZE seed-0004");
 
   growth_forecast.seeds.clear();

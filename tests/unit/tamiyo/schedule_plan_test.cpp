@@ -66,7 +66,7 @@ TEST_CASE("what comes next is all that one epoch's lines germinate at free slots
   CHECK(plan.next(3, slots) == Germinations{{"r0c1", "b"}});
   CHECK(plan.next(0, {slots[1]}) == Germinations{{"r0c1", "b"}});
   CHECK(plan.next(5, slots).empty());
-  const SchedulePlan at_once({"5:r0c1=b*2", "50%:r0c0=a", "6:r0c0=a"}, 10);
+  const SchedulePlan at_once({"5:r0c1=b*2", "50%:r0c0=a*1", "6:r0c0=a"}, 10);
   CHECK(at_once.next(0, slots) == Germinations{{"r0c1", "b*2"}, {"r0c0", "a"}});
   CHECK(texts(at_once.after({4, 5, slots, 4})) == Texts{"r0c1=b*2", "r0c0=a"});
 }
