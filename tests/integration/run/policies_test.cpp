@@ -97,6 +97,26 @@ TEST_CASE("a scheduled line whose slot is taken is reported once") {
   CHECK(reports == 1);
 }
 
+TEST_CASE("the receipt of a deepened run names the copies, and a fork without one of the seeds keeps the other") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("parent"), deepened().assignments + Words{"epochs=12"}).exit_code == 0);
+  CHECK(grafts_of(room.run("parent")) == Grafts{"3: copy_block*2 at r0c0", "3: copy_block*2 at r0c1"});
+  const Finished receipt = run_esper({"receipt", room.run("parent").string(), "seed-0002"});
+  CHECK(receipt.exit_code == 0);
+  CHECK_THAT(receipt.out, ContainsSubstring("seed-0002, copy_block*2 at r0c1"));
+  const auto names = checkpoints_of(room.run("parent"));
+  const auto grown = std::ranges::find_if(
+      names, [&](const std::string& name) { return state_of(room.run("parent"), name)["progress"]["epoch"] == 4; });
+  REQUIRE(grown != names.end());
+  fs::create_directories(room.run("without").parent_path());
+  const Finished forked = run_esper({"fork", at_step(room.run("parent"), *grown), "--run-dir",
+                                     room.run("without").string(), "--without", "seed-0001", "--json"});
+  INFO(forked.err);
+  REQUIRE(forked.exit_code == 0);
+  CHECK(stages_of(state_of(room.run("without"), checkpoints_of(room.run("without")).back())) == "DORMANT FOSSILIZED");
+}
+
 TEST_CASE("a fork of each policy does not miss the seed that it leaves out, and --policy none grows no more") {
   const Case c = GENERATE(round_robin(), listed());
   CAPTURE(c.assignments);
