@@ -14,7 +14,8 @@ constexpr Least kTwoPixels{2, "a 3x3 convolution of a single pixel sees padding 
 constexpr Least kTwoNumbers{2, "the norm of a single value is zero"};
 
 // The residual block of a cnn: two 3x3 convolutions and two norms.
-constexpr BlueprintFacts block_copy(std::string_view name, int policy_index, std::string_view start, Birth birth) {
+constexpr BlueprintFacts residual_block_copy(std::string_view name, int policy_index, std::string_view start,
+                                             Birth birth) {
   return {.name = name,
           .fits = FeatureKind::kImage,
           .policy_index = policy_index,
@@ -131,10 +132,10 @@ constexpr std::array kImageRows{
         .flops = [](const FeatureShape& s) { return s.channels * s.channels * pixels(s); },
         .algebra = Algebra::kAffine,
     },
-    block_copy("copy_block", policy_index::kCopyBlock, "neutral: a copy of the block before the slot, norm2 0",
-               Birth::kIdentityCopy),
-    block_copy("copy_block_plain", policy_index::kCopyBlockPlain, "a copy of the block before the slot",
-               Birth::kPlainCopy),
+    residual_block_copy("copy_block", policy_index::kCopyBlock, "neutral: a copy of the block before the slot, norm2 0",
+                        Birth::kIdentityCopy),
+    residual_block_copy("copy_block_plain", policy_index::kCopyBlockPlain, "a copy of the block before the slot",
+                        Birth::kPlainCopy),
 };
 
 }  // namespace
