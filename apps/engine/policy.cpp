@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "config/deepening.h"
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
 #include "tamiyo/planned_policy.h"
@@ -26,7 +27,7 @@ tamiyo::Plan plan_of(const RunConfig& config) {
   if (policy.kind == PolicyKind::kPeriodic) return tamiyo::PeriodicPlan(policy.periodic);
   if (policy.kind == PolicyKind::kRandom) return tamiyo::RandomPlan(policy.random, config.seed);
   ESPER_CHECK(policy.kind == PolicyKind::kSchedule, "a policy without a plan");
-  return tamiyo::SchedulePlan(policy.schedule, config.epochs);
+  return tamiyo::SchedulePlan(config::scheduled_germinations(config), config.epochs);
 }
 
 lanes::LikelyChange likely_change(const std::optional<tamiyo::Germination>& next) {
@@ -34,15 +35,31 @@ lanes::LikelyChange likely_change(const std::optional<tamiyo::Germination>& next
   return {leyline::SeedOperation::kGerminate, next->slot, next->blueprint, {}};
 }
 
-// make: a policy with next_germination(). It is made twice: one decides, the other forecasts from the first one's
-// state.
+lanes::LikelyChange next_change(const tamiyo::HeuristicController& policy,
+                                const std::vector<leyline::SlotState>& free) {
+  return likely_change(policy.next_germination(free));
+}
+
+lanes::LikelyChange next_change(const tamiyo::PlannedPolicy& policy, const std::vector<leyline::SlotState>& free) {
+  lanes::LikelyChange all;
+  for (const auto& one : policy.next_germinations(free)) {
+    if (all.blueprint.empty()) {
+      all = likely_change(one);
+    } else {
+      all.together.push_back(likely_change(one));
+    }
+  }
+  return all;
+}
+
+// make: a policy with a next_change(). It is made twice: one decides, the other forecasts from the first one's state.
 template <class Make>
 Policy policy_that_grows(const RunConfig& config, Make make) {
   const std::shared_ptr forecaster = make();
   return {consultation_of(make(), config, Pace::kImmediate),
           [forecaster](const std::vector<leyline::SlotState>& free, const std::string& state) {
             forecaster->load_state(state);
-            return likely_change(forecaster->next_germination(free));
+            return next_change(*forecaster, free);
           }};
 }
 

@@ -18,6 +18,11 @@ struct Earlier {
 // Fields without an effect by default keep it. Sections are listed field by field.
 constexpr Earlier kEarlier[] = {
     {"data.test_fraction", [](RunConfig& config) { config.data.test_fraction = 0; }},
+    {"host.residual_blocks", [](RunConfig& config) { config.host.residual_blocks = 0; }},
+    {"growth.kind", [](RunConfig& config) { config.growth.kind = GrowthKind::kModules; }},
+    {"growth.deepen.at", [](RunConfig& config) { config.growth.deepen.at = DeepenConfig{}.at; }},
+    {"growth.deepen.copies", [](RunConfig& config) { config.growth.deepen.copies = DeepenConfig{}.copies; }},
+    {"growth.deepen.form", [](RunConfig& config) { config.growth.deepen.form = DeepenConfig{}.form; }},
     {"growth.training", [](RunConfig& config) { config.growth.training = SeedTraining::kStraightThrough; }},
     {"growth.seed_schedule.kind", [](RunConfig& config) { config.growth.seed_schedule.kind = {}; }},
     {"growth.seed_schedule.warmup_steps", [](RunConfig& config) { config.growth.seed_schedule.warmup_steps = 0; }},

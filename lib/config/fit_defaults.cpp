@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "config/data_facts.h"
+#include "config/deepening.h"
 #include "config/slot_geometry.h"
 
 namespace esper::config {
@@ -94,6 +95,19 @@ void fit_growth(RunConfig& config, const IsGiven& is_given) {
   if (!is_given("policy.heuristic.stable_relative_improvement")) heuristic.stable_relative_improvement = 0.2;
 }
 
+// Copies that were planned are no trial: they begin at once, wait for no gradient and grow side by side.
+void fit_deepening(RunConfig& config, const IsGiven& is_given) {
+  GrowthConfig& growth = config.growth;
+  if (growth.kind != GrowthKind::kDeepen) return;
+  if (!is_given("policy.kind")) config.policy.kind = PolicyKind::kSchedule;
+  const auto count = static_cast<int>(deepened_slots(config).size());
+  if (count > 0 && !is_given("growth.blueprints")) growth.blueprints = {copied_blueprint(growth.deepen.form)};
+  if (!is_given("growth.max_seeds")) growth.max_seeds = std::clamp(count, 1, 64);
+  if (!is_given("growth.gates.min_gradient_ratio")) growth.gates.min_gradient_ratio = 0;
+  const bool starts_whole = growth.training == SeedTraining::kBlended && growth.deepen.form == DeepenForm::kIdentity;
+  if (starts_whole && !is_given("growth.alpha_ticks")) growth.alpha_ticks = 1;
+}
+
 // A full file beside the one that is written to has to fit into the limit.
 void fit_telemetry(TelemetryConfig& telemetry, const IsGiven& is_given) {
   if (telemetry.limit_mb < 1 || is_given("telemetry.segment_mb")) return;
@@ -108,6 +122,7 @@ void fit_defaults(RunConfig& config, const IsGiven& is_given) {
   if (config.host.kind == HostKind::kCnn) fit_cnn(config, is_given);
   if (config.host.kind == HostKind::kTransformer) fit_transformer(config.host, is_given);
   fit_growth(config, is_given);
+  fit_deepening(config, is_given);
   fit_telemetry(config.telemetry, is_given);
 }
 

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/text/joined.h"
+#include "config/deepening.h"
 
 namespace esper::config {
 namespace {
@@ -56,7 +57,7 @@ bool epochs_are_fixed(const RunConfig& config) {
   const bool cosine_ends = schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
   const bool has_percentage =
       config.policy.kind == PolicyKind::kSchedule &&
-      std::ranges::any_of(config.policy.schedule, [](const auto& line) { return line && line->percent > 0; });
+      std::ranges::any_of(scheduled_germinations(config), [](const auto& line) { return line && line->percent > 0; });
   const bool seeds_end = config.growth.enabled && config.growth.seed_schedule.kind == SeedScheduleKind::kCosine;
   return cosine_ends || has_percentage || seeds_end;
 }
@@ -75,8 +76,8 @@ void erase_free_fields(const RunConfig& config, ordered_json& resolved, DataPath
 std::string free_fields_text() {
   return fmt::format(
       "{}, {} and {} if training and validation data stay the same, settings of policies that do not decide, and "
-      "epochs "
-      "unless a cosine schedule (of seeds, too) ends with the run or policy.schedule has percentages of it",
+      "epochs unless a cosine schedule (of seeds, too) ends with the run or policy.schedule or growth.deepen has "
+      "percentages of it",
       base::joined(kFree), base::joined(kDataPaths), kTestPath);
 }
 

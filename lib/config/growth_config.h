@@ -229,7 +229,39 @@ struct ControlConfig {
   }
 };
 
+// What growth does to the network.
+enum class GrowthKind { kModules, kDeepen };
+constexpr auto names(GrowthKind) {
+  using K = GrowthKind;
+  return std::array{std::pair{K::kModules, "modules"}, std::pair{K::kDeepen, "deepen"}};
+}
+
+// Whether a copied block starts as the identity or as it is. Definition: leyline::Birth.
+enum class DeepenForm { kIdentity, kPlain };
+constexpr auto names(DeepenForm) {
+  using F = DeepenForm;
+  return std::array{std::pair{F::kIdentity, "identity"}, std::pair{F::kPlain, "plain"}};
+}
+
+// For kind deepen: when, and by how much.
+struct DeepenConfig {
+  std::string at = "25%";
+  int copies = 1;
+  DeepenForm form = DeepenForm::kIdentity;
+
+  static constexpr auto fields() {
+    using C = DeepenConfig;
+    return std::tuple{
+        field("at", &C::at, "after which epoch, or after which percentage of the run's epochs; like 10 or 25%"),
+        field("copies", &C::copies, "copies of each block, one behind the other", between(1, 64)),
+        field("form", &C::form,
+              "identity: the copies' outputs start at zero, so that the network's output stays the same; plain: the "
+              "blocks are copied as they are")};
+  }
+};
+
 struct GrowthConfig {
+  GrowthKind kind = GrowthKind::kModules;
   bool enabled = true;
   std::vector<std::string> blueprints;
   std::vector<std::string> slots;
@@ -250,10 +282,15 @@ struct GrowthConfig {
   IsolationConfig isolation;
   GateConfig gates;
   ControlConfig control;
+  DeepenConfig deepen;
 
   static constexpr auto fields() {
     using C = GrowthConfig;
     return std::tuple{
+        field(
+            "kind", &C::kind,
+            "modules: the policy grows modules of the catalogue; deepen: the blocks before the host's slots, or those "
+            "of growth.slots, are copied at once behind themselves"),
         field("enabled", &C::enabled, "enables growth"),
         field("blueprints", &C::blueprints,
               "blueprints that may be grown; empty allows all that fit the host, but not noop and copies of its "
@@ -283,7 +320,8 @@ struct GrowthConfig {
         field("isolation", &C::isolation,
               "handling of isolation violations (an isolated seed's gradient reaches the host)"),
         field("gates", &C::gates, "thresholds that a seed must meet to change stage"),
-        field("control", &C::control, "how a seed's worth is measured against a network that trains without it")};
+        field("control", &C::control, "how a seed's worth is measured against a network that trains without it"),
+        field("deepen", &C::deepen, "for kind deepen: when and how")};
   }
   void validate(Findings& out) const;
 };

@@ -22,6 +22,7 @@ struct HostConfig {
   std::int64_t base_channels = 8;
   std::int64_t kernel = 3;
   std::int64_t pool_layers = 3;
+  std::int64_t residual_blocks = 0;
   std::int64_t layers = 6;
   std::int64_t embedding = 384;
   std::int64_t heads = 6;
@@ -46,6 +47,10 @@ struct HostConfig {
               "cnn: number of leading blocks that end in a 2x2 max-pool; the default is lowered to what blocks and "
               "image allow",
               between(0, 16)),
+        field("residual_blocks", &C::residual_blocks,
+              "cnn: residual blocks of two 3x3 convolutions at the end of each block, before its slot; copies of the "
+              "last one can be grown",
+              between(0, 64)),
         field("layers", &C::layers,
               "transformer: number of layers; the default is rounded to a multiple of the segments", between(1, 128)),
         field("embedding", &C::embedding, "transformer: width; the default is rounded to a multiple of the heads",

@@ -119,7 +119,7 @@ struct PolicyConfig {
         field(
             "schedule", &C::schedule,
             "what kind schedule germinates: after which epoch, or after which percentage of the run's epochs, at which "
-            "slot, which blueprint; like 2:r0c2=conv_light or 30%:r0c2=conv_light")};
+            "slot, which blueprint; like 2:r0c2=conv_light or 30%:r0c2=copy_block*2")};
   }
   void validate(Findings& out) const;
 };

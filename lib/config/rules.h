@@ -15,5 +15,8 @@ void check_schedule(const RunConfig& config, Findings& out);
 
 // That growth.control.budget holds an epoch, where seeds are judged by a control: without one none germinates.
 void check_control_budget(const RunConfig& config, Findings& out);
+// What growth.kind deepen needs: blocks that can be copied, a time within the run, and settings that make the network
+// deeper.
+void check_deepening(const RunConfig& config, Findings& out);
 
 }  // namespace esper::config

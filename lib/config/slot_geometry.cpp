@@ -9,12 +9,19 @@ using leyline::FeatureShape;
 
 namespace {
 
+constexpr std::string_view kNotResidual =
+    "the host's block before it has no residual connection and returns a feature of another shape than it takes; with "
+    "host.residual_blocks a residual block follows that can be copied";
+
 std::vector<FeatureShape> cnn_features(const HostConfig& host, std::int64_t height, std::int64_t width) {
   std::vector<FeatureShape> features;
   for (std::int64_t i = 0; i < host.blocks; ++i) {
     if (i < host.pool_layers) height /= 2, width /= 2;
-    features.push_back(
-        {.kind = FeatureKind::kImage, .channels = block_channels(host, i), .height = height, .width = width});
+    features.push_back({.kind = FeatureKind::kImage,
+                        .channels = block_channels(host, i),
+                        .height = height,
+                        .width = width,
+                        .uncopied = host.residual_blocks > 0 ? "" : kNotResidual});
   }
   return features;
 }

@@ -134,6 +134,7 @@ void RunConfig::validate(Findings& out) const {
   check_names(*this, out);
   check_schedule(*this, out);
   check_control_budget(*this, out);
+  check_deepening(*this, out);
   const auto& run_schedule = training.schedule;
   const bool stops =
       run_schedule.kind == ScheduleKind::kCosine && run_schedule.total_steps > 0 && run_schedule.min_factor == 0;

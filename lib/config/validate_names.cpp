@@ -14,6 +14,7 @@
 #include "config/data_facts.h"
 #include "config/rules.h"
 #include "config/slot_geometry.h"
+#include "leyline/blueprint_name.h"
 #include "leyline/blueprint_table.h"
 #include "leyline/slot_id.h"
 
@@ -25,6 +26,7 @@ using base::name_of;
 using base::nearest;
 using leyline::blueprint_table;
 using leyline::BlueprintFacts;
+using leyline::BlueprintName;
 using leyline::FeatureKind;
 using leyline::find_blueprint_facts;
 using leyline::is_blueprint;
@@ -37,8 +39,9 @@ using Slots = std::vector<SlotGeometry>;
 
 // What the number and the shapes of a host's slots follow from.
 const std::vector<std::string>& host_fields() {
-  static const std::vector<std::string> fields{"host.kind",     "host.hidden",        "host.blocks",
-                                               "host.segments", "host.base_channels", "host.embedding"};
+  static const std::vector<std::string> fields{"host.kind",           "host.hidden",        "host.blocks",
+                                               "host.segments",       "host.base_channels", "host.embedding",
+                                               "host.residual_blocks"};
   return fields;
 }
 
@@ -98,11 +101,12 @@ std::string unknown_blueprint(const std::string& name, const Slots& slots) {
 }
 
 // That it may fit.
-base::Expected<void> check_fit(const std::string& blueprint, const SlotGeometry& slot) {
+base::Expected<void> check_fit(const BlueprintName& blueprint, const SlotGeometry& slot) {
   const auto& shape = slot.shape;
-  const BlueprintFacts* entry = find_blueprint_facts(blueprint, shape.kind);
-  if (entry != nullptr && may_fit(*entry, shape)) return {};
-  std::string text = blueprint + " does not fit " + slot.id + ", a feature of kind " + std::string(name_of(shape.kind));
+  const BlueprintFacts* entry = find_blueprint_facts(blueprint.plain, shape.kind);
+  if (entry != nullptr && may_fit(*entry, shape, blueprint.copies)) return {};
+  std::string text =
+      blueprint.text() + " does not fit " + slot.id + ", a feature of kind " + std::string(name_of(shape.kind));
   if (entry != nullptr) {
     text += fmt::format(" with {} channels", shape.channels);
     const auto positions = shape.positions();
@@ -110,6 +114,9 @@ base::Expected<void> check_fit(const std::string& blueprint, const SlotGeometry&
       text += fmt::format(" at {} positions", *positions);
     }
   }
+  // Why a block cannot be copied does not show in the shape.
+  const bool is_copy = entry != nullptr && (entry->birth != leyline::Birth::kDrawn || blueprint.copies > 1);
+  if (is_copy) text += ": " + leyline::check_fit(*entry, shape, blueprint.copies).error();
   return base::failure(text + "; blueprints that fit: " + joined(known_at({slot})));
 }
 
@@ -120,10 +127,13 @@ void check_modules(const std::string& path, const std::vector<Entry<T>>& modules
     if (!modules[i]) continue;
     const T& module = *modules[i];
     const SlotGeometry* slot = find_slot(slots, module.slot);
-    if (!is_blueprint(module.blueprint)) {
-      out.push_back({at(path, i), unknown_blueprint(module.blueprint, slot == nullptr ? slots : Slots{*slot}), {}});
+    const auto name = BlueprintName::parse(module.blueprint);
+    if (!name) {
+      out.push_back({at(path, i), name.error(), {}});
+    } else if (!is_blueprint(name->plain)) {
+      out.push_back({at(path, i), unknown_blueprint(name->plain, slot == nullptr ? slots : Slots{*slot}), {}});
     } else if (slot != nullptr) {
-      const auto fits = check_fit(module.blueprint, *slot);
+      const auto fits = check_fit(*name, *slot);
       if (!fits) out.push_back({at(path, i), fits.error(), host_fields()});
     }
   }

@@ -9,6 +9,7 @@
 #include "base/text/joined.h"
 #include "base/text/printable.h"
 #include "config/rules.h"
+#include "leyline/blueprint_name.h"
 
 namespace esper::config {
 
@@ -31,7 +32,7 @@ void check_allowed(const ScheduledGermination& line, const std::string& path, co
     out.push_back(
         {path, fmt::format("growth.slots has {} and not {}", joined(growth.slots), line.slot), {"growth.slots"}});
   }
-  if (leaves_out(growth.blueprints, line.blueprint)) {
+  if (leaves_out(growth.blueprints, std::string(leyline::without_copies(line.blueprint)))) {
     out.push_back(
         {path,
          fmt::format("growth.blueprints has {} and not {}", joined(growth.blueprints), in_quotes(line.blueprint)),
@@ -48,12 +49,15 @@ void PolicyConfig::validate(Findings& out) const {
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     if (!schedule[i]) out.push_back({fmt::format("schedule[{}]", i), schedule[i].problem(), {}});
   }
-  if (kind == PolicyKind::kSchedule && schedule.empty()) {
-    out.push_back({"schedule", "is empty, but kind schedule needs lines like 2:r0c2=conv_light", {"kind"}});
-  }
 }
 
 void check_schedule(const RunConfig& config, Findings& out) {
+  const bool is_needed = config.policy.kind == PolicyKind::kSchedule && config.growth.kind == GrowthKind::kModules;
+  if (is_needed && config.policy.schedule.empty()) {
+    out.push_back({"policy.schedule",
+                   "is empty, but kind schedule needs lines like 2:r0c2=conv_light",
+                   {"policy.kind", "growth.kind"}});
+  }
   std::map<std::pair<int, std::string>, std::string> seen;  // by epoch and slot
   for (std::size_t i = 0; i < config.policy.schedule.size(); ++i) {
     const auto& line = config.policy.schedule[i];

@@ -11,14 +11,20 @@ bool ends_on_residual_path(const HostBlock& block, const std::string& parameter)
                              [&](const std::string& layer) { return parameter.starts_with(layer + "."); });
 }
 
+// "norm1.weight" of "seed-0001.norm1.weight" or "seed-0001.copy2.norm1.weight".
+std::string name_in_block(const Seed& seed, const std::string& id) {
+  const std::string name = id.substr(seed.id.size() + 1);
+  return seed.kind.copies > 1 && name.starts_with("copy") ? name.substr(name.find('.') + 1) : name;
+}
+
 }  // namespace
 
 std::vector<ParameterCopy> copies_of(const Seed& seed, const SlotSite& site, const TensorTable& host) {
   std::vector<ParameterCopy> copies;
-  if (seed.blueprint->birth == Birth::kDrawn) return copies;
-  const bool is_identity = seed.blueprint->birth == Birth::kIdentityCopy;
+  if (seed.kind.blueprint->birth == Birth::kDrawn) return copies;
+  const bool is_identity = seed.kind.blueprint->birth == Birth::kIdentityCopy;
   for (const auto& [id, tensor] : seed.module.tensors.parameters) {
-    const std::string name = id.substr(seed.id.size() + 1);
+    const std::string name = name_in_block(seed, id);
     std::string source = site.block->id + "." + name;
     if (!find_parameter(host, source).defined()) continue;
     const bool is_zeroed = is_identity && ends_on_residual_path(*site.block, name);
@@ -29,6 +35,9 @@ std::vector<ParameterCopy> copies_of(const Seed& seed, const SlotSite& site, con
 
 void copy_block(const Seed& seed, const SlotSite& site, const TensorTable& host) {
   const at::NoGradGuard no_grad;
+  for (const auto& [id, buffer] : seed.module.tensors.buffers) {
+    torch::Tensor(buffer).copy_(find_buffer(host, site.block->id + "." + name_in_block(seed, id)));
+  }
   for (const auto& [id, source, kind] : copies_of(seed, site, host)) {
     auto parameter = find_parameter(seed.module.tensors, id);
     if (kind == CopyKind::kZeroed) {

@@ -1,10 +1,13 @@
 #include "kasmina/blueprint.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 
 #include "base/error.h"
 #include "base/names.h"
 #include "kasmina/blueprint/families.h"
+#include "leyline/blueprint_name.h"
 
 namespace esper::kasmina {
 namespace {
@@ -34,6 +37,16 @@ std::vector<Blueprint> with_builders() {
   return all;
 }
 
+SeedForward build_sequence(const HostBlock& block, ModuleScope scope, int copies) {
+  std::vector<SeedForward> parts;
+  for (int i = 0; i < copies; ++i) parts.push_back(block.build(scope.child(copy_name(i))));
+  return [parts](const torch::Tensor& x, Mode mode) {
+    torch::Tensor y = x;
+    for (const SeedForward& part : parts) y = part(y, mode);
+    return y;
+  };
+}
+
 }  // namespace
 
 const std::vector<Blueprint>& blueprints() {
@@ -48,14 +61,37 @@ const Blueprint* find_blueprint(std::string_view name, FeatureKind kind) {
   return nullptr;
 }
 
-SeedModule build_seed(const Blueprint& blueprint, const SlotSite& site, const std::string& seed_id,
-                      std::uint64_t run_seed, torch::Device device) {
-  ESPER_CHECK(may_fit(blueprint, site.shape), "a rejected blueprint is not built");
-  const bool is_drawn = blueprint.birth == Birth::kDrawn;
+std::string copy_name(int index) { return fmt::format("copy{}", index); }
+
+std::string name_of(const SeedKind& kind) {
+  return leyline::BlueprintName{std::string(kind.blueprint->name), kind.copies}.text();
+}
+
+base::Expected<SeedKind> find_seed_kind(std::string_view name, FeatureKind kind) {
+  const auto read = leyline::BlueprintName::parse(name);
+  if (!read) return base::failure(read.error());
+  const Blueprint* blueprint = find_blueprint(read->plain, kind);
+  if (!blueprint) {
+    return base::failure(fmt::format("no blueprint \"{}\" for features of kind {}", read->plain, to_string(kind)));
+  }
+  return SeedKind{blueprint, read->copies};
+}
+
+SeedModule build_seed(const SeedKind& kind, const SlotSite& site, const std::string& seed_id, std::uint64_t run_seed,
+                      torch::Device device) {
+  const auto& [blueprint, copies] = kind;
+  ESPER_CHECK(may_fit(*blueprint, site.shape, copies), "a rejected blueprint is not built");
+  const bool is_drawn = blueprint->birth == Birth::kDrawn;
   ESPER_CHECK(is_drawn || site.block, "there is no block to copy at " + site.id);
   SeedModule seed;
   const ModuleScope scope(seed.tensors, seed_id, run_seed, device);
-  seed.forward = is_drawn ? blueprint.build(scope, site.shape) : site.block->build(scope);
+  if (is_drawn) {
+    seed.forward = blueprint->build(scope, site.shape);
+  } else if (copies == 1) {
+    seed.forward = site.block->build(scope);
+  } else {
+    seed.forward = build_sequence(*site.block, scope, copies);
+  }
   return seed;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/expected.h"
 #include "kasmina/host.h"
 #include "leyline/blueprint_table.h"
 
@@ -16,8 +17,8 @@ namespace esper::kasmina {
 
 using SeedForward = FeatureMap;
 
-// A grown module: maps a feature to a feature of the same shape. None has buffers, and none but a copy of a block with
-// dropout draws random numbers in its forward, so an unused seed cannot disturb the rest.
+// A grown module: maps a feature to a feature of the same shape. None but a copy of a block has buffers (batch norm's)
+// or draws random numbers in its forward (dropout), so an unused seed cannot disturb the rest.
 struct SeedModule {
   TensorTable tensors;
   SeedForward forward;
@@ -34,10 +35,26 @@ struct Blueprint : leyline::BlueprintFacts {
 const std::vector<Blueprint>& blueprints();
 // Null if this kind of feature has no blueprint of this name.
 const Blueprint* find_blueprint(std::string_view name, FeatureKind kind);
-// Tensor ids begin with the seed's: "seed-0001.conv.weight". The blueprint must fit the site. All values are drawn,
-// those of a copy too: kasmina/block_copy.h writes the copied ones.
-SeedModule build_seed(const Blueprint& blueprint, const SlotSite& site, const std::string& seed_id,
-                      std::uint64_t run_seed, torch::Device device);
+
+// The scope of one of several copies within their seed: "copy0".
+std::string copy_name(int index);
+
+// What a seed is made of: a blueprint and, of a copied block, how many in sequence.
+struct SeedKind {
+  const Blueprint* blueprint = nullptr;
+  int copies = 1;
+  bool operator==(const SeedKind&) const = default;
+};
+// "copy_block*3"
+std::string name_of(const SeedKind& kind);
+// Of such a name; fails if this kind of feature has no blueprint of that name. Whether it fits is not looked at.
+base::Expected<SeedKind> find_seed_kind(std::string_view name, FeatureKind kind);
+
+// Tensor ids begin with the seed's: "seed-0001.conv.weight"; of several copies with that and the copy's:
+// "seed-0001.copy0.norm1.weight". The kind must fit the site. All values are drawn, those of a copy too:
+// kasmina/block_copy.h writes the copied ones.
+SeedModule build_seed(const SeedKind& kind, const SlotSite& site, const std::string& seed_id, std::uint64_t run_seed,
+                      torch::Device device);
 
 // "features", "image", "sequence"
 std::string_view to_string(FeatureKind kind);

@@ -44,8 +44,8 @@ torch::Tensor run(const Seed& seed, const torch::Tensor& vectors) {
 }  // namespace
 
 base::Expected<void> check_linear(const Seed& seed) {
-  if (seed.blueprint->algebra != Algebra::kAffine) {
-    return base::failure(fmt::format("{} is not linear", seed.blueprint->name));
+  if (seed.kind.blueprint->algebra != Algebra::kAffine) {
+    return base::failure(fmt::format("{} is not linear", name_of(seed.kind)));
   }
   switch (seed.composition) {
     case Composition::kAdd:

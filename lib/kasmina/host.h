@@ -49,7 +49,8 @@ using SlotHook = std::function<torch::Tensor(std::size_t slot, const torch::Tens
 //   linear       host.head.{weight,bias}
 //   mlp          host.block<i>.linear.{weight,bias}, host.head.{weight,bias}
 //   cnn          host.block<i>.conv.weight, host.block<i>.norm.{weight,bias,running_mean,running_var,
-//                num_batches_tracked}, host.head.{weight,bias}
+//                num_batches_tracked}, then host.block<i>.residual<j>.{conv1,norm1,conv2,norm2}, as conv and norm;
+//                host.head.{weight,bias}
 //   transformer  host.tokens.weight (also the head), host.positions.weight, host.layer<i>.{norm1,norm2}.{weight,bias},
 //                host.layer<i>.attention.{qkv,proj}.{weight,bias}, host.layer<i>.mlp.{up,down}.{weight,bias},
 //                host.norm.{weight,bias}

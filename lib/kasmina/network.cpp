@@ -139,7 +139,7 @@ std::vector<leyline::SeedState> Network::export_seed_states() const {
     leyline::SeedState state;
     state.seed_id = seed.id;
     state.slot = slot->site.id;
-    state.blueprint = seed.blueprint->name;
+    state.blueprint = name_of(seed.kind);
     state.stage = slot->stage;
     state.gradient_norm = static_cast<float>(record.gradient_norm);
     state.learning_rate = static_cast<float>(record.learning_rate);

@@ -139,7 +139,7 @@ class Network {
   Events carry_out(const Order& order);
   struct Germination {
     Slot* slot = nullptr;
-    const Blueprint* blueprint = nullptr;
+    SeedKind kind;
     AlphaSchedule schedule;
   };
   // Resolves what GERMINATE names. Returns why it is rejected; empty, with `out` set, if it is not.

@@ -32,7 +32,7 @@ LifecycleEvent event_of(Kind kind, const Slot& slot, const AdaptationCommand& co
   event.from = event.to = slot.stage;
   if (slot.seed) {
     event.seed_id = slot.seed->id;
-    event.blueprint = slot.seed->blueprint->name;
+    event.blueprint = name_of(slot.seed->kind);
   }
   return event;
 }
@@ -140,16 +140,14 @@ std::vector<LifecycleEvent> Network::resolve(const AdaptationCommand& command, G
                                                            : "slot_resting";
     return refused(command, code, wanted.slot + ": " + illegal->text());
   }
-  const auto* blueprint = find_blueprint(wanted.blueprint_id, place->site.shape.kind);
-  if (!blueprint) {
-    return refused(command, "unknown_blueprint",
-                   "no blueprint \"" + wanted.blueprint_id + "\" for the kind of feature at " + wanted.slot);
+  const auto kind = find_seed_kind(wanted.blueprint_id, place->site.shape.kind);
+  if (!kind) return refused(command, "unknown_blueprint", wanted.slot + ": " + kind.error());
+  if (const auto fit = check_fit(*kind->blueprint, place->site.shape, kind->copies); !fit) {
+    return refused(command, "blueprint_does_not_fit", fit.error());
   }
   const auto& rules = rules_[index_of(*place)];
-  if (std::ranges::find(rules.allowed, blueprint) == rules.allowed.end()) {
-    const auto fit = check_fit(*blueprint, place->site.shape);
-    return fit ? refused(command, "blueprint_not_allowed", "growth.blueprints does not name it")
-               : refused(command, "blueprint_does_not_fit", fit.error());
+  if (std::ranges::find(rules.allowed, kind->blueprint) == rules.allowed.end()) {
+    return refused(command, "blueprint_not_allowed", "growth.blueprints does not name it");
   }
   if (std::ranges::count_if(slots, [](const Slot& slot) { return is_growing(slot.stage); }) >= growth_.max_seeds) {
     return refused(command, "too_many_seeds",
@@ -157,20 +155,20 @@ std::vector<LifecycleEvent> Network::resolve(const AdaptationCommand& command, G
   }
   const auto schedule = schedule_from(wanted.parameters, rules.schedule);
   if (!schedule) return refused(command, "invalid_parameter", schedule.error());
-  out = {&*place, blueprint, *schedule};
+  out = {&*place, *kind, *schedule};
   return {};
 }
 
 std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command, const torch::Tensor& probe) {
   Germination wanted;
   if (auto refusal = resolve(command, wanted); !refusal.empty()) return refusal;
-  const auto& [place, blueprint, schedule] = wanted;
-  auto seed = make_seed({structure_.seeds_born + 1, blueprint, place->site, schedule}, growth_, run_seed_, device_);
+  const auto& [place, kind, schedule] = wanted;
+  auto seed = make_seed({structure_.seeds_born + 1, kind, place->site, schedule}, growth_, run_seed_, device_);
   copy_block(seed, place->site, host_.tensors);
   const auto evidence = measure_graft(index_of(*place), seed, probe);
   const auto verdict = sanity_gate(evidence);
   auto gate = verdict_event(verdict, *place, Stage::kGerminated, command);
-  gate.blueprint = blueprint->name;
+  gate.blueprint = name_of(kind);
   if (!verdict.passed) return gate_refusal(gate, command);
 
   gate.seed_id = seed.id;
@@ -182,7 +180,7 @@ std::vector<LifecycleEvent> Network::germinate(const AdaptationCommand& command,
   auto graft = event_of(Kind::kGraft, *place, command);
   graft.values = verdict.values;
   graft.values.emplace_back("params", static_cast<double>(place->seed->module.tensors.num_parameters()));
-  graft.reason = "grafted at alpha 0; the blueprint's initial output is " + std::string(blueprint->start);
+  graft.reason = "grafted at alpha 0; the blueprint's initial output is " + std::string(kind.blueprint->start);
   return {gate, graft, stage_event(*place, Stage::kDormant, verdict.reason, command)};
 }
 
@@ -201,10 +199,9 @@ std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
     return refused(command, "wrong_slot",
                    fmt::format("{} is at {}, not at {}", slot->seed->id, slot->site.id, wanted.slot));
   }
-  if (!wanted.blueprint_id.empty() && wanted.blueprint_id != slot->seed->blueprint->name) {
-    return refused(
-        command, "wrong_blueprint",
-        fmt::format("{} is a {}, not a {}", slot->seed->id, slot->seed->blueprint->name, wanted.blueprint_id));
+  if (!wanted.blueprint_id.empty() && wanted.blueprint_id != name_of(slot->seed->kind)) {
+    return refused(command, "wrong_blueprint",
+                   fmt::format("{} is a {}, not a {}", slot->seed->id, name_of(slot->seed->kind), wanted.blueprint_id));
   }
   const auto to = wanted_stage(wanted.operation).value_or(Stage::kCulled);
   if (const auto illegal = check_move(slot->stage, to)) {

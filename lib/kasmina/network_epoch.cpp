@@ -32,7 +32,7 @@ LifecycleEvent violation(const Slot& slot) {
   event.kind = Kind::kViolation;
   event.seed_id = slot.seed->id;
   event.slot = slot.site.id;
-  event.blueprint = slot.seed->blueprint->name;
+  event.blueprint = name_of(slot.seed->kind);
   event.from = event.to = slot.stage;
   event.values = {{"violations", slot.seed->record.isolation_violations}};
   event.reason = "isolation violated: its gradient reached the host";
@@ -184,7 +184,7 @@ std::vector<LifecycleEvent> Network::cull(Slot& slot, const std::string& reason,
   LifecycleEvent stage;
   stage.seed_id = slot.seed->id;
   stage.slot = slot.site.id;
-  stage.blueprint = slot.seed->blueprint->name;
+  stage.blueprint = name_of(slot.seed->kind);
   stage.from = slot.stage;
   stage.to = Stage::kCulled;
   stage.reason = reason;

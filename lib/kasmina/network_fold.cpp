@@ -84,7 +84,7 @@ double Network::fold_change(const Slot& slot, const Fold& fold, const torch::Ten
 
 // Empty for a seed that is not linear by itself. Changes nothing.
 std::optional<Network::Fold> Network::try_fold(const Slot& slot, const torch::Tensor& probe) {
-  if (!growth_.fold_fossils || slot.seed->blueprint->algebra != Algebra::kAffine) return std::nullopt;
+  if (!growth_.fold_fossils || slot.seed->kind.blueprint->algebra != Algebra::kAffine) return std::nullopt;
   Fold fold;
   fold.event.kind = LifecycleEvent::Kind::kFold;
   fold.event.passed = false;
@@ -119,7 +119,7 @@ LifecycleEvent Network::carry_out(const Fold& fold, Slot& slot, const Order& ord
   auto event = fold.event;
   event.seed_id = seed.id;
   event.slot = slot.site.id;
-  event.blueprint = seed.blueprint->name;
+  event.blueprint = name_of(seed.kind);
   event.from = event.to = slot.stage;
   event.command_id = order.command.command_id;
   event.values.emplace_back("params", static_cast<double>(seed.module.tensors.num_parameters()));

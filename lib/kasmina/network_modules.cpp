@@ -11,13 +11,13 @@ namespace esper::kasmina {
 namespace {
 
 // The name was checked with the configuration; the feature's size is known only here.
-const Blueprint& blueprint_at(const SlotSite& site, const config::Entry<config::SlotModule>& module) {
-  const auto* blueprint = find_blueprint(module->blueprint, site.shape.kind);
-  ESPER_CHECK(blueprint, "host.modules was not checked: " + module.text());
-  if (const auto fit = check_fit(*blueprint, site.shape); !fit) {
+SeedKind kind_at(const SlotSite& site, const config::Entry<config::SlotModule>& module) {
+  const auto kind = find_seed_kind(module->blueprint, site.shape.kind);
+  ESPER_CHECK(kind, "host.modules was not checked: " + module.text());
+  if (const auto fit = check_fit(*kind->blueprint, site.shape, kind->copies); !fit) {
     throw base::Error(base::ExitCode::kConfig, fmt::format("host.modules: {}: {}", module.text(), fit.error()));
   }
-  return *blueprint;
+  return *kind;
 }
 
 }  // namespace
@@ -28,9 +28,9 @@ void Network::build_in(const std::vector<config::Entry<config::SlotModule>>& mod
     const auto slot =
         std::ranges::find(structure_.slots, module->slot, [](const Slot& known) { return known.site.id; });
     ESPER_CHECK(slot != structure_.slots.end() && !slot->seed, "host.modules was not checked: " + module.text());
-    const auto& blueprint = blueprint_at(slot->site, module);
+    const SeedKind kind = kind_at(slot->site, module);
     const AlphaSchedule& schedule = rules_[index_of(*slot)].schedule;
-    slot->seed = make_seed({++structure_.seeds_born, &blueprint, slot->site, schedule}, growth_, run_seed_, device_);
+    slot->seed = make_seed({++structure_.seeds_born, kind, slot->site, schedule}, growth_, run_seed_, device_);
     slot->seed->alpha = hold_alpha(schedule.curve, 1);
     slot->stage = leyline::Stage::kFossilized;
     refresh_scalars(*slot, growth_);

@@ -143,11 +143,11 @@ Seed make_seed(const SeedOrigin& origin, const config::GrowthConfig& growth, std
   Seed seed;
   seed.number = origin.number;
   seed.id = seed_name(origin.number);
-  seed.blueprint = origin.blueprint;
+  seed.kind = origin.kind;
   seed.shape = origin.site.shape;
   seed.composition = growth.composition;
   seed.training = growth.training;
-  seed.module = build_seed(*origin.blueprint, origin.site, seed.id, run_seed, device);
+  seed.module = build_seed(origin.kind, origin.site, seed.id, run_seed, device);
   add_gate(seed, ModuleScope(seed.module.tensors, seed.id, run_seed, device).child("blend_gate"));
   seed.schedule = origin.schedule;
   seed.alpha = hold_alpha(origin.schedule.curve, 0);

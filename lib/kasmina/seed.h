@@ -85,7 +85,7 @@ struct SeedRecord {
 struct Seed {
   std::string id;            // "seed-0001"
   std::uint32_t number = 0;  // 1 for the first one born in the run
-  const Blueprint* blueprint = nullptr;
+  SeedKind kind;
   FeatureShape shape;
   config::Composition composition = config::Composition::kAdd;
   config::SeedTraining training = config::SeedTraining::kBlended;
@@ -106,7 +106,7 @@ std::string seed_name(std::uint32_t number);
 
 struct SeedOrigin {
   std::uint32_t number = 1;
-  const Blueprint* blueprint = nullptr;
+  SeedKind kind;
   const SlotSite& site;
   AlphaSchedule schedule;
 };

@@ -133,7 +133,7 @@ AlphaSchedule schedule_from_json(const json& saved) {
 
 json seed_to_json(const Seed& seed) {
   return {{"number", seed.number},
-          {"blueprint", seed.blueprint->name},
+          {"blueprint", name_of(seed.kind)},
           {"composition", base::name_of(seed.composition)},
           {"schedule", schedule_to_json(seed.schedule)},
           {"training", base::name_of(seed.training)},
@@ -145,30 +145,30 @@ json seed_to_json(const Seed& seed) {
 
 struct SavedSeed {
   std::uint32_t number = 0;
-  const Blueprint* blueprint = nullptr;
+  SeedKind kind;
   bool folded = false;
 };
 
 bool is_same(const std::optional<Seed>& present, const SavedSeed& saved) {
-  return present && present->number == saved.number && present->blueprint == saved.blueprint &&
-         present->folded == saved.folded;
+  return present && present->number == saved.number && present->kind == saved.kind && present->folded == saved.folded;
 }
 
 Seed seed_from_json(const json& saved, const SlotSource& source) {
-  const auto name = saved.at("blueprint").get<std::string>();
-  const auto* blueprint = find_blueprint(name, source.site.shape.kind);
-  if (!blueprint) fail_saved_topology(source.site.id, "no blueprint \"" + name + "\" fits there");
-  if (const auto fit = check_fit(*blueprint, source.site.shape); !fit) fail_saved_topology(source.site.id, fit.error());
+  const auto kind = find_seed_kind(saved.at("blueprint").get<std::string>(), source.site.shape.kind);
+  if (!kind) fail_saved_topology(source.site.id, kind.error());
+  if (const auto fit = check_fit(*kind->blueprint, source.site.shape, kind->copies); !fit) {
+    fail_saved_topology(source.site.id, fit.error());
+  }
   if (read_name<config::Composition>(saved.at("composition")) != source.growth.composition) {
     fail_saved_topology(source.site.id, "growth.composition differs");
   }
   // Older checkpoints have neither a per-seed schedule nor folded seeds.
-  const SavedSeed who{saved.at("number").get<std::uint32_t>(), blueprint, saved.value("folded", false)};
+  const SavedSeed who{saved.at("number").get<std::uint32_t>(), *kind, saved.value("folded", false)};
   if (who.number == 0) fail_saved_topology(source.site.id, "a seed without a number");
   const auto schedule =
       saved.contains("schedule") ? schedule_from_json(saved["schedule"]) : schedule_at(source.site.id, source.growth);
   auto seed = is_same(source.present, who) ? *source.present
-                                           : make_seed({who.number, blueprint, source.site, schedule}, source.growth,
+                                           : make_seed({who.number, who.kind, source.site, schedule}, source.growth,
                                                        source.run_seed, source.device);
   if (who.folded && !seed.folded) drop_tensors(seed);
   seed.schedule = schedule;
@@ -220,10 +220,11 @@ Slot slot_from_json(const json& saved, const SlotSource& source) {
   return slot;
 }
 
-json new_seed_to_json(std::uint32_t number, const std::string& blueprint, config::Composition composition) {
+json new_seed_to_json(std::uint32_t number, const std::string& blueprint, const config::GrowthConfig& growth) {
   return {{"number", number},
           {"blueprint", blueprint},
-          {"composition", base::name_of(composition)},
+          {"composition", base::name_of(growth.composition)},
+          {"training", base::name_of(growth.training)},
           {"alpha", alpha_to_json({})},
           {"record", record_to_json({})}};
 }

@@ -24,7 +24,7 @@ struct SlotSource {
 Slot slot_from_json(const nlohmann::json& saved, const SlotSource& source);
 
 // The "seed" of a slot with a newly germinated one, with the configured blend.
-nlohmann::json new_seed_to_json(std::uint32_t number, const std::string& blueprint, config::Composition composition);
+nlohmann::json new_seed_to_json(std::uint32_t number, const std::string& blueprint, const config::GrowthConfig& growth);
 
 // Parts of it that other files read. Throw as above; json::exception if a field has another type.
 leyline::Stage stage_from_json(const nlohmann::json& saved, const std::string& slot);

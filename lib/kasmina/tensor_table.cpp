@@ -29,6 +29,11 @@ torch::Tensor draw(torch::IntArrayRef shape, Init init, std::uint64_t seed) {
   return {};
 }
 
+torch::Tensor find(const std::vector<NamedTensor>& tensors, std::string_view id) {
+  const auto found = std::ranges::find(tensors, id, &NamedTensor::id);
+  return found == tensors.end() ? torch::Tensor() : found->tensor;
+}
+
 }  // namespace
 
 std::int64_t TensorTable::num_parameters() const {
@@ -37,10 +42,9 @@ std::int64_t TensorTable::num_parameters() const {
   return count;
 }
 
-torch::Tensor find_parameter(const TensorTable& table, std::string_view id) {
-  const auto found = std::ranges::find(table.parameters, id, &NamedTensor::id);
-  return found == table.parameters.end() ? torch::Tensor() : found->tensor;
-}
+torch::Tensor find_parameter(const TensorTable& table, std::string_view id) { return find(table.parameters, id); }
+
+torch::Tensor find_buffer(const TensorTable& table, std::string_view id) { return find(table.buffers, id); }
 
 void write_values(const TensorValues& values) {
   const at::NoGradGuard no_grad;

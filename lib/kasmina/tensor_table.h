@@ -26,6 +26,8 @@ struct TensorTable {
 };
 // Undefined if the table has no parameter of this id.
 torch::Tensor find_parameter(const TensorTable& table, std::string_view id);
+// The same for a buffer.
+torch::Tensor find_buffer(const TensorTable& table, std::string_view id);
 
 // Tensors, each with a saved value.
 using TensorValues = std::vector<std::pair<torch::Tensor, torch::Tensor>>;

@@ -76,7 +76,7 @@ json with_seed(json saved, const std::string& slot, const std::string& blueprint
     saved["seeds_born"] = number;
     place["stage"] = static_cast<int>(Stage::kGerminated);
     place["stage_epochs"] = 0;
-    place["seed"] = new_seed_to_json(number, blueprint, growth.composition);
+    place["seed"] = new_seed_to_json(number, blueprint, growth);
     return saved;
   }
   throw base::Error(base::ExitCode::kConfig, "there is no slot \"" + slot + "\"");

@@ -36,10 +36,14 @@ bool is_blueprint(std::string_view name) {
   return std::ranges::find(blueprint_table(), name, &BlueprintFacts::name) != blueprint_table().end();
 }
 
-base::Expected<void> check_fit(const BlueprintFacts& blueprint, const FeatureShape& shape) {
+base::Expected<void> check_fit(const BlueprintFacts& blueprint, const FeatureShape& shape, int copies) {
   if (blueprint.fits != shape.kind) {
     return base::failure(fmt::format("it fits features of kind {}, but this one has kind {}",
                                      base::name_of(blueprint.fits), base::name_of(shape.kind)));
+  }
+  if (blueprint.birth != Birth::kDrawn && !shape.uncopied.empty()) return base::failure(std::string(shape.uncopied));
+  if (blueprint.birth == Birth::kDrawn && copies > 1) {
+    return base::failure("only copies of the host's blocks, copy_block and copy_block_plain, come in numbers");
   }
   const auto lacks = [&](const Least& least) {
     return base::failure(fmt::format(fmt::runtime(least.otherwise), shape.channels));

@@ -73,11 +73,11 @@ std::span<const BlueprintFacts> blueprint_table();
 const BlueprintFacts* find_blueprint_facts(std::string_view name, FeatureKind kind);
 // Whether there is one of this name for any kind of feature.
 bool is_blueprint(std::string_view name);
-// Fails with the reason, a clause for a sentence, if it cannot be grown at such a feature. What is not known of the
-// shape counts as enough.
-base::Expected<void> check_fit(const BlueprintFacts& blueprint, const FeatureShape& shape);
-inline bool may_fit(const BlueprintFacts& blueprint, const FeatureShape& shape) {
-  return check_fit(blueprint, shape).has_value();
+// Fails with the reason, a clause for a sentence, if it cannot be grown at such a feature, or not so many of it in one
+// seed. What is not known of the shape counts as enough.
+base::Expected<void> check_fit(const BlueprintFacts& blueprint, const FeatureShape& shape, int copies = 1);
+inline bool may_fit(const BlueprintFacts& blueprint, const FeatureShape& shape, int copies = 1) {
+  return check_fit(blueprint, shape, copies).has_value();
 }
 
 // The parts of the table, a file for each kind of feature.

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 namespace esper::leyline {
@@ -22,6 +23,8 @@ struct FeatureShape {
   std::int64_t channels = 0;
   std::int64_t height = 0, width = 0;  // kImage
   std::int64_t tokens = 0;             // kSequence: the longest
+  // Why the host's block that ends here cannot be copied, as a clause; empty where it can.
+  std::string_view uncopied = {};
 
   // Pixels or tokens, 1 for flat features; nothing where it is not known.
   constexpr std::optional<std::int64_t> positions() const {

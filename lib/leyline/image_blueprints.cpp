@@ -13,6 +13,20 @@ constexpr std::int64_t pixels(const FeatureShape& s) { return s.height * s.width
 constexpr Least kTwoPixels{2, "a 3x3 convolution of a single pixel sees padding only"};
 constexpr Least kTwoNumbers{2, "the norm of a single value is zero"};
 
+// The residual block of a cnn: two 3x3 convolutions and two norms.
+constexpr BlueprintFacts residual_block_copy(std::string_view name, int policy_index, std::string_view start,
+                                             Birth birth) {
+  return {.name = name,
+          .fits = FeatureKind::kImage,
+          .policy_index = policy_index,
+          .module = "the host's residual block: ReLU(x + BatchNorm(3x3(ReLU(BatchNorm(3x3(x))))))",
+          .start = start,
+          .formula = "18C² + 4C",
+          .num_parameters = [](const FeatureShape& s) { return 18 * s.channels * s.channels + 4 * s.channels; },
+          .flops = [](const FeatureShape& s) { return (18 * s.channels * s.channels + 2 * s.channels) * pixels(s); },
+          .birth = birth};
+}
+
 constexpr std::array kImageRows{
     noop_blueprint(FeatureKind::kImage),
     BlueprintFacts{
@@ -118,6 +132,10 @@ constexpr std::array kImageRows{
         .flops = [](const FeatureShape& s) { return s.channels * s.channels * pixels(s); },
         .algebra = Algebra::kAffine,
     },
+    residual_block_copy("copy_block", policy_index::kCopyBlock, "neutral: a copy of the block before the slot, norm2 0",
+                        Birth::kIdentityCopy),
+    residual_block_copy("copy_block_plain", policy_index::kCopyBlockPlain, "a copy of the block before the slot",
+                        Birth::kPlainCopy),
 };
 
 }  // namespace

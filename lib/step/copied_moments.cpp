@@ -17,6 +17,20 @@ bool take_moment(const Copying& of, FlatTensors GroupState::* moments) {
   return true;
 }
 
+// Bias corrections 1 - beta^step, [2, 1]; after no step those of one.
+torch::Tensor corrections(const GroupScalars& scalars, const torch::Tensor& step) {
+  return (scalars.log_betas * step.clamp_min(1)).expm1().neg();
+}
+
+void restart_young(const GroupState& group, const GroupScalars& scalars) {
+  const torch::Tensor youngest = -scalars.log_betas[0].expm1().reciprocal().squeeze();
+  const torch::Tensor young = at::minimum(group.step, youngest);
+  const torch::Tensor factors = corrections(scalars, young) / corrections(scalars, group.step);
+  torch::Tensor(group.first_moments.flat).mul_(factors[0]);
+  torch::Tensor(group.second_moments.flat).mul_(factors[1]);
+  torch::Tensor(group.step).copy_(young);
+}
+
 }  // namespace
 
 void copy_moments(StepState& state, std::span<const kasmina::ParameterCopy> copies, StructureChange& change) {
@@ -30,6 +44,9 @@ void copy_moments(StepState& state, std::span<const kasmina::ParameterCopy> copi
     if (has_second) parameter.to.group->step.copy_(parameter.from.group->step);
     if (has_first || has_second) (is_whole ? change.copied : change.reset).push_back(id);
   }
+  if (copies.empty() || !state.scalars.log_betas.defined()) return;
+  const GroupState& group = *find_parameter(state, copies.front().id).group;
+  if (copies.size() < group.parameter_ids.size()) restart_young(group, state.scalars);
 }
 
 }  // namespace esper::step

@@ -1,6 +1,7 @@
 #include "tamiyo/planned_policy.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <utility>
 
 namespace esper::tamiyo {
@@ -11,6 +12,12 @@ constexpr char kPeriodicState[] = "slots";
 
 std::string issuer_of(const Plan& plan) {
   return std::visit([](const auto& one) { return std::string("tamiyo.") + one.kName; }, plan);
+}
+
+std::vector<Germination> all_of(std::vector<Germination> germinations) { return germinations; }
+
+std::vector<Germination> all_of(const std::optional<Germination>& one) {
+  return one ? std::vector{*one} : std::vector<Germination>{};
 }
 
 }  // namespace
@@ -60,8 +67,8 @@ void PlannedPolicy::load_state(const std::string& text) {
   });
 }
 
-std::optional<Germination> PlannedPolicy::next_germination(const std::vector<leyline::SlotState>& slots) const {
-  return std::visit([&](const auto& plan) { return plan.next(care_.state().last_epoch, slots); }, plan_);
+std::vector<Germination> PlannedPolicy::next_germinations(const std::vector<leyline::SlotState>& slots) const {
+  return std::visit([&](const auto& plan) { return all_of(plan.next(care_.state().last_epoch, slots)); }, plan_);
 }
 
 }  // namespace esper::tamiyo

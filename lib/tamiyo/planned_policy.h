@@ -2,7 +2,6 @@
 // The policies that germinate by a plan: periodic, random and schedule. Their seeds are taken through the stages by the
 // same rules as the heuristic's (seed_care.h); only when, where and what to germinate differs.
 
-#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -29,8 +28,8 @@ class PlannedPolicy final : public leyline::Controller {
   std::string save_state() const override;
   void load_state(const std::string& text) override;
 
-  // What it germinates next, were these slots free then; nothing where none of them fits.
-  std::optional<Germination> next_germination(const std::vector<leyline::SlotState>& slots) const;
+  // What it germinates next, all at one epoch's end, were these slots free then; nothing where none of them fits.
+  std::vector<Germination> next_germinations(const std::vector<leyline::SlotState>& slots) const;
 
  private:
   Plan plan_;

@@ -7,6 +7,7 @@
 
 #include "base/names.h"
 #include "base/text/joined.h"
+#include "leyline/blueprint_name.h"
 
 namespace esper::tamiyo {
 
@@ -21,7 +22,7 @@ base::Expected<void> check_slot(const Germination& what, const std::vector<SlotS
   if (slot->stage != leyline::Stage::kDormant) {
     return base::failure(fmt::format("{} is not free but {}", what.slot, base::name_of(slot->stage)));
   }
-  if (std::ranges::find(slot->blueprints, what.blueprint) == slot->blueprints.end()) {
+  if (std::ranges::find(slot->blueprints, leyline::without_copies(what.blueprint)) == slot->blueprints.end()) {
     return base::failure(fmt::format("{} can grow {} and not {}", what.slot,
                                      slot->blueprints.empty() ? "nothing" : base::joined(slot->blueprints),
                                      what.blueprint));
@@ -33,7 +34,10 @@ base::Expected<void> check_slot(const Germination& what, const std::vector<SlotS
 
 SchedulePlan::SchedulePlan(const std::vector<config::Entry<config::ScheduledGermination>>& lines, int epochs) {
   for (const auto& line : lines) {
-    lines_.push_back({static_cast<std::uint32_t>(line->due_epoch(epochs)), {line->slot, line->blueprint}, line.text()});
+    const auto name = leyline::BlueprintName::parse(line->blueprint);
+    lines_.push_back({static_cast<std::uint32_t>(line->due_epoch(epochs)),
+                      {line->slot, name ? name->text() : line->blueprint},  // as the seed will be reported
+                      line.text()});
   }
   std::ranges::stable_sort(lines_, {}, &Line::epoch);
 }
@@ -52,7 +56,7 @@ PlanAnswers SchedulePlan::after(const Moment& moment) const {
       continue;
     }
     taken.insert(line.what.slot);
-    answers.push_back(PlannedGermination{line.what, fmt::format("\"{}\" of policy.schedule is due", line.text)});
+    answers.push_back(PlannedGermination{line.what, fmt::format("\"{}\" of the schedule is due", line.text)});
   }
   if (answers.empty()) answers.push_back(base::failure(until_next(moment.epoch)));
   return answers;
@@ -60,14 +64,20 @@ PlanAnswers SchedulePlan::after(const Moment& moment) const {
 
 std::string SchedulePlan::until_next(std::uint32_t epoch) const {
   const auto line = std::ranges::find_if(lines_, [&](const Line& one) { return one.epoch > epoch; });
-  if (line == lines_.end()) return "no line of policy.schedule is left";
-  return fmt::format("the next line of policy.schedule is due after epoch {}", line->epoch);
+  if (line == lines_.end()) return "no line of the schedule is left";
+  return fmt::format("the next line of the schedule is due after epoch {}", line->epoch);
 }
 
-std::optional<Germination> SchedulePlan::next(std::uint32_t previous_epoch, const std::vector<SlotState>& slots) const {
-  const auto line = std::ranges::find_if(
-      lines_, [&](const Line& one) { return one.epoch > previous_epoch && check_slot(one.what, slots).has_value(); });
-  return line == lines_.end() ? std::nullopt : std::optional(line->what);
+std::vector<Germination> SchedulePlan::next(std::uint32_t previous_epoch, const std::vector<SlotState>& slots) const {
+  std::vector<Germination> all;
+  std::uint32_t due = 0;
+  for (const Line& line : lines_) {
+    if (line.epoch <= previous_epoch || !check_slot(line.what, slots)) continue;
+    if (due != 0 && line.epoch != due) break;
+    due = line.epoch;
+    all.push_back(line.what);
+  }
+  return all;
 }
 
 }  // namespace esper::tamiyo

@@ -1,9 +1,9 @@
 #pragma once
-// policy.kind schedule: the germinations that the run file lists, each once, after its epoch. Which lines are over
+// policy.kind schedule: the germinations that the run file lists or growth.kind deepen stands for
+// (config/deepening.h), each once, after its epoch. Which lines are over
 // follows from the epoch alone, so there is no state.
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -21,8 +21,8 @@ class SchedulePlan {
   SchedulePlan(const std::vector<config::Entry<config::ScheduledGermination>>& lines, int epochs);
 
   PlanAnswers after(const Moment& moment) const;
-  // The first line to come that these slots allow, were they free.
-  std::optional<Germination> next(std::uint32_t previous_epoch, const std::vector<leyline::SlotState>& slots) const;
+  // The lines of the next epoch that has one, and that these slots allow, were they free.
+  std::vector<Germination> next(std::uint32_t previous_epoch, const std::vector<leyline::SlotState>& slots) const;
 
  private:
   struct Line {

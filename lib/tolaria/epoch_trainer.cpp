@@ -103,10 +103,13 @@ void EpochTrainer::prepare_structures() {
   const auto epochs_left = static_cast<std::int64_t>(config.epochs) - run_.progress.epoch;
   const auto limit = static_cast<std::size_t>(config.step.compile.ahead);
   if (epochs_left < 2 || limit == 0 || !run_.lanes.build) return;
-  const bool one_at_a_time = config.growth.gates.evidence == config::Evidence::kControl;
-  const lanes::GrowthForecast growth_forecast{network.export_seed_states(), network.export_slots(),
-                                              one_at_a_time ? 1 : config.growth.max_seeds, run_.policy.state(),
-                                              config.growth.training == config::SeedTraining::kShadow};
+  const config::Evidence evidence = config.growth.gates.evidence;
+  const lanes::GrowthForecast growth_forecast{network.export_seed_states(),
+                                              network.export_slots(),
+                                              evidence == config::Evidence::kControl ? 1 : config.growth.max_seeds,
+                                              run_.policy.state(),
+                                              config.growth.training == config::SeedTraining::kShadow,
+                                              evidence == config::Evidence::kNone};
   runner_.prepare(likely_changes(growth_forecast, limit, run_.lanes.forecast),
                   epochs_left * run_.facts.steps_per_epoch());
 }

@@ -3,6 +3,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <string>
+#include <vector>
 
 #include "support/growing_prepared.h"
 
@@ -28,6 +29,16 @@ inline void issue_both(EagerReference& reference, GrowingPrepared& ahead, leylin
                        const std::string& seed_id) {
   REQUIRE_FALSE(GrowingModel::refused(reference.eager.apply(reference.eager.command(operation, seed_id))));
   REQUIRE_FALSE(GrowingModel::refused(ahead.change(ahead.command(operation, seed_id))));
+}
+
+// At one epoch's end: the runner sees the structure that all of them lead to.
+inline void apply_both(EagerReference& reference, GrowingPrepared& ahead,
+                       const std::vector<leyline::AdaptationCommand>& commands) {
+  for (const auto& command : commands) {
+    REQUIRE_FALSE(GrowingModel::refused(reference.eager.apply(command)));
+    REQUIRE_FALSE(GrowingModel::refused(ahead.apply(command)));
+  }
+  ahead.runner->take_structure(ahead.number);
 }
 
 inline void step_both(EagerReference& reference, GrowingPrepared& ahead, int count) {

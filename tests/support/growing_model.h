@@ -46,8 +46,24 @@ inline LaneCase growing_decoder_case(double dropout) {
   return c;
 }
 
+// The same with a cnn whose two residual blocks may be copied.
+inline LaneCase growing_residual_case() {
+  LaneCase c = growing_case();
+  c.sample = leyline::image_shape(2, 6, 6, 5);
+  c.config.host = {};
+  c.config.host.kind = config::HostKind::kCnn;
+  c.config.host.blocks = 2;
+  c.config.host.pool_layers = c.config.host.residual_blocks = 1;
+  c.config.host.base_channels = 4;
+  c.config.growth.blueprints = {"copy_block", "copy_block_plain"};
+  return c;
+}
+
 inline torch::Tensor probe_of(const LaneCase& c) {
   const auto generator = at::detail::createCPUGenerator(5);
+  if (c.sample.kind == leyline::SampleKind::kImage) {
+    return at::randn({4, c.sample.channels, c.sample.height, c.sample.width}, generator);
+  }
   if (c.sample.kind == leyline::SampleKind::kFeatures) return at::randn({4, c.sample.features}, generator);
   return at::randint(c.sample.num_classes, {4, c.sample.context}, generator, torch::kInt64);
 }

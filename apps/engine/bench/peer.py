@@ -71,13 +71,25 @@ class Dense(nn.Module):
         return self.head(x)
 
 
+class Residual(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.conv1, self.conv2 = (nn.Conv2d(width, width, 3, padding=1, bias=False) for _ in range(2))
+        self.norm1, self.norm2 = nn.BatchNorm2d(width), nn.BatchNorm2d(width)
+
+    def forward(self, x):
+        return F.relu(x + self.norm2(self.conv2(F.relu(self.norm1(self.conv1(x))))))
+
+
 class Convolutional(nn.Module):
     def __init__(self, channels, host, classes):
         super().__init__()
         self.blocks, self.pools, width = host["blocks"], host["pool_layers"], host["base_channels"]
+        self.residual_blocks = host["residual_blocks"]
         for i in range(self.blocks):
             conv = nn.Conv2d(channels, width, host["kernel"], padding=host["kernel"] // 2, bias=False)
-            self.add_module(f"block{i}", Branch(conv=conv, norm=nn.BatchNorm2d(width)))
+            residual = {f"residual{j}": Residual(width) for j in range(host["residual_blocks"])}
+            self.add_module(f"block{i}", Branch(conv=conv, norm=nn.BatchNorm2d(width), **residual))
             channels, width = width, width * 2
         self.head = nn.Linear(channels, classes)
 
@@ -87,6 +99,8 @@ class Convolutional(nn.Module):
             x = F.relu(block.norm(block.conv(x)))
             if i < self.pools:
                 x = F.max_pool2d(x, 2)
+            for j in range(self.residual_blocks):
+                x = getattr(block, f"residual{j}")(x)
         return self.head(x.mean((2, 3)))
 
 

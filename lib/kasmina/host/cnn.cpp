@@ -1,5 +1,5 @@
-// Blocks of convolution, batch norm, ReLU and (the first pool_layers of them) a 2x2 max-pool; a slot after each block;
-// global average pool; linear head.
+// Blocks of convolution, batch norm, ReLU, (the first pool_layers of them) a 2x2 max-pool, and residual blocks if there
+// are to be any; a slot after each block; global average pool; linear head.
 
 #include <ATen/ops/max_pool2d.h>
 #include <ATen/ops/relu.h>
@@ -8,6 +8,7 @@
 #include <algorithm>
 
 #include "kasmina/host/hosts.h"
+#include "kasmina/host/residual_block.h"
 #include "kasmina/layers.h"
 
 namespace esper::kasmina {
@@ -19,10 +20,13 @@ struct Block {
   Conv2d conv;
   BatchNorm2d norm;
   Pool pool = Pool::kNo;
+  std::vector<ResidualBlock> residual{};
 
   torch::Tensor operator()(const torch::Tensor& x, Mode mode) const {
-    const torch::Tensor y = at::relu(norm(conv(x), mode));
-    return pool == Pool::kYes ? at::max_pool2d(y, 2) : y;
+    torch::Tensor y = at::relu(norm(conv(x), mode));
+    if (pool == Pool::kYes) y = at::max_pool2d(y, 2);
+    for (const ResidualBlock& part : residual) y = part(y, mode);
+    return y;
   }
 };
 
@@ -61,6 +65,11 @@ HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, con
     const std::int64_t out = body.sites[static_cast<std::size_t>(i)].shape.channels;
     blocks.push_back({make_conv2d(block.child("conv"), in, out, {.kernel = config.kernel}),
                       make_batch_norm(block.child("norm"), out), pool});
+    for (std::int64_t j = 0; j < config.residual_blocks; ++j) {
+      const std::string name = fmt::format("residual{}", j);
+      blocks.back().residual.push_back(make_residual_block(block.child(name), out));
+      body.sites[static_cast<std::size_t>(i)].block = residual_block_of(fmt::format("host.block{}.{}", i, name), out);
+    }
     in = out;
   }
   for (std::size_t i = 0; i < blocks.size(); ++i) {

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/names.h"
 #include "kasmina/lifecycle.h"
@@ -27,8 +28,10 @@ std::vector<SlotState> free_slots(const GrowthForecast& growth_forecast) {
   return free;
 }
 
+using Kinds = std::vector<const std::vector<LikelyChange>*>;
+
 // The first of each kind, then the second of each.
-std::vector<LikelyChange> in_turn(const std::vector<const std::vector<LikelyChange>*>& kinds) {
+std::vector<LikelyChange> in_turn(const Kinds& kinds) {
   std::vector<LikelyChange> all;
   std::size_t most = 0;
   for (const auto* kind : kinds) most = std::max(most, kind->size());
@@ -40,12 +43,24 @@ std::vector<LikelyChange> in_turn(const std::vector<const std::vector<LikelyChan
   return all;
 }
 
+// All of them at once, then each.
+std::vector<LikelyChange> with_all_first(std::vector<LikelyChange> each) {
+  if (each.size() < 2) return each;
+  LikelyChange all = each.front();
+  all.together.assign(each.begin() + 1, each.end());
+  each.insert(each.begin(), std::move(all));
+  return each;
+}
+
 }  // namespace
 
 std::string describe(const LikelyChange& change) {
   const auto operation = base::name_of(change.operation);
-  if (change.operation != SeedOperation::kGerminate) return fmt::format("{} {}", operation, change.seed_id);
-  return fmt::format("{} {} at {}", operation, change.blueprint, change.slot);
+  std::string text = change.operation == SeedOperation::kGerminate
+                         ? fmt::format("{} {} at {}", operation, change.blueprint, change.slot)
+                         : fmt::format("{} {}", operation, change.seed_id);
+  for (const LikelyChange& other : change.together) text += " with " + describe(other);
+  return text;
 }
 
 std::vector<LikelyChange> likely_changes(const GrowthForecast& growth_forecast, std::size_t limit,
@@ -60,20 +75,26 @@ std::vector<LikelyChange> likely_changes(const GrowthForecast& growth_forecast, 
       moved.push_back({trains ? SeedOperation::kStartGrafting : SeedOperation::kStartTraining, {}, {}, seed.seed_id});
     }
     pruned.push_back({SeedOperation::kCull, {}, {}, seed.seed_id});
-    if (seed.stage >= Stage::kShadowing) kept.push_back({SeedOperation::kFossilize, {}, {}, seed.seed_id});
+    const Stage foreseen = growth_forecast.stays ? Stage::kTraining : Stage::kShadowing;
+    if (seed.stage >= foreseen) kept.push_back({SeedOperation::kFossilize, {}, {}, seed.seed_id});
   }
   if (growing < growth_forecast.max_seeds) {
     const auto free = free_slots(growth_forecast);
     if (forecast) {
-      const LikelyChange next = forecast(free, growth_forecast.policy_state);
-      if (!next.blueprint.empty()) born.push_back(next);
+      LikelyChange next = forecast(free, growth_forecast.policy_state);
+      const auto others = static_cast<std::size_t>(growth_forecast.max_seeds - growing - 1);
+      if (next.together.size() > others) next.together.resize(others);
+      if (!next.blueprint.empty()) born.push_back(std::move(next));
     } else {
       for (const SlotState& slot : free) {
         born.push_back({SeedOperation::kGerminate, slot.slot, slot.blueprints.front(), {}});
       }
     }
   }
-  std::vector<LikelyChange> changes = in_turn({&moved, &pruned, &kept, &born});
+  moved = with_all_first(std::move(moved));
+  kept = with_all_first(std::move(kept));
+  std::vector<LikelyChange> changes =
+      in_turn(growth_forecast.stays ? Kinds{&moved, &kept, &born, &pruned} : Kinds{&moved, &pruned, &kept, &born});
   changes.resize(std::min(changes.size(), limit));
   return changes;
 }

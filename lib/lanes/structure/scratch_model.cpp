@@ -46,16 +46,32 @@ void open_halfway(const Model& model) {
   }
 }
 
+// A policy germinates a seed and starts its training in one decision. That is another structure only where it trains in
+// the shadow of the network.
+nlohmann::json with_started_seed(nlohmann::json topology, const LikelyChange& change,
+                                 const config::GrowthConfig& growth) {
+  topology = kasmina::with_seed(std::move(topology), change.slot, change.blueprint, growth);
+  if (growth.training != config::SeedTraining::kShadow) return topology;
+  const auto id = kasmina::seed_name(kasmina::topology_of(topology).seeds_born);
+  return kasmina::with_stage(std::move(topology), id, leyline::Stage::kTraining);
+}
+
 // A fossil that folds into the host leaves the network as it would be without the seed.
-nlohmann::json topology_after(const Model& running, const LikelyChange& change, const config::GrowthConfig& growth) {
-  const nlohmann::json topology = running.network.save_topology();
-  if (change.operation == SeedOperation::kGerminate) {
-    return kasmina::with_seed(topology, change.slot, change.blueprint, growth);
-  }
+nlohmann::json topology_after(nlohmann::json topology, const LikelyChange& change, const Model& running,
+                              const config::GrowthConfig& growth) {
   const auto stage = kasmina::wanted_stage(change.operation);
   const bool folds = stage == leyline::Stage::kFossilized && !running.network.folded_layer(change.seed_id).empty();
-  if (stage && !folds) return kasmina::with_stage(topology, change.seed_id, *stage);
-  return kasmina::without_seed(topology, change.seed_id, growth);
+  if (change.operation == SeedOperation::kGerminate) {
+    topology = with_started_seed(std::move(topology), change, growth);
+  } else if (stage && !folds) {
+    topology = kasmina::with_stage(std::move(topology), change.seed_id, *stage);
+  } else {
+    topology = kasmina::without_seed(std::move(topology), change.seed_id, growth);
+  }
+  for (const LikelyChange& other : change.together) {
+    topology = topology_after(std::move(topology), other, running, growth);
+  }
+  return topology;
 }
 
 std::unique_ptr<Model> model_of_topology(const ModelFactory& build, const Model& running,
@@ -79,7 +95,7 @@ std::unique_ptr<Model> make_scratch_model(const ModelFactory& build, const Model
 
 std::unique_ptr<Model> make_scratch_model_after(const LikelyChange& change, const ModelFactory& build,
                                                 const Model& running, const config::GrowthConfig& growth) {
-  return model_of_topology(build, running, topology_after(running, change, growth));
+  return model_of_topology(build, running, topology_after(running.network.save_topology(), change, running, growth));
 }
 
 // The allocator's figures are zero on the CPU.

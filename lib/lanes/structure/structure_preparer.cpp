@@ -30,8 +30,10 @@ using leyline::event;
 using leyline::Level;
 using namespace leyline::literals;
 
-// After this time no further piece of a dry run is started; a piece is a few steps.
-constexpr base::Duration kLongestPause = std::chrono::milliseconds(10);
+// After this time no further piece of a dry run is started; a piece is a few steps. Where epochs are long it is this
+// part of the time since the last pause, so that a large structure is ready in as many epochs as a small one.
+constexpr base::Duration kLeastPause = std::chrono::milliseconds(10);
+constexpr int kPartOfEpoch = 50;
 
 // Restores the random number generators after a dry run.
 class KeptRandomNumbers {
@@ -95,6 +97,9 @@ void StructurePreparer::keep_example(const StepShape& shape, std::span<const Mic
 void StructurePreparer::prepare(const StructureInUse& in_use, std::span<const LikelyChange> likely,
                                 std::int64_t steps_left) {
   if (gave_up_) return;
+  const auto now = context_.services.clock.now();
+  const auto since = now - std::exchange(last_pause_, now).value_or(now);
+  pause_ = std::max(kLeastPause, since / kPartOfEpoch);
   try {
     const KeptRandomNumbers kept(context_.device);
     take_precompiled();
@@ -145,7 +150,7 @@ void StructurePreparer::run_dry(const LikelyChange& change, const std::string& p
   const auto elapsed = [&] { return context_.services.clock.now() - begin; };
   try {
     if (!dry_run_ || dry_run_->place != place) begin_dry_run(change, place, in_use);
-    while (dry_run_ && !dry_run_->run->is_done() && elapsed() < kLongestPause) dry_run_->run->advance();
+    while (dry_run_ && !dry_run_->run->is_done() && elapsed() < pause_) dry_run_->run->advance();
   } catch (const std::exception& error) {
     const std::string reason = describe(error);
     dry_run_.reset();

@@ -46,8 +46,9 @@ class StructurePreparer {
   const DryRun::Examples& examples() const { return examples_; }
   StructureLibrary& library() { return library_; }
 
-  // Works on the likeliest structure that is not ready, for about ten milliseconds (at least one piece of work), and
-  // starts compilations ahead, which run beside the training. steps_left: of the run.
+  // Works on the likeliest structure that is not ready, for about ten milliseconds or a fiftieth of the time since the
+  // last call (at least one piece of work), and starts compilations ahead, which run beside the training. steps_left: of
+  // the run.
   void prepare(const StructureInUse& in_use, std::span<const LikelyChange> likely, std::int64_t steps_left);
   // The network has changed, so the structure of the current dry run can no longer result from it.
   void give_up_dry_run() { dry_run_.reset(); }
@@ -85,6 +86,8 @@ class StructurePreparer {
   std::map<std::string, std::string> leads_to_;  // structure and change -> the new structure; empty: impossible
   std::optional<Open> dry_run_;                  // in progress
   bool gave_up_ = false;                         // preparing does not fit into memory
+  std::optional<base::Duration> last_pause_;     // when prepare() was called last
+  base::Duration pause_{};                       // how long it may work
 };
 
 }  // namespace esper::lanes

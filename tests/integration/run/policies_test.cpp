@@ -47,6 +47,13 @@ Case listed() {
           {"2: conv_heavy at r0c1", "6: conv_light at r0c0"}};
 }
 
+// A copy behind each of two blocks at once.
+Case deepened() {
+  return {{"host.residual_blocks=1", "growth.kind=deepen", "growth.deepen.copies=2", "growth.blueprints=[copy_block]",
+           "growth.training=blended"},
+          {"6: copy_block*2 at r0c0", "6: copy_block*2 at r0c1"}};
+}
+
 std::string at_step(const fs::path& run, const std::string& checkpoint) {
   return run.string() + "@" + std::to_string(state_of(run, checkpoint)["progress"]["step"].get<int>());
 }
@@ -54,7 +61,7 @@ std::string at_step(const fs::path& run, const std::string& checkpoint) {
 }  // namespace
 
 TEST_CASE("each policy grows where it says, its seeds reach their end, and a resumed run repeats it") {
-  const Case c = GENERATE(round_robin(), by_lot(), listed());
+  const Case c = GENERATE(round_robin(), by_lot(), listed(), deepened());
   CAPTURE(c.assignments);
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
@@ -90,6 +97,26 @@ TEST_CASE("a scheduled line whose slot is taken is reported once") {
   CHECK(reports == 1);
 }
 
+TEST_CASE("the receipt of a deepened run names the copies, and a fork without one of the seeds keeps the other") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("parent"), deepened().assignments + Words{"epochs=12"}).exit_code == 0);
+  CHECK(grafts_of(room.run("parent")) == Grafts{"3: copy_block*2 at r0c0", "3: copy_block*2 at r0c1"});
+  const Finished receipt = run_esper({"receipt", room.run("parent").string(), "seed-0002"});
+  CHECK(receipt.exit_code == 0);
+  CHECK_THAT(receipt.out, ContainsSubstring("seed-0002, copy_block*2 at r0c1"));
+  const auto names = checkpoints_of(room.run("parent"));
+  const auto grown = std::ranges::find_if(
+      names, [&](const std::string& name) { return state_of(room.run("parent"), name)["progress"]["epoch"] == 4; });
+  REQUIRE(grown != names.end());
+  fs::create_directories(room.run("without").parent_path());
+  const Finished forked = run_esper({"fork", at_step(room.run("parent"), *grown), "--run-dir",
+                                     room.run("without").string(), "--without", "seed-0001", "--json"});
+  INFO(forked.err);
+  REQUIRE(forked.exit_code == 0);
+  CHECK(stages_of(state_of(room.run("without"), checkpoints_of(room.run("without")).back())) == "DORMANT FOSSILIZED");
+}
+
 TEST_CASE("a fork of each policy does not miss the seed that it leaves out, and --policy none grows no more") {
   const Case c = GENERATE(round_robin(), listed());
   CAPTURE(c.assignments);
@@ -122,7 +149,9 @@ TEST_CASE("the step of what a policy germinates next is prepared in advance") {
       std::pair{Words{"policy.kind=periodic", "policy.periodic.every_epochs=6"}, "GERMINATE conv_light at r0c0"},
       std::pair{by_lot().assignments, "GERMINATE conv_light at r0c1"},
       std::pair{Words{"policy.kind=schedule", "policy.schedule=[\"50%:r0c1=conv_heavy\"]"},
-                "GERMINATE conv_heavy at r0c1"});
+                "GERMINATE conv_heavy at r0c1"},
+      std::pair{deepened().assignments + Words{"growth.deepen.at=50%"},
+                "GERMINATE copy_block*2 at r0c0 with GERMINATE copy_block*2 at r0c1"});
   CAPTURE(policy);
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());

@@ -62,7 +62,8 @@ bool needs_more(const std::string& field, const std::string& value) {
                                                              {"data.augment.crop_padding", ""},
                                                              {"data.augment.flip", ""},
                                                              {"growth.aggregation.attribution", "dataloader"},
-                                                             {"policy.kind", "schedule"}};
+                                                             {"policy.kind", "schedule"},
+                                                             {"growth.kind", "deepen"}};  // blocks that can be copied
   const auto [first, last] = known.equal_range(field);
   return std::any_of(first, last, [&](const auto& entry) {
     if (entry.second == "even") return std::stoi(value) % 2 == 0;
@@ -161,12 +162,29 @@ TEST_CASE("how seeds are trained decides when they come, how long they are tried
   CHECK(given.growth.gates.evidence == Evidence::kControl);
 }
 
+TEST_CASE("deepening brings its policy, its blueprint and room for all copies along, and no waiting") {
+  const std::string text = "data: {kind: text, path: t}\nhost: {layers: 6, segments: 6}\ngrowth: ";
+  const auto identity = loaded(text + "{kind: deepen}");
+  CHECK(identity.policy.kind == PolicyKind::kSchedule);
+  CHECK(identity.growth.blueprints == std::vector<std::string>{"copy_block"});
+  CHECK(identity.growth.max_seeds == 6);
+  CHECK(identity.growth.alpha_ticks == 1);
+  CHECK(identity.growth.gates.min_gradient_ratio == 0);
+  const auto plain = loaded(text + "{kind: deepen, deepen: {form: plain}, slots: [r0c1, r0c4], alpha_ticks: 7}");
+  CHECK(plain.growth.blueprints == std::vector<std::string>{"copy_block_plain"});
+  CHECK(plain.growth.max_seeds == 2);
+  CHECK(plain.growth.alpha_ticks == 7);
+  CHECK(loaded(text + "{}").policy.kind == PolicyKind::kHeuristic);
+}
+
 TEST_CASE("a run of a version without these fields goes on as it did") {
   const auto old = read_run_config_text("growth: {isolate: true}", "config.yaml", {}, DocumentKind::kOfRun).config;
   CHECK(old.growth.training == SeedTraining::kStraightThrough);
   CHECK(old.growth.gates.evidence == Evidence::kAblation);
   CHECK(old.policy.heuristic.window_epochs == 1);
   CHECK(old.policy.heuristic.min_share_left == 0);
+  CHECK(old.growth.kind == GrowthKind::kModules);
+  CHECK(old.host.residual_blocks == 0);
 }
 
 TEST_CASE("a table is not read as text because the network is a transformer") {

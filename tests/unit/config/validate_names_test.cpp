@@ -101,6 +101,16 @@ TEST_CASE("a blueprint that no slot can hold") {
            "positions"},
       Case{"data: {kind: mnist, path: x}\nhost: {kind: cnn, blocks: 5, pool_layers: 5, modules: [r0c4=conv_light]}",
            ""},  // the data will tell
+      Case{kText + "host: {kind: transformer, modules: [r0c0=copy_block*2]}", ""},
+      Case{kText + "host: {kind: transformer, modules: [r0c0=copy_block*0]}",
+           "f:2:37: host.modules[0]: in \"copy_block*0\", \"0\" is not a number of copies, 1 to 64; "},
+      Case{kText + "host: {kind: transformer, modules: [r0c0=lora*2]}",
+           "f:2:37: host.modules[0]: lora*2 does not fit r0c0, a feature of kind sequence with 384 channels at 8 "
+           "positions: only copies of the host's blocks"},
+      Case{kCifar + "host: {kind: cnn, modules: [r0c1=copy_block]}",
+           "f:2:29: host.modules[0]: copy_block does not fit r0c1, a feature of kind image with 16 channels at 64 "
+           "positions: the host's block before it has no residual connection"},
+      Case{kCifar + "host: {kind: cnn, residual_blocks: 1, modules: [r0c1=copy_block]}", ""},
       Case{"growth: {blueprints: [conv_heavy, conv_light]}",
            "f:1:22: growth.blueprints: none of conv_heavy, conv_light fits a slot of this host; blueprints that fit: "
            "noop"},

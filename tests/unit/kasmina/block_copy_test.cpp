@@ -1,4 +1,4 @@
-// Depth that is grown: copies of a transformer's blocks behind them.
+// Depth that is grown: copies of a host's blocks behind them.
 
 #include "kasmina/block_copy.h"
 
@@ -7,6 +7,7 @@
 #include <ATen/ops/randn.h>
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <map>
 #include <nlohmann/json.hpp>
 
@@ -66,8 +67,9 @@ double value_of(const LifecycleEvent& event, const std::string& name) {
 }
 
 struct Deepening {
-  explicit Deepening(const config::HostConfig& host, const config::GrowthConfig& growth = copies_only())
-      : network(host, growth, text(), 7, torch::kCPU) {
+  explicit Deepening(const config::HostConfig& host, const config::GrowthConfig& growth = copies_only(),
+                     const leyline::SampleShape& sample = text())
+      : network(host, growth, sample, 7, torch::kCPU), probe(tests::inputs_of(sample, 4)) {
     at::manual_seed(3);
     stir(network);
   }
@@ -83,7 +85,7 @@ struct Deepening {
   }
 
   Network network;
-  torch::Tensor probe = tests::inputs_of(text(), 4);
+  torch::Tensor probe;
   int commands = 0;
 };
 
@@ -130,8 +132,8 @@ TEST_CASE("a plain copy computes what the host's block computes, and passes G0 s
   const Host host = build_host(decoder(2, 2), text(), 7, torch::kCPU);
   Seed seed;
   seed.id = "seed-0001";
-  seed.blueprint = find_blueprint("copy_block_plain", FeatureKind::kSequence);
-  seed.module = build_seed(*seed.blueprint, host.sites[1], seed.id, 7, torch::kCPU);
+  seed.kind = {find_blueprint("copy_block_plain", FeatureKind::kSequence)};
+  seed.module = build_seed(seed.kind, host.sites[1], seed.id, 7, torch::kCPU);
   copy_block(seed, host.sites[1], host.tensors);
   const auto feature = at::randn({4, 7, 16});
   torch::Tensor output;
@@ -147,19 +149,30 @@ TEST_CASE("a plain copy computes what the host's block computes, and passes G0 s
   CHECK(value_of(events.front(), "change_at_full_alpha") > 1e-3);
 }
 
-TEST_CASE("a copied block at alpha 1 is the deeper transformer with these weights: logits and gradients") {
+TEST_CASE("copied blocks at alpha 1 are the deeper transformer with these weights: logits and gradients") {
+  using Prefixes = std::map<std::string, std::string>;
+  struct Case {
+    std::string blueprint;
+    std::int64_t layers;
+    Prefixes sources;  // of the static network's layers in the grown one
+  };
+  const auto [blueprint, layers, sources] =
+      GENERATE(Case{"copy_block_plain", 3, Prefixes{{"host.layer1", "seed-0001"}, {"host.layer2", "host.layer1"}}},
+               Case{"copy_block_plain*2", 4,
+                    Prefixes{{"host.layer1", "seed-0001.copy0"},
+                             {"host.layer2", "seed-0001.copy1"},
+                             {"host.layer3", "host.layer1"}}});
   Deepening grown(decoder(2, 2));
-  grown.grow("r0c0", "copy_block_plain");
+  grown.grow("r0c0", blueprint);
   stir(grown.network);  // else a copy that was mixed up with its source would not show
   fossilize(grown.network, "seed-0001");
-  const Network stacked(decoder(3, 1), {}, text(), 7, torch::kCPU);
+  const Network stacked(decoder(layers, 1), {}, text(), 7, torch::kCPU);
   const auto from = parameters_of(grown.network), to = parameters_of(stacked);
   REQUIRE(from.size() == to.size());
   Tensors pairs;
   for (const auto& [id, tensor] : to) {
-    std::string source = id;
-    if (id.starts_with("host.layer1.")) source.replace(0, 11, "seed-0001");
-    if (id.starts_with("host.layer2.")) source.replace(0, 11, "host.layer1");
+    const auto moved = sources.find(id.substr(0, std::string("host.layer0").size()));
+    const auto source = moved == sources.end() ? id : moved->second + id.substr(moved->first.size());
     pairs[id] = from.at(source);
     const at::NoGradGuard no_grad;
     torch::Tensor(tensor).copy_(from.at(source));
@@ -184,6 +197,117 @@ TEST_CASE("a copy is of the last layer of its segment, and every slot may have o
   const auto all = parameters_of(deepening.network);
   CHECK(same_bits(all.at("seed-0001.mlp.up.weight"), all.at("host.layer1.mlp.up.weight")));
   CHECK(same_bits(all.at("seed-0002.mlp.up.weight"), all.at("host.layer3.mlp.up.weight")));
+}
+
+TEST_CASE("several copies are the identity at birth and copy the same block") {
+  Deepening deepening(decoder(2, 2));
+  const auto before = deepening.output();
+  const auto events = deepening.grow("r0c1", "copy_block*3");
+  CHECK(value_of(events.front(), "change_at_full_alpha") <= 1e-6);
+  CHECK(events.back().blueprint == "copy_block*3");
+  CHECK(deepening.network.export_seed_states().at(0).blueprint == "copy_block*3");
+  const auto all = parameters_of(deepening.network);
+  for (const auto* copy : {"copy0", "copy1", "copy2"}) {
+    const std::string prefix = std::string("seed-0001.") + copy;
+    CHECK(same_bits(all.at(prefix + ".mlp.up.weight"), all.at("host.layer1.mlp.up.weight")));
+    CHECK(all.at(prefix + ".mlp.down.weight").abs().max().item<float>() == 0);
+  }
+  CHECK(deepening.network.parameter_groups().at(1).copies.size() == 3 * kTensorsOfBlock);
+  fossilize(deepening.network, "seed-0001");
+  CHECK(relative_change(deepening.output(), before) <= 1e-6);
+}
+
+TEST_CASE("a number of copies is rejected where it makes no sense") {
+  Deepening deepening(decoder(2, 2));
+  const auto code_of = [&](const std::string& blueprint) {
+    return deepening.network.apply(tests::germination(++deepening.commands, "r0c0", blueprint), deepening.probe)
+        .back()
+        .code;
+  };
+  CHECK(code_of("copy_block*0") == "unknown_blueprint");
+  CHECK(code_of("copy_block*65") == "unknown_blueprint");
+  CHECK(code_of("copy_block*two") == "unknown_blueprint");
+  CHECK(code_of("attention*2") == "blueprint_does_not_fit");
+}
+
+namespace {
+
+leyline::SampleShape pictures() { return leyline::image_shape(3, 8, 8, 5); }
+
+config::HostConfig residual_cnn(std::int64_t residual_blocks) {
+  config::HostConfig host;
+  host.kind = config::HostKind::kCnn;
+  host.blocks = 2;
+  host.pool_layers = 1;
+  host.base_channels = 4;
+  host.residual_blocks = residual_blocks;
+  return host;
+}
+
+Tensors tensors_of(const Network& network) {
+  auto all = parameters_of(network);
+  for (const auto& [id, tensor] : network.buffers()) all[id] = tensor;
+  return all;
+}
+
+// Batch norm's statistics move away from their start.
+void train_forward(Deepening& deepening) {
+  const at::NoGradGuard no_grad;
+  for (int i = 0; i < 5; ++i) deepening.network.forward(deepening.probe, Mode::kTrain);
+}
+
+}  // namespace
+
+TEST_CASE("a copied residual block is the identity at birth, with its block's weights and batch norm statistics") {
+  Deepening deepening(residual_cnn(1), copies_only(), pictures());
+  train_forward(deepening);
+  const auto before = deepening.output();
+  const auto events = deepening.grow("r0c1", "copy_block");
+  CHECK(value_of(events.front(), "change_at_full_alpha") <= 1e-6);
+  const auto all = tensors_of(deepening.network);
+  const std::string source = "host.block1.residual0";
+  CHECK(all.at("seed-0001.norm2.weight").abs().max().item<float>() == 0);
+  CHECK(all.at("seed-0001.norm2.bias").abs().max().item<float>() == 0);
+  for (const auto* name : {".conv1.weight", ".conv2.weight", ".norm1.weight", ".norm1.running_mean",
+                           ".norm1.running_var", ".norm1.num_batches_tracked", ".norm2.running_var"}) {
+    INFO(name);
+    CHECK(at::equal(all.at("seed-0001" + std::string(name)), all.at(source + name)));
+  }
+  CHECK(all.at(source + ".norm1.running_mean").abs().max().item<float>() > 0);
+  fossilize(deepening.network, "seed-0001");
+  CHECK(relative_change(deepening.output(), before) <= 1e-6);
+}
+
+TEST_CASE("copied residual blocks at alpha 1 are the deeper cnn with these weights and statistics") {
+  Deepening grown(residual_cnn(1), copies_only(), pictures());
+  train_forward(grown);
+  grown.grow("r0c0", "copy_block_plain*2");
+  grown.grow("r0c1", "copy_block_plain*2");
+  stir(grown.network);
+  for (const auto* seed : {"seed-0001", "seed-0002"}) fossilize(grown.network, seed);
+  const Network stacked(residual_cnn(3), {}, pictures(), 7, torch::kCPU);
+  const auto from = tensors_of(grown.network), to = tensors_of(stacked);
+  REQUIRE(from.size() == to.size());
+  const std::map<std::string, std::string> sources = {{"host.block0.residual1", "seed-0001.copy0"},
+                                                      {"host.block0.residual2", "seed-0001.copy1"},
+                                                      {"host.block1.residual1", "seed-0002.copy0"},
+                                                      {"host.block1.residual2", "seed-0002.copy1"}};
+  const at::NoGradGuard no_grad;
+  for (const auto& [id, tensor] : to) {
+    const auto moved = sources.find(id.substr(0, std::string("host.block0.residual0").size()));
+    const auto source = moved == sources.end() ? id : moved->second + id.substr(moved->first.size());
+    torch::Tensor(tensor).copy_(from.at(source));
+  }
+  CHECK(relative_change(grown.output(), stacked.forward(grown.probe, Mode::kEvaluate)) < 1e-5);
+  CHECK(relative_change(grown.network.forward(grown.probe, Mode::kTrain), stacked.forward(grown.probe, Mode::kTrain)) <
+        1e-5);
+}
+
+TEST_CASE("the blocks of a cnn without residual blocks are not copied, and the reason says what to do") {
+  Deepening deepening(residual_cnn(0), {}, pictures());
+  const auto refused = deepening.network.apply(tests::germination(1, "r0c1", "copy_block"), deepening.probe).back();
+  CHECK(refused.code == "blueprint_does_not_fit");
+  CHECK(refused.reason.find("host.residual_blocks") != std::string::npos);
 }
 
 TEST_CASE("what was copied is said while the seed grows; a composition's gate is not a copy") {

@@ -43,14 +43,21 @@ torch::Tensor random_feature(const FeatureShape& shape) {
   return {};
 }
 
-// A transformer with one slot of this shape, or no host.
+// A transformer or cnn with one slot of this shape, or no host.
 Host host_before(const FeatureShape& shape) {
-  if (shape.kind != FeatureKind::kSequence) {
+  config::HostConfig config;
+  if (shape.kind == FeatureKind::kFeatures) {
     Host none;
     none.sites = {{"r0c0", shape}};
     return none;
   }
-  config::HostConfig config;
+  if (shape.kind == FeatureKind::kImage) {
+    config.kind = config::HostKind::kCnn;
+    config.blocks = config.residual_blocks = 1;
+    config.pool_layers = 0;
+    config.base_channels = shape.channels;
+    return build_host(config, leyline::image_shape(3, shape.height, shape.width, 5), 3, torch::kCPU);
+  }
   config.kind = config::HostKind::kTransformer;
   config.layers = config.segments = 1;
   config.embedding = shape.channels;
@@ -63,8 +70,8 @@ SeedModule build(const Blueprint& row, const FeatureShape& shape, const std::str
   const Host host = host_before(shape);
   Seed seed;
   seed.id = id;
-  seed.blueprint = &row;
-  seed.module = build_seed(row, host.sites[0], id, 11, torch::kCPU);
+  seed.kind = {&row};
+  seed.module = build_seed(seed.kind, host.sites[0], id, 11, torch::kCPU);
   copy_block(seed, host.sites[0], host.tensors);
   return seed.module;
 }
@@ -155,13 +162,14 @@ TEST_CASE("the output has the feature's shape, and evaluation is deterministic a
     CHECK(y.sizes() == x.sizes());
     CHECK(y.isfinite().all().item<bool>());
     CHECK(seed.forward(x, Mode::kEvaluate).equal(y));
-    CHECK(seed.tensors.buffers.empty());
+    const bool has_batch_norm = row.birth != Birth::kDrawn && row.fits == FeatureKind::kImage;
+    CHECK(seed.tensors.buffers.empty() == !has_batch_norm);
   });
 }
 
 TEST_CASE("only neutral modules return their input at birth") {
   for_every_module([](const Blueprint& row, const FeatureShape& shape) {
-    const torch::Tensor x = random_feature(shape);
+    const torch::Tensor x = random_feature(shape).abs();  // as a ReLU leaves it, which ends a residual block
     const double change = (build(row, shape).forward(x, Mode::kTrain) - x).abs().max().item<double>();
     CHECK((change == 0) == row.start.starts_with("neutral: "));
   });

@@ -38,6 +38,37 @@ TEST_CASE("a copy of a transformer's block is prepared like any seed") {
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 }
 
+TEST_CASE("copies that are germinated at once are prepared together") {
+  at::set_num_threads(1);
+  const LaneCase c = growing_decoder_case(0);
+  EagerReference reference(c);
+  GrowingPrepared ahead(Lane::kReplay, nullptr, c);
+  step_both(reference, ahead, 6);
+  lanes::LikelyChange both = germinates("r0c0", "copy_block*2");
+  both.together = {germinates("r0c1", "copy_block*2")};
+  ahead.prepare({both});
+  const auto eager_steps = ahead.steps_in(Lane::kEager);
+  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  apply_both(reference, ahead, {ahead.germination("r0c0", "copy_block*2"), ahead.germination("r0c1", "copy_block*2")});
+  step_both(reference, ahead, 5);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+}
+
+TEST_CASE("a seed that is germinated and trains in the shadow at once is prepared as such") {
+  at::set_num_threads(1);
+  LaneCase c = growing_case();
+  c.config.growth.training = config::SeedTraining::kShadow;
+  EagerReference reference(c);
+  GrowingPrepared ahead(Lane::kReplay, nullptr, c);
+  step_both(reference, ahead, 6);
+  ahead.prepare({germinates("r0c1", "mlp")});
+  const auto eager_steps = ahead.steps_in(Lane::kEager);
+  apply_both(reference, ahead,
+             {ahead.germination("r0c1", "mlp"), ahead.command(SeedOperation::kStartTraining, "seed-0001")});
+  step_both(reference, ahead, 5);
+  CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+}
+
 TEST_CASE("an unprepared germination starts in eager, and so does one of another blueprint") {
   at::set_num_threads(1);
   for (const auto& likely : {std::vector<lanes::LikelyChange>{}, {germinates("r0c1", "lora")}}) {
@@ -225,8 +256,31 @@ TEST_CASE("likely changes: cull and fossilise growing seeds, then germinate in f
            std::vector<lanes::LikelyChange>{{operation, {}, {}, "seed-0003"}}));
   }
   growth_forecast.in_shadow = false;
+  growth_forecast.max_seeds = 2;
+  seed.stage = Stage::kProbationary;
+  growth_forecast.seeds = {seed, seed};
+  growth_forecast.seeds.back().seed_id = "seed-0004";
+  const lanes::LikelyChange fourth{SeedOperation::kFossilize, {}, {}, "seed-0004"};
+  const lanes::LikelyChange both{SeedOperation::kFossilize, {}, {}, "seed-0003", {fourth}};
+  CHECK(lanes::likely_changes(growth_forecast, 9).at(1) == both);
+  growth_forecast.stays = true;
+  for (auto& one : growth_forecast.seeds) one.stage = Stage::kTraining;
+  CHECK(lanes::likely_changes(growth_forecast, 9).at(0) == both);
+  CHECK(lanes::likely_changes(growth_forecast, 9).at(1) ==
+        lanes::LikelyChange{SeedOperation::kCull, {}, {}, "seed-0003"});
+  growth_forecast.stays = false;
+  CHECK(lanes::describe(both) == "FOSSILIZE seed-0003 with FOSSILIZE seed-0004");
 
   growth_forecast.seeds.clear();
+  const auto wants_two = [](const std::vector<leyline::SlotState>&, const std::string&) {
+    lanes::LikelyChange two = germinates("r0c0", "mlp");
+    two.together = {germinates("r0c2", "mlp")};
+    return two;
+  };
+  CHECK(lanes::likely_changes(growth_forecast, 9, wants_two).at(0).together.size() == 1);
+  growth_forecast.max_seeds = 1;
+  CHECK(lanes::likely_changes(growth_forecast, 9, wants_two).at(0).together.empty());
+
   const auto asks = [](const std::vector<leyline::SlotState>& free, const std::string& state) {
     CHECK(state == "{}");
     return germinates(free.back().slot, "mlp");

@@ -1,6 +1,9 @@
 #include "step/copied_moments.h"
 
+#include <ATen/ops/allclose.h>
+
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 
 #include "support/step_fixture.h"
 
@@ -63,6 +66,27 @@ TEST_CASE("sgd: momentum is copied where the value was, and without momentum the
   CHECK(is_zero(state.at(momentum + "seed-0001.bias")));
   CHECK(change.copied == Ids{"seed-0001.weight"});
   CHECK(change.reset.empty());
+}
+
+TEST_CASE(
+    "adamw: beside a parameter that is no copy the moments are those of a younger optimizer, alike when corrected") {
+  Bench bench(adamw());
+  auto groups = with_copies(bench);
+  groups.back().parameters.push_back({"seed-0001.blend_gate.weight", at::ones({5}).requires_grad_(true)});
+  const auto& optimizer = bench.settings.optimizer;
+  const double young = 1 / (1 - optimizer.beta1);
+  for (int i = 0; i < 40; ++i) bench.step({samples(8)});
+  sync_groups(bench.state, bench.settings, groups);
+  const auto state = snapshot(bench.state);
+  CHECK(std::abs(state.at("optimizer.step.seed-0001").item<double>() - young) < 1e-3);
+  const auto corrected = [&](const std::string& moment, double beta, const std::string& id, double steps) {
+    return state.at("optimizer." + moment + "." + id) / (1 - std::pow(beta, steps));
+  };
+  CHECK(at::allclose(corrected("exp_avg", optimizer.beta1, "seed-0001.weight", young),
+                     corrected("exp_avg", optimizer.beta1, "host.2.weight", 40), 1e-4, 1e-12));
+  CHECK(at::allclose(corrected("exp_avg_sq", optimizer.beta2, "seed-0001.weight", young),
+                     corrected("exp_avg_sq", optimizer.beta2, "host.2.weight", 40), 1e-4, 1e-12));
+  CHECK(is_zero(state.at("optimizer.exp_avg_sq.seed-0001.blend_gate.weight")));
 }
 
 TEST_CASE("a later change of structure copies nothing again") {

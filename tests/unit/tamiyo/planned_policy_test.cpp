@@ -139,12 +139,12 @@ TEST_CASE("what comes next can be asked of the saved state alone") {
   auto policy = policy_of(PeriodicPlan({.every_epochs = 2})), beside = policy;
   for (int epoch = 1; epoch < 4; ++epoch) run.step(policy);
   beside.load_state(policy.save_state());
-  const auto next = beside.next_germination({run.now.slots[1]});
+  const auto next = beside.next_germinations({run.now.slots[1]});
   const auto decision = run.step(policy);
-  REQUIRE(next);
+  REQUIRE(next.size() == 1);
   REQUIRE_FALSE(decision.commands.empty());
-  CHECK(next->slot == decision.commands.back().seed_operation->slot);
-  CHECK(next->blueprint == decision.commands.back().seed_operation->blueprint_id);
+  CHECK(next[0].slot == decision.commands.back().seed_operation->slot);
+  CHECK(next[0].blueprint == decision.commands.back().seed_operation->blueprint_id);
 }
 
 TEST_CASE("a seed that a fork leaves out is not missed, and a damaged state is refused as a checkpoint error") {

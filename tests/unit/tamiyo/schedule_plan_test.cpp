@@ -23,11 +23,11 @@ using Texts = std::vector<std::string>;
 TEST_CASE("lines are germinated after their epoch, percentages once so many epochs are done, each once") {
   const auto slots = free_slots(3, {"a", "b"});
   const SchedulePlan plan({"30%:r0c0=a", "2:r0c2=b", "25%:r0c1=a"}, 10);
-  CHECK(texts(plan.after({0, 1, slots, 4})) == Texts{"no: the next line of policy.schedule is due after epoch 2"});
+  CHECK(texts(plan.after({0, 1, slots, 4})) == Texts{"no: the next line of the schedule is due after epoch 2"});
   CHECK(texts(plan.after({1, 2, slots, 4})) == Texts{"r0c2=b"});
   CHECK(texts(plan.after({2, 3, slots, 4})) == Texts{"r0c0=a", "r0c1=a"});
-  CHECK(texts(plan.after({3, 4, slots, 4})) == Texts{"no: no line of policy.schedule is left"});
-  CHECK(plan.after({1, 2, slots, 4})[0].value().reason == "\"2:r0c2=b\" of policy.schedule is due");
+  CHECK(texts(plan.after({3, 4, slots, 4})) == Texts{"no: no line of the schedule is left"});
+  CHECK(plan.after({1, 2, slots, 4})[0].value().reason == "\"2:r0c2=b\" of the schedule is due");
 }
 
 TEST_CASE("a line that cannot be executed is reported with the reason and not tried again") {
@@ -39,7 +39,7 @@ TEST_CASE("a line that cannot be executed is reported with the reason and not tr
               "no: \"2:r0c1=c\" is due, but r0c1 can grow a, b and not c; it is not tried again",
               "no: \"2:r0c7=a\" is due, but there is no slot r0c7; it is not tried again"});
   slots[0].stage = Stage::kDormant;
-  CHECK(texts(plan.after({2, 3, slots, 4})) == Texts{"no: no line of policy.schedule is left"});
+  CHECK(texts(plan.after({2, 3, slots, 4})) == Texts{"no: no line of the schedule is left"});
 }
 
 TEST_CASE("several lines of one time germinate at once, as many as growth.max_seeds leaves room for") {
@@ -58,13 +58,17 @@ TEST_CASE("lines of an epoch without a decision are due at the next one, a slot'
         Texts{"r0c0=a", "no: \"3:r0c0=b\" is due, but r0c0 was just taken; it is not tried again", "r0c1=b"});
 }
 
-TEST_CASE("what comes next is the first line to come whose slot is free") {
+TEST_CASE("what comes next is all that one epoch's lines germinate at free slots") {
   const auto slots = free_slots(2, {"a", "b"});
   const SchedulePlan plan({"30%:r0c0=a", "5:r0c1=b"}, 10);
-  CHECK(plan.next(0, slots) == Germination{"r0c0", "a"});
-  CHECK(plan.next(3, slots) == Germination{"r0c1", "b"});
-  CHECK(plan.next(0, {slots[1]}) == Germination{"r0c1", "b"});
-  CHECK_FALSE(plan.next(5, slots));
+  using Germinations = std::vector<Germination>;
+  CHECK(plan.next(0, slots) == Germinations{{"r0c0", "a"}});
+  CHECK(plan.next(3, slots) == Germinations{{"r0c1", "b"}});
+  CHECK(plan.next(0, {slots[1]}) == Germinations{{"r0c1", "b"}});
+  CHECK(plan.next(5, slots).empty());
+  const SchedulePlan at_once({"5:r0c1=b*2", "50%:r0c0=a*1", "6:r0c0=a"}, 10);
+  CHECK(at_once.next(0, slots) == Germinations{{"r0c1", "b*2"}, {"r0c0", "a"}});
+  CHECK(texts(at_once.after({4, 5, slots, 4})) == Texts{"r0c1=b*2", "r0c0=a"});
 }
 
 }  // namespace

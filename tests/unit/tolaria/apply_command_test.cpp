@@ -3,6 +3,7 @@
 #include "tolaria/growth/apply_command.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <nlohmann/json.hpp>
 
 #include "support/growing_model.h"
@@ -37,9 +38,10 @@ void start_training(GrowingModel& grown) {
 }
 
 // Copied, trained and half blended in.
-std::unique_ptr<GrowingModel> deepened(const LaneCase& c, Lane lane = Lane::kEager) {
+std::unique_ptr<GrowingModel> deepened(const LaneCase& c, Lane lane = Lane::kEager,
+                                       const std::string& blueprint = "copy_block") {
   auto grown = trained_decoder(c, kStepsBefore, lane);
-  take(*grown, grown->germination("r0c0", "copy_block"));
+  take(*grown, grown->germination("r0c0", blueprint));
   grown->steps(3);
   start_training(*grown);
   grown->steps(3);
@@ -48,6 +50,11 @@ std::unique_ptr<GrowingModel> deepened(const LaneCase& c, Lane lane = Lane::kEag
   grown->steps(3);
   return grown;
 }
+
+struct Copying {
+  LaneCase c;
+  std::string blueprint;
+};
 
 std::string source_of(const std::string& id) { return "host.layer0" + id.substr(id.find('.')); }
 
@@ -99,9 +106,32 @@ TEST_CASE("training moves every parameter of a copied block, and those born zero
   }
 }
 
-TEST_CASE("a run with a copied block goes on from its tensors with the same bits") {
-  const auto c = growing_decoder_case(0.1);
-  const auto first = deepened(c);
+TEST_CASE("the gate of a copied block moves by no more than lr or so in any of its first steps") {
+  auto c = growing_decoder_case(0);
+  c.config.growth.composition = config::Composition::kChannel;
+  c.config.training.optimizer.weight_decay = 0;
+  const auto grown = trained_decoder(c, 200);
+  take(*grown, grown->germination("r0c0", "copy_block_plain"));
+  start_training(*grown);
+  const std::string gate = "seed-0001.blend_gate.weight";
+  bool has_moved = false;
+  for (int step = 0; step < 20; ++step) {
+    const auto before = copies_of(*grown->model).at(gate);
+    grown->steps(1);
+    const auto moved = (copies_of(*grown->model).at(gate) - before).abs();
+    INFO("step " << step);
+    CHECK(moved.mean().item<double>() < 1.3 * c.config.training.optimizer.lr);
+    if (step == 0) CHECK(moved.max().item<double>() < 0.6 * c.config.training.optimizer.lr);
+    has_moved |= moved.max().item<double>() > 0;
+  }
+  CHECK(has_moved);
+}
+
+TEST_CASE("a run with copied blocks goes on from its tensors with the same bits") {
+  const auto [c, blueprint] =
+      GENERATE(Copying{growing_decoder_case(0.1), "copy_block"}, Copying{growing_decoder_case(0), "copy_block*2"},
+               Copying{growing_residual_case(), "copy_block_plain*2"});
+  const auto first = deepened(c, Lane::kEager, blueprint);
   GrowingModel second(c);
   std::vector<kasmina::NamedTensor> saved;
   for (const auto& [id, tensor] : copies_of(*first->model)) saved.push_back({id, tensor});
@@ -113,7 +143,9 @@ TEST_CASE("a run with a copied block goes on from its tensors with the same bits
   CHECK(first_difference(copies_of(*first->model), copies_of(*second.model)).empty());
 }
 
-TEST_CASE("replay runs a copied block, dropout included, with eager's bits") {
-  const auto eager = deepened(growing_decoder_case(0.1)), replay = deepened(growing_decoder_case(0.1), Lane::kReplay);
+TEST_CASE("replay runs copied blocks, dropout and batch norm included, with eager's bits") {
+  const auto [c, blueprint] =
+      GENERATE(Copying{growing_decoder_case(0.1), "copy_block"}, Copying{growing_residual_case(), "copy_block*2"});
+  const auto eager = deepened(c, Lane::kEager, blueprint), replay = deepened(c, Lane::kReplay, blueprint);
   CHECK(first_difference(copies_of(*eager->model), copies_of(*replay->model)).empty());
 }

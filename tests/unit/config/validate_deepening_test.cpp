@@ -1,0 +1,82 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "config/deepening.h"
+#include "config/load.h"
+#include "config/write.h"
+
+using namespace esper::config;
+using Catch::Matchers::StartsWith;
+
+namespace {
+
+const std::string kText = "data: {kind: text, path: t}\n";
+const std::string kDecoder = kText + "host: {layers: 4, segments: 4}\n";
+
+}  // namespace
+
+TEST_CASE("what deepening cannot do is reported with the field and the way out") {
+  struct Case {
+    std::string text, expected;  // expected: how the only problem starts; empty: none
+  };
+  const Case c = GENERATE(
+      Case{kDecoder + "growth: {kind: deepen}", ""},
+      Case{"data: {kind: cifar10, path: c}\nhost: {kind: cnn, residual_blocks: 1}\ngrowth: {kind: deepen}", ""},
+      Case{kDecoder + "policy: {kind: none}\ngrowth: {kind: deepen}", ""},
+      Case{kDecoder + "growth: {kind: deepen, deepen: {at: 9}}", ""},
+      Case{"growth: {kind: deepen}", "growth.kind: deepen finds no block to copy: the blocks of kind mlp are not"},
+      Case{"host: {kind: linear}\ngrowth: {kind: deepen}", "growth.kind: deepen finds no block to copy: the host has"},
+      Case{"data: {kind: cifar10, path: c}\nhost: {kind: cnn}\ngrowth: {kind: deepen}",
+           "growth.kind: deepen finds no block to copy: the host's block before it has no residual connection"},
+      Case{kDecoder + "growth: {kind: deepen, deepen: {at: soon}}",
+           "growth.deepen.at: \"soon\" is neither an epoch, 1 to 1000000, nor a whole percentage"},
+      Case{kDecoder + "growth: {kind: deepen, deepen: {at: 10}}",
+           "growth.deepen.at: 10 is after epoch 10 of 10, and nothing is grown after the last epoch"},
+      Case{kDecoder + "growth: {kind: deepen, deepen: {copies: 0}}", "growth.deepen.copies: "},
+      Case{kDecoder + "growth: {kind: deepen, composition: gate}",
+           "growth.composition: with gate the network with its copies is not the deeper one"},
+      Case{kDecoder + "growth: {kind: deepen, max_seeds: 3}",
+           "growth.max_seeds: growth.kind deepen copies 4 blocks at once; set it to 4"},
+      Case{kDecoder + "growth: {kind: deepen, blueprints: [mlp]}",
+           "growth.blueprints: growth.kind deepen grows copy_block, and this has mlp; "},
+      Case{kDecoder + "growth: {kind: deepen}\npolicy: {kind: heuristic}",
+           "policy.kind: growth.kind deepen is carried out by schedule, and this is heuristic"},
+      Case{kDecoder + "growth: {kind: deepen}\npolicy: {schedule: [\"2:r0c1=copy_block\"]}",
+           "policy.schedule[0]: r0c1 gets a copy by growth.kind deepen"},
+      Case{kText + "host: {layers: 4, segments: 4, modules: [r0c1=mlp]}\ngrowth: {kind: deepen}",
+           "host.modules[0]: r0c1 gets a copy by growth.kind deepen"});
+  CAPTURE(c.text);
+  const LoadedConfig loaded = read_run_config_text(c.text + "\n", "f");
+  if (c.expected.empty()) {
+    CHECK(loaded.problems.empty());
+  } else {
+    REQUIRE(loaded.problems.size() == 1);
+    CHECK_THAT(loaded.problems[0].path + ": " + loaded.problems[0].text, StartsWith(c.expected));
+  }
+}
+
+TEST_CASE("deepening is a schedule: a line for each block, or for those that growth.slots names") {
+  const auto lines = [](const std::string& growth) {
+    std::vector<std::string> texts;
+    const auto loaded = read_run_config_text(kDecoder + "growth: " + growth, "f");
+    CHECK(loaded.problems.empty());
+    for (const auto& line : scheduled_germinations(loaded.config)) texts.push_back(line.text());
+    return texts;
+  };
+  using Lines = std::vector<std::string>;
+  CHECK(lines("{kind: modules}").empty());
+  CHECK(lines("{kind: deepen}") ==
+        Lines{"25%:r0c0=copy_block", "25%:r0c1=copy_block", "25%:r0c2=copy_block", "25%:r0c3=copy_block"});
+  CHECK(lines("{kind: deepen, slots: [r0c1, r0c3], deepen: {at: 3, copies: 3, form: plain}}") ==
+        Lines{"3:r0c1=copy_block_plain*3", "3:r0c3=copy_block_plain*3"});
+}
+
+TEST_CASE("a run that is deepened at a percentage keeps its epochs, one at an epoch need not") {
+  const auto fixed = [](const std::string& at) {
+    return epochs_are_fixed(
+        read_run_config_text(kDecoder + "growth: {kind: deepen, deepen: {at: " + at + "}}", "f").config);
+  };
+  CHECK(fixed("25%"));
+  CHECK_FALSE(fixed("3"));
+}
