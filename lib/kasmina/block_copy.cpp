@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kasmina/widening.h"
+
 namespace esper::kasmina {
 namespace {
 
@@ -16,6 +18,7 @@ bool ends_on_residual_path(const HostBlock& block, const std::string& parameter)
 std::vector<ParameterCopy> copies_of(const Seed& seed, const SlotSite& site, const TensorTable& host) {
   std::vector<ParameterCopy> copies;
   if (seed.blueprint->birth == Birth::kDrawn) return copies;
+  if (is_widening(seed)) return copies_of_units(seed, site);
   const bool is_identity = seed.blueprint->birth == Birth::kIdentityCopy;
   for (const auto& [id, tensor] : seed.module.tensors.parameters) {
     const std::string name = id.substr(seed.id.size() + 1);
@@ -28,8 +31,9 @@ std::vector<ParameterCopy> copies_of(const Seed& seed, const SlotSite& site, con
 }
 
 void copy_block(const Seed& seed, const SlotSite& site, const TensorTable& host) {
+  if (is_widening(seed)) return copy_units(seed, site, host);
   const at::NoGradGuard no_grad;
-  for (const auto& [id, source, kind] : copies_of(seed, site, host)) {
+  for (const auto& [id, source, kind, share] : copies_of(seed, site, host)) {
     auto parameter = find_parameter(seed.module.tensors, id);
     if (kind == CopyKind::kZeroed) {
       parameter.zero_();

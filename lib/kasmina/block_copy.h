@@ -13,7 +13,7 @@ namespace esper::kasmina {
 // gate of a composition is not copied.
 std::vector<ParameterCopy> copies_of(const Seed& seed, const SlotSite& site, const TensorTable& host);
 
-// Writes the values of the host's block into a new seed's copied parameters, or zeros.
+// Writes the values of the host's block into a new seed's copied parameters, or zeros; of a widening see widening.h.
 void copy_block(const Seed& seed, const SlotSite& site, const TensorTable& host);
 
 }  // namespace esper::kasmina

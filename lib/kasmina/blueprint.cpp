@@ -1,6 +1,9 @@
 #include "kasmina/blueprint.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -48,14 +51,27 @@ const Blueprint* find_blueprint(std::string_view name, FeatureKind kind) {
   return nullptr;
 }
 
+base::Expected<void> check_fit(const Blueprint& blueprint, const SlotSite& site) {
+  if (auto fit = leyline::check_fit(blueprint, site.shape); !fit) return fit;
+  if (blueprint.birth != Birth::kWidening || site.hidden) return {};
+  return base::failure(fmt::format("the block before {} cannot be widened", site.id));
+}
+
 SeedModule build_seed(const Blueprint& blueprint, const SlotSite& site, const std::string& seed_id,
                       std::uint64_t run_seed, torch::Device device) {
-  ESPER_CHECK(may_fit(blueprint, site.shape), "a rejected blueprint is not built");
+  ESPER_CHECK(check_fit(blueprint, site), "a rejected blueprint is not built");
+  const bool is_widening = blueprint.birth == Birth::kWidening;
   const bool is_drawn = blueprint.birth == Birth::kDrawn;
-  ESPER_CHECK(is_drawn || site.block, "there is no block to copy at " + site.id);
+  ESPER_CHECK(is_drawn || is_widening || site.block, "there is no block to copy at " + site.id);
   SeedModule seed;
   const ModuleScope scope(seed.tensors, seed_id, run_seed, device);
-  seed.forward = is_drawn ? blueprint.build(scope, site.shape) : site.block->build(scope);
+  if (is_widening) {
+    auto made = site.hidden->build(scope, blueprint.further_units(site.hidden->width));
+    seed.forward = std::move(made.units);
+    seed.further = {std::move(made.outlet), site.hidden->leads_to};
+  } else {
+    seed.forward = is_drawn ? blueprint.build(scope, site.shape) : site.block->build(scope);
+  }
   return seed;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/expected.h"
 #include "kasmina/host.h"
 #include "leyline/blueprint_table.h"
 
@@ -16,26 +17,35 @@ namespace esper::kasmina {
 
 using SeedForward = FeatureMap;
 
-// A grown module: maps a feature to a feature of the same shape. None has buffers, and none but a copy of a block with
-// dropout draws random numbers in its forward, so an unused seed cannot disturb the rest.
+// A grown module: maps a feature to a feature of the same shape, or, of a widening, what the block's hidden layer takes
+// to further units. Only those have buffers, and none but what is made like a host's block with dropout draws random
+// numbers in its forward, so an unused seed cannot disturb the rest.
 struct SeedModule {
+  struct Further {
+    torch::Tensor outlet;
+    HiddenLayer::Outlet leads_to = HiddenLayer::Outlet::kNextBlock;
+  };
   TensorTable tensors;
   SeedForward forward;
+  Further further{};  // of a widening: see FurtherUnits and HiddenLayer
 };
 
 using leyline::Algebra;
 using leyline::Birth;
 
 struct Blueprint : leyline::BlueprintFacts {
-  SeedForward (*build)(ModuleScope scope, const FeatureShape& shape);  // null for a copy: the host's block builds it
+  SeedForward (*build)(ModuleScope scope, const FeatureShape& shape);  // null where the host's block builds it
 };
 
 // In the order of the table.
 const std::vector<Blueprint>& blueprints();
 // Null if this kind of feature has no blueprint of this name.
 const Blueprint* find_blueprint(std::string_view name, FeatureKind kind);
+// As leyline's, and that the site has what a widening needs.
+base::Expected<void> check_fit(const Blueprint& blueprint, const SlotSite& site);
 // Tensor ids begin with the seed's: "seed-0001.conv.weight". The blueprint must fit the site. All values are drawn,
-// those of a copy too: kasmina/block_copy.h writes the copied ones.
+// those of a copy too: kasmina/block_copy.h and widening.h write the copied
+// ones.
 SeedModule build_seed(const Blueprint& blueprint, const SlotSite& site, const std::string& seed_id,
                       std::uint64_t run_seed, torch::Device device);
 

@@ -10,6 +10,7 @@
 #include "kasmina/block_copy.h"
 #include "kasmina/change.h"
 #include "kasmina/command_form.h"
+#include "kasmina/widening.h"
 
 namespace esper::kasmina {
 
@@ -147,9 +148,12 @@ std::vector<LifecycleEvent> Network::resolve(const AdaptationCommand& command, G
   }
   const auto& rules = rules_[index_of(*place)];
   if (std::ranges::find(rules.allowed, blueprint) == rules.allowed.end()) {
-    const auto fit = check_fit(*blueprint, place->site.shape);
+    const auto fit = check_fit(*blueprint, place->site);
     return fit ? refused(command, "blueprint_not_allowed", "growth.blueprints does not name it")
                : refused(command, "blueprint_does_not_fit", fit.error());
+  }
+  if (const auto free = check_inlet(*place, *blueprint); !free) {
+    return refused(command, "blueprint_does_not_fit", free.error());
   }
   if (std::ranges::count_if(slots, [](const Slot& slot) { return is_growing(slot.stage); }) >= growth_.max_seeds) {
     return refused(command, "too_many_seeds",
@@ -260,7 +264,10 @@ std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const Order& 
   // All memory is allocated before the move.
   const auto fold = to == Stage::kFossilized ? try_fold(slot, order.probe) : std::nullopt;
   if (fold) order.overwritten.reserve(order.overwritten.size() + fold->before.size());
+  const auto parting = to == Stage::kFossilized ? parting_of(slot) : std::nullopt;
+  if (parting) order.overwritten.push_back(parting->before.front());
   enter(slot, to);
+  if (parting) write_values(parting->after);
   Events events = {gate, stage_event(slot, from, verdict.reason, command)};
   if (fold) events.push_back(carry_out(*fold, slot, order));
   return events;
@@ -275,6 +282,7 @@ void Network::enter(Slot& slot, Stage to) {
   if (to == Stage::kTraining) seed.training_epoch = epoch_;
   if (to == Stage::kFossilized) {
     structure_.ownership.transfer(seed.id, kHostOwner);
+    seed.in_host = is_widening(seed);
     ++structure_version_;
   }
   refresh_scalars(slot, growth_);

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/text/json_fields.h"
+#include "kasmina/widening.h"
 
 namespace esper::kasmina {
 
@@ -148,7 +149,7 @@ Seed seed_from_json(const json& saved, const SlotSource& source) {
   const auto name = saved.at("blueprint").get<std::string>();
   const auto* blueprint = find_blueprint(name, source.site.shape.kind);
   if (!blueprint) fail_saved_topology(source.site.id, "no blueprint \"" + name + "\" fits there");
-  if (const auto fit = check_fit(*blueprint, source.site.shape); !fit) fail_saved_topology(source.site.id, fit.error());
+  if (const auto fit = check_fit(*blueprint, source.site); !fit) fail_saved_topology(source.site.id, fit.error());
   if (read_name<config::Composition>(saved.at("composition")) != source.growth.composition) {
     fail_saved_topology(source.site.id, "growth.composition differs");
   }
@@ -205,6 +206,7 @@ Slot slot_from_json(const json& saved, const SlotSource& source) {
   if (holds_seed(slot.stage) == saved.at("seed").is_null())
     fail_saved_topology(id, "its stage and its seed are inconsistent");
   if (holds_seed(slot.stage)) slot.seed = seed_from_json(saved.at("seed"), source);
+  if (slot.seed) slot.seed->in_host = slot.stage == Stage::kFossilized && is_widening(*slot.seed);
   if (slot.seed && slot.seed->folded && slot.stage != Stage::kFossilized)
     fail_saved_topology(id, "only a fossil can be folded");
   return slot;

@@ -42,6 +42,11 @@ torch::Tensor find_parameter(const TensorTable& table, std::string_view id) {
   return found == table.parameters.end() ? torch::Tensor() : found->tensor;
 }
 
+torch::Tensor leading_part(torch::Tensor source, const torch::Tensor& like) {
+  for (std::int64_t i = 0; i < like.dim(); ++i) source = source.narrow(i, 0, like.size(i));
+  return source;
+}
+
 void write_values(const TensorValues& values) {
   const at::NoGradGuard no_grad;
   for (const auto& [tensor, value] : values) tensor.copy_(value);

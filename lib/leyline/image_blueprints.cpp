@@ -13,6 +13,21 @@ constexpr std::int64_t pixels(const FeatureShape& s) { return s.height * s.width
 constexpr Least kTwoPixels{2, "a 3x3 convolution of a single pixel sees padding only"};
 constexpr Least kTwoNumbers{2, "the norm of a single value is zero"};
 
+// Counted between 3x3 convolutions as wide as the slot's feature, without pooling.
+template <WideningUnits units>
+constexpr BlueprintFacts conv_widening(std::string_view name, int policy_index, std::string_view module) {
+  return {.name = name,
+          .fits = FeatureKind::kImage,
+          .policy_index = policy_index,
+          .module = module,
+          .start = kWideningStart,
+          .formula = "k (9 in + 2 + 9 out)",
+          .num_parameters = [](const FeatureShape& s) { return units(s.channels) * (18 * s.channels + 2); },
+          .flops = [](const FeatureShape& s) { return units(s.channels) * (18 * s.channels + 1) * pixels(s); },
+          .birth = Birth::kWidening,
+          .further_units = units};
+}
+
 constexpr std::array kImageRows{
     noop_blueprint(FeatureKind::kImage),
     BlueprintFacts{
@@ -118,6 +133,9 @@ constexpr std::array kImageRows{
         .flops = [](const FeatureShape& s) { return s.channels * s.channels * pixels(s); },
         .algebra = Algebra::kAffine,
     },
+    conv_widening<as_many_units>("widen", policy_index::kWiden, "k = C more channels of the block before the slot"),
+    conv_widening<half_as_many_units>("widen_half", policy_index::kWidenHalf,
+                                      "k = max(1, C/2) more channels of the block before the slot"),
 };
 
 }  // namespace

@@ -77,7 +77,9 @@ constexpr Builder kImageBuilders[] = {{"noop", build_noop},
                                       {"bottleneck", build_bottleneck},
                                       {"conv_small", build_conv_small},
                                       {"conv_heavy", build_conv_heavy},
-                                      {"pointwise", build_pointwise}};
+                                      {"pointwise", build_pointwise},
+                                      {"widen", nullptr},
+                                      {"widen_half", nullptr}};
 
 }  // namespace
 
