@@ -79,8 +79,8 @@ struct SlotOutput {
   operator const torch::Tensor&() const { return feature; }  // NOLINT(google-explicit-constructor)
 
   torch::Tensor feature;
-  torch::Tensor units,
-      weight;  // further units of the block before, and the next layer's columns for them; or undefined
+  torch::Tensor units;   // further units of the block before, or undefined
+  torch::Tensor weight;  // the next layer's columns for them
 };
 
 // Called after each block with the slot's index into `sites`; returns what the next block gets.

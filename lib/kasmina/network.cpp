@@ -130,7 +130,9 @@ std::vector<leyline::SlotState> Network::export_slots() const {
   for (const auto& slot : structure_.slots) {
     leyline::SlotState state{slot.site.id, slot.stage, {}};
     if (slot.stage != Stage::kTerminated) {
-      for (const auto* blueprint : rules_[index_of(slot)].allowed) state.blueprints.emplace_back(blueprint->name);
+      for (const auto* blueprint : rules_[index_of(slot)].allowed) {
+        if (check_inlet(slot, *blueprint)) state.blueprints.emplace_back(blueprint->name);
+      }
     }
     states.push_back(std::move(state));
   }
