@@ -47,6 +47,13 @@ Case listed() {
           {"2: conv_heavy at r0c1", "6: conv_light at r0c0"}};
 }
 
+// From the output towards the input: the head's features, then the last block's.
+Case widened() {
+  return {{"growth.blueprints=[widen, widen_half]", "policy.kind=schedule",
+           "policy.schedule=[\"2:r0c1=widen\", \"25%:r0c0=widen_half\"]"},
+          {"2: widen at r0c1", "6: widen_half at r0c0"}};
+}
+
 std::string at_step(const fs::path& run, const std::string& checkpoint) {
   return run.string() + "@" + std::to_string(state_of(run, checkpoint)["progress"]["step"].get<int>());
 }
@@ -54,7 +61,7 @@ std::string at_step(const fs::path& run, const std::string& checkpoint) {
 }  // namespace
 
 TEST_CASE("each policy grows where it says, its seeds reach their end, and a resumed run repeats it") {
-  const Case c = GENERATE(round_robin(), by_lot(), listed());
+  const Case c = GENERATE(round_robin(), by_lot(), listed(), widened());
   CAPTURE(c.assignments);
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
@@ -91,7 +98,7 @@ TEST_CASE("a scheduled line whose slot is taken is reported once") {
 }
 
 TEST_CASE("a fork of each policy does not miss the seed that it leaves out, and --policy none grows no more") {
-  const Case c = GENERATE(round_robin(), listed());
+  const Case c = GENERATE(round_robin(), listed(), widened());
   CAPTURE(c.assignments);
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
@@ -122,7 +129,9 @@ TEST_CASE("the step of what a policy germinates next is prepared in advance") {
       std::pair{Words{"policy.kind=periodic", "policy.periodic.every_epochs=6"}, "GERMINATE conv_light at r0c0"},
       std::pair{by_lot().assignments, "GERMINATE conv_light at r0c1"},
       std::pair{Words{"policy.kind=schedule", "policy.schedule=[\"50%:r0c1=conv_heavy\"]"},
-                "GERMINATE conv_heavy at r0c1"});
+                "GERMINATE conv_heavy at r0c1"},
+      std::pair{Words{"growth.blueprints=[widen]", "policy.kind=schedule", "policy.schedule=[\"50%:r0c1=widen\"]"},
+                "GERMINATE widen at r0c1"});
   CAPTURE(policy);
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
