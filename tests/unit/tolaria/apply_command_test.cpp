@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
+#include "step/ema.h"
 #include "support/growing_model.h"
 
 using namespace esper;
@@ -120,18 +121,39 @@ TEST_CASE("replay runs a copied block, dropout included, with eager's bits") {
 
 namespace {
 
-// Widened, trained, half blended in, and then a part of the host.
-std::unique_ptr<GrowingModel> widened(const LaneCase& c, Lane lane = Lane::kEager) {
+// Widened, trained through every stage, and on trial.
+std::unique_ptr<GrowingModel> widened_on_trial(const LaneCase& c, Lane lane = Lane::kEager) {
   auto grown = trained(c, kStepsBefore, lane);
   take(*grown, grown->germination("r0c1", "widen"));
   grown->steps(3);
   for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
-                               SeedOperation::kEvaluate, SeedOperation::kFossilize}) {
+                               SeedOperation::kEvaluate}) {
     for (int i = 0; i < 4; ++i) grown->end_epoch(grown->good_facts());
     take(*grown, grown->command(operation, kSeed));
     grown->steps(3);
   }
+  grown->end_epoch(grown->good_facts());
   return grown;
+}
+
+// And then a part of the host.
+std::unique_ptr<GrowingModel> widened(const LaneCase& c, Lane lane = Lane::kEager) {
+  auto grown = widened_on_trial(c, lane);
+  take(*grown, grown->command(SeedOperation::kFossilize, kSeed));
+  grown->steps(3);
+  return grown;
+}
+
+torch::Tensor output_of(const GrowingModel& grown) {
+  const at::NoGradGuard no_grad;
+  return grown.model->network.forward(grown.probe, kasmina::Mode::kEvaluate).clone();
+}
+torch::Tensor averaged_output_of(GrowingModel& grown) {
+  const step::EmaScope averaged(grown.model->state);
+  return output_of(grown);
+}
+double change(const torch::Tensor& a, const torch::Tensor& b) {
+  return ((a - b).abs().max() / b.abs().max()).item<double>();
 }
 
 }  // namespace
@@ -180,5 +202,50 @@ TEST_CASE("replay runs a widened block with eager's bits") {
   for (const auto kind : {config::HostKind::kMlp, config::HostKind::kCnn}) {
     const auto c = growing_wide_case(kind);
     CHECK(first_difference(copies_of(*widened(c)->model), copies_of(*widened(c, Lane::kReplay)->model)).empty());
+  }
+}
+
+TEST_CASE("a widening that becomes part of the host changes neither the network nor its average") {
+  for (const auto kind : {config::HostKind::kMlp, config::HostKind::kCnn}) {
+    const auto grown = widened_on_trial(growing_wide_case(kind));
+    const auto output = output_of(*grown), averaged = averaged_output_of(*grown);
+    const auto shared = grown->model->network.shared_columns(kSeed);
+    REQUIRE(shared);
+    const auto before = copies_of(*grown->model);
+    const auto done = take(*grown, grown->command(SeedOperation::kFossilize, kSeed));
+    CHECK(change(output_of(*grown), output) < 1e-5);
+    CHECK(change(averaged_output_of(*grown), averaged) < 1e-5);
+    CHECK(done.change.transformed == std::vector<std::string>{shared->seed});
+    const auto after = copies_of(*grown->model);
+    CHECK_FALSE(at::equal(after.at(shared->host), before.at(shared->host)));
+    for (const std::string kept : {"optimizer.exp_avg.", "optimizer.exp_avg_sq."}) {
+      CHECK(at::equal(after.at(kept + shared->host), before.at(kept + shared->host)));
+    }
+  }
+}
+
+// Steps of rate 0 move nothing but moments, so both ways to the same wide network see the same gradients.
+TEST_CASE("the first moments of a widening that fossilised are those that the wide network's steps would have left") {
+  auto c = growing_wide_case();
+  c.config.training.optimizer.weight_decay = 0;
+  const auto late = widened_on_trial(c), early = widened_on_trial(c);
+  for (auto* each : {late.get(), early.get()}) {
+    const at::NoGradGuard no_grad;
+    at::manual_seed(8);
+    for (const auto& [id, tensor] : step::named_tensors(each->model->state)) {
+      if (id.starts_with("seed-0001.")) torch::Tensor(tensor).add_(at::randn(tensor.sizes()), 0.1);
+      if (id.starts_with("optimizer.exp_avg")) torch::Tensor(tensor).zero_();
+    }
+    step::set_learning_rate(each->model->state, 0);
+  }
+  late->steps(6);
+  take(*late, late->command(SeedOperation::kFossilize, kSeed));
+  take(*early, early->command(SeedOperation::kFossilize, kSeed));
+  early->steps(6);
+  const auto is = copies_of(*late->model), wanted = copies_of(*early->model);
+  for (const std::string id : {"seed-0001.outlet.weight", "seed-0001.linear.weight", "host.block1.linear.weight",
+                               "host.block2.linear.weight"}) {
+    INFO(id);
+    CHECK(change(is.at("optimizer.exp_avg." + id), wanted.at("optimizer.exp_avg." + id)) < 1e-4);
   }
 }

@@ -19,8 +19,7 @@ namespace {
 constexpr const char* kSeed = "seed-0001";
 
 // A seed on trial that has learned in every stage.
-std::unique_ptr<GrowingModel> on_trial(const LaneCase& c = growing_case(), config::Lane lane = config::Lane::kEager,
-                                       const std::string& blueprint = "linear") {
+std::unique_ptr<GrowingModel> on_trial(const LaneCase& c = growing_case(), config::Lane lane = config::Lane::kEager) {
   auto grown = std::make_unique<GrowingModel>(c, lane);
   const auto issue = [&](const leyline::AdaptationCommand& command) {
     REQUIRE_FALSE(GrowingModel::refused(grown->apply(command)));
@@ -29,7 +28,7 @@ std::unique_ptr<GrowingModel> on_trial(const LaneCase& c = growing_case(), confi
       grown->end_epoch(grown->good_facts());
     }
   };
-  issue(grown->germination("r0c1", blueprint));
+  issue(grown->germination("r0c1", "linear"));
   for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
                                SeedOperation::kEvaluate}) {
     issue(grown->command(operation, kSeed));
@@ -282,54 +281,5 @@ TEST_CASE("while alpha goes down no parameter of the seed moves, its gate's incl
     }
     CHECK(seen >= 6);
     CHECK_FALSE(at::equal(after.at("host.head.weight"), before.at("host.head.weight")));
-  }
-}
-
-TEST_CASE("a widening that becomes part of the host changes neither the network nor its average") {
-  at::set_num_threads(1);
-  for (const auto kind : {config::HostKind::kMlp, config::HostKind::kCnn}) {
-    const auto grown = on_trial(growing_wide_case(kind), config::Lane::kEager, "widen");
-    const auto output = output_of(*grown), averaged = averaged_output_of(*grown);
-    const auto shared = grown->model->network.shared_columns(kSeed);
-    REQUIRE(shared);
-    const auto before = copies_of(*grown->model);
-    const auto done = grown->apply(grown->command(SeedOperation::kFossilize, kSeed));
-    REQUIRE_FALSE(GrowingModel::refused(done));
-    CHECK(change(output_of(*grown), output) < 1e-5);
-    CHECK(change(averaged_output_of(*grown), averaged) < 1e-5);
-    CHECK(done.change.transformed == std::vector<std::string>{shared->seed});
-    const auto after = copies_of(*grown->model);
-    for (const std::string kept : {"optimizer.exp_avg.", "optimizer.exp_avg_sq."}) {
-      CHECK(at::equal(after.at(kept + shared->host), before.at(kept + shared->host)));
-    }
-  }
-}
-
-TEST_CASE("the first moments of a widening that fossilised are those that the wide network's steps would have left") {
-  at::set_num_threads(1);
-  auto c = growing_wide_case();
-  c.config.training.optimizer.weight_decay = 0;
-  const auto late = on_trial(c, config::Lane::kEager, "widen"), early = on_trial(c, config::Lane::kEager, "widen");
-  for (auto* each : {late.get(), early.get()}) {
-    const at::NoGradGuard no_grad;
-    at::manual_seed(8);
-    for (const auto& [id, tensor] : step::named_tensors(each->model->state)) {
-      if (id.starts_with("seed-0001.")) torch::Tensor(tensor).add_(at::randn(tensor.sizes()), 0.1);
-      if (id.starts_with("optimizer.exp_avg")) torch::Tensor(tensor).zero_();
-    }
-    step::set_learning_rate(each->model->state, 0);
-  }
-  const auto fossilise = [](GrowingModel& grown) {
-    REQUIRE_FALSE(GrowingModel::refused(grown.apply(grown.command(SeedOperation::kFossilize, kSeed))));
-  };
-  late->steps(6);
-  fossilise(*late);
-  fossilise(*early);
-  early->steps(6);
-  const auto is = copies_of(*late->model), wanted = copies_of(*early->model);
-  for (const std::string id : {"seed-0001.outlet.weight", "seed-0001.linear.weight", "host.block1.linear.weight",
-                               "host.block2.linear.weight"}) {
-    INFO(id);
-    CHECK(change(is.at("optimizer.exp_avg." + id), wanted.at("optimizer.exp_avg." + id)) < 1e-4);
   }
 }
