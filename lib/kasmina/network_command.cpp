@@ -268,7 +268,10 @@ std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const Order& 
   if (parting) order.overwritten.push_back(parting->before.front());
   enter(slot, to);
   if (parting) write_values(parting->after);
-  Events events = {gate, stage_event(slot, from, verdict.reason, command)};
+  const auto reason = parting
+                          ? fmt::format("{}; its columns were taken off {}", verdict.reason, slot.site.hidden->outlet)
+                          : verdict.reason;
+  Events events = {gate, stage_event(slot, from, reason, command)};
   if (fold) events.push_back(carry_out(*fold, slot, order));
   return events;
 }

@@ -151,8 +151,8 @@ Seed make_seed(const SeedOrigin& origin, const config::GrowthConfig& growth, std
   seed.composition = growth.composition;
   seed.training = is_widening(seed) ? SeedTraining::kBlended : growth.training;
   seed.module = build_seed(*origin.blueprint, origin.site, seed.id, run_seed, device);
-  if (!is_widening(seed))
-    add_gate(seed, ModuleScope(seed.module.tensors, seed.id, run_seed, device).child("blend_gate"));
+  const ModuleScope scope(seed.module.tensors, seed.id, run_seed, device);
+  if (!is_widening(seed)) add_gate(seed, scope.child("blend_gate"));
   seed.schedule = origin.schedule;
   seed.alpha = hold_alpha(origin.schedule.curve, 0);
   seed.scalars = make_scalars(device);

@@ -12,11 +12,8 @@
 // Units are those in front, since a layer's units are alike in distribution. growth.composition does not apply, and
 // such a seed trains blended in any run: it has nothing to hide from. Training thread.
 
-#include <optional>
-#include <string>
 #include <vector>
 
-#include "base/expected.h"
 #include "kasmina/parameter_group.h"
 #include "kasmina/seed.h"
 

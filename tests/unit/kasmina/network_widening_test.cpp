@@ -63,7 +63,9 @@ TEST_CASE("FOSSILIZE parts the shared weights and keeps the function; undone, it
     }
     CHECK(same_bits(wide.output(), output));
     CHECK(same_bits(wide.parameters().at(shared->host), weight));
-    REQUIRE_FALSE(Growing::rejected(wide.network.apply(command, wide.probe)));
+    const auto events = wide.network.apply(command, wide.probe);
+    REQUIRE_FALSE(Growing::rejected(events));
+    CHECK_THAT(events.back().reason, ContainsSubstring("its columns were taken off " + shared->host));
     CHECK(relative_change_of(wide.output(), output) <= 1e-5);
     CHECK_FALSE(same_bits(wide.parameters().at(shared->host), weight));
     CHECK_FALSE(wide.network.shared_columns(kWideSeed));
