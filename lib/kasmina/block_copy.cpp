@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kasmina/widening.h"
+
 namespace esper::kasmina {
 namespace {
 
@@ -22,6 +24,7 @@ std::string name_in_block(const Seed& seed, const std::string& id) {
 std::vector<ParameterCopy> copies_of(const Seed& seed, const SlotSite& site, const TensorTable& host) {
   std::vector<ParameterCopy> copies;
   if (seed.kind.blueprint->birth == Birth::kDrawn) return copies;
+  if (is_widening(seed)) return copies_of_units(seed, site);
   const bool is_identity = seed.kind.blueprint->birth == Birth::kIdentityCopy;
   for (const auto& [id, tensor] : seed.module.tensors.parameters) {
     const std::string name = name_in_block(seed, id);
@@ -34,11 +37,12 @@ std::vector<ParameterCopy> copies_of(const Seed& seed, const SlotSite& site, con
 }
 
 void copy_block(const Seed& seed, const SlotSite& site, const TensorTable& host) {
+  if (is_widening(seed)) return copy_units(seed, site, host);
   const at::NoGradGuard no_grad;
   for (const auto& [id, buffer] : seed.module.tensors.buffers) {
     torch::Tensor(buffer).copy_(find_buffer(host, site.block->id + "." + name_in_block(seed, id)));
   }
-  for (const auto& [id, source, kind] : copies_of(seed, site, host)) {
+  for (const auto& [id, source, kind, share] : copies_of(seed, site, host)) {
     auto parameter = find_parameter(seed.module.tensors, id);
     if (kind == CopyKind::kZeroed) {
       parameter.zero_();

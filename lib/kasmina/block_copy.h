@@ -14,7 +14,7 @@ namespace esper::kasmina {
 std::vector<ParameterCopy> copies_of(const Seed& seed, const SlotSite& site, const TensorTable& host);
 
 // Writes the values of the host's block into a new seed's copied parameters, or zeros, and into its buffers (batch
-// norm's running statistics).
+// norm's running statistics); of a widening see widening.h.
 void copy_block(const Seed& seed, const SlotSite& site, const TensorTable& host);
 
 }  // namespace esper::kasmina

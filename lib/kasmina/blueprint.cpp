@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/error.h"
 #include "base/names.h"
@@ -77,15 +78,26 @@ base::Expected<SeedKind> find_seed_kind(std::string_view name, FeatureKind kind)
   return SeedKind{blueprint, read->copies};
 }
 
+base::Expected<void> check_fit(const SeedKind& kind, const SlotSite& site) {
+  if (auto fit = leyline::check_fit(*kind.blueprint, site.shape, kind.copies); !fit) return fit;
+  if (kind.blueprint->birth != Birth::kWidening || site.hidden) return {};
+  return base::failure(fmt::format("the block before {} cannot be widened", site.id));
+}
+
 SeedModule build_seed(const SeedKind& kind, const SlotSite& site, const std::string& seed_id, std::uint64_t run_seed,
                       torch::Device device) {
   const auto& [blueprint, copies] = kind;
-  ESPER_CHECK(may_fit(*blueprint, site.shape, copies), "a rejected blueprint is not built");
+  ESPER_CHECK(check_fit(kind, site), "a rejected blueprint is not built");
+  const bool is_widening = blueprint->birth == Birth::kWidening;
   const bool is_drawn = blueprint->birth == Birth::kDrawn;
-  ESPER_CHECK(is_drawn || site.block, "there is no block to copy at " + site.id);
+  ESPER_CHECK(is_drawn || is_widening || site.block, "there is no block to copy at " + site.id);
   SeedModule seed;
   const ModuleScope scope(seed.tensors, seed_id, run_seed, device);
-  if (is_drawn) {
+  if (is_widening) {
+    auto made = site.hidden->build(scope, blueprint->further_units(site.hidden->width));
+    seed.forward = std::move(made.units);
+    seed.further = {std::move(made.outlet), site.hidden->leads_to};
+  } else if (is_drawn) {
     seed.forward = blueprint->build(scope, site.shape);
   } else if (copies == 1) {
     seed.forward = site.block->build(scope);

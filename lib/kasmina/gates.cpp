@@ -94,7 +94,11 @@ Verdict sanity_gate(const GraftEvidence& evidence) {
   Judge judge(Gate::kG0);
   judge.at_most("nonfinite_parameters", evidence.nonfinite_parameters, 0);
   judge.at_most("relative_output_change", evidence.relative_change, kMaxGraftChange);
-  judge.add_value("change_at_full_alpha", evidence.change_at_full_alpha);
+  if (evidence.max_change_at_full_alpha) {
+    judge.at_most("change_at_full_alpha", evidence.change_at_full_alpha, *evidence.max_change_at_full_alpha);
+  } else {
+    judge.add_value("change_at_full_alpha", evidence.change_at_full_alpha);
+  }
   return judge.verdict();
 }
 

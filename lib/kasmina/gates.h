@@ -31,14 +31,18 @@ struct Verdict {
 // Largest output change that a graft may cause on the probe, relative to the largest output.
 inline constexpr double kMaxGraftChange = 1e-6;
 
+// Largest output change that a widening may cause at alpha 1, measured in the same way.
+inline constexpr double kMaxWideningChange = 1e-5;
+
 // Largest output change that folding a fossil into the host may cause, measured in the same way.
 inline constexpr double kMaxFoldChange = 1e-5;
 
 // G0, before GERMINATED.
 struct GraftEvidence {
-  std::optional<double> nonfinite_parameters;  // number of the seed's tensors that hold NaN or infinity
-  std::optional<double> relative_change;       // max |after - before| / max |before| of the network's output
-  std::optional<double> change_at_full_alpha;  // the same with the seed fully blended in; reported only
+  std::optional<double> nonfinite_parameters;        // number of the seed's tensors that hold NaN or infinity
+  std::optional<double> relative_change;             // max |after - before| / max |before| of the network's output
+  std::optional<double> change_at_full_alpha;        // the same with the seed fully blended in
+  std::optional<double> max_change_at_full_alpha{};  // its threshold; empty: it is reported only
 };
 
 // G1, before TRAINING.

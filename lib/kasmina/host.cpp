@@ -1,5 +1,9 @@
 #include "kasmina/host.h"
 
+#include <ATen/ops/linear.h>
+#include <c10/util/accumulate.h>
+
+#include <cmath>
 #include <utility>
 
 #include "base/error.h"
@@ -26,6 +30,14 @@ HostBody build_body(ModuleScope scope, const config::HostConfig& config, const l
 
 }  // namespace
 
+BlockOutput::BlockOutput(torch::Tensor plain) : feature(std::move(plain)) {}
+BlockOutput::BlockOutput(torch::Tensor plain, torch::Tensor hidden_inlet, torch::Tensor hidden_units)
+    : feature(std::move(plain)), inlet(std::move(hidden_inlet)), units(std::move(hidden_units)) {}
+
+SlotOutput::SlotOutput(torch::Tensor plain) : feature(std::move(plain)) {}
+SlotOutput::SlotOutput(torch::Tensor plain, torch::Tensor further_units, torch::Tensor columns)
+    : feature(std::move(plain)), units(std::move(further_units)), weight(std::move(columns)) {}
+
 std::vector<SlotSite> slot_sites(const config::HostConfig& config, const leyline::SampleShape& sample) {
   std::vector<SlotSite> sites;
   for (auto& slot : config::slot_geometry(config, sample)) sites.push_back({std::move(slot.id), slot.shape});
@@ -47,11 +59,22 @@ Host build_host(const config::HostConfig& config, const leyline::SampleShape& sa
   return host;
 }
 
+torch::Tensor through(const Linear& layer, const SlotOutput& x) {
+  const torch::Tensor y = layer(x.feature);
+  return x.units.defined() ? y + at::linear(x.units, x.weight) : y;
+}
+
+torch::Tensor make_outlet(ModuleScope units, torch::IntArrayRef shape, std::int64_t width) {
+  const auto fan_in = (shape[1] + width) * c10::multiply_integers(shape.slice(2));
+  return units.child("outlet").parameter("weight", shape,
+                                         {Init::Kind::kUniform, 1 / std::sqrt(static_cast<double>(fan_in))});
+}
+
 torch::Tensor Host::forward(const torch::Tensor& inputs, Mode mode, const SlotHook& hook) const {
   return sites.empty() ? head(inputs) : forward_from(0, hook(0, block(0, inputs, mode)), mode, hook);
 }
 
-torch::Tensor Host::forward_from(std::size_t slot, torch::Tensor x, Mode mode, const SlotHook& hook) const {
+torch::Tensor Host::forward_from(std::size_t slot, SlotOutput x, Mode mode, const SlotHook& hook) const {
   for (std::size_t next = slot + 1; next < sites.size(); ++next) x = hook(next, block(next, x, mode));
   return head(x);
 }

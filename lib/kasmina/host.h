@@ -31,6 +31,24 @@ struct HostBlock {
   std::function<FeatureMap(ModuleScope scope)> build;
 };
 
+// Further units of a hidden layer: from what its units are computed from to their values, and the columns of the next
+// layer's weight for them.
+struct FurtherUnits {
+  FeatureMap units;
+  torch::Tensor outlet;
+};
+
+// A hidden layer of the host that can get more units, and how they are made.
+struct HiddenLayer {
+  enum class Outlet { kNextBlock, kFeature };  // where the next layer's output goes
+  std::string units = {};   // "host.block0": its units' tensors have the ids "<units>.<name>", with a row for each unit
+  std::string outlet = {};  // "host.block1.linear.weight": the next layer's weight, with a column for each unit
+  std::int64_t width = 0;
+  Outlet leads_to = Outlet::kNextBlock;
+  // `count` units with the parameters' names under `scope`, and the outlet as "outlet.weight".
+  std::function<FurtherUnits(ModuleScope scope, std::int64_t count)> build = {};
+};
+
 struct SlotSite {
   std::string id;  // "r<row>c<column>"; hosts have one row, column counts along the network
   FeatureShape shape;
@@ -40,10 +58,33 @@ struct SlotSite {
   std::string taken_by = {};
   // The block that ends at the slot, if a second one can follow it.
   std::optional<HostBlock> block = {};
+  // The layer of that block that can be widened, if there is one.
+  std::optional<HiddenLayer> hidden = {};
 };
 
-// Called after each block with the slot's index into `sites`; returns the feature for the next block.
-using SlotHook = std::function<torch::Tensor(std::size_t slot, const torch::Tensor& feature)>;
+// What leaves a block. Made from a feature and read as one where nothing else of it matters.
+struct BlockOutput {
+  BlockOutput(torch::Tensor plain);  // NOLINT(google-explicit-constructor)
+  BlockOutput(torch::Tensor plain, torch::Tensor hidden_inlet, torch::Tensor hidden_units);
+  operator const torch::Tensor&() const { return feature; }  // NOLINT(google-explicit-constructor)
+
+  torch::Tensor feature;
+  torch::Tensor inlet, units;  // of the hidden layer: what its units are computed from, and their values
+};
+
+// What leaves a slot, alike.
+struct SlotOutput {
+  SlotOutput(torch::Tensor plain);  // NOLINT(google-explicit-constructor)
+  SlotOutput(torch::Tensor plain, torch::Tensor further_units, torch::Tensor columns);
+  operator const torch::Tensor&() const { return feature; }  // NOLINT(google-explicit-constructor)
+
+  torch::Tensor feature;
+  torch::Tensor units;   // further units of the block before, or undefined
+  torch::Tensor weight;  // the next layer's columns for them
+};
+
+// Called after each block with the slot's index into `sites`; returns what the next block gets.
+using SlotHook = std::function<SlotOutput(std::size_t slot, const BlockOutput& from)>;
 
 // The ids of a host's tensors, in order of creation:
 //   linear       host.head.{weight,bias}
@@ -58,14 +99,14 @@ struct Host {
   TensorTable tensors;
   std::vector<SlotSite> sites;  // linear: none, so it cannot grow
   // The block before a slot; the first one takes the inputs.
-  std::function<torch::Tensor(std::size_t slot, const torch::Tensor& x, Mode mode)> block;
+  std::function<BlockOutput(std::size_t slot, const SlotOutput& x, Mode mode)> block;
   // From what leaves the last slot, or from the inputs where there is none, to the logits.
-  std::function<torch::Tensor(const torch::Tensor& x)> head;
+  std::function<torch::Tensor(const SlotOutput& x)> head;
 
   // inputs: float32 [B, F] or [B, C, H, W], int64 [B, T]; returns logits [B, classes], [B, T, classes] for tokens.
   torch::Tensor forward(const torch::Tensor& inputs, Mode mode, const SlotHook& hook) const;
   // The part of forward() behind a slot, whose output is `x`.
-  torch::Tensor forward_from(std::size_t slot, torch::Tensor x, Mode mode, const SlotHook& hook) const;
+  torch::Tensor forward_from(std::size_t slot, SlotOutput x, Mode mode, const SlotHook& hook) const;
 };
 
 // Throws Error{kConfig} if the host does not fit the sample (an image host on flat features, too many poolings, ...).

@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text/joined.h"
 #include "kasmina/block_copy.h"
+#include "kasmina/widening.h"
 
 namespace esper::kasmina {
 
@@ -58,8 +59,8 @@ Network::Network(const config::HostConfig& host, const config::GrowthConfig& gro
 }
 
 torch::Tensor Network::forward(const torch::Tensor& inputs, Mode mode) const {
-  return host_.forward(inputs, mode, [this, mode](std::size_t slot, const torch::Tensor& feature) {
-    return output_of(structure_.slots[slot], feature, mode);
+  return host_.forward(inputs, mode, [this, mode](std::size_t slot, const BlockOutput& from) {
+    return output_of(structure_.slots[slot], from, mode);
   });
 }
 
@@ -72,11 +73,16 @@ SlotTaps Network::tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& out
   const auto growing = std::count_if(structure_.slots.begin(), structure_.slots.end(),
                                      [](auto& slot) { return is_growing(slot.stage); });
   SlotTaps taps(static_cast<std::size_t>(growing));
-  output = host_.forward(inputs, mode, [&, this](std::size_t at, const torch::Tensor& feature) {
+  output = host_.forward(inputs, mode, [&, this](std::size_t at, const BlockOutput& from) -> SlotOutput {
     const Slot& slot = structure_.slots[at];
-    if (!is_growing(slot.stage)) return output_of(slot, feature, mode);
+    if (!is_growing(slot.stage)) return output_of(slot, from, mode);
     SlotTap& tap = taps[static_cast<std::size_t>(creation_order(slot))];
-    tap = trains_in_shadow(slot) ? tap_shadow(at, feature) : tap_seed(*slot.seed, feature, mode);
+    if (!trains_in_shadow(slot)) {
+      SlotOutput passed{torch::Tensor()};
+      tap = tap_pass(*slot.seed, from, mode, passed);
+      return passed;
+    }
+    tap = tap_shadow(at, from.feature);
     return tap.output;
   });
   return taps;
@@ -124,7 +130,9 @@ std::vector<leyline::SlotState> Network::export_slots() const {
   for (const auto& slot : structure_.slots) {
     leyline::SlotState state{slot.site.id, slot.stage, {}};
     if (slot.stage != Stage::kTerminated) {
-      for (const auto* blueprint : rules_[index_of(slot)].allowed) state.blueprints.emplace_back(blueprint->name);
+      for (const auto* blueprint : rules_[index_of(slot)].allowed) {
+        if (check_inlet(slot, *blueprint)) state.blueprints.emplace_back(blueprint->name);
+      }
     }
     states.push_back(std::move(state));
   }

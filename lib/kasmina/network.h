@@ -93,6 +93,12 @@ class Network {
   bool may_fossilize(const std::string& seed_id) const;
   // The values that layer would hold, by id; empty if there is no such plan.
   std::vector<NamedTensor> folded_layer(const std::string& seed_id) const;
+  // The two weights whose columns a widening that still grows shares: the host's layer's and its own. They are parted
+  // when it fossilises (kasmina/widening.h). Empty for any other seed.
+  struct SharedColumns {
+    std::string host, seed;
+  };
+  std::optional<SharedColumns> shared_columns(const std::string& seed_id) const;
   // Applies an epoch's measurements, advances alpha and dwell times by one tick, and culls seeds that must go. Epochs
   // must ascend.
   std::vector<LifecycleEvent> end_epoch(const EpochFacts& facts);
@@ -160,6 +166,14 @@ class Network {
   LifecycleEvent carry_out(const Fold& fold, Slot& slot, const Order& order);
   base::Expected<FoldPlan> plan_of(const Slot& slot) const;
   double fold_change(const Slot& slot, const Fold& fold, const torch::Tensor& probe) const;
+
+  // network_widening.cpp
+  // The host's weight before and after a widening becomes part of it; empty for another seed. Changes nothing.
+  struct Parting {
+    TensorValues before, after;
+  };
+  std::optional<Parting> parting_of(const Slot& slot) const;
+  base::Expected<void> check_inlet(const Slot& slot, const Blueprint& blueprint) const;
 
   // network_shadow.cpp
   SlotTap tap_shadow(std::size_t slot, const torch::Tensor& feature) const;

@@ -10,6 +10,7 @@
 #include "kasmina/block_copy.h"
 #include "kasmina/change.h"
 #include "kasmina/command_form.h"
+#include "kasmina/widening.h"
 
 namespace esper::kasmina {
 
@@ -142,12 +143,15 @@ std::vector<LifecycleEvent> Network::resolve(const AdaptationCommand& command, G
   }
   const auto kind = find_seed_kind(wanted.blueprint_id, place->site.shape.kind);
   if (!kind) return refused(command, "unknown_blueprint", wanted.slot + ": " + kind.error());
-  if (const auto fit = check_fit(*kind->blueprint, place->site.shape, kind->copies); !fit) {
+  if (const auto fit = check_fit(*kind, place->site); !fit) {
     return refused(command, "blueprint_does_not_fit", fit.error());
   }
   const auto& rules = rules_[index_of(*place)];
   if (std::ranges::find(rules.allowed, kind->blueprint) == rules.allowed.end()) {
     return refused(command, "blueprint_not_allowed", "growth.blueprints does not name it");
+  }
+  if (const auto free = check_inlet(*place, *kind->blueprint); !free) {
+    return refused(command, "blueprint_does_not_fit", free.error());
   }
   if (std::ranges::count_if(slots, [](const Slot& slot) { return is_growing(slot.stage); }) >= growth_.max_seeds) {
     return refused(command, "too_many_seeds",
@@ -257,8 +261,14 @@ std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const Order& 
   // All memory is allocated before the move.
   const auto fold = to == Stage::kFossilized ? try_fold(slot, order.probe) : std::nullopt;
   if (fold) order.overwritten.reserve(order.overwritten.size() + fold->before.size());
+  const auto parting = to == Stage::kFossilized ? parting_of(slot) : std::nullopt;
+  if (parting) order.overwritten.push_back(parting->before.front());
   enter(slot, to);
-  Events events = {gate, stage_event(slot, from, verdict.reason, command)};
+  if (parting) write_values(parting->after);
+  const auto reason = parting
+                          ? fmt::format("{}; its columns were taken off {}", verdict.reason, slot.site.hidden->outlet)
+                          : verdict.reason;
+  Events events = {gate, stage_event(slot, from, reason, command)};
   if (fold) events.push_back(carry_out(*fold, slot, order));
   return events;
 }
@@ -272,6 +282,7 @@ void Network::enter(Slot& slot, Stage to) {
   if (to == Stage::kTraining) seed.training_epoch = epoch_;
   if (to == Stage::kFossilized) {
     structure_.ownership.transfer(seed.id, kHostOwner);
+    seed.in_host = is_widening(seed);
     ++structure_version_;
   }
   refresh_scalars(slot, growth_);

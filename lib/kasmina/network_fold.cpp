@@ -9,6 +9,7 @@
 #include "kasmina/gates.h"
 #include "kasmina/lifecycle.h"
 #include "kasmina/network.h"
+#include "kasmina/widening.h"
 
 namespace esper::kasmina {
 
@@ -40,6 +41,11 @@ base::Expected<Network::FoldPlan> Network::plan_of(const Slot& slot) const {
   if (const auto linear = check_linear(*slot.seed); !linear) return base::failure(linear.error());
   if (slot.site.taken_by.empty()) {
     return base::failure("no single linear layer consumes the output of " + slot.site.id);
+  }
+  const auto next = index_of(slot) + 1;
+  if (next < structure_.slots.size() && structure_.slots[next].seed && is_widening(*structure_.slots[next].seed)) {
+    return base::failure(
+        fmt::format("the further units at {} take the output of {} too", structure_.slots[next].site.id, slot.site.id));
   }
   FoldPlan plan{slot.site.taken_by, slot_map(*slot.seed)};
   if (const auto foldable = check_foldable(layer_named(host_, plan.layer), plan.map); !foldable) {
@@ -75,9 +81,10 @@ double Network::fold_change(const Slot& slot, const Fold& fold, const torch::Ten
   const at::NoGradGuard no_grad;
   const auto before = forward(probe, Mode::kEvaluate).to(at::kDouble);
   const ValueScope done(fold.after, fold.before);
-  const auto after = host_.forward(probe, Mode::kEvaluate, [&](std::size_t at, const torch::Tensor& feature) {
+  const auto after = host_.forward(probe, Mode::kEvaluate, [&](std::size_t at, const BlockOutput& from) {
     const auto& other = structure_.slots[at];
-    return other.seed && &other != &slot ? apply_seed(*other.seed, feature, Mode::kEvaluate) : feature;
+    const bool is_there = other.seed && &other != &slot;
+    return is_there ? pass_seed(*other.seed, from, Mode::kEvaluate) : SlotOutput(from.feature);
   });
   return ((after.to(at::kDouble) - before).abs().max() / before.abs().max().clamp_min(1e-12)).item<double>();
 }

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kasmina/network.h"
+#include "kasmina/widening.h"
 
 namespace esper::kasmina {
 namespace {
@@ -14,7 +15,7 @@ namespace {
 SeedKind kind_at(const SlotSite& site, const config::Entry<config::SlotModule>& module) {
   const auto kind = find_seed_kind(module->blueprint, site.shape.kind);
   ESPER_CHECK(kind, "host.modules was not checked: " + module.text());
-  if (const auto fit = check_fit(*kind->blueprint, site.shape, kind->copies); !fit) {
+  if (const auto fit = check_fit(*kind, site); !fit) {
     throw base::Error(base::ExitCode::kConfig, fmt::format("host.modules: {}: {}", module.text(), fit.error()));
   }
   return *kind;
@@ -33,6 +34,7 @@ void Network::build_in(const std::vector<config::Entry<config::SlotModule>>& mod
     slot->seed = make_seed({++structure_.seeds_born, kind, slot->site, schedule}, growth_, run_seed_, device_);
     slot->seed->alpha = hold_alpha(schedule.curve, 1);
     slot->stage = leyline::Stage::kFossilized;
+    slot->seed->in_host = is_widening(*slot->seed);
     refresh_scalars(*slot, growth_);
   }
 }

@@ -3,6 +3,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include "kasmina/network.h"
+#include "kasmina/widening.h"
 
 namespace esper::kasmina {
 
@@ -38,13 +39,14 @@ class StageScope {
 
 GraftEvidence Network::measure_graft(std::size_t slot, const Seed& seed, const torch::Tensor& probe) const {
   GraftEvidence evidence;
+  if (is_widening(seed)) evidence.max_change_at_full_alpha = kMaxWideningChange;
   if (!probe.defined() || probe.numel() == 0) return evidence;
   const at::NoGradGuard no_grad;
   const auto output = [&] {
-    return host_.forward(probe, Mode::kEvaluate, [&](std::size_t at, const torch::Tensor& feature) {
-      if (at == slot) return apply_seed(seed, feature, Mode::kEvaluate);
+    return host_.forward(probe, Mode::kEvaluate, [&](std::size_t at, const BlockOutput& from) {
+      if (at == slot) return pass_seed(seed, from, Mode::kEvaluate);
       const auto& other = structure_.slots[at].seed;
-      return other ? apply_seed(*other, feature, Mode::kEvaluate) : feature;
+      return other ? pass_seed(*other, from, Mode::kEvaluate) : SlotOutput(from.feature);
     });
   };
   const auto before = forward(probe, Mode::kEvaluate).to(at::kDouble);

@@ -6,7 +6,7 @@ namespace esper::kasmina {
 
 torch::Tensor Network::shadow(std::size_t slot, const torch::Tensor& feature) const {
   const auto whole = apply_whole_seed(*structure_.slots[slot].seed, feature, Mode::kTrainNoDropout);
-  return host_.forward_from(slot, whole, Mode::kTrainReadOnly, [this](std::size_t at, const torch::Tensor& next) {
+  return host_.forward_from(slot, whole, Mode::kTrainReadOnly, [this](std::size_t at, const BlockOutput& next) {
     return output_of(structure_.slots[at], next, Mode::kTrainReadOnly);
   });
 }

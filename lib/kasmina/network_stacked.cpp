@@ -2,6 +2,7 @@
 
 #include "base/error.h"
 #include "kasmina/network.h"
+#include "kasmina/widening.h"
 
 namespace esper::kasmina {
 
@@ -39,9 +40,9 @@ StackedPlan Network::plan_stacked(std::span<const Configuration> configurations)
 
 torch::Tensor Network::forward_stacked(const torch::Tensor& inputs, const StackedPlan& plan) const {
   ESPER_CHECK(!at::GradMode::is_enabled(), "configurations are compared, not taught");
-  return host_.forward(inputs, Mode::kEvaluate, [&](std::size_t slot, const torch::Tensor& feature) {
+  return host_.forward(inputs, Mode::kEvaluate, [&](std::size_t slot, const BlockOutput& from) {
     const auto& branches = plan.slots[slot];
-    return branches ? apply_seed(*structure_.slots[slot].seed, feature, *branches) : feature;
+    return branches ? pass_seed(*structure_.slots[slot].seed, from, *branches) : SlotOutput(from.feature);
   });
 }
 

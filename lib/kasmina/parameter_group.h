@@ -9,13 +9,15 @@
 
 namespace esper::kasmina {
 
-// What a parameter copied of its source. Zeroed: its value is zero, so that its module is the identity; of the moments
-// it takes the second, the scale of its gradients, and not the first, their direction.
+// What a parameter copied of its source. Zeroed: its value is zero, so that its module is the identity, or, of a
+// widening's outlet, its gradient is; of the moments it takes the second, the scale of its gradients, and not the
+// first, their direction.
 enum class CopyKind { kWhole, kZeroed };
 
 struct ParameterCopy {
-  std::string id, source;  // of the host
+  std::string id, source;  // of the host; where the source is larger, the copy is of its leading part
   CopyKind kind = CopyKind::kWhole;
+  double gradient_share = 1;  // its gradient at birth, in units of its source's
 };
 
 // Parameters that were created together and share one optimizer clock: "host" first, then each living seed in order of

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "base/error.h"
-#include "kasmina/composition.h"
 #include "kasmina/lifecycle.h"
+#include "kasmina/widening.h"
 #include "leyline/seed_id.h"
 
 namespace esper::kasmina {
@@ -111,7 +111,7 @@ void write_scalars(const SeedScalars& scalars, const ScalarValues& values) {
   scalars.training_gate.fill_(values.training_gate);
 }
 
-torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, const AlphaBranches& branches) {
+torch::Tensor compose_groups(Composition kind, const Features& flat, const AlphaBranches& branches) {
   const bool alike = !branches.parents.defined();
   // Rows by group: alike [groups in, 1, rows of one group, ...], so that alphas part them; else [groups out, rows,
   // ...].
@@ -119,13 +119,16 @@ torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, const A
     const auto groups = rows.unflatten(0, {branches.groups_in, -1});
     return alike ? groups.unsqueeze(1) : groups.index_select(0, branches.parents);
   };
-  const auto flat = features_at(seed, feature, feature, Mode::kEvaluate);
-  const auto host = grouped(feature);
+  const auto host = grouped(flat.host);
   const Features features{host, host, grouped(flat.seed), flat.gate.defined() ? grouped(flat.gate) : flat.gate};
   std::vector<std::int64_t> shape(static_cast<std::size_t>(host.dim()), 1);
   shape[alike ? 1 : 0] = branches.alphas.numel();
-  const auto alpha = branches.alphas.to(feature.scalar_type()).view(shape);
-  return compose(seed.composition, features, alpha).flatten(0, alike ? 2 : 1);
+  const auto alpha = branches.alphas.to(flat.host.scalar_type()).view(shape);
+  return compose(kind, features, alpha).flatten(0, alike ? 2 : 1);
+}
+
+torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, const AlphaBranches& branches) {
+  return compose_groups(seed.composition, features_at(seed, feature, feature, Mode::kEvaluate), branches);
 }
 
 std::optional<double> SeedRecord::improvement_points() const {
@@ -146,9 +149,10 @@ Seed make_seed(const SeedOrigin& origin, const config::GrowthConfig& growth, std
   seed.kind = origin.kind;
   seed.shape = origin.site.shape;
   seed.composition = growth.composition;
-  seed.training = growth.training;
+  seed.training = is_widening(seed) ? SeedTraining::kBlended : growth.training;
   seed.module = build_seed(origin.kind, origin.site, seed.id, run_seed, device);
-  add_gate(seed, ModuleScope(seed.module.tensors, seed.id, run_seed, device).child("blend_gate"));
+  const ModuleScope scope(seed.module.tensors, seed.id, run_seed, device);
+  if (!is_widening(seed)) add_gate(seed, scope.child("blend_gate"));
   seed.schedule = origin.schedule;
   seed.alpha = hold_alpha(origin.schedule.curve, 0);
   seed.scalars = make_scalars(device);

@@ -11,6 +11,7 @@
 #include "config/growth_config.h"
 #include "kasmina/alpha.h"
 #include "kasmina/blueprint.h"
+#include "kasmina/composition.h"
 #include "kasmina/slot_tap.h"
 #include "kasmina/stacked.h"
 #include "leyline/seed.h"
@@ -99,6 +100,8 @@ struct Seed {
   // A fossil that is folded into the host's next layer: it has no tensors left, scalars included, and returns its
   // feature unchanged.
   bool folded = false;
+  // A widening that is a fossil: its units are the host's own, and what they share with others is parted (widening.h).
+  bool in_host = false;
 };
 
 // "seed-0001"
@@ -130,6 +133,8 @@ torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, Mode mo
 SlotTap tap_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
 // The same at alpha 1, whatever the scalars say.
 torch::Tensor apply_whole_seed(const Seed& seed, const torch::Tensor& feature, Mode mode);
+// compose() for many configurations at once, `flat` having the rows that come in.
+torch::Tensor compose_groups(config::Composition kind, const Features& flat, const AlphaBranches& branches);
 // As apply_seed() in evaluation mode, for many configurations at once: alpha comes from `branches`, per group of rows,
 // for a feature of any rank. The seed itself runs once for each incoming group. Without gradients.
 torch::Tensor apply_seed(const Seed& seed, const torch::Tensor& feature, const AlphaBranches& branches);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "kasmina/widening.h"
 
 namespace esper::kasmina {
 
@@ -35,10 +36,10 @@ void move_slot(Slot& slot, Stage to, std::optional<double> accuracy) {
 SlotRules rules_at(const SlotSite& site, const config::GrowthConfig& growth) {
   SlotRules rules{schedule_at(site.id, growth), {}};
   for (const auto& blueprint : blueprints()) {
-    if (!may_fit(blueprint, site.shape)) continue;
+    if (!check_fit(blueprint, site)) continue;
     const bool named = std::ranges::find(growth.blueprints, blueprint.name) != growth.blueprints.end();
-    // A module without parameters cannot learn, and a whole block costs as much as one of the host's: both are grown
-    // only if the run names them explicitly.
+    // A module without parameters cannot learn, and a copy of the host's block or units is a choice of its own: both
+    // are grown only if the run names them explicitly.
     const bool by_default =
         growth.blueprints.empty() && blueprint.birth == Birth::kDrawn && blueprint.num_parameters(site.shape) > 0;
     if (named || by_default) rules.allowed.push_back(&blueprint);
@@ -95,9 +96,9 @@ bool trains_in_shadow(const Slot& slot) {
   return slot.stage == Stage::kTraining && slot.seed->training == config::SeedTraining::kShadow;
 }
 
-torch::Tensor output_of(const Slot& slot, const torch::Tensor& feature, Mode mode) {
+SlotOutput output_of(const Slot& slot, const BlockOutput& from, Mode mode) {
   const bool is_absent = !slot.seed || (is_training(mode) && trains_in_shadow(slot));
-  return is_absent ? feature : apply_seed(*slot.seed, feature, mode);
+  return is_absent ? SlotOutput(from.feature) : pass_seed(*slot.seed, from, mode);
 }
 
 bool is_leaving(const Slot& slot) {

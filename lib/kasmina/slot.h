@@ -53,7 +53,7 @@ void refresh_scalars(const Slot& slot, const config::GrowthConfig& growth);
 bool trains_in_shadow(const Slot& slot);
 
 // What leaves the slot in a forward: the feature, changed by the slot's seed if it takes part.
-torch::Tensor output_of(const Slot& slot, const torch::Tensor& feature, Mode mode);
+SlotOutput output_of(const Slot& slot, const BlockOutput& from, Mode mode);
 
 // True for a seed that is being removed: blending down, or down already.
 bool is_leaving(const Slot& slot);

@@ -8,6 +8,7 @@
 #include "base/names.h"
 #include "base/statistics.h"
 #include "base/text/json_fields.h"
+#include "kasmina/widening.h"
 
 namespace esper::kasmina {
 
@@ -156,9 +157,7 @@ bool is_same(const std::optional<Seed>& present, const SavedSeed& saved) {
 Seed seed_from_json(const json& saved, const SlotSource& source) {
   const auto kind = find_seed_kind(saved.at("blueprint").get<std::string>(), source.site.shape.kind);
   if (!kind) fail_saved_topology(source.site.id, kind.error());
-  if (const auto fit = check_fit(*kind->blueprint, source.site.shape, kind->copies); !fit) {
-    fail_saved_topology(source.site.id, fit.error());
-  }
+  if (const auto fit = check_fit(*kind, source.site); !fit) fail_saved_topology(source.site.id, fit.error());
   if (read_name<config::Composition>(saved.at("composition")) != source.growth.composition) {
     fail_saved_topology(source.site.id, "growth.composition differs");
   }
@@ -215,6 +214,7 @@ Slot slot_from_json(const json& saved, const SlotSource& source) {
   if (holds_seed(slot.stage) == saved.at("seed").is_null())
     fail_saved_topology(id, "its stage and its seed are inconsistent");
   if (holds_seed(slot.stage)) slot.seed = seed_from_json(saved.at("seed"), source);
+  if (slot.seed) slot.seed->in_host = slot.stage == Stage::kFossilized && is_widening(*slot.seed);
   if (slot.seed && slot.seed->folded && slot.stage != Stage::kFossilized)
     fail_saved_topology(id, "only a fossil can be folded");
   return slot;

@@ -46,6 +46,11 @@ torch::Tensor find_parameter(const TensorTable& table, std::string_view id) { re
 
 torch::Tensor find_buffer(const TensorTable& table, std::string_view id) { return find(table.buffers, id); }
 
+torch::Tensor leading_part(torch::Tensor source, const torch::Tensor& like) {
+  for (std::int64_t i = 0; i < like.dim(); ++i) source = source.narrow(i, 0, like.size(i));
+  return source;
+}
+
 void write_values(const TensorValues& values) {
   const at::NoGradGuard no_grad;
   for (const auto& [tensor, value] : values) tensor.copy_(value);

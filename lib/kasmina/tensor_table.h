@@ -28,6 +28,8 @@ struct TensorTable {
 torch::Tensor find_parameter(const TensorTable& table, std::string_view id);
 // The same for a buffer.
 torch::Tensor find_buffer(const TensorTable& table, std::string_view id);
+// The first elements of `source` along each dimension, as many as `like` has: a view.
+torch::Tensor leading_part(torch::Tensor source, const torch::Tensor& like);
 
 // Tensors, each with a saved value.
 using TensorValues = std::vector<std::pair<torch::Tensor, torch::Tensor>>;

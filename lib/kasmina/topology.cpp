@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text/joined.h"
 #include "kasmina/slot_json.h"
+#include "leyline/blueprint_table.h"
 
 namespace esper::kasmina {
 
@@ -55,6 +56,13 @@ json without_seed(json saved, const std::string& seed_id, const config::GrowthCo
   if (place.at("seed").value("folded", false)) {
     throw base::Error(base::ExitCode::kConfig,
                       seed_id + " was folded into the host and cannot be removed; choose a step before it fossilised");
+  }
+  const bool is_fossil = stage_from_json(place.at("stage"), place.at("id")) == Stage::kFossilized;
+  if (is_fossil && leyline::is_widening(place.at("seed").at("blueprint").get<std::string>())) {
+    throw base::Error(base::ExitCode::kConfig,
+                      seed_id +
+                          " widens the host, whose weights were parted when it fossilised, and cannot be removed; "
+                          "choose a step before that");
   }
   place["stage"] = static_cast<int>(first_stage(place.at("id").get<std::string>(), growth));
   place["stage_epochs"] = 0;

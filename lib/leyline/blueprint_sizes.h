@@ -35,6 +35,11 @@ constexpr std::int64_t decoder_block_parameters(std::int64_t channels) {
   return 4 * channels * (channels + 1) + two_layer_parameters(channels, token_mlp_width(channels)) + 4 * channels;
 }
 
+// Units that a widening adds to a block: as many as it has, or half as many.
+using WideningUnits = std::int64_t (*)(std::int64_t width);
+constexpr std::int64_t as_many_units(std::int64_t width) { return width; }
+constexpr std::int64_t half_as_many_units(std::int64_t width) { return std::max<std::int64_t>(1, width / 2); }
+
 // 64 wide where that divides the width, else the next smaller power of two; one head where none does.
 constexpr std::int64_t num_heads(std::int64_t channels) {
   for (const std::int64_t head_width : std::array<std::int64_t, 4>{64, 32, 16, 8}) {

@@ -36,6 +36,11 @@ bool is_blueprint(std::string_view name) {
   return std::ranges::find(blueprint_table(), name, &BlueprintFacts::name) != blueprint_table().end();
 }
 
+bool is_widening(std::string_view name) {
+  return std::ranges::any_of(
+      blueprint_table(), [&](const BlueprintFacts& row) { return row.name == name && row.birth == Birth::kWidening; });
+}
+
 base::Expected<void> check_fit(const BlueprintFacts& blueprint, const FeatureShape& shape, int copies) {
   if (blueprint.fits != shape.kind) {
     return base::failure(fmt::format("it fits features of kind {}, but this one has kind {}",

@@ -20,8 +20,9 @@ namespace esper::leyline {
 enum class Algebra { kOther, kAffine };
 
 // What a module's parameters are at birth: drawn, or copied from the host's block before the slot, with zeros in the
-// layers that end on its residual path (so that it changes nothing) or as they are.
-enum class Birth { kDrawn, kIdentityCopy, kPlainCopy };
+// layers that end on its residual path (so that it changes nothing) or as they are. A widening copies units of that
+// block, and shares their outgoing weights between original and copy.
+enum class Birth { kDrawn, kIdentityCopy, kPlainCopy, kWidening };
 
 // Positions in the policy's blueprint head; part of the contract. One name has one position, whatever it is grown at.
 namespace policy_index {
@@ -42,6 +43,8 @@ inline constexpr int kLinear = 13;
 inline constexpr int kPointwise = 14;
 inline constexpr int kCopyBlock = 15;
 inline constexpr int kCopyBlockPlain = 16;
+inline constexpr int kWiden = 17;
+inline constexpr int kWidenHalf = 18;
 }  // namespace policy_index
 
 // The least that a feature must have of something.
@@ -65,6 +68,7 @@ struct BlueprintFacts {
   Least channels = {}, positions = {}, numbers = {};  // positions: pixels or tokens; numbers: channels times positions
   Algebra algebra = Algebra::kOther;
   Birth birth = Birth::kDrawn;
+  std::int64_t (*further_units)(std::int64_t width) = nullptr;  // of a widening, of a block with that many units
 };
 
 // By kind of feature, in the order of the docs.
@@ -73,6 +77,8 @@ std::span<const BlueprintFacts> blueprint_table();
 const BlueprintFacts* find_blueprint_facts(std::string_view name, FeatureKind kind);
 // Whether there is one of this name for any kind of feature.
 bool is_blueprint(std::string_view name);
+// Whether it widens the host's block before its slot, at any kind of feature.
+bool is_widening(std::string_view name);
 // Fails with the reason, a clause for a sentence, if it cannot be grown at such a feature, or not so many of it in one
 // seed. What is not known of the shape counts as enough.
 base::Expected<void> check_fit(const BlueprintFacts& blueprint, const FeatureShape& shape, int copies = 1);
@@ -84,6 +90,10 @@ inline bool may_fit(const BlueprintFacts& blueprint, const FeatureShape& shape, 
 std::span<const BlueprintFacts> feature_blueprints();
 std::span<const BlueprintFacts> image_blueprints();
 std::span<const BlueprintFacts> sequence_blueprints();
+
+// How a widening starts.
+inline constexpr std::string_view kWideningStart =
+    "neutral: copies of units, which share their originals' outgoing weights";
 
 // The row that changes nothing: what the policy chooses to grow nothing of use, and a control in experiments.
 constexpr BlueprintFacts noop_blueprint(FeatureKind kind) {

@@ -8,6 +8,21 @@
 namespace esper::leyline {
 namespace {
 
+// Counted between blocks as wide as the slot's feature.
+template <WideningUnits units>
+constexpr BlueprintFacts dense_widening(std::string_view name, int policy_index, std::string_view module) {
+  return {.name = name,
+          .fits = FeatureKind::kFeatures,
+          .policy_index = policy_index,
+          .module = module,
+          .start = kWideningStart,
+          .formula = "k (in + 1 + out)",
+          .num_parameters = [](const FeatureShape& s) { return units(s.channels) * (2 * s.channels + 1); },
+          .flops = [](const FeatureShape& s) { return 2 * s.channels * units(s.channels); },
+          .birth = Birth::kWidening,
+          .further_units = units};
+}
+
 constexpr std::array kFeatureRows{
     noop_blueprint(FeatureKind::kFeatures),
     BlueprintFacts{
@@ -76,6 +91,9 @@ constexpr std::array kFeatureRows{
         .flops = [](const FeatureShape& s) { return s.channels * s.channels; },
         .algebra = Algebra::kAffine,
     },
+    dense_widening<as_many_units>("widen", policy_index::kWiden, "k = C more units of the block before the slot"),
+    dense_widening<half_as_many_units>("widen_half", policy_index::kWidenHalf,
+                                       "k = max(1, C/2) more units of the block before the slot"),
 };
 
 }  // namespace

@@ -27,6 +27,21 @@ constexpr BlueprintFacts residual_block_copy(std::string_view name, int policy_i
           .birth = birth};
 }
 
+// Counted between 3x3 convolutions as wide as the slot's feature, without pooling.
+template <WideningUnits units>
+constexpr BlueprintFacts conv_widening(std::string_view name, int policy_index, std::string_view module) {
+  return {.name = name,
+          .fits = FeatureKind::kImage,
+          .policy_index = policy_index,
+          .module = module,
+          .start = kWideningStart,
+          .formula = "k (9 in + 2 + 9 out)",
+          .num_parameters = [](const FeatureShape& s) { return units(s.channels) * (18 * s.channels + 2); },
+          .flops = [](const FeatureShape& s) { return units(s.channels) * (18 * s.channels + 1) * pixels(s); },
+          .birth = Birth::kWidening,
+          .further_units = units};
+}
+
 constexpr std::array kImageRows{
     noop_blueprint(FeatureKind::kImage),
     BlueprintFacts{
@@ -136,6 +151,9 @@ constexpr std::array kImageRows{
                         Birth::kIdentityCopy),
     residual_block_copy("copy_block_plain", policy_index::kCopyBlockPlain, "a copy of the block before the slot",
                         Birth::kPlainCopy),
+    conv_widening<as_many_units>("widen", policy_index::kWiden, "k = C more channels of the block before the slot"),
+    conv_widening<half_as_many_units>("widen_half", policy_index::kWidenHalf,
+                                      "k = max(1, C/2) more channels of the block before the slot"),
 };
 
 }  // namespace

@@ -9,11 +9,13 @@ struct Copying {
   ParameterPlace from, to;
 };
 
-// False if the optimizer keeps no such moments.
-bool take_moment(const Copying& of, FlatTensors GroupState::* moments) {
+// False if the optimizer keeps no such moments. scale: of the source's values.
+bool take_moment(const Copying& of, FlatTensors GroupState::* moments, double scale) {
   const torch::Tensor source = view_of(of.from.group->*moments, of.from.index);
   if (!source.defined()) return false;
-  view_of(of.to.group->*moments, of.to.index).copy_(source);
+  torch::Tensor copy = view_of(of.to.group->*moments, of.to.index);
+  copy.copy_(kasmina::leading_part(source, copy));
+  if (scale != 1) copy.mul_(scale);
   return true;
 }
 
@@ -35,12 +37,12 @@ void restart_young(const GroupState& group, const GroupScalars& scalars) {
 
 void copy_moments(StepState& state, std::span<const kasmina::ParameterCopy> copies, StructureChange& change) {
   const at::NoGradGuard no_grad;
-  for (const auto& [id, source, kind] : copies) {
+  for (const auto& [id, source, kind, share] : copies) {
     const Copying parameter{find_parameter(state, source), find_parameter(state, id)};
     ESPER_CHECK(parameter.from.group && parameter.to.group, id + " is a copy of " + source + ", and one is not there");
     const bool is_whole = kind == kasmina::CopyKind::kWhole;
-    const bool has_first = is_whole && take_moment(parameter, &GroupState::first_moments);
-    const bool has_second = take_moment(parameter, &GroupState::second_moments);
+    const bool has_first = is_whole && take_moment(parameter, &GroupState::first_moments, share);
+    const bool has_second = take_moment(parameter, &GroupState::second_moments, share * share);
     if (has_second) parameter.to.group->step.copy_(parameter.from.group->step);
     if (has_first || has_second) (is_whole ? change.copied : change.reset).push_back(id);
   }

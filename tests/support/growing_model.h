@@ -59,6 +59,21 @@ inline LaneCase growing_residual_case() {
   return c;
 }
 
+// The mlp, or a cnn whose batch norm has statistics, where blocks may be widened.
+inline LaneCase growing_wide_case(config::HostKind kind = config::HostKind::kMlp) {
+  LaneCase c = growing_case();
+  if (kind == config::HostKind::kCnn) {
+    c.sample = leyline::image_shape(2, 6, 6, 5);
+    c.config.host = {};
+    c.config.host.kind = kind;
+    c.config.host.blocks = 3;
+    c.config.host.base_channels = 4;
+    c.config.host.pool_layers = 1;
+  }
+  c.config.growth.blueprints = {"widen", "widen_half"};
+  return c;
+}
+
 inline torch::Tensor probe_of(const LaneCase& c) {
   const auto generator = at::detail::createCPUGenerator(5);
   if (c.sample.kind == leyline::SampleKind::kImage) {

@@ -33,7 +33,9 @@ constexpr Builder kFeatureBuilders[] = {{"noop", build_noop},
                                         {"lora", build_lora},
                                         {"mlp_small", build_feature_small_mlp},
                                         {"mlp", build_feature_wide_mlp},
-                                        {"linear", build_linear}};
+                                        {"linear", build_linear},
+                                        {"widen", nullptr},
+                                        {"widen_half", nullptr}};
 
 }  // namespace
 

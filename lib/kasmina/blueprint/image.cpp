@@ -79,7 +79,9 @@ constexpr Builder kImageBuilders[] = {{"noop", build_noop},
                                       {"conv_heavy", build_conv_heavy},
                                       {"pointwise", build_pointwise},
                                       {"copy_block", nullptr},
-                                      {"copy_block_plain", nullptr}};
+                                      {"copy_block_plain", nullptr},
+                                      {"widen", nullptr},
+                                      {"widen_half", nullptr}};
 
 }  // namespace
 

@@ -57,11 +57,14 @@ std::string blueprint_markdown() {
       << names_where([](const Blueprint& row) { return row.algebra == Algebra::kAffine; })
       << " are linear, so that "
          "a fossil of theirs can be folded into the host (growth.md). "
-      << names_where([](const Blueprint& row) { return row.birth != Birth::kDrawn; })
-      << " copy the host's block before the slot and are grown only where `growth.blueprints` names them "
-         "(growth.md#deepening). Parameters and multiply-adds (of one sample) are "
-         "given for an example "
-         "shape. Index is the position in the policy's blueprint head.\n";
+      << names_where(
+             [](const Blueprint& row) { return row.birth == Birth::kIdentityCopy || row.birth == Birth::kPlainCopy; })
+      << " copy the host's block before the slot (growth.md#deepening); "
+      << names_where([](const Blueprint& row) { return row.birth == Birth::kWidening; })
+      << " give that block's hidden layer more units, which the next layer takes too (growth.md#widening). Both kinds "
+         "are grown only where `growth.blueprints` names them. Parameters and multiply-adds (of one sample) are "
+         "given for an example shape, those of a widening for blocks and convolutions of 3x3 as wide as the slot's "
+         "feature (in, k, out: units before, new, behind). Index is the position in the policy's blueprint head.\n";
   for (const Example& example : examples()) {
     out << "\n## " << example.heading << "\n\nThe example is " << example.words
         << ".\n\n| name | index | output | start | parameters | example | multiply-adds |\n"

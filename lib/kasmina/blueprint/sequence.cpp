@@ -73,7 +73,9 @@ constexpr Builder kSequenceBuilders[] = {{"noop", build_noop},
                                          {"flex_attention", build_flex_attention},
                                          {"linear", build_linear},
                                          {"copy_block", nullptr},
-                                         {"copy_block_plain", nullptr}};
+                                         {"copy_block_plain", nullptr},
+                                         {"widen", nullptr},
+                                         {"widen_half", nullptr}};
 
 }  // namespace
 

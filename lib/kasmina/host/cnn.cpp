@@ -22,13 +22,35 @@ struct Block {
   Pool pool = Pool::kNo;
   std::vector<ResidualBlock> residual{};
 
-  torch::Tensor operator()(const torch::Tensor& x, Mode mode) const {
-    torch::Tensor y = at::relu(norm(conv(x), mode));
+  torch::Tensor operator()(const SlotOutput& x, Mode mode) const {
+    torch::Tensor z = conv(x.feature);
+    if (x.units.defined()) z = z + Conv2d{x.weight, conv.padding}(x.units);
+    torch::Tensor y = at::relu(norm(z, mode));
     if (pool == Pool::kYes) y = at::max_pool2d(y, 2);
     for (const ResidualBlock& part : residual) y = part(y, mode);
     return y;
   }
 };
+
+Block make_block(ModuleScope scope, std::int64_t in, std::int64_t out, std::int64_t kernel, Pool pool) {
+  return {make_conv2d(scope.child("conv"), in, out, {.kernel = kernel}), make_batch_norm(scope.child("norm"), out),
+          pool};
+}
+
+// `block`: the host's own. outlet: the shape of the next layer's weight.
+HiddenLayer hidden_conv(std::size_t index, const Block& block, const SlotSite& site, std::vector<std::int64_t> outlet) {
+  HiddenLayer hidden{fmt::format("host.block{}", index), site.taken_by + ".weight", site.shape.channels};
+  const auto in = block.conv.weight.size(1), kernel = block.conv.weight.size(2);
+  hidden.build = [in, kernel, pool = block.pool, outlet, width = hidden.width](ModuleScope scope,
+                                                                               std::int64_t count) -> FurtherUnits {
+    const Block further = make_block(scope, in, count, kernel, pool);
+    auto shape = outlet;
+    shape[1] = count;
+    return {[further](const torch::Tensor& x, Mode mode) { return further(x, mode); },
+            make_outlet(scope, shape, width)};
+  };
+  return hidden;
+}
 
 // How often an edge can be halved, rounding down, before it is zero.
 std::int64_t max_poolings(std::int64_t edge) {
@@ -63,8 +85,7 @@ HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, con
     const ModuleScope block = scope.child(fmt::format("block{}", i));
     const Pool pool = i < config.pool_layers ? Pool::kYes : Pool::kNo;
     const std::int64_t out = body.sites[static_cast<std::size_t>(i)].shape.channels;
-    blocks.push_back({make_conv2d(block.child("conv"), in, out, {.kernel = config.kernel}),
-                      make_batch_norm(block.child("norm"), out), pool});
+    blocks.push_back(make_block(block, in, out, config.kernel, pool));
     for (std::int64_t j = 0; j < config.residual_blocks; ++j) {
       const std::string name = fmt::format("residual{}", j);
       blocks.back().residual.push_back(make_residual_block(block.child(name), out));
@@ -72,12 +93,23 @@ HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, con
     }
     in = out;
   }
-  for (std::size_t i = 0; i < blocks.size(); ++i) {
-    body.sites[i].taken_by = i + 1 < blocks.size() ? fmt::format("host.block{}.conv", i + 1) : "host.head";
-  }
   const Linear head = make_linear(scope.child("head"), in, sample.num_classes);
-  body.block = [blocks](std::size_t slot, const torch::Tensor& x, Mode mode) { return blocks[slot](x, mode); };
-  body.head = [head](const torch::Tensor& x) { return head(x.mean({2, 3})); };
+  for (std::size_t i = 0; i < blocks.size(); ++i) {
+    const bool is_last = i + 1 == blocks.size();
+    body.sites[i].taken_by = is_last ? "host.head" : fmt::format("host.block{}.conv", i + 1);
+    const torch::Tensor& next = is_last ? head.weight : blocks[i + 1].conv.weight;
+    if (!blocks[i].residual.empty()) continue;  // its units would have to pass the residual blocks
+    body.sites[i].hidden = hidden_conv(i, blocks[i], body.sites[i], next.sizes().vec());
+  }
+  body.block = [blocks](std::size_t slot, const SlotOutput& x, Mode mode) -> BlockOutput {
+    const torch::Tensor y = blocks[slot](x, mode);
+    return {y, x.feature, y};
+  };
+  body.head = [head](const SlotOutput& x) {
+    const auto mean = [](const torch::Tensor& images) { return images.mean({2, 3}); };
+    if (!x.units.defined()) return head(mean(x.feature));
+    return through(head, {mean(x.feature), mean(x.units), x.weight});
+  };
   return body;
 }
 

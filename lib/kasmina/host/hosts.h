@@ -2,6 +2,7 @@
 // The builders of build_host(), one for each kind of host. They add tensors under `scope` and list the slots.
 
 #include "kasmina/host.h"
+#include "kasmina/layers.h"
 
 namespace esper::kasmina {
 
@@ -20,6 +21,11 @@ HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& con
 
 // The sites of config/slot_geometry.h; the builder sets the layer that consumes each.
 std::vector<SlotSite> slot_sites(const config::HostConfig& config, const leyline::SampleShape& sample);
+// The layer's output, with the further units that come with the feature.
+torch::Tensor through(const Linear& layer, const SlotOutput& x);
+// "outlet.weight" of further units of a layer of that width: [out, units, ...], drawn as the columns of a layer over
+// all units are.
+torch::Tensor make_outlet(ModuleScope units, torch::IntArrayRef shape, std::int64_t width);
 // Throws Error{kConfig}: the message names the field and a remedy.
 void require_config(bool holds, const std::string& text);
 

@@ -27,9 +27,11 @@ struct Layer {
   Linear up, down;
   double dropout_p = 0;
 
-  torch::Tensor operator()(const torch::Tensor& x, Mode mode) const {
+  BlockOutput operator()(const torch::Tensor& x, Mode mode) const {
     const torch::Tensor y = x + dropout(attention(norm1(x), mode), dropout_p, mode);
-    return y + dropout(down(at::gelu(up(norm2(y)))), dropout_p, mode);
+    const torch::Tensor inlet = norm2(y);
+    const torch::Tensor units = at::gelu(up(inlet));
+    return {y + dropout(down(units), dropout_p, mode), inlet, units};
   }
 };
 
@@ -43,8 +45,8 @@ struct Decoder {
   torch::Tensor embed(const torch::Tensor& inputs, Mode mode) const {
     return dropout(tokens(inputs) + positions.weight.narrow(0, 0, inputs.size(1)), dropout_p, mode);
   }
-  torch::Tensor segment(std::size_t index, const torch::Tensor& inputs, Mode mode) const {
-    torch::Tensor x = index == 0 ? embed(inputs, mode) : inputs;
+  BlockOutput segment(std::size_t index, const torch::Tensor& inputs, Mode mode) const {
+    BlockOutput x = index == 0 ? embed(inputs, mode) : inputs;
     for (std::size_t layer = index == 0 ? 0 : segment_ends[index - 1]; layer < segment_ends[index]; ++layer) {
       x = layers[layer](x, mode);
     }
@@ -53,18 +55,23 @@ struct Decoder {
   torch::Tensor head(const torch::Tensor& x) const { return at::linear(norm(x), tokens.weight); }
 };
 
+constexpr LinearOptions kInner{.weight_init = Init{Init::Kind::kNormal, kInitDeviation}, .bias_init = kZeros};
+
+// Of weights whose output is added on the residual path.
+Init outer_init(const config::HostConfig& config) {
+  return {Init::Kind::kNormal, kInitDeviation / std::sqrt(2.0 * static_cast<double>(config.layers))};
+}
+
 Layer make_layer(ModuleScope scope, const config::HostConfig& config) {
   const auto width = config.embedding;
-  const LinearOptions inner{.weight_init = Init{Init::Kind::kNormal, kInitDeviation}, .bias_init = kZeros};
-  const double last = kInitDeviation / std::sqrt(2.0 * static_cast<double>(config.layers));
-  const LinearOptions outer{.weight_init = Init{Init::Kind::kNormal, last}, .bias_init = kZeros};
+  const LinearOptions outer{.weight_init = outer_init(config), .bias_init = kZeros};
   const ModuleScope attention = scope.child("attention"), mlp = scope.child("mlp");
   Layer layer;
   layer.norm1 = make_layer_norm(scope.child("norm1"), width);
-  layer.attention = {make_linear(attention.child("qkv"), width, 3 * width, inner),
+  layer.attention = {make_linear(attention.child("qkv"), width, 3 * width, kInner),
                      make_linear(attention.child("proj"), width, width, outer), config.heads, config.dropout};
   layer.norm2 = make_layer_norm(scope.child("norm2"), width);
-  layer.up = make_linear(mlp.child("up"), width, leyline::token_mlp_width(width), inner);
+  layer.up = make_linear(mlp.child("up"), width, leyline::token_mlp_width(width), kInner);
   layer.down = make_linear(mlp.child("down"), leyline::token_mlp_width(width), width, outer);
   layer.dropout_p = config.dropout;
   return layer;
@@ -74,6 +81,19 @@ HostBlock block_of(const config::HostConfig& config, std::size_t layer) {
   return {fmt::format("host.layer{}", layer),
           {"attention.proj", "mlp.down"},
           [config](ModuleScope scope) -> FeatureMap { return make_layer(scope, config); }};
+}
+
+// The MLP of a layer.
+HiddenLayer hidden_mlp(const config::HostConfig& config, std::size_t layer) {
+  const std::string mlp = fmt::format("host.layer{}.mlp", layer);
+  HiddenLayer hidden{mlp, mlp + ".down.weight", leyline::token_mlp_width(config.embedding)};
+  hidden.leads_to = HiddenLayer::Outlet::kFeature;
+  hidden.build = [config](ModuleScope scope, std::int64_t count) -> FurtherUnits {
+    const Linear up = make_linear(scope.child("up"), config.embedding, count, kInner);
+    return {[up](const torch::Tensor& x, Mode) { return at::gelu(up(x)); },
+            scope.child("outlet").parameter("weight", {config.embedding, count}, outer_init(config))};
+  };
+  return hidden;
 }
 
 void check_transformer_fit(const config::HostConfig& config, const leyline::SampleShape& sample) {
@@ -104,7 +124,9 @@ HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& con
   for (std::int64_t s = 0; s < config.segments; ++s) {
     const auto end = static_cast<std::size_t>((s + 1) * config.layers / config.segments);
     decoder.segment_ends.push_back(end);
-    body.sites[static_cast<std::size_t>(s)].block = block_of(config, end - 1);
+    SlotSite& site = body.sites[static_cast<std::size_t>(s)];
+    site.block = block_of(config, end - 1);
+    site.hidden = hidden_mlp(config, end - 1);
   }
   const auto built = std::make_shared<const Decoder>(std::move(decoder));
   body.block = [built](std::size_t slot, const torch::Tensor& x, Mode mode) { return built->segment(slot, x, mode); };

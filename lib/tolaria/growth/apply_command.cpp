@@ -55,7 +55,7 @@ AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& com
     return refusal(command, error);
   }
   change.commit();
-  if (folds(done.events)) write_folded(model.state, folded, done.change);
+  if (folded.parts || folds(done.events)) write_folded(model.state, folded, done.change);
   return done;
 }
 

@@ -1,5 +1,6 @@
 #include "tolaria/growth/fold_state.h"
 
+#include "kasmina/widening.h"
 #include "step/ema.h"
 
 namespace esper::tolaria {
@@ -35,6 +36,20 @@ void fold_moments(const Model& model, const kasmina::Network::FoldPlan& plan, Fo
   if (moments.weight_square.defined()) out.second_moments = {{weight, moments.weight_square}};
 }
 
+void part_moments(const Model& model, const kasmina::Network::SharedColumns& shared, FoldedState& out) {
+  out.parts = true;
+  const auto sum = [&](FlatTensors GroupState::* tensors, std::vector<NamedTensor>& to) {
+    const auto host = find_view(model.state, tensors, shared.host), own = find_view(model.state, tensors, shared.seed);
+    if (own.defined()) to.push_back({shared.seed, own + kasmina::leading_part(host, own)});
+  };
+  sum(&GroupState::first_moments, out.first_moments);
+  sum(&GroupState::second_moments, out.second_moments);
+  const auto average = find_view(model.state, &GroupState::averages, shared.host);
+  if (!average.defined()) return;
+  const auto own = find_view(model.state, &GroupState::averages, shared.seed);
+  out.averages = {{shared.host, kasmina::parted_weight(average, own)}};
+}
+
 void write(StepState& state, FlatTensors GroupState::* tensors, const std::vector<NamedTensor>& values) {
   const at::NoGradGuard no_grad;
   for (const auto& [id, value] : values) find_view(state, tensors, id).copy_(value);
@@ -48,6 +63,10 @@ FoldedState folded_state(Model& model, const leyline::AdaptationCommand& command
   FoldedState out;
   if (!fossilises || !model.network.may_fossilize(command.target_seed_id)) return out;
   const at::NoGradGuard no_grad;
+  if (const auto shared = model.network.shared_columns(command.target_seed_id)) {
+    part_moments(model, *shared, out);
+    return out;
+  }
   if (const auto plan = model.network.fold_plan(command.target_seed_id)) fold_moments(model, *plan, out);
   if (model.settings.ema_decay > 0) {
     const EmaScope averaged(model.state);

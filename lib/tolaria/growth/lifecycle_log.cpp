@@ -11,6 +11,7 @@
 #include "base/text/joined.h"
 #include "kasmina/lifecycle_record.h"
 #include "kasmina/topology.h"
+#include "leyline/blueprint_table.h"
 #include "leyline/telemetry.h"
 
 namespace esper::tolaria {
@@ -160,6 +161,12 @@ bool changes_structure(const LifecycleEvent& it) {
          (it.kind == LifecycleEvent::Kind::kFold && it.passed);
 }
 
+// A widening that becomes a part of the host: no structure that is reported comes or goes.
+bool parts_weights(const LifecycleEvent& it) {
+  return it.kind == LifecycleEvent::Kind::kStage && it.to == leyline::Stage::kFossilized &&
+         leyline::is_widening(it.blueprint);
+}
+
 history::GrowthRecord record_of(const LifecycleEvent& it, const StructureChange& change, const Cause& cause) {
   auto record = kasmina::record_of(it);
   record.event->decision = cause.decision;
@@ -172,6 +179,7 @@ history::GrowthRecord record_of(const LifecycleEvent& it, const StructureChange&
     record.event->reset = change.reset;
     record.event->copied = change.copied;
   }
+  if (parts_weights(it)) record.event->transformed = change.transformed;
   return record;
 }
 

@@ -54,6 +54,13 @@ Case deepened() {
           {"6: copy_block*2 at r0c0", "6: copy_block*2 at r0c1"}};
 }
 
+// From the output towards the input: the head's features, then the last block's.
+Case widened() {
+  return {{"growth.blueprints=[widen, widen_half]", "policy.kind=schedule",
+           "policy.schedule=[\"2:r0c1=widen\", \"25%:r0c0=widen_half\"]"},
+          {"2: widen at r0c1", "6: widen_half at r0c0"}};
+}
+
 std::string at_step(const fs::path& run, const std::string& checkpoint) {
   return run.string() + "@" + std::to_string(state_of(run, checkpoint)["progress"]["step"].get<int>());
 }
@@ -61,7 +68,7 @@ std::string at_step(const fs::path& run, const std::string& checkpoint) {
 }  // namespace
 
 TEST_CASE("each policy grows where it says, its seeds reach their end, and a resumed run repeats it") {
-  const Case c = GENERATE(round_robin(), by_lot(), listed(), deepened());
+  const Case c = GENERATE(round_robin(), by_lot(), listed(), deepened(), widened());
   CAPTURE(c.assignments);
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
@@ -118,7 +125,7 @@ TEST_CASE("the receipt of a deepened run names the copies, and a fork without on
 }
 
 TEST_CASE("a fork of each policy does not miss the seed that it leaves out, and --policy none grows no more") {
-  const Case c = GENERATE(round_robin(), listed());
+  const Case c = GENERATE(round_robin(), listed(), widened());
   CAPTURE(c.assignments);
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
@@ -151,7 +158,9 @@ TEST_CASE("the step of what a policy germinates next is prepared in advance") {
       std::pair{Words{"policy.kind=schedule", "policy.schedule=[\"50%:r0c1=conv_heavy\"]"},
                 "GERMINATE conv_heavy at r0c1"},
       std::pair{deepened().assignments + Words{"growth.deepen.at=50%"},
-                "GERMINATE copy_block*2 at r0c0 with GERMINATE copy_block*2 at r0c1"});
+                "GERMINATE copy_block*2 at r0c0 with GERMINATE copy_block*2 at r0c1"},
+      std::pair{Words{"growth.blueprints=[widen]", "policy.kind=schedule", "policy.schedule=[\"50%:r0c1=widen\"]"},
+                "GERMINATE widen at r0c1"});
   CAPTURE(policy);
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());

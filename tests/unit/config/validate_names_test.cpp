@@ -48,7 +48,7 @@ TEST_CASE("names that do not exist are told with the line they stand in, all of 
   REQUIRE(problems.size() == 4);
   CHECK(problems[0] ==
         "f:6:7: host.modules[1]: unknown blueprint \"mpl\"; did you mean mlp? This host can grow noop, attention, "
-        "norm, lora, mlp_small, mlp, linear");
+        "norm, lora, mlp_small, mlp, linear, widen, widen_half");
   CHECK_THAT(problems[1],
              StartsWith("f:10:7: growth.blueprints[1]: unknown blueprint \"atention\"; did you mean attention?"));
   CHECK(problems[2] == "f:14:7: growth.slots[1]: this host has no slot \"r0c5\"; it has r0c0 to r0c1");

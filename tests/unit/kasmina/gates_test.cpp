@@ -50,6 +50,9 @@ TEST_CASE("G0 requires finite parameters and an unchanged output") {
   CHECK_FALSE(sanity_gate({0.0, {}, {}}).passed);
   CHECK_FALSE(sanity_gate({{}, 0.0, {}}).passed);
   CHECK(value_of(sanity_gate({0.0, 0.0, 0.3}), "change_at_full_alpha") == 0.3);
+  CHECK(sanity_gate({0.0, 0.0, 1e-5, 1e-5}).passed);
+  CHECK_FALSE(sanity_gate({0.0, 0.0, 1.1e-5, 1e-5}).passed);
+  CHECK_FALSE(sanity_gate({0.0, 0.0, {}, 1e-5}).passed);
 }
 
 TEST_CASE("G1 requires parameters with a gradient") {

@@ -69,6 +69,21 @@ TEST_CASE("a seed that is germinated and trains in the shadow at once is prepare
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 }
 
+TEST_CASE("a widened block is prepared like any seed") {
+  at::set_num_threads(1);
+  for (const auto kind : {config::HostKind::kMlp, config::HostKind::kCnn}) {
+    const LaneCase c = growing_wide_case(kind);
+    EagerReference reference(c);
+    GrowingPrepared ahead(Lane::kReplay, nullptr, c);
+    step_both(reference, ahead, 6);
+    ahead.prepare({germinates("r0c1", "widen")});
+    const auto eager_steps = ahead.steps_in(Lane::kEager);
+    grow_both(reference, ahead, "r0c1", "widen");
+    step_both(reference, ahead, 5);
+    CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
+  }
+}
+
 TEST_CASE("an unprepared germination starts in eager, and so does one of another blueprint") {
   at::set_num_threads(1);
   for (const auto& likely : {std::vector<lanes::LikelyChange>{}, {germinates("r0c1", "lora")}}) {

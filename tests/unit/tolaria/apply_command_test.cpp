@@ -1,4 +1,4 @@
-// A block that is copied behind its source, seen from the optimizer, the lanes and a checkpoint.
+// A block that is copied behind its source, or widened, seen from the optimizer, the lanes and a checkpoint.
 
 #include "tolaria/growth/apply_command.h"
 
@@ -6,6 +6,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <nlohmann/json.hpp>
 
+#include "step/ema.h"
 #include "support/growing_model.h"
 
 using namespace esper;
@@ -25,7 +26,7 @@ tolaria::AppliedCommand take(GrowingModel& grown, const leyline::AdaptationComma
   return done;
 }
 
-std::unique_ptr<GrowingModel> trained_decoder(const LaneCase& c, int steps = kStepsBefore, Lane lane = Lane::kEager) {
+std::unique_ptr<GrowingModel> trained(const LaneCase& c, int steps = kStepsBefore, Lane lane = Lane::kEager) {
   at::set_num_threads(1);
   auto grown = std::make_unique<GrowingModel>(c, lane);
   grown->steps(steps);
@@ -40,7 +41,7 @@ void start_training(GrowingModel& grown) {
 // Copied, trained and half blended in.
 std::unique_ptr<GrowingModel> deepened(const LaneCase& c, Lane lane = Lane::kEager,
                                        const std::string& blueprint = "copy_block") {
-  auto grown = trained_decoder(c, kStepsBefore, lane);
+  auto grown = trained(c, kStepsBefore, lane);
   take(*grown, grown->germination("r0c0", blueprint));
   grown->steps(3);
   start_training(*grown);
@@ -65,7 +66,7 @@ bool is_on_residual_path(const std::string& id) {
 }  // namespace
 
 TEST_CASE("a copied block starts with the moments of its source, and says so") {
-  const auto grown = trained_decoder(growing_decoder_case(0.1));
+  const auto grown = trained(growing_decoder_case(0.1));
   const auto done = take(*grown, grown->germination("r0c0", "copy_block"));
   CHECK(done.change.created.size() == 12);
   CHECK(done.change.copied.size() == 8);
@@ -88,7 +89,7 @@ TEST_CASE("a copied block starts with the moments of its source, and says so") {
 TEST_CASE("training moves every parameter of a copied block, and those born zero by no more than others") {
   auto c = growing_decoder_case(0);
   c.config.training.optimizer.weight_decay = 0;
-  const auto grown = trained_decoder(c, 200);
+  const auto grown = trained(c, 200);
   take(*grown, grown->germination("r0c0", "copy_block"));
   start_training(*grown);
   const auto before = copies_of(*grown->model);
@@ -110,7 +111,7 @@ TEST_CASE("the gate of a copied block moves by no more than lr or so in any of i
   auto c = growing_decoder_case(0);
   c.config.growth.composition = config::Composition::kChannel;
   c.config.training.optimizer.weight_decay = 0;
-  const auto grown = trained_decoder(c, 200);
+  const auto grown = trained(c, 200);
   take(*grown, grown->germination("r0c0", "copy_block_plain"));
   start_training(*grown);
   const std::string gate = "seed-0001.blend_gate.weight";
@@ -148,4 +149,135 @@ TEST_CASE("replay runs copied blocks, dropout and batch norm included, with eage
       GENERATE(Copying{growing_decoder_case(0.1), "copy_block"}, Copying{growing_residual_case(), "copy_block*2"});
   const auto eager = deepened(c, Lane::kEager, blueprint), replay = deepened(c, Lane::kReplay, blueprint);
   CHECK(first_difference(copies_of(*eager->model), copies_of(*replay->model)).empty());
+}
+
+namespace {
+
+// Widened, trained through every stage, and on trial.
+std::unique_ptr<GrowingModel> widened_on_trial(const LaneCase& c, Lane lane = Lane::kEager) {
+  auto grown = trained(c, kStepsBefore, lane);
+  take(*grown, grown->germination("r0c1", "widen"));
+  grown->steps(3);
+  for (const auto operation : {SeedOperation::kStartTraining, SeedOperation::kStartGrafting, SeedOperation::kStabilize,
+                               SeedOperation::kEvaluate}) {
+    for (int i = 0; i < 4; ++i) grown->end_epoch(grown->good_facts());
+    take(*grown, grown->command(operation, kSeed));
+    grown->steps(3);
+  }
+  grown->end_epoch(grown->good_facts());
+  return grown;
+}
+
+// And then a part of the host.
+std::unique_ptr<GrowingModel> widened(const LaneCase& c, Lane lane = Lane::kEager) {
+  auto grown = widened_on_trial(c, lane);
+  take(*grown, grown->command(SeedOperation::kFossilize, kSeed));
+  grown->steps(3);
+  return grown;
+}
+
+torch::Tensor output_of(const GrowingModel& grown) {
+  const at::NoGradGuard no_grad;
+  return grown.model->network.forward(grown.probe, kasmina::Mode::kEvaluate).clone();
+}
+torch::Tensor averaged_output_of(GrowingModel& grown) {
+  const step::EmaScope averaged(grown.model->state);
+  return output_of(grown);
+}
+double change(const torch::Tensor& a, const torch::Tensor& b) {
+  return ((a - b).abs().max() / b.abs().max()).item<double>();
+}
+
+}  // namespace
+
+TEST_CASE("further units start with their originals' moments, in the scale of their gradients, and say so") {
+  const auto grown = trained(growing_wide_case());
+  const auto done = take(*grown, grown->germination("r0c1", "widen_half"));
+  CHECK(done.change.copied == std::vector<std::string>{"seed-0001.linear.weight", "seed-0001.linear.bias"});
+  CHECK(done.change.reset == std::vector<std::string>{"seed-0001.outlet.weight"});
+  const auto all = copies_of(*grown->model);
+  CHECK(all.at("optimizer.step.seed-0001").item<float>() == kStepsBefore);
+  for (const std::string name : {"linear.weight", "linear.bias"}) {
+    INFO(name);
+    const auto own = "seed-0001." + name, source = "host.block1." + name;
+    CHECK(at::equal(all.at(own), all.at(source).narrow(0, 0, 4)));
+    CHECK(at::equal(all.at("optimizer.exp_avg." + own), all.at("optimizer.exp_avg." + source).narrow(0, 0, 4) * 0.5));
+    CHECK(at::equal(all.at("optimizer.exp_avg_sq." + own),
+                    all.at("optimizer.exp_avg_sq." + source).narrow(0, 0, 4) * 0.25));
+  }
+  CHECK(all.at("optimizer.exp_avg.seed-0001.outlet.weight").abs().max().item<float>() == 0);
+  CHECK(at::equal(all.at("optimizer.exp_avg_sq.seed-0001.outlet.weight"),
+                  all.at("optimizer.exp_avg_sq.host.block2.linear.weight").narrow(1, 0, 4)));
+}
+
+TEST_CASE("a run with a widened block goes on from its tensors with the same bits, growing or part of the host") {
+  for (const auto kind : {config::HostKind::kMlp, config::HostKind::kCnn}) {
+    const auto c = growing_wide_case(kind);
+    const auto fossil = widened(c), growing = trained(c);
+    take(*growing, growing->germination("r0c1", "widen"));
+    start_training(*growing);
+    growing->steps(3);
+    for (auto* first : {growing.get(), fossil.get()}) {
+      GrowingModel second(c);
+      std::vector<kasmina::NamedTensor> saved;
+      for (const auto& [id, tensor] : copies_of(*first->model)) saved.push_back({id, tensor});
+      REQUIRE(step::restore_model(*second.model, first->model->network.save_topology(), saved, torch::kCPU));
+      second.number = first->number;
+      first->steps(4);
+      second.steps(4);
+      CHECK(first_difference(copies_of(*first->model), copies_of(*second.model)).empty());
+    }
+  }
+}
+
+TEST_CASE("replay runs a widened block with eager's bits") {
+  for (const auto kind : {config::HostKind::kMlp, config::HostKind::kCnn}) {
+    const auto c = growing_wide_case(kind);
+    CHECK(first_difference(copies_of(*widened(c)->model), copies_of(*widened(c, Lane::kReplay)->model)).empty());
+  }
+}
+
+TEST_CASE("a widening that becomes part of the host changes neither the network nor its average") {
+  for (const auto kind : {config::HostKind::kMlp, config::HostKind::kCnn}) {
+    const auto grown = widened_on_trial(growing_wide_case(kind));
+    const auto output = output_of(*grown), averaged = averaged_output_of(*grown);
+    const auto shared = grown->model->network.shared_columns(kSeed);
+    REQUIRE(shared);
+    const auto before = copies_of(*grown->model);
+    const auto done = take(*grown, grown->command(SeedOperation::kFossilize, kSeed));
+    CHECK(change(output_of(*grown), output) < 1e-5);
+    CHECK(change(averaged_output_of(*grown), averaged) < 1e-5);
+    CHECK(done.change.transformed == std::vector<std::string>{shared->seed});
+    const auto after = copies_of(*grown->model);
+    CHECK_FALSE(at::equal(after.at(shared->host), before.at(shared->host)));
+    for (const std::string kept : {"optimizer.exp_avg.", "optimizer.exp_avg_sq."}) {
+      CHECK(at::equal(after.at(kept + shared->host), before.at(kept + shared->host)));
+    }
+  }
+}
+
+// Steps of rate 0 move nothing but moments, so both ways to the same wide network see the same gradients.
+TEST_CASE("the first moments of a widening that fossilised are those that the wide network's steps would have left") {
+  auto c = growing_wide_case();
+  c.config.training.optimizer.weight_decay = 0;
+  const auto late = widened_on_trial(c), early = widened_on_trial(c);
+  for (auto* each : {late.get(), early.get()}) {
+    const at::NoGradGuard no_grad;
+    at::manual_seed(8);
+    for (const auto& [id, tensor] : step::named_tensors(each->model->state)) {
+      if (id.starts_with("seed-0001.")) torch::Tensor(tensor).add_(at::randn(tensor.sizes()), 0.1);
+      if (id.starts_with("optimizer.exp_avg")) torch::Tensor(tensor).zero_();
+    }
+    step::set_learning_rate(each->model->state, 0);
+  }
+  late->steps(6);
+  take(*late, late->command(SeedOperation::kFossilize, kSeed));
+  take(*early, early->command(SeedOperation::kFossilize, kSeed));
+  early->steps(6);
+  const auto is = copies_of(*late->model), wanted = copies_of(*early->model);
+  for (const std::string id : {"seed-0001.outlet.weight", "seed-0001.linear.weight", "host.block1.linear.weight",
+                               "host.block2.linear.weight"}) {
+    INFO(id);
+    CHECK(change(is.at("optimizer.exp_avg." + id), wanted.at("optimizer.exp_avg." + id)) < 1e-4);
+  }
 }
