@@ -18,7 +18,7 @@ std::string issuer_of(const Plan& plan) {
 PlannedPolicy::PlannedPolicy(Plan plan, const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth,
                              int epochs)
     : plan_(std::move(plan)),
-      care_({heuristic, growth.gates, growth.training, epochs}, issuer_of(plan_)),
+      care_({heuristic, growth.gates, growth.training}, issuer_of(plan_)),
       max_seeds_(growth.max_seeds),
       epochs_(epochs) {}
 
@@ -26,7 +26,7 @@ leyline::Decision PlannedPolicy::decide(const leyline::Observation& observation)
   leyline::Decision decision;
   const auto report = care_.update(observation, decision);
   if (!report) return decision;
-  if (observation.current_epoch >= static_cast<std::uint32_t>(epochs_)) {
+  if (observation.is_last || observation.current_epoch >= static_cast<std::uint32_t>(epochs_)) {
     append_reason(decision, "no germination: the run is over");
     return decision;
   }
