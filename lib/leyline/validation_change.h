@@ -16,9 +16,9 @@ struct ValidationChange {
   std::uint32_t after = 0, before = 0;
   double loss = 0, points = 0;  // points: of accuracy, in percentage points
   // Of the samples' own changes; empty below two samples.
-  std::optional<base::StandardError> loss_error, points_error;
+  std::optional<base::StandardError> loss_error = {}, points_error = {};
   // From how much the epochs' mean losses differ within the two windows; empty where neither holds two epochs.
-  std::optional<base::StandardError> loss_swing;
+  std::optional<base::StandardError> loss_swing = {};
 };
 
 // What the last `epochs` epochs changed, or the longest window of those that are known; null without any. changes: by

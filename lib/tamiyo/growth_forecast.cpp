@@ -24,6 +24,11 @@ struct Life {
   int seeds = 0;  // that it was measured on
 };
 
+std::string source_of(const Life& life) {
+  if (life.seeds == 0) return "at the earliest";
+  return life.seeds == 1 ? "as the seed before it" : fmt::format("as {} seeds before it", life.seeds);
+}
+
 template <class Matches>
 Life mean_life(const Observation& observation, int shortest, Matches matches) {
   double sum = 0;
@@ -97,8 +102,8 @@ base::Expected<std::string> forecast(const Prospect& prospect, const Horizon& ho
     return base::failure(
         fmt::format("{} epochs left, and earlier seeds needed {} to become part of the host", left, life.epochs));
   }
-  auto text = fmt::format("forecast: part of the host after {} of the {} epochs left ({})", life.epochs, left,
-                          life.seeds > 0 ? fmt::format("as {} seeds before it", life.seeds) : "at the earliest");
+  auto text =
+      fmt::format("forecast: part of the host after {} of the {} epochs left ({})", life.epochs, left, source_of(life));
   const auto cost = step_cost(prospect);
   if (!cost) return text;
   const double extra = *cost * left;
