@@ -21,10 +21,9 @@ struct Prospect {
 //
 //   life  mean epochs from germination to fossil of the run's fossils of this blueprint, else of all; at least
 //         horizon.shortest_life. Fewer epochs left cannot pay.
-//   time  with r the share by which a step becomes more expensive (SlotState::step_costs), e the epoch, E the run's
-//         epochs: E - e epochs with the seed take as long as r (E - e) epochs more without it. The loss is taken to
-//         fall as a + c / epoch, c from its change over the window, so that these would gain c (1 / E - 1 / (E + r (E -
-//         e))).
+//   time  with r the share by which a step becomes more expensive (SlotState::step_costs) and L of the run's E epochs
+//         left, these take as long with the seed as r L epochs more without it. The loss is taken to fall as
+//         a + c / epoch, c from its change over the window, so that those would gain c (1 / E - 1 / (E + r L)).
 //   gain  the best of the upper ends of what the run's fossils of this blueprint are worth in loss, where a control
 //         measured it, else of their contribution in points. A gain below that of the time cannot pay. Without an
 //         earlier seed, or an improvement that is shown, nothing speaks against it.

@@ -119,12 +119,10 @@ TEST_CASE("a seed that is not heard at the end is removed unmeasured") {
 }
 
 TEST_CASE("a run that stops early says so to the policy, and settles what grows") {
-  auto config = unfinished(0);
+  auto config = unfinished(100);
   config.epochs = 20;
-  config.training.optimizer.lr = 0;  // so the seed, which is neutral at birth, changes nothing, and nothing improves
-  config.growth.blueprints = {"mlp"};
   config.training.early_stop_epochs = 4;
-  config.growth.gates.evidence = config::Evidence::kNone;
+  config.training.early_stop_min_delta = 100;
   std::vector<bool> last;
   SettlingRun it(config, [&last](const Observation& seen) {
     last.push_back(seen.is_last);
@@ -171,6 +169,7 @@ TEST_CASE("each kind of evidence has its own demand") {
   config::GateConfig gates;
   leyline::SeedState seed;
   gates.evidence = config::Evidence::kNone;
+  CHECK_FALSE(fate_of(seed, {}, gates).is_kept);
   CHECK(fate_of(seed, {.loss = 0.2, .loss_half_width = 0.1}, gates).is_kept);
   CHECK_FALSE(fate_of(seed, {.loss = 0.2, .loss_half_width = 0.2}, gates).is_kept);
   CHECK_FALSE(fate_of(seed, {.points = 50}, gates).is_kept);  // without a lower loss
