@@ -9,7 +9,7 @@ namespace esper::kasmina {
 namespace {
 
 // 2 of "host.block2.conv.weight" and "host.layer2.mlp.up.weight".
-std::optional<std::size_t> block_of(std::string_view id) {
+std::optional<std::size_t> block_index(std::string_view id) {
   for (const std::string_view scope : {"host.block", "host.layer"}) {
     if (!id.starts_with(scope)) continue;
     std::size_t index = 0;
@@ -25,7 +25,7 @@ double positions_at(const Host& host, std::size_t site) {
 
 // How often a forward uses each number of this weight.
 double uses_of(const Host& host, std::string_view id) {
-  if (const auto block = block_of(id)) {
+  if (const auto block = block_index(id)) {
     // A block that pools computes at the resolution that comes in.
     return std::max(positions_at(host, *block), positions_at(host, *block == 0 ? 0 : *block - 1));
   }

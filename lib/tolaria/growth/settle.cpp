@@ -33,7 +33,7 @@ std::vector<SeedState> unfinished_seeds(const kasmina::Network& network) {
 }
 
 // A seed that is heard and does not learn is being blended out.
-bool is_leaving(const kasmina::Network& network, const std::string& seed_id) {
+bool is_blended_out(const kasmina::Network& network, const std::string& seed_id) {
   return std::ranges::any_of(network.parameter_groups(),
                              [&](const auto& group) { return group.id == seed_id && !group.learns; });
 }
@@ -71,7 +71,7 @@ class Settler {
     for (auto& seed : unfinished_seeds(evaluation_.model.network)) {
       if (seed.figures.alpha == 0) {
         decide(seed, {false, "the run is over and its alpha is 0: it does nothing"}, std::nullopt);
-      } else if (is_leaving(evaluation_.model.network, seed.seed_id)) {
+      } else if (is_blended_out(evaluation_.model.network, seed.seed_id)) {
         decide(seed, {false, "the run is over while it is blended out"}, std::nullopt);
         is_validated_ = false;
       } else {
@@ -146,7 +146,7 @@ class Settler {
   bool is_validated_ = true;  // the network without what was removed unmeasured equals the running one
 };
 
-std::string end_of(const std::optional<double>& bound) { return bound ? fmt::format("{:.4g}", *bound) : "unknown"; }
+std::string bound_text(const std::optional<double>& bound) { return bound ? fmt::format("{:.4g}", *bound) : "unknown"; }
 
 Fate fate_by_worth(const leyline::SeedWorth& worth, const config::GateConfig& gates) {
   if (worth.epochs == 0) return {false, "its worth against a control was not measured"};
@@ -155,11 +155,11 @@ Fate fate_by_worth(const leyline::SeedWorth& worth, const config::GateConfig& ga
                      (bounds.points_lower && *bounds.points_lower > gates.min_worth_points);
   return {helps, fmt::format("its worth against a control, over {} of {} epochs, is at least {} in validation loss and "
                              "{} points (required > {:.4g} or > {:.4g})",
-                             worth.epochs, worth.horizon, end_of(bounds.loss_lower), end_of(bounds.points_lower),
-                             gates.min_worth_loss, gates.min_worth_points)};
+                             worth.epochs, worth.horizon, bound_text(bounds.loss_lower),
+                             bound_text(bounds.points_lower), gates.min_worth_loss, gates.min_worth_points)};
 }
 
-std::string text_of(const SeedGain& gain) {
+std::string gain_text(const SeedGain& gain) {
   return fmt::format(
       "with it the validation loss is lower by {:.4g} (95 % interval {:.4g} to {:.4g}) and the accuracy "
       "higher by {:.4g} points ({:.4g} to {:.4g})",
@@ -186,7 +186,7 @@ Fate fate_of(const SeedState& seed, const SeedGain& gain, const config::GateConf
       required = "required: a lower loss, shown at 95 %";
       break;
   }
-  fate.reason = fmt::format("the run is over, and it is unfinished: {}; {}", text_of(gain), required);
+  fate.reason = fmt::format("the run is over, and it is unfinished: {}; {}", gain_text(gain), required);
   return fate;
 }
 

@@ -17,11 +17,11 @@ using leyline::ValidationChange;
 
 constexpr int kLongestWindow = 16;
 
-std::string tensor_id(const char* what) { return fmt::format("{}epochs.{}", step::kRunTensors, what); }
+std::string window_tensor_id(const char* what) { return fmt::format("{}epochs.{}", step::kRunTensors, what); }
 
 std::int64_t length_of(int window_epochs) { return std::min(window_epochs, kLongestWindow); }
 
-torch::Tensor with_row(const torch::Tensor& table, const torch::Tensor& row, std::int64_t most) {
+torch::Tensor with_epoch_row(const torch::Tensor& table, const torch::Tensor& row, std::int64_t most) {
   const bool continues = table.defined() && table.size(1) == row.numel();
   if (!continues) return row.unsqueeze(0).clone();
   const std::int64_t kept = std::min(table.size(0), most - 1);
@@ -40,7 +40,7 @@ std::vector<double> values_of(const torch::Tensor& numbers) {
 }
 
 // Each sample's mean after minus its mean before, float64.
-torch::Tensor differences(const torch::Tensor& table, const Windows& windows) {
+torch::Tensor sample_differences(const torch::Tensor& table, const Windows& windows) {
   const auto mean = [&](std::int64_t from, std::int64_t to) {
     return table.narrow(0, from, to - from).to(torch::kFloat64).mean(0);
   };
@@ -68,12 +68,12 @@ std::optional<StandardError> swing_of(std::span<const double> epochs, const Wind
   return StandardError{std::sqrt(variance * (1 / of_before + 1 / of_after)), degrees};
 }
 
-struct Mean {
+struct MeanChange {
   double value = 0;
   std::optional<StandardError> error;
 };
 
-Mean mean_of(const torch::Tensor& samples) {
+MeanChange mean_change(const torch::Tensor& samples) {
   const auto values = values_of(samples);
   return {samples.mean().item<double>(), base::error_of_mean(values)};
 }
@@ -83,7 +83,7 @@ Mean mean_of(const torch::Tensor& samples) {
 ValidationWindow with_epoch(const ValidationWindow& window, const SampleFigures& epoch, int window_epochs) {
   if (!epoch.loss.defined()) return {};
   const std::int64_t most = 2 * length_of(window_epochs);
-  return {with_row(window.loss, epoch.loss, most), with_row(window.correct, epoch.correct, most)};
+  return {with_epoch_row(window.loss, epoch.loss, most), with_epoch_row(window.correct, epoch.correct, most)};
 }
 
 std::vector<ValidationChange> changes_of(const ValidationWindow& window, int window_epochs) {
@@ -94,8 +94,8 @@ std::vector<ValidationChange> changes_of(const ValidationWindow& window, int win
   const auto epochs = values_of(window.loss.to(torch::kFloat64).mean(1));
   for (std::int64_t after = 1; after <= std::min(length, rows - 1); ++after) {
     const Windows windows{std::max<std::int64_t>(rows - after - length, 0), rows - after, rows};
-    const Mean loss = mean_of(differences(window.loss, windows));
-    const Mean points = mean_of(kPoints * differences(window.correct, windows));
+    const MeanChange loss = mean_change(sample_differences(window.loss, windows));
+    const MeanChange points = mean_change(kPoints * sample_differences(window.correct, windows));
     changes.push_back({.after = static_cast<std::uint32_t>(after),
                        .before = static_cast<std::uint32_t>(windows.middle - windows.begin),
                        .loss = loss.value,
@@ -109,12 +109,12 @@ std::vector<ValidationChange> changes_of(const ValidationWindow& window, int win
 
 std::vector<NamedTensor> window_tensors(const ValidationWindow& window) {
   if (window.epochs() == 0) return {};
-  return {{tensor_id("loss"), window.loss}, {tensor_id("correct"), window.correct}};
+  return {{window_tensor_id("loss"), window.loss}, {window_tensor_id("correct"), window.correct}};
 }
 
 base::Expected<void> restore_tensors(ValidationWindow& window, const std::vector<NamedTensor>& saved) {
   const auto find = [&](const char* what) {
-    const auto found = std::ranges::find(saved, tensor_id(what), &NamedTensor::id);
+    const auto found = std::ranges::find(saved, window_tensor_id(what), &NamedTensor::id);
     return found == saved.end() ? torch::Tensor() : found->tensor;
   };
   const ValidationWindow read{find("loss"), find("correct")};
