@@ -23,7 +23,8 @@ using Events = std::vector<LifecycleEvent>;
 
 bool is_supported(SeedOperation operation) {
   return operation == SeedOperation::kGerminate || operation == SeedOperation::kCull ||
-         operation == SeedOperation::kCancel || wanted_stage(operation).has_value();
+         operation == SeedOperation::kCancel || operation == SeedOperation::kKeep ||
+         wanted_stage(operation).has_value();
 }
 
 bool is_late(const AdaptationCommand& command, std::uint64_t now_ns) {

@@ -19,6 +19,7 @@ struct SeedFacts {
   std::optional<double> accuracy_at_full_alpha;  // validation accuracy with the seed's alpha at 1
   double isolation_violations = 0;               // microbatches where a closed gate leaked its gradient into the host
   std::optional<leyline::SeedWorth> worth = {};  // so far, this epoch included; empty: without a control
+  std::optional<double> learning_rate = {};      // its own, of the last step; empty: the run's
 };
 
 struct EpochFacts {

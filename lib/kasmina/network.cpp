@@ -7,6 +7,7 @@
 #include "base/error.h"
 #include "base/text/joined.h"
 #include "kasmina/block_copy.h"
+#include "kasmina/step_cost.h"
 #include "kasmina/widening.h"
 
 namespace esper::kasmina {
@@ -126,12 +127,18 @@ std::vector<NamedTensor> Network::scalars() const {
 }
 
 std::vector<leyline::SlotState> Network::export_slots() const {
+  double flops = host_flops(host_);
+  for (const auto* slot : in_creation_order(structure_.slots)) {
+    if (!slot->seed->folded) flops += static_cast<double>(slot->seed->blueprint->flops(slot->site.shape));
+  }
   std::vector<leyline::SlotState> states;
   for (const auto& slot : structure_.slots) {
     leyline::SlotState state{slot.site.id, slot.stage, {}};
     if (slot.stage != Stage::kTerminated) {
       for (const auto* blueprint : rules_[index_of(slot)].allowed) {
-        if (check_inlet(slot, *blueprint)) state.blueprints.emplace_back(blueprint->name);
+        if (!check_inlet(slot, *blueprint)) continue;
+        state.blueprints.emplace_back(blueprint->name);
+        if (flops > 0) state.step_costs.push_back(static_cast<double>(blueprint->flops(slot.site.shape)) / flops);
       }
     }
     states.push_back(std::move(state));

@@ -154,6 +154,7 @@ class Network {
   Events move_seed(const Order& order);
   Events advance(Slot& slot, leyline::Stage to, const Order& order);
   Events cancel(Slot& slot, const leyline::AdaptationCommand& command);
+  Events keep(Slot& slot, const leyline::AdaptationCommand& command);
   void enter(Slot& slot, leyline::Stage to);
   Verdict judge(const Slot& slot, leyline::Stage to, const torch::Tensor& probe);
 

@@ -207,8 +207,10 @@ std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
     return refused(command, "wrong_blueprint",
                    fmt::format("{} is a {}, not a {}", slot->seed->id, name_of(slot->seed->kind), wanted.blueprint_id));
   }
-  const auto to = wanted_stage(wanted.operation).value_or(Stage::kCulled);
-  if (const auto illegal = check_move(slot->stage, to)) {
+  const bool keeps = wanted.operation == SeedOperation::kKeep;
+  const auto to = wanted_stage(wanted.operation).value_or(keeps ? Stage::kFossilized : Stage::kCulled);
+  const auto illegal = check_move(slot->stage, to);
+  if (illegal && !(keeps && is_growing(slot->stage))) {
     return refused(command, "illegal_move", slot->seed->id + ": " + illegal->text());
   }
   if (is_leaving(*slot) && wanted.operation != SeedOperation::kCull) {
@@ -219,6 +221,7 @@ std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
     return cull(*slot, reason == command.annotations.end() ? "command" : reason->second, command.command_id);
   }
   if (wanted.operation == SeedOperation::kCancel) return cancel(*slot, command);
+  if (keeps) return keep(*slot, command);
   return advance(*slot, to, order);
 }
 
@@ -270,6 +273,20 @@ std::vector<LifecycleEvent> Network::advance(Slot& slot, Stage to, const Order& 
                           : verdict.reason;
   Events events = {gate, stage_event(slot, from, reason, command)};
   if (fold) events.push_back(carry_out(*fold, slot, order));
+  return events;
+}
+
+// Through every stage that is left, so that its history has no jump.
+std::vector<LifecycleEvent> Network::keep(Slot& slot, const AdaptationCommand& command) {
+  const auto why = command.annotations.find("reason");
+  Events events;
+  for (const Stage to :
+       {Stage::kTraining, Stage::kBlending, Stage::kShadowing, Stage::kProbationary, Stage::kFossilized}) {
+    if (to <= slot.stage) continue;
+    const auto from = slot.stage;
+    enter(slot, to);
+    events.push_back(stage_event(slot, from, why == command.annotations.end() ? "command" : why->second, command));
+  }
   return events;
 }
 

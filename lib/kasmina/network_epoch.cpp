@@ -61,7 +61,7 @@ void take_in(Slot& slot, const EpochFacts& facts, const Surroundings& around) {
   if (!record.accuracy_at_stage_start) record.accuracy_at_stage_start = around.accuracy;
   record.gradient_norm = if_float_or_zero(own.gradient_norm);
   record.isolation_violations = is_growing(slot.stage) ? if_float_or_zero(own.isolation_violations) : 0;
-  record.learning_rate = if_float_or_zero(facts.learning_rate);
+  record.learning_rate = if_float_or_zero(own.learning_rate.value_or(facts.learning_rate));
   if (is_growing(slot.stage)) {
     record.accuracy_without = if_accuracy(own.accuracy_without);
     record.accuracy_at_full_alpha = if_accuracy(own.accuracy_at_full_alpha);

@@ -36,7 +36,7 @@ void move_slot(Slot& slot, Stage to, std::optional<double> accuracy) {
 SlotRules rules_at(const SlotSite& site, const config::GrowthConfig& growth) {
   SlotRules rules{schedule_at(site.id, growth), {}};
   for (const auto& blueprint : blueprints()) {
-    if (!check_fit(blueprint, site)) continue;
+    if (!check_fit({&blueprint}, site)) continue;
     const bool named = std::ranges::find(growth.blueprints, blueprint.name) != growth.blueprints.end();
     // A module without parameters cannot learn, and a copy of the host's block or units is a choice of its own: both
     // are grown only if the run names them explicitly.

@@ -23,6 +23,7 @@ enum class SeedOperation : std::uint8_t {
   kFossilize = 7,
   kCull = 8,
   kCancel = 9,
+  kKeep = 10,  // at the run's end alone: any growing stage -> FOSSILIZED, without gates
 };
 constexpr auto names(SeedOperation) {
   using O = SeedOperation;
@@ -34,7 +35,8 @@ constexpr auto names(SeedOperation) {
                     std::pair{O::kFineTune, "FINE_TUNE"},
                     std::pair{O::kFossilize, "FOSSILIZE"},
                     std::pair{O::kCull, "CULL"},
-                    std::pair{O::kCancel, "CANCEL"}};
+                    std::pair{O::kCancel, "CANCEL"},
+                    std::pair{O::kKeep, "KEEP"}};
 }
 
 struct CommandSeedOperation {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "leyline/seed.h"
+#include "leyline/validation_change.h"
 
 namespace esper::leyline {
 
@@ -22,6 +23,8 @@ struct SlotState {
   std::string slot;
   Stage stage = Stage::kDormant;        // kDormant: free to germinate
   std::vector<std::string> blueprints;  // that fit here and that the run allows
+  // Of each: the multiply-adds that it adds to a forward, as a fraction of those of the network now. Empty: not known.
+  std::vector<double> step_costs = {};
 };
 
 struct Observation {
@@ -42,6 +45,8 @@ struct Observation {
   std::vector<SeedState> seed_states;  // living and fossilised seeds
   std::vector<SlotState> slots;
   std::string germination_barred;  // why the run would reject any GERMINATE now; empty: it would not on principle
+  std::vector<ValidationChange> validation_changes;  // by `after`, 1 first; empty: not measured
+  bool is_last = false;                              // the run ends with this epoch
 };
 
 }  // namespace esper::leyline

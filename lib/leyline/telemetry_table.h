@@ -241,6 +241,9 @@ inline constexpr std::array kTable{
     gauge("tolaria.scaler.scale", "scale", "loss scale of fp16 training"),
     counter("tolaria.scaler.skipped_steps_total", "count",
             "optimizer steps skipped because the gradient was not finite"),
+    event("tolaria.seed_settled", "a seed was unfinished when the run ended, and was kept or removed",
+          "seed_id slot blueprint epoch stage alpha result loss_gain loss_gain_half_width points_gain "
+          "points_gain_half_width reason"),
     gauge("tolaria.seeds.active", "count", "active seeds at the end of the epoch"),
     counter("tolaria.step.checks_failed_total", "count", "comparisons with eager that a lane failed"),
     counter("tolaria.step.checks_total", "count", "comparisons of a lane with eager"),

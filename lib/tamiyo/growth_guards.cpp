@@ -60,7 +60,10 @@ base::Expected<void> check_capacity(const leyline::Observation& observation, con
   return {};
 }
 
-base::Expected<void> check_outlier(std::span<const double> losses, double loss) {
+base::Expected<void> check_outlier(std::span<const double> losses, const leyline::Observation& observation) {
+  const auto* change = leyline::change_over(observation.validation_changes, 1);
+  if (change != nullptr && !shows_rise(*change)) return {};
+  const double loss = observation.validation_loss;
   if (losses.size() < kFewestLosses) return {};
   const auto count = static_cast<double>(losses.size());
   double mean = 0, squares = 0;
@@ -70,6 +73,20 @@ base::Expected<void> check_outlier(std::span<const double> losses, double loss) 
   if (loss <= mean + kFarOut * deviation) return {};
   return base::failure(fmt::format("validation loss {:.4g} stands out from the last {} epochs ({:.4g} +- {:.2g})", loss,
                                    losses.size(), mean, deviation));
+}
+
+base::Expected<void> check_guards(const GrowthQuestion& question) {
+  using Guard = base::Expected<void> (*)(const GrowthQuestion&);
+  constexpr Guard kGuards[] = {[](const GrowthQuestion& q) -> base::Expected<void> {
+                                 if (q.observation.is_last) return base::failure("the run is over");
+                                 return check_horizon(q.horizon, q.config, q.observation.current_epoch);
+                               },
+                               [](const GrowthQuestion& q) { return check_capacity(q.observation, q.config); },
+                               [](const GrowthQuestion& q) { return check_outlier(q.losses, q.observation); }};
+  for (const Guard guard : kGuards) {
+    if (auto answer = guard(question); !answer) return answer;
+  }
+  return {};
 }
 
 }  // namespace esper::tamiyo

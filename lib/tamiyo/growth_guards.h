@@ -1,6 +1,6 @@
 #pragma once
 // Reasons not to grow now, whatever the host's progress: too few epochs left, capacity is not what is missing, or the
-// epoch stands out. Pure functions. Any thread.
+// epoch stands out. Pure functions; a further reason is one more entry of the list in growth_guards.cpp. Any thread.
 
 #include <span>
 
@@ -25,7 +25,17 @@ base::Expected<void> check_horizon(const Horizon& horizon, const config::Heurist
 base::Expected<void> check_capacity(const leyline::Observation& observation, const config::HeuristicConfig& config);
 
 // losses: validation losses of the epochs before. A loss that is further above their mean than three standard
-// deviations is a bad epoch, and no sign of a missing module.
-base::Expected<void> check_outlier(std::span<const double> losses, double loss);
+// deviations, and shown to be higher where that was measured, is a bad epoch, and no sign of a missing module.
+base::Expected<void> check_outlier(std::span<const double> losses, const leyline::Observation& observation);
+
+// What a guard may look at.
+struct GrowthQuestion {
+  const leyline::Observation& observation;
+  const config::HeuristicConfig& config;
+  const Horizon& horizon;
+  std::span<const double> losses;  // validation losses of the epochs before
+};
+// The first reason not to grow.
+base::Expected<void> check_guards(const GrowthQuestion& question);
 
 }  // namespace esper::tamiyo

@@ -9,6 +9,8 @@
 #include <numeric>
 #include <utility>
 
+#include "tamiyo/growth_forecast.h"
+
 namespace esper::tamiyo {
 
 using leyline::Decision;
@@ -24,6 +26,9 @@ double mean_with(const std::vector<double>& before, double last) {
   return std::accumulate(before.begin(), before.end(), last) / static_cast<double>(before.size() + 1);
 }
 
+// Without figures of the samples the means decide.
+bool is_shown(const leyline::ValidationChange* change) { return change == nullptr || shows_improvement(*change); }
+
 // Keeps the last `most`.
 void remember(std::vector<double>& values, double value, int most) {
   values.push_back(value);
@@ -36,7 +41,7 @@ HeuristicController::HeuristicController(const config::HeuristicConfig& heuristi
                                          int epochs)
     : heuristic_(heuristic),
       horizon_{epochs, shortest_life(growth)},
-      care_({heuristic, growth.gates, growth.training, epochs}, "tamiyo.heuristic", ": counted as a prune") {}
+      care_({heuristic, growth.gates, growth.training}, "tamiyo.heuristic", ": counted as a prune") {}
 
 std::string HeuristicController::save_state() const {
   auto saved = care_json(care_.state());
@@ -67,7 +72,11 @@ Decision HeuristicController::decide(const Observation& observation) {
 void HeuristicController::watch_host(const Observation& observation) {
   const double accuracy = mean_with(state_.accuracies, observation.validation_accuracy);
   const double loss = mean_with(state_.losses, observation.validation_loss);
-  if (!state_.progress_accuracy || 100 * (accuracy - *state_.progress_accuracy) >= heuristic_.plateau_points) {
+  const auto& changes = observation.validation_changes;
+  const bool gained_points =
+      state_.progress_accuracy && 100 * (accuracy - *state_.progress_accuracy) >= heuristic_.plateau_points;
+  const bool progressed = gained_points && is_shown(change_over(changes, state_.epochs_without_progress + 1));
+  if (!state_.progress_accuracy || progressed) {
     state_.progress_accuracy = accuracy;
     state_.epochs_without_progress = 0;
   } else {
@@ -76,7 +85,8 @@ void HeuristicController::watch_host(const Observation& observation) {
   if (state_.best_loss && !state_.host_stable) {
     // Against the best epoch: recovering from a bad one is no improvement.
     const double gained = *state_.best_loss - loss;
-    const bool calm = gained < heuristic_.stable_relative_improvement * std::abs(*state_.best_loss);
+    const bool large = gained >= heuristic_.stable_relative_improvement * std::abs(*state_.best_loss);
+    const bool calm = !large || !is_shown(change_over(changes, static_cast<std::uint32_t>(changes.size())));
     state_.calm_epochs = calm ? state_.calm_epochs + 1 : 0;
     state_.host_stable = state_.calm_epochs >= static_cast<std::uint32_t>(heuristic_.stable_epochs);
   }
@@ -92,7 +102,7 @@ void HeuristicController::count_losses(const CareReport& report, const Observati
     state_.last_prune_epoch = observation.current_epoch;
   }
   if (report.lost.empty() && !report.has_fossilised) return;
-  state_.progress_accuracy = observation.validation_accuracy;
+  state_.progress_accuracy = mean_with(state_.accuracies, observation.validation_accuracy);
   state_.epochs_without_progress = 0;
 }
 
@@ -101,10 +111,8 @@ base::Expected<void> HeuristicController::check_time(const Observation& observat
   if (epoch < static_cast<std::uint32_t>(heuristic_.min_epochs_before_germinate)) {
     return base::failure(fmt::format("epoch {} < {}", epoch, heuristic_.min_epochs_before_germinate));
   }
-  if (auto time = check_horizon(horizon_, heuristic_, epoch); !time) return time;
   if (!observation.germination_barred.empty()) return base::failure(observation.germination_barred);
-  if (auto capacity = check_capacity(observation, heuristic_); !capacity) return capacity;
-  if (auto usual = check_outlier(state_.losses, observation.validation_loss); !usual) return usual;
+  if (auto guards = check_guards({observation, heuristic_, horizon_, state_.losses}); !guards) return guards;
   if (!state_.host_stable) {
     return base::failure(fmt::format("the host is not stable yet ({} of {} stable epochs)", state_.calm_epochs,
                                      heuristic_.stable_epochs));
@@ -132,10 +140,14 @@ void HeuristicController::consider_germination(const Observation& observation, D
     return;
   }
   const auto blueprint = choose_blueprint(*slot);
+  const auto expected = forecast({observation, *slot, blueprint}, horizon_);
+  const bool must_pay = heuristic_.min_share_left > 0;
+  if (!expected && must_pay) return append_reason(decision, "no germination: " + expected.error());
   const auto penalty = state_.penalties.find(blueprint);
-  const auto reason = fmt::format("plateau: {} epochs below {:.4g} points of progress; {} has penalty {:.4g}",
-                                  state_.epochs_without_progress, heuristic_.plateau_points, blueprint,
-                                  penalty == state_.penalties.end() ? 0 : penalty->second);
+  const auto reason =
+      fmt::format("plateau: {} epochs below {:.4g} points of progress; {} has penalty {:.4g}; {}",
+                  state_.epochs_without_progress, heuristic_.plateau_points, blueprint,
+                  penalty == state_.penalties.end() ? 0 : penalty->second, expected ? *expected : expected.error());
   care_.germinate(observation, {slot->slot, blueprint}, reason, decision);
   state_.epochs_without_progress = 0;  // the next one waits for its own plateau
   ++state_.germinations;

@@ -25,7 +25,7 @@ std::vector<Germination> all_of(const std::optional<Germination>& one) {
 PlannedPolicy::PlannedPolicy(Plan plan, const config::HeuristicConfig& heuristic, const config::GrowthConfig& growth,
                              int epochs)
     : plan_(std::move(plan)),
-      care_({heuristic, growth.gates, growth.training, epochs}, issuer_of(plan_)),
+      care_({heuristic, growth.gates, growth.training}, issuer_of(plan_)),
       max_seeds_(growth.max_seeds),
       epochs_(epochs) {}
 
@@ -33,7 +33,7 @@ leyline::Decision PlannedPolicy::decide(const leyline::Observation& observation)
   leyline::Decision decision;
   const auto report = care_.update(observation, decision);
   if (!report) return decision;
-  if (observation.current_epoch >= static_cast<std::uint32_t>(epochs_)) {
+  if (observation.is_last || observation.current_epoch >= static_cast<std::uint32_t>(epochs_)) {
     append_reason(decision, "no germination: the run is over");
     return decision;
   }

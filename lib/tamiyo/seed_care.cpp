@@ -103,11 +103,11 @@ void SeedCare::watch_seeds(const Epoch& epoch) {
     }
   }
   for (const auto& seed : seeds) {
-    if (is_growing(seed.stage)) watch_seed(seed);
+    if (is_growing(seed.stage)) watch_seed(seed, epoch.observation.validation_changes);
   }
 }
 
-void SeedCare::watch_seed(const SeedState& seed) {
+void SeedCare::watch_seed(const SeedState& seed, Changes changes) {
   auto& watch = state_.seeds[seed.seed_id];
   if (watch.stage != seed.stage) {
     watch = {};
@@ -115,9 +115,8 @@ void SeedCare::watch_seed(const SeedState& seed) {
     watch.blueprint = seed.blueprint;
     watch.stage = seed.stage;
   }
-  const auto points = judged_points(seed);
-  if (points && (!watch.best_points || *points > *watch.best_points)) {
-    watch.best_points = points;
+  if (has_improved(seed, watch.best_points, watch.stale_epochs + 1, changes)) {
+    watch.best_points = judged_points(seed);
     watch.stale_epochs = 0;
   } else if (seed.stage_epochs > 0) {
     ++watch.stale_epochs;
@@ -130,15 +129,11 @@ void SeedCare::update_seed(const SeedState& seed, const Epoch& epoch) {
   const auto name =
       fmt::format("{} ({} at {}, {})", seed.seed_id, seed.blueprint, seed.slot, base::name_of(seed.stage));
   const auto step = next_step(seed, rules_);
-  if (const auto idle = idle_at_the_end(seed, observation.current_epoch, rules_); !idle.empty()) {
-    command(leyline::seed_command({}, SeedOperation::kCull, seed.seed_id), idle, observation, decision);
-    state_.seeds.erase(seed.seed_id);
-    return append_reason(decision, name + " is removed: " + idle);
-  }
-  const auto prune_why = prune_reason(seed, watch.stale_epochs, rules_);
+  const auto& changes = observation.validation_changes;
+  const auto prune_why = prune_reason(seed, watch.stale_epochs, rules_, changes);
   // A seed that may move on is not stale; one that does harm goes all the same.
   const bool moves = step.operation && watch.refusals == 0;
-  const bool harms = !prune_reason(seed, 0, rules_).empty();
+  const bool harms = !prune_reason(seed, 0, rules_, changes).empty();
   if (!prune_why.empty() && (harms || !moves)) {
     command(leyline::seed_command({}, SeedOperation::kCull, seed.seed_id), prune_why, observation, decision);
     append_reason(decision, name + " is pruned: " + prune_why);
@@ -150,6 +145,9 @@ void SeedCare::update_seed(const SeedState& seed, const Epoch& epoch) {
   if (!step.operation) {
     append_reason(decision, name + " " + step.reason);
     return;
+  }
+  if (observation.is_last && step.operation != SeedOperation::kFossilize) {
+    return append_reason(decision, name + " is unfinished, and the run is over: its evidence decides");
   }
   if (observation.current_epoch < watch.next_ask_epoch) {
     append_reason(decision, fmt::format("{} was rejected {} times, next attempt after epoch {}", name, watch.refusals,

@@ -52,7 +52,7 @@ class SeedCare {
 
   void check_germinations(const Epoch& epoch);
   void watch_seeds(const Epoch& epoch);
-  void watch_seed(const leyline::SeedState& seed);
+  void watch_seed(const leyline::SeedState& seed, Changes changes);
   void update_seed(const leyline::SeedState& seed, const Epoch& epoch);
   void command(leyline::AdaptationCommand command, const std::string& reason, const leyline::Observation& observation,
                leyline::Decision& decision) const;

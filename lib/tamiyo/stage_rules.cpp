@@ -70,10 +70,28 @@ std::optional<double> finite(std::optional<double> figure) {
   return figure && std::isfinite(*figure) ? figure : std::nullopt;
 }
 
-std::optional<double> blended_points(const SeedState& seed) {
+// What a heard seed costs, in accuracy points, if that is shown.
+std::optional<double> shown_drop(const SeedState& seed, Changes changes) {
+  const auto& figures = seed.figures;
   if (seed.stage < Stage::kBlending) return std::nullopt;
-  const auto contribution = finite(seed.figures.contribution_points);
-  return seed.stage == Stage::kProbationary && contribution ? contribution : finite(seed.figures.improvement_points);
+  if (const auto points = finite(figures.contribution_points); points && seed.stage == Stage::kProbationary) {
+    const bool shown = *points + finite(figures.contribution_half_width_points).value_or(0) < 0;
+    return shown ? std::optional(-*points) : std::nullopt;
+  }
+  if (const auto* change = change_over(changes, seed.stage_epochs)) {
+    return shows_lasting_rise(*change) ? std::optional(-change->points) : std::nullopt;
+  }
+  const auto points = finite(figures.improvement_points);
+  return points ? std::optional(-*points) : std::nullopt;
+}
+
+// Half the 95 % interval of what the seed is judged by.
+double noise_of(const SeedState& seed, Changes changes) {
+  if (seed.stage == Stage::kProbationary) {
+    return finite(seed.figures.contribution_half_width_points).value_or(0);
+  }
+  const auto* change = change_over(changes, 1);
+  return change != nullptr && change->points_error ? base::half_width_95(*change->points_error) : 0;
 }
 
 // That gate G5 can never pass; empty while it may. Call when no later epoch will be compared.
@@ -88,15 +106,16 @@ std::string hopeless_worth(const leyline::SeedWorth& worth, const config::GateCo
 }
 
 // Empty: none was shown.
-std::string harm_of(const SeedState& seed, const Rules& rules) {
-  const auto points = blended_points(seed);
+std::string harm_of(const SeedState& seed, const Rules& rules, Changes changes) {
   const double allowed = rules.heuristic.prune_drop_points;
   switch (rules.gates.evidence) {
     case Evidence::kControl:
       return hopeless_worth(seed.figures.worth, rules.gates);
-    case Evidence::kAblation:
-      if (!points || *points > -allowed) return {};
-      return "it costs " + number(-*points) + " accuracy points (allowed " + number(allowed) + ")";
+    case Evidence::kAblation: {
+      const auto drop = shown_drop(seed, changes);
+      if (!drop || *drop < allowed) return {};
+      return "it costs " + number(*drop) + " accuracy points (allowed " + number(allowed) + ")";
+    }
     case Evidence::kNone:
       break;
   }
@@ -164,14 +183,17 @@ NextStep next_step(const SeedState& seed, const Rules& rules) {
   }
 }
 
-std::string idle_at_the_end(const SeedState& seed, std::uint32_t epoch, const Rules& rules) {
-  const bool is_over = rules.epochs > 0 && epoch >= static_cast<std::uint32_t>(rules.epochs);
-  return is_over && seed.figures.alpha == 0 ? "the run is over and its alpha is 0: it does nothing" : "";
+bool has_improved(const SeedState& seed, std::optional<double> best, std::uint32_t epochs, Changes changes) {
+  const auto* change = change_over(changes, epochs);
+  const bool is_heard = seed.stage == Stage::kTraining && seed.figures.alpha > 0;
+  if (change != nullptr && is_heard) return shows_improvement(*change);
+  const auto points = judged_points(seed);
+  return points && (!best || *points > *best + noise_of(seed, changes));
 }
 
-std::string prune_reason(const SeedState& seed, std::uint32_t stale_epochs, const Rules& rules) {
+std::string prune_reason(const SeedState& seed, std::uint32_t stale_epochs, const Rules& rules, Changes changes) {
   if (rules.gates.evidence == Evidence::kControl && seed.figures.worth.is_pending()) return {};
-  if (const auto harm = harm_of(seed, rules); !harm.empty()) return harm;
+  if (const auto harm = harm_of(seed, rules, changes); !harm.empty()) return harm;
   const auto limit = static_cast<std::uint32_t>(rules.heuristic.prune_after_epochs);
   const auto wanted = static_cast<std::uint32_t>(min_epochs(seed.stage, rules.gates));
   if (seed.stage == Stage::kBlending || stale_epochs < limit || seed.stage_epochs < wanted) return {};

@@ -42,7 +42,7 @@ class EpochLoop {
         log_(run.model, run.progress, run.outbox, run.saver),
         trainer_(run),
         good_state_(evaluation_, run.progress, run.outbox),
-        growth_(evaluation_, run.policy, log_, run.data.probe),
+        growth_(evaluation_, run.policy, log_, run.data.probe, run.at_the_end),
         reporter_(run.facts, run.progress, run.model, run.outbox, run.ledger) {}
 
   RunOutcome run();
@@ -61,6 +61,10 @@ class EpochLoop {
   void go_back();
   EpochEnd grow(const EpochResults& results);
 
+  // Whether the run ends with the epoch that is not counted yet; known once that was recorded, and before, whether it
+  // can.
+  bool is_last_epoch() const;
+  bool may_be_last_epoch() const;
   bool is_last_epoch_over() const { return run_.progress.epoch >= static_cast<std::uint32_t>(config().epochs); }
   bool should_stop_early() const;
   RunOutcome finish();
@@ -104,10 +108,14 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   StepMetrics metrics = read_metrics();
   if (const auto reason = divergence_or_undo(metrics, measured); !reason.empty()) return stop_diverged(reason);
 
-  const EpochResults results{metrics, measured, *trained};
-  const bool better = record_epoch(run_.progress, metrics, {measured.running.loss, measured.running.accuracy},
-                                   config().training.early_stop_min_delta);
+  const auto best_before = run_.progress.best;
+  bool better = record_epoch(run_.progress, metrics, {measured.running.loss, measured.running.accuracy},
+                             config().training.early_stop_min_delta);
+  const EpochResults results{metrics, measured, *trained, is_last_epoch()};
   if (grow(results) == EpochEnd::kInterrupted) return stop_interrupted();
+  if (const auto& settled = growth_.settled_validation()) {
+    better = replace_validation(run_.progress, *settled, best_before);
+  }
   trainer_.take_structure();
   good_state_.keep();
   const double hook_ms = base::milliseconds(run_.facts.clock.now() - hook_begin);
@@ -122,9 +130,8 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
 
 Measurements EpochLoop::measure() {
   run_.display.phase = leyline::Phase::kValidating;
-  const auto& controls = run_.progress.control.seeds;
   return measure_epoch(evaluation_, run_.progress.epoch + 1, run_.outbox,
-                       controls.empty() ? PerSample::kNotKept : PerSample::kKept);
+                       growth_.needs_samples(run_.progress) ? PerSample::kKept : PerSample::kNotKept);
 }
 
 StepMetrics EpochLoop::read_metrics() {
@@ -143,7 +150,8 @@ std::string EpochLoop::divergence_or_undo(StepMetrics& metrics, Measurements& me
 }
 
 void EpochLoop::hold() {
-  if (!growth_.may_train_control(run_.progress)) return;
+  const bool settles = may_be_last_epoch() && growth_.may_settle();
+  if (!settles && !growth_.may_train_control(run_.progress)) return;
   run_.saver.hold();
   held_ = {run_.progress, run_.outbox.waiting().size()};
 }
@@ -179,6 +187,15 @@ EpochEnd EpochLoop::grow(const EpochResults& results) {
   }
   end == EpochEnd::kComplete ? let_go() : go_back();
   return end;
+}
+
+bool EpochLoop::is_last_epoch() const {
+  return run_.progress.epoch + 1 >= static_cast<std::uint32_t>(config().epochs) || should_stop_early();
+}
+
+bool EpochLoop::may_be_last_epoch() const {
+  const auto patience = static_cast<std::uint32_t>(config().training.early_stop_epochs);
+  return is_last_epoch() || (patience > 0 && run_.progress.epochs_without_better + 1 >= patience);
 }
 
 bool EpochLoop::should_stop_early() const {

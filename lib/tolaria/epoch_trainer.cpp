@@ -92,7 +92,9 @@ std::optional<TrainedEpoch> EpochTrainer::train() {
   trained.train_ms = base::milliseconds(clock.now() - begin);
   trained.loader_wait_ms = base::milliseconds(run_.ledger.so_far(Owner::kLoaderWait) - wait_before);
   trained.copies = batches_.take_times();
-  trained.learning_rate = run_.facts.learning_rate(std::max<std::int64_t>(run_.progress.step - 1, 0));
+  const auto last_step = std::max<std::int64_t>(run_.progress.step - 1, 0);
+  trained.learning_rate = run_.facts.learning_rate(last_step);
+  trained.learning_rates = setup_.learning_rates(last_step);
   return trained;
 }
 

@@ -107,14 +107,15 @@ SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script s
           .saver = saver,
           .outbox = outbox,
           .ledger = ledger,
-          .display = display} {
+          .display = display,
+          .at_the_end = tolaria::AtTheEnd::kLeave} {
   interrupt.begin_saving();
   if (from == nullptr) return;
   consultation.restore(from->run.at("controller"));
   const auto restored = restore_model(*model, from->run.at("topology"), from->tensors, torch::kCPU);
   if (!restored) throw std::runtime_error(restored.error());
-  const auto controls = tolaria::restore_tensors(progress.control, from->tensors);
-  if (!controls) throw std::runtime_error(controls.error());
+  const auto tensors = tolaria::restore_tensors(progress, from->tensors);
+  if (!tensors) throw std::runtime_error(tensors.error());
 }
 
 std::vector<leyline::TelemetryEvent> SmallRun::events(const std::string& name) const {

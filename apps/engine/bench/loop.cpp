@@ -46,6 +46,7 @@ LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, co
                            .training_hash = tolaria::training_identity(config, bench.data).text(),
                            .start = {.run_dir = folder.path},
                            .step_times = &times});
+  composition.run().at_the_end = tolaria::AtTheEnd::kLeave;  // what it times has no end
   LoopFigures figures;
   figures.steps_per_epoch = composition.run().facts.steps_per_epoch();
   times.reserve(static_cast<std::size_t>(figures.steps_per_epoch * config.epochs));

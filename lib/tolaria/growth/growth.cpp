@@ -1,13 +1,17 @@
 #include "tolaria/growth/growth.h"
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <optional>
 #include <utility>
 
 #include "base/text/rounding.h"
 #include "kasmina/lifecycle.h"
+#include "leyline/seed_command.h"
 #include "leyline/telemetry.h"
 #include "tolaria/growth/apply_command.h"
+#include "tolaria/growth/settle.h"
 #include "tolaria/growth/worth.h"
 
 namespace esper::tolaria {
@@ -27,6 +31,11 @@ const LifecycleEvent* find_graft(const std::vector<LifecycleEvent>& happened) {
   return found == happened.end() ? nullptr : &*found;
 }
 
+// Somebody decides.
+bool grows(const config::RunConfig& config) {
+  return config.growth.enabled && config.policy.kind != config::PolicyKind::kNone;
+}
+
 leyline::TelemetryEvent control_event(const LifecycleEvent& graft, const RunProgress& progress,
                                       const TrainedControl& control) {
   return event("tolaria.control_measured"_event, Level::kInfo,
@@ -42,18 +51,25 @@ leyline::TelemetryEvent control_event(const LifecycleEvent& graft, const RunProg
 
 }  // namespace
 
-Growth::Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, torch::Tensor probe)
+Growth::Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, torch::Tensor probe,
+               AtTheEnd at_the_end)
     : evaluation_(evaluation),
       facts_(evaluation.facts),
       model_(evaluation.model),
       policy_(policy),
       log_(log),
-      probe_(std::move(probe)) {}
+      probe_(std::move(probe)),
+      at_the_end_(at_the_end) {}
+
+bool Growth::needs_samples(const RunProgress& progress) const {
+  return grows(facts_.config) || !progress.control.seeds.empty();
+}
+
+bool Growth::may_settle() const { return at_the_end_ == AtTheEnd::kSettle && has_unfinished_seeds(model_.network); }
 
 bool Growth::may_train_control(const RunProgress& progress) const {
   const auto& growth = facts_.config.growth;
-  const bool grows = growth.enabled && facts_.config.policy.kind != config::PolicyKind::kNone;
-  if (!grows || growth.gates.evidence != config::Evidence::kControl) return false;
+  if (!grows(facts_.config) || growth.gates.evidence != config::Evidence::kControl) return false;
   RunProgress after = progress;
   ++after.epoch;
   if (!control_length(facts_, after)) return false;
@@ -137,6 +153,32 @@ EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision)
   return EpochEnd::kComplete;
 }
 
+// A seed may stay where it is measured to help and cannot be kept, for want of memory.
+void Growth::remove_unsettled(RunProgress& progress) {
+  leyline::Decision rest;
+  for (const auto& seed : model_.network.export_seed_states()) {
+    if (!kasmina::is_growing(seed.stage)) continue;
+    rest.commands.push_back(
+        leyline::seed_command(fmt::format("{}-e{}-rest-{}", facts_.run_id, progress.epoch, rest.commands.size() + 1),
+                              leyline::SeedOperation::kCull, seed.seed_id));
+    rest.commands.back().issued_by = "tolaria";
+    rest.commands.back().annotations["reason"] = "the run is over, and it could not be kept";
+  }
+  if (rest.commands.empty()) return;
+  apply(progress, rest);
+  settled_validation_.reset();
+}
+
+EpochEnd Growth::settle(RunProgress& progress) {
+  auto settlement = settle_unfinished(evaluation_, progress);
+  if (!settlement.is_complete) return EpochEnd::kInterrupted;
+  settled_validation_ = settlement.validation;
+  apply(progress, {settlement.commands, {}});
+  remove_unsettled(progress);
+  for (auto& event : settlement.events) log_.report(std::move(event));
+  return EpochEnd::kComplete;
+}
+
 void Growth::report_no_decision(const Answer& answer) {
   if (answer.kind == Answer::Kind::kFailed) {
     log_.report(event("tolaria.tamiyo_error"_event, Level::kWarning, {{"error", answer.problem}}));
@@ -154,6 +196,10 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   ++progress.epoch;
   progress.batch = 0;
   compare(progress, results, facts);
+  const bool is_observed = grows(facts_.config);
+  const auto& samples = results.measured.running.by_sample;
+  progress.window = is_observed ? with_epoch(progress.window, samples, facts_.config.policy.heuristic.window_epochs)
+                                : ValidationWindow();
   take_in(facts);
   const auto begin = facts_.clock.now();
   const Answer answer = policy_.ask(observe(facts_, progress, model_.network, results));
@@ -164,6 +210,8 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
     ++progress.conservative_epochs;
     report_no_decision(answer);
   }
+  settled_validation_.reset();
+  if (results.is_last && may_settle() && settle(progress) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   step::follow_training_gates(model_);
   log_.publish();
   figures_.decide_ms = answer.latency_ms;

@@ -6,6 +6,7 @@
 #include "tolaria/growth/control.h"
 #include "tolaria/growth/lifecycle_log.h"
 #include "tolaria/growth/observe.h"
+#include "tolaria/run/run.h"
 
 namespace esper::tolaria {
 
@@ -20,17 +21,26 @@ enum class EpochEnd { kComplete, kInterrupted };
 class Growth {
  public:
   // probe: on the device; grafts are measured on it. Borrows what `evaluation` refers to, and the others.
-  Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, torch::Tensor probe);
+  Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, torch::Tensor probe,
+         AtTheEnd at_the_end);
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;
 
   // Advances the network, the step state and the progress, whose epoch is complete afterwards. Interrupted by a signal
-  // while it trains a control: the run is then in no state to go on from, and neither the decision nor what it changed
-  // was reported.
+  // while it trains a control or settles seeds: the run is then in no state to go on from, and neither the decision nor
+  // what it changed was reported.
   EpochEnd end_epoch(RunProgress& progress, const EpochResults& results);
 
   // True if the end of the epoch that `progress` does not count yet may train a control, so that it can be interrupted.
   bool may_train_control(const RunProgress& progress) const;
+  // True if a run that ends now settles seeds, which can be interrupted, too.
+  bool may_settle() const;
+
+  // True if the policy, or a control, needs each validation sample's figures of the epoch to come.
+  bool needs_samples(const RunProgress& progress) const;
+
+  // Of the last epoch's end: the network's validation, where seeds that were settled changed the network.
+  const std::optional<EpochFigures>& settled_validation() const { return settled_validation_; }
 
   const GrowthFigures& figures() const { return figures_; }
 
@@ -38,6 +48,8 @@ class Growth {
   void take_in(const kasmina::EpochFacts& facts);
   void compare(RunProgress& progress, const EpochResults& results, kasmina::EpochFacts& facts);
   EpochEnd apply(RunProgress& progress, const leyline::Decision& decision);
+  EpochEnd settle(RunProgress& progress);
+  void remove_unsettled(RunProgress& progress);
   bool wants_control(const leyline::AdaptationCommand& command, std::uint64_t now_ns);
   TrainedControl train_control(RunProgress& progress);
   void keep(RunProgress& progress, const std::vector<kasmina::LifecycleEvent>& happened, TrainedControl control);
@@ -49,7 +61,9 @@ class Growth {
   Consultation& policy_;
   LifecycleLog& log_;
   torch::Tensor probe_;
+  AtTheEnd at_the_end_;
   GrowthFigures figures_;
+  std::optional<EpochFigures> settled_validation_;
 };
 
 }  // namespace esper::tolaria

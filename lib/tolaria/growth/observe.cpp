@@ -58,7 +58,7 @@ leyline::HardwareContext hardware(torch::Device device) {
 }  // namespace
 
 kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoch, const EpochResults& results) {
-  const auto& [metrics, measured, trained] = results;
+  const auto& [metrics, measured, trained, is_last] = results;
   kasmina::EpochFacts facts;
   facts.epoch = epoch;
   facts.validation_loss = measured.running.loss;
@@ -70,6 +70,7 @@ kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoc
     if (group.id == kasmina::kHostOwner) continue;
     facts.seeds.push_back({group.id, norm_of_group(metrics, group.id), value_at(measured.accuracy_without, group.id),
                            value_at(measured.accuracy_at_full, group.id), violations_of(metrics, group.id)});
+    facts.seeds.back().learning_rate = value_at(trained.learning_rates, group.id);
   }
   for (const auto& seed : measured.counterfactual.seeds) facts.seed_value[seed.seed_id] = seed_value_of(seed);
   return facts;
@@ -78,7 +79,7 @@ kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoc
 leyline::Observation observe(const RunFacts& run, const RunProgress& progress, const kasmina::Network& network,
                              const EpochResults& results) {
   ESPER_CHECK(progress.validation, "an epoch that ended was validated");
-  const auto& [metrics, measured, trained] = results;
+  const auto& [metrics, measured, trained, is_last] = results;
   const auto& optimizer = run.config.training.optimizer;
   leyline::Observation seen;
   seen.packet_id = fmt::format("{}-epoch-{}", run.run_id, progress.epoch);
@@ -113,6 +114,8 @@ leyline::Observation observe(const RunFacts& run, const RunProgress& progress, c
     const auto control = check_control(run, progress, network);
     if (!control) seen.germination_barred = control.error().reason;
   }
+  seen.validation_changes = changes_of(progress.window, run.config.policy.heuristic.window_epochs);
+  seen.is_last = is_last;
   return seen;
 }
 

@@ -17,6 +17,7 @@ struct EpochResults {
   const step::StepMetrics& steps;
   const Measurements& measured;
   const TrainedEpoch& trained;
+  bool is_last = false;  // the run ends with this epoch
 };
 
 // epoch: its number, from 1.

@@ -41,7 +41,7 @@ std::int64_t count_parameters(const kasmina::Network& network) {
 }
 
 void add_training(std::vector<MetricValue>& out, const RunView& run, const EpochResults& results) {
-  const auto& [steps, measured, trained] = results;
+  const auto& [steps, measured, trained, is_last] = results;
   const RunProgress& progress = run.progress;
   out.push_back(metric("tolaria.training.loss"_metric, steps.loss));
   out.push_back(metric("tolaria.training.accuracy"_metric, steps.accuracy));
@@ -210,7 +210,7 @@ void add_controls(std::vector<MetricValue>& out, const RunView& run) {
 
 std::vector<MetricValue> epoch_metrics(const RunView& run, const EpochResults& results,
                                        const ComponentFigures& figures) {
-  const auto& [steps, measured, trained] = results;
+  const auto& [steps, measured, trained, is_last] = results;
   const auto& config = run.facts.config;
   std::vector<MetricValue> out;
   add_training(out, run, results);

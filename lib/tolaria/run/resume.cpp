@@ -20,7 +20,7 @@ base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& targ
                           ResumePoint& point) {
   auto model = target.build();
   auto progress = run_progress_from_json(image.run.at("progress"));
-  if (auto controls = restore_tensors(progress.control, image.tensors); !controls) return controls;
+  if (auto restored = restore_tensors(progress, image.tensors); !restored) return restored;
   if (progress.epoch != image.info.epoch || progress.step != image.info.step) {
     return base::failure("run.json belongs to another step");
   }

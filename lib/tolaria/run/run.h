@@ -31,6 +31,10 @@ struct LaneParts {
   lanes::LaneLog log{};                                // of earlier processes of this run
 };
 
+// What becomes of seeds that are still growing when the run ends: they are settled (tolaria/growth/settle.h), or stay as
+// they are, where nobody keeps the network.
+enum class AtTheEnd { kSettle, kLeave };
+
 // When one step of the loop began and ended, monotonic.
 struct StepTime {
   base::Duration begin{}, end{};
@@ -49,6 +53,7 @@ struct Run {
   base::Ledger& ledger;  // of this thread's time, in this process
   leyline::Progress& display;
   std::vector<StepTime>* step_times = nullptr;  // receives every step, for benchmarks
+  AtTheEnd at_the_end = AtTheEnd::kSettle;
 };
 
 }  // namespace esper::tolaria

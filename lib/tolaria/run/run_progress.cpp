@@ -1,5 +1,7 @@
 #include "tolaria/run/run_progress.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 
 #include "base/text/json_fields.h"
@@ -51,6 +53,26 @@ bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const
   const bool best = !progress.best || validation.loss < progress.best->loss;
   if (best) progress.best = BestEpoch{progress.epoch + 1, validation.loss, validation.accuracy};
   return best;
+}
+
+bool replace_validation(RunProgress& progress, const EpochFigures& validation,
+                        const std::optional<BestEpoch>& best_before) {
+  progress.validation = validation;
+  progress.best = best_before;
+  const bool best = !progress.best || validation.loss < progress.best->loss;
+  if (best) progress.best = BestEpoch{progress.epoch, validation.loss, validation.accuracy};
+  return best;
+}
+
+std::vector<kasmina::NamedTensor> progress_tensors(const RunProgress& progress) {
+  auto tensors = control_tensors(progress.control);
+  std::ranges::move(window_tensors(progress.window), std::back_inserter(tensors));
+  return tensors;
+}
+
+base::Expected<void> restore_tensors(RunProgress& progress, const std::vector<kasmina::NamedTensor>& saved) {
+  if (auto controls = restore_tensors(progress.control, saved); !controls) return controls;
+  return restore_tensors(progress.window, saved);
 }
 
 json to_json(const RunProgress& progress) {

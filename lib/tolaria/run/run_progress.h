@@ -7,9 +7,11 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "step/step_metrics.h"
 #include "tolaria/run/control_record.h"
+#include "tolaria/run/validation_window.h"
 
 namespace esper::tolaria {
 
@@ -51,6 +53,7 @@ struct RunProgress {
   GradientShares gradient_shares;         // of the last completed epoch
   std::uint64_t conservative_epochs = 0;  // number of epochs whose decision was late or failed
   ControlRecord control;
+  ValidationWindow window;  // of the last epochs, as the policy needs them
 };
 
 // Adds the measurements of the epoch just evaluated, which `epoch` does not count yet. Returns true if its validation
@@ -58,7 +61,16 @@ struct RunProgress {
 bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const EpochFigures& validation,
                   double min_delta);
 
-// Without the tensors of the controls (control_tensors).
+// Replaces the last completed epoch's validation, since its network changed after it was measured. best_before: what
+// was the best epoch before that one. Returns true if it is the best now.
+bool replace_validation(RunProgress& progress, const EpochFigures& validation,
+                        const std::optional<BestEpoch>& best_before);
+
+// What checkpoints carry of it among their tensors; restore_tensors() takes them back.
+std::vector<kasmina::NamedTensor> progress_tensors(const RunProgress& progress);
+base::Expected<void> restore_tensors(RunProgress& progress, const std::vector<kasmina::NamedTensor>& saved);
+
+// Without those tensors.
 nlohmann::json to_json(const RunProgress& progress);
 // Throws nlohmann::json::exception if a field is missing or of another type, std::out_of_range for an invalid count.
 RunProgress run_progress_from_json(const nlohmann::json& saved);

@@ -31,7 +31,7 @@ CheckpointImage image_of(const SaveSource& source) {
   CheckpointImage image;
   image.info = state_of(source);
   auto tensors = step::all_tensors(source.model, source.facts.device);
-  std::ranges::move(control_tensors(source.progress.control), std::back_inserter(tensors));
+  std::ranges::move(progress_tensors(source.progress), std::back_inserter(tensors));
   image.tensors = copy_to_cpu(tensors);
   RunProgress progress = source.progress;
   progress.wall_s = source.facts.wall_s(source.progress);

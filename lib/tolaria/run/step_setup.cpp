@@ -24,4 +24,12 @@ void StepSetup::prepare(std::int64_t step, std::span<const step::Microbatch> mic
   step::probe_attribution(model_, microbatches);
 }
 
+std::map<std::string, double> StepSetup::learning_rates(std::int64_t step) {
+  std::map<std::string, double> rates;
+  if (groups_.empty()) return rates;
+  step::find_lr_scales(schedule_, groups_, step, scales_);
+  for (std::size_t i = 0; i < groups_.size(); ++i) rates[groups_[i].id] = facts_.learning_rate(step) * scales_[i];
+  return rates;
+}
+
 }  // namespace esper::tolaria

@@ -2,7 +2,9 @@
 // What precedes a training step, whoever runs it: the learning rates, of the run's schedule and of each parameter group
 // where growth.seed_schedule gives seeds their own, and the attribution if it is probed. Training thread.
 
+#include <map>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "step/model.h"
@@ -20,6 +22,8 @@ class StepSetup {
   void follow_network();
   // Sets what the step reads besides the batch. step: its place in the run, from 0.
   void prepare(std::int64_t step, std::span<const step::Microbatch> microbatches);
+  // Of that step, by parameter group; empty where all have the run's.
+  std::map<std::string, double> learning_rates(std::int64_t step);
 
  private:
   const RunFacts& facts_;

@@ -2,6 +2,8 @@
 // The results of training one epoch, besides the metrics that its steps sum up on the device. Plain data.
 
 #include <cstdint>
+#include <map>
+#include <string>
 
 #include "device/staging.h"
 #include "lanes/lane/lane_figures.h"
@@ -15,7 +17,8 @@ struct TrainedEpoch {
   double loader_wait_ms = 0;   // part of it, waiting for batches
   device::CopyTimes copies{};  // of batches to the device, from its events
   double learning_rate = 0;    // of the last step
-  lanes::LaneFigures lanes{};  // of the epochs so far, in this process
+  std::map<std::string, double> learning_rates{};  // of the same step, by parameter group; empty: all as the run's
+  lanes::LaneFigures lanes{};                      // of the epochs so far, in this process
 
   double samples_per_s() const { return train_ms > 0 ? static_cast<double>(samples) / (train_ms / 1000) : 0; }
 };

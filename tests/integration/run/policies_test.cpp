@@ -151,6 +151,39 @@ TEST_CASE("a fork of each policy does not miss the seed that it leaves out, and 
   CHECK(grafts_of(room.run("none")).empty());
 }
 
+TEST_CASE("a seed that is unfinished when the run ends, early or not, is kept or removed, and the records say why") {
+  // A seed that cannot leave TRAINING, heard in full from the third epoch on.
+  const Words lingering{"policy.kind=schedule", "policy.schedule=[\"2:r0c0=conv_light\"]", "growth.training=blended",
+                        "growth.gates.min_training_epochs=50", "policy.heuristic.prune_after_epochs=50"};
+  const auto [end, result] =
+      GENERATE(std::pair{Words{"epochs=6", "growth.gates.min_contribution_points=-100"}, "kept"},
+               std::pair{Words{"epochs=6", "growth.gates.min_contribution_points=100"}, "removed"},
+               std::pair{Words{"epochs=20", "training.early_stop_min_delta=100", "training.early_stop_epochs=4",
+                               "growth.gates.min_contribution_points=100"},
+                         "removed"});
+  const auto assignments = lingering + Words{"growth.gates.evidence=ablation"} + end;
+  CAPTURE(assignments);
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  const Finished finished = train(config, room.run("whole"), assignments);
+  INFO(finished.out << finished.err);
+  REQUIRE(finished.exit_code == 0);
+  const auto settled = events_of(room.run("whole"), "tolaria.seed_settled");
+  REQUIRE(settled.size() == 1);
+  CHECK(settled[0]["attributes"]["result"] == result);
+  const auto names = checkpoints_of(room.run("whole"));
+  const auto stages = stages_of(state_of(room.run("whole"), names.back()));
+  CHECK_THAT(stages, !ContainsSubstring("TRAINING"));
+  CHECK((stages.find("FOSSILIZED") != std::string::npos) == (std::string(result) == "kept"));
+  const Finished receipt = run_esper({"receipt", room.run("whole").string(), "seed-0001"});
+  CHECK(receipt.exit_code == 0);
+  CHECK_THAT(receipt.out, ContainsSubstring("the run is over, and it is unfinished: with it the validation loss"));
+
+  copy_run_until(room.run("whole"), names[names.size() / 2], room.run("resumed"));
+  REQUIRE(resume(room.run("resumed")).exit_code == 0);
+  check_equal(record_of(room.run("resumed")), record_of(room.run("whole")), Telemetry::kMayLack);
+}
+
 TEST_CASE("the step of what a policy germinates next is prepared in advance") {
   const auto [policy, change] = GENERATE(
       std::pair{Words{"policy.kind=periodic", "policy.periodic.every_epochs=6"}, "GERMINATE conv_light at r0c0"},

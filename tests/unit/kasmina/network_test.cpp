@@ -33,6 +33,42 @@ void check_refused(Growing& run, const leyline::AdaptationCommand& command, cons
   CHECK(same_bits(run.output(), output));
 }
 
+TEST_CASE("KEEP makes a fossil of a seed in any growing stage, stage by stage, without gates") {
+  for (const auto stage : {Stage::kGerminated, Stage::kTraining, Stage::kBlending, Stage::kShadowing}) {
+    Growing run;
+    run.germinate("r0c0", "mlp");
+    run.grow_to("seed-0001", stage);
+    REQUIRE(run.state("seed-0001").stage == stage);
+    const auto version = run.network.structure_version();
+    const auto events = run.issue(SeedOperation::kKeep, "seed-0001");
+    REQUIRE_FALSE(Growing::rejected(events));
+    auto from = stage;
+    for (const auto& event : events) {
+      CHECK(event.kind == Kind::kStage);
+      CHECK(event.from == from);
+      CHECK_FALSE(check_move(from, event.to));
+      from = event.to;
+    }
+    CHECK(from == Stage::kFossilized);
+    CHECK(run.scalar("seed-0001.alpha") == 1);
+    CHECK(run.network.owner_of(run.network.parameter_groups().at(1).parameters.at(0).id) == kHostOwner);
+    CHECK(run.network.structure_version() > version);
+    check_refused(run, run.command(SeedOperation::kKeep, "seed-0001"), "illegal_move");
+  }
+}
+
+TEST_CASE("a seed reports its own learning rate where it has one") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  auto facts = run.good_facts();
+  run.network.end_epoch(facts);
+  CHECK(run.state("seed-0001").learning_rate == 0.1F);
+  facts = run.good_facts();
+  facts.seeds.at(0).learning_rate = 0.025;
+  run.network.end_epoch(facts);
+  CHECK(run.state("seed-0001").learning_rate == 0.025F);
+}
+
 TEST_CASE("a graft changes no bit of the output, no other tensor, and is reported with its measurements") {
   Growing run;
   const auto before = run.output();

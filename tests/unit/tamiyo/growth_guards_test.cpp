@@ -48,12 +48,42 @@ TEST_CASE("a network that fits its training data, or generalises badly, does not
   CHECK(check_capacity(seen, config).error() == "the training data are fitted: training accuracy 98.5 % > 98 %");
 }
 
+leyline::Observation with_loss(double loss) {
+  leyline::Observation seen;
+  seen.validation_loss = loss;
+  return seen;
+}
+
 TEST_CASE("a loss that stands out of the last epochs is no time to grow") {
   const std::vector<double> losses{1.0, 1.1, 0.9, 1.0};
-  CHECK(check_outlier(losses, 1.2));
-  CHECK(check_outlier(losses, 0.2));
-  CHECK(check_outlier(losses, 1.3).error() == "validation loss 1.3 stands out from the last 4 epochs (1 +- 0.082)");
-  CHECK(check_outlier(std::vector{1.0, 1.1}, 5));  // too few to know their spread
+  CHECK(check_outlier(losses, with_loss(1.2)));
+  CHECK(check_outlier(losses, with_loss(0.2)));
+  CHECK(check_outlier(losses, with_loss(1.3)).error() ==
+        "validation loss 1.3 stands out from the last 4 epochs (1 +- 0.082)");
+  CHECK(check_outlier(std::vector{1.0, 1.1}, with_loss(5)));  // too few to know their spread
+}
+
+TEST_CASE("a loss that is not shown to be higher does not stand out") {
+  const std::vector<double> losses{1.0, 1.1, 0.9, 1.0};
+  auto seen = with_loss(1.3);
+  seen.validation_changes = {{.after = 1, .before = 4, .loss = 0.3, .loss_error = base::StandardError{0.2, 100}}};
+  CHECK(check_outlier(losses, seen));
+  seen.validation_changes[0].loss_error->value = 0.1;
+  CHECK_FALSE(check_outlier(losses, seen));
+}
+
+TEST_CASE("the guards are asked in order, and a run that ends early is over") {
+  config::HeuristicConfig config;
+  const Horizon horizon{100, 8};
+  auto seen = with_loss(1.3);
+  seen.current_epoch = 10;
+  const std::vector<double> losses{1.0, 1.1, 0.9, 1.0};
+  CHECK(check_guards({seen, config, horizon, {}}));
+  CHECK(check_guards({seen, config, horizon, losses}).error().find("stands out") != std::string::npos);
+  seen.training_metrics["accuracy"] = 1;
+  CHECK(check_guards({seen, config, horizon, losses}).error().find("fitted") != std::string::npos);
+  seen.is_last = true;
+  CHECK(check_guards({seen, config, horizon, losses}).error() == "the run is over");
 }
 
 }  // namespace

@@ -319,6 +319,43 @@ TEST_CASE("one good or bad epoch within the window neither ends a plateau nor st
   }
 }
 
+TEST_CASE("an improvement that is not shown is no progress, and the next one that is shown is") {
+  for (const bool shown : {true, false}) {
+    SimulatedRun run({"good"});
+    auto policy = controller();
+    std::uint32_t germinated_at = 0;
+    for (int epoch = 1; epoch < 10 && germinated_at == 0; ++epoch) {
+      run.now.validation_accuracy = 0.5 + 0.01 * epoch;
+      run.now.validation_changes = {
+          {.after = 1, .before = 1, .loss = -0.01, .loss_error = base::StandardError{shown ? 0.001 : 0.1, 1000}}};
+      if (!run.step(policy).commands.empty()) germinated_at = run.now.current_epoch;
+    }
+    CAPTURE(shown);
+    CHECK(germinated_at == (shown ? 0 : 5));
+  }
+}
+
+TEST_CASE("a germination says what is forecast of it, and one that cannot pay is not begun") {
+  for (const bool pays : {true, false}) {
+    SimulatedRun run({"good"}, 2);
+    for (auto& slot : run.now.slots) slot.step_costs = {0.25};
+    leyline::SeedState before;
+    before.seed_id = "seed-9";
+    before.blueprint = "good";
+    before.stage = Stage::kFossilized;
+    before.age_epochs = 100;
+    before.stage_epochs = pays ? 90 : 0;
+    run.now.seed_states = {before};
+    HeuristicController policy(by_epoch(), straight_through(), 90);
+    leyline::Decision decision;
+    for (int epoch = 1; epoch <= 5; ++epoch) decision = run.step(policy);
+    CAPTURE(decision.reason);
+    CHECK(decision.commands.size() == (pays ? 1 : 0));
+    CHECK((decision.reason.find("each step 25 % more expensive") != std::string::npos) == pays);
+    CHECK((decision.reason.find("earlier seeds needed 95") != std::string::npos) == !pays);
+  }
+}
+
 TEST_CASE("a seed is not germinated once the run is too short for it") {
   config::HeuristicConfig heuristic = by_epoch();
   heuristic.min_share_left = 0.01;

@@ -2,6 +2,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 #include <limits>
+#include <vector>
 
 namespace esper::tamiyo {
 namespace {
@@ -37,16 +38,6 @@ TEST_CASE("training ends only with epochs, improvement and gradient, each measur
   }
 }
 
-TEST_CASE("what does nothing when the run is over is removed") {
-  Rules rules;
-  const auto silent = seed_in(Stage::kTraining, 1, {}), heard = seed_in(Stage::kBlending, 1, {.alpha = 0.3});
-  CHECK(idle_at_the_end(silent, 20, rules).empty());  // the run's length is not known
-  rules.epochs = 20;
-  CHECK(idle_at_the_end(silent, 19, rules).empty());
-  CHECK_FALSE(idle_at_the_end(silent, 20, rules).empty());
-  CHECK(idle_at_the_end(heard, 20, rules).empty());
-}
-
 TEST_CASE("a place for good takes the larger of the gate's and the policy's worth") {
   Rules rules;
   const auto coalition_values = [&](double points) {
@@ -66,6 +57,43 @@ TEST_CASE("a drop prunes what is heard, not what trains in silence") {
   // On probation the measured contribution speaks, not the run's ups and downs.
   const SeedFigures host_fell{.improvement_points = -3, .contribution_points = 2};
   CHECK(prune_reason(seed_in(Stage::kProbationary, 1, host_fell), 0, rules).empty());
+}
+
+std::vector<leyline::ValidationChange> changes_of(double loss, double error, double swing, double points) {
+  return {{.after = 1,
+           .before = 5,
+           .loss = loss,
+           .points = points,
+           .loss_error = base::StandardError{error, 1000},
+           .points_error = base::StandardError{1, 1000},
+           .loss_swing = base::StandardError{swing, 1000}}};
+}
+
+TEST_CASE("a drop prunes only if it is shown, and exceeds what epochs differ by") {
+  const Rules rules;
+  const auto blending = seed_in(Stage::kBlending, 1, {.improvement_points = -9});
+  CHECK(prune_reason(blending, 0, rules, changes_of(0.1, 0.1, 0.01, -9)).empty());
+  CHECK(prune_reason(blending, 0, rules, changes_of(0.1, 0.01, 0.1, -9)).empty());
+  CHECK(prune_reason(blending, 0, rules, changes_of(0.1, 0.01, 0.01, -1.9)).empty());  // of the window, not the epoch
+  CHECK(prune_reason(blending, 0, rules, changes_of(0.1, 0.01, 0.01, -3)) == "it costs 3 accuracy points (allowed 2)");
+  const auto on_probation = [](double half_width) {
+    return seed_in(Stage::kProbationary, 1, {.contribution_points = -3, .contribution_half_width_points = half_width});
+  };
+  CHECK(prune_reason(on_probation(3.1), 0, rules).empty());
+  CHECK_FALSE(prune_reason(on_probation(2.9), 0, rules).empty());
+}
+
+TEST_CASE("a better accuracy is one that exceeds the noise, and a heard seed's is a loss that is shown to be lower") {
+  const auto noise = changes_of(-1, 0.1, 0, 0);  // 1.96 points
+  const auto silent = seed_in(Stage::kTraining, 2, {.improvement_points = 3});
+  CHECK(has_improved(silent, std::nullopt, 1, noise));
+  CHECK(has_improved(silent, 1.0, 1, noise));
+  CHECK_FALSE(has_improved(silent, 1.1, 1, noise));
+  CHECK(has_improved(silent, 2.9, 1, {}));
+  const auto heard = seed_in(Stage::kTraining, 2, {.alpha = 0.5, .improvement_points = 3});
+  CHECK(has_improved(heard, 50, 1, noise));
+  CHECK_FALSE(has_improved(heard, 0, 1, changes_of(-0.1, 0.1, 0, 0)));
+  CHECK(has_improved(heard, 2.9, 1, {}));
 }
 
 SeedFigures worth_figures(double loss, std::uint32_t epochs = 3) {

@@ -1,5 +1,6 @@
 #include "tolaria/growth/growth.h"
 
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
 #include <future>
@@ -13,6 +14,7 @@ using tolaria::RunOutcome;
 
 namespace {
 
+using Catch::Approx;
 using leyline::Decision;
 using leyline::Observation;
 using leyline::SeedOperation;
@@ -207,6 +209,48 @@ TEST_CASE("invalid commands are rejected, reported, and change nothing") {
   REQUIRE(it.go().kind == Kind::kDone);
   CHECK(it.events("command_rejected").size() == 6);
   CHECK(differing(it.bits(), plain.bits()).empty());
+}
+
+TEST_CASE("the policy sees how validation changed over its window, paired over the samples") {
+  std::vector<std::vector<leyline::ValidationChange>> seen;
+  auto config = growing_config(5);
+  config.policy.heuristic.window_epochs = 2;
+  SmallRun it(config, [&seen](const Observation& observation) {
+    seen.push_back(observation.validation_changes);
+    return Decision{};
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  const auto losses = it.values("tolaria.validation.loss");
+  REQUIRE(losses.size() == 5);
+  CHECK(seen.at(0).empty());
+  CHECK(seen.at(1).size() == 1);
+  REQUIRE(seen.at(4).size() == 2);
+  CHECK(seen[4][0].loss == Approx(losses[4] - (losses[3] + losses[2]) / 2).margin(1e-6));
+  CHECK(seen[4][1].loss == Approx((losses[4] + losses[3]) / 2 - (losses[2] + losses[1]) / 2).margin(1e-6));
+  CHECK(seen[4][1].loss_error->degrees == 15);  // of 16 samples
+  CHECK(it.progress.window.epochs() == 4);
+}
+
+TEST_CASE("without a policy no sample's figures are kept") {
+  auto config = growing_config(2);
+  config.policy.kind = config::PolicyKind::kNone;
+  SmallRun it(config);
+  REQUIRE(it.go().kind == Kind::kDone);
+  CHECK(it.progress.window.epochs() == 0);
+}
+
+TEST_CASE("a seed with a schedule of its own reports its own learning rate") {
+  auto config = growing_config(4);
+  config.growth.seed_schedule.scale = 0.5;
+  double of_seed = 0, of_run = 0;
+  SmallRun it(config, [&](const Observation& seen) {
+    if (!seen.seed_states.empty()) of_seed = seen.seed_states.front().learning_rate;
+    of_run = seen.training_metrics.at("optimizer_lr");
+    return whole_life(seen);
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  CHECK(of_run == Approx(0.05));
+  CHECK(of_seed == Approx(0.025));
 }
 
 }  // namespace esper::test

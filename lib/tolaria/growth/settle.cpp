@@ -1,0 +1,200 @@
+#include "tolaria/growth/settle.h"
+
+#include <fmt/core.h>
+#include <torch/types.h>
+
+#include <algorithm>
+#include <deque>
+#include <map>
+#include <tuple>
+#include <utility>
+
+#include "base/names.h"
+#include "base/statistics.h"
+#include "kasmina/lifecycle.h"
+#include "leyline/seed_command.h"
+#include "tolaria/evaluation/averaged_model.h"
+#include "tolaria/evaluation/validation_pass.h"
+
+namespace esper::tolaria {
+namespace {
+
+using config::Evidence;
+using leyline::SeedOperation;
+using leyline::SeedState;
+using namespace leyline::literals;
+
+using Alphas = std::map<std::string, double>;  // by seed id; other seeds as they run
+
+std::vector<SeedState> unfinished_seeds(const kasmina::Network& network) {
+  auto seeds = network.export_seed_states();
+  std::erase_if(seeds, [](const SeedState& seed) { return !kasmina::is_growing(seed.stage); });
+  return seeds;
+}
+
+// A seed that is heard and does not learn is being blended out.
+bool is_blended_out(const kasmina::Network& network, const std::string& seed_id) {
+  return std::ranges::any_of(network.parameter_groups(),
+                             [&](const auto& group) { return group.id == seed_id && !group.learns; });
+}
+
+ValidationResult validate_with(const Evaluation& evaluation, const Alphas& alphas) {
+  const auto& [model, loader, train, facts, ledger] = evaluation;
+  std::deque<kasmina::AlphaOverride> overrides;
+  for (const auto& [id, alpha] : alphas) overrides.emplace_back(model.network, id, alpha);
+  const AveragedModel averaged(model, train, facts.config, facts.device);
+  return validation_pass(model, loader, facts.device, PerSample::kKept);
+}
+
+std::pair<double, double> mean_and_half_width(const torch::Tensor& samples) {
+  const auto values = samples.to(torch::kFloat64).contiguous();
+  const double* first = values.const_data_ptr<double>();
+  const auto error = base::error_of_mean({first, static_cast<std::size_t>(values.numel())});
+  return {values.mean().item<double>(), error ? base::half_width_95(*error) : 0};
+}
+
+SeedGain gain_of(const SampleFigures& with, const SampleFigures& without) {
+  constexpr double kPoints = 100;
+  SeedGain gain;
+  std::tie(gain.loss, gain.loss_half_width) = mean_and_half_width(without.loss - with.loss);
+  std::tie(gain.points, gain.points_half_width) = mean_and_half_width(kPoints * (with.correct - without.correct));
+  return gain;
+}
+
+// Decides about one seed after another.
+class Settler {
+ public:
+  Settler(const Evaluation& evaluation, const RunProgress& progress) : evaluation_(evaluation), progress_(progress) {}
+
+  Settlement settle() {
+    std::vector<SeedState> heard;
+    for (auto& seed : unfinished_seeds(evaluation_.model.network)) {
+      if (seed.figures.alpha == 0) {
+        decide(seed, {false, "the run is over and its alpha is 0: it does nothing"}, std::nullopt);
+      } else if (is_blended_out(evaluation_.model.network, seed.seed_id)) {
+        decide(seed, {false, "the run is over while it is blended out"}, std::nullopt);
+        is_validated_ = false;
+      } else {
+        heard.push_back(std::move(seed));
+      }
+    }
+    for (const auto& seed : heard) {
+      if (!judge(seed)) return std::move(out_);
+    }
+    if (!is_validated_) take(validate_with(evaluation_, decided_));
+    return std::move(out_);
+  }
+
+ private:
+  // Of the network as far as it is decided.
+  void take(const ValidationResult& result) {
+    out_.is_complete = result.complete;
+    out_.validation = EpochFigures{result.loss, result.accuracy};
+    is_validated_ = true;
+  }
+
+  bool judge(const SeedState& seed) {
+    const auto with_alpha = [&](double alpha) {
+      Alphas alphas = decided_;
+      alphas[seed.seed_id] = alpha;
+      return alphas;
+    };
+    const auto with = validate_with(evaluation_, with_alpha(1)), without = validate_with(evaluation_, with_alpha(0));
+    out_.is_complete = with.complete && without.complete;
+    if (!out_.is_complete) return false;
+    const auto gain = gain_of(with.by_sample, without.by_sample);
+    const auto fate = fate_of(seed, gain, evaluation_.facts.config.growth.gates);
+    decide(seed, fate, gain);
+    take(fate.is_kept ? with : without);
+    return true;
+  }
+
+  void decide(const SeedState& seed, const Fate& fate, const std::optional<SeedGain>& gain) {
+    decided_[seed.seed_id] = fate.is_kept ? 1 : 0;
+    auto command = leyline::seed_command(
+        fmt::format("{}-e{}-end-{}", evaluation_.facts.run_id, progress_.epoch, out_.commands.size() + 1),
+        fate.is_kept ? SeedOperation::kKeep : SeedOperation::kCull, seed.seed_id);
+    command.issued_by = "tolaria";
+    command.annotations["reason"] = fate.reason;
+    out_.commands.push_back(std::move(command));
+    out_.events.push_back(event_of(seed, fate, gain));
+  }
+
+  leyline::TelemetryEvent event_of(const SeedState& seed, const Fate& fate, const std::optional<SeedGain>& gain) const {
+    const auto figure = [&](double SeedGain::* member) {
+      return gain ? fmt::format("{:.6g}", (*gain).*member) : std::string();
+    };
+    return leyline::event("tolaria.seed_settled"_event, leyline::Level::kInfo,
+                          {{"seed_id", seed.seed_id},
+                           {"slot", seed.slot},
+                           {"blueprint", seed.blueprint},
+                           {"epoch", std::to_string(progress_.epoch)},
+                           {"stage", std::string(base::name_of(seed.stage))},
+                           {"alpha", fmt::format("{:.6g}", seed.figures.alpha)},
+                           {"result", fate.is_kept ? "kept" : "removed"},
+                           {"loss_gain", figure(&SeedGain::loss)},
+                           {"loss_gain_half_width", figure(&SeedGain::loss_half_width)},
+                           {"points_gain", figure(&SeedGain::points)},
+                           {"points_gain_half_width", figure(&SeedGain::points_half_width)},
+                           {"reason", fate.reason}});
+  }
+
+  const Evaluation& evaluation_;
+  const RunProgress& progress_;
+  Alphas decided_;
+  Settlement out_;
+  bool is_validated_ = true;  // the network without what was removed unmeasured equals the running one
+};
+
+std::string bound_text(const std::optional<double>& bound) { return bound ? fmt::format("{:.4g}", *bound) : "unknown"; }
+
+Fate fate_by_worth(const leyline::SeedWorth& worth, const config::GateConfig& gates) {
+  if (worth.epochs == 0) return {false, "its worth against a control was not measured"};
+  const auto bounds = bounds_of(worth);
+  const bool helps = (bounds.loss_lower && *bounds.loss_lower > gates.min_worth_loss) ||
+                     (bounds.points_lower && *bounds.points_lower > gates.min_worth_points);
+  return {helps, fmt::format("its worth against a control, over {} of {} epochs, is at least {} in validation loss and "
+                             "{} points (required > {:.4g} or > {:.4g})",
+                             worth.epochs, worth.horizon, bound_text(bounds.loss_lower),
+                             bound_text(bounds.points_lower), gates.min_worth_loss, gates.min_worth_points)};
+}
+
+std::string gain_text(const SeedGain& gain) {
+  return fmt::format(
+      "with it the validation loss is lower by {:.4g} (95 % interval {:.4g} to {:.4g}) and the accuracy "
+      "higher by {:.4g} points ({:.4g} to {:.4g})",
+      gain.loss, gain.loss - gain.loss_half_width, gain.loss + gain.loss_half_width, gain.points,
+      gain.points - gain.points_half_width, gain.points + gain.points_half_width);
+}
+
+}  // namespace
+
+Fate fate_of(const SeedState& seed, const SeedGain& gain, const config::GateConfig& gates) {
+  Fate fate;
+  std::string required;
+  switch (gates.evidence) {
+    case Evidence::kControl:
+      fate = fate_by_worth(seed.figures.worth, gates);
+      required = fate.reason;
+      break;
+    case Evidence::kAblation:
+      fate.is_kept = gain.points >= gates.min_contribution_points;
+      required = fmt::format("required >= {:.4g} points", gates.min_contribution_points);
+      break;
+    case Evidence::kNone:
+      fate.is_kept = gain.loss - gain.loss_half_width > 0;
+      required = "required: a lower loss, shown at 95 %";
+      break;
+  }
+  fate.reason = fmt::format("the run is over, and it is unfinished: {}; {}", gain_text(gain), required);
+  return fate;
+}
+
+bool has_unfinished_seeds(const kasmina::Network& network) { return !unfinished_seeds(network).empty(); }
+
+Settlement settle_unfinished(const Evaluation& evaluation, const RunProgress& progress) {
+  const base::LedgerScope validating(evaluation.ledger, base::Owner::kValidation);
+  return Settler(evaluation, progress).settle();
+}
+
+}  // namespace esper::tolaria

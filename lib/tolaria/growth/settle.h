@@ -1,0 +1,49 @@
+#pragma once
+// What becomes of seeds that are unfinished when the run ends, so that the network that is left holds no parameters
+// that do nothing. One that is not heard, or is on its way out, is removed. Any other is compared, on the validation
+// samples, with the network without it; it is kept for good where the run's evidence supports it, else removed:
+//
+//   growth.gates.evidence   kept if
+//   none                    its gain in validation loss is shown at 95 %
+//   ablation                its gain in accuracy points is at least gates.min_contribution_points
+//   control                 its worth, as far as it was measured, is shown as gate G5 demands it
+//
+// Training thread.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "leyline/command.h"
+#include "leyline/telemetry.h"
+#include "tolaria/evaluation/evaluation.h"
+
+namespace esper::tolaria {
+
+// Of the network with the seed at alpha 1 against the one with it at alpha 0, paired over the validation samples; above
+// 0: it helps. half_width: of the 95 % interval, 0 below two samples.
+struct SeedGain {
+  double loss = 0, loss_half_width = 0;
+  double points = 0, points_half_width = 0;
+};
+
+struct Fate {
+  bool is_kept = false;
+  std::string reason;
+};
+Fate fate_of(const leyline::SeedState& seed, const SeedGain& gain, const config::GateConfig& gates);
+
+struct Settlement {
+  bool is_complete = true;                           // false: a signal ended it
+  std::vector<leyline::AdaptationCommand> commands;  // KEEP and CULL, one a seed
+  std::vector<leyline::TelemetryEvent> events;
+  std::optional<EpochFigures> validation;  // of the network once they are executed; empty: as it runs now
+};
+
+bool has_unfinished_seeds(const kasmina::Network& network);
+
+// Seeds are judged in order of birth, each beside those that were kept before it. Changes nothing. progress: with the
+// last epoch counted.
+Settlement settle_unfinished(const Evaluation& evaluation, const RunProgress& progress);
+
+}  // namespace esper::tolaria

@@ -1,0 +1,77 @@
+#include "tamiyo/seed_care.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+namespace esper::tamiyo {
+namespace {
+
+using leyline::Decision;
+using leyline::Observation;
+using leyline::SeedOperation;
+using leyline::SeedState;
+using leyline::Stage;
+using leyline::ValidationChange;
+
+Observation seen_with(const SeedState& seed, std::uint32_t epoch = 9) {
+  Observation seen;
+  seen.current_epoch = epoch;
+  seen.validation_accuracy = 0.5;
+  seen.validation_loss = 1;
+  seen.seed_states = {seed};
+  return seen;
+}
+
+SeedState seed_in(Stage stage) {
+  SeedState seed;
+  seed.seed_id = "seed-0001";
+  seed.stage = stage;
+  seed.stage_epochs = 3;
+  seed.figures.gradient_ratio = 1;
+  seed.figures.improvement_points = 1;
+  seed.figures.contribution_points = 5;
+  seed.figures.alpha = 1;
+  return seed;
+}
+
+}  // namespace
+
+TEST_CASE("after the last epoch a seed may still become a part for good, and no other step is taken") {
+  for (const auto stage : {Stage::kTraining, Stage::kProbationary}) {
+    SeedCare care(Rules{}, "test");
+    auto seen = seen_with(seed_in(stage));
+    seen.is_last = true;
+    Decision decision;
+    REQUIRE(care.update(seen, decision));
+    if (stage == Stage::kTraining) {
+      CHECK(decision.commands.empty());
+      CHECK(decision.reason.find("unfinished, and the run is over") != std::string::npos);
+    } else {
+      REQUIRE(decision.commands.size() == 1);
+      CHECK(decision.commands[0].seed_operation->operation == SeedOperation::kFossilize);
+    }
+  }
+}
+
+TEST_CASE("a seed is stale when nothing better is shown, whatever single accuracies say") {
+  Rules rules;
+  rules.heuristic.prune_after_epochs = 4;
+  rules.gates.min_gradient_ratio = 2;  // it stays in training
+  for (const double fall : {0.01, 0.2}) {
+    SeedCare care(rules, "test");
+    std::size_t culls = 0;
+    for (std::uint32_t epoch = 1; epoch <= 6; ++epoch) {
+      auto seed = seed_in(Stage::kTraining);
+      seed.figures.improvement_points = epoch;  // a new best accuracy in each
+      auto seen = seen_with(seed, epoch);
+      seen.validation_changes = {
+          {.after = 1, .before = 5, .loss = -fall, .loss_error = base::StandardError{0.05, 1000}}};
+      Decision decision;
+      care.update(seen, decision);
+      culls += decision.commands.size();
+    }
+    CAPTURE(fall);
+    CHECK((culls > 0) == (fall < 0.1));
+  }
+}
+
+}  // namespace esper::tamiyo
