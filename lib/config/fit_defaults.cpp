@@ -95,6 +95,15 @@ void fit_growth(RunConfig& config, const IsGiven& is_given) {
   if (!is_given("policy.heuristic.stable_relative_improvement")) heuristic.stable_relative_improvement = 0.2;
 }
 
+// Two networks that trained side by side for a few epochs differ by less than their validation does from step to step.
+// Averaged parameters do not have that noise: docs/growth.md, "Worth against a control".
+void fit_averaging(RunConfig& config, const IsGiven& is_given) {
+  constexpr double kDecay = 0.97;
+  const bool compares = config.growth.enabled && config.policy.kind != PolicyKind::kNone &&
+                        config.growth.gates.evidence == Evidence::kControl;
+  if (compares && !is_given("training.ema_decay")) config.training.ema_decay = kDecay;
+}
+
 // Copies that were planned are no trial: they begin at once, wait for no gradient and grow side by side.
 void fit_deepening(RunConfig& config, const IsGiven& is_given) {
   GrowthConfig& growth = config.growth;
@@ -122,6 +131,7 @@ void fit_defaults(RunConfig& config, const IsGiven& is_given) {
   if (config.host.kind == HostKind::kCnn) fit_cnn(config, is_given);
   if (config.host.kind == HostKind::kTransformer) fit_transformer(config.host, is_given);
   fit_growth(config, is_given);
+  fit_averaging(config, is_given);
   fit_deepening(config, is_given);
   fit_telemetry(config.telemetry, is_given);
 }

@@ -81,7 +81,8 @@ struct TrainingConfig {
         field("clip_norm", &C::clip_norm, "maximum global L2 norm of the gradient; 0 turns clipping off",
               between(0, 1e6)),
         field("ema_decay", &C::ema_decay,
-              "decay of the averaged parameters (EMA) that validation uses; 0 turns averaging off",
+              "decay of the averaged parameters (EMA) that validation uses; 0 turns averaging off; default: 0.97 for "
+              "gates.evidence control",
               between(0, 0.999999)),
         field("early_stop_epochs", &C::early_stop_epochs,
               "stop after this many epochs without a better validation loss; 0 turns it off", between(0, 1e6)),

@@ -129,7 +129,8 @@ std::vector<NamedTensor> Network::scalars() const {
 std::vector<leyline::SlotState> Network::export_slots() const {
   double flops = host_flops(host_);
   for (const auto* slot : in_creation_order(structure_.slots)) {
-    if (!slot->seed->folded) flops += static_cast<double>(slot->seed->blueprint->flops(slot->site.shape));
+    const auto& [blueprint, copies] = slot->seed->kind;
+    if (!slot->seed->folded) flops += static_cast<double>(copies * blueprint->flops(slot->site.shape));
   }
   std::vector<leyline::SlotState> states;
   for (const auto& slot : structure_.slots) {

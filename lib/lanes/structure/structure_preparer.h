@@ -47,8 +47,8 @@ class StructurePreparer {
   StructureLibrary& library() { return library_; }
 
   // Works on the likeliest structure that is not ready, for about ten milliseconds or a fiftieth of the time since the
-  // last call (at least one piece of work), and starts compilations ahead, which run beside the training. steps_left: of
-  // the run.
+  // last call (at least one piece of work), and starts compilations ahead, which run beside the training. steps_left:
+  // of the run.
   void prepare(const StructureInUse& in_use, std::span<const LikelyChange> likely, std::int64_t steps_left);
   // The network has changed, so the structure of the current dry run can no longer result from it.
   void give_up_dry_run() { dry_run_.reset(); }

@@ -16,7 +16,7 @@ namespace esper::tolaria {
 // The statistics come from the first training batches of the run's first epoch: this many samples, in whole batches, or
 // the whole epoch if it is smaller. Some 10^3 to 10^4 give precise statistics (Wu and Johnson 2021, "Rethinking 'Batch'
 // in BatchNorm").
-inline constexpr std::int64_t kStatisticsSamples = 4096;
+inline constexpr std::int64_t kStatisticsSamples = 1024;
 
 // While it lives the model is the averaged one; then it is, bit for bit, what it was, the default random number
 // generators and the loader's place included. It depends on the averages, the seeds' alphas and the configuration

@@ -31,8 +31,8 @@ struct LaneParts {
   lanes::LaneLog log{};                                // of earlier processes of this run
 };
 
-// What becomes of seeds that are still growing when the run ends: they are settled (tolaria/growth/settle.h), or stay as
-// they are, where nobody keeps the network.
+// What becomes of seeds that are still growing when the run ends: they are settled (tolaria/growth/settle.h), or stay
+// as they are, where nobody keeps the network.
 enum class AtTheEnd { kSettle, kLeave };
 
 // When one step of the loop began and ended, monotonic.

@@ -160,6 +160,9 @@ TEST_CASE("how seeds are trained decides when they come, how long they are tried
   CHECK(given.growth.isolate);
   CHECK(given.growth.alpha_ticks == 7);
   CHECK(given.growth.gates.evidence == Evidence::kControl);
+  CHECK(given.training.ema_decay == 0.97);
+  CHECK(read("training: {ema_decay: 0}\ngrowth: {gates: {evidence: control}}").training.ema_decay == 0);
+  CHECK(blended.training.ema_decay == 0);
 }
 
 TEST_CASE("deepening brings its policy, its blueprint and room for all copies along, and no waiting") {
