@@ -40,7 +40,10 @@ std::unique_ptr<data::Loader> make_loader(const data::Dataset& dataset, const Wo
   loader.prefetch = config.data.prefetch;
   loader.seed = config.seed;
   loader.order = order;
-  if (training) loader.augment = config.data.augment;
+  if (training) {
+    loader.augment = config.data.augment;
+    loader.epoch_samples = config.data.epoch_samples;
+  }
   loader.deadline = config.safety.data_deadline;
   const bool pinned = bench.device.is_cuda() && config.data.pin_memory;
   loader.staging = pinned ? data::Staging::kPinned : data::Staging::kPageable;
@@ -124,8 +127,9 @@ std::unique_ptr<step::Model> fresh_model(const Workbench& bench) {
 }
 
 std::int64_t batches_per_epoch(const Workbench& bench) {
-  const std::int64_t batch = bench.config.data.batch_size;
-  return (data::num_samples(bench.data.train) + batch - 1) / batch;
+  const auto& config = bench.config.data;
+  return data::batches_of(data::samples_per_epoch(data::num_samples(bench.data.train), config.epoch_samples),
+                          config.batch_size);
 }
 
 }  // namespace esper::engine

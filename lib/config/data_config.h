@@ -66,6 +66,7 @@ struct DataConfig {
   bool standardize = true;
   std::vector<std::int64_t> shape;
   std::int64_t max_samples = 0;
+  std::int64_t epoch_samples = 0;
   int image_size = 0;
   int context = 64;
   BadSample bad_sample = BadSample::kFail;
@@ -105,6 +106,8 @@ struct DataConfig {
               between(1, 65536)),
         field("max_samples", &C::max_samples,
               "maximum number of samples of each part, spread evenly over the file; 0 uses all", at_least(0)),
+        field("epoch_samples", &C::epoch_samples,
+              "training samples in one epoch, drawn anew for each from all of them; 0 uses all", at_least(0)),
         field("image_size", &C::image_size,
               "width and height that images are resized to; 0 requires images of equal size", between(0, 4096)),
         field("context", &C::context, "characters in one sample of text", between(1, 65536)),

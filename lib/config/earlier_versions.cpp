@@ -18,6 +18,7 @@ struct Earlier {
 // Fields without an effect by default keep it. Sections are listed field by field.
 constexpr Earlier kEarlier[] = {
     {"data.test_fraction", [](RunConfig& config) { config.data.test_fraction = 0; }},
+    {"data.epoch_samples", [](RunConfig& config) { config.data.epoch_samples = 0; }},
     {"host.residual_blocks", [](RunConfig& config) { config.host.residual_blocks = 0; }},
     {"growth.kind", [](RunConfig& config) { config.growth.kind = GrowthKind::kModules; }},
     {"growth.deepen.at", [](RunConfig& config) { config.growth.deepen.at = DeepenConfig{}.at; }},

@@ -1,5 +1,7 @@
 #include "data/loading/loader.h"
 
+#include <algorithm>
+
 #include "base/error.h"
 #include "base/fault.h"
 
@@ -17,6 +19,10 @@ std::variant<ThreadedLoader, ResidentLoader> source_of(const Dataset& dataset, c
 
 }  // namespace
 
+std::int64_t samples_per_epoch(std::int64_t all, std::int64_t epoch_samples) {
+  return epoch_samples > 0 ? std::min(epoch_samples, all) : all;
+}
+
 std::int64_t batches_of(std::int64_t samples, std::int64_t batch_size) {
   ESPER_CHECK(samples > 0 && batch_size > 0, "a loader needs samples and a batch size");
   return (samples - 1) / batch_size + 1;
@@ -24,7 +30,7 @@ std::int64_t batches_of(std::int64_t samples, std::int64_t batch_size) {
 
 Loader::Loader(const Dataset& dataset, const Standardization& standardization, const LoaderConfig& config)
     : source_(source_of(dataset, standardization, config)),
-      num_batches_(batches_of(num_samples(dataset), config.batch_size)) {}
+      num_batches_(batches_of(samples_per_epoch(num_samples(dataset), config.epoch_samples), config.batch_size)) {}
 
 void Loader::seek(std::int64_t epoch, std::int64_t batch) {
   std::visit([&](auto& source) { source.seek(epoch, batch); }, source_);

@@ -21,8 +21,9 @@ enum class Source {
 
 struct LoaderConfig {
   std::int64_t batch_size = 64;
-  int workers = 1;   // 0: next() prepares the batch itself
-  int prefetch = 2;  // batches prepared in advance, at least 1
+  std::int64_t epoch_samples = 0;  // of each epoch; 0, or more than there are: all
+  int workers = 1;                 // 0: next() prepares the batch itself
+  int prefetch = 2;                // batches prepared in advance, at least 1
   std::uint64_t seed = 0;
   Order order = Order::kShuffled;
   config::AugmentConfig augment;
@@ -44,6 +45,8 @@ struct Batch {
   std::int64_t epoch = 0, index = 0, size = 0;
 };
 
+// How many samples an epoch has where the data set has so many and `epoch_samples` are asked for.
+std::int64_t samples_per_epoch(std::int64_t all, std::int64_t epoch_samples);
 // Batches of one epoch; the last, shorter one counts.
 std::int64_t batches_of(std::int64_t samples, std::int64_t batch_size);
 

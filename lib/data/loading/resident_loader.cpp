@@ -64,7 +64,7 @@ ResidentLoader::ResidentLoader(const Dataset& dataset, const Standardization& st
                                const LoaderConfig& config)
     : config_(config),
       total_(num_samples(dataset)),
-      num_batches_(batches_of(total_, config.batch_size)),
+      num_batches_(batches_of(samples_per_epoch(total_, config.epoch_samples), config.batch_size)),
       augmented_(is_augmented(config.augment)) {
   if (is_text(dataset)) {
     Transform(dataset, standardization, config.augment);  // refuses an augmentation of text
@@ -74,8 +74,9 @@ ResidentLoader::ResidentLoader(const Dataset& dataset, const Standardization& st
   }
   sample_sizes_ = dataset.shape.sizes();
   if (is_text(dataset)) target_sizes_ = sample_sizes_;
-  whole_ = make_shape(std::min(config.batch_size, total_));
-  last_ = make_shape(total_ - (num_batches_ - 1) * config.batch_size);
+  const std::int64_t of_epoch = samples_per_epoch(total_, config.epoch_samples);
+  whole_ = make_shape(std::min(config.batch_size, of_epoch));
+  last_ = make_shape(of_epoch - (num_batches_ - 1) * config.batch_size);
 }
 ResidentLoader::~ResidentLoader() = default;
 

@@ -15,13 +15,13 @@ ThreadedLoader::ThreadedLoader(const Dataset& dataset, const Standardization& st
     : dataset_(dataset),
       config_(config),
       transform_(dataset, standardization, config.augment),
-      num_batches_(batches_of(num_samples(dataset), config.batch_size)),
+      num_batches_(batches_of(samples_per_epoch(num_samples(dataset), config.epoch_samples), config.batch_size)),
       prefetch_(config.workers, config.prefetch,
                 [this](std::int64_t number) { return make_batch(number / num_batches_, number % num_batches_); }) {}
 
 Batch ThreadedLoader::make_batch(std::int64_t epoch, std::int64_t index) const {
   const auto total = num_samples(dataset_), first = index * config_.batch_size;
-  const auto size = std::min(config_.batch_size, total - first);
+  const auto size = std::min(config_.batch_size, samples_per_epoch(total, config_.epoch_samples) - first);
   std::vector<std::int64_t> samples(static_cast<std::size_t>(size));
   if (config_.order == Order::kShuffled) {
     Permutation::of_epoch(total, config_.seed, epoch).fill(first, samples);

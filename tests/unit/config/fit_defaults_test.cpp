@@ -188,6 +188,7 @@ TEST_CASE("a run of a version without these fields goes on as it did") {
   CHECK(old.policy.heuristic.min_share_left == 0);
   CHECK(old.growth.kind == GrowthKind::kModules);
   CHECK(old.host.residual_blocks == 0);
+  CHECK(old.data.epoch_samples == 0);
 }
 
 TEST_CASE("a table is not read as text because the network is a transformer") {

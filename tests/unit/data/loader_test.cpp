@@ -59,6 +59,30 @@ std::vector<Batch> run_epochs(Loader& loader, int epochs) {
   return batches;
 }
 
+TEST_CASE("an epoch of fewer samples begins like a whole one, and each draws anew from all samples") {
+  const auto set = images(45);
+  auto config = config_of(0);
+  Loader whole(set, {}, config);
+  config.epoch_samples = 20;
+  Loader part(set, {}, config);
+  CHECK(part.num_batches() == 3);
+  std::set<std::int64_t> seen;
+  for (int epoch = 0; epoch < 40; ++epoch) {
+    whole.seek(epoch, 0);
+    for (const std::int64_t size : {8, 8, 4}) {
+      const auto expected = whole.next(), batch = part.next();
+      REQUIRE((batch && expected));
+      REQUIRE(batch->size == size);
+      REQUIRE(torch::equal(batch->targets, expected->targets.narrow(0, 0, size)));
+      for (std::int64_t i = 0; i < size; ++i) seen.insert(batch->targets[i].item<std::int64_t>());
+    }
+    REQUIRE(!part.next());
+  }
+  CHECK(seen.size() == 45);
+  config.epoch_samples = 46;
+  CHECK(Loader(set, {}, config).num_batches() == 6);
+}
+
 TEST_CASE("an epoch delivers every sample once, in order, and keeps the last short batch") {
   const auto set = images(45);
   Loader loader(set, {}, config_of(2));

@@ -97,10 +97,12 @@ TEST_CASE("a data set that cannot be kept in memory ready to use is refused with
 
 TEST_CASE("a resident data set gives the batches of the threaded loader to the bit, epoch after epoch") {
   for (const Case& c : cases()) {
-    for (const auto order : {Order::kShuffled, Order::kSequential}) {
-      CAPTURE(c.name);
+    for (const auto& [order, epoch_samples] :
+         {std::pair{Order::kShuffled, 0}, {Order::kShuffled, 20}, {Order::kShuffled, 5}, {Order::kSequential, 0}}) {
+      CAPTURE(c.name, epoch_samples);
       auto config = config_of(c, Source::kThreads);
       config.order = order;
+      config.epoch_samples = epoch_samples;
       Loader threaded(c.set, c.standardization, config);
       config.source = Source::kResident;
       Loader resident(c.set, c.standardization, config);
