@@ -22,9 +22,10 @@ struct Mean {
   std::optional<double> standard_error, half_width;  // over the samples
 };
 
-// Of the later half of the rows that were compared, first averaged over those for each sample.
+// Of the later half of the rows that were compared, rounded down, first averaged over those for each sample: a new
+// module costs at first, so the first epochs say little.
 Mean mean_of(const torch::Tensor& table, std::uint32_t compared) {
-  const std::int64_t rows = (compared + 1) / 2;
+  const std::int64_t rows = std::max<std::int64_t>(1, compared / 2);
   const auto samples = table.narrow(0, compared - rows, rows).to(torch::kFloat64).mean(0);
   const auto count = samples.numel();
   Mean mean{samples.mean().item<double>(), std::nullopt, std::nullopt};

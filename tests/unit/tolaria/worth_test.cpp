@@ -99,15 +99,17 @@ TEST_CASE("a harmful seed's worth is below zero, and its control is dropped afte
 
 TEST_CASE("the later half of the epochs counts, so that no single one does for long") {
   SeedControl control;
-  control.loss = at::stack({torch::full({4}, -9.0F), torch::full({4}, 1.0F), torch::full({4}, 3.0F)});
-  control.correct = torch::zeros({3, 4});
+  control.loss = at::stack({torch::full({4}, -9.0F), torch::full({4}, 1.0F), torch::full({4}, 3.0F),
+                            torch::full({4}, 7.0F)});
+  control.correct = torch::zeros({4, 4});
   const auto after = [&](std::uint32_t compared) {
     control.compared = compared;
     return *worth_of(control).loss;
   };
   CHECK(after(1) == -9);
   CHECK(after(2) == 1);
-  CHECK(after(3) == 2);
+  CHECK(after(3) == 3);
+  CHECK(after(4) == 5);
   control.compared = 0;
   CHECK_FALSE(worth_of(control).loss);
   CHECK(worth_of(control).is_pending());
