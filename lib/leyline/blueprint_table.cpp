@@ -46,8 +46,9 @@ base::Expected<void> check_fit(const BlueprintFacts& blueprint, const FeatureSha
     return base::failure(fmt::format("it fits features of kind {}, but this one has kind {}",
                                      base::name_of(blueprint.fits), base::name_of(shape.kind)));
   }
-  if (blueprint.birth != Birth::kDrawn && !shape.uncopied.empty()) return base::failure(std::string(shape.uncopied));
-  if (blueprint.birth == Birth::kDrawn && copies > 1) {
+  const bool is_copy = blueprint.birth == Birth::kIdentityCopy || blueprint.birth == Birth::kPlainCopy;
+  if (is_copy && !shape.uncopied.empty()) return base::failure(std::string(shape.uncopied));
+  if (!is_copy && copies > 1) {
     return base::failure("only copies of the host's blocks, copy_block and copy_block_plain, come in numbers");
   }
   const auto lacks = [&](const Least& least) {

@@ -107,8 +107,8 @@ base::Expected<std::string> forecast(const Prospect& prospect, const Horizon& ho
   const auto cost = step_cost(prospect);
   if (!cost) return text;
   const double extra = *cost * left;
-  text +=
-      fmt::format(", each step {:.3g} % more expensive, as much time as {:.3g} epochs without it", 100 * *cost, extra);
+  text += fmt::format(", a step of {:.3g} times the multiply-adds, as many more as {:.3g} epochs without it", 1 + *cost,
+                      extra);
   for (const Unit& unit : {kLoss, kPoints}) {
     const auto gain = expected_gain(prospect, unit);
     const auto other = gain_of_time(observation, unit, horizon.epochs, extra);

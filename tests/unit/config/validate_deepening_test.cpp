@@ -3,6 +3,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "config/deepening.h"
+#include "config/free_fields.h"
 #include "config/load.h"
 #include "config/write.h"
 

@@ -44,8 +44,8 @@ TEST_CASE("without earlier seeds the forecast is the shortest life and the count
   const auto forecast = forecast_of(half_way());
   REQUIRE(forecast);
   CHECK(*forecast ==
-        "forecast: part of the host after 5 of the 10 epochs left (at the earliest), each step 50 % more expensive, as "
-        "much time as 5 epochs without it");
+        "forecast: part of the host after 5 of the 10 epochs left (at the earliest), a step of 1.5 times the "
+        "multiply-adds, as many more as 5 epochs without it");
 }
 
 TEST_CASE("earlier seeds say how long one takes, those of its blueprint before all others") {

@@ -351,7 +351,7 @@ TEST_CASE("a germination says what is forecast of it, and one that cannot pay is
     for (int epoch = 1; epoch <= 5; ++epoch) decision = run.step(policy);
     CAPTURE(decision.reason);
     CHECK(decision.commands.size() == (pays ? 1 : 0));
-    CHECK((decision.reason.find("each step 25 % more expensive") != std::string::npos) == pays);
+    CHECK((decision.reason.find("a step of 1.25 times the multiply-adds") != std::string::npos) == pays);
     CHECK((decision.reason.find("earlier seeds needed 95") != std::string::npos) == !pays);
   }
 }
