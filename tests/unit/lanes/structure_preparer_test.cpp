@@ -48,7 +48,7 @@ TEST_CASE("copies that are germinated at once are prepared together") {
   both.together = {germinates("r0c1", "copy_block*2")};
   ahead.prepare({both});
   const auto eager_steps = ahead.steps_in(Lane::kEager);
-  CHECK(ahead.told("tolaria.growth_prepared") == 1);
+  CHECK(ahead.count_events("tolaria.growth_prepared") == 1);
   apply_both(reference, ahead, {ahead.germination("r0c0", "copy_block*2"), ahead.germination("r0c1", "copy_block*2")});
   step_both(reference, ahead, 5);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
