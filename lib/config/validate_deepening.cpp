@@ -70,6 +70,17 @@ void check_composition(const RunConfig& config, Findings& out) {
                  {"growth.kind"}});
 }
 
+void check_evidence(const RunConfig& config, Findings& out) {
+  const auto count = deepened_slots(config).size();
+  const bool grows = config.growth.enabled && config.policy.kind == PolicyKind::kSchedule;
+  if (!grows || config.growth.gates.evidence != Evidence::kControl || count < 2) return;
+  out.push_back({"growth.gates.evidence",
+                 fmt::format("with control seeds grow one at a time, and growth.kind deepen copies {} blocks at once; "
+                             "use none or ablation, or name one block in growth.slots",
+                             count),
+                 {"growth.kind", "growth.slots"}});
+}
+
 void check_room(const RunConfig& config, Findings& out) {
   const auto slots = deepened_slots(config);
   const auto& blueprints = config.growth.blueprints;
@@ -123,6 +134,7 @@ void check_deepening(const RunConfig& config, Findings& out) {
   check_time(config, out);
   check_slots(config, out);
   check_composition(config, out);
+  check_evidence(config, out);
   check_room(config, out);
 }
 

@@ -175,6 +175,21 @@ void check_blueprints(const GrowthConfig& growth, const Slots& all_slots, Findin
                  looked_at});
 }
 
+// Does not show in a slot's shape. In growth.blueprints it is no mistake, as other names that fit nowhere.
+template <class T>
+void check_widenings(const std::string& path, const std::vector<Entry<T>>& modules, const HostConfig& host,
+                     Findings& out) {
+  if (host.kind != HostKind::kCnn || host.residual_blocks < 1) return;
+  for (std::size_t i = 0; i < modules.size(); ++i) {
+    if (!modules[i] || !leyline::is_widening(modules[i]->blueprint)) continue;
+    out.push_back({at(path, i),
+                   fmt::format("{} does not fit {}: the block before it ends in residual blocks, which its further "
+                               "channels would have to pass; without host.residual_blocks it fits",
+                               modules[i]->blueprint, modules[i]->slot),
+                   {"host.residual_blocks"}});
+  }
+}
+
 void check_classes(const RunConfig& config, Findings& out) {
   const auto num_classes = known_classes(config.data);
   if (!num_classes) return;
@@ -190,6 +205,8 @@ void check_names(const RunConfig& config, Findings& out) {
   check_all_slots(config, slots, out);
   check_modules("host.modules", config.host.modules, slots, out);
   check_modules("policy.schedule", config.policy.schedule, slots, out);
+  check_widenings("host.modules", config.host.modules, config.host, out);
+  check_widenings("policy.schedule", config.policy.schedule, config.host, out);
   check_blueprints(config.growth, slots, out);
   check_classes(config, out);
 }

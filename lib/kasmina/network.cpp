@@ -25,7 +25,7 @@ bool fits_somewhere(const std::string& name, const std::vector<SlotSite>& sites,
   return std::ranges::any_of(sites, [&](const SlotSite& site) {
     if (!growth.slots.empty() && !contains(growth.slots, site.id)) return false;
     const Blueprint* blueprint = find_blueprint(name, site.shape.kind);
-    return blueprint != nullptr && may_fit(*blueprint, site.shape);
+    return blueprint != nullptr && check_fit({blueprint}, site);
   });
 }
 

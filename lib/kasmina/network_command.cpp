@@ -221,8 +221,12 @@ std::vector<LifecycleEvent> Network::move_seed(const Order& order) {
     return cull(*slot, reason == command.annotations.end() ? "command" : reason->second, command.command_id);
   }
   if (wanted.operation == SeedOperation::kCancel) return cancel(*slot, command);
-  if (keeps) return keep(*slot, command);
-  return advance(*slot, to, order);
+  if (!keeps) return advance(*slot, to, order);
+  const auto parting = parting_of(*slot);
+  if (parting) order.overwritten.push_back(parting->before.front());
+  auto events = keep(*slot, command);
+  if (parting) write_values(parting->after);
+  return events;
 }
 
 std::vector<LifecycleEvent> Network::cancel(Slot& slot, const AdaptationCommand& command) {

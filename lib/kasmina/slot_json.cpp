@@ -9,6 +9,7 @@
 #include "base/statistics.h"
 #include "base/text/json_fields.h"
 #include "kasmina/widening.h"
+#include "leyline/blueprint_table.h"
 
 namespace esper::kasmina {
 
@@ -221,10 +222,12 @@ Slot slot_from_json(const json& saved, const SlotSource& source) {
 }
 
 json new_seed_to_json(std::uint32_t number, const std::string& blueprint, const config::GrowthConfig& growth) {
+  // As make_seed() has it.
+  const auto training = leyline::is_widening(blueprint) ? config::SeedTraining::kBlended : growth.training;
   return {{"number", number},
           {"blueprint", blueprint},
           {"composition", base::name_of(growth.composition)},
-          {"training", base::name_of(growth.training)},
+          {"training", base::name_of(training)},
           {"alpha", alpha_to_json({})},
           {"record", record_to_json({})}};
 }

@@ -58,15 +58,19 @@ void write(StepState& state, FlatTensors GroupState::* tensors, const std::vecto
 }  // namespace
 
 FoldedState folded_state(Model& model, const leyline::AdaptationCommand& command) {
-  const bool fossilises =
-      command.seed_operation && command.seed_operation->operation == leyline::SeedOperation::kFossilize;
   FoldedState out;
-  if (!fossilises || !model.network.may_fossilize(command.target_seed_id)) return out;
+  if (!command.seed_operation) return out;
+  // Without gates, and a fossil that is kept is not folded.
+  const bool keeps = command.seed_operation->operation == leyline::SeedOperation::kKeep;
+  const bool fossilises = command.seed_operation->operation == leyline::SeedOperation::kFossilize &&
+                          model.network.may_fossilize(command.target_seed_id);
+  if (!keeps && !fossilises) return out;
   const at::NoGradGuard no_grad;
   if (const auto shared = model.network.shared_columns(command.target_seed_id)) {
     part_moments(model, *shared, out);
     return out;
   }
+  if (keeps) return out;
   if (const auto plan = model.network.fold_plan(command.target_seed_id)) fold_moments(model, *plan, out);
   if (model.settings.ema_decay > 0) {
     const EmaScope averaged(model.state);

@@ -5,7 +5,6 @@
 #include "config/deepening.h"
 #include "config/free_fields.h"
 #include "config/load.h"
-#include "config/write.h"
 
 using namespace esper::config;
 using Catch::Matchers::StartsWith;
@@ -39,6 +38,9 @@ TEST_CASE("what deepening cannot do is reported with the field and the way out")
            "growth.composition: with gate the network with its copies is not the deeper one"},
       Case{kDecoder + "growth: {kind: deepen, max_seeds: 3}",
            "growth.max_seeds: growth.kind deepen copies 4 blocks at once; set it to 4"},
+      Case{kDecoder + "growth: {kind: deepen, gates: {evidence: control}}",
+           "growth.gates.evidence: with control seeds grow one at a time, and growth.kind deepen copies 4 blocks"},
+      Case{kDecoder + "growth: {kind: deepen, slots: [r0c1], gates: {evidence: control}}", ""},
       Case{kDecoder + "growth: {kind: deepen, blueprints: [mlp]}",
            "growth.blueprints: growth.kind deepen grows copy_block, and this has mlp; "},
       Case{kDecoder + "growth: {kind: deepen}\npolicy: {kind: heuristic}",

@@ -111,6 +111,12 @@ TEST_CASE("a blueprint that no slot can hold") {
            "f:2:29: host.modules[0]: copy_block does not fit r0c1, a feature of kind image with 16 channels at 64 "
            "positions: the host's block before it has no residual connection"},
       Case{kCifar + "host: {kind: cnn, residual_blocks: 1, modules: [r0c1=copy_block]}", ""},
+      Case{kCifar + "host: {kind: cnn, modules: [r0c1=widen]}", ""},
+      Case{kCifar + "host: {kind: cnn, modules: [r0c1=widen*2]}",
+           "f:2:29: host.modules[0]: widen*2 does not fit r0c1, a feature of kind image with 16 channels at 64 "
+           "positions: only copies of the host's blocks"},
+      Case{kCifar + "host: {kind: cnn, residual_blocks: 1, modules: [r0c1=widen]}",
+           "f:2:49: host.modules[0]: widen does not fit r0c1: the block before it ends in residual blocks"},
       Case{"growth: {blueprints: [conv_heavy, conv_light]}",
            "f:1:22: growth.blueprints: none of conv_heavy, conv_light fits a slot of this host; blueprints that fit: "
            "noop"},

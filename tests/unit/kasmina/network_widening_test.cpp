@@ -72,6 +72,31 @@ TEST_CASE("FOSSILIZE parts the shared weights and keeps the function; undone, it
   }
 }
 
+TEST_CASE("KEEP parts the shared weights as FOSSILIZE does: the network is that of alpha 1") {
+  for (const WideCase& c : wide_cases()) {
+    CAPTURE(c.name, c.slot);
+    Wide wide(c);
+    wide.grow(c.slot);
+    REQUIRE_FALSE(Growing::rejected(wide.network.apply(wide.command(SeedOperation::kStartTraining), wide.probe)));
+    wide.stir();
+    const auto growing = wide.output();
+    wide.set_alpha(1);
+    const auto whole = wide.output();
+    wide.set_alpha(wide.network.export_seed_states().at(0).figures.alpha);
+    REQUIRE(same_bits(wide.output(), growing));
+    const auto command = wide.command(SeedOperation::kKeep);
+    {
+      Change change_of(wide.network);
+      REQUIRE_FALSE(Growing::rejected(change_of.apply(command, wide.probe)));
+      CHECK(relative_change_of(wide.output(), whole) <= 1e-5);
+      change_of.roll_back();
+    }
+    CHECK(same_bits(wide.output(), growing));
+    REQUIRE_FALSE(Growing::rejected(wide.network.apply(command, wide.probe)));
+    CHECK(relative_change_of(wide.output(), whole) <= 1e-5);
+  }
+}
+
 TEST_CASE("a widened mlp that fossilised is the wide mlp with these weights: logits and gradients") {
   const WideCase c = dense();
   Wide wide(c);
@@ -151,6 +176,26 @@ TEST_CASE("a growing widening is removed without a trace, one that fossilised ca
   } catch (const base::Error& error) {
     CHECK_THAT(error.what(), ContainsSubstring("seed-0001 widens the host"));
   }
+}
+
+TEST_CASE("a topology with a widening to come trains it blended where other seeds train in the shadow") {
+  auto growth = widening_growth();
+  growth.training = config::SeedTraining::kShadow;
+  Wide wide(dense(), growth);
+  const auto born = with_seed(wide.network.save_topology(), "r0c1", "widen", growth);
+  wide.network.restore_topology(with_stage(born, kWideSeed, Stage::kTraining));
+  CHECK_FALSE(wide.network.parameter_groups().at(1).in_shadow);
+  CHECK(wide.output(Mode::kTrain).isfinite().all().item<bool>());
+}
+
+TEST_CASE("units come neither in copies nor before a cnn's residual blocks") {
+  Wide wide(conv("r0c1"));
+  const auto events = wide.grow("r0c1", "widen*2");
+  CHECK(events.back().code == "blueprint_does_not_fit");
+  CHECK_THAT(events.back().reason, ContainsSubstring("come in numbers"));
+  auto residual = conv("r0c1");
+  residual.host.residual_blocks = 1;
+  CHECK_THROWS_AS(Wide(residual), base::Error);
 }
 
 TEST_CASE("blocks are widened from the output towards the input, those of a transformer in any order") {

@@ -30,6 +30,18 @@ TEST_CASE("a row says in words why a feature is too small for it, and there is a
   }
 }
 
+TEST_CASE("a block that cannot be copied can be widened, and only copies come in numbers") {
+  auto shape = image(8, 4, 4);
+  shape.uncopied = "it is too good";
+  const auto& copy = *find_blueprint_facts("copy_block", FeatureKind::kImage);
+  const auto& widen = *find_blueprint_facts("widen", FeatureKind::kImage);
+  CHECK(check_fit(copy, shape).error() == "it is too good");
+  CHECK(may_fit(widen, shape));
+  CHECK_FALSE(may_fit(widen, shape, 2));
+  shape.uncopied = {};
+  CHECK(may_fit(copy, shape, 2));
+}
+
 TEST_CASE("a feature's positions are its pixels or its tokens") {
   CHECK(FeatureShape{.channels = 3}.positions() == 1);
   CHECK(image(3, 4, 5).positions() == 20);

@@ -66,13 +66,13 @@ TEST_CASE("what earlier seeds are worth must exceed what the same time gains wit
   auto seen = half_way();
   seen.seed_states = {fossil("large", 6)};
   auto& figures = seen.seed_states[0].figures;
-  figures.worth = {.points = {}, .points_stderr = {}, .loss = 0.04, .loss_stderr = 0.001, .epochs = 3, .horizon = 3};
+  figures.worth = {.loss = 0.04, .loss_half_width = 0.002, .epochs = 3, .horizon = 3};
   REQUIRE_FALSE(forecast_of(seen));
   CHECK(contains(forecast_of(seen).error(), "it would not pay"));
   CHECK(contains(forecast_of(seen).error(), "would gain 0.048"));
-  figures.worth.loss_stderr = 0.005;  // it may be 0.0498
+  figures.worth.loss_half_width = 0.0098;  // it may be 0.0498
   CHECK(forecast_of(seen));
-  figures.worth.loss_stderr = 0.001;
+  figures.worth.loss_half_width = 0.002;
   auto noisy = half_way(0.6);  // no improvement is shown that more epochs could repeat
   noisy.seed_states = seen.seed_states;
   CHECK(forecast_of(noisy));

@@ -238,13 +238,14 @@ TEST_CASE("replay runs a widened block with eager's bits") {
 }
 
 TEST_CASE("a widening that becomes part of the host changes neither the network nor its average") {
+  const auto operation = GENERATE(SeedOperation::kFossilize, SeedOperation::kKeep);
   for (const auto kind : {config::HostKind::kMlp, config::HostKind::kCnn}) {
     const auto grown = widened_on_trial(growing_wide_case(kind));
     const auto output = output_of(*grown), averaged = averaged_output_of(*grown);
     const auto shared = grown->model->network.shared_columns(kSeed);
     REQUIRE(shared);
     const auto before = copies_of(*grown->model);
-    const auto done = take(*grown, grown->command(SeedOperation::kFossilize, kSeed));
+    const auto done = take(*grown, grown->command(operation, kSeed));
     CHECK(change(output_of(*grown), output) < 1e-5);
     CHECK(change(averaged_output_of(*grown), averaged) < 1e-5);
     CHECK(done.change.transformed == std::vector<std::string>{shared->seed});

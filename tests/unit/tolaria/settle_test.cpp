@@ -182,7 +182,7 @@ TEST_CASE("each kind of evidence has its own demand") {
   const SeedGain large{.loss = 9, .points = 90};
   CHECK_FALSE(fate_of(seed, large, gates).is_kept);
   CHECK(fate_of(seed, large, gates).reason.find("was not measured") != std::string::npos);
-  seed.figures.worth = {.points = {}, .points_stderr = {}, .loss = 0.3, .loss_stderr = 0.1, .epochs = 1, .horizon = 3};
+  seed.figures.worth = {.loss = 0.3, .loss_half_width = 0.2, .epochs = 1, .horizon = 3};
   CHECK(fate_of(seed, {}, gates).is_kept);
   seed.figures.worth.loss = 0.1;
   CHECK_FALSE(fate_of(seed, large, gates).is_kept);
