@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <vector>
 
 #include "base/interrupt.h"
 #include "base/names.h"
@@ -111,6 +112,11 @@ Workbench prepare(const EvaluateRequest& request) {
   return bench;
 }
 
+std::vector<float> values_of(const torch::Tensor& figures) {
+  const auto* first = figures.const_data_ptr<float>();
+  return {first, first + figures.numel()};
+}
+
 void restore(Workbench& bench, const std::string& path, base::FileSystem& files) {
   const auto image = tolaria::read_checkpoint(files, path);
   if (!image) {
@@ -132,14 +138,18 @@ int run(const EvaluateRequest& request) {
   restore(bench, path, files);
   const Loaders loaders = open_loaders(bench);
   const tolaria::AveragedModel averaged(*bench.model, *loaders.train, bench.config, bench.device);
+  const auto per_sample = request.by_sample ? tolaria::PerSample::kKept : tolaria::PerSample::kNotKept;
   data::Loader& loader = request.part == EvaluatedPart::kTest ? *loaders.test : *loaders.validation;
-  const auto result = tolaria::validation_pass(*bench.model, loader, bench.device);
+  const auto result = tolaria::validation_pass(*bench.model, loader, bench.device, per_sample);
   const std::string part(base::name_of(request.part));
-  const ordered_json report = {
-      {"run_dir", request.run_dir},
-      {"checkpoint", path},
-      {"part", part},
-      {part, {{"loss", result.loss}, {"accuracy", result.accuracy}, {"samples", result.samples}}}};
+  ordered_json report = {{"run_dir", request.run_dir},
+                         {"checkpoint", path},
+                         {"part", part},
+                         {part, {{"loss", result.loss}, {"accuracy", result.accuracy}, {"samples", result.samples}}}};
+  if (request.by_sample) {
+    report["by_sample"] = {{"loss", values_of(result.by_sample.loss)},
+                           {"accuracy", values_of(result.by_sample.correct)}};
+  }
   if (request.json) {
     base::write_json(report);
   } else {

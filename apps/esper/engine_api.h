@@ -54,6 +54,7 @@ struct EvaluateRequest {
   std::string checkpoint;                           // the checkpoint's name, or "best"; empty: the newest
   EvaluatedPart part = EvaluatedPart::kValidation;  // kTest: where config names one, or:
   std::string added_test_path;                      // test data of a run whose own file names none
+  bool by_sample = false;                           // with json: also each sample's figures
 };
 
 struct ForkRequest {

@@ -62,6 +62,8 @@ void add_evaluate(Front& front) {
       ->check(CLI::IsMember({"test", "validation"}));
   add_set_option(*command, options->assignments);
   add_json_flag(*command, request.json);
+  command->add_flag("--by-sample", request.by_sample, "With --json: also the loss and accuracy of each sample")
+      ->needs("--json");
   command->callback([&front, options] { front.run = [options] { return evaluate(*options); }; });
 }
 

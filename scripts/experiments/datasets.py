@@ -9,6 +9,9 @@ import random
 import shutil
 import tarfile
 
+IMAGES_HELP = "CIFAR-10 as images: a folder or .tar.gz with train/CLASS/*.jpg and test/CLASS/*.jpg"
+COUNTS = {"cifar10": {"train": 4000, "validation": 1000}, "cifar10_16": {"train": 2000, "validation": 1000},
+          "cifar10_full": {"train": 45000, "validation": 5000}}
 DIGITS_TRAIN, DIGITS_VALIDATION = 1079, 359  # of 1797; the 359 that are left are the test part
 
 
@@ -98,3 +101,8 @@ def image_parts(images, work, seed, counts):
     folder = work / f"data/cifar10-{source}-{seed}"
     whole(folder, lambda made: link_images(made, images_by_class(images / "train"), counts, seed))
     return {"train": folder / "train", "validation": folder / "validation", "test": images / "test"}
+
+
+def counts_of(parts):
+    """How many samples each part has: lines of a file, or images of a folder."""
+    return {part: sum(1 for _ in open(path)) if path.is_file() else sum(1 for _ in path.glob("*/*")) for part, path in parts.items()}

@@ -73,3 +73,9 @@ def holm(p_values):
 def verdict(difference):
     """+1 or -1 where the difference is not 0 with 95 % confidence, all comparisons together; else 0."""
     return ((difference["mean"] > 0) - (difference["mean"] < 0)) * (difference["p"] < 0.05)
+
+
+def sign_test(ahead, behind):
+    """Two-sided p that of differing pairs as many fall either way (McNemar's exact test)."""
+    count, fewer = ahead + behind, min(ahead, behind)
+    return min(1.0, 2 * sum(math.comb(count, k) for k in range(fewer + 1)) / 2**count)

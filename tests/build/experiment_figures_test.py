@@ -5,9 +5,10 @@ import sys
 
 sys.path.insert(0, str(pathlib.Path(sys.argv[1]) / "scripts/experiments"))
 import arms  # noqa: E402
+import runs  # noqa: E402
 import datasets  # noqa: E402
 import figures  # noqa: E402
-import page  # noqa: E402
+import growth_page  # noqa: E402
 
 
 def near(value, expected, tolerance):
@@ -53,25 +54,25 @@ assert figures.interval([2, 2, 2])["half"] == 0
 # A page where growing beats the small host and loses to the static network says both.
 grown, static = [0.90, 0.91, 0.92, 0.91, 0.90], [0.93, 0.94, 0.95, 0.95, 0.93]
 of_seeds = records(grown, static)
-text = page.markdown({"digits": entry(of_seeds)})
+text = growth_page.markdown({"digits": entry(of_seeds)})
 assert "| (a) the small host alone, equal epochs | 10 | 2.0 | 100 | 50.00 ± 0.00 |" in text, text
 assert "| (b) - (a) small, equal epochs | +40.80 |" in text and "| 5 of 5 | grown is better: shown |" in text, text
 assert "| (b) - (c) static, equal epochs | -3.20 |" in text and "| 0 of 5 | grown is worse: shown |" in text, text
 assert "| 1 | 50.00 | 60.00 | 90.00 | 93.00 | 93.00 | r0c0=mlp |" in text, text
 assert "a first look" not in text and "had other work" not in text
-lines = "\n".join(page.readme({"digits": entry(of_seeds)}))
+lines = "\n".join(growth_page.readme({"digits": entry(of_seeds)}))
 assert "(c) static, equal epochs: -3.20 points" in lines and "worse: shown" in lines, lines
 
 # Few seeds, a busy machine and a seed that was still growing are all said.
 few = records(grown[:2], static[:2])
 few[0]["grown"].update(wall_over_cpu=1.9, unfinished=["seed-0002 TRAINING"])
-text = page.markdown({"digits": entry(few)})
+text = growth_page.markdown({"digits": entry(few)})
 assert "Only 2 seeds: a first look" in text and "had other work" in text and "at the end still seed-0002 TRAINING" in text, text
 
 # A module whose alpha is 0 is not part of the grown network.
 summary = {"parameters": 150, "seeds": [{"slot": "r0c0", "blueprint": "mlp", "alpha": 1.0, "params": 40},
                                         {"slot": "r0c1", "blueprint": "norm", "alpha": 0.0, "params": 10}]}
-assert [seed["slot"] for seed in arms.heard(summary)] == ["r0c0"] and arms.unheard_parameters(summary) == 10
+assert [seed["slot"] for seed in runs.heard(summary)] == ["r0c0"] and runs.unheard_parameters(summary) == 10
 assert arms.epochs_in(10, {"epochs": 4, "train_s": 2.0}) == 20 and arms.epochs_in(0.01, {"epochs": 4, "train_s": 2.0}) == 1
 
 # Parts are disjoint, whole, and the same for the same seed.

@@ -1,6 +1,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <numeric>
+#include <vector>
 
 #include "run_record.h"
 #include "run_room.h"
@@ -41,6 +44,16 @@ TEST_CASE("evaluate gives the run's own validation figures, to the last digit") 
   CHECK(report["checkpoint"] == run + "/checkpoints/" + newest);
   CHECK(report["validation"]["samples"] == 240);
   CHECK(figures_of(run_esper({"evaluate", run, "--json", "--checkpoint", newest})) == summary["validation"]);
+
+  const json by_sample = json_of(run_esper({"evaluate", run, "--json", "--by-sample"}));
+  CHECK(by_sample["validation"] == report["validation"]);
+  for (const char* figure : {"loss", "accuracy"}) {
+    const auto values = by_sample["by_sample"][figure].get<std::vector<double>>();
+    REQUIRE(values.size() == 240);
+    const double mean = std::accumulate(values.begin(), values.end(), 0.0) / 240;
+    CHECK(std::abs(mean - report["validation"][figure].get<double>()) < 1e-5);
+  }
+  CHECK(run_esper({"evaluate", run, "--by-sample"}).exit_code == 2);
 
   const Finished text = run_esper({"evaluate", run});
   CHECK(text.exit_code == 0);

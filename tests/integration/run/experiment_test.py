@@ -1,4 +1,4 @@
-"""`scripts/experiment growth` as it is typed: a small run from start to page, again without training, and what it refuses."""
+"""`scripts/experiment` as it is typed: small runs from start to page, again without training, and what it refuses."""
 import json
 import pathlib
 import shutil
@@ -48,6 +48,16 @@ with_module = subprocess.run([build / "bin/esper", "train", "--config", root / "
                               "--set", "host.modules=[r0c0=conv_heavy]", "--set", "growth.enabled=false"], capture_output=True, text=True)
 assert json.loads(with_module.stdout)["parameters"] == 346 + 18 * 16 * 16 + 4 * 16, with_module
 
+# A search that has the grown run's time, seed by seed; a second call adds the seed that is missing.
+SEARCH = ["size-search", "--dataset", "digits", "--epochs", "8", *PLACES]
+assert experiment(*SEARCH, "--seeds", "2").returncode == 0
+more = experiment(*SEARCH, "--seeds", "3", "--json")
+assert more.returncode == 0 and more.stderr.count("seed 33") == 14 and "seed 31" not in more.stderr, more.stderr
+assert json.loads(more.stdout)["digits"]["differences"]["quarters"]["n"] == 3
+searched = json.loads((scratch / "out/size_search.json").read_text())["digits"]["seeds"]
+assert list(searched) == ["31", "32", "33"] and len(searched["31"]["halving"]["tried"]) == 5
+assert "| quarters |" in (scratch / "out/size_search.md").read_text()
+
 refused(2, "missing experiment")
 refused(2, "unknown experiment shrinking", "shrinking")
 refused(2, "invalid choice: 'mnist' (choose from", "growth", "--dataset", "mnist")
@@ -58,4 +68,9 @@ refused(1, "--images FOLDER", "growth", *PLACES)
 refused(1, "it has no folder train", "growth", "--images", scratch, *PLACES)
 refused(1, "--full is CIFAR-10", "growth", "--dataset", "digits", "--full", *PLACES)
 refused(1, "run the experiment first", "growth", "--page", "--out", scratch / "nowhere")
+refused(1, "--text FILE", "deepen", *PLACES)
+refused(1, "does not exist or is no file", "deepen", "--text", scratch / "none", *PLACES)
+refused(2, "--unit: invalid seconds value: '0'", "deepen", "--unit", "0")
+refused(1, "there are 40", "evidence", "--grafts", "41", *PLACES)
+refused(1, "--images FOLDER", "evidence", *PLACES)
 shutil.rmtree(scratch)

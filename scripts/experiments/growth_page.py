@@ -1,13 +1,11 @@
 """docs/experiments/growth.md and the lines for the README, made from growth.json alone."""
 from arms import ARMS
 from figures import holm, interval, paired, verdict
+from tables import BUSY, TITLES, again, busiest, few_seeds, machine, signed, spread
 
-TITLES = {"digits": "Digits", "cifar10": "CIFAR-10, small", "cifar10_full": "CIFAR-10, all of it",
-          "cifar10_16": "CIFAR-10 at 16 x 16 pixels"}
 SHORT = {"small": "(a) small, equal epochs", "small_time": "(a) small, equal time", "grown": "(b) grown",
          "static": "(c) static, equal epochs", "static_time": "(c) static, equal time"}
 RIVALS = ("small", "small_time", "static", "static_time")
-BUSY = 1.15  # wall over processor time of one run from which its time is called rough
 
 INTRODUCTION = """# Does growing pay?
 
@@ -49,11 +47,6 @@ def percent(summary):
     return f"{100 * summary['mean']:.2f} ± {100 * summary['half']:.2f}"
 
 
-def spread(values, form):
-    low, high = form.format(min(values)), form.format(max(values))
-    return low if low == high else f"{low} to {high}"
-
-
 def column(records, arm, field):
     return [of_seed[arm][field] for of_seed in records]
 
@@ -90,7 +83,7 @@ def said(difference):
 def difference_rows(summary):
     for rival, difference in summary["differences"].items():
         ties = f", {difference['ties']} equal" if difference["ties"] else ""
-        yield (f"| (b) - {SHORT[rival]} | {100 * difference['mean']:+.2f} | {100 * difference['low']:+.2f} to {100 * difference['high']:+.2f} "
+        yield (f"| (b) - {SHORT[rival]} | {signed(difference, '{:+.2f}', 100)} "
                f"| {difference['p']:.3g} | {difference['wins']} of {difference['n']}{ties} | {said(difference)} |")
 
 
@@ -103,13 +96,10 @@ def seed_rows(records):
 
 
 def environment_lines(entry):
-    environment = entry["environment"]
-    busiest = max(record["wall_over_cpu"] for of_seed in entry["records"] for record in of_seed.values())
-    yield (f"{environment['cpu']}, {environment['cores']} cores, {environment['device']}, {environment['threads']} thread, lane "
-           f"{environment['lane']}, torch {environment['torch']}, Esper {environment['esper']}, {environment['date']}. "
-           f"The last call took {environment['minutes']:.0f} minutes.")
-    if busiest > BUSY:
-        yield (f"**The machine had other work**: in the worst run the clock ran {busiest:.2f} times as long as the processor worked, so the "
+    yield machine(entry["environment"])
+    clock = busiest(record for of_seed in entry["records"] for record in of_seed.values())
+    if clock > BUSY:
+        yield (f"**The machine had other work**: in the worst run the clock ran {clock:.2f} times as long as the processor worked, so the "
                "times and what \"equal time\" comes to are rough. Accuracies at equal epochs are not touched by it.")
 
 
@@ -135,15 +125,13 @@ def section(name, entry, summary):
 
 def markdown(report):
     fewest = min(len(entry["records"]) for entry in report.values())
-    note = "" if fewest >= 5 else f"**Only {fewest} seeds: a first look, no result.**"
-    lines = [INTRODUCTION.format(seeds_note=note)]
+    lines = [INTRODUCTION.format(seeds_note=few_seeds(fewest))]
     summaries = summaries_of(report)
     for name in TITLES:
         if name in report:
             lines.extend(section(name, report[name], summaries[name]))
     lines.append(CAVEATS.format(seeds=fewest))
-    lines.extend(["## Again", "", *(f"    {entry['command']}" for entry in report.values()), "",
-                  "Runs that are finished are kept in the work folder and not repeated; `--fresh` begins anew."])
+    lines.extend(again(entry["command"] for entry in report.values()))
     return "\n".join(lines).rstrip() + "\n"
 
 
