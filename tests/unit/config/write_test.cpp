@@ -68,8 +68,8 @@ TEST_CASE("the resolved config has every field") {
 bool is_called_free(const FieldRow& row, const std::string& top) {
   const std::string text = " " + free_fields_text();
   const auto has = [&](const std::string& words) { return text.find(" " + words) != std::string::npos; };
-  return has(row.path + ",") || has(row.path + " if ") || has(row.path + " unless ") || has(row.section() + ",") ||
-         has(top + ",");
+  return has(row.path + ",") || has(row.path + " if ") || has(row.path + " and ") || has(row.path + " unless ") ||
+         has(row.section() + ",") || has(top + ",");
 }
 
 TEST_CASE("each field changes the hash, and only some leave the training hash alone") {

@@ -42,7 +42,8 @@ TEST_CASE("a module of the host is heard from the start, learns, and is the host
   const auto inputs = at::randn({8, 4}, at::detail::createCPUGenerator(5));
   network.forward(inputs, Mode::kTrain).square().sum().backward();
   double gradient = 0;  // mlp starts with its last layer at 0, so not every parameter has one yet
-  for (const auto& parameter : network.parameter_groups().at(1).parameters)
+  const auto groups = network.parameter_groups();
+  for (const auto& parameter : groups.at(1).parameters)
     gradient += parameter.tensor.grad().abs().sum().item<double>();
   CHECK(gradient > 0);
 }

@@ -121,7 +121,8 @@ TEST_CASE("in host.modules it is a layer that is wider from the start, with valu
     const auto probe = tests::inputs_of(c.sample, kRows);
     const auto logits = network.forward(probe, Mode::kTrain);
     logits.square().mean().backward();
-    for (const auto& [id, tensor] : network.parameter_groups().at(1).parameters) {
+    const auto groups = network.parameter_groups();
+    for (const auto& [id, tensor] : groups.at(1).parameters) {
       INFO(id);
       CHECK(tensor.grad().abs().max().item<double>() > 0);
     }
