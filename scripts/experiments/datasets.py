@@ -12,6 +12,7 @@ import tarfile
 IMAGES_HELP = "CIFAR-10 as images: a folder or .tar.gz with train/CLASS/*.jpg and test/CLASS/*.jpg"
 COUNTS = {"cifar10": {"train": 4000, "validation": 1000}, "cifar10_16": {"train": 2000, "validation": 1000},
           "cifar10_full": {"train": 45000, "validation": 5000}}
+DIGITS_INSTEAD = "; or --dataset digits, which needs nothing"
 DIGITS_TRAIN, DIGITS_VALIDATION = 1079, 359  # of 1797; the 359 that are left are the test part
 
 
@@ -54,11 +55,10 @@ def digits_parts(root, work, seed):
     return {name: folder / f"{name}.csv" for name in ("train", "validation", "test")}
 
 
-def unpacked(images, work):
+def unpacked(images, work, instead=""):
     """The folder that holds train/CLASS/ and test/CLASS/; an archive is unpacked once."""
     if images is None:
-        raise BadInput("CIFAR-10 needs its images: --images FOLDER (or .tar.gz) with train/CLASS/*.jpg and test/CLASS/*.jpg; "
-                       "or --dataset digits, which needs nothing")
+        raise BadInput(f"CIFAR-10 needs its images: --images FOLDER (or .tar.gz) with train/CLASS/*.jpg and test/CLASS/*.jpg{instead}")
     images = pathlib.Path(images).resolve()
     if images.is_file() and tarfile.is_tarfile(images):
         def extract(made):

@@ -40,8 +40,10 @@ def t_quantile(degrees, two_sided=0.95):
 
 
 def interval(values):
-    """{mean, half, low, high, n}: the t interval of the mean; two values at least."""
+    """{mean, half, low, high, n}: the t interval of the mean; one value says nothing about its spread, so its interval has no ends."""
     mean = statistics.fmean(values)
+    if len(values) == 1:
+        return {"mean": mean, "half": math.inf, "low": -math.inf, "high": math.inf, "n": 1}
     half = t_quantile(len(values) - 1) * statistics.stdev(values) / math.sqrt(len(values))
     return {"mean": mean, "half": half, "low": mean - half, "high": mean + half, "n": len(values)}
 
@@ -53,7 +55,9 @@ def paired(ours, theirs):
 
 
 def p_value(values):
-    """Two-sided p of Student's t test that the mean is 0."""
+    """Two-sided p of Student's t test that the mean is 0; 1 where one value cannot show it."""
+    if len(values) == 1:
+        return 1.0
     mean, deviation = statistics.fmean(values), statistics.stdev(values)
     if deviation == 0:
         return float(mean == 0)

@@ -39,7 +39,7 @@ def chosen_datasets(options):
         chosen["digits"] = lambda seed: datasets.digits_parts(root, work, seed)
     wanted = {"cifar10": [large], "cifar10_16": ["cifar10_16"], "all": [large, "cifar10_16"]}.get(options.dataset, [])
     if wanted:
-        images = datasets.unpacked(options.images, work)
+        images = datasets.unpacked(options.images, work, datasets.DIGITS_INSTEAD)
     for name in wanted:
         chosen[name] = lambda seed, name=name: datasets.image_parts(images, work, seed, datasets.COUNTS[name])
     return chosen

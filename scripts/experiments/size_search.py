@@ -104,7 +104,7 @@ def parts_function(options, name):
     root, work = options.root, options.work
     if name == "digits":
         return lambda seed: datasets.digits_parts(root, work, seed)
-    images = datasets.unpacked(options.images, work)
+    images = datasets.unpacked(options.images, work, datasets.DIGITS_INSTEAD)
     return lambda seed: datasets.image_parts(images, work, seed, datasets.COUNTS[name])
 
 
@@ -160,8 +160,7 @@ def run(arguments, root):
 
             def write(name=name, entry=entry):
                 content[name] = entry
-                if len(entry["seeds"]) >= command.FEWEST_SEEDS:
-                    report.write(content)
+                report.write(content)
             experiment(options, name, parts_of, entry, write)
             write()
     command.finish(options, report, content, size_search_page.summaries_of(content), size_search_page.readme(content))

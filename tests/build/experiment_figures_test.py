@@ -50,6 +50,7 @@ assert figures.p_value([0, 0]) == 1 and figures.p_value([2, 2]) == 0
 for corrected, expected in zip(figures.holm([0.01, 0.04, 0.03]), (0.03, 0.06, 0.06)):
     near(corrected, expected, 1e-12)
 assert figures.interval([2, 2, 2])["half"] == 0
+assert figures.interval([2])["high"] == float("inf") and figures.p_value([2]) == 1 and figures.verdict(figures.paired([2], [1])) == 0
 
 # A page where growing beats the small host and loses to the static network says both.
 grown, static = [0.90, 0.91, 0.92, 0.91, 0.90], [0.93, 0.94, 0.95, 0.95, 0.93]

@@ -68,6 +68,7 @@ assert "within 0.0 % of its budget" in text and "| 4 | 0.50 [0.50, 0.50] |" in t
 lost = deepen_entry(*(deepened(shift, reached=3) for shift in (0.05, 0.051)))
 text = deepen_page.markdown(lost)
 assert "reached by 0 of 2 seeds" in text and "not within 0.01" in text and "Only 2 seeds" in text, text
+assert "± inf" in deepen_page.markdown(deepen_entry(deepened(0.1)))  # after the first of several seeds
 lost["unit_s"] = 0.9
 assert "is up to 11.1 % off its budget" in deepen_page.markdown(lost)
 assert any("grown, 4 to 8 layers" in line for line in deepen_page.readme(won))
