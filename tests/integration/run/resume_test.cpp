@@ -185,14 +185,24 @@ TEST_CASE("a checkpoint that was saved with its data's path in the hash is taken
   CHECK(events_of(room.run("old"), "tolaria.resumed").size() == 1);
 }
 
+// Without what a forecast says of the epochs that are left: they were fewer when the short run decided.
+RunRecord without_forecasts(RunRecord record) {
+  for (auto& [epoch, decision] : record.decisions) {
+    const auto begin = decision.find("; forecast: ");
+    if (begin != std::string::npos) decision.erase(begin);
+  }
+  return record;
+}
+
 TEST_CASE("a run goes on for more epochs as if it had been meant to from the start") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
   REQUIRE(train(config, room.run("long"), {"epochs=14"}).exit_code == 0);
   REQUIRE(train(config, room.run("short"), {"epochs=9"}).exit_code == 0);
   REQUIRE(resume(room.run("short"), {"epochs=14"}).exit_code == 0);
-  check_equal(record_of(room.run("short")), record_of(room.run("long")));
+  const auto expected = without_forecasts(record_of(room.run("long")));
+  check_equal(without_forecasts(record_of(room.run("short"))), expected);
   // Nothing is left to do, and nothing is done.
   REQUIRE(resume(room.run("short")).exit_code == 0);
-  check_equal(record_of(room.run("short")), record_of(room.run("long")));
+  check_equal(without_forecasts(record_of(room.run("short"))), expected);
 }

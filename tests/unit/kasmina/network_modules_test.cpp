@@ -43,8 +43,7 @@ TEST_CASE("a module of the host is heard from the start, learns, and is the host
   network.forward(inputs, Mode::kTrain).square().sum().backward();
   double gradient = 0;  // mlp starts with its last layer at 0, so not every parameter has one yet
   const auto groups = network.parameter_groups();
-  for (const auto& parameter : groups.at(1).parameters)
-    gradient += parameter.tensor.grad().abs().sum().item<double>();
+  for (const auto& parameter : groups.at(1).parameters) gradient += parameter.tensor.grad().abs().sum().item<double>();
   CHECK(gradient > 0);
 }
 

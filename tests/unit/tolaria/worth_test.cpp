@@ -99,8 +99,8 @@ TEST_CASE("a harmful seed's worth is below zero, and its control is dropped afte
 
 TEST_CASE("the later half of the epochs counts, so that no single one does for long") {
   SeedControl control;
-  control.loss = at::stack({torch::full({4}, -9.0F), torch::full({4}, 1.0F), torch::full({4}, 3.0F),
-                            torch::full({4}, 7.0F)});
+  control.loss =
+      at::stack({torch::full({4}, -9.0F), torch::full({4}, 1.0F), torch::full({4}, 3.0F), torch::full({4}, 7.0F)});
   control.correct = torch::zeros({4, 4});
   const auto after = [&](std::uint32_t compared) {
     control.compared = compared;
