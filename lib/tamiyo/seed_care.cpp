@@ -134,7 +134,11 @@ void SeedCare::update_seed(const SeedState& seed, const Epoch& epoch) {
   // A seed that may move on is not stale; one that does harm goes all the same.
   const bool moves = step.operation && watch.refusals == 0;
   const bool harms = !prune_reason(seed, 0, rules_, changes).empty();
-  if (!prune_why.empty() && (harms || !moves)) {
+  if (observation.is_last && step.operation != SeedOperation::kFossilize) {
+    return append_reason(decision, name + " is unfinished, and the run is over: its evidence decides");
+  }
+  // At the end the run settles it, with a validation of the network that is left.
+  if (!observation.is_last && !prune_why.empty() && (harms || !moves)) {
     command(leyline::seed_command({}, SeedOperation::kCull, seed.seed_id), prune_why, observation, decision);
     append_reason(decision, name + " is pruned: " + prune_why);
     state_.seeds.erase(seed.seed_id);
@@ -145,9 +149,6 @@ void SeedCare::update_seed(const SeedState& seed, const Epoch& epoch) {
   if (!step.operation) {
     append_reason(decision, name + " " + step.reason);
     return;
-  }
-  if (observation.is_last && step.operation != SeedOperation::kFossilize) {
-    return append_reason(decision, name + " is unfinished, and the run is over: its evidence decides");
   }
   if (observation.current_epoch < watch.next_ask_epoch) {
     append_reason(decision, fmt::format("{} was rejected {} times, next attempt after epoch {}", name, watch.refusals,

@@ -54,7 +54,8 @@ class EpochLoop {
   StepMetrics read_metrics();
   std::string divergence_or_undo(StepMetrics& metrics, Measurements& measured);
   // Before an end of the epoch that may be interrupted: keeps the run as it is, for a process that goes on from there.
-  void hold();
+  // events: those in the outbox that stay if it does.
+  void hold(std::size_t events);
   // The epoch was undone: that process goes on from where it began, or it would take the exploded state for a good one.
   void hold_restored();
   void let_go();
@@ -102,9 +103,13 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   if (!trained) return stop_interrupted();
 
   const auto hook_begin = run_.facts.clock.now();
+  const std::size_t events = run_.outbox.waiting().size();  // who measures again reports what comes after these again
   Measurements measured = measure();
-  if (measured.interrupted) return stop_interrupted();
-  hold();
+  if (measured.interrupted) {
+    run_.outbox.keep_first(events);
+    return stop_interrupted();
+  }
+  hold(events);
   StepMetrics metrics = read_metrics();
   if (const auto reason = divergence_or_undo(metrics, measured); !reason.empty()) return stop_diverged(reason);
 
@@ -149,11 +154,11 @@ std::string EpochLoop::divergence_or_undo(StepMetrics& metrics, Measurements& me
   return divergence(metrics, measured);
 }
 
-void EpochLoop::hold() {
+void EpochLoop::hold(std::size_t events) {
   const bool settles = may_be_last_epoch() && growth_.may_settle();
   if (!settles && !growth_.may_train_control(run_.progress)) return;
   run_.saver.hold();
-  held_ = {run_.progress, run_.outbox.waiting().size()};
+  held_ = {run_.progress, events};
 }
 
 void EpochLoop::hold_restored() {

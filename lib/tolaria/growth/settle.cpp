@@ -175,7 +175,9 @@ Fate fate_of(const SeedState& seed, const SeedGain& gain, const config::GateConf
   switch (gates.evidence) {
     case Evidence::kControl:
       fate = fate_by_worth(seed.figures.worth, gates);
-      required = fate.reason;
+      // Its worth is that of a network in which it may have been heard less than it will be.
+      fate.is_kept = fate.is_kept && gain.loss + gain.loss_half_width >= 0;
+      required = fate.reason + "; required: no higher loss shown at alpha 1";
       break;
     case Evidence::kAblation:
       fate.is_kept = gain.points >= gates.min_contribution_points;

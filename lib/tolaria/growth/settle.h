@@ -6,7 +6,8 @@
 //   growth.gates.evidence   kept if
 //   none                    its gain in validation loss is shown at 95 %
 //   ablation                its gain in accuracy points is at least gates.min_contribution_points
-//   control                 its worth, as far as it was measured, is shown as gate G5 demands it
+//   control                 its worth, as far as it was measured, is shown as gate G5 demands it, and at alpha 1, which
+//                           it may not have reached, it is not shown to raise the validation loss
 //
 // Training thread.
 

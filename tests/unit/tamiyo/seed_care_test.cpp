@@ -52,6 +52,22 @@ TEST_CASE("after the last epoch a seed may still become a part for good, and no 
   }
 }
 
+TEST_CASE("after the last epoch nothing is pruned: the run settles what is unfinished and measures what is left") {
+  Rules rules;
+  rules.gates.evidence = config::Evidence::kAblation;
+  for (const bool is_last : {false, true}) {
+    SeedCare care(rules, "test");
+    auto seed = seed_in(Stage::kProbationary);
+    seed.figures.contribution_points = -50;
+    auto seen = seen_with(seed);
+    seen.is_last = is_last;
+    Decision decision;
+    REQUIRE(care.update(seen, decision));
+    CAPTURE(decision.reason);
+    CHECK(decision.commands.empty() == is_last);
+  }
+}
+
 TEST_CASE("a seed is stale when nothing better is shown, whatever single accuracies say") {
   Rules rules;
   rules.heuristic.prune_after_epochs = 4;

@@ -1,7 +1,9 @@
 #include "tolaria/growth/settle.h"
 
+#include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <chrono>
 #include <csignal>
 
 #include "support/run_fixture.h"
@@ -165,6 +167,26 @@ TEST_CASE("a signal while seeds are settled leaves the last epoch's end to the p
   CHECK(differing(resumed.bits(), whole.bits()) == std::vector<std::string>{});
 }
 
+TEST_CASE("what was measured before such a signal is reported once, by the process that goes on") {
+  auto config = unfinished(-100);
+  config.growth.counterfactual.every_epochs = 1;
+  config.growth.counterfactual.deadline = std::chrono::nanoseconds(1);
+  const auto late_at_the_end = [](SmallRun& it) {
+    it.outbox.flush();
+    const auto events = it.events("tolaria.counterfactual_late");
+    return std::ranges::count_if(events, [](const auto& late) { return late.attributes.at("epoch") == "5"; });
+  };
+  SettlingRun it(config, [](const Observation& seen) {
+    if (seen.is_last) raise(SIGTERM);
+    return germinate_after_two(seen);
+  });
+  REQUIRE(it.go().kind == Kind::kInterrupted);
+  CHECK(late_at_the_end(it) == 0);
+  SettlingRun resumed(config, germinate_after_two, checkpoints_of(it).back());
+  REQUIRE(resumed.go().kind == Kind::kDone);
+  CHECK(late_at_the_end(resumed) == 1);
+}
+
 TEST_CASE("each kind of evidence has its own demand") {
   config::GateConfig gates;
   leyline::SeedState seed;
@@ -184,6 +206,8 @@ TEST_CASE("each kind of evidence has its own demand") {
   CHECK(fate_of(seed, large, gates).reason.find("was not measured") != std::string::npos);
   seed.figures.worth = {.loss = 0.3, .loss_half_width = 0.2, .epochs = 1, .horizon = 3};
   CHECK(fate_of(seed, {}, gates).is_kept);
+  CHECK(fate_of(seed, {.loss = -0.2, .loss_half_width = 0.2}, gates).is_kept);
+  CHECK_FALSE(fate_of(seed, {.loss = -0.2, .loss_half_width = 0.1}, gates).is_kept);  // it was not heard in full
   seed.figures.worth.loss = 0.1;
   CHECK_FALSE(fate_of(seed, large, gates).is_kept);
 }
