@@ -39,7 +39,9 @@ leyline::Decision PlannedPolicy::decide(const leyline::Observation& observation)
   }
   Moment moment{report->previous_epoch, observation.current_epoch, observation.slots,
                 max_seeds_ - (report->growing - report->pruned)};
-  if (const auto& barred = observation.germination_barred; !barred.empty()) {
+  // A growing seed bars it, too, and that may be the one that this decision removes.
+  const bool makes_room = report->pruned > 0 && report->pruned == report->growing;
+  if (const auto& barred = observation.germination_barred; !barred.empty() && !makes_room) {
     moment.room = 0;
     moment.why_full = barred;
   }

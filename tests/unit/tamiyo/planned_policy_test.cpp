@@ -126,6 +126,23 @@ TEST_CASE("what the run would reject is not asked for, and the decision says why
   CHECK(operations(run.step(policy)) == std::vector{SeedOperation::kGerminate});
 }
 
+TEST_CASE("where a growing seed bars the next, the decision that prunes it may germinate") {
+  SimulatedRun run({"idle"}, 4);
+  auto policy = policy_of(RandomPlan({.probability = 1}, 1), 2);
+  bool has_replaced = false;
+  for (int epoch = 1; epoch < 40; ++epoch) {
+    const auto growing = std::ranges::count_if(run.now.seed_states, [](const auto& seed) {
+      return seed.stage >= leyline::Stage::kGerminated && seed.stage <= leyline::Stage::kProbationary;
+    });
+    CHECK(growing <= 1);
+    run.now.germination_barred = growing > 0 ? "one at a time" : "";
+    const auto list = operations(run.step(policy));
+    has_replaced |=
+        std::ranges::count(list, SeedOperation::kCull) > 0 && std::ranges::count(list, SeedOperation::kGerminate) > 0;
+  }
+  CHECK(has_replaced);
+}
+
 TEST_CASE("a plan whose state went through JSON at each epoch decides the same") {
   const auto make = GENERATE(
       +[] { return policy_of(PeriodicPlan({.every_epochs = 3}), 2); },
