@@ -171,8 +171,7 @@ TEST_CASE("what was measured before such a signal is reported once, by the proce
   auto config = unfinished(-100);
   config.growth.counterfactual.every_epochs = 1;
   config.growth.counterfactual.deadline = std::chrono::nanoseconds(1);
-  const auto late_at_the_end = [](SmallRun& it) {
-    it.outbox.flush();
+  const auto late_at_the_end = [](const SmallRun& it) {
     const auto events = it.events("tolaria.counterfactual_late");
     return std::ranges::count_if(events, [](const auto& late) { return late.attributes.at("epoch") == "5"; });
   };
