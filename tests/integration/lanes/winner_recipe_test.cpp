@@ -1,4 +1,6 @@
 // Where two lowerings compete and one of them comes to nothing, the other is still compiled with full effort.
+#include <fmt/core.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <thread>
@@ -71,6 +73,13 @@ Keys keys_of(const LaneCase& c, program::CompileService& compile_service) {
 
 void check_full_effort(WatchedRun& run, program::CompileService& compile_service, const Keys& keys) {
   REQUIRE(run.settle());
+  std::string happened;
+  for (const auto& event : run.events) {
+    happened += event.description;
+    for (const auto& [name, value] : event.attributes) happened += fmt::format(" {}={}", name, value);
+    happened += "\n";
+  }
+  INFO(happened);
   CHECK(run.started() == std::vector<std::string>{keys.first, keys.last, keys.first});
   const auto found = compile_service.find(keys.first);
   REQUIRE(found);
