@@ -8,7 +8,7 @@
 //
 // A new unit is born equal to its original, so n - c is zero and the function is preserved at every alpha. V is born as
 // a share of the original's column, drawn for each element around 1/2: with equal shares original and copy would have
-// proportional gradients, and an optimizer that divides by their size would never tell them apart.
+// proportional gradients, and an optimizer that divides by their size could never make them differ.
 // Units are those in front, since a layer's units are alike in distribution. growth.composition does not apply, and
 // such a seed trains blended in any run: it has nothing to hide from. Training thread.
 

@@ -7,7 +7,6 @@
 // training waits, the first moment of the weight starts at zero and the second is the layer's largest everywhere: the
 // old moments belong to other directions, and in those that the map suppressed a second moment near zero would let Adam
 // step several times lr.
-
 //
 // A widening's columns V share with the host's W (kasmina/widening.h). Its W - V has the average of W minus that of V,
 // and W's moments: its gradient is as before. The gradient of V becomes the sum of both, so its first moment does too,

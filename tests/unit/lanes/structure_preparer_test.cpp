@@ -1,6 +1,7 @@
 // Steps of structures that may come are ready before they do.
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 
 #include "lanes/structure/structure.h"
 #include "support/eager_reference.h"
@@ -10,6 +11,15 @@ using namespace esper::tests;
 using config::Lane;
 using leyline::SeedOperation;
 using leyline::Stage;
+
+namespace {
+
+struct Preparing {
+  LaneCase c;
+  std::string slot, blueprint;
+};
+
+}  // namespace
 
 TEST_CASE("a germination with a dry run runs its first step in the fast lane, with eager's bits") {
   at::set_num_threads(1);
@@ -25,15 +35,17 @@ TEST_CASE("a germination with a dry run runs its first step in the fast lane, wi
   CHECK(ahead.steps_in(Lane::kReplay) == replayed + 5);
 }
 
-TEST_CASE("a copy of a transformer's block is prepared like any seed") {
+TEST_CASE("a copied block and a widened one are prepared like any seed") {
   at::set_num_threads(1);
-  const LaneCase c = growing_decoder_case(0);
+  const auto [c, slot, blueprint] = GENERATE(Preparing{growing_decoder_case(0), "r0c0", "copy_block"},
+                                             Preparing{growing_wide_case(config::HostKind::kMlp), "r0c1", "widen"},
+                                             Preparing{growing_wide_case(config::HostKind::kCnn), "r0c1", "widen"});
   EagerReference reference(c);
   GrowingPrepared ahead(Lane::kReplay, nullptr, c);
   step_both(reference, ahead, 6);
-  ahead.prepare({germinates("r0c0", "copy_block")});
+  ahead.prepare({germinates(slot, blueprint)});
   const auto eager_steps = ahead.steps_in(Lane::kEager);
-  grow_both(reference, ahead, "r0c0", "copy_block");
+  grow_both(reference, ahead, slot, blueprint);
   step_both(reference, ahead, 5);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
 }
@@ -67,21 +79,6 @@ TEST_CASE("a seed that is germinated and trains in the shadow at once is prepare
              {ahead.germination("r0c1", "mlp"), ahead.command(SeedOperation::kStartTraining, "seed-0001")});
   step_both(reference, ahead, 5);
   CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
-}
-
-TEST_CASE("a widened block is prepared like any seed") {
-  at::set_num_threads(1);
-  for (const auto kind : {config::HostKind::kMlp, config::HostKind::kCnn}) {
-    const LaneCase c = growing_wide_case(kind);
-    EagerReference reference(c);
-    GrowingPrepared ahead(Lane::kReplay, nullptr, c);
-    step_both(reference, ahead, 6);
-    ahead.prepare({germinates("r0c1", "widen")});
-    const auto eager_steps = ahead.steps_in(Lane::kEager);
-    grow_both(reference, ahead, "r0c1", "widen");
-    step_both(reference, ahead, 5);
-    CHECK(ahead.steps_in(Lane::kEager) == eager_steps);
-  }
 }
 
 TEST_CASE("an unprepared germination starts in eager, and so does one of another blueprint") {

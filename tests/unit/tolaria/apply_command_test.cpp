@@ -6,8 +6,8 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <nlohmann/json.hpp>
 
-#include "step/ema.h"
 #include "support/growing_model.h"
+#include "unit/tolaria/network_output.h"
 
 using namespace esper;
 using namespace esper::tests;
@@ -176,18 +176,6 @@ std::unique_ptr<GrowingModel> widened(const LaneCase& c, Lane lane = Lane::kEage
   return grown;
 }
 
-torch::Tensor output_of(const GrowingModel& grown) {
-  const at::NoGradGuard no_grad;
-  return grown.model->network.forward(grown.probe, kasmina::Mode::kEvaluate).clone();
-}
-torch::Tensor averaged_output_of(GrowingModel& grown) {
-  const step::EmaScope averaged(grown.model->state);
-  return output_of(grown);
-}
-double change(const torch::Tensor& a, const torch::Tensor& b) {
-  return ((a - b).abs().max() / b.abs().max()).item<double>();
-}
-
 }  // namespace
 
 TEST_CASE("further units start with their originals' moments, in the scale of their gradients, and say so") {
@@ -246,8 +234,8 @@ TEST_CASE("a widening that becomes part of the host changes neither the network 
     REQUIRE(shared);
     const auto before = copies_of(*grown->model);
     const auto done = take(*grown, grown->command(operation, kSeed));
-    CHECK(change(output_of(*grown), output) < 1e-5);
-    CHECK(change(averaged_output_of(*grown), averaged) < 1e-5);
+    CHECK(relative_change(output_of(*grown), output) < 1e-5);
+    CHECK(relative_change(averaged_output_of(*grown), averaged) < 1e-5);
     CHECK(done.change.transformed == std::vector<std::string>{shared->seed});
     const auto after = copies_of(*grown->model);
     CHECK_FALSE(at::equal(after.at(shared->host), before.at(shared->host)));
@@ -279,6 +267,6 @@ TEST_CASE("the first moments of a widening that fossilised are those that the wi
   for (const std::string id : {"seed-0001.outlet.weight", "seed-0001.linear.weight", "host.block1.linear.weight",
                                "host.block2.linear.weight"}) {
     INFO(id);
-    CHECK(change(is.at("optimizer.exp_avg." + id), wanted.at("optimizer.exp_avg." + id)) < 1e-4);
+    CHECK(relative_change(is.at("optimizer.exp_avg." + id), wanted.at("optimizer.exp_avg." + id)) < 1e-4);
   }
 }

@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 
 #include "kasmina/gates.h"
-#include "step/ema.h"
 #include "support/failing_allocator.h"
 #include "support/growing_model.h"
+#include "unit/tolaria/network_output.h"
 
 using namespace esper;
 using namespace esper::tests;
@@ -36,18 +36,6 @@ std::unique_ptr<GrowingModel> on_trial(const LaneCase& c = growing_case(), confi
   return grown;
 }
 
-torch::Tensor output_of(const GrowingModel& grown) {
-  const at::NoGradGuard no_grad;
-  return grown.model->network.forward(grown.probe, kasmina::Mode::kEvaluate).clone();
-}
-torch::Tensor averaged_output_of(GrowingModel& grown) {
-  const step::EmaScope averaged(grown.model->state);
-  return output_of(grown);
-}
-double change(const torch::Tensor& a, const torch::Tensor& b) {
-  return ((a - b).abs().max() / b.abs().max()).item<double>();
-}
-
 }  // namespace
 
 TEST_CASE("a folded fossil changes neither the network nor its average; other moments stay, the seed's go") {
@@ -55,13 +43,13 @@ TEST_CASE("a folded fossil changes neither the network nor its average; other mo
   const auto grown = on_trial();
   const auto before = copies_of(*grown->model);
   const auto output = output_of(*grown), averaged = averaged_output_of(*grown);
-  REQUIRE(change(averaged, output) > 1e-4);  // else the test would show nothing of averages
+  REQUIRE(relative_change(averaged, output) > 1e-4);  // else the test would show nothing of averages
   const auto done = grown->apply(grown->command(SeedOperation::kFossilize, kSeed));
   REQUIRE(done.events.back().kind == kasmina::LifecycleEvent::Kind::kFold);
   INFO(done.events.back().reason);
   REQUIRE(done.events.back().passed);
-  CHECK(change(output_of(*grown), output) < kasmina::kMaxFoldChange);
-  CHECK(change(averaged_output_of(*grown), averaged) < kasmina::kMaxFoldChange);
+  CHECK(relative_change(output_of(*grown), output) < kasmina::kMaxFoldChange);
+  CHECK(relative_change(averaged_output_of(*grown), averaged) < kasmina::kMaxFoldChange);
   CHECK(done.structure_changed);
   CHECK(done.change.dropped == std::vector<std::string>{"seed-0001.weight", "seed-0001.bias"});
   CHECK(done.change.created.empty());
@@ -116,10 +104,10 @@ TEST_CASE("the moments of a folded layer are those that it would have with its s
     const auto is = copies_of(*late->model), wanted = copies_of(*early->model);
     const std::string layer = "host.block2.linear.";
     const std::string first = kind == config::OptimizerKind::kSgd ? "optimizer.momentum_buffer." : "optimizer.exp_avg.";
-    CHECK(change(is.at(layer + "weight"), wanted.at(layer + "weight")) < 1e-6);
-    CHECK(change(is.at(first + layer + "weight"), wanted.at(first + layer + "weight")) < 1e-4);
-    CHECK(change(is.at(first + layer + "bias"), wanted.at(first + layer + "bias")) < 1e-4);
-    CHECK(change(kept.at(first + layer + "weight"), wanted.at(first + layer + "weight")) > 0.05);
+    CHECK(relative_change(is.at(layer + "weight"), wanted.at(layer + "weight")) < 1e-6);
+    CHECK(relative_change(is.at(first + layer + "weight"), wanted.at(first + layer + "weight")) < 1e-4);
+    CHECK(relative_change(is.at(first + layer + "bias"), wanted.at(first + layer + "bias")) < 1e-4);
+    CHECK(relative_change(kept.at(first + layer + "weight"), wanted.at(first + layer + "weight")) > 0.05);
     if (kind == config::OptimizerKind::kSgd) continue;
     // An estimate: nearer to the truth than what was there, and no step above the layer's largest.
     const auto second = "optimizer.exp_avg_sq." + layer + "weight";
