@@ -54,6 +54,7 @@ void ConfinedFileSystem::remove(const std::string& path) {
 }
 
 std::vector<base::FolderEntry> ConfinedFileSystem::list(const std::string& path) {
+  if (!beneath_.inside(path)) return real_file_system().list(path);
   return list_folder(beneath_.open_folder(path).release(), path);
 }
 

@@ -1,8 +1,8 @@
 #pragma once
 // The FileSystem for a folder whose contents are not trusted: a run folder that may have been copied from elsewhere,
 // the cache of compiled programs. Nothing below it is reached through a link, and only regular files are opened
-// (storage/beneath.h). The folder itself, and those above it, may be asked for, made and synced as they are anywhere;
-// no other path outside is touched. Any thread.
+// (storage/beneath.h). The folder itself, and those above it, may be asked for, listed, made and synced as they are
+// anywhere; no other path outside is touched. Any thread.
 
 #include "storage/beneath.h"
 #include "storage/posix_files.h"

@@ -33,9 +33,12 @@ void ensure_folder(FileSystem& file_system, const std::string& path) {
   if (parent != path) ensure_folder(file_system, parent);
   try {
     file_system.make_folder(path);
-  } catch (const IoError& error) {                               // another process may have been faster
-    if (error.error_number() == EEXIST) file_system.list(path);  // throws what lies there instead of a folder
-    if (error.error_number() != EEXIST || file_system.kind_of(path) != PathKind::kFolder) throw;
+  } catch (const IoError& error) {
+    if (error.error_number() != EEXIST) throw;
+    if (file_system.kind_of(path) != PathKind::kFolder) {  // else another process was faster
+      file_system.list(path);                              // throws what lies there instead of a folder
+      throw;
+    }
   }
   file_system.sync_folder(parent);
 }

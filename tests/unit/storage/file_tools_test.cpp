@@ -1,7 +1,12 @@
 #include "storage/file_tools.h"
 
+#include <fmt/core.h>
+
+#include <array>
+#include <barrier>
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
+#include <thread>
 
 #include "storage/bytes.h"
 #include "storage/confined_file_system.h"
@@ -31,6 +36,37 @@ TEST_CASE("folders are made with their parents and survive a power loss") {
   ensure_folder(files, "runs/digits/checkpoints");
   files.lose_power(PowerLoss::kDropAll);
   CHECK(files.kind_of("runs/digits/checkpoints") == PathKind::kFolder);
+}
+
+TEST_CASE("two runs whose folders have the same parents may begin at the same moment") {
+  TemporaryFolder folder;
+  constexpr int kRounds = 300;
+  std::barrier together(2);
+  std::array<std::string, 2> problem;
+  const auto make = [&](int who) {
+    for (int round = 0; round < kRounds; ++round) {
+      const std::string run = folder / fmt::format("{}/runs/task/run-{}", round, who);
+      ConfinedFileSystem files(run, Owner::kAnyone);
+      together.arrive_and_wait();
+      try {
+        ensure_folder(files, run);
+      } catch (const std::exception& error) {
+        problem.at(who) = error.what();
+      }
+    }
+  };
+  std::thread other(make, 1);
+  make(0);
+  other.join();
+  CHECK(problem[0] == "");
+  CHECK(problem[1] == "");
+}
+
+TEST_CASE("a file where the folder of a run should be is an error that says so") {
+  TemporaryFolder folder;
+  real_file_system().open(folder / "runs", esper::base::OpenMode::kReplace);
+  ConfinedFileSystem files(folder / "runs/run-1", Owner::kAnyone);
+  CHECK_THROWS_AS(ensure_folder(files, folder / "runs/run-1"), IoError);
 }
 
 TEST_CASE("a file where a folder should be is an error") {
