@@ -11,7 +11,7 @@
 #include "base/names.h"
 #include "base/text/joined.h"
 #include "base/text/standard_output.h"
-#include "config/write.h"
+#include "config/writing/write.h"
 #include "engine/commands.h"
 #include "engine/no_epochs_left.h"
 #include "engine/policy.h"

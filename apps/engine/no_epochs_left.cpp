@@ -2,7 +2,7 @@
 
 #include <fmt/core.h>
 
-#include "config/free_fields.h"
+#include "config/writing/free_fields.h"
 
 namespace esper::engine {
 

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "config/deepening.h"
+#include "config/facts/deepening.h"
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
 #include "tamiyo/planned_policy.h"

@@ -8,7 +8,7 @@
 
 #include "base/interrupt.h"
 #include "base/text/standard_output.h"
-#include "config/write.h"
+#include "config/writing/write.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/no_epochs_left.h"

@@ -9,7 +9,7 @@
 #include "base/names.h"
 #include "base/text/joined.h"
 #include "base/text/nearest.h"
-#include "config/assignment.h"
+#include "config/loading/assignment.h"
 #include "config/step_config.h"
 #include "esper/front.h"
 #include "esper/run_options.h"

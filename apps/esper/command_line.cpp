@@ -5,7 +5,7 @@
 
 #include "base/text/joined.h"
 #include "base/text/nearest.h"
-#include "config/field_table.h"
+#include "config/fields/field_table.h"
 
 namespace esper {
 namespace {

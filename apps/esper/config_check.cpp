@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/hash.h"
-#include "config/write.h"
+#include "config/writing/write.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 

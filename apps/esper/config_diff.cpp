@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
-#include "config/field_table.h"
-#include "config/field_text.h"
+#include "config/fields/field_table.h"
+#include "config/fields/field_text.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 

@@ -4,8 +4,8 @@
 
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
-#include "config/field_table.h"
-#include "config/field_text.h"
+#include "config/fields/field_table.h"
+#include "config/fields/field_text.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "config/schema.h"
+#include "config/writing/schema.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 

@@ -1,6 +1,6 @@
 #include <nlohmann/json.hpp>
 
-#include "config/write.h"
+#include "config/writing/write.h"
 #include "esper/front.h"
 #include "esper/run_options.h"
 

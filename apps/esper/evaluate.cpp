@@ -1,7 +1,7 @@
 #include <utility>
 
 #include "base/names.h"
-#include "config/data_facts.h"
+#include "config/facts/data_facts.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
 #include "esper/run_options.h"

@@ -2,11 +2,11 @@
 
 #include <fmt/core.h>
 
-#include "config/field_table.h"
-#include "config/field_text.h"
-#include "config/free_fields.h"
-#include "config/load.h"
-#include "config/write.h"
+#include "config/fields/field_table.h"
+#include "config/fields/field_text.h"
+#include "config/loading/load.h"
+#include "config/writing/free_fields.h"
+#include "config/writing/write.h"
 
 namespace esper {
 

@@ -3,7 +3,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "config/yaml_document.h"
+#include "config/yaml/yaml_document.h"
 #include "esper/engine_api.h"
 #include "history/require_run_folder.h"
 #include "nissa/log.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "config/load.h"
+#include "config/loading/load.h"
 #include "esper/output.h"
 
 namespace esper {

@@ -1,7 +1,7 @@
 #pragma once
-#include "config/entry.h"
+#include "config/entries/entry.h"
+#include "config/entries/slot_classes.h"
 #include "config/field.h"
-#include "config/slot_classes.h"
 
 namespace esper::config {
 

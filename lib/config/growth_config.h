@@ -3,12 +3,12 @@
 #include "config/control_config.h"
 #include "config/counterfactual_config.h"
 #include "config/deepen_config.h"
-#include "config/entry.h"
+#include "config/entries/entry.h"
+#include "config/entries/slot_alpha.h"
 #include "config/field.h"
 #include "config/gate_config.h"
 #include "config/isolation_config.h"
 #include "config/seed_schedule_config.h"
-#include "config/slot_alpha.h"
 
 namespace esper::config {
 

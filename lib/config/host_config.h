@@ -1,9 +1,9 @@
 #pragma once
 #include <cstdint>
 
-#include "config/entry.h"
+#include "config/entries/entry.h"
+#include "config/entries/slot_module.h"
 #include "config/field.h"
-#include "config/slot_module.h"
 
 namespace esper::config {
 

@@ -2,9 +2,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "config/entry.h"
+#include "config/entries/entry.h"
+#include "config/entries/scheduled_germination.h"
 #include "config/field.h"
-#include "config/scheduled_germination.h"
 
 namespace esper::config {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/error.h"
-#include "config/workload.h"
+#include "config/writing/workload.h"
 
 namespace esper::history {
 

@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/names.h"
-#include "config/slot_alpha.h"
+#include "config/entries/slot_alpha.h"
 
 namespace esper::kasmina {
 

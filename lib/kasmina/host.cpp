@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "base/error.h"
-#include "config/slot_geometry.h"
+#include "config/facts/slot_geometry.h"
 #include "kasmina/host/hosts.h"
 
 namespace esper::kasmina {

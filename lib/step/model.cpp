@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "base/text/joined.h"
-#include "config/slot_classes.h"
+#include "config/entries/slot_classes.h"
 #include "device/rng.h"
 #include "step/copied_moments.h"
 

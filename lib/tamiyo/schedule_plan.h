@@ -1,14 +1,14 @@
 #pragma once
 // policy.kind schedule: the germinations that the run file lists or growth.kind deepen stands for
-// (config/deepening.h), each once, after its epoch. Which lines are over
+// (config/facts/deepening.h), each once, after its epoch. Which lines are over
 // follows from the epoch alone, so there is no state.
 
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "config/entry.h"
-#include "config/scheduled_germination.h"
+#include "config/entries/entry.h"
+#include "config/entries/scheduled_germination.h"
 #include "tamiyo/plan.h"
 
 namespace esper::tamiyo {

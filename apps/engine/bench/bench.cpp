@@ -10,7 +10,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/text/standard_output.h"
-#include "config/workload.h"
+#include "config/writing/workload.h"
 #include "engine/bench/artefacts.h"
 #include "engine/bench/clean_end.h"
 #include "engine/bench/counterfactual.h"

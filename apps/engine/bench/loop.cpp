@@ -1,6 +1,6 @@
 #include "engine/bench/loop.h"
 
-#include "config/write.h"
+#include "config/writing/write.h"
 #include "engine/composition.h"
 #include "history/jsonl_reader.h"
 #include "storage/real_file_system.h"

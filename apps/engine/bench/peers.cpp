@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "config/write.h"
+#include "config/writing/write.h"
 #include "device/rng.h"
 #include "embedded_peer.h"
 #include "step/step_metrics.h"

@@ -19,7 +19,7 @@ HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, con
 HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& config,
                                 const leyline::SampleShape& sample);
 
-// The sites of config/slot_geometry.h; the builder sets the layer that consumes each.
+// The sites of config/facts/slot_geometry.h; the builder sets the layer that consumes each.
 std::vector<SlotSite> slot_sites(const config::HostConfig& config, const leyline::SampleShape& sample);
 // The layer's output, with the further units that come with the feature.
 torch::Tensor through(const Linear& layer, const SlotOutput& x);

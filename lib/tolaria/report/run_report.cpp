@@ -2,7 +2,7 @@
 
 #include "base/hash.h"
 #include "base/names.h"
-#include "config/write.h"
+#include "config/writing/write.h"
 #include "device/precision.h"
 #include "kasmina/topology.h"
 #include "leyline/telemetry.h"

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/hash.h"
-#include "config/write.h"
+#include "config/writing/write.h"
 #include "storage/checksum.h"
 
 namespace esper::tolaria {

@@ -6,8 +6,8 @@
 #include <set>
 
 #include "base/hash.h"
-#include "config/load.h"
-#include "config/write.h"
+#include "config/loading/load.h"
+#include "config/writing/write.h"
 #include "run_record.h"
 #include "run_room.h"
 #include "storage/manifest.h"

@@ -1,11 +1,11 @@
-#include "config/entry.h"
+#include "config/entries/entry.h"
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "config/scheduled_germination.h"
-#include "config/slot_alpha.h"
-#include "config/slot_classes.h"
-#include "config/slot_module.h"
+#include "config/entries/scheduled_germination.h"
+#include "config/entries/slot_alpha.h"
+#include "config/entries/slot_classes.h"
+#include "config/entries/slot_module.h"
 
 namespace esper::config {
 namespace {

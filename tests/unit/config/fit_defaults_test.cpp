@@ -3,9 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 
-#include "config/field_table.h"
-#include "config/field_text.h"
-#include "config/load.h"
+#include "config/fields/field_table.h"
+#include "config/fields/field_text.h"
+#include "config/loading/load.h"
 
 namespace esper::config {
 

@@ -1,6 +1,6 @@
 #include <catch2/catch_test_macros.hpp>
 
-#include "config/load.h"
+#include "config/loading/load.h"
 
 using namespace esper::base;
 using namespace esper::config;

@@ -1,4 +1,4 @@
-#include "config/load.h"
+#include "config/loading/load.h"
 
 #include <sys/stat.h>
 

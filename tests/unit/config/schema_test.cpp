@@ -1,9 +1,9 @@
-#include "config/schema.h"
+#include "config/writing/schema.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "config/field_table.h"
+#include "config/fields/field_table.h"
 #include "support/committed_file.h"
 
 using namespace esper::base;

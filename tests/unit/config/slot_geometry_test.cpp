@@ -1,8 +1,8 @@
-#include "config/slot_geometry.h"
+#include "config/facts/slot_geometry.h"
 
 #include <catch2/catch_test_macros.hpp>
 
-#include "config/data_facts.h"
+#include "config/facts/data_facts.h"
 
 namespace esper::config {
 namespace {

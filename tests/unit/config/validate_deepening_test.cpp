@@ -2,9 +2,9 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "config/deepening.h"
-#include "config/free_fields.h"
-#include "config/load.h"
+#include "config/facts/deepening.h"
+#include "config/loading/load.h"
+#include "config/writing/free_fields.h"
 
 using namespace esper::config;
 using Catch::Matchers::StartsWith;

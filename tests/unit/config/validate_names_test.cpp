@@ -3,7 +3,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "config/load.h"
+#include "config/loading/load.h"
 
 using namespace esper::base;
 using namespace esper::config;

@@ -1,14 +1,14 @@
-#include "config/write.h"
+#include "config/writing/write.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "base/hash.h"
-#include "config/field_table.h"
-#include "config/field_text.h"
-#include "config/free_fields.h"
-#include "config/load.h"
+#include "config/fields/field_table.h"
+#include "config/fields/field_text.h"
+#include "config/loading/load.h"
+#include "config/writing/free_fields.h"
 
 using namespace esper::base;
 using namespace esper::config;

@@ -1,8 +1,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "config/load.h"
-#include "config/write.h"
+#include "config/loading/load.h"
+#include "config/writing/write.h"
 
 using namespace esper;
 using namespace esper::base;

@@ -1,4 +1,4 @@
-#include "config/yaml_document.h"
+#include "config/yaml/yaml_document.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>

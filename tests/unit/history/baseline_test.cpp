@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/machine_name.h"
-#include "config/workload.h"
+#include "config/writing/workload.h"
 
 using namespace esper::base;
 using namespace esper::config;

@@ -10,7 +10,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "config/load.h"
+#include "config/loading/load.h"
 #include "support/failing_allocator.h"
 #include "support/run_fixture.h"
 

@@ -1,0 +1,178 @@
+#include "config/loading/document_loader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/text/joined.h"
+#include "base/text/nearest.h"
+#include "base/text/printable.h"
+#include "config/loading/read_value.h"
+#include "config/rules/fit_defaults.h"
+#include "config/writing/earlier_versions.h"
+
+namespace esper::config {
+
+using base::joined;
+using base::nearest;
+using base::Place;
+using base::Problem;
+using base::shortened;
+
+namespace {
+
+// A field of earlier versions: a run file from elsewhere must not bring code that this process loads.
+constexpr std::string_view kCacheDir = "step.compile.cache_dir";
+constexpr std::string_view kCacheDirRefused =
+    "compiled programs are native code, so a run file cannot set their folder; remove this line and use --cache-dir or "
+    "ESPER_CACHE";
+constexpr std::string_view kCacheDirIgnored =
+    "is ignored: only --cache-dir and ESPER_CACHE set the folder of compiled programs";
+
+}  // namespace
+
+DocumentLoader::DocumentLoader(LoadedConfig& out, std::string run_file)
+    : out_(out), rows_(field_table(out.config)), run_file_(std::move(run_file)) {
+  for (const FieldRow& row : rows_) {
+    by_path_.emplace(row.path, &row);
+    keys_[row.section()].push_back(row.key());
+  }
+}
+
+void DocumentLoader::apply(const YamlDocument& document, DocumentKind kind) {
+  kind_ = kind;
+  is_of_run_ |= kind == DocumentKind::kOfRun;
+  layer(document.root.place.file);
+  out_.problems.insert(out_.problems.end(), document.problems.begin(), document.problems.end());
+  const bool broken = document.root.kind == YamlNode::Kind::kNull && !document.problems.empty();
+  if (!broken) apply_section(document.root, "");
+}
+
+void DocumentLoader::report(const Place& place, const std::string& path, std::string text) {
+  out_.problems.push_back({place, path, std::move(text)});
+}
+
+std::optional<int> DocumentLoader::foreign_line(const YamlDocument& document) const {
+  const YamlNode& root = document.root;
+  const bool is_map = root.kind == YamlNode::Kind::kMap;
+  if (!is_map && !document.problems.empty()) return document.problems.front().place.line;
+  if (!is_map && root.kind != YamlNode::Kind::kNull) return root.place.line;
+  for (const YamlEntry& entry : root.entries) {
+    if (entry.key != kExtends && !nearest(entry.key, keys_.at(""))) return entry.place.line;
+  }
+  return std::nullopt;
+}
+
+void DocumentLoader::finish() {
+  const auto is_given = [&](std::string_view path) { return out_.origins.contains(std::string(path)); };
+  if (is_of_run_) apply_earlier_behaviour(out_.config, is_given);
+  fit_defaults(out_.config, is_given);
+  add_findings();
+  const auto rank = [&](const Problem& problem) {
+    const auto found = layers_.find(problem.place.file);
+    return std::tuple(found == layers_.end() ? layers_.size() : found->second, problem.place.line,
+                      problem.place.column);
+  };
+  std::stable_sort(out_.problems.begin(), out_.problems.end(),
+                   [&](const Problem& a, const Problem& b) { return rank(a) < rank(b); });
+}
+
+void DocumentLoader::apply_section(const YamlNode& node, const std::string& section) {
+  if (node.kind != YamlNode::Kind::kMap) {
+    return report(node.place, section,
+                  "expected a section, that is lines of \"key: value\"; known keys: " + known(section));
+  }
+  for (const YamlEntry& entry : node.entries) {
+    const bool extends = section.empty() && entry.key == kExtends;
+    if (!extends) apply_entry(entry, section);
+  }
+}
+
+void DocumentLoader::apply_entry(const YamlEntry& entry, const std::string& section) {
+  const std::string path = join_path(section, entry.key);
+  const auto found = by_path_.find(path);
+  const bool dotted = entry.key.find('.') != std::string::npos;
+  if (path == kCacheDir && !dotted) return refuse_cache_dir(entry);
+  if (found == by_path_.end() || dotted) {
+    return report(entry.place, shortened(path), unknown_key(entry.key, section));
+  }
+  out_.origins[path] = entry.value.place;
+  record_items(path, entry.value);
+  const FieldRow& row = *found->second;
+  if (row.is_section()) {
+    apply_section(entry.value, path);
+  } else {
+    read_value(row, entry.value, out_.problems);
+  }
+}
+
+// Run folders of earlier versions have it empty: then nothing was asked for.
+void DocumentLoader::refuse_cache_dir(const YamlEntry& entry) {
+  if (entry.value.kind == YamlNode::Kind::kScalar && entry.value.text.empty()) return;
+  const std::string path(kCacheDir);
+  if (kind_ == DocumentKind::kRunFile) return report(entry.place, path, std::string(kCacheDirRefused));
+  out_.warnings.push_back({entry.place, path, std::string(kCacheDirIgnored)});
+}
+
+void DocumentLoader::record_items(const std::string& path, const YamlNode& value) {
+  std::vector<Place>& places = items_[path];
+  places.clear();
+  for (const YamlNode& item : value.items) places.push_back(item.place);
+}
+
+std::string DocumentLoader::known(const std::string& section) const { return joined(keys_.at(section)); }
+
+std::string DocumentLoader::unknown_key(const std::string& key, const std::string& section) const {
+  std::vector<std::string> elsewhere;
+  for (const FieldRow& row : rows_) {
+    if (row.path == key || row.key() == key) elsewhere.push_back(row.path);
+  }
+  constexpr std::size_t kFew = 3;
+  if (const auto close = nearest(key, keys_.at(section))) {
+    return "unknown key; did you mean " + *close + "? Known here: " + known(section);
+  }
+  if (!elsewhere.empty() && elsewhere.size() <= kFew) {
+    return fmt::format("unknown key; there is {}. Known here: {}", joined(elsewhere), known(section));
+  }
+  return "unknown key; known here: " + known(section);
+}
+
+void DocumentLoader::add_findings() {
+  std::set<std::string> unread;
+  for (const Problem& problem : out_.problems) unread.insert(problem.path.substr(0, problem.path.find('[')));
+  const auto is_unread = [&](const std::string& path) { return unread.contains(path.substr(0, path.find('['))); };
+  for (const Finding& finding : validate_all(out_.config)) {
+    const bool doubtful = is_unread(finding.path) || std::any_of(finding.also.begin(), finding.also.end(), is_unread);
+    if (!doubtful) report(place_of(finding), finding.path, finding.text);
+  }
+}
+
+// Of "growth.slots[1]"; null where the path names no item that was given.
+const Place* DocumentLoader::item_place(const std::string& path) const {
+  const std::size_t bracket = path.find('[');
+  if (bracket == std::string::npos) return nullptr;
+  const auto found = items_.find(path.substr(0, bracket));
+  const std::size_t index = std::stoul(path.substr(bracket + 1));
+  return found == items_.end() || index >= found->second.size() ? nullptr : &found->second[index];
+}
+
+// Where the item or field was given, else one that its rule looked at, else its section, else the run file as a
+// whole.
+Place DocumentLoader::place_of(const Finding& finding) const {
+  if (const Place* item = item_place(finding.path)) return *item;
+  std::vector<std::string> paths{finding.path.substr(0, finding.path.find('['))};
+  paths.insert(paths.end(), finding.also.begin(), finding.also.end());
+  for (std::string section = paths.front(); section.find('.') != std::string::npos;) {
+    section = section.substr(0, section.rfind('.'));
+    paths.push_back(section);
+  }
+  for (const std::string& path : paths) {
+    if (const auto found = out_.origins.find(path); found != out_.origins.end()) return found->second;
+  }
+  return {run_file_, 0, 0};
+}
+
+}  // namespace esper::config

@@ -1,0 +1,58 @@
+#pragma once
+// Applies YAML documents, one after another, to one RunConfig.
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "config/fields/field_table.h"
+#include "config/loading/load.h"
+#include "config/yaml/yaml_document.h"
+
+namespace esper::config {
+
+// The one key of a run file that is no field.
+inline constexpr std::string_view kExtends = "extends";
+
+class DocumentLoader {
+ public:
+  DocumentLoader(LoadedConfig& out, std::string run_file);
+
+  void apply(const YamlDocument& document, DocumentKind kind = DocumentKind::kRunFile);
+
+  // Names the files in the order in which their problems are listed.
+  void layer(const std::string& file) { layers_.emplace(file, layers_.size()); }
+  void report(const base::Place& place, const std::string& path, std::string text);
+
+  // The first line that keeps a document from being a run file: no YAML, no map, or a key that resembles none of a run
+  // file's sections and fields. An empty document is a run file here.
+  std::optional<int> foreign_line(const YamlDocument& document) const;
+
+  // After the last document: defaults that follow other fields, the rules between fields, all problems in order.
+  void finish();
+
+ private:
+  void apply_section(const YamlNode& node, const std::string& section);
+  void apply_entry(const YamlEntry& entry, const std::string& section);
+  void refuse_cache_dir(const YamlEntry& entry);
+  void record_items(const std::string& path, const YamlNode& value);
+  std::string known(const std::string& section) const;
+  std::string unknown_key(const std::string& key, const std::string& section) const;
+  void add_findings();
+  const base::Place* item_place(const std::string& path) const;
+  base::Place place_of(const Finding& finding) const;
+
+  LoadedConfig& out_;
+  std::vector<FieldRow> rows_;
+  std::unordered_map<std::string, const FieldRow*> by_path_;
+  std::unordered_map<std::string, std::vector<std::string>> keys_;   // of each section
+  std::unordered_map<std::string, std::vector<base::Place>> items_;  // of each list that was given
+  std::unordered_map<std::string, std::size_t> layers_;
+  std::string run_file_;
+  DocumentKind kind_ = DocumentKind::kRunFile;  // of the document at hand
+  bool is_of_run_ = false;                      // a document was a run's own
+};
+
+}  // namespace esper::config

@@ -1,0 +1,81 @@
+// The rules of the policy and of its schedule.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "base/text/joined.h"
+#include "base/text/printable.h"
+#include "config/rules/rules.h"
+#include "leyline/blueprint_name.h"
+
+namespace esper::config {
+
+using base::in_quotes;
+using base::joined;
+
+namespace {
+
+bool leaves_out(const std::vector<std::string>& allowed, const std::string& name) {
+  return !allowed.empty() && std::ranges::find(allowed, name) == allowed.end();
+}
+
+bool is_built_in(const HostConfig& host, const std::string& slot) {
+  return std::ranges::any_of(host.modules, [&](const auto& module) { return module && module->slot == slot; });
+}
+
+void check_allowed(const ScheduledGermination& line, const std::string& path, const RunConfig& config, Findings& out) {
+  const auto& growth = config.growth;
+  if (leaves_out(growth.slots, line.slot)) {
+    out.push_back(
+        {path, fmt::format("growth.slots has {} and not {}", joined(growth.slots), line.slot), {"growth.slots"}});
+  }
+  if (leaves_out(growth.blueprints, std::string(leyline::without_copies(line.blueprint)))) {
+    out.push_back(
+        {path,
+         fmt::format("growth.blueprints has {} and not {}", joined(growth.blueprints), in_quotes(line.blueprint)),
+         {"growth.blueprints"}});
+  }
+  if (is_built_in(config.host, line.slot)) {
+    out.push_back({path, fmt::format("host.modules has a module at {} from the start", line.slot), {"host.modules"}});
+  }
+}
+
+}  // namespace
+
+void PolicyConfig::validate(Findings& out) const {
+  for (std::size_t i = 0; i < schedule.size(); ++i) {
+    if (!schedule[i]) out.push_back({fmt::format("schedule[{}]", i), schedule[i].problem(), {}});
+  }
+}
+
+void check_schedule(const RunConfig& config, Findings& out) {
+  const bool is_needed = config.policy.kind == PolicyKind::kSchedule && config.growth.kind == GrowthKind::kModules;
+  if (is_needed && config.policy.schedule.empty()) {
+    out.push_back({"policy.schedule",
+                   "is empty, but kind schedule needs lines like 2:r0c2=conv_light",
+                   {"policy.kind", "growth.kind"}});
+  }
+  std::map<std::pair<int, std::string>, std::string> seen;  // by epoch and slot
+  for (std::size_t i = 0; i < config.policy.schedule.size(); ++i) {
+    const auto& line = config.policy.schedule[i];
+    if (!line) continue;
+    const std::string path = fmt::format("policy.schedule[{}]", i);
+    const int epoch = line->due_epoch(config.epochs);
+    if (epoch > config.epochs) {
+      out.push_back(
+          {path, fmt::format("the run ends with epoch {}, before epoch {}", config.epochs, epoch), {"epochs"}});
+    }
+    const auto [other, is_new] = seen.emplace(std::pair{epoch, line->slot}, line.text());
+    if (!is_new) {
+      out.push_back({path,
+                     fmt::format("{} names {} after epoch {} already", in_quotes(other->second), line->slot, epoch),
+                     {"epochs"}});
+    }
+    check_allowed(*line, path, config, out);
+  }
+}
+
+}  // namespace esper::config

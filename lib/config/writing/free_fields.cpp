@@ -1,0 +1,84 @@
+#include "config/writing/free_fields.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <nlohmann/json.hpp>
+#include <string_view>
+#include <utility>
+
+#include "base/text/joined.h"
+#include "config/facts/deepening.h"
+
+namespace esper::config {
+namespace {
+
+using nlohmann::ordered_json;
+
+// Fields, and sections as a whole.
+constexpr std::array<std::string_view, 15> kFree{"name",
+                                                 "runs_dir",
+                                                 "safety",
+                                                 "telemetry",
+                                                 "checkpoint",
+                                                 "step.lane",
+                                                 "step.compile",
+                                                 "step.graph",
+                                                 "step.check_every",
+                                                 "data.workers",
+                                                 "data.prefetch",
+                                                 "data.pin_memory",
+                                                 "data.persistent_workers",
+                                                 "data.gpu_prefetch",
+                                                 "data.gpu_dataset"};
+
+constexpr std::array<std::string_view, 2> kDataPaths{"data.path", "data.validation_path"};
+constexpr std::string_view kTestPath = "data.test_path";  // no test sample is trained on
+
+// The settings that one policy alone reads; the heuristic's have some that apply to the seeds of every policy.
+constexpr std::array kOwnSettings{std::pair{PolicyKind::kPeriodic, "policy.periodic"},
+                                  std::pair{PolicyKind::kRandom, "policy.random"},
+                                  std::pair{PolicyKind::kSchedule, "policy.schedule"}};
+
+void erase_path(ordered_json& root, std::string_view path) {
+  const auto dot = path.find('.');
+  if (dot == std::string_view::npos) {
+    root.erase(std::string(path));
+  } else {
+    root.at(std::string(path.substr(0, dot))).erase(std::string(path.substr(dot + 1)));
+  }
+}
+
+}  // namespace
+
+bool epochs_are_fixed(const RunConfig& config) {
+  const ScheduleConfig& schedule = config.training.schedule;
+  const bool cosine_ends = schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
+  const bool has_percentage =
+      config.policy.kind == PolicyKind::kSchedule &&
+      std::ranges::any_of(scheduled_germinations(config), [](const auto& line) { return line && line->percent > 0; });
+  const bool seeds_end = config.growth.enabled && config.growth.seed_schedule.kind == SeedScheduleKind::kCosine;
+  return cosine_ends || has_percentage || seeds_end;
+}
+
+void erase_free_fields(const RunConfig& config, ordered_json& resolved, DataPaths paths) {
+  for (const auto path : kFree) erase_path(resolved, path);
+  erase_path(resolved, kTestPath);
+  for (const auto& [kind, path] : kOwnSettings) {
+    if (config.policy.kind != kind) erase_path(resolved, path);
+  }
+  if (!epochs_are_fixed(config)) resolved.erase("epochs");
+  if (paths == DataPaths::kKept) return;
+  for (const auto path : kDataPaths) erase_path(resolved, path);
+}
+
+std::string free_fields_text() {
+  return fmt::format(
+      "{}, {} and {} if training and validation data stay the same, settings of policies that do not decide, and "
+      "epochs unless a cosine schedule (of seeds, too) ends with the run or policy.schedule or growth.deepen has "
+      "percentages of it",
+      base::joined(kFree), base::joined(kDataPaths), kTestPath);
+}
+
+}  // namespace esper::config

@@ -1,0 +1,68 @@
+#include "config/writing/write.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/hash.h"
+#include "config/fields/field_table.h"
+#include "config/fields/field_text.h"
+#include "config/writing/earlier_versions.h"
+#include "config/writing/free_fields.h"
+
+namespace esper::config {
+
+using base::fnv1a;
+
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json& at_path(ordered_json& root, const std::string& path) {
+  ordered_json* node = &root;
+  for (std::size_t from = 0; from <= path.size();) {
+    const std::size_t dot = std::min(path.find('.', from), path.size());
+    node = &(*node)[path.substr(from, dot - from)];
+    from = dot + 1;
+  }
+  return *node;
+}
+
+// Of what the numbers of a step follow from.
+std::uint64_t hash_of_training(const RunConfig& config, DataPaths paths) {
+  ordered_json json = resolved_json(config);
+  erase_free_fields(config, json, paths);
+  erase_earlier_behaviour(json);
+  return fnv1a(json.dump());
+}
+
+}  // namespace
+
+std::string resolved_yaml(const RunConfig& config) {
+  RunConfig copy = config;
+  std::string text;
+  for (const FieldRow& row : field_table(copy)) {
+    const auto depth = static_cast<std::size_t>(std::count(row.path.begin(), row.path.end(), '.'));
+    text.append(2 * depth, ' ').append(row.key()).append(":");
+    if (!row.is_section()) text.append(" ").append(field_yaml(row.value));
+    text.append("\n");
+  }
+  return text;
+}
+
+ordered_json resolved_json(const RunConfig& config) {
+  RunConfig copy = config;
+  ordered_json json = ordered_json::object();
+  for (const FieldRow& row : field_table(copy)) {
+    if (!row.is_section()) at_path(json, row.path) = field_json(row.value);
+  }
+  return json;
+}
+
+std::uint64_t config_hash(const RunConfig& config) { return fnv1a(resolved_json(config).dump()); }
+
+std::uint64_t training_hash(const RunConfig& config) { return hash_of_training(config, DataPaths::kErased); }
+
+std::uint64_t located_training_hash(const RunConfig& config) { return hash_of_training(config, DataPaths::kKept); }
+
+}  // namespace esper::config
