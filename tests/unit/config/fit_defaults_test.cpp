@@ -180,17 +180,6 @@ TEST_CASE("deepening brings its policy, its blueprint and room for all copies al
   CHECK(loaded(text + "{}").policy.kind == PolicyKind::kHeuristic);
 }
 
-TEST_CASE("a run of a version without these fields goes on as it did") {
-  const auto old = read_run_config_text("growth: {isolate: true}", "config.yaml", {}, DocumentKind::kOfRun).config;
-  CHECK(old.growth.training == SeedTraining::kStraightThrough);
-  CHECK(old.growth.gates.evidence == Evidence::kAblation);
-  CHECK(old.policy.heuristic.window_epochs == 1);
-  CHECK(old.policy.heuristic.min_share_left == 0);
-  CHECK(old.growth.kind == GrowthKind::kModules);
-  CHECK(old.host.residual_blocks == 0);
-  CHECK(old.data.epoch_samples == 0);
-}
-
 TEST_CASE("a table is not read as text because the network is a transformer") {
   const std::string transformer = "host: {kind: transformer}\ndata: {path: ";
   CHECK(loaded(transformer + "book.txt}").data.kind == DataKind::kText);

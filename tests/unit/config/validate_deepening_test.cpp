@@ -2,9 +2,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "config/facts/deepening.h"
 #include "config/loading/load.h"
-#include "config/writing/free_fields.h"
 
 using namespace esper::config;
 using Catch::Matchers::StartsWith;
@@ -57,29 +55,4 @@ TEST_CASE("what deepening cannot do is reported with the field and the way out")
     REQUIRE(loaded.problems.size() == 1);
     CHECK_THAT(loaded.problems[0].path + ": " + loaded.problems[0].text, StartsWith(c.expected));
   }
-}
-
-TEST_CASE("deepening is a schedule: a line for each block, or for those that growth.slots names") {
-  const auto lines = [](const std::string& growth) {
-    std::vector<std::string> texts;
-    const auto loaded = read_run_config_text(kDecoder + "growth: " + growth, "f");
-    CHECK(loaded.problems.empty());
-    for (const auto& line : scheduled_germinations(loaded.config)) texts.push_back(line.text());
-    return texts;
-  };
-  using Lines = std::vector<std::string>;
-  CHECK(lines("{kind: modules}").empty());
-  CHECK(lines("{kind: deepen}") ==
-        Lines{"25%:r0c0=copy_block", "25%:r0c1=copy_block", "25%:r0c2=copy_block", "25%:r0c3=copy_block"});
-  CHECK(lines("{kind: deepen, slots: [r0c1, r0c3], deepen: {at: 3, copies: 3, form: plain}}") ==
-        Lines{"3:r0c1=copy_block_plain*3", "3:r0c3=copy_block_plain*3"});
-}
-
-TEST_CASE("a run that is deepened at a percentage keeps its epochs, one at an epoch need not") {
-  const auto fixed = [](const std::string& at) {
-    return epochs_are_fixed(
-        read_run_config_text(kDecoder + "growth: {kind: deepen, deepen: {at: " + at + "}}", "f").config);
-  };
-  CHECK(fixed("25%"));
-  CHECK_FALSE(fixed("3"));
 }

@@ -4,11 +4,14 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 
 #include "config/loading/load.h"
+#include "unit/config/problem_case.h"
 
 using namespace esper::base;
 using namespace esper::config;
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
+using Case = esper::test::ProblemCase;
+using esper::test::check_problem;
 
 namespace {
 
@@ -24,6 +27,21 @@ const std::string kText = "data: {kind: text, path: x, context: 8}\n";
 const std::string kCifar = "data: {kind: cifar10, path: x}\n";
 
 }  // namespace
+
+TEST_CASE("slots that the host does not have") {
+  const Case c = GENERATE(Case{"host: {kind: mlp, hidden: [4, 4]}\ngrowth: {slots: [r0c0, r0c1]}", ""},
+                          Case{"host: {kind: mlp, hidden: [4, 4]}\ngrowth: {slots: [r0c0, r0c2]}",
+                               "f:2:24: growth.slots[1]: this host has no slot \"r0c2\"; it has r0c0 to r0c1"},
+                          Case{"host: {kind: mlp, hidden: [4], modules: [r0c1=norm]}",
+                               "f:1:42: host.modules[0]: this host has no slot \"r0c1\""},
+                          Case{"host: {kind: mlp, hidden: [4]}\ngrowth: {aggregation: {classes: [\"r0c3=0\"]}}",
+                               "f:2:34: growth.aggregation.classes[0]: this host has no slot \"r0c3\""},
+                          Case{"growth: {slot_alpha: [\"r0c7=linear,8,1\"]}",
+                               "f:1:23: growth.slot_alpha[0]: this host has no slot \"r0c7\"; it has r0c0 to r0c"},
+                          Case{"host: {kind: linear}\ngrowth: {slot_alpha: [\"r0c0=linear,8,1\"]}",
+                               "f:2:23: growth.slot_alpha[0]: this host has no slot \"r0c0\"; it has none"});
+  check_problem(c);
+}
 
 TEST_CASE("names that do not exist are told with the line they stand in, all of them") {
   const auto problems = problems_of(

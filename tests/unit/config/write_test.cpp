@@ -6,7 +6,6 @@
 
 #include "base/hash.h"
 #include "config/fields/field_table.h"
-#include "config/fields/field_text.h"
 #include "config/loading/load.h"
 #include "config/writing/free_fields.h"
 
@@ -136,13 +135,4 @@ TEST_CASE("the settings of the policy that decides count for the training hash, 
 TEST_CASE("hashes are written with 16 digits and stay the same") {
   CHECK(hash_text(0x1f) == "000000000000001f");
   CHECK(hash_text(config_hash(RunConfig{})) == hash_text(config_hash(RunConfig{})));
-}
-
-TEST_CASE("numbers are written without needless digits") {
-  CHECK(number_text(1e6) == "1000000");
-  CHECK(number_text(0.9999) == "0.9999");
-  CHECK(number_text(1e-16) == "1e-16");
-  CHECK(limits_text(between(1, 64)) == "1 to 64");
-  CHECK(limits_text(at_least(0)) == ">= 0");
-  CHECK(limits_text({}).empty());
 }

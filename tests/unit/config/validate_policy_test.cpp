@@ -1,0 +1,31 @@
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+
+#include "unit/config/problem_case.h"
+
+using Case = esper::test::ProblemCase;
+using esper::test::check_problem;
+
+TEST_CASE("rules of the policy and of its schedule") {
+  const Case c = GENERATE(
+      Case{"policy: {kind: schedule, schedule: [\"2:r0c0=mlp\", \"30%:r0c0=norm\"]}", ""},
+      Case{"policy: {kind: schedule}", "f:1:16: policy.schedule: is empty, but kind schedule needs lines"},
+      Case{"policy: {schedule: [\"r0c0=mlp\"]}",
+           "f:1:21: policy.schedule[0]: \"r0c0=mlp\" is not time:slot=blueprint; write it like 2:r0c2=conv_light"},
+      Case{"policy: {schedule: [\"11:r0c0=mlp\"]}",
+           "f:1:21: policy.schedule[0]: the run ends with epoch 10, before epoch 11"},
+      Case{"epochs: 11\npolicy: {schedule: [\"11:r0c0=mlp\"]}", ""},
+      Case{"policy: {schedule: [\"3:r0c0=mlp\", \"30%:r0c0=norm\"]}",
+           "f:1:35: policy.schedule[1]: \"3:r0c0=mlp\" names r0c0 after epoch 3 already"},
+      Case{"epochs: 20\npolicy: {schedule: [\"3:r0c0=mlp\", \"30%:r0c0=norm\"]}", ""},
+      Case{"host: {hidden: [8, 8]}\ngrowth: {slots: [r0c0]}\npolicy: {schedule: [\"2:r0c1=mlp\"]}",
+           "f:3:21: policy.schedule[0]: growth.slots has r0c0 and not r0c1"},
+      Case{"growth: {blueprints: [mlp, norm]}\npolicy: {schedule: [\"2:r0c0=linear\"]}",
+           "f:2:21: policy.schedule[0]: growth.blueprints has mlp, norm and not \"linear\""},
+      Case{"host: {modules: [r0c0=mlp]}\npolicy: {schedule: [\"2:r0c0=norm\"]}",
+           "f:2:21: policy.schedule[0]: host.modules has a module at r0c0 from the start"},
+      Case{"policy: {kind: never}", "f:1:16: policy.kind: "},
+      Case{"policy: {periodic: {every_epochs: 0}}", "f:1:35: policy.periodic.every_epochs: "},
+      Case{"policy: {random: {probability: 1.5}}", "f:1:32: policy.random.probability: "});
+  check_problem(c);
+}
