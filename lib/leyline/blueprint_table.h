@@ -91,10 +91,6 @@ std::span<const BlueprintFacts> feature_blueprints();
 std::span<const BlueprintFacts> image_blueprints();
 std::span<const BlueprintFacts> sequence_blueprints();
 
-// How a widening starts.
-inline constexpr std::string_view kWideningStart =
-    "neutral: copies of units, which share their originals' outgoing weights";
-
 // The row that changes nothing: what the policy chooses to grow nothing of use, and a control in experiments.
 constexpr BlueprintFacts noop_blueprint(FeatureKind kind) {
   return {.name = "noop",

@@ -4,24 +4,23 @@
 
 #include "leyline/blueprint_sizes.h"
 #include "leyline/blueprint_table.h"
+#include "leyline/widening_blueprints.h"
 
 namespace esper::leyline {
 namespace {
 
 // Counted between blocks as wide as the slot's feature.
-template <WideningUnits units>
-constexpr BlueprintFacts dense_widening(std::string_view name, int policy_index, std::string_view module) {
-  return {.name = name,
-          .fits = FeatureKind::kFeatures,
-          .policy_index = policy_index,
-          .module = module,
-          .start = kWideningStart,
-          .formula = "k (in + 1 + out)",
-          .num_parameters = [](const FeatureShape& s) { return units(s.channels) * (2 * s.channels + 1); },
-          .flops = [](const FeatureShape& s) { return 2 * s.channels * units(s.channels); },
-          .birth = Birth::kWidening,
-          .further_units = units};
-}
+struct DenseWidening {
+  static constexpr FeatureKind kFits = FeatureKind::kFeatures;
+  static constexpr std::string_view kAsMany = "k = C more units of the block before the slot";
+  static constexpr std::string_view kHalfAsMany = "k = max(1, C/2) more units of the block before the slot";
+  static constexpr std::string_view kFormula = "k (in + 1 + out)";
+  static constexpr std::int64_t width(const FeatureShape& s) { return s.channels; }
+  static constexpr std::int64_t num_parameters(const FeatureShape& s, std::int64_t k) {
+    return k * (2 * s.channels + 1);
+  }
+  static constexpr std::int64_t flops(const FeatureShape& s, std::int64_t k) { return 2 * s.channels * k; }
+};
 
 constexpr std::array kFeatureRows{
     noop_blueprint(FeatureKind::kFeatures),
@@ -91,9 +90,8 @@ constexpr std::array kFeatureRows{
         .flops = [](const FeatureShape& s) { return s.channels * s.channels; },
         .algebra = Algebra::kAffine,
     },
-    dense_widening<as_many_units>("widen", policy_index::kWiden, "k = C more units of the block before the slot"),
-    dense_widening<half_as_many_units>("widen_half", policy_index::kWidenHalf,
-                                       "k = max(1, C/2) more units of the block before the slot"),
+    widen_blueprint<DenseWidening>(),
+    widen_half_blueprint<DenseWidening>(),
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "leyline/blueprint_sizes.h"
 #include "leyline/blueprint_table.h"
+#include "leyline/widening_blueprints.h"
 
 namespace esper::leyline {
 namespace {
@@ -28,19 +29,19 @@ constexpr BlueprintFacts residual_block_copy(std::string_view name, int policy_i
 }
 
 // Counted between 3x3 convolutions as wide as the slot's feature, without pooling.
-template <WideningUnits units>
-constexpr BlueprintFacts conv_widening(std::string_view name, int policy_index, std::string_view module) {
-  return {.name = name,
-          .fits = FeatureKind::kImage,
-          .policy_index = policy_index,
-          .module = module,
-          .start = kWideningStart,
-          .formula = "k (9 in + 2 + 9 out)",
-          .num_parameters = [](const FeatureShape& s) { return units(s.channels) * (18 * s.channels + 2); },
-          .flops = [](const FeatureShape& s) { return units(s.channels) * (18 * s.channels + 1) * pixels(s); },
-          .birth = Birth::kWidening,
-          .further_units = units};
-}
+struct ConvWidening {
+  static constexpr FeatureKind kFits = FeatureKind::kImage;
+  static constexpr std::string_view kAsMany = "k = C more channels of the block before the slot";
+  static constexpr std::string_view kHalfAsMany = "k = max(1, C/2) more channels of the block before the slot";
+  static constexpr std::string_view kFormula = "k (9 in + 2 + 9 out)";
+  static constexpr std::int64_t width(const FeatureShape& s) { return s.channels; }
+  static constexpr std::int64_t num_parameters(const FeatureShape& s, std::int64_t k) {
+    return k * (18 * s.channels + 2);
+  }
+  static constexpr std::int64_t flops(const FeatureShape& s, std::int64_t k) {
+    return k * (18 * s.channels + 1) * pixels(s);
+  }
+};
 
 constexpr std::array kImageRows{
     noop_blueprint(FeatureKind::kImage),
@@ -151,9 +152,8 @@ constexpr std::array kImageRows{
                         Birth::kIdentityCopy),
     residual_block_copy("copy_block_plain", policy_index::kCopyBlockPlain, "a copy of the block before the slot",
                         Birth::kPlainCopy),
-    conv_widening<as_many_units>("widen", policy_index::kWiden, "k = C more channels of the block before the slot"),
-    conv_widening<half_as_many_units>("widen_half", policy_index::kWidenHalf,
-                                      "k = max(1, C/2) more channels of the block before the slot"),
+    widen_blueprint<ConvWidening>(),
+    widen_half_blueprint<ConvWidening>(),
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "leyline/blueprint_sizes.h"
 #include "leyline/blueprint_table.h"
+#include "leyline/widening_blueprints.h"
 
 namespace esper::leyline {
 namespace {
@@ -32,20 +33,17 @@ constexpr BlueprintFacts block_copy(std::string_view name, int policy_index, std
           .birth = birth};
 }
 
-template <WideningUnits units>
-constexpr BlueprintFacts mlp_widening(std::string_view name, int policy_index, std::string_view module) {
-  return {
-      .name = name,
-      .fits = FeatureKind::kSequence,
-      .policy_index = policy_index,
-      .module = module,
-      .start = kWideningStart,
-      .formula = "k (2C + 1)",
-      .num_parameters = [](const FeatureShape& s) { return units(token_mlp_width(s.channels)) * (2 * s.channels + 1); },
-      .flops = [](const FeatureShape& s) { return 2 * s.tokens * s.channels * units(token_mlp_width(s.channels)); },
-      .birth = Birth::kWidening,
-      .further_units = units};
-}
+struct MlpWidening {
+  static constexpr FeatureKind kFits = FeatureKind::kSequence;
+  static constexpr std::string_view kAsMany = "k = 4C more units of the MLP in the block before the slot";
+  static constexpr std::string_view kHalfAsMany = "k = 2C more units of the MLP in the block before the slot";
+  static constexpr std::string_view kFormula = "k (2C + 1)";
+  static constexpr std::int64_t width(const FeatureShape& s) { return token_mlp_width(s.channels); }
+  static constexpr std::int64_t num_parameters(const FeatureShape& s, std::int64_t k) {
+    return k * (2 * s.channels + 1);
+  }
+  static constexpr std::int64_t flops(const FeatureShape& s, std::int64_t k) { return 2 * s.tokens * s.channels * k; }
+};
 
 constexpr std::array kSequenceRows{
     noop_blueprint(FeatureKind::kSequence),
@@ -144,10 +142,8 @@ constexpr std::array kSequenceRows{
                "neutral: a copy of the block before the slot, attention.proj and mlp.down 0", Birth::kIdentityCopy),
     block_copy("copy_block_plain", policy_index::kCopyBlockPlain, "a copy of the block before the slot",
                Birth::kPlainCopy),
-    mlp_widening<as_many_units>("widen", policy_index::kWiden,
-                                "k = 4C more units of the MLP in the block before the slot"),
-    mlp_widening<half_as_many_units>("widen_half", policy_index::kWidenHalf,
-                                     "k = 2C more units of the MLP in the block before the slot"),
+    widen_blueprint<MlpWidening>(),
+    widen_half_blueprint<MlpWidening>(),
 };
 
 }  // namespace
