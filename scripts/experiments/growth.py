@@ -13,8 +13,8 @@ EXAMPLE = """example:
   scripts/experiment growth --dataset digits --seeds 5
   scripts/experiment growth --images cifar10-images.tar.gz      # digits and CIFAR-10
 
-A run that is finished is kept in the work folder and not repeated, so what was broken off goes on with the same command. One run at a time
-and one thread, since their time is compared: let the machine do nothing else."""
+A run that is finished is kept in the work folder and not repeated, so what was broken off goes on with the same command. One thread a run;
+their time is compared: let the machine do nothing else, and --jobs be no more than its cores."""
 
 
 def parse(arguments, root):
@@ -25,6 +25,7 @@ def parse(arguments, root):
     parser.add_argument("--images", metavar="PATH", help=datasets.IMAGES_HELP)
     parser.add_argument("--full", action="store_true", help="all of CIFAR-10, on a GPU if available")
     parser.add_argument("--epochs", type=command.whole_number(1), metavar="N", help="overrides the settings; for a quick test")
+    parser.add_argument("--jobs", type=command.whole_number(1), default=1, metavar="N", help="seeds side by side; default: 1")
     return command.options_of(parser, arguments, root)
 
 
@@ -52,9 +53,10 @@ def experiment(options, name, parts_of):
     environment = command.environment_of(options.esper, config)
     room = runs.Room(options.esper, config, options.work, command.Progress(name, len(arms.ARMS) * options.seeds), options.fresh)
     seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
-    records = [arms.all_arms(room, seed, parts_of(seed), options.epochs or environment["epochs"]) for seed in seeds]
+    data = datasets.counts_of(parts_of(FIRST_SEED))  # before the seeds' own parts, which are made side by side
+    epochs = options.epochs or environment["epochs"]
+    records = command.at_once(options.jobs, [lambda seed=seed: arms.all_arms(room, seed, parts_of(seed), epochs) for seed in seeds])
     environment["minutes"] = (time.monotonic() - began) / 60
-    data = datasets.counts_of(parts_of(FIRST_SEED))
     return {"config": str(config.relative_to(options.root)), "command": command_of(options, name), "data": data, "environment": environment,
             "records": records}
 
@@ -64,6 +66,7 @@ def command_of(options, name):
     words += ["--images", "cifar10-images.tar.gz"] if name != "digits" else []
     words += ["--full"] if name == "cifar10_full" else []
     words += ["--epochs", str(options.epochs)] if options.epochs else []
+    words += ["--jobs", str(options.jobs)] if options.jobs != 1 else []
     return " ".join(words)
 
 
