@@ -1,6 +1,6 @@
 #pragma once
-// A growing network as plain data. Functions of this folder read it; those above it, in fold/ and command/, alter it.
-// kasmina/network.h owns one and says when it may be altered. Training thread.
+// A growing network as plain data. The files of this folder build, read, save and restore it; those of fold/ and
+// command/, and the epoch's end, alter it. Network (kasmina/network.h) owns it and says when. Training thread.
 
 #include <torch/types.h>
 
