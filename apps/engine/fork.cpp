@@ -17,7 +17,7 @@
 #include "engine/policy.h"
 #include "engine/workbench.h"
 #include "history/run_history.h"
-#include "kasmina/topology.h"
+#include "kasmina/slot/topology.h"
 #include "nissa/log.h"
 #include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"

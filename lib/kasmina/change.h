@@ -1,21 +1,23 @@
 #pragma once
-// A change of the network that is rolled back unless it is committed: for a command that is executed in the network and
-// may fail outside of it. Owned by its creator. Training thread.
+// A change of a network that is rolled back unless it is committed: for a command that is executed in the network and
+// may fail outside of it. Training thread.
 
 #include <torch/types.h>
 
 #include <cstdint>
 #include <vector>
 
-#include "kasmina/network.h"
+#include "kasmina/network/network_state.h"
+#include "kasmina/slot/lifecycle_event.h"
+#include "leyline/command.h"
 
 namespace esper::kasmina {
 
+// Network::open_change() makes one.
 class Change {
  public:
-  // Borrows the network. A network has at most one open change; opening a second one, or altering the network in any
-  // other way before this one is committed or rolled back, is a bug.
-  explicit Change(Network& network);
+  // Borrows both. is_open: set as long as the change is open.
+  Change(NetworkState& network, bool& is_open);
   // Rolls back an open change. Used during stack unwinding, so a further device error is not reported.
   ~Change();
   Change(const Change&) = delete;
@@ -33,7 +35,8 @@ class Change {
  private:
   void close();
 
-  Network& network_;
+  NetworkState& network_;
+  bool& is_network_changing_;
   NetworkStructure before_;
   std::uint64_t structure_version_;
   TensorValues overwritten_;  // values of host tensors, oldest first

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kasmina/seed.h"
+#include "kasmina/seed/seed.h"
 
 namespace esper::kasmina {
 

@@ -2,7 +2,7 @@
 // Seed events as records of the run's journal. Any thread.
 
 #include "history/growth_record.h"
-#include "kasmina/network.h"
+#include "kasmina/slot/lifecycle_event.h"
 
 namespace esper::kasmina {
 

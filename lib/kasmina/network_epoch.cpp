@@ -1,4 +1,4 @@
-// The changes of slots and seeds at an epoch's end.
+#include "kasmina/network_epoch.h"
 
 #include <fmt/core.h>
 
@@ -7,7 +7,8 @@
 
 #include "base/error.h"
 #include "base/quantity.h"
-#include "kasmina/network.h"
+#include "kasmina/command/removal.h"
+#include "kasmina/network/network_tensors.h"
 
 namespace esper::kasmina {
 
@@ -129,35 +130,7 @@ std::vector<bool> broken_seeds(const std::vector<Slot>& slots) {
   return broken;
 }
 
-}  // namespace
-
-std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {
-  ESPER_CHECK(facts.epoch > epoch_, fmt::format("epochs must ascend: {} after {}", facts.epoch, epoch_));
-  require_no_change();
-  epoch_ = facts.epoch;
-  accuracy_ = if_accuracy(facts.validation_accuracy);
-  const auto host_parameters = num_host_parameters();
-  const auto broken = broken_seeds(structure_.slots);
-  std::vector<LifecycleEvent> events;
-  for (std::size_t i = 0; i < structure_.slots.size(); ++i) {
-    auto& slot = structure_.slots[i];
-    if (slot.seed) take_in(slot, facts, {accuracy_, host_parameters});
-    const auto happened = slot.seed ? close_epoch(slot, facts, broken[i]) : rest(slot, growth_);
-    events.insert(events.end(), happened.begin(), happened.end());
-  }
-  return events;
-}
-
-std::int64_t Network::num_host_parameters() const {
-  std::int64_t count = 0;
-  for (const auto& group : parameter_groups()) {
-    if (group.owner != kHostOwner) continue;
-    for (const auto& parameter : group.parameters) count += parameter.tensor.numel();
-  }
-  return count;
-}
-
-std::vector<LifecycleEvent> Network::close_epoch(Slot& slot, const EpochFacts& facts, bool is_broken) {
+std::vector<LifecycleEvent> close_epoch(NetworkState& network, Slot& slot, const EpochFacts& facts, bool is_broken) {
   std::vector<LifecycleEvent> events;
   const bool violates = slot.seed->record.isolation_violations > 0;
   if (violates) events.push_back(violation(slot));
@@ -166,38 +139,36 @@ std::vector<LifecycleEvent> Network::close_epoch(Slot& slot, const EpochFacts& f
     reason = "its tensors hold NaN or infinity";
   } else if (!facts.undone.empty() && is_growing(slot.stage)) {
     reason = facts.undone;
-  } else if (violates && growth_.isolation.strict) {
+  } else if (violates && network.growth.isolation.strict) {
     reason = "isolation violated: its gradient reached the host";
   } else if (is_leaving(slot) && slot.seed->alpha.mode == AlphaMode::kHold) {
     reason = "blended out";
   }
   if (reason.empty()) {
-    refresh_scalars(slot, growth_);
+    refresh_scalars(slot, network.growth);
     return events;
   }
-  const auto culled = cull(slot, reason, "");
+  const auto culled = cull(network, slot, reason, "");
   events.insert(events.end(), culled.begin(), culled.end());
   return events;
 }
 
-std::vector<LifecycleEvent> Network::cull(Slot& slot, const std::string& reason, const std::string& command_id) {
-  LifecycleEvent stage;
-  stage.seed_id = slot.seed->id;
-  stage.slot = slot.site.id;
-  stage.blueprint = name_of(slot.seed->kind);
-  stage.from = slot.stage;
-  stage.to = Stage::kCulled;
-  stage.reason = reason;
-  stage.command_id = command_id;
-  auto gone = stage;
-  gone.kind = Kind::kCull;
-  gone.values = {{"age_epochs", slot.seed->record.age_epochs},
-                 {"params", static_cast<double>(slot.seed->module.tensors.num_parameters())},
-                 {"alpha", slot.seed->alpha.value}};
-  structure_.ownership.release(slot.seed->id);
-  move_slot(slot, Stage::kCulled, std::nullopt);
-  ++structure_version_;
-  return {stage, gone};
+}  // namespace
+
+std::vector<LifecycleEvent> end_epoch(NetworkState& network, const EpochFacts& facts) {
+  ESPER_CHECK(facts.epoch > network.epoch, fmt::format("epochs must ascend: {} after {}", facts.epoch, network.epoch));
+  network.epoch = facts.epoch;
+  network.accuracy = if_accuracy(facts.validation_accuracy);
+  const auto host_parameters = num_host_parameters(network);
+  const auto broken = broken_seeds(network.structure.slots);
+  std::vector<LifecycleEvent> events;
+  for (std::size_t i = 0; i < network.structure.slots.size(); ++i) {
+    auto& slot = network.structure.slots[i];
+    if (slot.seed) take_in(slot, facts, {network.accuracy, host_parameters});
+    const auto happened = slot.seed ? close_epoch(network, slot, facts, broken[i]) : rest(slot, network.growth);
+    events.insert(events.end(), happened.begin(), happened.end());
+  }
+  return events;
 }
 
 }  // namespace esper::kasmina

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-#include "kasmina/slot_tap.h"
+#include "kasmina/seed/slot_tap.h"
 #include "step/step_settings.h"
 #include "step/step_state.h"
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "kasmina/parameter_group.h"
+#include "kasmina/tensor/parameter_group.h"
 #include "step/step_settings.h"
 #include "step/step_state.h"
 

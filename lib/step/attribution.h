@@ -13,7 +13,7 @@
 
 #include <span>
 
-#include "kasmina/slot_tap.h"
+#include "kasmina/seed/slot_tap.h"
 
 namespace esper::step {
 

@@ -2,7 +2,7 @@
 
 #include "base/error.h"
 #include "device/precision.h"
-#include "kasmina/layers.h"
+#include "kasmina/tensor/layers.h"
 
 namespace esper::step {
 

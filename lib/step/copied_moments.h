@@ -1,5 +1,6 @@
 #pragma once
-// Optimizer state of parameters that were born as copies of others (kasmina/block_copy.h, widening.h). Training thread.
+// Optimizer state of parameters that were born as copies of others (kasmina/seed/block_copy.h, widening.h). Training
+// thread.
 
 #include <span>
 

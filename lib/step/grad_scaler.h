@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kasmina/tensor_table.h"
+#include "kasmina/tensor/tensor_table.h"
 
 namespace esper::step {
 

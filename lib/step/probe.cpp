@@ -1,6 +1,7 @@
 #include "step/probe.h"
 
 #include "device/precision.h"
+#include "kasmina/network/alpha_override.h"
 #include "step/aggregation_state.h"
 #include "step/attribution.h"
 #include "step/loss.h"
@@ -18,7 +19,7 @@ torch::Tensor shares_of(Model& model, const Microbatch& microbatch) {
   const torch::Tensor loss = loss_of(model, microbatch);
   std::vector<torch::Tensor> lost;
   for (const std::string& seed : model.state.seed_sums.seed_ids) {
-    const kasmina::AlphaOverride without(model.network, seed, 0);
+    const kasmina::AlphaOverride without(model.network.state(), seed, 0);
     lost.push_back(loss_of(model, microbatch).sub(loss).clamp_min(0));
   }
   return normalised_shares(at::stack(lost));

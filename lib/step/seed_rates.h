@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "config/growth_config.h"
-#include "kasmina/parameter_group.h"
+#include "kasmina/tensor/parameter_group.h"
 #include "step/schedule.h"
 #include "step/step_state.h"
 

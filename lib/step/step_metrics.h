@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "kasmina/tensor_table.h"
+#include "kasmina/tensor/tensor_table.h"
 #include "step/seed_sums.h"
 
 namespace esper::step {

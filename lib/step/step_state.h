@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "kasmina/parameter_group.h"
+#include "kasmina/tensor/parameter_group.h"
 #include "step/flat_tensors.h"
 #include "step/grad_scaler.h"
 #include "step/group_scalars.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <span>
 
-#include "kasmina/slot_tap.h"
+#include "kasmina/seed/slot_tap.h"
 #include "step/step_settings.h"
 #include "step/step_state.h"
 

@@ -8,6 +8,7 @@
 #include "base/interrupt.h"
 #include "base/text/rounding.h"
 #include "device/cuda_table.h"
+#include "kasmina/network/network_seeds.h"
 
 namespace esper::tolaria {
 
@@ -106,8 +107,8 @@ void EpochTrainer::prepare_structures() {
   const auto limit = static_cast<std::size_t>(config.step.compile.ahead);
   if (epochs_left < 2 || limit == 0 || !run_.lanes.build) return;
   const config::Evidence evidence = config.growth.gates.evidence;
-  const lanes::GrowthForecast growth_forecast{network.export_seed_states(),
-                                              network.export_slots(),
+  const lanes::GrowthForecast growth_forecast{kasmina::export_seed_states(network.state()),
+                                              kasmina::export_slots(network.state()),
                                               evidence == config::Evidence::kControl ? 1 : config.growth.max_seeds,
                                               run_.policy.state(),
                                               config.growth.training == config::SeedTraining::kShadow,

@@ -4,6 +4,7 @@
 
 #include "base/names.h"
 #include "base/text/rounding.h"
+#include "kasmina/network/network_seeds.h"
 
 namespace esper::tolaria {
 namespace {
@@ -29,7 +30,7 @@ const char* status_of(Outcome kind) {
 
 ordered_json seeds_of(const kasmina::Network& network) {
   ordered_json seeds = ordered_json::array();
-  for (const auto& seed : network.export_seed_states()) {
+  for (const auto& seed : kasmina::export_seed_states(network.state())) {
     const auto contribution = seed.figures.contribution_points;
     seeds.push_back({{"seed_id", seed.seed_id},
                      {"slot", seed.slot},

@@ -10,6 +10,8 @@
 #include <ctime>
 
 #include "base/statistics.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/network/network_stacked.h"
 #include "support/grown_network.h"
 #include "tolaria/evaluation/stacked_validation.h"
 
@@ -58,7 +60,7 @@ class Passes {
  public:
   explicit Passes(const Case& c)
       : network_(tests::grown_network(c.grown, config::Composition::kAdd, {1, 1, 1, 1})),
-        plan_(network_->plan_stacked(configurations())) {
+        plan_(kasmina::plan_stacked(network_->state(), configurations())) {
     constexpr int kBatches = 4;
     for (int i = 0; i < kBatches; ++i) {
       batches_.push_back({tests::inputs_of(c.grown.sample, c.batch), tests::targets_of(c.grown.sample, c.batch)});
@@ -73,7 +75,7 @@ class Passes {
 
  private:
   std::vector<kasmina::Configuration> configurations() const {
-    const auto seeds = network_->active_seeds();
+    const auto seeds = kasmina::active_seeds(network_->state());
     std::vector<kasmina::Configuration> all;
     for (std::size_t on = 0; on < std::size_t{1} << seeds.size(); ++on) {
       auto& configuration = all.emplace_back();

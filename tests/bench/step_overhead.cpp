@@ -11,7 +11,7 @@
 #include <cstdlib>
 #include <ctime>
 
-#include "kasmina/host.h"
+#include "kasmina/host/host.h"
 #include "step/train_step.h"
 
 namespace {

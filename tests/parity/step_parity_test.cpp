@@ -11,7 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "kasmina/host.h"
+#include "kasmina/host/host.h"
 #include "kasmina/network.h"
 #include "step/batch_statistics.h"
 #include "step/train_step.h"

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "base/names.h"
-#include "kasmina/gates.h"
+#include "kasmina/slot/gates.h"
 #include "support/growing_model.h"
 
 namespace esper::tests {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kasmina/network/network_seeds.h"
 #include "lanes/step_runner.h"
 #include "step/probe.h"
 #include "support/lane_cases.h"
@@ -142,7 +143,8 @@ class GrowingModel {
     facts.validation_loss = 0.5;
     facts.validation_accuracy = 0.8;
     facts.host_gradient_norm = 1;
-    for (const auto& seed : model->network.export_seed_states()) facts.seeds.push_back({seed.seed_id, 1.0, 0.7, 0.9});
+    for (const auto& seed : kasmina::export_seed_states(model->network.state()))
+      facts.seeds.push_back({seed.seed_id, 1.0, 0.7, 0.9});
     return facts;
   }
   std::vector<kasmina::LifecycleEvent> end_epoch(const kasmina::EpochFacts& facts) {
@@ -154,7 +156,7 @@ class GrowingModel {
   }
 
   leyline::Stage stage(const std::string& seed_id) const {
-    for (const auto& seed : model->network.export_seed_states()) {
+    for (const auto& seed : kasmina::export_seed_states(model->network.state())) {
       if (seed.seed_id == seed_id) return seed.stage;
     }
     return leyline::Stage::kUnknown;

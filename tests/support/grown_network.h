@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kasmina/network.h"
+#include "kasmina/network/network_seeds.h"
 
 namespace esper::tests {
 
@@ -71,7 +72,7 @@ inline void blend_to(kasmina::Network& network, const std::vector<double>& alpha
 
 // Every way to have the active seeds on, as they run, or off; bit i of the place counts for seed i: off where it is 0.
 inline std::vector<kasmina::Configuration> all_on_and_off(const kasmina::Network& network) {
-  const auto seeds = network.active_seeds();
+  const auto seeds = kasmina::active_seeds(network.state());
   std::vector<kasmina::Configuration> all;
   for (std::size_t on = 0; on < std::size_t{1} << seeds.size(); ++on) {
     auto& configuration = all.emplace_back();
@@ -106,7 +107,7 @@ inline std::unique_ptr<kasmina::Network> grown_network(const GrownCase& c, confi
   auto network = std::make_unique<kasmina::Network>(c.host, growth, c.sample, 7, torch::kCPU);
   const auto probe = inputs_of(c.sample, 4);
   int number = 0;
-  for (const auto& slot : network->export_slots()) {
+  for (const auto& slot : kasmina::export_slots(network->state())) {
     if (number == static_cast<int>(alphas.size())) break;
     const auto events = network->apply(germination(number++, slot.slot, c.blueprint), probe);
     TORCH_CHECK(events.back().kind != kasmina::LifecycleEvent::Kind::kCommandRejected, events.back().reason);

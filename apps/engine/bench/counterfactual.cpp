@@ -7,6 +7,8 @@
 
 #include "base/error.h"
 #include "engine/bench/grown.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/network/network_stacked.h"
 #include "tolaria/evaluation/stacked_validation.h"
 
 namespace esper::engine::bench {
@@ -18,7 +20,7 @@ constexpr double kMaxDifference = 1e-2;  // of the loss, relative: short types r
 // Each seed of the network at alpha 0 or 1, the last one all at 1.
 std::vector<kasmina::Configuration> all_on_and_off(const kasmina::Network& network) {
   std::vector<kasmina::Configuration> all(std::size_t{1} << kSeeds);
-  const auto seeds = network.export_seed_states();
+  const auto seeds = kasmina::export_seed_states(network.state());
   ESPER_CHECK(seeds.size() == kSeeds, "a seed did not grow");
   for (std::size_t on = 0; on < all.size(); ++on) {
     for (std::size_t i = 0; i < seeds.size(); ++i) all[on][seeds[i].seed_id] = (on >> i & 1) != 0 ? 1 : 0;
@@ -47,8 +49,8 @@ base::RatioEstimate counterfactual_ratio(const Workload& workload, int rounds) {
   std::vector<step::Microbatch> batches;
   for (const auto& step : workload.steps) batches.insert(batches.end(), step.begin(), step.end());
   const auto configurations = all_on_and_off(model->network);
-  const auto plan = model->network.plan_stacked(configurations),
-             full = model->network.plan_stacked({&configurations.back(), 1});
+  const auto plan = kasmina::plan_stacked(model->network.state(), configurations),
+             full = kasmina::plan_stacked(model->network.state(), {&configurations.back(), 1});
   const tolaria::Validation validation{bench.device, bench.settings.compute_type, {}};
   const auto rows = bench.config.growth.counterfactual.max_rows;
   const auto stacked = [&] { return validate_stacked(each_of(batches), {model->network, plan, rows}, validation); };

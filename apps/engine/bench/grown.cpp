@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "base/error.h"
+#include "kasmina/network/network_seeds.h"
 #include "leyline/seed_command.h"
 
 namespace esper::engine::bench {
@@ -26,12 +27,13 @@ std::unique_ptr<step::Model> grow(const Workload& workload, int seeds, const con
                                   const step::StepSettings& settings) {
   const auto& bench = workload.bench;
   auto model = step::build_model(with_four_slots(config), bench.data.train.shape, settings, bench.device);
-  const auto slots = model->network.export_slots();
+  const auto slots = kasmina::export_slots(model->network.state());
   for (int i = 0; i < seeds; ++i) {
     const auto& slot = slots.at(static_cast<std::size_t>(i));
     model->network.apply(leyline::germination(slot.slot, slot.slot, slot.blueprints.front()), probe_of(workload));
   }
-  ESPER_CHECK(model->network.export_seed_states().size() == static_cast<std::size_t>(seeds), "a seed did not grow");
+  ESPER_CHECK(kasmina::export_seed_states(model->network.state()).size() == static_cast<std::size_t>(seeds),
+              "a seed did not grow");
   step::follow_structure(*model);
   return model;
 }
@@ -49,7 +51,7 @@ std::unique_ptr<step::Model> training_model(const Workload& workload, int seeds,
   config::RunConfig config = workload.bench.config;
   config.growth.training = training;
   auto model = grow(workload, seeds, config, workload.bench.settings);
-  for (const auto& seed : model->network.export_seed_states()) {
+  for (const auto& seed : kasmina::export_seed_states(model->network.state())) {
     const auto command = leyline::seed_command("train " + seed.seed_id, SeedOperation::kStartTraining, seed.seed_id);
     const auto events = model->network.apply(command, probe_of(workload));
     ESPER_CHECK(events.back().kind != kasmina::LifecycleEvent::Kind::kCommandRejected, events.back().reason);

@@ -9,7 +9,7 @@
 
 #include "device/precision.h"
 #include "engine/bench/trainee.h"
-#include "kasmina/host.h"
+#include "kasmina/host/host.h"
 
 namespace esper::engine::bench {
 namespace {

@@ -5,8 +5,8 @@
 #include <span>
 #include <string_view>
 
-#include "kasmina/blueprint.h"
-#include "kasmina/layers.h"
+#include "kasmina/blueprint/blueprint.h"
+#include "kasmina/tensor/layers.h"
 
 namespace esper::kasmina {
 

@@ -9,7 +9,7 @@
 
 #include "kasmina/host/hosts.h"
 #include "kasmina/host/residual_block.h"
-#include "kasmina/layers.h"
+#include "kasmina/tensor/layers.h"
 
 namespace esper::kasmina {
 namespace {

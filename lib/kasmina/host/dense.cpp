@@ -5,7 +5,7 @@
 #include <fmt/core.h>
 
 #include "kasmina/host/hosts.h"
-#include "kasmina/layers.h"
+#include "kasmina/tensor/layers.h"
 
 namespace esper::kasmina {
 namespace {

@@ -1,8 +1,8 @@
 #pragma once
 // The builders of build_host(), one for each kind of host. They add tensors under `scope` and list the slots.
 
-#include "kasmina/host.h"
-#include "kasmina/layers.h"
+#include "kasmina/host/host.h"
+#include "kasmina/tensor/layers.h"
 
 namespace esper::kasmina {
 

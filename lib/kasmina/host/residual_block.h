@@ -2,8 +2,8 @@
 // The residual block of a cnn (host.residual_blocks): two convolutions with batch norm beside a path on which nothing
 // happens, as in ResNet's basic block. It keeps the feature's shape, so that copies of it can follow it.
 
-#include "kasmina/host.h"
-#include "kasmina/layers.h"
+#include "kasmina/host/host.h"
+#include "kasmina/tensor/layers.h"
 
 namespace esper::kasmina {
 

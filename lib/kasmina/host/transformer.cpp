@@ -12,7 +12,7 @@
 #include <memory>
 
 #include "kasmina/host/hosts.h"
-#include "kasmina/layers.h"
+#include "kasmina/tensor/layers.h"
 #include "leyline/blueprint_sizes.h"
 
 namespace esper::kasmina {

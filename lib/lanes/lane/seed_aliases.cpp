@@ -4,7 +4,7 @@
 
 #include <cctype>
 
-#include "kasmina/ownership.h"
+#include "kasmina/tensor/ownership.h"
 
 namespace esper::lanes {
 

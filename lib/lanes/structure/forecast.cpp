@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "base/names.h"
-#include "kasmina/lifecycle.h"
+#include "kasmina/seed/lifecycle.h"
 #include "leyline/topology.h"
 
 namespace esper::lanes {

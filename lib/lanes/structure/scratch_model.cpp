@@ -3,8 +3,10 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "kasmina/command_form.h"
-#include "kasmina/topology.h"
+#include "kasmina/command/command_form.h"
+#include "kasmina/fold/network_fold.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/slot/topology.h"
 
 namespace esper::lanes {
 
@@ -37,7 +39,7 @@ void copy_shared(const Model& from, const Model& to) {
 }
 
 void open_halfway(const Model& model) {
-  for (const auto& seed : model.network.export_seed_states()) {
+  for (const auto& seed : kasmina::export_seed_states(model.network.state())) {
     if (seed.stage == leyline::Stage::kFossilized) continue;
     for (const auto& [id, scalar] : model.network.scalars()) {
       if (!id.starts_with(seed.seed_id + ".")) continue;
@@ -60,7 +62,8 @@ nlohmann::json with_started_seed(nlohmann::json topology, const LikelyChange& ch
 nlohmann::json topology_after(nlohmann::json topology, const LikelyChange& change, const Model& running,
                               const config::GrowthConfig& growth) {
   const auto stage = kasmina::wanted_stage(change.operation);
-  const bool folds = stage == leyline::Stage::kFossilized && !running.network.folded_layer(change.seed_id).empty();
+  const bool folds =
+      stage == leyline::Stage::kFossilized && !kasmina::folded_layer(running.network.state(), change.seed_id).empty();
   if (change.operation == SeedOperation::kGerminate) {
     topology = with_started_seed(std::move(topology), change, growth);
   } else if (stage && !folds) {

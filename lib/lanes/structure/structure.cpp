@@ -3,7 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "kasmina/topology.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/slot/topology.h"
 #include "lanes/lane/seed_aliases.h"
 
 namespace esper::lanes {
@@ -29,7 +30,7 @@ std::string structure_of(const Model& model) {
     return slot != topology.slots.end() && slot->folded;
   };
   std::string text;
-  for (const auto& seed : model.network.export_seed_states()) {
+  for (const auto& seed : kasmina::export_seed_states(model.network.state())) {
     if (is_folded(seed)) continue;
     text.append(aliases.rename(seed.seed_id)).append(" ").append(seed.blueprint).append(" ").append(seed.slot);
     text.push_back('\n');

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/file_system.h"
-#include "kasmina/tensor_table.h"
+#include "kasmina/tensor/tensor_table.h"
 #include "storage/read_failure.h"
 
 namespace esper::tolaria {

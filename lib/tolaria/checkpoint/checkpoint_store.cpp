@@ -8,7 +8,7 @@
 
 #include "base/text/json_fields.h"
 #include "device/out_of_memory.h"
-#include "kasmina/topology.h"
+#include "kasmina/slot/topology.h"
 #include "storage/atomic_publish.h"
 #include "storage/beneath.h"
 #include "storage/published_folder.h"

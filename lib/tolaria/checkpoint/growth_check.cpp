@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include "base/error.h"
-#include "kasmina/topology.h"
+#include "kasmina/slot/topology.h"
 
 namespace esper::tolaria {
 

@@ -7,6 +7,7 @@
 #include "base/hash.h"
 #include "base/interrupt.h"
 #include "base/text/rounding.h"
+#include "kasmina/network/network_seeds.h"
 #include "tolaria/evaluation/shapley.h"
 #include "tolaria/evaluation/shapley_sampling.h"
 #include "tolaria/evaluation/validation_pass.h"
@@ -30,7 +31,7 @@ class SeedGame {
   explicit SeedGame(const Evaluation& evaluation)
       : evaluation_(evaluation),
         config_(evaluation.facts.config.growth.counterfactual),
-        seeds_(evaluation.model.network.active_seeds()),
+        seeds_(kasmina::active_seeds(evaluation.model.network.state())),
         begin_(evaluation.facts.clock.now()) {}
 
   int players() const { return static_cast<int>(seeds_.size()); }
@@ -191,8 +192,8 @@ Sampling sampling_of(const config::RunConfig& config, std::uint32_t epoch, int p
 
 bool counterfactual_is_due(const kasmina::Network& network, const config::CounterfactualConfig& config,
                            std::uint32_t epoch) {
-  if (network.active_seeds().empty()) return false;
-  if (!network.seeds_to_measure().empty()) return true;
+  if (kasmina::active_seeds(network.state()).empty()) return false;
+  if (!kasmina::seeds_to_measure(network.state()).empty()) return true;
   const auto every = static_cast<std::uint32_t>(config.every_epochs);
   return every > 0 && epoch % every == 0;
 }

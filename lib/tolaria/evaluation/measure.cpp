@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "base/text/rounding.h"
+#include "kasmina/network/network_seeds.h"
 #include "tolaria/evaluation/averaged_model.h"
 #include "tolaria/evaluation/counterfactual_report.h"
 
@@ -12,7 +13,7 @@ namespace {
 
 // Each seed alone at full alpha, the others as they run.
 void try_at_full_alpha(const Evaluation& evaluation, Measurements& measured) {
-  const auto seeds = evaluation.model.network.seeds_to_shadow();
+  const auto seeds = kasmina::seeds_to_shadow(evaluation.model.network.state());
   if (seeds.empty()) return;
   std::vector<kasmina::Configuration> trials;
   for (const auto& seed_id : seeds) trials.push_back({{seed_id, 1.0}});

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "device/precision.h"
+#include "kasmina/network/network_stacked.h"
 #include "step/loss.h"
 
 namespace esper::tolaria {
@@ -28,7 +29,7 @@ void add_piece(const Microbatch& piece, const Stack& stack, const Validation& va
   torch::Tensor logits;
   {
     device::AutocastScope autocast(validation.device.type(), validation.compute_type);
-    logits = stack.network.forward_stacked(piece.inputs, stack.plan);
+    logits = kasmina::forward_stacked(stack.network.state(), piece.inputs, stack.plan);
   }
   std::vector<std::int64_t> sizes = piece.targets.sizes().vec();
   sizes.insert(sizes.begin(), groups);

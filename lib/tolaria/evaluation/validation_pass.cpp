@@ -3,6 +3,7 @@
 #include <torch/types.h>
 
 #include "base/interrupt.h"
+#include "kasmina/network/network_stacked.h"
 
 namespace esper::tolaria {
 
@@ -36,7 +37,7 @@ ValidationResult validation_pass(const Model& model, data::Loader& loader, torch
 StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmina::Configuration>& configurations,
                            const std::function<bool()>& should_stop) {
   const auto& [model, loader, train, facts, ledger] = evaluation;
-  const auto plan = model.network.plan_stacked(configurations);
+  const auto plan = kasmina::plan_stacked(model.network.state(), configurations);
   const auto stop = [&] { return signalled() || (should_stop && should_stop()); };
   return validate_stacked(batches_of(loader, facts.device),
                           {model.network, plan, facts.config.growth.counterfactual.max_rows},

@@ -2,6 +2,7 @@
 
 #include "device/out_of_memory.h"
 #include "kasmina/change.h"
+#include "kasmina/command/command_form.h"
 #include "tolaria/growth/fold_state.h"
 
 namespace esper::tolaria {
@@ -40,7 +41,7 @@ AppliedCommand apply_command(Model& model, const leyline::AdaptationCommand& com
   } catch (const std::exception& error) {
     return refusal(command, error);
   }
-  kasmina::Change change(model.network);
+  auto change = model.network.open_change();
   done.events = change.apply(command, probe, now_ns);
   if (model.network.structure_version() == version) {
     change.commit();

@@ -10,7 +10,8 @@
 #include "base/interrupt.h"
 #include "base/text/rounding.h"
 #include "device/out_of_memory.h"
-#include "kasmina/lifecycle.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/seed/lifecycle.h"
 #include "lanes/lane/step_external_tensors.h"
 #include "tolaria/evaluation/averaged_model.h"
 #include "tolaria/evaluation/validation_pass.h"
@@ -150,7 +151,7 @@ base::Expected<std::uint32_t, NoControl> control_length(const RunFacts& facts, c
 
 base::Expected<std::uint32_t, NoControl> check_control(const RunFacts& facts, const RunProgress& progress,
                                                        const kasmina::Network& network) {
-  const auto seeds = network.export_seed_states();
+  const auto seeds = kasmina::export_seed_states(network.state());
   const auto growing = std::ranges::find_if(seeds, [](const auto& seed) { return kasmina::is_growing(seed.stage); });
   if (growing == seeds.end()) return control_length(facts, progress);
   return base::failure(NoControl{

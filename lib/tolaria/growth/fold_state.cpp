@@ -1,6 +1,9 @@
 #include "tolaria/growth/fold_state.h"
 
-#include "kasmina/widening.h"
+#include "kasmina/command/stage_move.h"
+#include "kasmina/fold/network_fold.h"
+#include "kasmina/network/network_widening.h"
+#include "kasmina/seed/widening.h"
 #include "step/ema.h"
 
 namespace esper::tolaria {
@@ -23,7 +26,7 @@ torch::Tensor find_view(const StepState& state, FlatTensors GroupState::* tensor
   return place.group == nullptr ? torch::Tensor() : view_of(place.group->*tensors, place.index);
 }
 
-void fold_moments(const Model& model, const kasmina::Network::FoldPlan& plan, FoldedState& out) {
+void fold_moments(const Model& model, const kasmina::FoldPlan& plan, FoldedState& out) {
   const std::string weight = plan.layer + ".weight", bias = plan.layer + ".bias";
   const auto first = find_view(model.state, &GroupState::first_moments, weight);
   if (!first.defined()) return;
@@ -36,7 +39,7 @@ void fold_moments(const Model& model, const kasmina::Network::FoldPlan& plan, Fo
   if (moments.weight_square.defined()) out.second_moments = {{weight, moments.weight_square}};
 }
 
-void part_moments(const Model& model, const kasmina::Network::SharedColumns& shared, FoldedState& out) {
+void part_moments(const Model& model, const kasmina::SharedColumns& shared, FoldedState& out) {
   out.parts = true;
   const auto sum = [&](FlatTensors GroupState::* tensors, std::vector<NamedTensor>& to) {
     const auto host = find_view(model.state, tensors, shared.host), own = find_view(model.state, tensors, shared.seed);
@@ -63,18 +66,19 @@ FoldedState folded_state(Model& model, const leyline::AdaptationCommand& command
   // Without gates, and a fossil that is kept is not folded.
   const bool keeps = command.seed_operation->operation == leyline::SeedOperation::kKeep;
   const bool fossilises = command.seed_operation->operation == leyline::SeedOperation::kFossilize &&
-                          model.network.may_fossilize(command.target_seed_id);
+                          kasmina::may_fossilize(model.network.state(), command.target_seed_id);
   if (!keeps && !fossilises) return out;
   const at::NoGradGuard no_grad;
-  if (const auto shared = model.network.shared_columns(command.target_seed_id)) {
+  if (const auto shared = kasmina::shared_columns(model.network.state(), command.target_seed_id)) {
     part_moments(model, *shared, out);
     return out;
   }
   if (keeps) return out;
-  if (const auto plan = model.network.fold_plan(command.target_seed_id)) fold_moments(model, *plan, out);
+  if (const auto plan = kasmina::fold_plan(model.network.state(), command.target_seed_id))
+    fold_moments(model, *plan, out);
   if (model.settings.ema_decay > 0) {
     const EmaScope averaged(model.state);
-    out.averages = model.network.folded_layer(command.target_seed_id);
+    out.averages = kasmina::folded_layer(model.network.state(), command.target_seed_id);
   }
   return out;
 }

@@ -3,14 +3,14 @@
 // widening parts with when it fossilises. Training thread.
 //
 // Averages: the layer's average with the fossil's average folded in. Moments: those that the gradients of the new
-// weight would have left (kasmina/fold.h). If the slot's map is nearly singular, or too large to be inverted while
+// weight would have left (kasmina/fold/fold.h). If the slot's map is nearly singular, or too large to be inverted while
 // training waits, the first moment of the weight starts at zero and the second is the layer's largest everywhere: the
 // old moments belong to other directions, and in those that the map suppressed a second moment near zero would let Adam
 // step several times lr.
 //
-// A widening's columns V share with the host's W (kasmina/widening.h). Its W - V has the average of W minus that of V,
-// and W's moments: its gradient is as before. The gradient of V becomes the sum of both, so its first moment does too,
-// which is exact, and its second moment, a sum of squares, is that of gradients that are not correlated.
+// A widening's columns V share with the host's W (kasmina/seed/widening.h). Its W - V has the average of W minus that
+// of V, and W's moments: its gradient is as before. The gradient of V becomes the sum of both, so its first moment does
+// too, which is exact, and its second moment, a sum of squares, is that of gradients that are not correlated.
 
 #include <vector>
 

@@ -9,7 +9,9 @@
 
 #include "base/text/rounding.h"
 #include "device/out_of_memory.h"
-#include "kasmina/lifecycle.h"
+#include "kasmina/network/alpha_override.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/seed/lifecycle.h"
 #include "leyline/telemetry.h"
 #include "tolaria/evaluation/averaged_model.h"
 
@@ -28,7 +30,7 @@ using namespace leyline::literals;
 
 std::vector<std::string> growing_seeds(const kasmina::Network& network) {
   std::vector<std::string> ids;
-  for (const auto& seed : network.export_seed_states()) {
+  for (const auto& seed : kasmina::export_seed_states(network.state())) {
     if (kasmina::is_growing(seed.stage)) ids.push_back(seed.seed_id);
   }
   return ids;
@@ -40,7 +42,7 @@ ValidationResult validate_without_growing_seeds(const Evaluation& evaluation, co
   const auto& [model, loader, train, facts, ledger] = evaluation;
   const LedgerScope validating(ledger, Owner::kValidation);
   std::deque<kasmina::AlphaOverride> silent;
-  for (const auto& id : growing_seeds(model.network)) silent.emplace_back(model.network, id, 0.0);
+  for (const auto& id : growing_seeds(model.network)) silent.emplace_back(model.network.state(), id, 0.0);
   const AveragedModel averaged(model, train, facts.config, facts.device);
   ValidationResult result = validation_pass(model, loader, facts.device);
   if (result.complete || !progress.validation) return result;

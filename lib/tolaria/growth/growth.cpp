@@ -7,7 +7,10 @@
 #include <utility>
 
 #include "base/text/rounding.h"
-#include "kasmina/lifecycle.h"
+#include "kasmina/command/command_form.h"
+#include "kasmina/command/execute.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/seed/lifecycle.h"
 #include "leyline/seed_command.h"
 #include "leyline/telemetry.h"
 #include "tolaria/growth/apply_command.h"
@@ -74,7 +77,7 @@ bool Growth::may_train_control(const RunProgress& progress) const {
   ++after.epoch;
   if (!control_length(facts_, after)) return false;
   // One that rests may be free once the epoch is over.
-  return std::ranges::any_of(model_.network.export_slots(), [](const leyline::SlotState& slot) {
+  return std::ranges::any_of(kasmina::export_slots(model_.network.state()), [](const leyline::SlotState& slot) {
     return slot.stage != leyline::Stage::kTerminated && !kasmina::holds_seed(slot.stage);
   });
 }
@@ -113,7 +116,7 @@ void Growth::compare(RunProgress& progress, const EpochResults& results, kasmina
 
 bool Growth::wants_control(const leyline::AdaptationCommand& command, std::uint64_t now_ns) {
   return facts_.config.growth.gates.evidence == config::Evidence::kControl &&
-         model_.network.may_germinate(command, now_ns);
+         kasmina::may_germinate(model_.network.state(), command, now_ns);
 }
 
 TrainedControl Growth::train_control(RunProgress& progress) {
@@ -156,7 +159,7 @@ EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision)
 // A seed may stay where it is measured to help and cannot be kept, for want of memory.
 void Growth::remove_unsettled(RunProgress& progress) {
   leyline::Decision rest;
-  for (const auto& seed : model_.network.export_seed_states()) {
+  for (const auto& seed : kasmina::export_seed_states(model_.network.state())) {
     if (!kasmina::is_growing(seed.stage)) continue;
     rest.commands.push_back(
         leyline::seed_command(fmt::format("{}-e{}-rest-{}", facts_.run_id, progress.epoch, rest.commands.size() + 1),

@@ -10,7 +10,7 @@
 #include "base/names.h"
 #include "base/text/joined.h"
 #include "kasmina/lifecycle_record.h"
-#include "kasmina/topology.h"
+#include "kasmina/slot/topology.h"
 #include "leyline/blueprint_table.h"
 #include "leyline/telemetry.h"
 

@@ -8,6 +8,7 @@
 
 #include "base/error.h"
 #include "device/facts.h"
+#include "kasmina/network/network_seeds.h"
 #include "step/optimizer.h"
 #include "tolaria/growth/control.h"
 
@@ -108,8 +109,8 @@ leyline::Observation observe(const RunFacts& run, const RunProgress& progress, c
       {"input_wait_ms", trained.loader_wait_ms},
       {"latency_ms", trained.train_ms},
   };
-  seen.seed_states = network.export_seed_states();
-  seen.slots = network.export_slots();
+  seen.seed_states = kasmina::export_seed_states(network.state());
+  seen.slots = kasmina::export_slots(network.state());
   if (run.config.growth.gates.evidence == config::Evidence::kControl) {
     const auto control = check_control(run, progress, network);
     if (!control) seen.germination_barred = control.error().reason;

@@ -11,7 +11,9 @@
 
 #include "base/names.h"
 #include "base/statistics.h"
-#include "kasmina/lifecycle.h"
+#include "kasmina/network/alpha_override.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/seed/lifecycle.h"
 #include "leyline/seed_command.h"
 #include "tolaria/evaluation/averaged_model.h"
 #include "tolaria/evaluation/validation_pass.h"
@@ -27,7 +29,7 @@ using namespace leyline::literals;
 using Alphas = std::map<std::string, double>;  // by seed id; other seeds as they run
 
 std::vector<SeedState> unfinished_seeds(const kasmina::Network& network) {
-  auto seeds = network.export_seed_states();
+  auto seeds = kasmina::export_seed_states(network.state());
   std::erase_if(seeds, [](const SeedState& seed) { return !kasmina::is_growing(seed.stage); });
   return seeds;
 }
@@ -41,7 +43,7 @@ bool is_blended_out(const kasmina::Network& network, const std::string& seed_id)
 ValidationResult validate_with(const Evaluation& evaluation, const Alphas& alphas) {
   const auto& [model, loader, train, facts, ledger] = evaluation;
   std::deque<kasmina::AlphaOverride> overrides;
-  for (const auto& [id, alpha] : alphas) overrides.emplace_back(model.network, id, alpha);
+  for (const auto& [id, alpha] : alphas) overrides.emplace_back(model.network.state(), id, alpha);
   const AveragedModel averaged(model, train, facts.config, facts.device);
   return validation_pass(model, loader, facts.device, PerSample::kKept);
 }

@@ -9,7 +9,8 @@
 #include "base/names.h"
 #include "base/statistics.h"
 #include "base/text/joined.h"
-#include "kasmina/lifecycle.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/seed/lifecycle.h"
 
 namespace esper::tolaria {
 namespace {
@@ -63,7 +64,7 @@ void compare_epoch(SeedControl& control, const SampleFigures& running) {
 }
 
 bool is_still_growing(const kasmina::Network& network, const std::string& seed_id) {
-  return std::ranges::any_of(network.export_seed_states(), [&](const SeedState& seed) {
+  return std::ranges::any_of(kasmina::export_seed_states(network.state()), [&](const SeedState& seed) {
     return seed.seed_id == seed_id && kasmina::is_growing(seed.stage);
   });
 }
@@ -71,7 +72,7 @@ bool is_still_growing(const kasmina::Network& network, const std::string& seed_i
 }  // namespace
 
 std::string describe_seeds(const kasmina::Network& network, const std::string& but) {
-  auto seeds = network.export_seed_states();
+  auto seeds = kasmina::export_seed_states(network.state());
   std::erase_if(seeds, [&](const SeedState& seed) { return seed.seed_id == but; });
   return base::joined(seeds, "; ", [](const SeedState& seed) {
     return fmt::format("{} {} {}", seed.seed_id, base::name_of(seed.stage), seed.figures.alpha);

@@ -4,7 +4,7 @@
 
 #include "base/names.h"
 #include "device/facts.h"
-#include "kasmina/lifecycle.h"
+#include "kasmina/seed/lifecycle.h"
 #include "leyline/telemetry.h"
 #include "tolaria/evaluation/counterfactual_report.h"
 #include "tolaria/report/seed_report.h"

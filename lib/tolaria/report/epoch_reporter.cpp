@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/ledger/span_log.h"
+#include "kasmina/network/network_seeds.h"
 #include "tolaria/report/ledger_metrics.h"
 #include "tolaria/report/seed_report.h"
 
@@ -38,7 +39,7 @@ void EpochReporter::report_seed(const step::StepMetrics& metrics, const leyline:
 
 void EpochReporter::report(const EpochResults& results, const ComponentFigures& figures) {
   const LedgerScope reporting(ledger_, Owner::kTelemetry);
-  const auto seeds = model_.network.export_seed_states();
+  const auto seeds = kasmina::export_seed_states(model_.network.state());
   skipped_steps_ += results.steps.nonfinite_steps;
   auto packet = outbox_.new_packet("tolaria", fmt::format("epoch-{}", progress_.epoch));
   packet.metrics = epoch_metrics({facts_, progress_, model_, seeds, skipped_steps_}, results, figures);

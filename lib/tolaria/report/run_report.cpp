@@ -4,7 +4,7 @@
 #include "base/names.h"
 #include "config/writing/write.h"
 #include "device/precision.h"
-#include "kasmina/topology.h"
+#include "kasmina/slot/topology.h"
 #include "leyline/telemetry.h"
 #include "tolaria/checkpoint/growth_check.h"
 #include "tolaria/report/ledger_metrics.h"

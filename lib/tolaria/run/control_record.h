@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "kasmina/tensor_table.h"
+#include "kasmina/tensor/tensor_table.h"
 
 namespace esper::tolaria {
 

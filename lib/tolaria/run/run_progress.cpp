@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/text/json_fields.h"
-#include "kasmina/ownership.h"
+#include "kasmina/tensor/ownership.h"
 
 namespace esper::tolaria {
 namespace {

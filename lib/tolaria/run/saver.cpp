@@ -7,7 +7,7 @@
 
 #include "base/error.h"
 #include "base/text/rounding.h"
-#include "kasmina/topology.h"
+#include "kasmina/slot/topology.h"
 #include "leyline/telemetry.h"
 
 namespace esper::tolaria {

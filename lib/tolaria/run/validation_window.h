@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "kasmina/tensor_table.h"
+#include "kasmina/tensor/tensor_table.h"
 #include "leyline/validation_change.h"
 #include "tolaria/run/control_record.h"
 

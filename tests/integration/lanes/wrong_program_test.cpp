@@ -3,6 +3,7 @@
 
 #include "base/names.h"
 #include "integration/lanes/lane_room.h"
+#include "kasmina/network/network_seeds.h"
 #include "program/python_text.h"
 
 using namespace esper;
@@ -232,7 +233,7 @@ TEST_CASE("after a change of structure or batch size a compiled program of the f
     leyline::AdaptationCommand command;
     command.command_id = "grow";
     command.command_type = leyline::CommandType::kSeed;
-    const auto slot = each->model->network.export_slots().front();
+    const auto slot = kasmina::export_slots(each->model->network.state()).front();
     command.seed_operation = {leyline::SeedOperation::kGerminate, slot.slot, slot.blueprints.front(), {}};
     each->model->network.apply(command, make_batches(c, 1).front().inputs);
     step::follow_structure(*each->model);

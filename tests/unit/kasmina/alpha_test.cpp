@@ -1,4 +1,4 @@
-#include "kasmina/alpha.h"
+#include "kasmina/seed/alpha.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

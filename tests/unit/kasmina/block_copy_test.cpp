@@ -1,6 +1,6 @@
 // Depth that is grown: copies of a host's blocks behind them.
 
-#include "kasmina/block_copy.h"
+#include "kasmina/seed/block_copy.h"
 
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/randint.h>
@@ -11,7 +11,8 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "kasmina/topology.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/slot/topology.h"
 #include "support/grown_network.h"
 #include "unit/kasmina/growing.h"
 
@@ -205,7 +206,7 @@ TEST_CASE("several copies are the identity at birth and copy the same block") {
   const auto events = deepening.grow("r0c1", "copy_block*3");
   CHECK(value_of(events.front(), "change_at_full_alpha") <= 1e-6);
   CHECK(events.back().blueprint == "copy_block*3");
-  CHECK(deepening.network.export_seed_states().at(0).blueprint == "copy_block*3");
+  CHECK(export_seed_states(deepening.network.state()).at(0).blueprint == "copy_block*3");
   const auto all = parameters_of(deepening.network);
   for (const auto* copy : {"copy0", "copy1", "copy2"}) {
     const std::string prefix = std::string("seed-0001.") + copy;
@@ -347,7 +348,7 @@ TEST_CASE("copies are grown only where the run names them") {
   const auto blueprints_at_first_slot = [](const std::vector<std::string>& named) {
     config::GrowthConfig growth;
     growth.blueprints = named;
-    return Network(decoder(2, 2), growth, text(), 7, torch::kCPU).export_slots().at(0).blueprints;
+    return export_slots(Network(decoder(2, 2), growth, text(), 7, torch::kCPU).state()).at(0).blueprints;
   };
   for (const auto& name : blueprints_at_first_slot({})) CHECK_FALSE(name.starts_with("copy_block"));
   CHECK(blueprints_at_first_slot({"copy_block"}) == std::vector<std::string>{"copy_block"});

@@ -1,4 +1,4 @@
-#include "kasmina/blueprint.h"
+#include "kasmina/blueprint/blueprint.h"
 
 #include <ATen/ops/ones.h>
 #include <ATen/ops/randn.h>
@@ -7,7 +7,7 @@
 #include <set>
 
 #include "base/error.h"
-#include "kasmina/block_copy.h"
+#include "kasmina/seed/block_copy.h"
 #include "leyline/blueprint_sizes.h"
 #include "support/committed_file.h"
 

@@ -64,7 +64,7 @@ TEST_CASE("a change that is neither committed nor rolled back leaves no trace; i
   const Picture before(run);
   for (const auto& command : commands_for(run)) {
     for (int attempt = 0; attempt < 2; ++attempt) {
-      Change change(run.network);
+      auto change = run.network.open_change();
       REQUIRE_FALSE(Growing::rejected(change.apply(command, run.probe)));
       CHECK_FALSE(Picture(run) == before);
     }
@@ -76,7 +76,7 @@ TEST_CASE("a change that is neither committed nor rolled back leaves no trace; i
 TEST_CASE("several commands are one change, undone together") {
   auto run = blending();
   const Picture before(run);
-  Change change(run.network);
+  auto change = run.network.open_change();
   for (const auto& command : commands_for(run)) {
     if (command.seed_operation->operation == SeedOperation::kCancel) continue;
     REQUIRE_FALSE(Growing::rejected(change.apply(command, run.probe)));
@@ -89,7 +89,7 @@ TEST_CASE("several commands are one change, undone together") {
 TEST_CASE("what was committed stays") {
   auto run = blending();
   {
-    Change change(run.network);
+    auto change = run.network.open_change();
     REQUIRE_FALSE(Growing::rejected(change.apply(run.germination("r0c1", "lora"), run.probe)));
     change.commit();
   }
@@ -101,13 +101,13 @@ TEST_CASE("the structure's version follows a change of structure and its way bac
   auto run = blending();
   const auto version = run.network.structure_version();
   {
-    Change change(run.network);
+    auto change = run.network.open_change();
     change.apply(run.command(SeedOperation::kCancel, kSeed), run.probe);
   }
   CHECK(run.network.structure_version() == version);
   std::uint64_t changed = 0;
   {
-    Change change(run.network);
+    auto change = run.network.open_change();
     change.apply(run.command(SeedOperation::kCull, kSeed), run.probe);
     changed = run.network.structure_version();
   }
@@ -126,8 +126,8 @@ TEST_CASE("while a change is open nothing else alters the network") {
   auto run = blending();
   const auto topology = run.network.save_topology();
   {
-    Change change(run.network);
-    CHECK_THROWS_AS(Change(run.network), base::Error);
+    auto change = run.network.open_change();
+    CHECK_THROWS_AS(run.network.open_change(), base::Error);
     CHECK_THROWS_AS(run.germinate("r0c1", "lora"), base::Error);
     CHECK_THROWS_AS(run.network.end_epoch(run.good_facts()), base::Error);
     CHECK_THROWS_AS(run.network.restore_topology(topology), base::Error);

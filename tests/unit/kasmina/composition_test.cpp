@@ -1,4 +1,4 @@
-#include "kasmina/composition.h"
+#include "kasmina/seed/composition.h"
 
 #include <torch/csrc/autograd/autograd.h>
 

@@ -1,6 +1,6 @@
 // A linear fossil becomes part of the host's next layer: the network's function stays, its tensors do not.
 
-#include "kasmina/fold.h"
+#include "kasmina/fold/fold.h"
 
 #include <ATen/ops/allclose.h>
 #include <ATen/ops/einsum.h>
@@ -12,7 +12,9 @@
 
 #include "base/error.h"
 #include "kasmina/change.h"
-#include "kasmina/topology.h"
+#include "kasmina/command/stage_move.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/slot/topology.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -144,7 +146,7 @@ void check_folded(Grown& run, const std::string& slot, const std::string& bluepr
   CHECK(place.stage == Stage::kFossilized);
   CHECK(place.seed_id == kSeed);
   CHECK(place.folded);
-  CHECK(run.network.export_seed_states().at(0).stage == Stage::kFossilized);
+  CHECK(export_seed_states(run.network.state()).at(0).stage == Stage::kFossilized);
   const auto before = run.output();
   for (int i = 0; i < 3; ++i) run.end_epoch();
   CHECK(same_bits(run.output(), before));
@@ -271,7 +273,7 @@ TEST_CASE("rolling back undoes a fold: the host's values, the seed's tensors, th
   const auto before = run.output();
   const auto topology = run.network.save_topology();
   {
-    Change undone(run.network);
+    auto undone = run.network.open_change();
     const auto folded = undone.apply(run.command(SeedOperation::kFossilize), run.probe);
     REQUIRE(folded.back().kind == Kind::kFold);
     REQUIRE(folded.back().passed);
@@ -344,19 +346,19 @@ TEST_CASE("reset moments: the first is zero, the second the layer's largest, lar
 
 TEST_CASE("whether a seed may become a fossil is known from its stage and gate G5") {
   auto run = mlp();
-  CHECK_FALSE(run.network.may_fossilize(kSeed));
+  CHECK_FALSE(may_fossilize(run.network.state(), kSeed));
   run.issue(SeedOperation::kGerminate, "r0c0", "linear");
-  CHECK_FALSE(run.network.may_fossilize(kSeed));
+  CHECK_FALSE(may_fossilize(run.network.state(), kSeed));
   auto growth = quick_growth();
   growth.gates.min_contribution_points = 50;  // it brings 10
   auto without_value = mlp(growth), valuable = mlp();
   for (auto* each : {&without_value, &valuable}) {
     each->bring_to_trial("r0c0", "linear");
-    const bool may = each->network.may_fossilize(kSeed);
+    const bool may = may_fossilize(each->network.state(), kSeed);
     CHECK(may == (each == &valuable));
     CHECK(may != Growing::rejected(each->issue(SeedOperation::kFossilize)));
   }
-  CHECK_FALSE(valuable.network.may_fossilize(kSeed));
+  CHECK_FALSE(may_fossilize(valuable.network.state(), kSeed));
 }
 
 }  // namespace

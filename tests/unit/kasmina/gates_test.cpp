@@ -1,4 +1,4 @@
-#include "kasmina/gates.h"
+#include "kasmina/slot/gates.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>

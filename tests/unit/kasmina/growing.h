@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kasmina/network.h"
+#include "kasmina/network/network_seeds.h"
 
 namespace esper::kasmina {
 
@@ -86,7 +87,7 @@ struct Growing {
     facts.validation_accuracy = 0.8;
     facts.host_gradient_norm = 1;
     facts.learning_rate = 0.1;
-    for (const auto& seed : network.export_seed_states()) facts.seeds.push_back({seed.seed_id, 1.0, 0.7, 0.9});
+    for (const auto& seed : export_seed_states(network.state())) facts.seeds.push_back({seed.seed_id, 1.0, 0.7, 0.9});
     return facts;
   }
   std::vector<LifecycleEvent> end_epoch() { return network.end_epoch(good_facts()); }
@@ -109,12 +110,12 @@ struct Growing {
     return events.empty() || events.back().kind == Kind::kCommandRejected;
   }
   leyline::SeedState state(const std::string& seed_id) const {
-    for (const auto& seed : network.export_seed_states()) {
+    for (const auto& seed : export_seed_states(network.state())) {
       if (seed.seed_id == seed_id) return seed;
     }
     return {};
   }
-  Stage slot_stage(std::size_t slot) const { return network.export_slots().at(slot).stage; }
+  Stage slot_stage(std::size_t slot) const { return export_slots(network.state()).at(slot).stage; }
   float scalar(const std::string& id) const {
     for (const auto& named : network.scalars()) {
       if (named.id == id) return named.tensor.item<float>();

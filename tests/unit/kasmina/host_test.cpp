@@ -1,4 +1,4 @@
-#include "kasmina/host.h"
+#include "kasmina/host/host.h"
 
 #include <ATen/ops/cross_entropy_loss.h>
 #include <ATen/ops/randint.h>

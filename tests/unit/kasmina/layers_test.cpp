@@ -1,6 +1,6 @@
 // Every layer against PyTorch's own module with the same tensors: values, gradients and running statistics.
 
-#include "kasmina/layers.h"
+#include "kasmina/tensor/layers.h"
 
 #include <ATen/ops/full.h>
 #include <ATen/ops/ones.h>

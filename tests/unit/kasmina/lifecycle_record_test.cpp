@@ -10,7 +10,8 @@
 
 #include "base/error.h"
 #include "history/growth_history.h"
-#include "kasmina/topology.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/slot/topology.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -88,7 +89,7 @@ class Walk {
   int below(int limit) { return std::uniform_int_distribution<int>(0, limit - 1)(random_); }
 
   leyline::AdaptationCommand command() {
-    const auto seeds = run_.network.export_seed_states();
+    const auto seeds = export_seed_states(run_.network.state());
     if (seeds.empty() || below(4) == 0) return run_.germination(below(2) ? "r0c0" : "r0c1", below(2) ? "mlp" : "lora");
     const auto& seed = seeds[static_cast<std::size_t>(below(static_cast<int>(seeds.size())))];
     const int next = seed.stage == Stage::kProbationary ? 7 : static_cast<int>(seed.stage);

@@ -1,4 +1,4 @@
-#include "kasmina/lifecycle.h"
+#include "kasmina/seed/lifecycle.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <set>

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
+#include "kasmina/network/network_seeds.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -24,7 +25,7 @@ Network with_modules(Modules modules, const config::GrowthConfig& growth = quick
 
 TEST_CASE("a module of the host is heard from the start, learns, and is the host's") {
   const Network network = with_modules({"r0c1=mlp", "r0c0=norm"});
-  const auto seeds = network.export_seed_states();
+  const auto seeds = export_seed_states(network.state());
   REQUIRE(seeds.size() == 2);
   CHECK(seeds[0].slot == "r0c1");
   CHECK(seeds[0].blueprint == "mlp");
@@ -50,7 +51,7 @@ TEST_CASE("a module of the host is heard from the start, learns, and is the host
 TEST_CASE("modules are there without growth, and their slots are taken where there is") {
   auto still = quick_growth();
   still.enabled = false;
-  CHECK(with_modules({"r0c0=mlp"}, still).export_seed_states().size() == 1);
+  CHECK(export_seed_states(with_modules({"r0c0=mlp"}, still).state()).size() == 1);
   Network network = with_modules({"r0c0=mlp"});
   Growing commands;
   const auto events = network.apply(commands.germination("r0c0", "mlp"), commands.probe);
@@ -76,7 +77,7 @@ TEST_CASE("a module that is too large for the data is refused by name") {
   const auto network_for = [&](std::int64_t edge) {
     return Network(host, quick_growth(), leyline::image_shape(2, edge, edge, 3), 7, torch::kCPU);
   };
-  CHECK(network_for(4).export_seed_states().size() == 1);
+  CHECK(export_seed_states(network_for(4).state()).size() == 1);
   CHECK_THROWS_MATCHES(network_for(2), base::Error,
                        MessageMatches(ContainsSubstring("host.modules: r0c0=conv_light: a 3x3 convolution of a single "
                                                         "pixel sees padding only")));

@@ -12,7 +12,8 @@
 #include <set>
 
 #include "base/error.h"
-#include "kasmina/topology.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/slot/topology.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -66,7 +67,7 @@ class Chaos {
     static const std::vector<std::string> kBlueprints = {"mlp", "mlp_small", "lora", "norm", "attention", "noop", "x"};
     if (one_in(4)) return spoiled(run.germination(pick(kSlots), pick(kBlueprints)));
     std::vector<std::string> ids = {"seed-9999"};
-    for (const auto& seed : run.network.export_seed_states()) {
+    for (const auto& seed : export_seed_states(run.network.state())) {
       for (int i = 0; i < 6; ++i) ids.push_back(seed.seed_id);
     }
     const auto& id = pick(ids);
@@ -223,7 +224,7 @@ class Life {
         return event.kind == Kind::kCull && event.seed_id == poisoned;
       }));
     }
-    for (const auto& seed : run_.network.export_seed_states())
+    for (const auto& seed : export_seed_states(run_.network.state()))
       REQUIRE((facts.undone.empty() || !is_growing(seed.stage)));
     check();
   }
@@ -273,10 +274,10 @@ class Life {
   }
 
   void check_slots() {
-    const auto slots = run_.network.export_slots();
+    const auto slots = export_slots(run_.network.state());
     REQUIRE(slots.size() == 2);
     std::map<std::string, Stage> held;
-    for (const auto& seed : run_.network.export_seed_states()) {
+    for (const auto& seed : export_seed_states(run_.network.state())) {
       REQUIRE(held.emplace(seed.slot, seed.stage).second);
       const auto& figures = seed.figures;
       for (const auto& figure :
@@ -323,7 +324,7 @@ class Life {
   }
 
   void check_scalars() {
-    const auto seeds = run_.network.export_seed_states();
+    const auto seeds = export_seed_states(run_.network.state());
     std::set<std::string> folded;  // nothing is left of these
     for (const auto& slot : topology_of(run_.network.save_topology()).slots) {
       if (slot.folded) folded.insert(slot.seed_id);

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "kasmina/change.h"
+#include "kasmina/network/alpha_override.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -49,7 +50,7 @@ TEST_CASE("a seed in the shadow has no part in the forward that trains, and is t
   CHECK_FALSE(torch::autograd::grad({shadow.sum()}, {weight}, {}, std::nullopt, false, true).front().defined());
   torch::Tensor expected;
   {
-    const AlphaOverride full(*run.owned, kSeed, 1);
+    const AlphaOverride full(run.owned->state(), kSeed, 1);
     expected = run.output();
   }
   CHECK(at::allclose(shadow.detach(), expected));
@@ -65,7 +66,7 @@ TEST_CASE("in the shadow of several seeds each is tried by itself") {
   const auto taps = run.network.tap(run.probe, Mode::kTrain, output);
   REQUIRE(taps.size() == 2);
   for (std::size_t seed = 0; seed < 2; ++seed) {
-    const AlphaOverride full(run.network, seed == 0 ? "seed-0001" : "seed-0002", 1);
+    const AlphaOverride full(run.network.state(), seed == 0 ? "seed-0001" : "seed-0002", 1);
     CHECK(at::allclose(taps[seed].shadow().detach(), run.output()));
   }
 }
@@ -91,7 +92,7 @@ TEST_CASE("a rolled back change puts the shadow back") {
   for (int i = 0; i < 3; ++i) run.end_epoch();
   const auto version = run.network.structure_version();
   {
-    Change change(run.network);
+    auto change = run.network.open_change();
     REQUIRE_FALSE(Growing::rejected(change.apply(run.command(SeedOperation::kStartGrafting, kSeed), run.probe)));
     CHECK_FALSE(in_shadow(run.network));
     change.roll_back();

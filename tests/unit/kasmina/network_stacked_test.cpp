@@ -1,3 +1,5 @@
+#include "kasmina/network/network_stacked.h"
+
 #include <ATen/ops/allclose.h>
 
 #include <catch2/catch_test_macros.hpp>
@@ -5,6 +7,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "kasmina/network.h"
+#include "kasmina/network/network_seeds.h"
 #include "support/grown_network.h"
 
 namespace esper::kasmina {
@@ -34,9 +37,9 @@ torch::Tensor one_by_one(const Network& network, const torch::Tensor& inputs, co
 }
 
 void check_same(const Network& network, const torch::Tensor& inputs, const std::vector<Configuration>& configurations) {
-  const auto plan = network.plan_stacked(configurations);
+  const auto plan = plan_stacked(network.state(), configurations);
   const c10::InferenceMode inference;
-  const auto stacked = network.forward_stacked(inputs, plan).unflatten(0, {plan.groups, inputs.size(0)});
+  const auto stacked = forward_stacked(network.state(), inputs, plan).unflatten(0, {plan.groups, inputs.size(0)});
   REQUIRE(plan.group_of.size() == configurations.size());
   for (std::size_t i = 0; i < configurations.size(); ++i) {
     INFO("configuration " << i);
@@ -53,7 +56,7 @@ TEST_CASE("each configuration of a stacked forward is the network with those alp
       INFO(c.name << " " << name);
       const auto network = grown_network(c, composition, kAlphas);
       const auto inputs = inputs_of(c.sample, 5);
-      REQUIRE(network->active_seeds().size() == 4);
+      REQUIRE(active_seeds(network->state()).size() == 4);
       check_same(*network, inputs, all_on_and_off(*network));
       // Different alphas in different branches, one configuration twice, one as it runs.
       check_same(*network, inputs,
@@ -72,7 +75,7 @@ TEST_CASE("the seeds are heard: configurations differ") {
     const auto network = grown_network(c, Composition::kAdd, kAlphas);
     const auto inputs = inputs_of(c.sample, 5);
     const auto runs = one_by_one(*network, inputs, {});
-    for (const auto& seed_id : network->active_seeds()) {
+    for (const auto& seed_id : active_seeds(network->state())) {
       CHECK_FALSE(at::allclose(runs, one_by_one(*network, inputs, {{seed_id, 0}}), 1e-3, 1e-3));
     }
   }
@@ -82,8 +85,9 @@ TEST_CASE("a stacked forward wants known seeds and no gradients") {
   const auto c = grown_cases().front();
   const auto network = grown_network(c, Composition::kAdd, kAlphas);
   const std::vector<Configuration> unknown = {{{"seed-0009", 0}}}, known = {{}};
-  CHECK_THROWS_AS(network->plan_stacked(unknown), base::Error);
-  CHECK_THROWS_AS(network->forward_stacked(inputs_of(c.sample, 2), network->plan_stacked(known)), base::Error);
+  CHECK_THROWS_AS(plan_stacked(network->state(), unknown), base::Error);
+  CHECK_THROWS_AS(forward_stacked(network->state(), inputs_of(c.sample, 2), plan_stacked(network->state(), known)),
+                  base::Error);
 }
 
 }  // namespace esper::kasmina

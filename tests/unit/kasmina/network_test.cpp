@@ -8,6 +8,9 @@
 #include <set>
 
 #include "base/error.h"
+#include "kasmina/command/execute.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/network/network_stacked.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -137,7 +140,7 @@ TEST_CASE("culling restores the host's function bit for bit and sends the slot t
   const std::vector expected = {Stage::kCulled, Stage::kEmbargoed, Stage::kResetting, Stage::kDormant, Stage::kDormant};
   CHECK((stages == expected));
   run.germinate("r0c0", "lora");
-  CHECK(run.network.export_seed_states().at(0).seed_id == "seed-0002");
+  CHECK(export_seed_states(run.network.state()).at(0).seed_id == "seed-0002");
 }
 
 TEST_CASE("an embargo of zero epochs passes in one, a long one holds") {
@@ -259,7 +262,7 @@ TEST_CASE("limits of the configuration hold") {
   growth.max_seeds = 1;
   growth.blueprints = {"lora", "norm"};
   Growing run(growth);
-  CHECK(run.network.export_slots().at(0).blueprints == std::vector<std::string>{"norm", "lora"});
+  CHECK(export_slots(run.network.state()).at(0).blueprints == std::vector<std::string>{"norm", "lora"});
   check_refused(run, run.germination("r0c0", "mlp"), "blueprint_not_allowed");
   run.germinate("r0c0", "lora");
   check_refused(run, run.germination("r0c1", "lora"), "too_many_seeds");
@@ -269,7 +272,7 @@ TEST_CASE("limits of the configuration hold") {
   growth.slots = {"r0c1"};
   Growing narrow(growth);
   CHECK(narrow.slot_stage(0) == Stage::kTerminated);
-  CHECK(narrow.network.export_slots().at(0).blueprints.empty());
+  CHECK(export_slots(narrow.network.state()).at(0).blueprints.empty());
   check_refused(narrow, narrow.germination("r0c0", "lora"), "slot_not_allowed");
 
   growth.enabled = false;
@@ -306,7 +309,7 @@ TEST_CASE("a graft that cannot be measured, or breaks the output, is refused") {
   CHECK(Growing::rejected(run.network.apply(run.germination("r0c0", "mlp"), sick)));
   CHECK(run.slot_stage(0) == Stage::kDormant);
   run.germinate("r0c0", "mlp");
-  CHECK(run.network.export_seed_states().at(0).seed_id == "seed-0001");  // refusals use up no name
+  CHECK(export_seed_states(run.network.state()).at(0).seed_id == "seed-0001");  // refusals use up no name
 }
 
 TEST_CASE("a seed that no gradient reaches stays where it is") {
@@ -502,25 +505,25 @@ TEST_CASE("what others see of a seed was measured") {
 TEST_CASE("validation measures only what a gate needs") {
   Growing run;
   run.germinate("r0c0", "mlp");
-  CHECK(run.network.seeds_to_shadow().empty());
+  CHECK(seeds_to_shadow(run.network.state()).empty());
   run.grow_to("seed-0001", Stage::kTraining);
-  CHECK(run.network.seeds_to_shadow() == std::vector<std::string>{"seed-0001"});
-  CHECK(run.network.seeds_to_measure().empty());
-  CHECK(run.network.active_seeds().empty());
+  CHECK(seeds_to_shadow(run.network.state()) == std::vector<std::string>{"seed-0001"});
+  CHECK(seeds_to_measure(run.network.state()).empty());
+  CHECK(active_seeds(run.network.state()).empty());
   run.grow_to("seed-0001", Stage::kGerminated);
   for (int i = 0; i < 3; ++i) run.end_epoch();
   run.issue(SeedOperation::kStartGrafting, "seed-0001");
-  CHECK(run.network.seeds_to_shadow().empty());
-  CHECK(run.network.active_seeds() == std::vector<std::string>{"seed-0001"});
+  CHECK(seeds_to_shadow(run.network.state()).empty());
+  CHECK(active_seeds(run.network.state()) == std::vector<std::string>{"seed-0001"});
   for (int i = 0; i < 3; ++i) run.end_epoch();
   run.issue(SeedOperation::kStabilize, "seed-0001");
-  CHECK(run.network.seeds_to_shadow().empty());  // at alpha 1 the running network is the trial
+  CHECK(seeds_to_shadow(run.network.state()).empty());  // at alpha 1 the running network is the trial
   auto facts = run.good_facts();
   facts.seeds.clear();
   run.network.end_epoch(facts);
   CHECK(run.state("seed-0001").figures.shadow_points == 0);
   run.issue(SeedOperation::kEvaluate, "seed-0001");
-  CHECK(run.network.seeds_to_measure() == std::vector<std::string>{"seed-0001"});
+  CHECK(seeds_to_measure(run.network.state()) == std::vector<std::string>{"seed-0001"});
 }
 
 TEST_CASE("a configuration is another network for one forward, and changes nothing") {
@@ -533,7 +536,8 @@ TEST_CASE("a configuration is another network for one forward, and changes nothi
   const auto output_with = [&](double alpha) {
     const c10::InferenceMode inference;
     const Configuration configuration = {{"seed-0001", alpha}};
-    return run.network.forward_stacked(run.probe, run.network.plan_stacked({&configuration, 1})).clone();
+    return forward_stacked(run.network.state(), run.probe, plan_stacked(run.network.state(), {&configuration, 1}))
+        .clone();
   };
   CHECK(same_bits(output_with(0), alone.output()));
   CHECK_FALSE(same_bits(output_with(1), running));
@@ -579,13 +583,13 @@ TEST_CASE("a seed's worth stays as last measured, through a saved topology too")
 TEST_CASE("what may germinate is known without germinating it") {
   Growing run;
   const auto command = run.germination("r0c0", "mlp");
-  CHECK(run.network.may_germinate(command));
-  CHECK_FALSE(run.network.may_germinate(run.germination("r9c9", "mlp")));
-  CHECK_FALSE(run.network.may_germinate(run.germination("r0c0", "conv_light")));
+  CHECK(may_germinate(run.network.state(), command));
+  CHECK_FALSE(may_germinate(run.network.state(), run.germination("r9c9", "mlp")));
+  CHECK_FALSE(may_germinate(run.network.state(), run.germination("r0c0", "conv_light")));
   run.apply(command);
-  CHECK_FALSE(run.network.may_germinate(command));
-  CHECK_FALSE(run.network.may_germinate(run.germination("r0c0", "mlp")));
-  CHECK_FALSE(run.network.may_germinate(run.command(SeedOperation::kStartTraining, "seed-0001")));
+  CHECK_FALSE(may_germinate(run.network.state(), command));
+  CHECK_FALSE(may_germinate(run.network.state(), run.germination("r0c0", "mlp")));
+  CHECK_FALSE(may_germinate(run.network.state(), run.command(SeedOperation::kStartTraining, "seed-0001")));
 }
 
 TEST_CASE("epochs ascend") {

@@ -1,5 +1,7 @@
 // Where blocks may be widened, and how a widening becomes part of the host: then it is the wide network.
 
+#include "kasmina/network/network_widening.h"
+
 #include <ATen/ops/batch_norm.h>
 #include <ATen/ops/cat.h>
 #include <ATen/ops/conv2d.h>
@@ -13,7 +15,9 @@
 
 #include "base/error.h"
 #include "kasmina/change.h"
-#include "kasmina/topology.h"
+#include "kasmina/fold/network_fold.h"
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/slot/topology.h"
 #include "unit/kasmina/wide_network.h"
 
 namespace esper::kasmina {
@@ -51,12 +55,12 @@ TEST_CASE("FOSSILIZE parts the shared weights and keeps the function; undone, it
         if (id.starts_with(kWideSeed)) torch::Tensor(tensor).add_(at::randn(tensor.sizes()), 0.05);
       }
     }
-    const auto shared = wide.network.shared_columns(kWideSeed);
+    const auto shared = shared_columns(wide.network.state(), kWideSeed);
     REQUIRE(shared);
     const auto output = wide.output(), weight = wide.parameters().at(shared->host).detach().clone();
     const auto command = wide.command(SeedOperation::kFossilize);
     {
-      Change change_of(wide.network);
+      auto change_of = wide.network.open_change();
       REQUIRE_FALSE(Growing::rejected(change_of.apply(command, wide.probe)));
       CHECK(relative_change_of(wide.output(), output) <= 1e-5);
       change_of.roll_back();
@@ -68,7 +72,7 @@ TEST_CASE("FOSSILIZE parts the shared weights and keeps the function; undone, it
     CHECK_THAT(events.back().reason, ContainsSubstring("its columns were taken off " + shared->host));
     CHECK(relative_change_of(wide.output(), output) <= 1e-5);
     CHECK_FALSE(same_bits(wide.parameters().at(shared->host), weight));
-    CHECK_FALSE(wide.network.shared_columns(kWideSeed));
+    CHECK_FALSE(shared_columns(wide.network.state(), kWideSeed));
   }
 }
 
@@ -82,11 +86,11 @@ TEST_CASE("KEEP parts the shared weights as FOSSILIZE does: the network is that 
     const auto growing = wide.output();
     wide.set_alpha(1);
     const auto whole = wide.output();
-    wide.set_alpha(wide.network.export_seed_states().at(0).figures.alpha);
+    wide.set_alpha(export_seed_states(wide.network.state()).at(0).figures.alpha);
     REQUIRE(same_bits(wide.output(), growing));
     const auto command = wide.command(SeedOperation::kKeep);
     {
-      Change change_of(wide.network);
+      auto change_of = wide.network.open_change();
       REQUIRE_FALSE(Growing::rejected(change_of.apply(command, wide.probe)));
       CHECK(relative_change_of(wide.output(), whole) <= 1e-5);
       change_of.roll_back();
@@ -201,7 +205,7 @@ TEST_CASE("units come neither in copies nor before a cnn's residual blocks") {
 TEST_CASE("blocks are widened from the output towards the input, those of a transformer in any order") {
   Wide forwards(dense());
   REQUIRE_FALSE(Growing::rejected(forwards.grow("r0c0")));
-  CHECK(forwards.network.export_slots().at(1).blueprints.empty());
+  CHECK(export_slots(forwards.network.state()).at(1).blueprints.empty());
   const auto events = forwards.grow("r0c1");
   CHECK(events.back().code == "blueprint_does_not_fit");
   CHECK_THAT(events.back().reason, ContainsSubstring("r0c0, was widened first"));
@@ -221,9 +225,9 @@ TEST_CASE("a linear fossil is not folded into a block whose further units take t
   growth.blueprints = {"widen", "linear"};
   Wide wide(dense(), growth);
   REQUIRE_FALSE(Growing::rejected(wide.grow("r0c0", "linear")));
-  CHECK(wide.network.fold_plan(kWideSeed));
+  CHECK(fold_plan(wide.network.state(), kWideSeed));
   REQUIRE_FALSE(Growing::rejected(wide.grow("r0c1")));
-  CHECK_FALSE(wide.network.fold_plan(kWideSeed));
+  CHECK_FALSE(fold_plan(wide.network.state(), kWideSeed));
 }
 
 }  // namespace esper::kasmina

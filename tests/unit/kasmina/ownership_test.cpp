@@ -1,4 +1,4 @@
-#include "kasmina/ownership.h"
+#include "kasmina/tensor/ownership.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,12 +1,13 @@
 // What a seed's stage means for the forward and for the gradients.
 
-#include "kasmina/seed.h"
+#include "kasmina/seed/seed.h"
 
 #include <torch/csrc/autograd/autograd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+#include "kasmina/network/network_seeds.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -150,7 +151,7 @@ TEST_CASE("a cancelled blended seed that trains leaves as one that blends") {
   CHECK(gradients(run).seed == 0);
   CHECK(Growing::rejected(run.issue(SeedOperation::kStartGrafting, kSeed)));
   for (int epoch = 0; epoch < growth.alpha_ticks; ++epoch) run.end_epoch();
-  CHECK(run.network.export_seed_states().empty());
+  CHECK(export_seed_states(run.network.state()).empty());
 }
 
 TEST_CASE("a seed that was just germinated can be started by its slot") {
@@ -159,7 +160,7 @@ TEST_CASE("a seed that was just germinated can be started by its slot") {
   auto start = run.command(SeedOperation::kStartTraining, "");
   start.seed_operation->slot = "r0c0";
   REQUIRE_FALSE(Growing::rejected(run.network.apply(start, run.probe)));
-  CHECK(run.network.export_seed_states().front().stage == Stage::kTraining);
+  CHECK(export_seed_states(run.network.state()).front().stage == Stage::kTraining);
   auto nowhere = run.command(SeedOperation::kStartTraining, "");
   nowhere.seed_operation->slot = "r0c1";
   CHECK(run.network.apply(nowhere, run.probe).back().reason == "no active seed at slot \"r0c1\"");

@@ -1,4 +1,4 @@
-#include "kasmina/stacked.h"
+#include "kasmina/seed/stacked.h"
 
 #include <ATen/ops/equal.h>
 #include <ATen/ops/tensor.h>

@@ -1,8 +1,9 @@
-#include "kasmina/step_cost.h"
+#include "kasmina/host/step_cost.h"
 
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 
+#include "kasmina/network/network_seeds.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -42,13 +43,13 @@ TEST_CASE("a convolution is used at every pixel that comes in") {
 
 TEST_CASE("what a blueprint costs is a share of the network that is there") {
   Growing run;
-  const auto before = run.network.export_slots().at(1);
+  const auto before = export_slots(run.network.state()).at(1);
   REQUIRE(before.step_costs.size() == before.blueprints.size());
   const auto at = static_cast<std::size_t>(std::ranges::find(before.blueprints, "mlp") - before.blueprints.begin());
   // 10 channels, 20 wide inside; the host has 198 weights.
   CHECK(before.step_costs.at(at) == Approx(2.0 * 10 * 20 / 198));
   run.germinate("r0c0", "mlp");
-  CHECK(run.network.export_slots().at(1).step_costs.at(at) < before.step_costs.at(at));
+  CHECK(export_slots(run.network.state()).at(1).step_costs.at(at) < before.step_costs.at(at));
 }
 
 }  // namespace esper::kasmina

@@ -1,4 +1,4 @@
-#include "kasmina/tensor_table.h"
+#include "kasmina/tensor/tensor_table.h"
 
 #include <ATen/ops/empty.h>
 #include <ATen/ops/zeros.h>

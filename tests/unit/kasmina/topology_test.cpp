@@ -1,4 +1,4 @@
-#include "kasmina/topology.h"
+#include "kasmina/slot/topology.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>

@@ -1,9 +1,11 @@
 // Width that is grown: further units of a block of each kind of host.
 
-#include "kasmina/widening.h"
+#include "kasmina/seed/widening.h"
 
 #include <nlohmann/json.hpp>
 
+#include "kasmina/network/network_seeds.h"
+#include "kasmina/network/network_stacked.h"
 #include "unit/kasmina/wide_network.h"
 
 namespace esper::kasmina {
@@ -68,9 +70,9 @@ TEST_CASE("stacked configurations with widened blocks are the networks one by on
     const std::vector<double> alphas = {0, 0.5, 1, 0.25};
     std::vector<Configuration> configurations;
     for (const double alpha : alphas) configurations.push_back({{kWideSeed, alpha}});
-    const auto plan = wide.network.plan_stacked(configurations);
+    const auto plan = plan_stacked(wide.network.state(), configurations);
     const at::NoGradGuard no_grad;
-    const auto stacked = wide.network.forward_stacked(wide.probe, plan).unflatten(0, {plan.groups, kRows});
+    const auto stacked = forward_stacked(wide.network.state(), wide.probe, plan).unflatten(0, {plan.groups, kRows});
     for (std::size_t i = 0; i < alphas.size(); ++i) {
       CAPTURE(alphas[i]);
       wide.set_alpha(alphas[i]);
@@ -108,7 +110,7 @@ TEST_CASE("a widening trains blended under any composition and form of training,
   CHECK(wide.parameters().size() == 8 + 3);  // no gate
   REQUIRE_FALSE(Growing::rejected(wide.network.apply(wide.command(SeedOperation::kStartTraining), wide.probe)));
   CHECK_FALSE(wide.network.parameter_groups().at(1).in_shadow);
-  const auto names = Network(dense().host, {}, dense().sample, 7, torch::kCPU).export_slots().at(0).blueprints;
+  const auto names = export_slots(Network(dense().host, {}, dense().sample, 7, torch::kCPU).state()).at(0).blueprints;
   CHECK(std::ranges::find(names, "widen") == names.end());
 }
 
@@ -135,7 +137,7 @@ TEST_CASE("the table counts a widening's parameters") {
   const auto count = [](const WideCase& c, const std::string& blueprint) {
     Wide wide(c);
     wide.grow(c.slot, blueprint);
-    return wide.network.export_seed_states().at(0).figures.params;
+    return export_seed_states(wide.network.state()).at(0).figures.params;
   };
   for (const std::string blueprint : {"widen", "widen_half"}) {
     const auto counted = [&](const FeatureShape& shape) {

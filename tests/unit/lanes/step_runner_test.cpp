@@ -4,6 +4,7 @@
 
 #include "base/error.h"
 #include "device/rng.h"
+#include "kasmina/network/network_seeds.h"
 #include "lanes/prepared_lane.h"
 #include "support/lane_steps.h"
 
@@ -81,7 +82,7 @@ TEST_CASE("after a change of structure no program of the former one runs") {
     leyline::AdaptationCommand command;
     command.command_id = "c" + std::to_string(epoch);
     command.command_type = leyline::CommandType::kSeed;
-    const auto slot = runs.model->network.export_slots().front();
+    const auto slot = kasmina::export_slots(runs.model->network.state()).front();
     command.seed_operation = {leyline::SeedOperation::kGerminate, slot.slot, slot.blueprints.front(), {}};
     const auto events = runs.model->network.apply(command, batch.front().inputs);
     step::follow_structure(*runs.model);

@@ -4,6 +4,7 @@
 
 #include <catch2/catch_test_macros.hpp>
 
+#include "kasmina/network/alpha_override.h"
 #include "step/attribution.h"
 #include "step/gradient_surgery.h"
 #include "step/probe.h"
@@ -181,7 +182,7 @@ TEST_CASE("a probe measures what the loss loses without each seed, and the step 
   std::vector<torch::Tensor> lost;
   const torch::Tensor now = loss(batches[1]);
   for (const char* seed : {"seed-0001", "seed-0002", "seed-0003"}) {
-    const kasmina::AlphaOverride without(model->network, seed, 0);
+    const kasmina::AlphaOverride without(model->network.state(), seed, 0);
     lost.push_back(loss(batches[1]).sub(now).clamp_min(0));
   }
   const torch::Tensor expected = at::stack(lost);

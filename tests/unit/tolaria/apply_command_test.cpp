@@ -6,6 +6,7 @@
 #include <catch2/generators/catch_generators.hpp>
 #include <nlohmann/json.hpp>
 
+#include "kasmina/network/network_widening.h"
 #include "support/growing_model.h"
 #include "unit/tolaria/network_output.h"
 
@@ -230,7 +231,7 @@ TEST_CASE("a widening that becomes part of the host changes neither the network 
   for (const auto kind : {config::HostKind::kMlp, config::HostKind::kCnn}) {
     const auto grown = widened_on_trial(growing_wide_case(kind));
     const auto output = output_of(*grown), averaged = averaged_output_of(*grown);
-    const auto shared = grown->model->network.shared_columns(kSeed);
+    const auto shared = kasmina::shared_columns(grown->model->network.state(), kSeed);
     REQUIRE(shared);
     const auto before = copies_of(*grown->model);
     const auto done = take(*grown, grown->command(operation, kSeed));

@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
 
+#include "kasmina/network/network_seeds.h"
 #include "support/failing_allocator.h"
 #include "support/run_fixture.h"
 #include "support/step_fixture.h"
@@ -78,7 +79,7 @@ void at_epochs(SmallRun& it, std::function<void(std::uint32_t)> look) {
 }
 
 leyline::SeedWorth worth_in(const SmallRun& it) {
-  const auto seeds = it.model->network.export_seed_states();
+  const auto seeds = kasmina::export_seed_states(it.model->network.state());
   REQUIRE(seeds.size() == 1);
   return seeds.front().figures.worth;
 }

@@ -6,6 +6,7 @@
 #include <csignal>
 
 #include "base/statistics.h"
+#include "kasmina/network/network_seeds.h"
 #include "support/grown_network.h"
 #include "support/run_fixture.h"
 #include "tolaria/evaluation/measure.h"
@@ -334,7 +335,7 @@ TEST_CASE("a seed's value survives a checkpoint") {
   GrownRun other(config_for(2), {1, 1});
   other.model->network.restore_topology(saved);
   CHECK(other.model->network.save_topology() == saved);
-  const auto seed = other.model->network.export_seed_states().at(0);
+  const auto seed = kasmina::export_seed_states(other.model->network.state()).at(0);
   CHECK(seed.figures.shapley_points);
   CHECK(seed.figures.contribution_stderr_points);
   CHECK(seed.figures.contribution_half_width_points);
@@ -347,8 +348,8 @@ TEST_CASE("a seed's value survives a checkpoint") {
     }
   }
   other.model->network.restore_topology(older);
-  CHECK(other.model->network.export_seed_states().at(0).figures.shapley_points);
-  CHECK_FALSE(other.model->network.export_seed_states().at(0).figures.shapley_half_width_points);
+  CHECK(kasmina::export_seed_states(other.model->network.state()).at(0).figures.shapley_points);
+  CHECK_FALSE(kasmina::export_seed_states(other.model->network.state()).at(0).figures.shapley_half_width_points);
 }
 
 }  // namespace esper::test

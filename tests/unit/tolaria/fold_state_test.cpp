@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 
-#include "kasmina/gates.h"
+#include "kasmina/slot/gates.h"
 #include "support/failing_allocator.h"
 #include "support/growing_model.h"
 #include "unit/tolaria/network_output.h"

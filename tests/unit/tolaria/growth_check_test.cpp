@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/error.h"
-#include "kasmina/topology.h"
+#include "kasmina/slot/topology.h"
 #include "storage/journal.h"
 #include "support/run_fixture.h"
 

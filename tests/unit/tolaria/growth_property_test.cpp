@@ -8,6 +8,7 @@
 #include <random>
 #include <set>
 
+#include "kasmina/network/network_seeds.h"
 #include "support/failing_allocator.h"
 #include "support/growing_model.h"
 
@@ -85,7 +86,7 @@ class Life {
 
   leyline::AdaptationCommand any_command() {
     static const std::vector<std::string> kBlueprints = {"mlp", "mlp_small", "lora", "norm", "attention", "x"};
-    const auto seeds = grown_.model->network.export_seed_states();
+    const auto seeds = kasmina::export_seed_states(grown_.model->network.state());
     if (seeds.empty() || below(4) == 0) {
       return grown_.germination("r0c" + std::to_string(below(4)), kBlueprints[static_cast<std::size_t>(below(6))]);
     }

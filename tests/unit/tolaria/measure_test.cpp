@@ -3,6 +3,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <csignal>
 
+#include "kasmina/network/network_seeds.h"
 #include "step/ema.h"
 #include "support/run_fixture.h"
 
@@ -58,7 +59,7 @@ TEST_CASE("measuring changes no bit of a run, whatever stage its seed is in") {
     train_step(it.model->state, it.model->settings, {{{batch->inputs, batch->targets}}},
                training_forward(it.model->network));
     const auto before = it.bits();
-    const auto seeds = it.model->network.export_seed_states();
+    const auto seeds = kasmina::export_seed_states(it.model->network.state());
     INFO("after epoch " << epochs << ", stage " << (seeds.empty() ? 0 : static_cast<int>(seeds[0].stage)));
     REQUIRE(seeds.size() == 1);
     const auto measured = it.measure();

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <csignal>
 
+#include "kasmina/network/network_seeds.h"
 #include "support/run_fixture.h"
 
 namespace esper::test {
@@ -70,7 +71,7 @@ std::vector<CheckpointImage> checkpoints_of(SmallRun& it) {
 TEST_CASE("what is unfinished at the end and is supported by the evidence becomes part of the host") {
   SettlingRun it(unfinished(-100), germinate_after_two);
   REQUIRE(it.go().kind == Kind::kDone);
-  const auto seeds = it.model->network.export_seed_states();
+  const auto seeds = kasmina::export_seed_states(it.model->network.state());
   REQUIRE(seeds.size() == 1);
   CHECK(seeds[0].stage == Stage::kFossilized);
   CHECK(seeds[0].figures.alpha == 1);
@@ -99,7 +100,7 @@ TEST_CASE("what is unfinished at the end and is supported by the evidence become
 TEST_CASE("what is unfinished at the end and not supported is removed, and the figures follow") {
   SettlingRun it(unfinished(100), germinate_after_two);
   REQUIRE(it.go().kind == Kind::kDone);
-  CHECK(it.model->network.export_seed_states().empty());
+  CHECK(kasmina::export_seed_states(it.model->network.state()).empty());
   const auto settled = it.events("tolaria.seed_settled");
   REQUIRE(settled.size() == 1);
   CHECK(settled[0].attributes.at("result") == "removed");
@@ -113,7 +114,7 @@ TEST_CASE("a seed that is not heard at the end is removed unmeasured") {
   config.growth.training = config::SeedTraining::kStraightThrough;
   SettlingRun it(config, germinate_after_two);
   REQUIRE(it.go().kind == Kind::kDone);
-  CHECK(it.model->network.export_seed_states().empty());
+  CHECK(kasmina::export_seed_states(it.model->network.state()).empty());
   const auto settled = it.events("tolaria.seed_settled");
   REQUIRE(settled.size() == 1);
   CHECK(settled[0].attributes.at("loss_gain").empty());
@@ -132,7 +133,7 @@ TEST_CASE("a run that stops early says so to the policy, and settles what grows"
   });
   CHECK(it.go().kind == Kind::kEarlyStopped);
   CHECK(last == std::vector<bool>{false, false, false, false, true});
-  CHECK(it.model->network.export_seed_states().empty());
+  CHECK(kasmina::export_seed_states(it.model->network.state()).empty());
   CHECK(it.events("tolaria.seed_settled").size() == 1);
 }
 

@@ -5,6 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
+#include "kasmina/network/network_stacked.h"
 #include "support/grown_network.h"
 
 namespace esper::test {
@@ -53,7 +54,7 @@ ValidationResult plain(const Network& network, const std::vector<Microbatch>& ba
 
 StackedResult stacked(const Network& network, const std::vector<Microbatch>& batches, std::int64_t max_rows,
                       const Validation& validation = {}) {
-  const auto plan = network.plan_stacked(all_on_and_off(network));
+  const auto plan = kasmina::plan_stacked(network.state(), all_on_and_off(network));
   return validate_stacked(each_of(batches), {network, plan, max_rows}, validation);
 }
 

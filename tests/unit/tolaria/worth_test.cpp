@@ -6,6 +6,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
+#include "kasmina/network/network_seeds.h"
 #include "support/run_fixture.h"
 
 namespace esper::test {
@@ -30,7 +31,7 @@ struct WithSeed {
 
   WithSeed() {
     leyline::Observation seen;
-    seen.slots = it.model->network.export_slots();
+    seen.slots = kasmina::export_slots(it.model->network.state());
     it.model->network.apply(germination(seen), it.run.data.probe);
     auto& control = record.seeds["seed-0001"];
     control.loss = torch::ones({2, 4});
@@ -120,8 +121,8 @@ TEST_CASE("other seeds than the control had end the comparison at its last value
   const auto first = t.compare(torch::zeros({4}), row({1, 0, 1, 0})).at("seed-0001");
   leyline::Observation seen;
   seen.current_epoch = 1;
-  auto second = leyline::germination("another", t.it.model->network.export_slots().back().slot,
-                                     t.it.model->network.export_slots().back().blueprints.front());
+  auto second = leyline::germination("another", kasmina::export_slots(t.it.model->network.state()).back().slot,
+                                     kasmina::export_slots(t.it.model->network.state()).back().blueprints.front());
   t.it.model->network.apply(second, t.it.run.data.probe);
   REQUIRE(describe_seeds(t.it.model->network, "seed-0001").starts_with("seed-0002 GERMINATED 0"));
   const auto worth = t.compare(torch::full({4}, 99.0F), torch::zeros({4})).at("seed-0001");

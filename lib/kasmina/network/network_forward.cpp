@@ -1,0 +1,40 @@
+#include "kasmina/network/network_forward.h"
+
+#include <algorithm>
+
+#include "kasmina/network/network_shadow.h"
+#include "kasmina/seed/widening.h"
+
+namespace esper::kasmina {
+
+torch::Tensor forward(const NetworkState& network, const torch::Tensor& inputs, Mode mode) {
+  return network.host.forward(inputs, mode, [&network, mode](std::size_t slot, const BlockOutput& from) {
+    return output_of(network.structure.slots[slot], from, mode);
+  });
+}
+
+SlotTaps tap(const NetworkState& network, const torch::Tensor& inputs, Mode mode, torch::Tensor& output) {
+  const auto& slots = network.structure.slots;
+  const auto creation_order = [&slots](const Slot& of) {
+    return std::count_if(slots.begin(), slots.end(), [&](const Slot& slot) {
+      return is_growing(slot.stage) && slot.seed->number < of.seed->number;
+    });
+  };
+  const auto growing = std::count_if(slots.begin(), slots.end(), [](auto& slot) { return is_growing(slot.stage); });
+  SlotTaps taps(static_cast<std::size_t>(growing));
+  output = network.host.forward(inputs, mode, [&](std::size_t at, const BlockOutput& from) -> SlotOutput {
+    const Slot& slot = slots[at];
+    if (!is_growing(slot.stage)) return output_of(slot, from, mode);
+    SlotTap& own = taps[static_cast<std::size_t>(creation_order(slot))];
+    if (!trains_in_shadow(slot)) {
+      SlotOutput passed{torch::Tensor()};
+      own = tap_pass(*slot.seed, from, mode, passed);
+      return passed;
+    }
+    own = tap_shadow(network, at, from.feature);
+    return own.output;
+  });
+  return taps;
+}
+
+}  // namespace esper::kasmina

@@ -1,0 +1,23 @@
+#pragma once
+// The tables of a network's tensors, and who owns its parameters. Training thread.
+
+#include <cstdint>
+#include <vector>
+
+#include "kasmina/network/network_state.h"
+#include "kasmina/tensor/parameter_group.h"
+
+namespace esper::kasmina {
+
+std::vector<ParameterGroup> parameter_groups_of(const NetworkState& network);
+std::vector<NamedTensor> buffers_of(const NetworkState& network);
+// Per seed: "seed-0001.alpha", ".straight_through", ".isolation_gate", ".training_gate": 0-dim float32 on the device.
+std::vector<NamedTensor> scalars_of(const NetworkState& network);
+
+// Numbers in the parameters that the host owns, fossilised seeds included.
+std::int64_t num_host_parameters(const NetworkState& network);
+
+// Fills the registry of owners anew, from the slots.
+void assign_owners(NetworkState& network);
+
+}  // namespace esper::kasmina
