@@ -69,16 +69,13 @@ def command_of(options, name):
 
 def run(arguments, root):
     options = parse(arguments, root)
-    report = command.Report(options.out, "growth", growth_page.markdown)
-    content = report.read()
-    if options.page:
-        report.require(content)
-    else:
-        runs.check_binary(options.esper)
+
+    def experiments(content, write):
         for name, parts_of in chosen_datasets(options).items():
             content[name] = experiment(options, name, parts_of)
-            report.write(content)  # at once: what comes after may be broken off
-    command.finish(options, report, content, growth_page.summaries_of(content), growth_page.readme(content))
+            write()  # at once: what comes after may be broken off
+
+    command.carry_out(options, "growth", growth_page, experiments)
 
 
 if __name__ == "__main__":

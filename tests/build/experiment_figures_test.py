@@ -9,6 +9,7 @@ import runs  # noqa: E402
 import datasets  # noqa: E402
 import figures  # noqa: E402
 import growth_page  # noqa: E402
+import tables  # noqa: E402
 
 
 def near(value, expected, tolerance):
@@ -49,8 +50,16 @@ near(figures.p_value([1, 2, 3, 4, 5]), 0.013236, 1e-5)  # t = 4.2426 with 4 degr
 assert figures.p_value([0, 0]) == 1 and figures.p_value([2, 2]) == 0
 for corrected, expected in zip(figures.holm([0.01, 0.04, 0.03]), (0.03, 0.06, 0.06)):
     near(corrected, expected, 1e-12)
+corrected = [{"p": 0.01}, {"p": 0.04}, {"p": 0.03}]
+figures.correct(corrected)
+near(corrected[0]["p"], 0.03, 1e-12)
 assert figures.interval([2, 2, 2])["half"] == 0
 assert figures.interval([2])["high"] == float("inf") and figures.p_value([2]) == 1 and figures.verdict(figures.paired([2], [1])) == 0
+
+# Cells as they are, empty ones too.
+assert tables.table(("", "a"), [(0, ""), ("b", 1)]) == ["| | a |", "|---|---|", "| 0 | |", "| b | 1 |"]
+assert tables.tested({**difference, "mean": 0.5, "low": 0.25, "high": 0.75, "p": 0.01234}, "{:+.1f}", 100) == ("+50.0", "+25.0 to +75.0", "0.0123")
+assert tables.bracketed({"mean": 1, "low": 0, "high": 2}, "{:.1f}", unit=" s") == "1.0 s [0.0, 2.0]"
 
 # A page where growing beats the small host and loses to the static network says both.
 grown, static = [0.90, 0.91, 0.92, 0.91, 0.90], [0.93, 0.94, 0.95, 0.95, 0.93]
