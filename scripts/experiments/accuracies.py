@@ -6,6 +6,11 @@ TITLES = {"digits": "Digits", "cifar10": "CIFAR-10, small", "cifar10_full": "CIF
           "cifar10_16": "CIFAR-10 at 16 x 16 pixels"}
 
 
+def arms_in(names, seeds):
+    """Those of which every seed has a record."""
+    return [arm for arm in names if all(arm in of_seed for of_seed in seeds)]
+
+
 def percent(figures):
     return plus_minus(figures, "{:.2f}", 100)
 

@@ -70,8 +70,8 @@ def arms():
 def curve(_, run):
     """Training time (clock) and validation loss after each epoch."""
     points, spent = [], 0.0
-    for line in (run / "telemetry.jsonl").read_text().splitlines():
-        metrics = {metric["name"]: metric["value"] for metric in json.loads(line)["metrics"]}
+    for packet in runs.telemetry(run):
+        metrics = {metric["name"]: metric["value"] for metric in packet["metrics"]}
         if "tolaria.validation.loss" in metrics:
             spent += metrics["tolaria.training.latency_ms"] / 1000
             points.append([spent, metrics["tolaria.validation.loss"]])

@@ -32,6 +32,8 @@ def chosen_datasets(options):
     """Names with the seeds' parts as a function; what is missing is said before the first run."""
     root, work = options.root, options.work
     large = "cifar10_full" if options.full else "cifar10"
+    if options.epochs and options.epochs < arms.FEWEST_EPOCHS:
+        raise BadInput(f"--epochs {options.epochs}: must be >= {arms.FEWEST_EPOCHS}, so that a tenth of them, which is for controls, is an epoch")
     if options.full and options.dataset == "digits":
         raise BadInput("--full is CIFAR-10 with all images; use it with --dataset cifar10 or all")
     chosen = {}
@@ -50,7 +52,7 @@ def experiment(options, name, parts_of):
     began = time.monotonic()
     config = options.root / f"configs/experiment/growth_{name}.yaml"
     environment = command.environment_of(options.esper, config)
-    room = runs.Room(options.esper, config, options.work, command.Progress(name, len(arms.ARMS) * options.seeds), options.fresh)
+    room = runs.Room(options.esper, config, options.work, command.Progress(name, arms.RUNS * options.seeds), options.fresh)
     seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
     records = [arms.all_arms(room, seed, parts_of(seed), options.epochs or environment["epochs"]) for seed in seeds]
     environment["minutes"] = (time.monotonic() - began) / 60

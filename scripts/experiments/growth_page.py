@@ -1,4 +1,6 @@
 """docs/experiments/growth.md and the lines for the README, made from growth.json alone."""
+from collections import Counter
+
 import accuracies
 from accuracies import TITLES
 from arms import ARMS
@@ -7,17 +9,18 @@ from frame import few_seeds, machine, other_work, page
 from tables import spread, table
 
 SHORT = {"small": "(a) small, equal epochs", "small_time": "(a) small, equal time", "grown": "(b) grown",
-         "static": "(c) static, equal epochs", "static_time": "(c) static, equal time"}
-RIVALS = ("small", "small_time", "static", "static_time")
+         "static": "(c) static, equal epochs", "static_time": "(c) static, equal time", "grown_control": "(d) grown, controls",
+         "small_control": "(a') small, averaged, equal time", "static_control": "(c') static, averaged, equal time"}
+RIVALS = {"grown": ("small", "small_time", "static", "static_time"), "grown_control": ("small_control", "static_control")}
 ROUGH = ", so the times and what \"equal time\" comes to are rough. Accuracies at equal epochs are not touched by it."
 
-INTRODUCTION = """Three arms, the same settings in all of them:
+INTRODUCTION = """The arms; where nothing else is said their settings are the same:
 
 - **(a) small**: the host alone.
 - **(b) grown**: the same host, to which the heuristic policy adds modules while it trains.
 - **(c) static**: the final network of (b) with the same seed, all its modules present from the start (`host.modules`), freshly
   initialised. It has (b)'s parameter count exactly.
-
+{with_controls}
 (a) and (c) are trained twice: for as many epochs as (b), and for as many as fit into the training time of (b) (**equal time**). The learning
 rate follows one cosine to zero over each run's own budget. Time is the training thread's wall clock without start-up and without writing
 checkpoints; it includes validation after each epoch for all arms, and for (b) all costs of growing: trials, grafts, decisions.
@@ -28,6 +31,17 @@ epoch and no checkpoint was chosen by it. The choice of settings is described at
 
 Intervals are 95 % Student's t intervals over the seeds. Differences are taken seed by seed first (paired), in percentage points; "shown"
 means that Student's t test excludes 0 after Holm's correction for all comparisons on this page (p below 0.05). {seeds_note}
+"""
+
+WITH_CONTROLS = """- **(d) grown with controls**: as (b), with `growth.gates.evidence: control`. Before a module is grafted, the network without it is trained for the next
+  epochs on the same batches, and the module is kept only where it is shown to be worth something against that. All controls together get a tenth of
+  the run's steps (`growth.control.budget`), in addition to them; their time counts as (d)'s.
+- **(a') and (c')**: what (d) is compared with, in the time that (d) took: the host alone, and the network that (d) ended with from the start. Where (d) kept
+  nothing these are the same, and one run is both.
+
+With controls a run's parameters are averaged (`training.ema_decay: 0.97`, an exponential moving average), and validation and test see the averages. That
+alone can raise the accuracy, and it costs time. So (a') and (c') average, too, and how many of their epochs fit into the time was measured with it, in a run for
+each that has (d)'s epochs and is not shown. (d) is not compared with (a) to (c), which do not average.
 """
 
 CAVEATS = """- The hosts are small on purpose and the runs are short. The results do not cover large networks or long runs.
@@ -41,16 +55,21 @@ CAVEATS = """- The hosts are small on purpose and the runs are short. The result
 """
 
 
+def arms_in(entry):
+    return accuracies.arms_in(ARMS, entry["records"])
+
+
 def column(records, arm, field):
     return [of_seed[arm][field] for of_seed in records]
 
 
 def summary_of(entry):
     """Every figure of one data set that page and README quote."""
-    records = entry["records"]
-    figures = {arm: {field: interval(column(records, arm, field)) for field in ("test_accuracy", "train_s", "parameters")} for arm in ARMS}
-    ours = column(records, "grown", "test_accuracy")
-    return {"arms": figures, "differences": {rival: paired(ours, column(records, rival, "test_accuracy")) for rival in RIVALS}}
+    records, arms = entry["records"], arms_in(entry)
+    figures = {arm: {field: interval(column(records, arm, field)) for field in ("test_accuracy", "train_s", "parameters")} for arm in arms}
+    differences = {rival: paired(column(records, grown, "test_accuracy"), column(records, rival, "test_accuracy"))
+                   for grown, rivals in RIVALS.items() if grown in arms for rival in rivals}
+    return {"arms": figures, "differences": differences}
 
 
 def summarise(report):
@@ -62,28 +81,44 @@ def arm_cells(records, arm, figures):
             spread(column(records, arm, "parameters"), "{}"), accuracies.percent(figures["test_accuracy"]))
 
 
-def seed_cells(of_seed):
-    grown = of_seed["grown"]
-    unfinished = f"; at the end still {', '.join(grown['unfinished'])}" if grown["unfinished"] else ""
-    return (grown["seed"], *(f"{100 * of_seed[arm]['test_accuracy']:.2f}" for arm in ARMS),
-            f"{', '.join(grown['modules']) or 'nothing'}{unfinished}")
+def what_grew(record):
+    removed = (Counter(record.get("grew", ())) - Counter(record["modules"])).elements()
+    listed = (("", record["modules"] or ["nothing"]), ("not kept: ", list(removed)), ("at the end still ", record["unfinished"]))
+    return "; ".join(prefix + ", ".join(them) for prefix, them in listed if them)
+
+
+def seed_cells(of_seed, arms):
+    return (of_seed["grown"]["seed"], *(f"{100 * of_seed[arm]['test_accuracy']:.2f}" for arm in arms),
+            *(what_grew(of_seed[arm]) for arm in RIVALS if arm in arms))
+
+
+def letter(arm):
+    return SHORT[arm].partition(" ")[0]
+
+
+def differences_of(grown, summary):
+    """By the rival's name."""
+    return {SHORT[rival]: difference for rival, difference in summary["differences"].items() if rival in RIVALS[grown]}
 
 
 def section(name, entry, summary):
-    records = entry["records"]
+    records, arms = entry["records"], arms_in(entry)
     every_run = (record for of_seed in records for record in of_seed.values())
     yield from (*accuracies.head(name, entry, len(records)), machine(entry["environment"]), *other_work(every_run, ROUGH), "")
     yield from table(("arm", "epochs", "time, s", "parameters", "test accuracy, %"),
                      (arm_cells(records, arm, figures) for arm, figures in summary["arms"].items()))
     yield ""
-    yield from accuracies.difference_table("difference", {f"(b) - {SHORT[rival]}": found for rival, found in summary["differences"].items()})
+    yield from accuracies.difference_table("difference", {f"{letter(grown)} - {rival}": difference for grown in RIVALS
+                                                          for rival, difference in differences_of(grown, summary).items()})
     yield from ("", "Test accuracy seed by seed, and what grew:", "")
-    yield from table(("seed", *(SHORT[arm] for arm in ARMS), "grown modules"), map(seed_cells, records))
+    yield from table(("seed", *(SHORT[arm] for arm in arms), *(f"modules of {letter(arm)}" for arm in RIVALS if arm in arms)),
+                     (seed_cells(of_seed, arms) for of_seed in records))
 
 
 def markdown(report):
     fewest = min(len(entry["records"]) for entry in report.values())
-    introduction = INTRODUCTION.format(seeds_note=few_seeds(fewest))
+    with_controls = WITH_CONTROLS if any("grown_control" in arms_in(entry) for entry in report.values()) else ""
+    introduction = INTRODUCTION.format(seeds_note=few_seeds(fewest), with_controls=with_controls)
     sections = accuracies.sections(report, summarise(report), section)
     return page("Does growing pay?", "growth", [introduction, *sections], CAVEATS.format(seeds=fewest), [entry["command"] for entry in report.values()])
 
@@ -93,7 +128,9 @@ def readme(report):
     summaries = summarise(report)
     yield from accuracies.readme_table(ARMS, {name: summary["arms"] for name, summary in summaries.items()})
     for name, summary in summaries.items():
-        parameters = {arm: summary["arms"][arm]["parameters"]["mean"] for arm in ("small", "grown")}
-        yield from ("", f"{TITLES[name]}: {parameters['small']:.0f} parameters at the start, {parameters['grown']:.0f} on average when grown. "
-                        "Grown minus ...")
-        yield from accuracies.readme_differences({SHORT[rival]: difference for rival, difference in summary["differences"].items()})
+        parameters = {arm: f"{figures['parameters']['mean']:.0f}" for arm, figures in summary["arms"].items()}
+        yield from ("", f"{TITLES[name]}: {parameters['small']} parameters at the start, {parameters['grown']} on average when grown. Grown minus ...",
+                    *accuracies.readme_differences(differences_of("grown", summary)))
+        if "grown_control" in parameters:
+            yield from ("", f"{TITLES[name]}, with a control for each seed: {parameters['grown_control']} parameters on average. (d) minus ...",
+                        *accuracies.readme_differences(differences_of("grown_control", summary)))

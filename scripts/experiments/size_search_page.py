@@ -47,7 +47,7 @@ def search_s(arm):
 
 
 def arms_of(entry):
-    return [arm for arm in ARMS if all(arm in of_seed for of_seed in entry["seeds"].values())]
+    return accuracies.arms_in(ARMS, entry["seeds"].values())
 
 
 def size_name(size):
