@@ -11,6 +11,11 @@ def arms_in(names, seeds):
     return [arm for arm in names if all(arm in of_seed for of_seed in seeds)]
 
 
+def training_s(record):
+    """Processor time, with the validation after each epoch, which a grown run's policy looks at."""
+    return record["train_s"] / record["wall_over_cpu"]
+
+
 def percent(figures):
     return plus_minus(figures, "{:.2f}", 100)
 

@@ -2,6 +2,7 @@
 import functools
 
 import runs
+from accuracies import training_s
 
 # name: what it is. The order is that of the tables.
 ARMS = {
@@ -14,7 +15,7 @@ ARMS = {
     "small_control": "(a') the small host alone, averaged, the time of (d)",
     "static_control": "(c') the network of (d) from the start, averaged, the time of (d)",
 }
-RUNS = len(ARMS) + 2  # and two that measure how long averaging networks take
+WITH_CONTROLS = ("grown_control", "small_control", "static_control")
 # Growing with controls averages the parameters without being told to; what it is compared with has to be told.
 CONTROL, AVERAGED = ("growth.gates.evidence=control",), ("training.ema_decay=0.97",)
 FEWEST_EPOCHS = 10  # the controls get a tenth of a run's epochs, and need one
@@ -22,7 +23,7 @@ FEWEST_EPOCHS = 10  # the controls get a tenth of a run's epochs, and need one
 
 def epochs_in(budget_s, record):
     """How many epochs of that run fit into the time; one at least."""
-    return max(1, round(budget_s * record["epochs"] / record["train_s"]))
+    return max(1, round(budget_s * record["epochs"] / training_s(record)))
 
 
 def in_equal_time(run, arm, fixed, like, budget_s):
@@ -50,8 +51,8 @@ def without_controls(run, asked):
     fixed = static_sets(grown)
     static = run("static", [*asked, *fixed])
     return {"small": small, "grown": grown, "static": static,
-            "small_time": in_equal_time(run, "small_time", runs.WITHOUT_GROWTH, small, grown["train_s"]),
-            "static_time": in_equal_time(run, "static_time", fixed, static, grown["train_s"])}
+            "small_time": in_equal_time(run, "small_time", runs.WITHOUT_GROWTH, small, training_s(grown)),
+            "static_time": in_equal_time(run, "static_time", fixed, static, training_s(grown))}
 
 
 def with_controls(run, asked):
@@ -59,15 +60,22 @@ def with_controls(run, asked):
     grown = run("grown_control", [*asked, *CONTROL], more=germinated)
 
     def in_its_time(arm, pace, sets):
-        return in_equal_time(run, arm, [*sets, *AVERAGED], run(pace, [*asked, *sets, *AVERAGED]), grown["train_s"])
+        return in_equal_time(run, arm, [*sets, *AVERAGED], run(pace, [*asked, *sets, *AVERAGED]), training_s(grown))
 
     small = in_its_time("small_control", "small_pace", runs.WITHOUT_GROWTH)
     static = in_its_time("static_control", "static_pace", static_sets(grown)) if grown["modules"] else {**small, "arm": "static_control"}
     return {"grown_control": grown, "small_control": small, "static_control": static}
 
 
-def all_arms(room, seed, parts, epochs):
-    """Records of one seed by arm, one run after another, since their time counts."""
+def num_runs(controls):
+    """Of one seed; with controls two more than there are arms, which measure how long averaging networks take."""
+    return len(ARMS) + 2 if controls else len(ARMS) - len(WITH_CONTROLS)
+
+
+def all_arms(room, seed, parts, epochs, controls):
+    """Records of one seed by arm, one run after another, since their time counts. controls: (d) as well, and what it is compared with."""
     run, asked = functools.partial(room.run, seed, parts=parts), [f"epochs={epochs}"]
-    records = {**without_controls(run, asked), **with_controls(run, asked)}
-    return {arm: records[arm] for arm in ARMS}
+    records = without_controls(run, asked)
+    if controls:
+        records |= with_controls(run, asked)
+    return {arm: records[arm] for arm in ARMS if arm in records}

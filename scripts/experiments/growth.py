@@ -25,6 +25,7 @@ def parse(arguments, root):
     parser.add_argument("--images", metavar="PATH", help=datasets.IMAGES_HELP)
     parser.add_argument("--full", action="store_true", help="all of CIFAR-10, on a GPU if available")
     parser.add_argument("--epochs", type=command.whole_number(1), metavar="N", help="overrides the settings; for a quick test")
+    parser.add_argument("--controls", action="store_true", help="also grow with a control for each seed: twice as many runs")
     parser.add_argument("--jobs", type=command.whole_number(1), default=1, metavar="N", help="seeds side by side; default: 1")
     return command.options_of(parser, arguments, root)
 
@@ -33,8 +34,8 @@ def chosen_datasets(options):
     """Names with the seeds' parts as a function; what is missing is said before the first run."""
     root, work = options.root, options.work
     large = "cifar10_full" if options.full else "cifar10"
-    if options.epochs and options.epochs < arms.FEWEST_EPOCHS:
-        raise BadInput(f"--epochs {options.epochs}: must be >= {arms.FEWEST_EPOCHS}, so that a tenth of them, which is for controls, is an epoch")
+    if options.controls and options.epochs and options.epochs < arms.FEWEST_EPOCHS:
+        raise BadInput(f"--epochs {options.epochs}: must be >= {arms.FEWEST_EPOCHS} with --controls, so that a tenth of them, which is for controls, is an epoch")
     if options.full and options.dataset == "digits":
         raise BadInput("--full is CIFAR-10 with all images; use it with --dataset cifar10 or all")
     chosen = {}
@@ -53,11 +54,12 @@ def experiment(options, name, parts_of):
     began = time.monotonic()
     config = options.root / f"configs/experiment/growth_{name}.yaml"
     environment = command.environment_of(options.esper, config)
-    room = runs.Room(options.esper, config, options.work, command.Progress(name, arms.RUNS * options.seeds), options.fresh)
+    room = runs.Room(options.esper, config, options.work, command.Progress(name, arms.num_runs(options.controls) * options.seeds), options.fresh)
     seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
     data = datasets.counts_of(parts_of(FIRST_SEED))  # before the seeds' own parts, which are made side by side
     epochs = options.epochs or environment["epochs"]
-    records = command.at_once(options.jobs, [lambda seed=seed: arms.all_arms(room, seed, parts_of(seed), epochs) for seed in seeds])
+    records = command.at_once(options.jobs, [lambda seed=seed: arms.all_arms(room, seed, parts_of(seed), epochs, options.controls)
+                                             for seed in seeds])
     environment["minutes"] = (time.monotonic() - began) / 60
     return {"config": str(config.relative_to(options.root)), "command": command_of(options, name), "data": data, "environment": environment,
             "records": records}
@@ -68,6 +70,7 @@ def command_of(options, name):
     words += ["--images", "cifar10-images.tar.gz"] if name != "digits" else []
     words += ["--full"] if name == "cifar10_full" else []
     words += ["--epochs", str(options.epochs)] if options.epochs else []
+    words += ["--controls"] if options.controls else []
     words += ["--jobs", str(options.jobs)] if options.jobs != 1 else []
     return " ".join(words)
 

@@ -2,17 +2,16 @@
 from collections import Counter
 
 import accuracies
-from accuracies import TITLES
+from accuracies import TITLES, training_s
 from arms import ARMS
 from figures import interval, paired
-from frame import few_seeds, machine, other_work, page
+from frame import PROCESSOR_TIMES, few_seeds, machine, other_work, page
 from tables import spread, table
 
 SHORT = {"small": "(a) small, equal epochs", "small_time": "(a) small, equal time", "grown": "(b) grown",
          "static": "(c) static, equal epochs", "static_time": "(c) static, equal time", "grown_control": "(d) grown, controls",
          "small_control": "(a') small, averaged, equal time", "static_control": "(c') static, averaged, equal time"}
 RIVALS = {"grown": ("small", "small_time", "static", "static_time"), "grown_control": ("small_control", "static_control")}
-ROUGH = ", so the times and what \"equal time\" comes to are rough. Accuracies at equal epochs are not touched by it."
 
 INTRODUCTION = """The arms; where nothing else is said their settings are the same:
 
@@ -22,7 +21,7 @@ INTRODUCTION = """The arms; where nothing else is said their settings are the sa
   initialised. It has (b)'s parameter count exactly.
 {with_controls}
 (a) and (c) are trained twice: for as many epochs as (b), and for as many as fit into the training time of (b) (**equal time**). The learning
-rate follows one cosine to zero over each run's own budget. Time is the training thread's wall clock without start-up and without writing
+rate follows one cosine to zero over each run's own budget. Time is the processor time of the training process without start-up and
 checkpoints; it includes validation after each epoch for all arms, and for (b) all costs of growing: trials, grafts, decisions.
 
 Each seed draws its own training, validation and test part as well as its own weights and order of batches; the arms of one seed share
@@ -66,7 +65,8 @@ def column(records, arm, field):
 def summary_of(entry):
     """Every figure of one data set that page and README quote."""
     records, arms = entry["records"], arms_in(entry)
-    figures = {arm: {field: interval(column(records, arm, field)) for field in ("test_accuracy", "train_s", "parameters")} for arm in arms}
+    figures = {arm: {"test_accuracy": interval(column(records, arm, "test_accuracy")), "parameters": interval(column(records, arm, "parameters")),
+                     "training_s": interval([training_s(of_seed[arm]) for of_seed in records])} for arm in arms}
     differences = {rival: paired(column(records, grown, "test_accuracy"), column(records, rival, "test_accuracy"))
                    for grown, rivals in RIVALS.items() if grown in arms for rival in rivals}
     return {"arms": figures, "differences": differences}
@@ -77,7 +77,7 @@ def summarise(report):
 
 
 def arm_cells(records, arm, figures):
-    return (ARMS[arm], spread(column(records, arm, "epochs"), "{}"), f"{figures['train_s']['mean']:.1f}",
+    return (ARMS[arm], spread(column(records, arm, "epochs"), "{}"), f"{figures['training_s']['mean']:.1f}",
             spread(column(records, arm, "parameters"), "{}"), accuracies.percent(figures["test_accuracy"]))
 
 
@@ -104,7 +104,7 @@ def differences_of(grown, summary):
 def section(name, entry, summary):
     records, arms = entry["records"], arms_in(entry)
     every_run = (record for of_seed in records for record in of_seed.values())
-    yield from (*accuracies.head(name, entry, len(records)), machine(entry["environment"]), *other_work(every_run, ROUGH), "")
+    yield from (*accuracies.head(name, entry, len(records)), machine(entry["environment"]), *other_work(every_run, PROCESSOR_TIMES), "")
     yield from table(("arm", "epochs", "time, s", "parameters", "test accuracy, %"),
                      (arm_cells(records, arm, figures) for arm, figures in summary["arms"].items()))
     yield ""

@@ -8,7 +8,7 @@ import command
 import datasets
 import runs
 import size_search_page
-from size_search_page import training_s
+from accuracies import training_s
 
 FIRST_SEED = 31
 SEEDS = {"digits": 10, "cifar10": 5, "cifar10_16": 6}  # by default

@@ -2,7 +2,7 @@
 import statistics
 
 import accuracies
-from accuracies import TITLES, percent
+from accuracies import TITLES, percent, training_s
 from figures import interval, paired
 from frame import PROCESSOR_TIMES, few_seeds, machine, other_work, page
 from tables import table
@@ -35,11 +35,6 @@ CAVEATS = """- Four sizes on one axis. A search with more sizes needs more time;
 - The third row is no rival: it takes four times the time.
 - {seeds} seeds and more: "not shown" is not "equal".
 """
-
-
-def training_s(record):
-    """Processor time; with the validation after each epoch, which the grown run's policy looks at."""
-    return record["train_s"] / record["wall_over_cpu"]
 
 
 def search_s(arm):

@@ -103,7 +103,8 @@ assert "Only 2 seeds: a first look" in text and "had other work" in text and "at
 summary = {"parameters": 150, "seeds": [{"slot": "r0c0", "blueprint": "mlp", "alpha": 1.0, "params": 40},
                                         {"slot": "r0c1", "blueprint": "norm", "alpha": 0.0, "params": 10}]}
 assert [seed["slot"] for seed in runs.heard(summary)] == ["r0c0"] and runs.unheard_parameters(summary) == 10
-assert arms.epochs_in(10, {"epochs": 4, "train_s": 2.0}) == 20 and arms.epochs_in(0.01, {"epochs": 4, "train_s": 2.0}) == 1
+assert arms.epochs_in(10, {"epochs": 4, "train_s": 3.0, "wall_over_cpu": 1.5}) == 20
+assert arms.epochs_in(0.01, {"epochs": 4, "train_s": 2.0, "wall_over_cpu": 1.0}) == 1
 
 
 
@@ -116,23 +117,25 @@ class Runs:
     def run(self, seed, arm, sets, parts, more=None):
         epochs = max(int(pair.partition("=")[2]) for pair in sets if pair.startswith("epochs="))
         pace = 3 if "growth.gates.evidence=control" in sets else 2 if "training.ema_decay=0.97" in sets else 1
-        self.made[arm] = {"arm": arm, "set": sets, "epochs": epochs, "train_s": float(pace * epochs),
+        self.made[arm] = {"arm": arm, "set": sets, "epochs": epochs, "train_s": 2.0 * pace * epochs, "wall_over_cpu": 2.0,
                           "modules": self.kept if arm == "grown_control" else []}
         return self.made[arm]
 
 
 # (d) is compared with networks that average as it does, in its time; the same run is both where it kept nothing.
 room = Runs(["r0c0=mlp", "r0c1=norm"])
-of_arms = arms.all_arms(room, 21, {}, 10)
-assert list(of_arms) == list(arms.ARMS) and len(room.made) <= arms.RUNS, room.made.keys()
+of_arms = arms.all_arms(room, 21, {}, 10, controls=True)
+assert list(of_arms) == list(arms.ARMS) and len(room.made) <= arms.num_runs(controls=True), room.made.keys()
 for arm in ("small_control", "static_control"):
     assert of_arms[arm]["epochs"] == 15 and "training.ema_decay=0.97" in of_arms[arm]["set"], of_arms[arm]
     assert "growth.enabled=false" in of_arms[arm]["set"]
 assert "host.modules=[r0c0=mlp, r0c1=norm]" in of_arms["static_control"]["set"]
 assert not any("ema" in pair for arm in ("small_time", "grown", "static") for pair in of_arms[arm]["set"])
 room = Runs([])
-of_arms = arms.all_arms(room, 21, {}, 10)
+of_arms = arms.all_arms(room, 21, {}, 10, controls=True)
 assert of_arms["static_control"] == {**of_arms["small_control"], "arm": "static_control"} and "static_control" not in room.made
+room = Runs([])
+assert list(arms.all_arms(room, 21, {}, 2, controls=False)) == [arm for arm in arms.ARMS if arm not in arms.WITH_CONTROLS]
 
 # What grew is read from the run's events, kept or not.
 scratch = pathlib.Path(sys.argv[2])
