@@ -97,6 +97,21 @@ def against_rows(summary):
         yield NAMES[rival], test["mended"], test["new"], f"{test['p']:.3g}", said(test)
 
 
+def weights(grafts):
+    return ", ".join(f"{graft['truths'][VERDICTS[MENDED]]['loss']['mean']:+.3f}" for graft in grafts) or "none"
+
+
+def why_lines(grafts):
+    """What the verdicts that stay wrong were about."""
+    found = [(graft, *error_of(graft, MENDED)) for graft in grafts]
+    keeps, culls = ([graft for graft, error, _ in found if error == kind] for kind in ("keep", "cull"))
+    helpers = [graft for graft, _, known in found if known == "helps"]
+    right = [graft for graft in helpers if graft not in culls]
+    yield (f"What control's errors were about, in test loss at the run's end: false keeps {weights(keeps)}; false culls {weights(culls)}. The helping seeds that it "
+           f"kept: {weights(right)}. The gates see a difference three epochs after the graft, when the network still learns fast and a module changes how fast: a seed "
+           "whose lead is gone at the end looks then like one whose lead stays.")
+
+
 def decision(graft, verdict):
     error, _ = error_of(graft, verdict)
     return ("kept" if graft["verdicts"][verdict]["kept"] else "-") + (f" (false {error})" if error else "")
@@ -121,7 +136,7 @@ def body(entry, summary):
                      count_rows(summary))
     yield ""
     yield from table(("control against", "its errors that control does not make", "errors that only control makes", "p", ""), against_rows(summary))
-    yield from ("", "p is McNemar's exact test, corrected for both comparisons (Holm).", "", "## Graft by graft", "",
+    yield from ("", "p is McNemar's exact test, corrected for both comparisons (Holm).", "", *why_lines(entry["grafts"].values()), "", "## Graft by graft", "",
                 "The truth with the gain in test loss (above 0: the seed helps) and its 95 % interval, then each gate's decision.", "")
     yield from table(("seed", "graft", "truth, blended", "truth, straight-through", *(NAMES[verdict] for verdict in VERDICTS)), graft_rows(entry))
     yield ""
