@@ -5,6 +5,7 @@
 #include <array>
 #include <barrier>
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <filesystem>
 #include <thread>
 
@@ -66,7 +67,8 @@ TEST_CASE("a file where the folder of a run should be is an error that says so")
   TemporaryFolder folder;
   real_file_system().open(folder / "runs", esper::base::OpenMode::kReplace);
   ConfinedFileSystem files(folder / "runs/run-1", Owner::kAnyone);
-  CHECK_THROWS_AS(ensure_folder(files, folder / "runs/run-1"), IoError);
+  CHECK_THROWS_WITH(ensure_folder(files, folder / "runs/run-1"),
+                    Catch::Matchers::ContainsSubstring(folder / "runs" + ": Not a directory"));
 }
 
 TEST_CASE("a file where a folder should be is an error") {
