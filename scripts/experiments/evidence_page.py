@@ -97,7 +97,7 @@ def against_rows(summary):
         yield NAMES[rival], test["mended"], test["new"], f"{test['p']:.3g}", said(test)
 
 
-def weights(grafts):
+def gains(grafts):
     return ", ".join(f"{graft['truths'][VERDICTS[MENDED]]['loss']['mean']:+.3f}" for graft in grafts) or "none"
 
 
@@ -107,8 +107,8 @@ def why_lines(grafts):
     keeps, culls = ([graft for graft, error, _ in found if error == kind] for kind in ("keep", "cull"))
     helpers = [graft for graft, _, known in found if known == "helps"]
     right = [graft for graft in helpers if graft not in culls]
-    yield (f"What control's errors were about, in test loss at the run's end: false keeps {weights(keeps)}; false culls {weights(culls)}. The helping seeds that it "
-           f"kept: {weights(right)}. The gates see a difference three epochs after the graft, when the network still learns fast and a module changes how fast: a seed "
+    yield (f"What control's errors were about, in test loss at the run's end: false keeps {gains(keeps)}; false culls {gains(culls)}. The helping seeds that it "
+           f"kept: {gains(right)}. The gates see a difference three epochs after the graft, when the network still learns fast and a module changes how fast: a seed "
            "whose lead is gone at the end looks then like one whose lead stays.")
 
 

@@ -1,4 +1,5 @@
 """docs/experiments/growth.md and the lines for the README, made from growth.json alone."""
+import statistics
 from collections import Counter
 
 import accuracies
@@ -12,6 +13,7 @@ SHORT = {"small": "(a) small, equal epochs", "small_time": "(a) small, equal tim
          "static": "(c) static, equal epochs", "static_time": "(c) static, equal time", "grown_control": "(d) grown, controls",
          "small_control": "(a') small, averaged, equal time", "static_control": "(c') static, averaged, equal time"}
 RIVALS = {"grown": ("small", "small_time", "static", "static_time"), "grown_control": ("small_control", "static_control")}
+EQUAL_EPOCHS = ("small", "static")  # of the rivals; the others get the grown run's time
 
 INTRODUCTION = """The arms; where nothing else is said their settings are the same:
 
@@ -101,10 +103,19 @@ def differences_of(grown, summary):
     return {SHORT[rival]: difference for rival, difference in summary["differences"].items() if rival in RIVALS[grown]}
 
 
+def time_line(records, arms):
+    """How equal equal time was: whole epochs, and an epoch does not always take the same."""
+    ratios = [[training_s(of_seed[rival]) / training_s(of_seed[grown]) for of_seed in records]
+              for grown, rivals in RIVALS.items() if grown in arms for rival in rivals if rival not in EQUAL_EPOCHS]
+    return (f"Equal time was {spread([statistics.fmean(of_arm) for of_arm in ratios], '{:.2f}')} of the grown run's on average, in single runs "
+            f"{spread([ratio for of_arm in ratios for ratio in of_arm], '{:.2f}')}.")
+
+
 def section(name, entry, summary):
     records, arms = entry["records"], arms_in(entry)
     every_run = (record for of_seed in records for record in of_seed.values())
-    yield from (*accuracies.head(name, entry, len(records)), machine(entry["environment"]), *other_work(every_run, PROCESSOR_TIMES), "")
+    yield from (*accuracies.head(name, entry, len(records)), machine(entry["environment"]), time_line(records, arms),
+                *other_work(every_run, PROCESSOR_TIMES), "")
     yield from table(("arm", "epochs", "time, s", "parameters", "test accuracy, %"),
                      (arm_cells(records, arm, figures) for arm, figures in summary["arms"].items()))
     yield ""

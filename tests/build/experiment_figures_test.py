@@ -71,6 +71,11 @@ assert "| (b) - (a) small, equal epochs | +40.80 |" in text and "| 5 of 5 | grow
 assert "| (b) - (c) static, equal epochs | -3.20 |" in text and "| 0 of 5 | grown is worse: shown |" in text, text
 assert "| 1 | 50.00 | 60.00 | 90.00 | 93.00 | 93.00 | r0c0=mlp |" in text, text
 assert "a first look" not in text and "had other work" not in text
+assert "Equal time was 1.00 of the grown run's on average, in single runs 1.00." in text, text
+uneven = records(grown[:2], static[:2])
+uneven[0]["small_time"]["train_s"] = 3.0
+uneven[0]["static_time"]["train_s"] = uneven[1]["static_time"]["train_s"] = 1.0
+assert "Equal time was 0.50 to 1.25 of the grown run's on average, in single runs 0.50 to 1.50." in growth_page.markdown({"digits": entry(uneven)})
 lines = "\n".join(growth_page.readme({"digits": entry(of_seeds)}))
 assert "(c) static, equal epochs: -3.20 points" in lines and "worse: shown" in lines, lines
 
@@ -134,8 +139,10 @@ assert not any("ema" in pair for arm in ("small_time", "grown", "static") for pa
 room = Runs([])
 of_arms = arms.all_arms(room, 21, {}, 10, controls=True)
 assert of_arms["static_control"] == {**of_arms["small_control"], "arm": "static_control"} and "static_control" not in room.made
-room = Runs([])
-assert list(arms.all_arms(room, 21, {}, 2, controls=False)) == [arm for arm in arms.ARMS if arm not in arms.WITH_CONTROLS]
+of_arms = arms.all_arms(Runs([]), 21, {}, 2, controls=False)
+assert list(of_arms) == [arm for arm in arms.ARMS if arm not in arms.WITH_CONTROLS]
+# Where (b) kept nothing, (c) is (a).
+assert of_arms["static"]["set"] == [*of_arms["small"]["set"], "host.modules=[]"] and of_arms["static"]["epochs"] == of_arms["small"]["epochs"] == 2
 
 # What grew is read from the run's events, kept or not.
 scratch = pathlib.Path(sys.argv[2])
