@@ -12,7 +12,7 @@
 
 namespace esper::config {
 
-// How a seed's output joins the host's. h: host feature, s: seed output, a: alpha. Formulas: kasmina/seed/composition.h.
+// How a seed's output joins the host's. h: host feature, s: seed output, a: alpha. See kasmina/seed/composition.h.
 enum class Composition { kAdd, kMultiply, kGate, kConvex, kResidual, kChannel, kConfidence };
 constexpr auto names(Composition) {
   using C = Composition;
