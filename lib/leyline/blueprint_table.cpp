@@ -36,6 +36,10 @@ bool is_blueprint(std::string_view name) {
   return std::ranges::find(blueprint_table(), name, &BlueprintFacts::name) != blueprint_table().end();
 }
 
+bool must_be_named(const BlueprintFacts& blueprint) {
+  return blueprint.birth != Birth::kDrawn || blueprint.policy_index == policy_index::kNoop;
+}
+
 bool is_widening(std::string_view name) {
   return std::ranges::any_of(
       blueprint_table(), [&](const BlueprintFacts& row) { return row.name == name && row.birth == Birth::kWidening; });

@@ -79,6 +79,9 @@ const BlueprintFacts* find_blueprint_facts(std::string_view name, FeatureKind ki
 bool is_blueprint(std::string_view name);
 // Whether it widens the host's block before its slot, at any kind of feature.
 bool is_widening(std::string_view name);
+// Whether it is grown only where the run names it: a copy of the host's block or units is a choice of its own, and a
+// module without parameters cannot learn.
+bool must_be_named(const BlueprintFacts& blueprint);
 // Fails with the reason, a clause for a sentence, if it cannot be grown at such a feature, or not so many of it in one
 // seed. What is not known of the shape counts as enough.
 base::Expected<void> check_fit(const BlueprintFacts& blueprint, const FeatureShape& shape, int copies = 1);

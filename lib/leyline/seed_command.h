@@ -9,6 +9,9 @@
 
 namespace esper::leyline {
 
+// KEEP's parameter: the alpha at which the fossil stays, above 0 to 1; without it 1. A widening takes 1 alone.
+inline constexpr char kKeptAlpha[] = "alpha";
+
 inline AdaptationCommand seed_command(std::string command_id, SeedOperation operation, std::string seed_id) {
   AdaptationCommand command;
   command.command_id = std::move(command_id);

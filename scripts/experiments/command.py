@@ -101,7 +101,7 @@ def carry_out(options, name, page, experiment):
         print(json.dumps(page.summarise(content), indent=2))
         return
     print(*page.readme(content), sep="\n")
-    print(f"experiment: wrote {report.path.with_suffix('.md')} and {report.path.name}; the lines above are what README.md quotes",
+    print(f"experiment: wrote {report.path.with_suffix('.md')} and {report.path.name}; above is its summary",
           file=sys.stderr)
 
 

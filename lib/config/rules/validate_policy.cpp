@@ -10,6 +10,7 @@
 #include "base/text/printable.h"
 #include "config/rules/rules.h"
 #include "leyline/blueprint_name.h"
+#include "leyline/blueprint_table.h"
 
 namespace esper::config {
 
@@ -22,6 +23,12 @@ bool leaves_out(const std::vector<std::string>& allowed, const std::string& name
   return !allowed.empty() && std::ranges::find(allowed, name) == allowed.end();
 }
 
+bool must_be_named(const std::string& blueprint) {
+  return std::ranges::any_of(leyline::blueprint_table(), [&](const leyline::BlueprintFacts& facts) {
+    return facts.name == blueprint && leyline::must_be_named(facts);
+  });
+}
+
 bool is_built_in(const HostConfig& host, const std::string& slot) {
   return std::ranges::any_of(host.modules, [&](const auto& module) { return module && module->slot == slot; });
 }
@@ -32,11 +39,18 @@ void check_allowed(const ScheduledGermination& line, const std::string& path, co
     out.push_back(
         {path, fmt::format("growth.slots has {} and not {}", joined(growth.slots), line.slot), {"growth.slots"}});
   }
-  if (leaves_out(growth.blueprints, std::string(leyline::without_copies(line.blueprint)))) {
+  const std::string name(leyline::without_copies(line.blueprint));
+  if (leaves_out(growth.blueprints, name)) {
     out.push_back(
         {path,
-         fmt::format("growth.blueprints has {} and not {}", joined(growth.blueprints), in_quotes(line.blueprint)),
+         fmt::format("growth.blueprints has {} and not {}; add it there", joined(growth.blueprints), in_quotes(name)),
          {"growth.blueprints"}});
+  } else if (growth.blueprints.empty() && must_be_named(name)) {
+    out.push_back({path,
+                   fmt::format("{} is grown only where growth.blueprints lists it, and all others that may grow; set "
+                               "growth.blueprints: [{}]",
+                               in_quotes(name), name),
+                   {"growth.blueprints"}});
   }
   if (is_built_in(config.host, line.slot)) {
     out.push_back({path, fmt::format("host.modules has a module at {} from the start", line.slot), {"host.modules"}});
@@ -65,8 +79,15 @@ void check_schedule(const RunConfig& config, Findings& out) {
     const std::string path = fmt::format("policy.schedule[{}]", i);
     const int epoch = line->due_epoch(config.epochs);
     if (epoch > config.epochs) {
+      out.push_back({path,
+                     fmt::format("the run ends with epoch {}, before epoch {}; raise epochs, or grow earlier",
+                                 config.epochs, epoch),
+                     {"epochs"}});
+    } else if (epoch == config.epochs) {
       out.push_back(
-          {path, fmt::format("the run ends with epoch {}, before epoch {}", config.epochs, epoch), {"epochs"}});
+          {path,
+           fmt::format("nothing is grown after the run's last epoch, {}; raise epochs, or grow earlier", epoch),
+           {"epochs"}});
     }
     const auto [other, is_new] = seen.emplace(std::pair{epoch, line->slot}, line.text());
     if (!is_new) {

@@ -10,10 +10,12 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "config/entries/slot_alpha.h"
+#include "leyline/seed_command.h"
 
 namespace esper::kasmina {
 
 using leyline::AdaptationCommand;
+using leyline::kKeptAlpha;
 using leyline::SeedOperation;
 using leyline::Stage;
 
@@ -120,6 +122,13 @@ base::Expected<AlphaSchedule> schedule_from(const std::map<std::string, double>&
   return usual;
 }
 
+base::Expected<double> kept_alpha(const std::map<std::string, double>& parameters) {
+  const auto found = parameters.find(kKeptAlpha);
+  const double alpha = found == parameters.end() ? 1 : found->second;
+  if (!(alpha > 0 && alpha <= 1)) return base::failure("alpha must be above 0, and 1 at most");
+  return alpha;
+}
+
 Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
   if (command.version != 1) return refused(command, "unsupported_version", "only commands of version 1 are supported");
   if (command.command_id.empty()) return refused(command, "missing_command_id", "the command has no id");
@@ -134,6 +143,7 @@ Events refuse_form(const AdaptationCommand& command, std::uint64_t now_ns) {
   }
   for (const auto& [name, value] : operation.parameters) {
     if (operation.operation == SeedOperation::kGerminate && blend_parameter(name)) continue;
+    if (operation.operation == SeedOperation::kKeep && name == kKeptAlpha) continue;
     return refused(command, "unsupported_parameter",
                    std::string(base::name_of(operation.operation)) + " has no parameter \"" + name + "\"");
   }

@@ -27,6 +27,9 @@ std::vector<LifecycleEvent> refuse_form(const leyline::AdaptationCommand& comman
 // The stage that an operation requests; empty for operations that are not a plain step forward.
 std::optional<leyline::Stage> wanted_stage(leyline::SeedOperation operation);
 
+// The alpha at which KEEP leaves its fossil, or the reason why it is invalid.
+base::Expected<double> kept_alpha(const std::map<std::string, double>& parameters);
+
 // The default schedule with the parameters of GERMINATE applied, or the reason why one is invalid. Their names were
 // checked by refuse_form().
 base::Expected<AlphaSchedule> schedule_from(const std::map<std::string, double>& parameters, AlphaSchedule usual);

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kasmina/command/command_events.h"
+#include "kasmina/command/command_form.h"
 #include "kasmina/command/network_probe.h"
 #include "kasmina/fold/network_fold.h"
 #include "kasmina/network/network_widening.h"
@@ -77,17 +78,23 @@ std::vector<LifecycleEvent> advance(NetworkState& network, Slot& slot, Stage to,
 
 // Through every stage that is left, so that its history has no jump.
 std::vector<LifecycleEvent> keep(NetworkState& network, Slot& slot, const PendingCommand& pending) {
+  const auto& command = pending.command;
+  const auto alpha = kept_alpha(command.seed_operation->parameters);
+  if (!alpha) return refused(command, "invalid_parameter", alpha.error());
   const auto parting = parting_of(network, slot);
+  if (parting && *alpha != 1) return refused(command, "invalid_parameter", "a widening is kept at alpha 1 only");
   if (parting) pending.overwritten.push_back(parting->before.front());
-  const auto reason = reason_of(pending.command);
+  const auto reason = reason_of(command);
   std::vector<LifecycleEvent> events;
   for (const Stage to :
        {Stage::kTraining, Stage::kBlending, Stage::kShadowing, Stage::kProbationary, Stage::kFossilized}) {
     if (to <= slot.stage) continue;
     const auto from = slot.stage;
     enter(network, slot, to);
-    events.push_back(stage_event(slot, from, reason, pending.command));
+    events.push_back(stage_event(slot, from, reason, command));
   }
+  slot.seed->alpha = hold_alpha(slot.seed->alpha.curve, *alpha);
+  refresh_scalars(slot, network.growth);
   if (parting) write_values(parting->after);
   return events;
 }

@@ -15,7 +15,7 @@ namespace esper::kasmina {
 std::vector<LifecycleEvent> advance(NetworkState& network, Slot& slot, leyline::Stage to,
                                     const PendingCommand& pending);
 
-// KEEP: the slot's growing seed becomes a fossil as it is, without gates and without a fold.
+// KEEP: the slot's growing seed becomes a fossil at the command's alpha, without gates and without a fold.
 std::vector<LifecycleEvent> keep(NetworkState& network, Slot& slot, const PendingCommand& pending);
 
 // True if the stage and gate G5 would let the seed fossilise now. Reads measurements only, no tensors.

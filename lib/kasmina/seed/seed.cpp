@@ -82,6 +82,8 @@ ScalarValues scalar_values(const SeedMode& mode, const config::GrowthConfig& gro
     case Stage::kBlending:
     case Stage::kShadowing:
       return {alpha.value, 0, blending, 1};
+    case Stage::kFossilized:  // below 1 where the run ended while it was blended in
+      return {alpha.value, 0, kOpen, 1};
     default:
       return {1, 0, kOpen, 1};
   }

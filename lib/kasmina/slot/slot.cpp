@@ -38,10 +38,7 @@ SlotRules rules_at(const SlotSite& site, const config::GrowthConfig& growth) {
   for (const auto& blueprint : blueprints()) {
     if (!check_fit({&blueprint}, site)) continue;
     const bool named = std::ranges::find(growth.blueprints, blueprint.name) != growth.blueprints.end();
-    // A module without parameters cannot learn, and a copy of the host's block or units is a choice of its own: both
-    // are grown only if the run names them explicitly.
-    const bool by_default =
-        growth.blueprints.empty() && blueprint.birth == Birth::kDrawn && blueprint.num_parameters(site.shape) > 0;
+    const bool by_default = growth.blueprints.empty() && !leyline::must_be_named(blueprint);
     if (named || by_default) rules.allowed.push_back(&blueprint);
   }
   return rules;

@@ -221,6 +221,8 @@ Slot slot_from_json(const json& saved, const SlotSource& source) {
   return slot;
 }
 
+json full_alpha_to_json() { return alpha_to_json(hold_alpha(AlphaController().curve, 1)); }
+
 json new_seed_to_json(std::uint32_t number, const std::string& blueprint, const config::GrowthConfig& growth) {
   // As make_seed() has it.
   const auto training = leyline::is_widening(blueprint) ? config::SeedTraining::kBlended : growth.training;

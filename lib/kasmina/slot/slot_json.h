@@ -26,6 +26,9 @@ Slot slot_from_json(const nlohmann::json& saved, const SlotSource& source);
 // The "seed" of a slot with a newly germinated one, with the configured blend.
 nlohmann::json new_seed_to_json(std::uint32_t number, const std::string& blueprint, const config::GrowthConfig& growth);
 
+// The "alpha" of a seed that is in the network in full.
+nlohmann::json full_alpha_to_json();
+
 // Parts of it that other files read. Throw as above; json::exception if a field has another type.
 leyline::Stage stage_from_json(const nlohmann::json& saved, const std::string& slot);
 nlohmann::json optional_number(std::optional<double> value);

@@ -72,6 +72,7 @@ json without_seed(json saved, const std::string& seed_id, const config::GrowthCo
 
 json with_stage(json saved, const std::string& seed_id, Stage stage) {
   auto& place = place_of(saved, seed_id);
+  if (stage == Stage::kFossilized) place.at("seed")["alpha"] = full_alpha_to_json();
   place["stage"] = static_cast<int>(stage);
   place["stage_epochs"] = 0;
   return saved;

@@ -14,7 +14,6 @@
 #include "leyline/seed_command.h"
 #include "leyline/telemetry.h"
 #include "tolaria/growth/apply_command.h"
-#include "tolaria/growth/settle.h"
 #include "tolaria/growth/worth.h"
 
 namespace esper::tolaria {
@@ -172,8 +171,8 @@ void Growth::remove_unsettled(RunProgress& progress) {
   settled_validation_.reset();
 }
 
-EpochEnd Growth::settle(RunProgress& progress) {
-  auto settlement = settle_unfinished(evaluation_, progress);
+EpochEnd Growth::settle(RunProgress& progress, const SeedAlphas& ran) {
+  auto settlement = settle_unfinished(evaluation_, progress, ran);
   if (!settlement.is_complete) return EpochEnd::kInterrupted;
   settled_validation_ = settlement.validation;
   apply(progress, {settlement.commands, {}});
@@ -203,6 +202,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   const auto& samples = results.measured.running.by_sample;
   progress.window = is_observed ? with_epoch(progress.window, samples, facts_.config.policy.heuristic.window_epochs)
                                 : ValidationWindow();
+  const auto ran = alphas_of(model_.network);
   take_in(facts);
   const auto begin = facts_.clock.now();
   const Answer answer = policy_.ask(observe(facts_, progress, model_.network, results));
@@ -214,7 +214,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
     report_no_decision(answer);
   }
   settled_validation_.reset();
-  if (results.is_last && may_settle() && settle(progress) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
+  if (results.is_last && may_settle() && settle(progress, ran) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   step::follow_training_gates(model_);
   log_.publish();
   figures_.decide_ms = answer.latency_ms;

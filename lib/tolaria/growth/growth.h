@@ -6,6 +6,7 @@
 #include "tolaria/growth/control.h"
 #include "tolaria/growth/lifecycle_log.h"
 #include "tolaria/growth/observe.h"
+#include "tolaria/growth/settle.h"
 #include "tolaria/run/run.h"
 
 namespace esper::tolaria {
@@ -48,7 +49,7 @@ class Growth {
   void take_in(const kasmina::EpochFacts& facts);
   void compare(RunProgress& progress, const EpochResults& results, kasmina::EpochFacts& facts);
   EpochEnd apply(RunProgress& progress, const leyline::Decision& decision);
-  EpochEnd settle(RunProgress& progress);
+  EpochEnd settle(RunProgress& progress, const SeedAlphas& ran);
   void remove_unsettled(RunProgress& progress);
   bool wants_control(const leyline::AdaptationCommand& command, std::uint64_t now_ns);
   TrainedControl train_control(RunProgress& progress);

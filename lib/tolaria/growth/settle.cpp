@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <deque>
-#include <map>
 #include <tuple>
 #include <utility>
 
@@ -14,6 +13,7 @@
 #include "kasmina/network/alpha_override.h"
 #include "kasmina/network/network_seeds.h"
 #include "kasmina/seed/lifecycle.h"
+#include "leyline/blueprint_table.h"
 #include "leyline/seed_command.h"
 #include "tolaria/evaluation/averaged_model.h"
 #include "tolaria/evaluation/validation_pass.h"
@@ -26,13 +26,25 @@ using leyline::SeedOperation;
 using leyline::SeedState;
 using namespace leyline::literals;
 
-using Alphas = std::map<std::string, double>;  // by seed id; other seeds as they run
-
 std::vector<SeedState> unfinished_seeds(const kasmina::Network& network) {
   auto seeds = kasmina::export_seed_states(network.state());
   std::erase_if(seeds, [](const SeedState& seed) { return !kasmina::is_growing(seed.stage); });
   return seeds;
 }
+
+// As the last epoch ran.
+std::vector<SeedState> unfinished_seeds(const kasmina::Network& network, const SeedAlphas& ran) {
+  auto seeds = unfinished_seeds(network);
+  for (auto& seed : seeds) {
+    const auto own = ran.find(seed.seed_id);
+    seed.figures.alpha = own == ran.end() ? 0 : own->second;
+  }
+  return seeds;
+}
+
+// The network around a seed has adapted to the alpha that it had, so it stays there. Only a widening, whose weights are
+// parted from the host's, becomes whole.
+double kept_alpha(const SeedState& seed) { return leyline::is_widening(seed.blueprint) ? 1 : seed.figures.alpha; }
 
 // A seed that is heard and does not learn is being blended out.
 bool is_blended_out(const kasmina::Network& network, const std::string& seed_id) {
@@ -40,7 +52,7 @@ bool is_blended_out(const kasmina::Network& network, const std::string& seed_id)
                              [&](const auto& group) { return group.id == seed_id && !group.learns; });
 }
 
-ValidationResult validate_with(const Evaluation& evaluation, const Alphas& alphas) {
+ValidationResult validate_with(const Evaluation& evaluation, const SeedAlphas& alphas) {
   const auto& [model, loader, train, facts, ledger] = evaluation;
   std::deque<kasmina::AlphaOverride> overrides;
   for (const auto& [id, alpha] : alphas) overrides.emplace_back(model.network.state(), id, alpha);
@@ -66,11 +78,14 @@ SeedGain gain_of(const SampleFigures& with, const SampleFigures& without) {
 // Decides about one seed after another.
 class Settler {
  public:
-  Settler(const Evaluation& evaluation, const RunProgress& progress) : evaluation_(evaluation), progress_(progress) {}
+  Settler(const Evaluation& evaluation, const RunProgress& progress, const SeedAlphas& ran)
+      : evaluation_(evaluation), progress_(progress), seeds_(unfinished_seeds(evaluation.model.network, ran)) {
+    for (const auto& seed : seeds_) decided_[seed.seed_id] = seed.figures.alpha;
+  }
 
   Settlement settle() {
     std::vector<SeedState> heard;
-    for (auto& seed : unfinished_seeds(evaluation_.model.network)) {
+    for (auto& seed : seeds_) {
       if (seed.figures.alpha == 0) {
         decide(seed, {false, "the run is over and its alpha is 0: it does nothing"}, std::nullopt);
       } else if (is_blended_out(evaluation_.model.network, seed.seed_id)) {
@@ -97,11 +112,12 @@ class Settler {
 
   bool judge(const SeedState& seed) {
     const auto with_alpha = [&](double alpha) {
-      Alphas alphas = decided_;
+      SeedAlphas alphas = decided_;
       alphas[seed.seed_id] = alpha;
       return alphas;
     };
-    const auto with = validate_with(evaluation_, with_alpha(1)), without = validate_with(evaluation_, with_alpha(0));
+    const auto with = validate_with(evaluation_, with_alpha(kept_alpha(seed)));
+    const auto without = validate_with(evaluation_, with_alpha(0));
     out_.is_complete = with.complete && without.complete;
     if (!out_.is_complete) return false;
     const auto gain = gain_of(with.by_sample, without.by_sample);
@@ -112,12 +128,13 @@ class Settler {
   }
 
   void decide(const SeedState& seed, const Fate& fate, const std::optional<SeedGain>& gain) {
-    decided_[seed.seed_id] = fate.is_kept ? 1 : 0;
+    decided_[seed.seed_id] = fate.is_kept ? kept_alpha(seed) : 0;
     auto command = leyline::seed_command(
         fmt::format("{}-e{}-end-{}", evaluation_.facts.run_id, progress_.epoch, out_.commands.size() + 1),
         fate.is_kept ? SeedOperation::kKeep : SeedOperation::kCull, seed.seed_id);
     command.issued_by = "tolaria";
     command.annotations["reason"] = fate.reason;
+    if (fate.is_kept) command.seed_operation->parameters[leyline::kKeptAlpha] = kept_alpha(seed);
     out_.commands.push_back(std::move(command));
     out_.events.push_back(event_of(seed, fate, gain));
   }
@@ -143,7 +160,8 @@ class Settler {
 
   const Evaluation& evaluation_;
   const RunProgress& progress_;
-  Alphas decided_;
+  std::vector<SeedState> seeds_;
+  SeedAlphas decided_;  // of all: as they ran, until one is decided
   Settlement out_;
   bool is_validated_ = true;  // the network without what was removed unmeasured equals the running one
 };
@@ -177,9 +195,9 @@ Fate fate_of(const SeedState& seed, const SeedGain& gain, const config::GateConf
   switch (gates.evidence) {
     case Evidence::kControl:
       fate = fate_by_worth(seed.figures.worth, gates);
-      // Its worth is that of a network in which it may have been heard less than it will be.
+      // Its worth is that of earlier epochs.
       fate.is_kept = fate.is_kept && gain.loss + gain.loss_half_width >= 0;
-      required = fate.reason + "; required: no higher loss shown at alpha 1";
+      required = fate.reason + "; required: no higher loss shown";
       break;
     case Evidence::kAblation:
       fate.is_kept = gain.points >= gates.min_contribution_points;
@@ -196,9 +214,15 @@ Fate fate_of(const SeedState& seed, const SeedGain& gain, const config::GateConf
 
 bool has_unfinished_seeds(const kasmina::Network& network) { return !unfinished_seeds(network).empty(); }
 
-Settlement settle_unfinished(const Evaluation& evaluation, const RunProgress& progress) {
+SeedAlphas alphas_of(const kasmina::Network& network) {
+  SeedAlphas alphas;
+  for (const auto& seed : unfinished_seeds(network)) alphas[seed.seed_id] = seed.figures.alpha;
+  return alphas;
+}
+
+Settlement settle_unfinished(const Evaluation& evaluation, const RunProgress& progress, const SeedAlphas& ran) {
   const base::LedgerScope validating(evaluation.ledger, base::Owner::kValidation);
-  return Settler(evaluation, progress).settle();
+  return Settler(evaluation, progress, ran).settle();
 }
 
 }  // namespace esper::tolaria

@@ -6,11 +6,17 @@
 //   growth.gates.evidence   kept if
 //   none                    its gain in validation loss is shown at 95 %
 //   ablation                its gain in accuracy points is at least gates.min_contribution_points
-//   control                 its worth, as far as it was measured, is shown as gate G5 demands it, and at alpha 1, which
-//                           it may not have reached, it is not shown to raise the validation loss
+//   control                 its worth, as far as it was measured, is shown as gate G5 demands it, and it is not shown
+//   to
+//                           raise the validation loss
+//
+// What is kept stays at the alpha with which the last epoch ran, so that the network which is left is that epoch's: at
+// alpha 1, to which the network has not adapted, it may be far worse. A widening alone is kept at alpha 1, and judged
+// there.
 //
 // Training thread.
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -21,8 +27,12 @@
 
 namespace esper::tolaria {
 
-// Of the network with the seed at alpha 1 against the one with it at alpha 0, paired over the validation samples; above
-// 0: it helps. half_width: of the 95 % interval, 0 below two samples.
+// Of each growing seed, by its id.
+using SeedAlphas = std::map<std::string, double>;
+SeedAlphas alphas_of(const kasmina::Network& network);
+
+// Of the network with the seed as it would be kept against the one with it at alpha 0, paired over the validation
+// samples; above 0: it helps. half_width: of the 95 % interval, 0 below two samples.
 struct SeedGain {
   double loss = 0, loss_half_width = 0;
   double points = 0, points_half_width = 0;
@@ -44,7 +54,7 @@ struct Settlement {
 bool has_unfinished_seeds(const kasmina::Network& network);
 
 // Seeds are judged in order of birth, each beside those that were kept before it. Changes nothing. progress: with the
-// last epoch counted.
-Settlement settle_unfinished(const Evaluation& evaluation, const RunProgress& progress);
+// last epoch counted. ran: with which the last epoch ran; its end has advanced them since.
+Settlement settle_unfinished(const Evaluation& evaluation, const RunProgress& progress, const SeedAlphas& ran);
 
 }  // namespace esper::tolaria

@@ -11,6 +11,7 @@
 #include "kasmina/command/execute.h"
 #include "kasmina/network/network_seeds.h"
 #include "kasmina/network/network_stacked.h"
+#include "leyline/seed_command.h"
 #include "unit/kasmina/growing.h"
 
 namespace esper::kasmina {
@@ -58,6 +59,26 @@ TEST_CASE("KEEP makes a fossil of a seed in any growing stage, stage by stage, w
     CHECK(run.network.structure_version() > version);
     check_refused(run, run.command(SeedOperation::kKeep, "seed-0001"), "illegal_move");
   }
+}
+
+TEST_CASE("KEEP may leave a seed at the alpha that it has") {
+  Growing run;
+  run.germinate("r0c0", "mlp");
+  run.grow_to("seed-0001", Stage::kBlending);
+  const double alpha = run.state("seed-0001").figures.alpha;
+  REQUIRE(alpha > 0);
+  REQUIRE(alpha < 1);
+  const auto output = run.output();
+  auto keep = run.command(SeedOperation::kKeep, "seed-0001");
+  for (const double wrong : {0.0, -0.5, 1.5, std::nan("")}) {
+    keep.seed_operation->parameters[leyline::kKeptAlpha] = wrong;
+    check_refused(run, keep, "invalid_parameter");
+  }
+  keep.seed_operation->parameters[leyline::kKeptAlpha] = alpha;
+  REQUIRE_FALSE(Growing::rejected(run.network.apply(keep, run.probe)));
+  CHECK(run.state("seed-0001").stage == Stage::kFossilized);
+  CHECK(run.state("seed-0001").figures.alpha == alpha);
+  CHECK(same_bits(run.output(), output));
 }
 
 TEST_CASE("a seed reports its own learning rate where it has one") {

@@ -18,6 +18,7 @@
 #include "kasmina/fold/network_fold.h"
 #include "kasmina/network/network_seeds.h"
 #include "kasmina/slot/topology.h"
+#include "leyline/seed_command.h"
 #include "unit/kasmina/wide_network.h"
 
 namespace esper::kasmina {
@@ -89,6 +90,10 @@ TEST_CASE("KEEP parts the shared weights as FOSSILIZE does: the network is that 
     wide.set_alpha(export_seed_states(wide.network.state()).at(0).figures.alpha);
     REQUIRE(same_bits(wide.output(), growing));
     const auto command = wide.command(SeedOperation::kKeep);
+    auto partly = command;
+    partly.seed_operation->parameters[leyline::kKeptAlpha] = 0.5;
+    CHECK(wide.network.apply(partly, wide.probe).back().code == "invalid_parameter");
+    CHECK(same_bits(wide.output(), growing));
     {
       auto change_of = wide.network.open_change();
       REQUIRE_FALSE(Growing::rejected(change_of.apply(command, wide.probe)));

@@ -97,6 +97,30 @@ TEST_CASE("what is unfinished at the end and is supported by the evidence become
   CHECK(it.progress.validation->accuracy == Approx(now.running.accuracy));
 }
 
+TEST_CASE("a seed that was being blended in when the run ended stays at its alpha: what is left is what ran") {
+  auto config = unfinished(-100);
+  config.growth.alpha_ticks = 8;
+  SettlingRun it(config, germinate_after_two);
+  SettlingRun unsettled(config, germinate_after_two);
+  unsettled.run.at_the_end = tolaria::AtTheEnd::kLeave;
+  REQUIRE(it.go().kind == Kind::kDone);
+  REQUIRE(unsettled.go().kind == Kind::kDone);
+  // The epoch's end has advanced it; no step was trained with that.
+  const auto advanced = kasmina::export_seed_states(unsettled.model->network.state()).at(0);
+  const auto left = kasmina::export_seed_states(it.model->network.state()).at(0);
+  CHECK(left.stage == Stage::kFossilized);
+  CHECK(left.figures.alpha > 0);
+  CHECK(left.figures.alpha < advanced.figures.alpha);
+  CHECK(advanced.figures.alpha < 1);
+  CHECK(it.measure().running.loss == unsettled.progress.validation->loss);
+  CHECK(it.progress.validation->loss == unsettled.progress.validation->loss);
+  CHECK(it.events("tolaria.seed_settled").at(0).attributes.at("result") == "kept");
+
+  // Its checkpoint has the alpha, too.
+  SettlingRun again(config, germinate_after_two, checkpoints_of(it).back());
+  CHECK(again.measure().running.loss == it.measure().running.loss);
+}
+
 TEST_CASE("what is unfinished at the end and not supported is removed, and the figures follow") {
   SettlingRun it(unfinished(100), germinate_after_two);
   REQUIRE(it.go().kind == Kind::kDone);
