@@ -63,17 +63,17 @@ def environment_of(esper, config):
 
 
 class Report:
-    """NAME.json and the page NAME.md made of it."""
+    """NAME.json and NAME.md, which `page` makes of it."""
 
-    def __init__(self, folder, name, markdown):
-        self.path, self.markdown = folder / f"{name}.json", markdown
+    def __init__(self, folder, name, page):
+        self.path, self.page = folder / f"{name}.json", page
 
     def read(self):
         if not self.path.exists():
             return {}
         try:
             content = json.loads(self.path.read_text())
-            self.markdown(content)
+            self.page.markdown(content)
             return content
         except (ValueError, LookupError, TypeError, AttributeError) as error:
             raise BadInput(f"{self.path} was not written by this script ({error!r}); git checkout it, or remove it") from error
@@ -84,15 +84,23 @@ class Report:
 
     def write(self, content):
         runs.write_whole(self.path, content)
-        self.path.with_suffix(".md").write_text(self.markdown(content))
+        self.path.with_suffix(".md").write_text(self.page.markdown(content))
 
 
-def finish(options, report, content, summary, readme):
+def carry_out(options, name, page, experiment):
+    """experiment(content, write) adds to NAME.json; with --page it stays as it is. Page: the module with its markdown, summarise and readme."""
+    report = Report(options.out, name, page)
+    content = report.read()
+    if options.page:
+        report.require(content)
+    else:
+        runs.check_binary(options.esper)
+        experiment(content, lambda: report.write(content))
     report.write(content)
     if options.json:
-        print(json.dumps(summary, indent=2))
+        print(json.dumps(page.summarise(content), indent=2))
         return
-    print(*readme, sep="\n")
+    print(*page.readme(content), sep="\n")
     print(f"experiment: wrote {report.path.with_suffix('.md')} and {report.path.name}; the lines above are what README.md quotes",
           file=sys.stderr)
 

@@ -70,8 +70,8 @@ def arms():
 def curve(_, run):
     """Training time (clock) and validation loss after each epoch."""
     points, spent = [], 0.0
-    for line in (run / "telemetry.jsonl").read_text().splitlines():
-        metrics = {metric["name"]: metric["value"] for metric in json.loads(line)["metrics"]}
+    for packet in runs.telemetry(run):
+        metrics = {metric["name"]: metric["value"] for metric in packet["metrics"]}
         if "tolaria.validation.loss" in metrics:
             spent += metrics["tolaria.training.latency_ms"] / 1000
             points.append([spent, metrics["tolaria.validation.loss"]])
@@ -199,14 +199,7 @@ def command_of(options):
 
 def run(arguments, root):
     options = parse(arguments, root)
-    report = command.Report(options.out, "deepen", deepen_page.markdown)
-    entry = report.read()
-    if options.page:
-        report.require(entry)
-    else:
-        runs.check_binary(options.esper)
-        experiment(Bench(options), entry, lambda: report.write(entry))
-    command.finish(options, report, entry, deepen_page.summarise(entry), deepen_page.readme(entry))
+    command.carry_out(options, "deepen", deepen_page, lambda entry, write: experiment(Bench(options), entry, write))
 
 
 if __name__ == "__main__":

@@ -1,16 +1,13 @@
 """docs/experiments/deepen.md and the lines for the README, made from deepen.json alone."""
 import statistics
 
-from figures import holm, interval, p_value, paired, verdict
-from tables import BUSY, again, busiest, few_seeds, machine, signed, spread
+from figures import correct, interval, p_value, paired, verdict
+from frame import PROCESSOR_TIMES, few_seeds, machine, other_work, page
+from tables import bracketed, plus_minus, spread, table, tested
 
 WANTED_RATIO, MARGIN, MARGIN_FROM, TOLERANCE = 0.65, 0.01, 4, 0.02
 
-INTRODUCTION = """# Does deepening pay?
-
-Written by `scripts/experiment deepen` from `deepen.json`; do not edit. `scripts/experiment deepen --page` regenerates it.
-
-Transformers of {depths} layers, trained from the start, and one **grown** run that begins with {start} layers and gets a copy behind each of them
+INTRODUCTION = """Transformers of {depths} layers, trained from the start, and one **grown** run that begins with {start} layers and gets a copy behind each of them
 (`{blueprint}`) after {at} % of its epochs. Each is trained for five budgets of time; the learning rate follows one cosine
 to zero over each run's own budget, and all other settings are equal.
 
@@ -23,9 +20,7 @@ a run's last step. The seeds differ in initial values and in the order of sample
 Student's t intervals over the seeds, differences are taken seed by seed; p is corrected for all comparisons on this page (Holm). {seeds_note}
 """
 
-CAVEATS = """## What this does not say
-
-- The networks are small, and so is the text; one width, one learning rate, one point of growth, all chosen on the validation part with seeds 101 to 103.
+CAVEATS = """- The networks are small, and so is the text; one width, one learning rate, one point of growth, all chosen on the validation part with seeds 101 to 103.
 - The best depth of a budget is chosen afterwards, by the very losses that it is compared in: a static network whose depth was chosen before would be
   at most as good.
 - Intervals cover initial values and order of samples, not the choice of the text.
@@ -90,8 +85,7 @@ def summarise(entry):
     if largest["interval"]:
         largest["interval"]["p"] = p_value([ratio - 1 for ratio in largest["values"]])
         tests.append(largest["interval"])
-    for test, corrected in zip(tests, holm([test["p"] for test in tests])):
-        test["p"] = corrected
+    correct(tests)
     return summary
 
 
@@ -108,20 +102,13 @@ def said_of_time(ratios):
     reached = sum(value is not None for value in ratios["values"])
     if ratios["interval"] is None:
         return f"reached by {reached} of {len(ratios['values'])} seeds"
-    mean, low, high = (ratios["interval"][name] for name in ("mean", "low", "high"))
-    return f"{mean:.2f} [{low:.2f}, {high:.2f}]"
+    return bracketed(ratios["interval"], "{:.2f}")
 
 
-def loss_rows(summary):
+def budget_rows(summary, cell):
+    """A row for each budget; cell(figures) of each arm."""
     for budget, figures in summary["budgets"].items():
-        cells = (f"{arm['test_loss']['mean']:.4f} ± {arm['test_loss']['half']:.4f}" for arm in figures["arms"].values())
-        yield f"| {budget} | {' | '.join(cells)} |"
-
-
-def time_rows(summary):
-    for budget, figures in summary["budgets"].items():
-        cells = (f"{arm['time_s']['mean']:.1f} s, {arm['steps']['mean']:.0f} steps" for arm in figures["arms"].values())
-        yield f"| {budget} | {' | '.join(cells)} |"
+        yield budget, *(cell(arm) for arm in figures["arms"].values())
 
 
 def worst_deviation(entry, summary):
@@ -133,16 +120,21 @@ def worst_deviation(entry, summary):
 def difference_rows(summary):
     for budget, figures in summary["budgets"].items():
         difference = figures["difference"]
-        yield (f"| {budget} | {layers(figures['best'])} | {signed(difference, '{:+.4f}')} | {difference['p']:.3g} "
-               f"| {difference['n'] - difference['wins'] - difference['ties']} of {difference['n']} | {said(difference)} |")
+        ahead = difference["n"] - difference["wins"] - difference["ties"]  # a smaller loss
+        yield (budget, layers(figures["best"]), *tested(difference, "{:+.4f}"), f"{ahead} of {difference['n']}", said(difference))
+
+
+def ratio_rows(summary):
+    for budget, ratios in summary["ratios"].items():
+        reached = [value for value in ratios["values"] if value is not None]
+        yield budget, said_of_time(ratios), spread(reached or [float("nan")], "{:.2f}")
 
 
 def seed_rows(entry):
     for seed, of_seed in entry["seeds"].items():
         for budget, arms in of_seed["runs"].items():
             if len(arms) > 1:
-                losses = " | ".join(format(record["test_loss"], ".4f") for record in arms.values())
-                yield f"| {seed} | {budget} | {losses} |"
+                yield seed, budget, *(f"{record['test_loss']:.4f}" for record in arms.values())
 
 
 def early_lines(entry):
@@ -155,56 +147,55 @@ def early_lines(entry):
         difference = paired(grown, target)
         yield (f"A grown run whose whole budget is {budget} units ({statistics.fmean(training_s(runs[budget]['grown']) for runs in seeds):.1f} s) ends at a "
                f"validation loss of {statistics.fmean(grown):.4f}; {layers(deepest)} from the start end at {statistics.fmean(target):.4f} after {largest} units: "
-               f"{difference['mean']:+.4f} [{difference['low']:+.4f}, {difference['high']:+.4f}].")
+               f"{bracketed(difference, '{:+.4f}')}.")
 
 
 def environment_lines(entry):
-    yield machine(entry["environment"], sorted({of_seed["esper"] for of_seed in entry["seeds"].values()}))
-    clock = busiest(record for of_seed in entry["seeds"].values() for arms in of_seed["runs"].values() for record in arms.values())
-    if clock > BUSY:
-        yield (f"**The machine had other work**: in the worst run the clock ran {clock:.2f} times as long as the processor worked. Times are the "
-               "processor's, so they are rough only as far as the runs slowed each other down.")
+    seeds = entry["seeds"].values()
+    every_run = (record for of_seed in seeds for arms in of_seed["runs"].values() for record in arms.values())
+    return machine(entry["environment"], seeds), *other_work(every_run, PROCESSOR_TIMES)
 
 
-def markdown(entry):
-    summary, seeds = summarise(entry), len(entry["seeds"])
-    arms = list(next(iter(summary["budgets"].values()))["arms"])
+def introduction(entry, arms, summary):
     deviation = worst_deviation(entry, summary)
     note = (f"The mean time of each arm is within {100 * deviation:.1f} % of its budget." if deviation <= TOLERANCE else
             f"**The mean time of an arm is up to {100 * deviation:.1f} % off its budget**, more than the 2 % that were intended.")
-    depths = ", ".join(arm.removeprefix("static") for arm in arms[:-2]) + f" and {arms[-2].removeprefix('static')}"
-    head = ["| budget, units | " + " | ".join(layers(arm) for arm in arms) + " |", "|---" * (len(arms) + 1) + "|"]
-    ratio_rows = (f"| {budget} | {said_of_time(ratios)} | {spread([v for v in ratios['values'] if v is not None] or [float('nan')], '{:.2f}')} |"
-                  for budget, ratios in summary["ratios"].items())
-    largest = list(summary["ratios"])[-1]
-    lines = [INTRODUCTION.format(depths=depths, at=entry["at_percent"], start=entry["start"], blueprint=entry["blueprint"], unit=entry["unit_s"], jobs=entry["jobs"], budget_note=note,
-                                 seeds_note=few_seeds(seeds)),
-             f"Settings: `{entry['config']}`; {seeds} seeds.", "", *environment_lines(entry), "",
-             "## Test loss at equal time", "", *head, *loss_rows(summary), "",
-             "Against the best static depth of each budget, chosen in hindsight by the mean of these losses (below 0: grown is better):", "",
-             "| budget, units | best static | grown minus best, nats | 95 % interval | p | grown ahead in | |", "|---|---|---|---|---|---|---|",
-             *difference_rows(summary), "",
-             f"Wanted: within {MARGIN} at {MARGIN_FROM} units and more, and better at the largest.", "",
-             "## Time to the loss of the deepest static network", "",
-             f"The time after which a grown run, of whichever budget, had the final validation loss of {layers(arms[-2])} from the start, over the time that those "
-             "took. Losses are compared after each epoch.", "",
-             "| budget of the static network | time, share of its | least and most |", "|---|---|---|", *ratio_rows, "",
-             f"Wanted: at most {WANTED_RATIO} at {largest} units, interval below 1.", "", *early_lines(entry), "",
-             "## Time and steps", "", *head, *time_rows(summary), "",
-             "## Seed by seed", "", "| seed | budget, units | " + " | ".join(layers(arm) for arm in arms) + " |",
-             "|---" * (len(arms) + 2) + "|", *seed_rows(entry), "", CAVEATS.format(seeds=seeds), *again([entry["command"]])]
-    return "\n".join(lines).rstrip() + "\n"
+    *shallower, deepest = (arm.removeprefix("static") for arm in arms if arm != "grown")
+    return INTRODUCTION.format(depths=f"{', '.join(shallower)} and {deepest}", at=entry["at_percent"], start=entry["start"], blueprint=entry["blueprint"],
+                               unit=entry["unit_s"], jobs=entry["jobs"], budget_note=note, seeds_note=few_seeds(len(entry["seeds"])))
+
+
+def body(entry, summary):
+    arms = list(next(iter(summary["budgets"].values()))["arms"])
+    names, largest = [layers(arm) for arm in arms], list(summary["ratios"])[-1]
+    yield from (introduction(entry, arms, summary), f"Settings: `{entry['config']}`; {len(entry['seeds'])} seeds.", "", *environment_lines(entry), "")
+    yield from ("## Test loss at equal time", "")
+    yield from table(("budget, units", *names), budget_rows(summary, lambda arm: plus_minus(arm["test_loss"], "{:.4f}")))
+    yield from ("", "Against the best static depth of each budget, chosen in hindsight by the mean of these losses (below 0: grown is better):", "")
+    yield from table(("budget, units", "best static", "grown minus best, nats", "95 % interval", "p", "grown ahead in", ""), difference_rows(summary))
+    yield from ("", f"Wanted: within {MARGIN} at {MARGIN_FROM} units and more, and better at the largest.", "")
+    yield from ("## Time to the loss of the deepest static network", "",
+                f"The time after which a grown run, of whichever budget, had the final validation loss of {names[-2]} from the start, over the time that those "
+                "took. Losses are compared after each epoch.", "")
+    yield from table(("budget of the static network", "time, share of its", "least and most"), ratio_rows(summary))
+    yield from ("", f"Wanted: at most {WANTED_RATIO} at {largest} units, interval below 1.", "", *early_lines(entry), "", "## Time and steps", "")
+    yield from table(("budget, units", *names), budget_rows(summary, lambda arm: f"{arm['time_s']['mean']:.1f} s, {arm['steps']['mean']:.0f} steps"))
+    yield from ("", "## Seed by seed", "", *table(("seed", "budget, units", *names), seed_rows(entry)), "")
+
+
+def markdown(entry):
+    return page("Does deepening pay?", "deepen", body(entry, summarise(entry)), CAVEATS.format(seeds=len(entry["seeds"])), [entry["command"]])
 
 
 def readme(entry):
     """The lines that the README may quote."""
     summary = summarise(entry)
-    yield f"| budget, units | best static depth in hindsight | its test loss | grown, {entry['start']} to {2 * entry['start']} layers | grown minus best | |"
-    yield "|---|---|---|---|---|---|"
-    for budget, figures in summary["budgets"].items():
-        best, grown, difference = figures["arms"][figures["best"]], figures["arms"]["grown"], figures["difference"]
-        yield (f"| {budget} | {layers(figures['best'])} | {best['test_loss']['mean']:.4f} | {grown['test_loss']['mean']:.4f} "
-               f"| {difference['mean']:+.4f} [{difference['low']:+.4f}, {difference['high']:+.4f}] | {said(difference)} |")
+    def cells(budget, figures):
+        losses = (f"{figures['arms'][arm]['test_loss']['mean']:.4f}" for arm in (figures["best"], "grown"))
+        return budget, layers(figures["best"]), *losses, bracketed(figures["difference"], "{:+.4f}"), said(figures["difference"])
+
+    yield from table(("budget, units", "best static depth in hindsight", "its test loss", f"grown, {entry['start']} to {2 * entry['start']} layers",
+                      "grown minus best", ""), (cells(*item) for item in summary["budgets"].items()))
     largest, ratios = list(summary["ratios"].items())[-1]
     yield ""
     yield f"Time in which a grown run reaches the final validation loss of 8 layers from the start at {largest} units: {said_of_time(ratios)} of theirs."

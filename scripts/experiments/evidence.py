@@ -140,14 +140,7 @@ def command_of(options):
 
 def run(arguments, root):
     options = parse(arguments, root)
-    report = command.Report(options.out, "evidence", evidence_page.markdown)
-    entry = report.read()
-    if options.page:
-        report.require(entry)
-    else:
-        runs.check_binary(options.esper)
-        experiment(options, entry, lambda: report.write(entry))
-    command.finish(options, report, entry, evidence_page.summarise(entry), evidence_page.readme(entry))
+    command.carry_out(options, "evidence", evidence_page, lambda entry, write: experiment(options, entry, write))
 
 
 if __name__ == "__main__":

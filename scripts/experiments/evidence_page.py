@@ -1,6 +1,8 @@
 """docs/experiments/evidence.md and the lines for the README, made from evidence.json alone."""
-from figures import holm, sign_test
-from tables import TITLES, again, machine, signed
+from accuracies import TITLES
+from figures import correct, sign_test
+from frame import machine, page
+from tables import mean_and_ends, table
 
 # Each with the form of training in which the seed's worth is known.
 VERDICTS = {"straight_ablation": "straight", "blended_ablation": "blended", "blended_control": "blended"}
@@ -9,11 +11,7 @@ TODAY, MENDED = ("straight_ablation", "blended_ablation"), "blended_control"
 WANTED = 1 / 3
 TRUTHS = ("helps", "undecided", "harms")
 
-INTRODUCTION = """# Do the gates decide rightly?
-
-Written by `scripts/experiment evidence` from `evidence.json`; do not edit. `scripts/experiment evidence --page` regenerates it.
-
-{count} grafts of which the truth is known: good ones and useless ones, early and too late, with fitting and with wrong learning rates, in hosts that are too small
+INTRODUCTION = """{count} grafts of which the truth is known: good ones and useless ones, early and too late, with fitting and with wrong learning rates, in hosts that are too small
 and in hosts that are large enough (`scripts/experiments/grafts.py`; the list was fixed before any was run). Each has its own seed, which draws the training, validation and test part.
 
 **The truth** is a control trained to the end: one run in which the graft is made and kept whatever is measured, and the same run without it: the same batches, the
@@ -28,9 +26,7 @@ off; `control` for its worth against a network that trained without it, with `gr
 in the final network. The stricter count leaves the undecided out: then only a kept seed that harms is a false keep.
 """
 
-CAVEATS = """## What this does not say
-
-- One pair of runs for each graft: the interval covers the samples, not that two trainings of one network end apart. A small difference may be shown and be chance.
+CAVEATS = """- One pair of runs for each graft: the interval covers the samples, not that two trainings of one network end apart. A small difference may be shown and be chance.
 - The networks are small and the runs short. Which share of grafts helps is the list's, so the number of errors is that of this list.
 - Gates at their defaults; thresholds were not tuned on these grafts.
 """
@@ -76,16 +72,17 @@ def summarise(entry):
                          ((theirs["wrong"], ours["wrong"]), (ours["wrong"], theirs["wrong"])))
         summary["against"][rival] = {"mended": better, "new": worse, "p": sign_test(better, worse),
                                      "share": ours["errors"] / theirs["errors"] if theirs["errors"] else None}
-    for test, corrected in zip(summary["against"].values(), holm([test["p"] for test in summary["against"].values()])):
-        test["p"] = corrected
+    correct(summary["against"].values())
     return summary
 
 
 def count_rows(summary):
     for verdict, figures in summary["verdicts"].items():
-        cells = " | ".join(f"{figures['counts'][known]['kept']} / {figures['counts'][known]['not']}" for known in TRUTHS)
-        yield (f"| {NAMES[verdict]} | {cells} | {figures['false_keeps']} | {figures['false_culls']} | {figures['errors']} "
-               f"| {figures['decided_errors']} |")
+        yield NAMES[verdict], *(f"{figures['counts'][known]['kept']} / {figures['counts'][known]['not']}" for known in TRUTHS), *error_cells(figures)
+
+
+def error_cells(figures):
+    return [figures[name] for name in ("false_keeps", "false_culls", "errors", "decided_errors")]
 
 
 def said(test):
@@ -97,7 +94,7 @@ def said(test):
 
 def against_rows(summary):
     for rival, test in summary["against"].items():
-        yield f"| {NAMES[rival]} | {test['mended']} | {test['new']} | {test['p']:.3g} | {said(test)} |"
+        yield NAMES[rival], test["mended"], test["new"], f"{test['p']:.3g}", said(test)
 
 
 def decision(graft, verdict):
@@ -105,40 +102,40 @@ def decision(graft, verdict):
     return ("kept" if graft["verdicts"][verdict]["kept"] else "-") + (f" (false {error})" if error else "")
 
 
+def truth_cell(truth):
+    return f"{truth_of(truth)}: {', '.join(mean_and_ends(truth['loss'], '{:+.3f}'))}"
+
+
 def graft_rows(entry):
     for seed, graft in entry["grafts"].items():
-        truths = " | ".join(f"{truth_of(graft['truths'][form])}: {signed(graft['truths'][form]['loss'], '{:+.3f}').replace(' | ', ', ')}"
-                            for form in ("blended", "straight"))
-        verdicts = " | ".join(decision(graft, verdict) for verdict in VERDICTS)
-        yield f"| {seed} | {TITLES[graft['task']]}: {graft['graft']}, after epoch {graft['epoch']} | {truths} | {verdicts} |"
+        yield (seed, f"{TITLES[graft['task']]}: {graft['graft']}, after epoch {graft['epoch']}",
+               *(truth_cell(graft["truths"][form]) for form in ("blended", "straight")), *(decision(graft, verdict) for verdict in VERDICTS))
+
+
+def body(entry, summary):
+    epochs = ", ".join(f"{TITLES[task]} {count}" for task, count in entry["epochs"].items())
+    yield INTRODUCTION.format(count=summary["count"], budget=entry["control_budget"])
+    yield from (f"Settings: {', '.join(f'`{config}`' for config in entry['configs'])}; epochs: {epochs}.", "",
+                machine(entry["environment"], entry["grafts"].values()), "", "## Errors", "")
+    yield from table(("evidence", *(f"{known}: kept / not" for known in TRUTHS), "false keeps", "false culls", "errors", "without the undecided"),
+                     count_rows(summary))
+    yield ""
+    yield from table(("control against", "its errors that control does not make", "errors that only control makes", "p", ""), against_rows(summary))
+    yield from ("", "p is McNemar's exact test, corrected for both comparisons (Holm).", "", "## Graft by graft", "",
+                "The truth with the gain in test loss (above 0: the seed helps) and its 95 % interval, then each gate's decision.", "")
+    yield from table(("seed", "graft", "truth, blended", "truth, straight-through", *(NAMES[verdict] for verdict in VERDICTS)), graft_rows(entry))
+    yield ""
 
 
 def markdown(entry):
-    summary = summarise(entry)
-    epochs = ", ".join(f"{TITLES[task]} {count}" for task, count in entry["epochs"].items())
-    lines = [INTRODUCTION.format(count=summary["count"], budget=entry["control_budget"]),
-             f"Settings: {', '.join(f'`{config}`' for config in entry['configs'])}; epochs: {epochs}.", "",
-             machine(entry["environment"], sorted({graft["esper"] for graft in entry["grafts"].values()})), "",
-             "## Errors", "",
-             "| evidence | helps: kept / not | undecided: kept / not | harms: kept / not | false keeps | false culls | errors | without the undecided |",
-             "|---|---|---|---|---|---|---|---|", *count_rows(summary), "",
-             "| control against | its errors that control does not make | errors that only control makes | p | |", "|---|---|---|---|---|",
-             *against_rows(summary), "",
-             "p is McNemar's exact test, corrected for both comparisons (Holm).", "",
-             "## Graft by graft", "",
-             "The truth with the gain in test loss (above 0: the seed helps) and its 95 % interval, then each gate's decision.", "",
-             "| seed | graft | truth, blended | truth, straight-through | " + " | ".join(NAMES[verdict] for verdict in VERDICTS) + " |",
-             "|---" * (4 + len(VERDICTS)) + "|", *graft_rows(entry), "", CAVEATS, *again([entry["command"]])]
-    return "\n".join(lines).rstrip() + "\n"
+    return page("Do the gates decide rightly?", "evidence", body(entry, summarise(entry)), CAVEATS, [entry["command"]])
 
 
 def readme(entry):
     """The lines that the README may quote."""
     summary = summarise(entry)
-    yield f"| what a seed is judged by | false keeps | false culls | errors of {summary['count']} | without the undecided |"
-    yield "|---|---|---|---|---|"
-    for verdict, figures in summary["verdicts"].items():
-        yield f"| {NAMES[verdict]} | {figures['false_keeps']} | {figures['false_culls']} | {figures['errors']} | {figures['decided_errors']} |"
+    yield from table(("what a seed is judged by", "false keeps", "false culls", f"errors of {summary['count']}", "without the undecided"),
+                     ((NAMES[verdict], *error_cells(figures)) for verdict, figures in summary["verdicts"].items()))
     yield ""
     for rival, test in summary["against"].items():
         yield f"Control against {NAMES[rival]}: {said(test)} (p = {test['p']:.3g})."

@@ -74,6 +74,12 @@ def holm(p_values):
     return corrected
 
 
+def correct(tests):
+    """Replaces each test's p by the one that is corrected for all of them."""
+    for test, corrected in zip(tests, holm([test["p"] for test in tests])):
+        test["p"] = corrected
+
+
 def verdict(difference):
     """+1 or -1 where the difference is not 0 with 95 % confidence, all comparisons together; else 0."""
     return ((difference["mean"] > 0) - (difference["mean"] < 0)) * (difference["p"] < 0.05)

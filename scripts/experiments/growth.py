@@ -33,6 +33,8 @@ def chosen_datasets(options):
     """Names with the seeds' parts as a function; what is missing is said before the first run."""
     root, work = options.root, options.work
     large = "cifar10_full" if options.full else "cifar10"
+    if options.epochs and options.epochs < arms.FEWEST_EPOCHS:
+        raise BadInput(f"--epochs {options.epochs}: must be >= {arms.FEWEST_EPOCHS}, so that a tenth of them, which is for controls, is an epoch")
     if options.full and options.dataset == "digits":
         raise BadInput("--full is CIFAR-10 with all images; use it with --dataset cifar10 or all")
     chosen = {}
@@ -51,7 +53,7 @@ def experiment(options, name, parts_of):
     began = time.monotonic()
     config = options.root / f"configs/experiment/growth_{name}.yaml"
     environment = command.environment_of(options.esper, config)
-    room = runs.Room(options.esper, config, options.work, command.Progress(name, len(arms.ARMS) * options.seeds), options.fresh)
+    room = runs.Room(options.esper, config, options.work, command.Progress(name, arms.RUNS * options.seeds), options.fresh)
     seeds = range(FIRST_SEED, FIRST_SEED + options.seeds)
     data = datasets.counts_of(parts_of(FIRST_SEED))  # before the seeds' own parts, which are made side by side
     epochs = options.epochs or environment["epochs"]
@@ -72,16 +74,13 @@ def command_of(options, name):
 
 def run(arguments, root):
     options = parse(arguments, root)
-    report = command.Report(options.out, "growth", growth_page.markdown)
-    content = report.read()
-    if options.page:
-        report.require(content)
-    else:
-        runs.check_binary(options.esper)
+
+    def experiments(content, write):
         for name, parts_of in chosen_datasets(options).items():
             content[name] = experiment(options, name, parts_of)
-            report.write(content)  # at once: what comes after may be broken off
-    command.finish(options, report, content, growth_page.summaries_of(content), growth_page.readme(content))
+            write()  # at once: what comes after may be broken off
+
+    command.carry_out(options, "growth", growth_page, experiments)
 
 
 if __name__ == "__main__":

@@ -1,23 +1,26 @@
 """docs/experiments/growth.md and the lines for the README, made from growth.json alone."""
+from collections import Counter
+
+import accuracies
+from accuracies import TITLES
 from arms import ARMS
-from figures import holm, interval, paired, verdict
-from tables import BUSY, TITLES, again, busiest, few_seeds, machine, signed, spread
+from figures import interval, paired
+from frame import few_seeds, machine, other_work, page
+from tables import spread, table
 
 SHORT = {"small": "(a) small, equal epochs", "small_time": "(a) small, equal time", "grown": "(b) grown",
-         "static": "(c) static, equal epochs", "static_time": "(c) static, equal time"}
-RIVALS = ("small", "small_time", "static", "static_time")
+         "static": "(c) static, equal epochs", "static_time": "(c) static, equal time", "grown_control": "(d) grown, controls",
+         "small_control": "(a') small, averaged, equal time", "static_control": "(c') static, averaged, equal time"}
+RIVALS = {"grown": ("small", "small_time", "static", "static_time"), "grown_control": ("small_control", "static_control")}
+ROUGH = ", so the times and what \"equal time\" comes to are rough. Accuracies at equal epochs are not touched by it."
 
-INTRODUCTION = """# Does growing pay?
-
-Written by `scripts/experiment growth` from `growth.json`; do not edit. `scripts/experiment growth --page` regenerates it.
-
-Three arms, the same settings in all of them:
+INTRODUCTION = """The arms; where nothing else is said their settings are the same:
 
 - **(a) small**: the host alone.
 - **(b) grown**: the same host, to which the heuristic policy adds modules while it trains.
 - **(c) static**: the final network of (b) with the same seed, all its modules present from the start (`host.modules`), freshly
   initialised. It has (b)'s parameter count exactly.
-
+{with_controls}
 (a) and (c) are trained twice: for as many epochs as (b), and for as many as fit into the training time of (b) (**equal time**). The learning
 rate follows one cosine to zero over each run's own budget. Time is the training thread's wall clock without start-up and without writing
 checkpoints; it includes validation after each epoch for all arms, and for (b) all costs of growing: trials, grafts, decisions.
@@ -30,9 +33,18 @@ Intervals are 95 % Student's t intervals over the seeds. Differences are taken s
 means that Student's t test excludes 0 after Holm's correction for all comparisons on this page (p below 0.05). {seeds_note}
 """
 
-CAVEATS = """## What this does not say
+WITH_CONTROLS = """- **(d) grown with controls**: as (b), with `growth.gates.evidence: control`. Before a module is grafted, the network without it is trained for the next
+  epochs on the same batches, and the module is kept only where it is shown to be worth something against that. All controls together get a tenth of
+  the run's steps (`growth.control.budget`), in addition to them; their time counts as (d)'s.
+- **(a') and (c')**: what (d) is compared with, in the time that (d) took: the host alone, and the network that (d) ended with from the start. Where (d) kept
+  nothing these are the same, and one run is both.
 
-- The hosts are small on purpose and the runs are short. The results do not cover large networks or long runs.
+With controls a run's parameters are averaged (`training.ema_decay: 0.97`, an exponential moving average), and validation and test see the averages. That
+alone can raise the accuracy, and it costs time. So (a') and (c') average, too, and how many of their epochs fit into the time was measured with it, in a run for
+each that has (d)'s epochs and is not shown. (d) is not compared with (a) to (c), which do not average.
+"""
+
+CAVEATS = """- The hosts are small on purpose and the runs are short. The results do not cover large networks or long runs.
 - {seeds} seeds make wide intervals: "not shown" is not "equal".
 - (c) is given its network. Finding it took (b) one run; a search over static networks would have cost more than one.
 - One policy with its default settings. What may grow where is set (`growth.slots`, `growth.blueprints`).
@@ -43,109 +55,82 @@ CAVEATS = """## What this does not say
 """
 
 
-def percent(summary):
-    return f"{100 * summary['mean']:.2f} ± {100 * summary['half']:.2f}"
+def arms_in(entry):
+    return accuracies.arms_in(ARMS, entry["records"])
 
 
 def column(records, arm, field):
     return [of_seed[arm][field] for of_seed in records]
 
 
-def summarise(records):
-    """Of a list with one {arm: record} for each seed: every figure that page and README quote."""
-    arms = {arm: {"test_accuracy": interval(column(records, arm, "test_accuracy")),
-                  "train_s": interval(column(records, arm, "train_s")),
-                  "parameters": interval(column(records, arm, "parameters"))} for arm in ARMS}
-    ours = column(records, "grown", "test_accuracy")
-    return {"arms": arms, "differences": {rival: paired(ours, column(records, rival, "test_accuracy")) for rival in RIVALS}}
+def summary_of(entry):
+    """Every figure of one data set that page and README quote."""
+    records, arms = entry["records"], arms_in(entry)
+    figures = {arm: {field: interval(column(records, arm, field)) for field in ("test_accuracy", "train_s", "parameters")} for arm in arms}
+    differences = {rival: paired(column(records, grown, "test_accuracy"), column(records, rival, "test_accuracy"))
+                   for grown, rivals in RIVALS.items() if grown in arms for rival in rivals}
+    return {"arms": figures, "differences": differences}
 
 
-def summaries_of(report):
-    """By data set; p corrected for all comparisons of all of them."""
-    summaries = {name: summarise(report[name]["records"]) for name in TITLES if name in report}
-    differences = [difference for summary in summaries.values() for difference in summary["differences"].values()]
-    for difference, corrected in zip(differences, holm([difference["p"] for difference in differences])):
-        difference["p"] = corrected
-    return summaries
+def summarise(report):
+    return accuracies.summaries_of(report, summary_of)
 
 
-def arm_rows(records, summary):
-    for arm in ARMS:
-        figures = summary["arms"][arm]
-        yield (f"| {ARMS[arm]} | {spread(column(records, arm, 'epochs'), '{}')} | {figures['train_s']['mean']:.1f} "
-               f"| {spread(column(records, arm, 'parameters'), '{}')} | {percent(figures['test_accuracy'])} |")
+def arm_cells(records, arm, figures):
+    return (ARMS[arm], spread(column(records, arm, "epochs"), "{}"), f"{figures['train_s']['mean']:.1f}",
+            spread(column(records, arm, "parameters"), "{}"), accuracies.percent(figures["test_accuracy"]))
 
 
-def said(difference):
-    return {1: "grown is better: shown", -1: "grown is worse: shown", 0: "not shown"}[verdict(difference)]
+def what_grew(record):
+    removed = (Counter(record.get("grew", ())) - Counter(record["modules"])).elements()
+    listed = (("", record["modules"] or ["nothing"]), ("not kept: ", list(removed)), ("at the end still ", record["unfinished"]))
+    return "; ".join(prefix + ", ".join(them) for prefix, them in listed if them)
 
 
-def difference_rows(summary):
-    for rival, difference in summary["differences"].items():
-        ties = f", {difference['ties']} equal" if difference["ties"] else ""
-        yield (f"| (b) - {SHORT[rival]} | {signed(difference, '{:+.2f}', 100)} "
-               f"| {difference['p']:.3g} | {difference['wins']} of {difference['n']}{ties} | {said(difference)} |")
+def seed_cells(of_seed, arms):
+    return (of_seed["grown"]["seed"], *(f"{100 * of_seed[arm]['test_accuracy']:.2f}" for arm in arms),
+            *(what_grew(of_seed[arm]) for arm in RIVALS if arm in arms))
 
 
-def seed_rows(records):
-    for of_seed in records:
-        grown = of_seed["grown"]
-        accuracies = " | ".join(f"{100 * of_seed[arm]['test_accuracy']:.2f}" for arm in ARMS)
-        unfinished = f"; at the end still {', '.join(grown['unfinished'])}" if grown["unfinished"] else ""
-        yield f"| {grown['seed']} | {accuracies} | {', '.join(grown['modules']) or 'nothing'}{unfinished} |"
+def letter(arm):
+    return SHORT[arm].partition(" ")[0]
 
 
-def environment_lines(entry):
-    yield machine(entry["environment"])
-    clock = busiest(record for of_seed in entry["records"] for record in of_seed.values())
-    if clock > BUSY:
-        yield (f"**The machine had other work**: in the worst run the clock ran {clock:.2f} times as long as the processor worked, so the "
-               "times and what \"equal time\" comes to are rough. Accuracies at equal epochs are not touched by it.")
+def differences_of(grown, summary):
+    """By the rival's name."""
+    return {SHORT[rival]: difference for rival, difference in summary["differences"].items() if rival in RIVALS[grown]}
 
 
 def section(name, entry, summary):
-    records = entry["records"]
-    data = entry["data"]
-    yield f"## {TITLES[name]}"
+    records, arms = entry["records"], arms_in(entry)
+    every_run = (record for of_seed in records for record in of_seed.values())
+    yield from (*accuracies.head(name, entry, len(records)), machine(entry["environment"]), *other_work(every_run, ROUGH), "")
+    yield from table(("arm", "epochs", "time, s", "parameters", "test accuracy, %"),
+                     (arm_cells(records, arm, figures) for arm, figures in summary["arms"].items()))
     yield ""
-    yield (f"{data['train']} training, {data['validation']} validation and {data['test']} test samples; "
-           f"settings: `{entry['config']}`; {len(records)} seeds.")
-    yield from ("", *environment_lines(entry), "")
-    yield "| arm | epochs | time, s | parameters | test accuracy, % |"
-    yield "|---|---|---|---|---|"
-    yield from arm_rows(records, summary)
-    yield from ("", "| difference | mean, points | 95 % interval | p | grown ahead in | |", "|---|---|---|---|---|---|")
-    yield from difference_rows(summary)
+    yield from accuracies.difference_table("difference", {f"{letter(grown)} - {rival}": difference for grown in RIVALS
+                                                          for rival, difference in differences_of(grown, summary).items()})
     yield from ("", "Test accuracy seed by seed, and what grew:", "")
-    yield "| seed | " + " | ".join(SHORT[arm] for arm in ARMS) + " | grown modules |"
-    yield "|---" * (len(ARMS) + 2) + "|"
-    yield from seed_rows(records)
-    yield ""
+    yield from table(("seed", *(SHORT[arm] for arm in arms), *(f"modules of {letter(arm)}" for arm in RIVALS if arm in arms)),
+                     (seed_cells(of_seed, arms) for of_seed in records))
 
 
 def markdown(report):
     fewest = min(len(entry["records"]) for entry in report.values())
-    lines = [INTRODUCTION.format(seeds_note=few_seeds(fewest))]
-    summaries = summaries_of(report)
-    for name in TITLES:
-        if name in report:
-            lines.extend(section(name, report[name], summaries[name]))
-    lines.append(CAVEATS.format(seeds=fewest))
-    lines.extend(again(entry["command"] for entry in report.values()))
-    return "\n".join(lines).rstrip() + "\n"
+    with_controls = WITH_CONTROLS if any("grown_control" in arms_in(entry) for entry in report.values()) else ""
+    introduction = INTRODUCTION.format(seeds_note=few_seeds(fewest), with_controls=with_controls)
+    sections = accuracies.sections(report, summarise(report), section)
+    return page("Does growing pay?", "growth", [introduction, *sections], CAVEATS.format(seeds=fewest), [entry["command"] for entry in report.values()])
 
 
 def readme(report):
     """The lines that the README may quote: a table and one sentence for each comparison."""
-    summaries = summaries_of(report)
-    yield "| test accuracy, %, mean ± 95 % interval | " + " | ".join(TITLES[name] for name in summaries) + " |"
-    yield "|---" * (len(summaries) + 1) + "|"
-    for arm in ARMS:
-        yield f"| {ARMS[arm]} | " + " | ".join(percent(summary["arms"][arm]["test_accuracy"]) for summary in summaries.values()) + " |"
+    summaries = summarise(report)
+    yield from accuracies.readme_table(ARMS, {name: summary["arms"] for name, summary in summaries.items()})
     for name, summary in summaries.items():
-        parameters = {arm: summary["arms"][arm]["parameters"]["mean"] for arm in ("small", "grown")}
-        yield ""
-        yield f"{TITLES[name]}: {parameters['small']:.0f} parameters at the start, {parameters['grown']:.0f} on average when grown. Grown minus ..."
-        for rival, difference in summary["differences"].items():
-            yield (f"- {SHORT[rival]}: {100 * difference['mean']:+.2f} points [{100 * difference['low']:+.2f}, "
-                   f"{100 * difference['high']:+.2f}], {said(difference)}")
+        parameters = {arm: f"{figures['parameters']['mean']:.0f}" for arm, figures in summary["arms"].items()}
+        yield from ("", f"{TITLES[name]}: {parameters['small']} parameters at the start, {parameters['grown']} on average when grown. Grown minus ...",
+                    *accuracies.readme_differences(differences_of("grown", summary)))
+        if "grown_control" in parameters:
+            yield from ("", f"{TITLES[name]}, with a control for each seed: {parameters['grown_control']} parameters on average. (d) minus ...",
+                        *accuracies.readme_differences(differences_of("grown_control", summary)))

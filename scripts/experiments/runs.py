@@ -152,6 +152,11 @@ class Room:
         return record
 
 
+def telemetry(run):
+    """What a run reported, packet by packet."""
+    return [json.loads(line) for line in (run / "telemetry.jsonl").read_text().splitlines()]
+
+
 def write_whole(path, value):
     """As JSON, whole or not at all."""
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -148,22 +148,19 @@ def command_of(options, name, seeds):
 
 def run(arguments, root):
     options = parse(arguments, root)
-    report = command.Report(options.out, "size_search", size_search_page.markdown)
-    content = report.read()
-    if options.page:
-        report.require(content)
-    else:
-        runs.check_binary(options.esper)
+
+    def experiments(content, write):
         chosen = list(SIZES) if options.dataset == "all" else [options.dataset]
         for name, parts_of in [(name, parts_function(options, name)) for name in chosen]:
             entry = content.get(name, {})
 
-            def write(name=name, entry=entry):
+            def write_entry(name=name, entry=entry):
                 content[name] = entry
-                report.write(content)
-            experiment(options, name, parts_of, entry, write)
-            write()
-    command.finish(options, report, content, size_search_page.summaries_of(content), size_search_page.readme(content))
+                write()
+            experiment(options, name, parts_of, entry, write_entry)
+            write_entry()
+
+    command.carry_out(options, "size_search", size_search_page, experiments)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,13 @@
-"""What the pages of `scripts/experiment` share."""
+"""Tables and figures as the pages of `scripts/experiment` print them."""
 
-TITLES = {"digits": "Digits", "cifar10": "CIFAR-10, small", "cifar10_full": "CIFAR-10, all of it",
-          "cifar10_16": "CIFAR-10 at 16 x 16 pixels"}
-BUSY = 1.15  # wall over processor time of one run from which its time is called rough
-FEW = 5      # seeds
+
+def row(cells):
+    return "|" + "".join(f" {cell} |" if cell != "" else " |" for cell in cells)
+
+
+def table(header, rows):
+    """The lines of a table; `rows` of cells."""
+    return [row(header), "|---" * len(header) + "|", *map(row, rows)]
 
 
 def spread(values, form):
@@ -11,28 +15,26 @@ def spread(values, form):
     return low if low == high else f"{low} to {high}"
 
 
-def few_seeds(count):
-    return "" if count >= FEW else f"**Only {count} seeds: a first look, no result.**"
+def plus_minus(figures, form, scale=1):
+    return f"{form.format(scale * figures['mean'])} ± {form.format(scale * figures['half'])}"
 
 
-def machine(environment, versions=None):
-    """`versions`: of Esper, where the records are of several."""
-    esper = ", ".join(versions) if versions else environment["esper"]
-    return (f"{environment['cpu']}, {environment['cores']} cores, {environment['device']}, {environment['threads']} thread, lane "
-            f"{environment['lane']}, torch {environment['torch']}, Esper {esper}, {environment['date']}. "
-            f"The last call took {environment['minutes']:.0f} minutes.")
+def formatted(figures, form, scale):
+    return (form.format(scale * figures[name]) for name in ("mean", "low", "high"))
 
 
-def busiest(records):
-    return max(record["wall_over_cpu"] for record in records)
+def mean_and_ends(figures, form, scale=1):
+    """Two cells."""
+    mean, low, high = formatted(figures, form, scale)
+    return mean, f"{low} to {high}"
 
 
-def signed(difference, form, scale=1):
-    """mean, low to high: two cells."""
-    mean, low, high = (form.format(scale * difference[name]) for name in ("mean", "low", "high"))
-    return f"{mean} | {low} to {high}"
+def bracketed(figures, form, scale=1, unit=""):
+    """The same in a sentence: mean [low, high]."""
+    mean, low, high = formatted(figures, form, scale)
+    return f"{mean}{unit} [{low}, {high}]"
 
 
-def again(commands):
-    return ["## Again", "", *(f"    {command}" for command in commands), "",
-            "Runs that are finished are kept in the work folder and not repeated; `--fresh` begins anew."]
+def tested(difference, form, scale=1):
+    """Three cells: mean, interval and p."""
+    return *mean_and_ends(difference, form, scale), f"{difference['p']:.3g}"

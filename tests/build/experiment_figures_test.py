@@ -1,5 +1,6 @@
 """The statistics and the page of scripts/experiment: known quantiles, intervals worked out by hand, and a page that says
 which way it came out."""
+import json
 import pathlib
 import sys
 
@@ -9,6 +10,7 @@ import runs  # noqa: E402
 import datasets  # noqa: E402
 import figures  # noqa: E402
 import growth_page  # noqa: E402
+import tables  # noqa: E402
 
 
 def near(value, expected, tolerance):
@@ -49,8 +51,16 @@ near(figures.p_value([1, 2, 3, 4, 5]), 0.013236, 1e-5)  # t = 4.2426 with 4 degr
 assert figures.p_value([0, 0]) == 1 and figures.p_value([2, 2]) == 0
 for corrected, expected in zip(figures.holm([0.01, 0.04, 0.03]), (0.03, 0.06, 0.06)):
     near(corrected, expected, 1e-12)
+corrected = [{"p": 0.01}, {"p": 0.04}, {"p": 0.03}]
+figures.correct(corrected)
+near(corrected[0]["p"], 0.03, 1e-12)
 assert figures.interval([2, 2, 2])["half"] == 0
 assert figures.interval([2])["high"] == float("inf") and figures.p_value([2]) == 1 and figures.verdict(figures.paired([2], [1])) == 0
+
+# Cells as they are, empty ones too.
+assert tables.table(("", "a"), [(0, ""), ("b", 1)]) == ["| | a |", "|---|---|", "| 0 | |", "| b | 1 |"]
+assert tables.tested({**difference, "mean": 0.5, "low": 0.25, "high": 0.75, "p": 0.01234}, "{:+.1f}", 100) == ("+50.0", "+25.0 to +75.0", "0.0123")
+assert tables.bracketed({"mean": 1, "low": 0, "high": 2}, "{:.1f}", unit=" s") == "1.0 s [0.0, 2.0]"
 
 # A page where growing beats the small host and loses to the static network says both.
 grown, static = [0.90, 0.91, 0.92, 0.91, 0.90], [0.93, 0.94, 0.95, 0.95, 0.93]
@@ -64,6 +74,25 @@ assert "a first look" not in text and "had other work" not in text
 lines = "\n".join(growth_page.readme({"digits": entry(of_seeds)}))
 assert "(c) static, equal epochs: -3.20 points" in lines and "worse: shown" in lines, lines
 
+# Where no seed has (d) nothing is said of it; a data set without it has no rows beside one with it. All comparisons are corrected together.
+assert "(d)" not in text and "(d)" not in lines
+controlled = [{**of_seed, "grown_control": record(i, 0.92 + i / 1000, 300, modules=["r0c0=mlp"], grew=["r0c1=norm", "r0c0=mlp"]),
+               "small_control": record(i, 0.7, epochs=12), "static_control": record(i, 0.9, 300)} for i, of_seed in enumerate(of_seeds, 1)]
+controlled[0]["grown_control"].update(modules=[])
+both = {"digits": entry(controlled), "cifar10": entry(of_seeds)}
+text = growth_page.markdown(both)
+assert "- **(d) grown with controls**" in text and text.count("| (d) as (b), with a control for each seed |") == 1, text
+assert "| (d) - (a') small, averaged, equal time | +22.30 |" in text and "| (d) - (c') static, averaged, equal time | +2.30 |" in text, text
+assert "| r0c0=mlp | nothing; not kept: r0c1=norm, r0c0=mlp |" in text and "| r0c0=mlp | r0c0=mlp; not kept: r0c1=norm |" in text, text
+found = growth_page.summarise(both)
+assert [len(found[name]["differences"]) for name in ("digits", "cifar10")] == [6, 4]
+near(found["digits"]["differences"]["static_control"]["p"], figures.holm([
+    figures.paired([of_seed[ours]["test_accuracy"] for of_seed in part], [of_seed[rival]["test_accuracy"] for of_seed in part])["p"]
+    for part, grown_arms in ((controlled, ("grown", "grown_control")), (of_seeds, ("grown",)))
+    for ours in grown_arms for rival in growth_page.RIVALS[ours]])[5], 1e-12)
+lines = "\n".join(growth_page.readme(both))
+assert "| (d) as (b), with a control for each seed | 92.30 ± 0.20 | - |" in lines and lines.count("(d) minus ...") == 1, lines
+
 # Few seeds, a busy machine and a seed that was still growing are all said.
 few = records(grown[:2], static[:2])
 few[0]["grown"].update(wall_over_cpu=1.9, unfinished=["seed-0002 TRAINING"])
@@ -76,8 +105,50 @@ summary = {"parameters": 150, "seeds": [{"slot": "r0c0", "blueprint": "mlp", "al
 assert [seed["slot"] for seed in runs.heard(summary)] == ["r0c0"] and runs.unheard_parameters(summary) == 10
 assert arms.epochs_in(10, {"epochs": 4, "train_s": 2.0}) == 20 and arms.epochs_in(0.01, {"epochs": 4, "train_s": 2.0}) == 1
 
-# Parts are disjoint, whole, and the same for the same seed.
+
+
+class Runs:
+    """Instead of a room: an epoch takes 1 s, with averaging 2 s, and growing with controls 3 s."""
+
+    def __init__(self, kept):
+        self.kept, self.made = kept, {}
+
+    def run(self, seed, arm, sets, parts, more=None):
+        epochs = max(int(pair.partition("=")[2]) for pair in sets if pair.startswith("epochs="))
+        pace = 3 if "growth.gates.evidence=control" in sets else 2 if "training.ema_decay=0.97" in sets else 1
+        self.made[arm] = {"arm": arm, "set": sets, "epochs": epochs, "train_s": float(pace * epochs),
+                          "modules": self.kept if arm == "grown_control" else []}
+        return self.made[arm]
+
+
+# (d) is compared with networks that average as it does, in its time; the same run is both where it kept nothing.
+room = Runs(["r0c0=mlp", "r0c1=norm"])
+of_arms = arms.all_arms(room, 21, {}, 10)
+assert list(of_arms) == list(arms.ARMS) and len(room.made) <= arms.RUNS, room.made.keys()
+for arm in ("small_control", "static_control"):
+    assert of_arms[arm]["epochs"] == 15 and "training.ema_decay=0.97" in of_arms[arm]["set"], of_arms[arm]
+    assert "growth.enabled=false" in of_arms[arm]["set"]
+assert "host.modules=[r0c0=mlp, r0c1=norm]" in of_arms["static_control"]["set"]
+assert not any("ema" in pair for arm in ("small_time", "grown", "static") for pair in of_arms[arm]["set"])
+room = Runs([])
+of_arms = arms.all_arms(room, 21, {}, 10)
+assert of_arms["static_control"] == {**of_arms["small_control"], "arm": "static_control"} and "static_control" not in room.made
+
+# What grew is read from the run's events, kept or not.
 scratch = pathlib.Path(sys.argv[2])
+scratch.mkdir(parents=True, exist_ok=True)
+
+
+def stage(slot, to):
+    return {"description": "seed_stage", "attributes": {"slot": slot, "blueprint": "mlp", "to": to}}
+
+
+packets = [{"events": [stage("r0c1", "GERMINATED"), stage("r0c1", "TRAINING")]}, {"events": []},
+           {"events": [stage("r0c1", "CULLED"), {"description": "gate_event", "attributes": {}}, stage("r0c0", "GERMINATED")]}]
+(scratch / "telemetry.jsonl").write_text("".join(json.dumps(packet) + "\n" for packet in packets))
+assert arms.germinated({}, scratch) == {"grew": ["r0c1=mlp", "r0c0=mlp"]}
+
+# Parts are disjoint, whole, and the same for the same seed.
 parts = {}
 for work in ("one", "two"):
     parts[work] = {name: path.read_text().splitlines() for name, path in

@@ -9,7 +9,7 @@ root, build, scratch = map(pathlib.Path, sys.argv[1:])
 shutil.rmtree(scratch, ignore_errors=True)
 scratch.mkdir(parents=True)
 PLACES = ["--esper", build / "bin/esper", "--out", scratch / "out", "--work", scratch / "work"]
-SMALL = ["growth", "--dataset", "digits", "--seeds", "2", "--epochs", "2", *PLACES]
+SMALL = ["growth", "--dataset", "digits", "--seeds", "2", "--epochs", "10", *PLACES]
 
 
 def experiment(*arguments):
@@ -24,17 +24,17 @@ def refused(code, text, *arguments):
 
 first = experiment(*SMALL)
 assert first.returncode == 0, first.stderr
-assert "digits 1/10  seed 21  grown" in first.stderr and "\r" not in first.stderr, first.stderr
+assert "digits 1/20  seed 21  grown" in first.stderr and "\r" not in first.stderr, first.stderr
 assert "| (b) the same host, grown by the heuristic |" in first.stdout, first.stdout
 page, report = (scratch / "out/growth.md").read_text(), json.loads((scratch / "out/growth.json").read_text())["digits"]
 assert "## Digits" in page and "Only 2 seeds" in page and "| (b) - (c) static, equal time |" in page, page
 assert report["data"] == {"train": 1079, "validation": 359, "test": 359}
 for of_seed in report["records"]:
-    assert of_seed["small"]["epochs"] == of_seed["grown"]["epochs"] == of_seed["static"]["epochs"] == 2
+    assert all(of_seed[arm]["epochs"] == 10 for arm in ("small", "grown", "static", "grown_control"))
     assert all(record["test_samples"] == 359 and record["train_s"] > 0 for record in of_seed.values())
-    assert of_seed["static"]["parameters"] == of_seed["grown"]["parameters"]
-    # Two epochs are too few to grow, so (c) is (a), to the last bit.
-    assert of_seed["small"]["test_loss"] == of_seed["static"]["test_loss"]
+    for grown, static in (("grown", "static"), ("grown_control", "static_control")):
+        assert of_seed[static]["parameters"] == of_seed[grown]["parameters"] and of_seed[static]["modules"] == of_seed[grown]["modules"]
+        assert set(of_seed[grown]["modules"]) <= set(of_seed[grown]["grew"]), of_seed[grown]
 
 again = experiment(*SMALL, "--json")
 assert again.returncode == 0 and again.stderr.count(" kept, ") == again.stderr.count("\n"), again.stderr
@@ -42,6 +42,12 @@ assert json.loads(again.stdout)["digits"]["arms"]["small"]["parameters"]["mean"]
 (scratch / "out/growth.md").unlink()
 assert experiment("growth", "--page", *PLACES).returncode == 0
 assert (scratch / "out/growth.md").read_text().split("The last call took")[0] == page.split("The last call took")[0]
+
+# What (d) is compared with is averaged as (d) is.
+shown = subprocess.run([build / "bin/esper", "config", "show", root / "configs/experiment/growth_digits.yaml", "--json",
+                        "--set", "growth.gates.evidence=control"], capture_output=True, text=True)
+decay = f"training.ema_decay={json.loads(shown.stdout)['training']['ema_decay']}"
+assert all(decay in of_seed[arm]["set"] for of_seed in report["records"] for arm in ("small_control", "static_control")), decay
 
 # A module that is there from the start is in the network and is counted.
 with_module = subprocess.run([build / "bin/esper", "train", "--config", root / "configs/experiment/growth_digits.yaml", "--dry-run", "--json",
@@ -63,6 +69,7 @@ refused(2, "unknown experiment shrinking", "shrinking")
 refused(2, "invalid choice: 'mnist' (choose from", "growth", "--dataset", "mnist")
 refused(2, "an interval needs >= 2 seeds", "growth", "--seeds", "1")
 refused(2, "must be >= 1", "growth", "--epochs", "0")
+refused(1, "--epochs 9: must be >= 10", "growth", "--dataset", "digits", "--epochs", "9", *PLACES)
 refused(1, "scripts/esper --version", "growth", "--dataset", "digits", "--esper", scratch / "none")
 refused(1, "--images FOLDER", "growth", *PLACES)
 refused(1, "it has no folder train", "growth", "--images", scratch, *PLACES)
