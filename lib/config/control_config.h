@@ -3,7 +3,7 @@
 
 namespace esper::config {
 
-// What the gates G2, G4 and G5 judge a seed by, besides its epochs. kasmina/gates.cpp has the conditions.
+// What the gates G2, G4 and G5 judge a seed by, besides its epochs. kasmina/slot/gates.cpp has the conditions.
 enum class Evidence { kControl, kAblation, kNone };
 constexpr auto names(Evidence) {
   using E = Evidence;

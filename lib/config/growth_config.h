@@ -12,7 +12,7 @@
 
 namespace esper::config {
 
-// How a seed's output joins the host's. h: host feature, s: seed output, a: alpha. Formulas: kasmina/composition.h.
+// How a seed's output joins the host's. h: host feature, s: seed output, a: alpha. Formulas: kasmina/seed/composition.h.
 enum class Composition { kAdd, kMultiply, kGate, kConvex, kResidual, kChannel, kConfidence };
 constexpr auto names(Composition) {
   using C = Composition;
@@ -25,7 +25,7 @@ constexpr auto names(Composition) {
                     std::pair{C::kConfidence, "confidence"}};
 }
 
-// How a seed learns before it is blended in. Formulas: kasmina/seed.h.
+// How a seed learns before it is blended in. Formulas: kasmina/seed/seed.h.
 enum class SeedTraining { kBlended, kShadow, kStraightThrough };
 constexpr auto names(SeedTraining) {
   using S = SeedTraining;
