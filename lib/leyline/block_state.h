@@ -39,8 +39,8 @@ constexpr auto names(ActivationKind) {
 
 // Empty: not known, or not measured in the last epoch.
 struct BlockState {
-  std::string id;    // "host.block0": its parameters' ids begin with it
-  std::string slot;  // that follows it; empty where none does
+  std::string id = {};    // "host.block0": its parameters' ids begin with it
+  std::string slot = {};  // that follows it; empty where none does
   BlockKind kind = BlockKind::kUnknown;
   ActivationKind activation = ActivationKind::kNone;
   std::int64_t params = 0;                            // numbers that it learns

@@ -19,6 +19,10 @@ double metric(const GlobalNode& node, const char* name) {
 
 constexpr double stage_number(leyline::Stage stage) { return static_cast<double>(stage); }
 
+double index_of(const leyline::BlueprintFacts* facts) {
+  return facts ? static_cast<double>(facts->policy_index) : kAbsent;
+}
+
 bool is_neutral(const leyline::BlueprintFacts& facts) { return facts.start.starts_with("neutral"); }
 
 // After the reference: cheap blueprints that came far score high.
@@ -142,7 +146,7 @@ constexpr FeatureRow<SeedNode> kSeedRows[] = {
       .meaning = "of its blueprint in the catalogue (`docs/blueprints.md`)",
       .divisor = kRegistry,
       .flag = Flag::kNone},
-     [](const SeedNode& node) { return node.facts ? double{node.facts->policy_index} : kAbsent; }},
+     [](const SeedNode& node) { return index_of(node.facts); }},
     {{.name = "blend_allowed",
       .unit = "yes or no",
       .range = "0 or 1",
@@ -159,7 +163,7 @@ constexpr FeatureRow<BlueprintNode> kBlueprintRows[] = {
       .meaning = "in the catalogue (`docs/blueprints.md`)",
       .divisor = kRegistry,
       .flag = Flag::kNone},
-     [](const BlueprintNode& node) { return node.facts ? double{node.facts->policy_index} : kAbsent; }},
+     [](const BlueprintNode& node) { return index_of(node.facts); }},
     {{.name = "validation_loss",
       .unit = "loss",
       .range = ">= 0",
