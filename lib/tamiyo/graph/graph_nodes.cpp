@@ -43,6 +43,7 @@ const BlueprintFacts* facts_of_name(std::string_view blueprint, leyline::Feature
 
 // That a normal variable with that mean and standard error is below 0.
 double chance_below_zero(double mean, double error) {
+  if (!std::isfinite(mean) || !std::isfinite(error)) return kAbsent;
   if (error > 0) return 0.5 * std::erfc(mean / (error * std::numbers::sqrt2));
   return mean < 0 ? 1 : mean > 0 ? 0 : 0.5;
 }
