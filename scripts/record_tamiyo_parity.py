@@ -13,9 +13,10 @@ Each case is one safetensors file:
   graph.edges.RELATION.index, .attributes            [2, edges] int32 (source, target), [edges, 3] float32
   encoder.TYPE, layer0.TYPE .. layer3.TYPE           [nodes, width]: after the encoders, and after each layer
   output.HEAD                                        what the heads answer
-  metadata                                           versions, the command
+  metadata["made_with"]                              JSON: the command, versions
 Every graph names all node types and relations; what is missing has no rows.
 """
+import json
 import math
 import pathlib
 import sys
@@ -170,10 +171,11 @@ def record(name, network):
     for stage, values in zip(("encoder", "layer0", "layer1", "layer2", "layer3"), layers):
         out.update({f"{stage}.{kind}": values[kind] for kind in FEATURES})
     out.update({f"output.{head}": value for head, value in heads.items()})
-    metadata = {"command": "scripts/record_tamiyo_parity.py", "torch": torch.__version__,
-                "torch_geometric": torch_geometric.__version__}
+    # One entry: the package writes several in any order.
+    made_with = {"command": "scripts/record_tamiyo_parity.py", "torch": torch.__version__,
+                 "torch_geometric": torch_geometric.__version__}
     path = FOLDER / f"tamiyo_{name}.safetensors"
-    save_file({key: value.contiguous().clone() for key, value in out.items()}, path, metadata)
+    save_file({key: value.contiguous().clone() for key, value in out.items()}, path, {"made_with": json.dumps(made_with)})
     count = sum(len(edge[0]) for edge in edges.values())
     print(f"{path.name}: {path.stat().st_size} bytes, {sum(CASES[name]['nodes'])} nodes, {count} edges, "
           f"value {heads['value'].item():.4f}")
