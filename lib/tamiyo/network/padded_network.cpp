@@ -39,9 +39,13 @@ base::Expected<void> PaddedNetwork::record() {
   for (const program::Input& input : program->inputs) inputs_.push_back(by_name.at(input.name));
   program_ = *std::move(program);
   replay_ = std::make_unique<program::Replay>(program_, inputs_, std::span<const std::size_t>());
+  replay();
+  return {};
+}
+
+void PaddedNetwork::replay() {
   forward_ = [this] { replay_->run(); };
   form_ = NetworkForm::kReplay;
-  return {};
 }
 
 void PaddedNetwork::adopt(std::shared_ptr<const program::Package> package) {

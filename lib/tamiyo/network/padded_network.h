@@ -35,6 +35,9 @@ class PaddedNetwork {
   // Fails where a relation has an edge twice. graph: one that check_graph() accepts and the caps fit.
   base::Expected<PolicyOutputs> run(const HeteroGraph& graph);
 
+  // Of the last run, with the scores of padding.
+  const at::Tensor& output() const { return output_; }
+
   NetworkForm form() const { return form_; }
 
   // From now on the program is replayed; fails with the reason if there is none, and the form stays. While nothing else
@@ -42,6 +45,8 @@ class PaddedNetwork {
   base::Expected<void> record();
   // What was recorded.
   const program::Program& program() const { return program_; }
+  // From now on the program is replayed again.
+  void replay();
   // From now on the package runs, which was compiled from program().
   void adopt(std::shared_ptr<const program::Package> package);
 
