@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <functional>
 #include <numeric>
 
 #include "tamiyo/network/tensor_names.h"
@@ -43,10 +44,16 @@ DenseGraph::DenseGraph(const FoldedWeights& weights, const Caps& caps)
     const auto [sources, targets] = ends_of(relation);
     places.means = allocation.take(targets * sources);
     places.reached = allocation.take(targets);
-    for (std::int64_t& place : places.edge_scores) place = allocation.take(targets * kHeads * sources);
   }
+  first_score_ = allocation.size();
   for (int layer = kSageLayers; layer < kLayers; ++layer) {
-    edge_vectors_[attention_place(layer)] = weights.layers[static_cast<std::size_t>(layer)].edge;
+    const FoldedLayer& folded = weights.layers[static_cast<std::size_t>(layer)];
+    edge_vectors_[attention_place(layer)] = folded.edge;
+    for (std::size_t relation = 0; relation < kRelations; ++relation) {
+      if (folded.column[relation] < 0) continue;
+      const auto [sources, targets] = ends_of(static_cast<int>(relation));
+      places_[relation].edge_scores[attention_place(layer)] = allocation.take(targets * kHeads * sources);
+    }
   }
   all_ = at::zeros({allocation.size()}, at::kFloat);
 }
@@ -111,10 +118,11 @@ bool DenseGraph::fill_relation(const EdgeList& edges, int relation) {
 
 void DenseGraph::fill_scores(const EdgeList& edges, int layer, int relation) {
   const auto place = static_cast<std::size_t>(relation);
-  const auto [sources, targets] = ends_of(relation);
+  const std::int64_t sources = ends_of(relation).sources;
   const auto& vectors = edge_vectors_[attention_place(layer)][place];
-  float* scores = all_.mutable_data_ptr<float>() + places_[place].edge_scores[attention_place(layer)];
-  std::fill_n(scores, targets * kHeads * sources, kNoEdge);
+  const std::int64_t first = places_[place].edge_scores[attention_place(layer)];
+  if (first == 0) return;
+  float* scores = all_.mutable_data_ptr<float>() + first;
   for (std::size_t i = 0; i < edges.source.size(); ++i) {
     const float* attributes = edges.attributes.data() + i * kEdgeFeatures;
     float* score = scores + edges.target[i] * kHeads * sources + edges.source[i];
@@ -125,7 +133,9 @@ void DenseGraph::fill_scores(const EdgeList& edges, int layer, int relation) {
 }
 
 base::Expected<void> DenseGraph::fill(const HeteroGraph& graph) {
-  std::fill_n(all_.mutable_data_ptr<float>(), all_.numel(), 0.0F);
+  float* values = all_.mutable_data_ptr<float>();
+  std::fill(values, values + first_score_, 0.0F);
+  std::fill(values + first_score_, values + all_.numel(), kNoEdge);
   fill_features(graph);
   for (int relation = 0; relation < kRelations; ++relation) {
     const EdgeList& edges = graph.edges[static_cast<std::size_t>(relation)];

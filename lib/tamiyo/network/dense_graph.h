@@ -28,7 +28,7 @@ class DenseGraph {
   // [target's cap, source's cap]: for each target the shares of its sources in their mean
   at::Tensor means(int relation) const;
   // [target's cap, kHeads, source's cap]: what an edge's attributes add to its scores; very negative where there is no
-  // edge. Layer: one with attention.
+  // edge. Layer: one with attention, for which the relation is not left out.
   at::Tensor edge_scores(int layer, int relation) const;
   // [target's cap, 1, 1]: 1 for targets with an edge, else 0
   at::Tensor reached(int relation) const;
@@ -36,7 +36,7 @@ class DenseGraph {
  private:
   struct Places {
     std::int64_t means = 0, reached = 0;
-    std::array<std::int64_t, kLayers - kSageLayers> edge_scores{};
+    std::array<std::int64_t, kLayers - kSageLayers> edge_scores{};  // 0: the relation is left out
   };
   // In all_, of this relation's ends.
   struct Ends {
@@ -53,6 +53,7 @@ class DenseGraph {
   std::array<decltype(FoldedLayer::edge), kLayers - kSageLayers> edge_vectors_;
   std::array<Places, kRelations> places_;
   std::int64_t rows_ = 0;
+  std::int64_t first_score_ = 0;  // all_ ends with the edge scores
   at::Tensor all_;
 };
 
