@@ -19,6 +19,7 @@ namespace esper::tolaria {
 using base::milliseconds;
 using leyline::event;
 using leyline::Level;
+using tamiyo::Answer;
 using namespace leyline::literals;
 
 namespace {
@@ -51,7 +52,7 @@ leyline::TelemetryEvent control_event(const LifecycleEvent& graft, const RunProg
 
 }  // namespace
 
-Growth::Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, torch::Tensor probe,
+Growth::Growth(const Evaluation& evaluation, tamiyo::Consultation& policy, LifecycleLog& log, torch::Tensor probe,
                AtTheEnd at_the_end)
     : evaluation_(evaluation),
       facts_(evaluation.facts),

@@ -1,4 +1,4 @@
-#include "tolaria/run/consultation.h"
+#include "tamiyo/service/consultation.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,9 +13,9 @@
 
 namespace esper::test {
 
-using tolaria::Answer;
-using tolaria::Consultation;
-using tolaria::Pace;
+using tamiyo::Answer;
+using tamiyo::Consultation;
+using tamiyo::Pace;
 
 namespace {
 
