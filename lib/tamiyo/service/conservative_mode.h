@@ -14,8 +14,8 @@ struct ConservativeMode {
 
 // What one evaluation showed.
 struct ModeEvidence {
-  std::optional<std::string> enter_reason;  // why it must be entered
-  bool is_calm = false;                     // a decision came, and nothing but the mode itself spoke against it
+  std::optional<std::string> enter_reason = {};  // why it must be entered
+  bool is_calm = false;                          // a decision came, and nothing but the mode itself spoke against it
   bool breaker_closed = true;
 };
 

@@ -30,10 +30,10 @@ struct ServiceSettings {
 // Of the run, besides the observation; what was not measured speaks for nothing. Times make decisions that a resumed
 // run may not repeat: leave them out where that matters.
 struct RunFigures {
-  std::optional<double> hook_ms, step_ms, apply_ms;
-  std::optional<double> isolation_violations;
-  std::optional<double> gpu_utilization_percent, gpu_free_gb, cpu_utilization_percent;
-  std::optional<double> gradient_conflict;
+  std::optional<double> hook_ms = {}, step_ms = {}, apply_ms = {};
+  std::optional<double> isolation_violations = {};
+  std::optional<double> gpu_utilization_percent = {}, gpu_free_gb = {}, cpu_utilization_percent = {};
+  std::optional<double> gradient_conflict = {};
 };
 
 // What the service did in the policy's place.

@@ -11,7 +11,7 @@ namespace esper::tamiyo {
 namespace {
 
 constexpr char kServiceState[] = "service";
-constexpr char kReports[] = "field_reports";
+constexpr char kReportsState[] = "field_reports";
 
 }  // namespace
 
@@ -39,21 +39,24 @@ std::string PolicyService::state() const {
   auto saved = nlohmann::json::parse(consultation_->state());
   ESPER_CHECK(saved.is_object(), "a controller's state is one JSON object");
   saved[kServiceState] = service_json(state_);
-  saved[kServiceState][kReports] = reports_.save();
+  saved[kServiceState][kReportsState] = reports_.save();
   return saved.dump();
 }
 
 void PolicyService::restore(const std::string& text) {
   try {
     auto saved = nlohmann::json::parse(text);
+    ServiceState state;
+    FieldReports reports(settings_.reports);
     if (saved.is_object() && saved.contains(kServiceState)) {
       const auto& own = saved.at(kServiceState);
-      const auto state = read_service(own, clock_.now());
-      reports_.load(own.at(kReports));
-      state_ = state;
+      state = read_service(own, clock_.now());
+      reports.load(own.at(kReportsState));
       saved.erase(kServiceState);
     }
     consultation_->restore(saved.dump());
+    state_ = state;
+    reports_ = std::move(reports);
   } catch (const nlohmann::json::exception& error) {
     throw base::Error(base::ExitCode::kCheckpoint, std::string("the policy's saved state: ") + error.what());
   }

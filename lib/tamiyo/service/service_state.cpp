@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/error.h"
 #include "base/names.h"
 #include "base/text/json_fields.h"
 
@@ -22,7 +23,8 @@ nlohmann::json service_json(const ServiceState& state) {
 ServiceState read_service(const nlohmann::json& saved, base::Duration now) {
   ServiceState state;
   const auto breaker = base::from_name<BreakerState>(saved.at("breaker").get<std::string>());
-  if (!breaker) throw nlohmann::json::other_error::create(501, "no state of a breaker", &saved);
+  if (!breaker)
+    throw base::Error(base::ExitCode::kCheckpoint, "the policy service's saved state: no state of a breaker");
   state.breaker = {*breaker, saved.at("breaker_failures"), saved.at("breaker_successes"), {}};
   if (*breaker == BreakerState::kOpen) state.breaker.opened_at = now;
   state.mode = {saved.at("conservative"), saved.at("calm_evaluations")};

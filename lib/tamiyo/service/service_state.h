@@ -18,7 +18,8 @@ struct ServiceState {
 };
 
 nlohmann::json service_json(const ServiceState& state);
-// A breaker that was open is open from `now` on. Throws nlohmann::json::exception for what is no such state.
+// A breaker that was open is open from `now` on. Throws nlohmann::json::exception or Error{kCheckpoint} for what is
+// no such state.
 ServiceState read_service(const nlohmann::json& saved, base::Duration now);
 
 }  // namespace esper::tamiyo

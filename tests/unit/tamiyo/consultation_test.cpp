@@ -140,6 +140,7 @@ TEST_CASE("a late answer is dropped; the controller is not asked again before it
   CHECK(answer.kind == Kind::kDecided);
   CHECK(answer.decision.reason == "epoch 3");
   CHECK(consultation.state() == "{\"epoch\":3}");
+  CHECK(consultation.figures().late_answers == 1);
 }
 
 TEST_CASE("a controller that throws has failed this once") {
