@@ -111,6 +111,7 @@ void hold_growth(leyline::Decision& decision) {
     if (is_germination(command)) slots.push_back(command.seed_operation->slot);
   }
   std::erase_if(decision.commands, [&](const AdaptationCommand& command) {
+    if (is_germination(command)) return true;
     return command.target_seed_id.empty() && std::ranges::find(slots, command.seed_operation->slot) != slots.end();
   });
 }

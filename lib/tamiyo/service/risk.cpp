@@ -87,7 +87,7 @@ constexpr RiskRule kRules[] = {
      [](const Inputs& in, const Limits&) { return in.isolation_violations; }, Bound::kAbove, nullptr, kPauses,
      measured_event<"isolation_violations"_event>},
     {"device_pressure_high",
-     "the GPU is in use at gpu_utilization_percent or more, at most {} GB of it are free, and "
+     "the GPU is nearly all in use, at most {} GB of it are free, and "
      "the decision germinates",
      [](const Inputs& in, const Limits& limits) {
        return of_growth(in, in.gpu_utilization_percent >= limits.gpu_utilization_percent ? in.gpu_free_gb : Figure());

@@ -71,6 +71,9 @@ TEST_CASE("a growth that is held takes its start with it; the seed that grows go
   CHECK(result.answer.decision.reason.find("2 of its commands are held back") != std::string::npos);
   CHECK(has_event(result, "grad_variance_high"));
   CHECK_FALSE(has_event(result, "pause_triggered"));
+  auto disguised = decided();
+  disguised.decision.commands[0].target_seed_id = "seed-0001";
+  CHECK(it.answer(disguised).answer.decision.commands.size() == 1);
 }
 
 TEST_CASE("a spike of the loss pauses, and conservative mode lasts until an evaluation was calm") {
