@@ -189,8 +189,8 @@ Evaluation evaluate(EvaluationInputs inputs, ServiceState& state, const ServiceS
   apply_change(risk, result);
   report_fallbacks(result, result.events);
   update_conservative_mode(risk, result.answer.kind, state, settings, result.events);
-  if (std::isfinite(inputs.observation.validation_loss))
-    state.last_validation_loss = inputs.observation.validation_loss;
+  const double loss = inputs.observation.validation_loss;
+  if (std::isfinite(loss)) state.last_validation_loss = loss;
   return result;
 }
 
