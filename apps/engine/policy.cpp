@@ -14,12 +14,12 @@ namespace {
 
 using config::PolicyKind;
 using config::RunConfig;
-using tolaria::Pace;
+using tamiyo::Pace;
 
-std::unique_ptr<tolaria::Consultation> consultation_of(std::unique_ptr<leyline::Controller> controller,
-                                                       const RunConfig& config, Pace pace) {
-  return std::make_unique<tolaria::Consultation>(std::move(controller), base::Clock(), config.safety.policy_deadline,
-                                                 pace);
+std::unique_ptr<tamiyo::Consultation> consultation_of(std::unique_ptr<leyline::Controller> controller,
+                                                      const RunConfig& config, Pace pace) {
+  return std::make_unique<tamiyo::Consultation>(std::move(controller), base::Clock(), config.safety.policy_deadline,
+                                                pace);
 }
 
 tamiyo::Plan plan_of(const RunConfig& config) {

@@ -108,7 +108,7 @@ void keep_config(const OpenRun& open, const RunConfig& config) {
 // Puts the run's newest checkpoint that will do into the bench and the policy. Throws as find_resume_point(), and
 // Error{kConfig} for a fork without seeds that has no epoch left to train.
 tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const tolaria::TrainingIdentity& identity,
-                            tolaria::Consultation& policy) {
+                            tamiyo::Consultation& policy) {
   const std::string& path = open.folder.path;
   auto from = tolaria::find_resume_point(
       open.files, path,

@@ -22,6 +22,7 @@ namespace esper::tolaria {
 using base::milliseconds;
 using leyline::event;
 using leyline::Level;
+using tamiyo::Answer;
 using namespace leyline::literals;
 
 namespace {
@@ -54,7 +55,7 @@ leyline::TelemetryEvent control_event(const LifecycleEvent& graft, const RunProg
 
 }  // namespace
 
-Growth::Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, torch::Tensor probe,
+Growth::Growth(const Evaluation& evaluation, tamiyo::Consultation& policy, LifecycleLog& log, torch::Tensor probe,
                AtTheEnd at_the_end)
     : evaluation_(evaluation),
       facts_(evaluation.facts),

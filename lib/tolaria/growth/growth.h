@@ -21,7 +21,7 @@ enum class EpochEnd { kComplete, kInterrupted };
 class Growth {
  public:
   // probe: on the device; grafts are measured on it. Borrows what `evaluation` refers to, and the others.
-  Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, torch::Tensor probe,
+  Growth(const Evaluation& evaluation, tamiyo::Consultation& policy, LifecycleLog& log, torch::Tensor probe,
          AtTheEnd at_the_end);
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;
@@ -53,12 +53,12 @@ class Growth {
   bool wants_control(const leyline::AdaptationCommand& command, std::uint64_t now_ns);
   TrainedControl train_control(RunProgress& progress);
   void keep(RunProgress& progress, const std::vector<kasmina::LifecycleEvent>& happened, TrainedControl control);
-  void report_no_decision(const Answer& answer);
+  void report_no_decision(const tamiyo::Answer& answer);
 
   Evaluation evaluation_;
   const RunFacts& facts_;
   step::Model& model_;
-  Consultation& policy_;
+  tamiyo::Consultation& policy_;
   LifecycleLog& log_;
   torch::Tensor probe_;
   AtTheEnd at_the_end_;

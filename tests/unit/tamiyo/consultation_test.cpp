@@ -1,4 +1,4 @@
-#include "tolaria/run/consultation.h"
+#include "tamiyo/service/consultation.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,9 +13,9 @@
 
 namespace esper::test {
 
-using tolaria::Answer;
-using tolaria::Consultation;
-using tolaria::Pace;
+using tamiyo::Answer;
+using tamiyo::Consultation;
+using tamiyo::Pace;
 
 namespace {
 
@@ -140,6 +140,7 @@ TEST_CASE("a late answer is dropped; the controller is not asked again before it
   CHECK(answer.kind == Kind::kDecided);
   CHECK(answer.decision.reason == "epoch 3");
   CHECK(consultation.state() == "{\"epoch\":3}");
+  CHECK(consultation.figures().late_answers == 1);
 }
 
 TEST_CASE("a controller that throws has failed this once") {
