@@ -124,7 +124,8 @@ base::Expected<Choice> choose(const PolicyOutputs& outputs, const Candidates& ca
                               const leyline::Observation& observation, const ChoiceSettings& settings) {
   if (const auto usable = check_outputs(outputs, candidates); !usable) return base::failure(usable.error());
   const Draw draw(settings.seed, observation.current_epoch, settings.temperature);
-  const Masks masks = masks_of(candidates, observation, settings.max_seeds);
+  Masks masks = masks_of(candidates, observation, settings.max_seeds);
+  for (const Action action : settings.withheld) masks.targets[static_cast<std::size_t>(action)].clear();
   const auto possible = possible_actions(masks);
   Choice choice;
   choice.assessment.value = outputs.value;

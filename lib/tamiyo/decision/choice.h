@@ -2,6 +2,7 @@
 // From the network's outputs to one choice. Pure functions.
 
 #include <cstdint>
+#include <vector>
 
 #include "base/expected.h"
 #include "leyline/assessment.h"
@@ -32,9 +33,10 @@ struct Choice {
 };
 
 struct ChoiceSettings {
-  std::uint64_t seed = 0;  // of the run
-  double temperature = 0;  // of the sampling; 0 chooses the highest score
-  int max_seeds = 1;       // growth.max_seeds
+  std::uint64_t seed = 0;             // of the run
+  double temperature = 0;             // of the sampling; 0 chooses the highest score
+  int max_seeds = 1;                  // growth.max_seeds
+  std::vector<Action> withheld = {};  // never chosen: somebody else's
 };
 
 // Fails, with the name of what is wrong, where an output is not finite or the scores do not match the candidates:

@@ -29,7 +29,10 @@ bool is_finite(const std::optional<double>& figure) { return !figure || std::isf
 Checked check_assessment(const leyline::Assessment& it) {
   const bool blends =
       !it.blending || (std::isfinite(it.blending->schedule_start) && std::isfinite(it.blending->schedule_end));
-  if (blends && is_finite(it.value) && is_finite(it.risk) && is_finite(it.coverage) && is_finite(it.seed_score)) {
+  const bool covered =
+      std::ranges::all_of(it.family_coverage, [](const auto& one) { return std::isfinite(one.second); });
+  if (blends && covered && is_finite(it.value) && is_finite(it.risk) && is_finite(it.coverage) &&
+      is_finite(it.seed_score) && is_finite(it.network_ms)) {
     return {};
   }
   return problem_of(Kind::kMalformed, "a figure of its assessment is not finite");

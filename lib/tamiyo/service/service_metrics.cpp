@@ -1,6 +1,7 @@
 #include "tamiyo/service/service_metrics.h"
 
 #include "leyline/telemetry.h"
+#include "tamiyo/service/coverage_metrics.h"
 
 namespace esper::tamiyo {
 
@@ -26,6 +27,9 @@ void add_assessment(Metrics& out, const leyline::Assessment& it) {
   add_if_known(out, "tamiyo.selection.seed_index"_metric, it.seed_index);
   add_if_known(out, "tamiyo.selection.seed_score"_metric, it.seed_score);
   add_if_known(out, "tamiyo.selection.blueprint_index"_metric, it.blueprint_index);
+  add_if_known(out, "tamiyo.gnn.inference.latency_ms"_metric, it.network_ms);
+  add_if_known(out, "tamiyo.gnn.feature_coverage"_metric, it.coverage);
+  add_family_coverage(out, it);
   if (!it.blending) return;
   out.push_back(
       metric("tamiyo.blending.method_index"_metric, it.blending->method_index, {{"method", it.blending->method}}));
