@@ -10,7 +10,7 @@
 
 #include "leyline/progress.h"
 #include "step/model.h"
-#include "tamiyo/service/consultation.h"
+#include "tamiyo/service/run_policy.h"
 #include "tolaria/checkpoint/checkpoint_writer.h"
 #include "tolaria/run/outbox.h"
 #include "tolaria/run/run_facts.h"
@@ -22,7 +22,7 @@ struct SaveSource {
   const RunFacts& facts;
   const step::Model& model;
   const RunProgress& progress;
-  const tamiyo::Consultation& policy;
+  const tamiyo::RunPolicy& policy;
 };
 
 // Of this process.

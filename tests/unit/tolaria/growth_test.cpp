@@ -128,7 +128,7 @@ TEST_CASE("a policy that does not answer costs an epoch its deadline, no command
   it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
     if (packet.packet_id != "small-run-epoch-3") return;
     promise.set_value();
-    while (it.consultation.state() != "{\"epoch\":2}") continue;
+    while (it.policy.state() != "{\"epoch\":2}") continue;
   };
   REQUIRE(it.go().kind == Kind::kDone);
 
