@@ -19,7 +19,7 @@ using config::RunConfig;
 using tamiyo::Weights;
 
 [[noreturn]] void reject_file(const std::string& reason) {
-  throw base::Error(base::ExitCode::kConfig,
+  throw base::Error(base::ExitCode::kPolicy,
                     fmt::format("policy.file: {}; name a file of the policy network's weights, or leave it empty for a "
                                 "network that has not learned",
                                 reason));

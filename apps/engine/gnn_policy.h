@@ -8,7 +8,7 @@
 
 namespace esper::engine {
 
-// Throws Error{kConfig} where policy.file is no file of such weights.
+// Throws Error{kPolicy} where policy.file is no file of such weights.
 std::unique_ptr<leyline::Controller> make_gnn_controller(const config::RunConfig& config);
 
 }  // namespace esper::engine

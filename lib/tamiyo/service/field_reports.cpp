@@ -36,6 +36,7 @@ void look_at(PendingReport& pending, const Observation& observation, std::string
                     {"validation_accuracy_delta", observation.validation_accuracy - pending.accuracy}};
 }
 
+// Without the wall clock, which the next observation sets: equal runs have equal states.
 nlohmann::json report_json(const PendingReport& pending) {
   const auto& it = pending.report;
   return {{"command", it.command_id},
@@ -47,7 +48,6 @@ nlohmann::json report_json(const PendingReport& pending) {
           {"reason", it.risk_reason},
           {"epoch", it.epoch},
           {"window", it.observation_window_epochs},
-          {"issued_at_ns", it.issued_at_ns},
           {"loss", pending.loss},
           {"accuracy", pending.accuracy}};
 }
@@ -67,7 +67,6 @@ PendingReport read_report(const nlohmann::json& saved) {
   it.risk_reason = saved.at("reason");
   it.epoch = saved.at("epoch");
   it.observation_window_epochs = saved.at("window");
-  it.issued_at_ns = saved.at("issued_at_ns");
   pending.loss = saved.at("loss");
   pending.accuracy = saved.at("accuracy");
   return pending;
