@@ -147,6 +147,8 @@ inline constexpr std::array kTable{
     gauge("tamiyo.fallback.runtime", "bool", "1 if the policy failed, or its decision was malformed"),
     gauge("tamiyo.fallback.seed", "bool", "1 if the decision named a seed or slot that is not there"),
     gauge("tamiyo.fallback.synthetic_pause", "bool", "1 if there was no decision to carry out"),
+    event("tamiyo.field_report", "what became of a command that was carried out, after its window of epochs",
+          "command_id seed_id slot blueprint outcome reason epoch epochs loss_delta accuracy_delta"),
     gauge("tamiyo.field_reports.pending_total", "count", "field reports whose window is not over"),
     counter("tamiyo.field_reports.published_total", "count", "field reports that were closed"),
     gauge("tamiyo.gnn.feature_coverage", "ratio", "share of its inputs' features that the policy network had"),

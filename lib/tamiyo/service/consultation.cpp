@@ -99,7 +99,6 @@ Answer Consultation::ask(const leyline::Observation& observation) {
   if (thread_.joinable()) figures_.late_answers = shared_->box.figures().late;
   Answer answer = thread_.joinable() ? ask_in_thread(observation) : decide_inline(observation);
   using Kind = Answer::Kind;
-  figures_.last_without_decision = answer.kind != Kind::kDecided;
   if (answer.kind == Kind::kLate || answer.kind == Kind::kBusy) ++figures_.timeouts;
   if (answer.kind == Kind::kLate) figures_.last_timeout_ms = answer.latency_ms;
   return answer;

@@ -16,10 +16,9 @@ namespace esper::tamiyo {
 
 // Of this process.
 struct ConsultationFigures {
-  std::int64_t timeouts = 0;           // questions without an answer in time, unasked ones included
-  double last_timeout_ms = 0;          // how long the last timed-out question was waited for
-  bool last_without_decision = false;  // the last question: the default applied
-  std::int64_t late_answers = 0;       // that came and were dropped before the last question
+  std::int64_t timeouts = 0;      // questions without an answer in time, unasked ones included
+  double last_timeout_ms = 0;     // how long the last timed-out question was waited for
+  std::int64_t late_answers = 0;  // that came and were dropped before the last question
 };
 
 enum class Pace {

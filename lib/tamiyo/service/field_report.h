@@ -8,6 +8,8 @@
 #include <string_view>
 #include <utility>
 
+#include "leyline/telemetry_packet.h"
+
 namespace esper::tamiyo {
 
 // Numbers are part of the contract.
@@ -36,5 +38,8 @@ struct FieldReport {
 // What a risk reason says of the command before it: REGRESSION where the loss rose abruptly, a gradient went astray or
 // a budget was exceeded; NEUTRAL where the policy was late or paused; else SUCCESS.
 Outcome outcome_of(std::string_view risk_reason);
+
+// A closed one.
+leyline::TelemetryEvent report_event(const FieldReport& report);
 
 }  // namespace esper::tamiyo

@@ -29,6 +29,7 @@ ServiceReport PolicyService::evaluate(const leyline::Observation& observation, c
   report.evaluation = tamiyo::evaluate({observation, std::move(answer), run, clock_.now()}, state_, settings_);
   report.evaluation.events.insert(report.evaluation.events.begin(), events.begin(), events.end());
   report.closed = reports_.observe(observation, report.evaluation.risk_reason);
+  for (const auto& closed : report.closed) report.evaluation.events.push_back(report_event(closed));
   reports_.open(report.evaluation.answer.decision, observation);
   if (observation.is_last) reports_.abort_all();
   report.metrics = service_metrics({observation, report.evaluation, state_, consultation_->figures(), reports_});

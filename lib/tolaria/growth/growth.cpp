@@ -233,6 +233,7 @@ EpochEnd Growth::decide(RunProgress& progress, const EpochResults& results) {
   for (const auto& event : report.evaluation.events) log_.report(event);
   figures_.policy = report.metrics;
   figures_.decide_ms = answer.latency_ms;
+  figures_.without_decision = answer.kind != Answer::Kind::kDecided;
   if (answer.kind == Answer::Kind::kDecided) {
     log_.report(answer.decision);
     return apply(progress, answer.decision);

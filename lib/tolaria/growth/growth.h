@@ -14,6 +14,7 @@ namespace esper::tolaria {
 struct GrowthFigures {
   double decide_ms = 0;                           // the policy, after the last epoch
   double hook_ms = 0;                             // the policy and its commands, after the last epoch
+  bool without_decision = false;                  // the default applied after the last epoch
   std::int64_t optimizer_rebuilds = 0;            // of this process
   std::vector<leyline::MetricValue> policy = {};  // of the service's last evaluation; empty without a service
 };

@@ -71,6 +71,11 @@ TEST_CASE("a decision is carried out, reported, and observed for an epoch") {
   REQUIRE(second.closed.size() == 1);
   CHECK(second.closed[0].command_id == "command-3");
   CHECK(second.closed[0].outcome == Outcome::kSuccess);
+  const auto& events = second.evaluation.events;
+  const auto reported = std::ranges::find(events, "tamiyo.field_report", &leyline::TelemetryEvent::description);
+  REQUIRE(reported != events.end());
+  CHECK(reported->attributes.at("outcome") == "SUCCESS");
+  CHECK(reported->attributes.at("loss_delta") == "-0.1");
   CHECK(value_in(second, "tamiyo.field_reports.published_total") == 1);
 }
 
