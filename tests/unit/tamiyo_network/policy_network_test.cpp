@@ -3,6 +3,9 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "outputs.h"
+#include "tamiyo/gnn_controller.h"
+#include "tamiyo/network/initial_weights.h"
+#include "unit/tamiyo/simulated_run.h"
 
 using namespace esper;
 using namespace esper::tamiyo;
@@ -33,4 +36,23 @@ TEST_CASE("the tiny graph has one node of each type and one edge of each relatio
   const HeteroGraph graph = tiny_graph();
   for (const NodeTable& table : graph.nodes) CHECK(table.count == 1);
   for (const EdgeList& edges : graph.edges) CHECK(edges.source.size() == 1);
+}
+
+TEST_CASE("a controller with a fresh network waits; one whose policy head prefers to germinate does") {
+  for (const bool germinates : {false, true}) {
+    auto weights = initial_weights(1);
+    if (germinates) weights.at("policy_logits.bias").mutable_data_ptr<float>()[1] = 5;
+    PolicyNetwork network(weights);
+    GnnSettings settings;
+    settings.rules.training = config::SeedTraining::kStraightThrough;
+    GnnController policy([&](const HeteroGraph& graph) { return network.run(graph); }, settings);
+    SimulatedRun run({"norm", "lora"});
+    run.promise = {{"norm", 3.0}, {"lora", 3.0}};
+    const auto decision = run.step(policy);
+    CHECK(decision.commands.size() == (germinates ? 1 : 0));
+    REQUIRE(decision.assessment);
+    CHECK(decision.assessment->value.has_value());
+    for (int epoch = 2; epoch < 20; ++epoch) run.step(policy);
+    CHECK(run.history.empty() != germinates);
+  }
 }
