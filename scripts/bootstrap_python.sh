@@ -21,14 +21,37 @@ ensure_python() {
     [[ -e $ESPER_TORCH/version.py ]] || die "$EXIT_RESOURCES" "ESPER_TORCH=$ESPER_TORCH is not a torch package: it has no version.py"
     return
   fi
-  local folder
-  folder=$(python_environment)
+  install_once python "$(python_environment)" build_python
+}
+
+# PyTorch Geometric, in a folder of its own.
+ensure_parity() {
+  [[ -x $ROOT/.esper/python/bin/python ]] || die "$EXIT_RESOURCES" "--parity needs the private Python environment, so not ESPER_TORCH"
+  local key
+  key=$({ python_environment && cat "$ROOT/scripts/requirements-parity.txt"; } | sha256sum)
+  install_once parity "$CACHE/parity-${key:0:16}" build_parity
+}
+
+# install_once NAME FOLDER BUILDER: makes .esper/NAME a link to FOLDER, which `BUILDER FOLDER` makes where it is missing,
+# in one process at a time.
+install_once() {
+  local name=$1 folder=$2 builder=$3
   if [[ ! -d $folder ]]; then
     hold 8 "$CACHE/python.lock" 1800 "the Python install"
-    [[ -d $folder ]] || build_python "$folder"
+    [[ -d $folder ]] || "$builder" "$folder"
     exec 8>&-
   fi
-  [[ $(readlink "$ROOT/.esper/python" || true) == "$folder" ]] || ln -sfn "$folder" "$ROOT/.esper/python"
+  [[ $(readlink "$ROOT/.esper/$name" || true) == "$folder" ]] || ln -sfn "$folder" "$ROOT/.esper/$name"
+}
+
+build_parity() {
+  local folder=$1 partial=$1.partial
+  rm -rf "$partial"
+  say "installing PyTorch Geometric (about 10 MB to download)"
+  run_logged "$CACHE/log/pip-parity.log" "pip install" "$ROOT/.esper/python/bin/python" -I -m pip install \
+    --disable-pip-version-check --no-input --retries 10 --no-deps --target "$partial" \
+    -r "$ROOT/scripts/requirements-parity.txt" || exit "$EXIT_RESOURCES"
+  mv "$partial" "$folder"
 }
 
 # Built beside and renamed when it is complete. What a former try left is thrown away: its downloads are in pip's cache.

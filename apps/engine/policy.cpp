@@ -5,21 +5,36 @@
 
 #include "base/error.h"
 #include "config/facts/deepening.h"
+#include "engine/gnn_policy.h"
 #include "tamiyo/heuristic.h"
 #include "tamiyo/null_controller.h"
 #include "tamiyo/planned_policy.h"
+#include "tamiyo/service/service_settings.h"
 
 namespace esper::engine {
 namespace {
 
 using config::PolicyKind;
 using config::RunConfig;
-using tolaria::Pace;
+using tamiyo::Pace;
+using tamiyo::RunPolicy;
 
-std::unique_ptr<tolaria::Consultation> consultation_of(std::unique_ptr<leyline::Controller> controller,
-                                                       const RunConfig& config, Pace pace) {
-  return std::make_unique<tolaria::Consultation>(std::move(controller), base::Clock(), config.safety.policy_deadline,
-                                                 pace);
+std::unique_ptr<tamiyo::Consultation> consultation_of(std::unique_ptr<leyline::Controller> controller,
+                                                      const RunConfig& config, Pace pace) {
+  return std::make_unique<tamiyo::Consultation>(std::move(controller), base::Clock(), config.safety.policy_deadline,
+                                                pace);
+}
+
+std::unique_ptr<RunPolicy> asked_directly(std::unique_ptr<leyline::Controller> controller, const RunConfig& config,
+                                          Pace pace) {
+  return std::make_unique<RunPolicy>(consultation_of(std::move(controller), config, pace));
+}
+
+// For one that may be slow, fail, or do harm.
+std::unique_ptr<RunPolicy> served(std::unique_ptr<leyline::Controller> controller, const RunConfig& config) {
+  return std::make_unique<RunPolicy>(
+      std::make_unique<tamiyo::PolicyService>(consultation_of(std::move(controller), config, Pace::kMayTakeLong),
+                                              tamiyo::service_settings(config.policy), base::Clock()));
 }
 
 tamiyo::Plan plan_of(const RunConfig& config) {
@@ -56,7 +71,7 @@ lanes::LikelyChange next_change(const tamiyo::PlannedPolicy& policy, const std::
 template <class Make>
 Policy policy_that_grows(const RunConfig& config, Make make) {
   const std::shared_ptr forecaster = make();
-  return {consultation_of(make(), config, Pace::kImmediate),
+  return {asked_directly(make(), config, Pace::kImmediate),
           [forecaster](const std::vector<leyline::SlotState>& free, const std::string& state) {
             forecaster->load_state(state);
             return next_change(*forecaster, free);
@@ -69,11 +84,12 @@ bool never_grows(const RunConfig& config) { return config.policy.kind == PolicyK
 
 Policy make_policy(const RunConfig& config, std::unique_ptr<leyline::Controller> controller) {
   // Nobody knows how long one that was handed in takes; the run's own are a few comparisons.
-  if (controller) return {consultation_of(std::move(controller), config, Pace::kMayTakeLong), nullptr};
+  if (controller) return {asked_directly(std::move(controller), config, Pace::kMayTakeLong), nullptr};
   if (never_grows(config)) {
-    return {consultation_of(std::make_unique<tamiyo::NullController>(), config, Pace::kImmediate),
+    return {asked_directly(std::make_unique<tamiyo::NullController>(), config, Pace::kImmediate),
             [](const auto&, const auto&) { return lanes::LikelyChange{}; }};
   }
+  if (config.policy.kind == PolicyKind::kGnn) return {served(make_gnn_controller(config), config), nullptr};
   const auto& heuristic = config.policy.heuristic;
   if (config.policy.kind == PolicyKind::kHeuristic) {
     return policy_that_grows(

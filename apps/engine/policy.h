@@ -6,12 +6,12 @@
 #include "config/run_config.h"
 #include "lanes/structure/forecast.h"
 #include "leyline/controller.h"
-#include "tolaria/run/consultation.h"
+#include "tamiyo/service/run_policy.h"
 
 namespace esper::engine {
 
 struct Policy {
-  std::unique_ptr<tolaria::Consultation> consultation;
+  std::unique_ptr<tamiyo::RunPolicy> policy;
   lanes::GerminationForecast forecast;  // null: nothing is known of the policy
 };
 

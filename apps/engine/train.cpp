@@ -108,7 +108,7 @@ void keep_config(const OpenRun& open, const RunConfig& config) {
 // Puts the run's newest checkpoint that will do into the bench and the policy. Throws as find_resume_point(), and
 // Error{kConfig} for a fork without seeds that has no epoch left to train.
 tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const tolaria::TrainingIdentity& identity,
-                            tolaria::Consultation& policy) {
+                            tamiyo::RunPolicy& policy) {
   const std::string& path = open.folder.path;
   auto from = tolaria::find_resume_point(
       open.files, path,
@@ -135,7 +135,7 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& ben
   const auto identity = tolaria::training_identity(bench.config, bench.data);
   Policy policy = make_policy(bench.config);
   base::Ledger ledger = open_ledger(request);
-  const auto from = resuming ? resume(open, bench, identity, *policy.consultation) : tolaria::ResumePoint();
+  const auto from = resuming ? resume(open, bench, identity, *policy.policy) : tolaria::ResumePoint();
   return std::make_unique<Composition>(CompositionParts{
       .bench = bench,
       .folder = open.folder,

@@ -1,19 +1,22 @@
 #pragma once
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "config/entries/entry.h"
 #include "config/entries/scheduled_germination.h"
 #include "config/field.h"
+#include "config/gnn_config.h"
+#include "config/service_config.h"
 
 namespace esper::config {
 
-enum class PolicyKind { kNone, kHeuristic, kPeriodic, kRandom, kSchedule };
+enum class PolicyKind { kNone, kHeuristic, kPeriodic, kRandom, kSchedule, kGnn };
 constexpr auto names(PolicyKind) {
   using K = PolicyKind;
-  return std::array{std::pair{K::kNone, "none"}, std::pair{K::kHeuristic, "heuristic"},
+  return std::array{std::pair{K::kNone, "none"},         std::pair{K::kHeuristic, "heuristic"},
                     std::pair{K::kPeriodic, "periodic"}, std::pair{K::kRandom, "random"},
-                    std::pair{K::kSchedule, "schedule"}};
+                    std::pair{K::kSchedule, "schedule"}, std::pair{K::kGnn, "gnn"}};
 }
 
 struct HeuristicConfig {
@@ -109,13 +112,21 @@ struct PolicyConfig {
   PeriodicConfig periodic;
   RandomConfig random;
   std::vector<Entry<ScheduledGermination>> schedule;
+  std::string file;
+  GnnConfig gnn;
+  BreakerConfig breaker;
+  RiskConfig risk;
+  int recovery_evaluations = 1;
+  ReportsConfig reports;
 
   static constexpr auto fields() {
     using C = PolicyConfig;
     return std::tuple{
-        field("kind", &C::kind,
-              "who decides when, where and what to grow: nobody (none: the network never grows), the heuristic, or to "
-              "compare with it one of periodic, random and schedule; docs/growth.md describes each"),
+        field(
+            "kind", &C::kind,
+            "who decides when, where and what to grow: nobody (none: the network never grows), the heuristic, to "
+            "compare with it one of periodic, random and schedule (docs/growth.md describes each), or a neural network "
+            "(gnn; docs/policy.md)"),
         field("heuristic", &C::heuristic,
               "thresholds of the heuristic; those for pruning and fossilising apply to the seeds of every policy"),
         field("periodic", &C::periodic, "round robin over the slots and over the blueprints of each"),
@@ -123,7 +134,16 @@ struct PolicyConfig {
         field(
             "schedule", &C::schedule,
             "what kind schedule germinates: after which epoch, or after which percentage of the run's epochs, at which "
-            "slot, which blueprint; like 2:r0c2=conv_light or 30%:r0c2=copy_block*2")};
+            "slot, which blueprint; like 2:r0c2=conv_light or 30%:r0c2=copy_block*2"),
+        field("file", &C::file,
+              "weights of the policy network, a safetensors file; empty takes one that has not learned, which waits"),
+        field("gnn", &C::gnn, "the policy network"),
+        field("breaker", &C::breaker, "how often the policy gnn may fail before it is not asked for a while"),
+        field("risk", &C::risk, "what holds back the commands of the policy gnn; docs/policy_rules.md lists the rules"),
+        field("recovery_evaluations", &C::recovery_evaluations,
+              "calm decisions in a row that end conservative mode, in which no command is carried out",
+              between(1, 1e6)),
+        field("reports", &C::reports, "what is observed of commands that were carried out")};
   }
   void validate(Findings& out) const;
 };

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "leyline/assessment.h"
+
 namespace esper::leyline {
 
 enum class CommandType : std::uint8_t { kUnknown = 0, kSeed = 1 };
@@ -62,6 +64,7 @@ struct AdaptationCommand {
 struct Decision {
   std::vector<AdaptationCommand> commands;
   std::string reason;
+  std::optional<Assessment> assessment = {};
 };
 
 }  // namespace esper::leyline

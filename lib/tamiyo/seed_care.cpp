@@ -73,7 +73,7 @@ void SeedCare::germinate(const Observation& observation, const Germination& what
     command(std::move(start), "it is part of the network from its first step on", observation, decision);
   }
   append_reason(decision, fmt::format("germinates {} at {}: {}", what.blueprint, what.slot, reason));
-  state_.asked.push_back(what);
+  expect(what);
 }
 
 void SeedCare::check_germinations(const Epoch& epoch) {

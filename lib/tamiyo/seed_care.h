@@ -39,6 +39,10 @@ class SeedCare {
   void germinate(const leyline::Observation& observation, const Germination& what, const std::string& reason,
                  leyline::Decision& decision);
 
+  // For commands that are not from here: a seed is germinated, or removed, by this decision.
+  void expect(const Germination& what) { state_.asked.push_back(what); }
+  void release(const std::string& seed_id) { state_.seeds.erase(seed_id); }
+
   const CareState& state() const { return state_; }
   void restore(CareState state) { state_ = std::move(state); }
 

@@ -2,6 +2,7 @@
 # One call per folder of lib/. DEPS is the whole truth about layering: a dependency that is not below, or an #include of
 # a folder that DEPS does not name, stops the configure step. TORCH adds libtorch and the shared precompiled header.
 # FOLDERS are the sub-folders, lowest first, with "." for the room's own files: one may include those before it.
+# A sub-folder with a CMakeLists.txt is a library of its own, with DEPS of its own: tamiyo/network is tamiyo_network.
 #
 # HOT and UNIT decide what a build costs (docs/decisions/0018-build-time.md):
 # - HOT is for rooms with code that runs for each step, sample or byte: they are optimized as the build type says. All
@@ -9,8 +10,8 @@
 # - UNIT is how many files are compiled at once. As many as leave a changed file rebuilt and linked in 15 s.
 #   Names in anonymous namespaces must differ within a room for it.
 
-set(ESPER_ROOMS base:0 leyline:1 storage:1 config:2 device:3 nissa:3 program:4 data:4 history:4 kasmina:5 tamiyo:5 simic:5
-  step:6 lanes:7 tolaria:8)
+set(ESPER_ROOMS base:0 leyline:1 storage:1 config:2 crypto:2 device:3 nissa:3 program:4 data:4 history:4 kasmina:5 tamiyo:5
+  simic:5 step:6 tamiyo_network:6 lanes:7 tolaria:8)
 
 option(ESPER_UNITY "Compile several files of a room at once; OFF compiles each by itself" ON)
 
@@ -41,6 +42,11 @@ function(esper_check_layers room folder deps)
     endif()
   endforeach()
   file(GLOB_RECURSE files CONFIGURE_DEPENDS ${folder}/*.h ${folder}/*.cpp ${folder}/*.cu)
+  file(GLOB libraries_within CONFIGURE_DEPENDS ${folder}/*/CMakeLists.txt)
+  foreach(library IN LISTS libraries_within)
+    get_filename_component(inner ${library} DIRECTORY)
+    list(FILTER files EXCLUDE REGEX "^${inner}/")
+  endforeach()
   foreach(file IN LISTS files)
     file(STRINGS ${file} lines REGEX "^#include \"[a-z_]+/")
     foreach(line IN LISTS lines)

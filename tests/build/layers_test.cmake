@@ -38,3 +38,9 @@ one_case("same level" "storage device" "storage/storage.h" "nissa .3. depends on
 one_case("undeclared include" "storage" "tolaria/tolaria.h" "nissa\\.cpp: #include \"tolaria/tolaria\\.h\" nissa may include: nissa storage")
 one_case("unknown room" "storage atlantis" "storage/storage.h" "atlantis is no room of the house")
 one_case("legal again" "storage" "storage/storage.h" "")
+
+# A sub-folder belongs to the room, until it is a library of its own.
+file(WRITE ${WORK}/house/lib/nissa/inner/inner.cpp "#include \"storage/storage.h\"\n")
+one_case("include in a sub-folder" "" "nissa/own.h" "inner\\.cpp: #include \"storage/storage\\.h\" nissa may include: nissa")
+file(WRITE ${WORK}/house/lib/nissa/inner/CMakeLists.txt "esper_library(tamiyo_network SOURCES inner.cpp DEPS storage)\n")
+one_case("library in a sub-folder" "" "nissa/own.h" "")

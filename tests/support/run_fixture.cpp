@@ -86,7 +86,8 @@ SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script s
       train_data(loader_of(data.train, data, config, data::Order::kShuffled)),
       validation_data(loader_of(data.validation, data, config, data::Order::kSequential)),
       model(seeded_model(config, data)),
-      consultation(scripted(std::move(script)), base::Clock(), config.safety.policy_deadline),
+      policy(std::make_unique<tamiyo::Consultation>(scripted(std::move(script)), base::Clock(),
+                                                    config.safety.policy_deadline)),
       writer(store_on(files, config), base::Clock(), config.safety.save_deadline),
       facts{.config = config,
             .run_id = "small-run",
@@ -96,13 +97,13 @@ SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script s
             .started = base::Clock().now()},
       progress(from == nullptr ? RunProgress() : run_progress_from_json(from->run.at("progress"))),
       outbox(facts.run_id, facts.clock, progress, ledger, sink),
-      saver({facts, *model, progress, consultation}, writer, outbox, ledger, display),
+      saver({facts, *model, progress, policy}, writer, outbox, ledger, display),
       evaluation{*model, *validation_data, *train_data, facts, ledger},
       run{.facts = facts,
           .progress = progress,
           .model = *model,
           .data = {*train_data, *validation_data, probe_of(*validation_data)},
-          .policy = consultation,
+          .policy = policy,
           .lanes = {},
           .saver = saver,
           .outbox = outbox,
@@ -111,7 +112,7 @@ SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script s
           .at_the_end = tolaria::AtTheEnd::kLeave} {
   interrupt.begin_saving();
   if (from == nullptr) return;
-  consultation.restore(from->run.at("controller"));
+  policy.restore(from->run.at("controller"));
   const auto restored = restore_model(*model, from->run.at("topology"), from->tensors, torch::kCPU);
   if (!restored) throw std::runtime_error(restored.error());
   const auto tensors = tolaria::restore_tensors(progress, from->tensors);

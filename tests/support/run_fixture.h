@@ -71,7 +71,7 @@ class SmallRun {
   data::Splits data;
   std::unique_ptr<data::Loader> train_data, validation_data;
   std::unique_ptr<step::Model> model;
-  tolaria::Consultation consultation;
+  tamiyo::RunPolicy policy;
   tolaria::CheckpointWriter writer;
   tolaria::RunFacts facts;
   tolaria::RunProgress progress;

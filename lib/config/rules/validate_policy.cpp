@@ -59,6 +59,23 @@ void check_allowed(const ScheduledGermination& line, const std::string& path, co
 
 }  // namespace
 
+void BreakerConfig::validate(Findings& out) const {
+  if (open_time <= base::Duration(0)) out.push_back({"open_time", "must be > 0", {}});
+}
+
+void ReportsConfig::validate(Findings& out) const {
+  if (retention <= base::Duration(0)) out.push_back({"retention", "must be > 0", {}});
+}
+
+void RiskConfig::validate(Findings& out) const {
+  const auto check = [&](double mild, const char* path, double grave, const char* above) {
+    if (mild > grave) out.push_back({path, fmt::format("must not exceed policy.risk.{}, {}", above, grave), {above}});
+  };
+  check(elevated_risk, "elevated_risk", critical_risk, "critical_risk");
+  check(loss_warning, "loss_warning", loss_spike, "loss_spike");
+  check(critical_coverage, "critical_coverage", low_coverage, "low_coverage");
+}
+
 void PolicyConfig::validate(Findings& out) const {
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     if (!schedule[i]) out.push_back({fmt::format("schedule[{}]", i), schedule[i].problem(), {}});

@@ -35,11 +35,17 @@ constexpr std::array<std::string_view, 15> kFree{"name",
 
 constexpr std::array<std::string_view, 2> kDataPaths{"data.path", "data.validation_path"};
 constexpr std::string_view kTestPath = "data.test_path";  // no test sample is trained on
+constexpr std::string_view kPolicyFile = "policy.file";   // checkpoints know the weights that it holds
 
 // The settings that one policy alone reads; the heuristic's have some that apply to the seeds of every policy.
 constexpr std::array kOwnSettings{std::pair{PolicyKind::kPeriodic, "policy.periodic"},
                                   std::pair{PolicyKind::kRandom, "policy.random"},
-                                  std::pair{PolicyKind::kSchedule, "policy.schedule"}};
+                                  std::pair{PolicyKind::kSchedule, "policy.schedule"},
+                                  std::pair{PolicyKind::kGnn, "policy.gnn"},
+                                  std::pair{PolicyKind::kGnn, "policy.breaker"},
+                                  std::pair{PolicyKind::kGnn, "policy.risk"},
+                                  std::pair{PolicyKind::kGnn, "policy.recovery_evaluations"},
+                                  std::pair{PolicyKind::kGnn, "policy.reports"}};
 
 void erase_path(ordered_json& root, std::string_view path) {
   const auto dot = path.find('.');
@@ -65,6 +71,7 @@ bool epochs_are_fixed(const RunConfig& config) {
 void erase_free_fields(const RunConfig& config, ordered_json& resolved, DataPaths paths) {
   for (const auto path : kFree) erase_path(resolved, path);
   erase_path(resolved, kTestPath);
+  erase_path(resolved, kPolicyFile);
   for (const auto& [kind, path] : kOwnSettings) {
     if (config.policy.kind != kind) erase_path(resolved, path);
   }
@@ -75,10 +82,11 @@ void erase_free_fields(const RunConfig& config, ordered_json& resolved, DataPath
 
 std::string free_fields_text() {
   return fmt::format(
-      "{}, {} and {} if training and validation data stay the same, settings of policies that do not decide, and "
+      "{}, {} and {} if training and validation data stay the same, {} if its weights stay the same, settings of "
+      "policies that do not decide, and "
       "epochs unless a cosine schedule (of seeds, too) ends with the run or policy.schedule or growth.deepen has "
       "percentages of it",
-      base::joined(kFree), base::joined(kDataPaths), kTestPath);
+      base::joined(kFree), base::joined(kDataPaths), kTestPath, kPolicyFile);
 }
 
 }  // namespace esper::config

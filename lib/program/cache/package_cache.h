@@ -27,7 +27,7 @@ struct CacheSettings {
   std::uint64_t limit_bytes = 2048ull << 20;  // of all entries
   std::uint64_t quarantine_limit_bytes = 64ull << 20;
   base::Duration lock_deadline = std::chrono::seconds(2);
-  MacKey mac_key{};  // user_key(); tests may take the zeros
+  crypto::MacKey mac_key{};  // user_key(); tests may take the zeros
 };
 
 struct CachedPackage {
@@ -59,7 +59,7 @@ class PackageCache {
   const std::string& folder() const { return settings_.folder; }
   // Through which everything below folder() is opened, locks of others' included: files().try_lock(folder() + "/x").
   base::FileSystem& files() { return file_system_; }
-  const MacKey& mac_key() const { return settings_.mac_key; }
+  const crypto::MacKey& mac_key() const { return settings_.mac_key; }
 
   // Nothing if there is no such entry or it cannot be read. One that is damaged, or that this user did not make, is
   // quarantined on the way.

@@ -30,21 +30,21 @@ PackageFacts facts_of(const json& fields) {
 }  // namespace
 
 std::string entry_header(const std::string& key, const PackageFacts& facts, storage::Bytes package,
-                         const MacKey& mac_key) {
+                         const crypto::MacKey& mac_key) {
   const json fields = {{"format", 2}, {"key", key}, {"bytes", package.size()}, {"facts", to_json(facts)}};
   std::string line = fields.dump();
   line.insert(line.begin(), ' ');
   line.push_back('\n');
-  return mac_of(mac_key, storage::bytes_of(line), package).append(line);
+  return crypto::mac_of(mac_key, storage::bytes_of(line), package).append(line);
 }
 
 // What the file says is believed only once its code is found to be right.
-base::Expected<PackageEntry> parse_entry(std::vector<std::byte> file, const MacKey& mac_key) {
+base::Expected<PackageEntry> parse_entry(std::vector<std::byte> file, const crypto::MacKey& mac_key) {
   const auto text = storage::text_of(file);
   const auto end = text.find('\n');
   if (end == std::string_view::npos || end < kMacDigits + 2) return base::failure("it has no first line");
   const auto rest = storage::Bytes(file).subspan(kMacDigits);
-  if (!is_same_mac(text.substr(0, kMacDigits), mac_of(mac_key, rest, {}))) {
+  if (!crypto::is_same_mac(text.substr(0, kMacDigits), crypto::mac_of(mac_key, rest, {}))) {
     return base::failure("its authentication code is invalid: it is damaged, or was made with another key");
   }
   const auto line = text.substr(kMacDigits, end - kMacDigits);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/expected.h"
-#include "program/cache/mac.h"
+#include "crypto/mac.h"
 #include "storage/bytes.h"
 
 namespace esper::program {
@@ -33,9 +33,9 @@ struct PackageEntry {
 };
 
 std::string entry_header(const std::string& key, const PackageFacts& facts, storage::Bytes package,
-                         const MacKey& mac_key);
+                         const crypto::MacKey& mac_key);
 
 // Every damage is reported as text.
-base::Expected<PackageEntry> parse_entry(std::vector<std::byte> file, const MacKey& mac_key);
+base::Expected<PackageEntry> parse_entry(std::vector<std::byte> file, const crypto::MacKey& mac_key);
 
 }  // namespace esper::program

@@ -21,12 +21,12 @@ constexpr char kTemporary[] = ".tmp-";
 constexpr char kOtherState[] = "; set another state folder with XDG_STATE_HOME";
 
 // The folder is this user's: he may remove what lies there, whoever made it.
-base::Expected<MacKey> refused(const std::string& problem) {
+base::Expected<crypto::MacKey> refused(const std::string& problem) {
   return base::failure(problem + "; remove it, and all programs are compiled again" + kOtherState);
 }
 
-MacKey random_key() {
-  MacKey key;
+crypto::MacKey random_key() {
+  crypto::MacKey key;
   for (std::size_t filled = 0; filled < key.size();) {
     const auto got = ::getrandom(key.data() + filled, key.size() - filled, 0);
     if (got < 0 && errno == EINTR) continue;
@@ -47,7 +47,7 @@ void remove_temporaries(storage::ConfinedFileSystem& files, const std::string& f
 // Another process may make one at the same time, under the same process id too (containers that share a home): the
 // first that has the name keeps it.
 void make_key(storage::ConfinedFileSystem& files, const std::string& folder) {
-  const std::string temporary = folder + kName + kTemporary + hex_of(random_key()).substr(0, 16);
+  const std::string temporary = folder + kName + kTemporary + crypto::hex_of(random_key()).substr(0, 16);
   auto file = files.open(temporary, base::OpenMode::kReplace);
   file.write(random_key());
   file.sync();
@@ -67,8 +67,8 @@ bool is_readable_by_others(const std::string& path) {
   return ::lstat(path.c_str(), &status) < 0 || (status.st_mode & (S_IRGRP | S_IROTH)) != 0;
 }
 
-base::Expected<MacKey> read_key(storage::ConfinedFileSystem& files, const std::string& path) {
-  MacKey key;
+base::Expected<crypto::MacKey> read_key(storage::ConfinedFileSystem& files, const std::string& path) {
+  crypto::MacKey key;
   const auto contents = storage::read_file(files, path, key.size());
   if (contents.size() != key.size()) return refused(path + " does not contain a key");
   std::copy(contents.begin(), contents.end(), key.begin());
@@ -77,7 +77,7 @@ base::Expected<MacKey> read_key(storage::ConfinedFileSystem& files, const std::s
 
 }  // namespace
 
-base::Expected<MacKey> user_key() {
+base::Expected<crypto::MacKey> user_key() {
   const std::string wanted = esper_folder("XDG_STATE_HOME", "/.local/state");
   if (wanted.empty()) {
     return base::failure("HOME is not set, so there is no folder for the key of the program cache" +

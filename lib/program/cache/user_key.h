@@ -5,12 +5,12 @@
 #include <string>
 
 #include "base/expected.h"
-#include "program/cache/mac.h"
+#include "crypto/mac.h"
 
 namespace esper::program {
 
 // cache.key in esper_folder("XDG_STATE_HOME", "/.local/state"): a regular file of this user, mode 0600, in a folder
 // that no other user can write to. A problem, for the user: it cannot be made, or is not such a file.
-base::Expected<MacKey> user_key();
+base::Expected<crypto::MacKey> user_key();
 
 }  // namespace esper::program

@@ -64,7 +64,7 @@ WorkerAnswer answer_in(const json& reply) {
 
 }  // namespace
 
-WorkerSession::WorkerSession(const CompilerSettings& settings, std::string folder, const MacKey& mac_key,
+WorkerSession::WorkerSession(const CompilerSettings& settings, std::string folder, const crypto::MacKey& mac_key,
                              std::atomic<CompileStage>& stage)
     : settings_(settings), folder_(std::move(folder)), mac_key_(mac_key), stage_(stage) {}
 
@@ -164,7 +164,7 @@ WorkerAnswer WorkerSession::compile(const CompileRequest& request, const Interru
                         {"device", request.device},
                         {"threads", request.threads},
                         {"effort", base::name_of(request.effort)},
-                        {"mac_key", hex_of(mac_key_)},
+                        {"mac_key", crypto::hex_of(mac_key_)},
                         {"memory_limit_mb", settings_.memory_limit_mb},
                         {"deadline_s", seconds(settings_.deadline)},
                         {"wall_deadline_s", seconds(settings_.wall_deadline)}};

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "program/cache/mac.h"
+#include "crypto/mac.h"
 #include "program/compile/compile_request.h"
 #include "program/compile/worker_process.h"
 
@@ -66,7 +66,7 @@ class WorkerSession {
  public:
   // `folder` is the worker's own, and is there when it starts. `mac_key`: of the files that it keeps between jobs.
   // `stage` is what other threads may know of it.
-  WorkerSession(const CompilerSettings& settings, std::string folder, const MacKey& mac_key,
+  WorkerSession(const CompilerSettings& settings, std::string folder, const crypto::MacKey& mac_key,
                 std::atomic<CompileStage>& stage);
   ~WorkerSession() { stop(); }
 
@@ -89,7 +89,7 @@ class WorkerSession {
 
   const CompilerSettings& settings_;
   const std::string folder_;
-  const MacKey mac_key_;
+  const crypto::MacKey mac_key_;
   std::atomic<CompileStage>& stage_;
   const base::Clock clock_;
   std::optional<WorkerProcess> process_;

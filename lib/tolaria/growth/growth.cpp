@@ -21,6 +21,7 @@ namespace esper::tolaria {
 using base::milliseconds;
 using leyline::event;
 using leyline::Level;
+using tamiyo::Answer;
 using namespace leyline::literals;
 
 namespace {
@@ -38,6 +39,26 @@ bool grows(const config::RunConfig& config) {
   return config.growth.enabled && config.policy.kind != config::PolicyKind::kNone;
 }
 
+// What the policy's service judges a decision by, of the epoch that it follows. Times of this machine only where the
+// run file asks for it.
+tamiyo::RunFigures policy_figures(const config::RunConfig& config, const EpochResults& results,
+                                  const GrowthFigures& last) {
+  tamiyo::RunFigures figures;
+  double violations = 0, conflicts = 0, comparisons = 0;
+  for (const auto& [id, seed] : results.steps.seeds) {
+    violations += seed.isolation_violations;
+    conflicts += seed.conflicts;
+    comparisons += seed.comparisons;
+  }
+  figures.isolation_violations = violations;
+  if (comparisons > 0) figures.gradient_conflict = conflicts / comparisons;
+  if (!config.policy.risk.judge_times) return figures;
+  figures.hook_ms = last.hook_ms;
+  figures.apply_ms = last.hook_ms - last.decide_ms;
+  if (results.steps.steps > 0) figures.step_ms = results.trained.train_ms / static_cast<double>(results.steps.steps);
+  return figures;
+}
+
 leyline::TelemetryEvent control_event(const LifecycleEvent& graft, const RunProgress& progress,
                                       const TrainedControl& control) {
   return event("tolaria.control_measured"_event, Level::kInfo,
@@ -53,7 +74,7 @@ leyline::TelemetryEvent control_event(const LifecycleEvent& graft, const RunProg
 
 }  // namespace
 
-Growth::Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, torch::Tensor probe,
+Growth::Growth(const Evaluation& evaluation, tamiyo::RunPolicy& policy, LifecycleLog& log, torch::Tensor probe,
                AtTheEnd at_the_end)
     : evaluation_(evaluation),
       facts_(evaluation.facts),
@@ -142,7 +163,9 @@ EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision)
       if (control->end == TrainedControl::End::kInterrupted) return EpochEnd::kInterrupted;
       if (control->end == TrainedControl::End::kRejected) {
         const auto& [code, reason] = control->rejection;
-        log_.report({kasmina::refusal_of(command, code, reason)}, {}, {format_cause(command, decision), {}});
+        const std::vector refusal = {kasmina::refusal_of(command, code, reason)};
+        log_.report(refusal, {}, {format_cause(command, decision), {}});
+        report_rejection(command, refusal);
         continue;
       }
     }
@@ -150,9 +173,17 @@ EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision)
     const auto done = apply_command(model_, command, probe_, now_ns);
     if (done.structure_changed) ++figures_.optimizer_rebuilds;
     log_.report(done.events, done.change, {format_cause(command, decision), milliseconds(facts_.clock.now() - begin)});
+    report_rejection(command, done.events);
     if (control) keep(progress, done.events, *std::move(control));
   }
   return EpochEnd::kComplete;
+}
+
+// The policy's service is not to observe what did not happen.
+void Growth::report_rejection(const leyline::AdaptationCommand& command, const std::vector<LifecycleEvent>& happened) {
+  const bool rejected = std::ranges::any_of(
+      happened, [](const auto& event) { return event.kind == LifecycleEvent::Kind::kCommandRejected; });
+  if (rejected) policy_.report_rejection(command.command_id);
 }
 
 // A seed may stay where it is measured to help and cannot be kept, for want of memory.
@@ -186,11 +217,29 @@ void Growth::report_no_decision(const Answer& answer) {
     log_.report(event("tolaria.tamiyo_error"_event, Level::kWarning, {{"error", answer.problem}}));
     return;
   }
+  if (answer.kind == Answer::Kind::kBreakerOpen) return;  // not asked: the service reports it
   const auto deadline = facts_.config.safety.policy_deadline;
   log_.report(event("tolaria.tamiyo_timeout"_event, Level::kWarning,
                     {{"error", answer.problem},
                      {"latency_ms", std::to_string(answer.latency_ms)},
                      {"deadline_ms", std::to_string(milliseconds(deadline))}}));
+}
+
+EpochEnd Growth::decide(RunProgress& progress, const EpochResults& results) {
+  const auto report =
+      policy_.ask(observe(facts_, progress, model_.network, results), policy_figures(facts_.config, results, figures_));
+  const Answer& answer = report.evaluation.answer;
+  for (const auto& event : report.evaluation.events) log_.report(event);
+  figures_.policy = report.metrics;
+  figures_.decide_ms = answer.latency_ms;
+  figures_.without_decision = answer.kind != Answer::Kind::kDecided;
+  if (answer.kind == Answer::Kind::kDecided) {
+    log_.report(answer.decision);
+    return apply(progress, answer.decision);
+  }
+  ++progress.conservative_epochs;
+  report_no_decision(answer);
+  return EpochEnd::kComplete;
 }
 
 EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
@@ -205,19 +254,11 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   const auto ran = alphas_of(model_.network);
   take_in(facts);
   const auto begin = facts_.clock.now();
-  const Answer answer = policy_.ask(observe(facts_, progress, model_.network, results));
-  if (answer.kind == Answer::Kind::kDecided) {
-    log_.report(answer.decision);
-    if (apply(progress, answer.decision) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
-  } else {
-    ++progress.conservative_epochs;
-    report_no_decision(answer);
-  }
+  if (decide(progress, results) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   settled_validation_.reset();
   if (results.is_last && may_settle() && settle(progress, ran) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   step::follow_training_gates(model_);
   log_.publish();
-  figures_.decide_ms = answer.latency_ms;
   figures_.hook_ms = milliseconds(facts_.clock.now() - begin);
   return EpochEnd::kComplete;
 }

@@ -2,6 +2,7 @@
 // After an epoch: seeds receive their measurements, the policy decides, and its commands are applied. Training thread.
 
 #include <cstdint>
+#include <vector>
 
 #include "tolaria/growth/control.h"
 #include "tolaria/growth/lifecycle_log.h"
@@ -12,9 +13,11 @@
 namespace esper::tolaria {
 
 struct GrowthFigures {
-  double decide_ms = 0;                 // the policy, after the last epoch
-  double hook_ms = 0;                   // the policy and its commands, after the last epoch
-  std::int64_t optimizer_rebuilds = 0;  // of this process
+  double decide_ms = 0;                           // the policy, after the last epoch
+  double hook_ms = 0;                             // the policy and its commands, after the last epoch
+  bool without_decision = false;                  // the default applied after the last epoch
+  std::int64_t optimizer_rebuilds = 0;            // of this process
+  std::vector<leyline::MetricValue> policy = {};  // of the service's last evaluation; empty without a service
 };
 
 enum class EpochEnd { kComplete, kInterrupted };
@@ -22,7 +25,7 @@ enum class EpochEnd { kComplete, kInterrupted };
 class Growth {
  public:
   // probe: on the device; grafts are measured on it. Borrows what `evaluation` refers to, and the others.
-  Growth(const Evaluation& evaluation, Consultation& policy, LifecycleLog& log, torch::Tensor probe,
+  Growth(const Evaluation& evaluation, tamiyo::RunPolicy& policy, LifecycleLog& log, torch::Tensor probe,
          AtTheEnd at_the_end);
   Growth(const Growth&) = delete;
   Growth& operator=(const Growth&) = delete;
@@ -48,18 +51,21 @@ class Growth {
  private:
   void take_in(const kasmina::EpochFacts& facts);
   void compare(RunProgress& progress, const EpochResults& results, kasmina::EpochFacts& facts);
+  EpochEnd decide(RunProgress& progress, const EpochResults& results);
   EpochEnd apply(RunProgress& progress, const leyline::Decision& decision);
+  void report_rejection(const leyline::AdaptationCommand& command,
+                         const std::vector<kasmina::LifecycleEvent>& happened);
   EpochEnd settle(RunProgress& progress, const SeedAlphas& ran);
   void remove_unsettled(RunProgress& progress);
   bool wants_control(const leyline::AdaptationCommand& command, std::uint64_t now_ns);
   TrainedControl train_control(RunProgress& progress);
   void keep(RunProgress& progress, const std::vector<kasmina::LifecycleEvent>& happened, TrainedControl control);
-  void report_no_decision(const Answer& answer);
+  void report_no_decision(const tamiyo::Answer& answer);
 
   Evaluation evaluation_;
   const RunFacts& facts_;
   step::Model& model_;
-  Consultation& policy_;
+  tamiyo::RunPolicy& policy_;
   LifecycleLog& log_;
   torch::Tensor probe_;
   AtTheEnd at_the_end_;

@@ -11,6 +11,7 @@
 #include "kasmina/network/network_seeds.h"
 #include "step/optimizer.h"
 #include "tolaria/growth/control.h"
+#include "tolaria/growth/host_blocks.h"
 
 namespace esper::tolaria {
 
@@ -56,6 +57,24 @@ leyline::HardwareContext hardware(torch::Device device) {
   return context;
 }
 
+std::vector<leyline::CommandParameter> germination_parameters(const config::RunConfig& config) {
+  const auto& growth = config.growth;
+  return {{"alpha_curve", 0, static_cast<double>(names(config::AlphaCurve{}).size() - 1),
+           static_cast<double>(growth.alpha_curve)},
+          {"alpha_ticks", 1, static_cast<double>(std::max<std::int64_t>(config.epochs, growth.alpha_ticks)),
+           static_cast<double>(growth.alpha_ticks)},
+          {"alpha_target", config::SlotAlpha::kLeastTarget, 1, growth.alpha_target}};
+}
+
+void observe_network(const kasmina::Network& network, const config::HostConfig& host, leyline::Observation& seen) {
+  seen.seed_states = kasmina::export_seed_states(network.state());
+  seen.slots = kasmina::export_slots(network.state());
+  describe_slots(host, seen.slots);
+  for (const auto& group : network.parameter_groups()) {
+    if (group.id == kasmina::kHostOwner) seen.blocks = host_blocks(host, group.parameters);
+  }
+}
+
 }  // namespace
 
 kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoch, const EpochResults& results) {
@@ -88,6 +107,7 @@ leyline::Observation observe(const RunFacts& run, const RunProgress& progress, c
   seen.experiment_name = run.config.name;
   seen.timestamp_ns = static_cast<std::uint64_t>(run.clock.wall().count());
   seen.current_epoch = progress.epoch;
+  seen.num_epochs = static_cast<std::uint32_t>(run.config.epochs);
   seen.global_step = static_cast<std::uint64_t>(progress.step);
   seen.training_loss = progress.train.loss;
   seen.validation_loss = progress.validation->loss;
@@ -109,8 +129,8 @@ leyline::Observation observe(const RunFacts& run, const RunProgress& progress, c
       {"input_wait_ms", trained.loader_wait_ms},
       {"latency_ms", trained.train_ms},
   };
-  seen.seed_states = kasmina::export_seed_states(network.state());
-  seen.slots = kasmina::export_slots(network.state());
+  observe_network(network, run.config.host, seen);
+  seen.parameters = germination_parameters(run.config);
   if (run.config.growth.gates.evidence == config::Evidence::kControl) {
     const auto control = check_control(run, progress, network);
     if (!control) seen.germination_barred = control.error().reason;

@@ -130,10 +130,11 @@ void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements
 }
 
 void add_policy(std::vector<MetricValue>& out, const ComponentFigures& figures) {
-  out.push_back(metric("tolaria.mode.conservative"_metric, flag(figures.policy.last_without_decision)));
+  out.push_back(metric("tolaria.mode.conservative"_metric, flag(figures.growth.without_decision)));
   out.push_back(metric("tolaria.timeout.tamiyo_total"_metric, static_cast<double>(figures.policy.timeouts)));
   out.push_back(metric("tolaria.timeout.tamiyo_last_ms"_metric, figures.policy.last_timeout_ms));
   out.push_back(metric("tolaria.opt.rebuilds_total"_metric, static_cast<double>(figures.growth.optimizer_rebuilds)));
+  out.insert(out.end(), figures.growth.policy.begin(), figures.growth.policy.end());
 }
 
 void add_rollback(std::vector<MetricValue>& out, const RollbackFigures& figures) {

@@ -6,10 +6,10 @@
 
 #include "leyline/seed.h"
 #include "leyline/telemetry_packet.h"
+#include "tamiyo/service/consultation.h"
 #include "tolaria/growth/good_state.h"
 #include "tolaria/growth/growth.h"
 #include "tolaria/growth/observe.h"
-#include "tolaria/run/consultation.h"
 #include "tolaria/run/saver.h"
 
 namespace esper::tolaria {
@@ -25,7 +25,7 @@ struct RunView {
 
 // Counters and timings of a run's components.
 struct ComponentFigures {
-  const ConsultationFigures& policy;
+  const tamiyo::ConsultationFigures& policy;
   const GrowthFigures& growth;
   const RollbackFigures& rollback;
   const SaveFigures& saves;

@@ -16,7 +16,7 @@ namespace {
 [[noreturn]] void fail(const std::string& text) { throw base::Error(base::ExitCode::kCheckpoint, text); }
 
 // Makes the image the resume point, or fails with the reason why it will not do.
-base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& target, Consultation& policy,
+base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& target, tamiyo::RunPolicy& policy,
                           ResumePoint& point) {
   auto model = target.build();
   auto progress = run_progress_from_json(image.run.at("progress"));
@@ -57,7 +57,7 @@ void reject_restart(base::FileSystem& files, const std::string& run) {
 }  // namespace
 
 ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, const ResumeTarget& target,
-                              Consultation& policy) {
+                              tamiyo::RunPolicy& policy) {
   ResumePoint point;
   history::RunHistory journal;
   std::string doubt;

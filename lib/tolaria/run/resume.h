@@ -9,8 +9,8 @@
 #include "config/run_config.h"
 #include "history/run_history.h"
 #include "lanes/structure/scratch_model.h"
+#include "tamiyo/service/run_policy.h"
 #include "tolaria/checkpoint/checkpoint_store.h"
-#include "tolaria/run/consultation.h"
 #include "tolaria/run/run_progress.h"
 #include "tolaria/run/training_identity.h"
 
@@ -37,7 +37,7 @@ struct ResumeTarget {
 // journal and the checkpoint describe different networks, throws Error{kCheckpoint} with the reasons. Restores the
 // policy's state. run: the run folder, whose lock is held.
 ResumePoint find_resume_point(base::FileSystem& files, const std::string& run, const ResumeTarget& target,
-                              Consultation& policy);
+                              tamiyo::RunPolicy& policy);
 
 // The warning for a checkpoint that the journal could not confirm; `doubt` is from check_growth().
 std::string why_unchecked(const std::string& checkpoint, const history::RunHistory& journal, const std::string& doubt);

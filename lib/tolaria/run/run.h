@@ -10,7 +10,7 @@
 #include "lanes/structure/scratch_model.h"
 #include "leyline/progress.h"
 #include "program/compile_service.h"
-#include "tolaria/run/consultation.h"
+#include "tamiyo/service/run_policy.h"
 #include "tolaria/run/outbox.h"
 #include "tolaria/run/run_facts.h"
 #include "tolaria/run/saver.h"
@@ -46,7 +46,7 @@ struct Run {
   RunProgress& progress;
   step::Model& model;
   RunData data;
-  Consultation& policy;
+  tamiyo::RunPolicy& policy;
   LaneParts lanes;
   Saver& saver;
   Outbox& outbox;

@@ -10,8 +10,8 @@
 
 #include "leyline/progress.h"
 #include "step/model.h"
+#include "tamiyo/service/run_policy.h"
 #include "tolaria/checkpoint/checkpoint_writer.h"
-#include "tolaria/run/consultation.h"
 #include "tolaria/run/outbox.h"
 #include "tolaria/run/run_facts.h"
 
@@ -22,7 +22,7 @@ struct SaveSource {
   const RunFacts& facts;
   const step::Model& model;
   const RunProgress& progress;
-  const Consultation& policy;
+  const tamiyo::RunPolicy& policy;
 };
 
 // Of this process.

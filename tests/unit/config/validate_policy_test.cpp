@@ -34,6 +34,11 @@ TEST_CASE("rules of the policy and of its schedule") {
            "f:2:21: policy.schedule[0]: host.modules has a module at r0c0 from the start"},
       Case{"policy: {kind: never}", "f:1:16: policy.kind: "},
       Case{"policy: {periodic: {every_epochs: 0}}", "f:1:35: policy.periodic.every_epochs: "},
-      Case{"policy: {random: {probability: 1.5}}", "f:1:32: policy.random.probability: "});
+      Case{"policy: {random: {probability: 1.5}}", "f:1:32: policy.random.probability: "},
+      Case{"policy: {kind: gnn, risk: {loss_spike: 0.05}}",
+           "f:1:40: policy.risk.loss_warning: must not exceed policy.risk.loss_spike, 0.05"},
+      Case{"policy: {breaker: {open_time: 0s}}", "f:1:31: policy.breaker.open_time: must be > 0"},
+      Case{"policy: {reports: {retention: 0s}}", "f:1:31: policy.reports.retention: must be > 0"},
+      Case{"policy: {kind: gnn, gnn: {temperature: -1}}", "f:1:40: policy.gnn.temperature: "});
   check_problem(c);
 }

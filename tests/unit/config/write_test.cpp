@@ -83,9 +83,12 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
         "data.path", "data.validation_path", "data.test_path", "data.workers", "data.prefetch", "data.pin_memory",
         "data.persistent_workers", "data.gpu_prefetch", "data.gpu_dataset",
         // The heuristic decides.
-        "policy.periodic.every_epochs", "policy.random.probability", "policy.random.seed", "policy.schedule"};
+        "policy.periodic.every_epochs", "policy.random.probability", "policy.random.seed", "policy.schedule",
+        "policy.recovery_evaluations", "policy.file"};
+    const std::set<std::string> free_policy_sections{"policy.gnn", "policy.breaker", "policy.risk", "policy.reports"};
     const bool how_a_step_runs = top == "step" && row.path != "step.accumulation";
-    const bool free = free_sections.contains(top) || free_fields.contains(row.path) || how_a_step_runs;
+    const bool free = free_sections.contains(top) || free_fields.contains(row.path) || how_a_step_runs ||
+                      free_policy_sections.contains(std::string(row.section()));
     const RunConfig before = config;
     std::visit(Change{}, row.value);
     CHECK(config_hash(config) != config_hash(defaults));
@@ -129,6 +132,12 @@ TEST_CASE("the settings of the policy that decides count for the training hash, 
   other.policy.schedule = {"2:r0c0=mlp"};
   CHECK(training_hash(config) == training_hash(other));
   other.policy.random.probability = 0.9;
+  CHECK(training_hash(config) != training_hash(other));
+  config.policy.kind = other.policy.kind = PolicyKind::kGnn;
+  CHECK(training_hash(config) == training_hash(other));
+  other.policy.file = "elsewhere.safetensors";
+  CHECK(training_hash(config) == training_hash(other));
+  other.policy.risk.loss_spike = 0.2;
   CHECK(training_hash(config) != training_hash(other));
 }
 

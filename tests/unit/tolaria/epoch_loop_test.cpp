@@ -109,7 +109,7 @@ TEST_CASE("where batches come from changes nothing") {
             .progress = other.progress,
             .model = *other.model,
             .data = {train_data, validation_data, other.run.data.probe},
-            .policy = other.consultation,
+            .policy = other.policy,
             .lanes = {},
             .saver = other.saver,
             .outbox = other.outbox,

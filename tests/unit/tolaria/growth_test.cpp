@@ -115,6 +115,46 @@ TEST_CASE("a seed's stages are reported in events with measured and required val
   CHECK(notes == 5);
 }
 
+TEST_CASE("what the policy's service measures goes out with the epoch, and a rejected command is observed no further") {
+  SmallRun it(growing_config(3));
+  tamiyo::ServiceSettings calm;
+  calm.risk.loss_spike = calm.risk.loss_warning = calm.risk.loss_volatility = calm.risk.gradient_variance = 1e9;
+  it.policy = tamiyo::RunPolicy(std::make_unique<tamiyo::PolicyService>(
+      std::make_unique<tamiyo::Consultation>(
+          scripted([](const Observation& seen) { return Decision{{germination(seen)}, "as the test says"}; }),
+          base::Clock(), it.facts.config.safety.policy_deadline),
+      calm, base::Clock()));
+  REQUIRE(it.go().kind == Kind::kDone);
+  CHECK(it.events("seed_grafted").size() == 1);
+  CHECK(it.events("tamiyo.decision").size() == 3);
+  CHECK(it.values("tamiyo.breaker.inference_state") == std::vector<double>{1, 1, 1});
+  CHECK(it.values("tamiyo.conservative_mode") == std::vector<double>{0, 0, 0});
+  // The first is observed for an epoch; the second is rejected, since the slot is taken; then the run ends.
+  CHECK(it.values("tamiyo.field_reports.published_total") == std::vector<double>{0, 1, 3});
+  CHECK(it.values("tamiyo.field_reports.pending_total") == std::vector<double>{1, 1, 0});
+}
+
+TEST_CASE("a policy whose decisions cannot be trusted is asked no more for a while, and the run goes on") {
+  SmallRun it(growing_config(5));
+  tamiyo::ServiceSettings settings;
+  settings.breaker.open_time = std::chrono::hours(1);
+  it.policy = tamiyo::RunPolicy(std::make_unique<tamiyo::PolicyService>(
+      std::make_unique<tamiyo::Consultation>(
+          scripted([](const Observation& seen) {
+            return Decision{{leyline::germination(command_id(seen), "r0c0", "no_such_blueprint")}, "as the test says"};
+          }),
+          base::Clock(), it.facts.config.safety.policy_deadline),
+      settings, base::Clock()));
+  REQUIRE(it.go().kind == Kind::kDone);
+  CHECK(it.events("seed_grafted").empty());
+  CHECK(it.events("tamiyo_fallback_blueprint").size() == 3);
+  CHECK(only(it.events("breaker_event")).attributes.at("to") == "OPEN");
+  CHECK(it.events("tolaria.tamiyo_error").size() == 3);
+  CHECK(it.events("tolaria.tamiyo_timeout").empty());
+  CHECK(it.values("tamiyo.breaker.inference_state") == std::vector<double>{1, 1, 2, 2, 2});
+  CHECK(it.values("tolaria.mode.conservative") == std::vector<double>{1, 1, 1, 1, 1});
+}
+
 TEST_CASE("a policy that does not answer costs an epoch its deadline, no command, and is counted") {
   std::promise<void> promise;
   const auto opened = promise.get_future().share();
@@ -128,7 +168,7 @@ TEST_CASE("a policy that does not answer costs an epoch its deadline, no command
   it.sink.on_packet = [&](const leyline::TelemetryPacket& packet) {
     if (packet.packet_id != "small-run-epoch-3") return;
     promise.set_value();
-    while (it.consultation.state() != "{\"epoch\":2}") continue;
+    while (it.policy.state() != "{\"epoch\":2}") continue;
   };
   REQUIRE(it.go().kind == Kind::kDone);
 

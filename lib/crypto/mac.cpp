@@ -1,4 +1,4 @@
-#include "program/cache/mac.h"
+#include "crypto/mac.h"
 
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
@@ -10,7 +10,7 @@
 
 #include "base/error.h"
 
-namespace esper::program {
+namespace esper::crypto {
 namespace {
 
 struct Free {
@@ -55,4 +55,4 @@ bool is_same_mac(std::string_view a, std::string_view b) {
 
 std::string hex_of(const MacKey& key) { return hex(data_of(key), key.size()); }
 
-}  // namespace esper::program
+}  // namespace esper::crypto

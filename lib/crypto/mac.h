@@ -1,6 +1,6 @@
 #pragma once
-// Message authentication codes (HMAC-SHA256) for what is kept in the cache of compiled programs and becomes code of
-// this process: only who has the user's key can make one. Any thread.
+// Message authentication codes (HMAC-SHA256): only who has the key can make one. For what comes from outside and is
+// trusted like this process's own: compiled programs in the cache, commands of a policy in another process. Any thread.
 
 #include <array>
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 #include "storage/bytes.h"
 
-namespace esper::program {
+namespace esper::crypto {
 
 using MacKey = std::array<std::byte, 32>;
 
@@ -21,4 +21,4 @@ bool is_same_mac(std::string_view a, std::string_view b);
 
 std::string hex_of(const MacKey& key);
 
-}  // namespace esper::program
+}  // namespace esper::crypto

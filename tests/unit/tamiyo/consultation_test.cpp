@@ -1,4 +1,4 @@
-#include "tolaria/run/consultation.h"
+#include "tamiyo/service/consultation.h"
 
 #include <algorithm>
 #include <atomic>
@@ -13,9 +13,9 @@
 
 namespace esper::test {
 
-using tolaria::Answer;
-using tolaria::Consultation;
-using tolaria::Pace;
+using tamiyo::Answer;
+using tamiyo::Consultation;
+using tamiyo::Pace;
 
 namespace {
 
@@ -140,6 +140,7 @@ TEST_CASE("a late answer is dropped; the controller is not asked again before it
   CHECK(answer.kind == Kind::kDecided);
   CHECK(answer.decision.reason == "epoch 3");
   CHECK(consultation.state() == "{\"epoch\":3}");
+  CHECK(consultation.figures().late_answers == 1);
 }
 
 TEST_CASE("a controller that throws has failed this once") {
@@ -207,7 +208,7 @@ TEST_CASE("an idle controller is gone when the consultation is") {
   CHECK(alive.use_count() == 1);
 }
 
-TEST_CASE("questions without an answer in time are counted, and whether the last one had a decision is known") {
+TEST_CASE("questions without an answer in time are counted") {
   Barrier barrier;
   Consultation consultation(scripted([&](const Observation& seen) -> Decision {
                               if (seen.current_epoch == 2) barrier.opened.wait();
@@ -218,21 +219,17 @@ TEST_CASE("questions without an answer in time are counted, and whether the last
   const auto& figures = consultation.figures();
   CHECK(consultation.ask(after_epoch(1)).kind == Kind::kDecided);
   CHECK(figures.timeouts == 0);
-  CHECK_FALSE(figures.last_without_decision);
   CHECK(consultation.ask(after_epoch(2)).kind == Kind::kLate);
   CHECK(figures.timeouts == 1);
   CHECK(figures.last_timeout_ms >= 500);
-  CHECK(figures.last_without_decision);
   CHECK(consultation.ask(after_epoch(3)).kind == Kind::kBusy);
   CHECK(figures.timeouts == 2);
   CHECK(figures.last_timeout_ms >= 500);  // that of the one that was asked
   barrier.open();
   CHECK(ask_when_free(consultation, after_epoch(3)).kind == Kind::kDecided);
-  CHECK_FALSE(figures.last_without_decision);
   const auto timeouts = figures.timeouts;
   CHECK(consultation.ask(after_epoch(4)).kind == Kind::kFailed);
   CHECK(figures.timeouts == timeouts);
-  CHECK(figures.last_without_decision);
 }
 
 }  // namespace esper::test

@@ -1,24 +1,29 @@
-#include "tolaria/run/consultation.h"
+#include "tamiyo/service/consultation.h"
 
 #include <condition_variable>
 #include <exception>
 #include <mutex>
 #include <optional>
-#include <thread>
+#include <utility>
 
 #include "base/fault.h"
+#include "tamiyo/service/answer_box.h"
 
-namespace esper::tolaria {
+namespace esper::tamiyo {
 
 // Outlives a Consultation whose controller hangs.
 struct Consultation::Shared {
+  struct Question {
+    std::uint64_t number = 0;
+    leyline::Observation observation;
+  };
+
   std::unique_ptr<leyline::Controller> controller;
+  AnswerBox box;
   mutable std::mutex mutex;
   std::condition_variable changed;
-  std::optional<leyline::Observation> question;
-  std::optional<Answer> answer;
+  std::optional<Question> question;
   std::string state;
-  bool busy = false;
   bool stopping = false;
 
   void work() {
@@ -26,15 +31,13 @@ struct Consultation::Shared {
     while (true) {
       changed.wait(lock, [&] { return stopping || question; });
       if (stopping) return;
-      const leyline::Observation observation = *std::exchange(question, std::nullopt);
+      const Question asked = *std::exchange(question, std::nullopt);
       lock.unlock();
       std::string after;
-      Answer made = decide(observation, after);
+      Answer made = decide(asked.observation, after);
       lock.lock();
       if (made.kind == Answer::Kind::kDecided) state = std::move(after);
-      answer = std::move(made);
-      busy = false;
-      changed.notify_all();
+      box.put(asked.number, std::move(made));
     }
   }
 
@@ -69,7 +72,7 @@ Consultation::~Consultation() {
   std::unique_lock lock(shared_->mutex);
   shared_->stopping = true;
   shared_->changed.notify_all();
-  const bool idle = !shared_->busy;  // then the thread only waits, and ends at once
+  const bool idle = !shared_->box.is_busy();  // then the thread only waits, and ends at once
   lock.unlock();
   idle ? thread_.join() : thread_.detach();
 }
@@ -84,15 +87,18 @@ Answer Consultation::decide_inline(const leyline::Observation& observation) {
   Answer answer = shared_->decide(observation, after);
   const auto took = clock_.now() - begin;
   if (answer.kind == Answer::Kind::kDecided) shared_->state = std::move(after);
-  if (took > deadline_) answer = late();
+  if (took > deadline_) {
+    answer = late();
+    ++figures_.late_answers;
+  }
   answer.latency_ms = std::chrono::duration<double, std::milli>(took).count();
   return answer;
 }
 
 Answer Consultation::ask(const leyline::Observation& observation) {
+  if (thread_.joinable()) figures_.late_answers = shared_->box.figures().late;
   Answer answer = thread_.joinable() ? ask_in_thread(observation) : decide_inline(observation);
   using Kind = Answer::Kind;
-  figures_.last_without_decision = answer.kind != Kind::kDecided;
   if (answer.kind == Kind::kLate || answer.kind == Kind::kBusy) ++figures_.timeouts;
   if (answer.kind == Kind::kLate) figures_.last_timeout_ms = answer.latency_ms;
   return answer;
@@ -100,14 +106,15 @@ Answer Consultation::ask(const leyline::Observation& observation) {
 
 Answer Consultation::ask_in_thread(const leyline::Observation& observation) {
   const auto begin = clock_.now();
-  std::unique_lock lock(shared_->mutex);
-  if (shared_->busy) return {Answer::Kind::kBusy, {}, "an earlier decision is still running", 0};
-  shared_->answer.reset();
-  shared_->question = observation;
-  shared_->busy = true;
-  shared_->changed.notify_all();
-  const bool in_time = clock_.wait_until(shared_->changed, lock, begin + deadline_, [&] { return !shared_->busy; });
-  Answer answer = in_time ? *std::exchange(shared_->answer, std::nullopt) : late();
+  const auto number = shared_->box.open();
+  if (!number) return {Answer::Kind::kBusy, {}, "an earlier decision is still running", 0};
+  {
+    const std::lock_guard lock(shared_->mutex);
+    shared_->question = Shared::Question{*number, observation};
+    shared_->changed.notify_all();
+  }
+  auto answered = shared_->box.wait_until(clock_, begin + deadline_);
+  Answer answer = answered ? *std::move(answered) : late();
   answer.latency_ms = std::chrono::duration<double, std::milli>(clock_.now() - begin).count();
   return answer;
 }
@@ -123,4 +130,4 @@ void Consultation::restore(const std::string& state) {
   shared_->state = state;
 }
 
-}  // namespace esper::tolaria
+}  // namespace esper::tamiyo

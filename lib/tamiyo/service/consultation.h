@@ -10,26 +10,15 @@
 
 #include "base/clock.h"
 #include "leyline/controller.h"
+#include "tamiyo/service/answer.h"
 
-namespace esper::tolaria {
-
-struct Answer {
-  enum class Kind {
-    kDecided,
-    kLate,    // no answer before the deadline: the default, no commands, applies
-    kBusy,    // an earlier decision is still running; not asked
-    kFailed,  // the controller threw, while deciding or saving its state
-  } kind = Kind::kDecided;
-  leyline::Decision decision;
-  std::string problem;
-  double latency_ms = 0;
-};
+namespace esper::tamiyo {
 
 // Of this process.
 struct ConsultationFigures {
-  std::int64_t timeouts = 0;           // questions without an answer in time, unasked ones included
-  double last_timeout_ms = 0;          // how long the last timed-out question was waited for
-  bool last_without_decision = false;  // the last question: the default applied
+  std::int64_t timeouts = 0;      // questions without an answer in time, unasked ones included
+  double last_timeout_ms = 0;     // how long the last timed-out question was waited for
+  std::int64_t late_answers = 0;  // that came and were dropped before the last question
 };
 
 enum class Pace {
@@ -68,4 +57,4 @@ class Consultation {
   std::thread thread_;  // none for an immediate controller
 };
 
-}  // namespace esper::tolaria
+}  // namespace esper::tamiyo

@@ -1,0 +1,26 @@
+#pragma once
+#include <cstdint>
+
+#include "config/field.h"
+
+namespace esper::config {
+
+// How the policy network's outputs become a decision.
+struct GnnConfig {
+  double temperature = 0;
+  std::uint64_t seed = 0;
+  bool see_times = false;
+
+  static constexpr auto fields() {
+    using C = GnnConfig;
+    return std::tuple{
+        field("temperature", &C::temperature,
+              "0 takes the highest score; above it, decisions are sampled from the softmax of the scores over it",
+              between(0, 100)),
+        field("seed", &C::seed, "seed of the sampling, and of a network without policy.file; 0 takes the run's"),
+        field("see_times", &C::see_times,
+              "the network also sees measured times, so that a resumed run may decide otherwise")};
+  }
+};
+
+}  // namespace esper::config

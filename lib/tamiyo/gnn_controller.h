@@ -1,0 +1,51 @@
+#pragma once
+// The policy `gnn`: a neural network sees the run as a graph and decides what is germinated, and where, and what is
+// culled. Its seeds are taken through their stages, and pruned, by the same rules as those of every other policy
+// (seed_care.h).
+
+#include <functional>
+#include <string>
+
+#include "base/clock.h"
+#include "base/expected.h"
+#include "leyline/controller.h"
+#include "tamiyo/decision/choice.h"
+#include "tamiyo/graph/build_graph.h"
+#include "tamiyo/seed_care.h"
+
+namespace esper::tamiyo {
+
+// The network: what its heads answer to a graph, or why it has no answer.
+using GraphNetwork = std::function<base::Expected<PolicyOutputs>(const HeteroGraph& graph)>;
+
+struct GnnSettings {
+  ChoiceSettings choice;
+  Rules rules;             // of the seeds' care
+  bool see_times = false;  // the network sees measured times, which a resumed run does not repeat
+  std::string weights;     // what identifies them: a saved state belongs to its weights
+};
+
+class GnnController final : public leyline::Controller {
+ public:
+  GnnController(GraphNetwork network, GnnSettings settings, base::Clock clock = {});
+
+  // The same observations give the same decisions. Throws std::runtime_error where the network has no answer that can
+  // be used; the state stays as it was.
+  leyline::Decision decide(const leyline::Observation& observation) override;
+  std::string save_state() const override;
+  void load_state(const std::string& text) override;
+
+  const Normaliser& normaliser() const { return normaliser_; }
+
+ private:
+  leyline::Decision ask_network(const leyline::Observation& observation, Normaliser& normaliser);
+
+  GraphNetwork network_;
+  GnnSettings settings_;
+  base::Clock clock_;
+  SeedCare care_;
+  Normaliser normaliser_;
+  GraphBuilder builder_;
+};
+
+}  // namespace esper::tamiyo

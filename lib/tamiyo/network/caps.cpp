@@ -1,0 +1,39 @@
+#include "tamiyo/network/caps.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <bit>
+#include <functional>
+
+#include "base/names.h"
+
+namespace esper::tamiyo {
+
+base::Expected<Caps> caps_for(const HeteroGraph& graph) {
+  Caps caps;
+  for (const auto& [type, name] : names(NodeType{})) {
+    const auto place = static_cast<std::size_t>(type);
+    const int count = graph.nodes[place].count;
+    if (count > kMostCap) {
+      return base::failure(fmt::format("graph: {} {} nodes, the network takes at most {}", count, name, kMostCap));
+    }
+    const auto next_power = static_cast<int>(std::bit_ceil(static_cast<unsigned>(count)));
+    caps[place] = type == NodeType::kGlobal ? 1 : std::max(kLeastCap, next_power);
+  }
+  return caps;
+}
+
+bool fits(const HeteroGraph& graph, const Caps& caps) {
+  return std::ranges::mismatch(graph.nodes, caps, std::less_equal{}, &NodeTable::count).in1 == graph.nodes.end();
+}
+
+std::string to_text(const Caps& caps) {
+  std::string text;
+  for (const auto& [type, name] : names(NodeType{})) {
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", caps[static_cast<std::size_t>(type)], name);
+  }
+  return text;
+}
+
+}  // namespace esper::tamiyo

@@ -1,0 +1,64 @@
+#pragma once
+// The weights as inference needs them: what is constant between two calls is computed once.
+//
+// - The relations into one node type become one matrix: y_i = [mean_1(x), mean_2(x), ..., x_i] W + b for GraphSAGE,
+// with
+//   the relations' root weights averaged, and y_i = [sum_1,1(a x), sum_1,2(a x), ...] W + b for GAT, by relation and
+//   head. Nodes are aggregated before the weight is applied, which is linear.
+// - A GAT score is one dot product for each end of an edge and one for its attributes: the attention vectors are
+//   multiplied into the projections.
+// - What reaches no head is left out: 4 of the 21 relations in the first GAT layer, 11 in the second.
+// - The encoders become one matrix, and so do all heads of the graph.
+//
+// 6.5 of 14 million numbers remain. Folding is done in double precision. Any thread.
+
+#include <array>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "tamiyo/graph/hetero_graph.h"
+#include "tamiyo/network/network_sizes.h"
+#include "tamiyo/network/weights.h"
+
+namespace esper::tamiyo {
+
+inline constexpr int kFeatureColumns = 74;  // of all node types; kFeatureColumns + type is 1 in a node's row
+
+// The first column of a node type's features.
+constexpr int first_feature(NodeType type) {
+  int first = 0;
+  for (int i = 0; i < static_cast<int>(type); ++i) first += kNodeFeatures[static_cast<std::size_t>(i)];
+  return first;
+}
+
+struct FoldedTarget {
+  NodeType type = NodeType::kGlobal;
+  std::vector<int> relations;  // in the order of their parts
+  at::Tensor weight;           // [parts * width before, width after]
+  at::Tensor bias;             // [width after]
+};
+
+struct FoldedLayer {
+  std::vector<FoldedTarget> targets;  // those that a head depends on, by NodeType
+  // GAT alone:
+  at::Tensor attention;                  // [width before, 2 * kHeads * relations]: a relation's source, then target
+  std::array<int, kRelations> column{};  // in `attention`, where its vectors begin; -1: it is left out
+  std::array<std::array<std::array<float, kEdgeFeatures>, kHeads>, kRelations> edge{};
+};
+
+struct FoldedWeights {
+  at::Tensor encoder;                                  // [kFeatureColumns + kNodeTypes, kEncoderWidth]
+  std::array<at::Tensor, kNodeTypes> norm, norm_bias;  // [kEncoderWidth]
+  std::array<FoldedLayer, kLayers> layers;
+  at::Tensor heads, heads_bias;    // [kGatWidth, heads without bounds and hidden layers of the others]
+  at::Tensor hidden, hidden_bias;  // [2 * kHiddenWidth, heads with bounds]
+  at::Tensor seed_scores, seed_bias, blueprint_scores, blueprint_bias;  // [kGatWidth, 1], [1]
+};
+
+FoldedWeights fold(const Weights& weights);
+
+// Every tensor, with a name: "layer0.seed.weight".
+std::vector<std::pair<std::string, at::Tensor>> named_tensors(const FoldedWeights& weights);
+
+}  // namespace esper::tamiyo

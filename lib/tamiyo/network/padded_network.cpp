@@ -1,0 +1,56 @@
+#include "tamiyo/network/padded_network.h"
+
+#include <c10/core/InferenceMode.h>
+#include <fmt/core.h>
+
+#include <map>
+#include <utility>
+
+namespace esper::tamiyo {
+
+PaddedNetwork::PaddedNetwork(const FoldedWeights& weights, const Caps& caps)
+    : weights_(weights),
+      graph_(weights, caps),
+      output_(make_output(caps)),
+      forward_([this] { run_folded(weights_, graph_, output_); }) {}
+
+base::Expected<PolicyOutputs> PaddedNetwork::run(const HeteroGraph& graph) {
+  const c10::InferenceMode inference;
+  if (auto filled = graph_.fill(graph); !filled) return base::failure(filled.error());
+  forward_();
+  const auto count = [&graph](NodeType type) { return graph.nodes[static_cast<std::size_t>(type)].count; };
+  return read_output(output_, graph_.caps(), count(NodeType::kSeed), count(NodeType::kBlueprint));
+}
+
+std::vector<program::ExternalTensor> PaddedNetwork::external_tensors() const {
+  std::vector<program::ExternalTensor> external = {{"graph", graph_.all()}, {"output", output_}};
+  for (const auto& [name, tensor] : named_tensors(weights_)) external.push_back({name, tensor});
+  return external;
+}
+
+base::Expected<void> PaddedNetwork::record() {
+  const at::NoGradGuard no_grad;
+  const auto external = external_tensors();
+  auto program = program::record(external, [this] { run_folded(weights_, graph_, output_); });
+  if (!program) return base::failure(fmt::format("the network cannot be recorded: {}", program.error()));
+  std::map<std::string, at::Tensor> by_name;
+  for (const auto& tensor : external) by_name.emplace(tensor.name, tensor.tensor);
+  inputs_.clear();
+  for (const program::Input& input : program->inputs) inputs_.push_back(by_name.at(input.name));
+  program_ = *std::move(program);
+  replay_ = std::make_unique<program::Replay>(program_, inputs_, std::span<const std::size_t>());
+  replay();
+  return {};
+}
+
+void PaddedNetwork::replay() {
+  forward_ = [this] { replay_->run(); };
+  form_ = NetworkForm::kReplay;
+}
+
+void PaddedNetwork::adopt(std::shared_ptr<const program::Package> package) {
+  forward_ = [this, package = std::move(package)] { package->run(inputs_); };
+  form_ = NetworkForm::kCompiled;
+}
+
+}  // namespace esper::tamiyo

@@ -1,0 +1,61 @@
+#pragma once
+// The field reports of a run: one is opened for each command that is carried out, observes the epochs of its window,
+// and is closed with an outcome. Training thread.
+
+#include <cstdint>
+#include <deque>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/clock.h"
+#include "leyline/command.h"
+#include "leyline/observation.h"
+#include "tamiyo/service/field_report.h"
+
+namespace esper::tamiyo {
+
+struct FieldReportSettings {
+  std::uint32_t window_epochs = 1;
+  base::Duration retention = std::chrono::hours(24);  // of closed reports, by the observations' wall clock
+  std::size_t most_kept = 1000;                       // closed ones
+};
+
+struct PendingReport {
+  FieldReport report;
+  double loss = 0, accuracy = 0;  // validation, when the command was issued
+  bool operator==(const PendingReport&) const = default;
+};
+
+class FieldReports {
+ public:
+  explicit FieldReports(FieldReportSettings settings = {}) : settings_(settings) {}
+
+  // One report a command.
+  void open(const leyline::Decision& decision, const leyline::Observation& observation);
+  // An epoch's end, before its own commands: closes what has been observed for long enough, and returns it.
+  std::vector<FieldReport> observe(const leyline::Observation& observation, std::string_view risk_reason);
+  // The network rejected the command, or the run ended before the window did.
+  void abort(const std::string& command_id);
+  void abort_all();
+
+  const std::vector<PendingReport>& pending() const { return pending_; }
+  const std::deque<FieldReport>& kept() const { return kept_; }  // closed, oldest first
+  std::int64_t published() const { return published_; }
+
+  // What a resumed run needs; not the closed ones. Throws nlohmann::json::exception for what is no such state.
+  nlohmann::json save() const;
+  void load(const nlohmann::json& saved);
+
+ private:
+  void close(FieldReport report);
+  void forget_old(std::uint64_t now_ns);
+
+  FieldReportSettings settings_;
+  std::vector<PendingReport> pending_;
+  std::deque<FieldReport> kept_;
+  std::int64_t published_ = 0;
+};
+
+}  // namespace esper::tamiyo

@@ -1,0 +1,66 @@
+#include "tamiyo/service/policy_service.h"
+
+#include <nlohmann/json.hpp>
+#include <utility>
+
+#include "base/error.h"
+#include "tamiyo/service/service_metrics.h"
+
+namespace esper::tamiyo {
+
+namespace {
+
+constexpr char kServiceState[] = "service";
+constexpr char kReportsState[] = "field_reports";
+
+}  // namespace
+
+PolicyService::PolicyService(std::unique_ptr<Consultation> consultation, ServiceSettings settings, base::Clock clock)
+    : consultation_(std::move(consultation)),
+      settings_(settings),
+      clock_(std::move(clock)),
+      reports_(settings.reports) {}
+
+ServiceReport PolicyService::evaluate(const leyline::Observation& observation, const RunFigures& run) {
+  std::vector<leyline::TelemetryEvent> events;
+  Answer answer{Answer::Kind::kBreakerOpen, {}, "the circuit breaker is open: the policy failed too often", 0};
+  if (may_ask(state_, settings_, clock_.now(), events)) answer = consultation_->ask(observation);
+  ServiceReport report;
+  report.evaluation = tamiyo::evaluate({observation, std::move(answer), run, clock_.now()}, state_, settings_);
+  report.evaluation.events.insert(report.evaluation.events.begin(), events.begin(), events.end());
+  report.closed = reports_.observe(observation, report.evaluation.risk_reason);
+  for (const auto& closed : report.closed) report.evaluation.events.push_back(report_event(closed));
+  reports_.open(report.evaluation.answer.decision, observation);
+  if (observation.is_last) reports_.abort_all();
+  report.metrics = service_metrics({observation, report.evaluation, state_, consultation_->figures(), reports_});
+  return report;
+}
+
+std::string PolicyService::state() const {
+  auto saved = nlohmann::json::parse(consultation_->state());
+  ESPER_CHECK(saved.is_object(), "a controller's state is one JSON object");
+  saved[kServiceState] = service_json(state_);
+  saved[kServiceState][kReportsState] = reports_.save();
+  return saved.dump();
+}
+
+void PolicyService::restore(const std::string& text) {
+  try {
+    auto saved = nlohmann::json::parse(text);
+    ServiceState state;
+    FieldReports reports(settings_.reports);
+    if (saved.is_object() && saved.contains(kServiceState)) {
+      const auto& own = saved.at(kServiceState);
+      state = read_service(own, clock_.now());
+      reports.load(own.at(kReportsState));
+      saved.erase(kServiceState);
+    }
+    consultation_->restore(saved.dump());
+    state_ = state;
+    reports_ = std::move(reports);
+  } catch (const nlohmann::json::exception& error) {
+    throw base::Error(base::ExitCode::kCheckpoint, std::string("the policy's saved state: ") + error.what());
+  }
+}
+
+}  // namespace esper::tamiyo

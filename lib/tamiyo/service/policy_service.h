@@ -1,0 +1,52 @@
+#pragma once
+// A policy that is asked safely: with a deadline, behind a circuit breaker, its decisions checked and judged before
+// they are carried out. Used by the training thread in the place of a Consultation.
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "leyline/observation.h"
+#include "leyline/telemetry_packet.h"
+#include "tamiyo/service/consultation.h"
+#include "tamiyo/service/evaluation.h"
+#include "tamiyo/service/field_reports.h"
+#include "tamiyo/service/service_state.h"
+
+namespace esper::tamiyo {
+
+struct ServiceReport {
+  Evaluation evaluation;
+  std::vector<leyline::MetricValue> metrics;
+  std::vector<FieldReport> closed;  // field reports whose window is over
+};
+
+class PolicyService {
+ public:
+  PolicyService(std::unique_ptr<Consultation> consultation, ServiceSettings settings, base::Clock clock);
+
+  // Once after each epoch, in order.
+  ServiceReport evaluate(const leyline::Observation& observation, const RunFigures& run = {});
+  // The network rejected this command: it was not carried out, and its field report ends.
+  void report_rejection(const std::string& command_id) { reports_.abort(command_id); }
+
+  const ConsultationFigures& figures() const { return consultation_->figures(); }
+  const ServiceState& service_state() const { return state_; }
+  const FieldReports& reports() const { return reports_; }
+
+  // The controller's state after its last completed answer, with the service's own under "service".
+  std::string state() const;
+  // Call before the first question. A state without the service's part is a controller's own, of a run without one.
+  // Throws Error{kCheckpoint} for what is no such state.
+  void restore(const std::string& text);
+
+ private:
+  std::unique_ptr<Consultation> consultation_;
+  ServiceSettings settings_;
+  base::Clock clock_;
+  ServiceState state_;
+  FieldReports reports_;
+};
+
+}  // namespace esper::tamiyo

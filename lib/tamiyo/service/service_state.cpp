@@ -1,0 +1,35 @@
+#include "tamiyo/service/service_state.h"
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/text/json_fields.h"
+
+namespace esper::tamiyo {
+
+nlohmann::json service_json(const ServiceState& state) {
+  const auto& [breaker, mode, loss] = state;
+  nlohmann::json saved = {{"breaker", base::name_of(breaker.state)},
+                          {"breaker_failures", breaker.failures},
+                          {"breaker_successes", breaker.successes},
+                          {"conservative", mode.is_active},
+                          {"calm_evaluations", mode.calm_evaluations}};
+  if (loss) saved["last_validation_loss"] = *loss;
+  return saved;
+}
+
+ServiceState read_service(const nlohmann::json& saved, base::Duration now) {
+  ServiceState state;
+  const auto breaker = base::from_name<BreakerState>(saved.at("breaker").get<std::string>());
+  if (!breaker)
+    throw base::Error(base::ExitCode::kCheckpoint, "the policy service's saved state: no state of a breaker");
+  state.breaker = {*breaker, saved.at("breaker_failures"), saved.at("breaker_successes"), {}};
+  if (*breaker == BreakerState::kOpen) state.breaker.opened_at = now;
+  state.mode = {saved.at("conservative"), saved.at("calm_evaluations")};
+  state.last_validation_loss = base::optional_at<double>(saved, "last_validation_loss");
+  return state;
+}
+
+}  // namespace esper::tamiyo

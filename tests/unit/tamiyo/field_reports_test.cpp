@@ -1,0 +1,114 @@
+#include "tamiyo/service/field_reports.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+#include "leyline/seed_command.h"
+
+namespace esper::tamiyo {
+namespace {
+
+using std::chrono::hours;
+
+leyline::Observation after_epoch(std::uint32_t epoch, double loss = 0.5) {
+  leyline::Observation seen;
+  seen.training_run_id = "run";
+  seen.current_epoch = epoch;
+  seen.validation_loss = loss;
+  seen.validation_accuracy = 0.8;
+  seen.timestamp_ns = static_cast<std::uint64_t>(base::Duration(hours(epoch)).count());
+  return seen;
+}
+
+leyline::Decision germinates(const std::string& id) {
+  leyline::Decision decision{{leyline::germination(id, "r0c1", "norm")}, {}};
+  decision.commands[0].issued_by = "tamiyo.gnn";
+  return decision;
+}
+
+}  // namespace
+
+TEST_CASE("the outcome follows the reason of the evaluations observed") {
+  for (const auto* reason : {"loss_spike", "isolation_violations", "hook_budget"}) {
+    CHECK(outcome_of(reason) == Outcome::kRegression);
+  }
+  for (const auto* reason : {"timeout_inference", "conservative_mode", "runtime_failure", "breaker_open"}) {
+    CHECK(outcome_of(reason) == Outcome::kNeutral);
+  }
+  CHECK(outcome_of("policy") == Outcome::kSuccess);
+  CHECK(outcome_of("loss_warning") == Outcome::kSuccess);
+}
+
+TEST_CASE("a report observes its window, then is closed with what changed") {
+  FieldReports reports({.window_epochs = 2});
+  reports.open(germinates("a"), after_epoch(1));
+  REQUIRE(reports.pending().size() == 1);
+  CHECK(reports.observe(after_epoch(2, 0.45), "policy").empty());
+  const auto closed = reports.observe(after_epoch(3, 0.4), "policy");
+  REQUIRE(closed.size() == 1);
+  const auto& report = closed.front();
+  CHECK(report.report_id == "report-a");
+  CHECK(report.blueprint_id == "norm");
+  CHECK(report.slot == "r0c1");
+  CHECK(report.policy == "tamiyo.gnn");
+  CHECK(report.epoch == 1);
+  CHECK(report.observation_window_epochs == 2);
+  CHECK(report.outcome == Outcome::kSuccess);
+  CHECK(report.metrics.at("validation_loss_delta") == 0.4 - 0.5);
+  CHECK(report.metrics.at("validation_accuracy_delta") == 0);
+  CHECK(reports.pending().empty());
+  CHECK(reports.published() == 1);
+}
+
+TEST_CASE("the gravest reason of the window stays") {
+  FieldReports reports({.window_epochs = 3});
+  reports.open(germinates("a"), after_epoch(1));
+  CHECK(reports.observe(after_epoch(2), "timeout_inference").empty());
+  CHECK(reports.observe(after_epoch(3), "loss_spike").empty());
+  const auto closed = reports.observe(after_epoch(4), "policy");
+  REQUIRE(closed.size() == 1);
+  CHECK(closed[0].risk_reason == "loss_spike");
+  CHECK(closed[0].outcome == Outcome::kRegression);
+}
+
+TEST_CASE("closed reports are kept for their time, and only so many") {
+  FieldReports reports({.window_epochs = 1, .retention = hours(24), .most_kept = 2});
+  for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) {
+    reports.observe(after_epoch(epoch), "policy");
+    reports.open(germinates("c" + std::to_string(epoch)), after_epoch(epoch));
+  }
+  reports.observe(after_epoch(4), "policy");
+  REQUIRE(reports.kept().size() == 2);
+  CHECK(reports.kept().front().command_id == "c2");  // closed after 3 hours
+  reports.observe(after_epoch(27), "policy");
+  CHECK(reports.kept().size() == 2);
+  reports.observe(after_epoch(28), "policy");
+  CHECK(reports.kept().size() == 1);
+  CHECK(reports.published() == 3);
+}
+
+TEST_CASE("what is not observed to the end is aborted") {
+  FieldReports reports;
+  reports.open(germinates("a"), after_epoch(1));
+  reports.open(germinates("b"), after_epoch(1));
+  reports.abort("unknown");
+  CHECK(reports.pending().size() == 2);
+  reports.abort("b");
+  CHECK(reports.kept().front().outcome == Outcome::kAborted);
+  reports.abort_all();
+  CHECK(reports.pending().empty());
+  CHECK(reports.published() == 2);
+}
+
+TEST_CASE("pending reports are restored exactly") {
+  FieldReports reports({.window_epochs = 2});
+  reports.open(germinates("a"), after_epoch(1));
+  reports.observe(after_epoch(2, 0.45), "timeout_inference");
+  FieldReports resumed({.window_epochs = 2});
+  resumed.load(nlohmann::json::parse(reports.save().dump()));
+  CHECK(resumed.save() == reports.save());
+  CHECK(resumed.observe(after_epoch(3, 0.4), "policy") == reports.observe(after_epoch(3, 0.4), "policy"));
+  CHECK_THROWS_AS(resumed.load(nlohmann::json::parse("{}")), nlohmann::json::exception);
+}
+
+}  // namespace esper::tamiyo

@@ -1,0 +1,38 @@
+#include "tamiyo/network/caps.h"
+
+#include <catch2/catch_test_macros.hpp>
+
+using namespace esper::tamiyo;
+
+namespace {
+
+HeteroGraph graph_of(const Caps& counts) {
+  HeteroGraph graph;
+  for (std::size_t type = 0; type < kNodeTypes; ++type) graph.nodes[type].count = counts[type];
+  return graph;
+}
+
+}  // namespace
+
+TEST_CASE("caps are powers of two from 4 on, and one global node") {
+  CHECK(caps_for(graph_of({1, 0, 4, 5, 16, 17})).value() == Caps{1, 4, 4, 8, 16, 32});
+  CHECK(caps_for(graph_of({1, 1, 2, 3, 255, 256})).value() == Caps{1, 4, 4, 4, 256, 256});
+}
+
+TEST_CASE("a graph beyond the largest cap is refused with its node type") {
+  const auto caps = caps_for(graph_of({1, 1, 257, 1, 1, 1}));
+  REQUIRE(!caps);
+  CHECK(caps.error() == "graph: 257 blueprint nodes, the network takes at most 256");
+}
+
+TEST_CASE("a graph fits caps that are nowhere below its counts") {
+  const Caps caps = {1, 4, 4, 8, 4, 4};
+  CHECK(fits(graph_of({1, 4, 4, 8, 4, 4}), caps));
+  CHECK(fits(graph_of({1, 0, 1, 5, 3, 4}), caps));
+  CHECK(!fits(graph_of({1, 4, 4, 8, 4, 5}), caps));
+  CHECK(!fits(graph_of({1, 5, 0, 0, 0, 0}), caps));
+}
+
+TEST_CASE("caps as text") {
+  CHECK(to_text({1, 4, 8, 16, 4, 4}) == "1 global, 4 seed, 8 blueprint, 16 layer, 4 activation, 4 parameter");
+}
