@@ -10,6 +10,18 @@
 
 namespace esper::tamiyo {
 
+namespace {
+
+// Powers of two, and half-way between two of them.
+int cap_of(int count) {
+  if (count <= kLeastCap) return kLeastCap;
+  const auto power = static_cast<int>(std::bit_ceil(static_cast<unsigned>(count)));
+  const int between = power / 4 * 3;
+  return between > 2 * kLeastCap && count <= between ? between : power;
+}
+
+}  // namespace
+
 base::Expected<Caps> caps_for(const HeteroGraph& graph) {
   Caps caps;
   for (const auto& [type, name] : names(NodeType{})) {
@@ -18,8 +30,7 @@ base::Expected<Caps> caps_for(const HeteroGraph& graph) {
     if (count > kMostCap) {
       return base::failure(fmt::format("graph: {} {} nodes, the network takes at most {}", count, name, kMostCap));
     }
-    const auto next_power = static_cast<int>(std::bit_ceil(static_cast<unsigned>(count)));
-    caps[place] = type == NodeType::kGlobal ? 1 : std::max(kLeastCap, next_power);
+    caps[place] = type == NodeType::kGlobal ? 1 : cap_of(count);
   }
   return caps;
 }

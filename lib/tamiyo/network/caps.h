@@ -14,8 +14,8 @@ using Caps = std::array<int, kNodeTypes>;  // by NodeType
 
 inline constexpr int kLeastCap = 4, kMostCap = 256;
 
-// One global node; of the other types the next power of two from kLeastCap on. Fails for more than kMostCap nodes of a
-// type. graph: one that check_graph() accepts.
+// One global node; of the other types the next of 4, 8, 12, 16, 24, 32, 48, ... 256, so that at most a third is padding
+// where there are many. Fails for more than kMostCap nodes of a type. graph: one that check_graph() accepts.
 base::Expected<Caps> caps_for(const HeteroGraph& graph);
 
 bool fits(const HeteroGraph& graph, const Caps& caps);

@@ -14,9 +14,10 @@ HeteroGraph graph_of(const Caps& counts) {
 
 }  // namespace
 
-TEST_CASE("caps are powers of two from 4 on, and one global node") {
-  CHECK(caps_for(graph_of({1, 0, 4, 5, 16, 17})).value() == Caps{1, 4, 4, 8, 16, 32});
-  CHECK(caps_for(graph_of({1, 1, 2, 3, 255, 256})).value() == Caps{1, 4, 4, 4, 256, 256});
+TEST_CASE("caps are powers of two from 4 on and half-way between them, and one global node") {
+  CHECK(caps_for(graph_of({1, 0, 4, 5, 8, 9})).value() == Caps{1, 4, 4, 8, 8, 12});
+  CHECK(caps_for(graph_of({1, 12, 13, 17, 24, 25})).value() == Caps{1, 12, 16, 24, 24, 32});
+  CHECK(caps_for(graph_of({1, 1, 36, 49, 193, 256})).value() == Caps{1, 4, 48, 64, 256, 256});
 }
 
 TEST_CASE("a graph beyond the largest cap is refused with its node type") {
