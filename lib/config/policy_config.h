@@ -56,7 +56,10 @@ struct HeuristicConfig {
         field("prune_drop_points", &C::prune_drop_points,
               "drop in accuracy points, shown at 95 %, that prunes a seed of any policy", between(0, 100)),
         field("min_fossilize_points", &C::min_fossilize_points,
-              "contribution in accuracy points needed to fossilise a seed of any policy", between(-100, 100)),
+              "contribution in accuracy points needed to fossilise a seed of any policy; applies with "
+              "growth.gates.evidence "
+              "ablation, which measures it",
+              between(-100, 100)),
         field("embargo_epochs", &C::embargo_epochs, "epochs between a prune and the next germination", between(0, 1e6)),
         field("penalty_on_prune", &C::penalty_on_prune, "added to a blueprint's penalty when its seed is pruned",
               between(0, 1e3)),

@@ -35,11 +35,15 @@ struct RiskConfig {
   static constexpr auto fields() {
     using C = RiskConfig;
     return std::tuple{
-        field("critical_risk", &C::critical_risk, "estimated risk from which the policy pauses", between(0, 1)),
-        field("elevated_risk", &C::elevated_risk, "estimated risk from which nothing is germinated", between(0, 1)),
-        field("loss_spike", &C::loss_spike, "rise of the validation loss above which the policy pauses",
+        field("critical_risk", &C::critical_risk,
+              "estimated risk from which the policy pauses; default: at least elevated_risk", between(0, 1)),
+        field("elevated_risk", &C::elevated_risk,
+              "estimated risk from which nothing is germinated; default: at most critical_risk", between(0, 1)),
+        field("loss_spike", &C::loss_spike,
+              "rise of the validation loss above which the policy pauses; default: at least loss_warning",
               between(0, 1e9)),
-        field("loss_warning", &C::loss_warning, "rise of the validation loss above which nothing is germinated",
+        field("loss_warning", &C::loss_warning,
+              "rise of the validation loss above which nothing is germinated; default: at most loss_spike",
               between(0, 1e9)),
         field("hook_ms", &C::hook_ms, "time of the last decision with its commands above which the policy pauses",
               between(0, 1e9)),
@@ -51,9 +55,11 @@ struct RiskConfig {
               "variance of the gradient's norm above which nothing is germinated", between(0, 1e9)),
         field("gradient_conflict", &C::gradient_conflict,
               "share of the pairs of seeds' gradients in conflict above which nothing is germinated", between(0, 1)),
-        field("critical_coverage", &C::critical_coverage, "share of its inputs up to which the policy pauses",
+        field("critical_coverage", &C::critical_coverage,
+              "share of its inputs up to which the policy pauses; default: at most low_coverage", between(0, 1)),
+        field("low_coverage", &C::low_coverage,
+              "share of its inputs below which an event reports it; default: at least critical_coverage",
               between(0, 1)),
-        field("low_coverage", &C::low_coverage, "share of its inputs below which an event reports it", between(0, 1)),
         field("judge_times", &C::judge_times,
               "hook_ms, step_ms and apply_ms apply, so that a resumed run may decide otherwise")};
   }

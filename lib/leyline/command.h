@@ -64,6 +64,7 @@ struct AdaptationCommand {
 struct Decision {
   std::vector<AdaptationCommand> commands;
   std::string reason;
+  std::vector<std::string> warnings = {};  // what the user ordered and the policy could not do
   std::optional<Assessment> assessment = {};
 };
 

@@ -190,6 +190,7 @@ inline constexpr std::array kTable{
     counter("tamiyo.late_answers_total", "count",
             "answers of the policy that came after their deadline and were dropped"),
     gauge("tamiyo.loss_delta", "loss", "validation loss minus that of the evaluation before"),
+    event("tamiyo.order_missed", "what the run file orders could not be done", "epoch reason"),
     gauge("tamiyo.policy.risk_index", "index", "the most likely level of risk, 0 is the lowest"),
     gauge("tamiyo.policy.risk_score", "score", "risk of the decision as the policy estimates it, 0 to 1"),
     gauge("tamiyo.policy.value_estimate", "score", "what the policy expects of the run from here on"),

@@ -10,11 +10,12 @@ namespace esper::tamiyo {
 PlanAnswers PeriodicPlan::after(const Moment& moment) {
   const std::uint32_t periods = moment.epoch / every_epochs_;
   if (periods == moment.previous_epoch / every_epochs_) {
-    return {base::failure(fmt::format("the next one is due after epoch {}", (periods + 1) * every_epochs_))};
+    return {
+        base::failure(NoGermination{fmt::format("the next one is due after epoch {}", (periods + 1) * every_epochs_)})};
   }
-  if (moment.room <= 0) return {base::failure(moment.why_full)};
+  if (moment.room <= 0) return {base::failure(NoGermination{moment.why_full})};
   const auto wanted = next(moment.previous_epoch, moment.slots);
-  if (!wanted) return {base::failure(kNoFreeSlot)};
+  if (!wanted) return {base::failure(NoGermination{kNoFreeSlot})};
   auto& visits = visits_[wanted->slot];
   ++visits.germinations;
   visits.last_epoch = moment.epoch;

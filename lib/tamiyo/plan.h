@@ -28,8 +28,13 @@ struct PlannedGermination {
   std::string reason;
 };
 
-// In order: what is germinated, or a clause that says why something is not.
-using PlanAnswers = std::vector<base::Expected<PlannedGermination>>;
+struct NoGermination {
+  std::string why;         // a clause
+  bool is_missed = false;  // it was ordered for now and is not tried again: whoever ordered it has to know
+};
+
+// In order: what is germinated, or why something is not.
+using PlanAnswers = std::vector<base::Expected<PlannedGermination, NoGermination>>;
 
 inline bool is_free(const leyline::SlotState& slot) {
   return slot.stage == leyline::Stage::kDormant && !slot.blueprints.empty();

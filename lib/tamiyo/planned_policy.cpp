@@ -49,7 +49,8 @@ leyline::Decision PlannedPolicy::decide(const leyline::Observation& observation)
     if (answer) {
       care_.germinate(observation, answer.value().what, answer.value().reason, decision);
     } else {
-      append_reason(decision, "no germination: " + answer.error());
+      append_reason(decision, "no germination: " + answer.error().why);
+      if (answer.error().is_missed) decision.warnings.push_back(answer.error().why);
     }
   }
   return decision;

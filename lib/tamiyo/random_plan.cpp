@@ -18,10 +18,10 @@ RandomPlan::RandomPlan(const config::RandomConfig& config, std::uint64_t run_see
 PlanAnswers RandomPlan::after(const Moment& moment) const {
   const auto draw = fmt::format("{:.4f} was drawn for epoch {}, policy.random.probability is {:.4g}",
                                 drawn(moment.epoch), moment.epoch, probability_);
-  if (drawn(moment.epoch) >= probability_) return {base::failure(draw)};
-  if (moment.room <= 0) return {base::failure(moment.why_full)};
+  if (drawn(moment.epoch) >= probability_) return {base::failure(NoGermination{draw})};
+  if (moment.room <= 0) return {base::failure(NoGermination{moment.why_full})};
   const auto chosen = choose(moment.epoch, moment.slots);
-  if (!chosen) return {base::failure(kNoFreeSlot)};
+  if (!chosen) return {base::failure(NoGermination{kNoFreeSlot})};
   return {PlannedGermination{*chosen, draw}};
 }
 

@@ -51,14 +51,14 @@ PlanAnswers SchedulePlan::after(const Moment& moment) const {
     if (possible && taken.contains(line.what.slot)) possible = base::failure(line.what.slot + " was just taken");
     if (possible && static_cast<int>(taken.size()) >= moment.room) possible = base::failure(moment.why_full);
     if (!possible) {
-      answers.push_back(
-          base::failure(fmt::format("\"{}\" is due, but {}; it is not tried again", line.text, possible.error())));
+      answers.push_back(base::failure(NoGermination{
+          fmt::format("\"{}\" is due, but {}; it is not tried again", line.text, possible.error()), true}));
       continue;
     }
     taken.insert(line.what.slot);
     answers.push_back(PlannedGermination{line.what, fmt::format("\"{}\" of the schedule is due", line.text)});
   }
-  if (answers.empty()) answers.push_back(base::failure(until_next(moment.epoch)));
+  if (answers.empty()) answers.push_back(base::failure(NoGermination{until_next(moment.epoch)}));
   return answers;
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 #include <torch/types.h>
 
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -69,6 +70,7 @@ class EpochLoop {
   bool is_last_epoch_over() const { return run_.progress.epoch >= static_cast<std::uint32_t>(config().epochs); }
   bool should_stop_early() const;
   RunOutcome finish();
+  RunOutcome not_saved();
   RunOutcome stop_diverged(const std::string& reason);
   RunOutcome stop_interrupted();
 
@@ -214,15 +216,23 @@ RunOutcome EpochLoop::finish() {
     outcome = {End::kEarlyStopped, 0, "validation loss no longer improves"};
     run_.outbox.emit(event("tolaria.early_stop"_event, Level::kInfo, {{"epoch", std::to_string(run_.progress.epoch)}}));
   }
-  if (!run_.saver.save_last_state()) return {End::kNotSaved, 0, "the final state could not be saved"};
+  if (!run_.saver.save_last_state()) return not_saved();
   return outcome;
 }
 
+// A buffer, like the variance of a normalisation, may overflow while the losses are still finite.
+RunOutcome EpochLoop::not_saved() {
+  const auto& failure = run_.saver.failure();
+  if (failure && failure->not_finite) return stop_diverged(failure->problem);
+  return {End::kNotSaved, 0, "the final state could not be saved" + (failure ? ": " + failure->problem : "")};
+}
+
 RunOutcome EpochLoop::stop_diverged(const std::string& reason) {
-  run_.outbox.emit(event("tolaria.diverged"_event, Level::kCritical,
-                         {{"epoch", std::to_string(run_.progress.epoch + 1)},
-                          {"step", std::to_string(run_.progress.step)},
-                          {"reason", reason}}));
+  run_.outbox.emit(
+      event("tolaria.diverged"_event, Level::kCritical,
+            {{"epoch", std::to_string(std::min(run_.progress.epoch + 1, static_cast<std::uint32_t>(config().epochs)))},
+             {"step", std::to_string(run_.progress.step)},
+             {"reason", reason}}));
   run_.saver.finish();
   return {End::kDiverged, 0, reason + "; try a lower training.optimizer.lr or training.clip_norm"};
 }

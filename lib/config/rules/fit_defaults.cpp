@@ -123,6 +123,17 @@ void fit_telemetry(TelemetryConfig& telemetry, const IsGiven& is_given) {
   telemetry.segment_mb = static_cast<int>(std::clamp<std::int64_t>(telemetry.limit_mb / 2, 1, telemetry.segment_mb));
 }
 
+// Of two thresholds, that of the milder measure is reached first.
+void fit_risk(RiskConfig& risk, const IsGiven& is_given) {
+  if (!is_given("policy.risk.elevated_risk")) risk.elevated_risk = std::min(risk.elevated_risk, risk.critical_risk);
+  if (!is_given("policy.risk.critical_risk")) risk.critical_risk = std::max(risk.elevated_risk, risk.critical_risk);
+  if (!is_given("policy.risk.loss_warning")) risk.loss_warning = std::min(risk.loss_warning, risk.loss_spike);
+  if (!is_given("policy.risk.loss_spike")) risk.loss_spike = std::max(risk.loss_warning, risk.loss_spike);
+  if (!is_given("policy.risk.critical_coverage"))
+    risk.critical_coverage = std::min(risk.critical_coverage, risk.low_coverage);
+  if (!is_given("policy.risk.low_coverage")) risk.low_coverage = std::max(risk.critical_coverage, risk.low_coverage);
+}
+
 }  // namespace
 
 void fit_defaults(RunConfig& config, const IsGiven& is_given) {
@@ -133,6 +144,7 @@ void fit_defaults(RunConfig& config, const IsGiven& is_given) {
   fit_growth(config, is_given);
   fit_averaging(config, is_given);
   fit_deepening(config, is_given);
+  fit_risk(config.policy.risk, is_given);
   fit_telemetry(config.telemetry, is_given);
 }
 

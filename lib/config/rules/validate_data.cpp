@@ -25,7 +25,7 @@ void check_path(const DataConfig& data, Findings& out) {
       out.push_back({key, "data of kind synthetic is generated; leave the path out", {"kind"}});
     }
   } else if (data.kind != DataKind::kDigits && data.path.empty()) {
-    out.push_back({"path", "data of kind " + kind + " needs a path", {"kind"}});
+    out.push_back({"path", "data of kind " + kind + " needs a path; set data.path to the file or folder", {"kind"}});
   }
 }
 

@@ -36,8 +36,9 @@ bool is_built_in(const HostConfig& host, const std::string& slot) {
 void check_allowed(const ScheduledGermination& line, const std::string& path, const RunConfig& config, Findings& out) {
   const auto& growth = config.growth;
   if (leaves_out(growth.slots, line.slot)) {
-    out.push_back(
-        {path, fmt::format("growth.slots has {} and not {}", joined(growth.slots), line.slot), {"growth.slots"}});
+    out.push_back({path,
+                   fmt::format("growth.slots has {} and not {}; add it there", joined(growth.slots), line.slot),
+                   {"growth.slots"}});
   }
   const std::string name(leyline::without_copies(line.blueprint));
   if (leaves_out(growth.blueprints, name)) {
@@ -53,7 +54,10 @@ void check_allowed(const ScheduledGermination& line, const std::string& path, co
                    {"growth.blueprints"}});
   }
   if (is_built_in(config.host, line.slot)) {
-    out.push_back({path, fmt::format("host.modules has a module at {} from the start", line.slot), {"host.modules"}});
+    out.push_back({path,
+                   fmt::format("host.modules has a module at {} from the start; name another slot, or remove it there",
+                               line.slot),
+                   {"host.modules"}});
   }
 }
 

@@ -23,6 +23,7 @@ struct Job {
 void save(CheckpointStore& store, const Job& job, SaveResult& result) {
   result.info = job.image->info;
   if (const auto bad = first_not_finite(*job.image); !bad.empty()) {
+    result.not_finite = true;
     result.problem = bad + " is not finite; such a state is not saved";
     return;
   }

@@ -19,6 +19,7 @@ struct SaveResult {
   std::uint64_t bytes = 0;                                          // 0 with a path: it was on the disk already
   double save_ms = 0;                                               // on the writer's thread
   std::string problem;                                              // why not saved
+  bool not_finite = false;    // the state holds a number that is NaN or infinite: the run has diverged
   bool out_of_space = false;  // the disk is full: saving pauses, training continues
   std::string not_deleted;    // saved, but a superseded one was not deleted, and why
   std::string not_rotated;    // saved, but the journal began no new file, and why

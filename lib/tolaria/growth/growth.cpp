@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
 #include "base/text/rounding.h"
@@ -57,6 +59,18 @@ tamiyo::RunFigures policy_figures(const config::RunConfig& config, const EpochRe
   figures.apply_ms = last.hook_ms - last.decide_ms;
   if (results.steps.steps > 0) figures.step_ms = results.trained.train_ms / static_cast<double>(results.steps.steps);
   return figures;
+}
+
+bool germinates(const leyline::AdaptationCommand& command) {
+  return command.seed_operation && command.seed_operation->operation == leyline::SeedOperation::kGerminate;
+}
+
+// It starts the seed that the same decision germinates in one of these slots. Its germination was rejected, and one
+// warning says so.
+bool starts_at(const leyline::AdaptationCommand& command, const std::set<std::string>& slots) {
+  return command.target_seed_id.empty() && command.seed_operation &&
+         command.seed_operation->operation == leyline::SeedOperation::kStartTraining &&
+         slots.contains(command.seed_operation->slot);
 }
 
 leyline::TelemetryEvent control_event(const LifecycleEvent& graft, const RunProgress& progress,
@@ -155,7 +169,12 @@ void Growth::keep(RunProgress& progress, const std::vector<LifecycleEvent>& happ
 }
 
 EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision) {
+  std::set<std::string> without_seed;  // slots that should have a seed now
   for (const auto& command : decision.commands) {
+    if (starts_at(command, without_seed)) {
+      policy_.report_rejection(command.command_id);
+      continue;
+    }
     const auto now_ns = static_cast<std::uint64_t>(facts_.clock.wall().count());
     std::optional<TrainedControl> control;
     if (wants_control(command, now_ns)) {
@@ -166,6 +185,7 @@ EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision)
         const std::vector refusal = {kasmina::refusal_of(command, code, reason)};
         log_.report(refusal, {}, {format_cause(command, decision), {}});
         report_rejection(command, refusal);
+        without_seed.insert(command.seed_operation->slot);
         continue;
       }
     }
@@ -173,17 +193,19 @@ EpochEnd Growth::apply(RunProgress& progress, const leyline::Decision& decision)
     const auto done = apply_command(model_, command, probe_, now_ns);
     if (done.structure_changed) ++figures_.optimizer_rebuilds;
     log_.report(done.events, done.change, {format_cause(command, decision), milliseconds(facts_.clock.now() - begin)});
-    report_rejection(command, done.events);
+    const bool is_rejected = report_rejection(command, done.events);
+    if (is_rejected && germinates(command)) without_seed.insert(command.seed_operation->slot);
     if (control) keep(progress, done.events, *std::move(control));
   }
   return EpochEnd::kComplete;
 }
 
 // The policy's service is not to observe what did not happen.
-void Growth::report_rejection(const leyline::AdaptationCommand& command, const std::vector<LifecycleEvent>& happened) {
+bool Growth::report_rejection(const leyline::AdaptationCommand& command, const std::vector<LifecycleEvent>& happened) {
   const bool rejected = std::ranges::any_of(
       happened, [](const auto& event) { return event.kind == LifecycleEvent::Kind::kCommandRejected; });
   if (rejected) policy_.report_rejection(command.command_id);
+  return rejected;
 }
 
 // A seed may stay where it is measured to help and cannot be kept, for want of memory.

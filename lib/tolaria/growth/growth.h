@@ -53,8 +53,9 @@ class Growth {
   void compare(RunProgress& progress, const EpochResults& results, kasmina::EpochFacts& facts);
   EpochEnd decide(RunProgress& progress, const EpochResults& results);
   EpochEnd apply(RunProgress& progress, const leyline::Decision& decision);
-  void report_rejection(const leyline::AdaptationCommand& command,
-                         const std::vector<kasmina::LifecycleEvent>& happened);
+  // Whether it was rejected.
+  bool report_rejection(const leyline::AdaptationCommand& command,
+                        const std::vector<kasmina::LifecycleEvent>& happened);
   EpochEnd settle(RunProgress& progress, const SeedAlphas& ran);
   void remove_unsettled(RunProgress& progress);
   bool wants_control(const leyline::AdaptationCommand& command, std::uint64_t now_ns);

@@ -224,6 +224,10 @@ void LifecycleLog::report(const leyline::Decision& decision) {
   events_.push_back(
       event("tamiyo.decision"_event, Level::kInfo,
             {{"epoch", std::to_string(progress_.epoch)}, {"commands", commands}, {"reason", decision.reason}}));
+  for (const auto& missed : decision.warnings) {
+    events_.push_back(event("tamiyo.order_missed"_event, Level::kWarning,
+                            {{"epoch", std::to_string(progress_.epoch)}, {"reason", missed}}));
+  }
 }
 
 void LifecycleLog::publish() {

@@ -69,6 +69,7 @@ void Saver::report_lost_record(const SaveResult& result) {
 
 void Saver::report_saved(const SaveResult& result) {
   saved_ = result.info;
+  failure_.reset();
   journal_failing_ = false;
   if (std::exchange(paused_, false)) {
     outbox_.emit(event("tolaria.save_resumed"_event, Level::kInfo, {{"path", result.path}}));
@@ -92,6 +93,7 @@ void Saver::report_saved(const SaveResult& result) {
 
 void Saver::report_failed(const SaveResult& result) {
   ++figures_.failed;
+  failure_ = result;
   if (result.out_of_space && paused_) return;
   outbox_.emit(event("tolaria.checkpoint_failed"_event, Level::kWarning,
                      {{"epoch", std::to_string(result.info.epoch)},

@@ -60,6 +60,8 @@ class Saver {
 
   // True if the run's present state is known to be on the disk.
   bool is_saved() const;
+  // The last save, if it failed.
+  const std::optional<SaveResult>& failure() const { return failure_; }
   const SaveFigures& figures() const { return figures_; }
   // As of the last completed save.
   std::vector<CheckpointEntry> checkpoints() const { return writer_.checkpoints(); }
@@ -80,6 +82,7 @@ class Saver {
   leyline::Progress& display_;
   SaveFigures figures_;
   std::optional<CheckpointInfo> saved_;  // the newest state known to be on the disk
+  std::optional<SaveResult> failure_;
   std::optional<CheckpointImage> held_;
   bool paused_ = false;           // the disk is full
   bool journal_failing_ = false;  // reported since the last successful save

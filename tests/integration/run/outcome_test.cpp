@@ -81,6 +81,16 @@ TEST_CASE("a run that diverges exits 4, says so, and keeps its last good state")
   }
 }
 
+TEST_CASE("a run whose state overflows while its losses are still finite has diverged") {
+  const RunRoom room;
+  const Finished finished = train(ESPER_SOURCE_DIR "/configs/run/digits_static.yaml", room.run("run"),
+                                  {"epochs=5", "training.optimizer.lr=70"});
+  INFO(finished.out << finished.err);
+  CHECK(finished.exit_code == 4);
+  CHECK_THAT(json_of(finished)["reason"].get<std::string>(),
+             ContainsSubstring("not finite") && ContainsSubstring("lr"));
+}
+
 TEST_CASE("at the file size limit saving pauses, training goes on, and the run exits as on a full disk") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());

@@ -197,7 +197,7 @@ TEST_CASE("the step of what a policy germinates next is prepared in advance") {
   CAPTURE(policy);
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
-  const Finished finished = train(config, room.run("run"), policy + Words{"epochs=12", "step.lane=replay"});
+  const Finished finished = train(config, room.run("run"), policy + Words{"epochs=24", "step.lane=replay"});
   INFO(finished.out << finished.err);
   REQUIRE(finished.exit_code == 0);
   const auto prepared = events_of(room.run("run"), "tolaria.growth_prepared");

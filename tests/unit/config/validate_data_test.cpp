@@ -8,7 +8,8 @@ using esper::test::check_problem;
 
 TEST_CASE("rules between the fields of data") {
   const Case c = GENERATE(
-      Case{"data: {kind: csv}", "f:1:14: data.path: data of kind csv needs a path"},
+      Case{"data: {kind: csv}",
+           "f:1:14: data.path: data of kind csv needs a path; set data.path to the file or folder"},
       Case{"data: {kind: csv, path: x.csv}", ""},
       Case{"data: {kind: synthetic, path: x}", "f:1:31: data.path: data of kind synthetic"},
       Case{"data: {kind: synthetic, validation_path: x}", "f:1:42: data.validation_path"},

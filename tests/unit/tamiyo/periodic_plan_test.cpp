@@ -43,12 +43,12 @@ TEST_CASE("a slot that was taken when its turn came is the next one once it is f
 TEST_CASE("without a free slot or room the germination is left out, with the reason, and the turn is kept") {
   auto slots = free_slots(2, {"a", "b"});
   PeriodicPlan plan({.every_epochs = 2});
-  CHECK(plan.after({0, 1, slots, 1}).at(0).error() == "the next one is due after epoch 2");
-  CHECK(plan.after({1, 2, slots, 0}).at(0).error() == kNoRoom);
+  CHECK(plan.after({0, 1, slots, 1}).at(0).error().why == "the next one is due after epoch 2");
+  CHECK(plan.after({1, 2, slots, 0}).at(0).error().why == kNoRoom);
   auto taken = slots;
   for (auto& slot : taken) slot.stage = Stage::kTraining;
-  CHECK(plan.after({3, 4, taken, 1}).at(0).error() == kNoFreeSlot);
-  CHECK(plan.after({4, 5, slots, 1}).at(0).error() == "the next one is due after epoch 6");
+  CHECK(plan.after({3, 4, taken, 1}).at(0).error().why == kNoFreeSlot);
+  CHECK(plan.after({4, 5, slots, 1}).at(0).error().why == "the next one is due after epoch 6");
   const auto answers = plan.after({5, 6, slots, 1});
   REQUIRE(answers.size() == 1);
   REQUIRE(answers[0]);

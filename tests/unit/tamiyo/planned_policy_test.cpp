@@ -90,6 +90,15 @@ TEST_CASE("a germination that the network rejected is reported, and the plan goe
   CHECK(run.step(policy).reason.find("germinates good at r0c1") != std::string::npos);
 }
 
+TEST_CASE("a line of the schedule that cannot be carried out is a warning, waiting is none") {
+  SimulatedRun run({"good"}, 1);
+  auto policy = policy_of(SchedulePlan({"1:r0c0=good", "2:r0c0=good"}, 10));
+  CHECK(run.step(policy).warnings.empty());
+  CHECK(run.step(policy).warnings ==
+        std::vector<std::string>{"\"2:r0c0=good\" is due, but r0c0 is not free but GERMINATED; it is not tried again"});
+  CHECK(run.step(policy).warnings.empty());
+}
+
 TEST_CASE("a line that was due in an epoch that could not be used is germinated after the next one") {
   SimulatedRun run({"good"}, 1);
   auto policy = policy_of(SchedulePlan({"2:r0c0=good"}, 10));

@@ -69,9 +69,9 @@ TEST_CASE("it says why it does or does not germinate") {
   const auto slots = free_slots(3, {"good", "bad"});
   CHECK(plan.after({9, 10, slots, 1}).at(0).value().reason ==
         "0.0311 was drawn for epoch 10, policy.random.probability is 0.2");
-  CHECK(plan.after({11, 12, slots, 1}).at(0).error().ends_with("for epoch 12, policy.random.probability is 0.2"));
-  CHECK(plan.after({9, 10, slots, 0}).at(0).error() == kNoRoom);
-  CHECK(plan.after({9, 10, {}, 1}).at(0).error() == kNoFreeSlot);
+  CHECK(plan.after({11, 12, slots, 1}).at(0).error().why.ends_with("for epoch 12, policy.random.probability is 0.2"));
+  CHECK(plan.after({9, 10, slots, 0}).at(0).error().why == kNoRoom);
+  CHECK(plan.after({9, 10, {}, 1}).at(0).error().why == kNoFreeSlot);
 }
 
 TEST_CASE("what comes next is known, since the draws are") {

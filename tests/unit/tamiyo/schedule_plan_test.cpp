@@ -9,11 +9,12 @@ namespace {
 
 using leyline::Stage;
 
-// As text: "r0c0=a", or "no: " and why.
+// As text: "r0c0=a", or "no: " or "missed: " and why.
 std::vector<std::string> texts(const PlanAnswers& answers) {
   std::vector<std::string> list;
   for (const auto& answer : answers) {
-    list.push_back(answer ? answer.value().what.slot + "=" + answer.value().what.blueprint : "no: " + answer.error());
+    list.push_back(answer ? answer.value().what.slot + "=" + answer.value().what.blueprint
+                          : (answer.error().is_missed ? "missed: " : "no: ") + answer.error().why);
   }
   return list;
 }
@@ -35,9 +36,9 @@ TEST_CASE("a line that cannot be executed is reported with the reason and not tr
   slots[0].stage = Stage::kEmbargoed;
   const SchedulePlan plan({"2:r0c0=a", "2:r0c1=c", "2:r0c7=a"}, 10);
   CHECK(texts(plan.after({1, 2, slots, 4})) ==
-        Texts{"no: \"2:r0c0=a\" is due, but r0c0 is not free but EMBARGOED; it is not tried again",
-              "no: \"2:r0c1=c\" is due, but r0c1 can grow a, b and not c; it is not tried again",
-              "no: \"2:r0c7=a\" is due, but there is no slot r0c7; it is not tried again"});
+        Texts{"missed: \"2:r0c0=a\" is due, but r0c0 is not free but EMBARGOED; it is not tried again",
+              "missed: \"2:r0c1=c\" is due, but r0c1 can grow a, b and not c; it is not tried again",
+              "missed: \"2:r0c7=a\" is due, but there is no slot r0c7; it is not tried again"});
   slots[0].stage = Stage::kDormant;
   CHECK(texts(plan.after({2, 3, slots, 4})) == Texts{"no: no line of the schedule is left"});
 }
@@ -48,14 +49,14 @@ TEST_CASE("several lines of one time germinate at once, as many as growth.max_se
   CHECK(texts(plan.after({1, 2, slots, 3})) == Texts{"r0c0=a", "r0c1=a", "r0c2=a"});
   CHECK(texts(plan.after({1, 2, slots, 2})) ==
         Texts{"r0c0=a", "r0c1=a",
-              "no: \"2:r0c2=a\" is due, but as many seeds grow as growth.max_seeds allows; it is not tried again"});
+              "missed: \"2:r0c2=a\" is due, but as many seeds grow as growth.max_seeds allows; it is not tried again"});
 }
 
 TEST_CASE("lines of an epoch without a decision are due at the next one, a slot's second then finds it taken") {
   const auto slots = free_slots(2, {"a", "b"});
   const SchedulePlan plan({"2:r0c0=a", "3:r0c0=b", "3:r0c1=b"}, 10);
   CHECK(texts(plan.after({1, 3, slots, 4})) ==
-        Texts{"r0c0=a", "no: \"3:r0c0=b\" is due, but r0c0 was just taken; it is not tried again", "r0c1=b"});
+        Texts{"r0c0=a", "missed: \"3:r0c0=b\" is due, but r0c0 was just taken; it is not tried again", "r0c1=b"});
 }
 
 TEST_CASE("what comes next is all that one epoch's lines germinate at free slots") {

@@ -155,6 +155,18 @@ TEST_CASE("a policy whose decisions cannot be trusted is asked no more for a whi
   CHECK(it.values("tolaria.mode.conservative") == std::vector<double>{1, 1, 1, 1, 1});
 }
 
+TEST_CASE("a germination that is rejected is one warning, though its seed was to start at once") {
+  SmallRun it(growing_config(2), [](const Observation& seen) {
+    auto start = leyline::seed_command(command_id(seen) + "-start", SeedOperation::kStartTraining, {});
+    start.seed_operation->slot = "r0c0";
+    return Decision{{leyline::germination(command_id(seen), "r0c0", "no_such_blueprint"), start}, "as the test says"};
+  });
+  REQUIRE(it.go().kind == Kind::kDone);
+  const auto rejected = it.events("command_rejected");
+  REQUIRE_FALSE(rejected.empty());
+  for (const auto& event : rejected) CHECK(event.attributes.at("blueprint") == "no_such_blueprint");
+}
+
 TEST_CASE("a policy that does not answer costs an epoch its deadline, no command, and is counted") {
   std::promise<void> promise;
   const auto opened = promise.get_future().share();
