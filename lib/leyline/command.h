@@ -14,6 +14,10 @@
 namespace esper::leyline {
 
 enum class CommandType : std::uint8_t { kUnknown = 0, kSeed = 1 };
+constexpr auto names(CommandType) {
+  using T = CommandType;
+  return std::array{std::pair{T::kUnknown, "UNKNOWN"}, std::pair{T::kSeed, "SEED"}};
+}
 
 enum class SeedOperation : std::uint8_t {
   kGerminate = 1,
