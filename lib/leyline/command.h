@@ -70,6 +70,9 @@ struct Decision {
   std::string reason;
   std::vector<std::string> warnings = {};  // what the user ordered and the policy could not do
   std::optional<Assessment> assessment = {};
+  // How the policy came to it, as JSON text for the log of decisions: what it computed, what was possible. Empty:
+  // nothing to add.
+  std::string details = {};
 };
 
 }  // namespace esper::leyline
