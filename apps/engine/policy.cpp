@@ -3,12 +3,8 @@
 #include <optional>
 #include <utility>
 
-#include "base/error.h"
-#include "config/facts/deepening.h"
-#include "engine/gnn_policy.h"
-#include "tamiyo/heuristic.h"
-#include "tamiyo/null_controller.h"
-#include "tamiyo/planned_policy.h"
+#include "base/names.h"
+#include "engine/make_controller.h"
 #include "tamiyo/service/service_settings.h"
 
 namespace esper::engine {
@@ -35,14 +31,6 @@ std::unique_ptr<RunPolicy> served(std::unique_ptr<leyline::Controller> controlle
   return std::make_unique<RunPolicy>(
       std::make_unique<tamiyo::PolicyService>(consultation_of(std::move(controller), config, Pace::kMayTakeLong),
                                               tamiyo::service_settings(config.policy), base::Clock()));
-}
-
-tamiyo::Plan plan_of(const RunConfig& config) {
-  const auto& policy = config.policy;
-  if (policy.kind == PolicyKind::kPeriodic) return tamiyo::PeriodicPlan(policy.periodic);
-  if (policy.kind == PolicyKind::kRandom) return tamiyo::RandomPlan(policy.random, config.seed);
-  ESPER_CHECK(policy.kind == PolicyKind::kSchedule, "a policy without a plan");
-  return tamiyo::SchedulePlan(config::scheduled_germinations(config), config.epochs);
 }
 
 lanes::LikelyChange likely_change(const std::optional<tamiyo::Germination>& next) {
@@ -78,26 +66,38 @@ Policy policy_that_grows(const RunConfig& config, Make make) {
           }};
 }
 
+Policy deciding_policy(const RunConfig& config) {
+  const PolicyKind kind = config.policy.deciding();
+  if (never_grows(config)) {
+    return {asked_directly(make_controller(PolicyKind::kNone, config), config, Pace::kImmediate),
+            [](const auto&, const auto&) { return lanes::LikelyChange{}; }};
+  }
+  if (is_served(kind)) return {served(make_controller(kind, config), config), nullptr};
+  if (kind == PolicyKind::kHeuristic) return policy_that_grows(config, [&] { return make_heuristic(config); });
+  return policy_that_grows(config, [&] { return make_planned(kind, config); });
+}
+
+void add_shadows(const RunConfig& config, RunPolicy& policy) {
+  const auto& members = config.policy.ensemble;
+  if (config.policy.kind != PolicyKind::kEnsemble || !config.growth.enabled) return;
+  for (std::size_t i = 1; i < members.size(); ++i) {
+    policy.add_shadow(std::string(base::name_of(members[i]->kind)),
+                      consultation_of(make_controller(members[i]->kind, config), config, Pace::kMayTakeLong));
+  }
+}
+
 }  // namespace
 
-bool never_grows(const RunConfig& config) { return config.policy.kind == PolicyKind::kNone || !config.growth.enabled; }
+bool never_grows(const RunConfig& config) {
+  return config.policy.deciding() == PolicyKind::kNone || !config.growth.enabled;
+}
 
 Policy make_policy(const RunConfig& config, std::unique_ptr<leyline::Controller> controller) {
   // Nobody knows how long one that was handed in takes; the run's own are a few comparisons.
   if (controller) return {asked_directly(std::move(controller), config, Pace::kMayTakeLong), nullptr};
-  if (never_grows(config)) {
-    return {asked_directly(std::make_unique<tamiyo::NullController>(), config, Pace::kImmediate),
-            [](const auto&, const auto&) { return lanes::LikelyChange{}; }};
-  }
-  if (config.policy.kind == PolicyKind::kGnn) return {served(make_gnn_controller(config), config), nullptr};
-  const auto& heuristic = config.policy.heuristic;
-  if (config.policy.kind == PolicyKind::kHeuristic) {
-    return policy_that_grows(
-        config, [&] { return std::make_unique<tamiyo::HeuristicController>(heuristic, config.growth, config.epochs); });
-  }
-  return policy_that_grows(config, [&] {
-    return std::make_unique<tamiyo::PlannedPolicy>(plan_of(config), heuristic, config.growth, config.epochs);
-  });
+  Policy made = deciding_policy(config);
+  add_shadows(config, *made.policy);
+  return made;
 }
 
 }  // namespace esper::engine

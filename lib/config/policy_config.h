@@ -1,8 +1,11 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include "base/names.h"
 #include "config/entries/entry.h"
 #include "config/entries/scheduled_germination.h"
 #include "config/field.h"
@@ -11,13 +14,27 @@
 
 namespace esper::config {
 
-enum class PolicyKind { kNone, kHeuristic, kPeriodic, kRandom, kSchedule, kGnn };
+enum class PolicyKind { kNone, kHeuristic, kPeriodic, kRandom, kSchedule, kGnn, kEnsemble };
 constexpr auto names(PolicyKind) {
   using K = PolicyKind;
   return std::array{std::pair{K::kNone, "none"},         std::pair{K::kHeuristic, "heuristic"},
                     std::pair{K::kPeriodic, "periodic"}, std::pair{K::kRandom, "random"},
-                    std::pair{K::kSchedule, "schedule"}, std::pair{K::kGnn, "gnn"}};
+                    std::pair{K::kSchedule, "schedule"}, std::pair{K::kGnn, "gnn"},
+                    std::pair{K::kEnsemble, "ensemble"}};
 }
+
+// A policy that an ensemble asks.
+struct EnsembleMember {
+  PolicyKind kind = PolicyKind::kNone;
+
+  static base::Expected<EnsembleMember> parse(std::string_view text) {
+    const auto kind = base::from_name<PolicyKind>(text);
+    if (kind && *kind != PolicyKind::kEnsemble) return EnsembleMember{*kind};
+    return base::failure("\"" + std::string(text) +
+                         "\" is no policy that an ensemble can ask; those are the other kinds (" +
+                         base::all_names<PolicyKind>() + ")");
+  }
+};
 
 struct HeuristicConfig {
   int seeds_at_once = 1;
@@ -111,6 +128,7 @@ struct RandomConfig {
 
 struct PolicyConfig {
   PolicyKind kind = PolicyKind::kHeuristic;
+  std::vector<Entry<EnsembleMember>> ensemble;
   HeuristicConfig heuristic;
   PeriodicConfig periodic;
   RandomConfig random;
@@ -129,7 +147,10 @@ struct PolicyConfig {
             "kind", &C::kind,
             "who decides when, where and what to grow: nobody (none: the network never grows), the heuristic, to "
             "compare with it one of periodic, random and schedule (docs/growth.md describes each), or a neural network "
-            "(gnn; docs/policy.md)"),
+            "(gnn; docs/policy.md); ensemble asks several, and the first of policy.ensemble decides"),
+        field("ensemble", &C::ensemble,
+              "the policies that kind ensemble asks after each epoch, by kind: the first decides, the answers of the "
+              "others are logged and change nothing; like heuristic, gnn"),
         field("heuristic", &C::heuristic,
               "thresholds of the heuristic; those for pruning and fossilising apply to the seeds of every policy"),
         field("periodic", &C::periodic, "round robin over the slots and over the blueprints of each"),
@@ -149,6 +170,17 @@ struct PolicyConfig {
         field("reports", &C::reports, "what is observed of commands that were carried out")};
   }
   void validate(Findings& out) const;
+
+  // The kind that decides: of an ensemble the first.
+  PolicyKind deciding() const {
+    const bool has_first = kind == PolicyKind::kEnsemble && !ensemble.empty() && ensemble.front();
+    return has_first ? ensemble.front()->kind : kind;
+  }
+  // It decides, or is asked beside the one that does.
+  bool asks(PolicyKind asked) const {
+    if (kind != PolicyKind::kEnsemble) return asked == kind;
+    return std::ranges::any_of(ensemble, [&](const auto& member) { return member && member->kind == asked; });
+  }
 };
 
 }  // namespace esper::config

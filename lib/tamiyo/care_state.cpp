@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/text/json_fields.h"
+#include "tamiyo/service/run_policy.h"
 
 namespace esper::tamiyo {
 
@@ -85,6 +86,19 @@ void read_saved_state(const std::string& text, const std::function<void(const js
   }
 }
 
+namespace {
+
+// One that remembers no seeds, or cannot be read, stays as it is.
+std::string forget_in_shadow(const std::string& text, const std::string& seed_id, const std::string& slot) {
+  try {
+    return forget_seed(text, seed_id, slot);
+  } catch (const base::Error&) {
+    return text;
+  }
+}
+
+}  // namespace
+
 std::string forget_seed(const std::string& text, const std::string& seed_id, const std::string& slot) {
   std::string rest;
   read_saved_state(text, [&](const json& saved) {
@@ -93,6 +107,9 @@ std::string forget_seed(const std::string& text, const std::string& seed_id, con
     std::erase_if(state.asked, [&](const Germination& asked) { return asked.slot == slot; });
     json changed = saved;
     changed.update(care_json(state));
+    if (changed.contains(kShadowStates)) {
+      for (auto& shadow : changed[kShadowStates]) shadow = forget_in_shadow(shadow.get<std::string>(), seed_id, slot);
+    }
     rest = changed.dump();
   });
   return rest;

@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text/rounding.h"
 #include "tamiyo/decision/choice_commands.h"
+#include "tamiyo/decision/details.h"
 
 namespace esper::tamiyo {
 
@@ -58,6 +59,7 @@ void join(Decision chosen, SeedCare& care, Decision& decision) {
   }
   append_reason(decision, chosen.reason);
   decision.assessment = std::move(chosen.assessment);
+  decision.details = std::move(chosen.details);
 }
 
 void number_commands(const Observation& observation, Decision& decision) {
@@ -101,6 +103,7 @@ Decision GnnController::ask_network(const Observation& observation, Normaliser& 
   auto decision = decision_of(*choice, built.candidates, observation, {kIssuer, settings_.rules.training});
   add_coverage(built.coverage, *decision.assessment);
   decision.assessment->network_ms = took_ms;
+  decision.details = details_text(details_of(*outputs, *choice, built.candidates, observation, settings_.choice));
   return decision;
 }
 

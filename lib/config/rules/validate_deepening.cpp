@@ -72,7 +72,7 @@ void check_composition(const RunConfig& config, Findings& out) {
 
 void check_evidence(const RunConfig& config, Findings& out) {
   const auto count = deepened_slots(config).size();
-  const bool grows = config.growth.enabled && config.policy.kind == PolicyKind::kSchedule;
+  const bool grows = config.growth.enabled && config.policy.deciding() == PolicyKind::kSchedule;
   if (!grows || config.growth.gates.evidence != Evidence::kControl || count < 2) return;
   out.push_back({"growth.gates.evidence",
                  fmt::format("with control seeds grow one at a time, and growth.kind deepen copies {} blocks at once; "
@@ -123,7 +123,7 @@ void check_room(const RunConfig& config, Findings& out) {
 void check_deepening(const RunConfig& config, Findings& out) {
   if (config.growth.kind != GrowthKind::kDeepen) return;
   if (deepened_slots(config).empty()) return report_no_blocks(config, out);
-  const PolicyKind policy = config.policy.kind;
+  const PolicyKind policy = config.policy.deciding();
   if (policy != PolicyKind::kSchedule && policy != PolicyKind::kNone) {
     out.push_back({"policy.kind",
                    fmt::format("growth.kind deepen is carried out by schedule, and this is {}; leave it out, or use "

@@ -80,18 +80,40 @@ void RiskConfig::validate(Findings& out) const {
   check(critical_coverage, "critical_coverage", low_coverage, "low_coverage");
 }
 
+namespace {
+
+void check_ensemble(const PolicyConfig& policy, Findings& out) {
+  if (policy.kind == PolicyKind::kEnsemble && policy.ensemble.empty()) {
+    out.push_back({"ensemble", "is empty, but kind ensemble needs policies, like [heuristic, gnn]", {"kind"}});
+  }
+  for (std::size_t i = 0; i < policy.ensemble.size(); ++i) {
+    const auto& member = policy.ensemble[i];
+    const std::string path = fmt::format("ensemble[{}]", i);
+    if (!member) {
+      out.push_back({path, member.problem(), {}});
+    } else if (std::ranges::find(policy.ensemble.begin(), policy.ensemble.begin() + static_cast<std::ptrdiff_t>(i),
+                                 member.text(), &Entry<EnsembleMember>::text) !=
+               policy.ensemble.begin() + static_cast<std::ptrdiff_t>(i)) {
+      out.push_back({path, fmt::format("{} is there already; name each policy once", member.text()), {}});
+    }
+  }
+}
+
+}  // namespace
+
 void PolicyConfig::validate(Findings& out) const {
+  check_ensemble(*this, out);
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     if (!schedule[i]) out.push_back({fmt::format("schedule[{}]", i), schedule[i].problem(), {}});
   }
 }
 
 void check_schedule(const RunConfig& config, Findings& out) {
-  const bool is_needed = config.policy.kind == PolicyKind::kSchedule && config.growth.kind == GrowthKind::kModules;
+  const bool is_needed = config.policy.asks(PolicyKind::kSchedule) && config.growth.kind == GrowthKind::kModules;
   if (is_needed && config.policy.schedule.empty()) {
     out.push_back({"policy.schedule",
                    "is empty, but kind schedule needs lines like 2:r0c2=conv_light",
-                   {"policy.kind", "growth.kind"}});
+                   {"policy.kind", "policy.ensemble", "growth.kind"}});
   }
   std::map<std::pair<int, std::string>, std::string> seen;  // by epoch and slot
   for (std::size_t i = 0; i < config.policy.schedule.size(); ++i) {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text/joined.h"
 #include "config/facts/deepening.h"
 
@@ -34,8 +35,9 @@ constexpr std::array<std::string_view, 15> kFree{"name",
                                                  "data.gpu_dataset"};
 
 constexpr std::array<std::string_view, 2> kDataPaths{"data.path", "data.validation_path"};
-constexpr std::string_view kTestPath = "data.test_path";  // no test sample is trained on
-constexpr std::string_view kPolicyFile = "policy.file";   // checkpoints know the weights that it holds
+constexpr std::string_view kTestPath = "data.test_path";   // no test sample is trained on
+constexpr std::string_view kPolicyFile = "policy.file";    // checkpoints know the weights that it holds
+constexpr std::string_view kEnsemble = "policy.ensemble";  // only its first policy decides
 
 // The settings that one policy alone reads; the heuristic's have some that apply to the seeds of every policy.
 constexpr std::array kOwnSettings{std::pair{PolicyKind::kPeriodic, "policy.periodic"},
@@ -62,7 +64,7 @@ bool epochs_are_fixed(const RunConfig& config) {
   const ScheduleConfig& schedule = config.training.schedule;
   const bool cosine_ends = schedule.kind == ScheduleKind::kCosine && schedule.total_steps == 0;
   const bool has_percentage =
-      config.policy.kind == PolicyKind::kSchedule &&
+      config.policy.deciding() == PolicyKind::kSchedule &&
       std::ranges::any_of(scheduled_germinations(config), [](const auto& line) { return line && line->percent > 0; });
   const bool seeds_end = config.growth.enabled && config.growth.seed_schedule.kind == SeedScheduleKind::kCosine;
   return cosine_ends || has_percentage || seeds_end;
@@ -72,8 +74,10 @@ void erase_free_fields(const RunConfig& config, ordered_json& resolved, DataPath
   for (const auto path : kFree) erase_path(resolved, path);
   erase_path(resolved, kTestPath);
   erase_path(resolved, kPolicyFile);
+  erase_path(resolved, kEnsemble);
+  resolved.at("policy")["kind"] = base::name_of(config.policy.deciding());
   for (const auto& [kind, path] : kOwnSettings) {
-    if (config.policy.kind != kind) erase_path(resolved, path);
+    if (config.policy.deciding() != kind) erase_path(resolved, path);
   }
   if (!epochs_are_fixed(config)) resolved.erase("epochs");
   if (paths == DataPaths::kKept) return;
@@ -82,11 +86,12 @@ void erase_free_fields(const RunConfig& config, ordered_json& resolved, DataPath
 
 std::string free_fields_text() {
   return fmt::format(
-      "{}, {} and {} if training and validation data stay the same, {} if its weights stay the same, settings of "
+      "{}, {} and {} if training and validation data stay the same, {} if its weights stay the same, {} but for its "
+      "first policy, settings of "
       "policies that do not decide, and "
       "epochs unless a cosine schedule (of seeds, too) ends with the run or policy.schedule or growth.deepen has "
       "percentages of it",
-      base::joined(kFree), base::joined(kDataPaths), kTestPath, kPolicyFile);
+      base::joined(kFree), base::joined(kDataPaths), kTestPath, kPolicyFile, kEnsemble);
 }
 
 }  // namespace esper::config

@@ -120,12 +120,18 @@ double risk_of(const PolicyOutputs& outputs) {
   return level / (kRiskLevels - 1);
 }
 
+Masks possible_masks(const Candidates& candidates, const leyline::Observation& observation,
+                     const ChoiceSettings& settings) {
+  Masks masks = masks_of(candidates, observation, settings.max_seeds);
+  for (const Action action : settings.withheld) masks.targets[static_cast<std::size_t>(action)].clear();
+  return masks;
+}
+
 base::Expected<Choice> choose(const PolicyOutputs& outputs, const Candidates& candidates,
                               const leyline::Observation& observation, const ChoiceSettings& settings) {
   if (const auto usable = check_outputs(outputs, candidates); !usable) return base::failure(usable.error());
   const Draw draw(settings.seed, observation.current_epoch, settings.temperature);
-  Masks masks = masks_of(candidates, observation, settings.max_seeds);
-  for (const Action action : settings.withheld) masks.targets[static_cast<std::size_t>(action)].clear();
+  const Masks masks = possible_masks(candidates, observation, settings);
   const auto possible = possible_actions(masks);
   Choice choice;
   choice.assessment.value = outputs.value;

@@ -39,6 +39,10 @@ struct ChoiceSettings {
   std::vector<Action> withheld = {};  // never chosen: somebody else's
 };
 
+// What is possible now, but for what is withheld.
+Masks possible_masks(const Candidates& candidates, const leyline::Observation& observation,
+                     const ChoiceSettings& settings);
+
 // Fails, with the name of what is wrong, where an output is not finite or the scores do not match the candidates:
 // then there is no decision.
 base::Expected<void> check_outputs(const PolicyOutputs& outputs, const Candidates& candidates);

@@ -1,7 +1,9 @@
 #pragma once
 // What came of asking a policy. Plain data.
 
+#include <array>
 #include <string>
+#include <utility>
 
 #include "leyline/command.h"
 
@@ -19,5 +21,10 @@ struct Answer {
   std::string problem;
   double latency_ms = 0;
 };
+constexpr auto names(Answer::Kind) {
+  using K = Answer::Kind;
+  return std::array{std::pair{K::kDecided, "decided"}, std::pair{K::kLate, "late"}, std::pair{K::kBusy, "busy"},
+                    std::pair{K::kFailed, "failed"}, std::pair{K::kBreakerOpen, "breaker_open"}};
+}
 
 }  // namespace esper::tamiyo

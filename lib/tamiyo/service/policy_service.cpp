@@ -24,8 +24,10 @@ PolicyService::PolicyService(std::unique_ptr<Consultation> consultation, Service
 ServiceReport PolicyService::evaluate(const leyline::Observation& observation, const RunFigures& run) {
   std::vector<leyline::TelemetryEvent> events;
   Answer answer{Answer::Kind::kBreakerOpen, {}, "the circuit breaker is open: the policy failed too often", 0};
-  if (may_ask(state_, settings_, clock_.now(), events)) answer = consultation_->ask(observation);
   ServiceReport report;
+  report.asked = {consultation_->state(), service_json(state_).dump(), {}};
+  if (may_ask(state_, settings_, clock_.now(), events)) answer = consultation_->ask(observation);
+  report.asked.answer = answer;
   report.evaluation = tamiyo::evaluate({observation, std::move(answer), run, clock_.now()}, state_, settings_);
   report.evaluation.events.insert(report.evaluation.events.begin(), events.begin(), events.end());
   report.closed = reports_.observe(observation, report.evaluation.risk_reason);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/clock.h"
+#include "leyline/decision_record.h"
 #include "leyline/observation.h"
 #include "leyline/telemetry_packet.h"
 #include "tamiyo/service/consultation.h"
@@ -16,10 +17,19 @@
 
 namespace esper::tamiyo {
 
+// What a policy was asked with, and what it answered itself: for the log of decisions.
+struct Consulted {
+  std::string state;    // of the controller before
+  std::string service;  // of the service before, as JSON; empty: there is none
+  Answer answer;
+  std::vector<leyline::ShadowRecord> shadows = {};
+};
+
 struct ServiceReport {
   Evaluation evaluation;
   std::vector<leyline::MetricValue> metrics;
   std::vector<FieldReport> closed;  // field reports whose window is over
+  Consulted asked;
 };
 
 class PolicyService {

@@ -8,9 +8,11 @@
 
 #include "base/text/json_fields.h"
 #include "device/out_of_memory.h"
+#include "history/decision_log.h"
 #include "kasmina/slot/topology.h"
 #include "storage/atomic_publish.h"
 #include "storage/beneath.h"
+#include "storage/file_tools.h"
 #include "storage/published_folder.h"
 
 namespace esper::tolaria {
@@ -141,12 +143,14 @@ CheckpointStore::CheckpointStore(FileSystem& files, std::string folder, const st
       folder_(std::move(folder)),
       config_(config),
       journal_(files, journal_path, journal_file_bytes),
+      decisions_(files, storage::parent_of(folder_) + "/" + history::kDecisionLog),
       entries_(list_checkpoints(files, folder_)),
       best_path_(best_path_in(files, folder_, journal_path)) {
   std::erase_if(entries_, [&](const auto& entry) { return kind_at(files_, entry.path) != PathKind::kFolder; });
 }
 
 CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image, Rank rank) {
+  sync_decisions();
   const std::string name = name_of(image.info);
   const CheckpointEntry entry{folder_ + "/" + name, image.info.step, image.info.epoch};
   Published published{entry, holds(entry, image.info) ? 0 : write_checkpoint(files_, entry.path, image), {}, {}};
@@ -163,6 +167,14 @@ CheckpointStore::Published CheckpointStore::publish(const CheckpointImage& image
   published.not_rotated = rotate_journal(image);
   published.not_deleted = delete_superseded();
   return published;
+}
+
+// A checkpoint is worth more than the log: where the disk fails it alone, the run is saved without it.
+void CheckpointStore::sync_decisions() {
+  try {
+    decisions_.sync();
+  } catch (const base::IoError&) {  // the checkpoint's own writes report a disk that fails
+  }
 }
 
 // True if saved already: an interrupt right after a save or a resume, or a save whose last step failed. Anything else

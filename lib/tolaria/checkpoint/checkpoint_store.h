@@ -1,6 +1,6 @@
 #pragma once
 // The checkpoints of one run: publishes them, records them in the journal, deletes superseded ones, and finds the
-// newest valid one. One thread at a time.
+// newest valid one. Appends to the run's other records in order with that. One thread at a time.
 
 #include <functional>
 #include <string>
@@ -9,6 +9,7 @@
 #include "base/expected.h"
 #include "config/run_config.h"
 #include "tolaria/checkpoint/checkpoint.h"
+#include "tolaria/checkpoint/decision_file.h"
 #include "tolaria/checkpoint/run_journal.h"
 
 namespace esper::tolaria {
@@ -51,17 +52,21 @@ class CheckpointStore {
 
   // Appends a record to the run's journal (a JSON object as text).
   void record(const std::string& json_text) { journal_.append(json_text); }
+  // Appends to the run's log of decisions, which lies beside the folder.
+  void record(const leyline::DecisionLine& decision) { decisions_.append(decision); }
 
  private:
   bool holds(const CheckpointEntry& entry, const CheckpointInfo& info);
   void list(const CheckpointEntry& entry);
   std::string delete_superseded();
+  void sync_decisions();
   std::string rotate_journal(const CheckpointImage& image);
 
   base::FileSystem& files_;
   std::string folder_;
   config::CheckpointConfig config_;
   RunJournal journal_;
+  DecisionFile decisions_;
   std::vector<CheckpointEntry> entries_;
   std::string best_path_;  // empty if there is none
 };

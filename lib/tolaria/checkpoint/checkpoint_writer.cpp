@@ -15,9 +15,10 @@ using base::Duration;
 using Rank = CheckpointStore::Rank;
 
 struct Job {
-  std::optional<CheckpointImage> image;  // else a journal record
+  std::optional<CheckpointImage> image;  // else a record:
   Rank rank = Rank::kOrdinary;
-  std::string record;
+  std::string record;                               // of the journal
+  std::optional<leyline::DecisionLine> decision{};  // of the log of decisions
 };
 
 void save(CheckpointStore& store, const Job& job, SaveResult& result) {
@@ -41,7 +42,7 @@ std::optional<SaveResult> perform(CheckpointStore& store, const Job& job, const 
   try {
     if (!job.image) {
       result.kind = SaveResult::Kind::kNote;
-      store.record(job.record);
+      job.decision ? store.record(*job.decision) : store.record(job.record);
       return std::nullopt;
     }
     save(store, job, result);
@@ -124,6 +125,12 @@ CheckpointWriter::Handover CheckpointWriter::submit(CheckpointImage image, Rank 
 void CheckpointWriter::record(std::string json_text) {
   const std::lock_guard lock(state_->mutex);
   state_->queue.push_back({std::nullopt, Rank::kOrdinary, std::move(json_text)});
+  state_->changed.notify_all();
+}
+
+void CheckpointWriter::record(leyline::DecisionLine decision) {
+  const std::lock_guard lock(state_->mutex);
+  state_->queue.push_back({std::nullopt, Rank::kOrdinary, {}, std::move(decision)});
   state_->changed.notify_all();
 }
 

@@ -41,6 +41,8 @@ class CheckpointWriter {
   // Appends a record to the run's journal, in order with the saves. A record that cannot be written is lost, with a
   // result.
   void record(std::string json_text);
+  // The same for the run's log of decisions.
+  void record(leyline::DecisionLine decision);
   // Waits until everything is written; false if the deadline passed.
   bool flush();
   // Results since the last call, oldest first.

@@ -8,6 +8,7 @@
 #include <string>
 #include <utility>
 
+#include "base/names.h"
 #include "base/text/rounding.h"
 #include "kasmina/command/command_form.h"
 #include "kasmina/command/execute.h"
@@ -15,6 +16,7 @@
 #include "kasmina/seed/lifecycle.h"
 #include "leyline/seed_command.h"
 #include "leyline/telemetry.h"
+#include "tamiyo/service/log_record.h"
 #include "tolaria/growth/apply_command.h"
 #include "tolaria/growth/worth.h"
 
@@ -36,7 +38,7 @@ const LifecycleEvent* find_graft(const std::vector<LifecycleEvent>& happened) {
   return found == happened.end() ? nullptr : &*found;
 }
 
-// Somebody decides.
+// Somebody is asked.
 bool grows(const config::RunConfig& config) {
   return config.growth.enabled && config.policy.kind != config::PolicyKind::kNone;
 }
@@ -248,9 +250,14 @@ void Growth::report_no_decision(const Answer& answer) {
 }
 
 EpochEnd Growth::decide(RunProgress& progress, const EpochResults& results) {
-  const auto report =
-      policy_.ask(observe(facts_, progress, model_.network, results), policy_figures(facts_.config, results, figures_));
+  const auto observation = observe(facts_, progress, model_.network, results);
+  const auto run_figures = policy_figures(facts_.config, results, figures_);
+  const auto report = policy_.ask(observation, run_figures);
   const Answer& answer = report.evaluation.answer;
+  if (grows(facts_.config)) {
+    const std::string kind(base::name_of(facts_.config.policy.deciding()));
+    log_.record(tamiyo::decision_record(kind, observation, run_figures, report));
+  }
   for (const auto& event : report.evaluation.events) log_.report(event);
   figures_.policy = report.metrics;
   figures_.decide_ms = answer.latency_ms;

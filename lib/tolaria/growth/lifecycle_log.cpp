@@ -233,6 +233,7 @@ void LifecycleLog::report(const leyline::Decision& decision) {
 void LifecycleLog::publish() {
   for (auto& event : std::exchange(events_, {})) outbox_.emit(std::move(event));
   for (auto& record : std::exchange(records_, {})) saver_.record(std::move(record));
+  for (auto& record : std::exchange(consulted_, {})) saver_.record(std::move(record));
 }
 
 std::string format_cause(const leyline::AdaptationCommand& command, const leyline::Decision& decision) {

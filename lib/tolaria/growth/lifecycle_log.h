@@ -1,5 +1,6 @@
 #pragma once
-// Seed events and decisions, as telemetry events and as records in the run's journal. Training thread.
+// Seed events and decisions, as telemetry events and as records in the run's journal; the run's log of decisions.
+// Training thread.
 
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "kasmina/network.h"
 #include "leyline/command.h"
+#include "leyline/decision_record.h"
 #include "leyline/topology.h"
 #include "step/model.h"
 #include "tolaria/run/saver.h"
@@ -32,6 +34,8 @@ class LifecycleLog {
   void report(const std::vector<kasmina::LifecycleEvent>& happened, const step::StructureChange& change,
               const Cause& cause = {});
   void report(const leyline::Decision& decision);
+  // For the log of decisions.
+  void record(leyline::DecisionRecord consulted) { consulted_.push_back(std::move(consulted)); }
   // What belongs between these.
   void report(leyline::TelemetryEvent event) { events_.push_back(std::move(event)); }
   // The end of the epoch is complete: emits and records what was reported. Without it a process that ends leaves no
@@ -46,6 +50,7 @@ class LifecycleLog {
   leyline::Topology topology_;  // after the last event; each record holds its hash
   std::vector<leyline::TelemetryEvent> events_;
   std::vector<std::string> records_;
+  std::vector<leyline::DecisionRecord> consulted_;
 };
 
 // "GERMINATE: the reason", of a command and its decision.

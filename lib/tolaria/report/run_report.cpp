@@ -36,6 +36,19 @@ TelemetryEvent started_event(const Run& run, const RunStart& start) {
                 {"config_hash", base::hash_text(config::config_hash(config))}});
 }
 
+// The decisions to come are this process's, by this run file.
+void record_decision_process(const Run& run) {
+  const auto& config = run.facts.config;
+  if (!config.growth.enabled || config.policy.kind == config::PolicyKind::kNone) return;
+  leyline::DecisionProcess process;
+  process.run_id = run.facts.run_id;
+  process.epoch = run.progress.epoch;
+  process.step = static_cast<std::uint64_t>(run.progress.step);
+  process.policy = base::name_of(config.policy.kind);
+  process.config = config::resolved_yaml(config);
+  run.saver.record(std::move(process));
+}
+
 }  // namespace
 
 void report_start(const Run& run, const RunStart& start) {
@@ -51,6 +64,7 @@ void report_start(const Run& run, const RunStart& start) {
   run.saver.record(start_record(resumed ? "resumed" : "started",
                                 {run.progress.step, run.progress.epoch, run.facts.training_hash},
                                 kasmina::topology_of(run.model.network.save_topology())));
+  record_decision_process(run);
   run.outbox.flush();
 }
 

@@ -68,6 +68,8 @@ class Saver {
 
   // Appends to the run's journal. A record that cannot be written is lost, counted and reported.
   void record(std::string json_text) { writer_.record(std::move(json_text)); }
+  // The same for the run's log of decisions.
+  void record(leyline::DecisionLine decision) { writer_.record(std::move(decision)); }
 
  private:
   void report_results();

@@ -84,7 +84,7 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
         "data.persistent_workers", "data.gpu_prefetch", "data.gpu_dataset",
         // The heuristic decides.
         "policy.periodic.every_epochs", "policy.random.probability", "policy.random.seed", "policy.schedule",
-        "policy.recovery_evaluations", "policy.file"};
+        "policy.recovery_evaluations", "policy.file", "policy.ensemble"};
     const std::set<std::string> free_policy_sections{"policy.gnn", "policy.breaker", "policy.risk", "policy.reports"};
     const bool how_a_step_runs = top == "step" && row.path != "step.accumulation";
     const bool free = free_sections.contains(top) || free_fields.contains(row.path) || how_a_step_runs ||

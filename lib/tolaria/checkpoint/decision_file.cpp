@@ -1,0 +1,47 @@
+#include "tolaria/checkpoint/decision_file.h"
+
+#include <array>
+#include <utility>
+#include <variant>
+
+#include "history/decision_log.h"
+#include "storage/bytes.h"
+#include "storage/file_tools.h"
+
+namespace esper::tolaria {
+
+void DecisionFile::open() {
+  auto file = files_->open(path_, base::OpenMode::kAppend);
+  bytes_ = file.size();
+  std::array last{std::byte('\n')};
+  if (bytes_ > 0) files_->open(path_, base::OpenMode::kRead).read_at(bytes_ - 1, last);
+  is_torn_ = last[0] != std::byte('\n');
+  file_ = std::move(file);
+}
+
+void DecisionFile::append(const leyline::DecisionLine& record) {
+  if (!file_) open();
+  std::string line = is_torn_ ? "\n" : "";
+  line += std::visit([](const auto& of_kind) { return leyline::decision_line(of_kind); }, record);
+  if (line.size() > leyline::kMostDecisionLine || bytes_ + line.size() + 1 > history::kMostDecisionLogBytes) {
+    throw base::IoError("append to", path_, EFBIG);
+  }
+  line += '\n';
+  try {
+    file_->write(storage::bytes_of(line));
+  } catch (const base::IoError&) {
+    file_.reset();  // how much was written is found when it is opened again
+    throw;
+  }
+  bytes_ += line.size();
+  is_torn_ = false;
+  is_dirty_ = true;
+}
+
+void DecisionFile::sync() {
+  if (!file_ || !std::exchange(is_dirty_, false)) return;
+  file_->sync();
+  files_->sync_folder(storage::parent_of(path_));
+}
+
+}  // namespace esper::tolaria
