@@ -8,6 +8,8 @@ namespace esper::engine {
 int run(const TrainRequest& request);
 int run(const EvaluateRequest& request);
 int run(const ForkRequest& request);
+int run(const ReplayRequest& request);
+int run(const SwapRequest& request);
 int run(const DoctorRequest& request);
 int run(const BenchRequest& request);
 int run(const SaveBaselineRequest& request);

@@ -17,6 +17,9 @@ namespace esper {
 // Name of the resolved configuration inside a run folder.
 inline constexpr const char* kRunConfigFile = "config.yaml";
 
+// Exit status of the commands that compare, where they found what they look for, as of diff(1).
+inline constexpr int kDiffers = 1;
+
 // What the commands that run a training's steps share.
 struct Job {
   config::RunConfig config;  // read and found good, assignments included
@@ -68,6 +71,20 @@ struct ForkRequest {
   bool train = true;                    // go on training at once
 };
 
+struct ReplayRequest {
+  static constexpr const char* kCommand = "policy replay";
+  std::string run_dir;
+  bool json = false;  // as in Job
+};
+
+struct SwapRequest {
+  static constexpr const char* kCommand = "policy swap";
+  std::string run_dir;
+  config::PolicyKind policy{};  // who is asked instead
+  std::string policy_file;      // gnn: its weights; empty: as the run's file says
+  bool json = false;            // as in Job
+};
+
 struct DoctorRequest {
   static constexpr const char* kCommand = "doctor";
   bool json = false;  // as in Job
@@ -113,8 +130,8 @@ struct CheckBaselineRequest {
   double budget = 0;   // how much slower may be, as a share: 0.05 is five percent
 };
 
-using EngineRequest = std::variant<TrainRequest, EvaluateRequest, ForkRequest, DoctorRequest, BenchRequest,
-                                   SaveBaselineRequest, CheckBaselineRequest>;
+using EngineRequest = std::variant<TrainRequest, EvaluateRequest, ForkRequest, ReplayRequest, SwapRequest,
+                                   DoctorRequest, BenchRequest, SaveBaselineRequest, CheckBaselineRequest>;
 
 }  // namespace esper
 

@@ -11,7 +11,8 @@ namespace esper {
 namespace {
 
 constexpr const char* kExitCodes =
-    "Exit codes: 0 done, 1 a difference was found (config diff, telemetry diff, topo diff, baseline check),\n"
+    "Exit codes: 0 done, 1 a difference was found (config diff, telemetry diff, topo diff, baseline check,\n"
+    "            policy replay),\n"
     "            2 configuration or command line, 3 data, 4 diverged, 5 checkpoint, 6 resources, 7 policy, 70 bug,\n"
     "            75 try again later, 129/130/143 interrupted after saving\n";
 
@@ -82,6 +83,7 @@ void build_front(Front& front) {
   add_topo_show(*topo, front);
   add_topo_diff(*topo, front);
   add_receipt(front);
+  add_policy(front);
   add_fork(front);
   add_bench(front);
   add_baseline(front);

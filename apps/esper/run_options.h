@@ -6,12 +6,10 @@
 #include <vector>
 
 #include "config/loading/load.h"
+#include "esper/engine_api.h"
 #include "esper/output.h"
 
 namespace esper {
-
-// Exit status of the commands that compare, where they found what they look for, as of diff(1).
-inline constexpr int kDiffers = 1;
 
 // A run file with assignments on top.
 struct ConfigOptions {

@@ -51,8 +51,8 @@ class LogReader {
 
   DecisionLog finish() {
     if (!line_.empty()) finish_line();
-    if (damaged_ > kDamagedNamed) {
-      log_.gaps.push_back(fmt::format("{} more lines of {} were ignored", damaged_ - kDamagedNamed, path_));
+    if (log_.damaged > kDamagedNamed) {
+      log_.gaps.push_back(fmt::format("{} more lines of {} were ignored", log_.damaged - kDamagedNamed, path_));
     }
     return std::move(log_);
   }
@@ -72,7 +72,7 @@ class LogReader {
 
   void take_line(base::Expected<leyline::DecisionLine> read) {
     if (!read) {
-      if (++damaged_ > kDamagedNamed) return;
+      if (++log_.damaged > kDamagedNamed) return;
       log_.gaps.push_back(
           fmt::format("line {} of {} was ignored: {}", number_, path_, base::printable_line(read.error())));
     } else if (auto* process = std::get_if<DecisionProcess>(&*read)) {
@@ -97,7 +97,7 @@ class LogReader {
 
   std::string path_, line_;
   DecisionLog log_;
-  std::size_t number_ = 0, damaged_ = 0;
+  std::size_t number_ = 0;
 };
 
 DecisionLog read_own(const std::string& run) {
@@ -133,6 +133,7 @@ void begin_with(const Ancestor& ancestor, DecisionLog& log) {
   log.processes = std::move(earlier.processes);
   log.entries = std::move(earlier.entries);
   log.gaps = std::move(earlier.gaps);
+  log.damaged += earlier.damaged;
 }
 
 void add_ancestors(const std::string& run, DecisionLog& log) {

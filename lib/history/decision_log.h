@@ -29,6 +29,7 @@ struct DecisionLog {
   std::vector<leyline::DecisionProcess> processes;
   std::vector<DecisionEntry> entries;  // in the order of the run
   std::size_t given_up = 0;            // records of epochs that were trained again
+  std::size_t damaged = 0;             // lines that were ignored
   std::vector<std::string> gaps;       // "line 7 of runs/a/decisions.jsonl was ignored: ..."
 
   const leyline::DecisionProcess& process_of(const DecisionEntry& entry) const { return processes[entry.process]; }

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "base/text/json_fields.h"
 #include "base/text/rounding.h"
 #include "tamiyo/decision/choice_commands.h"
 #include "tamiyo/decision/details.h"
@@ -28,14 +29,6 @@ constexpr char kWeightsState[] = "weights";
 GnnSettings with_care(GnnSettings settings) {
   settings.choice.withheld = {Action::kAdvance, Action::kCancel};
   return settings;
-}
-
-Observation without_times(Observation observation) {
-  for (const char* name : {"samples_per_s", "hook_latency_ms", "input_wait_ms", "latency_ms"}) {
-    observation.training_metrics.erase(name);
-  }
-  for (auto& block : observation.blocks) block.latency_ms.reset();
-  return observation;
 }
 
 void add_coverage(const Coverage& coverage, leyline::Assessment& assessment) {
@@ -70,6 +63,19 @@ void number_commands(const Observation& observation, Decision& decision) {
 }
 
 }  // namespace
+
+Observation without_times(Observation observation) {
+  for (const char* name : {"samples_per_s", "hook_latency_ms", "input_wait_ms", "latency_ms"}) {
+    observation.training_metrics.erase(name);
+  }
+  for (auto& block : observation.blocks) block.latency_ms.reset();
+  return observation;
+}
+
+base::Expected<Normaliser> normaliser_of(const std::string& saved_state) {
+  const auto saved = nlohmann::json::parse(saved_state, nullptr, false);
+  return read_normaliser(base::member(saved, kNormaliserState));
+}
 
 GnnController::GnnController(GraphNetwork network, GnnSettings settings, base::Clock clock)
     : network_(std::move(network)),

@@ -25,6 +25,12 @@ struct GnnSettings {
   std::string weights;     // what identifies them: a saved state belongs to its weights
 };
 
+// As the network sees it with GnnSettings::see_times off.
+leyline::Observation without_times(leyline::Observation observation);
+
+// Of a GnnController's saved state, what it had learned of the features' scales by then.
+base::Expected<Normaliser> normaliser_of(const std::string& saved_state);
+
 class GnnController final : public leyline::Controller {
  public:
   GnnController(GraphNetwork network, GnnSettings settings, base::Clock clock = {});

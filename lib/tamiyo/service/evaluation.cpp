@@ -185,6 +185,7 @@ Evaluation evaluate(EvaluationInputs inputs, ServiceState& state, const ServiceS
     if (rule->event != nullptr) result.events.push_back(rule->event(verdict));
   }
   result.change = risk.change;
+  result.findings = risk.findings;
   result.risk_reason = reason_of(result.answer.kind, risk);
   apply_change(risk, result);
   report_fallbacks(result, result.events);

@@ -48,6 +48,7 @@ struct Evaluation {
   Answer answer;            // its decision is what is to be carried out
   std::string risk_reason;  // of what was changed; "policy" where nothing was
   Change change = Change::kNone;
+  std::vector<Finding> findings;  // of the risk rules, in order
   Fallbacks fallbacks;
   std::optional<leyline::Assessment> assessment;  // of the decision, carried out or not
   std::optional<double> loss_delta;

@@ -12,6 +12,7 @@
 #include "kasmina/lifecycle_record.h"
 #include "kasmina/slot/topology.h"
 #include "leyline/blueprint_table.h"
+#include "leyline/command_summary.h"
 #include "leyline/telemetry.h"
 
 namespace esper::tolaria {
@@ -183,16 +184,6 @@ history::GrowthRecord record_of(const LifecycleEvent& it, const StructureChange&
   return record;
 }
 
-// "GERMINATE mlp at r0c0", "CULL seed-0001"
-std::string text_of(const leyline::AdaptationCommand& command) {
-  const auto& operation = *command.seed_operation;
-  const auto name = base::name_of(operation.operation);
-  if (command.target_seed_id.empty() && operation.blueprint_id.empty())
-    return fmt::format("{} at {}", name, operation.slot);
-  return command.target_seed_id.empty() ? fmt::format("{} {} at {}", name, operation.blueprint_id, operation.slot)
-                                        : fmt::format("{} {}", name, command.target_seed_id);
-}
-
 }  // namespace
 
 LifecycleLog::LifecycleLog(const step::Model& model, const RunProgress& progress, Outbox& outbox, Saver& saver)
@@ -219,8 +210,8 @@ void LifecycleLog::report(const std::vector<LifecycleEvent>& happened, const Str
 
 void LifecycleLog::report(const leyline::Decision& decision) {
   const auto operates = [](const leyline::AdaptationCommand& command) { return command.seed_operation.has_value(); };
-  const std::string commands = base::joined(decision.commands | std::views::filter(operates), ", ",
-                                            [](const leyline::AdaptationCommand& command) { return text_of(command); });
+  const std::string commands =
+      base::joined(decision.commands | std::views::filter(operates), ", ", &leyline::command_name);
   events_.push_back(
       event("tamiyo.decision"_event, Level::kInfo,
             {{"epoch", std::to_string(progress_.epoch)}, {"commands", commands}, {"reason", decision.reason}}));

@@ -1,0 +1,49 @@
+#include "engine/logged_policies.h"
+
+#include <fmt/core.h>
+
+#include "base/names.h"
+#include "base/text/printable.h"
+#include "base/text/problem.h"
+#include "config/loading/load.h"
+#include "engine/make_controller.h"
+
+namespace esper::engine {
+
+using base::Error;
+using base::ExitCode;
+using config::RunConfig;
+
+namespace {
+
+RunConfig read_config(const leyline::DecisionProcess& process) {
+  const std::string name = fmt::format("the run file of {} in its log of decisions", process.run_id);
+  if (process.config.empty()) {
+    throw Error(ExitCode::kData, fmt::format("{} is damaged: its policy cannot be made again", name));
+  }
+  auto loaded = config::read_run_config_text(process.config, name, {}, config::DocumentKind::kOfRun);
+  if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
+  return std::move(loaded.config);
+}
+
+}  // namespace
+
+const RunConfig& LoggedPolicies::config_of(std::size_t process) {
+  const auto& text = log_.processes.at(process).config;
+  const auto known = configs_.find(text);
+  return known != configs_.end() ? known->second
+                                 : configs_.emplace(text, read_config(log_.processes.at(process))).first->second;
+}
+
+leyline::Controller& LoggedPolicies::controller(std::size_t process, const std::string& kind) {
+  auto& made = controllers_[{log_.processes.at(process).config, kind}];
+  if (made) return *made;
+  const auto known = base::from_name<config::PolicyKind>(kind);
+  if (!known || *known == config::PolicyKind::kEnsemble) {
+    throw Error(ExitCode::kData, fmt::format("the log of decisions names {} as a policy", base::in_quotes(kind)));
+  }
+  made = make_controller(*known, config_of(process));
+  return *made;
+}
+
+}  // namespace esper::engine

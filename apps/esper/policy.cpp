@@ -1,0 +1,89 @@
+// `esper policy`: what a run's policy decided, why, and whether another one would have decided otherwise. Those that
+// only read the log are here; one file for each of the others.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "base/names.h"
+#include "base/text/nearest.h"
+#include "base/text/printable.h"
+#include "esper/engine_loader.h"
+#include "esper/front.h"
+#include "esper/run_options.h"
+
+namespace esper {
+namespace {
+
+struct SwapOptions {
+  SwapRequest request;
+  std::string policy;
+};
+
+// A kind, or a file of weights.
+void read_policy(const std::string& policy, SwapRequest& request) {
+  const auto kind = base::from_name<config::PolicyKind>(policy);
+  if (kind && *kind != config::PolicyKind::kEnsemble) {
+    request.policy = *kind;
+    return;
+  }
+  std::error_code ignored;
+  if (!std::filesystem::exists(policy, ignored)) {
+    std::vector<std::string> kinds;
+    for (const auto& [known, name] : names(config::PolicyKind{})) kinds.emplace_back(name);
+    const auto meant = base::nearest(policy, kinds);
+    throw base::Error(
+        base::ExitCode::kConfig,
+        fmt::format("--policy {} is neither a kind of policy nor a file{}; kinds: {}", base::in_quotes(policy),
+                    meant ? fmt::format("; did you mean {}?", *meant) : "", base::all_names<config::PolicyKind>()));
+  }
+  request.policy = config::PolicyKind::kGnn;
+  request.policy_file = policy;
+}
+
+int swap(SwapOptions options) {
+  read_policy(options.policy, options.request);
+  return run_in_engine(options.request);
+}
+
+void add_run(CLI::App& command, std::string& run) {
+  command.add_option("run", run, "Run folder of a finished, running or killed run")->required()->type_name("RUN");
+}
+
+void add_replay(CLI::App& policy, Front& front) {
+  CLI::App* command = add_command(policy, "replay", "Make every logged decision again, and compare it bit for bit",
+                                  "esper policy replay runs/digits-20260301-120000\n"
+                                  "Exit code 0: all decisions are the same; 1: some differ, or the log is damaged");
+  const auto request = std::make_shared<ReplayRequest>();
+  add_run(*command, request->run_dir);
+  add_json_flag(*command, request->json);
+  command->callback([&front, request] { front.run = [request] { return run_in_engine(*request); }; });
+}
+
+void add_swap(CLI::App& policy, Front& front) {
+  CLI::App* command = add_command(policy, "swap", "Show where another policy would have decided otherwise",
+                                  "esper policy swap runs/digits-20260301-120000 --policy periodic\n"
+                                  "         esper policy swap runs/digits-20260301-120000 --policy my.safetensors");
+  const auto options = std::make_shared<SwapOptions>();
+  add_run(*command, options->request.run_dir);
+  command->add_option("--policy", options->policy, "A kind, like heuristic, or a file of a policy network's weights")
+      ->required()
+      ->type_name("P")
+      ->check(refuse_empty);
+  add_json_flag(*command, options->request.json);
+  command->callback([&front, options] { front.run = [options] { return swap(*options); }; });
+}
+
+}  // namespace
+
+void add_policy(Front& front) {
+  CLI::App* policy = add_command(front.root, "policy", "Explain, repeat and compare what a run's policy decided",
+                                 "esper policy explain runs/digits-20260301-120000 5");
+  policy->require_subcommand(1);
+  add_policy_explain(*policy, front);
+  add_replay(*policy, front);
+  add_swap(*policy, front);
+  add_policy_compare(*policy, front);
+}
+
+}  // namespace esper
