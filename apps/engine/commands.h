@@ -8,6 +8,7 @@ namespace esper::engine {
 int run(const TrainRequest& request);
 int run(const EvaluateRequest& request);
 int run(const ForkRequest& request);
+int run(const ExplainRequest& request);
 int run(const ReplayRequest& request);
 int run(const SwapRequest& request);
 int run(const DoctorRequest& request);

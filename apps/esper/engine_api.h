@@ -71,6 +71,14 @@ struct ForkRequest {
   bool train = true;                    // go on training at once
 };
 
+struct ExplainRequest {
+  static constexpr const char* kCommand = "policy explain";
+  std::string run_dir;
+  std::uint32_t epoch = 0;  // after which the policy decided
+  bool features = false;    // also every number that a policy network saw
+  bool json = false;        // as in Job
+};
+
 struct ReplayRequest {
   static constexpr const char* kCommand = "policy replay";
   std::string run_dir;
@@ -130,8 +138,8 @@ struct CheckBaselineRequest {
   double budget = 0;   // how much slower may be, as a share: 0.05 is five percent
 };
 
-using EngineRequest = std::variant<TrainRequest, EvaluateRequest, ForkRequest, ReplayRequest, SwapRequest,
-                                   DoctorRequest, BenchRequest, SaveBaselineRequest, CheckBaselineRequest>;
+using EngineRequest = std::variant<TrainRequest, EvaluateRequest, ForkRequest, ExplainRequest, ReplayRequest,
+                                   SwapRequest, DoctorRequest, BenchRequest, SaveBaselineRequest, CheckBaselineRequest>;
 
 }  // namespace esper
 

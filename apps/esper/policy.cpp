@@ -1,5 +1,5 @@
-// `esper policy`: what a run's policy decided, why, and whether another one would have decided otherwise. Those that
-// only read the log are here; one file for each of the others.
+// `esper policy`: what a run's policy decided, why, and whether another one would have decided otherwise. The commands
+// that the engine carries out; one file for each of the others.
 #include <fmt/core.h>
 
 #include <filesystem>
@@ -50,6 +50,19 @@ void add_run(CLI::App& command, std::string& run) {
   command.add_option("run", run, "Run folder of a finished, running or killed run")->required()->type_name("RUN");
 }
 
+void add_explain(CLI::App& policy, Front& front) {
+  CLI::App* command = add_command(policy, "explain", "Print one decision with its reasons, and what the policy saw",
+                                  "esper policy explain runs/digits-20260301-120000 5");
+  const auto request = std::make_shared<ExplainRequest>();
+  add_run(*command, request->run_dir);
+  command->add_option("epoch", request->epoch, "The epoch after which the policy decided")
+      ->required()
+      ->type_name("EPOCH");
+  command->add_flag("--features", request->features, "Also every number that a policy network saw");
+  add_json_flag(*command, request->json);
+  command->callback([&front, request] { front.run = [request] { return run_in_engine(*request); }; });
+}
+
 void add_replay(CLI::App& policy, Front& front) {
   CLI::App* command = add_command(policy, "replay", "Make every logged decision again, and compare it bit for bit",
                                   "esper policy replay runs/digits-20260301-120000\n"
@@ -80,7 +93,7 @@ void add_policy(Front& front) {
   CLI::App* policy = add_command(front.root, "policy", "Explain, repeat and compare what a run's policy decided",
                                  "esper policy explain runs/digits-20260301-120000 5");
   policy->require_subcommand(1);
-  add_policy_explain(*policy, front);
+  add_explain(*policy, front);
   add_replay(*policy, front);
   add_swap(*policy, front);
   add_policy_compare(*policy, front);

@@ -6,9 +6,9 @@
 
 #include "base/names.h"
 #include "base/text/joined.h"
-#include "config/loading/load.h"
-#include "esper/front.h"
-#include "esper/run_options.h"
+#include "base/text/standard_output.h"
+#include "engine/commands.h"
+#include "engine/logged_policies.h"
 #include "history/decision_log.h"
 #include "leyline/command_summary.h"
 #include "leyline/decision_json.h"
@@ -20,22 +20,17 @@
 #include "tamiyo/service/replay.h"
 #include "tamiyo/service/service_settings.h"
 
-namespace esper {
+namespace esper::engine {
 namespace {
 
 using base::joined;
+using base::write_line;
 using leyline::DecisionRecord;
 using leyline::Observation;
 using nlohmann::ordered_json;
 using tamiyo::DecisionDetails;
 using tamiyo::NodeType;
 using tamiyo::PolicyGraph;
-
-struct DecisionOptions {
-  std::string run;
-  std::uint32_t epoch = 0;
-  bool features = false, json = false;
-};
 
 // A decision with all that follows from its record.
 struct Explained {
@@ -45,10 +40,6 @@ struct Explained {
   tamiyo::GraphBuilder builder;
   const PolicyGraph* seen = nullptr;  // of a network: its graph
 };
-
-config::PolicyConfig policy_of(const leyline::DecisionProcess& process) {
-  return config::read_run_config_text(process.config, "config", {}, config::DocumentKind::kOfRun).config.policy;
-}
 
 void build_seen(const config::PolicyConfig& policy, const Observation& seen, Explained& explained) {
   auto normaliser = tamiyo::normaliser_of(explained.record->state);
@@ -60,7 +51,8 @@ void build_seen(const config::PolicyConfig& policy, const Observation& seen, Exp
 }
 
 void explain_record(const history::DecisionLog& log, const history::DecisionEntry& entry, Explained& explained) {
-  const auto policy = policy_of(log.process_of(entry));
+  LoggedPolicies policies(log);
+  const auto& policy = policies.config_of(entry.process).policy;
   explained.record = &entry.record;
   if (auto details = tamiyo::read_details(entry.record.answer.decision.details))
     explained.details = *std::move(details);
@@ -90,26 +82,26 @@ std::vector<std::string> targets_of(const Explained& explained, const tamiyo::Ac
 void print_decision(const DecisionRecord& record) {
   const auto& [outcome, problem, latency_ms, decision] = record.answer;
   const auto& seen = record.observation;
-  print_line(fmt::format("epoch {} of {}, step {}: {} decided {} in {:.3g} ms", seen.current_epoch, seen.num_epochs,
+  write_line(fmt::format("epoch {} of {}, step {}: {} decided {} in {:.3g} ms", seen.current_epoch, seen.num_epochs,
                          seen.global_step, record.policy,
                          outcome == "decided" ? leyline::summary(decision) : "nothing: " + outcome + ", " + problem,
                          latency_ms));
-  if (!decision.reason.empty()) print_line("  reason: " + decision.reason);
+  if (!decision.reason.empty()) write_line("  reason: " + decision.reason);
   for (const auto& command : decision.commands) {
     const auto reason = command.annotations.find("reason");
     if (reason == command.annotations.end()) continue;
-    print_line(fmt::format("  {}: {}", command_name(command), reason->second));
+    write_line(fmt::format("  {}: {}", command_name(command), reason->second));
   }
   if (leyline::command_names(decision) != leyline::command_names(record.carried_out)) {
-    print_line(fmt::format("  carried out: {}, held by {}", leyline::summary(record.carried_out), record.held_by));
+    write_line(fmt::format("  carried out: {}, held by {}", leyline::summary(record.carried_out), record.held_by));
   }
 }
 
 void print_findings(const std::vector<tamiyo::Finding>& findings) {
   if (findings.empty()) return;
-  print_line("risk rules that held");
+  write_line("risk rules that held");
   for (const auto& [rule, verdict] : findings) {
-    print_line(fmt::format("  {}: {:.4g}, threshold {:.4g}: {}", rule->reason, verdict.measured, verdict.threshold,
+    write_line(fmt::format("  {}: {:.4g}, threshold {:.4g}: {}", rule->reason, verdict.measured, verdict.threshold,
                            base::name_of(verdict.change)));
   }
 }
@@ -117,10 +109,10 @@ void print_findings(const std::vector<tamiyo::Finding>& findings) {
 void print_actions(const Explained& explained) {
   if (!explained.details) return;
   const auto& [action, probability, seed, blueprint] = explained.details->choice;
-  print_line(fmt::format("actions; chosen: {} (probability {:.3g})", action, probability));
+  write_line(fmt::format("actions; chosen: {} (probability {:.3g})", action, probability));
   for (const auto& row : explained.details->actions) {
     const auto targets = targets_of(explained, row);
-    print_line(fmt::format("  {:<10} score {:>9.4g}  {}", row.name, row.score,
+    write_line(fmt::format("  {:<10} score {:>9.4g}  {}", row.name, row.score,
                            !row.is_possible  ? "not possible"
                            : targets.empty() ? "possible"
                                              : "possible: " + joined(targets)));
@@ -133,16 +125,16 @@ std::string seed_text(const leyline::SeedState& seed) {
 }
 
 void print_observation(const Observation& seen) {
-  print_line("what it saw");
-  print_line(fmt::format("  loss: training {:.4g}, validation {:.4g}; validation accuracy {:.2f} %", seen.training_loss,
+  write_line("what it saw");
+  write_line(fmt::format("  loss: training {:.4g}, validation {:.4g}; validation accuracy {:.2f} %", seen.training_loss,
                          seen.validation_loss, 100 * seen.validation_accuracy));
-  for (const auto& seed : seen.seed_states) print_line("  seed: " + seed_text(seed));
+  for (const auto& seed : seen.seed_states) write_line("  seed: " + seed_text(seed));
   for (const auto& slot : seen.slots) {
     if (slot.stage != leyline::Stage::kDormant) continue;
-    print_line(fmt::format("  free slot {}: {}", slot.slot,
+    write_line(fmt::format("  free slot {}: {}", slot.slot,
                            slot.blueprints.empty() ? "nothing fits" : joined(slot.blueprints)));
   }
-  if (!seen.germination_barred.empty()) print_line("  no germination: " + seen.germination_barred);
+  if (!seen.germination_barred.empty()) write_line("  no germination: " + seen.germination_barred);
 }
 
 std::string node_name(const PolicyGraph& seen, NodeType type, int row) {
@@ -187,17 +179,17 @@ void print_graph(const Explained& explained, bool features) {
   for (std::size_t type = 0; type < graph.nodes.size(); ++type) {
     counts.push_back(fmt::format("{} {}", graph.nodes[type].count, base::name_of(static_cast<NodeType>(type))));
   }
-  print_line(fmt::format("  graph: {} nodes, {} edges; coverage {:.0f} %", joined(counts), edges,
+  write_line(fmt::format("  graph: {} nodes, {} edges; coverage {:.0f} %", joined(counts), edges,
                          100 * tamiyo::feature_coverage(explained.seen->coverage).ratio()));
   if (!features) return;
   for (const auto& node : graph_json(*explained.seen)) {
-    print_line(fmt::format("  {}: {}", node["node"].get<std::string>(), node["features"].dump()));
+    write_line(fmt::format("  {}: {}", node["node"].get<std::string>(), node["features"].dump()));
   }
 }
 
-ordered_json explained_json(const DecisionOptions& options, const Explained& explained) {
+ordered_json explained_json(const ExplainRequest& request, const Explained& explained) {
   const auto& record = *explained.record;
-  ordered_json shown = {{"run_dir", options.run},
+  ordered_json shown = {{"run_dir", request.run_dir},
                         {"epoch", record.observation.current_epoch},
                         {"step", record.observation.global_step},
                         {"policy", record.policy},
@@ -227,42 +219,27 @@ ordered_json explained_json(const DecisionOptions& options, const Explained& exp
     }
   }
   shown["actions"] = std::move(actions);
-  if (options.features && explained.seen != nullptr) shown["nodes"] = graph_json(*explained.seen);
+  if (request.features && explained.seen != nullptr) shown["nodes"] = graph_json(*explained.seen);
   return shown;
 }
 
-int explain_decision(const DecisionOptions& options) {
-  const auto log = history::read_decision_log(options.run);
+}  // namespace
+
+int run(const ExplainRequest& request) {
+  const auto log = history::read_decision_log(request.run_dir);
   Explained explained;
-  explain_record(log, history::decision_after(log, options.epoch), explained);
-  if (options.json) {
-    print_json(explained_json(options, explained));
+  explain_record(log, history::decision_after(log, request.epoch), explained);
+  if (request.json) {
+    base::write_json(explained_json(request, explained));
     return 0;
   }
   print_decision(*explained.record);
   print_findings(explained.findings);
   print_actions(explained);
   print_observation(explained.record->observation);
-  print_graph(explained, options.features);
-  for (const auto& gap : log.gaps) print_line("note: " + gap);
+  print_graph(explained, request.features);
+  for (const auto& gap : log.gaps) write_line("note: " + gap);
   return 0;
 }
 
-}  // namespace
-
-void add_policy_explain(CLI::App& policy, Front& front) {
-  CLI::App* command = add_command(policy, "explain", "Print one decision with its reasons, and what the policy saw",
-                                  "esper policy explain runs/digits-20260301-120000 5");
-  const auto options = std::make_shared<DecisionOptions>();
-  command->add_option("run", options->run, "Run folder of a finished, running or killed run")
-      ->required()
-      ->type_name("RUN");
-  command->add_option("epoch", options->epoch, "The epoch after which the policy decided")
-      ->required()
-      ->type_name("EPOCH");
-  command->add_flag("--features", options->features, "Also every number that a policy network saw");
-  add_json_flag(*command, options->json);
-  command->callback([&front, options] { front.run = [options] { return explain_decision(*options); }; });
-}
-
-}  // namespace esper
+}  // namespace esper::engine
