@@ -71,6 +71,7 @@ struct CheckpointWriter::State {
   std::vector<SaveResult> results;
   std::vector<CheckpointEntry> published;  // the store's list
   bool busy = false, stopping = false, ended = false;
+  bool saving = false;  // busy with an image
 
   void work() {
     std::unique_lock lock(mutex);
@@ -80,12 +81,13 @@ struct CheckpointWriter::State {
       const Job job = std::move(queue.front());
       queue.pop_front();
       busy = true;
+      saving = job.image.has_value();
       lock.unlock();
       auto result = perform(store, job, clock);
       lock.lock();
       if (result) results.push_back(std::move(*result));
       published = store.entries();
-      busy = false;
+      busy = saving = false;
       changed.notify_all();
     }
     ended = true;
@@ -115,7 +117,7 @@ CheckpointWriter::~CheckpointWriter() {
 
 CheckpointWriter::Handover CheckpointWriter::submit(CheckpointImage image, Rank rank) {
   std::unique_lock lock(state_->mutex);
-  const auto free = [&] { return !state_->busy && !state_->has_image(); };
+  const auto free = [&] { return !state_->saving && !state_->has_image(); };
   if (!clock_.wait_until(state_->changed, lock, clock_.now() + deadline_, free)) return Handover::kBusy;
   state_->queue.push_back({std::move(image), rank, {}});
   state_->changed.notify_all();

@@ -40,6 +40,16 @@ TEST_CASE("rules of the policy and of its schedule") {
            "f:1:40: policy.risk.loss_warning: must not exceed policy.risk.loss_spike, 0.05"},
       Case{"policy: {breaker: {open_time: 0s}}", "f:1:31: policy.breaker.open_time: must be > 0"},
       Case{"policy: {reports: {retention: 0s}}", "f:1:31: policy.reports.retention: must be > 0"},
+      Case{"policy: {kind: ensemble, ensemble: [heuristic, gnn]}", ""}, Case{"policy: {ensemble: [none]}", ""},
+      Case{"policy: {kind: ensemble}", "f:1:16: policy.ensemble: is empty, but kind ensemble needs policies"},
+      Case{"policy: {kind: ensemble, ensemble: [heuristic, gnm]}",
+           "f:1:36: policy.ensemble[1]: \"gnm\" is no policy that an ensemble can ask"},
+      Case{"policy: {kind: ensemble, ensemble: [ensemble]}",
+           "f:1:36: policy.ensemble[0]: \"ensemble\" is no policy that an ensemble can ask"},
+      Case{"policy: {kind: ensemble, ensemble: [gnn, none, gnn]}",
+           "f:1:36: policy.ensemble[2]: gnn is there already; name each policy once"},
+      Case{"policy: {kind: ensemble, ensemble: [heuristic, schedule]}",
+           "f:1:16: policy.schedule: is empty, but kind schedule needs lines"},
       Case{"policy: {kind: gnn, gnn: {temperature: -1}}", "f:1:40: policy.gnn.temperature: "});
   check_problem(c);
 }

@@ -141,6 +141,23 @@ TEST_CASE("the settings of the policy that decides count for the training hash, 
   CHECK(training_hash(config) != training_hash(other));
 }
 
+TEST_CASE("an ensemble trains as its first policy, whoever is asked beside it") {
+  RunConfig config;
+  config.policy.kind = PolicyKind::kRandom;
+  RunConfig ensemble = config;
+  ensemble.policy.kind = PolicyKind::kEnsemble;
+  ensemble.policy.ensemble = {"random", "gnn"};
+  CHECK(ensemble.policy.deciding() == PolicyKind::kRandom);
+  CHECK(ensemble.policy.asks(PolicyKind::kGnn));
+  CHECK_FALSE(ensemble.policy.asks(PolicyKind::kHeuristic));
+  CHECK(training_hash(config) == training_hash(ensemble));
+  ensemble.policy.random.probability = 0.9;
+  CHECK(training_hash(config) != training_hash(ensemble));
+  ensemble.policy.random = config.policy.random;
+  ensemble.policy.ensemble = {"gnn", "random"};
+  CHECK(training_hash(config) != training_hash(ensemble));
+}
+
 TEST_CASE("hashes are written with 16 digits and stay the same") {
   CHECK(hash_text(0x1f) == "000000000000001f");
   CHECK(hash_text(config_hash(RunConfig{})) == hash_text(config_hash(RunConfig{})));
