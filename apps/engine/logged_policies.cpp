@@ -6,6 +6,7 @@
 #include "base/text/printable.h"
 #include "base/text/problem.h"
 #include "config/loading/load.h"
+#include "device/settings.h"
 #include "engine/make_controller.h"
 
 namespace esper::engine {
@@ -42,7 +43,9 @@ leyline::Controller& LoggedPolicies::controller(std::size_t process, const std::
   if (!known || *known == config::PolicyKind::kEnsemble) {
     throw Error(ExitCode::kData, fmt::format("the log of decisions names {} as a policy", base::in_quotes(kind)));
   }
-  made = make_controller(*known, config_of(process));
+  const RunConfig& config = config_of(process);
+  device::apply_settings(config.device, c10::kCPU);  // a network's last bits may depend on them
+  made = make_controller(*known, config);
   return *made;
 }
 

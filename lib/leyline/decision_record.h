@@ -53,7 +53,7 @@ struct DecisionRecord {
   std::string service;                    // of the policy's service before, JSON; empty: there is none
   std::map<std::string, double> figures;  // of the run, that the service judged by
   AnswerRecord answer;
-  Decision carried_out;  // what the service made of the answer; the answer's decision where there is no service
+  Decision carried_out;  // what the service made of the answer, without details; the answer's decision where there is none
   std::string held_by;   // the risk rule that changed it; "policy" or empty: none
   std::vector<ShadowRecord> shadows;
 };

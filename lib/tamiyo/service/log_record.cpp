@@ -53,16 +53,23 @@ RunFigures run_figures(const std::map<std::string, double>& named) {
 
 leyline::DecisionRecord decision_record(const std::string& policy, const leyline::Observation& observation,
                                         const RunFigures& figures, const ServiceReport& report) {
-  const auto& [state, service, answer, shadows] = report.asked;
-  return {observation,
-          policy,
-          state,
-          service,
-          named_figures(figures),
-          answer_record(answer),
-          report.evaluation.answer.decision,
-          report.evaluation.risk_reason,
-          shadows};
+  leyline::DecisionRecord record;
+  record.observation = observation;
+  record.policy = policy;
+  record.state = report.asked.state;
+  record.service = report.asked.service;
+  record.figures = named_figures(figures);
+  record.answer = answer_record(report.asked.answer);
+  record.carried_out = carried_out(report.evaluation);
+  record.held_by = report.evaluation.risk_reason;
+  record.shadows = report.asked.shadows;
+  return record;
+}
+
+leyline::Decision carried_out(const Evaluation& evaluation) {
+  auto decision = evaluation.answer.decision;
+  decision.details.clear();
+  return decision;
 }
 
 }  // namespace esper::tamiyo

@@ -17,6 +17,9 @@ base::Expected<Answer> answer_of(const leyline::AnswerRecord& record);
 std::map<std::string, double> named_figures(const RunFigures& figures);
 RunFigures run_figures(const std::map<std::string, double>& named);
 
+// Without the details, which the answer has.
+leyline::Decision carried_out(const Evaluation& evaluation);
+
 // policy: the kind that decides.
 leyline::DecisionRecord decision_record(const std::string& policy, const leyline::Observation& observation,
                                         const RunFigures& figures, const ServiceReport& report);

@@ -83,7 +83,7 @@ std::optional<std::string> service_difference(const DecisionRecord& record, cons
   if (!again) return again.error();
   if (again->risk_reason != record.held_by)
     return fmt::format("held by {}, then {}", record.held_by, again->risk_reason);
-  return leyline::difference(record.carried_out, again->answer.decision);
+  return leyline::difference(record.carried_out, carried_out(*again));
 }
 
 Replayed decide_instead(const DecisionRecord& record, Controller& controller) {
