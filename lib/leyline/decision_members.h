@@ -50,7 +50,8 @@ constexpr auto json_members(const Assessment*) {
 constexpr auto json_members(const Decision*) {
   using S = Decision;
   return std::tuple{base::json_member("commands", &S::commands), base::json_member("reason", &S::reason),
-                    base::json_member("assessment", &S::assessment), base::json_member("details", &S::details)};
+                    base::json_member("warnings", &S::warnings), base::json_member("assessment", &S::assessment),
+                    base::json_member("details", &S::details)};
 }
 
 }  // namespace esper::leyline

@@ -71,6 +71,7 @@ inline leyline::Decision full_decision() {
   command.annotations = {{"reason", "it learns"}};
   decision.commands = {command, leyline::seed_command("run-e3-2", leyline::SeedOperation::kCull, "seed-0001")};
   decision.reason = "two things";
+  decision.warnings = {"a third could not be done"};
   decision.details = R"({"choice":{}})";
   auto& assessment = decision.assessment.emplace();
   assessment.value = 0.1;

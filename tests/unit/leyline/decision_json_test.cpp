@@ -20,6 +20,7 @@ TEST_CASE("a decision comes back from its text, to the last bit") {
   CHECK(again->commands[0].command_type == CommandType::kSeed);
   CHECK(again->commands[0].seed_operation->parameters == decision.commands[0].seed_operation->parameters);
   CHECK(again->commands[1].seed_operation->operation == SeedOperation::kCull);
+  CHECK(again->warnings == decision.warnings);
   CHECK(again->assessment->blending->method == "cosine");
   CHECK_FALSE(again->assessment->blueprint_index);
 }
