@@ -88,6 +88,11 @@ class LogReader {
       log_.gaps.push_back(fmt::format("{} does not say which process made its first decisions", path_));
       log_.processes.emplace_back().policy = record.policy;
     }
+    // One that is there already was made again.
+    while (!log_.entries.empty() && place_of(log_.entries.back().record) >= place_of(record)) {
+      log_.entries.pop_back();
+      ++log_.given_up;
+    }
     log_.entries.push_back({std::move(record), log_.processes.size() - 1, number_});
   }
 

@@ -58,6 +58,18 @@ TEST_CASE("each decision of a run that was resumed is there once, as the last pr
   CHECK(log.damaged == 0);
 }
 
+TEST_CASE("a decision that was made again replaces the one before, and what followed that") {
+  LoggedRun run;
+  run.process(0);
+  run.decisions(1, 4);
+  run.add("the process that began here is not known");
+  run.decisions(3, 3);
+  const auto log = run.read();
+  CHECK(epochs_of(log) == std::vector<std::uint32_t>{1, 2, 3});
+  CHECK(log.entries.back().line == 7);
+  CHECK(log.given_up == 2);
+}
+
 TEST_CASE("a damaged line is named, and costs itself alone") {
   LoggedRun run;
   run.process(0);

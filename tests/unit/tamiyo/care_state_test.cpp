@@ -1,0 +1,32 @@
+#include "tamiyo/care_state.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <nlohmann/json.hpp>
+
+#include "base/error.h"
+
+namespace esper::tamiyo {
+
+using nlohmann::json;
+
+TEST_CASE("a seed is forgotten in a policy's state, and in those of its shadows that can be read") {
+  CareState state;
+  state.asked = {{"r0c0", "norm"}, {"r0c1", "norm"}};
+  state.seeds["seed-0001"].slot = "r0c0";
+  state.seeds["seed-0002"].slot = "r0c1";
+  json saved = care_json(state);
+  saved["own"] = 7;
+  saved["shadows"] = {{"random", care_json(state).dump()}, {"none", "{}"}};
+  const auto rest = json::parse(forget_seed(saved.dump(), "seed-0001", "r0c0"));
+
+  CareState expected = state;
+  expected.seeds.erase("seed-0001");
+  expected.asked = {{"r0c1", "norm"}};
+  CHECK(read_care(rest) == expected);
+  CHECK(rest["own"] == 7);
+  CHECK(read_care(json::parse(rest["shadows"]["random"].get<std::string>())) == expected);
+  CHECK(rest["shadows"]["none"] == "{}");
+  CHECK_THROWS_AS(forget_seed("{}", "seed-0001", "r0c0"), base::Error);
+}
+
+}  // namespace esper::tamiyo
