@@ -17,7 +17,7 @@ using leyline::SeedOperation;
 
 namespace {
 
-using Kind = DecisionProblem::Kind;
+using ProblemKind = DecisionProblem::Kind;
 using Checked = base::Expected<void, DecisionProblem>;
 
 base::Failure<DecisionProblem> problem_of(Kind kind, std::string text) {
@@ -35,21 +35,21 @@ Checked check_assessment(const leyline::Assessment& it) {
       is_finite(it.seed_score) && is_finite(it.network_ms)) {
     return {};
   }
-  return problem_of(Kind::kMalformed, "a figure of its assessment is not finite");
+  return problem_of(ProblemKind::kMalformed, "a figure of its assessment is not finite");
 }
 
 Checked check_form(const AdaptationCommand& command) {
-  if (command.command_id.empty()) return problem_of(Kind::kMalformed, "a command has no id");
+  if (command.command_id.empty()) return problem_of(ProblemKind::kMalformed, "a command has no id");
   if (command.command_type != leyline::CommandType::kSeed || !command.seed_operation) {
-    return problem_of(Kind::kMalformed, command.command_id + " is no SEED command with an operation");
+    return problem_of(ProblemKind::kMalformed, command.command_id + " is no SEED command with an operation");
   }
   const auto operation = command.seed_operation->operation;
   if (operation == SeedOperation::kKeep || base::name_of(operation).empty()) {
-    return problem_of(Kind::kMalformed, command.command_id + " has an operation that no policy may command");
+    return problem_of(ProblemKind::kMalformed, command.command_id + " has an operation that no policy may command");
   }
   for (const auto& [name, value] : command.seed_operation->parameters) {
     if (std::isfinite(value)) continue;
-    return problem_of(Kind::kMalformed,
+    return problem_of(ProblemKind::kMalformed,
                       fmt::format("{} of {} is {}", base::in_quotes(name), command.command_id, value));
   }
   return {};
@@ -59,10 +59,10 @@ Checked check_germination(const AdaptationCommand& command, const Observation& o
   const auto& [operation, slot_id, blueprint, parameters] = *command.seed_operation;
   const auto slot = std::ranges::find(observation.slots, slot_id, &leyline::SlotState::slot);
   if (slot == observation.slots.end()) {
-    return problem_of(Kind::kUnknownSeed, fmt::format("there is no slot {}", base::in_quotes(slot_id)));
+    return problem_of(ProblemKind::kUnknownSeed, fmt::format("there is no slot {}", base::in_quotes(slot_id)));
   }
   if (std::ranges::find(slot->blueprints, blueprint) != slot->blueprints.end()) return {};
-  return problem_of(Kind::kUnknownBlueprint,
+  return problem_of(ProblemKind::kUnknownBlueprint,
                     fmt::format("{} cannot grow {}", slot_id, base::in_quotes(base::shortened(blueprint))));
 }
 
@@ -70,11 +70,11 @@ Checked check_target(const AdaptationCommand& command, const Observation& observ
   const auto& slot = command.seed_operation->slot;
   if (command.target_seed_id.empty()) {
     if (std::ranges::find(observation.slots, slot, &leyline::SlotState::slot) != observation.slots.end()) return {};
-    return problem_of(Kind::kUnknownSeed, fmt::format("there is no slot {}", base::in_quotes(slot)));
+    return problem_of(ProblemKind::kUnknownSeed, fmt::format("there is no slot {}", base::in_quotes(slot)));
   }
   const auto& seeds = observation.seed_states;
   if (std::ranges::find(seeds, command.target_seed_id, &leyline::SeedState::seed_id) != seeds.end()) return {};
-  return problem_of(Kind::kUnknownSeed,
+  return problem_of(ProblemKind::kUnknownSeed,
                     fmt::format("there is no seed {}", base::in_quotes(base::shortened(command.target_seed_id))));
 }
 
@@ -87,7 +87,7 @@ Checked check_names(const AdaptationCommand& command, const Observation& observa
 
 Checked check_decision(const leyline::Decision& decision, const Observation& observation) {
   if (decision.commands.size() > kMostCommands) {
-    return problem_of(Kind::kMalformed, fmt::format("it has {} commands", decision.commands.size()));
+    return problem_of(ProblemKind::kMalformed, fmt::format("it has {} commands", decision.commands.size()));
   }
   if (decision.assessment) {
     if (auto finite = check_assessment(*decision.assessment); !finite) return finite;
