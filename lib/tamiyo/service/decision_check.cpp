@@ -20,7 +20,7 @@ namespace {
 using ProblemKind = DecisionProblem::Kind;
 using Checked = base::Expected<void, DecisionProblem>;
 
-base::Failure<DecisionProblem> problem_of(Kind kind, std::string text) {
+base::Failure<DecisionProblem> problem_of(ProblemKind kind, std::string text) {
   return base::failure(DecisionProblem{kind, std::move(text)});
 }
 
