@@ -1,5 +1,5 @@
 #pragma once
-// The policy without commands: policy.kind none.
+// The policy without commands: of policy.kind none, and where growth.enabled is false.
 
 #include <string>
 
@@ -10,7 +10,7 @@ namespace esper::tamiyo {
 class NullController final : public leyline::Controller {
  public:
   leyline::Decision decide(const leyline::Observation&) override {
-    return {{}, "policy.kind is none: no growth commands"};
+    return {{}, "no growth commands: policy.kind is none, or growth.enabled is false"};
   }
   std::string save_state() const override { return "{}"; }
   void load_state(const std::string&) override {}

@@ -121,7 +121,12 @@ class Settler {
     out_.is_complete = with.complete && without.complete;
     if (!out_.is_complete) return false;
     const auto gain = gain_of(with.by_sample, without.by_sample);
-    const auto fate = fate_of(seed, gain, evaluation_.facts.config.growth.gates);
+    auto fate = fate_of(seed, gain, evaluation_.facts.config.growth.gates);
+    if (fate.is_kept) {
+      fate.reason +=
+          fmt::format("; {} at alpha {:.4g}", leyline::is_widening(seed.blueprint) ? "kept, whole," : "kept as it ran,",
+                      kept_alpha(seed));
+    }
     decide(seed, fate, gain);
     take(fate.is_kept ? with : without);
     return true;
