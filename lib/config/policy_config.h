@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "base/names.h"
+#include "base/quantity.h"
 #include "config/entries/entry.h"
 #include "config/entries/scheduled_germination.h"
 #include "config/field.h"
@@ -126,8 +127,16 @@ struct RandomConfig {
   }
 };
 
+enum class PolicyOverlap { kOff, kOn };
+constexpr auto names(PolicyOverlap) {
+  using O = PolicyOverlap;
+  return std::array{std::pair{O::kOff, "off"}, std::pair{O::kOn, "on"}};
+}
+
 struct PolicyConfig {
   PolicyKind kind = PolicyKind::kHeuristic;
+  base::Length every{1, base::Length::Unit::kEpochs};
+  PolicyOverlap overlap = PolicyOverlap::kOff;
   std::vector<Entry<EnsembleMember>> ensemble;
   HeuristicConfig heuristic;
   PeriodicConfig periodic;
@@ -148,6 +157,13 @@ struct PolicyConfig {
             "who decides when, where and what to grow: nobody (none: the network never grows), the heuristic, to "
             "compare with it one of periodic, random and schedule (docs/growth.md describes each), or a neural network "
             "(gnn; docs/policy.md); ensemble asks several, and the first of policy.ensemble decides"),
+        field(
+            "every", &C::every,
+            "how often the policy is asked, \"1 epoch\" or \"200 steps\": at the first end of an epoch after so many, "
+            "and after the last epoch; docs/decisions/0024-decisions-at-epoch-ends.md"),
+        field("overlap", &C::overlap,
+              "on: the policy decides while the next epoch trains, and its commands are carried out at the end of that "
+              "one; off: training waits for it"),
         field("ensemble", &C::ensemble,
               "the policies that kind ensemble asks after each epoch, by kind: the first decides, the answers of the "
               "others are logged and change nothing; like heuristic, gnn"),

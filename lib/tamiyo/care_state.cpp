@@ -107,6 +107,7 @@ std::string forget_seed(const std::string& text, const std::string& seed_id, con
     std::erase_if(state.asked, [&](const Germination& asked) { return asked.slot == slot; });
     json changed = saved;
     changed.update(care_json(state));
+    changed.erase(kOpenQuestion);  // of another network
     if (changed.contains(kShadowStates)) {
       for (auto& shadow : changed[kShadowStates]) shadow = forget_in_shadow(shadow.get<std::string>(), seed_id, slot);
     }

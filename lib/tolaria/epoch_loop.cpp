@@ -92,6 +92,7 @@ class EpochLoop {
 
 RunOutcome EpochLoop::run() {
   if (run_.progress.step > 0) good_state_.keep();
+  growth_.ask_again();
   while (!is_last_epoch_over() && !should_stop_early()) {
     if (const auto outcome = run_epoch()) return *outcome;
   }

@@ -103,6 +103,9 @@ void check_ensemble(const PolicyConfig& policy, Findings& out) {
 
 void PolicyConfig::validate(Findings& out) const {
   check_ensemble(*this, out);
+  if (every.count < 1) {
+    out.push_back({"every", "must be at least 1; a policy that is never asked is policy.kind none", {}});
+  }
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     if (!schedule[i]) out.push_back({fmt::format("schedule[{}]", i), schedule[i].problem(), {}});
   }

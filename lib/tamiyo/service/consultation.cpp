@@ -6,7 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "base/error.h"
 #include "base/fault.h"
+#include "base/text/rounding.h"
 #include "tamiyo/service/answer_box.h"
 
 namespace esper::tamiyo {
@@ -15,10 +17,12 @@ namespace esper::tamiyo {
 struct Consultation::Shared {
   struct Question {
     std::uint64_t number = 0;
+    base::Duration begin{};
     leyline::Observation observation;
   };
 
   std::unique_ptr<leyline::Controller> controller;
+  base::Clock clock;
   AnswerBox box;
   mutable std::mutex mutex;
   std::condition_variable changed;
@@ -35,6 +39,7 @@ struct Consultation::Shared {
       lock.unlock();
       std::string after;
       Answer made = decide(asked.observation, after);
+      made.latency_ms = base::milliseconds(clock.now() - asked.begin);
       lock.lock();
       if (made.kind == Answer::Kind::kDecided) state = std::move(after);
       box.put(asked.number, std::move(made));
@@ -64,6 +69,7 @@ Consultation::Consultation(std::unique_ptr<leyline::Controller> controller, base
     : shared_(std::make_shared<Shared>()), clock_(std::move(clock)), deadline_(deadline) {
   shared_->state = controller->save_state();
   shared_->controller = std::move(controller);
+  shared_->clock = clock_;
   if (pace == Pace::kMayTakeLong) thread_ = std::thread([shared = shared_] { shared->work(); });
 }
 
@@ -91,35 +97,58 @@ Answer Consultation::decide_inline(const leyline::Observation& observation) {
     answer = late();
     ++figures_.late_answers;
   }
-  answer.latency_ms = std::chrono::duration<double, std::milli>(took).count();
+  answer.latency_ms = base::milliseconds(took);
   return answer;
 }
 
 Answer Consultation::ask(const leyline::Observation& observation) {
-  if (thread_.joinable()) figures_.late_answers = shared_->box.figures().late;
-  Answer answer = thread_.joinable() ? ask_in_thread(observation) : decide_inline(observation);
+  begin(observation);
+  return finish();
+}
+
+void Consultation::begin(const leyline::Observation& observation) {
+  ESPER_CHECK(!asked_, "a controller is asked one question at a time");
+  Asked asked{clock_.now(), state()};
+  if (!thread_.joinable()) {
+    asked.answer = decide_inline(observation);
+  } else {
+    figures_.late_answers = shared_->box.figures().late;
+    if (!hand_over(observation, asked.begin)) {
+      asked.answer = Answer{Answer::Kind::kBusy, {}, "an earlier decision is still running", 0};
+    }
+  }
+  asked_ = std::move(asked);
+}
+
+Answer Consultation::finish() {
+  ESPER_CHECK(asked_, "finish() follows begin()");
+  auto asked = *std::exchange(asked_, std::nullopt);
+  Answer answer = asked.answer ? *std::move(asked.answer) : wait_for_answer(asked.begin);
   using Kind = Answer::Kind;
   if (answer.kind == Kind::kLate || answer.kind == Kind::kBusy) ++figures_.timeouts;
   if (answer.kind == Kind::kLate) figures_.last_timeout_ms = answer.latency_ms;
   return answer;
 }
 
-Answer Consultation::ask_in_thread(const leyline::Observation& observation) {
-  const auto begin = clock_.now();
+// False where an earlier question has no answer yet.
+bool Consultation::hand_over(const leyline::Observation& observation, base::Duration begin) {
   const auto number = shared_->box.open();
-  if (!number) return {Answer::Kind::kBusy, {}, "an earlier decision is still running", 0};
-  {
-    const std::lock_guard lock(shared_->mutex);
-    shared_->question = Shared::Question{*number, observation};
-    shared_->changed.notify_all();
-  }
-  auto answered = shared_->box.wait_until(clock_, begin + deadline_);
-  Answer answer = answered ? *std::move(answered) : late();
-  answer.latency_ms = std::chrono::duration<double, std::milli>(clock_.now() - begin).count();
+  if (!number) return false;
+  const std::lock_guard lock(shared_->mutex);
+  shared_->question = Shared::Question{*number, begin, observation};
+  shared_->changed.notify_all();
+  return true;
+}
+
+Answer Consultation::wait_for_answer(base::Duration begin) {
+  if (auto answered = shared_->box.wait_until(clock_, begin + deadline_)) return *std::move(answered);
+  Answer answer = late();
+  answer.latency_ms = base::milliseconds(clock_.now() - begin);
   return answer;
 }
 
 std::string Consultation::state() const {
+  if (asked_) return asked_->state;
   const std::lock_guard lock(shared_->mutex);
   return shared_->state;
 }

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 
@@ -36,17 +37,27 @@ class Consultation {
   Consultation& operator=(const Consultation&) = delete;
 
   Answer ask(const leyline::Observation& observation);
+  // The same in two parts. What has arrived when finish() is called is in time, whatever the deadline; it is waited for
+  // until the deadline, which begin() starts.
+  void begin(const leyline::Observation& observation);
+  Answer finish();
 
   const ConsultationFigures& figures() const { return figures_; }
 
-  // The controller's state after its last completed answer.
+  // The controller's state after its last completed answer; between begin() and finish() that before the question.
   std::string state() const;
   // Call before the first question.
   void restore(const std::string& state);
 
  private:
-  Answer ask_in_thread(const leyline::Observation& observation);
+  struct Asked {
+    base::Duration begin{};
+    std::string state;                  // before
+    std::optional<Answer> answer = {};  // of an immediate controller, or of one that is busy
+  };
+  bool hand_over(const leyline::Observation& observation, base::Duration begin);
   Answer decide_inline(const leyline::Observation& observation);
+  Answer wait_for_answer(base::Duration begin);
   Answer late() const;
 
   struct Shared;
@@ -54,7 +65,8 @@ class Consultation {
   base::Clock clock_;
   base::Duration deadline_;
   ConsultationFigures figures_;
-  std::thread thread_;  // none for an immediate controller
+  std::optional<Asked> asked_;  // between begin() and finish()
+  std::thread thread_;          // none for an immediate controller
 };
 
 }  // namespace esper::tamiyo

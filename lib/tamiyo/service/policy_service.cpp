@@ -22,14 +22,27 @@ PolicyService::PolicyService(std::unique_ptr<Consultation> consultation, Service
       reports_(settings.reports) {}
 
 ServiceReport PolicyService::evaluate(const leyline::Observation& observation, const RunFigures& run) {
-  std::vector<leyline::TelemetryEvent> events;
+  begin(observation);
+  return finish(observation, run);
+}
+
+void PolicyService::begin(const leyline::Observation& observation) {
+  auto& asked = asked_.emplace();
+  asked.before = {consultation_->state(), service_json(state_).dump(), {}};
+  asked.is_let_through = may_ask(state_, settings_, clock_.now(), asked.events);
+  if (asked.is_let_through) consultation_->begin(observation);
+}
+
+ServiceReport PolicyService::finish(const leyline::Observation& observation, const RunFigures& run) {
+  ESPER_CHECK(asked_, "finish() follows begin()");
+  Asked asked = *std::exchange(asked_, std::nullopt);
   Answer answer{Answer::Kind::kBreakerOpen, {}, "the circuit breaker is open: the policy failed too often", 0};
+  if (asked.is_let_through) answer = consultation_->finish();
   ServiceReport report;
-  report.asked = {consultation_->state(), service_json(state_).dump(), {}};
-  if (may_ask(state_, settings_, clock_.now(), events)) answer = consultation_->ask(observation);
+  report.asked = std::move(asked.before);
   report.asked.answer = answer;
   report.evaluation = tamiyo::evaluate({observation, std::move(answer), run, clock_.now()}, state_, settings_);
-  report.evaluation.events.insert(report.evaluation.events.begin(), events.begin(), events.end());
+  report.evaluation.events.insert(report.evaluation.events.begin(), asked.events.begin(), asked.events.end());
   report.closed = reports_.observe(observation, report.evaluation.risk_reason);
   for (const auto& closed : report.closed) report.evaluation.events.push_back(report_event(closed));
   reports_.open(report.evaluation.answer.decision, observation);
@@ -41,7 +54,7 @@ ServiceReport PolicyService::evaluate(const leyline::Observation& observation, c
 std::string PolicyService::state() const {
   auto saved = nlohmann::json::parse(consultation_->state());
   ESPER_CHECK(saved.is_object(), "a controller's state is one JSON object");
-  saved[kServiceState] = service_json(state_);
+  saved[kServiceState] = asked_ ? nlohmann::json::parse(asked_->before.service) : service_json(state_);
   saved[kServiceState][kReportsState] = reports_.save();
   return saved.dump();
 }

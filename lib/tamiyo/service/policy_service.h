@@ -3,6 +3,7 @@
 // they are carried out. Used by the training thread in the place of a Consultation.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ class PolicyService {
 
   // Once after each epoch, in order.
   ServiceReport evaluate(const leyline::Observation& observation, const RunFigures& run = {});
+  // The same in two parts, with the same arguments: the policy thinks in between.
+  void begin(const leyline::Observation& observation);
+  ServiceReport finish(const leyline::Observation& observation, const RunFigures& run = {});
   // The network rejected this command: it was not carried out, and its field report ends.
   void report_rejection(const std::string& command_id) { reports_.abort(command_id); }
 
@@ -45,7 +49,8 @@ class PolicyService {
   const ServiceState& service_state() const { return state_; }
   const FieldReports& reports() const { return reports_; }
 
-  // The controller's state after its last completed answer, with the service's own under "service".
+  // The controller's state after its last completed answer, with the service's own under "service"; between begin() and
+  // finish() that before the question.
   std::string state() const;
   // Call before the first question. A state without the service's part is a controller's own, of a run without one.
   // Throws Error{kCheckpoint} for what is no such state.
@@ -55,6 +60,12 @@ class PolicyService {
   std::unique_ptr<Consultation> consultation_;
   ServiceSettings settings_;
   base::Clock clock_;
+  struct Asked {
+    Consulted before;  // without the answer
+    bool is_let_through = false;
+    std::vector<leyline::TelemetryEvent> events;
+  };
+  std::optional<Asked> asked_;  // between begin() and finish()
   ServiceState state_;
   FieldReports reports_;
 };

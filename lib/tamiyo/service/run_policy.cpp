@@ -1,8 +1,7 @@
 #include "tamiyo/service/run_policy.h"
 
-#include <future>
 #include <nlohmann/json.hpp>
-#include <system_error>
+#include <utility>
 
 #include "base/error.h"
 #include "base/text/json_fields.h"
@@ -13,51 +12,57 @@ namespace esper::tamiyo {
 using leyline::Observation;
 using nlohmann::json;
 
-namespace {
-
-// What a shadow answers when it has; its own deadline bounds the wait.
-std::future<Answer> begin_asking(Consultation& shadow, const Observation& observation) {
-  try {
-    return std::async(std::launch::async, [&] { return shadow.ask(observation); });
-  } catch (const std::system_error& error) {  // no thread
-    std::promise<Answer> failed;
-    failed.set_value({Answer::Kind::kFailed, {}, error.what(), 0});
-    return failed.get_future();
+void RunPolicy::put(Open& open) {
+  open.is_asked = true;
+  const auto& observation = open.question.observation;
+  for (const auto& [kind, shadow] : shadows_) {
+    open.shadows.push_back({kind, shadow->state(), {}});
+    shadow->begin(observation);
   }
-}
-
-Answer shadow_answer(std::future<Answer>& asked) {
-  try {
-    return asked.get();
-  } catch (const std::exception& error) {
-    return {Answer::Kind::kFailed, {}, error.what(), 0};
-  }
-}
-
-}  // namespace
-
-ServiceReport RunPolicy::ask_policy(const Observation& observation, const RunFigures& run) {
-  if (auto* service = std::get_if<std::unique_ptr<PolicyService>>(&policy_))
-    return (*service)->evaluate(observation, run);
+  if (auto* service = std::get_if<std::unique_ptr<PolicyService>>(&policy_)) return (*service)->begin(observation);
   auto& consultation = *std::get<std::unique_ptr<Consultation>>(policy_);
+  open.asked_with = consultation.state();
+  consultation.begin(observation);
+}
+
+ServiceReport RunPolicy::answer_to(Open& open) {
   ServiceReport report;
-  report.asked.state = consultation.state();
-  report.evaluation.answer = consultation.ask(observation);
-  report.asked.answer = report.evaluation.answer;
+  if (auto* service = std::get_if<std::unique_ptr<PolicyService>>(&policy_)) {
+    report = (*service)->finish(open.question.observation, open.question.figures);
+  } else {
+    report.evaluation.answer = std::get<std::unique_ptr<Consultation>>(policy_)->finish();
+    report.asked = {std::move(open.asked_with), {}, report.evaluation.answer};
+  }
+  for (std::size_t i = 0; i < shadows_.size(); ++i) {
+    open.shadows[i].answer = answer_record(shadows_[i].consultation->finish());
+  }
+  report.asked.shadows = std::move(open.shadows);
   return report;
 }
 
 ServiceReport RunPolicy::ask(const Observation& observation, const RunFigures& run) {
-  std::vector<leyline::ShadowRecord> records;
-  std::vector<std::future<Answer>> asked;
-  for (const auto& [kind, shadow] : shadows_) {
-    records.push_back({kind, shadow->state(), {}});
-    asked.push_back(begin_asking(*shadow, observation));
-  }
-  auto report = ask_policy(observation, run);
-  for (std::size_t i = 0; i < asked.size(); ++i) records[i].answer = answer_record(shadow_answer(asked[i]));
-  report.asked.shadows = std::move(records);
-  return report;
+  Open open{.question = {observation, run}};
+  put(open);
+  return answer_to(open);
+}
+
+void RunPolicy::begin(PolicyQuestion question) {
+  ESPER_CHECK(!open_, "a policy is asked one question at a time");
+  open_ = Open{.question = std::move(question)};
+  put(*open_);
+}
+
+void RunPolicy::ask_again() {
+  if (open_ && !open_->is_asked) put(*open_);
+}
+
+Consulting RunPolicy::finish() {
+  ESPER_CHECK(open_, "finish() follows begin()");
+  ask_again();
+  auto report = answer_to(*open_);
+  Consulting consulting{std::move(open_->question), std::move(report)};
+  open_.reset();
+  return consulting;
 }
 
 void RunPolicy::report_rejection(const std::string& command_id) {
@@ -70,10 +75,11 @@ const ConsultationFigures& RunPolicy::figures() const {
 
 std::string RunPolicy::state() const {
   std::string own = std::visit([](const auto& policy) { return policy->state(); }, policy_);
-  if (shadows_.empty()) return own;
+  if (shadows_.empty() && !open_) return own;
   json saved = json::parse(own);
   ESPER_CHECK(saved.is_object(), "a controller's state is one JSON object");
   for (const auto& [kind, shadow] : shadows_) saved[kShadowStates][kind] = shadow->state();
+  if (open_) saved[kOpenQuestion] = question_json(open_->question);
   return saved.dump();
 }
 
@@ -81,12 +87,7 @@ void RunPolicy::restore_policy(const std::string& state) {
   std::visit([&](const auto& policy) { policy->restore(state); }, policy_);
 }
 
-void RunPolicy::restore(const std::string& state) {
-  json saved = json::parse(state, nullptr, false);
-  if (!saved.is_object() || !saved.contains(kShadowStates)) return restore_policy(state);
-  const json states = std::move(saved[kShadowStates]);
-  saved.erase(kShadowStates);
-  restore_policy(saved.dump());
+void RunPolicy::restore_shadows(const json& states) {
   for (const auto& [kind, shadow] : shadows_) {
     const std::string own = base::text_at(states, kind);
     if (own.empty()) continue;
@@ -95,6 +96,26 @@ void RunPolicy::restore(const std::string& state) {
     } catch (const base::Error&) {  // of other weights, say: it changes nothing in the run
     }
   }
+}
+
+void RunPolicy::restore(const std::string& state) {
+  open_.reset();
+  json saved = json::parse(state, nullptr, false);
+  if (!saved.is_object() || !(saved.contains(kShadowStates) || saved.contains(kOpenQuestion))) {
+    return restore_policy(state);
+  }
+  const json asked = base::member(saved, kOpenQuestion), shadows = base::member(saved, kShadowStates);
+  saved.erase(kOpenQuestion);
+  saved.erase(kShadowStates);
+  restore_policy(saved.dump());
+  restore_shadows(shadows);
+  if (asked.is_null()) return;
+  auto question = read_question(asked);
+  if (!question) {
+    throw base::Error(base::ExitCode::kCheckpoint,
+                      "the open question in the policy's saved state: " + question.error());
+  }
+  open_ = Open{.question = *std::move(question)};
 }
 
 }  // namespace esper::tamiyo

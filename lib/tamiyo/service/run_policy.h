@@ -3,18 +3,27 @@
 // asked, whose answers are logged and change nothing (policy.kind ensemble). Used by the training thread.
 
 #include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
 #include "tamiyo/service/consultation.h"
+#include "tamiyo/service/policy_question.h"
 #include "tamiyo/service/policy_service.h"
 
 namespace esper::tamiyo {
 
 // In a saved state: the shadows' own, as texts by kind.
 inline constexpr char kShadowStates[] = "shadows";
+
+// A question, and what came of it.
+struct Consulting {
+  PolicyQuestion question;
+  ServiceReport report;
+};
 
 class RunPolicy {
  public:
@@ -27,13 +36,20 @@ class RunPolicy {
     shadows_.push_back({std::move(kind), std::move(shadow)});
   }
 
-  // Once after each epoch, in order. Without the service the report has an answer and nothing else.
+  // After epochs, in order. Without the service the report has an answer and nothing else.
   ServiceReport ask(const leyline::Observation& observation, const RunFigures& run = {});
+  // The same in two parts: the policy thinks in between, and what has arrived when finish() is called is in time.
+  void begin(PolicyQuestion question);
+  bool has_question() const { return open_.has_value(); }
+  Consulting finish();
+  // A question that came with a restored state is asked; finish() would else do it.
+  void ask_again();
   // The network rejected this command.
   void report_rejection(const std::string& command_id);
 
   const ConsultationFigures& figures() const;
-  // The state after the last completed answer, with the shadows' under "shadows".
+  // The state after the last completed answer, with the shadows' under "shadows". Between begin() and finish() that
+  // before the question, with the question.
   std::string state() const;
   // Call before the first question. A shadow without a state of its own, or with one that it cannot read, begins anew.
   void restore(const std::string& state);
@@ -43,11 +59,20 @@ class RunPolicy {
     std::string kind;
     std::unique_ptr<Consultation> consultation;
   };
-  ServiceReport ask_policy(const leyline::Observation& observation, const RunFigures& run);
+  struct Open {
+    PolicyQuestion question;
+    bool is_asked = false;
+    std::string asked_with = {};                      // the controller's state, where there is no service
+    std::vector<leyline::ShadowRecord> shadows = {};  // without their answers
+  };
+  void put(Open& open);
+  ServiceReport answer_to(Open& open);
   void restore_policy(const std::string& state);
+  void restore_shadows(const nlohmann::json& states);
 
   std::variant<std::unique_ptr<Consultation>, std::unique_ptr<PolicyService>> policy_;
   std::vector<Shadow> shadows_;
+  std::optional<Open> open_;
 };
 
 }  // namespace esper::tamiyo

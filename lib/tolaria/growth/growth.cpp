@@ -43,26 +43,6 @@ bool grows(const config::RunConfig& config) {
   return config.growth.enabled && config.policy.kind != config::PolicyKind::kNone;
 }
 
-// What the policy's service judges a decision by, of the epoch that it follows. Times of this machine only where the
-// run file asks for it.
-tamiyo::RunFigures policy_figures(const config::RunConfig& config, const EpochResults& results,
-                                  const GrowthFigures& last) {
-  tamiyo::RunFigures figures;
-  double violations = 0, conflicts = 0, comparisons = 0;
-  for (const auto& [id, seed] : results.steps.seeds) {
-    violations += seed.isolation_violations;
-    conflicts += seed.conflicts;
-    comparisons += seed.comparisons;
-  }
-  figures.isolation_violations = violations;
-  if (comparisons > 0) figures.gradient_conflict = conflicts / comparisons;
-  if (!config.policy.risk.judge_times) return figures;
-  figures.hook_ms = last.hook_ms;
-  figures.apply_ms = last.hook_ms - last.decide_ms;
-  if (results.steps.steps > 0) figures.step_ms = results.trained.train_ms / static_cast<double>(results.steps.steps);
-  return figures;
-}
-
 bool germinates(const leyline::AdaptationCommand& command) {
   return command.seed_operation && command.seed_operation->operation == leyline::SeedOperation::kGerminate;
 }
@@ -249,26 +229,58 @@ void Growth::report_no_decision(const Answer& answer) {
                      {"deadline_ms", std::to_string(milliseconds(deadline))}}));
 }
 
+void Growth::ask(const RunProgress& progress, const EpochResults& results, const GrowthTimes& last) {
+  auto observation = observe(facts_, progress, model_.network, results);
+  const auto begin = facts_.clock.now();
+  policy_.begin({std::move(observation), policy_figures(facts_.config, results, last)});
+  figures_.times.waiting_ms += milliseconds(facts_.clock.now() - begin);
+}
+
+// What an earlier epoch left open comes first: the policy is to see what its commands did.
 EpochEnd Growth::decide(RunProgress& progress, const EpochResults& results) {
-  const auto observation = observe(facts_, progress, model_.network, results);
-  const auto run_figures = policy_figures(facts_.config, results, figures_);
-  const auto report = policy_.ask(observation, run_figures);
+  const auto last = std::exchange(figures_.times, {});
+  figures_.policy.clear();
+  figures_.decide_ms.reset();
+  figures_.without_decision = false;
+  if (policy_.has_question()) {
+    const auto then = results.is_last ? IfDecided::kDrop : IfDecided::kApply;
+    if (finish_question(progress, then) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
+  }
+  if (!is_question_due(facts_, progress, results)) return EpochEnd::kComplete;
+  ask(progress, results, last);
+  const bool overlaps = facts_.config.policy.overlap == config::PolicyOverlap::kOn && !results.is_last;
+  return overlaps ? EpochEnd::kComplete : finish_question(progress, IfDecided::kApply);
+}
+
+EpochEnd Growth::finish_question(RunProgress& progress, IfDecided then) {
+  const auto begin = facts_.clock.now();
+  const auto [question, report] = policy_.finish();
+  figures_.times.waiting_ms += milliseconds(facts_.clock.now() - begin);
   const Answer& answer = report.evaluation.answer;
   if (grows(facts_.config)) {
     const std::string kind(base::name_of(facts_.config.policy.deciding()));
-    log_.record(tamiyo::decision_record(kind, observation, run_figures, report));
+    log_.record(tamiyo::decision_record(kind, question.observation, question.figures, report));
   }
   for (const auto& event : report.evaluation.events) log_.report(event);
   figures_.policy = report.metrics;
   figures_.decide_ms = answer.latency_ms;
   figures_.without_decision = answer.kind != Answer::Kind::kDecided;
   if (answer.kind == Answer::Kind::kDecided) {
+    if (then == IfDecided::kDrop) return drop(answer.decision), EpochEnd::kComplete;
     log_.report(answer.decision);
     return apply(progress, answer.decision);
   }
   ++progress.conservative_epochs;
   report_no_decision(answer);
   return EpochEnd::kComplete;
+}
+
+// What would begin now would never train; what the last epoch showed is decided next.
+void Growth::drop(leyline::Decision decision) {
+  for (const auto& command : decision.commands) policy_.report_rejection(command.command_id);
+  if (!decision.commands.empty()) decision.reason += ". Not carried out: the run ends, and its last epoch decides";
+  decision.commands.clear();
+  log_.report(decision);
 }
 
 EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
@@ -288,7 +300,7 @@ EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {
   if (results.is_last && may_settle() && settle(progress, ran) == EpochEnd::kInterrupted) return EpochEnd::kInterrupted;
   step::follow_training_gates(model_);
   log_.publish();
-  figures_.hook_ms = milliseconds(facts_.clock.now() - begin);
+  figures_.times.hook_ms = milliseconds(facts_.clock.now() - begin);
   return EpochEnd::kComplete;
 }
 

@@ -1,23 +1,27 @@
 #pragma once
-// After an epoch: seeds receive their measurements, the policy decides, and its commands are applied. Training thread.
+// After an epoch: seeds receive their measurements, the policy decides, and its commands are applied. With
+// `policy.overlap` it decides while the next epoch trains, and its commands are applied after that one. Training
+// thread.
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "tolaria/growth/control.h"
 #include "tolaria/growth/lifecycle_log.h"
 #include "tolaria/growth/observe.h"
+#include "tolaria/growth/policy_question.h"
 #include "tolaria/growth/settle.h"
 #include "tolaria/run/run.h"
 
 namespace esper::tolaria {
 
 struct GrowthFigures {
-  double decide_ms = 0;                           // the policy, after the last epoch
-  double hook_ms = 0;                             // the policy and its commands, after the last epoch
+  GrowthTimes times = {};
+  std::optional<double> decide_ms = {};           // the policy's last decision, if one was made after the last epoch
   bool without_decision = false;                  // the default applied after the last epoch
   std::int64_t optimizer_rebuilds = 0;            // of this process
-  std::vector<leyline::MetricValue> policy = {};  // of the service's last evaluation; empty without a service
+  std::vector<leyline::MetricValue> policy = {};  // of the service's evaluation; empty without one
 };
 
 enum class EpochEnd { kComplete, kInterrupted };
@@ -48,10 +52,18 @@ class Growth {
 
   const GrowthFigures& figures() const { return figures_; }
 
+  // At a run's start: a question that the checkpoint holds is asked again.
+  void ask_again() { policy_.ask_again(); }
+
  private:
+  enum class IfDecided { kApply, kDrop };
+
   void take_in(const kasmina::EpochFacts& facts);
   void compare(RunProgress& progress, const EpochResults& results, kasmina::EpochFacts& facts);
   EpochEnd decide(RunProgress& progress, const EpochResults& results);
+  void ask(const RunProgress& progress, const EpochResults& results, const GrowthTimes& last);
+  EpochEnd finish_question(RunProgress& progress, IfDecided then);
+  void drop(leyline::Decision decision);
   EpochEnd apply(RunProgress& progress, const leyline::Decision& decision);
   // Whether it was rejected.
   bool report_rejection(const leyline::AdaptationCommand& command,

@@ -125,8 +125,8 @@ void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements
   out.push_back(metric("tolaria.epoch_hook.latency_ms"_metric, figures.hook_ms));
   out.push_back(metric("tolaria.seeds.active"_metric, static_cast<double>(count_active(seeds))));
   out.push_back(metric("kasmina.seeds.active"_metric, static_cast<double>(count_active(seeds))));
-  out.push_back(metric("tolaria.hook.latency_ms"_metric, figures.growth.hook_ms));
-  out.push_back(metric("tamiyo.decide.latency_ms"_metric, figures.growth.decide_ms));
+  out.push_back(metric("tolaria.hook.latency_ms"_metric, figures.growth.times.hook_ms));
+  if (figures.growth.decide_ms) out.push_back(metric("tamiyo.decide.latency_ms"_metric, *figures.growth.decide_ms));
 }
 
 void add_policy(std::vector<MetricValue>& out, const ComponentFigures& figures) {

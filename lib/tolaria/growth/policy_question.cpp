@@ -1,0 +1,30 @@
+#include "tolaria/growth/policy_question.h"
+
+namespace esper::tolaria {
+
+bool is_question_due(const RunFacts& facts, const RunProgress& progress, const EpochResults& results) {
+  const auto& every = facts.config.policy.every;
+  if (results.is_last) return true;
+  if (every.unit == base::Length::Unit::kEpochs) return progress.epoch % every.count == 0;
+  return progress.step / every.count > (progress.step - facts.steps_per_epoch()) / every.count;
+}
+
+tamiyo::RunFigures policy_figures(const config::RunConfig& config, const EpochResults& results,
+                                  const GrowthTimes& last) {
+  tamiyo::RunFigures figures;
+  double violations = 0, conflicts = 0, comparisons = 0;
+  for (const auto& [id, seed] : results.steps.seeds) {
+    violations += seed.isolation_violations;
+    conflicts += seed.conflicts;
+    comparisons += seed.comparisons;
+  }
+  figures.isolation_violations = violations;
+  if (comparisons > 0) figures.gradient_conflict = conflicts / comparisons;
+  if (!config.policy.risk.judge_times) return figures;
+  figures.hook_ms = last.hook_ms;
+  figures.apply_ms = last.hook_ms - last.waiting_ms;
+  if (results.steps.steps > 0) figures.step_ms = results.trained.train_ms / static_cast<double>(results.steps.steps);
+  return figures;
+}
+
+}  // namespace esper::tolaria

@@ -1,0 +1,22 @@
+#pragma once
+// After which epochs a run's policy is asked, and what its service is told besides the observation. Pure functions.
+
+#include "tamiyo/service/evaluation.h"
+#include "tolaria/growth/observe.h"
+
+namespace esper::tolaria {
+
+// Of the last epoch's end.
+struct GrowthTimes {
+  double hook_ms = 0;     // the policy and its commands
+  double waiting_ms = 0;  // of these, asking the policy and waiting for it
+};
+
+// Whether `policy.every` has come with the epoch that has just been counted. The last epoch always counts.
+bool is_question_due(const RunFacts& facts, const RunProgress& progress, const EpochResults& results);
+
+// Times of this machine only where the run file asks for it.
+tamiyo::RunFigures policy_figures(const config::RunConfig& config, const EpochResults& results,
+                                  const GrowthTimes& last);
+
+}  // namespace esper::tolaria
