@@ -130,7 +130,12 @@ DecisionLog read_own(const std::string& run) {
 // Puts what an ancestor decided before it was forked ahead of the log.
 void begin_with(const Ancestor& ancestor, DecisionLog& log) {
   auto earlier = read_own(ancestor.run);
-  std::erase_if(earlier.entries, [&](const auto& entry) { return place_of(entry.record) > ancestor.until; });
+  // A question that was open at the fork was answered in the fork, too.
+  std::erase_if(earlier.entries, [&](const auto& entry) {
+    const auto place = place_of(entry.record);
+    const bool is_made_again = !log.entries.empty() && place >= place_of(log.entries.front().record);
+    return place > ancestor.until || is_made_again;
+  });
   for (auto& entry : log.entries) entry.process += earlier.processes.size();
   std::ranges::move(log.processes, std::back_inserter(earlier.processes));
   std::ranges::move(log.entries, std::back_inserter(earlier.entries));

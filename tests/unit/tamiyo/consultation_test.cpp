@@ -143,6 +143,24 @@ TEST_CASE("a late answer is dropped; the controller is not asked again before it
   CHECK(consultation.figures().late_answers == 1);
 }
 
+TEST_CASE("between question and answer the state is the one before, and what came meanwhile is in time") {
+  Consultation consultation(scripted(answer_for), base::Clock(), std::chrono::nanoseconds(1));
+  Answer answer;
+  const auto end = std::chrono::steady_clock::now() + kPatience;
+  // The deadline has passed long before each finish(); the pauses grow until the answer comes within one.
+  for (auto pause = milliseconds(1); answer.kind != Kind::kDecided || answer.decision.reason.empty(); pause *= 2) {
+    REQUIRE(std::chrono::steady_clock::now() < end);
+    const auto before = consultation.state();
+    consultation.begin(after_epoch(1));
+    CHECK(consultation.state() == before);
+    std::this_thread::sleep_for(pause);
+    CHECK(consultation.state() == before);
+    answer = consultation.finish();
+  }
+  CHECK(answer.decision.reason == "epoch 1");
+  CHECK(consultation.state() == "{\"epoch\":1}");
+}
+
 TEST_CASE("a controller that throws has failed this once") {
   Consultation consultation(scripted([](const Observation& seen) -> Decision {
                               if (seen.current_epoch == 1) throw std::runtime_error("no idea");

@@ -1,8 +1,12 @@
 #include "tamiyo/service/run_policy.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
 #include <chrono>
+#include <cmath>
 #include <future>
+#include <limits>
 #include <stdexcept>
 
 #include "support/scripted_controller.h"
@@ -18,6 +22,14 @@ std::unique_ptr<Consultation> culler() {
             {leyline::seed_command(test::command_id(seen), leyline::SeedOperation::kCull, "seed-9999")}, "cull"};
       }),
       base::Clock(), std::chrono::seconds(60), Pace::kImmediate);
+}
+
+// Says what it was asked about, and how often it was asked before.
+std::unique_ptr<Consultation> talker(base::Duration deadline = std::chrono::seconds(60)) {
+  return std::make_unique<Consultation>(test::scripted([](const leyline::Observation& seen) {
+                                          return leyline::Decision{{}, "after " + std::to_string(seen.current_epoch)};
+                                        }),
+                                        base::Clock(), deadline);
 }
 
 }  // namespace
@@ -47,6 +59,51 @@ TEST_CASE("both forms go on from their saved states") {
   CHECK(again.state() == served.state());
   direct.restore("{}");
   CHECK(direct.state() == "{}");
+}
+
+TEST_CASE("an open question is a part of the state before it, and a restored policy answers it again") {
+  const bool is_served = GENERATE(false, true);
+  const auto make = [&] {
+    auto policy = is_served ? RunPolicy(std::make_unique<PolicyService>(talker(), ServiceSettings{}, base::Clock()))
+                            : RunPolicy(talker());
+    policy.add_shadow("none", talker());
+    return policy;
+  };
+  DecidedRun run;
+  RunPolicy policy = make();
+  policy.ask(run.now);
+  const auto before = policy.state();
+  ++run.now.current_epoch;
+  run.now.training_loss = std::numeric_limits<double>::quiet_NaN();
+  policy.begin({run.now, {.gradient_conflict = 0.25}});
+  CHECK(policy.has_question());
+  const auto open = policy.state();
+  CHECK(open.find("\"question\"") != std::string::npos);
+
+  RunPolicy again = make();
+  again.restore(open);
+  CHECK(again.has_question());
+  CHECK(again.state() == open);
+  again.ask_again();
+  CHECK(again.state() == open);
+  const auto first = policy.finish(), second = again.finish();
+  CHECK(first.report.evaluation.answer.decision.reason == "after 4");
+  CHECK(second.report.evaluation.answer.decision.reason == "after 4");
+  CHECK(second.question.figures.gradient_conflict == 0.25);
+  CHECK(std::isnan(second.question.observation.training_loss));
+  REQUIRE(second.report.asked.shadows.size() == 1);
+  CHECK(second.report.asked.shadows[0].answer.decision.reason == "after 4");
+  CHECK(second.report.asked.state == first.report.asked.state);
+  CHECK_FALSE(again.has_question());
+  CHECK(again.state() == policy.state());
+  CHECK(again.state() != before);
+}
+
+TEST_CASE("a question that cannot be read makes the state useless, with the reason") {
+  RunPolicy policy(talker());
+  CHECK_THROWS_WITH(
+      policy.restore(R"({"epoch":3,"question":{"observation":{"current_epoch":"x"}}})"),
+      Catch::Matchers::ContainsSubstring("open question") && Catch::Matchers::ContainsSubstring("current_epoch"));
 }
 
 TEST_CASE("shadows are asked as well, and whatever they do changes nothing") {
