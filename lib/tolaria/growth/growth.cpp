@@ -276,11 +276,12 @@ EpochEnd Growth::finish_question(RunProgress& progress, IfDecided then) {
 }
 
 // What would begin now would never train; what the last epoch showed is decided next.
-void Growth::drop(leyline::Decision decision) {
+void Growth::drop(const leyline::Decision& decision) {
+  if (decision.commands.empty()) return;
   for (const auto& command : decision.commands) policy_.report_rejection(command.command_id);
-  if (!decision.commands.empty()) decision.reason += ". Not carried out: the run ends, and its last epoch decides";
-  decision.commands.clear();
-  log_.report(decision);
+  log_.report(event(
+      "pause_triggered"_event, Level::kInfo,
+      {{"reason", "the run ends: its last epoch decides"}, {"commands", std::to_string(decision.commands.size())}}));
 }
 
 EpochEnd Growth::end_epoch(RunProgress& progress, const EpochResults& results) {

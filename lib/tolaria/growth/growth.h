@@ -63,7 +63,7 @@ class Growth {
   EpochEnd decide(RunProgress& progress, const EpochResults& results);
   void ask(const RunProgress& progress, const EpochResults& results, const GrowthTimes& last);
   EpochEnd finish_question(RunProgress& progress, IfDecided then);
-  void drop(leyline::Decision decision);
+  void drop(const leyline::Decision& decision);
   EpochEnd apply(RunProgress& progress, const leyline::Decision& decision);
   // Whether it was rejected.
   bool report_rejection(const leyline::AdaptationCommand& command,

@@ -72,7 +72,7 @@ TEST_CASE("with overlap a decision is carried out at the end of the next epoch, 
   CHECK(epoch_of_graft(it) == (overlaps ? "2" : "1"));
   CHECK(stages == std::vector<std::string>{"DORMANT", "GERMINATED", "GERMINATED", "GERMINATED"});
   CHECK_FALSE(it.policy.has_question());
-  CHECK(it.events("tamiyo.decision").size() == 4);
+  CHECK(it.events("tamiyo.decision").size() == (overlaps ? 3 : 4));  // the last epoch replaces the one before
 }
 
 TEST_CASE("the next epoch trains while the policy thinks") {
@@ -118,10 +118,10 @@ TEST_CASE("what the epoch before the last decides begins nothing") {
   it.policy = served(it, [](const Observation& seen) { return germinates_after(2, seen); });
   REQUIRE(it.go().kind == Kind::kDone);
   CHECK(it.events("seed_grafted").empty());
-  const auto decisions = it.events("tamiyo.decision");
-  REQUIRE(decisions.size() == 3);
-  CHECK(decisions[1].attributes.at("commands").empty());
-  CHECK(decisions[1].attributes.at("reason").find("Not carried out") != std::string::npos);
+  CHECK(it.events("tamiyo.decision").size() == 2);
+  const auto held = it.events("pause_triggered");
+  REQUIRE(held.size() == 1);
+  CHECK(held[0].attributes.at("commands") == "1");
   CHECK(it.values("tamiyo.field_reports.published_total") == std::vector<double>{0, 1});  // aborted
 }
 
