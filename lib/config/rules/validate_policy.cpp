@@ -111,6 +111,17 @@ void PolicyConfig::validate(Findings& out) const {
   }
 }
 
+namespace {
+
+// The epoch at whose end what is due after `epoch` is carried out. A number of steps is taken for one epoch.
+std::int64_t carried_out_after(std::int64_t epoch, const RunConfig& config) {
+  const auto& [count, unit] = config.policy.every;
+  if (unit == base::Length::Unit::kEpochs && count > 0) epoch = (epoch + count - 1) / count * count;
+  return config.policy.overlap == PolicyOverlap::kOn ? epoch + 1 : epoch;
+}
+
+}  // namespace
+
 void check_schedule(const RunConfig& config, Findings& out) {
   const bool is_needed = config.policy.asks(PolicyKind::kSchedule) && config.growth.kind == GrowthKind::kModules;
   if (is_needed && config.policy.schedule.empty()) {
@@ -129,11 +140,12 @@ void check_schedule(const RunConfig& config, Findings& out) {
                      fmt::format("the run ends with epoch {}, before epoch {}; raise epochs, or grow earlier",
                                  config.epochs, epoch),
                      {"epochs"}});
-    } else if (epoch == config.epochs) {
+    } else if (const auto done = carried_out_after(epoch, config); done >= config.epochs) {
       out.push_back(
           {path,
-           fmt::format("nothing is grown after the run's last epoch, {}; raise epochs, or grow earlier", epoch),
-           {"epochs"}});
+           fmt::format("nothing is grown after the run's last epoch, {}{}; raise epochs, or grow earlier",
+                       config.epochs, done == epoch ? "" : ", and by policy.every and policy.overlap it would be then"),
+           {"epochs", "policy.every", "policy.overlap"}});
     }
     const auto [other, is_new] = seen.emplace(std::pair{epoch, line->slot}, line.text());
     if (!is_new) {

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/text/json_fields.h"
+
 namespace esper::tamiyo {
 
 using leyline::Observation;
@@ -24,6 +26,11 @@ int gravity_of(std::string_view risk_reason) {
 
 void look_at(PendingReport& pending, const Observation& observation, std::string_view risk_reason) {
   auto& report = pending.report;
+  if (observation.current_epoch <= pending.since) {
+    pending.loss = observation.validation_loss;
+    pending.accuracy = observation.validation_accuracy;
+    return;
+  }
   ++report.observation_window_epochs;
   report.issued_at_ns = observation.timestamp_ns;
   if (report.risk_reason.empty() || gravity_of(risk_reason) > gravity_of(report.risk_reason)) {
@@ -39,17 +46,12 @@ void look_at(PendingReport& pending, const Observation& observation, std::string
 // Without the wall clock, which the next observation sets: equal runs have equal states.
 nlohmann::json report_json(const PendingReport& pending) {
   const auto& it = pending.report;
-  return {{"command", it.command_id},
-          {"run", it.training_run_id},
-          {"seed", it.seed_id},
-          {"slot", it.slot},
-          {"blueprint", it.blueprint_id},
-          {"policy", it.policy},
-          {"reason", it.risk_reason},
-          {"epoch", it.epoch},
-          {"window", it.observation_window_epochs},
-          {"loss", pending.loss},
-          {"accuracy", pending.accuracy}};
+  return {{"command", it.command_id},     {"run", it.training_run_id},
+          {"seed", it.seed_id},           {"slot", it.slot},
+          {"blueprint", it.blueprint_id}, {"policy", it.policy},
+          {"reason", it.risk_reason},     {"epoch", it.epoch},
+          {"since", pending.since},       {"window", it.observation_window_epochs},
+          {"loss", pending.loss},         {"accuracy", pending.accuracy}};
 }
 
 std::string report_id_of(const std::string& command_id) { return "report-" + command_id; }
@@ -66,6 +68,7 @@ PendingReport read_report(const nlohmann::json& saved) {
   it.policy = saved.at("policy");
   it.risk_reason = saved.at("reason");
   it.epoch = saved.at("epoch");
+  pending.since = base::optional_at<std::uint32_t>(saved, "since").value_or(it.epoch);
   it.observation_window_epochs = saved.at("window");
   pending.loss = saved.at("loss");
   pending.accuracy = saved.at("accuracy");
@@ -74,10 +77,10 @@ PendingReport read_report(const nlohmann::json& saved) {
 
 }  // namespace
 
-void FieldReports::open(const leyline::Decision& decision, const Observation& observation) {
+void FieldReports::open(const leyline::Decision& decision, const Observation& observation, std::uint32_t carried_out) {
   for (const auto& command : decision.commands) {
     if (!command.seed_operation) continue;
-    PendingReport pending{{}, observation.validation_loss, observation.validation_accuracy};
+    PendingReport pending{{}, observation.validation_loss, observation.validation_accuracy, carried_out};
     auto& report = pending.report;
     report.report_id = report_id_of(command.command_id);
     report.command_id = command.command_id;

@@ -24,7 +24,8 @@ struct FieldReportSettings {
 
 struct PendingReport {
   FieldReport report;
-  double loss = 0, accuracy = 0;  // validation, when the command was issued
+  double loss = 0, accuracy = 0;  // validation, when the command was carried out
+  std::uint32_t since = 0;        // the epoch at whose end it was carried out: what it does shows in later ones
   bool operator==(const PendingReport&) const = default;
 };
 
@@ -32,8 +33,8 @@ class FieldReports {
  public:
   explicit FieldReports(FieldReportSettings settings = {}) : settings_(settings) {}
 
-  // One report a command.
-  void open(const leyline::Decision& decision, const leyline::Observation& observation);
+  // One report a command. carried_out: the epoch at whose end, that of the observation or a later one.
+  void open(const leyline::Decision& decision, const leyline::Observation& observation, std::uint32_t carried_out);
   // An epoch's end, before its own commands: closes what has been observed for long enough, and returns it.
   std::vector<FieldReport> observe(const leyline::Observation& observation, std::string_view risk_reason);
   // The network rejected the command, or the run ended before the window did.

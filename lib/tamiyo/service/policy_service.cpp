@@ -23,7 +23,7 @@ PolicyService::PolicyService(std::unique_ptr<Consultation> consultation, Service
 
 ServiceReport PolicyService::evaluate(const leyline::Observation& observation, const RunFigures& run) {
   begin(observation);
-  return finish(observation, run);
+  return finish(observation, run, observation.current_epoch);
 }
 
 void PolicyService::begin(const leyline::Observation& observation) {
@@ -33,7 +33,8 @@ void PolicyService::begin(const leyline::Observation& observation) {
   if (asked.is_let_through) consultation_->begin(observation);
 }
 
-ServiceReport PolicyService::finish(const leyline::Observation& observation, const RunFigures& run) {
+ServiceReport PolicyService::finish(const leyline::Observation& observation, const RunFigures& run,
+                                    std::uint32_t carried_out) {
   ESPER_CHECK(asked_, "finish() follows begin()");
   Asked asked = *std::exchange(asked_, std::nullopt);
   Answer answer{Answer::Kind::kBreakerOpen, {}, "the circuit breaker is open: the policy failed too often", 0};
@@ -45,7 +46,7 @@ ServiceReport PolicyService::finish(const leyline::Observation& observation, con
   report.evaluation.events.insert(report.evaluation.events.begin(), asked.events.begin(), asked.events.end());
   report.closed = reports_.observe(observation, report.evaluation.risk_reason);
   for (const auto& closed : report.closed) report.evaluation.events.push_back(report_event(closed));
-  reports_.open(report.evaluation.answer.decision, observation);
+  reports_.open(report.evaluation.answer.decision, observation, carried_out);
   if (observation.is_last) reports_.abort_all();
   report.metrics = service_metrics({observation, report.evaluation, state_, consultation_->figures(), reports_});
   return report;

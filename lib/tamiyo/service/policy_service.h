@@ -39,9 +39,10 @@ class PolicyService {
 
   // Once after each epoch, in order.
   ServiceReport evaluate(const leyline::Observation& observation, const RunFigures& run = {});
-  // The same in two parts, with the same arguments: the policy thinks in between.
+  // The same in two parts, with the same arguments: the policy thinks in between. carried_out: the epoch at whose end
+  // its commands are.
   void begin(const leyline::Observation& observation);
-  ServiceReport finish(const leyline::Observation& observation, const RunFigures& run = {});
+  ServiceReport finish(const leyline::Observation& observation, const RunFigures& run, std::uint32_t carried_out);
   // The network rejected this command: it was not carried out, and its field report ends.
   void report_rejection(const std::string& command_id) { reports_.abort(command_id); }
 

@@ -25,10 +25,10 @@ void RunPolicy::put(Open& open) {
   consultation.begin(observation);
 }
 
-ServiceReport RunPolicy::answer_to(Open& open) {
+ServiceReport RunPolicy::answer_to(Open& open, std::uint32_t carried_out) {
   ServiceReport report;
   if (auto* service = std::get_if<std::unique_ptr<PolicyService>>(&policy_)) {
-    report = (*service)->finish(open.question.observation, open.question.figures);
+    report = (*service)->finish(open.question.observation, open.question.figures, carried_out);
   } else {
     report.evaluation.answer = std::get<std::unique_ptr<Consultation>>(policy_)->finish();
     report.asked = {std::move(open.asked_with), {}, report.evaluation.answer};
@@ -43,7 +43,7 @@ ServiceReport RunPolicy::answer_to(Open& open) {
 ServiceReport RunPolicy::ask(const Observation& observation, const RunFigures& run) {
   Open open{.question = {observation, run}};
   put(open);
-  return answer_to(open);
+  return answer_to(open, observation.current_epoch);
 }
 
 void RunPolicy::begin(PolicyQuestion question) {
@@ -56,10 +56,10 @@ void RunPolicy::ask_again() {
   if (open_ && !open_->is_asked) put(*open_);
 }
 
-Consulting RunPolicy::finish() {
+Consulting RunPolicy::finish(std::uint32_t carried_out) {
   ESPER_CHECK(open_, "finish() follows begin()");
   ask_again();
-  auto report = answer_to(*open_);
+  auto report = answer_to(*open_, carried_out);
   Consulting consulting{std::move(open_->question), std::move(report)};
   open_.reset();
   return consulting;

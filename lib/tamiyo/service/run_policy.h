@@ -2,6 +2,7 @@
 // The policy of a run: asked directly, or by the service, which keeps the run safe from it. Beside it others may be
 // asked, whose answers are logged and change nothing (policy.kind ensemble). Used by the training thread.
 
+#include <cstdint>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -39,9 +40,10 @@ class RunPolicy {
   // After epochs, in order. Without the service the report has an answer and nothing else.
   ServiceReport ask(const leyline::Observation& observation, const RunFigures& run = {});
   // The same in two parts: the policy thinks in between, and what has arrived when finish() is called is in time.
+  // carried_out: the epoch at whose end its commands are.
   void begin(PolicyQuestion question);
   bool has_question() const { return open_.has_value(); }
-  Consulting finish();
+  Consulting finish(std::uint32_t carried_out);
   // A question that came with a restored state is asked; finish() would else do it.
   void ask_again();
   // The network rejected this command.
@@ -66,7 +68,7 @@ class RunPolicy {
     std::vector<leyline::ShadowRecord> shadows = {};  // without their answers
   };
   void put(Open& open);
-  ServiceReport answer_to(Open& open);
+  ServiceReport answer_to(Open& open, std::uint32_t carried_out);
   void restore_policy(const std::string& state);
   void restore_shadows(const nlohmann::json& states);
 

@@ -254,7 +254,7 @@ EpochEnd Growth::decide(RunProgress& progress, const EpochResults& results) {
 
 EpochEnd Growth::finish_question(RunProgress& progress, IfDecided then) {
   const auto begin = facts_.clock.now();
-  const auto [question, report] = policy_.finish();
+  const auto [question, report] = policy_.finish(progress.epoch);
   figures_.times.waiting_ms += milliseconds(facts_.clock.now() - begin);
   const Answer& answer = report.evaluation.answer;
   if (grows(facts_.config)) {

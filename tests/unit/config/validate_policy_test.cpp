@@ -50,6 +50,15 @@ TEST_CASE("rules of the policy and of its schedule") {
            "f:1:36: policy.ensemble[2]: gnn is there already; name each policy once"},
       Case{"policy: {kind: ensemble, ensemble: [heuristic, schedule]}",
            "f:1:16: policy.schedule: is empty, but kind schedule needs lines"},
+      Case{"policy: {every: 200 steps, overlap: on}", ""},
+      Case{"policy: {overlap: on, schedule: [\"9:r0c0=mlp\"]}",
+           "f:1:34: policy.schedule[0]: nothing is grown after the run's last epoch, 10, and by policy.every and"},
+      Case{"policy: {overlap: on, schedule: [\"8:r0c0=mlp\"]}", ""},
+      Case{"policy: {every: 4 epochs, schedule: [\"9:r0c0=mlp\"]}",
+           "f:1:38: policy.schedule[0]: nothing is grown after"},
+      Case{"policy: {every: 4 epochs, schedule: [\"8:r0c0=mlp\"]}", ""},
+      Case{"policy: {every: 0 epochs}", "f:1:17: policy.every: must be at least 1"},
+      Case{"policy: {overlap: maybe}", "f:1:19: policy.overlap: "},
       Case{"policy: {kind: gnn, gnn: {temperature: -1}}", "f:1:40: policy.gnn.temperature: "});
   check_problem(c);
 }

@@ -16,6 +16,7 @@ TEST_CASE("a seed is forgotten in a policy's state, and in those of its shadows 
   state.seeds["seed-0002"].slot = "r0c1";
   json saved = care_json(state);
   saved["own"] = 7;
+  saved["question"] = {{"observation", {{"current_epoch", 3}}}};
   saved["shadows"] = {{"random", care_json(state).dump()}, {"none", "{}"}};
   const auto rest = json::parse(forget_seed(saved.dump(), "seed-0001", "r0c0"));
 
@@ -24,6 +25,7 @@ TEST_CASE("a seed is forgotten in a policy's state, and in those of its shadows 
   expected.asked = {{"r0c1", "norm"}};
   CHECK(read_care(rest) == expected);
   CHECK(rest["own"] == 7);
+  CHECK_FALSE(rest.contains("question"));  // it was about the network with the seed
   CHECK(read_care(json::parse(rest["shadows"]["random"].get<std::string>())) == expected);
   CHECK(rest["shadows"]["none"] == "{}");
   CHECK_THROWS_AS(forget_seed("{}", "seed-0001", "r0c0"), base::Error);

@@ -41,7 +41,7 @@ TEST_CASE("the outcome follows the reason of the evaluations observed") {
 
 TEST_CASE("a report observes its window, then is closed with what changed") {
   FieldReports reports({.window_epochs = 2});
-  reports.open(germinates("a"), after_epoch(1));
+  reports.open(germinates("a"), after_epoch(1), 1);
   REQUIRE(reports.pending().size() == 1);
   CHECK(reports.observe(after_epoch(2, 0.45), "policy").empty());
   const auto closed = reports.observe(after_epoch(3, 0.4), "policy");
@@ -60,9 +60,21 @@ TEST_CASE("a report observes its window, then is closed with what changed") {
   CHECK(reports.published() == 1);
 }
 
+TEST_CASE("what was measured before a command was carried out says nothing of it") {
+  FieldReports reports;
+  reports.open(germinates("a"), after_epoch(1, 0.9), 2);
+  CHECK(reports.observe(after_epoch(2, 0.5), "loss_spike").empty());  // the epoch at whose end it was
+  FieldReports resumed;
+  resumed.load(reports.save());
+  const auto closed = resumed.observe(after_epoch(3, 0.4), "policy");
+  REQUIRE(closed.size() == 1);
+  CHECK(closed.front().outcome == Outcome::kSuccess);
+  CHECK(closed.front().metrics.at("validation_loss_delta") == 0.4 - 0.5);
+}
+
 TEST_CASE("the gravest reason of the window stays") {
   FieldReports reports({.window_epochs = 3});
-  reports.open(germinates("a"), after_epoch(1));
+  reports.open(germinates("a"), after_epoch(1), 1);
   CHECK(reports.observe(after_epoch(2), "timeout_inference").empty());
   CHECK(reports.observe(after_epoch(3), "loss_spike").empty());
   const auto closed = reports.observe(after_epoch(4), "policy");
@@ -75,7 +87,7 @@ TEST_CASE("closed reports are kept for their time, and only so many") {
   FieldReports reports({.window_epochs = 1, .retention = hours(24), .most_kept = 2});
   for (std::uint32_t epoch = 1; epoch <= 3; ++epoch) {
     reports.observe(after_epoch(epoch), "policy");
-    reports.open(germinates("c" + std::to_string(epoch)), after_epoch(epoch));
+    reports.open(germinates("c" + std::to_string(epoch)), after_epoch(epoch), epoch);
   }
   reports.observe(after_epoch(4), "policy");
   REQUIRE(reports.kept().size() == 2);
@@ -89,8 +101,8 @@ TEST_CASE("closed reports are kept for their time, and only so many") {
 
 TEST_CASE("what is not observed to the end is aborted") {
   FieldReports reports;
-  reports.open(germinates("a"), after_epoch(1));
-  reports.open(germinates("b"), after_epoch(1));
+  reports.open(germinates("a"), after_epoch(1), 1);
+  reports.open(germinates("b"), after_epoch(1), 1);
   reports.abort("unknown");
   CHECK(reports.pending().size() == 2);
   reports.abort("b");
@@ -102,7 +114,7 @@ TEST_CASE("what is not observed to the end is aborted") {
 
 TEST_CASE("pending reports are restored exactly") {
   FieldReports reports({.window_epochs = 2});
-  reports.open(germinates("a"), after_epoch(1));
+  reports.open(germinates("a"), after_epoch(1), 1);
   reports.observe(after_epoch(2, 0.45), "timeout_inference");
   FieldReports resumed({.window_epochs = 2});
   resumed.load(nlohmann::json::parse(reports.save().dump()));

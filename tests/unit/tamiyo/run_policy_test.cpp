@@ -86,7 +86,7 @@ TEST_CASE("an open question is a part of the state before it, and a restored pol
   CHECK(again.state() == open);
   again.ask_again();
   CHECK(again.state() == open);
-  const auto first = policy.finish(), second = again.finish();
+  const auto first = policy.finish(4), second = again.finish(4);
   CHECK(first.report.evaluation.answer.decision.reason == "after 4");
   CHECK(second.report.evaluation.answer.decision.reason == "after 4");
   CHECK(second.question.figures.gradient_conflict == 0.25);
