@@ -35,6 +35,8 @@ constexpr Earlier kEarlier[] = {
     {"growth.gates.evidence", [](RunConfig& config) { config.growth.gates.evidence = Evidence::kAblation; }},
     {"growth.gates.min_worth_loss", [](RunConfig& config) { config.growth.gates.min_worth_loss = 0; }},
     {"growth.gates.min_worth_points", [](RunConfig& config) { config.growth.gates.min_worth_points = 0; }},
+    {"policy.every", [](RunConfig& config) { config.policy.every = PolicyConfig{}.every; }},
+    {"policy.overlap", [](RunConfig& config) { config.policy.overlap = PolicyOverlap::kOff; }},
     {"policy.heuristic.window_epochs", [](RunConfig& config) { config.policy.heuristic.window_epochs = 1; }},
     {"policy.heuristic.min_share_left", [](RunConfig& config) { config.policy.heuristic.min_share_left = 0; }},
     {"policy.heuristic.max_training_accuracy",
