@@ -75,6 +75,10 @@ Try for_policy(const RunConfig& config, const RunLedger& ledger) {
                 base::to_string(config.safety.policy_deadline)};
   }
   if (!config.growth.enabled || config.policy.kind == config::PolicyKind::kNone) return {};
+  if (config.policy.asks(config::PolicyKind::kGnn) && config.policy.overlap == config::PolicyOverlap::kOff) {
+    return {"policy.overlap=on",
+            "training waits for each decision of the network; it could train the next epoch meanwhile"};
+  }
   return {"policy.kind=none",
           "decisions and network changes take this time; without a policy the network does not grow"};
 }

@@ -97,6 +97,15 @@ TEST_CASE("late decisions ask for a shorter deadline, a slow policy for none") {
         std::string::npos);
 }
 
+TEST_CASE("a network that takes long may think while the next epoch trains") {
+  RunConfig config;
+  config.growth.enabled = true;
+  config.policy.kind = config::PolicyKind::kGnn;
+  CHECK(set_for(config, Owner::kPolicy) == "policy.overlap=on");
+  config.policy.overlap = config::PolicyOverlap::kOn;
+  CHECK(set_for(config, Owner::kPolicy) == "policy.kind=none");
+}
+
 TEST_CASE("where compute is what there is, the advice looks at lane, precision and threads") {
   RunConfig config;
   config.step.lane = config::Lane::kEager;
