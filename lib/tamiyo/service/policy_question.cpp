@@ -13,20 +13,20 @@ namespace esper::tamiyo {
 
 namespace {
 
-constexpr char kObservation[] = "observation";
-constexpr char kFigures[] = "figures";
+constexpr char kAskedObservation[] = "observation";
+constexpr char kAskedFigures[] = "figures";
 
 }  // namespace
 
 nlohmann::json question_json(const PolicyQuestion& question) {
-  return {{kObservation, leyline::observation_json(question.observation)},
-          {kFigures, base::to_json(named_figures(question.figures))}};
+  return {{kAskedObservation, leyline::observation_json(question.observation)},
+          {kAskedFigures, base::to_json(named_figures(question.figures))}};
 }
 
 base::Expected<PolicyQuestion> read_question(const nlohmann::json& saved) {
-  auto observation = leyline::read_observation(base::member(saved, kObservation));
+  auto observation = leyline::read_observation(base::member(saved, kAskedObservation));
   if (!observation) return base::failure(observation.error());
-  const auto figures = base::from_json<std::map<std::string, double>>(base::member(saved, kFigures));
+  const auto figures = base::from_json<std::map<std::string, double>>(base::member(saved, kAskedFigures));
   if (!figures) return base::failure(figures.error());
   return PolicyQuestion{*std::move(observation), run_figures(*figures)};
 }

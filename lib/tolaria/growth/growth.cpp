@@ -216,19 +216,6 @@ EpochEnd Growth::settle(RunProgress& progress, const SeedAlphas& ran) {
   return EpochEnd::kComplete;
 }
 
-void Growth::report_no_decision(const Answer& answer) {
-  if (answer.kind == Answer::Kind::kFailed) {
-    log_.report(event("tolaria.tamiyo_error"_event, Level::kWarning, {{"error", answer.problem}}));
-    return;
-  }
-  if (answer.kind == Answer::Kind::kBreakerOpen) return;  // not asked: the service reports it
-  const auto deadline = facts_.config.safety.policy_deadline;
-  log_.report(event("tolaria.tamiyo_timeout"_event, Level::kWarning,
-                    {{"error", answer.problem},
-                     {"latency_ms", std::to_string(answer.latency_ms)},
-                     {"deadline_ms", std::to_string(milliseconds(deadline))}}));
-}
-
 void Growth::ask(const RunProgress& progress, const EpochResults& results, const GrowthTimes& last) {
   auto observation = observe(facts_, progress, model_.network, results);
   const auto begin = facts_.clock.now();
@@ -271,12 +258,13 @@ EpochEnd Growth::finish_question(RunProgress& progress, IfDecided then) {
     return apply(progress, answer.decision);
   }
   ++progress.conservative_epochs;
-  report_no_decision(answer);
+  if (auto event = no_decision_event(answer, facts_.config.safety.policy_deadline)) log_.report(*std::move(event));
   return EpochEnd::kComplete;
 }
 
 // What would begin now would never train; what the last epoch showed is decided next.
 void Growth::drop(const leyline::Decision& decision) {
+  log_.report_missed(decision);
   if (decision.commands.empty()) return;
   for (const auto& command : decision.commands) policy_.report_rejection(command.command_id);
   log_.report(event(

@@ -73,7 +73,6 @@ class Growth {
   bool wants_control(const leyline::AdaptationCommand& command, std::uint64_t now_ns);
   TrainedControl train_control(RunProgress& progress);
   void keep(RunProgress& progress, const std::vector<kasmina::LifecycleEvent>& happened, TrainedControl control);
-  void report_no_decision(const tamiyo::Answer& answer);
 
   Evaluation evaluation_;
   const RunFacts& facts_;

@@ -215,6 +215,10 @@ void LifecycleLog::report(const leyline::Decision& decision) {
   events_.push_back(
       event("tamiyo.decision"_event, Level::kInfo,
             {{"epoch", std::to_string(progress_.epoch)}, {"commands", commands}, {"reason", decision.reason}}));
+  report_missed(decision);
+}
+
+void LifecycleLog::report_missed(const leyline::Decision& decision) {
   for (const auto& missed : decision.warnings) {
     events_.push_back(event("tamiyo.order_missed"_event, Level::kWarning,
                             {{"epoch", std::to_string(progress_.epoch)}, {"reason", missed}}));

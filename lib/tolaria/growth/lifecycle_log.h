@@ -34,6 +34,8 @@ class LifecycleLog {
   void report(const std::vector<kasmina::LifecycleEvent>& happened, const step::StructureChange& change,
               const Cause& cause = {});
   void report(const leyline::Decision& decision);
+  // What the run file orders and the decision could not do; the former reports it, too.
+  void report_missed(const leyline::Decision& decision);
   // For the log of decisions.
   void record(leyline::DecisionRecord consulted) { consulted_.push_back(std::move(consulted)); }
   // What belongs between these.

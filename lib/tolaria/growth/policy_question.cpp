@@ -1,6 +1,14 @@
 #include "tolaria/growth/policy_question.h"
 
+#include <string>
+
+#include "base/text/rounding.h"
+#include "leyline/telemetry.h"
+
 namespace esper::tolaria {
+
+using leyline::event;
+using namespace leyline::literals;
 
 bool is_question_due(const RunFacts& facts, const RunProgress& progress, const EpochResults& results) {
   const auto& every = facts.config.policy.every;
@@ -25,6 +33,18 @@ tamiyo::RunFigures policy_figures(const config::RunConfig& config, const EpochRe
   figures.apply_ms = last.hook_ms - last.waiting_ms;
   if (results.steps.steps > 0) figures.step_ms = results.trained.train_ms / static_cast<double>(results.steps.steps);
   return figures;
+}
+
+std::optional<leyline::TelemetryEvent> no_decision_event(const tamiyo::Answer& answer, base::Duration deadline) {
+  using Outcome = tamiyo::Answer::Kind;
+  if (answer.kind == Outcome::kDecided || answer.kind == Outcome::kBreakerOpen) return std::nullopt;
+  if (answer.kind == Outcome::kFailed) {
+    return event("tolaria.tamiyo_error"_event, leyline::Level::kWarning, {{"error", answer.problem}});
+  }
+  return event("tolaria.tamiyo_timeout"_event, leyline::Level::kWarning,
+               {{"error", answer.problem},
+                {"latency_ms", std::to_string(answer.latency_ms)},
+                {"deadline_ms", std::to_string(base::milliseconds(deadline))}});
 }
 
 }  // namespace esper::tolaria

@@ -1,6 +1,11 @@
 #pragma once
-// After which epochs a run's policy is asked, and what its service is told besides the observation. Pure functions.
+// After which epochs a run's policy is asked, what its service is told besides the observation, and what is reported
+// where no decision comes. Pure functions.
 
+#include <optional>
+
+#include "leyline/telemetry_packet.h"
+#include "tamiyo/service/answer.h"
 #include "tamiyo/service/evaluation.h"
 #include "tolaria/growth/observe.h"
 
@@ -18,5 +23,8 @@ bool is_question_due(const RunFacts& facts, const RunProgress& progress, const E
 // Times of this machine only where the run file asks for it.
 tamiyo::RunFigures policy_figures(const config::RunConfig& config, const EpochResults& results,
                                   const GrowthTimes& last);
+
+// Nothing where the policy decided, or was not asked: its service reports that.
+std::optional<leyline::TelemetryEvent> no_decision_event(const tamiyo::Answer& answer, base::Duration deadline);
 
 }  // namespace esper::tolaria
