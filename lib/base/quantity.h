@@ -26,7 +26,7 @@ struct Length {
   bool operator==(const Length&) const = default;
 };
 
-// "1 epoch", "3 epochs", "200 steps", "0 steps"; a blank between number and unit is required.
+// "1 epoch" or "epoch", "3 epochs", "200 steps", "0 steps"; a blank between number and unit is required.
 std::optional<Length> parse_length(std::string_view text);
 std::string to_string(const Length& length);
 

@@ -157,10 +157,10 @@ struct PolicyConfig {
             "who decides when, where and what to grow: nobody (none: the network never grows), the heuristic, to "
             "compare with it one of periodic, random and schedule (docs/growth.md describes each), or a neural network "
             "(gnn; docs/policy.md); ensemble asks several, and the first of policy.ensemble decides"),
-        field(
-            "every", &C::every,
-            "how often the policy is asked, \"1 epoch\" or \"200 steps\": at the first end of an epoch after so many, "
-            "and after the last epoch; docs/decisions/0024-decisions-at-epoch-ends.md"),
+        field("every", &C::every,
+              "how often the policy is asked, \"epoch\", \"3 epochs\" or \"200 steps\": at the first end of an epoch "
+              "after so many, "
+              "and after the last epoch; docs/decisions/0024-decisions-at-epoch-ends.md"),
         field("overlap", &C::overlap,
               "on: the policy decides while the next epoch trains, and its commands are carried out at the end of that "
               "one; off: training waits for it"),

@@ -58,7 +58,7 @@ struct TypeSchema {
     return {{"type", "string"}, {"pattern", "^[0-9]+(\\.[0-9]*)?(ns|us|ms|s|m|h)$"}};
   }
   ordered_json operator()(const Length*) const {
-    return {{"type", "string"}, {"pattern", "^[0-9]+ +(epochs?|steps?)$"}};
+    return {{"type", "string"}, {"pattern", "^([0-9]+ +(epochs?|steps?)|epoch|step)$"}};
   }
   template <class T>
   ordered_json operator()(const std::vector<T>*) const {

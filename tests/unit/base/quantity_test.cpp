@@ -42,6 +42,8 @@ TEST_CASE("durations survive being written and read") {
 
 TEST_CASE("lengths are read and written") {
   CHECK(parse_length("1 epoch") == Length{1, Length::Unit::kEpochs});
+  CHECK(parse_length("epoch") == Length{1, Length::Unit::kEpochs});
+  CHECK(parse_length("step") == Length{1, Length::Unit::kSteps});
   CHECK(parse_length("3 epochs") == Length{3, Length::Unit::kEpochs});
   CHECK(parse_length("200 steps") == Length{200, Length::Unit::kSteps});
   CHECK(parse_length("0 steps") == Length{0, Length::Unit::kSteps});
