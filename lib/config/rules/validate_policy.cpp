@@ -99,10 +99,21 @@ void check_ensemble(const PolicyConfig& policy, Findings& out) {
   }
 }
 
+void check_command(const PolicyConfig& policy, Findings& out) {
+  if (!policy.asks(PolicyKind::kProcess)) return;
+  if (policy.command.empty()) {
+    out.push_back(
+        {"command", "is empty, but kind process needs a program, like [python3, controller.py]", {"kind", "ensemble"}});
+  } else if (policy.command.front().empty()) {
+    out.push_back({"command[0]", "must name a program", {}});
+  }
+}
+
 }  // namespace
 
 void PolicyConfig::validate(Findings& out) const {
   check_ensemble(*this, out);
+  check_command(*this, out);
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     if (!schedule[i]) out.push_back({fmt::format("schedule[{}]", i), schedule[i].problem(), {}});
   }

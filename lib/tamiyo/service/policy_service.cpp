@@ -1,5 +1,7 @@
 #include "tamiyo/service/policy_service.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -35,6 +37,7 @@ ServiceReport PolicyService::evaluate(const leyline::Observation& observation, c
   reports_.open(report.evaluation.answer.decision, observation);
   if (observation.is_last) reports_.abort_all();
   report.metrics = service_metrics({observation, report.evaluation, state_, consultation_->figures(), reports_});
+  if (more_metrics_) std::ranges::move(more_metrics_(), std::back_inserter(report.metrics));
   return report;
 }
 

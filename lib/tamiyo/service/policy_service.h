@@ -2,8 +2,10 @@
 // A policy that is asked safely: with a deadline, behind a circuit breaker, its decisions checked and judged before
 // they are carried out. Used by the training thread in the place of a Consultation.
 
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -38,6 +40,8 @@ class PolicyService {
 
   // Once after each epoch, in order.
   ServiceReport evaluate(const leyline::Observation& observation, const RunFigures& run = {});
+  // Adds these to the metrics of each report; read after the answer.
+  void also_report(std::function<std::vector<leyline::MetricValue>()> metrics) { more_metrics_ = std::move(metrics); }
   // The network rejected this command: it was not carried out, and its field report ends.
   void report_rejection(const std::string& command_id) { reports_.abort(command_id); }
 
@@ -57,6 +61,7 @@ class PolicyService {
   base::Clock clock_;
   ServiceState state_;
   FieldReports reports_;
+  std::function<std::vector<leyline::MetricValue>()> more_metrics_;  // null: none
 };
 
 }  // namespace esper::tamiyo
