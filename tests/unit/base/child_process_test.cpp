@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/text/line_channel.h"
 #include "support/patience.h"
+#include "support/process_end.h"
 
 namespace esper::base {
 namespace {
@@ -37,14 +38,6 @@ struct Shell {
     return channel.read_line(text, kPatience) == LineChannel::Read::kLine ? text : "no line";
   }
 };
-
-bool is_gone(pid_t process) {
-  const Clock clock;
-  for (const auto until = clock.now() + kPatience; clock.now() < until; clock.sleep(std::chrono::milliseconds(1))) {
-    if (::kill(process, 0) < 0) return true;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -103,7 +96,7 @@ TEST_CASE("with a child ends all that it has started") {
   Shell shell("sleep 600 & echo $!; wait");
   const auto grandchild = static_cast<pid_t>(std::stol(shell.line()));
   CHECK(end_group(shell.child, kPatience) == "signal 9");
-  CHECK(is_gone(grandchild));
+  CHECK(test::comes_to_end(grandchild));
 }
 
 }  // namespace esper::base
