@@ -11,6 +11,7 @@ int run(const ForkRequest& request);
 int run(const ExplainRequest& request);
 int run(const ReplayRequest& request);
 int run(const SwapRequest& request);
+int run(const ServeRequest& request);
 int run(const DoctorRequest& request);
 int run(const BenchRequest& request);
 int run(const SaveBaselineRequest& request);

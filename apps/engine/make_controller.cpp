@@ -3,6 +3,7 @@
 #include "base/error.h"
 #include "config/facts/deepening.h"
 #include "engine/gnn_policy.h"
+#include "engine/process_policy.h"
 #include "tamiyo/null_controller.h"
 
 namespace esper::engine {
@@ -34,10 +35,9 @@ std::unique_ptr<tamiyo::PlannedPolicy> make_planned(PolicyKind kind, const RunCo
 std::unique_ptr<leyline::Controller> make_controller(PolicyKind kind, const RunConfig& config) {
   if (kind == PolicyKind::kNone) return std::make_unique<tamiyo::NullController>();
   if (kind == PolicyKind::kGnn) return make_gnn_controller(config);
+  if (kind == PolicyKind::kProcess) return make_process(kind, config);
   if (kind == PolicyKind::kHeuristic) return make_heuristic(config);
   return make_planned(kind, config);
 }
-
-bool is_served(PolicyKind kind) { return kind == PolicyKind::kGnn; }
 
 }  // namespace esper::engine

@@ -5,6 +5,7 @@
 
 #include "base/names.h"
 #include "engine/make_controller.h"
+#include "engine/process_policy.h"
 #include "tamiyo/service/service_settings.h"
 
 namespace esper::engine {
@@ -26,11 +27,22 @@ std::unique_ptr<RunPolicy> asked_directly(std::unique_ptr<leyline::Controller> c
   return std::make_unique<RunPolicy>(consultation_of(std::move(controller), config, pace));
 }
 
+std::unique_ptr<tamiyo::PolicyService> service_of(std::unique_ptr<leyline::Controller> controller,
+                                                  const RunConfig& config) {
+  return std::make_unique<tamiyo::PolicyService>(consultation_of(std::move(controller), config, Pace::kMayTakeLong),
+                                                 tamiyo::service_settings(config.policy), base::Clock());
+}
+
 // For one that may be slow, fail, or do harm.
-std::unique_ptr<RunPolicy> served(std::unique_ptr<leyline::Controller> controller, const RunConfig& config) {
-  return std::make_unique<RunPolicy>(
-      std::make_unique<tamiyo::PolicyService>(consultation_of(std::move(controller), config, Pace::kMayTakeLong),
-                                              tamiyo::service_settings(config.policy), base::Clock()));
+std::unique_ptr<RunPolicy> served(PolicyKind kind, const RunConfig& config) {
+  if (!config.policy.in_process(kind)) {
+    return std::make_unique<RunPolicy>(service_of(make_controller(kind, config), config));
+  }
+  auto controller = make_process(kind, config);
+  const auto& process = *controller;  // the service keeps it
+  auto service = service_of(std::move(controller), config);
+  service->also_report([&process] { return process.metrics(); });
+  return std::make_unique<RunPolicy>(std::move(service));
 }
 
 lanes::LikelyChange likely_change(const std::optional<tamiyo::Germination>& next) {
@@ -72,7 +84,7 @@ Policy deciding_policy(const RunConfig& config) {
     return {asked_directly(make_controller(PolicyKind::kNone, config), config, Pace::kImmediate),
             [](const auto&, const auto&) { return lanes::LikelyChange{}; }};
   }
-  if (is_served(kind)) return {served(make_controller(kind, config), config), nullptr};
+  if (config.policy.is_served(kind)) return {served(kind, config), nullptr};
   if (kind == PolicyKind::kHeuristic) return policy_that_grows(config, [&] { return make_heuristic(config); });
   return policy_that_grows(config, [&] { return make_planned(kind, config); });
 }
@@ -81,8 +93,9 @@ void add_shadows(const RunConfig& config, RunPolicy& policy) {
   const auto& members = config.policy.ensemble;
   if (config.policy.kind != PolicyKind::kEnsemble || !config.growth.enabled) return;
   for (std::size_t i = 1; i < members.size(); ++i) {
-    policy.add_shadow(std::string(base::name_of(members[i]->kind)),
-                      consultation_of(make_controller(members[i]->kind, config), config, Pace::kMayTakeLong));
+    const PolicyKind kind = members[i]->kind;
+    auto shadow = config.policy.in_process(kind) ? make_process(kind, config) : make_controller(kind, config);
+    policy.add_shadow(std::string(base::name_of(kind)), consultation_of(std::move(shadow), config, Pace::kMayTakeLong));
   }
 }
 

@@ -93,6 +93,10 @@ struct SwapRequest {
   bool json = false;            // as in Job
 };
 
+struct ServeRequest {
+  static constexpr const char* kCommand = "policy serve";
+};
+
 struct DoctorRequest {
   static constexpr const char* kCommand = "doctor";
   bool json = false;  // as in Job
@@ -138,8 +142,9 @@ struct CheckBaselineRequest {
   double budget = 0;   // how much slower may be, as a share: 0.05 is five percent
 };
 
-using EngineRequest = std::variant<TrainRequest, EvaluateRequest, ForkRequest, ExplainRequest, ReplayRequest,
-                                   SwapRequest, DoctorRequest, BenchRequest, SaveBaselineRequest, CheckBaselineRequest>;
+using EngineRequest =
+    std::variant<TrainRequest, EvaluateRequest, ForkRequest, ExplainRequest, ReplayRequest, SwapRequest, ServeRequest,
+                 DoctorRequest, BenchRequest, SaveBaselineRequest, CheckBaselineRequest>;
 
 }  // namespace esper
 

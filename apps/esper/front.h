@@ -22,6 +22,7 @@ void add_topo_show(CLI::App& topo, Front& front);
 void add_topo_diff(CLI::App& topo, Front& front);
 void add_policy(Front& front);
 void add_policy_compare(CLI::App& policy, Front& front);
+void add_policy_serve(CLI::App& policy, Front& front);
 void add_why_slow(Front& front);
 void add_bench(Front& front);
 void add_baseline(Front& front);

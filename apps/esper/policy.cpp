@@ -97,6 +97,7 @@ void add_policy(Front& front) {
   add_replay(*policy, front);
   add_swap(*policy, front);
   add_policy_compare(*policy, front);
+  add_policy_serve(*policy, front);
 }
 
 }  // namespace esper

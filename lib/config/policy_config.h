@@ -15,13 +15,20 @@
 
 namespace esper::config {
 
-enum class PolicyKind { kNone, kHeuristic, kPeriodic, kRandom, kSchedule, kGnn, kEnsemble };
+enum class PolicyKind { kNone, kHeuristic, kPeriodic, kRandom, kSchedule, kGnn, kProcess, kEnsemble };
 constexpr auto names(PolicyKind) {
   using K = PolicyKind;
   return std::array{std::pair{K::kNone, "none"},         std::pair{K::kHeuristic, "heuristic"},
                     std::pair{K::kPeriodic, "periodic"}, std::pair{K::kRandom, "random"},
                     std::pair{K::kSchedule, "schedule"}, std::pair{K::kGnn, "gnn"},
-                    std::pair{K::kEnsemble, "ensemble"}};
+                    std::pair{K::kProcess, "process"},   std::pair{K::kEnsemble, "ensemble"}};
+}
+
+// Where a policy of Esper's own runs.
+enum class PolicyHost { kThread, kProcess };
+constexpr auto names(PolicyHost) {
+  using H = PolicyHost;
+  return std::array{std::pair{H::kThread, "thread"}, std::pair{H::kProcess, "process"}};
 }
 
 // A policy that an ensemble asks.
@@ -138,6 +145,8 @@ struct PolicyConfig {
   base::Length every{1, base::Length::Unit::kEpochs};
   PolicyOverlap overlap = PolicyOverlap::kOff;
   std::vector<Entry<EnsembleMember>> ensemble;
+  PolicyHost host = PolicyHost::kThread;
+  std::vector<std::string> command;
   HeuristicConfig heuristic;
   PeriodicConfig periodic;
   RandomConfig random;
@@ -152,11 +161,11 @@ struct PolicyConfig {
   static constexpr auto fields() {
     using C = PolicyConfig;
     return std::tuple{
-        field(
-            "kind", &C::kind,
-            "who decides when, where and what to grow: nobody (none: the network never grows), the heuristic, to "
-            "compare with it one of periodic, random and schedule (docs/growth.md describes each), or a neural network "
-            "(gnn; docs/policy.md); ensemble asks several, and the first of policy.ensemble decides"),
+        field("kind", &C::kind,
+              "who decides when, where and what to grow: nobody (none: the network never grows), the heuristic, to "
+              "compare with it one of periodic, random and schedule (docs/growth.md describes each), a neural network "
+              "(gnn; docs/policy.md), or a program of yours (process; docs/controller.md); ensemble asks several, and "
+              "the first of policy.ensemble decides"),
         field("every", &C::every,
               "how often the policy is asked, \"epoch\", \"3 epochs\" or \"200 steps\": at the first end of an epoch "
               "after so many, "
@@ -167,6 +176,14 @@ struct PolicyConfig {
         field("ensemble", &C::ensemble,
               "the policies that kind ensemble asks after each epoch, by kind: the first decides, the answers of the "
               "others are logged and change nothing; like heuristic, gnn"),
+        field(
+            "host", &C::host,
+            "where a policy of Esper's own runs: in a thread of this process, or in a process of its own, which cannot "
+            "harm the training and is asked by the policy service (docs/controller.md)"),
+        field(
+            "command", &C::command,
+            "what kind process starts: a program, looked up in PATH unless it has a slash, and its arguments; no shell "
+            "reads them; like python3, controller.py"),
         field("heuristic", &C::heuristic,
               "thresholds of the heuristic; those for pruning and fossilising apply to the seeds of every policy"),
         field("periodic", &C::periodic, "round robin over the slots and over the blueprints of each"),
@@ -178,8 +195,12 @@ struct PolicyConfig {
         field("file", &C::file,
               "weights of the policy network, a safetensors file; empty takes one that has not learned, which waits"),
         field("gnn", &C::gnn, "the policy network"),
-        field("breaker", &C::breaker, "how often the policy gnn may fail before it is not asked for a while"),
-        field("risk", &C::risk, "what holds back the commands of the policy gnn; docs/policy_rules.md lists the rules"),
+        field("breaker", &C::breaker,
+              "how often a policy that the service asks (gnn, and each in a process of its own) may fail before it is "
+              "not "
+              "asked for a while"),
+        field("risk", &C::risk,
+              "what holds back the commands of a policy that the service asks; docs/policy_rules.md lists the rules"),
         field("recovery_evaluations", &C::recovery_evaluations,
               "calm decisions in a row that end conservative mode, in which no command is carried out",
               between(1, 1e6)),
@@ -192,6 +213,12 @@ struct PolicyConfig {
     const bool has_first = kind == PolicyKind::kEnsemble && !ensemble.empty() && ensemble.front();
     return has_first ? ensemble.front()->kind : kind;
   }
+  // Whether a policy of this kind runs in a process of its own.
+  bool in_process(PolicyKind asked) const {
+    return asked == PolicyKind::kProcess || (asked != PolicyKind::kNone && host == PolicyHost::kProcess);
+  }
+  // Whether it is asked by the service, as one that may be slow, fail, or do harm.
+  bool is_served(PolicyKind asked) const { return asked == PolicyKind::kGnn || in_process(asked); }
   // It decides, or is asked beside the one that does.
   bool asks(PolicyKind asked) const {
     if (kind != PolicyKind::kEnsemble) return asked == kind;

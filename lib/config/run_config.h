@@ -15,12 +15,16 @@ namespace esper::config {
 struct SafetyConfig {
   base::Duration data_deadline = std::chrono::seconds(60);
   base::Duration policy_deadline = std::chrono::seconds(2);
+  base::Duration policy_start_deadline = std::chrono::seconds(30);
   base::Duration save_deadline = std::chrono::seconds(120);
 
   static constexpr auto fields() {
     using C = SafetyConfig;
     return std::tuple{field("data_deadline", &C::data_deadline, "time limit for one batch"),
                       field("policy_deadline", &C::policy_deadline, "time limit for a decision; a late one is dropped"),
+                      field("policy_start_deadline", &C::policy_start_deadline,
+                            "time limit for a policy's process to be ready, where it has one; a run does not begin "
+                            "without it"),
                       field("save_deadline", &C::save_deadline, "time limit for a checkpoint write")};
   }
   void validate(Findings& out) const;

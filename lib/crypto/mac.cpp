@@ -4,9 +4,12 @@
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/params.h>
+#include <sys/random.h>
 
+#include <cerrno>
 #include <memory>
 #include <new>
+#include <system_error>
 
 #include "base/error.h"
 
@@ -54,5 +57,16 @@ bool is_same_mac(std::string_view a, std::string_view b) {
 }
 
 std::string hex_of(const MacKey& key) { return hex(data_of(key), key.size()); }
+
+MacKey new_key() {
+  MacKey key;
+  for (std::size_t filled = 0; filled < key.size();) {
+    const auto got = ::getrandom(key.data() + filled, key.size() - filled, 0);
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) throw std::system_error(errno, std::generic_category(), "cannot get random bytes for a key");
+    filled += static_cast<std::size_t>(got);
+  }
+  return key;
+}
 
 }  // namespace esper::crypto

@@ -21,4 +21,7 @@ bool is_same_mac(std::string_view a, std::string_view b);
 
 std::string hex_of(const MacKey& key);
 
+// From the system's random numbers. Throws std::system_error where it has none.
+MacKey new_key();
+
 }  // namespace esper::crypto

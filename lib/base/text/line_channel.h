@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include <string>
+#include <utility>
 
 #include "base/descriptor.h"
 #include "base/quantity.h"
@@ -28,6 +29,8 @@ class LineChannel {
 
   // Puts the child's end, which no other child inherits, into `theirs`. Throws std::system_error.
   explicit LineChannel(Descriptor& theirs);
+  // The child's side: over the end that it was given.
+  static LineChannel over(Descriptor end) { return LineChannel(std::move(end)); }
 
   // Adds the line's end.
   Send send(const std::string& line, Duration timeout);
@@ -36,6 +39,7 @@ class LineChannel {
   void close() { ours_.reset(); }
 
  private:
+  explicit LineChannel(Descriptor&& end) : ours_(std::move(end)) {}
   bool take_line(std::string& line);
 
   Descriptor ours_;

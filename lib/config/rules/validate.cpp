@@ -110,6 +110,7 @@ void SafetyConfig::validate(Findings& out) const {
   };
   check(data_deadline, "data_deadline");
   check(policy_deadline, "policy_deadline");
+  check(policy_start_deadline, "policy_start_deadline");
   check(save_deadline, "save_deadline");
 }
 

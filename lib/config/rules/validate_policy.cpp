@@ -99,6 +99,16 @@ void check_ensemble(const PolicyConfig& policy, Findings& out) {
   }
 }
 
+void check_command(const PolicyConfig& policy, Findings& out) {
+  if (!policy.asks(PolicyKind::kProcess)) return;
+  if (policy.command.empty()) {
+    out.push_back(
+        {"command", "is empty, but kind process needs a program, like [python3, controller.py]", {"kind", "ensemble"}});
+  } else if (policy.command.front().empty()) {
+    out.push_back({"command[0]", "must name a program", {}});
+  }
+}
+
 }  // namespace
 
 void PolicyConfig::validate(Findings& out) const {
@@ -106,6 +116,7 @@ void PolicyConfig::validate(Findings& out) const {
   if (every.count < 1) {
     out.push_back({"every", "must be at least 1; a policy that is never asked is policy.kind none", {}});
   }
+  check_command(*this, out);
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     if (!schedule[i]) out.push_back({fmt::format("schedule[{}]", i), schedule[i].problem(), {}});
   }

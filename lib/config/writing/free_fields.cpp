@@ -40,14 +40,21 @@ constexpr std::string_view kPolicyFile = "policy.file";    // checkpoints know t
 constexpr std::string_view kEnsemble = "policy.ensemble";  // only its first policy decides
 
 // The settings that one policy alone reads; the heuristic's have some that apply to the seeds of every policy.
-constexpr std::array kOwnSettings{std::pair{PolicyKind::kPeriodic, "policy.periodic"},
-                                  std::pair{PolicyKind::kRandom, "policy.random"},
-                                  std::pair{PolicyKind::kSchedule, "policy.schedule"},
-                                  std::pair{PolicyKind::kGnn, "policy.gnn"},
-                                  std::pair{PolicyKind::kGnn, "policy.breaker"},
-                                  std::pair{PolicyKind::kGnn, "policy.risk"},
-                                  std::pair{PolicyKind::kGnn, "policy.recovery_evaluations"},
-                                  std::pair{PolicyKind::kGnn, "policy.reports"}};
+constexpr std::array kOwnSettings{
+    std::pair{PolicyKind::kPeriodic, "policy.periodic"}, std::pair{PolicyKind::kRandom, "policy.random"},
+    std::pair{PolicyKind::kSchedule, "policy.schedule"}, std::pair{PolicyKind::kGnn, "policy.gnn"},
+    std::pair{PolicyKind::kProcess, "policy.command"}};
+
+// The settings of the service, which asks some policies.
+constexpr std::array<std::string_view, 4> kOfService{"policy.breaker", "policy.risk", "policy.recovery_evaluations",
+                                                     "policy.reports"};
+
+// Whether the policy would be asked without the service, were it in a thread: with the service it may decide otherwise.
+bool host_matters(const PolicyConfig& policy) {
+  auto in_thread = policy;
+  in_thread.host = PolicyHost::kThread;
+  return policy.is_served(policy.deciding()) && !in_thread.is_served(policy.deciding());
+}
 
 void erase_path(ordered_json& root, std::string_view path) {
   const auto dot = path.find('.');
@@ -79,6 +86,10 @@ void erase_free_fields(const RunConfig& config, ordered_json& resolved, DataPath
   for (const auto& [kind, path] : kOwnSettings) {
     if (config.policy.deciding() != kind) erase_path(resolved, path);
   }
+  if (!config.policy.is_served(config.policy.deciding())) {
+    for (const auto path : kOfService) erase_path(resolved, path);
+  }
+  if (!host_matters(config.policy)) erase_path(resolved, "policy.host");
   if (!epochs_are_fixed(config)) resolved.erase("epochs");
   if (paths == DataPaths::kKept) return;
   for (const auto path : kDataPaths) erase_path(resolved, path);

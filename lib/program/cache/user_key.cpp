@@ -1,11 +1,10 @@
 #include "program/cache/user_key.h"
 
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
+#include <exception>
 
 #include "program/cache/cache_folder.h"
 #include "storage/confined_file_system.h"
@@ -25,17 +24,6 @@ base::Expected<crypto::MacKey> refused(const std::string& problem) {
   return base::failure(problem + "; remove it, and all programs are compiled again" + kOtherState);
 }
 
-crypto::MacKey random_key() {
-  crypto::MacKey key;
-  for (std::size_t filled = 0; filled < key.size();) {
-    const auto got = ::getrandom(key.data() + filled, key.size() - filled, 0);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) throw IoError("get random bytes for", "the key of the cache", errno);
-    filled += static_cast<std::size_t>(got);
-  }
-  return key;
-}
-
 // Those of makers that were killed, and of makers that are too late: of no use once the key is there.
 void remove_temporaries(storage::ConfinedFileSystem& files, const std::string& folder) {
   const std::string prefix = std::string(kName + 1) + kTemporary;
@@ -47,9 +35,9 @@ void remove_temporaries(storage::ConfinedFileSystem& files, const std::string& f
 // Another process may make one at the same time, under the same process id too (containers that share a home): the
 // first that has the name keeps it.
 void make_key(storage::ConfinedFileSystem& files, const std::string& folder) {
-  const std::string temporary = folder + kName + kTemporary + crypto::hex_of(random_key()).substr(0, 16);
+  const std::string temporary = folder + kName + kTemporary + crypto::hex_of(crypto::new_key()).substr(0, 16);
   auto file = files.open(temporary, base::OpenMode::kReplace);
-  file.write(random_key());
+  file.write(crypto::new_key());
   file.sync();
   file.close();
   try {
@@ -93,7 +81,7 @@ base::Expected<crypto::MacKey> user_key() {
     return read_key(files, path);
   } catch (const storage::UnsafePath& error) {
     return refused(error.problem());
-  } catch (const IoError& error) {
+  } catch (const std::exception& error) {
     return base::failure(std::string("the key of the cache of compiled programs: ") + error.what() + kOtherState);
   }
 }

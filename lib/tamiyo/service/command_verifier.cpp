@@ -25,6 +25,11 @@ base::Expected<leyline::AdaptationCommand, CommandRejection> CommandVerifier::ve
   return std::move(checked->command);
 }
 
+void CommandVerifier::change_sender(const crypto::MacKey& key) {
+  key_ = key;
+  last_sequence_ = 0;
+}
+
 base::Expected<AddressedCommand, CommandRejection> CommandVerifier::check(const SignedCommand& command) {
   using R = CommandRejection;
   if (!key_) return base::failure(R::kVerifierUnavailable);

@@ -64,6 +64,11 @@ class CommandVerifier {
 
   base::Expected<leyline::AdaptationCommand, CommandRejection> verify(const SignedCommand& command);
 
+  // From here on commands are another sender's: its key counts, and its sequence begins anew.
+  void change_sender(const crypto::MacKey& key);
+  // The sender goes back to an earlier epoch: it may use its ids again. Numbers still keep replays out.
+  void forget_ids() { nonces_ = NonceLedger(settings_.nonces); }
+
   const VerifierFigures& figures() const { return figures_; }
   const NonceLedger& nonces() const { return nonces_; }
 

@@ -1,5 +1,7 @@
 #include "tamiyo/service/policy_service.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -49,6 +51,7 @@ ServiceReport PolicyService::finish(const leyline::Observation& observation, con
   reports_.open(report.evaluation.answer.decision, observation, carried_out);
   if (observation.is_last) reports_.abort_all();
   report.metrics = service_metrics({observation, report.evaluation, state_, consultation_->figures(), reports_});
+  if (more_metrics_) std::ranges::move(more_metrics_(), std::back_inserter(report.metrics));
   return report;
 }
 

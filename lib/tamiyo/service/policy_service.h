@@ -2,9 +2,11 @@
 // A policy that is asked safely: with a deadline, behind a circuit breaker, its decisions checked and judged before
 // they are carried out. Used by the training thread in the place of a Consultation.
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
@@ -43,6 +45,8 @@ class PolicyService {
   // its commands are.
   void begin(const leyline::Observation& observation);
   ServiceReport finish(const leyline::Observation& observation, const RunFigures& run, std::uint32_t carried_out);
+  // Adds these to the metrics of each report; read after the answer.
+  void also_report(std::function<std::vector<leyline::MetricValue>()> metrics) { more_metrics_ = std::move(metrics); }
   // The network rejected this command: it was not carried out, and its field report ends.
   void report_rejection(const std::string& command_id) { reports_.abort(command_id); }
 
@@ -69,6 +73,7 @@ class PolicyService {
   std::optional<Asked> asked_;  // between begin() and finish()
   ServiceState state_;
   FieldReports reports_;
+  std::function<std::vector<leyline::MetricValue>()> more_metrics_;  // null: none
 };
 
 }  // namespace esper::tamiyo

@@ -59,6 +59,15 @@ TEST_CASE("rules of the policy and of its schedule") {
       Case{"policy: {every: 4 epochs, schedule: [\"8:r0c0=mlp\"]}", ""},
       Case{"policy: {every: 0 epochs}", "f:1:17: policy.every: must be at least 1"},
       Case{"policy: {overlap: maybe}", "f:1:19: policy.overlap: "},
+      Case{"policy: {kind: process, command: [python3, c.py]}", ""},
+      Case{"policy: {kind: ensemble, ensemble: [heuristic, process], command: [./c]}", ""},
+      Case{"policy: {kind: process}", "f:1:16: policy.command: is empty, but kind process needs a program"},
+      Case{"policy: {kind: ensemble, ensemble: [gnn, process]}",
+           "f:1:16: policy.command: is empty, but kind process needs"},
+      Case{"policy: {kind: process, command: [\"\"]}", "f:1:35: policy.command[0]: must name a program"},
+      Case{"policy: {kind: gnn, command: [python3, c.py]}", ""},  // to compare with
+      Case{"policy: {kind: gnn, host: process}", ""}, Case{"policy: {host: elsewhere}", "f:1:16: policy.host: "},
+      Case{"safety: {policy_start_deadline: 0s}", "f:1:33: safety.policy_start_deadline: must be > 0"},
       Case{"policy: {kind: gnn, gnn: {temperature: -1}}", "f:1:40: policy.gnn.temperature: "});
   check_problem(c);
 }

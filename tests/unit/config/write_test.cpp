@@ -141,6 +141,22 @@ TEST_CASE("the settings of the policy that decides count for the training hash, 
   CHECK(training_hash(config) != training_hash(other));
 }
 
+TEST_CASE("where a policy runs counts for the training hash where the service then holds its commands back") {
+  RunConfig config;
+  RunConfig hosted = config;
+  hosted.policy.host = PolicyHost::kProcess;
+  CHECK(training_hash(config) != training_hash(hosted));  // the heuristic is asked without the service
+  config.policy.kind = hosted.policy.kind = PolicyKind::kGnn;
+  CHECK(training_hash(config) == training_hash(hosted));
+  config.policy.kind = hosted.policy.kind = PolicyKind::kProcess;
+  CHECK(training_hash(config) == training_hash(hosted));
+  hosted.policy.risk.loss_spike = 0.2;
+  CHECK(training_hash(config) != training_hash(hosted));
+  hosted = config;
+  hosted.policy.command = {"python3", "other.py"};
+  CHECK(training_hash(config) != training_hash(hosted));
+}
+
 TEST_CASE("an ensemble trains as its first policy, whoever is asked beside it") {
   RunConfig config;
   config.policy.kind = PolicyKind::kRandom;

@@ -18,4 +18,6 @@ TEST_CASE("HMAC-SHA256 is that of RFC 4231") {
   CHECK(hex_of(other).ends_with("01"));
 }
 
+TEST_CASE("each new key is another one") { CHECK(new_key() != new_key()); }
+
 }  // namespace esper::crypto

@@ -1,0 +1,133 @@
+#include "base/text/child_process.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "base/descriptor.h"
+
+extern char** environ;
+
+namespace esper::base {
+namespace {
+
+constexpr int kFirstFree = 10;     // above the child's own numbers
+constexpr int kCannotStart = 127;  // as shells have it
+
+[[noreturn]] void fail(int error, const std::string& what) {
+  throw std::system_error(error, std::generic_category(), what);
+}
+
+// All that the child needs between fork and exec, where it may neither allocate nor lock.
+struct Start {
+  std::vector<char*> arguments, environment;
+  std::vector<ChildFile> files;
+  const char* folder = nullptr;
+  pid_t parent = -1;
+  int problem = -1;  // takes errno; closed by exec
+};
+
+[[noreturn]] void give_up(const Start& start) {
+  const int error = errno;
+  [[maybe_unused]] const auto ignored = ::write(start.problem, &error, sizeof error);
+  ::_exit(kCannotStart);
+}
+
+[[noreturn]] void become(const Start& start) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != start.parent) ::_exit(kCannotStart);  // it ended before it could be asked to take us along
+  ::setpgid(0, 0);
+  for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  for (const auto& [number, ours] : start.files) {
+    if (::dup2(ours, number) < 0) give_up(start);
+  }
+  if (start.folder != nullptr && ::chdir(start.folder) < 0) give_up(start);
+  ::execvpe(start.arguments[0], start.arguments.data(), start.environment.data());
+  give_up(start);
+}
+
+// Signals that come before the child is another program must not run this process's handlers there.
+pid_t fork_child(const Start& start) {
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  const pid_t child = ::fork();
+  if (child == 0) become(start);
+  const int error = errno;
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  errno = error;
+  return child;
+}
+
+std::vector<char*> pointers_to(const std::vector<std::string>& texts) {
+  std::vector<char*> pointers;
+  for (const auto& text : texts) pointers.push_back(const_cast<char*>(text.c_str()));
+  pointers.push_back(nullptr);
+  return pointers;
+}
+
+// Out of the way of the numbers that the child's files get.
+Descriptor moved_up(int number) {
+  Descriptor moved(::fcntl(number, F_DUPFD_CLOEXEC, kFirstFree));
+  if (!moved.is_open()) fail(errno, "cannot copy a descriptor for a child process");
+  return moved;
+}
+
+// errno of the child that could not become the program; 0 where it could.
+int problem_of(int pipe) {
+  int error = 0;
+  while (true) {
+    const auto got = ::read(pipe, &error, sizeof error);
+    if (got < 0 && errno == EINTR) continue;
+    return got == sizeof error ? error : 0;
+  }
+}
+
+}  // namespace
+
+pid_t start_child(const ChildPlan& plan) {
+  const std::string what = fmt::format("cannot start {}", plan.command.empty() ? "no program" : plan.command.front());
+  if (plan.command.empty() || plan.command.front().empty()) fail(EINVAL, what);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) < 0) fail(errno, "cannot make a pipe to a child process");
+  const Descriptor problem(ends[0]);
+  Descriptor theirs(ends[1]);
+  Descriptor report = moved_up(theirs.number());
+  theirs.reset();
+  std::vector<Descriptor> copies;
+  Start start{.arguments = pointers_to(plan.command),
+              .environment = {},
+              .files = {},
+              .folder = plan.folder.empty() ? nullptr : plan.folder.c_str(),
+              .parent = ::getpid(),
+              .problem = report.number()};
+  if (plan.environment) {
+    start.environment = pointers_to(*plan.environment);
+  } else {
+    for (char** entry = environ; *entry != nullptr; ++entry) start.environment.push_back(*entry);
+    start.environment.push_back(nullptr);
+  }
+  for (const auto& [number, ours] : plan.files) {
+    copies.push_back(moved_up(ours));
+    start.files.push_back({number, copies.back().number()});
+  }
+  const pid_t child = fork_child(start);
+  if (child < 0) fail(errno, what);
+  report.reset();
+  const int error = problem_of(problem.number());
+  if (error == 0) return child;
+  while (::waitpid(child, nullptr, 0) < 0 && errno == EINTR) {
+  }
+  fail(error, what);
+}
+
+}  // namespace esper::base

@@ -1,0 +1,29 @@
+#pragma once
+// Starts a program as a child of this process. The child leads a process group of its own, which end_group() of
+// line_channel.h ends, and the kernel kills it when the thread that started it ends, however that happens. Any thread.
+
+#include <sys/types.h>
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace esper::base {
+
+// A descriptor that the child has: a copy of one of ours.
+struct ChildFile {
+  int number = -1;  // the child's, below 10
+  int ours = -1;
+};
+
+struct ChildPlan {
+  std::vector<std::string> command;  // a program, looked up in PATH unless it has a slash, and its arguments; no shell
+  std::vector<ChildFile> files;      // beside those of ours that exec does not close: the standard ones
+  std::optional<std::vector<std::string>> environment = {};  // "NAME=value", all of it; nothing: this process's own
+  std::string folder = {};                                   // that it starts in; empty: this process's own
+};
+
+// Throws std::system_error with the reason where the program cannot be started.
+pid_t start_child(const ChildPlan& plan);
+
+}  // namespace esper::base

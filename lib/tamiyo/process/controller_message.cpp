@@ -1,0 +1,80 @@
+#include "tamiyo/process/controller_message.h"
+
+#include <utility>
+
+#include "base/text/json_struct.h"
+#include "leyline/decision_members.h"
+#include "leyline/observation_members.h"
+
+namespace esper::tamiyo {
+
+using nlohmann::json;
+
+namespace {
+
+constexpr char kStateMember[] = "state";
+constexpr std::size_t kMostQuestionBytes = 16u << 20;
+
+// Takes it out of the message, so that what is left is a plain struct.
+base::Expected<json> take_state(json& message) {
+  if (!message.is_object()) return base::failure("it is no JSON object");
+  const auto found = message.find(kStateMember);
+  if (found == message.end()) return json::object();
+  json state = std::move(*found);
+  message.erase(found);
+  if (!state.is_object()) return base::failure("state: an object is needed");
+  return state;
+}
+
+template <class Message>
+base::Expected<Message> parse_message(std::string_view text, std::size_t longest) {
+  auto parsed = base::parse_json(text, longest);
+  if (!parsed) return base::failure(parsed.error());
+  auto state = take_state(*parsed);
+  if (!state) return base::failure(state.error());
+  if (!parsed->contains("number")) return base::failure("it has no number");
+  auto message = base::from_json<Message>(*parsed);
+  if (message) message->state = *std::move(state);
+  return message;
+}
+
+template <class Message>
+std::string message_text(const Message& message) {
+  auto object = base::to_json(message);
+  object[kStateMember] = message.state;
+  return base::json_line(object);
+}
+
+}  // namespace
+
+constexpr auto json_members(const ControllerQuestion*) {
+  using S = ControllerQuestion;
+  return std::tuple{base::json_member("number", &S::number), base::json_member("observation", &S::observation)};
+}
+
+constexpr auto json_members(const ControllerAnswer*) {
+  using S = ControllerAnswer;
+  return std::tuple{base::json_member("number", &S::number),         base::json_member("commands", &S::commands),
+                    base::json_member("reason", &S::reason),         base::json_member("warnings", &S::warnings),
+                    base::json_member("assessment", &S::assessment), base::json_member("details", &S::details),
+                    base::json_member("problem", &S::problem)};
+}
+
+std::string start_text(json settings) {
+  settings["number"] = 0;
+  settings["version"] = kContractVersion;
+  return base::json_line(settings);
+}
+
+std::string text_of(const ControllerQuestion& question) { return message_text(question); }
+std::string text_of(const ControllerAnswer& answer) { return message_text(answer); }
+
+base::Expected<ControllerQuestion> parse_question(std::string_view text) {
+  return parse_message<ControllerQuestion>(text, kMostQuestionBytes);
+}
+
+base::Expected<ControllerAnswer> parse_answer(std::string_view text) {
+  return parse_message<ControllerAnswer>(text, kLongestAnswer);
+}
+
+}  // namespace esper::tamiyo

@@ -1,0 +1,68 @@
+#include "tamiyo/process/controller_message.h"
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+
+#include "leyline/observation_json.h"
+#include "unit/tamiyo/observed.h"
+#include "unit/tamiyo/process_lines.h"
+
+namespace esper::tamiyo {
+
+using Catch::Matchers::ContainsSubstring;
+
+TEST_CASE("a question arrives as it was asked") {
+  ControllerQuestion question;
+  question.number = 7;
+  question.observation = observed_run();
+  question.state = {{"epochs", 3}};
+  const auto read = parse_question(text_of(question));
+  REQUIRE(read);
+  CHECK(read->number == 7);
+  CHECK(read->state == question.state);
+  CHECK(leyline::observation_json(read->observation.value()) == leyline::observation_json(*question.observation));
+  question.observation.reset();
+  CHECK_FALSE(parse_question(text_of(question)).value().observation);
+}
+
+TEST_CASE("an answer arrives as it was given, and what it leaves out has a default") {
+  auto answer = answer_to(7, 2);
+  answer.warnings = {"one"};
+  answer.assessment.emplace().risk = 0.25;
+  answer.details = "{}";
+  answer.problem = "none";
+  const auto read = parse_answer(text_of(answer));
+  REQUIRE(read);
+  CHECK(text_of(*read) == text_of(answer));
+  const auto least = parse_answer("{\"number\":7}");
+  REQUIRE(least);
+  CHECK(least->commands == 0);
+  CHECK(least->state == nlohmann::json::object());
+}
+
+TEST_CASE("what is no answer is refused, with the reason") {
+  const std::pair<std::string, const char*> cases[] = {
+      {"", "no JSON"},
+      {"7", "it is no JSON object"},
+      {"{}", "it has no number"},
+      {"{\"number\":-1}", "number: a whole number in range is needed"},
+      {"{\"number\":7.5}", "number: a whole number in range is needed"},
+      {"{\"number\":7,\"state\":[]}", "state: an object is needed"},
+      {"{\"number\":7,\"comands\":1}", "comands"},
+      {"{\"number\":7,\"number\":8}", "is there twice"},
+      {"{\"number\":7,\"assessment\":{\"risk\":\"high\"}}", "assessment.risk: a number is needed"},
+      {"{\"number\":7,\"details\":\"" + std::string(kLongestAnswer, 'x') + "\"}", "at most"}};
+  for (const auto& [text, reason] : cases) {
+    CAPTURE(text.substr(0, 80));
+    const auto read = parse_answer(text);
+    REQUIRE_FALSE(read);
+    CHECK_THAT(read.error(), ContainsSubstring(reason));
+  }
+}
+
+TEST_CASE("the start has number 0 and the contract's version beside what the run tells") {
+  const auto start = nlohmann::json::parse(start_text({{"config", {{"epochs", 3}}}}));
+  CHECK(start == nlohmann::json{{"number", 0}, {"version", 1}, {"config", {{"epochs", 3}}}});
+}
+
+}  // namespace esper::tamiyo

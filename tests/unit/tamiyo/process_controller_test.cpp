@@ -1,0 +1,225 @@
+// Controllers in Python: the one that docs/controller.md shows, and ones that go wrong in its place.
+#include "tamiyo/process/process_controller.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_exception.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <fstream>
+#include <memory>
+#include <stdexcept>
+
+#include "base/error.h"
+#include "support/patience.h"
+#include "support/process_end.h"
+#include "support/temporary_folder.h"
+#include "tamiyo/service/policy_service.h"
+#include "unit/tamiyo/decided_run.h"
+
+namespace esper::tamiyo {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using Catch::Matchers::MessageMatches;
+using Kind = Answer::Kind;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+const std::string kFolder = ESPER_SOURCE_DIR "/configs/policy";
+
+ProcessSettings settings_for(std::vector<std::string> command) {
+  ProcessSettings settings;
+  settings.command = std::move(command);
+  settings.deadline = settings.start_deadline = test::kPatience;
+  return settings;
+}
+
+std::vector<std::string> example() { return {"python3", "-B", kFolder + "/controller.py"}; }
+
+// `body` is indented by four and runs for each question, of which it has `number` and `answer()`, the example's.
+std::vector<std::string> going_wrong(const std::string& body, const std::string& at_start = "") {
+  const std::string script = fmt::format(
+      "import sys; sys.path.insert(0, '{}')\n"
+      "import controller, json, os, signal, time\n"
+      "{}\n"
+      "run = controller.Run()\n"
+      "run.lines.readline()\n"
+      "run.send('answer', {{'number': 0}})\n"
+      "for question in map(json.loads, run.lines):\n"
+      "    number = question['number']\n"
+      "    def answer(): run.send('answer', {{'number': number, 'reason': f'answer {{number}}'}})\n"
+      "    def cull(): run.command('cull', 'CULL', 'seed-0001')\n"
+      "{}\n",
+      kFolder, at_start, body);
+  return {"python3", "-B", "-c", script};
+}
+
+// Asked once; what it fails with.
+std::string failure_of(const std::vector<std::string>& command) {
+  ProcessController controller(settings_for(command));
+  try {
+    controller.decide(DecidedRun().now);
+    return "it decided";
+  } catch (const std::runtime_error& error) {
+    return error.what();
+  }
+}
+
+double value_of(const std::vector<leyline::MetricValue>& metrics, const std::string& name) {
+  const auto found = std::ranges::find(metrics, name, &leyline::MetricValue::name);
+  REQUIRE(found != metrics.end());
+  return found->value;
+}
+
+}  // namespace
+
+TEST_CASE("the example decides: it germinates after five epochs, and remembers in its state") {
+  ProcessController controller(settings_for(example()));
+  DecidedRun run;
+  CHECK(controller.save_state() == R"({"process":{}})");
+  for (int epoch = 1; epoch <= 4; ++epoch) CHECK(controller.decide(run.now).commands.empty());
+  const auto before = controller.save_state();
+  CHECK(before == R"({"process":{"epochs_without":4}})");
+  const auto decision = controller.decide(run.now);
+  REQUIRE(decision.commands.size() == 1);
+  const auto& command = decision.commands.front();
+  CHECK(command.seed_operation->operation == leyline::SeedOperation::kGerminate);
+  CHECK(command.seed_operation->slot == "r0c1");
+  CHECK(command.seed_operation->blueprint_id == "norm");
+  CHECK(command.issued_at_ns == run.now.timestamp_ns);
+  CHECK(decision.reason == "0 epochs since a germination");
+
+  ProcessController other(settings_for(example()));
+  other.load_state(before);
+  CHECK(other.decide(run.now).commands.front().command_id == command.command_id);
+  CHECK(other.save_state() == controller.save_state());
+  controller.load_state(before);  // the same process goes back to an earlier epoch
+  CHECK(controller.decide(run.now).commands.size() == 1);
+  CHECK(value_of(controller.metrics(), "kasmina.command_verifier.accepted_total") == 2);
+  CHECK(value_of(controller.metrics(), "tamiyo.process.starts_total") == 1);
+}
+
+TEST_CASE("a state that is none of a controller in a process is refused") {
+  ProcessController controller(settings_for(example()));
+  for (const char* text : {"", "7", "{}", R"({"process":7})"}) {
+    CHECK_THROWS_AS(controller.load_state(text), base::Error);
+  }
+}
+
+TEST_CASE("a process that cannot begin is reported with the reason") {
+  const auto start = [](std::vector<std::string> command) {
+    auto settings = settings_for(std::move(command));
+    if (settings.command[0] == "sleep") settings.start_deadline = milliseconds(50);
+    ProcessController controller(std::move(settings));
+  };
+  CHECK_THROWS_MATCHES(start({"/no/such/program"}), std::runtime_error,
+                       MessageMatches(ContainsSubstring("cannot start /no/such/program")));
+  CHECK_THROWS_MATCHES(start({"sh", "-c", "exit 3"}), std::runtime_error,
+                       MessageMatches(ContainsSubstring("it has ended")));
+  CHECK_THROWS_MATCHES(start({"sleep", "600"}), std::runtime_error,
+                       MessageMatches(ContainsSubstring("it does not answer in time; its process: signal 9")));
+}
+
+TEST_CASE("whatever a process sends that it must not, there is no decision, and the reason") {
+  CHECK_THAT(failure_of(going_wrong("    os.kill(os.getpid(), signal.SIGKILL)")), ContainsSubstring("it has ended"));
+  CHECK_THAT(failure_of(going_wrong("    raise SystemExit(3)")), ContainsSubstring("it has ended"));
+  CHECK_THAT(failure_of(going_wrong("    run.socket.sendall(b'\\xff' * 1000 + b'\\n')")),
+             ContainsSubstring("no signed message"));
+  CHECK_THAT(failure_of(going_wrong("    while True: run.socket.sendall(b'x' * 65536)")),
+             ContainsSubstring("a line without an end"));
+  CHECK_THAT(failure_of(going_wrong("    run.key = bytes(32); answer()")), ContainsSubstring("signature is invalid"));
+  CHECK_THAT(failure_of(going_wrong("    cull(); cull()\n    run.send('answer', {'number': number, 'commands': 2})")),
+             ContainsSubstring("nonce_replayed"));
+  CHECK_THAT(failure_of(going_wrong("    number += 1; answer()")), ContainsSubstring("was not asked"));
+  CHECK_THAT(failure_of(going_wrong("    run.send('answer', {'number': number, 'problem': 'no idea'})")),
+             ContainsSubstring("no idea"));
+  CHECK_THAT(failure_of(going_wrong("    time.time_ns = lambda: 1\n    cull()\n"
+                                    "    run.send('answer', {'number': number, 'commands': 1})")),
+             ContainsSubstring("stale_command"));
+}
+
+TEST_CASE("an answer in pieces is one answer; a second one is dropped when the next question is asked") {
+  const std::string in_pieces =
+      "    sent = []\n"
+      "    class Pieces:\n"
+      "        def sendall(self, data): sent.append(data)\n"
+      "    socket, run.socket = run.socket, Pieces()\n"
+      "    answer()\n"
+      "    for byte in sent[0]: socket.send(bytes([byte])); time.sleep(1e-4)\n"
+      "    run.socket = socket\n"
+      "    answer()";
+  ProcessController controller(settings_for(going_wrong(in_pieces)));
+  DecidedRun run;
+  CHECK(controller.decide(run.now).reason == "answer 1");
+  CHECK(controller.decide(run.now).reason == "answer 2");
+  CHECK(value_of(controller.metrics(), "tamiyo.process.dropped_answers_total") == 1);
+  CHECK(value_of(controller.metrics(), "tamiyo.process.starts_total") == 1);
+}
+
+TEST_CASE("a lost process is started again and goes on from the last state, later and later") {
+  const test::TemporaryFolder folder;
+  const std::string mark = folder / "lost";
+  // Lost at each question until the mark is there; then it answers with the state that it was asked with.
+  const auto command =
+      going_wrong(fmt::format("    if not os.path.exists('{}'): os._exit(3)\n"
+                              "    run.send('answer', {{'number': number, 'state': question['state']}})",
+                              mark));
+  const auto time = std::make_shared<base::ManualTime>();
+  auto settings = settings_for(command);
+  ProcessController controller(settings, base::Clock(time));
+  controller.load_state(R"({"process":{"epochs":7}})");
+  DecidedRun run;
+  CHECK_THROWS_MATCHES(controller.decide(run.now), std::runtime_error, MessageMatches(ContainsSubstring("has ended")));
+  CHECK_THROWS_MATCHES(controller.decide(run.now), std::runtime_error, MessageMatches(ContainsSubstring("has ended")));
+  CHECK_THROWS_MATCHES(controller.decide(run.now), std::runtime_error,
+                       MessageMatches(ContainsSubstring("was lost 2 times in a row and is started again in 100ms")));
+  time->advance(milliseconds(100));
+  std::ofstream{mark};
+  CHECK_NOTHROW(controller.decide(run.now));
+  CHECK(controller.save_state() == R"({"process":{"epochs":7}})");
+  CHECK(value_of(controller.metrics(), "tamiyo.process.starts_total") == 3);
+}
+
+TEST_CASE("with a controller ends its process, and all that this one has started") {
+  const test::TemporaryFolder folder;
+  const std::string file = folder / "child";
+  const auto command = going_wrong("    answer()", fmt::format("child = os.fork()\n"
+                                                               "if child == 0: time.sleep(600)\n"
+                                                               "open('{}', 'w').write(str(child))",
+                                                               file));
+  pid_t child = 0;
+  {
+    ProcessController controller(settings_for(command));
+    controller.decide(DecidedRun().now);
+    std::ifstream(file) >> child;
+  }
+  REQUIRE(child > 0);
+  CHECK(test::comes_to_end(child));
+}
+
+TEST_CASE("the service waits no longer than its deadline for a process that hangs, and goes on with the next one") {
+  auto settings = settings_for(going_wrong("    time.sleep(600)"));
+  settings.deadline = milliseconds(100);
+  auto controller = std::make_unique<ProcessController>(settings);
+  const auto& process = *controller;
+  ServiceSettings service_settings;
+  service_settings.breaker.failure_threshold = 2;
+  service_settings.breaker.open_time = std::chrono::hours(1);
+  PolicyService service(std::make_unique<Consultation>(std::move(controller), base::Clock(), milliseconds(100)),
+                        service_settings, base::Clock());
+  service.also_report([&] { return process.metrics(); });
+  DecidedRun run;
+  const auto first = service.evaluate(run.now);
+  CHECK(first.evaluation.answer.kind == Kind::kLate);
+  CHECK(first.evaluation.answer.decision.commands.empty());
+  CHECK(first.evaluation.answer.latency_ms >= 100);
+  const auto second = service.evaluate(run.now);
+  CHECK((second.evaluation.answer.kind == Kind::kLate || second.evaluation.answer.kind == Kind::kBusy ||
+         second.evaluation.answer.kind == Kind::kFailed));
+  CHECK(service.service_state().breaker.state == BreakerState::kOpen);
+  CHECK(service.evaluate(run.now).evaluation.answer.kind == Kind::kBreakerOpen);
+}
+
+}  // namespace esper::tamiyo
