@@ -12,6 +12,8 @@ int run(const ExplainRequest& request);
 int run(const ReplayRequest& request);
 int run(const SwapRequest& request);
 int run(const ServeRequest& request);
+int run(const ImitateRequest& request);
+int run(const ShowPolicyRequest& request);
 int run(const DoctorRequest& request);
 int run(const BenchRequest& request);
 int run(const SaveBaselineRequest& request);

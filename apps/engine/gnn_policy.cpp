@@ -5,18 +5,16 @@
 #include <utility>
 
 #include "base/error.h"
-#include "storage/checksum.h"
 #include "storage/real_file_system.h"
 #include "tamiyo/gnn_controller.h"
 #include "tamiyo/network/initial_weights.h"
+#include "tamiyo/network/policy_file.h"
 #include "tamiyo/network/policy_network.h"
-#include "tamiyo/network/weights.h"
 
 namespace esper::engine {
 namespace {
 
 using config::RunConfig;
-using tamiyo::Weights;
 
 [[noreturn]] void reject_file(const std::string& reason) {
   throw base::Error(base::ExitCode::kPolicy,
@@ -25,23 +23,14 @@ using tamiyo::Weights;
                                 reason));
 }
 
-Weights read_weights(const std::string& path) {
+tamiyo::PolicyFile read_policy(const std::string& path) {
   try {
-    auto file = tamiyo::load_policy(storage::real_file_system(), path);
-    if (!file) reject_file(file.error());
-    return std::move(file->weights);
+    auto policy = tamiyo::load_policy(storage::real_file_system(), path);
+    if (!policy) reject_file(policy.error());
+    return *std::move(policy);
   } catch (const base::IoError& error) {
     reject_file(error.what());
   }
-}
-
-// Names are in order, and shapes follow from them.
-std::string fingerprint(const Weights& weights) {
-  storage::Hash64 hash;
-  for (const auto& [name, tensor] : weights) {
-    hash.update({static_cast<const std::byte*>(tensor.const_data_ptr()), tensor.nbytes()});
-  }
-  return storage::hex64(hash.digest());
 }
 
 tamiyo::GnnSettings settings_of(const RunConfig& config, std::uint64_t seed) {
@@ -59,10 +48,12 @@ tamiyo::GnnSettings settings_of(const RunConfig& config, std::uint64_t seed) {
 std::unique_ptr<leyline::Controller> make_gnn_controller(const RunConfig& config) {
   const auto& policy = config.policy;
   const auto seed = policy.gnn.seed != 0 ? policy.gnn.seed : config.seed;
-  const Weights weights = policy.file.empty() ? tamiyo::initial_weights(seed) : read_weights(policy.file);
+  const tamiyo::PolicyFile file =
+      policy.file.empty() ? tamiyo::PolicyFile{tamiyo::initial_weights(seed)} : read_policy(policy.file);
   auto settings = settings_of(config, seed);
-  settings.weights = fingerprint(weights);
-  const auto network = std::make_shared<tamiyo::PolicyNetwork>(weights);
+  settings.weights = tamiyo::fingerprint(file.weights);
+  settings.normaliser = file.normaliser;
+  const auto network = std::make_shared<tamiyo::PolicyNetwork>(file.weights);
   network->warm_up();
   return std::make_unique<tamiyo::GnnController>(
       [network](const tamiyo::HeteroGraph& graph) { return network->run(graph); }, std::move(settings));

@@ -97,6 +97,27 @@ struct ServeRequest {
   static constexpr const char* kCommand = "policy serve";
 };
 
+struct ImitateRequest {
+  static constexpr const char* kCommand = "policy imitate";
+  std::vector<std::string> runs;      // folders whose decisions are learned
+  std::string file;                   // that is written
+  std::string teacher = "heuristic";  // policy.kind whose decisions they are
+  int epochs = 40;
+  std::uint64_t seed = 0;
+  double learning_rate = 3e-3;
+  double held_out = 0.2;     // share of the runs that are measured on instead
+  bool replace = false;      // also where there is a file already
+  bool json = false;         // as in Job
+  std::string esper;         // version and commit of this build
+  std::string command_line;  // that asks for this
+};
+
+struct ShowPolicyRequest {
+  static constexpr const char* kCommand = "policy show";
+  std::string file;
+  bool json = false;  // as in Job
+};
+
 struct DoctorRequest {
   static constexpr const char* kCommand = "doctor";
   bool json = false;  // as in Job
@@ -144,7 +165,8 @@ struct CheckBaselineRequest {
 
 using EngineRequest =
     std::variant<TrainRequest, EvaluateRequest, ForkRequest, ExplainRequest, ReplayRequest, SwapRequest, ServeRequest,
-                 DoctorRequest, BenchRequest, SaveBaselineRequest, CheckBaselineRequest>;
+                 ImitateRequest, ShowPolicyRequest, DoctorRequest, BenchRequest, SaveBaselineRequest,
+                 CheckBaselineRequest>;
 
 }  // namespace esper
 

@@ -23,6 +23,8 @@ void add_topo_diff(CLI::App& topo, Front& front);
 void add_policy(Front& front);
 void add_policy_compare(CLI::App& policy, Front& front);
 void add_policy_serve(CLI::App& policy, Front& front);
+void add_policy_imitate(CLI::App& policy, Front& front);
+void add_policy_show(CLI::App& policy, Front& front);
 void add_why_slow(Front& front);
 void add_bench(Front& front);
 void add_baseline(Front& front);
@@ -43,6 +45,8 @@ void build_front(Front& front);
 int print_version(bool json);
 // The commit that was built.
 std::string build_commit();
+// "1.0.0 (commit 0123456)", for what names the program that made it.
+std::string build_name();
 
 // A subcommand with an example in its help.
 CLI::App* add_command(CLI::App& parent, const std::string& name, const std::string& help, const std::string& example);

@@ -98,6 +98,8 @@ void add_policy(Front& front) {
   add_swap(*policy, front);
   add_policy_compare(*policy, front);
   add_policy_serve(*policy, front);
+  add_policy_imitate(*policy, front);
+  add_policy_show(*policy, front);
 }
 
 }  // namespace esper

@@ -9,6 +9,8 @@ namespace esper {
 
 std::string build_commit() { return ESPER_COMMIT; }
 
+std::string build_name() { return std::string(ESPER_VERSION) + " (commit " + ESPER_COMMIT + ")"; }
+
 int print_version(bool json) {
   const bool cuda = std::string(ESPER_CUDA_SIDE) == "ON";
   if (json) {

@@ -25,9 +25,8 @@ constexpr char kIssuer[] = "tamiyo.gnn";
 constexpr char kNormaliserState[] = "normaliser";
 constexpr char kWeightsState[] = "weights";
 
-// The care advances seeds, and a seed that is blended out goes through stages, too.
 GnnSettings with_care(GnnSettings settings) {
-  settings.choice.withheld = {Action::kAdvance, Action::kCancel};
+  settings.choice.withheld.assign(kActionsOfCare.begin(), kActionsOfCare.end());
   return settings;
 }
 
@@ -81,7 +80,8 @@ GnnController::GnnController(GraphNetwork network, GnnSettings settings, base::C
     : network_(std::move(network)),
       settings_(with_care(std::move(settings))),
       clock_(std::move(clock)),
-      care_(settings_.rules, kIssuer) {}
+      care_(settings_.rules, kIssuer),
+      normaliser_(settings_.normaliser) {}
 
 Decision GnnController::decide(const Observation& observation) {
   auto care = care_;

@@ -3,6 +3,7 @@
 // culled. Its seeds are taken through their stages, and pruned, by the same rules as those of every other policy
 // (seed_care.h).
 
+#include <array>
 #include <functional>
 #include <string>
 
@@ -20,10 +21,15 @@ using GraphNetwork = std::function<base::Expected<PolicyOutputs>(const HeteroGra
 
 struct GnnSettings {
   ChoiceSettings choice;
-  Rules rules;             // of the seeds' care
-  bool see_times = false;  // the network sees measured times, which a resumed run does not repeat
-  std::string weights;     // what identifies them: a saved state belongs to its weights
+  Rules rules;                 // of the seeds' care
+  bool see_times = false;      // the network sees measured times, which a resumed run does not repeat
+  std::string weights;         // what identifies them: a saved state belongs to its weights
+  Normaliser normaliser = {};  // that a run begins with: a part of the policy's file
 };
+
+// Actions that the network never chooses: the care advances seeds, and a seed that is blended out goes through stages,
+// too.
+inline constexpr std::array kActionsOfCare{Action::kAdvance, Action::kCancel};
 
 // As the network sees it with GnnSettings::see_times off.
 leyline::Observation without_times(leyline::Observation observation);

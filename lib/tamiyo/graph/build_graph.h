@@ -29,7 +29,9 @@ class GraphBuilder {
  public:
   // The observation must outlive build().
   void read(const leyline::Observation& observation);
-  void update(Normaliser& normaliser) const { normaliser.update(samples_of(values_)); }
+  void update(Normaliser& normaliser) const { normaliser.update(samples()); }
+  // What update() takes.
+  Samples samples() const { return samples_of(values_); }
   // Of what was read last. Valid until the next build().
   const PolicyGraph& build(const Normaliser& normaliser);
 

@@ -98,8 +98,8 @@ NodeTensors run_layer(const Weights& weights, int layer, const NodeTensors& x,
   return y;
 }
 
-HeadTensors run_heads(const Weights& weights, const NodeTensors& x) {
-  const at::Tensor graph = x[static_cast<std::size_t>(NodeType::kGlobal)].mean(0);
+// graph: of one graph, or a row for each.
+HeadTensors run_heads(const Weights& weights, const at::Tensor& graph, const NodeTensors& x) {
   const auto two_layers = [&](const std::string& name) {
     return at::tanh(linear(weights, name + ".2", at::gelu(linear(weights, name + ".0", graph))));
   };
@@ -117,24 +117,36 @@ HeadTensors run_heads(const Weights& weights, const NodeTensors& x) {
   return heads;
 }
 
-}  // namespace
-
-UnfoldedResult run_unfolded(const Weights& weights, const HeteroGraph& graph) {
+// After the encoders, and after each layer.
+std::vector<NodeTensors> run_stages(const Weights& weights, const HeteroGraph& graph) {
   std::array<Edges, kRelations> edges;
   for (std::size_t i = 0; i < kRelations; ++i) edges[i] = edges_of(graph.edges[i]);
-  UnfoldedResult result;
+  std::vector<NodeTensors> stages;
   NodeTensors x;
   for (const auto& [type, name] : names(NodeType{})) {
     const auto place = static_cast<std::size_t>(type);
     x[place] = encode_nodes(weights, type, graph.nodes[place]);
   }
-  result.stages.push_back(x);
-  for (int layer = 0; layer < kLayers; ++layer) {
-    x = run_layer(weights, layer, x, edges);
-    result.stages.push_back(x);
-  }
-  result.heads = run_heads(weights, x);
+  stages.push_back(x);
+  for (int layer = 0; layer < kLayers; ++layer) stages.push_back(run_layer(weights, layer, stages.back(), edges));
+  return stages;
+}
+
+const at::Tensor& globals_of(const NodeTensors& x) { return x[static_cast<std::size_t>(NodeType::kGlobal)]; }
+
+}  // namespace
+
+UnfoldedResult run_unfolded(const Weights& weights, const HeteroGraph& graph) {
+  UnfoldedResult result;
+  result.stages = run_stages(weights, graph);
+  const NodeTensors& last = result.stages.back();
+  result.heads = run_heads(weights, globals_of(last).mean(0), last);
   return result;
+}
+
+HeadTensors run_side_by_side(const Weights& weights, const HeteroGraph& graphs) {
+  const NodeTensors last = run_stages(weights, graphs).back();
+  return run_heads(weights, globals_of(last), last);
 }
 
 }  // namespace esper::tamiyo

@@ -32,4 +32,8 @@ struct UnfoldedResult {
 // graph: one that check_graph() accepts.
 UnfoldedResult run_unfolded(const Weights& weights, const HeteroGraph& graph);
 
+// Several graphs as one, without an edge between them. The heads have a row for each of its global nodes; seed and
+// blueprint scores are of all nodes.
+HeadTensors run_side_by_side(const Weights& weights, const HeteroGraph& graphs);
+
 }  // namespace esper::tamiyo

@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 namespace {
 
 const std::string kDigits = ESPER_SOURCE_DIR "/configs/run/digits_gnn.yaml";
-const Words kShort = {"epochs=2", "device.kind=cpu", "telemetry.console=none", "safety.policy_deadline=60s"};
+const Words kShort = {"policy.file=", "epochs=2", "device.kind=cpu", "telemetry.console=none",
+                      "safety.policy_deadline=60s"};
 
 // The values of a metric, by epoch.
 std::vector<double> values_of(const fs::path& run, const std::string& name) {

@@ -80,6 +80,14 @@ TEST_CASE("a network that has not learned waits, and says what it saw") {
   }
 }
 
+TEST_CASE("a run begins with the normaliser of the policy's file") {
+  auto of_file = settings();
+  of_file.normaliser.moments[0] = {3, 2};
+  const GnnController policy(always(Action::kWait), of_file);
+  CHECK(policy.normaliser() == of_file.normaliser);
+  CHECK(normaliser_of(policy.save_state()).value() == of_file.normaliser);
+}
+
 TEST_CASE("the network germinates, and its seed is taken through the stages by the rules of every policy") {
   SimulatedRun run({"good"}, 1);
   GnnController policy(always(Action::kGerminate), settings());

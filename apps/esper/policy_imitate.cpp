@@ -1,0 +1,96 @@
+// `esper policy imitate`: trains a policy network on the decisions of recorded runs.
+#include <fmt/core.h>
+#include <fmt/ranges.h>
+
+#include <filesystem>
+
+#include "base/names.h"
+#include "base/text/printable.h"
+#include "esper/engine_loader.h"
+#include "esper/front.h"
+#include "esper/run_options.h"
+
+namespace esper {
+namespace {
+
+constexpr int kMostEpochs = 100'000;
+constexpr double kMostRate = 1, kMostHeldOut = 0.9;
+
+// Also what a file says of how it was made, so it has all that changes the result.
+std::string command_line(const ImitateRequest& request) {
+  return fmt::format(
+      "esper policy imitate {} --out {} --teacher {} --epochs {} --seed {} --learning-rate {} --held-out {}",
+      fmt::join(request.runs, " "), request.file, request.teacher, request.epochs, request.seed, request.learning_rate,
+      request.held_out);
+}
+
+void check_out(const ImitateRequest& request) {
+  std::error_code ignored;
+  const bool is_there = std::filesystem::exists(request.file, ignored);
+  if (is_there && !request.replace) {
+    throw base::Error(base::ExitCode::kConfig,
+                      fmt::format("--out {} exists already; name another file, or replace it with --replace",
+                                  base::in_quotes(request.file)));
+  }
+  if (std::filesystem::is_directory(request.file, ignored)) {
+    throw base::Error(base::ExitCode::kConfig,
+                      fmt::format("--out {} is a folder; name a file in it", base::in_quotes(request.file)));
+  }
+}
+
+void check_teacher(const std::string& teacher) {
+  const auto kind = base::from_name<config::PolicyKind>(teacher);
+  if (kind && *kind != config::PolicyKind::kEnsemble) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("--teacher {} is no policy that decides by itself; kinds: {}", base::in_quotes(teacher),
+                                base::all_names<config::PolicyKind>()));
+}
+
+int imitate(ImitateRequest request) {
+  check_out(request);
+  check_teacher(request.teacher);
+  request.esper = build_name();
+  request.command_line = command_line(request);
+  return run_in_engine(request);
+}
+
+void add_training_options(CLI::App& command, ImitateRequest& request) {
+  command.add_option("--epochs", request.epochs, "Passes over all decisions")
+      ->check(CLI::Range(1, kMostEpochs))
+      ->capture_default_str();
+  command.add_option("--seed", request.seed, "Seed of the drawn weights, of the order, and of what is held out")
+      ->capture_default_str();
+  command.add_option("--learning-rate", request.learning_rate, "At the start; it falls to 0")
+      ->check(CLI::Range(0.0, kMostRate))
+      ->capture_default_str();
+  command
+      .add_option("--held-out", request.held_out,
+                  "Share of the runs that are not learned from, on which the epoch is chosen and agreement measured")
+      ->check(CLI::Range(0.0, kMostHeldOut))
+      ->capture_default_str();
+}
+
+}  // namespace
+
+void add_policy_imitate(CLI::App& policy, Front& front) {
+  CLI::App* command =
+      add_command(policy, "imitate", "Train a policy network on the decisions of recorded runs",
+                  "esper policy imitate runs/digits-20260301-120000 runs/digits-20260301-130000 --out my.safetensors");
+  const auto request = std::make_shared<ImitateRequest>();
+  command->add_option("run", request->runs, "Run folders")->required()->type_name("RUN...");
+  command->add_option("--out", request->file, "The policy file to write")
+      ->required()
+      ->type_name("FILE")
+      ->check(refuse_empty);
+  command
+      ->add_option("--teacher", request->teacher,
+                   "The kind of policy whose decisions are learned; in runs that another one decided it is asked anew")
+      ->type_name("KIND")
+      ->capture_default_str();
+  add_training_options(*command, *request);
+  command->add_flag("--replace", request->replace, "Also where FILE exists already");
+  add_json_flag(*command, request->json);
+  command->callback([&front, request] { front.run = [request] { return imitate(*request); }; });
+}
+
+}  // namespace esper

@@ -1,0 +1,58 @@
+#include "simic/imitation/fate.h"
+
+#include <algorithm>
+
+#include "tamiyo/graph/policy_outputs.h"
+
+namespace esper::simic {
+
+using leyline::Observation;
+using leyline::SeedState;
+using leyline::Stage;
+
+namespace {
+
+constexpr int kHarmless = 0, kHarmful = tamiyo::kRiskLevels - 1;
+
+const Observation& observation_at(const history::DecisionLog& log, std::size_t i) {
+  return log.entries[i].record.observation;
+}
+
+// The seed that the decision before this observation germinated there; null if there is none.
+const SeedState* newborn_at(const Observation& observation, const std::string& slot, const std::string& blueprint) {
+  const auto is_newborn = [&](const SeedState& seed) {
+    return seed.slot == slot && seed.blueprint == blueprint && seed.age_epochs <= 1;
+  };
+  const auto found = std::ranges::find_if(observation.seed_states, is_newborn);
+  return found == observation.seed_states.end() ? nullptr : &*found;
+}
+
+std::optional<int> risk_of_germination(const history::DecisionLog& log, std::size_t i, const std::string& slot,
+                                       const std::string& blueprint) {
+  if (i + 1 >= log.entries.size()) return std::nullopt;
+  const auto* newborn = newborn_at(observation_at(log, i + 1), slot, blueprint);
+  if (newborn == nullptr) return std::nullopt;
+  for (std::size_t later = i + 2; later < log.entries.size(); ++later) {
+    const auto& seeds = observation_at(log, later).seed_states;
+    const auto seed = std::ranges::find(seeds, newborn->seed_id, &SeedState::seed_id);
+    if (seed == seeds.end() || seed->stage > Stage::kFossilized) return kHarmful;
+    if (seed->stage == Stage::kFossilized) return kHarmless;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+void add_hindsight(const history::DecisionLog& log, std::size_t i, const tamiyo::Candidates& candidates,
+                   Target& target) {
+  const double at_end = observation_at(log, log.entries.size() - 1).validation_accuracy;
+  target.value = static_cast<float>(at_end - observation_at(log, i).validation_accuracy);
+  if (target.action != tamiyo::Action::kGerminate) {
+    target.risk = kHarmless;
+    return;
+  }
+  target.risk = risk_of_germination(log, i, candidates.seeds[static_cast<std::size_t>(target.slot)].slot,
+                                    candidates.blueprints[static_cast<std::size_t>(target.blueprint)]);
+}
+
+}  // namespace esper::simic

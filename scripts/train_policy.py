@@ -1,0 +1,132 @@
+"""The work behind `scripts/train_policy`."""
+import argparse
+import concurrent.futures
+import json
+import os
+import pathlib
+import shutil
+import statistics
+import subprocess
+import sys
+
+CONFIG = "configs/run/digits_gnn.yaml"
+FILE = "configs/policy/digits.safetensors"
+MOST_BEHIND = 0.5  # points of validation accuracy, mean over the seeds
+EPOCHS = 60  # of the imitation
+# Of the recorded runs and of the comparison: none in common, and none of the configurations' own.
+FIRST_SEED, FIRST_OWN_SEED, FIRST_COMPARED = 2001, 3001, 4001
+# What differs from run to run, so that the network learns when to grow, and not the digits run by heart: length, size,
+# learning rate, slots and what may grow. The heuristic's own settings stay: two teachers would contradict each other.
+# Most have the settings that the file is for.
+VARIANTS = (
+    [],
+    ["host.base_channels=12"],
+    [],
+    ["training.optimizer.lr=0.03"],
+    ["epochs=120", "training.schedule.step_epochs=80"],
+    [],
+    ["host.blocks=2", "growth.blueprints=[conv_light,conv_heavy]"],
+    ["host.base_channels=24", "epochs=60", "training.schedule.step_epochs=40"],
+)
+
+
+def whole_number(text):
+    if not text.isdigit() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: must be >= 1")
+    return int(text)
+
+
+def options_of(arguments):
+    parser = argparse.ArgumentParser(prog="scripts/train_policy", description="Makes and checks the policy file of digits_gnn.yaml.")
+    parser.add_argument("--runs", type=whole_number, default=24, metavar="N", help="runs that the heuristic decides; default: 24")
+    parser.add_argument("--seeds", type=whole_number, default=5, metavar="N", help="seeds of the comparison; default: 5")
+    parser.add_argument("--jobs", type=whole_number, default=os.cpu_count() or 1, metavar="N", help="runs side by side; default: one a core")
+    parser.add_argument("--out", default=FILE, metavar="FILE", help=f"default: {FILE}")
+    parser.add_argument("--work", type=pathlib.Path, default=pathlib.Path("build/policy"), metavar="FOLDER", help="default: build/policy")
+    return parser.parse_args(arguments)
+
+
+def call(esper, *words):
+    words = [str(word) for word in words]
+    done = subprocess.run([esper, *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        sys.exit(f"esper {' '.join(words)}\nended with {done.returncode}: {done.stderr.strip()[-2000:]}")
+    return done.stdout
+
+
+def summary_of(run):
+    """None unless the run reached its end."""
+    try:
+        summary = json.loads((run / "summary.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return summary if summary["status"] == "done" else None
+
+
+def train(esper, run, assignments):
+    if summary_of(run) is None:
+        shutil.rmtree(run, ignore_errors=True)
+        print(f"training {run}", file=sys.stderr, flush=True)
+        # A busy machine must not change what is decided.
+        fixed = ["device.kind=cpu", "telemetry.console=none", "safety.policy_deadline=60s"]
+        call(esper, "train", "--config", CONFIG, "--run-dir", run, "--set", *assignments, *fixed)
+    return run
+
+
+def train_all(esper, options, runs):
+    """runs: {folder: assignments}. Returns the folders."""
+    with concurrent.futures.ThreadPoolExecutor(options.jobs) as pool:
+        return list(pool.map(lambda entry: train(esper, *entry), runs.items()))
+
+
+def imitate(esper, runs, out):
+    print(f"imitating {len(runs)} runs", file=sys.stderr, flush=True)
+    call(esper, "policy", "imitate", *runs, "--out", out, "--epochs", EPOCHS, "--replace")
+
+
+def recorded(options, name, first_seed, count, assignments):
+    return {options.work / f"{name}-{i:02}": [f"seed={first_seed + i}", *VARIANTS[i % len(VARIANTS)], *assignments] for i in range(count)}
+
+
+def accuracy(run):
+    return 100 * summary_of(run)["validation"]["accuracy"]
+
+
+def compare(esper, options):
+    """Points by which the network is ahead, by seed."""
+    kinds = {"heuristic": ["policy.kind=heuristic"], "gnn": [f"policy.file={options.out}"]}
+    runs = {options.work / f"compared-{kind}-{seed}": [f"seed={seed}", *words]
+            for seed in range(FIRST_COMPARED, FIRST_COMPARED + options.seeds) for kind, words in kinds.items()}
+    for run in runs:
+        if "-gnn-" in run.name:
+            shutil.rmtree(run, ignore_errors=True)  # the file may be another one
+    train_all(esper, options, runs)
+    ahead = []
+    for seed in range(FIRST_COMPARED, FIRST_COMPARED + options.seeds):
+        ours, theirs = (accuracy(options.work / f"compared-{kind}-{seed}") for kind in ("gnn", "heuristic"))
+        print(f"seed {seed}: network {ours:.2f} %, heuristic {theirs:.2f} %")
+        ahead.append(ours - theirs)
+    return ahead
+
+
+def main(root, arguments):
+    options = options_of(arguments)
+    esper = pathlib.Path(root) / "build/release/bin/esper"
+    options.work.mkdir(parents=True, exist_ok=True)
+    first = options.work / "first.safetensors"
+    own_work = recorded(options, "heuristic", FIRST_SEED, options.runs, ["policy.kind=heuristic"])
+    runs = train_all(esper, options, own_work)
+    imitate(esper, runs, first)
+    # Situations that the network gets into, with what the heuristic would have decided there (DAgger).
+    own = ["policy.kind=gnn", f"policy.file={first}"]
+    runs += train_all(esper, options, recorded(options, "own", FIRST_OWN_SEED, max(1, options.runs // 2), own))
+    imitate(esper, runs, options.out)
+    print(call(esper, "policy", "show", options.out))
+    ahead = compare(esper, options)
+    mean = statistics.mean(ahead)
+    print(f"the network is {mean:+.2f} points ahead of the heuristic, mean over {len(ahead)} seeds; wanted: at least -{MOST_BEHIND}")
+    return 0 if mean >= -MOST_BEHIND else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1], sys.argv[2:]))

@@ -1,0 +1,67 @@
+#include "simic/imitation/fate.h"
+
+#include <catch2/catch_approx.hpp>
+#include <catch2/catch_test_macros.hpp>
+
+#include "unit/simic_imitation/taught_run.h"
+
+using namespace esper;
+using namespace esper::simic;
+using leyline::Stage;
+
+namespace {
+
+// A germination after epoch 5, and four epochs in which its seed has these stages; kUnknown: it is gone.
+history::DecisionLog log_with(const std::vector<Stage>& stages) {
+  std::vector<history::DecisionEntry> entries = {entry_after(5, {germinate("r0c1", "norm")})};
+  for (const Stage stage : stages) {
+    const auto age = static_cast<std::uint32_t>(entries.size());
+    entries.push_back(entry_after(5 + age, {}));
+    if (stage == Stage::kUnknown) continue;
+    leyline::SeedState seed;
+    seed.seed_id = "seed-0009";
+    seed.slot = "r0c1";
+    seed.blueprint = "norm";
+    seed.stage = stage;
+    seed.age_epochs = age;
+    entries.back().record.observation.seed_states.push_back(seed);
+  }
+  return log_of(std::move(entries));
+}
+
+Target germinated() {
+  Target target;
+  target.action = tamiyo::Action::kGerminate;
+  target.slot = target.blueprint = 0;
+  return target;
+}
+
+Target with_hindsight(const history::DecisionLog& log, Target target) {
+  const tamiyo::Candidates candidates{{{"", "r0c1", Stage::kDormant}}, {"norm"}, {{0}}};
+  add_hindsight(log, 0, candidates, target);
+  return target;
+}
+
+}  // namespace
+
+TEST_CASE("a germination whose seed becomes part of the host was harmless") {
+  const auto target = with_hindsight(log_with({Stage::kTraining, Stage::kBlending, Stage::kFossilized}), germinated());
+  CHECK(target.risk == 0);
+}
+
+TEST_CASE("a germination whose seed is removed was harmful") {
+  CHECK(with_hindsight(log_with({Stage::kTraining, Stage::kCulled}), germinated()).risk == tamiyo::kRiskLevels - 1);
+  CHECK(with_hindsight(log_with({Stage::kTraining, Stage::kUnknown}), germinated()).risk == tamiyo::kRiskLevels - 1);
+}
+
+TEST_CASE("what becomes of a seed that grows at the end, or never was, is not known") {
+  CHECK(!with_hindsight(log_with({Stage::kTraining, Stage::kBlending}), germinated()).risk);
+  CHECK(!with_hindsight(log_with({Stage::kUnknown, Stage::kUnknown}), germinated()).risk);
+  CHECK(!with_hindsight(log_with({}), germinated()).risk);
+}
+
+TEST_CASE("to wait is harmless, and the value is what the run still gained") {
+  const auto target = with_hindsight(log_with({Stage::kUnknown, Stage::kUnknown, Stage::kUnknown}), {});
+  CHECK(target.risk == 0);
+  CHECK(target.value == Catch::Approx(0.03));
+}
