@@ -163,10 +163,9 @@ struct CheckBaselineRequest {
   double budget = 0;   // how much slower may be, as a share: 0.05 is five percent
 };
 
-using EngineRequest =
-    std::variant<TrainRequest, EvaluateRequest, ForkRequest, ExplainRequest, ReplayRequest, SwapRequest, ServeRequest,
-                 ImitateRequest, ShowPolicyRequest, DoctorRequest, BenchRequest, SaveBaselineRequest,
-                 CheckBaselineRequest>;
+using EngineRequest = std::variant<TrainRequest, EvaluateRequest, ForkRequest, ExplainRequest, ReplayRequest,
+                                   SwapRequest, ServeRequest, ImitateRequest, ShowPolicyRequest, DoctorRequest,
+                                   BenchRequest, SaveBaselineRequest, CheckBaselineRequest>;
 
 }  // namespace esper
 

@@ -15,8 +15,8 @@ using nlohmann::json;
 constexpr auto json_members(const DecisionProcess*) {
   using S = DecisionProcess;
   return std::tuple{json_member("format", &S::format), json_member("run_id", &S::run_id),
-                    json_member("epoch", &S::epoch), json_member("step", &S::step), json_member("policy", &S::policy),
-                    json_member("config", &S::config)};
+                    json_member("epoch", &S::epoch),   json_member("step", &S::step),
+                    json_member("policy", &S::policy), json_member("config", &S::config)};
 }
 
 constexpr auto json_members(const AnswerRecord*) {

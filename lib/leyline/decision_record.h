@@ -24,10 +24,11 @@ namespace esper::leyline {
 struct DecisionProcess {
   std::uint32_t format = 1;
   std::string run_id;
-  std::uint32_t epoch = 0;  // completed when it began, as the steps: what was recorded of later ones before was given up
+  std::uint32_t epoch =
+      0;  // completed when it began, as the steps: what was recorded of later ones before was given up
   std::uint64_t step = 0;
-  std::string policy;       // policy.kind
-  std::string config;       // the whole run file that it ran by, resolved, as YAML
+  std::string policy;  // policy.kind
+  std::string config;  // the whole run file that it ran by, resolved, as YAML
 };
 
 // What came of asking a policy.
@@ -53,8 +54,9 @@ struct DecisionRecord {
   std::string service;                    // of the policy's service before, JSON; empty: there is none
   std::map<std::string, double> figures;  // of the run, that the service judged by
   AnswerRecord answer;
-  Decision carried_out;  // what the service made of the answer, without details; the answer's decision where there is none
-  std::string held_by;   // the risk rule that changed it; "policy" or empty: none
+  Decision
+      carried_out;  // what the service made of the answer, without details; the answer's decision where there is none
+  std::string held_by;  // the risk rule that changed it; "policy" or empty: none
   std::vector<ShadowRecord> shadows;
 };
 
