@@ -10,6 +10,7 @@ struct GnnConfig {
   double temperature = 0;
   std::uint64_t seed = 0;
   bool see_times = false;
+  bool compile = false;
 
   static constexpr auto fields() {
     using C = GnnConfig;
@@ -19,7 +20,11 @@ struct GnnConfig {
               between(0, 100)),
         field("seed", &C::seed, "seed of the sampling, and of a network without policy.file; 0 takes the run's"),
         field("see_times", &C::see_times,
-              "the network also sees measured times, so that a resumed run may decide otherwise")};
+              "the network also sees measured times, so that a resumed run may decide otherwise"),
+        field(
+            "compile", &C::compile,
+            "the network runs compiled where it decides in the run's own process: training waits for its compiler once "
+            "for each size of graph, after the first decision of that size")};
   }
 };
 

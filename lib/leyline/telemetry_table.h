@@ -17,6 +17,8 @@ namespace telemetry_rows {
 inline constexpr std::array kTable{
     event("breaker_event", "the circuit breaker in front of the policy changed its state", "from to failures"),
     event("command_rejected", "a command was rejected", "code reason command_id command_type seed_id slot blueprint"),
+    event("compile_disabled", "the policy's network does not run in compiled form; one event for each cause",
+          "cause reason"),
     event("conservative_entered", "conservative mode: no command of the policy is carried out", "reason"),
     event("conservative_exited", "the policy's commands are carried out again"),
     event("cpu_pressure_high", "the processors are nearly all in use; no growth", "measured threshold"),
@@ -151,6 +153,9 @@ inline constexpr std::array kTable{
           "command_id seed_id slot blueprint outcome reason epoch epochs loss_delta accuracy_delta"),
     gauge("tamiyo.field_reports.pending_total", "count", "field reports whose window is not over"),
     counter("tamiyo.field_reports.published_total", "count", "field reports that were closed"),
+    gauge("tamiyo.gnn.compile_enabled", "bool", "1 if a compiled form of the policy's network is in place"),
+    counter("tamiyo.gnn.compile_fallback_total", "count", "times that the policy's network was not compiled"),
+    gauge("tamiyo.gnn.compile_warm_ms", "ms", "time to load the compiled form of the last size and to check it"),
     gauge("tamiyo.gnn.feature_coverage", "ratio", "share of its inputs' features that the policy network had"),
     gauge("tamiyo.gnn.feature_coverage.edges.activation_configures", "ratio",
           "share of the activation nodes with an edge configures"),
