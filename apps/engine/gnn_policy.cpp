@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "engine/workbench.h"
 #include "storage/real_file_system.h"
 #include "tamiyo/gnn_controller.h"
 #include "tamiyo/network/initial_weights.h"
@@ -33,30 +34,44 @@ tamiyo::PolicyFile read_policy(const std::string& path) {
   }
 }
 
-tamiyo::GnnSettings settings_of(const RunConfig& config, std::uint64_t seed) {
+std::uint64_t seed_of(const RunConfig& config) {
+  return config.policy.gnn.seed != 0 ? config.policy.gnn.seed : config.seed;
+}
+
+tamiyo::PolicyFile policy_of(const RunConfig& config) {
+  if (config.policy.file.empty()) return {tamiyo::initial_weights(seed_of(config))};
+  return read_policy(config.policy.file);
+}
+
+tamiyo::GnnSettings settings_of(const RunConfig& config, const tamiyo::PolicyFile& file) {
   tamiyo::GnnSettings settings;
-  settings.choice.seed = seed;
+  settings.choice.seed = seed_of(config);
   settings.choice.temperature = config.policy.gnn.temperature;
   settings.choice.max_seeds = config.growth.max_seeds;
   settings.rules = {config.policy.heuristic, config.growth.gates, config.growth.training};
   settings.see_times = config.policy.gnn.see_times;
+  settings.weights = tamiyo::fingerprint(file.weights);
+  settings.normaliser = file.normaliser;
   return settings;
 }
 
 }  // namespace
 
 std::unique_ptr<leyline::Controller> make_gnn_controller(const RunConfig& config) {
-  const auto& policy = config.policy;
-  const auto seed = policy.gnn.seed != 0 ? policy.gnn.seed : config.seed;
-  const tamiyo::PolicyFile file =
-      policy.file.empty() ? tamiyo::PolicyFile{tamiyo::initial_weights(seed)} : read_policy(policy.file);
-  auto settings = settings_of(config, seed);
-  settings.weights = tamiyo::fingerprint(file.weights);
-  settings.normaliser = file.normaliser;
+  const auto file = policy_of(config);
   const auto network = std::make_shared<tamiyo::PolicyNetwork>(file.weights);
   network->warm_up();
   return std::make_unique<tamiyo::GnnController>(
-      [network](const tamiyo::HeteroGraph& graph) { return network->run(graph); }, std::move(settings));
+      [network](const tamiyo::HeteroGraph& graph) { return network->run(graph); }, settings_of(config, file));
+}
+
+std::unique_ptr<tamiyo::CompiledController> make_compiled_gnn(const RunConfig& config, const std::string& cache_dir) {
+  const auto file = policy_of(config);
+  return std::make_unique<tamiyo::CompiledController>(
+      file.weights, make_compile_service(config, at::kCPU, cache_dir, program::WorkerPriority::kNormal),
+      [&](tamiyo::GraphNetwork network) {
+        return std::make_unique<tamiyo::GnnController>(std::move(network), settings_of(config, file));
+      });
 }
 
 }  // namespace esper::engine

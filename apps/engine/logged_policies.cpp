@@ -7,6 +7,7 @@
 #include "base/text/problem.h"
 #include "config/loading/load.h"
 #include "device/settings.h"
+#include "engine/gnn_policy.h"
 #include "engine/make_controller.h"
 
 namespace esper::engine {
@@ -45,7 +46,8 @@ leyline::Controller& LoggedPolicies::controller(std::size_t process, const std::
   }
   const RunConfig& config = config_of(process);
   device::apply_settings(config.device, c10::kCPU);  // a network's last bits may depend on them
-  made = make_controller(*known, config);
+  const bool is_compiled = *known == config::PolicyKind::kGnn && config.policy.gnn.compile;
+  made = is_compiled ? make_compiled_gnn(config, /*cache_dir=*/"") : make_controller(*known, config);
   return *made;
 }
 

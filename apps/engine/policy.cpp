@@ -1,11 +1,17 @@
 #include "engine/policy.h"
 
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
 #include "base/names.h"
+#include "engine/gnn_policy.h"
 #include "engine/make_controller.h"
 #include "engine/process_policy.h"
+#include "nissa/log.h"
 #include "tamiyo/service/service_settings.h"
 
 namespace esper::engine {
@@ -33,16 +39,36 @@ std::unique_ptr<tamiyo::PolicyService> service_of(std::unique_ptr<leyline::Contr
                                                  tamiyo::service_settings(config.policy), base::Clock());
 }
 
-// For one that may be slow, fail, or do harm.
-std::unique_ptr<RunPolicy> served(PolicyKind kind, const RunConfig& config) {
-  if (!config.policy.in_process(kind)) {
-    return std::make_unique<RunPolicy>(service_of(make_controller(kind, config), config));
-  }
+std::unique_ptr<tamiyo::PolicyService> service_of_process(PolicyKind kind, const RunConfig& config) {
   auto controller = make_process(kind, config);
   const auto& process = *controller;  // the service keeps it
   auto service = service_of(std::move(controller), config);
-  service->also_report([&process] { return process.metrics(); });
-  return std::make_unique<RunPolicy>(std::move(service));
+  service->after_each([&process](tamiyo::ServiceReport& report) {
+    std::ranges::move(process.metrics(), std::back_inserter(report.metrics));
+  });
+  return service;
+}
+
+std::unique_ptr<tamiyo::PolicyService> service_of_compiled(const RunConfig& config, const std::string& cache_dir) {
+  auto controller = make_compiled_gnn(config, cache_dir);
+  auto& compiled = *controller;  // likewise
+  auto service = service_of(std::move(controller), config);
+  service->after_each([&compiled](tamiyo::ServiceReport& report) {
+    if (const auto size = compiled.uncompiled_size()) {
+      nissa::log::info(fmt::format("compiling the policy network for up to {} nodes", tamiyo::to_text(*size)));
+      compiled.compile_size();
+    }
+    compiled.add_to(report);
+  });
+  return service;
+}
+
+// For one that may be slow, fail, or do harm.
+std::unique_ptr<RunPolicy> served(PolicyKind kind, const RunConfig& config, const std::string& cache_dir) {
+  if (config.policy.in_process(kind)) return std::make_unique<RunPolicy>(service_of_process(kind, config));
+  const bool is_compiled = kind == PolicyKind::kGnn && config.policy.gnn.compile;
+  return std::make_unique<RunPolicy>(is_compiled ? service_of_compiled(config, cache_dir)
+                                                 : service_of(make_controller(kind, config), config));
 }
 
 lanes::LikelyChange likely_change(const std::optional<tamiyo::Germination>& next) {
@@ -78,13 +104,13 @@ Policy policy_that_grows(const RunConfig& config, Make make) {
           }};
 }
 
-Policy deciding_policy(const RunConfig& config) {
+Policy deciding_policy(const RunConfig& config, const std::string& cache_dir) {
   const PolicyKind kind = config.policy.deciding();
   if (never_grows(config)) {
     return {asked_directly(make_controller(PolicyKind::kNone, config), config, Pace::kImmediate),
             [](const auto&, const auto&) { return lanes::LikelyChange{}; }};
   }
-  if (config.policy.is_served(kind)) return {served(kind, config), nullptr};
+  if (config.policy.is_served(kind)) return {served(kind, config, cache_dir), nullptr};
   if (kind == PolicyKind::kHeuristic) return policy_that_grows(config, [&] { return make_heuristic(config); });
   return policy_that_grows(config, [&] { return make_planned(kind, config); });
 }
@@ -105,10 +131,11 @@ bool never_grows(const RunConfig& config) {
   return config.policy.deciding() == PolicyKind::kNone || !config.growth.enabled;
 }
 
-Policy make_policy(const RunConfig& config, std::unique_ptr<leyline::Controller> controller) {
+Policy make_policy(const RunConfig& config, const std::string& cache_dir,
+                   std::unique_ptr<leyline::Controller> controller) {
   // Nobody knows how long one that was handed in takes; the run's own are a few comparisons.
   if (controller) return {asked_directly(std::move(controller), config, Pace::kMayTakeLong), nullptr};
-  Policy made = deciding_policy(config);
+  Policy made = deciding_policy(config, cache_dir);
   add_shadows(config, *made.policy);
   return made;
 }

@@ -2,6 +2,7 @@
 // Who decides in a run: the policy that its configuration names, or one that was handed in.
 
 #include <memory>
+#include <string>
 
 #include "config/run_config.h"
 #include "lanes/structure/forecast.h"
@@ -18,7 +19,9 @@ struct Policy {
 // Whether the configuration names no policy: policy.kind none, or no growth at all.
 bool never_grows(const config::RunConfig& config);
 
-// controller: null takes the one that the configuration names.
-Policy make_policy(const config::RunConfig& config, std::unique_ptr<leyline::Controller> controller = nullptr);
+// cache_dir: of a compiled policy network, as program::private_cache_folder() takes it. controller: null takes the one
+// that the configuration names.
+Policy make_policy(const config::RunConfig& config, const std::string& cache_dir,
+                   std::unique_ptr<leyline::Controller> controller = nullptr);
 
 }  // namespace esper::engine

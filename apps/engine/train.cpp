@@ -133,7 +133,7 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& ben
   using Kind = tolaria::RunStart::Kind;
   const bool resuming = !request.resume.empty();
   const auto identity = tolaria::training_identity(bench.config, bench.data);
-  Policy policy = make_policy(bench.config);
+  Policy policy = make_policy(bench.config, request.job.cache_dir);
   base::Ledger ledger = open_ledger(request);
   const auto from = resuming ? resume(open, bench, identity, *policy.policy) : tolaria::ResumePoint();
   return std::make_unique<Composition>(CompositionParts{

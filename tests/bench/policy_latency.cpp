@@ -89,7 +89,7 @@ std::vector<Form> forms_of(Networks& networks, const Weights& weights, const Het
   const Caps caps = caps_for(graph).value();
   if (networks.replayed.padded(caps).record()) forms.push_back({"replay", call(networks.replayed)});
   if (service == nullptr) return forms;
-  NetworkCompiler compiler(*service);
+  NetworkCompiler compiler(service);
   compiler.request(networks.compiled, caps);
   compiler.wait(networks.compiled);
   for (const auto& [cause, reason] : compiler.take_fallbacks())

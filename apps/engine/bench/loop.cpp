@@ -42,7 +42,7 @@ LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, co
   Composition composition({.bench = bench,
                            .folder = folder,
                            .files = files,
-                           .policy = make_policy(config, std::move(controller)),
+                           .policy = make_policy(config, cache_dir, std::move(controller)),
                            .training_hash = tolaria::training_identity(config, bench.data).text(),
                            .start = {.run_dir = folder.path},
                            .step_times = &times});

@@ -64,18 +64,19 @@ void NetworkCompiler::request(PolicyNetwork& network, const Caps& caps) {
   PaddedNetwork& padded = network.padded(caps);
   if (padded.form() != NetworkForm::kEager) return;
   if (auto recorded = padded.record(); !recorded) return fall_back("not_recorded", recorded.error());
-  if (!service_.problem().empty()) return fall_back("compile_error", service_.problem());
-  const std::string recipe = service_.recipes(padded.program()).front();
-  const Pending pending{caps, service_.key(padded.program(), recipe)};
-  if (auto reason = service_.found_wrong(pending.key)) return fall_back("wrong_result", *reason);
+  if (service_ == nullptr) return fall_back("no_compiler", "there is no Python with torch; esper doctor says why");
+  if (!service_->problem().empty()) return fall_back("compile_error", service_->problem());
+  const std::string recipe = service_->recipes(padded.program()).front();
+  const Pending pending{caps, service_->key(padded.program(), recipe)};
+  if (auto reason = service_->found_wrong(pending.key)) return fall_back("wrong_result", *reason);
   if (put_in_place(network, pending)) return;
-  service_.submit(padded.program(), recipe, program::CompileEffort::kFull);
+  service_->submit(padded.program(), recipe, program::CompileEffort::kFull);
   pending_.push_back(pending);
 }
 
 // False where the cache has no such package; one that it has but that cannot be used counts as a fallback.
 bool NetworkCompiler::put_in_place(PolicyNetwork& network, const Pending& pending) {
-  const auto cached = service_.find(pending.key);
+  const auto cached = service_->find(pending.key);
   if (!cached) return false;
   const auto begin = clock_.now();
   PaddedNetwork& padded = network.padded(pending.caps);
@@ -85,7 +86,7 @@ bool NetworkCompiler::put_in_place(PolicyNetwork& network, const Pending& pendin
   try {
     package = std::make_shared<program::Package>(cached->file.path(), program::inputs_text(padded.program()), at::kCPU);
   } catch (const base::Error& error) {
-    service_.quarantine(pending.key, program::EntryFault::kDamaged, error.what());
+    service_->quarantine(pending.key, program::EntryFault::kDamaged, error.what());
     fall_back("load_error", error.what());
     return true;
   }
@@ -94,7 +95,7 @@ bool NetworkCompiler::put_in_place(PolicyNetwork& network, const Pending& pendin
   if (!(error <= kTolerance)) {
     padded.replay();
     const std::string reason = fmt::format("the compiled network differs by {:.1e} from the recorded one", error);
-    service_.quarantine(pending.key, program::EntryFault::kWrong, reason);
+    service_->quarantine(pending.key, program::EntryFault::kWrong, reason);
     fall_back("wrong_result", reason);
     return true;
   }
@@ -112,7 +113,7 @@ void NetworkCompiler::finish(PolicyNetwork& network, const Pending& pending, con
 
 void NetworkCompiler::poll(PolicyNetwork& network) {
   for (std::size_t i = 0; i < pending_.size();) {
-    const auto outcome = service_.poll(pending_[i].key);
+    const auto outcome = service_->poll(pending_[i].key);
     if (!outcome) {
       ++i;
       continue;
@@ -127,9 +128,9 @@ void NetworkCompiler::wait(PolicyNetwork& network) {
   while (!pending_.empty()) {
     const Pending pending = pending_.back();
     pending_.pop_back();
-    const auto outcome = service_.wait(pending.key);
+    const auto outcome = service_->wait(pending.key);
     if (!outcome) {
-      service_.cancel(pending.key);
+      service_->cancel(pending.key);
       fall_back("compile_error", "the compiler did not finish in time");
       continue;
     }

@@ -15,7 +15,7 @@ namespace esper::tamiyo {
 
 // Why a network does not run in the form that was wanted.
 struct CompileFallback {
-  std::string cause;   // "not_recorded", "compile_error", "load_error", "wrong_result"
+  std::string cause;   // "not_recorded", "no_compiler", "compile_error", "load_error", "wrong_result"
   std::string reason;  // of this time
 };
 
@@ -27,8 +27,8 @@ struct CompileFigures {
 
 class NetworkCompiler {
  public:
-  // service: made for one thread; outlives it.
-  explicit NetworkCompiler(program::CompileService& service) : service_(service) {}
+  // service: made for one thread; outlives it; null: there is no compiler.
+  explicit NetworkCompiler(program::CompileService* service) : service_(service) {}
 
   // Records the network for these caps, which is replayed from then on; asks for its compiled form, or puts it in place
   // where the cache has it.
@@ -53,7 +53,7 @@ class NetworkCompiler {
   void finish(PolicyNetwork& network, const Pending& pending, const program::CompileOutcome& outcome);
   void fall_back(const std::string& cause, const std::string& reason);
 
-  program::CompileService& service_;
+  program::CompileService* service_;
   base::Clock clock_;
   std::vector<Pending> pending_;
   CompileFigures figures_;

@@ -16,8 +16,6 @@ HeteroGraph tiny_graph() {
   return graph;
 }
 
-PolicyNetwork::PolicyNetwork(const Weights& weights) : weights_(fold(weights)) {}
-
 base::Expected<PolicyOutputs> PolicyNetwork::run(const HeteroGraph& graph) {
   if (auto checked = check_graph(graph); !checked) return base::failure(checked.error());
   const auto caps = caps_for(graph);

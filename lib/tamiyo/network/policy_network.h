@@ -2,6 +2,7 @@
 // The policy network as the service asks it: one graph in, what the heads answer out. One thread at a time.
 
 #include <map>
+#include <utility>
 
 #include "base/expected.h"
 #include "tamiyo/graph/policy_outputs.h"
@@ -14,7 +15,9 @@ HeteroGraph tiny_graph();
 
 class PolicyNetwork {
  public:
-  explicit PolicyNetwork(const Weights& weights);
+  explicit PolicyNetwork(const Weights& weights) : PolicyNetwork(fold(weights)) {}
+  // Networks over the same weights share their memory.
+  explicit PolicyNetwork(FoldedWeights weights) : weights_(std::move(weights)) {}
   PolicyNetwork(const PolicyNetwork&) = delete;
   PolicyNetwork& operator=(const PolicyNetwork&) = delete;
 
@@ -24,6 +27,8 @@ class PolicyNetwork {
 
   // The network for these caps, made at its first use; until the next call with other caps.
   PaddedNetwork& padded(const Caps& caps);
+
+  const FoldedWeights& weights() const { return weights_; }
 
   // Runs the tiny graph, so that the first graph does not pay for what torch prepares once. Returns the milliseconds.
   double warm_up();

@@ -1,7 +1,6 @@
 #include "tamiyo/service/policy_service.h"
 
 #include <algorithm>
-#include <iterator>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -51,7 +50,7 @@ ServiceReport PolicyService::finish(const leyline::Observation& observation, con
   reports_.open(report.evaluation.answer.decision, observation, carried_out);
   if (observation.is_last) reports_.abort_all();
   report.metrics = service_metrics({observation, report.evaluation, state_, consultation_->figures(), reports_});
-  if (more_metrics_) std::ranges::move(more_metrics_(), std::back_inserter(report.metrics));
+  if (after_each_) after_each_(report);
   return report;
 }
 

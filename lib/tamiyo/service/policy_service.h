@@ -45,8 +45,8 @@ class PolicyService {
   // its commands are.
   void begin(const leyline::Observation& observation);
   ServiceReport finish(const leyline::Observation& observation, const RunFigures& run, std::uint32_t carried_out);
-  // Adds these to the metrics of each report; read after the answer.
-  void also_report(std::function<std::vector<leyline::MetricValue>()> metrics) { more_metrics_ = std::move(metrics); }
+  // Called with each report, after the answer, on the thread that asks.
+  void after_each(std::function<void(ServiceReport& report)> call) { after_each_ = std::move(call); }
   // The network rejected this command: it was not carried out, and its field report ends.
   void report_rejection(const std::string& command_id) { reports_.abort(command_id); }
 
@@ -73,7 +73,7 @@ class PolicyService {
   std::optional<Asked> asked_;  // between begin() and finish()
   ServiceState state_;
   FieldReports reports_;
-  std::function<std::vector<leyline::MetricValue>()> more_metrics_;  // null: none
+  std::function<void(ServiceReport&)> after_each_;  // null: none
 };
 
 }  // namespace esper::tamiyo

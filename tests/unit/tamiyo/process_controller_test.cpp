@@ -8,6 +8,7 @@
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 
@@ -209,7 +210,8 @@ TEST_CASE("the service waits no longer than its deadline for a process that hang
   service_settings.breaker.open_time = std::chrono::hours(1);
   PolicyService service(std::make_unique<Consultation>(std::move(controller), base::Clock(), milliseconds(100)),
                         service_settings, base::Clock());
-  service.also_report([&] { return process.metrics(); });
+  service.after_each(
+      [&](ServiceReport& report) { std::ranges::move(process.metrics(), std::back_inserter(report.metrics)); });
   DecidedRun run;
   const auto first = service.evaluate(run.now);
   CHECK(first.evaluation.answer.kind == Kind::kLate);

@@ -32,7 +32,7 @@ TEST_CASE("the compiled network agrees, and the next one takes it from the cache
   PolicyNetwork eager(test::shared_weights());
   for (const bool cached : {false, true}) {
     PolicyNetwork network(test::shared_weights());
-    NetworkCompiler compiler(service);
+    NetworkCompiler compiler(&service);
     compiler.request(network, kCaps);
     CHECK((network.padded(kCaps).form() == NetworkForm::kCompiled) == cached);
     compiler.wait(network);

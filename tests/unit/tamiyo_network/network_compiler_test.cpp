@@ -27,7 +27,7 @@ TEST_CASE("what cannot be compiled is replayed, with one warning for each cause"
   program::CompileService service(without_python(), {folder / "cache", {}});
   REQUIRE(service.problem().empty());
   PolicyNetwork network(test::shared_weights()), eager(test::shared_weights());
-  NetworkCompiler compiler(service);
+  NetworkCompiler compiler(&service);
   for (const Caps& caps : {kCaps, kOthers}) {
     compiler.request(network, caps);
     compiler.wait(network);
