@@ -16,6 +16,7 @@
 #include "storage/safetensors.h"
 #include "tamiyo/network/policy_network.h"
 #include "tamiyo/network/sample_graphs.h"
+#include "tamiyo/network/tensor_names.h"
 #include "tamiyo/network/unfolded_network.h"
 
 using namespace esper;

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <utility>
 
 #include "engine/bench/progress.h"
 #include "engine/bench/step_clock.h"
 #include "engine/bench_policy/answers.h"
 #include "engine/bench_policy/network_forms.h"
+#include "engine/bench_policy/pyg_peers.h"
 #include "tamiyo/network/head_tensors.h"
 #include "tamiyo/network/sample_graphs.h"
 
@@ -59,15 +61,22 @@ Latency measure_latency(const config::RunConfig& config, const Scratch& scratch,
   const tamiyo::Weights weights = tamiyo::dense_weights();
   const std::vector<HeteroGraph> all = graphs();
   NetworkForms networks(weights, config, scratch.cache_dir());
-  for (const HeteroGraph& graph : all) {
-    const int nodes = count_nodes(graph);
-    const auto forms = networks.of(graph);
+  std::optional<PygPeers> peers;
+  if (plan.peers) {
+    show_phase("starting PyTorch Geometric");
+    peers.emplace(weights, all, scratch);
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const int nodes = count_nodes(all[i]);
+    const auto forms = networks.of(all[i]);
     const auto expected = flat(forms.front().call());
-    const auto contenders = contenders_of(forms, nodes, expected);
+    auto contenders = contenders_of(forms, nodes, expected);
+    if (peers) std::ranges::move(peers->of(i, nodes, expected), std::back_inserter(contenders));
     show_phase(fmt::format("the network at {} nodes", nodes));
     add_rows(take_turns(contenders, {plan.rounds, kNetworkRoundMs, show_rounds}), nodes, out);
   }
   std::ranges::move(networks.take_refused(), std::back_inserter(out.refused));
+  if (peers) std::ranges::copy(peers->refused(), std::back_inserter(out.refused));
   return out;
 }
 
