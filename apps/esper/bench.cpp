@@ -46,12 +46,20 @@ void refuse_for_policy(const BenchCommand& options, const Comparison& comparison
   }
 }
 
+void refuse_other_policies(const BenchRequest& request) {
+  if (!is_policy(request.comparison) || request.job.config.policy.kind == config::PolicyKind::kGnn) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    "policy.kind: scenario policy measures the policy network; leave it at gnn, or measure another "
+                    "policy's epochs with esper bench --config FILE");
+}
+
 int bench(const BenchCommand& options) {
   BenchRequest request{comparison_of(options), job_of(options), Measured::kTimes, options.output_dir};
   if (!options.peer.empty()) request.measured = Measured::kTimesAndPeer;
   if (options.counts) request.measured = Measured::kCounts;
   refuse_for_growth(options, request.comparison);
   refuse_for_policy(options, request.comparison);
+  refuse_other_policies(request);
   return run_in_engine(request);
 }
 

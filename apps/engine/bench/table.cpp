@@ -34,18 +34,6 @@ std::string rows_text(const ordered_json& report) {
                             first, report["noise"].at("rounds").get<int>());
 }
 
-std::string epoch_text(const ordered_json& report) {
-  if (report.contains("epoch_problem")) {
-    return "epochs            not run: " + report["epoch_problem"].get<std::string>() + "\n";
-  }
-  if (report.at("epoch").is_null()) return {};
-  const auto& epoch = report.at("epoch");
-  return fmt::format("epoch of {} steps in lane {}: p50 {:.3f} ms, p95 {:.3f} ms, p99 {:.3f} ms over {} epochs\n",
-                     epoch.at("steps_per_epoch").get<int>(), report.at("epoch_lane").get<std::string>(),
-                     epoch.at("p50_ms").get<double>(), epoch.at("p95_ms").get<double>(),
-                     epoch.at("p99_ms").get<double>(), epoch.at("epochs").get<int>());
-}
-
 std::string growth_text(const ordered_json& report) {
   if (!report.contains("growth")) return {};
   const auto& growth = report["growth"];
@@ -96,6 +84,18 @@ std::string refused_text(const ordered_json& report) {
     text += fmt::format("{:<17} not run: {}\n", row.at("name").get<std::string>(), row.at("reason").get<std::string>());
   }
   return text;
+}
+
+std::string epoch_text(const ordered_json& report) {
+  if (report.contains("epoch_problem")) {
+    return "epochs            not run: " + report["epoch_problem"].get<std::string>() + "\n";
+  }
+  if (report.at("epoch").is_null()) return {};
+  const auto& epoch = report.at("epoch");
+  return fmt::format("epoch of {} steps in lane {}: p50 {:.3f} ms, p95 {:.3f} ms, p99 {:.3f} ms over {} epochs\n",
+                     epoch.at("steps_per_epoch").get<int>(), report.at("epoch_lane").get<std::string>(),
+                     epoch.at("p50_ms").get<double>(), epoch.at("p95_ms").get<double>(),
+                     epoch.at("p99_ms").get<double>(), epoch.at("epochs").get<int>());
 }
 
 std::string without_newline(std::string text) {

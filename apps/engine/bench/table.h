@@ -10,6 +10,8 @@ namespace esper::engine::bench {
 std::string heading(const nlohmann::ordered_json& report);
 // What was not run and why, a line each.
 std::string refused_text(const nlohmann::ordered_json& report);
+// Of whole epochs, or why there are none.
+std::string epoch_text(const nlohmann::ordered_json& report);
 // What prints it adds one.
 std::string without_newline(std::string text);
 

@@ -37,10 +37,24 @@ std::string ratio_rows(const ordered_json& report) {
   return text;
 }
 
+std::string runs_text(const ordered_json& report) {
+  std::string text = epoch_text(report);
+  if (report.at("step").is_null()) return text;
+  const auto& step = report.at("step");
+  return text + fmt::format(
+                    "in these epochs the network decides and {} seeds grow\n"
+                    "step: p50 {:.2f} us with the network deciding, {:.2f} us without a policy; ratio {:.3f}, "
+                    "interval {:.3f} to {:.3f}\n",
+                    report.at("epoch").at("seeds").get<int>(), number_at(step, "on_p50_us"),
+                    number_at(step, "off_p50_us"), number_at(step, "ratio"), step.at("interval")[0].get<double>(),
+                    step.at("interval")[1].get<double>());
+}
+
 }  // namespace
 
 std::string policy_table(const ordered_json& report) {
-  return without_newline(heading(report) + network_rows(report) + refused_text(report) + ratio_rows(report));
+  return without_newline(heading(report) + network_rows(report) + refused_text(report) + ratio_rows(report) +
+                         runs_text(report));
 }
 
 }  // namespace esper::engine::bench

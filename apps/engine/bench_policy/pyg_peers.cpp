@@ -77,7 +77,7 @@ std::shared_ptr<PeerProcess> open(const std::string& name, const Scratch& scratc
       scratch.path(name + ".log"));
   answer_of(*process,
             {{"do", "open"},
-             {"tensors", scratch.path("policy.safetensors")},
+             {"tensors", scratch.path("pyg.safetensors")},
              {"threads", at::get_num_threads()},
              {"compile", is_compiled(name)}},
             kImportDeadline);
@@ -93,7 +93,7 @@ PygPeers::PygPeers(const tamiyo::Weights& weights, const std::vector<HeteroGraph
   for (const char* name : kPygNames) {
     try {
       if (!python.problem.empty()) throw std::runtime_error(python.problem);
-      if (peers_.empty()) write_inputs(weights, graphs, scratch.path("policy.safetensors"));
+      if (peers_.empty()) write_inputs(weights, graphs, scratch.path("pyg.safetensors"));
       peers_.push_back({name, open(name, scratch, python.path)});
     } catch (const std::exception& error) {
       refused_.push_back({name, error.what()});

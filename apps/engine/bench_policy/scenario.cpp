@@ -2,16 +2,22 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/names.h"
 #include "base/statistics.h"
 #include "engine/bench/progress.h"
+#include "engine/bench/report.h"
 #include "engine/bench_policy/latency.h"
+#include "engine/bench_policy/policy_runs.h"
 
 namespace esper::engine::bench {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr int kMostPairs = 9;
 
 ordered_json latency_json(const LatencyRow& measured) {
   const auto& [nodes, row] = measured;
@@ -56,12 +62,32 @@ void add_latency(const Latency& latency, ordered_json& report) {
   report["ratios"] = ratios_json(latency);
 }
 
+// Whole runs: with the network deciding, and with it and without.
+void add_runs(const Session& session, const Scratch& scratch, ordered_json& report) {
+  report["epoch"] = report["step"] = nullptr;
+  if (!session.epoch_problem.empty()) {
+    report["epoch_problem"] = session.epoch_problem;
+    return;
+  }
+  const LoopFigures figures = run_decided_epochs(session.config, scratch);
+  report["epoch"] = epoch_json(figures);
+  report["epoch"]["seeds"] = growing_seeds(figures);
+  report["epoch_lane"] = base::name_of(session.config.step.lane);
+  const StepCost cost = measure_step_cost(session.config, scratch, std::min(session.comparison.rounds, kMostPairs));
+  report["step"] = {{"on_p50_us", base::percentile(cost.on_us, 50)},
+                    {"off_p50_us", base::percentile(cost.off_us, 50)},
+                    {"ratio", cost.ratio.median},
+                    {"interval", {cost.ratio.interval.low, cost.ratio.interval.high}},
+                    {"pairs", cost.ratio.pairs}};
+}
+
 }  // namespace
 
 ordered_json run_policy_scenario(const Session& session, const Scratch& scratch, Measured measured) {
   ordered_json report = session.header;
   const LatencyPlan plan{session.comparison.rounds, measured == Measured::kTimesAndPeer};
   add_latency(measure_latency(session.config, scratch, plan), report);
+  add_runs(session, scratch, report);
   end_progress();
   return report;
 }
