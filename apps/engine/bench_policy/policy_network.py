@@ -1,5 +1,6 @@
-"""The policy network in PyTorch Geometric: what lib/tamiyo/network/unfolded_network.cpp computes, with the same names of
-tensors. For scripts/record_tamiyo_parity.py, and inside the binary for `esper bench --scenario policy --peer python`."""
+"""The policy network in PyTorch Geometric: what lib/tamiyo/network/unfolded_network.cpp computes, with the same names
+of tensors. For scripts/record_tamiyo_parity.py, and inside the binary for
+`esper bench --scenario policy --peer python`."""
 import torch.nn.functional as F
 from torch import nn
 from torch_geometric.nn import GATConv, HeteroConv, SAGEConv
