@@ -144,22 +144,23 @@ struct Measuring : BenchOptions {
   double budget = 0.05;
 };
 
-void refuse_growth(const Comparison& comparison) {
-  if (!is_growth(comparison)) return;
-  throw Error(
-      ExitCode::kConfig,
-      "scenario growth has a single row, so there are no ratios to save or compare; use esper bench --scenario growth");
+void refuse_without_rows(const Comparison& comparison) {
+  if (!is_growth(comparison) && !is_policy(comparison)) return;
+  throw Error(ExitCode::kConfig,
+              fmt::format("scenario {0} has no lanes side by side, so there are no ratios to save or "
+                          "compare; use esper bench --scenario {0}",
+                          comparison.scenario));
 }
 
 int save_baseline(const Measuring& options) {
   const SaveBaselineRequest request{comparison_of(options), job_of(options), options.folder, options.replace};
-  refuse_growth(request.comparison);
+  refuse_without_rows(request.comparison);
   return run_in_engine(request);
 }
 
 int check_baseline(const Measuring& options) {
   const CheckBaselineRequest request{comparison_of(options), job_of(options), options.folder, options.budget};
-  refuse_growth(request.comparison);
+  refuse_without_rows(request.comparison);
   return run_in_engine(request);
 }
 

@@ -1,3 +1,6 @@
+#include <string>
+#include <utility>
+
 #include "base/error.h"
 #include "esper/bench_options.h"
 #include "esper/engine_loader.h"
@@ -22,11 +25,41 @@ void refuse_for_growth(const BenchCommand& options, const Comparison& comparison
                                                  "step.lane; for another lane: --set step.lane=NAME");
 }
 
+// That scenario measures the policy network and runs that it decides, in no other lane than step.lane.
+void refuse_for_policy(const BenchCommand& options, const Comparison& comparison) {
+  if (!is_policy(comparison)) return;
+  const std::pair<bool, const char*> given[] = {{options.lanes.has_value(), "--lanes"},
+                                                {!options.compile_mode.empty(), "--compile-mode"},
+                                                {options.compile_dynamic, "--compile-dynamic"},
+                                                {options.compile_warmup_steps.has_value(), "--compile-warmup-steps"},
+                                                {options.enable_graphs, "--enable-graphs"},
+                                                {options.graph_warmup_batches.has_value(), "--graph-warmup-batches"},
+                                                {options.counts, "--counts"},
+                                                {!options.output_dir.empty(), "--output-dir"}};
+  for (const auto& [is_given, flag] : given) {
+    if (!is_given) continue;
+    throw base::Error(base::ExitCode::kConfig,
+                      std::string(flag) +
+                          " does not apply to scenario policy, which measures the policy network and "
+                          "the runs that it decides, in their step.lane; without a compiler: "
+                          "--no-compile; for another lane: --set step.lane=NAME");
+  }
+}
+
+void refuse_other_policies(const BenchRequest& request) {
+  if (!is_policy(request.comparison) || request.job.config.policy.kind == config::PolicyKind::kGnn) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    "policy.kind: scenario policy measures the policy network; leave it at gnn, or measure another "
+                    "policy's epochs with esper bench --config FILE");
+}
+
 int bench(const BenchCommand& options) {
   BenchRequest request{comparison_of(options), job_of(options), Measured::kTimes, options.output_dir};
   if (!options.peer.empty()) request.measured = Measured::kTimesAndPeer;
   if (options.counts) request.measured = Measured::kCounts;
   refuse_for_growth(options, request.comparison);
+  refuse_for_policy(options, request.comparison);
+  refuse_other_policies(request);
   return run_in_engine(request);
 }
 

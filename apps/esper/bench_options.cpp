@@ -22,7 +22,7 @@ using base::Error;
 using base::ExitCode;
 using config::Lane;
 
-constexpr const char* kReference = "reference";
+constexpr const char *kReference = "reference", *kPolicy = "policy";
 constexpr int kMostRounds = 1000;
 
 std::vector<std::string> scenario_names() {
@@ -62,6 +62,7 @@ std::vector<Meaning> meanings_of(const BenchOptions& options) {
   value(options.graph_warmup_batches, "--graph-warmup-batches", "step.graph.warmup_batches");
   on(options.enable_graphs, "--enable-graphs", "step.lane=graph");
   on(options.no_compile && !options.enable_graphs, "--no-compile", "step.lane=eager");
+  on(options.no_compile && options.scenario == kPolicy, "--no-compile", "policy.gnn.compile=false");
   on(options.enable_gpu_prefetch, "--enable-gpu-prefetch", "data.gpu_prefetch=true");
   on(options.gpu_dataset, "--gpu-dataset", "data.gpu_dataset=on");
   value(options.dataloader_workers, "--dataloader-workers", "data.workers");
@@ -194,6 +195,8 @@ std::vector<std::string> lanes_of(const BenchOptions& options) {
 }
 
 bool is_growth(const Comparison& comparison) { return comparison.built_in && comparison.scenario == "growth"; }
+
+bool is_policy(const Comparison& comparison) { return comparison.built_in && comparison.scenario == kPolicy; }
 
 Comparison comparison_of(const BenchOptions& options) {
   Comparison comparison;

@@ -40,6 +40,8 @@ std::vector<std::string> lanes_of(const BenchOptions& options);
 
 // Whether it is the scenario that grows: one run, no rows side by side.
 bool is_growth(const Comparison& comparison);
+// Whether it is the scenario of the policy network, which has no rows of lanes.
+bool is_policy(const Comparison& comparison);
 
 // Throws Error{kConfig}, as lanes_of() and for a scenario that there is not.
 Comparison comparison_of(const BenchOptions& options);

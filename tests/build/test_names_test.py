@@ -4,8 +4,8 @@ import pathlib
 import sys
 
 # Folders of tests/unit that are not named after a room.
-ELSEWHERE = {"front": "apps/esper", "bench": "apps/engine/bench", "program_compile": "lib/program",
-             "tamiyo_network": "lib/tamiyo/network"}
+ELSEWHERE = {"front": "apps/esper", "bench": "apps/engine", "program_compile": "lib/program",
+             "simic_imitation": "lib/simic/imitation", "tamiyo_network": "lib/tamiyo/network"}
 SOURCES = {".h", ".cpp", ".cu"}
 
 

@@ -14,8 +14,9 @@
 #include "base/names.h"
 #include "storage/real_file_system.h"
 #include "storage/safetensors.h"
-#include "support/policy_graphs.h"
 #include "tamiyo/network/policy_network.h"
+#include "tamiyo/network/sample_graphs.h"
+#include "tamiyo/network/tensor_names.h"
 #include "tamiyo/network/unfolded_network.h"
 
 using namespace esper;
@@ -105,7 +106,7 @@ void compare_outputs(const std::string& form, const PolicyOutputs& outputs, cons
 
 void repeat(const std::string& name) {
   at::set_num_threads(1);
-  static const Weights kWeights = test::dense_weights();
+  static const Weights kWeights = dense_weights();
   const Recording recording = load(name);
   const HeteroGraph graph = graph_of(recording);
   std::printf("%s\n", name.c_str());

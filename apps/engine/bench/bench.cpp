@@ -22,6 +22,8 @@
 #include "engine/bench/report.h"
 #include "engine/bench/seed_costs.h"
 #include "engine/bench/table.h"
+#include "engine/bench_policy/policy_table.h"
+#include "engine/bench_policy/scenario.h"
 #include "engine/commands.h"
 #include "lanes/step_runner.h"
 #include "storage/real_file_system.h"
@@ -106,6 +108,11 @@ void add_seed_costs(const Session& session, ordered_json& report) {
   report["seed_costs"] = {{"intervals", intervals}};
 }
 
+std::string text_of(const ordered_json& report, Measured measured) {
+  if (report.contains("policy")) return policy_table(report);
+  return measured == Measured::kCounts ? counts_text(report) : table_text(report);
+}
+
 }  // namespace
 
 Session open_session(const Comparison& comparison, const config::RunConfig& given, const Scratch& scratch) {
@@ -125,6 +132,9 @@ Session open_session(const Comparison& comparison, const config::RunConfig& give
 
 ordered_json run_scenario(const Session& session, const Scratch& scratch, Measured measured) {
   const Comparison& comparison = session.comparison;
+  if (comparison.built_in && comparison.scenario == kPolicyScenario) {
+    return run_policy_scenario(session, scratch, measured);
+  }
   const bool counts_only = measured == Measured::kCounts;
   ordered_json report = session.header;
   if (comparison.scenario == "growth" && comparison.built_in && !counts_only) {
@@ -175,8 +185,7 @@ int run(const BenchRequest& request) {
   if (request.job.json) {
     base::write_json(report);
   } else {
-    base::write_text((request.measured == Measured::kCounts ? bench::counts_text(report) : bench::table_text(report)) +
-                     "\n");
+    base::write_text(bench::text_of(report, request.measured) + "\n");
   }
   return 0;
 }

@@ -8,6 +8,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
+#include <utility>
 
 #include "config/writing/write.h"
 #include "device/rng.h"
@@ -49,11 +50,7 @@ void write_tensors(const Workload& workload, const std::string& path) {
       add_tensor(name + ".targets", workload.steps[i][k].targets, held, views);
     }
   }
-  std::ofstream file(path, std::ios::binary);
-  storage::write_safetensors(views, {}, [&](storage::Bytes bytes) {
-    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  });
-  if (!file.flush()) throw std::runtime_error("the scratch folder has no room for the peer's tensors");
+  write_peer_tensors(views, path);
 }
 
 std::string autocast_name(torch::ScalarType type) {
@@ -119,12 +116,6 @@ void check_same_training(const Workload& workload, const json& answer) {
   }
 }
 
-json answer_of(PeerProcess& process, const json& question, std::chrono::milliseconds deadline) {
-  json answer = process.ask(question, deadline);
-  if (answer.contains("error")) throw std::runtime_error(answer["error"].get<std::string>());
-  return answer;
-}
-
 Contender open_peer(PeerRow& row, const Workload& workload, const Scratch& scratch, const PythonFacts& python) {
   const auto process = std::make_shared<PeerProcess>(
       std::vector<std::string>{python.path, "-I", scratch.path("peer.py")}, scratch.path(row.name + ".log"));
@@ -135,13 +126,7 @@ Contender open_peer(PeerRow& row, const Workload& workload, const Scratch& scrat
   check_same_training(workload, answer_of(*process, question, kOpenDeadline));
   const json made = answer_of(*process, {{"do", row.name}}, kReadyDeadline);
   row.optimizer = made.at("optimizer");
-  const auto run = [process](int steps, std::vector<double>& out_us) {
-    const json answer = answer_of(*process, {{"do", "run"}, {"steps", steps}}, kRunDeadline);
-    const auto times = answer.at("us").get<std::vector<double>>();
-    if (times.empty()) throw std::runtime_error("it timed no step");
-    out_us.insert(out_us.end(), times.begin(), times.end());
-  };
-  return {row.name, run, made.at("warmup_ms").get<double>()};
+  return peer_contender(row.name, process, made.at("warmup_ms").get<double>());
 }
 
 std::string obstacle(const Workload& workload, const PythonFacts& python) {
@@ -153,6 +138,30 @@ std::string obstacle(const Workload& workload, const PythonFacts& python) {
 }
 
 }  // namespace
+
+void write_peer_tensors(const std::vector<storage::TensorView>& tensors, const std::string& path) {
+  std::ofstream file(path, std::ios::binary);
+  storage::write_safetensors(tensors, {}, [&](storage::Bytes bytes) {
+    file.write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
+  });
+  if (!file.flush()) throw std::runtime_error("the scratch folder has no room for the peer's tensors");
+}
+
+json answer_of(PeerProcess& process, const json& question, std::chrono::milliseconds deadline) {
+  json answer = process.ask(question, deadline);
+  if (answer.contains("error")) throw std::runtime_error(answer["error"].get<std::string>());
+  return answer;
+}
+
+Contender peer_contender(std::string name, std::shared_ptr<PeerProcess> process, double warmup_ms) {
+  const auto run = [process = std::move(process)](int steps, std::vector<double>& out_us) {
+    const json answer = answer_of(*process, {{"do", "run"}, {"steps", steps}}, kRunDeadline);
+    const auto times = answer.at("us").get<std::vector<double>>();
+    if (times.empty()) throw std::runtime_error("it timed no step");
+    out_us.insert(out_us.end(), times.begin(), times.end());
+  };
+  return {std::move(name), run, warmup_ms};
+}
 
 Peers open_peers(const Workload& workload, const Scratch& scratch, const PythonFacts& python) {
   Peers peers;

@@ -10,6 +10,7 @@
 #include "engine/bench/rounds.h"
 #include "engine/bench/workload.h"
 #include "engine/find_python.h"
+#include "storage/tensor_view.h"
 
 namespace esper::engine::bench {
 
@@ -27,5 +28,14 @@ struct Peers {
 // Starts them and checks that each trains what we train: equal number of parameters, equal losses of the first steps.
 // Nothing is thrown: what does not work is a row's refusal.
 Peers open_peers(const Workload& workload, const Scratch& scratch, const PythonFacts& python);
+
+// For every peer. All throw std::runtime_error where it does not work.
+
+// A safetensors file.
+void write_peer_tensors(const std::vector<storage::TensorView>& tensors, const std::string& path);
+// As PeerProcess::ask(); throws the peer's own error, too.
+nlohmann::json answer_of(PeerProcess& process, const nlohmann::json& question, std::chrono::milliseconds deadline);
+// One that answers {"do": "run", "steps": N} with {"us": [...]}.
+Contender peer_contender(std::string name, std::shared_ptr<PeerProcess> process, double warmup_ms);
 
 }  // namespace esper::engine::bench

@@ -49,10 +49,6 @@ ordered_json noise_json(const Measurement& measurement) {
           {"rounds", estimate.pairs}};
 }
 
-std::vector<double> steady(const std::vector<double>& values) {
-  return {values.begin() + static_cast<std::ptrdiff_t>(values.size() / 10), values.end()};
-}
-
 double metric_of(const nlohmann::json& packet, const std::string& name) {
   for (const auto& metric : packet.at("metrics")) {
     if (metric.at("name") == name && metric.at("value").is_number()) return metric.at("value");
@@ -72,6 +68,10 @@ ordered_json parts(const LoopFigures& figures) {
 }
 
 }  // namespace
+
+std::vector<double> steady(const std::vector<double>& values) {
+  return {values.begin() + static_cast<std::ptrdiff_t>(values.size() / 10), values.end()};
+}
 
 ordered_json distribution(const std::vector<double>& values) {
   if (values.empty()) return nullptr;

@@ -18,6 +18,9 @@ nlohmann::ordered_json measurement_json(const Measurement& measurement);
 // {p50_ms, p95_ms, p99_ms, epochs, steps_per_epoch, parts_ms {name: p50}} of all but the first tenth of the epochs.
 nlohmann::ordered_json epoch_json(const LoopFigures& figures);
 
+// All but the first tenth.
+std::vector<double> steady(const std::vector<double>& values);
+
 // {p50, p95, p99, mean, max, count}
 nlohmann::ordered_json distribution(const std::vector<double>& values);
 

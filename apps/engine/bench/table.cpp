@@ -34,33 +34,6 @@ std::string rows_text(const ordered_json& report) {
                             first, report["noise"].at("rounds").get<int>());
 }
 
-std::string heading(const ordered_json& report) {
-  const auto& facts = report.at("environment").at("fingerprint");
-  const int threads = facts.at("threads").get<int>();
-  return fmt::format("scenario {}, {}, {} {}\n", report.at("scenario").get<std::string>(),
-                     facts.at("cpu").get<std::string>(), threads, threads == 1 ? "thread" : "threads");
-}
-
-std::string refused_text(const ordered_json& report) {
-  std::string text;
-  for (const auto& row : report.at("refused")) {
-    text += fmt::format("{:<17} not run: {}\n", row.at("name").get<std::string>(), row.at("reason").get<std::string>());
-  }
-  return text;
-}
-
-std::string epoch_text(const ordered_json& report) {
-  if (report.contains("epoch_problem")) {
-    return "epochs            not run: " + report["epoch_problem"].get<std::string>() + "\n";
-  }
-  if (report.at("epoch").is_null()) return {};
-  const auto& epoch = report.at("epoch");
-  return fmt::format("epoch of {} steps in lane {}: p50 {:.3f} ms, p95 {:.3f} ms, p99 {:.3f} ms over {} epochs\n",
-                     epoch.at("steps_per_epoch").get<int>(), report.at("epoch_lane").get<std::string>(),
-                     epoch.at("p50_ms").get<double>(), epoch.at("p95_ms").get<double>(),
-                     epoch.at("p99_ms").get<double>(), epoch.at("epochs").get<int>());
-}
-
 std::string growth_text(const ordered_json& report) {
   if (!report.contains("growth")) return {};
   const auto& growth = report["growth"];
@@ -96,13 +69,39 @@ std::string noise_text(const ordered_json& report) {
 
 std::string count_text(const ordered_json& count) { return count.is_null() ? "-" : count.dump(); }
 
-// What prints it adds one.
+}  // namespace
+
+std::string heading(const ordered_json& report) {
+  const auto& facts = report.at("environment").at("fingerprint");
+  const int threads = facts.at("threads").get<int>();
+  return fmt::format("scenario {}, {}, {} {}\n", report.at("scenario").get<std::string>(),
+                     facts.at("cpu").get<std::string>(), threads, threads == 1 ? "thread" : "threads");
+}
+
+std::string refused_text(const ordered_json& report) {
+  std::string text;
+  for (const auto& row : report.at("refused")) {
+    text += fmt::format("{:<17} not run: {}\n", row.at("name").get<std::string>(), row.at("reason").get<std::string>());
+  }
+  return text;
+}
+
+std::string epoch_text(const ordered_json& report) {
+  if (report.contains("epoch_problem")) {
+    return "epochs            not run: " + report["epoch_problem"].get<std::string>() + "\n";
+  }
+  if (report.at("epoch").is_null()) return {};
+  const auto& epoch = report.at("epoch");
+  return fmt::format("epoch of {} steps in lane {}: p50 {:.3f} ms, p95 {:.3f} ms, p99 {:.3f} ms over {} epochs\n",
+                     epoch.at("steps_per_epoch").get<int>(), report.at("epoch_lane").get<std::string>(),
+                     epoch.at("p50_ms").get<double>(), epoch.at("p95_ms").get<double>(),
+                     epoch.at("p99_ms").get<double>(), epoch.at("epochs").get<int>());
+}
+
 std::string without_newline(std::string text) {
   if (text.ends_with('\n')) text.pop_back();
   return text;
 }
-
-}  // namespace
 
 std::string table_text(const ordered_json& report) {
   return without_newline(heading(report) + rows_text(report) + refused_text(report) + epoch_text(report) +

@@ -35,4 +35,18 @@ PolicyOutputs to_outputs(const HeadTensors& heads) {
   return outputs;
 }
 
+std::vector<float> flat(const PolicyOutputs& outputs) {
+  std::vector<float> values = {outputs.value};
+  const auto add = [&values](const auto& more) { values.insert(values.end(), more.begin(), more.end()); };
+  add(outputs.policy_logits);
+  add(outputs.policy_params);
+  add(outputs.blending_logits);
+  add(outputs.schedule);
+  add(outputs.risk_logits);
+  add(outputs.breaker_logits);
+  add(outputs.seed_scores);
+  add(outputs.blueprint_scores);
+  return values;
+}
+
 }  // namespace esper::tamiyo

@@ -3,6 +3,8 @@
 
 #include <ATen/core/Tensor.h>
 
+#include <vector>
+
 #include "tamiyo/graph/policy_outputs.h"
 
 namespace esper::tamiyo {
@@ -20,5 +22,8 @@ struct HeadTensors {
 
 // Waits for the device where they are on one.
 PolicyOutputs to_outputs(const HeadTensors& heads);
+
+// All numbers: the value, then the heads in the order above, then the scores.
+std::vector<float> flat(const PolicyOutputs& outputs);
 
 }  // namespace esper::tamiyo

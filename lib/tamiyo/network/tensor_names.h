@@ -1,6 +1,6 @@
 #pragma once
 // The network's tensors: their names, which are those of the PyTorch Geometric module's state_dict
-// (scripts/record_tamiyo_parity.py builds it), and their shapes. Any thread.
+// (apps/engine/bench_policy/policy_network.py), and their shapes. Any thread.
 
 #include <cstdint>
 #include <string>

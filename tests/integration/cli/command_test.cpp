@@ -160,6 +160,11 @@ TEST_CASE("flags that would have no part in a measurement are refused before it 
   const Case c = GENERATE(Case{{"bench", "--scenario", "growth", "--lanes", "eager"}, "--set step.lane=NAME"},
                           Case{{"bench", "--scenario", "growth", "--peer", "python"}, "--peer does not apply"},
                           Case{{"baseline", "save", "--scenario", "growth"}, "no ratios"},
+                          Case{{"bench", "--scenario", "policy", "--lanes", "eager"}, "--lanes does not apply"},
+                          Case{{"bench", "--scenario", "policy", "--compile-mode", "default"}, "--no-compile"},
+                          Case{{"bench", "--scenario", "policy", "--counts"}, "--counts does not apply"},
+                          Case{{"bench", "--scenario", "policy", "--set", "policy.kind=none"}, "leave it at gnn"},
+                          Case{{"baseline", "check", "--scenario", "policy"}, "no ratios"},
                           Case{{"bench", "--counts", "--peer", "python"}, "excludes"},
                           Case{{"baseline", "save", "--rounds", "3"}, "--rounds: Value 3 not in range"},
                           Case{{"bench", "--lanes", "eager,eager"}, "eager is listed twice"});

@@ -110,6 +110,16 @@ TEST_CASE("the scenario that grows is Esper's own of that name alone") {
   CHECK_FALSE(is_growth(of_a_file));
 }
 
+TEST_CASE("without a compiler the scenario of the policy has no compiled network, and others are as they were") {
+  CHECK(is_policy(comparison_of(parse({"--scenario", "policy"}))));
+  CHECK_FALSE(is_policy(comparison_of(parse({"--scenario", "growth"}))));
+  CHECK(config_of({"--scenario", "policy"}).policy.gnn.compile);
+  const auto without = config_of({"--scenario", "policy", "--no-compile"});
+  CHECK_FALSE(without.policy.gnn.compile);
+  CHECK(without.step.lane == config::Lane::kEager);
+  CHECK(assignments_of(parse({"--scenario", "mlp", "--no-compile"})) == Words{"step.lane=eager"});
+}
+
 TEST_CASE("every scenario loads, and each file of configs/bench is one") {
   std::size_t files = 0;
   for (const auto& entry : std::filesystem::directory_iterator(std::string(ESPER_SOURCE_DIR) + "/configs/bench")) {

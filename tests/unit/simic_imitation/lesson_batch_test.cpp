@@ -25,9 +25,10 @@ void check_close(const at::Tensor& together, const at::Tensor& alone) {
 
 TEST_CASE("graphs side by side have the answers that they have alone") {
   std::vector<Lesson> lessons(3);
-  for (std::size_t i = 0; i < lessons.size(); ++i) lessons[i].graph = test::random_graph(test::kGraphShapes[i], i + 1);
+  for (std::size_t i = 0; i < lessons.size(); ++i)
+    lessons[i].graph = tamiyo::random_graph(tamiyo::kGraphShapes[i], i + 1);
   const auto batch = join_lessons(pointers_to(lessons));
-  const auto weights = test::dense_weights();
+  const auto weights = tamiyo::dense_weights();
   const auto together = tamiyo::run_side_by_side(weights, batch.graphs);
   for (std::size_t i = 0; i < lessons.size(); ++i) {
     CAPTURE(i);

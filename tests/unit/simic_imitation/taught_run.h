@@ -6,7 +6,7 @@
 #include "history/decision_log.h"
 #include "leyline/seed_command.h"
 #include "simic/imitation/lesson.h"
-#include "support/policy_graphs.h"
+#include "tamiyo/network/sample_graphs.h"
 #include "unit/tamiyo/observed.h"
 
 namespace esper::simic {
@@ -46,7 +46,7 @@ inline history::DecisionLog log_of(std::vector<history::DecisionEntry> entries) 
 inline Lesson simple_lesson(std::size_t number) {
   using tamiyo::Action;
   Lesson lesson;
-  lesson.graph = test::random_graph({{1, 2, 2, 2, 1, 1}, 0.8}, number + 1);
+  lesson.graph = tamiyo::random_graph({{1, 2, 2, 2, 1, 1}, 0.8}, number + 1);
   const bool germinates = number % 4 == 0;
   for (int column = 0; column < 4; ++column) {
     lesson.graph.nodes[0].features[static_cast<std::size_t>(column)] = germinates ? 1.0F : -1.0F;

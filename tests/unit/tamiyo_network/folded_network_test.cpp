@@ -11,9 +11,9 @@ using namespace esper::tamiyo;
 
 namespace {
 
-double error_of(const test::GraphShape& shape, std::uint64_t seed) {
+double error_of(const GraphShape& shape, std::uint64_t seed) {
   static PolicyNetwork network(test::shared_weights());
-  const HeteroGraph graph = test::random_graph(shape, seed);
+  const HeteroGraph graph = random_graph(shape, seed);
   const auto folded = network.run(graph);
   INFO(folded.error_or(""));
   REQUIRE(folded);
@@ -26,7 +26,7 @@ constexpr double kTolerance = 1e-5;
 
 TEST_CASE("the folded network agrees with the unfolded one") {
   for (std::uint64_t seed = 0; seed < 4; ++seed) {
-    for (const test::GraphShape& shape : test::kGraphShapes) CHECK(error_of(shape, seed) < kTolerance);
+    for (const GraphShape& shape : kGraphShapes) CHECK(error_of(shape, seed) < kTolerance);
   }
 }
 

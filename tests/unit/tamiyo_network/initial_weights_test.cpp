@@ -12,8 +12,8 @@ using namespace esper::tamiyo;
 
 TEST_CASE("a fresh policy waits, whatever it sees") {
   PolicyNetwork network(initial_weights(3));
-  for (std::size_t i = 0; i < test::kGraphShapes.size(); ++i) {
-    const auto outputs = network.run(test::random_graph(test::kGraphShapes[i], i));
+  for (std::size_t i = 0; i < kGraphShapes.size(); ++i) {
+    const auto outputs = network.run(random_graph(kGraphShapes[i], i));
     REQUIRE(outputs);
     CHECK(outputs->policy_logits[0] == 0.5F);
     for (std::size_t action = 1; action < kPolicyActions; ++action) CHECK(outputs->policy_logits[action] == -0.5F);

@@ -41,7 +41,7 @@ TEST_CASE("the compiled network agrees, and the next one takes it from the cache
     CHECK(compiler.figures().compiled == 1);
     CHECK(compiler.figures().warm_ms.value() > 0);
     for (std::uint64_t seed = 0; seed < 4; ++seed) {
-      const HeteroGraph graph = test::random_graph({{1, 2, 4, 3, 1, 1}, 0.5}, seed);
+      const HeteroGraph graph = random_graph({{1, 2, 4, 3, 1, 1}, 0.5}, seed);
       CHECK(test::largest_difference(network.run(graph).value(), eager.run(graph).value()) < 1e-5);
     }
   }

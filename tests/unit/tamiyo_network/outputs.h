@@ -5,24 +5,12 @@
 #include <cmath>
 #include <vector>
 
-#include "support/policy_graphs.h"
-#include "tamiyo/graph/policy_outputs.h"
+#include "tamiyo/network/head_tensors.h"
+#include "tamiyo/network/sample_graphs.h"
 
 namespace esper::test {
 
-inline std::vector<float> flat(const tamiyo::PolicyOutputs& outputs) {
-  std::vector<float> values = {outputs.value};
-  const auto add = [&values](const auto& more) { values.insert(values.end(), more.begin(), more.end()); };
-  add(outputs.policy_logits);
-  add(outputs.policy_params);
-  add(outputs.blending_logits);
-  add(outputs.schedule);
-  add(outputs.risk_logits);
-  add(outputs.breaker_logits);
-  add(outputs.seed_scores);
-  add(outputs.blueprint_scores);
-  return values;
-}
+using tamiyo::flat;
 
 // Infinite where they have different numbers of nodes, or something is not a number.
 inline double largest_difference(const tamiyo::PolicyOutputs& a, const tamiyo::PolicyOutputs& b) {
@@ -37,7 +25,7 @@ inline double largest_difference(const tamiyo::PolicyOutputs& a, const tamiyo::P
 }
 
 inline const tamiyo::Weights& shared_weights() {
-  static const tamiyo::Weights kWeights = dense_weights();
+  static const tamiyo::Weights kWeights = tamiyo::dense_weights();
   return kWeights;
 }
 

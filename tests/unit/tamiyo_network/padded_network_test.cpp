@@ -14,7 +14,7 @@ const FoldedWeights& folded() {
   return kFolded;
 }
 
-HeteroGraph small_graph(std::uint64_t seed) { return test::random_graph({{1, 2, 4, 3, 1, 1}, 0.5}, seed); }
+HeteroGraph small_graph(std::uint64_t seed) { return random_graph({{1, 2, 4, 3, 1, 1}, 0.5}, seed); }
 
 constexpr Caps kSmall = {1, 4, 4, 4, 4, 4}, kLarge = {1, 8, 32, 16, 4, 8};
 
@@ -31,7 +31,7 @@ TEST_CASE("padding changes nothing") {
 
 TEST_CASE("a graph leaves nothing behind for the next one") {
   PaddedNetwork used(folded(), kLarge), fresh(folded(), kLarge);
-  REQUIRE(used.run(test::random_graph({{1, 8, 32, 16, 4, 8}, 1.1}, 5)));
+  REQUIRE(used.run(random_graph({{1, 8, 32, 16, 4, 8}, 1.1}, 5)));
   CHECK(test::flat(used.run(small_graph(1)).value()) == test::flat(fresh.run(small_graph(1)).value()));
 }
 
