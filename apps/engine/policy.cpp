@@ -58,7 +58,7 @@ std::unique_ptr<tamiyo::PolicyService> service_of_compiled(const RunConfig& conf
       nissa::log::info(fmt::format("compiling the policy network for up to {} nodes", tamiyo::to_text(*size)));
       compiled.compile_size();
     }
-    compiled.add_to(report);
+    compiled.report(report.metrics, report.evaluation.events);
   });
   return service;
 }

@@ -4,7 +4,6 @@
 // (seed_care.h).
 
 #include <array>
-#include <functional>
 #include <string>
 
 #include "base/clock.h"
@@ -12,12 +11,10 @@
 #include "leyline/controller.h"
 #include "tamiyo/decision/choice.h"
 #include "tamiyo/graph/build_graph.h"
+#include "tamiyo/graph/graph_network.h"
 #include "tamiyo/seed_care.h"
 
 namespace esper::tamiyo {
-
-// The network: what its heads answer to a graph, or why it has no answer.
-using GraphNetwork = std::function<base::Expected<PolicyOutputs>(const HeteroGraph& graph)>;
 
 struct GnnSettings {
   ChoiceSettings choice;

@@ -99,16 +99,16 @@ void CompiledController::compile(const Caps& size) {
   compiler_.wait(compiled_);
 }
 
-void CompiledController::add_to(ServiceReport& report) {
+void CompiledController::report(std::vector<leyline::MetricValue>& metrics,
+                                std::vector<leyline::TelemetryEvent>& events) {
   const std::unique_lock lock(mutex_, std::try_to_lock);
   const bool enabled = lock.owns_lock() && last_size_ && is_compiled(*last_size_);
   const auto& [compiled, fallbacks, warm_ms] = compiler_.figures();
-  report.metrics.push_back(metric("tamiyo.gnn.compile_enabled"_metric, enabled ? 1 : 0));
-  report.metrics.push_back(metric("tamiyo.gnn.compile_fallback_total"_metric, static_cast<double>(fallbacks)));
-  if (warm_ms) report.metrics.push_back(metric("tamiyo.gnn.compile_warm_ms"_metric, *warm_ms));
+  metrics.push_back(metric("tamiyo.gnn.compile_enabled"_metric, enabled ? 1 : 0));
+  metrics.push_back(metric("tamiyo.gnn.compile_fallback_total"_metric, static_cast<double>(fallbacks)));
+  if (warm_ms) metrics.push_back(metric("tamiyo.gnn.compile_warm_ms"_metric, *warm_ms));
   for (const auto& [cause, reason] : compiler_.take_fallbacks()) {
-    report.evaluation.events.push_back(
-        event("compile_disabled"_event, Level::kWarning, {{"cause", cause}, {"reason", reason}}));
+    events.push_back(event("compile_disabled"_event, Level::kWarning, {{"cause", cause}, {"reason", reason}}));
   }
 }
 

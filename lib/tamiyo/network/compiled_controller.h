@@ -9,13 +9,14 @@
 #include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "leyline/controller.h"
+#include "leyline/telemetry_packet.h"
 #include "program/compile_service.h"
-#include "tamiyo/gnn_controller.h"
+#include "tamiyo/graph/graph_network.h"
 #include "tamiyo/network/network_compiler.h"
 #include "tamiyo/network/policy_network.h"
-#include "tamiyo/service/policy_service.h"
 
 namespace esper::tamiyo {
 
@@ -39,7 +40,7 @@ class CompiledController final : public leyline::Controller {
   // Compiles it; waits until that succeeded or the compiler gave up. Does nothing where there is no such size.
   void compile_size();
   // tamiyo.gnn.compile_*, and an event for each new cause of a fallback.
-  void add_to(ServiceReport& report);
+  void report(std::vector<leyline::MetricValue>& metrics, std::vector<leyline::TelemetryEvent>& events);
 
  private:
   base::Expected<PolicyOutputs> answer(const HeteroGraph& graph);

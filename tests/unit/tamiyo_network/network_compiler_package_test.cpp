@@ -5,6 +5,7 @@
 #include "outputs.h"
 #include "support/temporary_folder.h"
 #include "tamiyo/network/network_compiler.h"
+#include "with_python.h"
 
 using namespace esper;
 using namespace esper::tamiyo;
@@ -13,21 +14,12 @@ namespace {
 
 constexpr Caps kCaps = {1, 4, 4, 4, 4, 4};
 
-program::CompileServiceSettings with_python() {
-  program::CompileServiceSettings settings;
-  settings.python = ESPER_SOURCE_DIR "/.esper/python/bin/python";
-  settings.torch_version = ESPER_LIBTORCH;
-  settings.device = "cpu";
-  settings.compile.deadline = std::chrono::minutes(20);
-  return settings;
-}
-
 }  // namespace
 
 TEST_CASE("the compiled network agrees, and the next one takes it from the cache") {
   at::set_num_threads(1);
   const test::TemporaryFolder folder;
-  program::CompileService service(with_python(), {folder / "cache", {}});
+  program::CompileService service(test::with_python(), {folder / "cache", {}});
   REQUIRE(service.problem().empty());
   PolicyNetwork eager(test::shared_weights());
   for (const bool cached : {false, true}) {
