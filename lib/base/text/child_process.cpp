@@ -2,8 +2,10 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <linux/close_range.h>
 #include <signal.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -47,6 +49,8 @@ struct Start {
   sigset_t none;
   sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  // Libraries open files without O_CLOEXEC. A kernel older than 5.11 leaves these to the child.
+  ::syscall(SYS_close_range, STDERR_FILENO + 1U, ~0U, CLOSE_RANGE_CLOEXEC);
   for (const auto& [number, ours] : start.files) {
     if (::dup2(ours, number) < 0) give_up(start);
   }

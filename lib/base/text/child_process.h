@@ -18,7 +18,7 @@ struct ChildFile {
 
 struct ChildPlan {
   std::vector<std::string> command;  // a program, looked up in PATH unless it has a slash, and its arguments; no shell
-  std::vector<ChildFile> files;      // beside those of ours that exec does not close: the standard ones
+  std::vector<ChildFile> files;      // beside our standard ones; the child has no other
   std::optional<std::vector<std::string>> environment = {};  // "NAME=value", all of it; nothing: this process's own
   std::string folder = {};                                   // that it starts in; empty: this process's own
 };

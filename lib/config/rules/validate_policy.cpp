@@ -99,6 +99,11 @@ void check_ensemble(const PolicyConfig& policy, Findings& out) {
   }
 }
 
+void check_host(const PolicyConfig& policy, Findings& out) {
+  if (!policy.gnn.compile || policy.host == PolicyHost::kThread || !policy.asks(PolicyKind::kGnn)) return;
+  out.push_back({"gnn.compile", "needs policy.host: thread; set that, or turn it off", {"host"}});
+}
+
 void check_command(const PolicyConfig& policy, Findings& out) {
   if (!policy.asks(PolicyKind::kProcess)) return;
   if (policy.command.empty()) {
@@ -117,6 +122,7 @@ void PolicyConfig::validate(Findings& out) const {
     out.push_back({"every", "must be at least 1; a policy that is never asked is policy.kind none", {}});
   }
   check_command(*this, out);
+  check_host(*this, out);
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     if (!schedule[i]) out.push_back({fmt::format("schedule[{}]", i), schedule[i].problem(), {}});
   }

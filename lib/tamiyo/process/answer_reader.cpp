@@ -12,6 +12,7 @@ namespace esper::tamiyo {
 void AnswerReader::begin(const crypto::MacKey& key) {
   key_ = key;
   verifier_.change_sender(key);
+  verifier_.forget_ids();
   commands_.clear();
   rejection_.reset();
 }

@@ -26,7 +26,8 @@ class AnswerReader {
  public:
   explicit AnswerReader(base::Clock clock) : verifier_(std::nullopt, std::move(clock)) {}
 
-  // Another process answers from here on, with this key.
+  // Another process answers from here on, with this key. It may use the ids of commands that the last one sent before
+  // it was lost: they were not carried out, and those that were the network knows.
   void begin(const crypto::MacKey& key);
   // The loaded state may be one of an earlier epoch.
   void forget_ids() { verifier_.forget_ids(); }

@@ -1,8 +1,11 @@
 #include "tamiyo/process/controller_message.h"
 
+#include <fmt/core.h>
+
 #include <utility>
 
 #include "base/text/json_struct.h"
+#include "base/text/printable.h"
 #include "leyline/decision_members.h"
 #include "leyline/observation_members.h"
 
@@ -74,7 +77,16 @@ base::Expected<ControllerQuestion> parse_question(std::string_view text) {
 }
 
 base::Expected<ControllerAnswer> parse_answer(std::string_view text) {
-  return parse_message<ControllerAnswer>(text, kLongestAnswer);
+  auto answer = parse_message<ControllerAnswer>(text, kLongestAnswer);
+  if (!answer) return answer;
+  auto& warnings = answer->warnings;
+  if (warnings.size() > kMostWarnings) {
+    return base::failure(fmt::format("{} warnings, of at most {}", warnings.size(), kMostWarnings));
+  }
+  answer->reason = base::shortened(answer->reason, kLongestReason);
+  answer->problem = base::shortened(answer->problem, kLongestReason);
+  for (auto& warning : warnings) warning = base::shortened(warning, kLongestReason);
+  return answer;
 }
 
 }  // namespace esper::tamiyo

@@ -24,6 +24,8 @@ namespace esper::tamiyo {
 
 inline constexpr int kContractVersion = 1;
 inline constexpr std::size_t kLongestAnswer = 4u << 20;  // bytes of an answer's text, its state included
+inline constexpr std::size_t kLongestReason = 4096;      // characters of a reason, a problem or a warning: cut there
+inline constexpr std::size_t kMostWarnings = 256;
 
 struct ControllerQuestion {
   std::uint64_t number = 0;                              // 1, 2, ...; 0 is the start

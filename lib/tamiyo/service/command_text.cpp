@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/names.h"
+#include "base/text/json_struct.h"
 #include "base/text/printable.h"
 
 namespace esper::tamiyo {
@@ -135,11 +136,10 @@ std::string text_of(const AddressedCommand& addressed) {
 }
 
 base::Expected<AddressedCommand> parse_command(std::string_view text) {
-  if (text.size() > kLongestText) return base::failure("the command's text is too long");
-  const auto object = json::parse(text, nullptr, false);
-  if (object.is_discarded()) return base::failure("the command is no JSON");
+  const auto object = base::parse_json(text, kLongestText);
+  if (!object) return base::failure(object.error());
   try {
-    return read_command(object);
+    return read_command(*object);
   } catch (const Malformed& malformed) {
     return base::failure(malformed.reason);
   }

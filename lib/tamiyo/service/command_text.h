@@ -29,7 +29,8 @@ struct AddressedCommand {
 };
 
 std::string text_of(const AddressedCommand& command);
-// Fails with the reason for anything else than such an object: a member that is missing, of another type or unknown.
+// Fails with the reason for anything else than such an object: a member that is missing, of another type, unknown or
+// there twice.
 base::Expected<AddressedCommand> parse_command(std::string_view text);
 
 }  // namespace esper::tamiyo

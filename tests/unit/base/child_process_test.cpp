@@ -1,6 +1,7 @@
 #include "base/text/child_process.h"
 
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -52,6 +53,14 @@ TEST_CASE("a child leads a group of its own and has the descriptors that it was 
               {.command = {}, .files = {{4, read.number()}}});
   CHECK(shell.line() == "secret");
   CHECK(shell.line() == std::to_string(shell.child));
+}
+
+TEST_CASE("a child has none of our other descriptors, whoever opened them") {
+  const Descriptor low(::fcntl(STDERR_FILENO, F_DUPFD, 3));
+  const Descriptor high(::fcntl(STDERR_FILENO, F_DUPFD, 50));
+  Shell shell(fmt::format("for number in {} {}; do test -e /proc/$$/fd/$number && echo open; done; echo none",
+                          low.number(), high.number()));
+  CHECK(shell.line() == "none");
 }
 
 TEST_CASE("a child has the environment and the folder of its plan") {

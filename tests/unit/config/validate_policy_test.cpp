@@ -67,6 +67,12 @@ TEST_CASE("rules of the policy and of its schedule") {
       Case{"policy: {kind: process, command: [\"\"]}", "f:1:35: policy.command[0]: must name a program"},
       Case{"policy: {kind: gnn, command: [python3, c.py]}", ""},  // to compare with
       Case{"policy: {kind: gnn, host: process}", ""}, Case{"policy: {host: elsewhere}", "f:1:16: policy.host: "},
+      Case{"policy: {kind: gnn, host: process, gnn: {compile: true}}",
+           "f:1:51: policy.gnn.compile: needs policy.host: thread"},
+      Case{"policy: {kind: ensemble, ensemble: [heuristic, gnn], host: process, gnn: {compile: true}}",
+           "f:1:84: policy.gnn.compile: needs policy.host: thread"},
+      Case{"policy: {kind: gnn, gnn: {compile: true}}", ""},
+      Case{"policy: {host: process, gnn: {compile: true}}", ""},  // no network decides
       Case{"safety: {policy_start_deadline: 0s}", "f:1:33: safety.policy_start_deadline: must be > 0"},
       Case{"policy: {kind: gnn, gnn: {temperature: -1}}", "f:1:40: policy.gnn.temperature: "});
   check_problem(c);

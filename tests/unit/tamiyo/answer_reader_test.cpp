@@ -1,5 +1,7 @@
 #include "tamiyo/process/answer_reader.h"
 
+#include <fmt/core.h>
+
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <memory>
@@ -30,6 +32,33 @@ struct TimedReader {
     return *taken;
   }
 };
+
+// Changed, cut, enlarged or turned, as `number` has it. Turned by no place it is as it was.
+std::string mutated(std::string line, std::uint64_t number) {
+  const auto bits = base::mix64(number);
+  const auto place = (bits >> 8) % line.size();
+  switch (bits % 4) {
+    case 0:
+      line[place] ^= static_cast<char>(1 + (bits >> 40) % 255);
+      break;
+    case 1:
+      line.erase(place, 1 + (bits >> 40) % 40);
+      break;
+    case 2:
+      line.insert(place, std::string(1 + (bits >> 40) % 40, static_cast<char>(bits >> 48)));
+      break;
+    default:
+      line = line.substr(place) + line.substr(0, place);
+      break;
+  }
+  return line;
+}
+
+// Signed, whatever it is.
+std::string signed_as_command(const std::string& text) {
+  return fmt::format("{} {}",
+                     crypto::mac_of(test_key(), storage::bytes_of("esper command 1\n"), storage::bytes_of(text)), text);
+}
 
 std::string command_of(const std::string& id, std::uint64_t sequence, int key = 1) {
   return command_line(addressed_command(id, sequence), test_key(key));
@@ -124,25 +153,9 @@ TEST_CASE("of 20,000 mutated conversations none changes what is decided") {
   std::int64_t replies = 0;
   for (std::uint64_t number = 1; number <= 20'000; ++number) {
     it.reader.begin(test_key());
-    it.reader.forget_ids();
     std::string lines[] = {command_of("a", 1), signed_answer(number, 1)};
-    auto bits = base::mix64(number);
     auto& line = lines[number % 2];
-    const auto place = (bits >> 8) % line.size();
-    switch (bits % 4) {
-      case 0:
-        line[place] ^= static_cast<char>(1 + (bits >> 40) % 255);
-        break;
-      case 1:
-        line.erase(place, 1 + (bits >> 40) % 40);
-        break;
-      case 2:
-        line.insert(place, std::string(1 + (bits >> 40) % 40, static_cast<char>(bits >> 48)));
-        break;
-      default:
-        line = line.substr(place) + line.substr(0, place);
-        break;
-    }
+    line = mutated(line, number);
     const bool is_whole = lines[0] == command_of("a", 1) && lines[1] == signed_answer(number, 1);
     const bool is_trusted = it.refusal(lines[0], number).empty();
     bool is_decided = false;
@@ -151,10 +164,41 @@ TEST_CASE("of 20,000 mutated conversations none changes what is decided") {
       is_decided = taken && *taken;
     }
     if (is_decided) ++replies;
-    REQUIRE(is_decided == is_whole);  // turned by no place, it is as it was
+    REQUIRE(is_decided == is_whole);
   }
   CHECK(replies < 200);
   CHECK(it.reader.dropped() == 0);
+}
+
+TEST_CASE("of 20,000 messages that were mutated before they were signed each is refused, or well formed") {
+  TimedReader it;
+  int replies = 0;
+  for (std::uint64_t number = 1; number <= 20'000; ++number) {
+    it.reader.begin(test_key());
+    auto command = text_of(addressed_command("a", 1)), answer = text_of(answer_to(number, 1));
+    auto& text = number % 2 == 0 ? command : answer;
+    text = mutated(text, number);
+    REQUIRE(it.refusal(signed_as_command(command), number).empty());  // what is wrong with it is said with the answer
+    const auto taken = it.reader.take(answer_line(answer, test_key()), number);
+    if (!taken || !*taken) continue;
+    ++replies;
+    REQUIRE((*taken)->answer.number == number);
+    REQUIRE((*taken)->commands.size() == 1);
+    REQUIRE(parse_command(command));
+    REQUIRE_FALSE((*taken)->commands[0].command_id.empty());
+  }
+  CHECK(replies > 0);
+  CHECK(replies < 10'000);
+}
+
+TEST_CASE("a process may use the ids of what the lost one sent, which was not carried out") {
+  TimedReader it;
+  REQUIRE(it.refusal(command_of("a", 1)).empty());
+  it.reader.begin(test_key(2));
+  REQUIRE(it.refusal(command_of("a", 1, 2)).empty());
+  const auto reply = it.reply(answer_line(text_of(answer_to(1, 1)), test_key(2)));
+  REQUIRE(reply);
+  CHECK(reply->commands.size() == 1);
 }
 
 }  // namespace esper::tamiyo

@@ -94,6 +94,9 @@ TEST_CASE("what is no command is rejected with a reason") {
   for (const auto* text : {"", "null", "[]", "{", "7", "\"x\"", "\xff"}) CHECK_FALSE(parse_command(text));
   CHECK_FALSE(parse_command(std::string(70'000, ' ')));
   CHECK_FALSE(parse_command(std::string(60'000, '[')));
+  auto twice = text_of(addressed_command());
+  twice.insert(1, "\"command_id\":\"another\",");
+  CHECK_THAT(parse_command(twice).error(), ContainsSubstring("\"command_id\" is there twice"));
 }
 
 TEST_CASE("of 20,000 mutated texts each is rejected, or is a command that can be written again") {

@@ -11,6 +11,23 @@ namespace esper::tamiyo {
 
 using Catch::Matchers::ContainsSubstring;
 
+namespace {
+
+// An answer whose state is so many objects in each other.
+std::string nested(int depth) {
+  std::string text = "{\"number\":7,\"state\":";
+  for (int i = 0; i < depth; ++i) text += "{\"a\":";
+  return text + "1" + std::string(static_cast<std::size_t>(depth) + 1, '}');
+}
+
+std::string warnings(int count) {
+  std::string text = "\"\"";
+  for (int i = 1; i < count; ++i) text += ",\"\"";
+  return text;
+}
+
+}  // namespace
+
 TEST_CASE("a question arrives as it was asked") {
   ControllerQuestion question;
   question.number = 7;
@@ -51,6 +68,9 @@ TEST_CASE("what is no answer is refused, with the reason") {
       {"{\"number\":7,\"comands\":1}", "comands"},
       {"{\"number\":7,\"number\":8}", "is there twice"},
       {"{\"number\":7,\"assessment\":{\"risk\":\"high\"}}", "assessment.risk: a number is needed"},
+      {std::string(100'000, '['), "no JSON"},
+      {nested(40), "nested more than 32 deep"},
+      {"{\"number\":7,\"warnings\":[" + warnings(257) + "]}", "257 warnings, of at most 256"},
       {"{\"number\":7,\"details\":\"" + std::string(kLongestAnswer, 'x') + "\"}", "at most"}};
   for (const auto& [text, reason] : cases) {
     CAPTURE(text.substr(0, 80));
@@ -58,6 +78,17 @@ TEST_CASE("what is no answer is refused, with the reason") {
     REQUIRE_FALSE(read);
     CHECK_THAT(read.error(), ContainsSubstring(reason));
   }
+}
+
+TEST_CASE("what people read of an answer is cut where it is long") {
+  ControllerAnswer answer = answer_to(7);
+  answer.reason = answer.problem = std::string(1'000'000, 'x');
+  answer.warnings = {std::string(1'000'000, 'x'), "short"};
+  const auto read = parse_answer(text_of(answer));
+  REQUIRE(read);
+  CHECK(read->reason == std::string(kLongestReason, 'x') + "...");
+  CHECK(read->problem == read->reason);
+  CHECK(read->warnings == std::vector<std::string>{read->reason, "short"});
 }
 
 TEST_CASE("the start has number 0 and the contract's version beside what the run tells") {

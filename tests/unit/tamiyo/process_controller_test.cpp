@@ -1,9 +1,7 @@
-// Controllers in Python: the one that docs/controller.md shows, and ones that go wrong in its place.
 #include "tamiyo/process/process_controller.h"
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_exception.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -17,6 +15,7 @@
 #include "support/process_end.h"
 #include "support/temporary_folder.h"
 #include "tamiyo/service/policy_service.h"
+#include "unit/tamiyo/controller_program.h"
 #include "unit/tamiyo/decided_run.h"
 
 namespace esper::tamiyo {
@@ -26,53 +25,6 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::MessageMatches;
 using Kind = Answer::Kind;
 using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-const std::string kFolder = ESPER_SOURCE_DIR "/configs/policy";
-
-ProcessSettings settings_for(std::vector<std::string> command) {
-  ProcessSettings settings;
-  settings.command = std::move(command);
-  settings.deadline = settings.start_deadline = test::kPatience;
-  return settings;
-}
-
-std::vector<std::string> example() { return {"python3", "-B", kFolder + "/controller.py"}; }
-
-// `body` is indented by four and runs for each question, of which it has `number` and `answer()`, the example's.
-std::vector<std::string> going_wrong(const std::string& body, const std::string& at_start = "") {
-  const std::string script = fmt::format(
-      "import sys; sys.path.insert(0, '{}')\n"
-      "import controller, json, os, signal, time\n"
-      "{}\n"
-      "run = controller.Run()\n"
-      "run.lines.readline()\n"
-      "run.send('answer', {{'number': 0}})\n"
-      "for question in map(json.loads, run.lines):\n"
-      "    number = question['number']\n"
-      "    def answer(): run.send('answer', {{'number': number, 'reason': f'answer {{number}}'}})\n"
-      "    def cull(): run.command('cull', 'CULL', 'seed-0001')\n"
-      "{}\n",
-      kFolder, at_start, body);
-  return {"python3", "-B", "-c", script};
-}
-
-// Asked once; what it fails with.
-std::string failure_of(const std::vector<std::string>& command) {
-  ProcessController controller(settings_for(command));
-  try {
-    controller.decide(DecidedRun().now);
-    return "it decided";
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-}
-
-double value_of(const std::vector<leyline::MetricValue>& metrics, const std::string& name) {
-  const auto found = std::ranges::find(metrics, name, &leyline::MetricValue::name);
-  REQUIRE(found != metrics.end());
-  return found->value;
-}
 
 }  // namespace
 
