@@ -135,6 +135,12 @@ TEST_CASE("a process that is not ready ends the run before it begins, with the r
         "it does not answer in time");
 }
 
+TEST_CASE("esper policy serve by hand says who starts it") {
+  const Finished finished = run_esper({"policy", "serve"});
+  CHECK(finished.exit_code == 2);
+  CHECK_THAT(finished.err, ContainsSubstring("is started by runs with policy.host: process; start such a run"));
+}
+
 TEST_CASE("with a killed run ends its policy's process") {
   const RunRoom room;
   const auto config = room.write("small.yaml", growing_config());
