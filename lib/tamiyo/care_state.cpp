@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/text/json_fields.h"
+#include "tamiyo/process/process_controller.h"
 #include "tamiyo/service/run_policy.h"
 
 namespace esper::tamiyo {
@@ -97,23 +98,31 @@ std::string forget_in_shadow(const std::string& text, const std::string& seed_id
   }
 }
 
+// A user's controller sees in its next observation that the seed is gone; what it remembers is its own.
+void forget_in_care(const std::string& text, const std::string& seed_id, const std::string& slot, json& saved) {
+  if (base::member(saved, kUsersState).is_object()) return;
+  read_saved_state(text, [&](const json& own) {
+    auto state = read_care(own);
+    state.seeds.erase(seed_id);
+    std::erase_if(state.asked, [&](const Germination& asked) { return asked.slot == slot; });
+    saved.update(care_json(state));
+  });
+}
+
 }  // namespace
 
 std::string forget_seed(const std::string& text, const std::string& seed_id, const std::string& slot) {
-  std::string rest;
-  read_saved_state(text, [&](const json& saved) {
-    auto state = read_care(saved);
-    state.seeds.erase(seed_id);
-    std::erase_if(state.asked, [&](const Germination& asked) { return asked.slot == slot; });
-    json changed = saved;
-    changed.update(care_json(state));
-    changed.erase(kOpenQuestion);  // of another network
-    if (changed.contains(kShadowStates)) {
-      for (auto& shadow : changed[kShadowStates]) shadow = forget_in_shadow(shadow.get<std::string>(), seed_id, slot);
+  try {
+    json saved = json::parse(text);
+    forget_in_care(text, seed_id, slot, saved);
+    saved.erase(kOpenQuestion);  // of another network
+    if (saved.contains(kShadowStates)) {
+      for (auto& shadow : saved[kShadowStates]) shadow = forget_in_shadow(shadow.get<std::string>(), seed_id, slot);
     }
-    rest = changed.dump();
-  });
-  return rest;
+    return saved.dump();
+  } catch (const json::exception& error) {
+    fail(error.what());
+  }
 }
 
 }  // namespace esper::tamiyo

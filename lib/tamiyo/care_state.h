@@ -46,8 +46,8 @@ CareState read_care(const nlohmann::json& saved);
 void read_saved_state(const std::string& text, const std::function<void(const nlohmann::json& saved)>& read);
 
 // A policy's saved state without the seed, and those of its shadows that lie in it: one that was removed without a
-// command would be reported as lost. A question that is open was about the network with the seed, and is dropped.
-// Throws as read_saved_state().
+// command would be reported as lost. That of a user's program stays as it is. A question that is open was about the
+// network with the seed, and is dropped. Throws as read_saved_state().
 std::string forget_seed(const std::string& text, const std::string& seed_id, const std::string& slot);
 
 }  // namespace esper::tamiyo

@@ -19,8 +19,6 @@ using namespace leyline::literals;
 
 namespace {
 
-constexpr char kUsersState[] = "process";
-
 Decision decision_from(ControllerReply reply, const Observation& observation) {
   auto& answer = reply.answer;
   // When it was issued, by the clock, has served its purpose: as a decision it belongs to its observation, like those
@@ -132,7 +130,10 @@ void ProcessController::check_state() {
     if (!process_) start(until);
     problem = ask_question(nullptr, until).answer.problem;
   } catch (const std::runtime_error& error) {
-    throw Error(ExitCode::kPolicy, fmt::format("the policy's process cannot go on from its state: {}", error.what()));
+    throw Error(ExitCode::kPolicy,
+                fmt::format("the policy's process cannot go on from its state: {}; resume the run again, with a longer "
+                            "safety.policy_start_deadline if it was not ready in time",
+                            error.what()));
   }
   if (!problem.empty()) throw Error(ExitCode::kCheckpoint, problem);
 }

@@ -20,6 +20,9 @@
 
 namespace esper::tamiyo {
 
+// In a saved state: that of a user's controller.
+inline constexpr char kUsersState[] = "process";
+
 // Who wrote the controller, and so what its state may be.
 enum class StateForm {
   kOfUser,  // any object: kept under a name of its own in checkpoints

@@ -74,6 +74,25 @@ TEST_CASE("a run that a process decides grows, is resumed as it was, and its dec
   check_equal(record_of(room.run("resumed")), record_of(whole), Telemetry::kMayLack);
 }
 
+TEST_CASE("a run that a process decides is forked without one of its seeds") {
+  const RunRoom room;
+  const auto parent = room.run("parent"), fork = room.run("fork");
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, parent, decided_by(kExample)).exit_code == 0);
+  std::string from;
+  for (const auto& name : checkpoints_of(parent)) {
+    const auto state = state_of(parent, name);
+    if (!from.empty() || stages_of(state).find("TRAINING") == std::string::npos) continue;
+    from = parent.string() + "@" + std::to_string(state["progress"]["step"].get<int>());
+  }
+  REQUIRE_FALSE(from.empty());
+  const Finished forked = run_esper({"fork", from, "--run-dir", fork.string(), "--without", "seed-0001", "--quiet"});
+  INFO(forked.out << forked.err);
+  REQUIRE(forked.exit_code == 0);
+  CHECK(events_of(fork, "tamiyo_runtime_fallback").empty());
+  check_replayed(fork);
+}
+
 TEST_CASE("a policy network decides in a process as it does in a thread") {
   const RunRoom room;
   const std::string digits = ESPER_SOURCE_DIR "/configs/run/digits_gnn.yaml";
@@ -114,6 +133,12 @@ TEST_CASE("a process that is not ready ends the run before it begins, with the r
   check(decided_by(room.write("ends.py", "raise SystemExit(3)")), "it has ended");
   check(decided_by(room.write("hangs.py", "import time; time.sleep(600)")) + Words{"safety.policy_start_deadline=2s"},
         "it does not answer in time");
+}
+
+TEST_CASE("esper policy serve by hand says who starts it") {
+  const Finished finished = run_esper({"policy", "serve"});
+  CHECK(finished.exit_code == 2);
+  CHECK_THAT(finished.err, ContainsSubstring("is started by runs with policy.host: process; start such a run"));
 }
 
 TEST_CASE("with a killed run ends its policy's process") {

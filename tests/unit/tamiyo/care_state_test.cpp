@@ -29,6 +29,21 @@ TEST_CASE("a seed is forgotten in a policy's state, and in those of its shadows 
   CHECK(read_care(json::parse(rest["shadows"]["random"].get<std::string>())) == expected);
   CHECK(rest["shadows"]["none"] == "{}");
   CHECK_THROWS_AS(forget_seed("{}", "seed-0001", "r0c0"), base::Error);
+  CHECK_THROWS_AS(forget_seed("{", "seed-0001", "r0c0"), base::Error);
+}
+
+TEST_CASE("what a user's program remembers stays its own when a seed is forgotten; an open question goes") {
+  CareState state;
+  state.seeds["seed-0001"].slot = "r0c0";
+  const json own = {{"process", {{"seeds", {{"seed-0001", 3}}}}}, {"service", {{"mode", 1}}}};
+  json saved = own;
+  saved["question"] = {{"observation", {{"current_epoch", 3}}}};
+  CHECK(json::parse(forget_seed(saved.dump(), "seed-0001", "r0c0")) == own);
+  saved["shadows"] = {{"random", care_json(state).dump()}, {"process", own.dump()}};
+  const auto rest = json::parse(forget_seed(saved.dump(), "seed-0001", "r0c0"));
+  CHECK(rest["process"] == own["process"]);
+  CHECK(rest["shadows"]["process"] == own.dump());
+  CHECK(read_care(json::parse(rest["shadows"]["random"].get<std::string>())).seeds.empty());
 }
 
 }  // namespace esper::tamiyo
