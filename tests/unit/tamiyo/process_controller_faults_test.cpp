@@ -8,6 +8,7 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cerrno>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -32,7 +33,8 @@ std::unique_ptr<PolicyService> service_for(ProcessSettings settings, ServiceSett
   const auto& process = *controller;
   auto made = std::make_unique<PolicyService>(
       std::make_unique<Consultation>(std::move(controller), clock, deadline, pace), service, clock);
-  made->also_report([&process] { return process.metrics(); });
+  made->after_each(
+      [&process](ServiceReport& report) { std::ranges::move(process.metrics(), std::back_inserter(report.metrics)); });
   return made;
 }
 
