@@ -63,7 +63,10 @@ bool needs_more(const std::string& field, const std::string& value) {
                                                              {"data.augment.flip", ""},
                                                              {"growth.aggregation.attribution", "dataloader"},
                                                              {"policy.kind", "schedule"},
-                                                             {"growth.kind", "deepen"}};  // blocks that can be copied
+                                                             {"policy.kind", "ensemble"},
+                                                             {"policy.kind", "process"},   // a program
+                                                             {"policy.every", "0 steps"},  // its own rule
+                                                             {"growth.kind", "deepen"}};   // blocks that can be copied
   const auto [first, last] = known.equal_range(field);
   return std::any_of(first, last, [&](const auto& entry) {
     if (entry.second == "even") return std::stoi(value) % 2 == 0;

@@ -186,7 +186,8 @@ TEST_CASE("the policy's names of the reference are reported by some situation, o
   std::ifstream file(ESPER_SOURCE_DIR "/baselines/telemetry/reference.json");
   std::size_t count = 0;
   Names missing;
-  for (const auto& row : nlohmann::json::parse(file).at("names")) {
+  const auto reference = nlohmann::json::parse(file);
+  for (const auto& row : reference.at("names")) {
     const auto name = row.at("name").get<std::string>();
     if (!name.starts_with("tamiyo") && !is_in(kEvents, name)) continue;
     ++count;
