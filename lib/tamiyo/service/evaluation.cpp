@@ -99,6 +99,7 @@ RiskInputs risk_inputs_of(const EvaluationInputs& inputs, const Evaluation& resu
   risk.cpu_utilization_percent = inputs.run.cpu_utilization_percent;
   risk.gradient_conflict = inputs.run.gradient_conflict;
   risk.loss_volatility = figure_of(inputs.observation, "loss_volatility");
+  risk.loss_above_mean = figure_of(inputs.observation, "loss_delta");
   risk.gradient_variance = figure_of(inputs.observation, "grad_var");
   risk.learning_rate = figure_of(inputs.observation, "optimizer_lr");
   return risk;

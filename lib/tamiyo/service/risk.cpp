@@ -96,9 +96,13 @@ constexpr RiskRule kRules[] = {
     {"cpu_pressure_high", "the processors are in use at {} % or more, and the decision germinates",
      [](const Inputs& in, const Limits&) { return of_growth(in, in.cpu_utilization_percent); }, Bound::kAtLeast,
      &Limits::cpu_utilization_percent, kHolds, measured_event<"cpu_pressure_high"_event>},
-    {"loss_volatility_high", "the training loss's standard deviation is above {}, and the decision germinates",
-     [](const Inputs& in, const Limits&) { return of_growth(in, in.loss_volatility); }, Bound::kAbove,
-     &Limits::loss_volatility, kHolds, measured_event<"loss_volatility_high"_event>},
+    {"loss_volatility_high",
+     "the training loss's standard deviation is above {}, the loss is not below its moving mean, and the decision "
+     "germinates",
+     [](const Inputs& in, const Limits&) {
+       return of_growth(in, in.loss_above_mean.value_or(0) < 0 ? Figure() : in.loss_volatility);
+     },
+     Bound::kAbove, &Limits::loss_volatility, kHolds, measured_event<"loss_volatility_high"_event>},
     {"grad_variance_high", "the variance of the gradient's norm is above {}, and the decision germinates",
      [](const Inputs& in, const Limits&) { return of_growth(in, in.gradient_variance); }, Bound::kAbove,
      &Limits::gradient_variance, kHolds, measured_event<"grad_variance_high"_event>},

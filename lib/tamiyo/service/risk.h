@@ -40,6 +40,7 @@ struct RiskInputs {
   std::optional<double> isolation_violations;
   std::optional<double> gpu_utilization_percent, gpu_free_gb, cpu_utilization_percent;
   std::optional<double> loss_volatility;    // standard deviation of the training loss
+  std::optional<double> loss_above_mean;    // training loss minus its moving mean: negative while it falls
   std::optional<double> gradient_variance;  // of the gradient's norm
   std::optional<double> gradient_conflict;  // share of pairs of gradients in conflict
   std::optional<double> learning_rate;

@@ -158,6 +158,15 @@ TEST_CASE("the strongest change wins, of equal ones the first; later rules no lo
   CHECK(paused.findings.size() == 2);
 }
 
+TEST_CASE("a loss that falls is not volatile, however far it fell") {
+  RiskInputs inputs = growing();
+  inputs.loss_volatility = 1;
+  inputs.loss_above_mean = -0.01;
+  CHECK(assessed(inputs).change == Change::kNone);
+  inputs.loss_above_mean = 0.01;
+  CHECK(assessed(inputs).change == Change::kHoldGrowth);
+}
+
 TEST_CASE("a figure that is no number holds nothing back") {
   RiskInputs inputs = growing();
   for (const auto& it : kCases) inputs.*it.figure = std::numeric_limits<double>::quiet_NaN();
