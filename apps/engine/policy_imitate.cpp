@@ -45,7 +45,9 @@ struct Source {
       : run(folder), log(history::read_decision_log(folder)), policies(log), digest(digest_of(folder)) {}
 
   // Of the first run that it comes from: forks hold their ancestors' decisions.
-  const std::string& family() const { return log.processes.empty() ? run : log.processes.front().run_id; }
+  std::string family() const {
+    return log.processes.empty() ? run : log.processes.front().run_id + "\n" + log.processes.front().config;
+  }
   simic::TaughtRun taught() {
     return {log,
             [this](std::size_t process) {

@@ -47,7 +47,8 @@ void write_lines(const fs::path& file, const std::vector<std::string>& lines) {
 }
 
 const std::string kDigits = ESPER_SOURCE_DIR "/configs/run/digits_gnn.yaml";
-const Words kNetwork = {"epochs=4",
+const Words kNetwork = {"policy.file=",
+                        "epochs=4",
                         "device.kind=cpu",
                         "telemetry.console=none",
                         "safety.policy_deadline=60s",

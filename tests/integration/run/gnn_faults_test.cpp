@@ -14,7 +14,8 @@ namespace {
 
 const std::string kDigits = ESPER_SOURCE_DIR "/configs/run/digits_gnn.yaml";
 // Decisions are drawn nearly at random, and nothing but a fault holds them back.
-const Words kRandom = {"epochs=6",
+const Words kRandom = {"policy.file=",
+                       "epochs=6",
                        "device.kind=cpu",
                        "telemetry.console=none",
                        "safety.policy_deadline=60s",

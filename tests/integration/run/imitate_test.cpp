@@ -30,7 +30,7 @@ TEST_CASE("a network learns from recorded runs; its file says so, and decides") 
   const Words periodic = {"policy.kind=periodic", "policy.periodic.every_epochs=2"};
   const auto one = record(room, "one", periodic + Words{"seed=1"});
   const auto other = record(room, "other", periodic + Words{"seed=2"});
-  const auto foreign = record(room, "foreign", {"policy.kind=heuristic", "seed=3"});
+  const auto foreign = record(room, "foreign", {"policy.kind=heuristic", "policy.periodic.every_epochs=2", "seed=3"});
   const auto file = room.run("learned.safetensors").string();
   const Words command = {"policy",         "imitate",  one.string(), other.string(),
                          foreign.string(), "--out",    file,         "--teacher",
@@ -81,7 +81,7 @@ TEST_CASE("what cannot be imitated or shown is refused with the reason") {
   CHECK_THAT(problem({"policy", "imitate", run.string(), run.string(), "--out", file}),
              ContainsSubstring("name each once"));
   CHECK_THAT(problem({"policy", "imitate", run.string(), "--out", file, "--teacher", "oracle"}),
-             ContainsSubstring("--teacher \"oracle\" is no kind of policy"));
+             ContainsSubstring("--teacher \"oracle\" is no policy that decides by itself"));
   CHECK_THAT(problem({"policy", "show", room.write("policy.safetensors", "not weights")}),
              ContainsSubstring("policy.safetensors: "));
 }

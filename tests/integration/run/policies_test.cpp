@@ -186,7 +186,7 @@ TEST_CASE("a seed that is unfinished when the run ends, early or not, is kept or
 
 TEST_CASE("the step of what a policy germinates next is prepared in advance") {
   const auto [policy, change] = GENERATE(
-      std::pair{Words{"policy.kind=periodic", "policy.periodic.every_epochs=6"}, "GERMINATE conv_light at r0c0"},
+      std::pair{Words{"policy.kind=periodic", "policy.periodic.every_epochs=12"}, "GERMINATE conv_light at r0c0"},
       std::pair{by_lot().assignments, "GERMINATE conv_light at r0c1"},
       std::pair{Words{"policy.kind=schedule", "policy.schedule=[\"50%:r0c1=conv_heavy\"]"},
                 "GERMINATE conv_heavy at r0c1"},

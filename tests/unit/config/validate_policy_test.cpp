@@ -38,7 +38,7 @@ TEST_CASE("rules of the policy and of its schedule") {
       Case{"policy: {random: {probability: 1.5}}", "f:1:32: policy.random.probability: "},
       Case{"policy: {kind: gnn, risk: {loss_spike: 0.05}}", ""},
       Case{"policy: {kind: gnn, risk: {loss_spike: 0.05, loss_warning: 0.06}}",
-           "f:1:64: policy.risk.loss_warning: must not exceed policy.risk.loss_spike, 0.05"},
+           "f:1:60: policy.risk.loss_warning: must not exceed policy.risk.loss_spike, 0.05"},
       Case{"policy: {breaker: {open_time: 0s}}", "f:1:31: policy.breaker.open_time: must be > 0"},
       Case{"policy: {reports: {retention: 0s}}", "f:1:31: policy.reports.retention: must be > 0"},
       Case{"policy: {kind: ensemble, ensemble: [heuristic, gnn]}", ""}, Case{"policy: {ensemble: [none]}", ""},
