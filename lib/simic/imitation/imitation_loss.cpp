@@ -13,7 +13,7 @@ using torch::Tensor;
 namespace {
 
 constexpr float kImpossible = -1e9F;
-constexpr float kHindsightWeight = 0.1F;  // what hindsight tells is no part of the decision
+constexpr float kHindsightWeight = 0.1F;  // value and risk are known only afterwards, and are no part of the decision
 
 std::int64_t place_of(Action action) { return static_cast<std::int64_t>(action); }
 

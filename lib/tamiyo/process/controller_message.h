@@ -44,7 +44,7 @@ struct ControllerAnswer {
   nlohmann::json state = nlohmann::json::object();
 };
 
-// settings: what the controller is told of the run, an object.
+// settings: what the controller gets to know of the run, an object.
 std::string start_text(nlohmann::json settings);
 std::string text_of(const ControllerQuestion& question);
 std::string text_of(const ControllerAnswer& answer);

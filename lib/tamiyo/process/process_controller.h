@@ -31,7 +31,7 @@ enum class StateForm {
 
 struct ProcessSettings {
   std::vector<std::string> command;                 // program and arguments
-  nlohmann::json start = nlohmann::json::object();  // what it is told of the run
+  nlohmann::json start = nlohmann::json::object();  // what it gets to know of the run
   StateForm state = StateForm::kOfUser;
   base::Duration deadline = std::chrono::seconds(2);         // of an answer
   base::Duration start_deadline = std::chrono::seconds(30);  // until it is ready

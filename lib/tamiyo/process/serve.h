@@ -12,7 +12,7 @@
 
 namespace esper::tamiyo {
 
-// start: what the run tells of itself. May throw: the run is told why.
+// start: what the run sends of itself. May throw: the run gets the reason.
 using MakeController = std::function<std::unique_ptr<leyline::Controller>(const nlohmann::json& start)>;
 
 // Answers questions until the run closes its side. Throws std::runtime_error where it sends what is no question.

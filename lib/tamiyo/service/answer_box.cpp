@@ -42,11 +42,6 @@ std::optional<Answer> AnswerBox::wait_until(const base::Clock& clock, base::Dura
   return std::nullopt;
 }
 
-bool AnswerBox::is_busy() const {
-  const std::lock_guard lock(mutex_);
-  return in_flight_;
-}
-
 ArrivalFigures AnswerBox::figures() const {
   const std::lock_guard lock(mutex_);
   return figures_;

@@ -28,7 +28,6 @@ class AnswerBox {
   // The answer to the newest question; nothing if it has not come by then (monotonic): when it comes it is dropped.
   std::optional<Answer> wait_until(const base::Clock& clock, base::Duration deadline);
 
-  bool is_busy() const;
   ArrivalFigures figures() const;
 
  private:

@@ -31,7 +31,8 @@ class Consultation {
  public:
   Consultation(std::unique_ptr<leyline::Controller> controller, base::Clock clock, base::Duration deadline,
                Pace pace = Pace::kMayTakeLong);
-  // Does not wait for a controller that is still working: its thread is detached, and shares nothing with others.
+  // Waits at most a second for a controller that is still working; then its thread is detached, and shares nothing with
+  // others.
   ~Consultation();
   Consultation(const Consultation&) = delete;
   Consultation& operator=(const Consultation&) = delete;

@@ -1,5 +1,5 @@
 #pragma once
-// After which epochs a run's policy is asked, what its service is told besides the observation, and what is reported
+// After which epochs a run's policy is asked, what its service gets besides the observation, and what is reported
 // where no decision comes. Pure functions.
 
 #include <optional>

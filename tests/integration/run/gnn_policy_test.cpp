@@ -1,5 +1,6 @@
 // Whole runs that a policy network decides, which has not learned.
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <fstream>
 
@@ -15,17 +16,6 @@ namespace {
 const std::string kDigits = ESPER_SOURCE_DIR "/configs/run/digits_gnn.yaml";
 const Words kShort = {"policy.file=", "epochs=2", "device.kind=cpu", "telemetry.console=none",
                       "safety.policy_deadline=60s"};
-
-// The values of a metric, by epoch.
-std::vector<double> values_of(const fs::path& run, const std::string& name) {
-  std::vector<double> values;
-  for (const auto& packet : packets_of(run)) {
-    for (const auto& metric : packet["metrics"]) {
-      if (metric["name"] == name) values.push_back(metric["value"]);
-    }
-  }
-  return values;
-}
 
 }  // namespace
 
@@ -56,11 +46,15 @@ TEST_CASE("a fresh policy network waits, and each epoch says what it saw, though
   CHECK(values_of(run, "tamiyo.gnn.feature_coverage.node.seed")[0] > 0);
 }
 
-TEST_CASE("a resumed run asks the same network and gets the same decisions") {
+TEST_CASE("a resumed run asks the same network and gets the same decisions, compiled or not") {
+  const bool compiled = GENERATE(false, true);
+  CAPTURE(compiled);
   const RunRoom room;
   const auto whole = room.run("whole");
-  const auto assignments = kShort + Words{"epochs=6", "policy.gnn.temperature=10", "checkpoint.keep_last=10"};
+  const auto assignments = kShort + Words{"epochs=6", "policy.gnn.temperature=10", "checkpoint.keep_last=10",
+                                          compiled ? "policy.gnn.compile=true" : "policy.gnn.compile=false"};
   REQUIRE(train(kDigits, whole, assignments).exit_code == 0);
+  CHECK(values_of(whole, "tamiyo.gnn.compile_enabled") == std::vector<double>(compiled ? 6 : 0, 1));
   const auto names = checkpoints_of(whole);
   REQUIRE(names.size() >= 3);
   copy_run_until(whole, names[1], room.run("resumed"));

@@ -96,6 +96,16 @@ std::vector<json> events_of(const fs::path& run, const std::string& name) {
   return found;
 }
 
+std::vector<double> values_of(const fs::path& run, const std::string& name) {
+  std::vector<double> values;
+  for (const auto& packet : packets_of(run)) {
+    for (const auto& metric : packet["metrics"]) {
+      if (metric["name"] == name) values.push_back(metric["value"]);
+    }
+  }
+  return values;
+}
+
 RunRecord record_of(const fs::path& run) {
   RunRecord record;
   const auto names = checkpoints_of(run);

@@ -26,6 +26,8 @@ void copy_run_until(const std::filesystem::path& from, const std::string& checkp
 std::vector<nlohmann::json> packets_of(const std::filesystem::path& run);
 // All events of that name.
 std::vector<nlohmann::json> events_of(const std::filesystem::path& run, const std::string& name);
+// The values of a metric, by epoch.
+std::vector<double> values_of(const std::filesystem::path& run, const std::string& name);
 
 // Everything that training made, nothing that depends on the clock.
 struct RunRecord {

@@ -5,6 +5,7 @@
 #include <random>
 
 #include "storage/safetensors.h"
+#include "support/mutated.h"
 #include "unit/storage/safetensors_sample.h"
 
 using namespace esper::storage;
@@ -44,29 +45,7 @@ std::string mutated(std::string file, std::mt19937_64& random) {
                                           "null",
                                           "[]",
                                           "\"dtype\""};
-  for (auto changes = 1 + random() % 4; changes > 0 && !file.empty(); --changes) {
-    const std::size_t at = random() % file.size();
-    switch (random() % 6) {
-      case 0:
-        file[at] = static_cast<char>(random());
-        break;
-      case 1:
-        file[at] = static_cast<char>(file[at] ^ (1 << random() % 8));
-        break;
-      case 2:
-        file.erase(at, 1 + random() % 16);
-        break;
-      case 3:
-        file.insert(at, kPieces[random() % std::size(kPieces)]);
-        break;
-      case 4:
-        file.replace(at, 1, kPieces[random() % std::size(kPieces)]);
-        break;
-      default:
-        file.resize(random() % (file.size() + 64), '\0');
-    }
-  }
-  return file;
+  return esper::test::mutated(std::move(file), kPieces, 4, random);
 }
 
 // As `mutated`, but only the header changes and its length is put right: such files get past the first checks.

@@ -200,7 +200,20 @@ TEST_CASE("a saved state is restored in the controller, and its rejection is rep
   CHECK(refusing.state() == "{\"calls\":0}");
 }
 
-TEST_CASE("a consultation ends at once, though its controller is stuck, and the controller is freed later") {
+TEST_CASE("a consultation ends when its controller has thought to the end") {
+  const auto alive = std::make_shared<int>(1);
+  {
+    Consultation consultation(scripted([alive](const Observation& seen) {
+                                std::this_thread::sleep_for(milliseconds(100));
+                                return answer_for(seen);
+                              }),
+                              base::Clock(), milliseconds(1));
+    CHECK(consultation.ask(after_epoch(1)).kind == Kind::kLate);
+  }
+  CHECK(alive.use_count() == 1);
+}
+
+TEST_CASE("a consultation ends soon, though its controller is stuck, and the controller is freed later") {
   Barrier barrier;
   const auto alive = std::make_shared<int>(1);
   {

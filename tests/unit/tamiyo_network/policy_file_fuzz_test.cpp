@@ -6,6 +6,7 @@
 
 #include "storage/little_endian.h"
 #include "storage/safetensors.h"
+#include "support/mutated.h"
 #include "tamiyo/network/initial_weights.h"
 #include "tamiyo/network/policy_file.h"
 
@@ -34,30 +35,7 @@ std::string mutated(std::string file, std::mt19937_64& random) {
                                           "]",      "{",    "}",     ",",       "\"",
                                           ":",      "null", "1e400", "\\u0000", "18446744073709551616",
                                           "esper.", "F16",  "\\\""};
-  for (auto changes = 1 + random() % 3; changes > 0 && !file.empty(); --changes) {
-    const std::size_t at = random() % file.size();
-    const auto piece = kPieces[random() % std::size(kPieces)];
-    switch (random() % 6) {
-      case 0:
-        file[at] = static_cast<char>(random());
-        break;
-      case 1:
-        file[at] = static_cast<char>(file[at] ^ (1 << random() % 8));
-        break;
-      case 2:
-        file.erase(at, 1 + random() % 16);
-        break;
-      case 3:
-        file.insert(at, piece);
-        break;
-      case 4:
-        file.replace(at, 1, piece);
-        break;
-      default:
-        file.resize(random() % (file.size() + 64), '\0');
-    }
-  }
-  return file;
+  return test::mutated(std::move(file), kPieces, 3, random);
 }
 
 // Only the header changes and its length is put right: such files get past the first checks.
