@@ -1,10 +1,9 @@
 #pragma once
 // The weights as inference needs them: what is constant between two calls is computed once.
 //
-// - The relations into one node type become one matrix: y_i = [mean_1(x), mean_2(x), ..., x_i] W + b for GraphSAGE,
-// with
-//   the relations' root weights averaged, and y_i = [sum_1,1(a x), sum_1,2(a x), ...] W + b for GAT, by relation and
-//   head. Nodes are aggregated before the weight is applied, which is linear.
+// - The relations into one node type become one matrix: y_i = [mean_1(x), mean_2(x), ..., x_i] W + b for GraphSAGE
+//   with the relations' root weights averaged, and y_i = [sum_1,1(a x), sum_1,2(a x), ...] W + b for GAT, by relation
+//   and head. Nodes are aggregated before the weight is applied, which is linear.
 // - A GAT score is one dot product for each end of an edge and one for its attributes: the attention vectors are
 //   multiplied into the projections.
 // - What reaches no head is left out: 4 of the 21 relations in the first GAT layer, 11 in the second.
