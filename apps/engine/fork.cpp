@@ -12,6 +12,7 @@
 #include "base/text/joined.h"
 #include "base/text/standard_output.h"
 #include "config/writing/write.h"
+#include "engine/approved_programs.h"
 #include "engine/commands.h"
 #include "engine/no_epochs_left.h"
 #include "engine/policy.h"
@@ -206,6 +207,7 @@ std::string make_fork(const ForkRequest& request) {
 }  // namespace
 
 int run(const ForkRequest& request) {
+  if (request.train) approve_program(request.job.config, request.job.trust_program);
   const auto path = make_fork(request);
   if (!request.train) return 0;
   TrainRequest onward;

@@ -8,6 +8,8 @@
 #include "engine/workbench.h"
 #include "storage/real_file_system.h"
 #include "tamiyo/gnn_controller.h"
+#include "tamiyo/network/agreement.h"
+#include "tamiyo/network/bf16_products.h"
 #include "tamiyo/network/initial_weights.h"
 #include "tamiyo/network/policy_file.h"
 #include "tamiyo/network/policy_network.h"
@@ -55,11 +57,31 @@ tamiyo::GnnSettings settings_of(const RunConfig& config, const tamiyo::PolicyFil
   return settings;
 }
 
+[[noreturn]] void reject_bf16(const std::string& reason) {
+  throw base::Error(base::ExitCode::kPolicy,
+                    fmt::format("policy.gnn.bf16: {}; turn it off, and the network decides in fp32", reason));
+}
+
+std::shared_ptr<tamiyo::PolicyNetwork> network_in_bf16(tamiyo::PolicyNetwork& exact) {
+  if (!tamiyo::has_bf16_products()) reject_bf16("this processor has no products in bf16");
+  auto network = std::make_shared<tamiyo::PolicyNetwork>(tamiyo::in_bf16(exact.weights()));
+  const tamiyo::Agreement found = compare_decisions(*network, exact);
+  if (!agree(found)) {
+    reject_bf16(
+        fmt::format("the network decides otherwise in {} of {} sample graphs, and its numbers differ by up to "
+                    "{:.2g}; {} and {:.2g} are allowed",
+                    found.graphs - found.same, found.graphs, found.largest_difference, tamiyo::kMostOtherwise,
+                    tamiyo::kMostDifference));
+  }
+  return network;
+}
+
 }  // namespace
 
 std::unique_ptr<leyline::Controller> make_gnn_controller(const RunConfig& config) {
   const auto file = policy_of(config);
-  const auto network = std::make_shared<tamiyo::PolicyNetwork>(file.weights);
+  auto network = std::make_shared<tamiyo::PolicyNetwork>(file.weights);
+  if (config.policy.gnn.bf16) network = network_in_bf16(*network);
   network->warm_up();
   return std::make_unique<tamiyo::GnnController>(
       [network](const tamiyo::HeteroGraph& graph) { return network->run(graph); }, settings_of(config, file));

@@ -7,6 +7,7 @@
 #include "base/text/problem.h"
 #include "config/loading/load.h"
 #include "device/settings.h"
+#include "engine/approved_programs.h"
 #include "engine/gnn_policy.h"
 #include "engine/make_controller.h"
 
@@ -45,6 +46,7 @@ leyline::Controller& LoggedPolicies::controller(std::size_t process, const std::
     throw Error(ExitCode::kData, fmt::format("the log of decisions names {} as a policy", base::in_quotes(kind)));
   }
   const RunConfig& config = config_of(process);
+  if (*known == config::PolicyKind::kProcess) approve_program(config, trust_program_);
   device::apply_settings(config.device, c10::kCPU);  // a network's last bits may depend on them
   const bool is_compiled = *known == config::PolicyKind::kGnn && config.policy.gnn.compile;
   made = is_compiled ? make_compiled_gnn(config, /*cache_dir=*/"") : make_controller(*known, config);

@@ -14,16 +14,19 @@ namespace esper::engine {
 
 class LoggedPolicies {
  public:
-  explicit LoggedPolicies(const history::DecisionLog& log) : log_(log) {}
+  // trust_program: as approve_program() takes it.
+  explicit LoggedPolicies(const history::DecisionLog& log, bool trust_program = false)
+      : log_(log), trust_program_(trust_program) {}
 
   // That the process ran by. Throws Error{kData} where the log does not have it, ConfigError where it is not readable.
   const config::RunConfig& config_of(std::size_t process);
-  // One for each run file and kind; whoever asks it loads its state first. Throws as config_of() and
-  // make_controller().
+  // One for each run file and kind; whoever asks it loads its state first. Throws as config_of(),
+  // approve_program() and make_controller().
   leyline::Controller& controller(std::size_t process, const std::string& kind);
 
  private:
   const history::DecisionLog& log_;
+  bool trust_program_;
   std::map<std::string, config::RunConfig> configs_;  // by text
   std::map<std::pair<std::string, std::string>, std::unique_ptr<leyline::Controller>> controllers_;
 };

@@ -42,7 +42,7 @@ const std::string* state_after(const DecisionLog& log, std::size_t index) {
 
 class Replay {
  public:
-  explicit Replay(const DecisionLog& log) : log_(log), policies_(log) {}
+  Replay(const DecisionLog& log, bool trust_program) : log_(log), policies_(log, trust_program) {}
 
   ReplayReport run() {
     for (std::size_t i = 0; i < log_.entries.size(); ++i) replay(i);
@@ -103,7 +103,7 @@ void print_text(const DecisionLog& log, const ReplayReport& report) {
 
 int run(const ReplayRequest& request) {
   const auto log = history::read_decision_log(request.run_dir);
-  const auto report = Replay(log).run();
+  const auto report = Replay(log, request.trust_program).run();
   request.json ? base::write_json(json_of(request, log, report)) : print_text(log, report);
   return report.differences.empty() && log.damaged == 0 ? 0 : kDiffers;
 }

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/text/standard_output.h"
+#include "engine/approved_programs.h"
 #include "engine/commands.h"
 #include "engine/logged_policies.h"
 #include "engine/make_controller.h"
@@ -33,6 +34,8 @@ std::unique_ptr<leyline::Controller> make_other(const SwapRequest& request, cons
   LoggedPolicies policies(log);
   auto config = policies.config_of(log.processes.size() - 1);
   if (!request.policy_file.empty()) config.policy.file = request.policy_file;
+  config.policy.kind = request.policy;
+  approve_program(config, request.trust_program);
   return make_controller(request.policy, config);
 }
 

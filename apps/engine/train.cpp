@@ -9,6 +9,7 @@
 #include "base/interrupt.h"
 #include "base/text/standard_output.h"
 #include "config/writing/write.h"
+#include "engine/approved_programs.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/no_epochs_left.h"
@@ -182,6 +183,7 @@ int run(const TrainRequest& request) {
   base::Interrupt interrupt;
   const RunConfig& config = request.job.config;
   const bool resuming = !request.resume.empty();
+  if (!request.dry_run) approve_program(config, request.job.trust_program);
   std::optional<OpenRun> open;
   if (resuming) open.emplace(open_run(request.resume));
   Workbench bench = set_up(config, request.job.cache_dir, resuming ? "esper train --resume " + request.resume : "");

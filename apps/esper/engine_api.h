@@ -22,9 +22,10 @@ inline constexpr int kDiffers = 1;
 
 // What the commands that run a training's steps share.
 struct Job {
-  config::RunConfig config;  // read and found good, assignments included
-  std::string cache_dir;     // of --cache-dir: folder of compiled programs; empty: the user's own
-  bool json = false;         // one JSON object on stdout at the end; words go to stderr
+  config::RunConfig config;    // read and found good, assignments included
+  std::string cache_dir;       // of --cache-dir: folder of compiled programs; empty: the user's own
+  bool json = false;           // one JSON object on stdout at the end; words go to stderr
+  bool trust_program = false;  // the user named policy.command himself, or trusts the run folder that names it
 };
 
 // The run that `esper train` and `esper fork` make.
@@ -82,7 +83,8 @@ struct ExplainRequest {
 struct ReplayRequest {
   static constexpr const char* kCommand = "policy replay";
   std::string run_dir;
-  bool json = false;  // as in Job
+  bool json = false;           // as in Job
+  bool trust_program = false;  // likewise
 };
 
 struct SwapRequest {
@@ -91,6 +93,7 @@ struct SwapRequest {
   config::PolicyKind policy{};  // who is asked instead
   std::string policy_file;      // gnn: its weights; empty: as the run's file says
   bool json = false;            // as in Job
+  bool trust_program = false;   // likewise
 };
 
 struct ServeRequest {

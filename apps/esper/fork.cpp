@@ -98,6 +98,7 @@ void add_fork(Front& front) {
   add_cache_dir_option(*command, request.job.cache_dir);
   command->add_flag("--no-train", options->only_make, "Only create the run folder; continue with esper train --resume");
   command->add_flag("-q,--quiet", request.run.quiet, "Print no progress and no events on the console");
+  add_trust_flag(*command, request.job.trust_program);
   add_json_flag(*command, request.job.json);
   command->callback([&front, options] { front.run = [options] { return fork_run(*options); }; });
 }

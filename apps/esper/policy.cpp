@@ -69,6 +69,7 @@ void add_replay(CLI::App& policy, Front& front) {
                                   "Exit code 0: all decisions are the same; 1: some differ, or the log is damaged");
   const auto request = std::make_shared<ReplayRequest>();
   add_run(*command, request->run_dir);
+  add_trust_flag(*command, request->trust_program);
   add_json_flag(*command, request->json);
   command->callback([&front, request] { front.run = [request] { return run_in_engine(*request); }; });
 }
@@ -83,6 +84,7 @@ void add_swap(CLI::App& policy, Front& front) {
       ->required()
       ->type_name("P")
       ->check(refuse_empty);
+  add_trust_flag(*command, options->request.trust_program);
   add_json_flag(*command, options->request.json);
   command->callback([&front, options] { front.run = [options] { return swap(*options); }; });
 }

@@ -36,6 +36,11 @@ void add_cache_dir_option(CLI::App& command, std::string& cache_dir) {
 
 void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON, including errors"); }
 
+void add_trust_flag(CLI::App& command, bool& trust_program) {
+  command.add_flag("--trust-program", trust_program,
+                   "Start the program that the run folder names in policy.command, also one that you have not run yet");
+}
+
 void add_config_options(CLI::App& command, ConfigOptions& options) {
   command.add_option("file", options.file, "Run file")->required()->type_name("FILE");
   add_set_option(command, options.assignments);

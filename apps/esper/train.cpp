@@ -30,6 +30,7 @@ int train(TrainOptions options) {
     throw base::Error(base::ExitCode::kConfig,
                       "choose what to train: --config FILE for a new run, or --resume RUN to continue one");
   }
+  if (!options.config.empty()) request.job.trust_program = true;  // the user's own words
   // Before the engine is loaded: a mistake in the file then costs milliseconds.
   request.job.config = options.config.empty() ? load_config_of_run(request.resume, options.assignments)
                                               : config::load_run_config(options.config, options.assignments);
@@ -64,6 +65,7 @@ void add_train(Front& front) {
       "--trace", request.trace,
       "Write trace.json, the training thread's timeline, into the run folder (chrome://tracing, Perfetto)");
   command->add_flag("-q,--quiet", request.run.quiet, "Print no progress and no events on the console");
+  add_trust_flag(*command, request.job.trust_program);
   add_json_flag(*command, request.job.json);
   command->callback([&front, options] { front.run = [options] { return train(*options); }; });
 }

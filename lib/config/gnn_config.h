@@ -11,6 +11,7 @@ struct GnnConfig {
   std::uint64_t seed = 0;
   bool see_times = false;
   bool compile = false;
+  bool bf16 = false;
 
   static constexpr auto fields() {
     using C = GnnConfig;
@@ -24,7 +25,10 @@ struct GnnConfig {
         field(
             "compile", &C::compile,
             "the network runs compiled where it decides in the run's own process: training waits for its compiler once "
-            "for each size of graph, after the first decision of that size")};
+            "for each size of graph, after the first decision of that size"),
+        field("bf16", &C::bf16,
+              "the network's large matrix products are computed in bf16; the run starts only where the processor has "
+              "such products and the network answers sample graphs as it does in fp32 (docs/policy.md)")};
   }
 };
 

@@ -6,8 +6,11 @@
 
 namespace esper::engine::bench {
 
-// Throws Error{kBug} where a number differs by more than 1e-4, relative to those above 1, or is not a number. who: what
-// has another answer, "folded at 8 nodes".
-void check_answer(const std::string& who, const std::vector<float>& answer, const std::vector<float>& expected);
+inline constexpr double kAnswerTolerance = 1e-4;  // sums in another order
+
+// Throws Error{kBug} where a number differs by more than `tolerance`, relative to those above 1, or is not a number.
+// who: what has another answer, "folded at 8 nodes".
+void check_answer(const std::string& who, const std::vector<float>& answer, const std::vector<float>& expected,
+                  double tolerance = kAnswerTolerance);
 
 }  // namespace esper::engine::bench

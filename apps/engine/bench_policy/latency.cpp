@@ -38,7 +38,7 @@ Contender contender_of(const Form& form) {
 std::vector<Contender> contenders_of(const std::vector<Form>& forms, int nodes, const std::vector<float>& expected) {
   std::vector<Contender> contenders;
   for (const Form& form : forms) {
-    check_answer(fmt::format("{} at {} nodes", form.name, nodes), flat(form.call()), expected);
+    check_answer(fmt::format("{} at {} nodes", form.name, nodes), flat(form.call()), expected, form.tolerance);
     contenders.push_back(contender_of(form));
   }
   return contenders;

@@ -9,6 +9,8 @@
 #include "engine/bench/progress.h"
 #include "engine/find_python.h"
 #include "engine/workbench.h"
+#include "tamiyo/network/agreement.h"
+#include "tamiyo/network/bf16_products.h"
 #include "tamiyo/network/caps.h"
 #include "tamiyo/network/unfolded_network.h"
 
@@ -18,7 +20,7 @@ namespace {
 using tamiyo::HeteroGraph;
 using tamiyo::PolicyNetwork;
 
-constexpr char kCompiledForm[] = "compiled";
+constexpr char kCompiledForm[] = "compiled", kBf16Form[] = "folded_bf16";
 
 template <class Work>
 double milliseconds_of(const Work& work) {
@@ -28,7 +30,7 @@ double milliseconds_of(const Work& work) {
 }
 
 Form form_of(std::string name, PolicyNetwork& network, const HeteroGraph& graph, double warmup_ms) {
-  return {std::move(name), [&] { return network.run(graph).value(); }, warmup_ms};
+  return {.name = std::move(name), .call = [&] { return network.run(graph).value(); }, .warmup_ms = warmup_ms};
 }
 
 }  // namespace
@@ -36,6 +38,11 @@ Form form_of(std::string name, PolicyNetwork& network, const HeteroGraph& graph,
 NetworkForms::NetworkForms(const tamiyo::Weights& weights, const config::RunConfig& config,
                            const std::string& cache_dir)
     : weights_(weights), folded_(weights) {
+  if (tamiyo::has_bf16_products()) {
+    bf16_ = std::make_unique<PolicyNetwork>(tamiyo::in_bf16(folded_.weights()));
+  } else {
+    refused_.push_back({kBf16Form, "this processor has no products in bf16"});
+  }
   if (!config.policy.gnn.compile) return;
   if (const auto problem = find_python().problem; !problem.empty()) {
     refused_.push_back({kCompiledForm, problem});
@@ -53,7 +60,11 @@ std::vector<Form> NetworkForms::of(const HeteroGraph& graph) {
   };
   // What cannot be recorded runs folded all the same.
   const double record_ms = milliseconds_of([&] { (void)folded_.padded(caps_for(graph).value()).record(); });
-  std::vector<Form> forms = {{"eager", eager}, form_of("folded", folded_, graph, record_ms)};
+  std::vector<Form> forms = {{.name = "eager", .call = eager}, form_of("folded", folded_, graph, record_ms)};
+  if (bf16_) {
+    forms.push_back(form_of(kBf16Form, *bf16_, graph, 0));
+    forms.back().tolerance = tamiyo::kMostDifference;
+  }
   if (compiler_) add_compiled(graph, forms);
   return forms;
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The policy network in this process, in each form that it has: as PyTorch Geometric computes it, folded, compiled.
+// The policy network in this process, in each form that it has: as PyTorch Geometric computes it, folded, compiled,
+// folded in bf16.
 
 #include <functional>
 #include <memory>
@@ -9,6 +10,7 @@
 
 #include "config/run_config.h"
 #include "engine/bench/measure.h"
+#include "engine/bench_policy/answers.h"
 #include "program/compile_service.h"
 #include "tamiyo/network/network_compiler.h"
 #include "tamiyo/network/policy_network.h"
@@ -17,8 +19,9 @@ namespace esper::engine::bench {
 
 // One form, with one graph.
 struct Form {
-  std::string name;  // "eager", "folded", "compiled"
+  std::string name;  // "eager", "folded", "compiled", "folded_bf16"
   std::function<tamiyo::PolicyOutputs()> call;
+  double tolerance = kAnswerTolerance;  // as check_answer() takes it
   double warmup_ms = 0;
 };
 
@@ -39,6 +42,7 @@ class NetworkForms {
 
   const tamiyo::Weights& weights_;
   tamiyo::PolicyNetwork folded_;
+  std::unique_ptr<tamiyo::PolicyNetwork> bf16_;      // null: the processor has no such products
   std::unique_ptr<tamiyo::PolicyNetwork> compiled_;  // null: not asked for, or there is no compiler
   std::unique_ptr<program::CompileService> service_;
   std::unique_ptr<tamiyo::NetworkCompiler> compiler_;

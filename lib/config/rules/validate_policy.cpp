@@ -104,6 +104,11 @@ void check_host(const PolicyConfig& policy, Findings& out) {
   out.push_back({"gnn.compile", "needs policy.host: thread; set that, or turn it off", {"host"}});
 }
 
+void check_bf16(const PolicyConfig& policy, Findings& out) {
+  if (!policy.gnn.bf16 || !policy.gnn.compile || !policy.asks(PolicyKind::kGnn)) return;
+  out.push_back({"gnn.bf16", "the network in bf16 is not compiled; turn gnn.compile or this off", {"gnn", "compile"}});
+}
+
 void check_command(const PolicyConfig& policy, Findings& out) {
   if (!policy.asks(PolicyKind::kProcess)) return;
   if (policy.command.empty()) {
@@ -123,6 +128,7 @@ void PolicyConfig::validate(Findings& out) const {
   }
   check_command(*this, out);
   check_host(*this, out);
+  check_bf16(*this, out);
   for (std::size_t i = 0; i < schedule.size(); ++i) {
     if (!schedule[i]) out.push_back({fmt::format("schedule[{}]", i), schedule[i].problem(), {}});
   }

@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "tamiyo/network/bf16_products.h"
+
 namespace esper::tamiyo {
 namespace {
 
@@ -103,7 +105,7 @@ Nodes run_folded_layer(const FoldedLayer& folded, int layer, const DenseGraph& g
   for (std::size_t i = 0; i < folded.targets.size(); ++i) {
     const FoldedTarget& target = folded.targets[i];
     types.push_back(target.type);
-    parts.push_back(at::addmm(target.bias, rows[i], target.weight));
+    parts.push_back(product(rows[i], target));
     before.push_back(x.of[place_of(target.type)]);
   }
   at::Tensor y = at::gelu(at::cat(parts));

@@ -54,7 +54,7 @@ std::array<Types, kLayers> types_after() {
 }
 
 FoldedTarget fold_sage(const Source& weights, int layer, NodeType type) {
-  FoldedTarget target{type, relations_into(type), {}, {}};
+  FoldedTarget target{type, relations_into(type), {}, {}, {}, {}};
   const auto count = static_cast<double>(target.relations.size());
   std::vector<at::Tensor> parts;
   at::Tensor root = at::zeros({width_before(layer), kSageWidth}, at::kDouble),
@@ -75,7 +75,7 @@ FoldedTarget fold_sage(const Source& weights, int layer, NodeType type) {
 at::Tensor by_head(const at::Tensor& projection) { return projection.view({kHeads, kGatWidth, projection.size(1)}); }
 
 FoldedTarget fold_gat(const Source& weights, int layer, NodeType type) {
-  FoldedTarget target{type, relations_into(type), {}, {}};
+  FoldedTarget target{type, relations_into(type), {}, {}, {}, {}};
   const auto count = static_cast<double>(target.relations.size());
   std::vector<at::Tensor> parts;
   at::Tensor bias = at::zeros({kGatWidth}, at::kDouble);

@@ -59,7 +59,7 @@ StepMetrics undone_metrics(const StepMetrics& metrics, const RunProgress& progre
   undone.samples = metrics.samples;
   undone.steps = metrics.steps;
   undone.nonfinite_steps = metrics.nonfinite_steps;
-  undone.gradient_norm = progress.gradient_norm.mean;
+  undone.gradient_norm = progress.gradient_norm.mean.value_or(0);
   return undone;
 }
 

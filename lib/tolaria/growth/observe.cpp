@@ -98,7 +98,8 @@ kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoc
 
 leyline::Observation observe(const RunFacts& run, const RunProgress& progress, const kasmina::Network& network,
                              const EpochResults& results) {
-  ESPER_CHECK(progress.validation, "an epoch that ended was validated");
+  ESPER_CHECK(progress.validation && progress.loss.mean && progress.gradient_norm.mean,
+              "an epoch that ended was validated and recorded");
   const auto& [metrics, measured, trained, is_last] = results;
   const auto& optimizer = run.config.training.optimizer;
   leyline::Observation seen;
@@ -121,10 +122,10 @@ leyline::Observation observe(const RunFacts& run, const RunProgress& progress, c
       {"optimizer_lr", trained.learning_rate},
       {"optimizer_momentum", optimizer.momentum},
       {"optimizer_family_index", step::optimizer_of(optimizer.kind).family_index},
-      {"loss_delta", metrics.loss - progress.loss.mean},
-      {"loss_ewma", progress.loss.mean},
+      {"loss_delta", metrics.loss - *progress.loss.mean},
+      {"loss_ewma", *progress.loss.mean},
       {"loss_volatility", std::sqrt(progress.loss.variance)},
-      {"grad_norm_ewma", progress.gradient_norm.mean},
+      {"grad_norm_ewma", *progress.gradient_norm.mean},
       {"grad_var", progress.gradient_norm.variance},
       {"input_wait_ms", trained.loader_wait_ms},
       {"latency_ms", trained.train_ms},

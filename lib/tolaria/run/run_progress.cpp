@@ -15,8 +15,10 @@ using nlohmann::json;
 json figures(const EpochFigures& value) { return {{"loss", value.loss}, {"accuracy", value.accuracy}}; }
 EpochFigures figures_from(const json& saved) { return {saved.at("loss"), saved.at("accuracy")}; }
 
-json ewma(const Ewma& value) { return {{"mean", value.mean}, {"variance", value.variance}}; }
-Ewma ewma_from(const json& saved) { return {saved.at("mean"), saved.at("variance")}; }
+json ewma(const Ewma& value) {
+  return {{"mean", value.mean ? json(*value.mean) : json()}, {"variance", value.variance}};
+}
+Ewma ewma_from(const json& saved) { return {base::optional_of<double>(saved.at("mean")), saved.at("variance")}; }
 
 GradientShares gradient_shares(const step::StepMetrics& metrics, const GradientShares& before) {
   double sum = 0;
@@ -35,9 +37,9 @@ GradientShares gradient_shares(const step::StepMetrics& metrics, const GradientS
 
 void Ewma::add(double value) {
   constexpr double kAlpha = 0.2;
-  const double before = mean;
-  mean = kAlpha * value + (1 - kAlpha) * mean;
-  variance = kAlpha * (value - before) * (value - mean) + (1 - kAlpha) * variance;
+  const double before = mean.value_or(value), now = kAlpha * value + (1 - kAlpha) * before;
+  variance = kAlpha * (value - before) * (value - now) + (1 - kAlpha) * variance;
+  mean = now;
 }
 
 bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const EpochFigures& validation,

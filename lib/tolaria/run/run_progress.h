@@ -25,9 +25,11 @@ struct BestEpoch {
   double loss = 0, accuracy = 0;
 };
 
-// Exponentially weighted mean and variance, alpha 0.2: m' = a x + (1-a) m, v' = a (x-m)(x-m') + (1-a) v.
+// Exponentially weighted mean and variance, alpha 0.2: m' = a x + (1-a) m, v' = a (x-m)(x-m') + (1-a) v. The first
+// value is the first mean: a mean that began at 0 would count the distance from 0 as variance for some 20 values.
 struct Ewma {
-  double mean = 0, variance = 0;
+  std::optional<double> mean;  // empty before the first value
+  double variance = 0;
   void add(double value);
 };
 

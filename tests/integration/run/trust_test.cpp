@@ -223,6 +223,52 @@ TEST_CASE("the folder of compiled programs is not taken from a run folder, and a
   CHECK(contents_of(config).find("cache_dir") == std::string::npos);
 }
 
+TEST_CASE("a program that a run folder names as its policy is started where its user ran it before, or trusts it") {
+  const RunRoom room;
+  const fs::path run = room.run("run"), ran = room.path / "ran";
+  const auto script =
+      room.write("controller.py", "import sys; sys.path.insert(0, '" ESPER_SOURCE_DIR
+                                  "/configs/policy'); sys.dont_write_bytecode = True\n"
+                                  "open('" +
+                                      ran.string() + "', 'a').write('x')\nimport controller\ncontroller.main()\n");
+  const auto as_user = [&](const std::string& user, const Words& arguments) {
+    fs::remove(ran);
+    return run_program(Words{binary()} + arguments, {"XDG_STATE_HOME=" + (room.path / user).string()},
+                       std::chrono::minutes(2));
+  };
+  const auto config = room.write("small.yaml", growing_config());
+  const Finished trained = as_user("alice", {"train", "--config", config, "--run-dir", run, "--set", "epochs=2",
+                                             "policy.kind=process", "policy.command=[python3, " + script + "]"});
+  INFO(trained.out << trained.err);
+  REQUIRE(trained.exit_code == 0);
+  std::string from =
+      run.string() + "@" + std::to_string(state_of(run, checkpoints_of(run).back())["progress"]["step"].get<int>());
+  const std::vector<Words> commands = {{"train", "--resume", run, "--set", "epochs=3"},
+                                       {"fork", from, "--run-dir", room.run("fork"), "--set", "epochs=3"},
+                                       {"policy", "replay", run},
+                                       {"policy", "swap", run, "--policy", "process"}};
+  for (const Words& command : commands) {
+    CAPTURE(command);
+    const Finished refused = as_user("bob", command);
+    CHECK(refused.exit_code == 7);
+    CHECK_THAT(refused.err, ContainsSubstring("controller.py") && ContainsSubstring("--trust-program"));
+    CHECK_FALSE(fs::exists(ran));
+    CHECK_FALSE(fs::exists(room.run("fork")));
+  }
+  for (const Words& command : commands) {
+    CAPTURE(command);
+    const Finished known = as_user("alice", command);
+    INFO(known.out << known.err);
+    CHECK(known.exit_code == 0);
+    CHECK(fs::exists(ran));
+  }
+  // Trusted once, it is known.
+  CHECK(as_user("bob", Words{"policy", "replay", run} + Words{"--trust-program"}).exit_code == 0);
+  CHECK(fs::exists(ran));
+  CHECK(as_user("bob", {"policy", "replay", run}).exit_code == 0);
+  CHECK(fs::exists(ran));
+}
+
 TEST_CASE("no file of the current folder is run as Python") {
   const RunRoom room;
   const fs::path ran = room.path / "ran";

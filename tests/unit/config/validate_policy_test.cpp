@@ -74,6 +74,10 @@ TEST_CASE("rules of the policy and of its schedule") {
            "f:1:84: policy.gnn.compile: needs policy.host: thread"},
       Case{"policy: {kind: gnn, gnn: {compile: true}}", ""},
       Case{"policy: {host: process, gnn: {compile: true}}", ""},  // no network decides
+      Case{"policy: {kind: gnn, gnn: {bf16: true}}", ""},
+      Case{"policy: {kind: gnn, gnn: {bf16: true, compile: true}}",
+           "f:1:33: policy.gnn.bf16: the network in bf16 is not compiled"},
+      Case{"policy: {gnn: {bf16: true, compile: true}}", ""},  // likewise
       Case{"safety: {policy_start_deadline: 0s}", "f:1:33: safety.policy_start_deadline: must be > 0"},
       Case{"policy: {kind: gnn, gnn: {temperature: -1}}", "f:1:40: policy.gnn.temperature: "});
   check_problem(c);

@@ -1,0 +1,53 @@
+#include "tamiyo/network/bf16_products.h"
+
+#include <ATen/Functions.h>
+#include <ATen/core/List.h>
+#include <ATen/core/dispatch/Dispatcher.h>
+
+#include <optional>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace esper::tamiyo {
+namespace {
+
+// oneDNN's products with packed weights are operators without a function in ATen's headers.
+template <class Signature>
+c10::TypedOperatorHandle<Signature> onednn(const char* name) {
+  return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
+}
+
+using Supported = bool();
+using Pack = at::Tensor(const at::Tensor&, std::optional<std::int64_t>);
+using Product = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
+                           c10::List<std::optional<at::Scalar>>, std::optional<std::string_view>);
+
+}  // namespace
+
+bool has_bf16_products() { return onednn<Supported>("mkldnn::_is_mkldnn_bf16_supported").call(); }
+
+FoldedWeights in_bf16(FoldedWeights weights) {
+  ESPER_CHECK(has_bf16_products(), "the processor has bf16 products");
+  const at::NoGradGuard no_grad;
+  const auto pack = onednn<Pack>("mkldnn::_reorder_linear_weight");
+  for (FoldedLayer& layer : weights.layers) {
+    for (FoldedTarget& target : layer.targets) {
+      target.packed = pack.call(target.weight.t().contiguous().to(at::kBFloat16), std::nullopt);
+      target.packed_bias = target.bias.to(at::kBFloat16);
+      target.weight = at::Tensor();
+    }
+  }
+  return weights;
+}
+
+at::Tensor product(const at::Tensor& rows, const FoldedTarget& target) {
+  if (!target.packed.defined()) return at::addmm(target.bias, rows, target.weight);
+  static const auto multiply = onednn<Product>("mkldnn::_linear_pointwise");
+  return multiply
+      .call(rows.to(at::kBFloat16), target.packed, target.packed_bias, "none", c10::List<std::optional<at::Scalar>>(),
+            "")
+      .to(at::kFloat);
+}
+
+}  // namespace esper::tamiyo
