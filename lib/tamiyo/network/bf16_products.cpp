@@ -41,6 +41,11 @@ FoldedWeights in_bf16(FoldedWeights weights) {
   return weights;
 }
 
+at::Tensor aggregate(const at::Tensor& matrix, const at::Tensor& x, const FoldedLayer& layer) {
+  if (!layer.targets.front().packed.defined()) return at::mm(matrix, x);
+  return at::mm(matrix.to(at::kBFloat16), x.to(at::kBFloat16));
+}
+
 at::Tensor product(const at::Tensor& rows, const FoldedTarget& target) {
   if (!target.packed.defined()) return at::addmm(target.bias, rows, target.weight);
   static const auto multiply = onednn<Product>("mkldnn::_linear_pointwise");

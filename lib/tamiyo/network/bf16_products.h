@@ -14,7 +14,11 @@ bool has_bf16_products();
 // numbers is not a strided tensor's, so this form is neither recorded nor compiled. has_bf16_products() is true.
 FoldedWeights in_bf16(FoldedWeights weights);
 
-// rows: [cap, inputs of the target's weight]; [cap, width after], fp32.
+// matrix: [rows, nodes]; x: [nodes, width before]; the rows of the layer's targets, [rows, width before], in the type
+// of the layer's products.
+at::Tensor aggregate(const at::Tensor& matrix, const at::Tensor& x, const FoldedLayer& layer);
+
+// rows: [nodes, FoldedTarget::inputs]; [nodes, width after], fp32.
 at::Tensor product(const at::Tensor& rows, const FoldedTarget& target);
 
 }  // namespace esper::tamiyo

@@ -12,6 +12,9 @@ namespace esper::tamiyo {
 
 using Caps = std::array<int, kNodeTypes>;  // by NodeType
 
+// Of a node type in Caps and in all that is by NodeType.
+constexpr std::size_t place_of(NodeType type) { return static_cast<std::size_t>(type); }
+
 inline constexpr int kLeastCap = 4, kMostCap = 256;
 
 // One global node; of the other types the next of 4, 8, 12, 16, 24, 32, 48, ... 256, so that at most a third is padding

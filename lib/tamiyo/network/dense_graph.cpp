@@ -7,6 +7,7 @@
 #include <functional>
 #include <numeric>
 
+#include "base/error.h"
 #include "tamiyo/network/tensor_names.h"
 
 namespace esper::tamiyo {
@@ -16,8 +17,6 @@ namespace {
 constexpr float kNoEdge = -1e30F;
 constexpr int kColumns = kFeatureColumns + kNodeTypes;
 constexpr std::int64_t kAlignment = 16;  // floats: 64 bytes, a cache line
-
-std::size_t attention_place(int layer) { return static_cast<std::size_t>(layer - kSageLayers); }
 
 // Hands out consecutive parts of a tensor.
 class Allocation {
@@ -33,34 +32,87 @@ class Allocation {
   std::int64_t size_ = 0;
 };
 
+std::vector<NodeType> types_before(const FoldedWeights& weights, int layer) {
+  std::vector<NodeType> types;
+  if (layer == 0) {
+    for (const auto& [type, name] : names(NodeType{})) types.push_back(type);
+  } else {
+    for (const auto& target : weights.layers[static_cast<std::size_t>(layer - 1)].targets) types.push_back(target.type);
+  }
+  return types;
+}
+
+bool have_same_relations(const FoldedLayer& a, const FoldedLayer& b) {
+  return std::ranges::equal(a.targets, b.targets, [](const FoldedTarget& one, const FoldedTarget& other) {
+    return one.type == other.type && one.relations == other.relations;
+  });
+}
+
 }  // namespace
 
 DenseGraph::DenseGraph(const FoldedWeights& weights, const Caps& caps)
-    : caps_(caps), rows_(std::accumulate(caps.begin(), caps.end(), std::int64_t{0})) {
+    : caps_(caps),
+      nodes_(std::accumulate(caps.begin(), caps.end(), std::int64_t{0})),
+      means_(lay_out(weights, 0)),
+      sources_(static_cast<std::size_t>(std::ranges::max(caps))) {
+  ESPER_CHECK(have_same_relations(weights.layers[0], weights.layers[1]), "both GraphSAGE layers have one matrix");
   Allocation allocation;
-  allocation.take(rows_ * kColumns);
-  for (int relation = 0; relation < kRelations; ++relation) {
-    Places& places = places_[static_cast<std::size_t>(relation)];
-    const auto [sources, targets] = ends_of(relation);
-    places.means = allocation.take(targets * sources);
-    places.reached = allocation.take(targets);
-  }
-  first_score_ = allocation.size();
+  allocation.take(nodes_ * kColumns);
+  means_.place = allocation.take(means_.rows * means_.columns);
   for (int layer = kSageLayers; layer < kLayers; ++layer) {
     const FoldedLayer& folded = weights.layers[static_cast<std::size_t>(layer)];
-    edge_vectors_[attention_place(layer)] = folded.edge;
-    for (std::size_t relation = 0; relation < kRelations; ++relation) {
-      if (folded.column[relation] < 0) continue;
-      const auto [sources, targets] = ends_of(static_cast<int>(relation));
-      places_[relation].edge_scores[attention_place(layer)] = allocation.take(targets * kHeads * sources);
-    }
+    Attention& attention = attention_[static_cast<std::size_t>(layer - kSageLayers)];
+    attention.matrix = lay_out(weights, layer);
+    attention.edge = folded.edge;
+    attention.reached = allocation.take(attention.matrix.rows);
+    index_rows(folded, attention);
+  }
+  first_score_ = allocation.size();
+  for (Attention& attention : attention_) {
+    attention.matrix.place = allocation.take(attention.matrix.rows * kHeads * attention.matrix.columns);
   }
   all_ = at::zeros({allocation.size()}, at::kFloat);
 }
 
-DenseGraph::Ends DenseGraph::ends_of(int relation) const {
-  const Relation& r = kRelationTable[static_cast<std::size_t>(relation)];
-  return {caps_[static_cast<std::size_t>(r.source)], caps_[static_cast<std::size_t>(r.target)]};
+DenseGraph::Matrix DenseGraph::lay_out(const FoldedWeights& weights, int layer) const {
+  Matrix matrix;
+  std::array<std::int64_t, kNodeTypes> first_column{};
+  for (const NodeType type : types_before(weights, layer)) {
+    first_column[place_of(type)] = matrix.columns;
+    matrix.columns += caps_[place_of(type)];
+  }
+  for (const FoldedTarget& target : weights.layers[static_cast<std::size_t>(layer)].targets) {
+    const auto relations = static_cast<std::int64_t>(target.relations.size());
+    const std::int64_t step = relations + (is_attention(layer) ? 0 : 1);
+    for (std::int64_t i = 0; i < relations; ++i) {
+      const auto relation = static_cast<std::size_t>(target.relations[static_cast<std::size_t>(i)]);
+      const std::int64_t column = first_column[place_of(kRelationTable[relation].source)];
+      matrix.parts[relation] = {matrix.rows + i, step, column};
+    }
+    matrix.selves[place_of(target.type)] = {matrix.rows + relations, step, first_column[place_of(target.type)]};
+    matrix.rows += caps_[place_of(target.type)] * step;
+  }
+  return matrix;
+}
+
+void DenseGraph::index_rows(const FoldedLayer& folded, Attention& attention) const {
+  std::int64_t relations = 0, relation = 0;
+  for (const FoldedTarget& target : folded.targets) relations += static_cast<std::int64_t>(target.relations.size());
+  attention.relation_of_row = at::zeros({attention.matrix.rows}, at::kLong);
+  attention.target_of_row = at::zeros({attention.matrix.rows}, at::kLong);
+  auto* of_row = attention.relation_of_row.mutable_data_ptr<std::int64_t>();
+  auto* target_of_row = attention.target_of_row.mutable_data_ptr<std::int64_t>();
+  for (const FoldedTarget& target : folded.targets) {
+    const std::int64_t first_node = attention.matrix.selves[place_of(target.type)].first_column;
+    for (const int one : target.relations) {
+      const Part& part = attention.matrix.parts[static_cast<std::size_t>(one)];
+      for (std::int64_t node = 0; node < caps_[place_of(target.type)]; ++node) {
+        of_row[part.first_row + node * part.row_step] = relation;
+        target_of_row[part.first_row + node * part.row_step] = (first_node + node) * relations + relation;
+      }
+      ++relation;
+    }
+  }
 }
 
 at::Tensor DenseGraph::view(std::int64_t place, const std::vector<std::int64_t>& sizes) const {
@@ -68,21 +120,17 @@ at::Tensor DenseGraph::view(std::int64_t place, const std::vector<std::int64_t>&
   return all_.narrow(0, place, numbers).view(sizes);
 }
 
-at::Tensor DenseGraph::features() const { return view(0, {rows_, kColumns}); }
+at::Tensor DenseGraph::features() const { return view(0, {nodes_, kColumns}); }
 
-at::Tensor DenseGraph::means(int relation) const {
-  const auto [sources, targets] = ends_of(relation);
-  return view(places_[static_cast<std::size_t>(relation)].means, {targets, sources});
+at::Tensor DenseGraph::means() const { return view(means_.place, {means_.rows, means_.columns}); }
+
+at::Tensor DenseGraph::edge_scores(int layer) const {
+  const Matrix& matrix = attention(layer).matrix;
+  return view(matrix.place, {matrix.rows, kHeads, matrix.columns});
 }
 
-at::Tensor DenseGraph::edge_scores(int layer, int relation) const {
-  const auto [sources, targets] = ends_of(relation);
-  const Places& places = places_[static_cast<std::size_t>(relation)];
-  return view(places.edge_scores[attention_place(layer)], {targets, kHeads, sources});
-}
-
-at::Tensor DenseGraph::reached(int relation) const {
-  return view(places_[static_cast<std::size_t>(relation)].reached, {ends_of(relation).targets, 1, 1});
+at::Tensor DenseGraph::reached(int layer) const {
+  return view(attention(layer).reached, {attention(layer).matrix.rows, 1, 1});
 }
 
 void DenseGraph::fill_features(const HeteroGraph& graph) {
@@ -101,33 +149,44 @@ void DenseGraph::fill_features(const HeteroGraph& graph) {
 }
 
 // False: an edge is there twice.
-bool DenseGraph::fill_relation(const EdgeList& edges, int relation) {
-  const Places& places = places_[static_cast<std::size_t>(relation)];
-  const std::int64_t sources = ends_of(relation).sources;
-  float* means = all_.mutable_data_ptr<float>() + places.means;
-  float* reached = all_.mutable_data_ptr<float>() + places.reached;
-  for (const std::int32_t target : edges.target) reached[target] += 1;
+bool DenseGraph::fill_means(const EdgeList& edges, std::size_t relation) {
+  const Part& part = means_.parts[relation];
+  float* means = all_.mutable_data_ptr<float>() + means_.place;
+  std::ranges::fill(sources_, 0.0F);
+  for (const std::int32_t target : edges.target) sources_[static_cast<std::size_t>(target)] += 1;
   for (std::size_t i = 0; i < edges.source.size(); ++i) {
-    float& mean = means[edges.target[i] * sources + edges.source[i]];
+    const std::int64_t row = part.first_row + edges.target[i] * part.row_step;
+    float& mean = means[row * means_.columns + part.first_column + edges.source[i]];
     if (mean != 0) return false;
-    mean = 1 / reached[edges.target[i]];
+    mean = 1 / sources_[static_cast<std::size_t>(edges.target[i])];
   }
-  for (const std::int32_t target : edges.target) reached[target] = 1;
   return true;
 }
 
-void DenseGraph::fill_scores(const EdgeList& edges, int layer, int relation) {
-  const auto place = static_cast<std::size_t>(relation);
-  const std::int64_t sources = ends_of(relation).sources;
-  const auto& vectors = edge_vectors_[attention_place(layer)][place];
-  const std::int64_t first = places_[place].edge_scores[attention_place(layer)];
-  if (first == 0) return;
-  float* scores = all_.mutable_data_ptr<float>() + first;
+void DenseGraph::fill_selves() {
+  float* means = all_.mutable_data_ptr<float>() + means_.place;
+  for (std::size_t type = 0; type < kNodeTypes; ++type) {
+    const Part& self = means_.selves[type];
+    for (std::int64_t node = 0; node < caps_[type]; ++node) {
+      means[(self.first_row + node * self.row_step) * means_.columns + self.first_column + node] = 1;
+    }
+  }
+}
+
+void DenseGraph::fill_scores(const EdgeList& edges, std::size_t relation, const Attention& attention) {
+  const Matrix& matrix = attention.matrix;
+  const Part& part = matrix.parts[relation];
+  if (part.row_step == 0) return;
+  float* reached = all_.mutable_data_ptr<float>() + attention.reached;
+  float* scores = all_.mutable_data_ptr<float>() + matrix.place;
   for (std::size_t i = 0; i < edges.source.size(); ++i) {
+    const std::int64_t row = part.first_row + edges.target[i] * part.row_step;
+    reached[row] = 1;
     const float* attributes = edges.attributes.data() + i * kEdgeFeatures;
-    float* score = scores + edges.target[i] * kHeads * sources + edges.source[i];
-    for (std::size_t head = 0; head < kHeads; ++head, score += sources) {
-      *score = std::inner_product(vectors[head].begin(), vectors[head].end(), attributes, 0.0F);
+    float* score = scores + row * kHeads * matrix.columns + part.first_column + edges.source[i];
+    for (std::size_t head = 0; head < kHeads; ++head, score += matrix.columns) {
+      const auto& vector = attention.edge[relation][head];
+      *score = std::inner_product(vector.begin(), vector.end(), attributes, 0.0F);
     }
   }
 }
@@ -137,12 +196,13 @@ base::Expected<void> DenseGraph::fill(const HeteroGraph& graph) {
   std::fill(values, values + first_score_, 0.0F);
   std::fill(values + first_score_, values + all_.numel(), kNoEdge);
   fill_features(graph);
-  for (int relation = 0; relation < kRelations; ++relation) {
-    const EdgeList& edges = graph.edges[static_cast<std::size_t>(relation)];
-    if (!fill_relation(edges, relation)) {
-      return base::failure(fmt::format("graph: {} has the same edge twice", relation_key(relation)));
+  fill_selves();
+  for (std::size_t relation = 0; relation < kRelations; ++relation) {
+    const EdgeList& edges = graph.edges[relation];
+    if (!fill_means(edges, relation)) {
+      return base::failure(fmt::format("graph: {} has the same edge twice", relation_key(static_cast<int>(relation))));
     }
-    for (int layer = kSageLayers; layer < kLayers; ++layer) fill_scores(edges, layer, relation);
+    for (const Attention& attention : attention_) fill_scores(edges, relation, attention);
   }
   return {};
 }

@@ -14,8 +14,6 @@ namespace {
 constexpr int kPlainOutputs = kPolicyActions + kBlendingMethods + kRiskLevels + 1 + kBreakerStates;
 constexpr int kBoundedOutputs = kPolicyParams + kScheduleParams;
 
-std::size_t place_of(NodeType type) { return static_cast<std::size_t>(type); }
-
 // Rows of several node types.
 struct Nodes {
   at::Tensor all;
@@ -36,77 +34,47 @@ Nodes split(const at::Tensor& all, const std::vector<NodeType>& types, const Cap
 Nodes encode(const FoldedWeights& weights, const DenseGraph& graph) {
   std::vector<NodeType> types;
   for (const auto& [type, name] : names(NodeType{})) types.push_back(type);
-  const Nodes linear = split(at::gelu(at::mm(graph.features(), weights.encoder)), types, graph.caps());
-  std::vector<at::Tensor> parts;
-  for (const NodeType type : types) {
-    const std::size_t place = place_of(type);
-    parts.push_back(
-        at::layer_norm(linear.of[place], {kEncoderWidth}, weights.norm[place], weights.norm_bias[place], kNormEps));
-  }
-  return split(at::cat(parts), types, graph.caps());
+  const at::Tensor linear = at::gelu(at::mm(graph.features(), weights.encoder));
+  const at::Tensor normalised = at::layer_norm(linear, {kEncoderWidth}, {}, {}, kNormEps);
+  // Each row's own type selects its factors; padding has none.
+  const at::Tensor type_of_row = graph.features().narrow(1, kFeatureColumns, kNodeTypes);
+  const at::Tensor factors = at::mm(type_of_row, weights.norm);
+  return split(at::addmm(normalised * factors, type_of_row, weights.norm_bias), types, graph.caps());
 }
 
-// [target's cap, inputs of its weight]
-at::Tensor sage_rows(const FoldedTarget& target, const DenseGraph& graph, const Nodes& x) {
-  std::vector<at::Tensor> parts;
-  for (const int relation : target.relations) {
-    const NodeType source = kRelationTable[static_cast<std::size_t>(relation)].source;
-    parts.push_back(at::mm(graph.means(relation), x.of[place_of(source)]));
-  }
-  parts.push_back(x.of[place_of(target.type)]);
-  return at::cat(parts, 1);
+// [rows, width before]: for each target and relation the mean of its sources, and then the target itself.
+at::Tensor sage_rows(const FoldedLayer& folded, const DenseGraph& graph, const Nodes& x) {
+  return aggregate(graph.means(), x.all, folded);
 }
 
-// One GAT layer's inputs.
-struct Attention {
-  int layer;
-  const FoldedLayer& folded;
-  const DenseGraph& graph;
-  const Nodes& x;
-  Nodes scores;  // of each node in each relation and head, by FoldedLayer::column
-};
-
-// [target's cap, kHeads * width]: the sources of each target, weighted by its attention to them.
-at::Tensor attend(const Attention& attention, int relation) {
-  const Relation& r = kRelationTable[static_cast<std::size_t>(relation)];
-  const int column = attention.folded.column[static_cast<std::size_t>(relation)];
-  const at::Tensor of_source = attention.scores.of[place_of(r.source)].narrow(1, column, kHeads);
-  const at::Tensor of_target = attention.scores.of[place_of(r.target)].narrow(1, column + kHeads, kHeads);
-  const at::Tensor scores =
-      attention.graph.edge_scores(attention.layer, relation) + of_target.unsqueeze(2) + of_source.t().unsqueeze(0);
-  // The factor is for targets without an edge: their scores are all alike, which would make it a mean of all sources.
-  const at::Tensor shares = at::softmax(at::leaky_relu(scores, kNegativeSlope), -1) * attention.graph.reached(relation);
-  const at::Tensor& sources = attention.x.of[place_of(r.source)];
-  return at::mm(shares.view({-1, sources.size(0)}), sources).view({shares.size(0), kHeads * sources.size(1)});
+// [rows, kHeads, nodes]: the share of each source in what a target takes from a relation.
+at::Tensor shares(const FoldedLayer& folded, int layer, const DenseGraph& graph, const Nodes& x) {
+  const at::Tensor edges = graph.edge_scores(layer);
+  const at::Tensor of_sources = at::mm(folded.source_attention, x.all.t()).view({-1, kHeads * edges.size(2)});
+  const at::Tensor of_targets = at::mm(x.all, folded.target_attention).view({-1, kHeads});
+  const at::Tensor scores = edges + of_sources.index_select(0, graph.relation_of_row(layer)).view(edges.sizes()) +
+                            of_targets.index_select(0, graph.target_of_row(layer)).unsqueeze(2);
+  // The factor is for rows without an edge: their scores are all alike, which would make it a mean of all nodes.
+  return at::softmax(at::leaky_relu(scores, kNegativeSlope), -1) * graph.reached(layer);
 }
 
-// [target's cap, inputs of its weight]
-at::Tensor gat_rows(const FoldedTarget& target, const Attention& attention) {
-  std::vector<at::Tensor> parts;
-  for (const int relation : target.relations) parts.push_back(attend(attention, relation));
-  return at::cat(parts, 1);
-}
-
-std::vector<at::Tensor> rows_by_target(const FoldedLayer& folded, int layer, const DenseGraph& graph, const Nodes& x) {
-  std::vector<at::Tensor> rows;
-  if (is_attention(layer)) {
-    const Attention attention{layer, folded, graph, x, split(at::mm(x.all, folded.attention), x.types, graph.caps())};
-    for (const FoldedTarget& target : folded.targets) rows.push_back(gat_rows(target, attention));
-  } else {
-    for (const FoldedTarget& target : folded.targets) rows.push_back(sage_rows(target, graph, x));
-  }
-  return rows;
+// [rows * kHeads, width before]
+at::Tensor gat_rows(const FoldedLayer& folded, int layer, const DenseGraph& graph, const Nodes& x) {
+  return aggregate(shares(folded, layer, graph, x).view({-1, x.all.size(0)}), x.all, folded);
 }
 
 Nodes run_folded_layer(const FoldedLayer& folded, int layer, const DenseGraph& graph, const Nodes& x) {
-  const std::vector<at::Tensor> rows = rows_by_target(folded, layer, graph, x);
+  const at::Tensor rows = is_attention(layer) ? gat_rows(folded, layer, graph, x) : sage_rows(folded, graph, x);
   std::vector<NodeType> types;
   std::vector<at::Tensor> parts, before;
-  for (std::size_t i = 0; i < folded.targets.size(); ++i) {
-    const FoldedTarget& target = folded.targets[i];
-    types.push_back(target.type);
-    parts.push_back(product(rows[i], target));
+  std::int64_t row = 0;
+  for (const FoldedTarget& target : folded.targets) {
+    const std::int64_t nodes = graph.caps()[place_of(target.type)], inputs = target.inputs;
+    const std::int64_t count = nodes * inputs / rows.size(1);
+    parts.push_back(product(rows.narrow(0, row, count).view({nodes, inputs}), target));
     before.push_back(x.of[place_of(target.type)]);
+    types.push_back(target.type);
+    row += count;
   }
   at::Tensor y = at::gelu(at::cat(parts));
   if (width_before(layer) == width_after(layer)) y = y + (types == x.types ? x.all : at::cat(before));

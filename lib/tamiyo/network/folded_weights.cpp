@@ -54,7 +54,7 @@ std::array<Types, kLayers> types_after() {
 }
 
 FoldedTarget fold_sage(const Source& weights, int layer, NodeType type) {
-  FoldedTarget target{type, relations_into(type), {}, {}, {}, {}};
+  FoldedTarget target{type, relations_into(type), {}, {}, {}, {}, {}};
   const auto count = static_cast<double>(target.relations.size());
   std::vector<at::Tensor> parts;
   at::Tensor root = at::zeros({width_before(layer), kSageWidth}, at::kDouble),
@@ -67,6 +67,7 @@ FoldedTarget fold_sage(const Source& weights, int layer, NodeType type) {
   }
   parts.push_back(root);
   target.weight = stored(at::cat(parts));
+  target.inputs = target.weight.size(0);
   target.bias = stored(bias);
   return target;
 }
@@ -75,7 +76,7 @@ FoldedTarget fold_sage(const Source& weights, int layer, NodeType type) {
 at::Tensor by_head(const at::Tensor& projection) { return projection.view({kHeads, kGatWidth, projection.size(1)}); }
 
 FoldedTarget fold_gat(const Source& weights, int layer, NodeType type) {
-  FoldedTarget target{type, relations_into(type), {}, {}, {}, {}};
+  FoldedTarget target{type, relations_into(type), {}, {}, {}, {}, {}};
   const auto count = static_cast<double>(target.relations.size());
   std::vector<at::Tensor> parts;
   at::Tensor bias = at::zeros({kGatWidth}, at::kDouble);
@@ -86,6 +87,7 @@ FoldedTarget fold_gat(const Source& weights, int layer, NodeType type) {
     bias += weights(prefix + "bias") / count;
   }
   target.weight = stored(at::cat(parts));
+  target.inputs = target.weight.size(0);
   target.bias = stored(bias);
   return target;
 }
@@ -96,20 +98,19 @@ at::Tensor score_vectors(const Source& weights, const std::string& projection, c
 }
 
 void fold_scores(const Source& weights, int layer, FoldedLayer& folded) {
-  std::vector<at::Tensor> vectors;
-  folded.column.fill(-1);
+  std::vector<at::Tensor> of_source, of_target;
   for (const FoldedTarget& target : folded.targets) {
     for (const int relation : target.relations) {
-      const auto place = static_cast<std::size_t>(relation);
       const std::string prefix = relation_prefix(layer, relation);
-      folded.column[place] = static_cast<int>(vectors.size()) * kHeads;
-      vectors.push_back(score_vectors(weights, prefix + "lin_src.weight", prefix + "att_src"));
-      vectors.push_back(score_vectors(weights, prefix + "lin_dst.weight", prefix + "att_dst"));
+      of_source.push_back(score_vectors(weights, prefix + "lin_src.weight", prefix + "att_src"));
+      of_target.push_back(score_vectors(weights, prefix + "lin_dst.weight", prefix + "att_dst"));
       const at::Tensor edge = stored(score_vectors(weights, prefix + "lin_edge.weight", prefix + "att_edge"));
-      std::copy_n(edge.const_data_ptr<float>(), edge.numel(), folded.edge[place].front().data());
+      std::copy_n(edge.const_data_ptr<float>(), edge.numel(),
+                  folded.edge[static_cast<std::size_t>(relation)].front().data());
     }
   }
-  folded.attention = stored(at::cat(vectors).t());
+  folded.source_attention = stored(at::cat(of_source));
+  folded.target_attention = stored(at::cat(of_target).t());
 }
 
 FoldedLayer fold_layer(const Source& weights, int layer, const Types& types) {
@@ -123,14 +124,17 @@ FoldedLayer fold_layer(const Source& weights, int layer, const Types& types) {
 
 void fold_encoders(const Source& weights, FoldedWeights& folded) {
   at::Tensor encoder = at::zeros({kFeatureColumns + kNodeTypes, kEncoderWidth}, at::kDouble);
+  std::vector<at::Tensor> norm, norm_bias;
   for (const auto& [type, name] : names(NodeType{})) {
-    const auto place = static_cast<std::size_t>(type);
     const std::string prefix = encoder_prefix(type);
-    encoder.narrow(0, first_feature(type), kNodeFeatures[place]).copy_(weights(prefix + "0.weight").t());
+    encoder.narrow(0, first_feature(type), kNodeFeatures[static_cast<std::size_t>(type)])
+        .copy_(weights(prefix + "0.weight").t());
     encoder[kFeatureColumns + static_cast<int>(type)].copy_(weights(prefix + "0.bias"));
-    folded.norm[place] = stored(weights(prefix + "2.weight"));
-    folded.norm_bias[place] = stored(weights(prefix + "2.bias"));
+    norm.push_back(weights(prefix + "2.weight"));
+    norm_bias.push_back(weights(prefix + "2.bias"));
   }
+  folded.norm = stored(at::stack(norm));
+  folded.norm_bias = stored(at::stack(norm_bias));
   folded.encoder = stored(encoder);
 }
 
@@ -172,20 +176,17 @@ FoldedWeights fold(const Weights& weights) {
 }
 
 std::vector<std::pair<std::string, at::Tensor>> named_tensors(const FoldedWeights& weights) {
-  std::vector<std::pair<std::string, at::Tensor>> named = {{"encoder", weights.encoder}};
-  for (const auto& [type, name] : names(NodeType{})) {
-    const auto place = static_cast<std::size_t>(type);
-    named.emplace_back(fmt::format("norm.{}.weight", name), weights.norm[place]);
-    named.emplace_back(fmt::format("norm.{}.bias", name), weights.norm_bias[place]);
-  }
+  std::vector<std::pair<std::string, at::Tensor>> named = {
+      {"encoder", weights.encoder}, {"norm.weight", weights.norm}, {"norm.bias", weights.norm_bias}};
   for (std::size_t layer = 0; layer < kLayers; ++layer) {
     for (const FoldedTarget& target : weights.layers[layer].targets) {
       const std::string prefix = fmt::format("layer{}.{}", layer, base::name_of(target.type));
       named.emplace_back(prefix + ".weight", target.weight);
       named.emplace_back(prefix + ".bias", target.bias);
     }
-    const at::Tensor& attention = weights.layers[layer].attention;
-    if (attention.defined()) named.emplace_back(fmt::format("layer{}.attention", layer), attention);
+    if (!is_attention(static_cast<int>(layer))) continue;
+    named.emplace_back(fmt::format("layer{}.source_attention", layer), weights.layers[layer].source_attention);
+    named.emplace_back(fmt::format("layer{}.target_attention", layer), weights.layers[layer].target_attention);
   }
   const std::vector<std::pair<std::string, at::Tensor>> heads = {{"heads.weight", weights.heads},
                                                                  {"heads.bias", weights.heads_bias},

@@ -34,7 +34,8 @@ constexpr int first_feature(NodeType type) {
 struct FoldedTarget {
   NodeType type = NodeType::kGlobal;
   std::vector<int> relations;  // in the order of their parts
-  at::Tensor weight;           // [parts * width before, width after]
+  std::int64_t inputs = 0;     // parts * width before
+  at::Tensor weight;           // [inputs, width after]
   at::Tensor bias;             // [width after]
   // In place of `weight` where products are computed in bf16: packed by oneDNN, without strides (bf16_products.h).
   at::Tensor packed, packed_bias;
@@ -42,15 +43,15 @@ struct FoldedTarget {
 
 struct FoldedLayer {
   std::vector<FoldedTarget> targets;  // those that a head depends on, by NodeType
-  // GAT alone:
-  at::Tensor attention;                  // [width before, 2 * kHeads * relations]: a relation's source, then target
-  std::array<int, kRelations> column{};  // in `attention`, where its vectors begin; -1: it is left out
-  std::array<std::array<std::array<float, kEdgeFeatures>, kHeads>, kRelations> edge{};
+  // GAT alone; heads of a relation beside each other, relations in the order of `targets`:
+  at::Tensor source_attention;  // [kHeads * relations, width before]
+  at::Tensor target_attention;  // [width before, kHeads * relations]
+  std::array<std::array<std::array<float, kEdgeFeatures>, kHeads>, kRelations> edge{};  // by place in kRelationTable
 };
 
 struct FoldedWeights {
-  at::Tensor encoder;                                  // [kFeatureColumns + kNodeTypes, kEncoderWidth]
-  std::array<at::Tensor, kNodeTypes> norm, norm_bias;  // [kEncoderWidth]
+  at::Tensor encoder;          // [kFeatureColumns + kNodeTypes, kEncoderWidth]
+  at::Tensor norm, norm_bias;  // [kNodeTypes, kEncoderWidth]
   std::array<FoldedLayer, kLayers> layers;
   at::Tensor heads, heads_bias;    // [kGatWidth, heads without bounds and hidden layers of the others]
   at::Tensor hidden, hidden_bias;  // [2 * kHiddenWidth, heads with bounds]

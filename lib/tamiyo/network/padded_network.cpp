@@ -24,6 +24,10 @@ base::Expected<PolicyOutputs> PaddedNetwork::run(const HeteroGraph& graph) {
 
 std::vector<program::ExternalTensor> PaddedNetwork::external_tensors() const {
   std::vector<program::ExternalTensor> external = {{"graph", graph_.all()}, {"output", output_}};
+  for (int layer = kSageLayers; layer < kLayers; ++layer) {
+    external.push_back({fmt::format("relation_of_row.{}", layer), graph_.relation_of_row(layer)});
+    external.push_back({fmt::format("target_of_row.{}", layer), graph_.target_of_row(layer)});
+  }
   for (const auto& [name, tensor] : named_tensors(weights_)) external.push_back({name, tensor});
   return external;
 }
