@@ -79,14 +79,20 @@ StepCost measure_step_cost(const RunConfig& config, const Scratch& scratch, int 
   std::vector<double> on_medians, off_medians;
   const auto run = [&](const RunConfig& one, const std::string& name, std::vector<double>& all,
                        std::vector<double>& medians) {
-    const auto steps = steady(run_pair_member(one, scratch, name).step_us);
+    const LoopFigures figures = run_pair_member(one, scratch, name);
+    cost.steps_per_epoch = figures.steps_per_epoch;
+    const auto steps = steady(figures.step_us);
     medians.push_back(base::median(steps));
     all.insert(all.end(), steps.begin(), steps.end());
   };
   for (int i = 0; i < pairs; ++i) {
     show_phase(fmt::format("runs with and without the policy, pair {} of {}", i + 1, pairs));
-    const auto run_on = [&] { run(on, fmt::format("on-{}", i), cost.on_us, on_medians); };
-    const auto run_off = [&] { run(off, fmt::format("off-{}", i), cost.off_us, off_medians); };
+    const auto run_on = [&] {
+      run(on, fmt::format("on-{}-{}", config.data.synthetic.samples, i), cost.on_us, on_medians);
+    };
+    const auto run_off = [&] {
+      run(off, fmt::format("off-{}-{}", config.data.synthetic.samples, i), cost.off_us, off_medians);
+    };
     if (i % 2 == 0) {
       run_on();
       run_off();

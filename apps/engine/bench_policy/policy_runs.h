@@ -16,6 +16,7 @@ LoopFigures run_decided_epochs(const config::RunConfig& config, const Scratch& s
 int growing_seeds(const LoopFigures& figures);
 
 struct StepCost {
+  std::int64_t steps_per_epoch = 0;
   std::vector<double> on_us, off_us;  // of each step
   base::RatioEstimate ratio;          // of the medians of each pair of runs, on over off
 };

@@ -39,15 +39,18 @@ std::string ratio_rows(const ordered_json& report) {
 
 std::string runs_text(const ordered_json& report) {
   std::string text = epoch_text(report);
-  if (report.at("step").is_null()) return text;
-  const auto& step = report.at("step");
-  return text + fmt::format(
-                    "in these epochs the network decides and {} seeds grow\n"
-                    "step: p50 {:.2f} us with the network deciding, {:.2f} us without a policy; ratio {:.3f}, "
-                    "interval {:.3f} to {:.3f}\n",
-                    report.at("epoch").at("seeds").get<int>(), number_at(step, "on_p50_us"),
-                    number_at(step, "off_p50_us"), number_at(step, "ratio"), step.at("interval")[0].get<double>(),
-                    step.at("interval")[1].get<double>());
+  if (report.at("epoch").is_null()) return text;
+  text +=
+      fmt::format("in these epochs the network decides and {} seeds grow\n", report.at("epoch").at("seeds").get<int>());
+  for (const auto& step : report.at("steps")) {
+    text += fmt::format(
+        "step, {} an epoch: p50 {:.2f} us with the network deciding, {:.2f} us without a policy; ratio {:.3f}, "
+        "interval "
+        "{:.3f} to {:.3f}\n",
+        step.at("steps_per_epoch").get<int>(), number_at(step, "on_p50_us"), number_at(step, "off_p50_us"),
+        number_at(step, "ratio"), step.at("interval")[0].get<double>(), step.at("interval")[1].get<double>());
+  }
+  return text;
 }
 
 }  // namespace

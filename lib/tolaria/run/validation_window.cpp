@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <numeric>
 #include <span>
 
+#include "base/error.h"
 #include "step/model.h"
 
 namespace esper::tolaria {
@@ -39,12 +42,25 @@ std::vector<double> values_of(const torch::Tensor& numbers) {
   return {first, first + on_cpu.numel()};
 }
 
-// Each sample's mean after minus its mean before, float64.
-torch::Tensor sample_differences(const torch::Tensor& table, const Windows& windows) {
-  const auto mean = [&](std::int64_t from, std::int64_t to) {
-    return table.narrow(0, from, to - from).to(torch::kFloat64).mean(0);
-  };
-  return mean(windows.middle, windows.end) - mean(windows.begin, windows.middle);
+// Each sample's mean over rows [from, to). Plain loops: for few samples, torch's operators would take longer than all
+// the rest of an observation.
+std::vector<double> means_of(const torch::Tensor& table, std::int64_t from, std::int64_t to) {
+  ESPER_CHECK(table.is_contiguous(), "rows lie one after another");
+  std::vector<double> means(static_cast<std::size_t>(table.size(1)));
+  const float* row = table.const_data_ptr<float>() + from * table.size(1);
+  for (std::int64_t i = from; i < to; ++i, row += table.size(1)) {
+    for (std::size_t sample = 0; sample < means.size(); ++sample) means[sample] += row[sample];
+  }
+  for (double& mean : means) mean /= static_cast<double>(to - from);
+  return means;
+}
+
+// Each sample's mean after minus its mean before.
+std::vector<double> sample_differences(const torch::Tensor& table, const Windows& windows) {
+  auto differences = means_of(table, windows.middle, windows.end);
+  const auto before = means_of(table, windows.begin, windows.middle);
+  std::ranges::transform(differences, before, differences.begin(), std::minus{});
+  return differences;
 }
 
 // Sum of squares around their mean.
@@ -73,9 +89,9 @@ struct MeanChange {
   std::optional<StandardError> error;
 };
 
-MeanChange mean_change(const torch::Tensor& samples) {
-  const auto values = values_of(samples);
-  return {samples.mean().item<double>(), base::error_of_mean(values)};
+MeanChange mean_change(const std::vector<double>& samples) {
+  const double sum = std::accumulate(samples.begin(), samples.end(), 0.0);
+  return {sum / static_cast<double>(samples.size()), base::error_of_mean(samples)};
 }
 
 }  // namespace
@@ -95,7 +111,9 @@ std::vector<ValidationChange> changes_of(const ValidationWindow& window, int win
   for (std::int64_t after = 1; after <= std::min(length, rows - 1); ++after) {
     const Windows windows{std::max<std::int64_t>(rows - after - length, 0), rows - after, rows};
     const MeanChange loss = mean_change(sample_differences(window.loss, windows));
-    const MeanChange points = mean_change(kPoints * sample_differences(window.correct, windows));
+    auto correct = sample_differences(window.correct, windows);
+    for (double& one : correct) one *= kPoints;
+    const MeanChange points = mean_change(correct);
     changes.push_back({.after = static_cast<std::uint32_t>(after),
                        .before = static_cast<std::uint32_t>(windows.middle - windows.begin),
                        .loss = loss.value,

@@ -35,15 +35,24 @@ TEST_CASE("the policy network is timed in each form, then with a run around it; 
     CHECK(row.at("calls").get<int>() >= 9);
   }
   const std::vector<int> all = {8, 30, 100};
+  std::map<std::string, std::string> refused;
+  for (const auto& row : report.at("refused")) refused[row.at("name")] = row.at("reason");
+  // On a processor without products in bf16.
+  CHECK(sizes.contains("folded_bf16") != refused.contains("folded_bf16"));
+  if (sizes.contains("folded_bf16")) CHECK(sizes["folded_bf16"] == all);
+  sizes.erase("folded_bf16");
+  refused.erase("folded_bf16");
   CHECK(sizes == std::map<std::string, std::vector<int>>{{"eager", all}, {"folded", all}});
-  REQUIRE(report.at("refused").size() == 2);
-  CHECK(report["refused"][0].at("name") == "pyg_eager");
-  CHECK(report["refused"][1].at("name") == "pyg_compiled");
-  CHECK_THAT(report["refused"][0].at("reason").get<std::string>(), ContainsSubstring("no Python at /nowhere/python"));
+  REQUIRE((refused.size() == 2 && refused.contains("pyg_eager") && refused.contains("pyg_compiled")));
+  CHECK_THAT(refused["pyg_eager"], ContainsSubstring("no Python at /nowhere/python"));
   CHECK(report.at("ratios").empty());
   CHECK(report.at("epoch").at("p95_ms").get<double>() >= report["epoch"].at("p50_ms").get<double>());
   CHECK(report.at("epoch").at("steps_per_epoch") == 4);
   CHECK(report.at("epoch_lane") == "eager");
-  CHECK(report.at("step").at("pairs") == 3);
-  for (const char* figure : {"on_p50_us", "off_p50_us", "ratio"}) CHECK(report["step"].at(figure).get<double>() > 0);
+  REQUIRE(report.at("steps").size() == 2);
+  CHECK((report["steps"][0].at("steps_per_epoch") == 4 && report["steps"][1].at("steps_per_epoch") == 256));
+  for (const auto& step : report["steps"]) {
+    CHECK(step.at("pairs") == 3);
+    for (const char* figure : {"on_p50_us", "off_p50_us", "ratio"}) CHECK(step.at(figure).get<double>() > 0);
+  }
 }

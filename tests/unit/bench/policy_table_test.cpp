@@ -19,7 +19,10 @@ ordered_json report() {
     "ratios": [{"nodes": 30, "pyg_eager/folded": 10.44}],
     "epoch": {"p50_ms": 1.5, "p95_ms": 1.75, "p99_ms": 2, "epochs": 360, "steps_per_epoch": 4, "seeds": 2},
     "epoch_lane": "auto",
-    "step": {"on_p50_us": 20, "off_p50_us": 19.9, "ratio": 1.005, "interval": [0.99, 1.02], "pairs": 9}
+    "steps": [{"steps_per_epoch": 4, "on_p50_us": 20, "off_p50_us": 17, "ratio": 1.15, "interval": [1.1, 1.2],
+               "pairs": 9},
+              {"steps_per_epoch": 256, "on_p50_us": 20, "off_p50_us": 19.9, "ratio": 1.005, "interval": [0.99, 1.02],
+               "pairs": 9}]
   })");
 }
 
@@ -33,13 +36,16 @@ TEST_CASE("the table of the policy says what was measured, what was not, and how
   CHECK_THAT(text, ContainsSubstring("pyg_eager/folded at 30 nodes: p95 10.4 times"));
   CHECK_THAT(text, ContainsSubstring("epoch of 4 steps in lane auto: p50 1.500 ms") &&
                        ContainsSubstring("the network decides and 2 seeds grow"));
-  CHECK_THAT(text, ContainsSubstring("ratio 1.005, interval 0.990 to 1.020"));
+  CHECK_THAT(text, ContainsSubstring("step, 4 an epoch: p50 20.00 us"));
+  CHECK_THAT(text,
+             ContainsSubstring("step, 256 an epoch") && ContainsSubstring("ratio 1.005, interval 0.990 to 1.020"));
   CHECK_FALSE(text.ends_with('\n'));
 }
 
 TEST_CASE("epochs that could not be run are told with the reason") {
   ordered_json without = report();
-  without["epoch"] = without["step"] = nullptr;
+  without["epoch"] = nullptr;
+  without["steps"] = ordered_json::array();
   without["epoch_problem"] = "no such lane";
   CHECK_THAT(policy_table(without), ContainsSubstring("not run: no such lane") && !ContainsSubstring("step:"));
 }
