@@ -12,10 +12,10 @@
 #include "base/text/joined.h"
 #include "base/text/standard_output.h"
 #include "config/writing/write.h"
-#include "engine/approved_programs.h"
 #include "engine/commands.h"
 #include "engine/no_epochs_left.h"
 #include "engine/policy.h"
+#include "engine/trusted_programs.h"
 #include "engine/workbench.h"
 #include "history/run_history.h"
 #include "kasmina/slot/topology.h"
@@ -207,7 +207,11 @@ std::string make_fork(const ForkRequest& request) {
 }  // namespace
 
 int run(const ForkRequest& request) {
-  if (request.train) approve_program(request.job.config, request.job.trust_program);
+  const auto& policy = request.job.config.policy;
+  if (request.train && policy.asks(config::PolicyKind::kProcess)) {
+    if (request.job.trust_program) trust_program(policy.command);
+    require_trusted(policy.command);  // before the fork is made
+  }
   const auto path = make_fork(request);
   if (!request.train) return 0;
   TrainRequest onward;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/error.h"
+#include "device/select.h"
 #include "engine/workbench.h"
 #include "storage/real_file_system.h"
 #include "tamiyo/gnn_controller.h"
@@ -59,11 +60,19 @@ tamiyo::GnnSettings settings_of(const RunConfig& config, const tamiyo::PolicyFil
 
 [[noreturn]] void reject_bf16(const std::string& reason) {
   throw base::Error(base::ExitCode::kPolicy,
-                    fmt::format("policy.gnn.bf16: {}; turn it off, and the network decides in fp32", reason));
+                    fmt::format("policy.gnn.bf16: {}; train without it, and the network decides in fp32", reason));
+}
+
+c10::Device device_of(const RunConfig& config) {
+  return config.policy.gnn.device == config::NetworkDevice::kRun ? device::select_device(config.device.kind).device
+                                                                 : c10::Device(c10::kCPU);
 }
 
 std::shared_ptr<tamiyo::PolicyNetwork> network_in_bf16(tamiyo::PolicyNetwork& exact) {
-  if (!tamiyo::has_bf16_products()) reject_bf16("this processor has no products in bf16");
+  if (!tamiyo::has_bf16_products(exact.weights().device())) {
+    reject_bf16(exact.weights().device().is_cpu() ? "this processor has no products in bf16"
+                                                  : "this GPU has no fast products in bf16");
+  }
   auto network = std::make_shared<tamiyo::PolicyNetwork>(tamiyo::in_bf16(exact.weights()));
   const tamiyo::Agreement found = compare_decisions(*network, exact);
   if (!agree(found)) {
@@ -80,7 +89,7 @@ std::shared_ptr<tamiyo::PolicyNetwork> network_in_bf16(tamiyo::PolicyNetwork& ex
 
 std::unique_ptr<leyline::Controller> make_gnn_controller(const RunConfig& config) {
   const auto file = policy_of(config);
-  auto network = std::make_shared<tamiyo::PolicyNetwork>(file.weights);
+  auto network = std::make_shared<tamiyo::PolicyNetwork>(on_device(tamiyo::fold(file.weights), device_of(config)));
   if (config.policy.gnn.bf16) network = network_in_bf16(*network);
   network->warm_up();
   return std::make_unique<tamiyo::GnnController>(
@@ -89,8 +98,10 @@ std::unique_ptr<leyline::Controller> make_gnn_controller(const RunConfig& config
 
 std::unique_ptr<tamiyo::CompiledController> make_compiled_gnn(const RunConfig& config, const std::string& cache_dir) {
   const auto file = policy_of(config);
+  const c10::Device device = device_of(config);
   return std::make_unique<tamiyo::CompiledController>(
-      file.weights, make_compile_service(config, at::kCPU, cache_dir, program::WorkerPriority::kNormal),
+      on_device(tamiyo::fold(file.weights), device),
+      make_compile_service(config, device, cache_dir, program::WorkerPriority::kNormal),
       [&](tamiyo::GraphNetwork network) {
         return std::make_unique<tamiyo::GnnController>(std::move(network), settings_of(config, file));
       });

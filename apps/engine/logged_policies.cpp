@@ -7,9 +7,9 @@
 #include "base/text/problem.h"
 #include "config/loading/load.h"
 #include "device/settings.h"
-#include "engine/approved_programs.h"
 #include "engine/gnn_policy.h"
 #include "engine/make_controller.h"
+#include "engine/trusted_programs.h"
 
 namespace esper::engine {
 
@@ -19,10 +19,12 @@ using config::RunConfig;
 
 namespace {
 
-RunConfig read_config(const leyline::DecisionProcess& process) {
+RunConfig read_config(const history::DecisionLog& log, const leyline::DecisionProcess& process) {
   const std::string name = fmt::format("the run file of {} in its log of decisions", process.run_id);
   if (process.config.empty()) {
-    throw Error(ExitCode::kData, fmt::format("{} is damaged: its policy cannot be made again", name));
+    throw Error(ExitCode::kData, fmt::format("the log of decisions lacks the run file by which some were made, so that "
+                                             "their policy cannot be made again{}{}",
+                                             log.gaps.empty() ? "" : ": ", log.gaps.empty() ? "" : log.gaps.front()));
   }
   auto loaded = config::read_run_config_text(process.config, name, {}, config::DocumentKind::kOfRun);
   if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
@@ -35,7 +37,7 @@ const RunConfig& LoggedPolicies::config_of(std::size_t process) {
   const auto& text = log_.processes.at(process).config;
   const auto known = configs_.find(text);
   return known != configs_.end() ? known->second
-                                 : configs_.emplace(text, read_config(log_.processes.at(process))).first->second;
+                                 : configs_.emplace(text, read_config(log_, log_.processes.at(process))).first->second;
 }
 
 leyline::Controller& LoggedPolicies::controller(std::size_t process, const std::string& kind) {
@@ -46,7 +48,7 @@ leyline::Controller& LoggedPolicies::controller(std::size_t process, const std::
     throw Error(ExitCode::kData, fmt::format("the log of decisions names {} as a policy", base::in_quotes(kind)));
   }
   const RunConfig& config = config_of(process);
-  if (*known == config::PolicyKind::kProcess) approve_program(config, trust_program_);
+  if (*known == config::PolicyKind::kProcess && trust_program_) trust_program(config.policy.command);
   device::apply_settings(config.device, c10::kCPU);  // a network's last bits may depend on them
   const bool is_compiled = *known == config::PolicyKind::kGnn && config.policy.gnn.compile;
   made = is_compiled ? make_compiled_gnn(config, /*cache_dir=*/"") : make_controller(*known, config);

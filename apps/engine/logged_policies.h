@@ -14,14 +14,14 @@ namespace esper::engine {
 
 class LoggedPolicies {
  public:
-  // trust_program: as approve_program() takes it.
+  // trust_program: the user trusts the programs that the log names.
   explicit LoggedPolicies(const history::DecisionLog& log, bool trust_program = false)
       : log_(log), trust_program_(trust_program) {}
 
   // That the process ran by. Throws Error{kData} where the log does not have it, ConfigError where it is not readable.
   const config::RunConfig& config_of(std::size_t process);
-  // One for each run file and kind; whoever asks it loads its state first. Throws as config_of(),
-  // approve_program() and make_controller().
+  // One for each run file and kind; whoever asks it loads its state first. Throws as config_of() and
+  // make_controller().
   leyline::Controller& controller(std::size_t process, const std::string& kind);
 
  private:

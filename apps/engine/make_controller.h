@@ -11,7 +11,8 @@
 namespace esper::engine {
 
 // One that decides in this process, but for kind process; a network is not compiled. kind: any but ensemble, whose
-// members are made one by one. Throws Error{kPolicy} where policy.file or policy.command is needed and cannot be used.
+// members are made one by one. Throws Error{kPolicy} where policy.file or policy.command is needed and cannot be used,
+// or is not trusted (trusted_programs.h).
 std::unique_ptr<leyline::Controller> make_controller(config::PolicyKind kind, const config::RunConfig& config);
 
 std::unique_ptr<tamiyo::HeuristicController> make_heuristic(const config::RunConfig& config);

@@ -41,8 +41,8 @@ using LessonList = std::vector<const Lesson*>;
 
 // A run that is learned from or measured on. Not moved once made: its log is looked into.
 struct Source {
-  explicit Source(const std::string& folder)
-      : run(folder), log(history::read_decision_log(folder)), policies(log), digest(digest_of(folder)) {}
+  Source(const std::string& folder, bool trust_program)
+      : run(folder), log(history::read_decision_log(folder)), policies(log, trust_program), digest(digest_of(folder)) {}
 
   // Of the first run that it comes from: forks hold their ancestors' decisions.
   std::string family() const {
@@ -82,7 +82,7 @@ using Sources = std::vector<std::unique_ptr<Source>>;
 Sources read_sources(const ImitateRequest& request) {
   Sources sources;
   for (const auto& run : request.runs) {
-    auto source = std::make_unique<Source>(run);
+    auto source = std::make_unique<Source>(run, request.trust_program);
     const auto same = std::ranges::find_if(sources, [&](const auto& other) { return other->digest == source->digest; });
     if (same != sources.end()) {
       throw Error(ExitCode::kConfig,

@@ -103,6 +103,7 @@ void print_text(const DecisionLog& log, const ReplayReport& report) {
 
 int run(const ReplayRequest& request) {
   const auto log = history::read_decision_log(request.run_dir);
+  history::require_decisions(log, request.run_dir);
   const auto report = Replay(log, request.trust_program).run();
   request.json ? base::write_json(json_of(request, log, report)) : print_text(log, report);
   return report.differences.empty() && log.damaged == 0 ? 0 : kDiffers;

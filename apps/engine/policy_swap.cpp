@@ -8,10 +8,10 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/text/standard_output.h"
-#include "engine/approved_programs.h"
 #include "engine/commands.h"
 #include "engine/logged_policies.h"
 #include "engine/make_controller.h"
+#include "engine/trusted_programs.h"
 #include "history/decision_log.h"
 #include "leyline/command_summary.h"
 #include "tamiyo/service/replay.h"
@@ -34,8 +34,7 @@ std::unique_ptr<leyline::Controller> make_other(const SwapRequest& request, cons
   LoggedPolicies policies(log);
   auto config = policies.config_of(log.processes.size() - 1);
   if (!request.policy_file.empty()) config.policy.file = request.policy_file;
-  config.policy.kind = request.policy;
-  approve_program(config, request.trust_program);
+  if (request.policy == config::PolicyKind::kProcess && request.trust_program) trust_program(config.policy.command);
   return make_controller(request.policy, config);
 }
 

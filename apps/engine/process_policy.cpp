@@ -15,6 +15,7 @@
 #include "config/writing/write.h"
 #include "device/settings.h"
 #include "engine/make_controller.h"
+#include "engine/trusted_programs.h"
 
 namespace esper::engine {
 
@@ -51,6 +52,7 @@ std::unique_ptr<ProcessController> make_process(PolicyKind kind, const RunConfig
   if (is_users && config.policy.command.empty()) {
     throw Error(ExitCode::kPolicy, "policy.command: names no program that could decide; like [python3, controller.py]");
   }
+  if (is_users) require_trusted(config.policy.command);
   try {
     return std::make_unique<ProcessController>(process_settings(kind, config));
   } catch (const std::runtime_error& error) {

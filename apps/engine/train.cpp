@@ -9,11 +9,11 @@
 #include "base/interrupt.h"
 #include "base/text/standard_output.h"
 #include "config/writing/write.h"
-#include "engine/approved_programs.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/no_epochs_left.h"
 #include "engine/train_report.h"
+#include "engine/trusted_programs.h"
 #include "engine/workbench.h"
 #include "lanes/step_runner.h"
 #include "nissa/log.h"
@@ -130,11 +130,11 @@ base::Ledger open_ledger(const TrainRequest& request) {
 }
 
 // Finds where the run stands and puts it together.
-std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& bench, const OpenRun& open) {
+std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& bench, const OpenRun& open,
+                                     Policy policy) {
   using Kind = tolaria::RunStart::Kind;
   const bool resuming = !request.resume.empty();
   const auto identity = tolaria::training_identity(bench.config, bench.data);
-  Policy policy = make_policy(bench.config, request.job.cache_dir);
   base::Ledger ledger = open_ledger(request);
   const auto from = resuming ? resume(open, bench, identity, *policy.policy) : tolaria::ResumePoint();
   return std::make_unique<Composition>(CompositionParts{
@@ -183,14 +183,17 @@ int run(const TrainRequest& request) {
   base::Interrupt interrupt;
   const RunConfig& config = request.job.config;
   const bool resuming = !request.resume.empty();
-  if (!request.dry_run) approve_program(config, request.job.trust_program);
+  if (request.job.trust_program && !request.dry_run && config.policy.asks(config::PolicyKind::kProcess)) {
+    trust_program(config.policy.command);
+  }
   std::optional<OpenRun> open;
   if (resuming) open.emplace(open_run(request.resume));
   Workbench bench = set_up(config, request.job.cache_dir, resuming ? "esper train --resume " + request.resume : "");
   lanes::check_lane(config.step, bench.device);
   if (request.dry_run) return dry_run(bench, request);
+  Policy policy = make_policy(config, request.job.cache_dir);
   if (!resuming) open.emplace(create_run(new_path(request, config), config));
-  const auto composition = compose(request, bench, *open);
+  const auto composition = compose(request, bench, *open, std::move(policy));
 
   interrupt.begin_saving();
   const auto [outcome, summary] = train(*composition, *open);

@@ -108,11 +108,12 @@ struct ImitateRequest {
   int epochs = 40;
   std::uint64_t seed = 0;
   double learning_rate = 3e-3;
-  double held_out = 0.2;     // share of the runs that are measured on instead
-  bool replace = false;      // also where there is a file already
-  bool json = false;         // as in Job
-  std::string esper;         // version and commit of this build
-  std::string command_line;  // that asks for this
+  double held_out = 0.2;       // share of the runs that are measured on instead
+  bool replace = false;        // also where there is a file already
+  bool json = false;           // as in Job
+  bool trust_program = false;  // likewise
+  std::string esper;           // version and commit of this build
+  std::string command_line;    // that asks for this
 };
 
 struct ShowPolicyRequest {

@@ -65,6 +65,7 @@ int fork_run(ForkOptions options) {
   request.parents_policy = before.policy.kind;
   if (!options.policy.empty()) request.job.config.policy.kind = config::PolicyKind::kNone;
   request.train = !options.only_make;
+  if (sets(options.assignments, "policy.command")) request.job.trust_program = true;
   return run_in_engine(request);
 }
 

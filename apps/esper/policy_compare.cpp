@@ -103,6 +103,7 @@ void print_json_of(const CompareOptions& options, const DecisionLog& log, const 
 
 int compare(const CompareOptions& options) {
   const auto log = history::read_decision_log(options.run);
+  history::require_decisions(log, options.run);
   const auto tallies = tallies_of(log);
   if (tallies.empty()) {
     throw base::Error(base::ExitCode::kData,

@@ -2,6 +2,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "base/names.h"
@@ -46,7 +47,14 @@ void check_teacher(const std::string& teacher) {
                                 base::all_names<config::PolicyKind>()));
 }
 
+// The ranges of the options let it through.
+void refuse_nan(const char* option, double value) {
+  if (std::isnan(value)) throw base::Error(base::ExitCode::kConfig, fmt::format("{} nan: give a number", option));
+}
+
 int imitate(ImitateRequest request) {
+  refuse_nan("--learning-rate", request.learning_rate);
+  refuse_nan("--held-out", request.held_out);
   check_out(request);
   check_teacher(request.teacher);
   request.esper = build_name();
@@ -89,6 +97,7 @@ void add_policy_imitate(CLI::App& policy, Front& front) {
       ->capture_default_str();
   add_training_options(*command, *request);
   command->add_flag("--replace", request->replace, "Also where FILE exists already");
+  add_trust_flag(*command, request->trust_program);
   add_json_flag(*command, request->json);
   command->callback([&front, request] { front.run = [request] { return imitate(*request); }; });
 }

@@ -1,5 +1,6 @@
 #include "esper/run_options.h"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -36,9 +37,13 @@ void add_cache_dir_option(CLI::App& command, std::string& cache_dir) {
 
 void add_json_flag(CLI::App& command, bool& json) { command.add_flag("--json", json, "Print JSON, including errors"); }
 
+bool sets(const std::vector<std::string>& assignments, const std::string& field) {
+  return std::ranges::any_of(assignments, [&](const auto& one) { return one.starts_with(field + "="); });
+}
+
 void add_trust_flag(CLI::App& command, bool& trust_program) {
   command.add_flag("--trust-program", trust_program,
-                   "Start the program that the run folder names in policy.command, also one that you have not run yet");
+                   "Trust the program that the run folder names in policy.command, from now on");
 }
 
 void add_config_options(CLI::App& command, ConfigOptions& options) {

@@ -26,6 +26,8 @@ void add_set_option(CLI::App& command, std::vector<std::string>& assignments);
 // Of the commands that compile.
 void add_cache_dir_option(CLI::App& command, std::string& cache_dir);
 void add_json_flag(CLI::App& command, bool& json);
+// Whether one of them sets the field.
+bool sets(const std::vector<std::string>& assignments, const std::string& field);
 // Of the commands that start the program which a run folder names as its policy.
 void add_trust_flag(CLI::App& command, bool& trust_program);
 // FILE [--set k=v]... [--json]

@@ -1,3 +1,6 @@
+#include <filesystem>
+#include <system_error>
+
 #include "base/clock.h"
 #include "esper/engine_loader.h"
 #include "esper/front.h"
@@ -12,6 +15,13 @@ struct TrainOptions {
   std::string config;  // the run file; empty: the resumed run's own
   std::vector<std::string> assignments;
 };
+
+// Of a run file: whether it is the one that some run keeps, which may have come from anywhere.
+bool is_in_run_folder(const std::string& config) {
+  const std::filesystem::path path(config);
+  std::error_code ignored;
+  return path.filename() == kRunConfigFile && std::filesystem::exists(path.parent_path() / "journal", ignored);
+}
 
 // A resumed run continues with the training it began.
 void refuse_other_training(const TrainRequest& request) {
@@ -30,7 +40,9 @@ int train(TrainOptions options) {
     throw base::Error(base::ExitCode::kConfig,
                       "choose what to train: --config FILE for a new run, or --resume RUN to continue one");
   }
-  if (!options.config.empty()) request.job.trust_program = true;  // the user's own words
+  // The user's own words.
+  const bool is_users_file = !options.config.empty() && !is_in_run_folder(options.config);
+  if (is_users_file || sets(options.assignments, "policy.command")) request.job.trust_program = true;
   // Before the engine is loaded: a mistake in the file then costs milliseconds.
   request.job.config = options.config.empty() ? load_config_of_run(request.resume, options.assignments)
                                               : config::load_run_config(options.config, options.assignments);

@@ -1,17 +1,26 @@
 #pragma once
+#include <array>
 #include <cstdint>
+#include <utility>
 
 #include "config/field.h"
 
 namespace esper::config {
 
-// How the policy network's outputs become a decision.
+enum class NetworkDevice { kCpu, kRun };
+constexpr auto names(NetworkDevice) {
+  using D = NetworkDevice;
+  return std::array{std::pair{D::kCpu, "cpu"}, std::pair{D::kRun, "run"}};
+}
+
+// How the policy network runs, and how its outputs become a decision.
 struct GnnConfig {
   double temperature = 0;
   std::uint64_t seed = 0;
   bool see_times = false;
   bool compile = false;
   bool bf16 = false;
+  NetworkDevice device = NetworkDevice::kCpu;
 
   static constexpr auto fields() {
     using C = GnnConfig;
@@ -28,7 +37,10 @@ struct GnnConfig {
             "for each size of graph, after the first decision of that size"),
         field("bf16", &C::bf16,
               "the network's large matrix products are computed in bf16; the run starts only where the processor has "
-              "such products and the network answers sample graphs as it does in fp32 (docs/policy.md)")};
+              "such products and the network answers sample graphs as it does in fp32 (docs/policy.md)"),
+        field("device", &C::device,
+              "where the network computes: the CPU, or the run's device, on a GPU on a stream of its own beside the "
+              "training")};
   }
 };
 

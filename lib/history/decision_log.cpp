@@ -167,6 +167,11 @@ DecisionLog read_decision_log(const std::string& run) {
   return log;
 }
 
+void require_decisions(const DecisionLog& log, const std::string& run) {
+  if (!log.entries.empty() || log.damaged > 0) return;
+  throw Error(ExitCode::kData, fmt::format("run {} has no decisions yet", run));
+}
+
 const DecisionEntry& decision_after(const DecisionLog& log, std::uint32_t epoch) {
   const auto found = std::ranges::find(log.entries.rbegin(), log.entries.rend(), epoch,
                                        [](const auto& entry) { return entry.record.observation.current_epoch; });

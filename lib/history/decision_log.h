@@ -38,6 +38,9 @@ struct DecisionLog {
 // Throws base::Error{kConfig} where `run` is no run folder, Error{kData} where it has no log, and IoError.
 DecisionLog read_decision_log(const std::string& run);
 
+// Throws base::Error{kData} where it has no decision and no line of it is damaged.
+void require_decisions(const DecisionLog& log, const std::string& run);
+
 // The newest decision after this epoch. Throws base::Error{kConfig}, with the epochs that there are, where there is
 // none.
 const DecisionEntry& decision_after(const DecisionLog& log, std::uint32_t epoch);

@@ -38,7 +38,7 @@ Form form_of(std::string name, PolicyNetwork& network, const HeteroGraph& graph,
 NetworkForms::NetworkForms(const tamiyo::Weights& weights, const config::RunConfig& config,
                            const std::string& cache_dir)
     : weights_(weights), folded_(weights) {
-  if (tamiyo::has_bf16_products()) {
+  if (tamiyo::has_bf16_products(c10::kCPU)) {
     bf16_ = std::make_unique<PolicyNetwork>(tamiyo::in_bf16(folded_.weights()));
   } else {
     refused_.push_back({kBf16Form, "this processor has no products in bf16"});

@@ -100,8 +100,13 @@ void check_ensemble(const PolicyConfig& policy, Findings& out) {
 }
 
 void check_host(const PolicyConfig& policy, Findings& out) {
-  if (!policy.gnn.compile || policy.host == PolicyHost::kThread || !policy.asks(PolicyKind::kGnn)) return;
-  out.push_back({"gnn.compile", "needs policy.host: thread; set that, or turn it off", {"host"}});
+  if (policy.host == PolicyHost::kThread || !policy.asks(PolicyKind::kGnn)) return;
+  if (policy.gnn.compile) {
+    out.push_back({"gnn.compile", "needs policy.host: thread; set that, or turn it off", {"host"}});
+  }
+  if (policy.gnn.device == NetworkDevice::kRun) {
+    out.push_back({"gnn.device", "run needs policy.host: thread; set that, or take cpu", {"host"}});
+  }
 }
 
 void check_bf16(const PolicyConfig& policy, Findings& out) {

@@ -43,14 +43,13 @@ PolicyOutputs answer(PolicyNetwork& network, const HeteroGraph& graph) {
 
 Agreement compare_decisions(PolicyNetwork& network, PolicyNetwork& other) {
   Agreement found{.graphs = kAgreementGraphs};
-  for (int i = 0; i < found.graphs; ++i) {
+  for (int i = 0; i < kAgreementGraphs; ++i) {
     const auto seed = static_cast<std::uint64_t>(i);
     const HeteroGraph graph = random_graph(kGraphShapes[seed % kGraphShapes.size()], seed);
     const PolicyOutputs ours = answer(network, graph), expected = answer(other, graph);
     if (decision_of(ours) == decision_of(expected)) ++found.same;
     const float one = difference(ours, expected);
-    if (!(one <= found.largest_difference)) found.largest_difference = one;
-    if (std::isnan(one)) break;
+    if (std::isnan(one) || one > found.largest_difference) found.largest_difference = one;
   }
   return found;
 }

@@ -1,8 +1,6 @@
 #pragma once
 // Whether two forms of a network decide alike: what a form with other rounding must show before it decides.
 
-#include <cstdint>
-
 #include "tamiyo/network/policy_network.h"
 
 namespace esper::tamiyo {

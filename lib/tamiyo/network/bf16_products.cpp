@@ -1,13 +1,17 @@
 #include "tamiyo/network/bf16_products.h"
 
+#include <ATen/Context.h>
 #include <ATen/Functions.h>
 #include <ATen/core/List.h>
 #include <ATen/core/dispatch/Dispatcher.h>
 
+#include <algorithm>
 #include <optional>
 #include <string_view>
 
 #include "base/error.h"
+#include "device/facts.h"
+#include "device/precision.h"
 
 namespace esper::tamiyo {
 namespace {
@@ -18,17 +22,29 @@ c10::TypedOperatorHandle<Signature> onednn(const char* name) {
   return c10::Dispatcher::singleton().findSchemaOrThrow(name, "").typed<Signature>();
 }
 
-using Supported = bool();
 using Pack = at::Tensor(const at::Tensor&, std::optional<std::int64_t>);
 using Product = at::Tensor(const at::Tensor&, const at::Tensor&, const std::optional<at::Tensor>&, std::string_view,
                            c10::List<std::optional<at::Scalar>>, std::optional<std::string_view>);
 
 }  // namespace
 
-bool has_bf16_products() { return onednn<Supported>("mkldnn::_is_mkldnn_bf16_supported").call(); }
+bool has_bf16_products(c10::Device device) {
+  if (device.is_cpu()) {
+    // oneDNN takes bf16 on older processors too, and is slow there.
+    const auto sets = device::host_facts().instruction_sets;
+    const bool is_fast =
+        std::ranges::find(sets, "avx512_bf16") != sets.end() || std::ranges::find(sets, "amx_bf16") != sets.end();
+    return is_fast && at::globalContext().hasMKLDNN();
+  }
+  return device::resolve_precision(config::Precision::kAuto, device) == c10::ScalarType::BFloat16;
+}
 
 FoldedWeights in_bf16(FoldedWeights weights) {
-  ESPER_CHECK(has_bf16_products(), "the processor has bf16 products");
+  ESPER_CHECK(has_bf16_products(weights.device()), "the device has bf16 products");
+  if (!weights.device().is_cpu()) {
+    weights.autocast = at::kBFloat16;
+    return weights;
+  }
   const at::NoGradGuard no_grad;
   const auto pack = onednn<Pack>("mkldnn::_reorder_linear_weight");
   for (FoldedLayer& layer : weights.layers) {
@@ -40,6 +56,8 @@ FoldedWeights in_bf16(FoldedWeights weights) {
   }
   return weights;
 }
+
+bool is_packed(const FoldedWeights& weights) { return weights.layers[0].targets.front().packed.defined(); }
 
 at::Tensor aggregate(const at::Tensor& matrix, const at::Tensor& x, const FoldedLayer& layer) {
   if (!layer.targets.front().packed.defined()) return at::mm(matrix, x);

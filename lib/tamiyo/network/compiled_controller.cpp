@@ -37,10 +37,10 @@ std::set<Caps> read_sizes(const json& saved) {
 
 }  // namespace
 
-CompiledController::CompiledController(const Weights& weights, std::unique_ptr<program::CompileService> service,
+CompiledController::CompiledController(FoldedWeights weights, std::unique_ptr<program::CompileService> service,
                                        const Make& make)
     : service_(std::move(service)),
-      folded_(fold(weights)),
+      folded_(std::move(weights)),
       compiled_(folded_.weights()),
       compiler_(service_.get()),
       policy_(make([this](const HeteroGraph& graph) { return answer(graph); })) {

@@ -25,8 +25,8 @@ class CompiledController final : public leyline::Controller {
   // A controller that asks the network that it is given.
   using Make = std::function<std::unique_ptr<leyline::Controller>(GraphNetwork network)>;
 
-  // service: null where there is no compiler. Made on the training thread.
-  CompiledController(const Weights& weights, std::unique_ptr<program::CompileService> service, const Make& make);
+  // service: null where there is no compiler; for the weights' device. Made on the training thread.
+  CompiledController(FoldedWeights weights, std::unique_ptr<program::CompileService> service, const Make& make);
 
   leyline::Decision decide(const leyline::Observation& observation) override;
   std::string save_state() const override;

@@ -32,20 +32,23 @@ class Allocation {
   std::int64_t size_ = 0;
 };
 
-std::vector<NodeType> types_before(const FoldedWeights& weights, int layer) {
+std::vector<NodeType> targets_of(const FoldedLayer& layer) {
   std::vector<NodeType> types;
-  if (layer == 0) {
-    for (const auto& [type, name] : names(NodeType{})) types.push_back(type);
-  } else {
-    for (const auto& target : weights.layers[static_cast<std::size_t>(layer - 1)].targets) types.push_back(target.type);
-  }
+  for (const FoldedTarget& target : layer.targets) types.push_back(target.type);
   return types;
 }
 
-bool have_same_relations(const FoldedLayer& a, const FoldedLayer& b) {
-  return std::ranges::equal(a.targets, b.targets, [](const FoldedTarget& one, const FoldedTarget& other) {
-    return one.type == other.type && one.relations == other.relations;
-  });
+std::vector<NodeType> types_before(const FoldedWeights& weights, int layer) {
+  if (layer > 0) return targets_of(weights.layers[static_cast<std::size_t>(layer - 1)]);
+  std::vector<NodeType> types;
+  for (const auto& [type, name] : names(NodeType{})) types.push_back(type);
+  return types;
+}
+
+// So that one matrix serves both GraphSAGE layers.
+bool read_and_write_all_types(const FoldedWeights& weights) {
+  return targets_of(weights.layers[0]) == types_before(weights, 0) &&
+         targets_of(weights.layers[1]) == types_before(weights, 0);
 }
 
 }  // namespace
@@ -55,7 +58,7 @@ DenseGraph::DenseGraph(const FoldedWeights& weights, const Caps& caps)
       nodes_(std::accumulate(caps.begin(), caps.end(), std::int64_t{0})),
       means_(lay_out(weights, 0)),
       sources_(static_cast<std::size_t>(std::ranges::max(caps))) {
-  ESPER_CHECK(have_same_relations(weights.layers[0], weights.layers[1]), "both GraphSAGE layers have one matrix");
+  ESPER_CHECK(read_and_write_all_types(weights), "both GraphSAGE layers have the same rows and columns");
   Allocation allocation;
   allocation.take(nodes_ * kColumns);
   means_.place = allocation.take(means_.rows * means_.columns);
@@ -66,12 +69,16 @@ DenseGraph::DenseGraph(const FoldedWeights& weights, const Caps& caps)
     attention.edge = folded.edge;
     attention.reached = allocation.take(attention.matrix.rows);
     index_rows(folded, attention);
+    attention.relation_of_row = attention.relation_of_row.to(weights.device());
+    attention.target_of_row = attention.target_of_row.to(weights.device());
   }
   first_score_ = allocation.size();
   for (Attention& attention : attention_) {
     attention.matrix.place = allocation.take(attention.matrix.rows * kHeads * attention.matrix.columns);
   }
-  all_ = at::zeros({allocation.size()}, at::kFloat);
+  const auto options = at::TensorOptions(at::kFloat);
+  all_ = at::zeros({allocation.size()}, options.device(weights.device()));
+  host_ = all_.is_cpu() ? all_ : at::zeros({allocation.size()}, options.pinned_memory(true));
 }
 
 DenseGraph::Matrix DenseGraph::lay_out(const FoldedWeights& weights, int layer) const {
@@ -134,9 +141,9 @@ at::Tensor DenseGraph::reached(int layer) const {
 }
 
 void DenseGraph::fill_features(const HeteroGraph& graph) {
-  float* row = all_.mutable_data_ptr<float>();
+  float* row = host_.mutable_data_ptr<float>();
   for (const auto& [type, name] : names(NodeType{})) {
-    const auto place = static_cast<std::size_t>(type);
+    const std::size_t place = place_of(type);
     const int features = kNodeFeatures[place];
     for (int node = 0; node < graph.nodes[place].count; ++node) {
       float* values = row + static_cast<std::ptrdiff_t>(node) * kColumns;
@@ -151,7 +158,7 @@ void DenseGraph::fill_features(const HeteroGraph& graph) {
 // False: an edge is there twice.
 bool DenseGraph::fill_means(const EdgeList& edges, std::size_t relation) {
   const Part& part = means_.parts[relation];
-  float* means = all_.mutable_data_ptr<float>() + means_.place;
+  float* means = host_.mutable_data_ptr<float>() + means_.place;
   std::ranges::fill(sources_, 0.0F);
   for (const std::int32_t target : edges.target) sources_[static_cast<std::size_t>(target)] += 1;
   for (std::size_t i = 0; i < edges.source.size(); ++i) {
@@ -164,7 +171,7 @@ bool DenseGraph::fill_means(const EdgeList& edges, std::size_t relation) {
 }
 
 void DenseGraph::fill_selves() {
-  float* means = all_.mutable_data_ptr<float>() + means_.place;
+  float* means = host_.mutable_data_ptr<float>() + means_.place;
   for (std::size_t type = 0; type < kNodeTypes; ++type) {
     const Part& self = means_.selves[type];
     for (std::int64_t node = 0; node < caps_[type]; ++node) {
@@ -177,8 +184,8 @@ void DenseGraph::fill_scores(const EdgeList& edges, std::size_t relation, const 
   const Matrix& matrix = attention.matrix;
   const Part& part = matrix.parts[relation];
   if (part.row_step == 0) return;
-  float* reached = all_.mutable_data_ptr<float>() + attention.reached;
-  float* scores = all_.mutable_data_ptr<float>() + matrix.place;
+  float* reached = host_.mutable_data_ptr<float>() + attention.reached;
+  float* scores = host_.mutable_data_ptr<float>() + matrix.place;
   for (std::size_t i = 0; i < edges.source.size(); ++i) {
     const std::int64_t row = part.first_row + edges.target[i] * part.row_step;
     reached[row] = 1;
@@ -192,9 +199,9 @@ void DenseGraph::fill_scores(const EdgeList& edges, std::size_t relation, const 
 }
 
 base::Expected<void> DenseGraph::fill(const HeteroGraph& graph) {
-  float* values = all_.mutable_data_ptr<float>();
+  float* values = host_.mutable_data_ptr<float>();
   std::fill(values, values + first_score_, 0.0F);
-  std::fill(values + first_score_, values + all_.numel(), kNoEdge);
+  std::fill(values + first_score_, values + host_.numel(), kNoEdge);
   fill_features(graph);
   fill_selves();
   for (std::size_t relation = 0; relation < kRelations; ++relation) {
@@ -204,6 +211,7 @@ base::Expected<void> DenseGraph::fill(const HeteroGraph& graph) {
     }
     for (const Attention& attention : attention_) fill_scores(edges, relation, attention);
   }
+  if (!all_.is_cpu()) all_.copy_(host_, /*non_blocking=*/true);
   return {};
 }
 

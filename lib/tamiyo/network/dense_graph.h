@@ -18,11 +18,11 @@ namespace esper::tamiyo {
 // are the nodes of the types before the layer.
 class DenseGraph {
  public:
-  // Fill before reading. Keeps the edge scores' vectors of the weights.
+  // On the weights' device. Fill before reading. Keeps the edge scores' vectors of the weights.
   DenseGraph(const FoldedWeights& weights, const Caps& caps);
 
   // Fails where a relation has an edge twice, which matrices cannot hold. graph: one that check_graph() accepts and the
-  // caps fit.
+  // caps fit. On a card the copy is queued on the current stream.
   base::Expected<void> fill(const HeteroGraph& graph);
 
   const Caps& caps() const { return caps_; }
@@ -51,7 +51,7 @@ class DenseGraph {
   struct Matrix {
     std::int64_t rows = 0, columns = 0;
     std::array<Part, kRelations> parts;
-    std::array<Part, kNodeTypes> selves;  // of GraphSAGE
+    std::array<Part, kNodeTypes> selves;  // of the targets' nodes themselves; the rows are those of GraphSAGE
     std::int64_t place = 0;               // in all_
   };
   struct Attention {
@@ -76,7 +76,7 @@ class DenseGraph {
   std::array<Attention, kLayers - kSageLayers> attention_;
   std::int64_t first_score_ = 0;  // all_ ends with the edge scores
   std::vector<float> sources_;    // number of sources of each target; of one relation at a time
-  at::Tensor all_;
+  at::Tensor all_, host_;         // host_: what is filled; all_ itself on the CPU, else pinned memory, copied to it
 };
 
 }  // namespace esper::tamiyo

@@ -83,9 +83,9 @@ Nodes run_folded_layer(const FoldedLayer& folded, int layer, const DenseGraph& g
 
 }  // namespace
 
-at::Tensor make_output(const Caps& caps) {
+at::Tensor make_output(const Caps& caps, c10::Device device) {
   const int scores = caps[place_of(NodeType::kSeed)] + caps[place_of(NodeType::kBlueprint)];
-  return at::zeros({1, kPlainOutputs + kBoundedOutputs + scores}, at::kFloat);
+  return at::zeros({1, kPlainOutputs + kBoundedOutputs + scores}, at::TensorOptions(at::kFloat).device(device));
 }
 
 void run_folded(const FoldedWeights& weights, const DenseGraph& graph, const at::Tensor& output) {

@@ -54,7 +54,9 @@ std::array<Types, kLayers> types_after() {
 }
 
 FoldedTarget fold_sage(const Source& weights, int layer, NodeType type) {
-  FoldedTarget target{type, relations_into(type), {}, {}, {}, {}, {}};
+  FoldedTarget target;
+  target.type = type;
+  target.relations = relations_into(type);
   const auto count = static_cast<double>(target.relations.size());
   std::vector<at::Tensor> parts;
   at::Tensor root = at::zeros({width_before(layer), kSageWidth}, at::kDouble),
@@ -76,7 +78,9 @@ FoldedTarget fold_sage(const Source& weights, int layer, NodeType type) {
 at::Tensor by_head(const at::Tensor& projection) { return projection.view({kHeads, kGatWidth, projection.size(1)}); }
 
 FoldedTarget fold_gat(const Source& weights, int layer, NodeType type) {
-  FoldedTarget target{type, relations_into(type), {}, {}, {}, {}, {}};
+  FoldedTarget target;
+  target.type = type;
+  target.relations = relations_into(type);
   const auto count = static_cast<double>(target.relations.size());
   std::vector<at::Tensor> parts;
   at::Tensor bias = at::zeros({kGatWidth}, at::kDouble);
@@ -159,6 +163,33 @@ void fold_heads(const Source& weights, FoldedWeights& folded) {
   folded.blueprint_bias = stored(weights("blueprint_scores.bias"));
 }
 
+// Calls each(name, tensor) for every tensor. Folded: FoldedWeights, or the same to read.
+template <class Folded, class Each>
+void visit(Folded& weights, Each each) {
+  each("encoder", weights.encoder);
+  each("norm.weight", weights.norm);
+  each("norm.bias", weights.norm_bias);
+  for (std::size_t layer = 0; layer < kLayers; ++layer) {
+    auto& folded = weights.layers[layer];
+    for (auto& target : folded.targets) {
+      const std::string prefix = fmt::format("layer{}.{}", layer, base::name_of(target.type));
+      each(prefix + ".weight", target.weight);
+      each(prefix + ".bias", target.bias);
+    }
+    if (!is_attention(static_cast<int>(layer))) continue;
+    each(fmt::format("layer{}.source_attention", layer), folded.source_attention);
+    each(fmt::format("layer{}.target_attention", layer), folded.target_attention);
+  }
+  each("heads.weight", weights.heads);
+  each("heads.bias", weights.heads_bias);
+  each("hidden.weight", weights.hidden);
+  each("hidden.bias", weights.hidden_bias);
+  each("seed_scores.weight", weights.seed_scores);
+  each("seed_scores.bias", weights.seed_bias);
+  each("blueprint_scores.weight", weights.blueprint_scores);
+  each("blueprint_scores.bias", weights.blueprint_bias);
+}
+
 }  // namespace
 
 FoldedWeights fold(const Weights& weights) {
@@ -175,28 +206,14 @@ FoldedWeights fold(const Weights& weights) {
   return folded;
 }
 
+FoldedWeights on_device(FoldedWeights weights, c10::Device device) {
+  visit(weights, [&](const std::string&, at::Tensor& tensor) { tensor = tensor.to(device); });
+  return weights;
+}
+
 std::vector<std::pair<std::string, at::Tensor>> named_tensors(const FoldedWeights& weights) {
-  std::vector<std::pair<std::string, at::Tensor>> named = {
-      {"encoder", weights.encoder}, {"norm.weight", weights.norm}, {"norm.bias", weights.norm_bias}};
-  for (std::size_t layer = 0; layer < kLayers; ++layer) {
-    for (const FoldedTarget& target : weights.layers[layer].targets) {
-      const std::string prefix = fmt::format("layer{}.{}", layer, base::name_of(target.type));
-      named.emplace_back(prefix + ".weight", target.weight);
-      named.emplace_back(prefix + ".bias", target.bias);
-    }
-    if (!is_attention(static_cast<int>(layer))) continue;
-    named.emplace_back(fmt::format("layer{}.source_attention", layer), weights.layers[layer].source_attention);
-    named.emplace_back(fmt::format("layer{}.target_attention", layer), weights.layers[layer].target_attention);
-  }
-  const std::vector<std::pair<std::string, at::Tensor>> heads = {{"heads.weight", weights.heads},
-                                                                 {"heads.bias", weights.heads_bias},
-                                                                 {"hidden.weight", weights.hidden},
-                                                                 {"hidden.bias", weights.hidden_bias},
-                                                                 {"seed_scores.weight", weights.seed_scores},
-                                                                 {"seed_scores.bias", weights.seed_bias},
-                                                                 {"blueprint_scores.weight", weights.blueprint_scores},
-                                                                 {"blueprint_scores.bias", weights.blueprint_bias}};
-  named.insert(named.end(), heads.begin(), heads.end());
+  std::vector<std::pair<std::string, at::Tensor>> named;
+  visit(weights, [&](std::string name, const at::Tensor& tensor) { named.emplace_back(std::move(name), tensor); });
   return named;
 }
 

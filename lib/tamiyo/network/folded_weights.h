@@ -56,9 +56,15 @@ struct FoldedWeights {
   at::Tensor heads, heads_bias;    // [kGatWidth, heads without bounds and hidden layers of the others]
   at::Tensor hidden, hidden_bias;  // [2 * kHiddenWidth, heads with bounds]
   at::Tensor seed_scores, seed_bias, blueprint_scores, blueprint_bias;  // [kGatWidth, 1], [1]
+  c10::ScalarType autocast = c10::ScalarType::Float;                    // of the products on a card; Float: none
+
+  c10::Device device() const { return encoder.device(); }
 };
 
 FoldedWeights fold(const Weights& weights);
+
+// The same on another device.
+FoldedWeights on_device(FoldedWeights weights, c10::Device device);
 
 // Every tensor, with a name: "layer0.seed.weight".
 std::vector<std::pair<std::string, at::Tensor>> named_tensors(const FoldedWeights& weights);

@@ -84,7 +84,8 @@ bool NetworkCompiler::put_in_place(PolicyNetwork& network, const Pending& pendin
   const at::Tensor expected = output_of(padded, graph);
   std::shared_ptr<const program::Package> package;
   try {
-    package = std::make_shared<program::Package>(cached->file.path(), program::inputs_text(padded.program()), at::kCPU);
+    package = std::make_shared<program::Package>(cached->file.path(), program::inputs_text(padded.program()),
+                                                 network.weights().device());
   } catch (const base::Error& error) {
     service_->quarantine(pending.key, program::EntryFault::kDamaged, error.what());
     fall_back("load_error", error.what());

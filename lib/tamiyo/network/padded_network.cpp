@@ -1,25 +1,46 @@
 #include "tamiyo/network/padded_network.h"
 
 #include <c10/core/InferenceMode.h>
+#include <c10/core/StreamGuard.h>
 #include <fmt/core.h>
 
 #include <map>
 #include <utility>
+
+#include "device/cuda_table.h"
+#include "device/precision.h"
+#include "tamiyo/network/bf16_products.h"
 
 namespace esper::tamiyo {
 
 PaddedNetwork::PaddedNetwork(const FoldedWeights& weights, const Caps& caps)
     : weights_(weights),
       graph_(weights, caps),
-      output_(make_output(caps)),
-      forward_([this] { run_folded(weights_, graph_, output_); }) {}
+      output_(make_output(caps, weights.device())),
+      host_output_(output_),
+      forward_([this] { run_folded(weights_, graph_, output_); }) {
+  if (weights.device().is_cpu()) return;
+  stream_ = device::cuda().side_stream(weights.device().index());
+  host_output_ = at::empty(output_.sizes(), at::TensorOptions(at::kFloat).pinned_memory(true));
+  // The tensors above were filled on the stream of whoever made this.
+  device::current_stream(weights.device()).synchronize();
+}
+
+void PaddedNetwork::forward() {
+  const device::AutocastScope autocast(weights_.device().type(), weights_.autocast);
+  forward_();
+  if (!stream_) return;
+  host_output_.copy_(output_, /*non_blocking=*/true);
+  stream_->synchronize();
+}
 
 base::Expected<PolicyOutputs> PaddedNetwork::run(const HeteroGraph& graph) {
   const c10::InferenceMode inference;
+  const c10::OptionalStreamGuard on_own_stream(stream_);
   if (auto filled = graph_.fill(graph); !filled) return base::failure(filled.error());
-  forward_();
+  forward();
   const auto count = [&graph](NodeType type) { return graph.nodes[static_cast<std::size_t>(type)].count; };
-  return read_output(output_, graph_.caps(), count(NodeType::kSeed), count(NodeType::kBlueprint));
+  return read_output(host_output_, graph_.caps(), count(NodeType::kSeed), count(NodeType::kBlueprint));
 }
 
 std::vector<program::ExternalTensor> PaddedNetwork::external_tensors() const {
@@ -33,7 +54,9 @@ std::vector<program::ExternalTensor> PaddedNetwork::external_tensors() const {
 }
 
 base::Expected<void> PaddedNetwork::record() {
+  if (is_packed(weights_)) return base::failure("the network's packed weights cannot be recorded");
   const at::NoGradGuard no_grad;
+  const c10::OptionalStreamGuard on_own_stream(stream_);
   const auto external = external_tensors();
   auto program = program::record(external, [this] { run_folded(weights_, graph_, output_); });
   if (!program) return base::failure(fmt::format("the network cannot be recorded: {}", program.error()));

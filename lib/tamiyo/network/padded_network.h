@@ -3,8 +3,11 @@
 // once it was recorded, as a program: the same operations on the same memory, without the dispatcher's and the
 // allocator's work between them. One thread at a time.
 
+#include <c10/core/Stream.h>
+
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/expected.h"
@@ -32,7 +35,8 @@ class PaddedNetwork {
   PaddedNetwork(const PaddedNetwork&) = delete;
   PaddedNetwork& operator=(const PaddedNetwork&) = delete;
 
-  // Fails where a relation has an edge twice. graph: one that check_graph() accepts and the caps fit.
+  // Fails where a relation has an edge twice. graph: one that check_graph() accepts and the caps fit. On a card it runs
+  // on a stream of its own, beside the training, and waits for that stream alone.
   base::Expected<PolicyOutputs> run(const HeteroGraph& graph);
 
   // Of the last run, with the scores of padding.
@@ -52,10 +56,13 @@ class PaddedNetwork {
 
  private:
   std::vector<program::ExternalTensor> external_tensors() const;
+  // Ends with the output on the host.
+  void forward();
 
   const FoldedWeights& weights_;
+  std::optional<c10::Stream> stream_;  // on a card
   DenseGraph graph_;
-  at::Tensor output_;
+  at::Tensor output_, host_output_;  // host_output_: output_ itself on the CPU, else pinned memory
   program::Program program_;
   std::vector<at::Tensor> inputs_;  // parallel to the program's
   std::unique_ptr<program::Replay> replay_;

@@ -41,6 +41,22 @@ base::Expected<Message> parse_message(std::string_view text, std::size_t longest
   return message;
 }
 
+bool is_share(const std::optional<double>& value) { return !value || (*value >= 0 && *value <= 1); }
+
+// Empty: what is in it is within its limits.
+std::string excess_of(const ControllerAnswer& answer) {
+  if (answer.warnings.size() > kMostWarnings) {
+    return fmt::format("{} warnings, of at most {}", answer.warnings.size(), kMostWarnings);
+  }
+  // What is recorded of an answer must be readable again.
+  if (const auto bytes = base::json_line(answer.state).size(); bytes > base::kMostJsonText) {
+    return fmt::format("a state of {} bytes, of at most {}", bytes, base::kMostJsonText);
+  }
+  if (answer.assessment && !is_share(answer.assessment->risk)) return "assessment.risk: must be from 0 to 1";
+  if (answer.assessment && !is_share(answer.assessment->coverage)) return "assessment.coverage: must be from 0 to 1";
+  return {};
+}
+
 template <class Message>
 std::string message_text(const Message& message) {
   auto object = base::to_json(message);
@@ -79,13 +95,10 @@ base::Expected<ControllerQuestion> parse_question(std::string_view text) {
 base::Expected<ControllerAnswer> parse_answer(std::string_view text) {
   auto answer = parse_message<ControllerAnswer>(text, kLongestAnswer);
   if (!answer) return answer;
-  auto& warnings = answer->warnings;
-  if (warnings.size() > kMostWarnings) {
-    return base::failure(fmt::format("{} warnings, of at most {}", warnings.size(), kMostWarnings));
-  }
+  if (auto excess = excess_of(*answer); !excess.empty()) return base::failure(std::move(excess));
   answer->reason = base::shortened(answer->reason, kLongestReason);
   answer->problem = base::shortened(answer->problem, kLongestReason);
-  for (auto& warning : warnings) warning = base::shortened(warning, kLongestReason);
+  for (auto& warning : answer->warnings) warning = base::shortened(warning, kLongestReason);
   return answer;
 }
 

@@ -138,7 +138,7 @@ base::Expected<void> restore_tensors(ValidationWindow& window, const std::vector
   const ValidationWindow read{find("loss"), find("correct")};
   if (!read.loss.defined() && !read.correct.defined()) return {};
   const auto is_table = [](const torch::Tensor& table) {
-    return table.defined() && table.dim() == 2 && table.scalar_type() == torch::kFloat32;
+    return table.defined() && table.dim() == 2 && table.scalar_type() == torch::kFloat32 && table.is_contiguous();
   };
   if (!is_table(read.loss) || !is_table(read.correct) || read.loss.sizes() != read.correct.sizes()) {
     return base::failure("the validation figures of its last epochs are incomplete or of another form");

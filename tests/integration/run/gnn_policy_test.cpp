@@ -68,6 +68,26 @@ TEST_CASE("a resumed run asks the same network and gets the same decisions, comp
   CHECK(other.exit_code != 0);
 }
 
+TEST_CASE("a run whose network decides in bf16 is reproduced and resumed bit for bit, or refused by the processor") {
+  const RunRoom room;
+  const auto exact = room.run("exact"), rounded = room.run("rounded");
+  const auto assignments = kShort + Words{"epochs=4", "checkpoint.keep_last=10", "policy.gnn.temperature=10"};
+  REQUIRE(train(kDigits, exact, assignments).exit_code == 0);
+  const Finished finished = train(kDigits, rounded, assignments + Words{"policy.gnn.bf16=true"});
+  INFO(finished.out << finished.err);
+  if (finished.exit_code == 7) {
+    CHECK_THAT(finished.err,
+               ContainsSubstring("policy.gnn.bf16: this processor has no products in bf16; train without it"));
+    return;
+  }
+  REQUIRE(finished.exit_code == 0);
+  CHECK(values_of(rounded, "tamiyo.policy.value_estimate") != values_of(exact, "tamiyo.policy.value_estimate"));
+  CHECK(run_esper({"policy", "replay", rounded.string()}).exit_code == 0);
+  copy_run_until(rounded, checkpoints_of(rounded)[1], room.run("resumed"));
+  REQUIRE(resume(room.run("resumed")).exit_code == 0);
+  check_equal(record_of(room.run("resumed")), record_of(rounded), Telemetry::kMayLack);
+}
+
 TEST_CASE("a policy file that is none is named, with the way out") {
   const RunRoom room;
   const auto file = room.write("policy.safetensors", "not weights");
@@ -77,6 +97,6 @@ TEST_CASE("a policy file that is none is named, with the way out") {
     CHECK_THAT(finished.err, ContainsSubstring("policy.file: "));
     CHECK_THAT(finished.err, ContainsSubstring(path));
     CHECK_THAT(finished.err, ContainsSubstring("leave it empty for a network that has not learned"));
-    fs::remove_all(room.run("none"));
+    CHECK_FALSE(fs::exists(room.run("none")));
   }
 }

@@ -223,50 +223,91 @@ TEST_CASE("the folder of compiled programs is not taken from a run folder, and a
   CHECK(contents_of(config).find("cache_dir") == std::string::npos);
 }
 
-TEST_CASE("a program that a run folder names as its policy is started where its user ran it before, or trusts it") {
-  const RunRoom room;
-  const fs::path run = room.run("run"), ran = room.path / "ran";
-  const auto script =
-      room.write("controller.py", "import sys; sys.path.insert(0, '" ESPER_SOURCE_DIR
-                                  "/configs/policy'); sys.dont_write_bytecode = True\n"
-                                  "open('" +
-                                      ran.string() + "', 'a').write('x')\nimport controller\ncontroller.main()\n");
-  const auto as_user = [&](const std::string& user, const Words& arguments) {
+namespace {
+
+// A program that decides, and leaves a file behind when it is started. Each user has a state folder of his own.
+struct ProgramRoom : RunRoom {
+  fs::path folder = run("run"), ran = path / "ran";
+  std::string config = write("small.yaml", growing_config());
+  std::string script =
+      write("controller.py", "import sys; sys.path.insert(0, '" ESPER_SOURCE_DIR
+                             "/configs/policy'); sys.dont_write_bytecode = True\nopen('" +
+                                 ran.string() + "', 'a').write('x')\nimport controller\ncontroller.main()\n");
+
+  Finished as_user(const std::string& user, const Words& arguments, const std::string& current = ".") const {
     fs::remove(ran);
-    return run_program(Words{binary()} + arguments, {"XDG_STATE_HOME=" + (room.path / user).string()},
-                       std::chrono::minutes(2));
-  };
-  const auto config = room.write("small.yaml", growing_config());
-  const Finished trained = as_user("alice", {"train", "--config", config, "--run-dir", run, "--set", "epochs=2",
-                                             "policy.kind=process", "policy.command=[python3, " + script + "]"});
-  INFO(trained.out << trained.err);
-  REQUIRE(trained.exit_code == 0);
-  std::string from =
-      run.string() + "@" + std::to_string(state_of(run, checkpoints_of(run).back())["progress"]["step"].get<int>());
-  const std::vector<Words> commands = {{"train", "--resume", run, "--set", "epochs=3"},
-                                       {"fork", from, "--run-dir", room.run("fork"), "--set", "epochs=3"},
-                                       {"policy", "replay", run},
-                                       {"policy", "swap", run, "--policy", "process"}};
-  for (const Words& command : commands) {
-    CAPTURE(command);
-    const Finished refused = as_user("bob", command);
+    const Words shell = {"/bin/sh", "-c", "cd \"$0\" && exec \"$@\"", current, fs::absolute(binary())};
+    return run_program(shell + arguments, {"XDG_STATE_HOME=" + (path / user).string()}, std::chrono::minutes(2));
+  }
+  void train_as(const std::string& user, const std::string& kind) const {
+    const Finished trained = as_user(user, {"train", "--config", config, "--run-dir", folder, "--set", "epochs=2",
+                                            "policy.kind=" + kind, "policy.command=[python3, " + script + "]"});
+    INFO(trained.out << trained.err);
+    REQUIRE(trained.exit_code == 0);
+  }
+  void check_refused(const std::string& user, const Words& command, const std::string& current = ".") const {
+    CAPTURE(user, command);
+    const Finished refused = as_user(user, command, current);
+    INFO(refused.out << refused.err);
     CHECK(refused.exit_code == 7);
     CHECK_THAT(refused.err, ContainsSubstring("controller.py") && ContainsSubstring("--trust-program"));
     CHECK_FALSE(fs::exists(ran));
-    CHECK_FALSE(fs::exists(room.run("fork")));
   }
-  for (const Words& command : commands) {
-    CAPTURE(command);
-    const Finished known = as_user("alice", command);
-    INFO(known.out << known.err);
-    CHECK(known.exit_code == 0);
+  void check_started(const std::string& user, const Words& command) const {
+    CAPTURE(user, command);
+    const Finished finished = as_user(user, command);
+    INFO(finished.out << finished.err);
+    CHECK(finished.exit_code == 0);
     CHECK(fs::exists(ran));
   }
+};
+
+}  // namespace
+
+TEST_CASE("a program that a run folder names as its policy is started where its user named it before, or trusts it") {
+  const ProgramRoom room;
+  room.train_as("alice", "process");
+  const fs::path& run = room.folder;
+  const auto step = state_of(run, checkpoints_of(run).back())["progress"]["step"].get<int>();
+  const std::vector<Words> commands = {
+      {"train", "--resume", run, "--set", "epochs=3"},
+      {"fork", run.string() + "@" + std::to_string(step), "--run-dir", room.run("fork"), "--set", "epochs=3"},
+      {"policy", "replay", run},
+      {"policy", "swap", run, "--policy", "process"}};
+  for (const Words& command : commands) room.check_refused("bob", command);
+  CHECK_FALSE(fs::exists(room.run("fork")));
+  // The run's own copy of the file is not the user's.
+  room.check_refused("bob", {"train", "--config", run / "config.yaml", "--run-dir", room.run("again")});
+  // In another folder a relative path is another program.
+  room.check_refused("alice", {"policy", "replay", fs::absolute(run)}, room.path);
+  for (const Words& command : commands) room.check_started("alice", command);
   // Trusted once, it is known.
-  CHECK(as_user("bob", Words{"policy", "replay", run} + Words{"--trust-program"}).exit_code == 0);
-  CHECK(fs::exists(ran));
-  CHECK(as_user("bob", {"policy", "replay", run}).exit_code == 0);
-  CHECK(fs::exists(ran));
+  room.check_started("bob", {"policy", "replay", run, "--trust-program"});
+  room.check_started("bob", {"policy", "replay", run});
+  room.check_started("carol", {"train", "--resume", run, "--trust-program", "--set", "epochs=4"});
+}
+
+TEST_CASE("a program that a run folder names without asking it is not started either") {
+  const ProgramRoom room;
+  room.train_as("alice", "heuristic");
+  const auto out = (room.path / "taught.safetensors").string();
+  room.check_refused("alice",
+                     {"policy", "imitate", room.folder, "--teacher", "process", "--out", out, "--epochs", "1"});
+  room.check_refused("alice", {"policy", "swap", room.folder, "--policy", "process"});
+  room.check_started("alice", {"policy", "swap", room.folder, "--policy", "process", "--trust-program"});
+}
+
+TEST_CASE("a program that cannot be recorded as trusted is started where its user names it") {
+  const ProgramRoom room;
+  room.write("nobody", "a file, where the state folder would be");
+  const Finished trained =
+      room.as_user("nobody", {"train", "--config", room.config, "--run-dir", room.folder, "--set", "epochs=2",
+                              "policy.kind=process", "policy.command=[python3, " + room.script + "]"});
+  INFO(trained.out << trained.err);
+  CHECK(trained.exit_code == 0);
+  CHECK(fs::exists(room.ran));
+  CHECK_THAT(trained.err, ContainsSubstring("could not be recorded as trusted"));
+  room.check_refused("nobody", {"policy", "replay", room.folder});
 }
 
 TEST_CASE("no file of the current folder is run as Python") {

@@ -72,6 +72,10 @@ TEST_CASE("rules of the policy and of its schedule") {
            "f:1:51: policy.gnn.compile: needs policy.host: thread"},
       Case{"policy: {kind: ensemble, ensemble: [heuristic, gnn], host: process, gnn: {compile: true}}",
            "f:1:84: policy.gnn.compile: needs policy.host: thread"},
+      Case{"policy: {kind: gnn, host: process, gnn: {device: run}}",
+           "f:1:50: policy.gnn.device: run needs policy.host"},
+      Case{"policy: {kind: gnn, gnn: {device: run}}", ""},
+      Case{"policy: {kind: gnn, gnn: {device: cuda}}", "f:1:35: policy.gnn.device: "},
       Case{"policy: {kind: gnn, gnn: {compile: true}}", ""},
       Case{"policy: {host: process, gnn: {compile: true}}", ""},  // no network decides
       Case{"policy: {kind: gnn, gnn: {bf16: true}}", ""},

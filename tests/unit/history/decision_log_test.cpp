@@ -42,6 +42,17 @@ std::string error_of(const LoggedRun& run) {
 
 }  // namespace
 
+TEST_CASE("a log without decisions is told apart from one that has some, or had") {
+  LoggedRun run;
+  run.process(0);
+  const auto empty = run.read();
+  CHECK_THROWS_AS(require_decisions(empty, "run"), base::Error);
+  run.add("damaged");
+  CHECK_NOTHROW(require_decisions(run.read(), "run"));
+  run.decisions(1, 2);
+  CHECK_NOTHROW(require_decisions(run.read(), "run"));
+}
+
 TEST_CASE("each decision of a run that was resumed is there once, as the last process made it") {
   LoggedRun run;
   run.process(0);

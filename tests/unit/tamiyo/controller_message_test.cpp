@@ -71,6 +71,10 @@ TEST_CASE("what is no answer is refused, with the reason") {
       {std::string(100'000, '['), "no JSON"},
       {nested(40), "nested more than 32 deep"},
       {"{\"number\":7,\"warnings\":[" + warnings(257) + "]}", "257 warnings, of at most 256"},
+      {"{\"number\":7,\"state\":{\"a\":\"" + std::string(1 << 20, 'x') + "\"}}",
+       "a state of 1048584 bytes, of at most"},
+      {"{\"number\":7,\"assessment\":{\"risk\":1.5}}", "assessment.risk: must be from 0 to 1"},
+      {"{\"number\":7,\"assessment\":{\"coverage\":-1}}", "assessment.coverage: must be from 0 to 1"},
       {"{\"number\":7,\"details\":\"" + std::string(kLongestAnswer, 'x') + "\"}", "at most"}};
   for (const auto& [text, reason] : cases) {
     CAPTURE(text.substr(0, 80));

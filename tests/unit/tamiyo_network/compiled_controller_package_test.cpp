@@ -19,7 +19,7 @@ TEST_CASE("questions after the first of a size are answered by the compiled netw
                                                      program::CompileFolders{folder / "cache", {}});
   };
   test::Conversation conversation{random_graph({{1, 2, 4, 3, 1, 1}, 0.5}, 1)};
-  CompiledController controller(test::shared_weights(), service(), test::asks_about(conversation));
+  CompiledController controller(fold(test::shared_weights()), service(), test::asks_about(conversation));
   const std::string before = controller.save_state();
   controller.decide({});
   const auto folded = conversation.answer;
@@ -35,7 +35,7 @@ TEST_CASE("questions after the first of a size are answered by the compiled netw
   const auto compiled = conversation.answer;
   CHECK(compiled != folded);  // sums in another order: what the rest of this test is about
 
-  CompiledController resumed(test::shared_weights(), service(), test::asks_about(conversation));
+  CompiledController resumed(fold(test::shared_weights()), service(), test::asks_about(conversation));
   resumed.load_state(between);
   resumed.decide({});
   CHECK(conversation.answer == compiled);

@@ -28,7 +28,7 @@ struct Report {
 
 TEST_CASE("without a compiler the network decides as it is, and says so once") {
   test::Conversation conversation{random_graph(kGraphShapes[0], 1)};
-  CompiledController controller(test::shared_weights(), nullptr, test::asks_about(conversation));
+  CompiledController controller(fold(test::shared_weights()), nullptr, test::asks_about(conversation));
   CHECK(!controller.uncompiled_size());
   controller.decide({});
   const auto first = conversation.answer;
@@ -50,7 +50,7 @@ TEST_CASE("without a compiler the network decides as it is, and says so once") {
 
 TEST_CASE("a state with a size that no graph has is refused") {
   test::Conversation conversation{random_graph(kGraphShapes[0], 1)};
-  CompiledController controller(test::shared_weights(), nullptr, test::asks_about(conversation));
+  CompiledController controller(fold(test::shared_weights()), nullptr, test::asks_about(conversation));
   CHECK_NOTHROW(controller.load_state("{}"));
   for (const char* sizes : {"[[1, 2]]", "[[0, 4, 4, 4, 4, 4]]", "[[1, 4, 4, 4, 4, 100000]]", "\"all\""}) {
     CAPTURE(sizes);

@@ -1,10 +1,11 @@
+#include "tamiyo/network/bf16_products.h"
+
 #include <ATen/Functions.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 
 #include "tamiyo/network/agreement.h"
-#include "tamiyo/network/bf16_products.h"
 #include "tamiyo/network/sample_graphs.h"
 
 namespace esper::test {
@@ -26,7 +27,7 @@ Agreement bf16_against_fp32(const Weights& weights) {
 }  // namespace
 
 TEST_CASE("the network decides in bf16 as in fp32") {
-  if (!tamiyo::has_bf16_products()) SKIP(kNoProducts);
+  if (!tamiyo::has_bf16_products(c10::kCPU)) SKIP(kNoProducts);
   const Agreement found = bf16_against_fp32(dense_weights());
   INFO(found.same << " of " << found.graphs << ", numbers differ by up to " << found.largest_difference);
   CHECK(agree(found));
@@ -53,8 +54,18 @@ TEST_CASE("networks that decide otherwise are told apart") {
   CHECK_FALSE(tamiyo::agree({.graphs = 60, .same = 58, .largest_difference = 0}));
 }
 
+TEST_CASE("a network in bf16 is not recorded") {
+  if (!tamiyo::has_bf16_products(c10::kCPU)) SKIP(kNoProducts);
+  const tamiyo::FoldedWeights rounded = in_bf16(tamiyo::fold(dense_weights()));
+  tamiyo::PaddedNetwork network(rounded, {1, 4, 4, 4, 4, 4});
+  const auto recorded = network.record();
+  REQUIRE_FALSE(recorded);
+  CHECK(recorded.error() == "the network's packed weights cannot be recorded");
+  CHECK(network.form() == tamiyo::NetworkForm::kEager);
+}
+
 TEST_CASE("a network in bf16 needs half the memory for its layers") {
-  if (!tamiyo::has_bf16_products()) SKIP(kNoProducts);
+  if (!tamiyo::has_bf16_products(c10::kCPU)) SKIP(kNoProducts);
   const tamiyo::FoldedWeights exact = tamiyo::fold(dense_weights()), rounded = in_bf16(exact);
   for (std::size_t layer = 0; layer < exact.layers.size(); ++layer) {
     for (std::size_t i = 0; i < exact.layers[layer].targets.size(); ++i) {
