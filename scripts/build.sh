@@ -34,11 +34,11 @@ build_jobs() {
 }
 
 # Reads ninja's lines: announces the build at the first one that builds something, and on a terminal keeps the newest in place.
-# ninja also counts a look for new files at every start; that is not worth a line.
+# ninja also counts a look for new files and for a new commit at every start; those are not worth a line.
 follow_build() {
   local line announced=''
   while IFS= read -r line; do
-    [[ $line == \[* && $line != *"Re-checking globbed directories"* ]] || continue
+    [[ $line == \[* && $line != *"Re-checking globbed directories"* && $line != *build_commit.cmake* ]] || continue
     [[ -n $announced ]] || say "building (log: $BUILD/build.log)"
     announced=yes
     [[ ! -t 2 ]] || printf '\r\033[K%.*s' "${COLUMNS:-79}" "$line" >&2
