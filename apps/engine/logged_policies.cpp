@@ -20,12 +20,12 @@ using config::RunConfig;
 namespace {
 
 RunConfig read_config(const history::DecisionLog& log, const leyline::DecisionProcess& process) {
-  const std::string name = fmt::format("the run file of {} in its log of decisions", process.run_id);
   if (process.config.empty()) {
     throw Error(ExitCode::kData, fmt::format("the log of decisions lacks the run file by which some were made, so that "
                                              "their policy cannot be made again{}{}",
                                              log.gaps.empty() ? "" : ": ", log.gaps.empty() ? "" : log.gaps.front()));
   }
+  const std::string name = fmt::format("the run file of {} in its log of decisions", process.run_id);
   auto loaded = config::read_run_config_text(process.config, name, {}, config::DocumentKind::kOfRun);
   if (!loaded.problems.empty()) throw base::ConfigError(std::move(loaded.problems));
   return std::move(loaded.config);

@@ -1,5 +1,4 @@
 #include <filesystem>
-#include <system_error>
 
 #include "base/clock.h"
 #include "esper/engine_loader.h"
@@ -16,12 +15,9 @@ struct TrainOptions {
   std::vector<std::string> assignments;
 };
 
-// Of a run file: whether it is the one that some run keeps, which may have come from anywhere.
-bool is_in_run_folder(const std::string& config) {
-  const std::filesystem::path path(config);
-  std::error_code ignored;
-  return path.filename() == kRunConfigFile && std::filesystem::exists(path.parent_path() / "journal", ignored);
-}
+// Whether the file may be one that a run keeps, by its name alone: what else lies beside it is up to whoever made the
+// folder, which may have come from anywhere.
+bool may_be_of_run(const std::string& config) { return std::filesystem::path(config).filename() == kRunConfigFile; }
 
 // A resumed run continues with the training it began.
 void refuse_other_training(const TrainRequest& request) {
@@ -41,7 +37,7 @@ int train(TrainOptions options) {
                       "choose what to train: --config FILE for a new run, or --resume RUN to continue one");
   }
   // The user's own words.
-  const bool is_users_file = !options.config.empty() && !is_in_run_folder(options.config);
+  const bool is_users_file = !options.config.empty() && !may_be_of_run(options.config);
   if (is_users_file || sets(options.assignments, "policy.command")) request.job.trust_program = true;
   // Before the engine is loaded: a mistake in the file then costs milliseconds.
   request.job.config = options.config.empty() ? load_config_of_run(request.resume, options.assignments)

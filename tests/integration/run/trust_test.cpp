@@ -278,6 +278,10 @@ TEST_CASE("a program that a run folder names as its policy is started where its 
   CHECK_FALSE(fs::exists(room.run("fork")));
   // The run's own copy of the file is not the user's.
   room.check_refused("bob", {"train", "--config", run / "config.yaml", "--run-dir", room.run("again")});
+  // Nor where nothing else of the run is left.
+  fs::create_directories(room.path / "bare");
+  fs::copy_file(run / "config.yaml", room.path / "bare" / "config.yaml");
+  room.check_refused("bob", {"train", "--config", room.path / "bare" / "config.yaml", "--run-dir", room.run("again")});
   // In another folder a relative path is another program.
   room.check_refused("alice", {"policy", "replay", fs::absolute(run)}, room.path);
   for (const Words& command : commands) room.check_started("alice", command);
