@@ -24,12 +24,14 @@ ensure_python() {
   install_once python "$(python_environment)" build_python
 }
 
-# PyTorch Geometric, in a folder of its own.
-ensure_parity() {
-  [[ -x $ROOT/.esper/python/bin/python ]] || die "$EXIT_RESOURCES" "--parity needs the private Python environment, so not ESPER_TORCH"
-  local key
-  key=$({ python_environment && cat "$ROOT/scripts/requirements-parity.txt"; } | sha256sum)
-  install_once parity "$CACHE/parity-${key:0:16}" build_parity
+# ensure_extra NAME LIST WHAT: packages beside the private environment, in a folder of their own, .esper/NAME. LIST is a
+# file of scripts/, WHAT says what they are.
+ensure_extra() {
+  local name=$1 key
+  EXTRA_LIST=$2 EXTRA_WHAT=$3
+  [[ -x $ROOT/.esper/python/bin/python ]] || die "$EXIT_RESOURCES" "--$name needs the private Python environment, so not ESPER_TORCH"
+  key=$({ python_environment && cat "$ROOT/scripts/$EXTRA_LIST"; } | sha256sum)
+  install_once "$name" "$CACHE/$name-${key:0:16}" build_extra
 }
 
 # install_once NAME FOLDER BUILDER: makes .esper/NAME a link to FOLDER, which `BUILDER FOLDER` makes where it is missing,
@@ -44,13 +46,13 @@ install_once() {
   [[ $(readlink "$ROOT/.esper/$name" || true) == "$folder" ]] || ln -sfn "$folder" "$ROOT/.esper/$name"
 }
 
-build_parity() {
+build_extra() {
   local folder=$1 partial=$1.partial
   rm -rf "$partial"
-  say "installing PyTorch Geometric (about 10 MB to download)"
-  run_logged "$CACHE/log/pip-parity.log" "pip install" "$ROOT/.esper/python/bin/python" -I -m pip install \
+  say "installing $EXTRA_WHAT"
+  run_logged "$CACHE/log/pip-$EXTRA_LIST.log" "pip install" "$ROOT/.esper/python/bin/python" -I -m pip install \
     --disable-pip-version-check --no-input --retries 10 --no-deps --target "$partial" \
-    -r "$ROOT/scripts/requirements-parity.txt" || exit "$EXIT_RESOURCES"
+    -r "$ROOT/scripts/$EXTRA_LIST" || exit "$EXIT_RESOURCES"
   mv "$partial" "$folder"
 }
 

@@ -7,6 +7,9 @@ namespace esper::engine {
 
 int run(const TrainRequest& request);
 int run(const EvaluateRequest& request);
+int run(const ImportRequest& request);
+int run(const PredictRequest& request);
+int run(const ExportRequest& request);
 int run(const ForkRequest& request);
 int run(const ExplainRequest& request);
 int run(const ReplayRequest& request);
@@ -14,6 +17,7 @@ int run(const SwapRequest& request);
 int run(const ServeRequest& request);
 int run(const ImitateRequest& request);
 int run(const ShowPolicyRequest& request);
+int run(const ShowDataRequest& request);
 int run(const DoctorRequest& request);
 int run(const BenchRequest& request);
 int run(const SaveBaselineRequest& request);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "nissa/log.h"
+#include "tolaria/evaluation/averaged_model.h"
 
 namespace esper::engine {
 namespace {
@@ -20,6 +21,7 @@ tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders
           .device = bench.device,
           .batches_per_epoch = loaders.train->num_batches(),
           .skipped_samples = bench.data.skipped,
+          .preprocessing = preprocessing_text(bench),
           .clock = clock,
           .started = clock.now()};
 }
@@ -67,7 +69,7 @@ Composition::Composition(CompositionParts parts)
       ledger_(std::move(parts.ledger)),
       outbox_(facts_.run_id, facts_.clock, progress_, ledger_, telemetry_.sink()),
       writer_(store_of(parts), facts_.clock, facts_.config.safety.save_deadline),
-      saver_({facts_, *parts.bench.model, progress_, *policy_.policy}, writer_, outbox_, ledger_, telemetry_.display()),
+      saver_(save_source(parts.bench), writer_, outbox_, ledger_, telemetry_.display()),
       run_{.facts = facts_,
            .progress = progress_,
            .model = *parts.bench.model,
@@ -80,6 +82,12 @@ Composition::Composition(CompositionParts parts)
            .display = telemetry_.display(),
            .step_times = parts.step_times} {
   tolaria::report_start(run_, parts.start);
+}
+
+tolaria::SaveSource Composition::save_source(const Workbench& bench) {
+  return {facts_, *bench.model, progress_, *policy_.policy, [this, &bench] {
+            return tolaria::averaged_statistics(*bench.model, *loaders_.train, bench.config, bench.device);
+          }};
 }
 
 void Composition::finish(const tolaria::RunOutcome& outcome) {

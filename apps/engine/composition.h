@@ -46,6 +46,8 @@ class Composition {
   nlohmann::ordered_json telemetry_counts() const;
 
  private:
+  tolaria::SaveSource save_source(const Workbench& bench);
+
   Policy policy_;
   RunTelemetry telemetry_;
   Loaders loaders_;

@@ -18,6 +18,7 @@
 #include "engine/trusted_programs.h"
 #include "engine/workbench.h"
 #include "history/run_history.h"
+#include "kasmina/host/host_package.h"
 #include "kasmina/slot/topology.h"
 #include "nissa/log.h"
 #include "storage/confined_file_system.h"
@@ -73,6 +74,7 @@ CheckpointImage restore_parent(Workbench& bench, base::FileSystem& files, const 
     throw Error(ExitCode::kCheckpoint, fmt::format("{} cannot be forked: {}", path, own.error()));
   }
   image->info.training_hash = identity.text();
+  if (image->preprocessing.empty()) image->preprocessing = preprocessing_text(bench);
   warn_if_unchecked(history::read_journal(files, fork.parent), *image, path);
   const auto restored = step::restore_model(*bench.model, image->run.at("topology"), image->tensors, bench.device);
   if (!restored) throw Error(ExitCode::kCheckpoint, path + " cannot be used: " + restored.error());
@@ -116,7 +118,8 @@ void leave_out(Workbench& bench, const std::vector<std::string>& seeds, Checkpoi
   progress["control"] = tolaria::to_json(controls);
   progress["validation"] = nullptr;
   progress["best"] = nullptr;
-  progress["patience_loss"] = nullptr;
+  progress["patience"] = nullptr;
+  progress.erase("patience_loss");
   progress["epochs_without_better"] = 0;
 }
 
@@ -149,6 +152,7 @@ std::string publish(const ForkRequest& request, const std::string& checkpoint, c
                         : request.run.folder;
   storage::ConfinedFileSystem files(path, storage::Owner::kAnyone);
   const auto folder = tolaria::create_run_folder(files, path, config::resolved_yaml(config));
+  kasmina::keep_host_package(config.host, files, path + "/" + kRunHostFolder);
   tolaria::CheckpointStore store(files, folder.checkpoints(), folder.journal(), config.checkpoint);
   const json note = history::growth_record_json(fork_record(request, checkpoint, image));
   store.record(note.dump(-1, ' ', false, json::error_handler_t::replace));
@@ -208,6 +212,8 @@ std::string make_fork(const ForkRequest& request) {
 
 int run(const ForkRequest& request) {
   const auto& policy = request.job.config.policy;
+  const auto& data = request.job.config.data;
+  if (request.job.trust_data_program && data.kind == config::DataKind::kProcess) trust_program(data.command);
   if (request.train && policy.asks(config::PolicyKind::kProcess)) {
     if (request.job.trust_program) trust_program(policy.command);
     require_trusted(policy.command);  // before the fork is made

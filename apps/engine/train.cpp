@@ -1,5 +1,7 @@
 // `esper train`: from a run file, or a run folder to continue with, to a finished run.
 
+#include <fmt/core.h>
+
 #include <deque>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -9,14 +11,18 @@
 #include "base/interrupt.h"
 #include "base/text/standard_output.h"
 #include "config/writing/write.h"
+#include "data/preprocessing.h"
 #include "engine/commands.h"
 #include "engine/composition.h"
 #include "engine/no_epochs_left.h"
 #include "engine/train_report.h"
 #include "engine/trusted_programs.h"
 #include "engine/workbench.h"
+#include "kasmina/host/host_package.h"
+#include "kasmina/host/host_weights.h"
 #include "lanes/step_runner.h"
 #include "nissa/log.h"
+#include "step/ema.h"
 #include "storage/atomic_publish.h"
 #include "storage/confined_file_system.h"
 #include "storage/real_file_system.h"
@@ -85,7 +91,21 @@ OpenRun open_run(const std::string& path) {
 
 OpenRun create_run(const std::string& path, const RunConfig& config) {
   FileSystem& files = confine(path);
-  return {files, tolaria::create_run_folder(files, path, config::resolved_yaml(config))};
+  OpenRun open{files, tolaria::create_run_folder(files, path, config::resolved_yaml(config))};
+  kasmina::keep_host_package(config.host, files, path + "/" + kRunHostFolder);
+  return open;
+}
+
+// Before the first step of a new run.
+void begin_with_weights(Workbench& bench) {
+  const std::string& path = bench.config.host.weights;
+  if (path.empty()) return;
+  const auto weights = bench.model->network.take_weights(path);
+  step::restart_averages(bench.model->state);
+  nissa::log::info(fmt::format("host.weights: {} tensors taken from {}", weights.taken.size(), path));
+  if (const std::string text = kasmina::differences(weights); !text.empty()) {
+    nissa::log::warning("host.weights: " + text.substr(0, text.size() - 1));
+  }
 }
 
 // A fork without seeds is another network than its parent: it has no figures to end with before it trained.
@@ -106,6 +126,20 @@ void keep_config(const OpenRun& open, const RunConfig& config) {
   }
 }
 
+// What was learned from inputs in one scale goes on in it, also where this version would measure another.
+void keep_normaliser(Workbench& bench, const tolaria::ResumePoint& from) {
+  if (from.preprocessing.empty()) return;
+  const auto saved = data::read_preprocessing(from.preprocessing);
+  if (!saved) {
+    throw base::Error(base::ExitCode::kCheckpoint,
+                      from.checkpoint + "/preprocessing.json cannot be used: " + saved.error());
+  }
+  if (saved->standardization == bench.data.standardization) return;
+  nissa::log::warning("mean and deviation of the training data are not those of " + from.checkpoint +
+                      ", which are kept");
+  bench.data.standardization = saved->standardization;
+}
+
 // Puts the run's newest checkpoint that will do into the bench and the policy. Throws as find_resume_point(), and
 // Error{kConfig} for a fork without seeds that has no epoch left to train.
 tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const tolaria::TrainingIdentity& identity,
@@ -116,6 +150,7 @@ tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const tolaria
       {bench.config, identity, bench.device, batches_per_epoch(bench), [&bench] { return fresh_model(bench); }},
       policy);
   if (from.model) bench.model = std::move(from.model);
+  keep_normaliser(bench, from);
   require_epochs_left(from.progress, bench.config, path);
   if (!from.unchecked.empty()) nissa::log::warning(from.unchecked);
   keep_config(open, bench.config);
@@ -186,10 +221,14 @@ int run(const TrainRequest& request) {
   if (request.job.trust_program && !request.dry_run && config.policy.asks(config::PolicyKind::kProcess)) {
     trust_program(config.policy.command);
   }
+  if (request.job.trust_data_program && config.data.kind == config::DataKind::kProcess) {
+    trust_program(config.data.command);
+  }
   std::optional<OpenRun> open;
   if (resuming) open.emplace(open_run(request.resume));
   Workbench bench = set_up(config, request.job.cache_dir, resuming ? "esper train --resume " + request.resume : "");
   lanes::check_lane(config.step, bench.device);
+  if (!resuming) begin_with_weights(bench);
   if (request.dry_run) return dry_run(bench, request);
   Policy policy = make_policy(config, request.job.cache_dir);
   if (!resuming) open.emplace(create_run(new_path(request, config), config));

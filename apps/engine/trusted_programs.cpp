@@ -78,14 +78,14 @@ std::set<Command>& trusted_here() {
 
 void trust_program(const Command& command) {
   if (command.empty() || !trusted_here().insert(command).second) return;
-  try_records("policy.command could not be recorded as trusted, so a resumed run needs --trust-program", [&] {
+  try_records("a program could not be recorded as trusted, so a resumed run needs --trust-program", [&] {
     Records records = open_records();
     const std::string record = record_of(command);
     storage::publish_file(records.files, records.path_of(record), storage::bytes_of(record));
   });
 }
 
-void require_trusted(const Command& command) {
+void require_trusted(const Command& command, const std::string& field) {
   if (trusted_here().contains(command)) return;
   bool is_recorded = false;
   try_records("the programs that you trust cannot be read",
@@ -94,10 +94,10 @@ void require_trusted(const Command& command) {
   throw Error(
       ExitCode::kPolicy,
       fmt::format(
-          "policy.command: the run folder names the program {}, which you have not named in a run file of "
+          "{}: the run folder names the program {}, which you have not named in a run file of "
           "your own, in this folder; read it, and where you trust it add --trust-program, or train by a run file of "
           "your own first",
-          nlohmann::json(command).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
+          field, nlohmann::json(command).dump(-1, ' ', true, nlohmann::json::error_handler_t::replace)));
 }
 
 }  // namespace esper::engine

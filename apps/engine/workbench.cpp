@@ -5,6 +5,7 @@
 
 #include "base/error.h"
 #include "data/files/input_error.h"
+#include "data/preprocessing.h"
 #include "device/cuda_table.h"
 #include "device/facts.h"
 #include "device/precision.h"
@@ -12,6 +13,7 @@
 #include "device/select.h"
 #include "device/settings.h"
 #include "engine/find_python.h"
+#include "engine/trusted_programs.h"
 #include "nissa/log.h"
 
 namespace esper::engine {
@@ -22,8 +24,11 @@ data::Source source_of(const Workbench& bench) {
   const auto& config = bench.config.data;
   if (config.gpu_dataset == config::Resident::kOn) return data::Source::kResident;
   if (config.gpu_dataset == config::Resident::kOff || !bench.device.is_cuda()) return data::Source::kThreads;
-  auto bytes = data::resident_bytes(bench.data.train, config.augment) +
-               data::resident_bytes(bench.data.validation, config::AugmentConfig{});
+  std::int64_t bytes = 0;
+  if (bench.data.train.inputs.defined()) {
+    bytes += data::resident_bytes(bench.data.train, config.augment) +
+             data::resident_bytes(bench.data.validation, config::AugmentConfig{});
+  }
   if (bench.data.test) bytes += data::resident_bytes(*bench.data.test, config::AugmentConfig{});
   constexpr std::uint64_t kShare = 4;  // the rest is for the network, its gradients and what the step keeps
   const auto free = device::memory_figures(bench.device).free_bytes;
@@ -72,11 +77,40 @@ std::unique_ptr<program::CompileService> desk_of_run(const config::RunConfig& co
                               lane == Lane::kAuto ? WorkerPriority::kBackground : WorkerPriority::kNormal);
 }
 
+struct StartedDevice {
+  torch::Device device;
+  step::StepSettings settings;
+};
+
+// Selects it, applies its settings, seeds the random number generators.
+StartedDevice start_device(const config::RunConfig& config) {
+  const auto selection = device::select_device(config.device.kind);
+  if (!selection.note.empty()) nissa::log::warning(selection.note);
+  device::apply_settings(config.device, selection.device);
+  device::seed_all(config.seed);
+  return {selection.device,
+          step::step_settings(config, device::resolve_precision(config.device.precision, selection.device))};
+}
+
+// For samples that a checkpoint describes: where they fit no network of this configuration, it is the checkpoint that
+// is of another one.
+std::unique_ptr<step::Model> model_of_checkpoint(const config::RunConfig& config, const leyline::SampleShape& sample,
+                                                 const StartedDevice& started) {
+  try {
+    return step::build_model(config, sample, started.settings, started.device);
+  } catch (const base::Error& error) {
+    if (error.code() != base::ExitCode::kConfig) throw;
+    throw base::Error(base::ExitCode::kCheckpoint,
+                      std::string("the checkpoint does not fit this configuration: ") + error.what());
+  }
+}
+
 }  // namespace
 
-data::Splits load_data(const config::DataConfig& config, const std::string& way_out, data::TestPart test) {
+data::Splits load_data(const config::RunConfig& config, const std::string& way_out, data::TestPart test) {
+  if (config.data.kind == config::DataKind::kProcess) require_trusted(config.data.command, "data.command");
   try {
-    return data::load_dataset(config, test);
+    return data::load_dataset(config.data, test, config.task);
   } catch (const data::MissingData& error) {
     if (way_out.empty()) throw;
     throw base::Error(error.code(), fmt::format("{}. If the data was moved: {} --set data.{}=NEW", error.what(),
@@ -86,16 +120,18 @@ data::Splits load_data(const config::DataConfig& config, const std::string& way_
 
 Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out,
                  data::TestPart test) {
-  const auto selection = device::select_device(config.device.kind);
-  if (!selection.note.empty()) nissa::log::warning(selection.note);
-  device::apply_settings(config.device, selection.device);
-  device::seed_all(config.seed);
-  const auto settings =
-      step::step_settings(config, device::resolve_precision(config.device.precision, selection.device));
-  auto data = load_data(config.data, way_out, test);
-  auto model = step::build_model(config, data.train.shape, settings, selection.device);
-  return {config,          selection.device, settings,
-          std::move(data), std::move(model), desk_of_run(config, selection.device, cache_dir)};
+  const auto [device, settings] = start_device(config);
+  auto data = load_data(config, way_out, test);
+  auto model = step::build_model(config, data.train.shape, settings, device);
+  return {config, device, settings, std::move(data), std::move(model), desk_of_run(config, device, cache_dir)};
+}
+
+Workbench set_up_saved(const config::RunConfig& config, const leyline::SampleShape& sample,
+                       const std::function<data::Splits()>& load) {
+  const StartedDevice started = start_device(config);
+  auto data = load ? load() : data::Splits();
+  return {config, started.device, started.settings, std::move(data), model_of_checkpoint(config, sample, started),
+          nullptr};
 }
 
 std::unique_ptr<program::CompileService> make_compile_service(const config::RunConfig& config, torch::Device device,
@@ -113,6 +149,10 @@ std::unique_ptr<program::CompileService> make_compile_service(const config::RunC
   return std::make_unique<program::CompileService>(settings, program::CompileFolders{cache_dir, {}});
 }
 
+std::unique_ptr<data::Loader> open_loader(const Workbench& bench, const data::Dataset& dataset, data::Order order) {
+  return make_loader(dataset, bench, source_of(bench), order);
+}
+
 Loaders open_loaders(const Workbench& bench) {
   const data::Source source = source_of(bench);
   const auto sequential = [&](const data::Dataset& part) {
@@ -120,6 +160,10 @@ Loaders open_loaders(const Workbench& bench) {
   };
   return {make_loader(bench.data.train, bench, source, data::Order::kShuffled), sequential(bench.data.validation),
           bench.data.test ? sequential(*bench.data.test) : nullptr};
+}
+
+std::string preprocessing_text(const Workbench& bench) {
+  return data::text_of(data::preprocessing_of(bench.config.data, bench.config.task, bench.data));
 }
 
 std::unique_ptr<step::Model> fresh_model(const Workbench& bench) {

@@ -2,6 +2,7 @@
 // What training and evaluation both need before they start: device, data and a fresh model.
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,7 +26,7 @@ struct Workbench {
 
 // way_out: what --set data.path=NEW is to be given to, for data that is no longer where a run had it; empty: a new run.
 // Throws Error: kData, kConfig.
-data::Splits load_data(const config::DataConfig& config, const std::string& way_out, data::TestPart test);
+data::Splits load_data(const config::RunConfig& config, const std::string& way_out, data::TestPart test);
 
 // Selects the device, applies its settings, seeds the random number generators, loads the data, builds the network.
 // Throws Error: kResources (no such device), kData, kConfig (network and data do not fit).
@@ -33,6 +34,11 @@ data::Splits load_data(const config::DataConfig& config, const std::string& way_
 // way_out: likewise.
 Workbench set_up(const config::RunConfig& config, const std::string& cache_dir, const std::string& way_out = {},
                  data::TestPart test = data::TestPart::kUnread);
+
+// The same with a network for samples of this shape, whatever the data. load: the data; empty: without any. No lane
+// compiles.
+Workbench set_up_saved(const config::RunConfig& config, const leyline::SampleShape& sample,
+                       const std::function<data::Splits()>& load = {});
 
 // Where programs for this run can be asked for: null where there is no Python with torch. Starts nothing.
 std::unique_ptr<program::CompileService> make_compile_service(const config::RunConfig& config, torch::Device device,
@@ -44,6 +50,11 @@ struct Loaders {
 };
 // They read out of bench.data, which stays where it is from now on.
 Loaders open_loaders(const Workbench& bench);
+// Of a data set that outlives it, normalised as bench.data says.
+std::unique_ptr<data::Loader> open_loader(const Workbench& bench, const data::Dataset& dataset, data::Order order);
+
+// What its checkpoints keep of its data, as text.
+std::string preprocessing_text(const Workbench& bench);
 
 // A model as at the start of a run.
 std::unique_ptr<step::Model> fresh_model(const Workbench& bench);

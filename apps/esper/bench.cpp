@@ -11,7 +11,7 @@ namespace esper {
 namespace {
 
 struct BenchCommand : BenchOptions {
-  std::string output_dir, peer;
+  std::string output_dir, peer, peer_model;
   bool counts = false;
 };
 
@@ -57,6 +57,7 @@ int bench(const BenchCommand& options) {
   BenchRequest request{comparison_of(options), job_of(options), Measured::kTimes, options.output_dir};
   if (!options.peer.empty()) request.measured = Measured::kTimesAndPeer;
   if (options.counts) request.measured = Measured::kCounts;
+  request.comparison.peer_model = options.peer_model;
   refuse_for_growth(options, request.comparison);
   refuse_for_policy(options, request.comparison);
   refuse_other_policies(request);
@@ -80,6 +81,11 @@ void add_bench(Front& front) {
   CLI::Option* peer = command->add_option("--peer", options->peer, "Also measure the same training in Python: python")
                           ->type_name("NAME")
                           ->check(CLI::IsMember({"python"}));
+  command
+      ->add_option("--peer-model", options->peer_model,
+                   "With --peer and an imported network: the model that it was imported from")
+      ->type_name("MODULE.py:NAME")
+      ->needs(peer);
   command->add_flag("--counts", options->counts, "Count operators and host reads of a step, without timing")
       ->excludes(folder)
       ->excludes(peer);

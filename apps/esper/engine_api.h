@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -16,16 +17,19 @@ namespace esper {
 
 // Name of the resolved configuration inside a run folder.
 inline constexpr const char* kRunConfigFile = "config.yaml";
+// The same of its copy of an imported network (host.path).
+inline constexpr const char* kRunHostFolder = "host";
 
 // Exit status of the commands that compare, where they found what they look for, as of diff(1).
 inline constexpr int kDiffers = 1;
 
 // What the commands that run a training's steps share.
 struct Job {
-  config::RunConfig config;    // read and found good, assignments included
-  std::string cache_dir;       // of --cache-dir: folder of compiled programs; empty: the user's own
-  bool json = false;           // one JSON object on stdout at the end; words go to stderr
-  bool trust_program = false;  // the user named policy.command himself, or trusts the run folder that names it
+  config::RunConfig config;         // read and found good, assignments included
+  std::string cache_dir;            // of --cache-dir: folder of compiled programs; empty: the user's own
+  bool json = false;                // one JSON object on stdout at the end; words go to stderr
+  bool trust_program = false;       // the user named policy.command himself, or trusts the run folder that names it
+  bool trust_data_program = false;  // likewise, data.command
 };
 
 // The run that `esper train` and `esper fork` make.
@@ -58,7 +62,66 @@ struct EvaluateRequest {
   std::string checkpoint;                           // the checkpoint's name, or "best"; empty: the newest
   EvaluatedPart part = EvaluatedPart::kValidation;  // kTest: where config names one, or:
   std::string added_test_path;                      // test data of a run whose own file names none
-  bool by_sample = false;                           // with json: also each sample's figures
+  // Where the command line says that the data are, if not where the run's file does. Data that are not the run's own
+  // are measured whole, as test data.
+  std::string moved_path;
+  bool by_sample = false;  // with json: also each sample's figures
+};
+
+struct ImportRequest {
+  static constexpr const char* kCommand = "import";
+  std::string source;                  // "model.py:ResNet", "timm:resnet18"
+  std::string example;                 // shape of one sample: "3x32x32"
+  std::string folder;                  // that is written
+  std::vector<std::string> arguments;  // "num_classes=10": what the model is made with
+  std::string weights;                 // safetensors file; empty: the model's own start
+  std::string license;                 // text file; empty: none
+  std::uint64_t seed = 0;              // of the model's start values
+  bool replace = false;                // also where there is a folder already
+  bool json = false;                   // as in Job
+};
+
+enum class PredictionFormat { kCsv, kJsonl };
+constexpr auto names(PredictionFormat) {
+  return std::array{std::pair{PredictionFormat::kCsv, "csv"}, std::pair{PredictionFormat::kJsonl, "jsonl"}};
+}
+
+struct PredictRequest {
+  static constexpr const char* kCommand = "predict";
+  config::RunConfig config;                // as in Job
+  std::string run_dir;                     // the run
+  std::string checkpoint;                  // as in EvaluateRequest
+  std::vector<std::string> inputs;         // files and folders; of a language model texts that are gone on with
+  std::optional<std::string> prompt;       // a text that is gone on with
+  std::string file;                        // that is written; empty: standard output
+  std::optional<PredictionFormat> format;  // none: CSV, of a language model the text itself
+  std::int64_t batch_size = 0;             // 0: the run's
+  std::int64_t top = 1;                    // classes that are named
+  // Of a language model.
+  std::int64_t tokens = 200;
+  double temperature = 1;
+  std::int64_t top_k = 0;
+  std::uint64_t seed = 0;
+};
+
+// What a network is written as.
+enum class ExportFormat { kPytorch, kPt2, kAoti, kOnnx, kSafetensors };
+constexpr auto names(ExportFormat) {
+  using F = ExportFormat;
+  return std::array{std::pair{F::kPytorch, "pytorch"}, std::pair{F::kPt2, "pt2"}, std::pair{F::kAoti, "aoti"},
+                    std::pair{F::kOnnx, "onnx"}, std::pair{F::kSafetensors, "safetensors"}};
+}
+
+struct ExportRequest {
+  static constexpr const char* kCommand = "export";
+  config::RunConfig config;  // as in Job
+  bool json = false;         // likewise
+  std::string run_dir;       // the run
+  std::string checkpoint;    // the checkpoint's name, or "best"; empty: the newest
+  ExportFormat format = ExportFormat::kPytorch;
+  std::string out;       // the folder to write
+  bool replace = false;  // also where there is an export already
+  std::string esper;     // version and commit of this build
 };
 
 struct ForkRequest {
@@ -122,6 +185,12 @@ struct ShowPolicyRequest {
   bool json = false;  // as in Job
 };
 
+struct ShowDataRequest {
+  static constexpr const char* kCommand = "data show";
+  config::RunConfig config;  // its data and task, by the command line
+  bool json = false;         // as in Job
+};
+
 struct DoctorRequest {
   static constexpr const char* kCommand = "doctor";
   bool json = false;  // as in Job
@@ -133,6 +202,7 @@ struct Comparison {
   bool built_in = true;            // the scenario is one of Esper's own
   std::vector<std::string> lanes;  // by name, in this order; the first is what others are compared with
   int rounds = 0;                  // in which all rows take turns
+  std::string peer_model;          // MODULE.py:NAME of an imported network, for its peer in Python; empty: none
   std::string commit;              // of this build
 };
 
@@ -167,9 +237,10 @@ struct CheckBaselineRequest {
   double budget = 0;   // how much slower may be, as a share: 0.05 is five percent
 };
 
-using EngineRequest = std::variant<TrainRequest, EvaluateRequest, ForkRequest, ExplainRequest, ReplayRequest,
-                                   SwapRequest, ServeRequest, ImitateRequest, ShowPolicyRequest, DoctorRequest,
-                                   BenchRequest, SaveBaselineRequest, CheckBaselineRequest>;
+using EngineRequest =
+    std::variant<TrainRequest, EvaluateRequest, ImportRequest, PredictRequest, ExportRequest, ForkRequest,
+                 ExplainRequest, ReplayRequest, SwapRequest, ServeRequest, ImitateRequest, ShowPolicyRequest,
+                 ShowDataRequest, DoctorRequest, BenchRequest, SaveBaselineRequest, CheckBaselineRequest>;
 
 }  // namespace esper
 

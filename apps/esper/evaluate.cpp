@@ -25,6 +25,13 @@ void take_out_added_test_path(EvaluateRequest& request) {
   if (!request.added_test_path.empty()) data.test_fraction = recorded.test_fraction;
 }
 
+// With --part the run's own data are meant.
+std::string moved_path_of(const EvaluateOptions& options) {
+  const auto& path = options.request.config.data.path;
+  const bool moved = path != read_config_of_run(options.request.run_dir).config.data.path;
+  return moved && options.part.empty() ? path : "";
+}
+
 EvaluatedPart part_of(const EvaluateOptions& options, const config::RunConfig& config) {
   const bool has_test = config::names_test_part(config.data);
   if (options.part.empty()) return has_test ? EvaluatedPart::kTest : EvaluatedPart::kValidation;
@@ -41,6 +48,7 @@ int evaluate(EvaluateOptions options) {
   EvaluateRequest& request = options.request;
   request.config = load_config_of_run(request.run_dir, options.assignments);
   request.part = part_of(options, request.config);
+  request.moved_path = moved_path_of(options);
   take_out_added_test_path(request);
   return run_in_engine(request);
 }
@@ -62,7 +70,9 @@ void add_evaluate(Front& front) {
       ->check(CLI::IsMember({"test", "validation"}));
   add_set_option(*command, options->assignments);
   add_json_flag(*command, request.json);
-  command->add_flag("--by-sample", request.by_sample, "With --json: also the loss and accuracy of each sample")
+  command
+      ->add_flag("--by-sample", request.by_sample,
+                 "With --json: also the loss of each sample, and its figure of the run's primary metric")
       ->needs("--json");
   command->callback([&front, options] { front.run = [options] { return evaluate(*options); }; });
 }

@@ -65,6 +65,7 @@ int fork_run(ForkOptions options) {
   request.parents_policy = before.policy.kind;
   if (!options.policy.empty()) request.job.config.policy.kind = config::PolicyKind::kNone;
   request.train = !options.only_make;
+  request.job.trust_data_program = request.job.trust_program || sets(options.assignments, "data.command");
   if (sets(options.assignments, "policy.command")) request.job.trust_program = true;
   return run_in_engine(request);
 }

@@ -62,6 +62,8 @@ void build_front(Front& front) {
   root.option_defaults()->take_last();
   add_train(front);
   add_evaluate(front);
+  add_predict(front);
+  add_export(front);
   add_why_slow(front);
   CLI::App* config =
       add_command(root, "config", "Check, show and explain run files", "esper config check configs/run/digits.yaml");
@@ -71,6 +73,9 @@ void build_front(Front& front) {
   add_config_explain(*config, front);
   add_config_schema(*config, front);
   add_config_diff(*config, front);
+  CLI::App* data = add_command(root, "data", "Look into data sets", "esper data show data/examples/table/houses.csv");
+  data->require_subcommand(1);
+  add_data_show(*data, front);
   CLI::App* telemetry = add_command(root, "telemetry", "List and compare the metrics and events that runs report",
                                     "esper telemetry list");
   telemetry->require_subcommand(1);
@@ -84,6 +89,7 @@ void build_front(Front& front) {
   add_topo_diff(*topo, front);
   add_receipt(front);
   add_policy(front);
+  add_import(front);
   add_fork(front);
   add_bench(front);
   add_baseline(front);

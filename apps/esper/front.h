@@ -15,6 +15,9 @@ struct Front {
 
 void add_train(Front& front);
 void add_evaluate(Front& front);
+void add_import(Front& front);
+void add_predict(Front& front);
+void add_export(Front& front);
 void add_fork(Front& front);
 void add_receipt(Front& front);
 void add_topo_log(CLI::App& topo, Front& front);
@@ -28,6 +31,7 @@ void add_policy_show(CLI::App& policy, Front& front);
 void add_why_slow(Front& front);
 void add_bench(Front& front);
 void add_baseline(Front& front);
+void add_data_show(CLI::App& data, Front& front);
 void add_doctor(Front& front);
 void add_completion(Front& front);
 void add_config_check(CLI::App& config, Front& front);

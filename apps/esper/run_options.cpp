@@ -43,7 +43,7 @@ bool sets(const std::vector<std::string>& assignments, const std::string& field)
 
 void add_trust_flag(CLI::App& command, bool& trust_program) {
   command.add_flag("--trust-program", trust_program,
-                   "Trust the program that the run folder names in policy.command, from now on");
+                   "Trust the programs that the run folder names in policy.command and data.command, from now on");
 }
 
 void add_config_options(CLI::App& command, ConfigOptions& options) {
@@ -65,8 +65,13 @@ std::string config_in_run(const std::string& run_dir) {
   return path.string();
 }
 
-config::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& assignments) {
+config::LoadedConfig read_config_of_run(const std::string& run_dir, const std::vector<std::string>& given) {
   const std::string path = config_in_run(run_dir);
+  auto assignments = given;
+  // An imported network's programs: the run has its own.
+  const std::string host = run_dir + "/" + kRunHostFolder;
+  std::error_code ignored;
+  if (std::filesystem::is_directory(host, ignored)) assignments.push_back("host.path=" + host);
   storage::ConfinedFileSystem files(run_dir, storage::Owner::kAnyone);
   const auto bytes = storage::read_file(files, path, config::YamlLimits::kBytes + 1);
   config::LoadedConfig loaded =

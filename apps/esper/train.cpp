@@ -38,7 +38,9 @@ int train(TrainOptions options) {
   }
   // The user's own words.
   const bool is_users_file = !options.config.empty() && !may_be_of_run(options.config);
+  const bool trusts_folder = request.job.trust_program;
   if (is_users_file || sets(options.assignments, "policy.command")) request.job.trust_program = true;
+  request.job.trust_data_program = trusts_folder || is_users_file || sets(options.assignments, "data.command");
   // Before the engine is loaded: a mistake in the file then costs milliseconds.
   request.job.config = options.config.empty() ? load_config_of_run(request.resume, options.assignments)
                                               : config::load_run_config(options.config, options.assignments);

@@ -6,18 +6,49 @@
 
 namespace esper::config {
 
-enum class DataKind { kDigits, kCsv, kMnist, kCifar10, kImages, kNpy, kText, kSynthetic };
+enum class DataKind {
+  kDigits,
+  kCsv,
+  kMnist,
+  kCifar10,
+  kImages,
+  kNpy,
+  kText,
+  kSynthetic,
+  kTable,
+  kParquet,
+  kDatasets,
+  kWebdataset,
+  kTokens,
+  kProcess
+};
 constexpr auto names(DataKind) {
   using K = DataKind;
-  return std::array{std::pair{K::kDigits, "digits"}, std::pair{K::kCsv, "csv"},
-                    std::pair{K::kMnist, "mnist"},   std::pair{K::kCifar10, "cifar10"},
-                    std::pair{K::kImages, "images"}, std::pair{K::kNpy, "npy"},
-                    std::pair{K::kText, "text"},     std::pair{K::kSynthetic, "synthetic"}};
+  return std::array{std::pair{K::kDigits, "digits"},     std::pair{K::kCsv, "csv"},
+                    std::pair{K::kMnist, "mnist"},       std::pair{K::kCifar10, "cifar10"},
+                    std::pair{K::kImages, "images"},     std::pair{K::kNpy, "npy"},
+                    std::pair{K::kText, "text"},         std::pair{K::kSynthetic, "synthetic"},
+                    std::pair{K::kTable, "table"},       std::pair{K::kParquet, "parquet"},
+                    std::pair{K::kDatasets, "datasets"}, std::pair{K::kWebdataset, "webdataset"},
+                    std::pair{K::kTokens, "tokens"},     std::pair{K::kProcess, "process"}};
 }
 
 enum class BadSample { kFail, kSkip };
 constexpr auto names(BadSample) {
   return std::array{std::pair{BadSample::kFail, "fail"}, std::pair{BadSample::kSkip, "skip"}};
+}
+
+// What becomes of a value that a table lacks.
+enum class MissingValue { kFail, kMean, kZero };
+constexpr auto names(MissingValue) {
+  using M = MissingValue;
+  return std::array{std::pair{M::kFail, "fail"}, std::pair{M::kMean, "mean"}, std::pair{M::kZero, "zero"}};
+}
+
+// How a file of tokens stores one.
+enum class TokenType { kUint16, kUint32 };
+constexpr auto names(TokenType) {
+  return std::array{std::pair{TokenType::kUint16, "uint16"}, std::pair{TokenType::kUint32, "uint32"}};
 }
 
 enum class Resident { kAuto, kOn, kOff };
@@ -54,6 +85,27 @@ struct SyntheticConfig {
   }
 };
 
+// Which columns of a table are what.
+struct ColumnsConfig {
+  std::vector<std::string> target;
+  std::vector<std::string> features;
+  std::vector<std::string> categorical;
+  MissingValue missing = MissingValue::kFail;
+
+  static constexpr auto fields() {
+    using C = ColumnsConfig;
+    return std::tuple{
+        field("target", &C::target,
+              "the column with the target; several for tasks multilabel and regression; default: the last column"),
+        field("features", &C::features, "the columns with the inputs, in this order; empty: all others"),
+        field("categorical", &C::categorical,
+              "those of the inputs that are words: each becomes as many inputs of 0 and 1 as it has different words"),
+        field("missing", &C::missing,
+              "empty cells: fail, or the mean of the column's training part, or zero; an empty word is a word of its "
+              "own")};
+  }
+};
+
 struct DataConfig {
   DataKind kind = DataKind::kDigits;
   std::string path;
@@ -71,6 +123,11 @@ struct DataConfig {
   int context = 64;
   BadSample bad_sample = BadSample::kFail;
   AugmentConfig augment;
+  ColumnsConfig columns;
+  std::string labels;
+  TokenType token_type = TokenType::kUint16;
+  std::string vocabulary;
+  std::vector<std::string> command;
   SyntheticConfig synthetic;
   int workers = 1;
   int prefetch = 2;
@@ -113,6 +170,16 @@ struct DataConfig {
         field("context", &C::context, "characters in one sample of text", between(1, 65536)),
         field("bad_sample", &C::bad_sample, "fail on a sample that cannot be read, or skip and count it"),
         field("augment", &C::augment, "random changes to training images"),
+        field("columns", &C::columns, "kinds table, parquet and datasets, and data.labels: which columns are what"),
+        field("labels", &C::labels,
+              "images: CSV file whose first column names a file below data.path, and data.columns.target its target; "
+              "empty: the folders are the classes"),
+        field("token_type", &C::token_type, "tokens: how the file stores one, little-endian"),
+        field("vocabulary", &C::vocabulary,
+              "tokens: JSON file with the list of the tokens' texts, for `esper predict`; empty: tokens stay numbers"),
+        field("command", &C::command,
+              "process: program and arguments, without a shell, that writes the samples to its standard output "
+              "(docs/data.md)"),
         field("synthetic", &C::synthetic, "settings of kind synthetic"),
         field("workers", &C::workers, "threads that prepare batches; 0 prepares them in the training thread",
               between(0, 256)),

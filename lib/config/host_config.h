@@ -7,14 +7,15 @@
 
 namespace esper::config {
 
-enum class HostKind { kLinear, kMlp, kCnn, kTransformer };
+enum class HostKind { kLinear, kMlp, kCnn, kTransformer, kExported };
 constexpr auto names(HostKind) {
   using K = HostKind;
   return std::array{std::pair{K::kLinear, "linear"}, std::pair{K::kMlp, "mlp"}, std::pair{K::kCnn, "cnn"},
-                    std::pair{K::kTransformer, "transformer"}};
+                    std::pair{K::kTransformer, "transformer"}, std::pair{K::kExported, "exported"}};
 }
 
-// The network at the start. Number of classes (or characters) and the sample's shape come from the data.
+// The network at the start. Number of classes (or characters) and the sample's shape come from the data; an exported
+// network brings its own, which the data must fit.
 struct HostConfig {
   HostKind kind = HostKind::kMlp;
   std::vector<std::int64_t> hidden = {64, 64};
@@ -28,13 +29,18 @@ struct HostConfig {
   std::int64_t heads = 6;
   std::int64_t segments = 3;
   double dropout = 0.0;
+  std::string path;
+  std::string weights;
+  std::vector<std::string> freeze;
+  int unfreeze_epoch = 0;
   std::vector<Entry<SlotModule>> modules;
 
   static constexpr auto fields() {
     using C = HostConfig;
     return std::tuple{
         field("kind", &C::kind,
-              "linear (one layer), mlp, cnn or transformer; default: transformer for data of kind text"),
+              "linear (one layer), mlp, cnn, transformer, or exported: a PyTorch model that `esper import` took over; "
+              "default: exported where host.path is set, transformer for data of kind text"),
         field("hidden", &C::hidden, "mlp: width of each hidden layer; a slot follows each", between(1, 65536)),
         field("blocks", &C::blocks,
               "cnn: number of convolution blocks; a slot follows each; default raised to pool_layers", between(1, 16)),
@@ -61,6 +67,13 @@ struct HostConfig {
               "transformer: number of segments of layers; a slot follows each; the default is lowered to fit",
               between(1, 128)),
         field("dropout", &C::dropout, "mlp and transformer: dropout probability while training", between(0, 0.95)),
+        field("path", &C::path, "exported: the folder that `esper import` wrote"),
+        field("weights", &C::weights,
+              "safetensors file with values for parameters and buffers of the same names, with or without `host.` "
+              "before them; what is only here, or only there, is listed; empty: the network's own start"),
+        field("freeze", &C::freeze,
+              "parameters of the host that do not learn, by patterns of their names, like \"features.*\""),
+        field("unfreeze_epoch", &C::unfreeze_epoch, "after this epoch they learn too; 0: never", between(0, 1e6)),
         field("modules", &C::modules,
               "modules that are part of the host from the start, each as SLOT=BLUEPRINT, like "
               "r0c0=conv_heavy")};

@@ -7,6 +7,7 @@
 #include "config/host_config.h"
 #include "config/policy_config.h"
 #include "config/step_config.h"
+#include "config/task.h"
 #include "config/training_config.h"
 
 namespace esper::config {
@@ -34,13 +35,15 @@ struct CheckpointConfig {
   base::Length every{1, base::Length::Unit::kEpochs};
   int keep_last = 3;
   bool keep_best = true;
+  Metric best_metric = Metric::kLoss;
 
   static constexpr auto fields() {
     using C = CheckpointConfig;
     return std::tuple{
         field("every", &C::every, "interval between checkpoints: \"1 epoch\", \"200 steps\"; 0 saves at the end only"),
         field("keep_last", &C::keep_last, "number of newest checkpoints to keep", between(1, 1000)),
-        field("keep_best", &C::keep_best, "also keep the checkpoint with the lowest validation loss")};
+        field("keep_best", &C::keep_best, "also keep the checkpoint with the best best_metric"),
+        field("best_metric", &C::best_metric, "the validation figure by which a checkpoint is the best")};
   }
 };
 
@@ -79,6 +82,7 @@ struct RunConfig {
   std::uint64_t seed = 1337;
   int epochs = 10;
   std::string runs_dir = "runs";
+  Task task = Task::kClassification;
   DeviceConfig device;
   DataConfig data;
   HostConfig host;
@@ -96,6 +100,9 @@ struct RunConfig {
                       field("seed", &C::seed, "seed of all random numbers of the run"),
                       field("epochs", &C::epochs, "number of epochs to train", between(1, 1e6)),
                       field("runs_dir", &C::runs_dir, "folder that holds the run folders"),
+                      field("task", &C::task,
+                            "classification, multilabel, regression or language; default: language for data of kind "
+                            "text or tokens"),
                       field("device", &C::device, "device and precision"),
                       field("data", &C::data, "training and validation data"),
                       field("host", &C::host, "the initial network"),

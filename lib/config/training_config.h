@@ -1,6 +1,8 @@
 #pragma once
 #include <cstdint>
 
+#include "config/entries/entry.h"
+#include "config/entries/group_rule.h"
 #include "config/field.h"
 
 namespace esper::config {
@@ -63,12 +65,42 @@ struct ScheduleConfig {
   }
 };
 
+// What the last layer's outputs are compared with.
+enum class LossKind { kCrossEntropy, kBce, kMse, kHuber };
+constexpr auto names(LossKind) {
+  using L = LossKind;
+  return std::array{std::pair{L::kCrossEntropy, "cross_entropy"}, std::pair{L::kBce, "bce"}, std::pair{L::kMse, "mse"},
+                    std::pair{L::kHuber, "huber"}};
+}
+
+// A figure of a validation pass. Of loss, mae and perplexity less is better.
+enum class Metric { kLoss, kAccuracy, kTop5, kPrecision, kRecall, kF1, kMae, kR2, kPerplexity };
+constexpr auto names(Metric) {
+  using M = Metric;
+  return std::array{std::pair{M::kLoss, "loss"},
+                    std::pair{M::kAccuracy, "accuracy"},
+                    std::pair{M::kTop5, "top5"},
+                    std::pair{M::kPrecision, "precision"},
+                    std::pair{M::kRecall, "recall"},
+                    std::pair{M::kF1, "f1"},
+                    std::pair{M::kMae, "mae"},
+                    std::pair{M::kR2, "r2"},
+                    std::pair{M::kPerplexity, "perplexity"}};
+}
+
 struct TrainingConfig {
   OptimizerConfig optimizer;
   ScheduleConfig schedule;
+  std::vector<Entry<GroupRule>> groups;
+  bool decay_norms_and_biases = true;
+  LossKind loss = LossKind::kCrossEntropy;
   double label_smoothing = 0.0;
+  std::vector<double> class_weights;
+  double huber_delta = 1.0;
+  Metric metric = Metric::kAccuracy;
   double clip_norm = 0.0;
   double ema_decay = 0.0;
+  Metric early_stop_metric = Metric::kLoss;
   int early_stop_epochs = 0;
   double early_stop_min_delta = 0.0;
 
@@ -77,17 +109,33 @@ struct TrainingConfig {
     return std::tuple{
         field("optimizer", &C::optimizer, "how parameters are updated"),
         field("schedule", &C::schedule, "learning rate schedule, a pure function of the step"),
+        field("groups", &C::groups,
+              "learning rate and weight decay of some of the host's parameters: PATTERN:lr=FACTOR,weight_decay=VALUE "
+              "with either or both, like \"features.*:lr=0.1\"; the first pattern that a name fits counts"),
+        field("decay_norms_and_biases", &C::decay_norms_and_biases,
+              "weight decay also applies to parameters with one dimension: biases and norms"),
+        field("loss", &C::loss,
+              "cross_entropy, bce (with logits), mse or huber; default: by task, bce for multilabel and mse for "
+              "regression"),
         field("label_smoothing", &C::label_smoothing, "probability mass spread over all classes", between(0, 0.99)),
+        field("class_weights", &C::class_weights,
+              "cross_entropy and bce: factor of each class's loss, in the order of the classes; empty: 1 for all",
+              between(0, 1e6)),
+        field("huber_delta", &C::huber_delta, "huber: error from which the loss is linear", between(1e-9, 1e9)),
+        field("metric", &C::metric,
+              "the run's primary metric, by which gates and contributions judge: accuracy, top5, precision, recall, f1 "
+              "or r2; default: by task, f1 for multilabel and r2 for regression"),
         field("clip_norm", &C::clip_norm, "maximum global L2 norm of the gradient; 0 turns clipping off",
               between(0, 1e6)),
         field("ema_decay", &C::ema_decay,
               "decay of the averaged parameters (EMA) that validation uses; 0 turns averaging off; default: 0.97 for "
               "gates.evidence control",
               between(0, 0.999999)),
+        field("early_stop_metric", &C::early_stop_metric, "the validation figure that has to become better"),
         field("early_stop_epochs", &C::early_stop_epochs,
-              "stop after this many epochs without a better validation loss; 0 turns it off", between(0, 1e6)),
+              "stop after this many epochs without a better early_stop_metric; 0 turns it off", between(0, 1e6)),
         field("early_stop_min_delta", &C::early_stop_min_delta,
-              "a loss counts as better if it is lower by more than this", between(0, 1e6))};
+              "a figure counts as better if it is better by more than this", between(0, 1e6))};
   }
   void validate(Findings& out) const;
 };

@@ -10,6 +10,7 @@
 #include "data/files/memory_need.h"
 #include "data/order/selection.h"
 #include "data/readers/text_reader.h"
+#include "data/windows.h"
 
 namespace esper::data {
 namespace {
@@ -35,17 +36,9 @@ torch::Tensor tokens_of(std::u32string_view text, const std::u32string& vocabula
 // Windows of `context` characters side by side; each needs one character more as the last target.
 Dataset to_windows(std::u32string_view text, const std::u32string& vocabulary, const DataConfig& config,
                    const std::string& file) {
-  const std::int64_t count = (static_cast<std::int64_t>(text.size()) - 1) / config.context;
-  if (text.empty() || count < 1) {
-    fail_input(file, "",
-               fmt::format("a part of {} characters is too short for data.context = {}", text.size(), config.context));
-  }
-  auto starts = evenly(count, config.max_samples);
-  for (auto& start : starts) start *= config.context;
   Dataset set;
+  set.windows = window_starts(static_cast<std::int64_t>(text.size()), config, file, "characters");
   set.inputs = tokens_of(text, vocabulary);
-  const auto used = static_cast<std::int64_t>(starts.size());
-  set.windows = adopt(std::move(starts), {used});
   set.shape = leyline::tokens_shape(config.context, static_cast<std::int64_t>(vocabulary.size()));
   for (const auto character : vocabulary) set.class_names.push_back(to_utf8(character));
   return set;
@@ -100,6 +93,14 @@ Splits split_text(const DataConfig& config, TestPart test, const ReadOptions& op
   }
   splits.skipped = bad.skipped();
   return splits;
+}
+
+Dataset load_other_text(const DataConfig& config, const std::vector<std::string>& class_names,
+                        const ReadOptions& options) {
+  std::u32string vocabulary;
+  for (const auto& name : class_names) vocabulary += characters_of(name).value_or(U"");
+  BadSamples bad(config.bad_sample);
+  return read_test_text(config, vocabulary, options, bad);
 }
 
 }  // namespace esper::data

@@ -8,4 +8,8 @@ namespace esper::data {
 // data.validation_path are all that there are; another one in data.test_path is a bad sample. Throws base::Error.
 Splits split_text(const config::DataConfig& config, TestPart test, const ReadOptions& options);
 
+// The text at data.test_path alone, in the tokens of a training whose vocabulary is `class_names`. Throws likewise.
+Dataset load_other_text(const config::DataConfig& config, const std::vector<std::string>& class_names,
+                        const ReadOptions& options);
+
 }  // namespace esper::data

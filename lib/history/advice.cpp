@@ -108,9 +108,19 @@ Try for_checkpoint(const RunConfig& config) {
 // t10k files) count as doing so: the run file alone does not show it, and the fraction would have no effect.
 bool is_split(const config::DataConfig& data) {
   using Kind = config::DataKind;
-  const bool splits = data.kind == Kind::kDigits || data.kind == Kind::kCsv || data.kind == Kind::kText ||
-                      data.kind == Kind::kSynthetic;
-  return splits && data.validation_path.empty();
+  switch (data.kind) {
+    case Kind::kDigits:
+    case Kind::kCsv:
+    case Kind::kText:
+    case Kind::kSynthetic:
+    case Kind::kTable:
+    case Kind::kParquet:
+    case Kind::kTokens:
+    case Kind::kWebdataset:
+      return data.validation_path.empty();
+    default:
+      return false;
+  }
 }
 
 Try for_validation(const RunConfig& config, const RunLedger& ledger) {

@@ -47,7 +47,8 @@ constexpr Series kOfSeed[] = {
     {"kasmina.seed.isolation_violations"_metric.name(), &SeedTelemetry::isolation_violations},
     {"kasmina.seed.params"_metric.name(), &SeedTelemetry::parameters}};
 constexpr Series kOfRun[] = {{"tolaria.step.p50_us"_metric.name(), &SeedTelemetry::step_p50_us},
-                             {"tolaria.validation.accuracy"_metric.name(), &SeedTelemetry::validation_accuracy}};
+                             {"tolaria.validation.accuracy"_metric.name(), &SeedTelemetry::validation_accuracy},
+                             {"tolaria.validation.score"_metric.name(), &SeedTelemetry::validation_accuracy}};
 
 constexpr std::size_t kMostEpochs = 1'000'000;
 constexpr std::size_t kMostSwaps = 100'000;

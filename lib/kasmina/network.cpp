@@ -23,8 +23,8 @@ SlotTaps Network::tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& out
   return kasmina::tap(state_, inputs, mode, output);
 }
 
-torch::Tensor Network::shadow(std::size_t slot, const torch::Tensor& feature) const {
-  return kasmina::shadow(state_, slot, feature);
+torch::Tensor Network::shadow(std::size_t slot, const BlockOutput& from) const {
+  return kasmina::shadow(state_, slot, from);
 }
 
 std::vector<ParameterGroup> Network::parameter_groups() const { return parameter_groups_of(state_); }
@@ -48,6 +48,11 @@ std::vector<LifecycleEvent> Network::apply(const leyline::AdaptationCommand& com
 Change Network::open_change() {
   require_no_change();
   return {state_, is_changing_};
+}
+
+TakenWeights Network::take_weights(const std::string& path) {
+  require_no_change();
+  return kasmina::take_weights(state_.host.tensors, path);
 }
 
 std::vector<LifecycleEvent> Network::end_epoch(const EpochFacts& facts) {

@@ -19,6 +19,7 @@
 #include "config/host_config.h"
 #include "kasmina/change.h"
 #include "kasmina/epoch_facts.h"
+#include "kasmina/host/host_weights.h"
 #include "kasmina/network/network_state.h"
 #include "kasmina/seed/slot_tap.h"
 #include "kasmina/slot/lifecycle_event.h"
@@ -44,7 +45,7 @@ class Network {
   // As forward(), tap() and shadow() of network_forward.h and network_shadow.h.
   torch::Tensor forward(const torch::Tensor& inputs, Mode mode) const;
   SlotTaps tap(const torch::Tensor& inputs, Mode mode, torch::Tensor& output) const;
-  torch::Tensor shadow(std::size_t slot, const torch::Tensor& feature) const;
+  torch::Tensor shadow(std::size_t slot, const BlockOutput& from) const;
 
   // As parameter_groups_of() and the others of network_tensors.h.
   std::vector<ParameterGroup> parameter_groups() const;
@@ -61,6 +62,8 @@ class Network {
   // For commands that may have to be undone. It borrows the network, which has at most one open change: opening a
   // second one, or altering the network in any other way before this one is committed or rolled back, is a bug.
   Change open_change();
+  // Before training: as take_weights() of host/host_weights.h.
+  TakenWeights take_weights(const std::string& path);
   // As end_epoch() of network_epoch.h.
   std::vector<LifecycleEvent> end_epoch(const EpochFacts& facts);
 

@@ -8,6 +8,7 @@
 #include "base/error.h"
 #include "base/quantity.h"
 #include "kasmina/command/removal.h"
+#include "kasmina/network/network_frozen.h"
 #include "kasmina/network/network_tensors.h"
 
 namespace esper::kasmina {
@@ -168,6 +169,7 @@ std::vector<LifecycleEvent> end_epoch(NetworkState& network, const EpochFacts& f
     const auto happened = slot.seed ? close_epoch(network, slot, facts, broken[i]) : rest(slot, network.growth);
     events.insert(events.end(), happened.begin(), happened.end());
   }
+  if (refresh_frozen(network)) ++network.structure_version;
   return events;
 }
 

@@ -13,7 +13,8 @@ struct SampleShape {
   std::int64_t features = 0;                         // kFeatures: numbers in a sample
   std::int64_t channels = 0, height = 0, width = 0;  // kImage
   std::int64_t context = 0;                          // kTokens: tokens in a sample; each has its own target
-  std::int64_t num_classes = 0;                      // kTokens: the vocabulary
+  // Outputs of the network: classes; labels or numbers of a target; kTokens: the vocabulary.
+  std::int64_t num_classes = 0;
   bool operator==(const SampleShape&) const = default;
 
   // [features], [channels, height, width] or [context].

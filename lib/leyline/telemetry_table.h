@@ -379,8 +379,18 @@ inline constexpr std::array kTable{
     gauge("tolaria.training.samples_per_s", "samples/s", "training samples per second of wall time in the epoch"),
     counter("tolaria.training.steps_total", "count", "optimizer steps since the start of the run"),
     gauge("tolaria.validation.accuracy", "ratio", "validation accuracy after the epoch"),
+    gauge("tolaria.validation.f1", "ratio", "validation F1, mean over classes or labels (docs/tasks.md)"),
     histogram("tolaria.validation.latency_ms", "ms", "wall time of the validation pass"),
     gauge("tolaria.validation.loss", "loss", "mean loss over the validation samples after the epoch"),
+    gauge("tolaria.validation.mae", "target", "regression: mean absolute error over the validation targets"),
+    gauge("tolaria.validation.perplexity", "ratio", "language: exponential of the validation loss"),
+    gauge("tolaria.validation.precision", "ratio", "validation precision, mean over classes or labels"),
+    gauge("tolaria.validation.r2", "ratio", "regression: R2 on the validation samples, mean over outputs"),
+    gauge("tolaria.validation.recall", "ratio", "validation recall, mean over classes or labels"),
+    gauge("tolaria.validation.score", "ratio",
+          "the run's primary metric (training.metric) where that is not the accuracy, 0 to 1"),
+    gauge("tolaria.validation.top5", "ratio",
+          "share of validation targets that are among the five classes with the largest outputs"),
     event("violation_recorded", "an isolation violation was recorded", "seed_id violations dot"),
 };
 

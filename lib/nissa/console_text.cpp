@@ -114,6 +114,8 @@ std::optional<std::string> epoch_line(const TelemetryPacket& packet, std::uint32
   if (epochs > 0) out += fmt::format("/{}", epochs);
   out += train + loss_and_accuracy("valid", value_of(packet, "tolaria.validation.loss"_metric),
                                    value_of(packet, "tolaria.validation.accuracy"_metric));
+  if (const auto score = value_of(packet, "tolaria.validation.score"_metric))
+    out += fmt::format(" score {:.4f}", *score);
   if (const auto seeds = value_of(packet, "tolaria.seeds.active"_metric)) out += fmt::format("  seeds {:.0f}", *seeds);
   if (const auto rate = value_of(packet, "tolaria.lr_controller.current_lr"_metric)) {
     out += fmt::format("  lr {:.3g}", *rate);

@@ -85,7 +85,7 @@ class Writer {
     if (symbolic_.is_for_all_sizes()) {
       text.append(fmt::format("    n = {}.shape[0]\n", name(static_cast<ValueId>(symbolic_.batch_inputs().front()))));
     }
-    for (std::size_t i = 0; i < program_.operations.size(); ++i) text.append(line(i));
+    for (std::size_t i = 0; i < program_.operations.size(); ++i) text.append("    ").append(statement(i)).append("\n");
     return text.append(fmt::format("    return ({},)\n", result()));
   }
 
@@ -99,32 +99,13 @@ class Writer {
                                    list(symbolic_.batch_inputs(), index)));
   }
 
- private:
   std::string name(ValueId id) const {
     if (id == kNoValue) return "None";
     const bool is_input = static_cast<std::size_t>(id) < program_.inputs.size();
     return fmt::format("{}{}", is_input ? "a" : "t", id);
   }
 
-  std::string input(std::size_t i) const {
-    const TensorType& type = program_.values[i];
-    return fmt::format("    ({}, {}, {}, '{}'),  # {}\n", tuple(type.sizes, whole), tuple(type.strides, whole),
-                       dtype_name(type.dtype), c10::DeviceTypeName(type.device, true), program_.inputs[i].name);
-  }
-
-  // What the compiled step returns; its caller has no use for it, but a program without a result does not compile.
-  std::string result() const {
-    for (auto at = program_.operations.rbegin(); at != program_.operations.rend(); ++at) {
-      for (const Argument& made : at->results) {
-        const auto* tensor = std::get_if<TensorArgument>(&made);
-        if (tensor == nullptr || tensor->id < static_cast<ValueId>(program_.inputs.size())) continue;
-        if (program_.values[static_cast<std::size_t>(tensor->id)].sizes.empty()) return name(tensor->id);
-      }
-    }
-    return "torch.ops.aten.full.default([], 0.0)";
-  }
-
-  std::string line(std::size_t at) const {
+  std::string statement(std::size_t at) const {
     const Operation& operation = program_.operations[at];
     const auto op = find_operator(operation.name);
     ESPER_CHECK(op.has_value(), "a program that was not verified");
@@ -142,8 +123,27 @@ class Writer {
     }
     const std::string overload = op->operator_name().overload_name;
     const std::string base = op->operator_name().name.substr(std::string_view("aten::").size());
-    return fmt::format("    {}torch.ops.aten.{}.{}({})\n", results(operation, op->schema()), base,
+    return fmt::format("{}torch.ops.aten.{}.{}({})", results(operation, op->schema()), base,
                        overload.empty() ? "default" : overload, arguments);
+  }
+
+ private:
+  std::string input(std::size_t i) const {
+    const TensorType& type = program_.values[i];
+    return fmt::format("    ({}, {}, {}, '{}'),  # {}\n", tuple(type.sizes, whole), tuple(type.strides, whole),
+                       dtype_name(type.dtype), c10::DeviceTypeName(type.device, true), program_.inputs[i].name);
+  }
+
+  // What the compiled step returns; its caller has no use for it, but a program without a result does not compile.
+  std::string result() const {
+    for (auto at = program_.operations.rbegin(); at != program_.operations.rend(); ++at) {
+      for (const Argument& made : at->results) {
+        const auto* tensor = std::get_if<TensorArgument>(&made);
+        if (tensor == nullptr || tensor->id < static_cast<ValueId>(program_.inputs.size())) continue;
+        if (program_.values[static_cast<std::size_t>(tensor->id)].sizes.empty()) return name(tensor->id);
+      }
+    }
+    return "torch.ops.aten.full.default([], 0.0)";
   }
 
   // "t7, _ = ": a return that is an argument written in place keeps its name.
@@ -240,6 +240,15 @@ class Writer {
 }  // namespace
 
 std::string python_text(const SymbolicProgram& program) { return Writer(program).write(); }
+
+std::vector<std::string> operation_statements(const SymbolicProgram& program) {
+  const Writer writer(program);
+  std::vector<std::string> statements;
+  for (std::size_t i = 0; i < program.program.operations.size(); ++i) statements.push_back(writer.statement(i));
+  return statements;
+}
+
+std::string value_name(const SymbolicProgram& program, ValueId id) { return Writer(program).name(id); }
 
 std::string inputs_text(const SymbolicProgram& program) { return Writer(program).inputs(); }
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "base/expected.h"
 #include "kasmina/network.h"
 
 namespace esper::step {
@@ -30,11 +31,18 @@ class BatchStatistics {
   // are: torch.optim.swa_utils.update_bn. A forward in training mode for each batch, without gradients; dropout draws
   // from the default generators. Without a batch the statistics stay. Once.
   void recompute(const NextInputs& next_inputs, torch::ScalarType compute_type);
+  // Copies of the running statistics as they are, on the CPU, by the buffers' ids.
+  std::vector<kasmina::NamedTensor> copies() const;
+  // Makes the running statistics those copies. Fails, with the statistics as they were, where one is missing or has
+  // another shape. Once, instead of recompute().
+  base::Expected<void> put(const std::vector<kasmina::NamedTensor>& copies);
 
  private:
+  void keep();
+
   const kasmina::Network& network_;
-  kasmina::TensorValues kept_;             // every buffer, from recompute() on
-  std::vector<torch::Tensor> statistics_;  // running means and variances, [C]
+  kasmina::TensorValues kept_;                    // every buffer, from recompute() or put() on
+  std::vector<kasmina::NamedTensor> statistics_;  // running means and variances, [C]
 };
 
 }  // namespace esper::step

@@ -13,6 +13,13 @@ void update_averages(GroupState& group, const StepSettings& settings) {
   }
 }
 
+void restart_averages(StepState& state) {
+  const at::NoGradGuard no_grad;
+  for (GroupState& group : state.groups) {
+    if (group.averages.defined()) group.averages.flat.copy_(group.parameters.flat);
+  }
+}
+
 EmaScope::EmaScope(StepState& state) {
   at::NoGradGuard no_grad;
   for (const GroupState& group : state.groups) {

@@ -84,11 +84,21 @@ void check_classes(const config::AggregationConfig& config, std::int64_t num_cla
   if (!text.empty()) throw base::Error(base::ExitCode::kConfig, text);
 }
 
+void check_class_weights(const LossSettings& loss, std::int64_t num_classes) {
+  const auto count = static_cast<std::int64_t>(loss.class_weights.size());
+  if (count == 0 || count == num_classes) return;
+  throw base::Error(base::ExitCode::kConfig,
+                    fmt::format("training.class_weights: has {} weights, but the data have {} classes; give one for "
+                                "each, in their order, or none",
+                                count, num_classes));
+}
+
 }  // namespace
 
 std::unique_ptr<Model> build_model(const config::RunConfig& config, const leyline::SampleShape& sample,
                                    const StepSettings& settings, torch::Device device) {
   check_classes(config.growth.aggregation, sample.num_classes);
+  check_class_weights(settings.loss, sample.num_classes);
   auto model = std::unique_ptr<Model>(new Model{
       {config.host, config.growth, sample, config.seed, device}, settings, make_step_state(settings, device)});
   follow_structure(*model);
@@ -136,7 +146,7 @@ base::Expected<void> restore_model(Model& model, const nlohmann::json& topology,
                                    const std::vector<NamedTensor>& tensors, torch::Device device) {
   std::map<std::string, torch::Tensor> saved;
   for (const auto& [id, tensor] : tensors) {
-    if (!id.starts_with(kRunTensors)) saved.emplace(id, tensor);
+    if (!id.starts_with(kRunTensors) && !id.starts_with(kAveragedTensors)) saved.emplace(id, tensor);
   }
   device::RngState rng;
   if (const auto found = saved.extract(kCpuRng)) rng.cpu = found.mapped();

@@ -44,6 +44,8 @@ std::vector<kasmina::NamedTensor> all_tensors(const Model& model, torch::Device 
 
 // Tensors of a checkpoint whose ids begin with this belong to the run, not to its model: restore_model() skips them.
 inline constexpr std::string_view kRunTensors = "control.";
+// The same of the averaged model's batch norm statistics.
+inline constexpr std::string_view kAveragedTensors = "averaged.";
 
 // Makes `model`, fresh from build_model, the one that was saved; where that fails the model is of no more use. The
 // default random number generators are set last.

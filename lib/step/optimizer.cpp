@@ -12,13 +12,37 @@ using config::OptimizerKind;
 
 namespace {
 
-// parameter -= rate * direction.
+// parameter -= rate * direction. The gradient is scratch by now, and may be the direction.
 void descend(const UpdateOperands& of, const torch::Tensor& direction, const torch::Tensor& rate) {
-  of.parameter.addcmul_(direction, rate, -1);
+  if (!of.factors.lr.defined()) {
+    of.parameter.addcmul_(direction, rate, -1);
+    return;
+  }
+  torch::Tensor scaled = of.gradient;
+  at::mul_out(scaled, direction, of.factors.lr);
+  of.parameter.addcmul_(scaled, rate, -1);
+}
+
+// As gradient += weight_decay * parameter.
+void add_penalty(const UpdateOperands& of, const OptimizerConfig& config) {
+  if (of.factors.decay.defined()) {
+    of.gradient.addcmul_(of.parameter, of.factors.decay);
+  } else if (config.weight_decay != 0) {
+    of.gradient.add_(of.parameter, config.weight_decay);
+  }
+}
+
+// parameter *= 1 - rate * weight_decay, the rate without bias correction.
+void decay(const UpdateOperands& of, const GroupState& group, const OptimizerConfig& config) {
+  if (of.factors.decay.defined()) {
+    of.parameter.addcmul_(at::mul(of.parameter, of.factors.decay), at::mul(group.lr, group.lr_scale), -1);
+  } else if (config.weight_decay != 0) {
+    of.parameter.mul_(group.decay);
+  }
 }
 
 void sgd(const UpdateOperands& of, const GroupState& group, const OptimizerConfig& config) {
-  if (config.weight_decay != 0) of.gradient.add_(of.parameter, config.weight_decay);
+  add_penalty(of, config);
   if (config.momentum == 0) return descend(of, of.gradient, group.rate);
   // One pass over the long tensors where multiplying and adding take two, and one rounding.
   torch::Tensor moment = of.first_moment;
@@ -33,7 +57,7 @@ void sgd(const UpdateOperands& of, const GroupState& group, const OptimizerConfi
 void adamw(const UpdateOperands& of, const GroupState& group, const OptimizerConfig& config) {
   const torch::Tensor &m = of.first_moment, &v = of.second_moment;
   torch::Tensor direction = of.gradient;
-  if (config.weight_decay != 0) of.parameter.mul_(group.decay);
+  decay(of, group, config);
   m.lerp_(of.gradient, 1 - config.beta1);
   v.mul_(config.beta2).addcmul_(of.gradient, of.gradient, 1 - config.beta2);
   at::sqrt_out(direction, v).add_(group.eps);
@@ -46,6 +70,10 @@ constexpr std::array kOptimizers{
     Optimizer{.kind = OptimizerKind::kAdamw, .is_adaptive = true, .family_index = 2, .update = adamw},
 };
 static_assert(kOptimizers.size() == names(OptimizerKind{}).size());
+
+FlatTensors factor_views(const torch::Tensor& factors, const FlatTensors& parameters) {
+  return factors.defined() ? lay_out(factors, parameters.views) : FlatTensors();
+}
 
 }  // namespace
 
@@ -64,12 +92,18 @@ bool keeps_second_moments(const OptimizerConfig& config) { return optimizer_of(c
 void update_parameters(GroupState& group, const OptimizerConfig& config) {
   const auto update = optimizer_of(config.kind).update;
   if (config.foreach) {
-    return update({group.parameters.flat, group.gradients.flat, group.first_moments.flat, group.second_moments.flat},
+    return update({group.parameters.flat, group.gradients.flat, group.first_moments.flat, group.second_moments.flat,
+                   group.factors},
                   group, config);
   }
+  const auto rates = factor_views(group.factors.lr, group.parameters);
+  const auto decays = factor_views(group.factors.decay, group.parameters);
   for (std::size_t i = 0; i < group.parameters.views.size(); ++i) {
-    update({group.parameters.views[i], group.gradients.views[i], view_of(group.first_moments, i),
-            view_of(group.second_moments, i)},
+    update({group.parameters.views[i],
+            group.gradients.views[i],
+            view_of(group.first_moments, i),
+            view_of(group.second_moments, i),
+            {view_of(rates, i), view_of(decays, i)}},
            group, config);
   }
 }

@@ -12,6 +12,7 @@ namespace esper::step {
 // The tensors of one update: of a whole group, or of one parameter. Moments that are not kept are undefined.
 struct UpdateOperands {
   torch::Tensor parameter, gradient, first_moment, second_moment;
+  ElementFactors factors{};
 };
 
 // All that differs from one optimizer to another: its row. The numbers of its update per group: step/group_scalars.h.

@@ -12,7 +12,7 @@ namespace {
 torch::Tensor loss_of(const Model& model, const Microbatch& microbatch) {
   device::AutocastScope autocast(model.state.device.type(), model.settings.compute_type);
   const torch::Tensor logits = model.network.forward(microbatch.inputs, kasmina::Mode::kEvaluate);
-  return cross_entropy_sum(flatten(logits, microbatch.targets));
+  return loss_sum(model.settings.loss, flatten(logits, microbatch.targets));
 }
 
 torch::Tensor shares_of(Model& model, const Microbatch& microbatch) {

@@ -27,7 +27,8 @@ enum Figure : std::int64_t {
 struct MetricSums {
   torch::Tensor sums;     // float64 [kNumFigures]
   torch::Tensor counts;   // int64 [2]: steps, target elements
-  torch::Tensor correct;  // 0-dim int64: target elements whose largest logit is the target
+  torch::Tensor correct;  // 0-dim int64: target elements whose largest logit is the target, or all of a
+                          // sample whose labels are all met; 0 for regression
   torch::Tensor
       group_norm_sum;  // float64 [groups]: gradient norm per group; with one group it stays 0, being the global
   std::vector<std::string> group_ids;
@@ -49,7 +50,7 @@ struct StepFigures {
 // What a number of steps showed.
 struct StepMetrics {
   double loss = 0;           // mean over target elements
-  double accuracy = 0;       // 0..1, over target elements
+  double accuracy = 0;       // 0..1, over target elements; of labels, those of samples that have all of them right
   std::int64_t samples = 0;  // target elements: samples, or tokens where each token has a target
   std::int64_t steps = 0;
   std::int64_t clipped_steps = 0;

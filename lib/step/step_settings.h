@@ -4,8 +4,10 @@
 #include <c10/core/ScalarType.h>
 
 #include <cstdint>
+#include <vector>
 
 #include "config/run_config.h"
+#include "step/parameter_rules.h"
 
 namespace esper::step {
 
@@ -17,21 +19,39 @@ struct AggregationSettings {
   int microbatches = 1;        // of a whole step; the last of an epoch may have fewer
 };
 
+// See step/loss.h.
+struct LossSettings {
+  config::LossKind kind = config::LossKind::kCrossEntropy;
+  double label_smoothing = 0;           // 0 is plain cross entropy
+  std::vector<double> class_weights{};  // by class or label; empty: 1 for all
+  double huber_delta = 1;
+};
+
 struct StepSettings {
   config::OptimizerConfig optimizer;  // its lr is not read here: the step reads the tensor that the schedule fills
-  double label_smoothing = 0;         // 0 is plain cross entropy
-  double clip_norm = 0;               // 0 turns clipping off
-  double ema_decay = 0;               // 0 turns the averaged parameters off
+  LossSettings loss;
+  double clip_norm = 0;                                   // 0 turns clipping off
+  double ema_decay = 0;                                   // 0 turns the averaged parameters off
   c10::ScalarType compute_type = c10::ScalarType::Float;  // of autocast: Float (off), BFloat16, or Half with loss scale
   AggregationSettings aggregation;
+  // What validation judges by; the step itself goes by the loss.
+  config::Task task = config::Task::kClassification;
+  config::Metric metric = config::Metric::kAccuracy;
+  ParameterRules rules;
 };
 
 inline StepSettings step_settings(const config::RunConfig& config, c10::ScalarType compute_type) {
   const config::TrainingConfig& training = config.training;
   const config::GrowthConfig& growth = config.growth;
-  return {training.optimizer, training.label_smoothing,
-          training.clip_norm, training.ema_decay,
-          compute_type,       {growth.aggregation, growth.isolation.max_cosine, config.seed, config.step.accumulation}};
+  return {training.optimizer,
+          {training.loss, training.label_smoothing, training.class_weights, training.huber_delta},
+          training.clip_norm,
+          training.ema_decay,
+          compute_type,
+          {growth.aggregation, growth.isolation.max_cosine, config.seed, config.step.accumulation},
+          config.task,
+          training.metric,
+          {training.groups, training.decay_norms_and_biases}};
 }
 
 }  // namespace esper::step

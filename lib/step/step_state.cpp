@@ -67,6 +67,7 @@ GroupState new_group(const StepState& state, const StepSettings& settings, const
     built.parameter_ids.push_back(named.id);
     parameters.push_back(named.tensor);
   }
+  built.factors = element_factors(settings.rules, settings.optimizer, built.parameter_ids, parameters);
   if (keeps_first_moments(settings.optimizer)) built.first_moments = flat_zeros(parameters, state.device);
   if (keeps_second_moments(settings.optimizer)) built.second_moments = flat_zeros(parameters, state.device);
   if (settings.ema_decay > 0) built.averages = flat_zeros(parameters, state.device);
@@ -108,6 +109,7 @@ void carry_scalars(StepState& state, const StepSettings& settings, std::vector<G
       return all.defined() ? all[static_cast<std::int64_t>(i)] : torch::Tensor();
     };
     GroupState& group = built[i];
+    group.lr = state.lr;
     group.lr_scale = part(scalars.lr_scales), group.step = part(scalars.steps);
     group.rate = part(scalars.rates), group.eps = part(scalars.eps), group.decay = part(scalars.decay);
     const GroupState* old = find_group(state.groups, group.id);
@@ -189,6 +191,9 @@ StepState make_step_state(const StepSettings& settings, torch::Device device) {
   StepState state;
   state.device = device;
   state.lr = at::full({}, settings.optimizer.lr, torch::dtype(torch::kFloat32).device(device));
+  if (!settings.loss.class_weights.empty()) {
+    state.class_weights = torch::tensor(settings.loss.class_weights, torch::kFloat32).to(device);
+  }
   state.loss_scale = make_loss_scale(settings.compute_type, device);
   state.metrics = make_metric_sums(device);
   state.figures = make_step_figures(device);

@@ -45,7 +45,10 @@ struct GroupState {
   FlatTensors second_moments;  // adamw: exp_avg_sq
   FlatTensors averages;        // exponential moving average of the parameters
 
+  ElementFactors factors;  // constant; in no checkpoint
+
   // Parts of StepState's tensors; 0-dim those of StepState::scalars.
+  torch::Tensor lr;              // the run's
   torch::Tensor step;            // adamw
   torch::Tensor lr_scale;        // factor on the learning rate of this group
   torch::Tensor rate;            // scratch
@@ -78,7 +81,8 @@ struct AggregationState {
 struct StepState {
   torch::Device device = torch::kCPU;
   std::vector<GroupState> groups;
-  torch::Tensor lr;  // 0-dim float32
+  torch::Tensor lr;             // 0-dim float32
+  torch::Tensor class_weights;  // float32 [classes]; constant, in no checkpoint; undefined: 1 for all
   GroupScalars scalars;
   LossScale loss_scale;  // of all groups without one of their own
   MetricSums metrics;

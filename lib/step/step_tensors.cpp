@@ -24,6 +24,8 @@ void add_group(StepTensors& out, const GroupState& group) {
       Role::kState);
   add(out, "optimizer.exp_avg_sq." + group.id, group.second_moments.flat, Role::kState);
   add(out, "ema." + group.id, group.averages.flat, Role::kState);
+  add(out, "optimizer.lr_factors." + group.id, group.factors.lr, Role::kConstant);
+  add(out, "optimizer.decays." + group.id, group.factors.decay, Role::kConstant);
   add_loss_scale(out, group.loss_scale, "." + group.id);
 }
 
@@ -70,6 +72,7 @@ std::vector<StepTensor> step_tensors(const StepState& state) {
   for (const GroupState& group : state.groups) add_group(out, group);
   add_scalars(out, state);
   add_figures(out, state);
+  add(out, "class_weights", state.class_weights, Role::kConstant);
   add_aggregation(out, state.aggregation);
   add(out, "gradients", state.gradients, Role::kScratch);
   for (const CountConstants& constants : state.count_constants) {

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/autograd.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "base/error.h"
 #include "device/precision.h"
@@ -49,9 +50,35 @@ torch::Tensor run_forward(const StepState& state, const StepSettings& settings,
 
 enum class Accumulate { kStart, kAdd };
 
-torch::Tensor like_logits(const torch::Tensor& gradient, const torch::Tensor& logits) {
-  if (logits.dim() == 2 && logits.scalar_type() == torch::kFloat32) return gradient;
-  return gradient.view(logits.sizes()).to(logits.scalar_type());
+// Of cross entropy with class weights the mean divides by the sum of the targets' weights, as PyTorch's does; of the
+// other losses it divides by the number of target elements.
+bool divides_by_weights(const StepState& state, const LossSettings& loss) {
+  return loss.kind == config::LossKind::kCrossEntropy && state.class_weights.defined();
+}
+
+// Where no target has a weight, the step is to change nothing: a sum of 0 is divided by something.
+torch::Tensor inverse_of_weights(const StepState& state, std::span<const Microbatch> microbatches) {
+  torch::Tensor sum;
+  for (const Microbatch& microbatch : microbatches) {
+    const torch::Tensor own = sum_of_weights(state.class_weights, microbatch.targets);
+    sum = sum.defined() ? sum.add(own) : own;
+  }
+  return sum.clamp_min(std::numeric_limits<float>::min()).reciprocal();
+}
+
+// Regression has no right and wrong.
+void count_hits(StepState& state, const LossSettings& loss, const Prediction& prediction) {
+  using config::LossKind;
+  torch::Tensor& correct = state.figures.correct;
+  if (loss.kind == LossKind::kMse || loss.kind == LossKind::kHuber) return;
+  if (loss.kind == LossKind::kBce) {
+    // A sample's labels count all or none.
+    at::sum_out(correct, hits(prediction).all(1), at::IntArrayRef{0});
+    correct.mul_(prediction.targets.size(1));
+  } else {
+    at::sum_out(correct, hits(prediction), at::IntArrayRef{0});
+  }
+  state.metrics.correct.add_(correct);
 }
 
 // The gradient at the logits of weight * (sum of the microbatch's losses); takes down loss and correct predictions.
@@ -62,11 +89,11 @@ torch::Tensor logits_gradient(StepState& state, const StepSettings& settings, co
   StepFigures& figures = state.figures;
   torch::Tensor& loss = mode == Accumulate::kStart ? figures.figure[kLoss] : figures.part;
   const torch::Tensor gradient =
-      cross_entropy(prediction, {settings.label_smoothing, weight}, {loss, figures.total_weight});
+      loss_gradient(settings.loss, prediction, {settings.loss.label_smoothing, weight, state.class_weights},
+                    {loss, figures.total_weight});
   if (mode == Accumulate::kAdd) figures.figure[kLoss].add_(loss);
-  at::sum_out(figures.correct, hits(prediction), at::IntArrayRef{0});
-  state.metrics.correct.add_(figures.correct);
-  return like_logits(gradient, logits);
+  count_hits(state, settings.loss, prediction);
+  return unflatten(gradient, logits, targets);
 }
 
 // The same of a forward that no figure counts.
@@ -75,7 +102,8 @@ torch::Tensor uncounted_gradient(StepState& state, const StepSettings& settings,
   const BelowAutograd below;
   const LossSum scratch{state.figures.part, state.figures.total_weight};
   const Prediction prediction = flatten(logits.detach(), targets);
-  return like_logits(cross_entropy(prediction, {settings.label_smoothing, weight}, scratch), logits);
+  const LossOptions options{settings.loss.label_smoothing, weight, state.class_weights};
+  return unflatten(loss_gradient(settings.loss, prediction, options, scratch), logits, targets);
 }
 
 // Replaces the parts of the seeds that train in the shadow of the network, whose parameters the main forward does not
@@ -120,7 +148,9 @@ void collect(const StepState& state, Tensors parts, std::vector<char>& used, Agg
 std::vector<char> compute_gradients(StepState& state, const StepSettings& settings,
                                     std::span<const Microbatch> microbatches, const TrainingForward& forward) {
   const CountConstants& constants = constants_for(state, count_targets(microbatches));
-  const torch::Tensor weight = scaled(constants.inverse, state.loss_scale);
+  const bool weighted = divides_by_weights(state, settings.loss);
+  const torch::Tensor inverse = weighted ? inverse_of_weights(state, microbatches) : constants.inverse;
+  const torch::Tensor weight = scaled(inverse, state.loss_scale);
   std::vector<char> used(state.parameters.size(), 0);
   Aggregation aggregation(state, settings.aggregation, microbatches.size());
   Accumulate mode = Accumulate::kStart;
@@ -133,7 +163,7 @@ std::vector<char> compute_gradients(StepState& state, const StepSettings& settin
     if (!tapped.empty()) tapped.insert(tapped.begin(), state.parameters.begin(), state.parameters.end());
     const Tensors& sources = tapped.empty() ? state.parameters : tapped;
     Tensors parts = torch::autograd::grad({logits}, sources, {gradient}, false, false, true);
-    take_in_shadows(state, settings, microbatch, constants.inverse, taps, parts);
+    take_in_shadows(state, settings, microbatch, inverse, taps, parts);
     const BelowAutograd below;
     aggregation.take_in(taps, std::span(parts).subspan(state.parameters.size()), microbatch.targets);
     parts.resize(state.parameters.size());
@@ -142,6 +172,8 @@ std::vector<char> compute_gradients(StepState& state, const StepSettings& settin
   }
   const BelowAutograd below;
   aggregation.finish();
+  // A step's loss then counts as that of its targets.
+  if (weighted) state.figures.figure[kLoss].mul_(inverse.div(constants.inverse));
   state.metrics.counts.add_(constants.increment);
   return used;
 }

@@ -12,17 +12,19 @@
 
 namespace esper::step {
 
-// inputs as the network takes them; targets int64 [B], or [B, T] with one class per token.
+// inputs as the network takes them; targets as step/loss.h takes them: int64 [B], [B, T] with one class per
+// token or [B, H, W] with one per pixel; float32 [B, K].
 struct Microbatch {
   torch::Tensor inputs, targets;
 };
 
-// inputs to logits, [B, C] or [B, T, C].
+// inputs to logits, [B, C], [B, T, C] or [B, C, H, W], or to values [B, K].
 using Forward = std::function<torch::Tensor(const torch::Tensor& inputs)>;
 // The same. taps: null, or to be filled with one tap for each growing seed.
 using TrainingForward = std::function<torch::Tensor(const torch::Tensor& inputs, kasmina::SlotTaps* taps)>;
 
-// One optimizer step on the mean loss over all targets of all microbatches, whatever their sizes: forward and one
+// One optimizer step on the mean loss over all targets of all microbatches, whatever their sizes (weighted by class,
+// where class weights are set): forward and one
 // backward per microbatch, a second forward and backward for each seed that trains in the shadow of the network, which
 // is in no figure of the loss, aggregation over seeds (step/aggregation.h), unscale, global norm, clip, optimizer,
 // averages, metric sums. With fp16 a step whose gradients are not finite changes nothing but the loss scale and the

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "base/interrupt.h"
+#include "base/names.h"
 #include "base/text/rounding.h"
 #include "device/profiler.h"
 #include "leyline/telemetry.h"
@@ -117,12 +118,11 @@ std::optional<RunOutcome> EpochLoop::run_epoch() {
   if (const auto reason = divergence_or_undo(metrics, measured); !reason.empty()) return stop_diverged(reason);
 
   const auto best_before = run_.progress.best;
-  bool better = record_epoch(run_.progress, metrics, {measured.running.loss, measured.running.accuracy},
-                             config().training.early_stop_min_delta);
+  bool better = record_epoch(run_.progress, metrics, figures_of(measured.running), goals_of(config()));
   const EpochResults results{metrics, measured, *trained, is_last_epoch()};
   if (grow(results) == EpochEnd::kInterrupted) return stop_interrupted();
   if (const auto& settled = growth_.settled_validation()) {
-    better = replace_validation(run_.progress, *settled, best_before);
+    better = replace_validation(run_.progress, *settled, best_before, config().checkpoint.best_metric);
   }
   trainer_.take_structure();
   good_state_.keep();
@@ -214,7 +214,8 @@ bool EpochLoop::should_stop_early() const {
 RunOutcome EpochLoop::finish() {
   RunOutcome outcome;
   if (!is_last_epoch_over()) {
-    outcome = {End::kEarlyStopped, 0, "validation loss no longer improves"};
+    const auto goal = base::name_of(config().training.early_stop_metric);
+    outcome = {End::kEarlyStopped, 0, fmt::format("validation {} no longer improves", goal)};
     run_.outbox.emit(event("tolaria.early_stop"_event, Level::kInfo, {{"epoch", std::to_string(run_.progress.epoch)}}));
   }
   if (!run_.saver.save_last_state()) return not_saved();

@@ -51,11 +51,29 @@ ordered_json checkpoints_of(const Saver& saver) {
   return checkpoints;
 }
 
-ordered_json figures_of(const EpochFigures& figures) {
-  return {{"loss", figures.loss}, {"accuracy", figures.accuracy}};
+// Before anything was measured.
+ordered_json unknown_figures(const config::RunConfig& config) {
+  ordered_json unknown;
+  for (const config::Metric metric : {config::Metric::kLoss, config.training.metric}) {
+    unknown[std::string(base::name_of(metric))] = nullptr;
+  }
+  return unknown;
+}
+
+ordered_json training_figures(const config::RunConfig& config, const EpochFigures& figures) {
+  ordered_json known = {{"loss", figures.loss}};
+  if (config.task != config::Task::kRegression) known["accuracy"] = figures.score;
+  return known;
 }
 
 }  // namespace
+
+ordered_json figures_json(const EpochFigures& figures) {
+  if (figures.by_metric.empty()) return {{"loss", figures.loss}, {"accuracy", figures.score}};
+  ordered_json known;
+  for (const auto& [metric, figure] : figures.by_metric) known[std::string(base::name_of(metric))] = figure;
+  return known;
+}
 
 ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::string& run_dir) {
   const RunProgress& progress = run.progress;
@@ -63,7 +81,8 @@ ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::str
   for (const auto& group : run.model.network.parameter_groups()) {
     for (const auto& parameter : group.parameters) parameters += parameter.tensor.numel();
   }
-  const ordered_json unknown = {{"loss", nullptr}, {"accuracy", nullptr}};
+  const auto& config = run.facts.config;
+  const ordered_json unknown = unknown_figures(config);
   ordered_json summary = {{"run_dir", run_dir},
                           {"status", status_of(outcome.kind)},
                           {"exit_code", static_cast<int>(exit_code_of(outcome))},
@@ -72,14 +91,14 @@ ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::str
                           {"steps", progress.step},
                           {"wall_s", run.facts.wall_s(progress)},
                           {"parameters", parameters},
-                          {"train", progress.validation ? figures_of(progress.train) : unknown},
-                          {"validation", progress.validation ? figures_of(*progress.validation) : unknown},
+                          {"train", progress.validation ? training_figures(config, progress.train) : unknown},
+                          {"validation", progress.validation ? figures_json(*progress.validation) : unknown},
                           {"best", nullptr},
                           {"seeds", seeds_of(run.model.network)},
                           {"checkpoints", checkpoints_of(run.saver)}};
   if (progress.best) {
-    summary["best"] = {
-        {"epoch", progress.best->epoch}, {"loss", progress.best->loss}, {"accuracy", progress.best->accuracy}};
+    summary["best"] = {{"epoch", progress.best->epoch}};
+    summary["best"].update(figures_json(progress.best->figures));
   }
   return summary;
 }

@@ -9,9 +9,13 @@
 
 namespace esper::tolaria {
 
-// {run_dir, status, exit_code, reason, epochs, steps, wall_s, parameters, train {loss, accuracy}, validation {...},
-//  best {epoch, loss, accuracy}, seeds [{seed_id, slot, blueprint, stage, alpha, params, contribution}],
-//  checkpoints [{path, epoch, step}]}; contribution in accuracy points, null where it was not measured.
+// {loss, accuracy, ...}: a validation pass's figures by their names, those that the task has; of a checkpoint of an
+// earlier version the loss and the accuracy alone.
+nlohmann::ordered_json figures_json(const EpochFigures& figures);
+
+// {run_dir, status, exit_code, reason, epochs, steps, wall_s, parameters, train {loss, accuracy}, validation {as
+//  figures_json()}, best {epoch, as validation}, seeds [{seed_id, slot, blueprint, stage, alpha, params,
+//  contribution}], checkpoints [{path, epoch, step}]}; contribution in accuracy points, null where it was not measured.
 nlohmann::ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::string& run_dir);
 
 // {from, until, wall_ms, ms {owner: ...}} of this process, as history::read_run_ledger reads it: the ledger of the

@@ -98,7 +98,7 @@ step::StepSettings settings_of(const json& spec) {
   optimizer.eps = o.value("eps", optimizer.eps);
   optimizer.weight_decay = o.at("weight_decay");
   settings.clip_norm = spec.at("clip_norm");
-  settings.label_smoothing = spec.at("label_smoothing");
+  settings.loss.label_smoothing = spec.at("label_smoothing");
   settings.ema_decay = spec.at("ema_decay");
   if (spec.at("precision") == "fp16") settings.compute_type = torch::kHalf;
   return settings;

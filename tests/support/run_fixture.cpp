@@ -82,7 +82,7 @@ SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script s
     : SmallRun(config, std::move(script), &from) {}
 
 SmallRun::SmallRun(const config::RunConfig& config, ScriptedController::Script script, const CheckpointImage* from)
-    : data(data::load_dataset(config.data)),
+    : data(data::load_dataset(config.data, data::TestPart::kUnread, config.task)),
       train_data(loader_of(data.train, data, config, data::Order::kShuffled)),
       validation_data(loader_of(data.validation, data, config, data::Order::kSequential)),
       model(seeded_model(config, data)),

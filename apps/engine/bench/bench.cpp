@@ -146,6 +146,7 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch, Measur
   MeasurePlan plan;
   plan.lanes = lanes_of(comparison);
   plan.peers = measured == Measured::kTimesAndPeer;
+  plan.peer_model = comparison.peer_model;
   plan.times = !counts_only;
   plan.turns.rounds = comparison.rounds;
   plan.turns.progress = show_rounds;

@@ -51,7 +51,9 @@ base::RatioEstimate counterfactual_ratio(const Workload& workload, int rounds) {
   const auto configurations = all_on_and_off(model->network);
   const auto plan = kasmina::plan_stacked(model->network.state(), configurations),
              full = kasmina::plan_stacked(model->network.state(), {&configurations.back(), 1});
-  const tolaria::Validation validation{bench.device, bench.settings.compute_type, {}};
+  tolaria::Validation validation{bench.device, bench.settings.compute_type, {}};
+  validation.scoring = tolaria::scoring_of(bench.settings);
+  validation.figures = tolaria::Figures::kScore;  // as the stacked pass
   const auto rows = bench.config.growth.counterfactual.max_rows;
   const auto stacked = [&] { return validate_stacked(each_of(batches), {model->network, plan, rows}, validation); };
   const auto plain = [&] {

@@ -106,7 +106,10 @@ Trainee handwritten_trainee(const Workload& workload) {
   if (workload.bench.settings.compute_type == torch::kFloat16)
     trainee.refusal = "the handwritten loop has no loss scaling";
   if (!workload.bench.config.host.modules.empty()) trainee.refusal = "the handwritten loop has no modules in slots";
-  if (workload.bench.config.training.ema_decay > 0) trainee.refusal = "the handwritten loop has no parameter averaging";
+  const auto& training = workload.bench.config.training;
+  if (training.loss != config::LossKind::kCrossEntropy || !training.class_weights.empty())
+    trainee.refusal = "the handwritten loop has no loss but cross entropy, without class weights";
+  if (training.ema_decay > 0) trainee.refusal = "the handwritten loop has no parameter averaging";
   if (!trainee.refusal.empty()) return trainee;
   const auto loop = std::make_shared<HandLoop>(workload);
   trainee.step = [loop] { loop->step(); };

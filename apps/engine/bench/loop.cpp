@@ -45,6 +45,7 @@ LoopFigures run_loop(const config::RunConfig& config, const Scratch& scratch, co
                            .policy = make_policy(config, cache_dir, std::move(controller)),
                            .training_hash = tolaria::training_identity(config, bench.data).text(),
                            .start = {.run_dir = folder.path},
+                           .progress = tolaria::RunProgress(),
                            .step_times = &times});
   composition.run().at_the_end = tolaria::AtTheEnd::kLeave;  // what it times has no end
   LoopFigures figures;

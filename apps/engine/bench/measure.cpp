@@ -53,8 +53,9 @@ class Line {
   Measurement& out_;
 };
 
-void add_peers(const Workload& workload, const Scratch& scratch, std::vector<Contender>& contenders, Measurement& out) {
-  Peers peers = open_peers(workload, scratch, find_python());
+void add_peers(const Workload& workload, const Scratch& scratch, const std::string& peer_model,
+               std::vector<Contender>& contenders, Measurement& out) {
+  Peers peers = open_peers({workload, peer_model}, scratch, find_python());
   for (const PeerRow& row : peers.rows) {
     if (!row.refusal.empty()) {
       out.refused.push_back({row.name, row.refusal});
@@ -92,7 +93,7 @@ Measurement measure(const Workload& workload, const Scratch& scratch, const Meas
   if (!plan.times || line.contenders.empty()) return out;
   std::vector<Contender> contenders = std::move(line.contenders);
   if (plan.peers) say(plan, "preparing: Python, eager and compiled");
-  if (plan.peers) add_peers(workload, scratch, contenders, out);
+  if (plan.peers) add_peers(workload, scratch, plan.peer_model, contenders, out);
   const auto first = base::from_name<config::Lane>(out.lanes.front());
   Trainee again = make(workload, out.lanes.front(), first.value_or(config::Lane::kEager));
   again.name = kSameAgain;

@@ -34,7 +34,8 @@ struct Measurement {
 struct MeasurePlan {
   std::vector<config::Lane> lanes;
   bool peers = false;
-  bool times = true;  // false: counts only
+  std::string peer_model = {};  // as Comparison::peer_model
+  bool times = true;            // false: counts only
   Plan turns;
   std::function<void(const std::string&)> phase;  // told what is being done; may be empty
 };

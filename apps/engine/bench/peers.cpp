@@ -5,6 +5,7 @@
 #include <torch/types.h>
 
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <stdexcept>
@@ -58,11 +59,13 @@ std::string autocast_name(torch::ScalarType type) {
   return type == torch::kFloat16 ? "float16" : "float32";
 }
 
-json describe(const Workload& workload) {
+json describe(const PeerTraining& training) {
+  const Workload& workload = training.workload;
   const auto& config = workload.bench.config;
   const auto& sample = workload.bench.data.train.shape;
   const json resolved = json::parse(config::resolved_json(config).dump());
   return {{"host", resolved.at("host")},
+          {"model", training.model.empty() ? "" : std::filesystem::absolute(training.model).string()},
           {"training", resolved.at("training")},
           {"accumulation", config.step.accumulation},
           {"compile_mode", resolved.at("step").at("compile").at("mode")},
@@ -106,7 +109,8 @@ void check_same_training(const Workload& workload, const json& answer) {
     throw std::runtime_error(fmt::format("it built a different network: {} parameters, ours has {}",
                                          answer.at("parameters").dump(), parameters));
   }
-  if (workload.bench.config.step.accumulation > 1) return;
+  const bool has_losses = !answer.at("losses").is_null();
+  if (workload.bench.config.step.accumulation > 1 || !has_losses) return;
   const double tolerance = workload.bench.settings.compute_type == torch::kFloat32 ? 2e-4 : 2e-2;
   const auto ours = our_losses(workload);
   for (std::size_t i = 0; i < ours.size(); ++i) {
@@ -116,24 +120,31 @@ void check_same_training(const Workload& workload, const json& answer) {
   }
 }
 
-Contender open_peer(PeerRow& row, const Workload& workload, const Scratch& scratch, const PythonFacts& python) {
+Contender open_peer(PeerRow& row, const PeerTraining& training, const Scratch& scratch, const PythonFacts& python) {
   const auto process = std::make_shared<PeerProcess>(
       std::vector<std::string>{python.path, "-I", scratch.path("peer.py")}, scratch.path(row.name + ".log"));
   const json question = {{"do", "open"},
-                         {"workload", describe(workload)},
+                         {"workload", describe(training)},
                          {"tensors", scratch.path("peer.safetensors")},
                          {"check_steps", kCheckSteps}};
-  check_same_training(workload, answer_of(*process, question, kOpenDeadline));
+  check_same_training(training.workload, answer_of(*process, question, kOpenDeadline));
   const json made = answer_of(*process, {{"do", row.name}}, kReadyDeadline);
   row.optimizer = made.at("optimizer");
   return peer_contender(row.name, process, made.at("warmup_ms").get<double>());
 }
 
-std::string obstacle(const Workload& workload, const PythonFacts& python) {
+std::string obstacle(const PeerTraining& trained, const PythonFacts& python) {
+  const Workload& workload = trained.workload;
+  if (workload.bench.config.host.kind == config::HostKind::kExported && trained.model.empty()) {
+    return "name the model that was imported: --peer-model MODULE.py:NAME";
+  }
   if (!python.problem.empty()) return python.problem;
   if (workload.bench.settings.compute_type == torch::kFloat16) return "the peer has no loss scaling";
   if (!workload.bench.config.host.modules.empty()) return "the peer has no modules in slots";
-  if (workload.bench.config.training.ema_decay > 0) return "the peer has no parameter averaging";
+  const auto& training = workload.bench.config.training;
+  if (training.loss != config::LossKind::kCrossEntropy || !training.class_weights.empty())
+    return "the peer has no loss but cross entropy, without class weights";
+  if (training.ema_decay > 0) return "the peer has no parameter averaging";
   return {};
 }
 
@@ -163,16 +174,16 @@ Contender peer_contender(std::string name, std::shared_ptr<PeerProcess> process,
   return {std::move(name), run, warmup_ms};
 }
 
-Peers open_peers(const Workload& workload, const Scratch& scratch, const PythonFacts& python) {
+Peers open_peers(const PeerTraining& training, const Scratch& scratch, const PythonFacts& python) {
   Peers peers;
   for (const char* name : {"python_eager", "python_compiled"})
-    peers.rows.push_back({name, "", obstacle(workload, python)});
+    peers.rows.push_back({name, "", obstacle(training, python)});
   if (!peers.rows.front().refusal.empty()) return peers;
-  write_tensors(workload, scratch.path("peer.safetensors"));
+  write_tensors(training.workload, scratch.path("peer.safetensors"));
   std::ofstream(scratch.path("peer.py")) << kPeerProgram;
   for (PeerRow& row : peers.rows) {
     try {
-      peers.contenders.push_back(open_peer(row, workload, scratch, python));
+      peers.contenders.push_back(open_peer(row, training, scratch, python));
     } catch (const std::exception& error) {
       row.refusal = error.what();
     }

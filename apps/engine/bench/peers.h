@@ -25,9 +25,16 @@ struct Peers {
   std::vector<Contender> contenders;  // of the rows that run; each holds its process
 };
 
-// Starts them and checks that each trains what we train: equal number of parameters, equal losses of the first steps.
+// What a peer trains. model: MODULE.py:NAME of an imported network; empty: none.
+struct PeerTraining {
+  const Workload& workload;
+  const std::string& model;
+};
+
+// Starts them and checks that each trains what we train: equal number of parameters, equal losses of the first steps
+// (but of an imported network with dropout, which is only timed).
 // Nothing is thrown: what does not work is a row's refusal.
-Peers open_peers(const Workload& workload, const Scratch& scratch, const PythonFacts& python);
+Peers open_peers(const PeerTraining& training, const Scratch& scratch, const PythonFacts& python);
 
 // For every peer. All throw std::runtime_error where it does not work.
 

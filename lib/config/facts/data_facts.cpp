@@ -24,12 +24,18 @@ bool image_shaped(const DataConfig& data) {
     case DataKind::kCifar10:
     case DataKind::kImages:
     case DataKind::kNpy:
+    case DataKind::kWebdataset:
+    case DataKind::kProcess:
       return data.shape.empty() || data.shape.size() == kImageRank;
     case DataKind::kDigits:  // rows of numbers
     case DataKind::kCsv:
     case DataKind::kSynthetic:
+    case DataKind::kTable:
+    case DataKind::kParquet:
+    case DataKind::kDatasets:
       return data.shape.size() == kImageRank;
     case DataKind::kText:
+    case DataKind::kTokens:
       break;
   }
   return false;
@@ -58,6 +64,12 @@ std::optional<std::int64_t> known_classes(const DataConfig& data) {
     case DataKind::kImages:
     case DataKind::kNpy:
     case DataKind::kText:
+    case DataKind::kTable:
+    case DataKind::kParquet:
+    case DataKind::kDatasets:
+    case DataKind::kWebdataset:
+    case DataKind::kTokens:
+    case DataKind::kProcess:
       break;
   }
   return std::nullopt;

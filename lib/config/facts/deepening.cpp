@@ -17,9 +17,9 @@ std::string copied_blueprint(DeepenForm form) {
 std::vector<SlotGeometry> deepened_slots(const RunConfig& config) {
   const auto& named = config.growth.slots;
   std::vector<SlotGeometry> slots;
-  for (auto& slot : slot_geometry(config.host, known_sample(config.data))) {
+  for (auto& slot : slot_geometry(config.host, known_sample(config.data), named)) {
     const auto* copy = leyline::find_blueprint_facts(copied_blueprint(config.growth.deepen.form), slot.shape.kind);
-    const bool is_included = named.empty() || std::ranges::find(named, slot.id) != named.end();
+    const bool is_included = may_grow_at(named, slot.id);
     if (is_included && copy != nullptr && leyline::may_fit(*copy, slot.shape)) slots.push_back(std::move(slot));
   }
   return slots;

@@ -1,5 +1,9 @@
 #include "config/facts/slot_geometry.h"
 
+#include <algorithm>
+#include <utility>
+
+#include "config/facts/exported_host.h"
 #include "leyline/slot_id.h"
 
 namespace esper::config {
@@ -30,6 +34,7 @@ std::vector<FeatureShape> features_of(const HostConfig& host, const leyline::Sam
   std::vector<FeatureShape> features;
   switch (host.kind) {
     case HostKind::kLinear:
+    case HostKind::kExported:
       break;
     case HostKind::kMlp:
       for (const std::int64_t width : host.hidden) {
@@ -48,10 +53,25 @@ std::vector<FeatureShape> features_of(const HostConfig& host, const leyline::Sam
 
 }  // namespace
 
-std::vector<SlotGeometry> slot_geometry(const HostConfig& host, const leyline::SampleShape& sample) {
+std::vector<SlotGeometry> slot_geometry(const HostConfig& host, const leyline::SampleShape& sample,
+                                        const std::vector<std::string>& named) {
   std::vector<SlotGeometry> slots;
+  if (host.kind == HostKind::kExported) {
+    const auto exported = read_exported_host(host.path);
+    if (!exported) return slots;
+    for (auto& site : named_sites(*exported, named)) {
+      slots.push_back({leyline::slot_id_of(slots.size()), site.shape, std::move(site.path)});
+    }
+    return slots;
+  }
   for (const auto& feature : features_of(host, sample)) slots.push_back({leyline::slot_id_of(slots.size()), feature});
   return slots;
+}
+
+bool may_grow_at(const std::vector<std::string>& named, std::string_view slot) {
+  return named.empty() || std::ranges::any_of(named, [slot](const std::string& text) {
+           return text == slot || !leyline::is_slot_id(text);
+         });
 }
 
 }  // namespace esper::config

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/host_config.h"
@@ -15,12 +16,18 @@ namespace esper::config {
 struct SlotGeometry {
   std::string id;
   leyline::FeatureShape shape;
+  std::string path = {};  // of an imported network's module that ends there, "layer3.0"; empty: of any other host
 };
 
 // In the order in which the network runs through them; none for a host that cannot grow. Of the sample: kCnn takes
 // height and width (0 where they are not known yet, or nothing is left after so many poolings), kTransformer the
-// context.
-std::vector<SlotGeometry> slot_geometry(const HostConfig& host, const leyline::SampleShape& sample);
+// context. `named`: growth.slots, which chooses an imported network's slots; its description is read from host.path,
+// and there are none where it cannot be.
+std::vector<SlotGeometry> slot_geometry(const HostConfig& host, const leyline::SampleShape& sample,
+                                        const std::vector<std::string>& named = {});
+
+// Whether growth.slots lets modules grow there. An imported network has only slots that it names.
+bool may_grow_at(const std::vector<std::string>& named, std::string_view slot);
 
 // Of a cnn's block: each has twice the channels of the one before.
 constexpr std::int64_t kMostChannels = 65536;

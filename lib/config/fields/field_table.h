@@ -30,9 +30,9 @@ struct EntriesField {
 struct SectionField {};
 
 // Points into the RunConfig that the table was made for.
-using FieldValue =
-    std::variant<SectionField, EnumField, EntriesField, bool*, int*, std::int64_t*, std::uint64_t*, double*,
-                 std::string*, base::Duration*, base::Length*, std::vector<std::int64_t>*, std::vector<std::string>*>;
+using FieldValue = std::variant<SectionField, EnumField, EntriesField, bool*, int*, std::int64_t*, std::uint64_t*,
+                                double*, std::string*, base::Duration*, base::Length*, std::vector<std::int64_t>*,
+                                std::vector<double>*, std::vector<std::string>*>;
 
 struct FieldRow {
   std::string path;  // dotted: "training.optimizer.lr"

@@ -33,6 +33,8 @@ std::string list_text(const std::vector<T>& values) {
     if (text.size() > 1) text += ", ";
     if constexpr (std::is_same_v<T, std::string>) {
       text += quoted(value);
+    } else if constexpr (std::is_same_v<T, double>) {
+      text += shortest(value);
     } else {
       text += std::to_string(value);
     }
@@ -88,6 +90,7 @@ struct ToType {
   std::string operator()(const Duration*) const { return "duration"; }
   std::string operator()(const Length*) const { return "epochs or steps"; }
   std::string operator()(const std::vector<std::string>*) const { return "list of texts"; }
+  std::string operator()(const std::vector<double>*) const { return "list of numbers"; }
   std::string operator()(const std::vector<std::int64_t>*) const { return "list of whole numbers"; }
   template <class T>
   std::string operator()(const T*) const {

@@ -178,6 +178,7 @@ class Reader {
 
  private:
   static std::string example(const std::vector<std::string>&) { return "[a, b]"; }
+  static std::string example(const std::vector<double>&) { return "[1, 0.5]"; }
   static std::string example(const std::vector<std::int64_t>&) { return "[64, 64]"; }
 
   bool is_scalar() const { return node_.kind == YamlNode::Kind::kScalar; }

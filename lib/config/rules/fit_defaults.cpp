@@ -35,11 +35,24 @@ bool names_table(std::string path) {
 
 void fit_kinds(RunConfig& config, const IsGiven& is_given) {
   const bool text = config.data.kind == DataKind::kText, transformer = config.host.kind == HostKind::kTransformer;
-  if (text && !is_given("host.kind")) config.host.kind = HostKind::kTransformer;
+  const bool tokens = text || config.data.kind == DataKind::kTokens;
+  if (!config.host.path.empty() && !is_given("host.kind")) config.host.kind = HostKind::kExported;
+  const bool has_host = is_given("host.kind") || config.host.kind == HostKind::kExported;
+  if (tokens && !has_host) config.host.kind = HostKind::kTransformer;
   const bool may_be_text = is_given("data.path") && !names_table(config.data.path);
   if (transformer && may_be_text && !is_given("data.kind")) config.data.kind = DataKind::kText;
   const bool bundled_digits = config.data.kind == DataKind::kDigits && config.data.path.empty();
   if (config.host.kind == HostKind::kCnn && bundled_digits && !is_given("data.shape")) config.data.shape = {1, 8, 8};
+}
+
+void fit_task(RunConfig& config, const IsGiven& is_given) {
+  const bool tokens = config.data.kind == DataKind::kText || config.data.kind == DataKind::kTokens;
+  if (tokens && !is_given("task")) config.task = Task::kLanguage;
+  TrainingConfig& training = config.training;
+  if (!is_given("training.loss") && config.task == Task::kMultilabel) training.loss = LossKind::kBce;
+  if (!is_given("training.loss") && config.task == Task::kRegression) training.loss = LossKind::kMse;
+  if (!is_given("training.metric") && config.task == Task::kMultilabel) training.metric = Metric::kF1;
+  if (!is_given("training.metric") && config.task == Task::kRegression) training.metric = Metric::kR2;
 }
 
 // Training keeps at least as many samples as validation gets.
@@ -138,6 +151,7 @@ void fit_risk(RiskConfig& risk, const IsGiven& is_given) {
 
 void fit_defaults(RunConfig& config, const IsGiven& is_given) {
   fit_kinds(config, is_given);
+  fit_task(config, is_given);
   fit_split(config.data, is_given);
   if (config.host.kind == HostKind::kCnn) fit_cnn(config, is_given);
   if (config.host.kind == HostKind::kTransformer) fit_transformer(config.host, is_given);

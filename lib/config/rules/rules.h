@@ -13,6 +13,9 @@ void check_names(const RunConfig& config, Findings& out);
 // Malformed lines are reported elsewhere.
 void check_schedule(const RunConfig& config, Findings& out);
 
+// That the loss, the metrics and the data fit the task.
+void check_task(const RunConfig& config, Findings& out);
+
 // That growth.control.budget holds an epoch, where seeds are judged by a control: without one none germinates.
 void check_control_budget(const RunConfig& config, Findings& out);
 // What growth.kind deepen needs: blocks that can be copied, a time within the run, and settings that make the network

@@ -11,6 +11,7 @@
 #include "base/text/digits_only.h"
 #include "base/text/printable.h"
 #include "config/facts/data_facts.h"
+#include "config/facts/exported_host.h"
 #include "config/facts/slot_geometry.h"
 #include "config/rules/rules.h"
 
@@ -52,6 +53,20 @@ void check_modules(const std::vector<Entry<SlotModule>>& modules, Findings& out)
   }
 }
 
+void check_exported(const HostConfig& host, Findings& out) {
+  const bool is_exported = host.kind == HostKind::kExported;
+  if (!is_exported && !host.path.empty()) {
+    out.push_back({"path", "belongs to host.kind exported; this is " + std::string(name_of(host.kind)), {"kind"}});
+  } else if (is_exported && host.path.empty()) {
+    out.push_back({"path", "names no folder; set it to one that `esper import` wrote", {"kind"}});
+  } else if (is_exported) {
+    if (const auto read = read_exported_host(host.path); !read) out.push_back({"path", read.error(), {"kind"}});
+  }
+  if (host.unfreeze_epoch > 0 && host.freeze.empty()) {
+    out.push_back({"unfreeze_epoch", "nothing is frozen; set host.freeze to patterns of parameter names", {"freeze"}});
+  }
+}
+
 }  // namespace
 
 void DeviceConfig::validate(Findings& out) const {
@@ -63,6 +78,7 @@ void HostConfig::validate(Findings& out) const {
   if (kind == HostKind::kMlp && hidden.empty()) {
     out.push_back({"hidden", "an mlp needs a hidden layer; kind linear has none", {"kind"}});
   }
+  check_exported(*this, out);
   if (kind == HostKind::kCnn) {
     if (kernel % 2 == 0) out.push_back({"kernel", fmt::format("must be odd, but is {}", kernel), {"kind"}});
     if (pool_layers > blocks) {
@@ -132,6 +148,7 @@ void RunConfig::validate(Findings& out) const {
          {}});
   }
   if (runs_dir.empty()) out.push_back({"runs_dir", "must name a folder", {}});
+  check_task(*this, out);
   check_names(*this, out);
   check_schedule(*this, out);
   check_control_budget(*this, out);
@@ -145,17 +162,20 @@ void RunConfig::validate(Findings& out) const {
                    "training.schedule.min_factor above 0, or total_steps to 0",
                    {"training.schedule.total_steps", "training.schedule.min_factor"}});
   }
-  const bool text = data.kind == DataKind::kText;
+  const bool tokens = data.kind == DataKind::kText || data.kind == DataKind::kTokens;
   const bool transformer = host.kind == HostKind::kTransformer;
+  if (host.kind == HostKind::kExported) return;  // its input is compared with the data when they are there
   const std::vector<std::string> kinds{"data.kind", "data.shape"};
-  if (text && !transformer) {
+  if (tokens && !transformer && host.kind != HostKind::kExported) {
     out.push_back({"host.kind",
-                   "data of kind text needs a transformer, but this is " + std::string(name_of(host.kind)),
+                   fmt::format("data of kind {} needs a transformer or an exported host, but this is {}",
+                               name_of(data.kind), name_of(host.kind)),
                    {"data.kind"}});
-  } else if (transformer && !text) {
-    out.push_back({"host.kind",
-                   "a transformer needs data of kind text, but data.kind is " + std::string(name_of(data.kind)),
-                   kinds});
+  } else if (transformer && !tokens) {
+    out.push_back(
+        {"host.kind",
+         fmt::format("a transformer needs data of kind text or tokens, but data.kind is {}", name_of(data.kind)),
+         kinds});
   } else if (host.kind == HostKind::kCnn && !image_shaped(data)) {
     out.push_back(
         {"host.kind", "a cnn needs images; set data.shape to [channels, height, width] if these are images", kinds});

@@ -1,6 +1,7 @@
 // The rules between the fields of data.
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <string>
 #include <utility>
 
@@ -14,6 +15,32 @@ using base::name_of;
 
 namespace {
 
+// All parts come from the program.
+void check_process(const DataConfig& data, Findings& out) {
+  if (data.command.empty() || data.command.front().empty()) {
+    out.push_back(
+        {"command", "data of kind process needs a program; set data.command to it and its arguments", {"kind"}});
+  }
+  for (const auto& [key, path] : {std::pair{"path", &data.path}, std::pair{"validation_path", &data.validation_path},
+                                  std::pair{"test_path", &data.test_path}}) {
+    if (path->empty()) continue;
+    out.push_back({key, "data of kind process come from data.command; give it the path as an argument", {"kind"}});
+  }
+  if (data.test_fraction > 0) {
+    out.push_back({"test_fraction", "the program of kind process says itself which samples test", {"kind"}});
+  }
+  if (data.max_samples > 0) {
+    out.push_back({"max_samples", "the program of kind process says itself how many samples it has", {"kind"}});
+  }
+  if (!data.shape.empty()) {
+    out.push_back({"shape", "the program of kind process says itself what shape its samples have", {"kind"}});
+  }
+  if (data.augment.flip || data.augment.crop_padding > 0) {
+    const std::string field = data.augment.flip ? "augment.flip" : "augment.crop_padding";
+    out.push_back({field, "samples of kind process are taken as they are; the program can change them", {"kind"}});
+  }
+}
+
 void check_path(const DataConfig& data, Findings& out) {
   const std::string kind(name_of(data.kind));
   if (data.kind == DataKind::kSynthetic) {
@@ -24,6 +51,8 @@ void check_path(const DataConfig& data, Findings& out) {
       if (path->empty()) continue;
       out.push_back({key, "data of kind synthetic is generated; leave the path out", {"kind"}});
     }
+  } else if (data.kind == DataKind::kProcess) {
+    check_process(data, out);
   } else if (data.kind != DataKind::kDigits && data.path.empty()) {
     out.push_back({"path", "data of kind " + kind + " needs a path; set data.path to the file or folder", {"kind"}});
   }
@@ -31,7 +60,18 @@ void check_path(const DataConfig& data, Findings& out) {
 
 // A file of these formats is one part; the others may hold a test part beside the training part.
 bool is_one_part(DataKind kind) {
-  return kind == DataKind::kDigits || kind == DataKind::kCsv || kind == DataKind::kText;
+  switch (kind) {
+    case DataKind::kDigits:
+    case DataKind::kCsv:
+    case DataKind::kText:
+    case DataKind::kTable:
+    case DataKind::kParquet:
+    case DataKind::kTokens:
+    case DataKind::kWebdataset:
+      return true;
+    default:
+      return false;
+  }
 }
 
 void check_test_part(const DataConfig& data, Findings& out) {
@@ -60,7 +100,7 @@ void check_test_part(const DataConfig& data, Findings& out) {
 
 void check_shape(const DataConfig& data, Findings& out) {
   if (data.shape.empty()) return;
-  if (data.kind == DataKind::kText) {
+  if (data.kind == DataKind::kText || data.kind == DataKind::kTokens) {
     out.push_back({"shape", "text has no shape; data.context sets its length", {"kind"}});
   }
   if (data.kind != DataKind::kSynthetic) return;
@@ -72,14 +112,53 @@ void check_shape(const DataConfig& data, Findings& out) {
                  {"synthetic.features", "kind"}});
 }
 
+bool is_table(DataKind kind) {
+  return kind == DataKind::kTable || kind == DataKind::kParquet || kind == DataKind::kDatasets;
+}
+
+// Fields that only some formats have.
+void check_fields_of_kinds(const DataConfig& data, Findings& out) {
+  const bool has_labels = data.kind == DataKind::kImages && !data.labels.empty();
+  const bool targets = is_table(data.kind) || has_labels || data.kind == DataKind::kWebdataset;
+  const auto only = [&](const char* key, bool is_set, bool fits, const char* where) {
+    if (is_set && !fits) out.push_back({key, fmt::format("applies to {}", where), {"kind"}});
+  };
+  only("labels", !data.labels.empty(), data.kind == DataKind::kImages, "data of kind images only");
+  only("command", !data.command.empty(), data.kind == DataKind::kProcess, "data of kind process only");
+  only("vocabulary", !data.vocabulary.empty(), data.kind == DataKind::kTokens, "data of kind tokens only");
+  only("token_type", data.token_type != TokenType::kUint16, data.kind == DataKind::kTokens, "data of kind tokens only");
+  only("columns.target", !data.columns.target.empty(), targets,
+       "data of kinds table, parquet, datasets and webdataset, and to images with data.labels");
+  constexpr char kTables[] = "data of kinds table, parquet and datasets";
+  only("columns.features", !data.columns.features.empty(), is_table(data.kind), kTables);
+  only("columns.categorical", !data.columns.categorical.empty(), is_table(data.kind), kTables);
+  only("columns.missing", data.columns.missing != MissingValue::kFail, is_table(data.kind), kTables);
+}
+
+void check_columns(const ColumnsConfig& columns, Findings& out) {
+  const auto holds = [](const std::vector<std::string>& names, const std::string& name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  for (const auto& name : columns.features) {
+    if (!holds(columns.target, name)) continue;
+    out.push_back({"columns.features", "\"" + name + "\" is a target as well", {"columns.target"}});
+  }
+  for (const auto& name : columns.categorical) {
+    if (columns.features.empty() || holds(columns.features, name)) continue;
+    out.push_back({"columns.categorical", "\"" + name + "\" is none of data.columns.features", {"columns.features"}});
+  }
+}
+
 }  // namespace
 
 void DataConfig::validate(Findings& out) const {
   check_path(*this, out);
   check_test_part(*this, out);
   check_shape(*this, out);
+  check_fields_of_kinds(*this, out);
+  check_columns(columns, out);
   const bool augmented = augment.flip || augment.crop_padding > 0;
-  if (augmented && !image_shaped(*this)) {
+  if (augmented && kind != DataKind::kProcess && !image_shaped(*this)) {
     const std::string field = augment.flip ? "augment.flip" : "augment.crop_padding";
     out.push_back({field,
                    "only images can be augmented; set data.shape to [channels, height, width] if these are images",

@@ -38,7 +38,7 @@ std::string why_not(const RunConfig& config, const SlotGeometry& slot) {
 }
 
 void report_no_blocks(const RunConfig& config, Findings& out) {
-  const auto slots = slot_geometry(config.host, known_sample(config.data));
+  const auto slots = slot_geometry(config.host, known_sample(config.data), config.growth.slots);
   const std::string reason = slots.empty() ? "the host has no slots" : why_not(config, slots.front());
   if (reason.empty()) return;  // growth.slots names none of the host's slots: reported as such
   out.push_back(
@@ -51,7 +51,7 @@ void report_no_blocks(const RunConfig& config, Findings& out) {
 
 void check_slots(const RunConfig& config, Findings& out) {
   const auto& named = config.growth.slots;
-  const auto slots = slot_geometry(config.host, known_sample(config.data));
+  const auto slots = slot_geometry(config.host, known_sample(config.data), config.growth.slots);
   for (std::size_t i = 0; i < named.size(); ++i) {
     const auto slot = std::ranges::find(slots, named[i], &SlotGeometry::id);
     const std::string reason = slot == slots.end() ? "" : why_not(config, *slot);

@@ -9,7 +9,6 @@
 #include "base/text/printable.h"
 #include "config/growth_config.h"
 #include "config/rules/rules.h"
-#include "leyline/slot_id.h"
 
 namespace esper::config {
 
@@ -67,10 +66,6 @@ void check_slot_alpha(const std::vector<Entry<SlotAlpha>>& list, Findings& out) 
 }  // namespace
 
 void GrowthConfig::validate(Findings& out) const {
-  for (std::size_t i = 0; i < slots.size(); ++i) {
-    if (leyline::is_slot_id(slots[i])) continue;
-    out.push_back({fmt::format("slots[{}]", i), in_quotes(slots[i]) + " is not a slot; slots are named like r0c1", {}});
-  }
   check_unique(slots, "slots", out);
   check_classes(aggregation, out);
   check_unique(blueprints, "blueprints", out);

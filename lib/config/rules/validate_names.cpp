@@ -12,6 +12,7 @@
 #include "base/text/nearest.h"
 #include "base/text/printable.h"
 #include "config/facts/data_facts.h"
+#include "config/facts/exported_host.h"
 #include "config/facts/slot_geometry.h"
 #include "config/rules/rules.h"
 #include "leyline/blueprint_name.h"
@@ -39,9 +40,9 @@ using Slots = std::vector<SlotGeometry>;
 
 // What the number and the shapes of a host's slots follow from.
 const std::vector<std::string>& host_fields() {
-  static const std::vector<std::string> fields{"host.kind",           "host.hidden",        "host.blocks",
-                                               "host.segments",       "host.base_channels", "host.embedding",
-                                               "host.residual_blocks"};
+  static const std::vector<std::string> fields{
+      "host.kind",          "host.hidden",    "host.blocks",          "host.segments",
+      "host.base_channels", "host.embedding", "host.residual_blocks", "host.path"};
   return fields;
 }
 
@@ -72,10 +73,41 @@ std::vector<std::string> slots_of(const std::vector<Entry<T>>& entries) {
   return slots;
 }
 
-void check_all_slots(const RunConfig& config, const Slots& slots, Findings& out) {
+// Of an imported network: each text of growth.slots names a place of it.
+void check_places(const RunConfig& config, const ExportedHost& host, Findings& out) {
+  const auto& named = config.growth.slots;
+  std::vector<std::string> known;
+  for (const auto& site : host.sites) known.push_back(site.path);
+  for (std::size_t i = 0; i < named.size(); ++i) {
+    if (std::ranges::any_of(host.sites, [&](const auto& site) { return names_site(site, named[i]); })) continue;
+    const auto close = nearest(named[i], known);
+    out.push_back(
+        {at("growth.slots", i),
+         fmt::format("{} names no module of {} whose output has a shape that modules can grow at{}; `esper "
+                     "import --show {}` lists them",
+                     in_quotes(named[i]), host.source, close ? "; did you mean " + *close + "?" : "", config.host.path),
+         {"host.path"}});
+  }
+}
+
+void check_growing_slots(const RunConfig& config, const Slots& slots, Findings& out) {
+  if (config.host.kind == HostKind::kExported) {
+    if (const auto host = read_exported_host(config.host.path)) check_places(config, *host, out);
+    return;
+  }
   std::vector<std::string> named;
-  for (const std::string& slot : config.growth.slots) named.push_back(is_slot_id(slot) ? slot : "");
+  for (std::size_t i = 0; i < config.growth.slots.size(); ++i) {
+    const std::string& slot = config.growth.slots[i];
+    named.push_back(is_slot_id(slot) ? slot : "");
+    if (is_slot_id(slot)) continue;
+    out.push_back(
+        {at("growth.slots", i), in_quotes(slot) + " is not a slot; slots are named like r0c1", {"host.kind"}});
+  }
   check_slots("growth.slots", named, slots, out);
+}
+
+void check_all_slots(const RunConfig& config, const Slots& slots, Findings& out) {
+  check_growing_slots(config, slots, out);
   check_slots("host.modules", slots_of(config.host.modules), slots, out);
   check_slots("growth.slot_alpha", slots_of(config.growth.slot_alpha), slots, out);
   check_slots("growth.aggregation.classes", slots_of(config.growth.aggregation.classes), slots, out);
@@ -144,7 +176,7 @@ Slots growing_slots(const GrowthConfig& growth, const Slots& slots) {
   if (growth.slots.empty()) return slots;
   Slots growing;
   for (const SlotGeometry& slot : slots) {
-    if (std::ranges::find(growth.slots, slot.id) != growth.slots.end()) growing.push_back(slot);
+    if (may_grow_at(growth.slots, slot.id)) growing.push_back(slot);
   }
   return growing;
 }
@@ -201,7 +233,7 @@ void check_classes(const RunConfig& config, Findings& out) {
 }  // namespace
 
 void check_names(const RunConfig& config, Findings& out) {
-  const Slots slots = slot_geometry(config.host, known_sample(config.data));
+  const Slots slots = slot_geometry(config.host, known_sample(config.data), config.growth.slots);
   check_all_slots(config, slots, out);
   check_modules("host.modules", config.host.modules, slots, out);
   check_modules("policy.schedule", config.policy.schedule, slots, out);

@@ -8,6 +8,7 @@
 
 #include "base/text/joined.h"
 #include "base/text/printable.h"
+#include "config/facts/slot_geometry.h"
 #include "config/rules/rules.h"
 #include "leyline/blueprint_name.h"
 #include "leyline/blueprint_table.h"
@@ -35,7 +36,7 @@ bool is_built_in(const HostConfig& host, const std::string& slot) {
 
 void check_allowed(const ScheduledGermination& line, const std::string& path, const RunConfig& config, Findings& out) {
   const auto& growth = config.growth;
-  if (leaves_out(growth.slots, line.slot)) {
+  if (!may_grow_at(growth.slots, line.slot)) {
     out.push_back({path,
                    fmt::format("growth.slots has {} and not {}; add it there", joined(growth.slots), line.slot),
                    {"growth.slots"}});

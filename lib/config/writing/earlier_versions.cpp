@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/names.h"
 #include "config/writing/write.h"
 
 namespace esper::config {
@@ -17,6 +18,27 @@ struct Earlier {
 
 // Fields without an effect by default keep it. Sections are listed field by field.
 constexpr Earlier kEarlier[] = {
+    {"task",
+     [](RunConfig& config) {
+       config.task = config.data.kind == DataKind::kText ? Task::kLanguage : Task::kClassification;
+     }},
+    {"data.columns.target", [](RunConfig& config) { config.data.columns.target.clear(); }},
+    {"data.columns.features", [](RunConfig& config) { config.data.columns.features.clear(); }},
+    {"data.columns.categorical", [](RunConfig& config) { config.data.columns.categorical.clear(); }},
+    {"data.columns.missing", [](RunConfig& config) { config.data.columns.missing = {}; }},
+    {"data.labels", [](RunConfig& config) { config.data.labels.clear(); }},
+    {"data.token_type", [](RunConfig& config) { config.data.token_type = {}; }},
+    {"data.vocabulary", [](RunConfig& config) { config.data.vocabulary.clear(); }},
+    {"data.command", [](RunConfig& config) { config.data.command.clear(); }},
+    {"host.freeze", [](RunConfig& config) { config.host.freeze.clear(); }},
+    {"host.unfreeze_epoch", [](RunConfig& config) { config.host.unfreeze_epoch = 0; }},
+    {"training.groups", [](RunConfig& config) { config.training.groups.clear(); }},
+    {"training.decay_norms_and_biases", [](RunConfig& config) { config.training.decay_norms_and_biases = true; }},
+    {"training.loss", [](RunConfig& config) { config.training.loss = {}; }},
+    {"training.class_weights", [](RunConfig& config) { config.training.class_weights.clear(); }},
+    {"training.huber_delta", [](RunConfig& config) { config.training.huber_delta = 1; }},
+    {"training.metric", [](RunConfig& config) { config.training.metric = Metric::kAccuracy; }},
+    {"training.early_stop_metric", [](RunConfig& config) { config.training.early_stop_metric = Metric::kLoss; }},
     {"data.test_fraction", [](RunConfig& config) { config.data.test_fraction = 0; }},
     {"data.epoch_samples", [](RunConfig& config) { config.data.epoch_samples = 0; }},
     {"host.residual_blocks", [](RunConfig& config) { config.host.residual_blocks = 0; }},
@@ -67,6 +89,7 @@ void apply_earlier_behaviour(RunConfig& config, const std::function<bool(std::st
 
 void erase_earlier_behaviour(ordered_json& json) {
   RunConfig earlier;
+  if (json.at("data").at("kind") == base::name_of(DataKind::kText)) earlier.data.kind = DataKind::kText;
   for (const auto& [path, apply] : kEarlier) apply(earlier);
   ordered_json of_then = resolved_json(earlier);
   for (const auto& [path, apply] : kEarlier) {

@@ -35,7 +35,9 @@ constexpr std::array<std::string_view, 15> kFree{"name",
                                                  "data.gpu_dataset"};
 
 constexpr std::array<std::string_view, 2> kDataPaths{"data.path", "data.validation_path"};
-constexpr std::string_view kTestPath = "data.test_path";   // no test sample is trained on
+constexpr std::string_view kTestPath = "data.test_path";  // no test sample is trained on
+// What it begins with; checkpoints hold the network's tensors, and the run folder its programs.
+constexpr std::array<std::string_view, 2> kHostFiles{"host.path", "host.weights"};
 constexpr std::string_view kPolicyFile = "policy.file";    // checkpoints know the weights that it holds
 constexpr std::string_view kEnsemble = "policy.ensemble";  // only its first policy decides
 
@@ -79,6 +81,7 @@ bool epochs_are_fixed(const RunConfig& config) {
 
 void erase_free_fields(const RunConfig& config, ordered_json& resolved, DataPaths paths) {
   for (const auto path : kFree) erase_path(resolved, path);
+  for (const auto path : kHostFiles) erase_path(resolved, path);
   erase_path(resolved, kTestPath);
   erase_path(resolved, kPolicyFile);
   erase_path(resolved, kEnsemble);
@@ -97,12 +100,14 @@ void erase_free_fields(const RunConfig& config, ordered_json& resolved, DataPath
 
 std::string free_fields_text() {
   return fmt::format(
-      "{}, {} and {} if training and validation data stay the same, {} if its weights stay the same, {} but for its "
+      "{}, {} and {} if training and validation data stay the same, {} if the network stays the same, {} if its "
+      "weights stay the same, {} but for its "
       "first policy, settings of "
       "policies that do not decide, and "
       "epochs unless a cosine schedule (of seeds, too) ends with the run or policy.schedule or growth.deepen has "
       "percentages of it",
-      base::joined(kFree), base::joined(kDataPaths), kTestPath, kPolicyFile, kEnsemble);
+      base::joined(kFree), base::joined(kDataPaths), kTestPath, base::joined(kHostFiles, " and "), kPolicyFile,
+      kEnsemble);
 }
 
 }  // namespace esper::config

@@ -8,31 +8,28 @@
 #include <cerrno>
 #include <cstring>
 
-#include "base/descriptor.h"
 #include "data/files/inflate.h"
 #include "data/files/input_error.h"
 #include "data/files/memory_need.h"
 
 namespace esper::data {
-namespace {
 
-std::int64_t checked_size(const base::Descriptor& file, const std::filesystem::path& path, const ReadOptions& options) {
+std::int64_t require_regular_file(const base::Descriptor& file, const std::filesystem::path& path) {
   if (!file.is_open()) fail_input(path, "", std::string("cannot be opened: ") + std::strerror(errno));
   struct stat facts{};
   if (fstat(file.number(), &facts) != 0) fail_input(path, "", std::string("cannot be read: ") + std::strerror(errno));
   if (S_ISDIR(facts.st_mode)) fail_input(path, "", "is a folder, expected a file");
   if (!S_ISREG(facts.st_mode)) fail_input(path, "", "is not a regular file");
   if (facts.st_size == 0) fail_input(path, "", "is empty");
-  require_memory(path, "the file", facts.st_size, options);
   return facts.st_size;
 }
-
-}  // namespace
 
 Bytes read_bytes_raw(const std::filesystem::path& path, const ReadOptions& options) {
   // O_NONBLOCK: opening a named pipe must not wait for a writer.
   const base::Descriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
-  Bytes bytes(static_cast<std::size_t>(checked_size(file, path, options)));
+  const auto size = require_regular_file(file, path);
+  require_memory(path, "the file", size, options);
+  Bytes bytes(static_cast<std::size_t>(size));
   std::size_t done = 0;
   while (done < bytes.size()) {
     const auto got = read(file.number(), bytes.data() + done, std::min<std::size_t>(bytes.size() - done, 1 << 30));

@@ -26,7 +26,7 @@ void check_size(const fs::path& file, std::int64_t width, std::int64_t height, s
   require_memory(file, "decoding its " + size + " pixels", width * height * bytes, options);
 }
 
-Image decode_jpeg(const Bytes& bytes, const fs::path& file, const ReadOptions& options) {
+Image decode_jpeg(std::span<const std::uint8_t> bytes, const fs::path& file, const ReadOptions& options) {
   struct Close {
     void operator()(void* handle) const { tjDestroy(handle); }
   };
@@ -46,7 +46,7 @@ Image decode_jpeg(const Bytes& bytes, const fs::path& file, const ReadOptions& o
   return image;
 }
 
-Image decode_png(const Bytes& bytes, const fs::path& file, const ReadOptions& options) {
+Image decode_png(std::span<const std::uint8_t> bytes, const fs::path& file, const ReadOptions& options) {
   struct Free {
     void operator()(png_image* p) const { png_image_free(p); }
   };
@@ -69,7 +69,10 @@ Image decode_png(const Bytes& bytes, const fs::path& file, const ReadOptions& op
 }  // namespace
 
 Image decode_image(const fs::path& file, const ReadOptions& options) {
-  const auto bytes = read_bytes_raw(file, options);
+  return decode_image(read_bytes_raw(file, options), file, options);
+}
+
+Image decode_image(std::span<const std::uint8_t> bytes, const fs::path& file, const ReadOptions& options) {
   if (bytes.size() >= 3 && std::memcmp(bytes.data(), "\xff\xd8\xff", 3) == 0) return decode_jpeg(bytes, file, options);
   if (bytes.size() >= 8 && std::memcmp(bytes.data(), "\x89PNG\r\n\x1a\n", 8) == 0)
     return decode_png(bytes, file, options);

@@ -2,6 +2,7 @@
 // JPEG and PNG files to pixels, through libjpeg-turbo and libpng. Any thread.
 
 #include <filesystem>
+#include <span>
 
 #include "data/files/raw_samples.h"
 
@@ -19,6 +20,8 @@ struct Image {
 // Error{kData} naming the file; an image that decodes only with warnings (a cut JPEG) counts as damaged. Throws
 // Error{kResources}, before memory is taken, if its pixels do not fit.
 Image decode_image(const std::filesystem::path& file, const ReadOptions& options);
+// The same for a file's bytes; `file` is for messages only.
+Image decode_image(std::span<const std::uint8_t> bytes, const std::filesystem::path& file, const ReadOptions& options);
 
 // [3, height, width] or, for one channel, [1, height, width] by ITU-R BT.601 luma.
 Bytes to_planes(const Image& image, std::int64_t channels);

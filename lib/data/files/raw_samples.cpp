@@ -29,6 +29,11 @@ std::optional<std::int64_t> checked_product(const std::vector<std::int64_t>& siz
   return product;
 }
 
+std::int64_t samples_in(const RawSamples& samples) {
+  const auto targets = samples.numbers.empty() ? samples.labels.size() : samples.numbers.size();
+  return static_cast<std::int64_t>(targets) / elements_of(samples.target_sizes);
+}
+
 void reshape(RawSamples& samples, const std::vector<std::int64_t>& shape) {
   if (shape.empty()) return;
   if (shape.size() != 1 && shape.size() != 3) {
@@ -39,11 +44,16 @@ void reshape(RawSamples& samples, const std::vector<std::int64_t>& shape) {
     fail_config("shape", fmt::format("{} does not fit samples of shape {} ({} numbers each)", to_text(shape),
                                      to_text(samples.sizes), elements_of(samples.sizes)));
   }
+  if (samples.target_sizes.size() == 2 &&
+      !std::equal(shape.begin() + 1, shape.end(), samples.target_sizes.begin(), samples.target_sizes.end())) {
+    fail_config("shape",
+                to_text(shape) + " does not fit a class for each of " + to_text(samples.target_sizes) + " pixels");
+  }
   samples.sizes = shape;
 }
 
 void align_classes(const RawSamples& train, RawSamples& validation, const std::filesystem::path& validation_file) {
-  if (train.class_names == validation.class_names) return;
+  if (train.class_names == validation.class_names || !validation.numbers.empty()) return;
   std::map<std::string, std::int64_t> known;
   for (std::size_t i = 0; i < train.class_names.size(); ++i) known[train.class_names[i]] = static_cast<std::int64_t>(i);
   for (auto& label : validation.labels) {
@@ -56,6 +66,25 @@ void align_classes(const RawSamples& train, RawSamples& validation, const std::f
     label = found->second;
   }
   validation.class_names = train.class_names;
+}
+
+void align_features(const std::vector<std::string>& names, RawSamples& samples, const std::filesystem::path& file) {
+  const auto& own = samples.feature_names;
+  auto* values = std::get_if<std::vector<float>>(&samples.values);
+  if (names.empty() || own.empty() || names == own || values == nullptr) return;
+  std::vector<std::size_t> places;
+  for (const auto& name : names) {
+    const auto found = std::ranges::find(own, name);
+    if (found == own.end()) fail_input(file, "", "column \"" + name + "\" of the training data is not there");
+    places.push_back(static_cast<std::size_t>(found - own.begin()));
+  }
+  if (names.size() != own.size()) fail_input(file, "", "has columns that the training data do not have");
+  std::vector<float> row(own.size());
+  for (auto at = values->begin(); at != values->end(); at += static_cast<std::ptrdiff_t>(row.size())) {
+    std::copy_n(at, row.size(), row.begin());
+    std::ranges::transform(places, at, [&](std::size_t place) { return row[place]; });
+  }
+  samples.feature_names = names;
 }
 
 }  // namespace esper::data

@@ -11,7 +11,7 @@ namespace {
 std::variant<ThreadedLoader, ResidentLoader> source_of(const Dataset& dataset, const Standardization& standardization,
                                                        const LoaderConfig& config) {
   using Sources = std::variant<ThreadedLoader, ResidentLoader>;
-  if (config.source == Source::kResident) {
+  if (config.source == Source::kResident && !dataset.process) {
     return Sources(std::in_place_type<ResidentLoader>, dataset, standardization, config);
   }
   return Sources(std::in_place_type<ThreadedLoader>, dataset, standardization, config);

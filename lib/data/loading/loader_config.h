@@ -41,7 +41,7 @@ struct BatchPlace {
 
 struct Batch {
   torch::Tensor inputs;   // float32 [B, ...]; int64 [B, T] for sequences
-  torch::Tensor targets;  // int64 [B]; [B, T] for sequences
+  torch::Tensor targets;  // int64 [B], [B, H, W] or (sequences) [B, T]; float32 [B, K]
   std::int64_t epoch = 0, index = 0, size = 0;
 };
 

@@ -48,7 +48,7 @@ std::int64_t resident_bytes(const Dataset& dataset, const config::AugmentConfig&
   const auto sizes = dataset.shape.sizes();
   std::int64_t elements = sizes[0];
   for (std::size_t i = 1; i < sizes.size(); ++i) elements *= sizes[i] + 2 * augment.crop_padding;
-  return num_samples(dataset) * (elements * kFloat + kIndex);
+  return num_samples(dataset) * elements * kFloat + static_cast<std::int64_t>(dataset.targets.nbytes());
 }
 
 // The rows to pick, or the pixels: `chosen` holds for each image its number, its source rows and its source columns. On
@@ -91,7 +91,8 @@ void ResidentLoader::keep_samples(const Dataset& dataset, const Standardization&
                    "set data.gpu_dataset: off");
   }
   inputs_ = at::empty(sizes, torch::dtype(torch::kFloat32).device(config_.device));
-  targets_ = indices(total_, config_.device);
+  targets_ = at::empty(transform.target_sizes(total_), torch::dtype(transform.target_type()).device(config_.device));
+  target_sizes_.assign(targets_.sizes().begin() + 1, targets_.sizes().end());
   for (std::int64_t c = 0; frame > 0 && c < sizes[1]; ++c) inputs_.select(1, c).fill_(transform.padding_of(c));
   constexpr std::int64_t kChunk = 1024;  // samples at a time, so that the host needs no second copy of the set
   for (std::int64_t first = 0; first < total_; first += kChunk) {
@@ -99,7 +100,7 @@ void ResidentLoader::keep_samples(const Dataset& dataset, const Standardization&
     std::vector<std::int64_t> samples(static_cast<std::size_t>(count));
     std::iota(samples.begin(), samples.end(), first);
     auto inputs = at::empty(transform.input_sizes(count), torch::kFloat32);
-    auto targets = indices(count, torch::kCPU);
+    auto targets = at::empty(transform.target_sizes(count), transform.target_type());
     transform.fill(samples, {}, inputs, targets);
     auto place = inputs_.narrow(0, first, count);
     for (std::int64_t d = 2; d < place.dim(); ++d) place = place.narrow(d, frame, inputs.size(d));
@@ -110,7 +111,11 @@ void ResidentLoader::keep_samples(const Dataset& dataset, const Standardization&
 
 void ResidentLoader::keep_windows(const Dataset& dataset) {
   const auto length = dataset.shape.sizes()[0], tokens = dataset.inputs.size(0);
-  const auto text = dataset.inputs.to(config_.device);
+  if (config_.device.is_cpu() && dataset.inputs.scalar_type() != torch::kInt64) {
+    require_memory("data.gpu_dataset", "the tokens as 64-bit numbers", resident_bytes(dataset, {}), {},
+                   "set data.gpu_dataset: off");
+  }
+  const auto text = dataset.inputs.to(config_.device).to(torch::kInt64);
   inputs_ = text.as_strided({tokens - length, length}, {1, 1}, 0);
   targets_ = text.as_strided({tokens - length, length}, {1, 1}, 1);
   const auto* starts = dataset.windows.const_data_ptr<std::int64_t>();

@@ -7,8 +7,19 @@
 
 #include "base/error.h"
 #include "data/order/permutation.h"
+#include "data/process/sample_process.h"
 
 namespace esper::data {
+namespace {
+
+// A process answers one question at a time.
+int threads_for(const Dataset& dataset, int workers) { return dataset.process ? std::min(workers, 1) : workers; }
+
+std::span<char> bytes_of(torch::Tensor& tensor) {
+  return {static_cast<char*>(tensor.mutable_data_ptr()), tensor.nbytes()};
+}
+
+}  // namespace
 
 ThreadedLoader::ThreadedLoader(const Dataset& dataset, const Standardization& standardization,
                                const LoaderConfig& config)
@@ -16,8 +27,14 @@ ThreadedLoader::ThreadedLoader(const Dataset& dataset, const Standardization& st
       config_(config),
       transform_(dataset, standardization, config.augment),
       num_batches_(batches_of(samples_per_epoch(num_samples(dataset), config.epoch_samples), config.batch_size)),
-      prefetch_(config.workers, config.prefetch,
-                [this](std::int64_t number) { return make_batch(number / num_batches_, number % num_batches_); }) {}
+      prefetch_(threads_for(dataset, config.workers), config.prefetch,
+                [this](std::int64_t number) { return make_batch(number / num_batches_, number % num_batches_); }) {
+  if (dataset.process) dataset.process->ensure_running();
+}
+
+ThreadedLoader::~ThreadedLoader() {
+  if (dataset_.process) dataset_.process->interrupt();
+}
 
 Batch ThreadedLoader::make_batch(std::int64_t epoch, std::int64_t index) const {
   const auto total = num_samples(dataset_), first = index * config_.batch_size;
@@ -30,8 +47,22 @@ Batch ThreadedLoader::make_batch(std::int64_t epoch, std::int64_t index) const {
   }
   const auto options = torch::TensorOptions().pinned_memory(config_.staging == Staging::kPinned);
   Batch batch{at::empty(transform_.input_sizes(size), options.dtype(transform_.input_type())),
-              at::empty(transform_.target_sizes(size), options.dtype(torch::kInt64)), epoch, index, size};
+              at::empty(transform_.target_sizes(size), options.dtype(transform_.target_type())), epoch, index, size};
+  if (dataset_.process) return fetched_batch(std::move(batch));
   transform_.fill(samples, {config_.seed, epoch, first}, batch.inputs, batch.targets);
+  return batch;
+}
+
+Batch ThreadedLoader::fetched_batch(Batch batch) const {
+  const BatchRequest request{batch.epoch, batch.index, batch.index * config_.batch_size, batch.size};
+  if (dataset_.inputs.scalar_type() == batch.inputs.scalar_type()) {
+    dataset_.process->fetch(request, bytes_of(batch.inputs), bytes_of(batch.targets), config_.deadline);
+    return batch;
+  }
+  std::vector<char> pixels(static_cast<std::size_t>(batch.inputs.numel()));
+  dataset_.process->fetch(request, pixels, bytes_of(batch.targets), config_.deadline);
+  auto* out = batch.inputs.data_ptr<float>();
+  for (const char pixel : pixels) *out++ = static_cast<float>(static_cast<std::uint8_t>(pixel)) / 255.f;
   return batch;
 }
 
@@ -70,7 +101,9 @@ void ThreadedLoader::end_epoch() {
 
 Batch ThreadedLoader::take_from_workers() {
   if (!prefetch_.is_running()) start_producing();
-  auto batch = prefetch_.take(config_.deadline);
+  // What a process does wrong is said by the thread that asks it, within the same time.
+  const auto grace = dataset_.process ? std::chrono::seconds(1) : std::chrono::seconds(0);
+  auto batch = prefetch_.take(config_.deadline + grace);
   if (!batch) {
     const auto ms = std::chrono::duration_cast<std::chrono::milliseconds>(config_.deadline).count();
     throw base::Error(

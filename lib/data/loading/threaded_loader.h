@@ -10,10 +10,14 @@
 namespace esper::data {
 
 // A shuffled loader continues to prepare the next epoch while the caller is busy at the end of one, unless its threads
-// end with the epoch.
+// end with the epoch. A data set that a process produces is fetched by one thread, in the process's own order.
 class ThreadedLoader {
  public:
   ThreadedLoader(const Dataset& dataset, const Standardization& standardization, const LoaderConfig& config);
+
+  ~ThreadedLoader();
+  ThreadedLoader(const ThreadedLoader&) = delete;
+  ThreadedLoader& operator=(const ThreadedLoader&) = delete;
 
   void seek(std::int64_t epoch, std::int64_t batch);
   BatchPlace place() const { return {epoch_, batch_}; }
@@ -21,6 +25,7 @@ class ThreadedLoader {
 
  private:
   Batch make_batch(std::int64_t epoch, std::int64_t index) const;
+  Batch fetched_batch(Batch batch) const;
   Batch take_from_workers();
   void end_epoch();
   void start_producing();

@@ -1,6 +1,7 @@
 #include "data/loading/transform.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/error.h"
 #include "data/files/input_error.h"
@@ -39,8 +40,12 @@ Transform::Transform(const Dataset& dataset, const Standardization& standardizat
     : dataset_(dataset), augment_(augment), mean_(standardization.mean), deviation_(standardization.deviation) {
   check_layout(dataset);
   const auto kind = dataset.shape.kind;
-  if (kind != leyline::SampleKind::kImage && (augment.crop_padding > 0 || augment.flip)) {
+  const bool moves = augment.crop_padding > 0 || augment.flip;
+  if (moves && kind != leyline::SampleKind::kImage) {
     fail_config("augment", "crop and flip need images; give data.shape = [channels, height, width] or turn them off");
+  }
+  if (moves && dataset.targets.dim() == 3) {
+    fail_config("augment", "crop and flip would not move the classes of the pixels with them; turn them off");
   }
   if (kind == leyline::SampleKind::kTokens) return;
   const auto groups = static_cast<std::size_t>(dataset.shape.sizes()[0]);
@@ -63,29 +68,48 @@ std::vector<std::int64_t> Transform::input_sizes(std::int64_t count) const {
 }
 
 std::vector<std::int64_t> Transform::target_sizes(std::int64_t count) const {
-  return dataset_.shape.kind == leyline::SampleKind::kTokens ? input_sizes(count) : std::vector<std::int64_t>{count};
+  if (dataset_.shape.kind == leyline::SampleKind::kTokens) return input_sizes(count);
+  auto sizes = dataset_.targets.sizes().vec();
+  sizes[0] = count;
+  return sizes;
 }
 
 torch::ScalarType Transform::input_type() const {
   return dataset_.shape.kind == leyline::SampleKind::kTokens ? torch::kInt64 : torch::kFloat32;
 }
 
+torch::ScalarType Transform::target_type() const {
+  return dataset_.shape.kind == leyline::SampleKind::kTokens ? torch::kInt64 : dataset_.targets.scalar_type();
+}
+
 void Transform::fill(std::span<const std::int64_t> samples, const AugmentDraw& draw, torch::Tensor& inputs,
                      torch::Tensor& targets) const {
-  auto* labels = targets.data_ptr<std::int64_t>();
-  if (dataset_.shape.kind == leyline::SampleKind::kTokens)
-    return fill_windows(samples, inputs.data_ptr<std::int64_t>(), labels);
-  const auto* all = dataset_.targets.const_data_ptr<std::int64_t>();
-  for (const auto sample : samples) {
-    ESPER_CHECK(sample >= 0 && sample < dataset_.inputs.size(0), "a sample index outside the data set");
-    *labels++ = all[sample];
+  if (dataset_.shape.kind == leyline::SampleKind::kTokens) {
+    auto *to = inputs.data_ptr<std::int64_t>(), *later = targets.data_ptr<std::int64_t>();
+    const auto type = dataset_.inputs.scalar_type();
+    if (type == torch::kUInt16) return fill_windows<std::uint16_t>(samples, to, later);
+    return type == torch::kInt32 ? fill_windows<std::int32_t>(samples, to, later)
+                                 : fill_windows<std::int64_t>(samples, to, later);
   }
+  fill_targets(samples, targets);
   auto* out = inputs.data_ptr<float>();
   const bool pixels = dataset_.inputs.scalar_type() == torch::kUInt8;
   if (dataset_.shape.kind == leyline::SampleKind::kFeatures) {
     return pixels ? fill_features<std::uint8_t>(samples, out) : fill_features<float>(samples, out);
   }
   return pixels ? fill_images<std::uint8_t>(samples, draw, out) : fill_images<float>(samples, draw, out);
+}
+
+void Transform::fill_targets(std::span<const std::int64_t> samples, torch::Tensor& targets) const {
+  ESPER_CHECK(targets.scalar_type() == target_type(), "targets of another type");
+  const auto bytes = dataset_.targets.nbytes() / static_cast<std::size_t>(dataset_.targets.size(0));
+  const auto* all = static_cast<const std::byte*>(dataset_.targets.const_data_ptr());
+  auto* out = static_cast<std::byte*>(targets.mutable_data_ptr());
+  for (const auto sample : samples) {
+    ESPER_CHECK(sample >= 0 && sample < dataset_.inputs.size(0), "a sample index outside the data set");
+    std::memcpy(out, all + static_cast<std::size_t>(sample) * bytes, bytes);
+    out += bytes;
+  }
 }
 
 template <class T>
@@ -128,9 +152,10 @@ void Transform::fill_images(std::span<const std::int64_t> samples, const Augment
   }
 }
 
+template <class Token>
 void Transform::fill_windows(std::span<const std::int64_t> samples, std::int64_t* inputs, std::int64_t* targets) const {
   const auto length = dataset_.shape.sizes()[0], tokens = dataset_.inputs.size(0);
-  const auto* text = dataset_.inputs.const_data_ptr<std::int64_t>();
+  const auto* text = dataset_.inputs.const_data_ptr<Token>();
   const auto* starts = dataset_.windows.const_data_ptr<std::int64_t>();
   for (const auto sample : samples) {
     ESPER_CHECK(sample >= 0 && sample < dataset_.windows.size(0), "a sample index outside the data set");

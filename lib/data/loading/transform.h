@@ -18,15 +18,16 @@ struct AugmentDraw {
 // neither starts torch's threads nor depends on how many there are.
 class Transform {
  public:
-  // Throws Error{kConfig} if crop or flip is asked for and the samples are no images.
+  // Throws Error{kConfig} if crop or flip is asked for and the samples are no images, or have a class for each pixel.
   Transform(const Dataset& dataset, const Standardization& standardization, const config::AugmentConfig& augment);
 
-  // Sizes of a batch of `count` samples: [B, ...] for inputs, [B] or (sequences) [B, T] for targets.
+  // Sizes of a batch of `count` samples: [B, ...] for inputs; for targets [B], [B, K], [B, H, W] or (sequences) [B, T].
   std::vector<std::int64_t> input_sizes(std::int64_t count) const;
   std::vector<std::int64_t> target_sizes(std::int64_t count) const;
-  torch::ScalarType input_type() const;  // float32; int64 for sequences
+  torch::ScalarType input_type() const;   // float32; int64 for sequences
+  torch::ScalarType target_type() const;  // int64; float32 for tasks multilabel and regression
 
-  // Fills contiguous CPU tensors of those sizes with the named samples. Targets are int64. A padded pixel is 0 before
+  // Fills contiguous CPU tensors of those sizes and types with the named samples. A padded pixel is 0 before
   // standardisation.
   void fill(std::span<const std::int64_t> samples, const AugmentDraw& draw, torch::Tensor& inputs,
             torch::Tensor& targets) const;
@@ -41,6 +42,8 @@ class Transform {
   void fill_features(std::span<const std::int64_t> samples, float* out) const;
   template <class T>
   void fill_images(std::span<const std::int64_t> samples, const AugmentDraw& draw, float* out) const;
+  void fill_targets(std::span<const std::int64_t> samples, torch::Tensor& targets) const;
+  template <class Token>
   void fill_windows(std::span<const std::int64_t> samples, std::int64_t* inputs, std::int64_t* targets) const;
 
   const Dataset& dataset_;

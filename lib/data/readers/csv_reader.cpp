@@ -3,31 +3,19 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <map>
+#include <set>
 
 #include "base/expected.h"
 #include "data/files/byte_file.h"
 #include "data/files/csv_cursor.h"
+#include "data/files/csv_field.h"
 #include "data/files/memory_need.h"
+#include "data/files/target_number.h"
 
 namespace esper::data {
 namespace {
-
-std::string_view trimmed(std::string_view text) {
-  const auto begin = text.find_first_not_of(" \t");
-  if (begin == text.npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
-}
-
-std::optional<double> number(std::string_view text) {
-  text = trimmed(text);
-  double value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // Long or binary junk must not fill the terminal.
 std::string quoted(std::string_view text) {
@@ -38,21 +26,15 @@ std::string quoted(std::string_view text) {
 
 bool is_header(const std::vector<CsvField>& fields) {
   return fields.size() > 1 &&
-         std::none_of(fields.begin(), fields.end() - 1, [](const CsvField& f) { return number(f.text); });
+         std::none_of(fields.begin(), fields.end() - 1, [](const CsvField& f) { return number_of(f.text); });
 }
 
-// Upper bounds, since quoted fields may hold commas and line ends.
-struct TextSize {
-  std::int64_t commas = 0, lines = 1;
-};
-
-TextSize size_of(std::string_view text) {
-  TextSize size;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    size.commas += text[i] == ',';
-    size.lines += text[i] == '\n' || (text[i] == '\r' && text.substr(i + 1, 1) != "\n");
-  }
-  return size;
+// All but the last; none where two are alike.
+std::vector<std::string> feature_names(const std::vector<CsvField>& header) {
+  std::vector<std::string> names;
+  for (const auto& field : header) names.emplace_back(trimmed(field.text));
+  names.pop_back();
+  return std::set(names.begin(), names.end()).size() == names.size() ? names : std::vector<std::string>();
 }
 
 class CsvReader {
@@ -69,7 +51,7 @@ class CsvReader {
         const auto& problem = cursor.problem();
         bad_.report(file_, at_field(problem.line, problem.field), problem.reason);
       } else if (first && is_header(cursor.fields())) {
-        header_ = Header{cursor.fields()[0].line, cursor.fields().size()};
+        header_ = Header{cursor.fields()[0].line, cursor.fields().size(), feature_names(cursor.fields())};
       } else {
         add(cursor.fields(), first);
         first_line_is_sample_ |= first && !classes_.empty();
@@ -86,11 +68,12 @@ class CsvReader {
   struct Header {
     std::int64_t line;
     std::size_t width;
+    std::vector<std::string> names;
   };
 
   // Numbers, and a class for each line: in order of appearance, and as label.
   void take_room(std::string_view text) {
-    const auto size = size_of(text);
+    const auto size = csv_size(text);
     const auto classes = size.lines * 2 * std::int64_t{sizeof(std::int64_t)};
     require_memory(file_, "its samples", size.commas * std::int64_t{sizeof(float)} + classes, options_);
     values_.reserve(static_cast<std::size_t>(size.commas));
@@ -119,7 +102,7 @@ class CsvReader {
       return base::failure(fmt::format("the line has {} fields, the first sample has {}", fields.size(), width_));
     }
     for (at = 0; at < last; ++at) {
-      const auto value = number(fields[at].text);
+      const auto value = number_of(fields[at].text);
       if (!value) {
         return base::failure("expected a number, found " + quoted(fields[at].text) +
                              (at == 0 ? "; the class is the last field" : ""));
@@ -129,14 +112,26 @@ class CsvReader {
       values_.push_back(static_cast<float>(*value));
     }
     const auto name = trimmed(fields[last].text);
+    const auto value = number_of(name);
+    if (has_number_targets(options_.task)) return read_target(fields, name, value);
     if (name.empty()) return base::failure("the class is missing");
-    const auto value = number(name);
     if (value && (std::trunc(*value) != *value || std::abs(*value) > 1e15)) {
       return base::failure("the class must be a whole number or a name, found " + quoted(name));
     }
     begin_or_go_on(fields, !value);
     auto text = value ? std::to_string(static_cast<std::int64_t>(*value)) : std::string(name);
     classes_.push_back(label_id(std::move(text), fields[last].line));
+    return {};
+  }
+
+  base::Expected<void> read_target(const std::vector<CsvField>& fields, std::string_view text,
+                                   std::optional<double> value) {
+    if (!value) return base::failure("expected a number as the target, found " + quoted(text));
+    if (auto problem = target_problem(*value, options_.task); !problem.empty()) {
+      return base::failure(problem + ", found " + quoted(text));
+    }
+    begin_or_go_on(fields, false);
+    targets_.push_back(static_cast<float>(*value));
     return {};
   }
 
@@ -200,8 +195,9 @@ class CsvReader {
     RawSamples samples;
     for (const auto& [name, id] : ids_) samples.class_names.push_back(name);
     auto& names = samples.class_names;
-    const bool numeric = std::all_of(names.begin(), names.end(), [](const auto& n) { return number(n).has_value(); });
-    if (numeric) std::sort(names.begin(), names.end(), [](auto& a, auto& b) { return *number(a) < *number(b); });
+    const bool numeric =
+        std::all_of(names.begin(), names.end(), [](const auto& n) { return number_of(n).has_value(); });
+    if (numeric) std::sort(names.begin(), names.end(), [](auto& a, auto& b) { return *number_of(a) < *number_of(b); });
     std::vector<std::int64_t> label(static_cast<std::size_t>(next_id_));
     for (std::size_t i = 0; i < names.size(); ++i) {
       const auto& known = ids_.at(names[i]);
@@ -212,6 +208,11 @@ class CsvReader {
     for (const auto id : classes_) samples.labels.push_back(label[static_cast<std::size_t>(id)]);
     samples.sizes = {std::max<std::int64_t>(static_cast<std::int64_t>(width_) - 1, 0)};
     samples.values = std::move(values_);
+    if (header_ && header_->width == width_) samples.feature_names = std::move(header_->names);
+    if (has_number_targets(options_.task)) {
+      samples.numbers = std::move(targets_);
+      samples.target_sizes = {1};
+    }
     return samples;
   }
 
@@ -226,6 +227,7 @@ class CsvReader {
   std::int64_t named_ = 0;  // samples whose class is a name
   std::vector<float> values_;
   std::vector<std::int64_t> classes_;  // ids
+  std::vector<float> targets_;         // where they are numbers
   std::map<std::string, Class> ids_;   // sorted by bytes
   std::int64_t next_id_ = 0, name_bytes_ = 0, checked_name_bytes_ = 1 << 16;
 };

@@ -14,89 +14,15 @@
 #include "data/files/image_resize.h"
 #include "data/files/memory_need.h"
 #include "data/order/selection.h"
+#include "data/readers/image_list.h"
+#include "data/table/table_split.h"
 
 namespace esper::data {
 namespace fs = std::filesystem;
 namespace {
 
-struct ImageList {
-  std::vector<fs::path> files;
-  std::vector<std::int64_t> labels;
-  std::vector<std::string> class_names, class_places;
-};
-
-std::vector<fs::path> sorted_entries(const fs::path& folder) {
-  std::error_code error;
-  std::vector<fs::path> entries;
-  for (fs::directory_iterator it(folder, error), end; !error && it != end; it.increment(error))
-    entries.push_back(it->path());
-  if (error) fail_input(folder, "", "cannot be listed: " + error.message());
-  std::sort(entries.begin(), entries.end());
-  return entries;
-}
-
-bool is_image_name(const fs::path& file) {
-  auto extension = file.extension().string();
-  for (auto& c : extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  return extension == ".jpg" || extension == ".jpeg" || extension == ".png";
-}
-
-ImageList list_images(const fs::path& folder) {
-  ImageList list;
-  std::error_code ignored;
-  for (const auto& entry : sorted_entries(folder)) {
-    if (!fs::is_directory(entry, ignored) || entry.filename().string().starts_with(".")) continue;
-    const auto before = list.files.size();
-    for (const auto& file : sorted_entries(entry)) {
-      if (is_image_name(file)) list.files.push_back(file);
-    }
-    if (list.files.size() == before) continue;
-    list.labels.resize(list.files.size(), static_cast<std::int64_t>(list.class_names.size()));
-    list.class_names.push_back(entry.filename().string());
-    list.class_places.push_back(list.files[before].string());
-  }
-  if (list.files.empty()) fail_input(folder, "", "holds no images; expected CLASS/*.jpg or CLASS/*.png");
-  return list;
-}
-
-ImageList chosen(const ImageList& list, const std::vector<std::int64_t>& indices) {
-  ImageList out{{}, {}, list.class_names, list.class_places};
-  for (const auto i : indices) {
-    out.files.push_back(list.files[static_cast<std::size_t>(i)]);
-    out.labels.push_back(list.labels[static_cast<std::size_t>(i)]);
-  }
-  return out;
-}
-
 ImageList picked(const ImageList& list, std::int64_t wanted) {
-  return chosen(list, evenly(static_cast<std::int64_t>(list.files.size()), wanted));
-}
-
-std::optional<fs::path> first_folder(std::initializer_list<fs::path> candidates) {
-  std::error_code ignored;
-  for (const auto& candidate : candidates) {
-    if (fs::is_directory(candidate, ignored)) return candidate;
-  }
-  return std::nullopt;
-}
-
-struct ImageParts {
-  ImageList train, validation;
-  std::optional<ImageList> test;  // split off from the training part
-};
-
-ImageParts list_parts(const config::DataConfig& config) {
-  ImageParts parts{list_images(image_training_folder(config.path)), {}, std::nullopt};
-  const auto own = image_validation_folder(config);
-  if (own) parts.validation = list_images(*own);
-  const SplitFractions fractions{own ? 0 : config.validation_fraction, config.test_fraction};
-  const auto count = static_cast<std::int64_t>(parts.train.files.size());
-  require_splittable(config.path, count, fractions);
-  const auto split = split_indices(count, fractions, config.split_seed);
-  if (!own) parts.validation = chosen(parts.train, split.validation);
-  if (fractions.test > 0) parts.test = chosen(parts.train, split.test);
-  parts.train = chosen(parts.train, split.train);
-  return parts;
+  return chosen_images(list, evenly(static_cast<std::int64_t>(list.files.size()), wanted));
 }
 
 using Sizes = std::vector<std::int64_t>;  // [C, H, W]
@@ -112,11 +38,13 @@ struct Unusable {
 using Decoded = base::Expected<Picture, Unusable>;
 
 // An image of other sizes than `expected` (where that is known) cannot be used.
-Decoded decode_one(const fs::path& file, const config::DataConfig& config, const Sizes& expected,
+Decoded decode_one(const ImageList& list, std::size_t number, const config::DataConfig& config, const Sizes& expected,
                    const ReadOptions& options) {
+  const auto& file = list.files[number];
   const std::int64_t channels = config.shape.size() == 3 && config.shape[0] == 1 ? 1 : 3;
   try {
-    auto image = decode_image(file, options);
+    auto image =
+        list.contents.empty() ? decode_image(file, options) : decode_image(list.contents[number], file, options);
     if (config.image_size > 0) image = resize_square(std::move(image), config.image_size);
     Sizes sizes{channels, image.height, image.width};
     if (!expected.empty() && sizes != expected) {
@@ -168,26 +96,24 @@ ReadOptions share_of(std::size_t num_threads, std::size_t sample_bytes, const Re
 // image, decoded alone, fixes the size; memory for all is taken then.
 class Decoder {
  public:
-  Decoder(const ImageList& list, const config::DataConfig& config, const ReadOptions& options, BadSamples& bad)
-      : list_(list), config_(config), options_(options), bad_(bad) {}
+  Decoder(ImageList list, const config::DataConfig& config, const ReadOptions& options, BadSamples& bad)
+      : list_(std::move(list)), config_(config), options_(options), bad_(bad) {}
 
   RawSamples decode() {
     constexpr std::size_t kPortion = 1024;
-    samples_.class_names = list_.class_names;
-    samples_.class_places = list_.class_places;
     for (std::size_t begin = 0, count = 0; begin < list_.files.size(); begin += count) {
-      count = samples_.sizes.empty() ? 1 : std::min(kPortion, list_.files.size() - begin);
+      count = sizes_.empty() ? 1 : std::min(kPortion, list_.files.size() - begin);
       decode_portion(begin, count);
     }
-    values_.resize(samples_.labels.size() * sample_size());
-    samples_.values = std::move(values_);
-    return std::move(samples_);
+    values_.resize(kept_.size() * sample_size());
+    auto samples = chosen_targets(list_.targets, kept_);
+    samples.sizes = sizes_;
+    samples.values = std::move(values_);
+    return samples;
   }
 
  private:
-  std::size_t sample_size() const {
-    return samples_.sizes.empty() ? 0 : static_cast<std::size_t>(elements_of(samples_.sizes));
-  }
+  std::size_t sample_size() const { return sizes_.empty() ? 0 : static_cast<std::size_t>(elements_of(sizes_)); }
 
   // Pictures too large for a thread's share of the memory are decoded by half as many threads with twice the share, and
   // so on; those that do not fit one by one end the reading.
@@ -199,16 +125,16 @@ class Decoder {
       threads = std::min(threads, left.size());
       const auto share = share_of(threads, left.size() * sample_size(), options_);
       for_each_parallel(left.size(), threads, [&](std::size_t i) {
-        portion[left[i]] = decode_or_refuse(list_.files[begin + left[i]], share, threads > 1);
+        portion[left[i]] = decode_or_refuse(begin + left[i], share, threads > 1);
       });
       std::erase_if(left, [&](std::size_t i) { return portion[i] || !portion[i].error().for_lack_of_memory; });
     }
     return portion;
   }
 
-  Decoded decode_or_refuse(const fs::path& file, const ReadOptions& share, bool more_is_possible) const {
+  Decoded decode_or_refuse(std::size_t number, const ReadOptions& share, bool more_is_possible) const {
     try {
-      return decode_one(file, config_, samples_.sizes, share);
+      return decode_one(list_, number, config_, sizes_, share);
     } catch (const base::Error& error) {
       if (!more_is_possible || error.code() != base::ExitCode::kResources) throw;
       return base::failure(Unusable{.problem = "", .for_lack_of_memory = true});
@@ -223,62 +149,51 @@ class Decoder {
         bad_.report(list_.files[begin + i], "", image.error().problem);
         continue;
       }
-      if (samples_.sizes.empty()) begin_with(*image, begin + i);
-      const auto place = values_.begin() + static_cast<std::ptrdiff_t>(samples_.labels.size() * sample_size());
+      if (sizes_.empty()) begin_with(*image, begin + i);
+      const auto place = values_.begin() + static_cast<std::ptrdiff_t>(kept_.size() * sample_size());
       std::ranges::copy(image->planes, place);
-      samples_.labels.push_back(list_.labels[begin + i]);
+      kept_.push_back(static_cast<std::int64_t>(begin + i));
     }
   }
 
   void begin_with(const Picture& image, std::size_t first) {
-    samples_.sizes = image.sizes;
+    sizes_ = image.sizes;
     const auto bytes = (list_.files.size() - first) * sample_size();
     require_memory(list_.files[first], "this and the other images (data.image_size and data.max_samples lower it)",
                    static_cast<std::int64_t>(bytes), options_);
     values_.resize(bytes);
   }
 
-  const ImageList& list_;
+  const ImageList list_;
   const config::DataConfig& config_;
   const ReadOptions& options_;
   BadSamples& bad_;
-  RawSamples samples_;
-  Bytes values_;  // all zero behind the samples that there are
+  Sizes sizes_;                     // of every image; empty until there is one
+  std::vector<std::int64_t> kept_;  // the images of the list that could be read
+  Bytes values_;                    // all zero behind the samples that there are
 };
-
-RawSamples decode_all(const ImageList& list, const config::DataConfig& config, const ReadOptions& options,
-                      BadSamples& bad) {
-  return Decoder(list, config, options, bad).decode();
-}
 
 }  // namespace
 
-fs::path image_training_folder(const fs::path& folder) { return first_folder({folder / "train"}).value_or(folder); }
-
-std::optional<fs::path> image_validation_folder(const config::DataConfig& config) {
-  if (!config.validation_path.empty()) return config.validation_path;
-  const fs::path root = config.path;
-  if (image_training_folder(root) == root) return std::nullopt;
-  if (!config.test_path.empty()) return first_folder({root / "validation"});
-  return first_folder({root / "validation", root / kImageTestFolder});
+RawSamples decode_images(const ImageList& list, const config::DataConfig& config, const ReadOptions& options,
+                         BadSamples& bad) {
+  return Decoder(picked(list, config.max_samples), config, options, bad).decode();
 }
 
 RawParts read_image_folder(const config::DataConfig& config, const ReadOptions& options, BadSamples& bad,
                            TestPart test) {
-  const auto decoded = [&](const ImageList& list) {
-    return decode_all(picked(list, config.max_samples), config, options, bad);
-  };
-  auto lists = list_parts(config);
+  const auto decoded = [&](const ImageList& list) { return decode_images(list, config, options, bad); };
+  const auto lists = list_image_parts(config, options, bad, test);
   RawParts parts;
   parts.train = decoded(lists.train);
   parts.validation = decoded(lists.validation);
   if (test == TestPart::kUnread) return parts;
-  if (!config.test_path.empty()) {
-    const fs::path root = config.test_path;
-    lists.test = list_images(first_folder({root / kImageTestFolder}).value_or(root));
-  }
   if (lists.test) parts.test = decoded(*lists.test);
   return parts;
+}
+
+RawSamples read_image_test(const config::DataConfig& config, const ReadOptions& options, BadSamples& bad) {
+  return decode_images(list_image_test(config, options, bad), config, options, bad);
 }
 
 }  // namespace esper::data

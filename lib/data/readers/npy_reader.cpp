@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <span>
 
 #include "data/files/byte_file.h"
 #include "data/files/memory_need.h"
 #include "data/files/npy_array.h"
+#include "data/files/target_number.h"
 #include "data/files/zip_archive.h"
 
 namespace esper::data {
@@ -51,35 +53,91 @@ std::vector<std::int64_t> labels_of(const NpyArray& y) {
 }
 
 template <class T>
-void keep_good(std::vector<T>& values, RawSamples& samples, const std::string& x_source, const std::string& y_source,
-               BadSamples& bad) {
-  const auto width = static_cast<std::size_t>(elements_of(samples.sizes));
-  std::size_t kept = 0;
-  for (std::size_t i = 0; i < samples.labels.size(); ++i) {
-    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i * width),
-               end = begin + static_cast<std::ptrdiff_t>(width);
+std::span<const T> row(const std::vector<T>& rows, std::int64_t number, std::int64_t width) {
+  return std::span(rows).subspan(static_cast<std::size_t>(number * width), static_cast<std::size_t>(width));
+}
+
+// Of a vector that holds none: nothing to do.
+template <class T>
+void move_row(std::vector<T>& rows, std::int64_t from, std::int64_t to, std::int64_t width) {
+  if (rows.empty() || from == to) return;
+  const auto begin = rows.begin() + from * width;
+  std::copy(begin, begin + width, rows.begin() + to * width);
+}
+
+// Why the target of a sample is none; empty where it is one.
+std::string problem_of_target(const RawSamples& samples, std::int64_t number, config::Task task) {
+  const auto width = elements_of(samples.target_sizes);
+  if (!has_number_targets(task)) {
+    const auto labels = row(samples.labels, number, width);
+    const bool good = std::all_of(labels.begin(), labels.end(), [](std::int64_t label) { return label >= 0; });
+    return good ? "" : fmt::format("the class must be a whole number from 0, below {}", kMaxClasses);
+  }
+  for (const float value : row(samples.numbers, number, width)) {
+    if (auto problem = target_problem(value, task); !problem.empty()) return problem;
+  }
+  return "";
+}
+
+struct Pair {
+  const NpyArray& x;
+  const NpyArray& y;
+};
+
+template <class T>
+void keep_good(std::vector<T>& values, RawSamples& samples, const Pair& pair, config::Task task, BadSamples& bad) {
+  const auto width = elements_of(samples.sizes), target_width = elements_of(samples.target_sizes);
+  const auto count = samples_in(samples);
+  std::int64_t kept = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const auto numbers = row(values, i, width);
     const auto place = fmt::format("sample {}", i);
-    if (!std::all_of(begin, end, [](T v) { return std::isfinite(static_cast<float>(v)); })) {
-      bad.report(x_source, place, "holds a number that is not finite");
-    } else if (samples.labels[i] < 0) {
-      bad.report(y_source, place, fmt::format("the class must be a whole number from 0, below {}", kMaxClasses));
+    if (!std::all_of(numbers.begin(), numbers.end(), [](T v) { return std::isfinite(static_cast<float>(v)); })) {
+      bad.report(pair.x.source, place, "holds a number that is not finite");
+    } else if (const auto problem = problem_of_target(samples, i, task); !problem.empty()) {
+      bad.report(pair.y.source, place, problem);
     } else {
-      if (kept != i) std::copy(begin, end, values.begin() + static_cast<std::ptrdiff_t>(kept * width));
-      samples.labels[kept++] = samples.labels[i];
+      move_row(values, i, kept, width);
+      move_row(samples.labels, i, kept, target_width);
+      move_row(samples.numbers, i, kept, target_width);
+      ++kept;
     }
   }
-  samples.labels.resize(kept);
-  values.resize(kept * width);
+  const auto targets = static_cast<std::size_t>(kept * target_width);
+  samples.labels.resize(samples.labels.empty() ? 0 : targets);
+  samples.numbers.resize(samples.numbers.empty() ? 0 : targets);
+  values.resize(static_cast<std::size_t>(kept * width));
 }
 
 template <class T>
-void fill(RawSamples& samples, std::vector<T> values, const NpyArray& x, const NpyArray& y, BadSamples& bad) {
-  if (channels_last(x)) {
-    values = channels_first(values, x.sizes[1] * x.sizes[2], x.sizes[3]);
-    samples.sizes = {x.sizes[3], x.sizes[1], x.sizes[2]};
-  }
-  keep_good(values, samples, x.source, y.source, bad);
+void fill(RawSamples& samples, std::vector<T> values, const Pair& pair, config::Task task, BadSamples& bad) {
+  if (channels_last(pair.x)) values = channels_first(values, pair.x.sizes[1] * pair.x.sizes[2], pair.x.sizes[3]);
+  keep_good(values, samples, pair, task, bad);
   samples.values = std::move(values);
+}
+
+std::vector<std::int64_t> sample_sizes(const NpyArray& x) {
+  if (channels_last(x)) return {x.sizes[3], x.sizes[1], x.sizes[2]};
+  std::vector<std::int64_t> sizes(x.sizes.begin() + 1, x.sizes.end());
+  if (sizes.size() == 2) sizes.insert(sizes.begin(), 1);
+  return sizes;
+}
+
+// Sizes of one sample's target.
+std::vector<std::int64_t> target_sizes(const NpyArray& y, const std::vector<std::int64_t>& sample, config::Task task) {
+  const auto rank = y.sizes.size();
+  const bool column = rank == 2 && y.sizes[1] == 1;
+  if (has_number_targets(task)) {
+    if (rank == 1) return {1};
+    if (rank == 2 && y.sizes[1] >= 1 && y.sizes[1] <= kMaxClasses) return {y.sizes[1]};
+    fail_input(y.source, "", "expected the numbers of each sample, [N] or [N, K]");
+  }
+  if (rank == 1 || column) return {};
+  if (rank != 3 || sample.size() != 3) fail_input(y.source, "", "expected one class number per sample");
+  if (y.sizes[1] == sample[1] && y.sizes[2] == sample[2]) return {y.sizes[1], y.sizes[2]};
+  fail_input(y.source, "",
+             fmt::format("a class for each of {} x {} pixels does not fit images of {} x {}", y.sizes[1], y.sizes[2],
+                         sample[1], sample[2]));
 }
 
 // Numbers as the run keeps them, a second time while channels change places, and classes as doubles first.
@@ -89,24 +147,32 @@ void require_room(const NpyArray& x, const NpyArray& y, const ReadOptions& optio
   require_memory(x.source, "its numbers", x.count() * number * copies + y.count() * label, options);
 }
 
-RawSamples pair_up(const NpyArray& x, const NpyArray& y, const ReadOptions& options, BadSamples& bad) {
+// That the array may be inputs, samples first.
+void require_samples(const NpyArray& x) {
   const auto rank = x.sizes.size();
   if (rank < 2 || rank > 4) fail_input(x.source, "", fmt::format("has {} dimensions; expected 2 to 4", rank));
   if (x.count() == 0) fail_input(x.source, "", "holds no elements");
-  const bool column = y.sizes.size() == 2 && y.sizes[1] == 1;
-  if (y.sizes.size() != 1 && !column) fail_input(y.source, "", "expected one class number per sample");
+}
+
+RawSamples pair_up(const NpyArray& x, const NpyArray& y, const ReadOptions& options, BadSamples& bad) {
+  require_samples(x);
+  RawSamples samples;
+  samples.sizes = sample_sizes(x);
+  samples.target_sizes = target_sizes(y, samples.sizes, options.task);
   if (y.sizes[0] != x.sizes[0]) {
-    fail_input(y.source, "", fmt::format("{} classes for {} samples in {}", y.sizes[0], x.sizes[0], x.source));
+    const auto* what = has_number_targets(options.task) ? "targets" : "classes";
+    fail_input(y.source, "", fmt::format("{} {} for {} samples in {}", y.sizes[0], what, x.sizes[0], x.source));
   }
   require_room(x, y, options);
-  RawSamples samples;
-  samples.sizes.assign(x.sizes.begin() + 1, x.sizes.end());
-  if (rank == 3) samples.sizes.insert(samples.sizes.begin(), 1);
-  samples.labels = labels_of(y);
-  if (x.is_pixels()) {
-    fill(samples, npy_pixels(x), x, y, bad);
+  if (has_number_targets(options.task)) {
+    samples.numbers = npy_floats(y);
   } else {
-    fill(samples, npy_floats(x), x, y, bad);
+    samples.labels = labels_of(y);
+  }
+  if (x.is_pixels()) {
+    fill(samples, npy_pixels(x), {x, y}, options.task, bad);
+  } else {
+    fill(samples, npy_floats(x), {x, y}, options.task, bad);
   }
   return samples;
 }
@@ -168,6 +234,29 @@ RawParts read_npy(const fs::path& path, const ReadOptions& options, BadSamples& 
     fail_input(path, "", "is one array; give an .npz with x and y, or the folder of x.npy and y.npy");
   }
   return pick_arrays(path, arrays_of_archive(path, archive, options), options, bad, wanted);
+}
+
+RawSamples read_npy_inputs(const fs::path& file, const ReadOptions& options) {
+  const auto x = parse_npy(read_bytes_raw(file, options), file.string());
+  require_samples(x);
+  const std::int64_t number = x.is_pixels() ? 1 : sizeof(float), copies = channels_last(x) ? 2 : 1;
+  require_memory(x.source, "its numbers", x.count() * number * copies, options);
+  RawSamples samples;
+  samples.sizes = sample_sizes(x);
+  if (x.is_pixels()) {
+    samples.values =
+        channels_last(x) ? channels_first(npy_pixels(x), x.sizes[1] * x.sizes[2], x.sizes[3]) : npy_pixels(x);
+    return samples;
+  }
+  auto values = npy_floats(x);
+  if (channels_last(x)) values = channels_first(values, x.sizes[1] * x.sizes[2], x.sizes[3]);
+  const auto bad = std::ranges::find_if(values, [](float value) { return !std::isfinite(value); });
+  if (bad != values.end()) {
+    const auto sample = (bad - values.begin()) / elements_of(samples.sizes);
+    fail_input(file, fmt::format("sample {}", sample), "holds a number that is not finite");
+  }
+  samples.values = std::move(values);
+  return samples;
 }
 
 }  // namespace esper::data

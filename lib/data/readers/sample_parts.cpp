@@ -10,12 +10,20 @@
 #include "data/readers/image_folder.h"
 #include "data/readers/npy_reader.h"
 #include "data/readers/synthetic.h"
+#include "data/readers/table_reader.h"
+#include "data/readers/webdataset_reader.h"
 
 namespace esper::data {
-namespace {
 
 using config::DataConfig;
 using config::DataKind;
+
+bool splits_itself(DataKind kind) {
+  return kind == DataKind::kImages || kind == DataKind::kTable || kind == DataKind::kParquet ||
+         kind == DataKind::kDatasets;
+}
+
+namespace {
 
 RawParts read_file(const DataConfig& config, const std::string& path, Parts wanted, const ReadOptions& options,
                    BadSamples& bad) {
@@ -36,8 +44,15 @@ RawParts read_file(const DataConfig& config, const std::string& path, Parts want
       return read_cifar10(path, options, bad, wanted);
     case DataKind::kNpy:
       return read_npy(path, options, bad, wanted);
+    case DataKind::kWebdataset:
+      return single_part([&] { return read_webdataset(path, config, options, bad); });
     case DataKind::kImages:
     case DataKind::kText:
+    case DataKind::kTable:
+    case DataKind::kParquet:
+    case DataKind::kDatasets:
+    case DataKind::kTokens:
+    case DataKind::kProcess:
       break;
   }
   ESPER_CHECK(false, "not a kind of samples in one file");
@@ -55,6 +70,7 @@ RawSamples read_test_path(const DataConfig& config, const ReadOptions& options, 
 
 RawParts read_named(const DataConfig& config, TestPart test, const ReadOptions& options, BadSamples& bad) {
   if (config.kind == DataKind::kImages) return read_image_folder(config, options, bad, test);
+  if (splits_itself(config.kind)) return read_table(config, options, bad, test);
   const bool own_test_validates = config.validation_path.empty() && config.test_path.empty();
   const auto wanted = own_test_validates ? Parts::kAll : Parts::kTraining;
   auto parts = read_file(config, config.path, wanted, options, bad);
@@ -70,12 +86,23 @@ RawParts read_named(const DataConfig& config, TestPart test, const ReadOptions& 
 void fit_to_training(RawSamples& part, const RawSamples& train, const std::string& name, const std::string& path,
                      const DataConfig& config) {
   const std::string place = path.empty() ? name_of_data(config) : path;
-  if (!part.labels.empty() && part.sizes != train.sizes) {
+  const bool has_samples = samples_in(part) > 0;
+  if (has_samples && part.sizes != train.sizes) {
     fail_input(place, "", fmt::format("{} samples and training samples differ in shape", name));
+  }
+  if (has_samples && part.target_sizes != train.target_sizes) {
+    fail_input(place, "", fmt::format("{} targets and training targets differ in shape", name));
   }
   align_classes(train, part, place);
   reshape(part, config.shape);
-  if (part.labels.empty()) fail_input(place, "", fmt::format("no {} samples left", name));
+  if (!has_samples) fail_input(place, "", fmt::format("no {} samples left", name));
+}
+
+RawSamples read_test_alone(const DataConfig& config, const TableEncoding& table, const ReadOptions& options,
+                           BadSamples& bad) {
+  if (config.kind == DataKind::kImages) return read_image_test(config, options, bad);
+  if (splits_itself(config.kind)) return read_known_table(config.kind, test_table(config), table, options, bad);
+  return read_test_path(config, options, bad);
 }
 
 }  // namespace
@@ -89,10 +116,18 @@ RawParts read_samples(const DataConfig& config, TestPart test, const ReadOptions
     fit_to_training(*parts.validation, parts.train, "validation", config.validation_path, config);
   }
   if (parts.test) fit_to_training(*parts.test, parts.train, "test", config.test_path, config);
-  if (parts.train.labels.empty()) fail_input(name_of_data(config), "", "no samples left");
+  if (samples_in(parts.train) == 0) fail_input(name_of_data(config), "", "no samples left");
   reshape(parts.train, config.shape);
   parts.skipped = bad.skipped();
   return parts;
+}
+
+RawSamples read_test_samples(const DataConfig& config, const TableEncoding& table, const ReadOptions& options) {
+  BadSamples bad(config.bad_sample);
+  auto samples = read_test_alone(config, table, options, bad);
+  if (samples_in(samples) == 0) fail_input(config.test_path, "", "no samples left");
+  reshape(samples, config.shape);
+  return samples;
 }
 
 }  // namespace esper::data

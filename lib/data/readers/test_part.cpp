@@ -5,8 +5,9 @@
 #include "data/files/input_error.h"
 #include "data/readers/cifar10_reader.h"
 #include "data/readers/idx_reader.h"
-#include "data/readers/image_folder.h"
+#include "data/readers/image_list.h"
 #include "data/readers/npy_reader.h"
+#include "data/readers/table_reader.h"
 
 namespace esper::data {
 namespace fs = std::filesystem;
@@ -53,10 +54,17 @@ std::optional<fs::path> own_test_part(DataKind kind, const fs::path& path) {
       return if_there(path / kImageTestFolder);
     case DataKind::kNpy:
       return if_there(path / kNpyTestFile);
+    case DataKind::kDatasets:
+      return if_there(path / kSavedTestFolder);
     case DataKind::kDigits:
     case DataKind::kCsv:
     case DataKind::kText:
     case DataKind::kSynthetic:
+    case DataKind::kTable:
+    case DataKind::kParquet:
+    case DataKind::kWebdataset:
+    case DataKind::kTokens:
+    case DataKind::kProcess:
       break;
   }
   return std::nullopt;
@@ -69,12 +77,15 @@ bool same_place(const fs::path& a, const fs::path& b) {
 
 void require_places(const DataConfig& config) {
   require_exists(config.path, "path");
+  require_exists(config.labels, "labels");
+  require_exists(config.vocabulary, "vocabulary");
   require_exists(config.validation_path, "validation_path");
   require_exists(config.test_path, "test_path");
   if (config.test_path.empty() || is_archive(config)) return;
   const auto test = own_test_part(config.kind, config.test_path).value_or(config.test_path);
   const bool images = config.kind == DataKind::kImages;
   require_other_place(test, images ? image_training_folder(config.path) : fs::path(config.path), "training");
+  require_other_place(test, config.labels, "training");
   const auto validation = images ? image_validation_folder(config) : std::optional<fs::path>(config.validation_path);
   if (validation) require_other_place(test, *validation, "validation");
 }

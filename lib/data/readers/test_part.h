@@ -12,7 +12,7 @@ namespace esper::data {
 enum class TestPart { kUnread, kRead };
 
 // What data of this kind at `path` bring along for testing: MNIST's t10k images, test_batch.bin, the folder test,
-// x_test.npy. Nullopt where there is none, and for a single file.
+// x_test.npy, the folder test of a saved data set. Nullopt where there is none, and for a single file.
 std::optional<std::filesystem::path> own_test_part(config::DataKind kind, const std::filesystem::path& path);
 
 // Whether both exist and are the same file or folder.

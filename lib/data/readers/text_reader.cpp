@@ -45,6 +45,17 @@ std::u32string read_text(const std::filesystem::path& file, const ReadOptions& o
   return text;
 }
 
+std::optional<std::u32string> characters_of(std::string_view text) {
+  std::u32string characters;
+  while (!text.empty()) {
+    const int length = base::utf8_length(text);
+    if (length < 0) return std::nullopt;
+    characters.push_back(decode(text.substr(0, static_cast<std::size_t>(length))));
+    text.remove_prefix(static_cast<std::size_t>(length));
+  }
+  return characters;
+}
+
 std::u32string vocabulary_of(std::initializer_list<std::u32string_view> texts) {
   std::vector<bool> seen(0x110000);
   for (const auto text : texts) {

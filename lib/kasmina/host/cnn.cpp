@@ -105,7 +105,7 @@ HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, con
     const torch::Tensor y = blocks[slot](x, mode);
     return {y, x.feature, y};
   };
-  body.head = [head](const SlotOutput& x) {
+  body.head = [head](const SlotOutput& x, Mode) {
     const auto mean = [](const torch::Tensor& images) { return images.mean({2, 3}); };
     if (!x.units.defined()) return head(mean(x.feature));
     return through(head, {mean(x.feature), mean(x.units), x.weight});

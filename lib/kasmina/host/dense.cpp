@@ -35,7 +35,7 @@ HiddenLayer hidden_dense(std::size_t block, const SlotSite& site, const Widths& 
 
 HostBody build_linear_host(ModuleScope scope, const leyline::SampleShape& sample) {
   const Linear head = make_linear(scope.child("head"), num_features(sample, "linear"), sample.num_classes);
-  return {{}, {}, [head](const torch::Tensor& inputs) { return head(inputs.flatten(1)); }};
+  return {{}, {}, [head](const torch::Tensor& inputs, Mode) { return head(inputs.flatten(1)); }};
 }
 
 HostBody build_mlp_host(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample) {
@@ -61,7 +61,7 @@ HostBody build_mlp_host(ModuleScope scope, const config::HostConfig& config, con
     const torch::Tensor y = dropout(at::relu(through(blocks[slot], in)), p, mode);
     return {y, in.feature, y};
   };
-  body.head = [head](const SlotOutput& x) { return through(head, x); };
+  body.head = [head](const SlotOutput& x, Mode) { return through(head, x); };
   return body;
 }
 

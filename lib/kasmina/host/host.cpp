@@ -13,7 +13,8 @@
 namespace esper::kasmina {
 namespace {
 
-HostBody build_body(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample) {
+HostBody build_body(ModuleScope scope, const HostPlan& plan) {
+  const auto& [config, sample, named, device] = plan;
   switch (config.kind) {
     case config::HostKind::kLinear:
       return build_linear_host(scope, sample);
@@ -23,9 +24,17 @@ HostBody build_body(ModuleScope scope, const config::HostConfig& config, const l
       return build_cnn_host(scope, config, sample);
     case config::HostKind::kTransformer:
       return build_transformer_host(scope, config, sample);
+    case config::HostKind::kExported:
+      return build_exported_host(scope, plan);
   }
   ESPER_CHECK(false, "a host of unknown kind");
   return {};
+}
+
+SlotOutput through_slot(std::size_t slot, BlockOutput from, const SlotHook& hook) {
+  SlotOutput x = hook(slot, from);
+  if (x.carried.empty()) x.carried = std::move(from.carried);
+  return x;
 }
 
 }  // namespace
@@ -49,13 +58,14 @@ void require_config(bool holds, const std::string& text) {
 }
 
 Host build_host(const config::HostConfig& config, const leyline::SampleShape& sample, std::uint64_t run_seed,
-                torch::Device device) {
+                torch::Device device, const std::vector<std::string>& named) {
   ESPER_CHECK(sample.num_classes > 0, "the number of classes follows from the data set");
   Host host;
-  HostBody body = build_body(ModuleScope(host.tensors, "host", run_seed, device), config, sample);
+  HostBody body = build_body(ModuleScope(host.tensors, "host", run_seed, device), {config, sample, named, device});
   host.sites = std::move(body.sites);
   host.block = std::move(body.block);
   host.head = std::move(body.head);
+  host.no_shadow = std::move(body.no_shadow);
   return host;
 }
 
@@ -71,12 +81,15 @@ torch::Tensor make_outlet(ModuleScope units, torch::IntArrayRef shape, std::int6
 }
 
 torch::Tensor Host::forward(const torch::Tensor& inputs, Mode mode, const SlotHook& hook) const {
-  return sites.empty() ? head(inputs) : forward_from(0, hook(0, block(0, inputs, mode)), mode, hook);
+  return sites.empty() ? head(inputs, mode)
+                       : forward_from(0, through_slot(0, block(0, inputs, mode), hook), mode, hook);
 }
 
 torch::Tensor Host::forward_from(std::size_t slot, SlotOutput x, Mode mode, const SlotHook& hook) const {
-  for (std::size_t next = slot + 1; next < sites.size(); ++next) x = hook(next, block(next, x, mode));
-  return head(x);
+  for (std::size_t next = slot + 1; next < sites.size(); ++next) {
+    x = through_slot(next, block(next, x, mode), hook);
+  }
+  return head(x, mode);
 }
 
 }  // namespace esper::kasmina

@@ -52,6 +52,8 @@ struct HiddenLayer {
 struct SlotSite {
   std::string id;  // "r<row>c<column>"; hosts have one row, column counts along the network
   FeatureShape shape;
+  // Of an imported network: the module of the model that ends there, "layer3.0".
+  std::string path = {};
   // Id of the layer that alone consumes the slot's output, if that layer is linear and has no other input (a mean over
   // height and width may come before it); else empty. Its weight is "<id>.weight", its bias, if any, "<id>.bias". A
   // linear map at the slot can be folded into it.
@@ -62,6 +64,12 @@ struct SlotSite {
   std::optional<HiddenLayer> hidden = {};
 };
 
+// A value beside the feature that a later block reads: a skip connection, a mask.
+struct Carried {
+  torch::Tensor tensor;
+  std::int64_t rows = -1;  // its dimension that counts the batch's rows, or a multiple of them; -1: none does
+};
+
 // What leaves a block. Made from a feature and read as one where nothing else of it matters.
 struct BlockOutput {
   BlockOutput(torch::Tensor plain);  // NOLINT(google-explicit-constructor)
@@ -70,6 +78,7 @@ struct BlockOutput {
 
   torch::Tensor feature;
   torch::Tensor inlet, units;  // of the hidden layer: what its units are computed from, and their values
+  std::vector<Carried> carried = {};
 };
 
 // What leaves a slot, alike.
@@ -79,8 +88,9 @@ struct SlotOutput {
   operator const torch::Tensor&() const { return feature; }  // NOLINT(google-explicit-constructor)
 
   torch::Tensor feature;
-  torch::Tensor units;   // further units of the block before, or undefined
-  torch::Tensor weight;  // the next layer's columns for them
+  torch::Tensor units;                // further units of the block before, or undefined
+  torch::Tensor weight;               // the next layer's columns for them
+  std::vector<Carried> carried = {};  // empty: as they left the block
 };
 
 // Called after each block with the slot's index into `sites`; returns what the next block gets.
@@ -95,13 +105,15 @@ using SlotHook = std::function<SlotOutput(std::size_t slot, const BlockOutput& f
 //   transformer  host.tokens.weight (also the head), host.positions.weight, host.layer<i>.{norm1,norm2}.{weight,bias},
 //                host.layer<i>.attention.{qkv,proj}.{weight,bias}, host.layer<i>.mlp.{up,down}.{weight,bias},
 //                host.norm.{weight,bias}
+//   exported     host.<name of the model's parameter or buffer>
 struct Host {
   TensorTable tensors;
   std::vector<SlotSite> sites;  // linear: none, so it cannot grow
   // The block before a slot; the first one takes the inputs.
   std::function<BlockOutput(std::size_t slot, const SlotOutput& x, Mode mode)> block;
   // From what leaves the last slot, or from the inputs where there is none, to the logits.
-  std::function<torch::Tensor(const SlotOutput& x)> head;
+  std::function<torch::Tensor(const SlotOutput& x, Mode mode)> head;
+  std::string no_shadow = {};  // why no seed can train in the shadow of this network; empty: it can
 
   // inputs: float32 [B, F] or [B, C, H, W], int64 [B, T]; returns logits [B, classes], [B, T, classes] for tokens.
   torch::Tensor forward(const torch::Tensor& inputs, Mode mode, const SlotHook& hook) const;
@@ -109,8 +121,10 @@ struct Host {
   torch::Tensor forward_from(std::size_t slot, SlotOutput x, Mode mode, const SlotHook& hook) const;
 };
 
-// Throws Error{kConfig} if the host does not fit the sample (an image host on flat features, too many poolings, ...).
+// Throws Error{kConfig} if the host does not fit the sample (an image host on flat features, too many poolings, ...),
+// kData where an imported network's files are not what was written. named: growth.slots, which chooses an imported
+// network's slots.
 Host build_host(const config::HostConfig& config, const leyline::SampleShape& sample, std::uint64_t run_seed,
-                torch::Device device);
+                torch::Device device, const std::vector<std::string>& named = {});
 
 }  // namespace esper::kasmina

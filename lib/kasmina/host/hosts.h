@@ -11,6 +11,15 @@ struct HostBody {
   std::vector<SlotSite> sites;
   decltype(Host::block) block;
   decltype(Host::head) head;
+  std::string no_shadow = {};
+};
+
+// As build_host() takes it.
+struct HostPlan {
+  const config::HostConfig& config;
+  const leyline::SampleShape& sample;
+  const std::vector<std::string>& named;
+  torch::Device device;
 };
 
 HostBody build_linear_host(ModuleScope scope, const leyline::SampleShape& sample);
@@ -18,6 +27,8 @@ HostBody build_mlp_host(ModuleScope scope, const config::HostConfig& config, con
 HostBody build_cnn_host(ModuleScope scope, const config::HostConfig& config, const leyline::SampleShape& sample);
 HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& config,
                                 const leyline::SampleShape& sample);
+// Its parameters and buffers begin with the values that were imported.
+HostBody build_exported_host(ModuleScope scope, const HostPlan& plan);
 
 // The sites of config/facts/slot_geometry.h; the builder sets the layer that consumes each.
 std::vector<SlotSite> slot_sites(const config::HostConfig& config, const leyline::SampleShape& sample);

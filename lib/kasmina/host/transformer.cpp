@@ -130,7 +130,7 @@ HostBody build_transformer_host(ModuleScope scope, const config::HostConfig& con
   }
   const auto built = std::make_shared<const Decoder>(std::move(decoder));
   body.block = [built](std::size_t slot, const torch::Tensor& x, Mode mode) { return built->segment(slot, x, mode); };
-  body.head = [built](const torch::Tensor& x) { return built->head(x); };
+  body.head = [built](const torch::Tensor& x, Mode) { return built->head(x); };
   return body;
 }
 

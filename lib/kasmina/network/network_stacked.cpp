@@ -5,6 +5,30 @@
 
 namespace esper::kasmina {
 
+namespace {
+
+// The groups of rows that go on, as pass_seed() orders them.
+std::vector<Carried> branched(const std::vector<Carried>& carried, const AlphaBranches& branches) {
+  if (carried.empty()) return {};
+  const auto groups = branches.groups_in;
+  const auto parents =
+      branches.parents.defined()
+          ? branches.parents
+          : at::arange(groups, branches.alphas.options().dtype(at::kLong)).repeat_interleave(branches.alphas.size(0));
+  std::vector<Carried> out;
+  for (const auto& [tensor, rows] : carried) {
+    if (rows < 0) {
+      out.push_back({tensor, rows});
+      continue;
+    }
+    const auto by_group = tensor.unflatten(rows, {groups, tensor.size(rows) / groups});
+    out.push_back({by_group.index_select(rows, parents).flatten(rows, rows + 1), rows});
+  }
+  return out;
+}
+
+}  // namespace
+
 StackedPlan plan_stacked(const NetworkState& network, std::span<const Configuration> configurations) {
   std::vector<std::vector<double>> alphas;
   for (const auto& configuration : configurations) {
@@ -32,7 +56,10 @@ torch::Tensor forward_stacked(const NetworkState& network, const torch::Tensor& 
   ESPER_CHECK(!at::GradMode::is_enabled(), "configurations are compared, not taught");
   return network.host.forward(inputs, Mode::kEvaluate, [&](std::size_t slot, const BlockOutput& from) {
     const auto& branches = plan.slots[slot];
-    return branches ? pass_seed(*network.structure.slots[slot].seed, from, *branches) : SlotOutput(from.feature);
+    if (!branches) return SlotOutput(from.feature);
+    SlotOutput passed = pass_seed(*network.structure.slots[slot].seed, from, *branches);
+    passed.carried = branched(from.carried, *branches);
+    return passed;
   });
 }
 

@@ -27,11 +27,18 @@ struct NetworkStructure {
   std::deque<std::string> command_ids;  // of the last executed commands, oldest first
 };
 
+// Which of the host's parameters do not learn (host.freeze), and until the end of which epoch; 0: for good.
+struct FrozenPart {
+  std::vector<std::string> patterns;
+  std::uint32_t until_epoch = 0;
+};
+
 struct NetworkState {
   Host host;
   config::GrowthConfig growth;
   std::uint64_t run_seed = 0;
   torch::Device device;
+  FrozenPart frozen = {};
   std::vector<SlotRules> rules = {};  // parallel to host.sites
   NetworkStructure structure = {};
   // Changes whenever parameters or buffers are added or removed, parameters change owner, or a seed begins or ends to

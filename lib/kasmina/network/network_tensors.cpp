@@ -3,12 +3,16 @@
 #include <tuple>
 #include <utility>
 
+#include "kasmina/network/network_frozen.h"
 #include "kasmina/seed/block_copy.h"
 
 namespace esper::kasmina {
 
 std::vector<ParameterGroup> parameter_groups_of(const NetworkState& network) {
-  std::vector<ParameterGroup> groups = {{kHostOwner, kHostOwner, network.host.tensors.parameters}};
+  std::vector<ParameterGroup> groups = {{kHostOwner, kHostOwner, {}}};
+  for (const auto& parameter : network.host.tensors.parameters) {
+    if (!is_frozen(network, parameter.id)) groups.front().parameters.push_back(parameter);
+  }
   for (const auto* slot : in_creation_order(network.structure.slots)) {
     const auto& seed = *slot->seed;
     if (seed.folded) continue;
@@ -24,6 +28,9 @@ std::vector<ParameterGroup> parameter_groups_of(const NetworkState& network) {
 
 std::vector<NamedTensor> buffers_of(const NetworkState& network) {
   auto all = network.host.tensors.buffers;
+  for (const auto& parameter : network.host.tensors.parameters) {
+    if (is_frozen(network, parameter.id)) all.push_back(parameter);
+  }
   for (const auto* slot : in_creation_order(network.structure.slots)) {
     const auto& own = slot->seed->module.tensors.buffers;
     all.insert(all.end(), own.begin(), own.end());
@@ -45,9 +52,9 @@ std::vector<NamedTensor> scalars_of(const NetworkState& network) {
 }
 
 std::int64_t num_host_parameters(const NetworkState& network) {
-  std::int64_t count = 0;
+  std::int64_t count = network.host.tensors.num_parameters();
   for (const auto& group : parameter_groups_of(network)) {
-    if (group.owner != kHostOwner) continue;
+    if (group.owner != kHostOwner || group.id == kHostOwner) continue;
     for (const auto& parameter : group.parameters) count += parameter.tensor.numel();
   }
   return count;
@@ -55,7 +62,10 @@ std::int64_t num_host_parameters(const NetworkState& network) {
 
 void assign_owners(NetworkState& network) {
   OwnershipRegistry owners;
-  for (const auto& group : parameter_groups_of(network)) owners.claim(group.parameters, group.owner);
+  owners.claim(network.host.tensors.parameters, kHostOwner);
+  for (const auto& group : parameter_groups_of(network)) {
+    if (group.id != kHostOwner) owners.claim(group.parameters, group.owner);
+  }
   network.structure.ownership = std::move(owners);
 }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "base/text/json_fields.h"
+#include "kasmina/network/network_frozen.h"
 #include "kasmina/network/network_tensors.h"
 #include "kasmina/slot/slot_json.h"
 
@@ -61,6 +62,7 @@ void restore_topology(NetworkState& network, const json& saved) {
   for (auto& slot : structure.slots) {
     if (slot.seed) refresh_scalars(slot, network.growth);
   }
+  refresh_frozen(network);
   assign_owners(network);
   ++network.structure_version;
 }

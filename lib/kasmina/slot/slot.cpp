@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/error.h"
+#include "config/facts/slot_geometry.h"
 #include "kasmina/seed/widening.h"
 
 namespace esper::kasmina {
@@ -45,7 +46,7 @@ SlotRules rules_at(const SlotSite& site, const config::GrowthConfig& growth) {
 }
 
 Stage first_stage(const std::string& slot_id, const config::GrowthConfig& growth) {
-  const bool listed = growth.slots.empty() || std::ranges::find(growth.slots, slot_id) != growth.slots.end();
+  const bool listed = config::may_grow_at(growth.slots, slot_id);
   return growth.enabled && listed ? Stage::kDormant : Stage::kTerminated;
 }
 

@@ -76,6 +76,11 @@ torch::Tensor ModuleScope::parameter(const std::string& name, torch::IntArrayRef
   return tensor;
 }
 
+torch::Tensor ModuleScope::parameter(const std::string& name, const torch::Tensor& value) {
+  table_.parameters.push_back({new_id(name), value.detach().clone().to(device_).requires_grad_()});
+  return table_.parameters.back().tensor;
+}
+
 torch::Tensor ModuleScope::buffer(const std::string& name, const torch::Tensor& value) {
   // clone: the caller's tensor must not change with the buffer.
   table_.buffers.push_back({new_id(name), value.clone().to(device_)});

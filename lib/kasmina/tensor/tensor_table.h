@@ -53,6 +53,8 @@ class ModuleScope {
   ModuleScope(TensorTable& table, std::string prefix, std::uint64_t run_seed, torch::Device device);
   ModuleScope child(const std::string& name) const;
   torch::Tensor parameter(const std::string& name, torch::IntArrayRef shape, Init init);
+  // One that begins with these values.
+  torch::Tensor parameter(const std::string& name, const torch::Tensor& value);
   torch::Tensor buffer(const std::string& name, const torch::Tensor& value);
 
  private:

@@ -2,6 +2,7 @@
 // One checkpoint on disk: a folder that was published whole, with
 //   state.safetensors  every tensor of the run by id
 //   run.json           everything else (progress, topology, controller), exact numbers
+//   preprocessing.json what inputs are made of and outputs mean (data/preprocessing.h); earlier versions wrote none
 //   manifest.json      sizes and hashes, and the fields of CheckpointInfo
 // No tensor in it is NaN or infinite, and nothing in it is code.
 
@@ -28,6 +29,7 @@ struct CheckpointImage {
   CheckpointInfo info;
   std::vector<kasmina::NamedTensor> tensors;
   nlohmann::json run;
+  std::string preprocessing{};  // text of preprocessing.json; empty: there is none
 };
 
 // Copies the tensors to the CPU. Training thread; waits for the device.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "base/error.h"
 #include "base/interrupt.h"
 #include "device/rng.h"
 
@@ -51,6 +52,43 @@ AveragedModel::AveragedModel(step::Model& model, data::Loader& train, const conf
     return batch ? std::optional(batch->inputs.to(device)) : std::nullopt;
   };
   statistics_.recompute(next_inputs, model.settings.compute_type);
+}
+
+AveragedModel::AveragedModel(step::Model& model, const std::vector<kasmina::NamedTensor>& saved)
+    : parameters_(model.state), statistics_(model.network) {
+  if (model.settings.ema_decay == 0 || !statistics_.exist()) return;
+  std::vector<kasmina::NamedTensor> own;
+  for (const auto& [id, tensor] : saved) {
+    if (id.starts_with(step::kAveragedTensors)) own.push_back({id.substr(step::kAveragedTensors.size()), tensor});
+  }
+  if (const auto put = statistics_.put(own); !put) {
+    throw base::Error(base::ExitCode::kCheckpoint, "the averaged model cannot be used: " + put.error());
+  }
+}
+
+std::vector<kasmina::NamedTensor> AveragedModel::statistics() const {
+  auto copies = statistics_.copies();
+  for (auto& [id, tensor] : copies) id.insert(0, step::kAveragedTensors);
+  return copies;
+}
+
+bool needs_averaged_statistics(const step::Model& model) {
+  return model.settings.ema_decay > 0 && step::BatchStatistics(model.network).exist();
+}
+
+std::vector<kasmina::NamedTensor> averaged_statistics(step::Model& model, data::Loader& train,
+                                                      const config::RunConfig& config, torch::Device device) {
+  if (!needs_averaged_statistics(model) || base::Interrupt::requested() != 0) return {};
+  std::vector<kasmina::NamedTensor> statistics;
+  try {
+    statistics = AveragedModel(model, train, config, device).statistics();
+  } catch (const base::Error& error) {
+    if (error.code() != base::ExitCode::kData) throw;  // what is saved then is the state alone
+    return {};
+  }
+  const bool finite = std::ranges::all_of(
+      statistics, [](const auto& it) { return torch::isfinite(it.tensor).all().template item<bool>(); });
+  return finite && base::Interrupt::requested() == 0 ? statistics : std::vector<kasmina::NamedTensor>();
 }
 
 }  // namespace esper::tolaria

@@ -4,6 +4,7 @@
 // Training thread.
 
 #include <cstdint>
+#include <vector>
 
 #include "config/run_config.h"
 #include "data/loading/loader.h"
@@ -26,12 +27,26 @@ class AveragedModel {
  public:
   // train: the run's training data, from where statistics are taken.
   AveragedModel(step::Model& model, data::Loader& train, const config::RunConfig& config, torch::Device device);
+  // saved: a checkpoint's tensors, with the statistics among them. Throws Error{kCheckpoint} where they are missing or
+  // do not fit.
+  AveragedModel(step::Model& model, const std::vector<kasmina::NamedTensor>& saved);
   AveragedModel(const AveragedModel&) = delete;
   AveragedModel& operator=(const AveragedModel&) = delete;
+
+  // Copies of the statistics, under the ids that they have in a checkpoint (step::kAveragedTensors).
+  std::vector<kasmina::NamedTensor> statistics() const;
 
  private:
   step::EmaScope parameters_;
   step::BatchStatistics statistics_;
 };
+
+// Whether a prediction needs statistics besides what the model itself holds.
+bool needs_averaged_statistics(const step::Model& model);
+
+// What a checkpoint keeps, so that the model can be used without its training data. Empty where nothing is needed, a
+// signal came, the training data cannot be read, or a figure is not finite.
+std::vector<kasmina::NamedTensor> averaged_statistics(step::Model& model, data::Loader& train,
+                                                      const config::RunConfig& config, torch::Device device);
 
 }  // namespace esper::tolaria

@@ -46,7 +46,7 @@ class SeedGame {
     longest_pass_ = std::max(longest_pass_, elapsed() - before);
     if (!pass.complete) return false;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
-      coalition_values_[wanted[i]] = pass.accuracy[i];
+      coalition_values_[wanted[i]] = pass.score[i];
       losses_[wanted[i]] = pass.loss[i];
       outcomes_[wanted[i]] = std::move(pass.correct[i]);
     }

@@ -19,7 +19,7 @@ void try_at_full_alpha(const Evaluation& evaluation, Measurements& measured) {
   for (const auto& seed_id : seeds) trials.push_back({{seed_id, 1.0}});
   const StackedResult pass = stacked_pass(evaluation, trials, {});
   measured.interrupted = !pass.complete;
-  for (std::size_t i = 0; i < pass.accuracy.size(); ++i) measured.accuracy_at_full[seeds[i]] = pass.accuracy[i];
+  for (std::size_t i = 0; i < pass.score.size(); ++i) measured.accuracy_at_full[seeds[i]] = pass.score[i];
 }
 
 void measure_contributions(const Evaluation& evaluation, std::uint32_t epoch, Outbox& outbox, Measurements& measured) {

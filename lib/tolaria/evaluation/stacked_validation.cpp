@@ -10,9 +10,7 @@
 
 namespace esper::tolaria {
 
-using step::cross_entropies;
 using step::flatten;
-using step::hits;
 using step::Microbatch;
 using step::Prediction;
 
@@ -20,8 +18,8 @@ namespace {
 
 // Per group of the plan.
 struct StackedSums {
-  torch::Tensor loss, correct;        // [groups], float64 and int64
-  std::vector<torch::Tensor> by_row;  // float32 [groups, rows], piece by piece
+  torch::Tensor loss;  // float64 [groups]
+  ScoreSums score;
 };
 
 void add_piece(const Microbatch& piece, const Stack& stack, const Validation& validation, StackedSums& sums) {
@@ -34,10 +32,8 @@ void add_piece(const Microbatch& piece, const Stack& stack, const Validation& va
   std::vector<std::int64_t> sizes = piece.targets.sizes().vec();
   sizes.insert(sizes.begin(), groups);
   const Prediction prediction = flatten(logits, piece.targets.expand(sizes).flatten(0, 1));
-  sums.loss.add_(cross_entropies(prediction).view({groups, -1}).sum(1, false, torch::kFloat64));
-  const torch::Tensor right = hits(prediction).view({groups, rows, -1});
-  sums.correct.add_(right.sum({1, 2}));
-  sums.by_row.push_back(right.to(torch::kFloat32).mean(2));
+  sums.loss.add_(target_losses(validation.scoring.loss, prediction).view({groups, -1}).sum(1, false, torch::kFloat64));
+  sums.score.add(prediction, rows);
 }
 
 // Cuts into pieces whose sizes differ by at most one row.
@@ -60,25 +56,22 @@ bool add_batch(const Microbatch& batch, const Stack& stack, const Validation& va
 }
 
 void read(const StackedSums& sums, const kasmina::StackedPlan& plan, StackedResult& result) {
-  const auto figures = at::stack({sums.loss, sums.correct.to(torch::kFloat64)}).cpu();
-  const auto by_row = at::cat(sums.by_row, 1).cpu().contiguous();
-  const auto rows = static_cast<std::size_t>(by_row.size(1));
-  const auto* loss = figures.const_data_ptr<double>();
-  const auto* correct = loss + plan.groups;
+  const torch::Tensor losses = sums.loss.cpu();
+  const std::vector<Score> scores = sums.score.read();
   for (const std::int64_t group : plan.group_of) {
-    result.loss.push_back(loss[group] / static_cast<double>(result.targets));
-    result.accuracy.push_back(correct[group] / static_cast<double>(result.targets));
-    const auto* first = by_row.const_data_ptr<float>() + static_cast<std::size_t>(group) * rows;
-    result.correct.emplace_back(first, first + rows);
+    const Score& score = scores[static_cast<std::size_t>(group)];
+    result.loss.push_back(losses.const_data_ptr<double>()[group] / static_cast<double>(result.targets));
+    result.score.push_back(score.value);
+    const auto* first = score.by_sample.const_data_ptr<float>();
+    result.correct.emplace_back(first, first + score.by_sample.numel());
   }
 }
 
 }  // namespace
 
 StackedResult validate_stacked(const NextBatch& next_batch, const Stack& stack, const Validation& validation) {
-  const auto on_device = torch::dtype(torch::kFloat64).device(validation.device);
-  StackedSums sums{
-      at::zeros({stack.plan.groups}, on_device), at::zeros({stack.plan.groups}, on_device.dtype(torch::kInt64)), {}};
+  StackedSums sums{at::zeros({stack.plan.groups}, torch::dtype(torch::kFloat64).device(validation.device)),
+                   {validation.scoring, stack.plan.groups, PerSample::kKept, validation.device}};
   StackedResult result;
   for (auto batch = next_batch(); batch; batch = next_batch()) {
     if (!add_batch(*batch, stack, validation, sums)) {

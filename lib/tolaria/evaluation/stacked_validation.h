@@ -11,9 +11,9 @@ namespace esper::tolaria {
 
 // By configuration, in the order of the plan.
 struct StackedResult {
-  std::vector<double> loss;                 // mean cross entropy over target elements, without label smoothing
-  std::vector<double> accuracy;             // 0..1, over target elements
-  std::vector<std::vector<float>> correct;  // per sample (for text: per window), the fraction predicted right
+  std::vector<double> loss;                 // mean over target elements, without label smoothing and class weights
+  std::vector<double> score;                // 0..1
+  std::vector<std::vector<float>> correct;  // per sample (for text: per window), its figure of the score
   std::int64_t targets = 0;                 // target elements
   bool complete = true;                     // false: should_stop ended it early; no values
 };
@@ -27,7 +27,7 @@ struct Stack {
 };
 
 // The network must be in evaluation and inference mode; next_batch runs outside of it. should_stop is polled before
-// each piece. Reads the device once, at the end. A configuration's values are those of validate(), within rounding: the
+// each piece. Reads the device at the end only. A configuration's values are those of validate(), within rounding: the
 // kernels run on different numbers of rows.
 StackedResult validate_stacked(const NextBatch& next_batch, const Stack& stack, const Validation& validation);
 

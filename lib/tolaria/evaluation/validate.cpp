@@ -7,26 +7,19 @@
 
 namespace esper::tolaria {
 
-using step::count_correct;
-using step::cross_entropies;
-using step::cross_entropy_sum;
 using step::flatten;
 using step::Forward;
-using step::hits;
 using step::Microbatch;
 using step::Prediction;
 
 namespace {
 
 struct Sums {
-  torch::Tensor loss, correct;                             // 0-dim, float64 and int64
-  std::vector<torch::Tensor> sample_loss, sample_correct;  // float32 [rows], by batch; if they are kept
+  torch::Tensor loss;  // 0-dim float64
+  ScoreSums score;
+  FigureSums figures;
+  std::vector<torch::Tensor> sample_loss;  // float32 [rows], by batch; if they are kept
 };
-
-void keep_samples(const Prediction& prediction, std::int64_t rows, Sums& sums) {
-  sums.sample_loss.push_back(cross_entropies(prediction).view({rows, -1}).mean(1));
-  sums.sample_correct.push_back(hits(prediction).view({rows, -1}).to(torch::kFloat32).mean(1));
-}
 
 void add_batch(const Microbatch& batch, const Forward& forward, const Validation& validation, Sums& sums) {
   c10::InferenceMode inference;
@@ -35,17 +28,32 @@ void add_batch(const Microbatch& batch, const Forward& forward, const Validation
     device::AutocastScope autocast(validation.device.type(), validation.compute_type);
     logits = forward(batch.inputs);
   }
+  const std::int64_t rows = batch.inputs.size(0);
+  const step::LossSettings& loss = validation.scoring.loss;
   const Prediction prediction = flatten(logits, batch.targets);
-  sums.loss.add_(cross_entropy_sum(prediction));
-  sums.correct.add_(count_correct(prediction));
-  if (validation.per_sample == PerSample::kKept) keep_samples(prediction, batch.inputs.size(0), sums);
+  sums.loss.add_(loss_sum(loss, prediction));
+  sums.score.add(prediction, rows);
+  if (validation.figures == Figures::kAll) sums.figures.add(prediction);
+  if (validation.per_sample == PerSample::kNotKept) return;
+  sums.sample_loss.push_back(target_losses(loss, prediction).view({rows, -1}).mean(1));
+}
+
+void read(const Validation& validation, Sums& sums, ValidationResult& result) {
+  result.loss = sums.loss.item<double>() / static_cast<double>(result.targets);
+  const Score score = sums.score.read().front();
+  result.score = score.value;
+  if (validation.figures == Figures::kAll) result.figures = sums.figures.read(result.loss);
+  if (!sums.sample_loss.empty()) result.by_sample = {at::cat(sums.sample_loss).cpu(), score.by_sample};
 }
 
 }  // namespace
 
 ValidationResult validate(const NextBatch& next_batch, const Forward& forward, const Validation& validation) {
-  const auto on_device = torch::dtype(torch::kFloat64).device(validation.device);
-  Sums sums{at::zeros({}, on_device), at::zeros({}, on_device.dtype(torch::kInt64)), {}, {}};
+  const Scoring& scoring = validation.scoring;
+  Sums sums{at::zeros({}, torch::dtype(torch::kFloat64).device(validation.device)),
+            {scoring, 1, validation.per_sample, validation.device},
+            {scoring, validation.device},
+            {}};
   ValidationResult result;
   while (true) {
     if (validation.should_stop && validation.should_stop()) {
@@ -58,13 +66,7 @@ ValidationResult validate(const NextBatch& next_batch, const Forward& forward, c
     result.targets += batch->targets.numel();
     result.samples += batch->inputs.size(0);
   }
-  if (result.targets == 0) return result;
-  const torch::Tensor read = at::stack({sums.loss, sums.correct.to(torch::kFloat64)}).cpu();
-  const double* values = read.const_data_ptr<double>();
-  result.loss = values[0] / static_cast<double>(result.targets);
-  result.accuracy = values[1] / static_cast<double>(result.targets);
-  if (!sums.sample_loss.empty())
-    result.by_sample = {at::cat(sums.sample_loss).cpu(), at::cat(sums.sample_correct).cpu()};
+  if (result.targets > 0) read(validation, sums, result);
   return result;
 }
 

@@ -27,11 +27,14 @@ NextBatch batches_of(data::Loader& loader, torch::Device device) {
 
 }  // namespace
 
-ValidationResult validation_pass(const Model& model, data::Loader& loader, torch::Device device, PerSample samples) {
+ValidationResult validation_pass(const Model& model, data::Loader& loader, torch::Device device, PerSample samples,
+                                 Figures figures) {
   const auto forward = [&](const torch::Tensor& inputs) {
     return model.network.forward(inputs, kasmina::Mode::kEvaluate);
   };
-  return validate(batches_of(loader, device), forward, {device, model.settings.compute_type, signalled, samples});
+  const Scoring scoring = scoring_of(model.settings);
+  return validate(batches_of(loader, device), forward,
+                  {device, model.settings.compute_type, signalled, samples, scoring, figures});
 }
 
 StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmina::Configuration>& configurations,
@@ -39,9 +42,9 @@ StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmi
   const auto& [model, loader, train, facts, ledger] = evaluation;
   const auto plan = kasmina::plan_stacked(model.network.state(), configurations);
   const auto stop = [&] { return signalled() || (should_stop && should_stop()); };
-  return validate_stacked(batches_of(loader, facts.device),
-                          {model.network, plan, facts.config.growth.counterfactual.max_rows},
-                          {facts.device, model.settings.compute_type, stop});
+  return validate_stacked(
+      batches_of(loader, facts.device), {model.network, plan, facts.config.growth.counterfactual.max_rows},
+      {facts.device, model.settings.compute_type, stop, PerSample::kKept, scoring_of(model.settings), Figures::kScore});
 }
 
 }  // namespace esper::tolaria

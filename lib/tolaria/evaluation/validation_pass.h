@@ -12,7 +12,7 @@ namespace esper::tolaria {
 
 // Evaluates the network as it is.
 ValidationResult validation_pass(const step::Model& model, data::Loader& loader, torch::Device device,
-                                 PerSample samples = PerSample::kNotKept);
+                                 PerSample samples = PerSample::kNotKept, Figures figures = Figures::kAll);
 
 // Evaluates many configurations of it at once. should_stop may be empty; it is polled in addition to signals.
 StackedResult stacked_pass(const Evaluation& evaluation, const std::vector<kasmina::Configuration>& configurations,

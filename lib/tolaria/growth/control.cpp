@@ -66,7 +66,7 @@ class ControlTrainer {
   }
   bool validate(ValidationResult& result) {
     const AveragedModel averaged(model_, evaluation_.train, facts_.config, facts_.device);
-    result = validation_pass(model_, evaluation_.data, facts_.device, PerSample::kKept);
+    result = validation_pass(model_, evaluation_.data, facts_.device, PerSample::kKept, Figures::kScore);
     return result.complete;
   }
 

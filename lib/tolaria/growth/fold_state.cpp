@@ -55,7 +55,10 @@ void part_moments(const Model& model, const kasmina::SharedColumns& shared, Fold
 
 void write(StepState& state, FlatTensors GroupState::* tensors, const std::vector<NamedTensor>& values) {
   const at::NoGradGuard no_grad;
-  for (const auto& [id, value] : values) find_view(state, tensors, id).copy_(value);
+  for (const auto& [id, value] : values) {
+    auto kept = find_view(state, tensors, id);  // of a frozen parameter nothing is kept
+    if (kept.defined()) kept.copy_(value);
+  }
 }
 
 }  // namespace

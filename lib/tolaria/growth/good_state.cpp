@@ -47,7 +47,9 @@ ValidationResult validate_without_growing_seeds(const Evaluation& evaluation, co
   ValidationResult result = validation_pass(model, loader, facts.device);
   if (result.complete || !progress.validation) return result;
   result.loss = progress.validation->loss;
-  result.accuracy = progress.validation->accuracy;
+  result.score = progress.validation->score;
+  result.figures = {};
+  result.figures.by_metric = progress.validation->by_metric;
   return result;
 }
 
@@ -55,7 +57,7 @@ ValidationResult validate_without_growing_seeds(const Evaluation& evaluation, co
 StepMetrics undone_metrics(const StepMetrics& metrics, const RunProgress& progress) {
   StepMetrics undone;
   undone.loss = progress.train.loss;
-  undone.accuracy = progress.train.accuracy;
+  undone.accuracy = progress.train.score;
   undone.samples = metrics.samples;
   undone.steps = metrics.steps;
   undone.nonfinite_steps = metrics.nonfinite_steps;

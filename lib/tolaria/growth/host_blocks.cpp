@@ -58,6 +58,7 @@ BlockKind kind_of(std::string_view block) {
 
 BlockState describe(const HostConfig& host, std::string_view id) {
   BlockState block{.id = std::string(id), .kind = kind_of(id), .dropout = 0};
+  if (host.kind == HostKind::kExported) return block;
   if (const auto layer = number_of(id, "layer")) {
     block.slot = slot_behind(host, *layer);
     block.kind = BlockKind::kTransformer;
@@ -78,23 +79,33 @@ BlockState describe(const HostConfig& host, std::string_view id) {
   return block;
 }
 
+// The block that a parameter belongs to.
+BlockState describe_at(const HostConfig& host, std::span<const kasmina::SlotSite> sites, std::string_view id) {
+  const auto ends_at = std::ranges::find_if(sites, [id](const kasmina::SlotSite& site) {
+    return !site.path.empty() && id.starts_with("host." + site.path + ".");
+  });
+  if (host.kind != HostKind::kExported || ends_at == sites.end()) return describe(host, block_of(id));
+  return {.id = "host." + ends_at->path, .slot = ends_at->id, .dropout = 0};
+}
+
 }  // namespace
 
-std::vector<BlockState> host_blocks(const HostConfig& host, std::span<const kasmina::NamedTensor> parameters) {
+std::vector<BlockState> host_blocks(const HostConfig& host, std::span<const kasmina::NamedTensor> parameters,
+                                    std::span<const kasmina::SlotSite> sites) {
   std::vector<BlockState> blocks;
   for (const auto& [id, tensor] : parameters) {
-    const auto name = block_of(id);
-    if (blocks.empty() || blocks.back().id != name) blocks.push_back(describe(host, name));
-    blocks.back().params += tensor.numel();
+    auto block = describe_at(host, sites, id);
+    const auto known = std::ranges::find(blocks, block.id, &BlockState::id);
+    auto& own = known == blocks.end() ? blocks.emplace_back(std::move(block)) : *known;
+    own.params += tensor.numel();
   }
   return blocks;
 }
 
-void describe_slots(const HostConfig& host, std::vector<leyline::SlotState>& slots) {
-  const auto geometry = config::slot_geometry(host, {});
+void describe_slots(std::span<const kasmina::SlotSite> sites, std::vector<leyline::SlotState>& slots) {
   for (auto& slot : slots) {
-    const auto site = std::ranges::find(geometry, slot.slot, &config::SlotGeometry::id);
-    if (site == geometry.end()) continue;
+    const auto site = std::ranges::find(sites, slot.slot, &kasmina::SlotSite::id);
+    if (site == sites.end()) continue;
     slot.kind = site->shape.kind;
     for (const auto& name : slot.blueprints) {
       const auto* facts = leyline::find_blueprint_facts(name, slot.kind);

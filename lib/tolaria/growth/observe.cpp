@@ -69,9 +69,10 @@ std::vector<leyline::CommandParameter> germination_parameters(const config::RunC
 void observe_network(const kasmina::Network& network, const config::HostConfig& host, leyline::Observation& seen) {
   seen.seed_states = kasmina::export_seed_states(network.state());
   seen.slots = kasmina::export_slots(network.state());
-  describe_slots(host, seen.slots);
+  const auto& sites = network.state().host.sites;
+  describe_slots(sites, seen.slots);
   for (const auto& group : network.parameter_groups()) {
-    if (group.id == kasmina::kHostOwner) seen.blocks = host_blocks(host, group.parameters);
+    if (group.id == kasmina::kHostOwner) seen.blocks = host_blocks(host, group.parameters, sites);
   }
 }
 
@@ -82,7 +83,7 @@ kasmina::EpochFacts facts_of(const kasmina::Network& network, std::uint32_t epoc
   kasmina::EpochFacts facts;
   facts.epoch = epoch;
   facts.validation_loss = measured.running.loss;
-  facts.validation_accuracy = measured.running.accuracy;
+  facts.validation_accuracy = measured.running.score;
   facts.host_gradient_norm = norm_of_group(metrics, kasmina::kHostOwner);
   facts.learning_rate = trained.learning_rate;
   facts.undone = measured.undone;
@@ -112,11 +113,10 @@ leyline::Observation observe(const RunFacts& run, const RunProgress& progress, c
   seen.global_step = static_cast<std::uint64_t>(progress.step);
   seen.training_loss = progress.train.loss;
   seen.validation_loss = progress.validation->loss;
-  seen.validation_accuracy = progress.validation->accuracy;
+  seen.validation_accuracy = progress.validation->score;
   seen.hardware_context = hardware(run.device);
   seen.training_metrics = {
       {"loss", metrics.loss},
-      {"accuracy", metrics.accuracy},
       {"gradient_norm", metrics.gradient_norm},
       {"samples_per_s", trained.samples_per_s()},
       {"optimizer_lr", trained.learning_rate},
@@ -130,6 +130,8 @@ leyline::Observation observe(const RunFacts& run, const RunProgress& progress, c
       {"input_wait_ms", trained.loader_wait_ms},
       {"latency_ms", trained.train_ms},
   };
+  // Guards compare it with the validation's: that is of the same kind only then.
+  if (run.config.training.metric == config::Metric::kAccuracy) seen.training_metrics["accuracy"] = metrics.accuracy;
   observe_network(network, run.config.host, seen);
   seen.parameters = germination_parameters(run.config);
   if (run.config.growth.gates.evidence == config::Evidence::kControl) {

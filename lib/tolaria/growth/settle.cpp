@@ -106,7 +106,7 @@ class Settler {
   // Of the network as far as it is decided.
   void take(const ValidationResult& result) {
     out_.is_complete = result.complete;
-    out_.validation = EpochFigures{result.loss, result.accuracy};
+    out_.validation = figures_of(result);
     is_validated_ = true;
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/names.h"
+#include "config/facts/metric_facts.h"
 #include "device/facts.h"
 #include "kasmina/seed/lifecycle.h"
 #include "leyline/telemetry.h"
@@ -25,6 +26,11 @@ using namespace leyline::literals;
 
 constexpr double flag(bool on) { return on ? 1 : 0; }
 
+bool has(config::Task task, config::Metric metric) {
+  const auto known = config::metrics_of(task);
+  return std::ranges::find(known, metric) != known.end();
+}
+
 bool is_active(Stage stage) { return stage >= Stage::kGerminated && stage <= Stage::kProbationary; }
 
 std::size_t count_active(const std::vector<SeedState>& seeds) {
@@ -44,7 +50,9 @@ void add_training(std::vector<MetricValue>& out, const RunView& run, const Epoch
   const auto& [steps, measured, trained, is_last] = results;
   const RunProgress& progress = run.progress;
   out.push_back(metric("tolaria.training.loss"_metric, steps.loss));
-  out.push_back(metric("tolaria.training.accuracy"_metric, steps.accuracy));
+  if (has(run.facts.config.task, config::Metric::kAccuracy)) {
+    out.push_back(metric("tolaria.training.accuracy"_metric, steps.accuracy));
+  }
   out.push_back(metric("tolaria.training.latency_ms"_metric, trained.train_ms));
   out.push_back(metric("tolaria.training.gradient_norm"_metric, steps.gradient_norm));
   out.push_back(metric("tolaria.training.samples_per_s"_metric, trained.samples_per_s()));
@@ -117,10 +125,27 @@ void add_graphs(std::vector<MetricValue>& out, const GraphFigures& graphs) {
   out.push_back(metric("tolaria.graph.replays_total"_metric, static_cast<double>(graphs.replays)));
 }
 
-void add_validation_and_growth(std::vector<MetricValue>& out, const Measurements& measured,
-                               const ComponentFigures& figures, const std::vector<SeedState>& seeds) {
-  out.push_back(metric("tolaria.validation.loss"_metric, measured.running.loss));
-  out.push_back(metric("tolaria.validation.accuracy"_metric, measured.running.accuracy));
+void add_validation(std::vector<MetricValue>& out, const RunView& run, const ValidationResult& result) {
+  out.push_back(metric("tolaria.validation.loss"_metric, result.loss));
+  const auto add = [&](auto handle, config::Metric of) {
+    const auto found = result.figures.by_metric.find(of);
+    if (found != result.figures.by_metric.end()) out.push_back(metric(handle, found->second));
+  };
+  add("tolaria.validation.accuracy"_metric, config::Metric::kAccuracy);
+  add("tolaria.validation.top5"_metric, config::Metric::kTop5);
+  add("tolaria.validation.precision"_metric, config::Metric::kPrecision);
+  add("tolaria.validation.recall"_metric, config::Metric::kRecall);
+  add("tolaria.validation.f1"_metric, config::Metric::kF1);
+  add("tolaria.validation.mae"_metric, config::Metric::kMae);
+  add("tolaria.validation.r2"_metric, config::Metric::kR2);
+  add("tolaria.validation.perplexity"_metric, config::Metric::kPerplexity);
+  // After the accuracy, in whose place readers take it.
+  const config::Metric primary = run.facts.config.training.metric;
+  if (primary != config::Metric::kAccuracy) out.push_back(metric("tolaria.validation.score"_metric, result.score));
+}
+
+void add_times_and_growth(std::vector<MetricValue>& out, const Measurements& measured, const ComponentFigures& figures,
+                          const std::vector<SeedState>& seeds) {
   out.push_back(metric("tolaria.validation.latency_ms"_metric, measured.running_ms));
   out.push_back(metric("tolaria.epoch_hook.latency_ms"_metric, figures.hook_ms));
   out.push_back(metric("tolaria.seeds.active"_metric, static_cast<double>(count_active(seeds))));
@@ -219,7 +244,8 @@ std::vector<MetricValue> epoch_metrics(const RunView& run, const EpochResults& r
   add_settings(out, run, trained);
   if (config.step.lane != Lane::kEager) add_lanes(out, trained.lanes);
   add_graphs(out, trained.lanes.graphs);
-  add_validation_and_growth(out, measured, figures, run.seeds);
+  add_validation(out, run, measured.running);
+  add_times_and_growth(out, measured, figures, run.seeds);
   add_policy(out, figures);
   add_rollback(out, figures.rollback);
   add_saving(out, figures.saves);

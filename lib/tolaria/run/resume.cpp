@@ -30,6 +30,7 @@ base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& targ
   if (!restored) return base::failure(restored.error());
   policy.restore(controller);
   point.progress = progress;
+  point.preprocessing = image.preprocessing;
   point.model = std::move(model);
   return {};
 }

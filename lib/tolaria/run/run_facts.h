@@ -20,6 +20,7 @@ struct RunFacts {
   torch::Device device;
   std::int64_t batches_per_epoch = 0;  // in microbatches
   std::int64_t skipped_samples = 0;    // that could not be read
+  std::string preprocessing = {};      // text of data::Preprocessing, which checkpoints keep; empty: none
   base::Clock clock{};
   base::Duration started{};  // of this process, monotonic
 

@@ -1,10 +1,13 @@
 #include "tolaria/run/run_progress.h"
 
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
 
+#include "base/names.h"
 #include "base/text/json_fields.h"
+#include "config/facts/metric_facts.h"
 #include "kasmina/tensor/ownership.h"
 
 namespace esper::tolaria {
@@ -12,8 +15,51 @@ namespace {
 
 using nlohmann::json;
 
-json figures(const EpochFigures& value) { return {{"loss", value.loss}, {"accuracy", value.accuracy}}; }
-EpochFigures figures_from(const json& saved) { return {saved.at("loss"), saved.at("accuracy")}; }
+// JSON has no infinity, which a perplexity may be.
+json figures(const EpochFigures& value) {
+  json saved = {{"loss", value.loss}, {"accuracy", value.score}};
+  for (const auto& [metric, figure] : value.by_metric) {
+    if (std::isfinite(figure)) saved["by_metric"][std::string(base::name_of(metric))] = figure;
+  }
+  return saved;
+}
+
+// A figure that is not known here is left out.
+EpochFigures figures_from(const json& saved) {
+  EpochFigures value{saved.at("loss"), saved.at("accuracy"), {}};
+  const json by_metric = saved.value("by_metric", json::object());
+  for (const auto& [metric, name] : names(config::Metric{})) {
+    if (const auto found = by_metric.find(name); found != by_metric.end()) value.by_metric[metric] = *found;
+  }
+  return value;
+}
+
+// Checkpoints of earlier versions have the loss alone.
+std::optional<EpochFigures> patience_from(const json& saved) {
+  if (!saved.contains("patience")) {
+    const auto loss = base::optional_of<double>(saved.at("patience_loss"));
+    return loss ? std::optional(EpochFigures{*loss, 0}) : std::nullopt;
+  }
+  const json& known = saved.at("patience");
+  return known.is_null() ? std::nullopt : std::optional(figures_from(known));
+}
+
+// NaN where it was not measured: that epoch is beaten by any.
+double value_of(const EpochFigures& figures, config::Metric metric) {
+  if (metric == config::Metric::kLoss) return figures.loss;
+  const auto found = figures.by_metric.find(metric);
+  return found == figures.by_metric.end() ? std::nan("") : found->second;
+}
+
+bool beats(const EpochFigures& figures, const EpochFigures& other, config::Metric metric, double delta = 0) {
+  return config::is_better(metric, value_of(figures, metric), value_of(other, metric), delta);
+}
+
+bool take_if_best(RunProgress& progress, const BestEpoch& epoch, config::Metric goal) {
+  const bool best = !progress.best || beats(epoch.figures, progress.best->figures, goal);
+  if (best) progress.best = epoch;
+  return best;
+}
 
 json ewma(const Ewma& value) {
   return {{"mean", value.mean ? json(*value.mean) : json()}, {"variance", value.variance}};
@@ -43,27 +89,24 @@ void Ewma::add(double value) {
 }
 
 bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const EpochFigures& validation,
-                  double min_delta) {
-  progress.train = {metrics.loss, metrics.accuracy};
+                  const Goals& goals) {
+  progress.train = {metrics.loss, metrics.accuracy, {}};
   progress.validation = validation;
   progress.loss.add(metrics.loss);
   progress.gradient_norm.add(metrics.gradient_norm);
   progress.gradient_shares = gradient_shares(metrics, progress.gradient_shares);
-  const bool clearly_better = !progress.patience_loss || validation.loss < *progress.patience_loss - min_delta;
+  const bool clearly_better =
+      !progress.patience || beats(validation, *progress.patience, goals.early_stop, goals.min_delta);
   progress.epochs_without_better = clearly_better ? 0 : progress.epochs_without_better + 1;
-  if (clearly_better) progress.patience_loss = validation.loss;
-  const bool best = !progress.best || validation.loss < progress.best->loss;
-  if (best) progress.best = BestEpoch{progress.epoch + 1, validation.loss, validation.accuracy};
-  return best;
+  if (clearly_better) progress.patience = validation;
+  return take_if_best(progress, {progress.epoch + 1, validation}, goals.best);
 }
 
 bool replace_validation(RunProgress& progress, const EpochFigures& validation,
-                        const std::optional<BestEpoch>& best_before) {
+                        const std::optional<BestEpoch>& best_before, config::Metric goal) {
   progress.validation = validation;
   progress.best = best_before;
-  const bool best = !progress.best || validation.loss < progress.best->loss;
-  if (best) progress.best = BestEpoch{progress.epoch, validation.loss, validation.accuracy};
-  return best;
+  return take_if_best(progress, {progress.epoch, validation}, goal);
 }
 
 std::vector<kasmina::NamedTensor> progress_tensors(const RunProgress& progress) {
@@ -85,7 +128,7 @@ json to_json(const RunProgress& progress) {
                 {"train", figures(progress.train)},
                 {"validation", progress.validation ? figures(*progress.validation) : json()},
                 {"best", nullptr},
-                {"patience_loss", nullptr},
+                {"patience", progress.patience ? figures(*progress.patience) : json()},
                 {"epochs_without_better", progress.epochs_without_better},
                 {"loss", ewma(progress.loss)},
                 {"gradient_norm", ewma(progress.gradient_norm)},
@@ -96,10 +139,9 @@ json to_json(const RunProgress& progress) {
     saved["gradient_shares"][id] = {{"share", share.share}, {"delta", share.delta}};
   }
   if (progress.best) {
-    saved["best"] = {
-        {"epoch", progress.best->epoch}, {"loss", progress.best->loss}, {"accuracy", progress.best->accuracy}};
+    saved["best"] = figures(progress.best->figures);
+    saved["best"]["epoch"] = progress.best->epoch;
   }
-  if (progress.patience_loss) saved["patience_loss"] = *progress.patience_loss;
   return saved;
 }
 
@@ -114,9 +156,9 @@ RunProgress run_progress_from_json(const json& saved) {
     progress.validation = figures_from(validation);
   }
   if (const json& best = saved.at("best"); !best.is_null()) {
-    progress.best = BestEpoch{base::count_at<std::uint32_t>(best, "epoch"), best.at("loss"), best.at("accuracy")};
+    progress.best = BestEpoch{base::count_at<std::uint32_t>(best, "epoch"), figures_from(best)};
   }
-  progress.patience_loss = base::optional_of<double>(saved.at("patience_loss"));
+  progress.patience = patience_from(saved);
   progress.epochs_without_better = base::count_at<std::uint32_t>(saved, "epochs_without_better");
   progress.loss = ewma_from(saved.at("loss"));
   progress.gradient_norm = ewma_from(saved.at("gradient_norm"));

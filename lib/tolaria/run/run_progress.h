@@ -9,20 +9,25 @@
 #include <string>
 #include <vector>
 
+#include "config/run_config.h"
 #include "step/step_metrics.h"
 #include "tolaria/run/control_record.h"
 #include "tolaria/run/validation_window.h"
 
 namespace esper::tolaria {
 
+// What a validation pass showed, by figure; those that the run's task has.
+using MetricValues = std::map<config::Metric, double>;
+
 struct EpochFigures {
-  double loss = 0;      // mean over samples
-  double accuracy = 0;  // 0..1
+  double loss = 0;           // mean over targets
+  double score = 0;          // validation: tolaria/evaluation/score.h; training: accuracy, 0 for regression; 0..1
+  MetricValues by_metric{};  // validation: all of them, the loss too; empty in checkpoints of earlier versions
 };
 
 struct BestEpoch {
   std::uint32_t epoch = 0;  // epochs completed at that point
-  double loss = 0, accuracy = 0;
+  EpochFigures figures;
 };
 
 // Exponentially weighted mean and variance, alpha 0.2: m' = a x + (1-a) m, v' = a (x-m)(x-m') + (1-a) v. The first
@@ -48,8 +53,9 @@ struct RunProgress {
   EpochFigures train;       // of the last completed epoch
   // Of the same epoch; empty until an epoch of this network has ended, at a run's start and in a fork without seeds.
   std::optional<EpochFigures> validation;
-  std::optional<BestEpoch> best;        // lowest validation loss
-  std::optional<double> patience_loss;  // the loss that an epoch must beat by early_stop_min_delta
+  std::optional<BestEpoch> best;  // by checkpoint.best_metric
+  // Of the last epoch that was clearly better, which the next must beat in early_stop_metric by early_stop_min_delta.
+  std::optional<EpochFigures> patience;
   std::uint32_t epochs_without_better = 0;
   Ewma loss, gradient_norm;
   GradientShares gradient_shares;         // of the last completed epoch
@@ -58,15 +64,24 @@ struct RunProgress {
   ValidationWindow window;  // of the last epochs, as the policy needs them
 };
 
-// Adds the measurements of the epoch just evaluated, which `epoch` does not count yet. Returns true if its validation
-// loss is the lowest so far. min_delta: the decrease in loss that restarts the patience of early stopping.
+// By which figures epochs are compared.
+struct Goals {
+  config::Metric best = config::Metric::kLoss, early_stop = config::Metric::kLoss;
+  double min_delta = 0;  // by how much an epoch must be better to restart the patience of early stopping
+};
+inline Goals goals_of(const config::RunConfig& config) {
+  return {config.checkpoint.best_metric, config.training.early_stop_metric, config.training.early_stop_min_delta};
+}
+
+// Adds the measurements of the epoch just evaluated, which `epoch` does not count yet. Returns true if it is the best
+// so far.
 bool record_epoch(RunProgress& progress, const step::StepMetrics& metrics, const EpochFigures& validation,
-                  double min_delta);
+                  const Goals& goals);
 
 // Replaces the last completed epoch's validation, since its network changed after it was measured. best_before: what
 // was the best epoch before that one. Returns true if it is the best now.
 bool replace_validation(RunProgress& progress, const EpochFigures& validation,
-                        const std::optional<BestEpoch>& best_before);
+                        const std::optional<BestEpoch>& best_before, config::Metric goal);
 
 // What checkpoints carry of it among their tensors; restore_tensors() takes them back.
 std::vector<kasmina::NamedTensor> progress_tensors(const RunProgress& progress);

@@ -33,6 +33,7 @@ CheckpointImage image_of(const SaveSource& source) {
   auto tensors = step::all_tensors(source.model, source.facts.device);
   std::ranges::move(progress_tensors(source.progress), std::back_inserter(tensors));
   image.tensors = copy_to_cpu(tensors);
+  image.preprocessing = source.facts.preprocessing;
   RunProgress progress = source.progress;
   progress.wall_s = source.facts.wall_s(source.progress);
   auto topology = source.model.network.save_topology();
@@ -41,6 +42,13 @@ CheckpointImage image_of(const SaveSource& source) {
                {"topology", std::move(topology)},
                {"topology_hash", std::move(hash)},
                {"controller", source.policy.state()}};
+  return image;
+}
+
+// With what only a use of the network needs: a state that is held for an interrupt alone is not worth computing it.
+CheckpointImage image_for_use(const SaveSource& source) {
+  CheckpointImage image = image_of(source);
+  if (source.averaged_statistics) std::ranges::move(source.averaged_statistics(), std::back_inserter(image.tensors));
   return image;
 }
 
@@ -123,7 +131,7 @@ void Saver::save() {
   display_.phase = leyline::Phase::kSaving;
   const base::Clock& clock = source_.facts.clock;
   const auto begin = clock.now();
-  if (writer_.submit(held_ ? *held_ : image_of(source_), rank_of(source_)) == CheckpointWriter::Handover::kBusy) {
+  if (writer_.submit(held_ ? *held_ : image_for_use(source_), rank_of(source_)) == CheckpointWriter::Handover::kBusy) {
     ++figures_.skipped;
     outbox_.emit(event("tolaria.checkpoint_skipped"_event, Level::kWarning,
                        {{"epoch", std::to_string(source_.progress.epoch)},

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,9 @@ struct SaveSource {
   const step::Model& model;
   const RunProgress& progress;
   const tamiyo::RunPolicy& policy;
+  // The averaged model's batch norm statistics, of the model as it is now; empty where there are none, or a signal
+  // came. May be null: none.
+  std::function<std::vector<kasmina::NamedTensor>()> averaged_statistics = {};
 };
 
 // Of this process.

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "config/writing/write.h"
+#include "storage/bytes.h"
 #include "storage/checksum.h"
 
 namespace esper::tolaria {
@@ -12,6 +13,7 @@ namespace {
 std::string fingerprint(const data::Splits& data) {
   storage::Hash64 hash;
   for (const data::Dataset* part : {&data.train, &data.validation}) {
+    if (part->process) hash.update(storage::bytes_of(data::description_of(*part)));
     for (const torch::Tensor* tensor : {&part->inputs, &part->targets, &part->windows}) {
       if (!tensor->defined()) continue;
       const torch::Tensor flat = tensor->contiguous();

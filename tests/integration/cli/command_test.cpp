@@ -30,7 +30,7 @@ TEST_CASE("a command line that makes no sense exits 2 and says why") {
   const Case c = GENERATE(
       Case{{"trian"}, "esper has no command \"trian\"; did you mean train?"},
       Case{{"config", "chekc"}, "esper config has no command \"chekc\"; did you mean check?"},
-      Case{{"zzz"}, "esper has no command \"zzz\"; commands: train, evaluate, why-slow, config"},
+      Case{{"zzz"}, "esper has no command \"zzz\"; commands: train, evaluate, predict, export"},
       Case{{"config"}, "A subcommand is required"}, Case{{"config", "check"}, "file is required"},
       Case{{"config", "check", "a", "--nope"}, "esper config check does not take \"--nope\""},
       Case{{"train", "--confg", "a", "b"}, "does not take \"--confg\" (did you mean --config?), \"a\""},

@@ -40,6 +40,7 @@ LaneCase network(HostKind kind) {
       return cnn;
     }
     case HostKind::kTransformer:
+    case HostKind::kExported:
       break;
   }
   LaneCase transformer = lane_case("transformer", HostKind::kTransformer, leyline::tokens_shape(16, 32), 4);

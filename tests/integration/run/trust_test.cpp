@@ -82,7 +82,7 @@ TEST_CASE("no link in a run folder is followed: not to write, not to read, not t
     fs::create_directory_symlink(room.victims / "epoch-0001-step-000000008", checkpoint);
     room.check_refused({"evaluate", run}, checkpoint);
   }
-  for (const char* name : {"manifest.json", "run.json", "state.safetensors"}) {
+  for (const char* name : {"manifest.json", "preprocessing.json", "run.json", "state.safetensors"}) {
     if (!fs::exists(checkpoint / name)) continue;
     const Replaced replaced(checkpoint / name);
     fs::create_symlink(room.victim, checkpoint / name);

@@ -46,6 +46,7 @@ struct LegalValues {
   Texts operator()(Length*) const { return {"0 steps", "5 epochs"}; }
   Texts operator()(std::string*) const { return {}; }  // names and paths: what they name must exist
   Texts operator()(std::vector<std::int64_t>*) const { return {}; }
+  Texts operator()(std::vector<double>*) const { return {}; }
   Texts operator()(std::vector<std::string>*) const { return {}; }
 };
 
@@ -56,6 +57,15 @@ bool needs_more(const std::string& field, const std::string& value) {
                                                              {"host.kind", "transformer"},  // text
                                                              {"host.kind", "mlp"},
                                                              {"host.kind", "linear"},
+                                                             {"host.kind", "exported"},     // a folder
+                                                             {"host.unfreeze_epoch", ""},   // what is frozen
+                                                             {"data.columns.missing", ""},  // tables
+                                                             {"data.token_type", ""},
+                                                             {"task", ""},           // data of that kind
+                                                             {"training.loss", ""},  // a task
+                                                             {"training.metric", ""},
+                                                             {"training.early_stop_metric", ""},
+                                                             {"checkpoint.best_metric", ""},
                                                              {"host.kernel", "even"},      // its own rule: odd
                                                              {"telemetry.limit_mb", "1"},  // its own rule: two files
                                                              {"data.image_size", ""},      // images

@@ -27,9 +27,9 @@ TEST_CASE("ten different mistakes are reported at once, in the order of the file
       R"(10 problems in the configuration
   bad.yaml:1:7: name: expected text, found "on", which reads as a boolean; put it in quotes
   bad.yaml:2:7: seed: must be >= 0, but is -3
-  bad.yaml:3:1: epohcs: unknown key; did you mean epochs? Known here: name, seed, epochs, runs_dir, device, data, host, training, step, growth, policy, safety, checkpoint, telemetry
+  bad.yaml:3:1: epohcs: unknown key; did you mean epochs? Known here: name, seed, epochs, runs_dir, task, device, data, host, training, step, growth, policy, safety, checkpoint, telemetry
   bad.yaml:4:9: epochs: expected a whole number, found "012"; it could be octal: write it in decimal, without a leading zero
-  bad.yaml:6:9: data.kind: expected one of digits, csv, mnist, cifar10, images, npy, text, synthetic, found "cvs"; did you mean csv?
+  bad.yaml:6:9: data.kind: expected one of digits, csv, mnist, cifar10, images, npy, text, synthetic, table, parquet, datasets, webdataset, tokens, process, found "cvs"; did you mean csv?
   bad.yaml:7:15: data.batch_size: must be 1 to 1000000, but is 0
   bad.yaml:8:16: data.standardize: expected true or false, found "yes"
   bad.yaml:11:11: host.kernel: must be odd, but is 4

@@ -27,6 +27,7 @@ struct Change {
   void operator()(Duration* value) const { *value += Duration(12345); }
   void operator()(Length* value) const { *value = Length{value->count + 41, Length::Unit::kSteps}; }
   void operator()(std::vector<std::string>* value) const { *value = {"no", "a b", ""}; }
+  void operator()(std::vector<double>* value) const { *value = {0.5, 1, 1e-3}; }
   void operator()(std::vector<std::int64_t>* value) const { *value = {7, 8, 9}; }
   template <class T>
   void operator()(T* value) const {
@@ -81,7 +82,7 @@ TEST_CASE("each field changes the hash, and only some leave the training hash al
     const std::set<std::string> free_sections{"name", "runs_dir", "epochs", "safety", "telemetry", "checkpoint"};
     const std::set<std::string> free_fields{
         "data.path", "data.validation_path", "data.test_path", "data.workers", "data.prefetch", "data.pin_memory",
-        "data.persistent_workers", "data.gpu_prefetch", "data.gpu_dataset",
+        "data.persistent_workers", "data.gpu_prefetch", "data.gpu_dataset", "host.path", "host.weights",
         // The heuristic decides.
         "policy.periodic.every_epochs", "policy.random.probability", "policy.random.seed", "policy.schedule",
         "policy.recovery_evaluations", "policy.file", "policy.ensemble", "policy.command"};

@@ -47,20 +47,32 @@ Dataset text(std::int64_t count) {
   return set;
 }
 
+Dataset with_targets(Dataset set, torch::Tensor targets) {
+  set.targets = std::move(targets);
+  return set;
+}
+
 std::vector<Case> cases() {
   const Standardization four{{0.1f, -0.4f, 0.f, 3.f}, {0.2f, 1.5f, 1.f, 0.7f}};
   const Standardization colours{{0.4914f, 0.4822f, 0.4465f}, {0.247f, 0.2435f, 0.2616f}};
   const auto pixels = torch::randint(0, 256, {45, 3, 7, 6}, torch::kUInt8);
-  return {{"features", features(45, torch::randn({45, 4})), four, {}},
-          {"features of bytes", features(45, torch::randint(0, 256, {45, 4}, torch::kUInt8)), four, {}},
-          {"features as they are", features(45, torch::randn({45, 4})), {}, {}},
-          {"images", images(pixels), colours, {}},
-          {"images, cropped", images(pixels), colours, {2, false}},
-          {"images, flipped", images(pixels), colours, {0, true}},
-          {"images, cropped and flipped", images(pixels), colours, {3, true}},
-          {"images of floats, cropped and flipped", images(torch::randn({45, 3, 7, 6})), colours, {1, true}},
-          {"images as they are", images(pixels), {}, {1, true}},
-          {"text", text(45), {}, {}}};
+  return {
+      {"features", features(45, torch::randn({45, 4})), four, {}},
+      {"features of bytes", features(45, torch::randint(0, 256, {45, 4}, torch::kUInt8)), four, {}},
+      {"features as they are", features(45, torch::randn({45, 4})), {}, {}},
+      {"images", images(pixels), colours, {}},
+      {"images, cropped", images(pixels), colours, {2, false}},
+      {"images, flipped", images(pixels), colours, {0, true}},
+      {"images, cropped and flipped", images(pixels), colours, {3, true}},
+      {"images of floats, cropped and flipped", images(torch::randn({45, 3, 7, 6})), colours, {1, true}},
+      {"images as they are", images(pixels), {}, {1, true}},
+      {"text", text(45), {}, {}},
+      {"several targets", with_targets(features(45, torch::randn({45, 4})), torch::randn({45, 3})), four, {}},
+      {"a class for each pixel",
+       with_targets(images(pixels), torch::randint(0, 5, {45, 7, 6}, torch::kInt64)),
+       colours,
+       {}},
+      {"several targets of images, cropped", with_targets(images(pixels), torch::randn({45, 2})), colours, {2, false}}};
 }
 
 LoaderConfig config_of(const Case& c, Source source) {

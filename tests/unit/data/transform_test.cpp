@@ -113,6 +113,13 @@ TEST_CASE("windows of text: targets are inputs one later") {
   CHECK(torch::equal(out.targets, out.inputs + 1));
 }
 
+TEST_CASE("augmentation of images with a class for each pixel is refused") {
+  Dataset set = images(torch::kUInt8);
+  set.targets = torch::zeros({6, 5, 7}, torch::kInt64);
+  CHECK(Transform(set, {}, {}).target_sizes(2) == std::vector<std::int64_t>{2, 5, 7});
+  CHECK_THROWS_AS(Transform(set, {}, {0, true}), base::Error);
+}
+
 TEST_CASE("augmentation of what is no image is refused") {
   Dataset set = images(torch::kUInt8);
   set.inputs = set.inputs.reshape({6, 70});

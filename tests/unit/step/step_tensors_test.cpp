@@ -57,7 +57,7 @@ std::vector<StepSettings> all_kinds() {
   momentum.optimizer.momentum = 0.9;
   full.ema_decay = half.ema_decay = 0.9;
   full.clip_norm = half.clip_norm = 0.5;
-  full.label_smoothing = 0.1;
+  full.loss.label_smoothing = 0.1;
   half.compute_type = torch::kHalf;
   return {plain_sgd(), momentum, full, half};
 }

@@ -194,7 +194,7 @@ TEST_CASE("clipping limits the length of the step and is counted") {
 
 TEST_CASE("label smoothing is PyTorch's") {
   StepSettings settings = plain_sgd(0.5);
-  settings.label_smoothing = 0.2;
+  settings.loss.label_smoothing = 0.2;
   Bench bench(settings), reference(settings);
   const Microbatch batch = samples(8);
   const torch::Tensor loss =
@@ -273,7 +273,7 @@ TEST_CASE("the step reads nothing from the device") {
       settings.optimizer.momentum = 0.9;
       settings.clip_norm = 0.5;
       settings.ema_decay = 0.9;
-      settings.label_smoothing = 0.1;
+      settings.loss.label_smoothing = 0.1;
       settings.compute_type = type;
       Bench bench(settings, Grouping::kTwo);
       const auto microbatches = cut(samples(10), {4, 4, 2});
@@ -304,4 +304,52 @@ TEST_CASE("in fp32 a non-finite gradient is counted and left out of the mean nor
   CHECK(metrics.nonfinite_steps == 1);
   CHECK(std::isfinite(metrics.gradient_norm));
   CHECK(metrics.group_gradient_norms.at("host") > 0);
+}
+
+TEST_CASE("class weights divide by their sum over all microbatches, as PyTorch's mean") {
+  StepSettings settings = plain_sgd(1.0);
+  settings.loss.class_weights = {0.2, 1, 3, 0};
+  settings.loss.label_smoothing = 0.1;
+  const Microbatch whole = samples(10);
+  for (const auto& sizes : {std::vector<std::int64_t>{10}, {4, 4, 2}}) {
+    Bench bench(settings);
+    const SmallNet before = SmallNet::make();
+    const torch::Tensor loss =
+        at::cross_entropy_loss(before.forward(whole.inputs), whole.targets, torch::tensor({0.2F, 1.0F, 3.0F, 0.0F}),
+                               at::Reduction::Mean, -100, 0.1);
+    loss.backward();
+    bench.step(cut(whole, sizes));
+    CHECK(largest_difference(bench.net.w2, before.w2.sub(before.w2.grad())) < 1e-6);
+    const StepMetrics metrics = read_metrics(bench.state);
+    CHECK_THAT(metrics.loss, WithinRel(loss.item<double>(), 1e-6));
+    CHECK(metrics.samples == 10);
+  }
+}
+
+TEST_CASE("a step in which no target's class has a weight changes nothing") {
+  StepSettings settings = plain_sgd(1.0);
+  settings.loss.class_weights = {1, 1, 1, 0};
+  Bench bench(settings), untouched(settings);
+  Microbatch batch = samples(3);
+  batch.targets.fill_(3);
+  bench.step({batch});
+  CHECK(parameters_apart(bench, untouched) == 0);
+  CHECK(read_metrics(bench.state).loss == 0);
+}
+
+TEST_CASE("a regression's step is PyTorch's, in microbatches too, and counts no hits") {
+  StepSettings settings = plain_sgd(1.0);
+  settings.loss.kind = esper::config::LossKind::kMse;
+  Microbatch whole = samples(10);
+  whole.targets = whole.inputs.narrow(1, 0, 4).mul(3).contiguous();
+  Bench bench(settings);
+  const SmallNet before = SmallNet::make();
+  const torch::Tensor loss = at::mse_loss(before.forward(whole.inputs), whole.targets);
+  loss.backward();
+  bench.step(cut(whole, {4, 4, 2}));
+  CHECK(largest_difference(bench.net.w2, before.w2.sub(before.w2.grad())) < 1e-6);
+  const StepMetrics metrics = read_metrics(bench.state);
+  CHECK_THAT(metrics.loss, WithinRel(loss.item<double>(), 1e-6));
+  CHECK(metrics.samples == 40);
+  CHECK(metrics.accuracy == 0);
 }

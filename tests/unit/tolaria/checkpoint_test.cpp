@@ -24,7 +24,7 @@ namespace {
 using esper::test::FaultyFileSystem;
 
 constexpr char kPath[] = "/c";
-constexpr const char* kFiles[] = {"manifest.json", "run.json", "state.safetensors"};
+constexpr const char* kFiles[] = {"manifest.json", "preprocessing.json", "run.json", "state.safetensors"};
 
 CheckpointImage image_of_every_kind() {
   const torch::Tensor numbers = at::arange(12, torch::kFloat64).mul(0.37).sub(2).reshape({3, 4});
@@ -47,6 +47,7 @@ CheckpointImage image_of_every_kind() {
   image.info = {123456789012, 7, "hash"};
   image.tensors = copy_to_cpu(tensors);
   image.run = {{"tensors", tensors.size()}};
+  image.preprocessing = R"({"version":1})";
   return image;
 }
 
@@ -85,11 +86,23 @@ TEST_CASE("a checkpoint gives back the bits of every kind of tensor") {
   REQUIRE(read);
   CHECK(read->info == image.info);
   CHECK(read->run == image.run);
+  CHECK(read->preprocessing == image.preprocessing);
   REQUIRE(read->tensors.size() == image.tensors.size());
   for (const auto& [id, tensor] : image.tensors) {
     INFO(id);
     CHECK(same_bits(tensor_of(*read, id), tensor));
   }
+}
+
+TEST_CASE("a checkpoint of an earlier version has no preprocessing, whatever lies in its folder") {
+  FaultyFileSystem files;
+  auto image = image_of_every_kind();
+  image.preprocessing.clear();
+  write_checkpoint(files, kPath, image);
+  files.put(std::string(kPath) + "/preprocessing.json", "{}");
+  const auto read = read_checkpoint(files, kPath);
+  REQUIRE(read);
+  CHECK(read->preprocessing.empty());
 }
 
 TEST_CASE("copies for a checkpoint are contiguous, on the CPU, and independent of the originals") {

@@ -62,7 +62,7 @@ struct GrownRun : SmallRun {
     tests::blend_to(model->network, alphas);
     follow_structure(*model);
   }
-  double accuracy() { return validation_pass(*model, *validation_data, torch::kCPU).accuracy; }
+  double accuracy() { return validation_pass(*model, *validation_data, torch::kCPU).score; }
 };
 
 }  // namespace

@@ -125,10 +125,10 @@ TEST_CASE("validation is validation: the figures are of samples that were not tr
   it.go();
   const auto validation = validation_pass(*it.model, *it.validation_data, torch::kCPU);
   CHECK(it.run.progress.validation->loss == validation.loss);
-  CHECK(it.run.progress.validation->accuracy == validation.accuracy);
+  CHECK(it.run.progress.validation->score == validation.score);
   CHECK(validation.samples == 16);
   CHECK(it.run.progress.train.loss != it.run.progress.validation->loss);
-  CHECK(it.run.progress.train.accuracy != it.run.progress.validation->accuracy);
+  CHECK(it.run.progress.train.score != it.run.progress.validation->score);
 }
 
 TEST_CASE("a run ends early when validation no longer improves") {
@@ -170,7 +170,7 @@ TEST_CASE("a run goes on from the middle of an epoch, and from its end, to the s
     CHECK(differing(expected, resumed.bits()) == std::vector<std::string>{});
     CHECK(resumed.run.progress.train.loss == whole.run.progress.train.loss);
     CHECK(resumed.run.progress.validation->loss == whole.run.progress.validation->loss);
-    CHECK(resumed.run.progress.best->loss == whole.run.progress.best->loss);
+    CHECK(resumed.run.progress.best->figures.loss == whole.run.progress.best->figures.loss);
     CHECK(resumed.run.progress.wall_s > 0);
   }
 }

@@ -87,8 +87,12 @@ const Names kAlways = {"kasmina.isolation.violations",
                        "tolaria.training.samples_per_s",
                        "tolaria.training.steps_total",
                        "tolaria.validation.accuracy",
+                       "tolaria.validation.f1",
                        "tolaria.validation.latency_ms",
-                       "tolaria.validation.loss"};
+                       "tolaria.validation.loss",
+                       "tolaria.validation.precision",
+                       "tolaria.validation.recall",
+                       "tolaria.validation.top5"};
 // Those of the ledger: in every packet but that of an epoch shorter than a millisecond.
 const Names kOfTheLedger = {"tolaria.ledger.ms", "tolaria.step.p50_us", "tolaria.step.p95_us"};
 const Names kPerSeed = {"tolaria.grad_agg.seed.alpha",         "tolaria.grad_agg.seed.mask_fraction",
@@ -171,9 +175,9 @@ TEST_CASE("an epoch packet's figures are those of the run") {
   it.go();
   const auto last = it.packets("tolaria").back();
   CHECK(value_of(last, "tolaria.training.loss") == it.run.progress.train.loss);
-  CHECK(value_of(last, "tolaria.training.accuracy") == it.run.progress.train.accuracy);
+  CHECK(value_of(last, "tolaria.training.accuracy") == it.run.progress.train.score);
   CHECK(value_of(last, "tolaria.validation.loss") == it.run.progress.validation->loss);
-  CHECK(value_of(last, "tolaria.validation.accuracy") == it.run.progress.validation->accuracy);
+  CHECK(value_of(last, "tolaria.validation.accuracy") == it.run.progress.validation->score);
   CHECK(value_of(last, "tolaria.training.steps_total") == 18);
   CHECK(value_of(last, "tolaria.epochs.total") == 3);
   CHECK(it.values("tolaria.grad_agg.microbatches_total") == std::vector<double>{6, 12, 18});

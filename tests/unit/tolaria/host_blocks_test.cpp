@@ -86,14 +86,35 @@ TEST_CASE("a transformer's slots follow the last layers of its segments") {
   CHECK(blocks[6].kind == BlockKind::kNorm);
 }
 
-TEST_CASE("a slot gets its kind of feature, and its blueprints their sizes") {
+TEST_CASE("the blocks of an imported network are the modules that end at a slot, and else the outermost ones") {
   config::HostConfig host;
-  host.kind = config::HostKind::kCnn;
-  host.base_channels = 8;
-  host.blocks = 2;
+  host.kind = config::HostKind::kExported;
+  const std::vector<kasmina::SlotSite> sites{{.id = "r0c0", .shape = {}, .path = "layer1.0"},
+                                             {.id = "r0c1", .shape = {}, .path = "layer1.1"}};
+  const auto blocks = host_blocks(host,
+                                  of_sizes({{"host.conv1.weight", 7},
+                                            {"host.layer1.0.conv1.weight", 5},
+                                            {"host.layer1.1.conv1.weight", 3},
+                                            {"host.layer1.0.conv2.weight", 2},
+                                            {"host.layer2.weight", 1}}),
+                                  sites);
+  REQUIRE(blocks.size() == 4);
+  CHECK(blocks[0].id == "host.conv1");
+  CHECK(blocks[0].slot.empty());
+  CHECK(blocks[1].id == "host.layer1.0");
+  CHECK(blocks[1].slot == "r0c0");
+  CHECK(blocks[1].params == 7);
+  CHECK(blocks[2].slot == "r0c1");
+  CHECK(blocks[3].id == "host.layer2");
+}
+
+TEST_CASE("a slot gets its kind of feature, and its blueprints their sizes") {
+  const leyline::FeatureShape narrow{.kind = leyline::FeatureKind::kImage, .channels = 8};
+  const leyline::FeatureShape wide{.kind = leyline::FeatureKind::kImage, .channels = 16};
+  const std::vector<kasmina::SlotSite> sites{{.id = "r0c0", .shape = narrow}, {.id = "r0c1", .shape = wide}};
   std::vector<leyline::SlotState> slots = {{.slot = "r0c0", .blueprints = {"pointwise"}},
                                            {.slot = "r0c1", .blueprints = {"conv_light", "noop"}}};
-  describe_slots(host, slots);
+  describe_slots(sites, slots);
   CHECK(slots[1].kind == leyline::FeatureKind::kImage);
   CHECK(slots[0].parameters == std::vector<std::int64_t>{64});
   CHECK(slots[1].parameters == std::vector<std::int64_t>{9 * 16 * 16 + 2 * 16, 0});

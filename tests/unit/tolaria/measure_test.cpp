@@ -91,7 +91,7 @@ TEST_CASE("a seed's value is the difference that its alpha makes") {
     }
   }
   const auto measured = it.measure();
-  CHECK(measured.accuracy_without.at("seed-0001") > measured.running.accuracy);
+  CHECK(measured.accuracy_without.at("seed-0001") > measured.running.score);
 }
 
 TEST_CASE("validation uses the averaged parameters where the run keeps them") {

@@ -6,9 +6,14 @@
 
 namespace esper::test {
 
+using config::Metric;
 using tolaria::BestEpoch;
+using tolaria::EpochFigures;
 using tolaria::Ewma;
+using tolaria::Goals;
+using tolaria::MetricValues;
 using tolaria::record_epoch;
+using tolaria::replace_validation;
 using tolaria::run_progress_from_json;
 using tolaria::RunProgress;
 using tolaria::to_json;
@@ -22,8 +27,9 @@ RunProgress odd_numbers() {
   progress.step = (std::int64_t{1} << 62) + 3;
   progress.wall_s = 0.1 + 0.2;
   progress.train = {1.0 / 3, 5e-324};
-  progress.validation = {std::nextafter(1.0, 2.0), 0.1};
-  progress.best = BestEpoch{7, 1e-300, 2.0 / 3};
+  progress.validation = {std::nextafter(1.0, 2.0), 0.1, {{Metric::kLoss, 1}, {Metric::kF1, 0.1}}};
+  progress.best = BestEpoch{7, {1e-300, 2.0 / 3}};
+  progress.patience = {0.25, 0.5, {{Metric::kPerplexity, std::exp(1000.0)}, {Metric::kTop5, 0.75}}};
   progress.epochs_without_better = 9;
   progress.loss = {M_PI, M_E};
   progress.gradient_norm = {1e308, -0.0};
@@ -40,10 +46,13 @@ TEST_CASE("a run's progress comes back from text to the last bit") {
   CHECK(back.batch == progress.batch);
   CHECK(back.step == progress.step);
   CHECK(back.wall_s == progress.wall_s);
-  CHECK((back.train.loss == progress.train.loss && back.train.accuracy == progress.train.accuracy));
-  CHECK((back.validation->loss == progress.validation->loss && back.validation->accuracy == 0.1));
+  CHECK((back.train.loss == progress.train.loss && back.train.score == progress.train.score));
+  CHECK((back.validation->loss == progress.validation->loss && back.validation->score == 0.1));
+  CHECK((back.validation->by_metric == progress.validation->by_metric));
+  REQUIRE(back.patience);
+  CHECK((back.patience->by_metric == MetricValues{{Metric::kTop5, 0.75}}));  // JSON has no infinity
   REQUIRE(back.best);
-  CHECK((back.best->epoch == 7 && back.best->loss == 1e-300 && back.best->accuracy == 2.0 / 3));
+  CHECK((back.best->epoch == 7 && back.best->figures.loss == 1e-300 && back.best->figures.score == 2.0 / 3));
   CHECK(back.epochs_without_better == 9);
   CHECK((back.loss.mean == M_PI && back.loss.variance == M_E));
   CHECK((back.gradient_norm.mean == 1e308 && std::signbit(back.gradient_norm.variance)));
@@ -97,33 +106,67 @@ TEST_CASE("an epoch's figures are recorded, and the best one is that with the lo
   metrics.loss = 1;
   metrics.accuracy = 0.5;
   metrics.group_gradient_norms = {{"host", 3}, {"seed-0001", 1}};
-  CHECK(record_epoch(progress, metrics, {2, 0.4}, 0));
+  CHECK(record_epoch(progress, metrics, {2, 0.4}, {}));
   CHECK(progress.train.loss == 1);
   CHECK(progress.validation->loss == 2);
   CHECK(progress.best->epoch == 1);
-  CHECK(progress.best->accuracy == 0.4);
+  CHECK(progress.best->figures.score == 0.4);
   CHECK(progress.gradient_shares.size() == 1);
   CHECK(progress.gradient_shares.at("seed-0001").share == 0.25);
   CHECK(progress.gradient_shares.at("seed-0001").delta == 0);
   progress.epoch = 1;
   metrics.group_gradient_norms["seed-0001"] = 3;
-  CHECK_FALSE(record_epoch(progress, metrics, {3, 0.6}, 0));
+  CHECK_FALSE(record_epoch(progress, metrics, {3, 0.6}, {}));
   CHECK(progress.validation->loss == 3);
-  CHECK(progress.best->loss == 2);
+  CHECK(progress.best->figures.loss == 2);
   CHECK(progress.gradient_shares.at("seed-0001").delta == 0.25);
 }
 
 TEST_CASE("patience runs out by epochs that gain less than the least gain, though they may be the best ones") {
   RunProgress progress;
   const step::StepMetrics metrics;
-  CHECK(record_epoch(progress, metrics, {1.0, 0}, 0.1));
+  const Goals goals{.min_delta = 0.1};
+  CHECK(record_epoch(progress, metrics, {1.0, 0}, goals));
   CHECK(progress.epochs_without_better == 0);
-  CHECK(record_epoch(progress, metrics, {0.95, 0}, 0.1));
+  CHECK(record_epoch(progress, metrics, {0.95, 0}, goals));
   CHECK(progress.epochs_without_better == 1);
-  CHECK(*progress.patience_loss == 1.0);
-  CHECK(record_epoch(progress, metrics, {0.85, 0}, 0.1));
+  CHECK(progress.patience->loss == 1.0);
+  CHECK(record_epoch(progress, metrics, {0.85, 0}, goals));
   CHECK(progress.epochs_without_better == 0);
-  CHECK(*progress.patience_loss == 0.85);
+  CHECK(progress.patience->loss == 0.85);
+}
+
+TEST_CASE("the best epoch and patience each go by a figure of their own, in its direction, and a resumed run goes on") {
+  RunProgress progress;
+  const step::StepMetrics metrics;
+  const Goals goals{Metric::kF1, Metric::kMae, 0.5};
+  const auto epoch = [](double f1, double mae) { return EpochFigures{1, 0, {{Metric::kF1, f1}, {Metric::kMae, mae}}}; };
+  CHECK(record_epoch(progress, metrics, epoch(0.4, 9), goals));
+  progress.epoch = 1;
+  CHECK(record_epoch(progress, metrics, epoch(0.6, 8.6), goals));
+  CHECK(progress.epochs_without_better == 1);
+  progress = run_progress_from_json(to_json(progress));
+  progress.epoch = 2;
+  CHECK_FALSE(record_epoch(progress, metrics, epoch(0.5, 8.4), goals));
+  CHECK(progress.epochs_without_better == 0);
+  CHECK(progress.best->epoch == 2);
+  progress.epoch = 3;
+  const auto best_before = progress.best;
+  CHECK(replace_validation(progress, epoch(0.7, 1), best_before, Metric::kF1));
+  CHECK_FALSE(replace_validation(progress, epoch(0.55, 1), best_before, Metric::kF1));
+  CHECK(progress.best->epoch == 2);
+}
+
+TEST_CASE("progress of a checkpoint that knows the loss alone goes on, and any epoch beats an unknown figure") {
+  auto saved = to_json(RunProgress{});
+  saved.erase("patience");
+  saved["patience_loss"] = 0.5;
+  saved["best"] = {{"epoch", 3}, {"loss", 0.5}, {"accuracy", 0.9}};
+  RunProgress progress = run_progress_from_json(saved);
+  CHECK(progress.patience->loss == 0.5);
+  CHECK_FALSE(record_epoch(progress, {}, {0.6, 0}, {}));
+  CHECK(progress.epochs_without_better == 1);
+  CHECK(record_epoch(progress, {}, {0.6, 0, {{Metric::kF1, 0.1}}}, {.best = Metric::kF1}));
 }
 
 }  // namespace esper::test

@@ -235,7 +235,7 @@ TEST_CASE("a superseded checkpoint that cannot be deleted is reported, and goes 
 TEST_CASE("the best epoch's state is kept as the best, one from the middle of the next epoch is not") {
   SmallRun it(epochs(1));
   it.run.progress.epoch = 2;
-  it.run.progress.best = BestEpoch{2, 0.5, 0.9};
+  it.run.progress.best = BestEpoch{2, {0.5, 0.9, {}}};
   it.run.progress.step = 12;
   it.saver.save();
   it.run.progress.step = 14;

@@ -94,7 +94,7 @@ TEST_CASE("what is unfinished at the end and is supported by the evidence become
   // The run's last figures are those of the network that is left.
   const auto now = it.measure();
   CHECK(it.progress.validation->loss == Approx(now.running.loss));
-  CHECK(it.progress.validation->accuracy == Approx(now.running.accuracy));
+  CHECK(it.progress.validation->score == Approx(now.running.score));
 }
 
 TEST_CASE("a seed that was being blended in when the run ended stays at its alpha: what is left is what ran") {

@@ -60,7 +60,7 @@ StackedResult stacked(const Network& network, const std::vector<Microbatch>& bat
 
 void check_figures(const StackedResult& result, std::size_t at, const ValidationResult& expected) {
   CHECK_THAT(result.loss[at], WithinRel(expected.loss, 1e-5));
-  CHECK(result.accuracy[at] == expected.accuracy);
+  CHECK(result.score[at] == expected.score);
   CHECK(result.targets == expected.targets);
 }
 
@@ -75,12 +75,12 @@ TEST_CASE("as it runs, a stacked pass has the loss and accuracy of a plain one, 
     for (const std::int64_t max_rows : {1, 100, 160, 100'000}) {
       INFO(c.name << ", at most " << max_rows << " rows");
       const auto result = stacked(*network, batches, max_rows);
-      REQUIRE(result.accuracy.size() == 16);
+      REQUIRE(result.score.size() == 16);
       check_figures(result, 15, expected);
       double sum = 0;
       for (const float share : result.correct[15]) sum += share;
       CHECK(result.correct[15].size() == 75);
-      CHECK_THAT(sum / 75, WithinAbs(expected.accuracy, 1e-6));
+      CHECK_THAT(sum / 75, WithinAbs(expected.score, 1e-6));
     }
   }
 }
@@ -113,7 +113,7 @@ TEST_CASE("in bf16 a stacked pass rounds as a plain one does") {
     const auto expected = plain(*network, batches, bf16);
     const auto result = stacked(*network, batches, 200, bf16);
     CHECK_THAT(result.loss[15], WithinRel(expected.loss, 2e-2));
-    CHECK_THAT(result.accuracy[15], WithinAbs(expected.accuracy, 0.06));
+    CHECK_THAT(result.score[15], WithinAbs(expected.score, 0.06));
   }
 }
 
@@ -127,7 +127,7 @@ TEST_CASE("a stacked pass stops between pieces on request, and then has no value
   const auto result = stacked(*network, batches, 16 * 16, validation);
   CHECK_FALSE(result.complete);
   CHECK(polls == 4);
-  CHECK(result.accuracy.empty());
+  CHECK(result.score.empty());
   CHECK(stacked(*network, {}, 256).targets == 0);
 }
 

@@ -46,9 +46,10 @@ TEST_CASE("a summary has every field that it promises, with the run's figures") 
   CHECK(summary["steps"] == 18);
   CHECK(summary["wall_s"] > 0.0);
   CHECK(summary["train"] ==
-        ordered_json{{"loss", it.run.progress.train.loss}, {"accuracy", it.run.progress.train.accuracy}});
+        ordered_json{{"loss", it.run.progress.train.loss}, {"accuracy", it.run.progress.train.score}});
   CHECK(summary["validation"]["loss"] == it.run.progress.validation->loss);
-  CHECK(keys_of(summary["best"]) == std::vector<std::string>{"epoch", "loss", "accuracy"});
+  CHECK(keys_of(summary["best"]) ==
+        std::vector<std::string>{"epoch", "loss", "accuracy", "top5", "precision", "recall", "f1"});
   CHECK(summary["best"]["loss"] <= summary["validation"]["loss"]);
 
   REQUIRE(summary["seeds"].size() == 1);

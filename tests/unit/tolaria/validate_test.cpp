@@ -37,7 +37,7 @@ TEST_CASE("validation weighs samples, not batches, and changes nothing") {
   CHECK(result.samples == 10);
   CHECK(result.complete);
   CHECK_THAT(result.loss, WithinRel(at::cross_entropy_loss(logits, whole.targets).item<double>(), 1e-6));
-  CHECK_THAT(result.accuracy,
+  CHECK_THAT(result.score,
              WithinRel(logits.argmax(1).eq(whole.targets).to(torch::kFloat64).mean().item<double>(), 1e-9));
   for (const auto& [id, tensor] : snapshot(bench.state)) CHECK(same_bits(tensor, before.at(id)));
 }
@@ -61,11 +61,11 @@ TEST_CASE("each sample's figures are kept if they are asked for, and change no o
   keeping.per_sample = PerSample::kKept;
   const auto kept = validate(each_of(cut(whole, {7, 2, 1})), forward, keeping);
   CHECK(kept.loss == plain.loss);
-  CHECK(kept.accuracy == plain.accuracy);
+  CHECK(kept.score == plain.score);
   REQUIRE(kept.by_sample.loss.dim() == 1);
   REQUIRE(kept.by_sample.loss.numel() == 10);
   CHECK_THAT(kept.by_sample.loss.mean().item<double>(), WithinRel(plain.loss, 1e-5));
-  CHECK_THAT(kept.by_sample.correct.mean().item<double>(), WithinRel(plain.accuracy, 1e-5));
+  CHECK_THAT(kept.by_sample.correct.mean().item<double>(), WithinRel(plain.score, 1e-5));
 }
 
 TEST_CASE("a window of text is one sample, of the means over its targets") {

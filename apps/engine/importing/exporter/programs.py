@@ -1,0 +1,310 @@
+"""One exported graph as a list of ATen calls, in the format of Esper's programs."""
+
+import operator
+import struct
+
+import sympy
+import torch
+from torch.export import Dim
+
+from refusal import Refusal
+
+TYPICAL = 61  # the batch size at which sizes are written; where they depend on it, an expression stands beside them
+DTYPES = {torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5,
+          torch.float32: 6, torch.float64: 7, torch.bool: 11, torch.bfloat16: 15}
+MEMORY_FORMATS = {torch.contiguous_format: 0, torch.preserve_format: 1, torch.channels_last: 2,
+                  torch.channels_last_3d: 3}
+ASSERTIONS = ("aten::_assert_async", "aten::_assert_scalar", "aten::_assert_tensor_metadata", "aten::sym_constrain_range",
+              "aten::sym_constrain_range_for_size")
+
+
+def export(model, example, mode):
+    try:
+        exported = torch.export.export(model, (example,), dynamic_shapes=({0: Dim.AUTO},), strict=False)
+    except RecursionError as error:
+        raise Refusal(f"torch.export in mode {mode}: {error}") from error
+    batch = next(node for node in exported.graph.nodes if node.name == exported.graph_signature.user_inputs[0])
+    if not isinstance(batch.meta["val"].shape[0], torch.SymInt):
+        raise Refusal(f"in mode {mode} the model works for batches of {example.shape[0]} samples only: torch.export made "
+                      "the batch size a constant; look for a .view(), .reshape() or an if that uses x.shape[0] as a number")
+    return exported
+
+
+def with_scalar(target, node):
+    """add.Scalar of add.Tensor with a number for its second tensor, as the call that was traced has it."""
+    numbers = len(node.args) > 1 and isinstance(node.args[1], (int, float))
+    if not numbers or target._schema.overload_name != "Tensor" or "Tensor" not in str(target._schema.arguments[1].type):
+        return target
+    packet = target.overloadpacket
+    if "Scalar" not in packet.overloads():
+        raise Refusal(f"{target} takes a number where this operator has no form for one")
+    return packet.Scalar
+
+
+def bits(value):
+    return struct.unpack("<Q", struct.pack("<d", value))[0]
+
+
+class Program:
+    """operations: [name, arguments, results]; a value is a tensor's number, inputs first."""
+
+    def __init__(self, exported, tensors, mode):
+        self.mode, self.tensors, self.signature = mode, tensors, exported.graph_signature
+        self.exported = exported
+        self.inputs, self.values, self.operations, self.expressions = [], [], [], []
+        self.stacks = []  # of each operation: the module calls that it is in, outermost first
+        self.ids, self.lists = {}, {}
+        graph = exported.graph
+        self.symbol = self._batch_symbol(graph)
+        self._read_inputs(graph)
+        for node in graph.nodes:
+            if node.op == "call_function":
+                self._read_call(node, ())
+            elif node.op == "output":
+                self.output = self._read_output(node)
+
+    # ---- inputs and output
+
+    def _batch_symbol(self, graph):
+        user = self.signature.user_inputs
+        if len(user) != 1:
+            raise Refusal(f"the model takes {len(user)} tensors; one is supported")
+        node = next(node for node in graph.nodes if node.name == user[0])
+        return node.meta["val"].shape[0].node.expr
+
+    def _read_inputs(self, graph):
+        names = {**self.signature.inputs_to_parameters, **self.signature.inputs_to_buffers,
+                 **self.signature.inputs_to_lifted_tensor_constants}
+        for node in (node for node in graph.nodes if node.op == "placeholder"):
+            if node.name in names:
+                name = names[node.name]
+                held = self.exported.state_dict.get(name, self.exported.constants.get(name))
+                name = "host." + self.tensors.name_of(name, held)
+            elif node.name in self.signature.user_inputs:
+                name = "input"
+            else:
+                raise Refusal(f"the program has an input of unknown kind, {node.name}")
+            known = next((i for i, other in enumerate(self.inputs) if other == name), None)
+            if known is None:
+                known = self._new_value(node.meta["val"])
+                self.inputs.append(name)
+            self.ids[node] = known
+
+    def _read_output(self, node):
+        results = node.args[0]
+        results = list(results.values()) if isinstance(results, dict) else list(results)
+        if len(results) != 1 or not isinstance(results[0], torch.fx.Node):
+            raise Refusal(f"in mode {self.mode} the model returns {len(results)} values; return the logits alone")
+        return self.ids[results[0]]
+
+    # ---- sizes
+
+    def _affine(self, number, what):
+        """(factor, offset) of a size in the batch size n; (0, number) of a constant."""
+        if not isinstance(number, torch.SymInt):
+            return 0, int(number)
+        expression = sympy.sympify(number.node.expr)
+        offset = expression.subs(self.symbol, 0)
+        factor = sympy.expand(expression - offset).coeff(self.symbol, 1)
+        if not (factor.is_Integer and offset.is_Integer) or sympy.expand(factor * self.symbol + offset - expression) != 0:
+            raise Refusal(f"{what}: the size {expression} is no multiple of the batch size {self.symbol} plus a constant")
+        return int(factor), int(offset)
+
+    def _typical(self, number):
+        """At the typical batch size, whatever the expression: nothing that is run depends on it."""
+        if not isinstance(number, torch.SymInt):
+            return int(number)
+        return int(sympy.sympify(number.node.expr).subs(self.symbol, TYPICAL))
+
+    def _number(self, number, place, what):
+        factor, offset = self._affine(number, what)
+        if factor:
+            self.expressions.append([*place, factor, offset])
+        return factor * TYPICAL + offset
+
+    def _new_value(self, meta):
+        index = len(self.values)
+        sizes = [self._number(size, [1, index, 0, k], "a tensor") for k, size in enumerate(meta.shape)]
+        strides = [self._typical(stride) for stride in meta.stride()]
+        if meta.dtype not in DTYPES:
+            raise Refusal(f"a tensor of type {meta.dtype}")
+        self.values.append([DTYPES[meta.dtype], 0, sizes, strides])
+        return index
+
+    # ---- calls
+
+    def _read_call(self, node, stack):
+        target = node.target
+        stack = stack or self._stack_of(node)
+        if target is operator.getitem:
+            self.ids[node] = self.lists[node.args[0]][node.args[1]]
+        elif isinstance(node.meta.get("val"), (torch.SymInt, torch.SymFloat, torch.SymBool, int, float, bool)):
+            pass  # sizes are computed from the batch size where they are used
+        elif str(target) == "wrap_with_set_grad_enabled":
+            self._inline(node, stack)
+        elif not isinstance(target, torch._ops.OpOverload):
+            raise Refusal(f"{target} is not an ATen operator: {self._place_of(node)}")
+        elif target._schema.name not in ASSERTIONS:
+            self._append(node, stack)
+
+    def _inline(self, node, stack):
+        """torch.no_grad() and the like: the calls within, then results that carry no gradient."""
+        enabled, inner, *arguments = node.args
+        graph = getattr(self.exported.graph_module, inner.target).graph
+        inputs = [n for n in graph.nodes if n.op == "placeholder"]
+        for formal, actual in zip(inputs, arguments):
+            if isinstance(actual, torch.fx.Node) and actual in self.ids:
+                self.ids[formal] = self.ids[actual]
+        for within in graph.nodes:
+            if within.op == "call_function":
+                self._read_call(within, stack)
+            elif within.op == "output":
+                results = within.args[0] if isinstance(within.args[0], (list, tuple)) else [within.args[0]]
+                self.lists[node] = [self.ids[r] if enabled else self._detached(r, stack) for r in results]
+
+    def _detached(self, node, stack):
+        value = self._new_value(node.meta["val"])
+        self._write("aten::detach", [["tensor", self.ids[node]]], [["tensor", value]], stack)
+        return value
+
+    def _write(self, name, arguments, results, stack):
+        self.operations.append([name, arguments, results])
+        self.stacks.append(stack)
+
+    def _append(self, node, stack):
+        schema = node.target._schema
+        if not schema.name.startswith("aten::"):
+            raise Refusal(f"{schema.name} is not an ATen operator, and Esper loads no others: {self._place_of(node)}")
+        target, in_place = self._functional(node)
+        target = with_scalar(target, node)
+        schema = target._schema
+        name = schema.name + ("." + schema.overload_name if schema.overload_name else "")
+        arguments = []
+        for index, formal in enumerate(schema.arguments):
+            if index < len(node.args):
+                value = node.args[index]
+            else:
+                value = node.kwargs.get(formal.name, formal.default_value)
+            arguments.append(self._argument(value, formal, len(arguments), node))
+        self._write(name, arguments, self._results(node, schema), stack)
+        if in_place:  # what used the tensor sees its new value
+            self.ids[node.args[0]] = self.ids[node]
+
+    def _functional(self, node):
+        """The operator that makes a new tensor instead of changing a value in place, where that is the same."""
+        target = node.target
+        packet = target._schema.name.removeprefix("aten::")
+        first = node.args[0] if node.args else None
+        if not packet.endswith("_") or packet.startswith("_") or first not in self.ids:
+            return target, False
+        if self.ids[first] < len(self.inputs) or self._shares_memory(first):
+            return target, False
+        plain = getattr(torch.ops.aten, packet.removesuffix("_"), None)
+        overload = target._schema.overload_name or "default"
+        if plain is None or overload not in plain.overloads():
+            return target, False
+        return getattr(plain, overload), True
+
+    def _shares_memory(self, node):
+        """Whether it is a view, or another value is one of it."""
+        if node.op != "call_function" or not isinstance(node.target, torch._ops.OpOverload):
+            return True
+        is_view = lambda call: any(r.alias_info is not None and not r.alias_info.is_write  # noqa: E731
+                                   for r in call.target._schema.returns)
+        users = [user for user in node.users if isinstance(user.target, torch._ops.OpOverload)]
+        return is_view(node) or any(is_view(user) for user in users)
+
+    def _results(self, node, schema):
+        meta = node.meta["val"]
+        metas = meta if len(schema.returns) > 1 else [meta]
+        results, ids = [], []
+        for made, formal in zip(metas, schema.returns):
+            if isinstance(made, (list, tuple)):
+                ids.append([self._new_value(tensor) for tensor in made])
+                results.append(["tensors", ids[-1]])
+            elif isinstance(made, torch.Tensor):
+                written = formal.alias_info is not None and formal.alias_info.is_write
+                ids.append(self.ids[node.args[0]] if written else self._new_value(made))
+                results.append(["tensor", ids[-1]])
+            else:
+                ids.append(None)
+                results.append(["none"])
+        if len(schema.returns) == 1:
+            if isinstance(ids[0], list):
+                self.lists[node] = ids[0]
+            else:
+                self.ids[node] = ids[0]
+        else:
+            self.lists[node] = ids
+        return results
+
+    # ---- arguments
+
+    def _argument(self, value, formal, index, node):
+        place = [3, len(self.operations), index]
+        what = f"argument {formal.name} of {node.target}"
+        kind = str(formal.type)
+        if value is None:
+            return ["none"]
+        if isinstance(value, torch.fx.Node):
+            if value in self.ids:
+                return ["tensor", self.ids[value]]
+            return self._size(value, kind, place, what)
+        if isinstance(value, bool):
+            return ["bool", value]
+        if isinstance(value, int):
+            return ["real", bits(float(value))] if "float" in kind else ["int", value]
+        if isinstance(value, float):
+            return ["real", bits(value)]
+        if isinstance(value, str):
+            return ["text", value]
+        if isinstance(value, torch.dtype):
+            return ["int", DTYPES[value]]
+        if isinstance(value, torch.layout):
+            return ["int", 0] if value == torch.strided else self._refuse(what, value)
+        if isinstance(value, torch.memory_format):
+            return ["int", MEMORY_FORMATS[value]]
+        if isinstance(value, torch.device):
+            return ["device", value.type]
+        if isinstance(value, (list, tuple)):
+            return self._list(list(value), kind, place, what)
+        return self._refuse(what, value)
+
+    def _size(self, value, kind, place, what):
+        number = value.meta.get("val")
+        if not isinstance(number, (int, torch.SymInt)) or "Tensor" in kind:
+            return self._refuse(what, value)
+        return ["int", self._number(number, [*place, 0], what)]
+
+    def _list(self, items, kind, place, what):
+        if any(item is None or (isinstance(item, torch.fx.Node) and item in self.ids) for item in items):
+            return ["tensors", [-1 if item is None else self.ids[item] for item in items]]
+        if "Tensor" in kind:
+            return ["tensors", []]
+        if all(isinstance(item, bool) for item in items) and items:
+            return ["bools", items]
+        if "float" in kind:
+            return ["reals", [bits(float(item)) for item in items]]
+        numbers = []
+        for k, item in enumerate(items):
+            item = item.meta.get("val") if isinstance(item, torch.fx.Node) else item
+            if not isinstance(item, (int, torch.SymInt)):
+                return self._refuse(what, item)
+            numbers.append(self._number(item, [*place, k], what))
+        return ["ints", numbers]
+
+    def _refuse(self, what, value):
+        raise Refusal(f"{what} is {value}, which a program does not hold")
+
+    # ---- places
+
+    def _stack_of(self, node):
+        return tuple(call for call in (node.meta.get("nn_module_stack") or {}).values() if call[0])
+
+    def _place_of(self, node):
+        trace = (node.meta.get("stack_trace") or "").strip().splitlines()
+        return " ".join(line.strip() for line in trace[-2:]) if trace else "no line is known"
+
+    def to_json(self):
+        return {"version": 1, "inputs": [[name, "in"] for name in self.inputs], "values": self.values,
+                "operations": self.operations, "expressions": sorted(self.expressions), "output": self.output}

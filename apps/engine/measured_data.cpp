@@ -1,0 +1,117 @@
+#include "engine/measured_data.h"
+
+#include <filesystem>
+#include <optional>
+#include <utility>
+
+#include "nissa/log.h"
+#include "tolaria/run/training_identity.h"
+
+namespace esper::engine {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+
+constexpr char kSameCommand[] = "the same command with";
+
+bool same_tensor(const torch::Tensor& a, const torch::Tensor& b) {
+  if (!a.defined() || !b.defined()) return a.defined() == b.defined();
+  return a.scalar_type() == b.scalar_type() && a.equal(b);
+}
+
+// Wherever they lie: figures on samples that policy and gates saw are no test figures.
+void require_unseen(const data::Splits& data) {
+  const data::Dataset &test = *data.test, &validation = data.validation;
+  const bool same = same_tensor(test.inputs, validation.inputs) && same_tensor(test.targets, validation.targets) &&
+                    same_tensor(test.windows, validation.windows);
+  if (!same) return;
+  throw Error(
+      ExitCode::kConfig,
+      "data.test_path: the test samples are those that validated this run, which its policy and gates saw; use "
+      "--part validation, or name other data. A run that is trained with data.test_path set keeps the test part "
+      "that its data bring along for testing");
+}
+
+bool is_gone(const std::string& path) {
+  std::error_code unknown;
+  return !path.empty() && !std::filesystem::exists(path, unknown) && !unknown;
+}
+
+// Where data lie that can be measured without the run's own. Empty: there are none.
+std::string other_path(const EvaluateRequest& request) {
+  const auto& data = request.config.data;
+  if (request.part != EvaluatedPart::kTest) return request.moved_path;
+  if (!request.added_test_path.empty()) return request.added_test_path;
+  return is_gone(data.path) ? data.test_path : request.moved_path;
+}
+
+[[noreturn]] void fail_changed(const SavedRun& saved) {
+  throw Error(
+      ExitCode::kCheckpoint,
+      saved.path +
+          ": training or validation data differ from those of this checkpoint, so the part to be measured could "
+          "hold samples that it was trained on, and inputs would be scaled differently; restore the data, or "
+          "leave out the --set that changes them. Other data are measured with --set data.test_path=PATH");
+}
+
+// The run's own data. Nothing where these are gone, or others, and other data are to be measured without them.
+std::optional<data::Splits> own_data(const EvaluateRequest& request, const SavedRun& saved) {
+  const bool dispensable = saved.preprocessing && !other_path(request).empty();
+  const bool testing = request.part == EvaluatedPart::kTest && request.added_test_path.empty();
+  try {
+    auto data = load_data(request.config, kSameCommand, testing ? data::TestPart::kRead : data::TestPart::kUnread);
+    if (tolaria::training_identity(request.config, data).has_data_of(saved.image.info.training_hash)) return data;
+  } catch (const Error& error) {
+    if (!dispensable || (error.code() != ExitCode::kData && error.code() != ExitCode::kConfig)) throw;
+  }
+  if (!dispensable) fail_changed(saved);
+  return std::nullopt;
+}
+
+data::Dataset other_data(const EvaluateRequest& request, const SavedRun& saved) {
+  auto config = request.config;
+  config.data.test_path = other_path(request);
+  config.data.test_fraction = 0;
+  // Then they do not lie beside training data. Labels of images name files below data.path.
+  const bool moved = config.data.test_path == config.data.path && config.data.kind != config::DataKind::kImages;
+  if (moved && !request.moved_path.empty()) config.data.path.clear();
+  if (saved.preprocessing) return data::load_other(config.data, *saved.preprocessing);
+  return std::move(*load_data(config, kSameCommand, data::TestPart::kRead).test);
+}
+
+void warn_not_compared(const SavedRun& saved) {
+  nissa::log::warning("the data that " + saved.path +
+                      " was trained and validated on are not there, so whether these samples are among them is not "
+                      "known");
+}
+
+data::Splits data_of(const EvaluateRequest& request, const SavedRun& saved, EvaluatedPart& part) {
+  std::optional<data::Dataset> other;
+  // Before the run's own, so that only its samples stay in memory.
+  const bool added = part == EvaluatedPart::kTest && !request.added_test_path.empty();
+  if (added) other = other_data(request, saved);
+  auto own = own_data(request, saved);
+  if (!own) {
+    warn_not_compared(saved);
+    if (!other) other = other_data(request, saved);
+    part = EvaluatedPart::kTest;
+  }
+  data::Splits data = own ? std::move(*own) : data::Splits();
+  if (other) data.test = std::move(other);
+  if (saved.preprocessing) data.standardization = saved.preprocessing->standardization;
+  if (part == EvaluatedPart::kTest && data.validation.inputs.defined()) require_unseen(data);
+  return data;
+}
+
+}  // namespace
+
+MeasuredData measured_data(const EvaluateRequest& request, const SavedRun& saved) {
+  require_task(saved, request.config.task);
+  EvaluatedPart part = request.part;
+  auto data = data_of(request, saved, part);
+  const auto shape = saved.preprocessing ? saved.preprocessing->shape : data.train.shape;
+  return {set_up_saved(request.config, shape, [&] { return std::move(data); }), part};
+}
+
+}  // namespace esper::engine

@@ -1,0 +1,108 @@
+#include "engine/saved_run.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "base/names.h"
+#include "base/text/joined.h"
+#include "nissa/log.h"
+#include "tolaria/checkpoint/checkpoint_store.h"
+#include "tolaria/run/no_checkpoint.h"
+
+namespace esper::engine {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+
+std::string names_of(const std::vector<tolaria::CheckpointEntry>& entries) {
+  return base::joined(entries, ", ", [](const tolaria::CheckpointEntry& entry) {
+    return std::string_view(entry.path).substr(entry.path.find_last_of('/') + 1);
+  });
+}
+
+void warn_if_not_recorded(const std::string& best, const std::string& recorded) {
+  if (recorded.empty() || recorded == best) return;
+  nissa::log::warning(
+      fmt::format("the journal names {} as the best checkpoint, but it is missing or unreadable; "
+                  "measuring the best readable one, {}",
+                  recorded, best));
+}
+
+std::string choose_checkpoint(base::FileSystem& files, const std::string& run_dir, const std::string& checkpoint) {
+  const std::string folder = run_dir + "/checkpoints";
+  const auto entries = tolaria::require_checkpoints(files, run_dir);
+  if (checkpoint.empty()) return entries.back().path;
+  if (checkpoint == "best") {
+    const auto best = tolaria::best_checkpoint(files, folder, run_dir + "/journal");
+    const auto found = std::ranges::find(entries, folder + "/" + best, &tolaria::CheckpointEntry::path);
+    if (found != entries.end()) {
+      warn_if_not_recorded(best, tolaria::best_by_journal(files, run_dir + "/journal"));
+      return found->path;
+    }
+    throw Error(ExitCode::kCheckpoint,
+                fmt::format("run {} has no best checkpoint; available: {}", run_dir, names_of(entries)));
+  }
+  const auto found = std::ranges::find(entries, folder + "/" + checkpoint, &tolaria::CheckpointEntry::path);
+  if (found != entries.end()) return found->path;
+  throw Error(ExitCode::kConfig,
+              fmt::format("run {} has no checkpoint {}; available: {}", run_dir, checkpoint, names_of(entries)));
+}
+
+std::optional<data::Preprocessing> preprocessing_in(const tolaria::CheckpointImage& image, const std::string& path) {
+  if (image.preprocessing.empty()) return std::nullopt;
+  auto read = data::read_preprocessing(image.preprocessing);
+  if (!read) {
+    throw Error(ExitCode::kCheckpoint,
+                path + "/preprocessing.json cannot be used: " + read.error() + "; choose another with --checkpoint");
+  }
+  return std::move(*read);
+}
+
+bool has_statistics(const tolaria::CheckpointImage& image) {
+  return std::ranges::any_of(image.tensors, [](const auto& it) { return it.id.starts_with(step::kAveragedTensors); });
+}
+
+}  // namespace
+
+SavedRun open_saved_run(base::FileSystem& files, const std::string& run_dir, const std::string& checkpoint) {
+  const auto path = choose_checkpoint(files, run_dir, checkpoint);
+  auto image = tolaria::read_checkpoint(files, path);
+  if (!image) {
+    throw Error(ExitCode::kCheckpoint,
+                tolaria::why_unusable(path, image.error()) + "; choose another with --checkpoint");
+  }
+  auto preprocessing = preprocessing_in(*image, path);
+  return {path, std::move(*image), std::move(preprocessing)};
+}
+
+void require_task(const SavedRun& saved, config::Task task) {
+  if (!saved.preprocessing || saved.preprocessing->task == task) return;
+  throw Error(ExitCode::kConfig,
+              fmt::format("task: {} is not what {} was trained for, which is {}", base::name_of(task), saved.path,
+                          base::name_of(saved.preprocessing->task)));
+}
+
+void restore(Workbench& bench, const SavedRun& saved) {
+  const auto& image = saved.image;
+  const auto restored = step::restore_model(*bench.model, image.run.at("topology"), image.tensors, bench.device);
+  if (!restored) throw Error(ExitCode::kCheckpoint, saved.path + " cannot be used: " + restored.error());
+}
+
+tolaria::AveragedModel averaged_model(Workbench& bench, const SavedRun& saved) {
+  if (!tolaria::needs_averaged_statistics(*bench.model) || has_statistics(saved.image)) {
+    return {*bench.model, saved.image.tensors};
+  }
+  if (!bench.data.train.inputs.defined()) {
+    throw Error(ExitCode::kCheckpoint,
+                saved.path +
+                    " holds no batch norm statistics of the averaged model, as one saved by an interrupted run or an "
+                    "earlier version: choose another with --checkpoint, or continue the run (esper train --resume)");
+  }
+  const auto train = open_loader(bench, bench.data.train, data::Order::kShuffled);
+  return {*bench.model, *train, bench.config, bench.device};
+}
+
+}  // namespace esper::engine

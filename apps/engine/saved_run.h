@@ -1,0 +1,35 @@
+#pragma once
+// A run's checkpoint, found and read, for the commands that use what was trained.
+
+#include <optional>
+#include <string>
+
+#include "base/file_system.h"
+#include "data/preprocessing.h"
+#include "engine/workbench.h"
+#include "tolaria/checkpoint/checkpoint.h"
+#include "tolaria/evaluation/averaged_model.h"
+
+namespace esper::engine {
+
+struct SavedRun {
+  std::string path;  // of the checkpoint
+  tolaria::CheckpointImage image;
+  std::optional<data::Preprocessing> preprocessing;  // none: the checkpoint is of a version that did not save it
+};
+
+// checkpoint: a name, "best", or empty for the newest. Throws Error: kConfig where there is none of that name,
+// kCheckpoint where it cannot be read.
+SavedRun open_saved_run(base::FileSystem& files, const std::string& run_dir, const std::string& checkpoint);
+
+// Throws Error{kConfig} where the configuration asks for another task than the checkpoint's.
+void require_task(const SavedRun& saved, config::Task task);
+
+// Makes the bench's network the checkpoint's. Throws Error{kCheckpoint}.
+void restore(Workbench& bench, const SavedRun& saved);
+
+// The bench's network as validation measures it. Its batch norm statistics are the checkpoint's; where it has none they
+// are taken from the training data, and without these Error{kCheckpoint} is thrown.
+tolaria::AveragedModel averaged_model(Workbench& bench, const SavedRun& saved);
+
+}  // namespace esper::engine

@@ -1,0 +1,88 @@
+// `esper predict`: what a trained network says of new samples.
+#include <cmath>
+#include <filesystem>
+
+#include "base/names.h"
+#include "base/text/printable.h"
+#include "esper/engine_loader.h"
+#include "esper/front.h"
+#include "esper/run_options.h"
+
+namespace esper {
+namespace {
+
+constexpr std::int64_t kMostBatch = 1 << 20, kMostTokens = 1 << 20, kMostTop = 1'000'000;
+constexpr double kMostTemperature = 1000;
+
+struct PredictOptions {
+  PredictRequest request;
+  std::string format;
+  std::vector<std::string> assignments;
+  bool json = false;
+};
+
+void check_out(const std::string& file) {
+  std::error_code ignored;
+  if (!std::filesystem::is_directory(file, ignored)) return;
+  throw base::Error(base::ExitCode::kConfig, "--out " + base::in_quotes(file) + " is a folder; name a file in it");
+}
+
+int predict(PredictOptions options) {
+  PredictRequest& request = options.request;
+  if (std::isnan(request.temperature)) throw base::Error(base::ExitCode::kConfig, "--temperature nan: give a number");
+  check_out(request.file);
+  if (!options.format.empty()) request.format = base::from_name<PredictionFormat>(options.format);
+  if (options.json) request.format = PredictionFormat::kJsonl;
+  request.config = load_config_of_run(request.run_dir, options.assignments);
+  return run_in_engine(request);
+}
+
+void add_text_options(CLI::App& command, PredictRequest& request) {
+  command.add_option("--prompt", request.prompt, "Language models: the text that is gone on with")->type_name("TEXT");
+  command.add_option("--tokens", request.tokens, "Language models: how many tokens are drawn")
+      ->check(CLI::Range(std::int64_t{1}, kMostTokens))
+      ->capture_default_str();
+  command
+      .add_option("--temperature", request.temperature,
+                  "Language models: below 1 draws likelier tokens more often; 0 always takes the likeliest")
+      ->check(CLI::Range(0.0, kMostTemperature))
+      ->capture_default_str();
+  command.add_option("--top-k", request.top_k, "Language models: draw among so many of the likeliest; 0: among all")
+      ->check(CLI::Range(std::int64_t{0}, kMostTop))
+      ->capture_default_str();
+  command.add_option("--seed", request.seed, "Language models: seed of what is drawn")->capture_default_str();
+}
+
+}  // namespace
+
+void add_predict(Front& front) {
+  CLI::App* command = add_command(front.root, "predict", "Classes, values or text of new samples, by a run's network",
+                                  "esper predict runs/digits-20260301-120000 new.csv --top 3 --out new_classes.csv");
+  const auto options = std::make_shared<PredictOptions>();
+  PredictRequest& request = options->request;
+  command->add_option("run", request.run_dir, "Run folder")->required()->type_name("RUN");
+  command
+      ->add_option(
+          "input", request.inputs,
+          "Images or folders of images, arrays (.npy), tables (.csv); language models: files that begin a text")
+      ->type_name("INPUT...");
+  command->add_option("--checkpoint", request.checkpoint, "Checkpoint name, or best; default: the newest")
+      ->type_name("NAME");
+  command->add_option("--out", request.file, "The file to write; default: standard output")
+      ->type_name("FILE")
+      ->check(refuse_empty);
+  command->add_option("--format", options->format, "csv or jsonl; default: csv, of language models the text itself")
+      ->type_name("FORMAT")
+      ->check(CLI::IsMember({"csv", "jsonl"}));
+  command->add_option("--batch-size", request.batch_size, "Samples in one forward; default: as the run trained")
+      ->check(CLI::Range(std::int64_t{1}, kMostBatch));
+  command->add_option("--top", request.top, "Classification: how many classes are named, the likeliest first")
+      ->check(CLI::Range(std::int64_t{1}, kMostTop))
+      ->capture_default_str();
+  add_text_options(*command, request);
+  add_set_option(*command, options->assignments);
+  command->add_flag("--json", options->json, "JSON lines, including errors")->excludes("--format");
+  command->callback([&front, options] { front.run = [options] { return predict(*options); }; });
+}
+
+}  // namespace esper

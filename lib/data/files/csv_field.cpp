@@ -1,0 +1,30 @@
+#include "data/files/csv_field.h"
+
+#include <charconv>
+
+namespace esper::data {
+
+std::string_view trimmed(std::string_view text) {
+  const auto begin = text.find_first_not_of(" \t");
+  if (begin == text.npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
+}
+
+std::optional<double> number_of(std::string_view text) {
+  text = trimmed(text);
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+CsvSize csv_size(std::string_view text) {
+  CsvSize size;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    size.commas += text[i] == ',';
+    size.lines += text[i] == '\n' || (text[i] == '\r' && text.substr(i + 1, 1) != "\n");
+  }
+  return size;
+}
+
+}  // namespace esper::data

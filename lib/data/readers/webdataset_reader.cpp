@@ -1,0 +1,237 @@
+#include "data/readers/webdataset_reader.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/text/json_fields.h"
+#include "base/text/json_struct.h"
+#include "base/text/printable.h"
+#include "data/files/class_names.h"
+#include "data/files/csv_field.h"
+#include "data/files/mapped_file.h"
+#include "data/files/memory_need.h"
+#include "data/files/npy_array.h"
+#include "data/files/tar_archive.h"
+#include "data/files/target_number.h"
+#include "data/readers/image_folder.h"
+#include "data/table/table_split.h"
+
+namespace esper::data {
+namespace fs = std::filesystem;
+namespace {
+
+using Content = std::span<const std::uint8_t>;
+
+std::vector<fs::path> shards_of(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_directory(path, error)) return {path};
+  std::vector<fs::path> shards;
+  for (fs::directory_iterator it(path, error), end; !error && it != end; it.increment(error)) {
+    if (it->path().extension() == ".tar") shards.push_back(it->path());
+  }
+  if (error) fail_input(path, "", "cannot be listed: " + error.message());
+  if (shards.empty()) fail_input(path, "", "holds no .tar files");
+  std::sort(shards.begin(), shards.end());
+  return shards;
+}
+
+// Path and name up to the first dot of the name, and what follows it in small letters. No key: a hidden file.
+struct MemberName {
+  std::string key, extension;
+};
+MemberName split_name(const std::string& name) {
+  const auto begin = name.rfind('/') == name.npos ? 0 : name.rfind('/') + 1;
+  const auto dot = name.find('.', begin);
+  if (dot == name.npos || dot == begin) return {};
+  MemberName split{name.substr(0, dot), name.substr(dot + 1)};
+  for (auto& c : split.extension) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+  return split;
+}
+
+struct Sample {
+  std::string place;                       // shard and key
+  std::map<std::string, Content> members;  // by extension
+};
+
+std::string_view text_of(Content content) {
+  std::string_view text(reinterpret_cast<const char*>(content.data()), content.size());
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.remove_suffix(1);
+  return text;
+}
+
+class WebdatasetReader {
+ public:
+  WebdatasetReader(const config::DataConfig& config, const ReadOptions& options, BadSamples& bad)
+      : config_(config), options_(options), bad_(bad) {}
+
+  RawSamples read(const fs::path& path) {
+    for (const auto& shard : shards_of(path)) add_shard(shard);
+    if (list_.files.empty()) fail_input(path, "", "holds no samples; expected NAME.jpg, .png or .npy, and NAME.cls");
+    auto& targets = list_.targets;
+    if (has_number_targets(options_.task)) {
+      targets.class_names = config_.columns.target;
+      targets.target_sizes = {static_cast<std::int64_t>(std::max<std::size_t>(config_.columns.target.size(), 1))};
+    } else {
+      classes_.finish(targets);
+    }
+    return of_arrays_ ? read_arrays() : decode_images(list_, config_, options_, bad_);
+  }
+
+ private:
+  void add_shard(const fs::path& file) {
+    const auto& shard = shards_.emplace_back(std::make_unique<MappedFile>(file));
+    Sample sample;
+    std::string key;
+    for (const auto& member : list_tar(shard->bytes(), file)) {
+      const auto name = split_name(member.name);
+      if (name.key.empty()) continue;
+      if (name.key != key) {
+        add(sample);
+        key = name.key;
+        sample = {(file / key).string(), {}};
+      }
+      const auto content =
+          shard->bytes().subspan(static_cast<std::size_t>(member.begin), static_cast<std::size_t>(member.size));
+      if (!sample.members.emplace(name.extension, content).second) {
+        fail_input(file / member.name, "", "stands there twice");
+      }
+    }
+    add(sample);
+  }
+
+  // One that is no sample leaves nothing behind.
+  void add(const Sample& sample) {
+    if (sample.members.empty()) return;
+    const auto input = input_of(sample);
+    if (input == sample.members.end()) {
+      bad_.report(sample.place, "", "has no .jpg, .jpeg, .png or .npy");
+      return;
+    }
+    const bool is_array = input->first == "npy";
+    if (!list_.files.empty() && is_array != of_arrays_) {
+      bad_.report(sample.place, "", "arrays and images do not go together");
+      return;
+    }
+    if (const auto taken = take_targets(sample); !taken) {
+      bad_.report(sample.place, "", taken.error());
+      return;
+    }
+    of_arrays_ = is_array;
+    list_.files.emplace_back(sample.place + "." + input->first);
+    list_.contents.push_back(input->second);
+  }
+
+  static std::map<std::string, Content>::const_iterator input_of(const Sample& sample) {
+    for (const auto* extension : {"jpg", "jpeg", "png", "npy"}) {
+      if (const auto found = sample.members.find(extension); found != sample.members.end()) return found;
+    }
+    return sample.members.end();
+  }
+
+  base::Expected<void> take_targets(const Sample& sample) {
+    if (config_.columns.target.empty()) {
+      const auto found = sample.members.find("cls");
+      if (found == sample.members.end())
+        return base::failure("has no .cls; data.columns.target names members of .json");
+      return take_texts({std::string(text_of(found->second))}, sample.place);
+    }
+    const auto found = sample.members.find("json");
+    if (found == sample.members.end()) return base::failure("has no .json, of which data.columns.target names members");
+    constexpr std::size_t kLongestJson = 1 << 20;
+    const auto document = base::parse_json(text_of(found->second), kLongestJson);
+    if (!document) return base::failure("its .json: " + document.error());
+    std::vector<std::string> texts;
+    for (const auto& name : config_.columns.target) {
+      const auto& value = base::member(*document, name);
+      if (!value.is_number() && !value.is_string() && !value.is_boolean()) {
+        return base::failure("its .json has no number or text " + base::in_quotes(name));
+      }
+      if (value.is_boolean()) {
+        texts.emplace_back(value.get<bool>() ? "1" : "0");
+      } else {
+        texts.push_back(value.is_string() ? value.get<std::string>() : value.dump());
+      }
+    }
+    return take_texts(texts, sample.place);
+  }
+
+  base::Expected<void> take_texts(const std::vector<std::string>& texts, const std::string& place) {
+    if (!has_number_targets(options_.task)) {
+      if (texts.size() > 1) fail_config("columns.target", "a classification has one target");
+      const auto name = ClassNames::checked(texts[0]);
+      if (!name) return base::failure(name.error());
+      list_.targets.labels.push_back(classes_.id_of(*name, place, ""));
+      return {};
+    }
+    std::vector<float> numbers;
+    for (const auto& text : texts) {
+      const auto value = number_of(text);
+      if (!value) return base::failure("expected a number as the target, found " + base::in_quotes(text));
+      if (auto problem = target_problem(*value, options_.task); !problem.empty()) return base::failure(problem);
+      numbers.push_back(static_cast<float>(*value));
+    }
+    list_.targets.numbers.insert(list_.targets.numbers.end(), numbers.begin(), numbers.end());
+    return {};
+  }
+
+  // All of one shape; [H, W] is an image of one channel.
+  RawSamples read_arrays() {
+    std::vector<float> values;
+    std::vector<std::int64_t> sizes, kept;
+    for (std::size_t i = 0; i < list_.files.size(); ++i) {
+      const auto source = list_.files[i].string();
+      const auto array = parse_npy({list_.contents[i].begin(), list_.contents[i].end()}, source);
+      if (kept.empty()) {
+        begin_arrays(array, values);
+        sizes = array.sizes;
+      }
+      const auto numbers = npy_floats(array);
+      if (array.sizes != sizes) {
+        bad_.report(source, "", "has another shape than the first array");
+      } else if (!std::all_of(numbers.begin(), numbers.end(), [](float v) { return std::isfinite(v); })) {
+        bad_.report(source, "", "holds a number that is not finite");
+      } else {
+        values.insert(values.end(), numbers.begin(), numbers.end());
+        kept.push_back(static_cast<std::int64_t>(i));
+      }
+    }
+    auto samples = chosen_targets(list_.targets, kept);
+    if (sizes.size() == 2) sizes.insert(sizes.begin(), 1);
+    samples.sizes = sizes;
+    samples.values = std::move(values);
+    return samples;
+  }
+
+  void begin_arrays(const NpyArray& first, std::vector<float>& values) const {
+    const auto rank = first.sizes.size();
+    if (rank < 1 || rank > 3 || first.count() == 0) {
+      fail_input(first.source, "", "expected [features], [height, width] or [channels, height, width]");
+    }
+    const auto count = checked_product({first.count(), static_cast<std::int64_t>(list_.files.size()), sizeof(float)});
+    if (!count) fail_input(first.source, "", "the arrays need more bytes than fit into 64 bits");
+    require_memory(first.source, "this and the other arrays", *count, options_);
+    values.reserve(static_cast<std::size_t>(*count) / sizeof(float));
+  }
+
+  const config::DataConfig& config_;
+  const ReadOptions& options_;
+  BadSamples& bad_;
+  std::vector<std::unique_ptr<MappedFile>> shards_;  // which the list's contents lie in
+  ImageList list_;
+  bool of_arrays_ = false;
+  ClassNames classes_;
+};
+
+}  // namespace
+
+RawSamples read_webdataset(const fs::path& path, const config::DataConfig& config, const ReadOptions& options,
+                           BadSamples& bad) {
+  return WebdatasetReader(config, options, bad).read(path);
+}
+
+}  // namespace esper::data

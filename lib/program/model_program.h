@@ -1,0 +1,30 @@
+#pragma once
+// A model's forward as a program: what `esper import` writes for training and for evaluation. Plain data; any thread.
+
+#include <string_view>
+
+#include "base/expected.h"
+#include "program/symbolic.h"
+
+namespace esper::program {
+
+// Inputs are named as the model's tensors ("host.layer1.0.conv1.weight") and "input", the batch, of which there is one.
+// Sizes are written at SymbolicProgram::kTypical. Buffers may be written by operations, parameters not.
+struct ModelProgram {
+  SymbolicProgram body;
+  ValueId output = kNoValue;
+};
+
+inline constexpr std::string_view kModelInput = "input";
+
+// Of the text that the exporter writes: save_program()'s document with "expressions", each [part, at, argument,
+// element, factor, offset] as in NumberPlace and SizeExpression, and "output". Fails with the reason where it is no
+// such text, where verify() finds a fault, or where it calls an operator that a model has no use for: one that is not
+// ATen's, that opens files, or that writes a parameter.
+base::Expected<ModelProgram> parse_model_program(std::string_view text);
+
+// The same training forward without lasting effects: no dropout, no random numbers, no buffer written; batch norm
+// takes the batch's statistics. Fails where the model draws random numbers in some other way.
+base::Expected<ModelProgram> without_effects(const ModelProgram& training);
+
+}  // namespace esper::program

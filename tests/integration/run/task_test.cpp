@@ -1,0 +1,127 @@
+// Tasks other than classification: whole runs, from files of numbers to their figures.
+
+#include <catch2/catch_test_macros.hpp>
+#include <catch2/matchers/catch_matchers_string.hpp>
+#include <cmath>
+#include <cstring>
+#include <functional>
+
+#include "run_record.h"
+#include "run_room.h"
+
+namespace esper::test {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+using nlohmann::json;
+
+constexpr int kSamples = 200, kFeatures = 4;
+
+std::string npy(int rows, int columns, const std::function<float(int, int)>& value) {
+  std::string header = "{'descr': '<f4', 'fortran_order': False, 'shape': (" + std::to_string(rows) + ", " +
+                       std::to_string(columns) + "), }";
+  header.resize(117, ' ');
+  header += '\n';
+  std::string text = std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header;
+  for (int i = 0; i < rows; ++i) {
+    for (int k = 0; k < columns; ++k) {
+      const float number = value(i, k);
+      char bytes[sizeof(number)];
+      std::memcpy(bytes, &number, sizeof(number));
+      text.append(bytes, sizeof(number));
+    }
+  }
+  return text;
+}
+
+float input(int sample, int feature) { return static_cast<float>(std::sin(12.9898 * (sample * kFeatures + feature))); }
+
+// Two numbers, or whether each is above zero.
+float number(int sample, int output) {
+  return 3 * input(sample, output) - 2 * input(sample, output + 1) * input(sample, output + 2);
+}
+float label(int sample, int output) { return number(sample, output) > 0 ? 1 : 0; }
+
+std::string config_for(const RunRoom& room, const std::string& task, float (*target)(int, int)) {
+  room.write("data/x.npy", npy(kSamples, kFeatures, input));
+  room.write("data/y.npy", npy(kSamples, 2, target));
+  return room.write("task.yaml",
+                    "epochs: 6\ndevice: {kind: cpu, threads: 1}\ntask: " + task +
+                        "\ndata: {kind: npy, path: " + (room.path / "data").string() +
+                        ", batch_size: 32}\nhost: {kind: mlp, hidden: [16]}\n"
+                        "training: {optimizer: {kind: adamw, lr: 0.02}}\nstep: {lane: replay}\n"
+                        "policy: {kind: schedule, schedule: [\"1:r0c0=mlp\"]}\ntelemetry: {console: none}\n");
+}
+
+json figures_of(const json& report) {
+  json figures = report["validation"];
+  figures.erase("samples");
+  return figures;
+}
+
+}  // namespace
+
+TEST_CASE("a regression trains, grows and is judged by R2, and its figures come back from its checkpoint") {
+  const RunRoom room;
+  const auto config = config_for(room, "regression", number);
+  const Finished finished = train(config, room.run("run"), {"checkpoint.best_metric=r2", "training.loss=huber"});
+  INFO(finished.err);
+  REQUIRE(finished.exit_code == 0);
+  const std::string run = room.run("run");
+  const json summary = read_json(run + "/summary.json");
+  CHECK(summary["train"].size() == 1);
+  CHECK(summary["validation"].size() == 3);
+  CHECK(summary["validation"]["r2"] > 0.5);
+  CHECK(summary["best"]["r2"] >= summary["validation"]["r2"]);
+  CHECK(summary["seeds"].size() == 1);
+  const json report = json_of(run_esper({"evaluate", run, "--json", "--by-sample"}));
+  CHECK(figures_of(report) == summary["validation"]);
+  CHECK(report["rmse"] > 0);
+  CHECK_FALSE(report.contains("confusion"));
+  double mean = 0;
+  for (const double one : report["by_sample"]["r2"].get<std::vector<double>>()) mean += one / 40;
+  CHECK(std::abs(mean - summary["validation"]["r2"].get<double>()) < 1e-4);
+}
+
+TEST_CASE("labels are judged by F1, one by one and all together, and class weights change what is learned") {
+  const RunRoom room;
+  const auto config = config_for(room, "multilabel", label);
+  REQUIRE(train(config, room.run("plain")).exit_code == 0);
+  REQUIRE(train(config, room.run("weighted"), {"training.class_weights=[1, 2]"}).exit_code == 0);
+  const json summary = read_json(room.run("plain") / "summary.json");
+  CHECK(summary["validation"]["f1"] > 0.6);
+  CHECK(summary["train"]["accuracy"] > 0.3);
+  CHECK(summary["validation"] != read_json(room.run("weighted") / "summary.json")["validation"]);
+  const json report = json_of(run_esper({"evaluate", room.run("plain"), "--json"}));
+  CHECK(figures_of(report) == summary["validation"]);
+  CHECK(report["classes"].size() == 2);
+  CHECK(report["micro"]["f1"] > 0.6);
+  const Finished text = run_esper({"evaluate", room.run("plain")});
+  CHECK_THAT(text.out, ContainsSubstring("all together"));
+}
+
+TEST_CASE("weights for other classes than the data have are refused once the data are read") {
+  const RunRoom room;
+  const auto config = config_for(room, "multilabel", label);
+  const Finished finished = train(config, room.run("run"), {"training.class_weights=[1, 2, 3]"});
+  CHECK(finished.exit_code == 2);
+  CHECK_THAT(finished.err, ContainsSubstring("training.class_weights: has 3 weights, but the data have 2 classes"));
+}
+
+TEST_CASE("classes have their figures and a confusion matrix of all validation samples") {
+  const RunRoom room;
+  const auto config = room.write("small.yaml", growing_config());
+  REQUIRE(train(config, room.run("run"), {"epochs=2", "growth.enabled=false"}).exit_code == 0);
+  const json report = json_of(run_esper({"evaluate", room.run("run"), "--json"}));
+  REQUIRE(report["classes"].size() == 10);
+  REQUIRE(report["confusion"].size() == 10);
+  int all = 0, hits = 0;
+  for (int i = 0; i < 10; ++i) {
+    for (int j = 0; j < 10; ++j) all += report["confusion"][i][j].get<int>();
+    hits += report["confusion"][i][i].get<int>();
+  }
+  CHECK(all == report["validation"]["samples"]);
+  CHECK(std::abs(static_cast<double>(hits) / all - report["validation"]["accuracy"].get<double>()) < 1e-12);
+}
+
+}  // namespace esper::test

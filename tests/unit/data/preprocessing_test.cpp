@@ -1,0 +1,164 @@
+#include "data/preprocessing.h"
+
+#include <torch/types.h>
+
+#include <bit>
+#include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+namespace esper::test {
+
+using data::Element;
+using data::Preprocessing;
+using data::read_preprocessing;
+using nlohmann::json;
+
+namespace {
+
+Preprocessing of_features() {
+  Preprocessing it;
+  it.kind = config::DataKind::kCsv;
+  it.shape = leyline::features_shape(3, 2);
+  it.standardization = {{0.1f, -1.0f / 3, 1e-30f},
+                        {std::nextafter(1.0f, 2.0f), std::numeric_limits<float>::denorm_min(), 3.4e38f}};
+  it.class_names = {"cat", "d\"o\\g \xff\xfe"};
+  it.feature_names = {"height", "wid,th", ""};
+  return it;
+}
+
+Preprocessing of_images() {
+  Preprocessing it;
+  it.task = config::Task::kMultilabel;
+  it.kind = config::DataKind::kImages;
+  it.shape = leyline::image_shape(3, 32, 24, 5);
+  it.element = Element::kPixel;
+  it.image_size = 32;
+  it.standardization = {{0.5f, 0.25f, 0.125f}, {0.1f, 0.2f, 0.3f}};
+  return it;
+}
+
+Preprocessing of_text() {
+  Preprocessing it;
+  it.task = config::Task::kLanguage;
+  it.kind = config::DataKind::kText;
+  it.shape = leyline::tokens_shape(64, 4);
+  it.element = Element::kToken;
+  it.class_names = {"\n", "a", "\xc3\xa4", "\xf0\x9f\x99\x82"};
+  return it;
+}
+
+std::string why_refused(const json& document) { return read_preprocessing(document.dump()).error_or("it was read"); }
+
+std::string without(const std::string& name) {
+  json document = to_json(of_features());
+  document.erase(name);
+  return why_refused(document);
+}
+
+std::string with(const std::string& pointer, const json& value) {
+  json document = to_json(of_features());
+  document[json::json_pointer(pointer)] = value;
+  return why_refused(document);
+}
+
+}  // namespace
+
+TEST_CASE("what a checkpoint keeps of its data comes back to the bit") {
+  for (const Preprocessing& it : {of_features(), of_images(), of_text()}) {
+    const auto back = read_preprocessing(text_of(it));
+    REQUIRE(back);
+    CHECK(to_json(*back) == to_json(it));
+    for (std::size_t i = 0; i < it.standardization.mean.size(); ++i) {
+      CHECK(std::bit_cast<std::uint32_t>(back->standardization.mean[i]) ==
+            std::bit_cast<std::uint32_t>(it.standardization.mean[i]));
+      CHECK(std::bit_cast<std::uint32_t>(back->standardization.deviation[i]) ==
+            std::bit_cast<std::uint32_t>(it.standardization.deviation[i]));
+    }
+  }
+}
+
+TEST_CASE("the encoding of a table comes back with its words") {
+  Preprocessing it = of_features();
+  it.feature_names.clear();
+  it.table.inputs = {{.name = "size", .fill = 0.1}, {.name = "colour", .is_word = true, .words = {"", "r\xc3\xb6t"}}};
+  it.table.targets = {"price"};
+  it.table.missing = config::MissingValue::kMean;
+  const auto back = read_preprocessing(text_of(it));
+  REQUIRE(back);
+  CHECK(to_json(*back) == to_json(it));
+  CHECK(back->table.inputs[1].words == it.table.inputs[1].words);
+}
+
+TEST_CASE("it says what the training part was like") {
+  data::Splits splits;
+  splits.train.inputs = torch::zeros({4, 3, 8, 8}, torch::kUInt8);
+  splits.train.shape = leyline::image_shape(3, 8, 8, 2);
+  splits.train.class_names = {"a", "b"};
+  splits.standardization = {{1, 2, 3}, {4, 5, 6}};
+  config::DataConfig config;
+  config.kind = config::DataKind::kImages;
+  config.image_size = 8;
+  const auto it = data::preprocessing_of(config, config::Task::kClassification, splits);
+  CHECK(it.element == Element::kPixel);
+  CHECK(it.shape == splits.train.shape);
+  CHECK(it.standardization == splits.standardization);
+  CHECK(it.class_names == splits.train.class_names);
+  CHECK(it.image_size == 8);
+  CHECK(name_of_output(it, 1) == "b");
+  splits.train.inputs = splits.train.inputs.to(torch::kFloat32);
+  splits.train.class_names.clear();
+  const auto numbers = data::preprocessing_of(config, config::Task::kClassification, splits);
+  CHECK(numbers.element == Element::kNumber);
+  CHECK(name_of_output(numbers, 1) == "1");
+}
+
+TEST_CASE("a document that lacks a member is refused, and names it") {
+  for (const std::string name : {"task", "kind", "shape", "element", "image_size", "mean", "deviation", "class_names",
+                                 "feature_names", "table"}) {
+    INFO(name);
+    CHECK(without(name).starts_with(name + " "));
+  }
+  CHECK(without("version") == "it is of another version");
+}
+
+TEST_CASE("members that were tampered with are refused") {
+  CHECK(with("/version", 2) == "it is of another version");
+  CHECK(with("/task", "guessing").starts_with("task is none of classification"));
+  CHECK(with("/kind", 3).starts_with("kind is none of"));
+  CHECK(with("/shape/sizes", json::array({-3})) == "shape has sizes that no sample has");
+  CHECK(with("/shape/sizes", json::array({1.5})) == "shape has sizes that no sample has");
+  CHECK(with("/shape/sizes", json::array({1 << 24, 1 << 24, 1 << 24})) == "shape has sizes that no sample has");
+  CHECK(with("/shape/sizes", json::array({3, 3})) == "shape is of no kind of sample");
+  CHECK(with("/shape/outputs", 0) == "shape has a number of outputs that no network has");
+  CHECK(with("/shape/outputs", std::int64_t{1} << 40) == "shape has a number of outputs that no network has");
+  CHECK(with("/image_size", -1).starts_with("image_size is no whole number"));
+  CHECK(with("/mean", json::array({1, 2})) == "mean and deviation differ in length");
+  CHECK(with("/mean/0", nullptr) == "mean holds what is no finite number");
+  CHECK(with("/mean/0", 1e300) == "mean holds what is no finite number");
+  CHECK(with("/deviation/1", 0) == "deviation is not above 0");
+  CHECK(with("/deviation/1", -2) == "deviation is not above 0");
+  CHECK(with("/class_names", json::array({"a"})) == "class_names are not as many as outputs");
+  CHECK(with("/class_names/0", {{"bytes", "zz"}}) == "class_names holds what is no name");
+  CHECK(with("/feature_names", json::array({"a"})) == "feature_names are not as many as features");
+  CHECK(with("/table/inputs", json::array({{{"name", "height"}}})) == "table and shape are of different data");
+  CHECK(with("/table/inputs/0/size", 3).starts_with("table inputs"));
+  CHECK(with("/element", "token") == "shape and element are of different data");
+  CHECK(with("/task", "language") == "shape and task are of different data");
+}
+
+TEST_CASE("what is no document at all is refused") {
+  for (const std::string text : {"", "null", "[]", "{", "{\"version\":1,\"version\":1}"}) {
+    INFO(text);
+    CHECK_FALSE(read_preprocessing(text));
+  }
+  CHECK_FALSE(read_preprocessing(std::string(100, '[')));
+  json both = to_json(of_features());
+  both["mean"] = both["deviation"] = json::array();
+  both["shape"]["sizes"] = {1};
+  both["feature_names"] = {"x"};
+  CHECK(read_preprocessing(both.dump()));  // without standardisation
+}
+
+}  // namespace esper::test
