@@ -150,7 +150,7 @@ def imported(place):
     path, _, name = place.rpartition(":")
     sys.path.insert(0, os.path.dirname(path))
     spec = importlib.util.spec_from_file_location("imported_model", path)
-    module = importlib.util.module_from_spec(spec)
+    module = sys.modules[spec.name] = importlib.util.module_from_spec(spec)  # torch.compile looks it up
     spec.loader.exec_module(module)
     model = getattr(module, name)
     return (model if isinstance(model, nn.Module) else model()).train()
