@@ -16,7 +16,6 @@
 #include "kasmina/host/host_package.h"
 #include "kasmina/tensor/stored_tensor.h"
 #include "storage/atomic_publish.h"
-#include "storage/file_tools.h"
 #include "storage/real_file_system.h"
 #include "storage/safetensors.h"
 
@@ -95,29 +94,41 @@ void require_gradients(const Host& host, const ExportedHost& facts) {
                         /*allow_unused=*/true);
 }
 
-// Publishes the package beside its place, and moves it there once it has been tried.
-double publish_checked(const bench::Scratch& scratch, const ImportRequest& request) {
-  auto& files = storage::real_file_system();
-  const std::string trial = request.folder + ".trial";
-  storage::remove_published(files, trial);
-  kasmina::publish_host_package(scratch.path("package"), files, trial);
-  double difference = 0;
+// Nothing but an imported network is ever replaced.
+void require_place(const ImportRequest& request) {
+  if (storage::real_file_system().kind_of(request.folder) == base::PathKind::kNothing) return;
+  if (!request.replace) {
+    refuse_import(ExitCode::kConfig, request.folder + " exists; name another folder with --out, or use --replace");
+  }
+  if (!config::read_exported_host(request.folder)) {
+    refuse_import(ExitCode::kConfig, request.folder +
+                                         " holds no imported network, which is all that --replace "
+                                         "replaces; name another folder with --out");
+  }
+}
+
+// How far the package's evaluation is from the model's. One gradient is taken, too.
+double tried(const std::string& package, const std::string& check_file) {
   try {
-    const auto facts = config::read_exported_host(trial);
+    const auto facts = config::read_exported_host(package);
     if (!facts) refuse_import(ExitCode::kBug, facts.error());
-    const Host host = build(trial, *facts);
-    difference = compare(host, scratch.path("package/check.safetensors"));
-    require_gradients(host, *facts);
+    const Host host = build(package, *facts);
+    const double difference = compare(host, check_file);
+    require_gradients(host, *facts);  // moves batch norm's statistics
+    return difference;
   } catch (const c10::Error& error) {
-    storage::remove_published(files, trial);
     refuse_import(ExitCode::kConfig,
                   fmt::format("this libtorch cannot run the model: {}", error.what_without_backtrace()));
-  } catch (...) {
-    storage::remove_published(files, trial);
-    throw;
   }
+}
+
+// Tries the package where it was made, and publishes it if it agrees with the model.
+double publish_checked(const bench::Scratch& scratch, const ImportRequest& request) {
+  auto& files = storage::real_file_system();
+  const std::string package = scratch.path("package"), trial = scratch.path("trial");
+  kasmina::publish_host_package(package, files, trial);
+  const double difference = tried(trial, package + "/check.safetensors");
   if (!(difference <= kMostDifference)) {
-    storage::remove_published(files, trial);
     refuse_import(
         ExitCode::kConfig,
         fmt::format("the imported program is not the model: outputs differ by {:.2g} of the largest; does the model "
@@ -125,18 +136,14 @@ double publish_checked(const bench::Scratch& scratch, const ImportRequest& reque
                     difference));
   }
   if (request.replace) storage::remove_published(files, request.folder);
-  files.rename(trial, request.folder);
-  files.sync_folder(storage::parent_of(request.folder));
+  kasmina::publish_host_package(trial, files, request.folder);
   return difference;
 }
 
 }  // namespace
 
 int run(const ImportRequest& request) {
-  auto& files = storage::real_file_system();
-  if (!request.replace && files.kind_of(request.folder) != base::PathKind::kNothing) {
-    refuse_import(ExitCode::kConfig, request.folder + " exists; name another folder with --out, or use --replace");
-  }
+  require_place(request);
   const bench::Scratch scratch;
   auto said = run_exporter(arguments_of(request), scratch.path("package"));
   said["largest_difference"] = publish_checked(scratch, request);

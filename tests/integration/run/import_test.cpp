@@ -85,7 +85,6 @@ struct ImportRoom {
     CHECK(finished.exit_code == 2);
     CHECK_THAT(finished.err, ContainsSubstring(reason));
     CHECK_FALSE(fs::exists(out));
-    CHECK_FALSE(fs::exists(out + ".trial"));
   }
 };
 
@@ -160,6 +159,14 @@ TEST_CASE("a run file that does not fit an imported model is refused before anyt
   const ImportRoom import;
   REQUIRE(import.import("Net").exit_code == 0);
   CHECK_THAT(import.import("Net").err, ContainsSubstring("exists"));
+  CHECK(import.import("Net", {"--replace"}).exit_code == 0);
+  const auto other = import.room.write("kept.txt", "mine");
+  const auto folder = import.room.path.string();
+  const auto elsewhere =
+      run_esper({"import", import.model + ":Net", "--example", "1x8x8", "--out", folder, "--replace"});
+  CHECK(elsewhere.exit_code == 2);
+  CHECK_THAT(elsewhere.err, ContainsSubstring("holds no imported network"));
+  CHECK(fs::exists(other));
   const RunRoom& room = import.room;
   const auto config = room.write("small.yaml", growing_config());
   const auto refused = [&](const Words& assignments, const std::string& reason) {

@@ -88,7 +88,7 @@ def main():
         result = run(options)
     except Refusal as refusal:
         result = {"refused": str(refusal)}
-    except Exception as error:  # noqa: BLE001: whatever the model's code throws is to be told
+    except Exception as error:  # noqa: BLE001: any error of the model's code is reported
         result = {"refused": models.explain(error, options.source)}
     with os.fdopen(answer, "w", encoding="utf-8") as out:
         out.write(json.dumps(result) + "\n")
