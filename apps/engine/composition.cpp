@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "data/class_counts.h"
 #include "nissa/log.h"
 #include "tolaria/evaluation/averaged_model.h"
 
@@ -21,6 +22,7 @@ tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders
           .device = bench.device,
           .batches_per_epoch = loaders.train->num_batches(),
           .skipped_samples = bench.data.skipped,
+          .untaught_classes = data::classes_without_samples(bench.data.train),
           .preprocessing = preprocessing_text(bench),
           .clock = clock,
           .started = clock.now()};

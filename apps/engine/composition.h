@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/file_system.h"
-#include "engine/policy.h"
+#include "engine/policy/policy.h"
 #include "engine/run_telemetry.h"
 #include "engine/workbench.h"
 #include "tolaria/checkpoint/checkpoint_writer.h"

@@ -9,6 +9,7 @@
 #include "base/text/joined.h"
 #include "base/text/json_struct.h"
 #include "base/text/standard_output.h"
+#include "data/class_counts.h"
 #include "engine/commands.h"
 #include "engine/trusted_programs.h"
 #include "engine/workbench.h"
@@ -19,28 +20,13 @@ namespace {
 using base::write_line;
 using config::Task;
 using data::Dataset;
+using data::name_of_class;
 using nlohmann::ordered_json;
 
 constexpr std::int64_t kShownSamples = 3, kShownNumbers = 12;
 constexpr std::size_t kShownClasses = 30;
 
 bool is_sequence(const Dataset& set) { return set.shape.kind == leyline::SampleKind::kTokens; }
-
-bool has_classes(const Dataset& set) { return !is_sequence(set) && set.targets.scalar_type() == torch::kInt64; }
-
-std::string name_of_class(const Dataset& set, std::int64_t number) {
-  const auto& names = set.class_names;
-  return number < static_cast<std::int64_t>(names.size()) ? names[static_cast<std::size_t>(number)]
-                                                          : std::to_string(number);
-}
-
-// Samples, or pixels, of each class. None where a process makes them.
-std::vector<std::int64_t> counts_of(const Dataset& set) {
-  std::vector<std::int64_t> counts(static_cast<std::size_t>(set.shape.num_classes));
-  const auto* labels = set.targets.const_data_ptr<std::int64_t>();
-  for (std::int64_t i = 0; i < set.targets.numel(); ++i) ++counts[static_cast<std::size_t>(labels[i])];
-  return counts;
-}
 
 struct Range {
   float least = 0, most = 0, mean = 0;
@@ -63,7 +49,8 @@ ordered_json values_of(const torch::Tensor& tensor) {
 }
 
 ordered_json target_json(const Dataset& set, const torch::Tensor& target) {
-  if (has_classes(set) && target.dim() == 0) return name_of_class(set, target.item<std::int64_t>());
+  const bool has_classes = !is_sequence(set) && target.scalar_type() == torch::kInt64;
+  if (has_classes && target.dim() == 0) return name_of_class(set, target.item<std::int64_t>());
   return values_of(target);
 }
 
@@ -84,7 +71,7 @@ ordered_json samples_json(const Dataset& set) {
 
 ordered_json balance_json(const data::Splits& data) {
   auto classes = ordered_json::array();
-  const auto train = counts_of(data.train), validation = counts_of(data.validation);
+  const auto train = data::class_counts(data.train), validation = data::class_counts(data.validation);
   for (std::size_t i = 0; i < train.size(); ++i) {
     classes.push_back({{"name", name_of_class(data.train, static_cast<std::int64_t>(i))},
                        {"train", train[i]},
@@ -114,9 +101,9 @@ ordered_json report_of(const config::RunConfig& config, const data::Splits& data
                        {"skipped", data.skipped}};
   report["input_shape"] = train.shape.sizes();
   report["outputs"] = train.shape.num_classes;
-  const bool counted = !train.process && !is_sequence(train);
-  if (counted && has_classes(train)) report["classes"] = balance_json(data);
-  if (counted && !has_classes(train)) report["targets"] = ranges_json(train);
+  const bool has_classes = !data::class_counts(train).empty();
+  if (has_classes) report["classes"] = balance_json(data);
+  if (!has_classes && !train.process && !is_sequence(train)) report["targets"] = ranges_json(train);
   if (!train.table.inputs.empty()) report["columns"] = base::to_json(train.table);
   report["first_samples"] = samples_json(train);
   return report;

@@ -13,7 +13,7 @@
 #include "device/facts.h"
 #include "device/select.h"
 #include "engine/commands.h"
-#include "engine/find_python.h"
+#include "engine/python/find_python.h"
 #include "storage/confined_file_system.h"
 #include "storage/file_tools.h"
 

@@ -14,7 +14,7 @@
 #include "config/writing/write.h"
 #include "engine/commands.h"
 #include "engine/no_epochs_left.h"
-#include "engine/policy.h"
+#include "engine/policy/policy.h"
 #include "engine/trusted_programs.h"
 #include "engine/workbench.h"
 #include "history/run_history.h"

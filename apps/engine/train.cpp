@@ -20,6 +20,7 @@
 #include "engine/workbench.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/host/host_weights.h"
+#include "kasmina/network/network_tensors.h"
 #include "lanes/step_runner.h"
 #include "nissa/log.h"
 #include "step/ema.h"
@@ -49,10 +50,7 @@ std::string new_path(const TrainRequest& request, const RunConfig& config) {
 }
 
 int dry_run(const Workbench& bench, const TrainRequest& request) {
-  std::int64_t parameters = 0, state_bytes = 0;
-  for (const auto& group : bench.model->network.parameter_groups()) {
-    for (const auto& parameter : group.parameters) parameters += parameter.tensor.numel();
-  }
+  std::int64_t state_bytes = 0;
   for (const auto& tensor : step::all_tensors(*bench.model, bench.device))
     state_bytes += static_cast<std::int64_t>(tensor.tensor.nbytes());
   const ordered_json plan = {{"device", bench.device.str()},
@@ -61,7 +59,7 @@ int dry_run(const Workbench& bench, const TrainRequest& request) {
                              {"steps_per_epoch", (batches_per_epoch(bench) + bench.config.step.accumulation - 1) /
                                                      bench.config.step.accumulation},
                              {"epochs", bench.config.epochs},
-                             {"parameters", parameters},
+                             {"parameters", kasmina::num_parameters_of(bench.model->network.state())},
                              {"checkpoint_bytes", state_bytes}};
   if (request.job.json) {
     write_json(plan);

@@ -12,7 +12,7 @@
 #include "device/rng.h"
 #include "device/select.h"
 #include "device/settings.h"
-#include "engine/find_python.h"
+#include "engine/python/find_python.h"
 #include "engine/trusted_programs.h"
 #include "nissa/log.h"
 

@@ -1,3 +1,4 @@
+#include <filesystem>
 #include <string>
 #include <utility>
 
@@ -11,14 +12,17 @@ namespace esper {
 namespace {
 
 struct BenchCommand : BenchOptions {
-  std::string output_dir, peer, peer_model;
+  std::string output_dir, peer, peer_model, against;
   bool counts = false;
 };
 
 // That scenario is one run, and a run is in one lane.
 void refuse_for_growth(const BenchCommand& options, const Comparison& comparison) {
   if (!is_growth(comparison) || options.counts) return;
-  const char* flag = options.lanes ? "--lanes" : !options.peer.empty() ? "--peer" : nullptr;
+  const char* flag = options.lanes              ? "--lanes"
+                     : !options.peer.empty()    ? "--peer"
+                     : !options.against.empty() ? "--against"
+                                                : nullptr;
   if (flag == nullptr) return;
   throw base::Error(base::ExitCode::kConfig, std::string(flag) +
                                                  " does not apply to scenario growth, which measures one run in its "
@@ -35,6 +39,7 @@ void refuse_for_policy(const BenchCommand& options, const Comparison& comparison
                                                 {options.enable_graphs, "--enable-graphs"},
                                                 {options.graph_warmup_batches.has_value(), "--graph-warmup-batches"},
                                                 {options.counts, "--counts"},
+                                                {!options.against.empty(), "--against"},
                                                 {!options.output_dir.empty(), "--output-dir"}};
   for (const auto& [is_given, flag] : given) {
     if (!is_given) continue;
@@ -54,10 +59,14 @@ void refuse_other_policies(const BenchRequest& request) {
 }
 
 int bench(const BenchCommand& options) {
-  BenchRequest request{comparison_of(options), job_of(options), Measured::kTimes, options.output_dir};
+  BenchRequest request{comparison_of(options), job_of(options), Measured::kTimes, options.output_dir, std::nullopt};
   if (!options.peer.empty()) request.measured = Measured::kTimesAndPeer;
   if (options.counts) request.measured = Measured::kCounts;
   request.comparison.peer_model = options.peer_model;
+  if (!options.against.empty()) {
+    request.comparison.against = std::filesystem::path(options.against).stem().string();
+    request.against = run_config_of(options, options.against);
+  }
   refuse_for_growth(options, request.comparison);
   refuse_for_policy(options, request.comparison);
   refuse_other_policies(request);
@@ -86,9 +95,16 @@ void add_bench(Front& front) {
                    "With --peer and an imported network: the model that it was imported from")
       ->type_name("MODULE.py:NAME")
       ->needs(peer);
+  command
+      ->add_option("--against", options->against,
+                   "Also measure this run file's training, in turns with the first; flags and --set apply to both")
+      ->type_name("FILE")
+      ->check(refuse_empty)
+      ->excludes(folder);
   command->add_flag("--counts", options->counts, "Count operators and host reads of a step, without timing")
       ->excludes(folder)
-      ->excludes(peer);
+      ->excludes(peer)
+      ->excludes("--against");
   command->callback([&front, options] { front.run = [options] { return bench(*options); }; });
 }
 

@@ -91,11 +91,10 @@ const Scenario& scenario_of(const BenchOptions& options) {
 }
 
 config::RunConfig config_of(const BenchOptions& options) {
-  const auto assignments = assignments_of(options);
-  if (!options.config.empty()) return checked(config::read_run_config(options.config, assignments), options);
+  if (!options.config.empty()) return run_config_of(options, options.config);
   const Scenario& scenario = scenario_of(options);
   const std::string origin = "scenario " + std::string(scenario.name);
-  return checked(config::read_run_config_text(scenario.text, origin, assignments), options);
+  return checked(config::read_run_config_text(scenario.text, origin, assignments_of(options)), options);
 }
 
 // By comma, the empty ones too.
@@ -207,6 +206,10 @@ Comparison comparison_of(const BenchOptions& options) {
   comparison.scenario =
       comparison.built_in ? scenario_of(options).name : std::filesystem::path(options.config).stem().string();
   return comparison;
+}
+
+config::RunConfig run_config_of(const BenchOptions& options, const std::string& file) {
+  return checked(config::read_run_config(file, assignments_of(options)), options);
 }
 
 Job job_of(const BenchOptions& options) { return {config_of(options), options.cache_dir, options.json}; }

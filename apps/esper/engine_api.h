@@ -71,7 +71,8 @@ struct EvaluateRequest {
 struct ImportRequest {
   static constexpr const char* kCommand = "import";
   std::string source;                  // "model.py:ResNet", "timm:resnet18"
-  std::string example;                 // shape of one sample: "3x32x32"
+  std::string example;                 // shape of one sample: "3x32x32"; several inputs: "3x8x8,5"
+  std::string output;                  // of several results the one that is trained; empty: there is one
   std::string folder;                  // that is written
   std::vector<std::string> arguments;  // "num_classes=10": what the model is made with
   std::string weights;                 // safetensors file; empty: the model's own start
@@ -202,6 +203,7 @@ struct Comparison {
   bool built_in = true;            // the scenario is one of Esper's own
   std::vector<std::string> lanes;  // by name, in this order; the first is what others are compared with
   int rounds = 0;                  // in which all rows take turns
+  std::string against;             // another run file, whose lanes take turns with the first's; empty: none
   std::string peer_model;          // MODULE.py:NAME of an imported network, for its peer in Python; empty: none
   std::string commit;              // of this build
 };
@@ -218,7 +220,8 @@ struct BenchRequest {
   Comparison comparison;
   Job job;
   Measured measured = Measured::kTimes;
-  std::string output_dir;  // where the artefacts go; empty: none are written
+  std::string output_dir;                    // where the artefacts go; empty: none are written
+  std::optional<config::RunConfig> against;  // of Comparison::against
 };
 
 struct SaveBaselineRequest {

@@ -93,8 +93,11 @@ void add_import(Front& front) {
       ->type_name("NAME");
   command
       ->add_option("--example", request.example,
-                   "Shape of one sample, without the batch, like 3x32x32 or 16; for tokens with its type, 64:int64")
-      ->type_name("SHAPE");
+                   "Shape of one sample, without the batch, like 3x32x32 or 16; for tokens with its type, 64:int64; "
+                   "several inputs with commas")
+      ->type_name("SHAPE[,SHAPE]");
+  command->add_option("--output", request.output, "Which of several results is trained: its name or number (logits, 0)")
+      ->type_name("NAME");
   command->add_option("--arg", request.arguments, "NAME=VALUE that the model is made with; repeatable")
       ->type_name("NAME=VALUE")
       ->allow_extra_args(false);

@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "base/names.h"
 #include "base/text/joined.h"
+#include "base/text/printable.h"
 #include "data/adopt.h"
 #include "data/dataset.h"
 #include "data/files/input_error.h"
@@ -66,21 +67,31 @@ Dataset thinned(const Dataset& set, const DataConfig& config, const ReadOptions&
   return chosen(set, std::move(kept));
 }
 
-// The network's outputs: no label of the test part adds one.
-std::int64_t count_outputs(const RawParts& parts) {
-  if (!parts.train.numbers.empty()) return parts.train.target_sizes.at(0);
-  auto most = static_cast<std::int64_t>(parts.train.class_names.size());
-  for (const auto label : parts.train.labels) most = std::max(most, label + 1);
-  if (parts.validation) {
-    for (const auto label : parts.validation->labels) most = std::max(most, label + 1);
-  }
+// The network's outputs: labels of training alone make them.
+std::int64_t count_outputs(const RawSamples& train) {
+  if (!train.numbers.empty()) return train.target_sizes.at(0);
+  auto most = static_cast<std::int64_t>(train.class_names.size());
+  for (const auto label : train.labels) most = std::max(most, label + 1);
   return most;
 }
 
-void require_known_classes(const RawSamples& test, std::int64_t num_classes, const DataConfig& config) {
-  for (const auto label : test.labels) {
-    if (label < num_classes) continue;
-    fail_input(config.test_path, "", fmt::format("class {} does not occur in the training data", label));
+// By label.
+std::vector<bool> classes_in(const RawSamples& train, std::int64_t num_classes) {
+  std::vector<bool> has(static_cast<std::size_t>(num_classes));
+  for (const auto label : train.labels) has[static_cast<std::size_t>(label)] = true;
+  return has;
+}
+
+// Of a part of its own, not split off. path: where it is; empty: beside the training part.
+void require_known_classes(const RawSamples& part, const std::vector<bool>& known, const std::string& path,
+                           const DataConfig& config) {
+  for (std::size_t i = 0; i < part.labels.size(); ++i) {
+    const auto label = static_cast<std::size_t>(part.labels[i]);
+    if (label < known.size() && known[label]) continue;
+    fail_input(path.empty() ? config.path : path, "",
+               fmt::format(
+                   "class {} does not occur in the training data",
+                   label < part.class_names.size() ? base::in_quotes(part.class_names[label]) : std::to_string(label)));
   }
 }
 
@@ -101,14 +112,18 @@ void split_off(Splits& splits, const SplitFractions& fractions, const DataConfig
 
 Splits split_samples(const DataConfig& config, TestPart test, const ReadOptions& options) {
   auto parts = read_samples(config, test, options);
-  const auto num_classes = count_outputs(parts);
+  const auto num_classes = count_outputs(parts.train);
+  const auto known = classes_in(parts.train, num_classes);
   const SplitFractions fractions{parts.validation ? 0 : config.validation_fraction, config.test_fraction};
   Splits splits;
   splits.skipped = parts.skipped;
   splits.train = to_dataset(std::move(parts.train), num_classes);
-  if (parts.validation) splits.validation = to_dataset(std::move(*parts.validation), num_classes);
+  if (parts.validation) {
+    require_known_classes(*parts.validation, known, config.validation_path, config);
+    splits.validation = to_dataset(std::move(*parts.validation), num_classes);
+  }
   if (parts.test) {
-    require_known_classes(*parts.test, num_classes, config);
+    require_known_classes(*parts.test, known, config.test_path, config);
     splits.test = to_dataset(std::move(*parts.test), num_classes);
   }
   const bool splits_off = fractions.validation > 0 || fractions.test > 0;
@@ -176,7 +191,8 @@ Dataset other_samples(const DataConfig& config, const Preprocessing& like, const
                            like.shape.num_classes));
   }
   align_features(like.feature_names, raw, config.test_path);
-  require_known_classes(raw, like.shape.num_classes, config);
+  require_known_classes(raw, std::vector<bool>(static_cast<std::size_t>(like.shape.num_classes), true),
+                        config.test_path, config);
   return thinned(to_dataset(std::move(raw), like.shape.num_classes), config, options);
 }
 

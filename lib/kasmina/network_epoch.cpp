@@ -160,7 +160,7 @@ std::vector<LifecycleEvent> end_epoch(NetworkState& network, const EpochFacts& f
   ESPER_CHECK(facts.epoch > network.epoch, fmt::format("epochs must ascend: {} after {}", facts.epoch, network.epoch));
   network.epoch = facts.epoch;
   network.accuracy = if_accuracy(facts.validation_accuracy);
-  const auto host_parameters = num_host_parameters(network);
+  const auto host_parameters = num_learning_host_parameters(network);
   const auto broken = broken_seeds(network.structure.slots);
   std::vector<LifecycleEvent> events;
   for (std::size_t i = 0; i < network.structure.slots.size(); ++i) {

@@ -227,6 +227,8 @@ inline constexpr std::array kTable{
     event("tolaria.checkpoint_refused", "a checkpoint was not used", "path reason"),
     event("tolaria.checkpoint_saved", "a checkpoint was published", "path epoch step bytes save_ms kind"),
     event("tolaria.checkpoint_skipped", "a checkpoint was skipped", "epoch step reason"),
+    event("tolaria.classes_without_samples", "classes that no training sample has: the network cannot learn them",
+          "count classes"),
     counter("tolaria.compile.cache_hits_total", "count", "compiled programs loaded from the cache"),
     counter("tolaria.compile.cache_misses_total", "count", "cache misses of compiled programs"),
     gauge("tolaria.compile.compile_ms", "ms", "time the compiler process took for the last program"),

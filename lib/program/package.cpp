@@ -11,7 +11,7 @@
 
 #include "base/error.h"
 #include "base/file_system.h"
-#include "program/loading_folder.h"
+#include "program/compile/loading_folder.h"
 
 namespace esper::program {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "step/aggregation_state.h"
-#include "step/attribution.h"
-#include "step/gradient_surgery.h"
+#include "step/gradients/attribution.h"
+#include "step/gradients/gradient_surgery.h"
 
 namespace esper::step {
 namespace {

@@ -9,9 +9,24 @@
 
 namespace esper::step {
 
+namespace {
+
+// 0 where no batch norm moves it.
+double momentum_of(const kasmina::Host& host, const std::string& id) {
+  if (!id.starts_with("host.") || !host.norm_momenta) {
+    const bool is_statistic = id.ends_with(".running_mean") || id.ends_with(".running_var");
+    return is_statistic ? kasmina::kBatchNormMomentum : 0;
+  }
+  const auto found = host.norm_momenta->find(id);
+  return found == host.norm_momenta->end() ? 0 : found->second;
+}
+
+}  // namespace
+
 BatchStatistics::BatchStatistics(const kasmina::Network& network) : network_(network) {
   for (const auto& [id, tensor] : network.buffers()) {
-    if (id.ends_with(".running_mean") || id.ends_with(".running_var")) statistics_.push_back({id, tensor});
+    const double momentum = momentum_of(network.state().host, id);
+    if (momentum != 0) statistics_.push_back({id, tensor, momentum});
   }
 }
 
@@ -24,23 +39,27 @@ void BatchStatistics::recompute(const NextInputs& next_inputs, torch::ScalarType
   const at::NoGradGuard no_grad;
   keep();
   std::vector<torch::Tensor> sums;
-  for (const auto& [id, statistic] : statistics_) sums.push_back(at::zeros_like(statistic, torch::kFloat64));
+  for (const auto& statistic : statistics_) sums.push_back(at::zeros_like(statistic.tensor, torch::kFloat64));
   std::int64_t batches = 0;
   for (auto inputs = next_inputs(); inputs; inputs = next_inputs(), ++batches) {
     // From zero, a forward leaves the batch's own statistics times the momentum.
-    for (const auto& [id, statistic] : statistics_) statistic.zero_();
+    for (const auto& statistic : statistics_) statistic.tensor.zero_();
     const device::AutocastScope autocast(inputs->device().type(), compute_type);
     network_.forward(*inputs, kasmina::Mode::kTrain);
     for (std::size_t i = 0; i < sums.size(); ++i) sums[i].add_(statistics_[i].tensor);
   }
   if (batches == 0) return;
-  const double weight = kasmina::kBatchNormMomentum * static_cast<double>(batches);
-  for (std::size_t i = 0; i < sums.size(); ++i) statistics_[i].tensor.copy_(sums[i].div_(weight));
+  for (std::size_t i = 0; i < sums.size(); ++i) {
+    const auto& [id, tensor, momentum] = statistics_[i];
+    tensor.copy_(sums[i].div_(momentum * static_cast<double>(batches)));
+  }
 }
 
 std::vector<kasmina::NamedTensor> BatchStatistics::copies() const {
   std::vector<kasmina::NamedTensor> copies;
-  for (const auto& [id, tensor] : statistics_) copies.push_back({id, tensor.detach().to(torch::kCPU, false, true)});
+  for (const auto& statistic : statistics_) {
+    copies.push_back({statistic.id, statistic.tensor.detach().to(torch::kCPU, false, true)});
+  }
   return copies;
 }
 
@@ -48,13 +67,15 @@ base::Expected<void> BatchStatistics::put(const std::vector<kasmina::NamedTensor
   const at::NoGradGuard no_grad;
   std::map<std::string, torch::Tensor> saved;
   for (const auto& [id, tensor] : copies) saved.emplace(id, tensor);
-  for (const auto& [id, tensor] : statistics_) {
-    const auto found = saved.find(id);
-    if (found == saved.end()) return base::failure("statistic " + id + " is missing");
-    if (found->second.sizes() != tensor.sizes()) return base::failure("statistic " + id + " has another shape");
+  for (const auto& statistic : statistics_) {
+    const auto found = saved.find(statistic.id);
+    if (found == saved.end()) return base::failure("statistic " + statistic.id + " is missing");
+    if (found->second.sizes() != statistic.tensor.sizes()) {
+      return base::failure("statistic " + statistic.id + " has another shape");
+    }
   }
   keep();
-  for (const auto& [id, tensor] : statistics_) tensor.copy_(saved.at(id));
+  for (const auto& statistic : statistics_) statistic.tensor.copy_(saved.at(statistic.id));
   return {};
 }
 

@@ -38,11 +38,17 @@ class BatchStatistics {
   base::Expected<void> put(const std::vector<kasmina::NamedTensor>& copies);
 
  private:
+  struct Statistic {
+    std::string id;
+    torch::Tensor tensor;  // running mean or variance, [C]
+    double momentum = 0;   // what a forward adds of the batch's own
+  };
+
   void keep();
 
   const kasmina::Network& network_;
-  kasmina::TensorValues kept_;                    // every buffer, from recompute() or put() on
-  std::vector<kasmina::NamedTensor> statistics_;  // running means and variances, [C]
+  kasmina::TensorValues kept_;  // every buffer, from recompute() or put() on
+  std::vector<Statistic> statistics_;
 };
 
 }  // namespace esper::step

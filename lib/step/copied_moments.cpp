@@ -37,18 +37,21 @@ void restart_young(const GroupState& group, const GroupScalars& scalars) {
 
 void copy_moments(StepState& state, std::span<const kasmina::ParameterCopy> copies, StructureChange& change) {
   const at::NoGradGuard no_grad;
+  std::size_t taken = 0;
   for (const auto& [id, source, kind, share] : copies) {
     const Copying parameter{find_parameter(state, source), find_parameter(state, id)};
-    ESPER_CHECK(parameter.from.group && parameter.to.group, id + " is a copy of " + source + ", and one is not there");
+    ESPER_CHECK(parameter.to.group != nullptr, id + " is a copy of " + source + ", and is not there");
+    if (parameter.from.group == nullptr) continue;  // frozen: it has no moments
+    ++taken;
     const bool is_whole = kind == kasmina::CopyKind::kWhole;
     const bool has_first = is_whole && take_moment(parameter, &GroupState::first_moments, share);
     const bool has_second = take_moment(parameter, &GroupState::second_moments, share * share);
     if (has_second) parameter.to.group->step.copy_(parameter.from.group->step);
     if (has_first || has_second) (is_whole ? change.copied : change.reset).push_back(id);
   }
-  if (copies.empty() || !state.scalars.log_betas.defined()) return;
+  if (taken == 0 || !state.scalars.log_betas.defined()) return;
   const GroupState& group = *find_parameter(state, copies.front().id).group;
-  if (copies.size() < group.parameter_ids.size()) restart_young(group, state.scalars);
+  if (taken < group.parameter_ids.size()) restart_young(group, state.scalars);
 }
 
 }  // namespace esper::step

@@ -63,13 +63,6 @@ void add_scales_of_shadows(const std::vector<NamedTensor>& expected, std::map<st
   }
 }
 
-// While the gate was closed the optimizer went on counting steps, and decay went on filling the moments.
-void restart_optimizer(const GroupState& group) {
-  for (const torch::Tensor& tensor : {group.step, group.first_moments.flat, group.second_moments.flat}) {
-    if (tensor.defined()) tensor.zero_();
-  }
-}
-
 bool is_opening(const GroupState& group, const kasmina::ParameterGroup& seed) {
   return seed.learns && group.lr_scale.item<float>() == 0;
 }
@@ -101,6 +94,9 @@ std::unique_ptr<Model> build_model(const config::RunConfig& config, const leylin
   check_class_weights(settings.loss, sample.num_classes);
   auto model = std::unique_ptr<Model>(new Model{
       {config.host, config.growth, sample, config.seed, device}, settings, make_step_state(settings, device)});
+  std::vector<std::string> host_ids;
+  for (const auto& parameter : model->network.state().host.tensors.parameters) host_ids.push_back(parameter.id);
+  check_rules(settings.rules, host_ids);
   follow_structure(*model);
   return model;
 }
@@ -125,6 +121,7 @@ void follow_training_gates(Model& model) {
     for (auto& group : model.state.groups) {
       if (group.id != seed.id) continue;
       if (is_opening(group, seed)) {
+        // While the gate was closed the optimizer went on counting steps, and decay went on filling the moments.
         restart_optimizer(group);
         StructureChange reported_at_birth;
         copy_moments(model.state, seed.copies, reported_at_birth);

@@ -3,7 +3,7 @@
 #include "device/precision.h"
 #include "kasmina/network/alpha_override.h"
 #include "step/aggregation_state.h"
-#include "step/attribution.h"
+#include "step/gradients/attribution.h"
 #include "step/loss.h"
 
 namespace esper::step {

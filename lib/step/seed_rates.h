@@ -8,7 +8,7 @@
 
 #include "config/growth_config.h"
 #include "kasmina/tensor/parameter_group.h"
-#include "step/schedule.h"
+#include "step/rates/schedule.h"
 #include "step/step_state.h"
 
 namespace esper::step {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "config/run_config.h"
-#include "step/parameter_rules.h"
+#include "step/rates/parameter_rules.h"
 
 namespace esper::step {
 

@@ -1,6 +1,8 @@
 #include "step/step_state.h"
 
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -131,6 +133,19 @@ LossScale scale_of_shadow(const StepState& state, const std::string& id) {
   return fresh;
 }
 
+// Adam's bias correction counts a group's steps: what joins a group late, as parameters that were frozen do, would go
+// up to 7 times lr with the others' count. So the group's optimizer begins anew, as a new torch.optim would.
+void restart_where_joined(const std::vector<GroupState>& before, const KeptParameters& kept,
+                          std::vector<GroupState>& built, StructureChange& change) {
+  for (GroupState& group : built) {
+    const auto is_new = [&](const std::string& id) { return !kept.contains(id); };
+    if (!group.step.defined() || find_group(before, group.id) == nullptr) continue;
+    if (std::ranges::none_of(group.parameter_ids, is_new)) continue;
+    restart_optimizer(group);
+    std::ranges::copy_if(group.parameter_ids, std::back_inserter(change.reset), std::not_fn(is_new));
+  }
+}
+
 StructureChange compare(const KeptParameters& kept, const std::vector<GroupState>& before,
                         const std::vector<GroupState>& after) {
   StructureChange change;
@@ -183,6 +198,12 @@ void name_group(const GroupState& group, std::vector<NamedTensor>& out) {
 
 }  // namespace
 
+void restart_optimizer(const GroupState& group) {
+  for (const torch::Tensor& tensor : {group.step, group.first_moments.flat, group.second_moments.flat}) {
+    if (tensor.defined()) tensor.zero_();
+  }
+}
+
 bool is_growing(const StepState& state, const GroupState& group) {
   return group.owner == group.id && group.id != state.groups.front().id;
 }
@@ -216,6 +237,7 @@ StructureChange sync_groups(StepState& state, const StepSettings& settings,
   }
   carry_scalars(state, settings, built);
   StructureChange change = compare(kept, state.groups, built);
+  restart_where_joined(state.groups, kept, built, change);
   const auto before = std::exchange(state.groups, std::move(built));
   rebuild_scratch(state);
   sync_group_sums(state.metrics, group_ids);

@@ -23,8 +23,8 @@
 #include <vector>
 
 #include "kasmina/tensor/parameter_group.h"
-#include "step/flat_tensors.h"
-#include "step/grad_scaler.h"
+#include "step/gradients/flat_tensors.h"
+#include "step/gradients/grad_scaler.h"
 #include "step/group_scalars.h"
 #include "step/seed_sums.h"
 #include "step/step_metrics.h"
@@ -96,6 +96,9 @@ struct StepState {
   std::vector<CountConstants> count_constants;
 };
 
+// No step taken and no moments: as a new optimizer of these parameters.
+void restart_optimizer(const GroupState& group);
+
 // Is it the group of a growing seed? The first group is the host's.
 bool is_growing(const StepState& state, const GroupState& group);
 
@@ -115,10 +118,10 @@ struct StructureChange {
 // Makes the state fit the network's parameters, by id. A group's parameters are moved into one piece of memory: the
 // tensors stay the same objects with the same bits, but earlier views of them do not follow. What
 // stays keeps its place in memory, its moments and its average, as the same tensor objects while its group has the same
-// parameters, else as the same bits; a group that stays keeps its step count and learning-rate scale. New moments and
-// step counts start at zero, those of copies as copied_moments.h says, averages at the parameter's value. Call it at
-// the start and after every change of structure. Parameters belong to one StepState at a time: the last one that took
-// them.
+// parameters, else as the same bits; a group that stays keeps its step count and learning-rate scale, but with adamw
+// its optimizer begins anew where parameters join it that no group had. New moments and step counts start at zero,
+// those of copies as copied_moments.h says, averages at the parameter's value. Call it at the start and after every
+// change of structure. Parameters belong to one StepState at a time: the last one that took them.
 StructureChange sync_groups(StepState& state, const StepSettings& settings,
                             std::span<const kasmina::ParameterGroup> groups);
 

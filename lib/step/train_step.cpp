@@ -9,8 +9,8 @@
 #include "base/error.h"
 #include "device/precision.h"
 #include "step/aggregation.h"
-#include "step/clip.h"
 #include "step/ema.h"
+#include "step/gradients/clip.h"
 #include "step/loss.h"
 #include "step/optimizer.h"
 #include "step/scaled_parts.h"
@@ -56,14 +56,14 @@ bool divides_by_weights(const StepState& state, const LossSettings& loss) {
   return loss.kind == config::LossKind::kCrossEntropy && state.class_weights.defined();
 }
 
-// Where no target has a weight, the step is to change nothing: a sum of 0 is divided by something.
+// 0 where no target has a weight: such a step has no gradient.
 torch::Tensor inverse_of_weights(const StepState& state, std::span<const Microbatch> microbatches) {
   torch::Tensor sum;
   for (const Microbatch& microbatch : microbatches) {
     const torch::Tensor own = sum_of_weights(state.class_weights, microbatch.targets);
     sum = sum.defined() ? sum.add(own) : own;
   }
-  return sum.clamp_min(std::numeric_limits<float>::min()).reciprocal();
+  return sum.clamp_min(std::numeric_limits<float>::min()).reciprocal().mul(sum.gt(0));
 }
 
 // Regression has no right and wrong.

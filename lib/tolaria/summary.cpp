@@ -5,6 +5,7 @@
 #include "base/names.h"
 #include "base/text/rounding.h"
 #include "kasmina/network/network_seeds.h"
+#include "kasmina/network/network_tensors.h"
 
 namespace esper::tolaria {
 namespace {
@@ -77,10 +78,6 @@ ordered_json figures_json(const EpochFigures& figures) {
 
 ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::string& run_dir) {
   const RunProgress& progress = run.progress;
-  std::int64_t parameters = 0;
-  for (const auto& group : run.model.network.parameter_groups()) {
-    for (const auto& parameter : group.parameters) parameters += parameter.tensor.numel();
-  }
   const auto& config = run.facts.config;
   const ordered_json unknown = unknown_figures(config);
   ordered_json summary = {{"run_dir", run_dir},
@@ -90,7 +87,7 @@ ordered_json summarize(const Run& run, const RunOutcome& outcome, const std::str
                           {"epochs", progress.epoch},
                           {"steps", progress.step},
                           {"wall_s", run.facts.wall_s(progress)},
-                          {"parameters", parameters},
+                          {"parameters", kasmina::num_parameters_of(run.model.network.state())},
                           {"train", progress.validation ? training_figures(config, progress.train) : unknown},
                           {"validation", progress.validation ? figures_json(*progress.validation) : unknown},
                           {"best", nullptr},

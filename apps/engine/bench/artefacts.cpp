@@ -9,7 +9,7 @@
 #include "device/facts.h"
 #include "engine/bench/controllers.h"
 #include "engine/bench/report.h"
-#include "engine/find_python.h"
+#include "engine/python/find_python.h"
 #include "storage/atomic_publish.h"
 #include "tamiyo/heuristic.h"
 

@@ -67,7 +67,7 @@ void refuse_to_overwrite(base::FileSystem& files, const SaveBaselineRequest& req
 }  // namespace
 
 int run(const SaveBaselineRequest& request) {
-  const bench::Scratch scratch(request.job.cache_dir);
+  const Scratch scratch(request.job.cache_dir);
   const bench::CleanEnd clean_end(scratch.folder(),
                                   request.job.json ? bench::FinalMessage::kJson : bench::FinalMessage::kText);
   auto& files = storage::real_file_system();
@@ -89,7 +89,7 @@ int run(const SaveBaselineRequest& request) {
 }
 
 int run(const CheckBaselineRequest& request) {
-  const bench::Scratch scratch(request.job.cache_dir);
+  const Scratch scratch(request.job.cache_dir);
   const bench::CleanEnd clean_end(scratch.folder(),
                                   request.job.json ? bench::FinalMessage::kJson : bench::FinalMessage::kText);
   const auto session = bench::open_session(request.comparison, request.job.config, scratch);

@@ -116,7 +116,8 @@ std::string text_of(const ordered_json& report, Measured measured) {
 }  // namespace
 
 Session open_session(const Comparison& comparison, const config::RunConfig& given, const Scratch& scratch) {
-  Session session{comparison, comparison.built_in ? with_made_up_text(given, scratch) : given, nullptr, {}, ""};
+  Session session{comparison, comparison.built_in ? with_made_up_text(given, scratch) : given, nullptr, nullptr, {},
+                  ""};
   session.workload = prepare_workload(session.config, scratch.cache_dir());
   if (needs_compiler(lanes_of(comparison))) prepare_compiling(*session.workload, scratch.cache_dir());
   session.header = {{"scenario", comparison.scenario},
@@ -128,6 +129,13 @@ Session open_session(const Comparison& comparison, const config::RunConfig& give
     session.epoch_problem = error.what();
   }
   return session;
+}
+
+void set_against(Session& session, const config::RunConfig& config, const Scratch& scratch) {
+  session.against =
+      prepare_workload(session.comparison.built_in ? with_made_up_text(config, scratch) : config, scratch.cache_dir());
+  if (needs_compiler(lanes_of(session.comparison))) prepare_compiling(*session.against, scratch.cache_dir());
+  session.header["against"] = {{"name", session.comparison.against}, {"workload", config::workload_json(config)}};
 }
 
 ordered_json run_scenario(const Session& session, const Scratch& scratch, Measured measured) {
@@ -145,6 +153,7 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch, Measur
   }
   MeasurePlan plan;
   plan.lanes = lanes_of(comparison);
+  plan.against = {comparison.against, session.against.get()};
   plan.peers = measured == Measured::kTimesAndPeer;
   plan.peer_model = comparison.peer_model;
   plan.times = !counts_only;
@@ -167,13 +176,14 @@ ordered_json run_scenario(const Session& session, const Scratch& scratch, Measur
 }  // namespace bench
 
 int run(const BenchRequest& request) {
-  const bench::Scratch scratch(request.job.cache_dir);
+  const Scratch scratch(request.job.cache_dir);
   const bench::CleanEnd clean_end(scratch.folder(),
                                   request.job.json ? bench::FinalMessage::kJson : bench::FinalMessage::kText);
   auto& files = storage::real_file_system();
   const std::string& folder = request.output_dir;
   if (!folder.empty()) bench::open_output_folder(files, folder, "--output-dir");
-  const auto session = bench::open_session(request.comparison, request.job.config, scratch);
+  auto session = bench::open_session(request.comparison, request.job.config, scratch);
+  if (request.against) bench::set_against(session, *request.against, scratch);
   if (!folder.empty() && !session.epoch_problem.empty()) {
     throw base::Error(base::ExitCode::kConfig, "--output-dir: the drills run whole epochs. " + session.epoch_problem);
   }

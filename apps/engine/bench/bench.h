@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "engine/bench/scratch.h"
 #include "engine/bench/workload.h"
+#include "engine/scratch.h"
 #include "esper/engine_api.h"
 
 namespace esper::engine::bench {
@@ -14,14 +14,16 @@ namespace esper::engine::bench {
 // A scenario ready to be measured. Nothing was timed yet, so whatever can be refused is refused by what is here.
 struct Session {
   Comparison comparison;
-  config::RunConfig config;  // with the made-up text, where there is one
-  std::unique_ptr<Workload> workload;
-  nlohmann::ordered_json header;  // {scenario, environment, workload}
-  std::string epoch_problem;      // why no whole epochs can be run; empty: they can
+  config::RunConfig config;                     // with the made-up text, where there is one
+  std::unique_ptr<Workload> workload, against;  // null: nothing is measured against it
+  nlohmann::ordered_json header;                // {scenario, environment, workload}
+  std::string epoch_problem;                    // why no whole epochs can be run; empty: they can
 };
 
 // Throws Error as prepare_workload().
 Session open_session(const Comparison& comparison, const config::RunConfig& config, const Scratch& scratch);
+// Against another training's lanes, too. Throws Error as prepare_workload().
+void set_against(Session& session, const config::RunConfig& config, const Scratch& scratch);
 
 // The header and what report.h says, with `growth` for the scenario of that name, and with `epoch_lane` or, where
 // whole epochs could not be run, `epoch_problem`.

@@ -6,7 +6,7 @@
 
 #include "config/run_config.h"
 #include "engine/bench/loop_figures.h"
-#include "engine/bench/scratch.h"
+#include "engine/scratch.h"
 #include "leyline/controller.h"
 
 namespace esper::engine::bench {

@@ -28,12 +28,13 @@ void say(const MeasurePlan& plan, const std::string& text) {
 // Rows of this process, each checked against a fresh eager model.
 class Line {
  public:
-  Line(const Workload& workload, const MeasurePlan& plan, Measurement& out)
-      : workload_(workload), plan_(plan), out_(out) {}
+  Line(const Workload& workload, const MeasurePlan& plan, Measurement& out, std::string suffix = {})
+      : workload_(workload), plan_(plan), out_(out), suffix_(std::move(suffix)) {}
 
-  void add(const std::string& name, config::Lane lane) {
+  void add(const std::string& kind, config::Lane lane) {
+    const std::string name = kind + suffix_;
     say(plan_, "preparing: " + name);
-    Trainee trainee = make(workload_, name, lane);
+    Trainee trainee = make(workload_, kind, lane);
     if (!trainee.refusal.empty()) return out_.refused.push_back({name, trainee.refusal});
     const Agreement agreement = compare(lane_trainee(workload_, config::Lane::kEager), trainee, workload_);
     if (!agreement.holds()) return out_.refused.push_back({name, far_off(agreement)});
@@ -51,7 +52,10 @@ class Line {
   const Workload& workload_;
   const MeasurePlan& plan_;
   Measurement& out_;
+  std::string suffix_;  // of the names of its rows
 };
+
+std::string lane_name(config::Lane lane) { return std::string(base::name_of(lane)); }
 
 void add_peers(const Workload& workload, const Scratch& scratch, const std::string& peer_model,
                std::vector<Contender>& contenders, Measurement& out) {
@@ -88,10 +92,15 @@ const Row* Measurement::find(const std::string& name) const {
 Measurement measure(const Workload& workload, const Scratch& scratch, const MeasurePlan& plan) {
   Measurement out;
   Line line(workload, plan, out);
-  for (const config::Lane lane : plan.lanes) line.add(std::string(base::name_of(lane)), lane);
+  for (const config::Lane lane : plan.lanes) line.add(lane_name(lane), lane);
   line.add("hand", config::Lane::kEager);
   if (!plan.times || line.contenders.empty()) return out;
   std::vector<Contender> contenders = std::move(line.contenders);
+  if (plan.against.workload != nullptr) {
+    Line other(*plan.against.workload, plan, out, "@" + plan.against.name);
+    for (const config::Lane lane : plan.lanes) other.add(lane_name(lane), lane);
+    std::ranges::move(other.contenders, std::back_inserter(contenders));
+  }
   if (plan.peers) say(plan, "preparing: Python, eager and compiled");
   if (plan.peers) add_peers(workload, scratch, plan.peer_model, contenders, out);
   const auto first = base::from_name<config::Lane>(out.lanes.front());

@@ -31,8 +31,15 @@ struct Measurement {
   const Row* find(const std::string& name) const;
 };
 
+// Another training whose lanes take turns with those of the first, as rows "eager@NAME".
+struct Against {
+  std::string name;
+  const Workload* workload = nullptr;  // null: none
+};
+
 struct MeasurePlan {
   std::vector<config::Lane> lanes;
+  Against against = {};
   bool peers = false;
   std::string peer_model = {};  // as Comparison::peer_model
   bool times = true;            // false: counts only

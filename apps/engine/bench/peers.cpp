@@ -121,7 +121,7 @@ void check_same_training(const Workload& workload, const json& answer) {
 }
 
 Contender open_peer(PeerRow& row, const PeerTraining& training, const Scratch& scratch, const PythonFacts& python) {
-  const auto process = std::make_shared<PeerProcess>(
+  const auto process = std::make_shared<JsonProcess>(
       std::vector<std::string>{python.path, "-I", scratch.path("peer.py")}, scratch.path(row.name + ".log"));
   const json question = {{"do", "open"},
                          {"workload", describe(training)},
@@ -158,13 +158,13 @@ void write_peer_tensors(const std::vector<storage::TensorView>& tensors, const s
   if (!file.flush()) throw std::runtime_error("the scratch folder has no room for the peer's tensors");
 }
 
-json answer_of(PeerProcess& process, const json& question, std::chrono::milliseconds deadline) {
+json answer_of(JsonProcess& process, const json& question, std::chrono::milliseconds deadline) {
   json answer = process.ask(question, deadline);
   if (answer.contains("error")) throw std::runtime_error(answer["error"].get<std::string>());
   return answer;
 }
 
-Contender peer_contender(std::string name, std::shared_ptr<PeerProcess> process, double warmup_ms) {
+Contender peer_contender(std::string name, std::shared_ptr<JsonProcess> process, double warmup_ms) {
   const auto run = [process = std::move(process)](int steps, std::vector<double>& out_us) {
     const json answer = answer_of(*process, {{"do", "run"}, {"steps", steps}}, kRunDeadline);
     const auto times = answer.at("us").get<std::vector<double>>();

@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "engine/bench/peer_process.h"
 #include "engine/bench/rounds.h"
 #include "engine/bench/workload.h"
-#include "engine/find_python.h"
+#include "engine/python/find_python.h"
+#include "engine/python/json_process.h"
 #include "storage/tensor_view.h"
 
 namespace esper::engine::bench {
@@ -40,9 +40,9 @@ Peers open_peers(const PeerTraining& training, const Scratch& scratch, const Pyt
 
 // A safetensors file.
 void write_peer_tensors(const std::vector<storage::TensorView>& tensors, const std::string& path);
-// As PeerProcess::ask(); throws the peer's own error, too.
-nlohmann::json answer_of(PeerProcess& process, const nlohmann::json& question, std::chrono::milliseconds deadline);
+// As JsonProcess::ask(); throws the peer's own error, too.
+nlohmann::json answer_of(JsonProcess& process, const nlohmann::json& question, std::chrono::milliseconds deadline);
 // One that answers {"do": "run", "steps": N} with {"us": [...]}.
-Contender peer_contender(std::string name, std::shared_ptr<PeerProcess> process, double warmup_ms);
+Contender peer_contender(std::string name, std::shared_ptr<JsonProcess> process, double warmup_ms);
 
 }  // namespace esper::engine::bench

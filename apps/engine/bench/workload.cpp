@@ -9,7 +9,7 @@
 
 #include "base/error.h"
 #include "device/rng.h"
-#include "engine/find_python.h"
+#include "engine/python/find_python.h"
 
 namespace esper::engine::bench {
 namespace {

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "engine/bench/scratch.h"
+#include "engine/scratch.h"
 #include "engine/workbench.h"
 #include "step/train_step.h"
 

@@ -8,7 +8,7 @@
 #include "config/run_config.h"
 #include "engine/bench/measure.h"
 #include "engine/bench/rounds.h"
-#include "engine/bench/scratch.h"
+#include "engine/scratch.h"
 
 namespace esper::engine::bench {
 

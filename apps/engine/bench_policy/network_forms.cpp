@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "engine/bench/progress.h"
-#include "engine/find_python.h"
+#include "engine/python/find_python.h"
 #include "engine/workbench.h"
 #include "tamiyo/network/agreement.h"
 #include "tamiyo/network/bf16_products.h"

@@ -4,7 +4,7 @@
 #include "base/statistics.h"
 #include "config/run_config.h"
 #include "engine/bench/loop.h"
-#include "engine/bench/scratch.h"
+#include "engine/scratch.h"
 
 namespace esper::engine::bench {
 

@@ -15,7 +15,7 @@
 #include "engine/bench/peers.h"
 #include "engine/bench/progress.h"
 #include "engine/bench_policy/answers.h"
-#include "engine/find_python.h"
+#include "engine/python/find_python.h"
 #include "tamiyo/network/tensor_names.h"
 
 namespace esper::engine::bench {
@@ -71,8 +71,8 @@ void write_inputs(const tamiyo::Weights& weights, const std::vector<HeteroGraph>
   write_peer_tensors(views, path);
 }
 
-std::shared_ptr<PeerProcess> open(const std::string& name, const Scratch& scratch, const std::string& python) {
-  const auto process = std::make_shared<PeerProcess>(
+std::shared_ptr<JsonProcess> open(const std::string& name, const Scratch& scratch, const std::string& python) {
+  const auto process = std::make_shared<JsonProcess>(
       std::vector<std::string>{python, "-I", scratch.path("policy_peer.py"), ESPER_PARITY_PACKAGES},
       scratch.path(name + ".log"));
   answer_of(*process,

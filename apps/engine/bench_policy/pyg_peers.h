@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "engine/bench/measure.h"
-#include "engine/bench/peer_process.h"
 #include "engine/bench/rounds.h"
-#include "engine/bench/scratch.h"
+#include "engine/python/json_process.h"
+#include "engine/scratch.h"
 #include "tamiyo/graph/hetero_graph.h"
 #include "tamiyo/network/weights.h"
 
@@ -30,7 +30,7 @@ class PygPeers {
  private:
   struct Peer {
     std::string name;  // "pyg_eager", "pyg_compiled"
-    std::shared_ptr<PeerProcess> process;
+    std::shared_ptr<JsonProcess> process;
   };
 
   std::vector<Peer> peers_;

@@ -14,12 +14,13 @@
 #include "base/text/child_process.h"
 #include "base/text/line_channel.h"
 #include "embedded_exporter_description.h"
+#include "embedded_exporter_example.h"
 #include "embedded_exporter_main.h"
 #include "embedded_exporter_models.h"
 #include "embedded_exporter_programs.h"
 #include "embedded_exporter_refusal.h"
-#include "engine/bench/scratch.h"
-#include "engine/find_python.h"
+#include "engine/python/find_python.h"
+#include "engine/scratch.h"
 
 namespace esper::engine {
 namespace {
@@ -27,14 +28,14 @@ namespace {
 constexpr base::Duration kLongest = std::chrono::minutes(10);
 constexpr base::Duration kLongestEnd = std::chrono::seconds(5);
 
-constexpr std::array kFiles{std::pair{"__main__.py", exporter::kMain},
-                            std::pair{"description.py", exporter::kDescription},
-                            std::pair{"models.py", exporter::kModels}, std::pair{"programs.py", exporter::kPrograms},
-                            std::pair{"refusal.py", exporter::kRefusal}};
+constexpr std::array kFiles{
+    std::pair{"__main__.py", exporter::kMain},     std::pair{"description.py", exporter::kDescription},
+    std::pair{"example.py", exporter::kExample},   std::pair{"models.py", exporter::kModels},
+    std::pair{"programs.py", exporter::kPrograms}, std::pair{"refusal.py", exporter::kRefusal}};
 
 [[noreturn]] void refuse_exporter(base::ExitCode code, const std::string& text) { throw base::Error(code, text); }
 
-std::string write_program(const bench::Scratch& scratch) {
+std::string write_program(const Scratch& scratch) {
   const std::string folder = scratch.path("exporter");
   std::filesystem::create_directory(folder);
   for (const auto& [name, text] : kFiles) std::ofstream(folder + "/" + name, std::ios::binary) << text;
@@ -76,7 +77,7 @@ nlohmann::json run_exporter(std::vector<std::string> arguments, const std::strin
   const PythonFacts python = find_python();
   if (!python.problem.empty())
     refuse_exporter(base::ExitCode::kResources, "an import needs Python with torch: " + python.problem);
-  const bench::Scratch scratch;
+  const Scratch scratch;
   std::vector<std::string> command{python.path, "-I", write_program(scratch)};
   command.insert(command.end(), std::make_move_iterator(arguments.begin()), std::make_move_iterator(arguments.end()));
   command.insert(command.end(), {"--out", folder});

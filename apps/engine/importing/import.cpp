@@ -9,9 +9,9 @@
 #include "base/error.h"
 #include "base/text/standard_output.h"
 #include "config/facts/exported_host.h"
-#include "engine/bench/scratch.h"
 #include "engine/commands.h"
 #include "engine/importing/exporter.h"
+#include "engine/scratch.h"
 #include "kasmina/host/host.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/tensor/stored_tensor.h"
@@ -35,6 +35,7 @@ constexpr double kMostDifference = 1e-4;  // relative to the largest output
 std::vector<std::string> arguments_of(const ImportRequest& request) {
   std::vector<std::string> arguments{"--source",      request.source, "--example",
                                      request.example, "--seed",       std::to_string(request.seed)};
+  if (!request.output.empty()) arguments.insert(arguments.end(), {"--output", request.output});
   for (const auto& argument : request.arguments) arguments.insert(arguments.end(), {"--argument", argument});
   if (!request.weights.empty()) arguments.insert(arguments.end(), {"--weights", request.weights});
   if (!request.license.empty()) arguments.insert(arguments.end(), {"--license", request.license});
@@ -123,7 +124,7 @@ double tried(const std::string& package, const std::string& check_file) {
 }
 
 // Tries the package where it was made, and publishes it if it agrees with the model.
-double publish_checked(const bench::Scratch& scratch, const ImportRequest& request) {
+double publish_checked(const Scratch& scratch, const ImportRequest& request) {
   auto& files = storage::real_file_system();
   const std::string package = scratch.path("package"), trial = scratch.path("trial");
   kasmina::publish_host_package(package, files, trial);
@@ -144,7 +145,7 @@ double publish_checked(const bench::Scratch& scratch, const ImportRequest& reque
 
 int run(const ImportRequest& request) {
   require_place(request);
-  const bench::Scratch scratch;
+  const Scratch scratch;
   auto said = run_exporter(arguments_of(request), scratch.path("package"));
   said["largest_difference"] = publish_checked(scratch, request);
   said["folder"] = request.folder;

@@ -115,7 +115,7 @@ JsonCheck read_json(const nlohmann::json& from, std::vector<T>& to) {
   to.clear();
   for (std::size_t i = 0; i < from.size(); ++i) {
     if (auto refused = read_json(from[i], to.emplace_back())) {
-      refused->enter("[" + std::to_string(i) + "]");
+      refused->enter(std::string("[").append(std::to_string(i)).append("]"));
       return refused;
     }
   }

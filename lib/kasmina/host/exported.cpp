@@ -14,6 +14,7 @@
 #include "kasmina/tensor/stored_tensor.h"
 #include "leyline/slot_id.h"
 #include "program/interpreter.h"
+#include "program/norm_momentum.h"
 #include "storage/file_tools.h"
 #include "storage/published_folder.h"
 #include "storage/real_file_system.h"
@@ -236,6 +237,7 @@ HostBody build_exported_host(ModuleScope scope, const HostPlan& plan) {
   const auto tensors = add_tensors(scope, *host, values, folder);
   const auto silent = program::without_effects(training);
   if (!silent) body.no_shadow = silent.error();
+  body.norm_momenta = program::norm_momenta(training);
   const auto programs = std::make_shared<const Programs>(Programs{
       {training, tensors, plan.device, in_training},
       {evaluation, tensors, plan.device, in_evaluation},

@@ -66,6 +66,7 @@ Host build_host(const config::HostConfig& config, const leyline::SampleShape& sa
   host.block = std::move(body.block);
   host.head = std::move(body.head);
   host.no_shadow = std::move(body.no_shadow);
+  host.norm_momenta = std::move(body.norm_momenta);
   return host;
 }
 

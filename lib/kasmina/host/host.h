@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -113,6 +114,9 @@ struct Host {
   std::function<BlockOutput(std::size_t slot, const SlotOutput& x, Mode mode)> block;
   // From what leaves the last slot, or from the inputs where there is none, to the logits.
   std::function<torch::Tensor(const SlotOutput& x, Mode mode)> head;
+  // Of an imported network, by the id of a running mean or variance; those that are missing are moved by no batch norm.
+  // None: all move by kBatchNormMomentum.
+  std::optional<std::map<std::string, double>> norm_momenta = {};
   std::string no_shadow = {};  // why no seed can train in the shadow of this network; empty: it can
 
   // inputs: float32 [B, F] or [B, C, H, W], int64 [B, T]; returns logits [B, classes], [B, T, classes] for tokens.

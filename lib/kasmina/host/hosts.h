@@ -12,6 +12,7 @@ struct HostBody {
   decltype(Host::block) block;
   decltype(Host::head) head;
   std::string no_shadow = {};
+  decltype(Host::norm_momenta) norm_momenta = {};
 };
 
 // As build_host() takes it.

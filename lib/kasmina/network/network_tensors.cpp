@@ -51,10 +51,18 @@ std::vector<NamedTensor> scalars_of(const NetworkState& network) {
   return all;
 }
 
-std::int64_t num_host_parameters(const NetworkState& network) {
+std::int64_t num_parameters_of(const NetworkState& network) {
   std::int64_t count = network.host.tensors.num_parameters();
+  for (const auto* slot : in_creation_order(network.structure.slots)) {
+    if (!slot->seed->folded) count += slot->seed->module.tensors.num_parameters();
+  }
+  return count;
+}
+
+std::int64_t num_learning_host_parameters(const NetworkState& network) {
+  std::int64_t count = 0;
   for (const auto& group : parameter_groups_of(network)) {
-    if (group.owner != kHostOwner || group.id == kHostOwner) continue;
+    if (group.owner != kHostOwner) continue;
     for (const auto& parameter : group.parameters) count += parameter.tensor.numel();
   }
   return count;

@@ -14,8 +14,10 @@ std::vector<NamedTensor> buffers_of(const NetworkState& network);
 // Per seed: "seed-0001.alpha", ".straight_through", ".isolation_gate", ".training_gate": 0-dim float32 on the device.
 std::vector<NamedTensor> scalars_of(const NetworkState& network);
 
-// Numbers in the parameters that the host owns, fossilised seeds included.
-std::int64_t num_host_parameters(const NetworkState& network);
+// Numbers in all parameters, frozen ones included.
+std::int64_t num_parameters_of(const NetworkState& network);
+// Of those that the host owns and that learn, fossilised seeds included.
+std::int64_t num_learning_host_parameters(const NetworkState& network);
 
 // Fills the registry of owners anew, from the slots.
 void assign_owners(NetworkState& network);

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "lanes/lane/step_inputs.h"
-#include "program/replay.h"
+#include "program/replay/replay.h"
 
 namespace esper::lanes {
 

@@ -8,7 +8,7 @@
 
 #include "base/names.h"
 #include "program/cache/cache_key.h"
-#include "program/compile/compile_request.h"
+#include "program/cache/compile_effort.h"
 #include "storage/atomic_publish.h"
 #include "storage/beneath.h"
 #include "storage/file_tools.h"

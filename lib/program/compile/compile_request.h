@@ -8,14 +8,9 @@
 #include <utility>
 #include <vector>
 
-namespace esper::program {
+#include "program/cache/compile_effort.h"
 
-// quick: ready soonest, its wrapper hardly optimised; full: the fastest step. Both compute the same.
-enum class CompileEffort { kQuick, kFull };
-constexpr auto names(CompileEffort) {
-  using E = CompileEffort;
-  return std::array{std::pair{E::kQuick, "quick"}, std::pair{E::kFull, "full"}};
-}
+namespace esper::program {
 
 struct CompileRequest {
   std::string key;     // 32 hexadecimal digits (cache_key); names the entry in the cache

@@ -9,8 +9,8 @@
 
 #include "base/names.h"
 #include "base/text/json_fields.h"
+#include "program/compile/loading_folder.h"
 #include "program/compile/worker_source.h"
-#include "program/loading_folder.h"
 
 namespace esper::program {
 namespace {

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "simic/imitation/agreement.h"
 #include "simic/imitation/imitation_loss.h"
-#include "step/clip.h"
+#include "step/gradients/clip.h"
 #include "step/group_scalars.h"
 #include "step/optimizer.h"
 #include "step/step_state.h"

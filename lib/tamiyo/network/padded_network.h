@@ -14,7 +14,7 @@
 #include "program/package.h"
 #include "program/program.h"
 #include "program/recorder.h"
-#include "program/replay.h"
+#include "program/replay/replay.h"
 #include "tamiyo/network/dense_graph.h"
 #include "tamiyo/network/folded_network.h"
 

@@ -43,7 +43,7 @@ void part_moments(const Model& model, const kasmina::SharedColumns& shared, Fold
   out.parts = true;
   const auto sum = [&](FlatTensors GroupState::* tensors, std::vector<NamedTensor>& to) {
     const auto host = find_view(model.state, tensors, shared.host), own = find_view(model.state, tensors, shared.seed);
-    if (own.defined()) to.push_back({shared.seed, own + kasmina::leading_part(host, own)});
+    if (own.defined() && host.defined()) to.push_back({shared.seed, own + kasmina::leading_part(host, own)});
   };
   sum(&GroupState::first_moments, out.first_moments);
   sum(&GroupState::second_moments, out.second_moments);

@@ -71,9 +71,7 @@ void observe_network(const kasmina::Network& network, const config::HostConfig& 
   seen.slots = kasmina::export_slots(network.state());
   const auto& sites = network.state().host.sites;
   describe_slots(sites, seen.slots);
-  for (const auto& group : network.parameter_groups()) {
-    if (group.id == kasmina::kHostOwner) seen.blocks = host_blocks(host, group.parameters, sites);
-  }
+  seen.blocks = host_blocks(host, network.state().host.tensors.parameters, sites);
 }
 
 }  // namespace

@@ -1,7 +1,11 @@
 #include "tolaria/report/run_report.h"
 
+#include <algorithm>
+#include <span>
+
 #include "base/hash.h"
 #include "base/names.h"
+#include "base/text/joined.h"
 #include "config/writing/write.h"
 #include "device/precision.h"
 #include "kasmina/slot/topology.h"
@@ -49,6 +53,17 @@ void record_decision_process(const Run& run) {
   run.saver.record(std::move(process));
 }
 
+// Says which outputs nothing teaches; the first of them by name.
+void report_untaught(const Run& run) {
+  constexpr std::size_t kMostNamed = 20;
+  const auto& classes = run.facts.untaught_classes;
+  if (classes.empty()) return;
+  std::string named = base::joined(std::span(classes).first(std::min(kMostNamed, classes.size())));
+  if (classes.size() > kMostNamed) named += ", ...";
+  run.outbox.emit(event("tolaria.classes_without_samples"_event, Level::kWarning,
+                        {{"count", std::to_string(classes.size())}, {"classes", std::move(named)}}));
+}
+
 }  // namespace
 
 void report_start(const Run& run, const RunStart& start) {
@@ -61,6 +76,7 @@ void report_start(const Run& run, const RunStart& start) {
     run.outbox.emit(event("tolaria.samples_skipped"_event, Level::kWarning,
                           {{"count", std::to_string(run.facts.skipped_samples)}}));
   }
+  report_untaught(run);
   run.saver.record(start_record(resumed ? "resumed" : "started",
                                 {run.progress.step, run.progress.epoch, run.facts.training_hash},
                                 kasmina::topology_of(run.model.network.save_topology())));

@@ -8,7 +8,7 @@
 #include "program/package.h"
 #include "program/python_text.h"
 #include "program/recorder.h"
-#include "program/replay.h"
+#include "program/replay/replay.h"
 
 using namespace esper;
 using namespace esper::tests;

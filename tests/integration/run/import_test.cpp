@@ -1,6 +1,7 @@
 // A PyTorch model of the user's, from its file to a grown run that needs it no more; and what an import refuses.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
+#include <sstream>
 
 #include "run_record.h"
 #include "run_room.h"
@@ -68,6 +69,45 @@ class Noisy(Net):
         return super().forward(x) + torch.rand(x.shape[0], 10)
 
 
+class Joined(nn.Module):  # a picture and two words of seven
+    def __init__(self):
+        super().__init__()
+        self.picture = nn.Conv2d(1, 4, 3, padding=1)
+        self.words = nn.Embedding(7, 4)
+        self.blocks = nn.Sequential(nn.Sequential(nn.Linear(12, 12), nn.ReLU()), nn.Sequential(nn.Linear(12, 12), nn.ReLU()))
+        self.head = nn.Linear(12, 3)
+
+    def forward(self, picture, words):
+        if words.dtype != torch.int64:
+            raise TypeError("words are whole numbers")
+        x = torch.cat([torch.relu(self.picture(picture)).mean((2, 3)), self.words(words).flatten(1)], 1)
+        x = self.blocks(x)
+        return {"hidden": x, "logits": self.head(x)}
+
+
+class Pixels(nn.Module):  # a class for each pixel
+    def __init__(self):
+        super().__init__()
+        self.blocks = nn.Sequential(nn.Sequential(nn.Conv2d(1, 6, 3, padding=1), nn.ReLU()),
+                                    nn.Sequential(nn.Conv2d(6, 6, 3, padding=1), nn.ReLU()))
+        self.head = nn.Conv2d(6, 2, 1)
+
+    def forward(self, x):
+        return self.head(self.blocks(x))
+
+
+class Series(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rnn = nn.LSTM(4, 6, batch_first=True)
+        self.head = nn.Linear(6, 3)
+
+    def forward(self, series):  # [B, T, 4]
+        y, state = self.rnn(series)
+        y = self.head(y[:, -1])
+        return (y, state[0]) if self.training else y
+
+
 number = 3
 )";
 
@@ -87,6 +127,15 @@ struct ImportRoom {
     CHECK_FALSE(fs::exists(out));
   }
 };
+
+template <class T>
+std::string npy(const std::string& type, const std::string& shape, const std::vector<T>& values) {
+  std::string header = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  header.resize(117, ' ');
+  header += '\n';
+  return std::string("\x93NUMPY\x01\x00", 8) + static_cast<char>(header.size()) + '\0' + header +
+         std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
 
 // Of growing_config(), with the imported network.
 Words imported(const std::string& package, const Words& more = {}) {
@@ -132,6 +181,81 @@ TEST_CASE("an imported model trains and grows, and its run needs neither its fil
   const auto forked = run_esper({"fork", straight.string() + "@14", "--run-dir", fork, "--no-train"});
   INFO(forked.err);
   CHECK(fs::exists(fs::path(fork) / "host" / "host.json"));
+}
+
+// The class is the first of two words, which a network that takes the words' table into account learns at once: rows of
+// 16 numbers of a picture, which say nothing, and the words.
+TEST_CASE("a model of several inputs and results trains on rows, one of series on images of one channel") {
+  const ImportRoom import;
+  const auto joined = run_esper({"import", import.model + ":Joined", "--example", "1x4x4,2:int64", "--output", "logits",
+                                 "--out", import.out, "--json"});
+  INFO(joined.err);
+  REQUIRE(joined.exit_code == 0);
+  CHECK(json_of(run_esper({"import", "--show", import.out, "--json"}))["input"] == json{18});
+  std::string rows;
+  for (int i = 0; i < 240; ++i) {
+    for (int k = 0; k < 16; ++k) rows += std::to_string((i * 7 + k * 5) % 11) + ",";
+    rows += std::to_string(i % 3) + "," + std::to_string(i % 5) + "," + std::to_string(i % 3) + "\n";
+  }
+  const RunRoom& room = import.room;
+  const auto data = room.write("rows.csv", rows);
+  const auto config = room.write("plain.yaml", "epochs: 20\ntraining: {optimizer: {kind: adamw, lr: 0.02}}\n");
+  const auto run = room.run("joined");
+  const auto trained = train(config, run,
+                             {"host.kind=exported", "host.path=" + import.out, "data.kind=csv", "data.path=" + data,
+                              "data.standardize=false"});
+  INFO(trained.err);
+  REQUIRE(trained.exit_code == 0);
+  const auto evaluated = json_of(run_esper({"evaluate", run.string(), "--json"}));
+  INFO(evaluated.dump());
+  CHECK(evaluated["validation"]["accuracy"] == 1.0);
+
+  const std::string series = import.out + "-series";
+  REQUIRE(
+      run_esper({"import", import.model + ":Series", "--example", "5x4", "--output", "0", "--out", series}).exit_code ==
+      0);
+  CHECK(json_of(run_esper({"import", "--show", series, "--json"}))["input"] == json{1, 5, 4});
+  fs::remove_all(import.out);
+  import.refused("Joined", "Joined.forward() missing");
+  import.refused("Two", "the model returns 2 values", {"--output", "2"});
+  import.refused("Two", "the model returns 2 values", {"--output", "logits"});
+}
+
+// A pixel's class is whether it is positive.
+TEST_CASE("a network that answers for each pixel trains, and its predictions are rows of classes") {
+  const ImportRoom import;
+  const RunRoom& room = import.room;
+  REQUIRE(run_esper({"import", import.model + ":Pixels", "--example", "1x4x4", "--out", import.out}).exit_code == 0);
+  constexpr std::size_t kSamples = 80, kPixels = 16;
+  std::vector<float> x(kSamples * kPixels);
+  std::vector<std::int64_t> y(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    x[i] = static_cast<float>((i * 7919) % 13) - 6.5f;
+    y[i] = x[i] > 0 ? 1 : 0;
+  }
+  room.write("x.npy", npy("<f4", "(80, 4, 4)", x));
+  room.write("y.npy", npy("<i8", "(80, 4, 4)", y));
+  const auto config = room.write("pixels.yaml", "epochs: 30\ntraining: {optimizer: {kind: adamw, lr: 0.02}}\n");
+  const auto run = room.run("pixels");
+  const auto trained = train(config, run,
+                             {"host.kind=exported", "host.path=" + import.out, "data.kind=npy",
+                              "data.path=" + room.path.string(), "data.batch_size=8"});
+  INFO(trained.err);
+  REQUIRE(trained.exit_code == 0);
+  const auto predicted = run_esper({"predict", run.string(), room.path.string() + "/x.npy", "--json"});
+  INFO(predicted.err);
+  REQUIRE(predicted.exit_code == 0);
+  std::istringstream lines(predicted.out);
+  std::size_t samples = 0, right = 0;
+  for (std::string line; std::getline(lines, line); ++samples) {
+    const auto rows = json::parse(line)["pixels"];
+    REQUIRE(rows.size() == 4);
+    for (std::size_t i = 0; i < kPixels; ++i) {
+      right += rows.at(i / 4).at(i % 4) == std::to_string(y.at(samples * kPixels + i)) ? 1 : 0;
+    }
+  }
+  CHECK(samples == kSamples);
+  CHECK(right > kSamples * kPixels * 95 / 100);
 }
 
 TEST_CASE("what an import refuses is named, and nothing is left behind") {

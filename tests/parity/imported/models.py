@@ -5,9 +5,9 @@ import torch.nn.functional as F
 from torch import nn
 
 
-def conv_norm(inputs, outputs, kernel=3, stride=1, groups=1):
+def conv_norm(inputs, outputs, kernel=3, stride=1, groups=1, **norm):
     return nn.Sequential(nn.Conv2d(inputs, outputs, kernel, stride, kernel // 2, groups=groups, bias=False),
-                         nn.BatchNorm2d(outputs))
+                         nn.BatchNorm2d(outputs, **norm))
 
 
 class BasicBlock(nn.Module):
@@ -63,9 +63,10 @@ class SqueezeExcite(nn.Module):
 class InvertedResidual(nn.Module):
     def __init__(self, inputs, expanded, outputs, stride):
         super().__init__()
-        self.block = nn.Sequential(conv_norm(inputs, expanded, 1), nn.Hardswish(),
-                                   conv_norm(expanded, expanded, 5, stride, expanded), nn.Hardswish(),
-                                   SqueezeExcite(expanded), conv_norm(expanded, outputs, 1))
+        norm = {"eps": 1e-3, "momentum": 0.01}  # as torchvision's
+        self.block = nn.Sequential(conv_norm(inputs, expanded, 1, **norm), nn.Hardswish(),
+                                   conv_norm(expanded, expanded, 5, stride, expanded, **norm), nn.Hardswish(),
+                                   SqueezeExcite(expanded), conv_norm(expanded, outputs, 1, **norm))
         self.is_residual = stride == 1 and inputs == outputs
 
     def forward(self, x):

@@ -1,25 +1,27 @@
-"""python train.py MODEL FOLDER: trains a model of models.py for 20 steps in plain PyTorch, and writes the batches, the
-losses, and every tensor of the model after one step, after all, and after all with inputs changed by a rounding
-error."""
+"""python train.py MODULE:MODEL FOLDER: trains a model of this folder for 20 steps in plain PyTorch, and writes the
+batches, the losses, every tensor of the model and of the optimizer before each step and after all, the model with batch
+norm's statistics computed anew over all batches, and the model after all once more, trained with inputs that were
+changed by a rounding error."""
 
+import importlib
 import sys
 
 import torch
 from safetensors.torch import save_file
 
-import models
+STEPS = 20
+# Sizes of a sample, classes, samples of a batch: where batch norm sees few numbers, a rounding error grows.
+SAMPLES = {"ResNet18": ((3, 16, 16), 10, 32), "MobileNetV3": ((3, 16, 16), 10, 8), "ViT": ((3, 16, 16), 10, 8),
+           "Gpt": ((16,), 40, 8), "Lstm": ((12,), 5, 8), "UNet": ((3, 16, 16), 3, 8), "Gnn": ((24,), 3, 8),
+           "GeometricGnn": ((24,), 3, 8)}
 
-STEPS, BATCH = 20, 8
-SAMPLES = {"ResNet18": ((3, 16, 16), 10), "MobileNetV3": ((3, 16, 16), 10), "ViT": ((3, 16, 16), 10),
-           "Gpt": ((16,), 40), "Lstm": ((12,), 5), "UNet": ((3, 16, 16), 3), "Gnn": ((24,), 3)}
 
-
-def batch_of(name, sizes, classes):
+def batch_of(name, sizes, classes, size):
     if name in ("Gpt", "Lstm"):
-        inputs = torch.randint(0, 40, (BATCH, *sizes))
+        inputs = torch.randint(0, 40, (size, *sizes))
     else:
-        inputs = torch.randn(BATCH, *sizes)
-    targets = {"Gpt": (BATCH, *sizes), "UNet": (BATCH, *sizes[1:])}.get(name, (BATCH,))
+        inputs = torch.randn(size, *sizes)
+    targets = {"Gpt": (size, *sizes), "UNet": (size, *sizes[1:])}.get(name, (size,))
     return inputs, torch.randint(0, classes, targets)
 
 
@@ -33,15 +35,22 @@ def tensors_of(model, prefix):
     return tensors
 
 
-def train(name, batches, nudge=0.0):
-    """The model after one step and after all, and the losses. nudge: what each number of the inputs is changed by, as
-    a share."""
+def momentum_of(model, optimizer, prefix):
+    return {prefix + "host." + name: optimizer.state[parameter]["momentum_buffer"].clone()
+            for name, parameter in model.named_parameters() if parameter in optimizer.state}
+
+
+def train(make, name, batches, nudge=0.0):
+    """The model and its momentum before each step, the model after all, and the losses. nudge: what each number of the
+    inputs is changed by, as a share."""
     torch.manual_seed(0)  # as `esper import` seeds the start values
-    model = getattr(models, name)().train()
+    model = make().train()
     optimizer = torch.optim.SGD(model.parameters(), lr=0.02, momentum=0.9, weight_decay=1e-4)
     torch.manual_seed(2)
-    losses, first = [], None
-    for inputs, targets in batches:
+    losses, before = [], {}
+    for step, (inputs, targets) in enumerate(batches):
+        before.update(tensors_of(model, f"state.{step}."))
+        before.update(momentum_of(model, optimizer, f"momentum.{step}."))
         optimizer.zero_grad()
         if nudge and not inputs.is_floating_point():
             with torch.no_grad():
@@ -53,17 +62,22 @@ def train(name, batches, nudge=0.0):
         loss.backward()
         optimizer.step()
         losses.append(loss.detach())
-        first = first or tensors_of(model, "first.")
-    return first, tensors_of(model, ""), torch.stack(losses)
+    before.update(momentum_of(model, optimizer, f"momentum.{len(batches)}."))
+    last = tensors_of(model, f"state.{len(batches)}.")
+    torch.optim.swa_utils.update_bn([inputs for inputs, _ in batches], model)
+    before.update(tensors_of(model, "statistics."))
+    return before, last, torch.stack(losses)
 
 
-def main(name, folder):
+def main(source, folder):
     torch.set_num_threads(1)
     torch.manual_seed(1)
+    module, name = source.split(":")
+    make = getattr(importlib.import_module(module), name)
     batches = [batch_of(name, *SAMPLES[name]) for _ in range(STEPS)]
-    first, last, losses = train(name, batches)
-    _, nudged, _ = train(name, batches, 1.2e-7)  # how far the network by itself carries a rounding error
-    saved = {**first, **last, **{"nudged." + key: tensor for key, tensor in nudged.items()}, "losses": losses}
+    before, last, losses = train(make, name, batches)
+    _, nudged, _ = train(make, name, batches, 1.2e-7)  # how far the network by itself carries a rounding error
+    saved = {**before, **last, **{"nudged." + key: tensor for key, tensor in nudged.items()}, "losses": losses}
     saved.update({f"inputs.{i}": inputs for i, (inputs, _) in enumerate(batches)})
     saved.update({f"targets.{i}": targets for i, (_, targets) in enumerate(batches)})
     save_file(saved, folder + "/reference.safetensors")

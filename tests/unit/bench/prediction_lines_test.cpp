@@ -1,4 +1,4 @@
-#include "engine/prediction_lines.h"
+#include "engine/evaluating/prediction_lines.h"
 
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -51,6 +51,19 @@ TEST_CASE("values are written as briefly as they can be read back") {
   CHECK(PredictionLines(unnamed, PredictionFormat::kCsv, 1).header() == "input,sample,value_0,value_1\n");
   CHECK(PredictionLines(unnamed, PredictionFormat::kJsonl, 1).line({"f", 0}, std::array{0.1f, 3e20f}) ==
         "{\"input\":\"f\",\"sample\":0,\"values\":{\"value_0\":0.1,\"value_1\":3e+20}}\n");
+}
+
+TEST_CASE("a class for each pixel: a line for each in CSV, rows of classes in JSON") {
+  const auto like = of(Task::kClassification, {"sky", "sea"}, 2);
+  const std::array<std::int64_t, 6> classes{0, 0, 1, 1, 1, 0};
+  const std::array probabilities{0.5f, 0.75f, 1.0f, 0.5f, 0.5f, 0.5f};
+  const engine::PixelAnswers answers{classes, probabilities, 3};
+  const PredictionLines csv(like, PredictionFormat::kCsv, 1), json(like, PredictionFormat::kJsonl, 1);
+  CHECK(csv.header(engine::AnswerOf::kPixel) == "input,sample,row,column,class,probability\n");
+  CHECK(csv.pixel_lines({"f", 2}, answers) ==
+        "f,2,0,0,sky,0.5\nf,2,0,1,sky,0.75\nf,2,0,2,sea,1\nf,2,1,0,sea,0.5\nf,2,1,1,sea,0.5\nf,2,1,2,sky,0.5\n");
+  CHECK(json.pixel_lines({"f", 2}, answers) ==
+        "{\"input\":\"f\",\"sample\":2,\"pixels\":[[\"sky\",\"sky\",\"sea\"],[\"sea\",\"sea\",\"sky\"]]}\n");
 }
 
 TEST_CASE("a generated text is a field or a member") {

@@ -6,6 +6,7 @@
 #include <limits>
 #include <numeric>
 
+#include "data/class_counts.h"
 #include "data/dataset.h"
 #include "data/order/random.h"
 #include "data/readers/synthetic.h"
@@ -118,6 +119,30 @@ TEST_CASE("a path that names nothing says so, and which field gives it") {
   auto config = config_of(DataKind::kCsv, folder / "train.csv");
   config.validation_path = folder / "none";
   CHECK_THAT(complaint(config), ContainsSubstring("none: does not exist; data.validation_path names it"));
+}
+
+TEST_CASE("a class that training has no sample of is refused in a validation file, and named where nothing has it") {
+  const TempFolder folder;
+  write_file(folder / "train.csv", "1,1\n2,1\n3,3\n");
+  write_file(folder / "more.csv", "4,1\n5,3\n");
+  auto config = config_of(DataKind::kCsv, folder / "train.csv");
+  config.validation_path = folder / "more.csv";
+  CHECK(classes_without_samples(load_dataset(config).train).empty());  // classes are 1 and 3
+  const auto labels = [](std::vector<std::int64_t> values) {
+    return npy("<i8", "(" + std::to_string(values.size()) + ",)", raw<std::int64_t>(values));
+  };
+  write_file(folder / "x_train.npy", npy("<f4", "(3, 1)", raw<float>({1, 2, 3})));
+  write_file(folder / "y_train.npy", labels({0, 3, 0}));
+  write_file(folder / "x_test.npy", npy("<f4", "(2, 1)", raw<float>({1, 2})));
+  write_file(folder / "y_test.npy", labels({0, 3}));
+  config = config_of(DataKind::kNpy, folder.path());
+  CHECK(classes_without_samples(load_dataset(config).train) == std::vector<std::string>{"1", "2"});
+  CHECK(class_counts(load_dataset(config).train) == std::vector<std::int64_t>{2, 0, 0, 1});
+  for (const int unknown : {1, 4}) {
+    write_file(folder / "y_test.npy", labels({0, unknown}));
+    CHECK_THAT(complaint(config),
+               ContainsSubstring("class " + std::to_string(unknown) + " does not occur in the training data"));
+  }
 }
 
 TEST_CASE("a validation file of its own is used, its classes matched by name") {

@@ -5,7 +5,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
 
-#include "program/replay.h"
+#include "program/replay/replay.h"
 #include "unit/program/steps.h"
 
 using namespace esper::program;

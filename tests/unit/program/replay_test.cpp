@@ -1,11 +1,11 @@
-#include "program/replay.h"
+#include "program/replay/replay.h"
 
 #include <torch/types.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <random>
 
-#include "program/memory_plan.h"
+#include "program/replay/memory_plan.h"
 #include "support/call_counter.h"
 #include "unit/program/steps.h"
 

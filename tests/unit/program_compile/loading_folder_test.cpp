@@ -1,4 +1,4 @@
-#include "program/loading_folder.h"
+#include "program/compile/loading_folder.h"
 
 #include <signal.h>
 #include <sys/wait.h>

@@ -5,8 +5,8 @@
 #include <catch2/catch_test_macros.hpp>
 
 #include "kasmina/network/alpha_override.h"
-#include "step/attribution.h"
-#include "step/gradient_surgery.h"
+#include "step/gradients/attribution.h"
+#include "step/gradients/gradient_surgery.h"
 #include "step/probe.h"
 #include "support/grown_model.h"
 

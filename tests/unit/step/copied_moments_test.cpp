@@ -89,6 +89,23 @@ TEST_CASE(
   CHECK(is_zero(state.at("optimizer.exp_avg_sq.seed-0001.blend_gate.weight")));
 }
 
+TEST_CASE("adamw: copies of frozen parameters begin without moments, those beside them as a younger optimizer") {
+  Bench bench(adamw());
+  auto frozen = bench.net.groups();
+  std::erase_if(frozen.front().parameters, [](const auto& named) { return named.id == "host.2.weight"; });
+  sync_groups(bench.state, bench.settings, frozen);
+  for (int i = 0; i < 40; ++i) bench.step({samples(8)});
+  auto groups = with_copies(bench);
+  groups.front() = frozen.front();
+  const auto change = sync_groups(bench.state, bench.settings, groups);
+  const auto state = snapshot(bench.state);
+  CHECK(change.copied.empty());
+  CHECK(is_zero(state.at("optimizer.exp_avg.seed-0001.weight")));
+  CHECK(is_zero(state.at("optimizer.exp_avg_sq.seed-0001.weight")));
+  CHECK_FALSE(is_zero(state.at("optimizer.exp_avg_sq.seed-0001.bias")));
+  CHECK(state.at("optimizer.step.seed-0001").item<float>() <= 10.001F);
+}
+
 TEST_CASE("a later change of structure copies nothing again") {
   Bench bench(adamw());
   auto groups = with_copies(bench);

@@ -1,4 +1,4 @@
-#include "step/flat_tensors.h"
+#include "step/gradients/flat_tensors.h"
 
 #include <catch2/catch_test_macros.hpp>
 

@@ -1,4 +1,4 @@
-#include "step/grad_scaler.h"
+#include "step/gradients/grad_scaler.h"
 
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "step/gradient_surgery.h"
+#include "step/gradients/gradient_surgery.h"
 
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>

@@ -1,12 +1,13 @@
 // Learning rates and weight decay of single parameters, against torch.optim's parameter groups.
 
-#include "step/parameter_rules.h"
+#include "step/rates/parameter_rules.h"
 
 #include <torch/optim/adamw.h>
 #include <torch/optim/sgd.h>
 
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/generators/catch_generators.hpp>
+#include <catch2/matchers/catch_matchers.hpp>
 
 #include "step/optimizer.h"
 #include "step/step_state.h"
@@ -36,6 +37,18 @@ TEST_CASE("the first rule that fits counts, and what has one dimension need not 
   CHECK(at::equal(factors.lr, at::tensor({.5f, .5f, .5f, .5f, .5f, .5f, 2.f, 2.f, 1.f, 1.f})));
   CHECK(at::allclose(factors.decay, at::tensor({.2f, .2f, .2f, .2f, 0.f, 0.f, .01f, .01f, .2f, 0.f})));
   CHECK_FALSE(element_factors({}, settings.optimizer, ids, parameters).lr.defined());
+}
+
+TEST_CASE("rules are of the host's parameters alone, and one that fits none of them is refused") {
+  const std::vector<std::string> ids{"host.layer1.weight", "seed-0001.weight"};
+  const std::vector<torch::Tensor> parameters{at::ones({1, 1}), at::ones({1, 1})};
+  ParameterRules rules{{"*:lr=0.5"}, true};
+  const auto factors = element_factors(rules, config::OptimizerConfig{}, ids, parameters);
+  CHECK(at::equal(factors.lr, at::tensor({.5f, 1.f})));
+  check_rules(rules, std::span(ids).first(1));
+  rules.groups = {"layer1.wieght:lr=0.1"};
+  CHECK_THROWS_WITH(check_rules(rules, std::span(ids).first(1)),
+                    "training.groups: \"layer1.wieght\" fits no parameter of the host; did you mean layer1.weight?");
 }
 
 TEST_CASE("updates are those of torch.optim with parameter groups") {

@@ -1,6 +1,8 @@
 #include "step/step_state.h"
 
 #include <catch2/catch_test_macros.hpp>
+#include <catch2/generators/catch_generators.hpp>
+#include <cmath>
 #include <set>
 
 #include "base/error.h"
@@ -156,6 +158,39 @@ TEST_CASE("what is gone is dropped and told") {
   CHECK(change.created.empty());
   CHECK(change.carried.size() == 4);
   for (const auto& entry : named_tensors(bench.state)) CHECK(entry.id.find("seed-0001") == std::string::npos);
+}
+
+// The first step of AdamW goes lr for each number, whatever the gradient; with the group's count of before, parameters
+// without moments would go several times that far.
+TEST_CASE("adamw begins anew in a group that others join, as parameters that were frozen do; momentum goes on") {
+  const bool adaptive = GENERATE(true, false);
+  StepSettings settings = adaptive ? adamw(0.01) : plain_sgd(0.01);
+  settings.optimizer.momentum = 0.9;
+  settings.optimizer.weight_decay = 0;
+  Bench bench(settings);
+  const auto all = bench.net.groups();
+  auto some = all;
+  some.front().parameters.resize(2);
+  sync_groups(bench.state, settings, some);
+  for (int i = 0; i < 200; ++i) bench.step({samples(8)});
+  const std::string first = adaptive ? "optimizer.exp_avg." : "optimizer.momentum_buffer.";
+  const std::string old = some.front().parameters.front().id;
+  const torch::Tensor moment = named(bench.state, first + old).clone();
+  const auto change = sync_groups(bench.state, settings, all);
+  CHECK(change.created.size() == 2);
+  CHECK(change.reset.size() == (adaptive ? 2U : 0U));
+  if (!adaptive) {
+    CHECK(same_bits(named(bench.state, first + old), moment));
+    return;
+  }
+  CHECK(named(bench.state, "optimizer.step.host").item<float>() == 0);
+  const auto before = snapshot(bench.state);
+  bench.step({samples(8)});
+  for (const auto& parameter : all.front().parameters) {
+    const auto moved = parameter.tensor.sub(before.at(parameter.id)).abs().max().item<double>();
+    INFO(parameter.id);
+    CHECK(std::abs(moved - 0.01) < 1e-4);
+  }
 }
 
 TEST_CASE("moments follow a parameter into another group") {

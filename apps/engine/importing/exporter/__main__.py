@@ -13,26 +13,19 @@ from safetensors.torch import save_file
 import description
 import models
 import programs
+from example import Example, adapt
 from refusal import Refusal
 
 BATCH = 3  # of the example: neither 1, which torch broadcasts, nor a size that a model is likely to have
 
 
-def example_input(shape, batch, dtype):
-    """A batch of that many samples; whole numbers are 0 or 1, which any table of embeddings has."""
-    generator = torch.Generator().manual_seed(batch)
-    if dtype == "int64":
-        return torch.randint(0, 2, (batch, *shape), generator=generator)
-    return torch.randn((batch, *shape), generator=generator)
-
-
-def check_outputs(model, shape, dtype):
+def check_outputs(model, example):
     """What the model says in evaluation of two batches: the engine has to find the same."""
     model.eval()
     tensors = {}
     with torch.no_grad():
         for batch in (2, BATCH + 2):
-            x = example_input(shape, batch, dtype)
+            x = example.batch(batch)
             tensors[f"input.{batch}"] = x.contiguous()
             tensors[f"output.{batch}"] = model(x).contiguous()
     return tensors
@@ -47,22 +40,22 @@ def run(options):
     torch.manual_seed(options.seed)
     model = models.load(options)
     models.require_float32(model)
-    shape, dtype = models.parse_example(options.example)
-    x = example_input(shape, BATCH, dtype)
+    example = Example(options.example)
     tensors = models.Tensors(model)
+    adapt(model, example, options.output)
     written = {}
     for mode in ("train", "evaluate"):
-        exported = programs.export(model.train(mode == "train"), x, mode)
+        exported = programs.export(model.train(mode == "train"), example.batch(BATCH), mode)
         written[mode] = programs.Program(exported, tensors, mode)
     host = description.describe(model, written["train"], written["evaluate"], tensors, options)
-    host["input"] = {"sizes": shape, "dtype": dtype}
+    host["input"] = {"sizes": example.sizes, "dtype": example.dtype, "example": options.example}
     os.makedirs(options.out, exist_ok=True)
     for mode, program in written.items():
         write_json(os.path.join(options.out, mode + ".json"), program.to_json())
     write_json(os.path.join(options.out, "host.json"), host)
     save_file({"host." + name: tensor for name, tensor in tensors.values.items()},
               os.path.join(options.out, "weights.safetensors"))
-    save_file(check_outputs(model, shape, dtype), os.path.join(options.out, "check.safetensors"))
+    save_file(check_outputs(model, example), os.path.join(options.out, "check.safetensors"))
     return {"operations": len(written["train"].operations), "parameters": tensors.num_parameters(),
             "slots": sum(site["auto"] for site in host["sites"]), "sites": len(host["sites"])}
 
@@ -71,6 +64,7 @@ def parse_options():
     parser = argparse.ArgumentParser()
     parser.add_argument("--source", required=True, help="MODULE.py:NAME, timm:NAME or torchvision:NAME")
     parser.add_argument("--example", required=True)
+    parser.add_argument("--output", default="")
     parser.add_argument("--argument", action="append", default=[])
     parser.add_argument("--weights", default="")
     parser.add_argument("--license", default="")

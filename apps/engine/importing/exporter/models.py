@@ -92,21 +92,6 @@ def require_float32(model):
             raise Refusal(f"{name} is a {tensor.dtype} tensor of layout {tensor.layout}, which Esper does not train")
 
 
-def parse_example(text):
-    """Of "3x32x32" or "64:int64": sizes of one sample, without the batch, and its type."""
-    if "," in text:
-        raise Refusal(f"--example {text} names several inputs; a data set's sample is one tensor: let the model take one "
-                      "and cut it")
-    sizes, _, dtype = text.partition(":")
-    dtype = dtype or "float32"
-    if dtype not in ("float32", "int64"):
-        raise Refusal(f"--example {text}: samples are float32 or int64, not {dtype}")
-    parts = sizes.split("x")
-    if not all(part.isdigit() and 0 < int(part) <= 1 << 20 for part in parts) or len(parts) > 4:
-        raise Refusal(f"--example {text} is not the shape of one sample, like 3x32x32, 16 or 64:int64")
-    return [int(part) for part in parts], dtype
-
-
 class Tensors:
     """The model's parameters and buffers, each once, under the name that it has first."""
 

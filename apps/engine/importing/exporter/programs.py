@@ -41,6 +41,12 @@ def with_scalar(target, node):
     return packet.Scalar
 
 
+def takes(overload):
+    """Types of an operator's arguments, and the names of all but the first, which in-place forms call otherwise."""
+    arguments = overload._schema.arguments
+    return [str(argument.type) for argument in arguments], [argument.name for argument in arguments[1:]]
+
+
 def bits(value):
     return struct.unpack("<Q", struct.pack("<d", value))[0]
 
@@ -67,8 +73,6 @@ class Program:
 
     def _batch_symbol(self, graph):
         user = self.signature.user_inputs
-        if len(user) != 1:
-            raise Refusal(f"the model takes {len(user)} tensors; one is supported")
         node = next(node for node in graph.nodes if node.name == user[0])
         return node.meta["val"].shape[0].node.expr
 
@@ -94,7 +98,8 @@ class Program:
         results = node.args[0]
         results = list(results.values()) if isinstance(results, dict) else list(results)
         if len(results) != 1 or not isinstance(results[0], torch.fx.Node):
-            raise Refusal(f"in mode {self.mode} the model returns {len(results)} values; return the logits alone")
+            raise Refusal(f"in mode {self.mode} the model returns {len(results)} values; --output NAME or --output 0 says "
+                          "which of them is trained")
         return self.ids[results[0]]
 
     # ---- sizes
@@ -104,6 +109,8 @@ class Program:
         if not isinstance(number, torch.SymInt):
             return 0, int(number)
         expression = sympy.sympify(number.node.expr)
+        if expression.free_symbols - {self.symbol}:
+            raise Refusal(f"{what}: its size depends on what the tensors hold, so it is another in each step")
         offset = expression.subs(self.symbol, 0)
         factor = sympy.expand(expression - offset).coeff(self.symbol, 1)
         if not (factor.is_Integer and offset.is_Integer) or sympy.expand(factor * self.symbol + offset - expression) != 0:
@@ -122,9 +129,9 @@ class Program:
             self.expressions.append([*place, factor, offset])
         return factor * TYPICAL + offset
 
-    def _new_value(self, meta):
+    def _new_value(self, meta, what="a tensor"):
         index = len(self.values)
-        sizes = [self._number(size, [1, index, 0, k], "a tensor") for k, size in enumerate(meta.shape)]
+        sizes = [self._number(size, [1, index, 0, k], what) for k, size in enumerate(meta.shape)]
         strides = [self._typical(stride) for stride in meta.stride()]
         if meta.dtype not in DTYPES:
             raise Refusal(f"a tensor of type {meta.dtype}")
@@ -200,10 +207,8 @@ class Program:
         if self.ids[first] < len(self.inputs) or self._shares_memory(first):
             return target, False
         plain = getattr(torch.ops.aten, packet.removesuffix("_"), None)
-        overload = target._schema.overload_name or "default"
-        if plain is None or overload not in plain.overloads():
-            return target, False
-        return getattr(plain, overload), True
+        same = [name for name in (plain.overloads() if plain else ()) if takes(getattr(plain, name)) == takes(target)]
+        return (getattr(plain, same[0]), True) if same else (target, False)
 
     def _shares_memory(self, node):
         """Whether it is a view, or another value is one of it."""
@@ -217,14 +222,15 @@ class Program:
     def _results(self, node, schema):
         meta = node.meta["val"]
         metas = meta if len(schema.returns) > 1 else [meta]
+        what = f"what {schema.name} returns ({self._place_of(node)})"
         results, ids = [], []
         for made, formal in zip(metas, schema.returns):
             if isinstance(made, (list, tuple)):
-                ids.append([self._new_value(tensor) for tensor in made])
+                ids.append([self._new_value(tensor, what) for tensor in made])
                 results.append(["tensors", ids[-1]])
             elif isinstance(made, torch.Tensor):
                 written = formal.alias_info is not None and formal.alias_info.is_write
-                ids.append(self.ids[node.args[0]] if written else self._new_value(made))
+                ids.append(self.ids[node.args[0]] if written else self._new_value(made, what))
                 results.append(["tensor", ids[-1]])
             else:
                 ids.append(None)

@@ -1,0 +1,31 @@
+#include "data/class_counts.h"
+
+#include <torch/types.h>
+
+namespace esper::data {
+
+std::string name_of_class(const Dataset& set, std::int64_t number) {
+  const auto& names = set.class_names;
+  return number < static_cast<std::int64_t>(names.size()) ? names[static_cast<std::size_t>(number)]
+                                                          : std::to_string(number);
+}
+
+std::vector<std::int64_t> class_counts(const Dataset& set) {
+  if (!set.targets.defined() || set.targets.scalar_type() != torch::kInt64 || set.process) return {};
+  std::vector<std::int64_t> counts(static_cast<std::size_t>(set.shape.num_classes));
+  const auto targets = set.targets.contiguous();
+  const auto* labels = targets.const_data_ptr<std::int64_t>();
+  for (std::int64_t i = 0; i < targets.numel(); ++i) ++counts[static_cast<std::size_t>(labels[i])];
+  return counts;
+}
+
+std::vector<std::string> classes_without_samples(const Dataset& train) {
+  std::vector<std::string> names;
+  const auto counts = class_counts(train);
+  for (std::size_t i = 0; i < counts.size(); ++i) {
+    if (counts[i] == 0) names.push_back(name_of_class(train, static_cast<std::int64_t>(i)));
+  }
+  return names;
+}
+
+}  // namespace esper::data
