@@ -20,10 +20,12 @@ torch::Tensor each_group(const std::vector<float>& values, float otherwise, cons
   return (values.empty() ? at::full({sizes[0]}, otherwise) : at::tensor(values)).view(view);
 }
 
-std::string text_of(const torch::Tensor& tokens, const std::vector<std::string>& names) {
+std::string text_of(const torch::Tensor& tokens, const data::Preprocessing& like) {
+  const bool characters = like.kind == config::DataKind::kText;
   std::string text;
-  for (std::int64_t i = 0; !names.empty() && i < tokens.size(0); ++i) {
-    text += names.at(static_cast<std::size_t>(tokens[i].item<std::int64_t>()));
+  for (std::int64_t i = 0; i < tokens.size(0); ++i) {
+    const auto token = tokens[i].item<std::int64_t>();
+    text += characters ? like.class_names.at(static_cast<std::size_t>(token)) : std::to_string(token) + " ";
   }
   return text;
 }
@@ -37,7 +39,7 @@ Example make_example(const data::Preprocessing& preprocessing, std::int64_t rows
   auto generator = at::detail::createCPUGenerator(kSeed);
   if (preprocessing.element == data::Element::kToken) {
     const auto tokens = at::randint(0, shape.num_classes, sizes, generator, torch::kInt64);
-    return {tokens, {}, text_of(tokens[0], preprocessing.class_names)};
+    return {tokens, {}, text_of(tokens[0], preprocessing)};
   }
   const auto& [means, deviations] = preprocessing.standardization;
   const auto mean = each_group(means, 0, shape), deviation = each_group(deviations, 1, shape);

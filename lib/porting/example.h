@@ -12,7 +12,8 @@ namespace esper::porting {
 struct Example {
   torch::Tensor inputs;  // of the network: [rows, ...]
   torch::Tensor raw;     // numbers or pixels before they are prepared; undefined for sequences
-  std::string text;      // of sequences: the first input as text; empty where tokens have no names
+  // Of sequences: the first input as a prompt is written (data/text_tokens.h), characters or numbers of tokens.
+  std::string text;
 };
 
 // Drawn at random around what the data hold, the same every time.

@@ -95,9 +95,12 @@ constexpr std::pair<std::string_view, std::string_view> kUses[] = {
 std::string usage_of(const ModelCard& card, const data::Preprocessing& preprocessing) {
   std::string text(
       std::ranges::find(kUses, card.format, &std::pair<std::string_view, std::string_view>::first)->second);
-  const bool is_text = preprocessing.shape.kind == SampleKind::kTokens;
+  const bool is_tokens = preprocessing.shape.kind == SampleKind::kTokens;
   if (const auto at = text.find("SAMPLES"); at != std::string::npos) {
-    text.replace(at, 7, is_text ? "\"a text\"" : "samples");
+    text.replace(at, 7,
+                 !is_tokens                                      ? "samples"
+                 : preprocessing.kind == config::DataKind::kText ? "\"a text\""
+                                                                 : "[0, 1]");
   }
   return "```python\n" + text + "```\n";
 }

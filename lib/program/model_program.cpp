@@ -91,7 +91,11 @@ ModelProgram read(const json& document) {
   require(document.at("version").get<int>() == kVersion, "it is of another version");
   ModelProgram model;
   Program& program = model.body.program;
-  for (const json& input : document.at("inputs")) program.inputs.push_back({input.at(0).get<std::string>()});
+  for (const json& input : document.at("inputs")) {
+    program.inputs.push_back({input.at(0).get<std::string>()});
+    require(is_tensor_name(program.inputs.back().name),
+            "an input's name has other characters than letters, digits and _.-");
+  }
   for (const json& type : document.at("values")) program.values.push_back(read_type(type));
   require(program.values.size() <= kMostValues, "it has too many values");
   for (const json& operation : document.at("operations")) {
@@ -118,6 +122,10 @@ base::Expected<void> check_operator(const Program& program, const Operation& ope
   for (const Argument& argument : operation.arguments) {
     const auto* text = std::get_if<std::string>(&argument);
     if (text != nullptr && !is_choice(*text)) return base::failure(operation.name + " takes a text that is no choice");
+    const auto* device = std::get_if<DeviceArgument>(&argument);
+    if (device != nullptr && device->name != "cpu" && device->name != "cuda") {
+      return base::failure(operation.name + " takes a device that is neither cpu nor cuda");
+    }
   }
   const auto op = find_operator(operation.name);
   for (std::size_t i = 0; op && i < operation.arguments.size(); ++i) {
@@ -138,6 +146,7 @@ base::Expected<void> check(const ModelProgram& model) {
   for (const Operation& operation : program.operations) {
     if (auto checked = check_operator(program, operation); !checked) return checked;
   }
+  if (model.output < 0) return base::failure("its output is no value");
   const auto makes_output = [&](const Operation& operation) {
     return std::ranges::any_of(operation.results, [&](const Argument& result) {
       const auto ids = ids_of(result);
@@ -189,6 +198,15 @@ bool writes_input(const Program& program, const Operation& operation) {
 }
 
 }  // namespace
+
+bool is_tensor_name(std::string_view name) {
+  constexpr std::size_t kLongest = 256;
+  const auto is_plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' ||
+           c == '-';
+  };
+  return !name.empty() && name.size() <= kLongest && std::ranges::all_of(name, is_plain);
+}
 
 base::Expected<ModelProgram> parse_model_program(std::string_view text) {
   const json document = json::parse(text, nullptr, /*allow_exceptions=*/false);

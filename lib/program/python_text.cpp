@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "program/ivalue.h"
+#include "program/model_program.h"
 
 namespace esper::program {
 namespace {
@@ -130,8 +131,10 @@ class Writer {
  private:
   std::string input(std::size_t i) const {
     const TensorType& type = program_.values[i];
+    const std::string& name_in_run = program_.inputs[i].name;  // a comment, which nothing may end
     return fmt::format("    ({}, {}, {}, '{}'),  # {}\n", tuple(type.sizes, whole), tuple(type.strides, whole),
-                       dtype_name(type.dtype), c10::DeviceTypeName(type.device, true), program_.inputs[i].name);
+                       dtype_name(type.dtype), c10::DeviceTypeName(type.device, true),
+                       is_tensor_name(name_in_run) ? name_in_run : "");
   }
 
   // What the compiled step returns; its caller has no use for it, but a program without a result does not compile.

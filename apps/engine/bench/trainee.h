@@ -32,11 +32,12 @@ Contender contender_of(Trainee trainee, torch::Device device);
 // How far two trainees are apart after the same steps.
 struct Agreement {
   double worst = 0;      // largest difference of two parameters, over the largest movement of any
-  double tolerance = 0;  // of this precision
+  double tolerance = 0;  // of this precision and this network
   bool holds() const { return worst <= tolerance; }
 };
 // Steps both; each should be fresh. Random operators draw from the same seed; lanes may number their draws differently,
-// so with dropout the comparison is as coarse as the noise of a step.
+// so with dropout the comparison is as coarse as the noise of a step. A network that carries a rounding error of its
+// own parameters further than the precision's tolerance may be apart by four times that much.
 Agreement compare(const Trainee& a, const Trainee& b, const Workload& workload);
 
 }  // namespace esper::engine::bench

@@ -13,6 +13,7 @@
 #include "base/error.h"
 #include "base/text/child_process.h"
 #include "base/text/line_channel.h"
+#include "embedded_exporter_command.h"
 #include "embedded_exporter_description.h"
 #include "embedded_exporter_example.h"
 #include "embedded_exporter_main.h"
@@ -28,16 +29,19 @@ namespace {
 constexpr base::Duration kLongest = std::chrono::minutes(10);
 constexpr base::Duration kLongestEnd = std::chrono::seconds(5);
 
-constexpr std::array kFiles{
-    std::pair{"__main__.py", exporter::kMain},     std::pair{"description.py", exporter::kDescription},
-    std::pair{"example.py", exporter::kExample},   std::pair{"models.py", exporter::kModels},
-    std::pair{"programs.py", exporter::kPrograms}, std::pair{"refusal.py", exporter::kRefusal}};
+constexpr std::array kFiles{std::pair{"__main__.py", exporter::kMain},
+                            std::pair{"esper_exporter/command.py", exporter::kCommand},
+                            std::pair{"esper_exporter/description.py", exporter::kDescription},
+                            std::pair{"esper_exporter/example.py", exporter::kExample},
+                            std::pair{"esper_exporter/models.py", exporter::kModels},
+                            std::pair{"esper_exporter/programs.py", exporter::kPrograms},
+                            std::pair{"esper_exporter/refusal.py", exporter::kRefusal}};
 
 [[noreturn]] void refuse_exporter(base::ExitCode code, const std::string& text) { throw base::Error(code, text); }
 
 std::string write_program(const Scratch& scratch) {
   const std::string folder = scratch.path("exporter");
-  std::filesystem::create_directory(folder);
+  std::filesystem::create_directories(folder + "/esper_exporter");
   for (const auto& [name, text] : kFiles) std::ofstream(folder + "/" + name, std::ios::binary) << text;
   return folder;
 }

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 
 #include "base/error.h"
 #include "base/text/standard_output.h"
@@ -15,7 +16,7 @@
 #include "kasmina/host/host.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/tensor/stored_tensor.h"
-#include "storage/atomic_publish.h"
+#include "storage/moved_away.h"
 #include "storage/real_file_system.h"
 #include "storage/safetensors.h"
 
@@ -64,6 +65,19 @@ torch::Tensor plain_forward(const Host& host, const torch::Tensor& inputs, Mode 
                       [](std::size_t, const kasmina::BlockOutput& from) { return kasmina::SlotOutput(from.feature); });
 }
 
+// What the model says of some inputs.
+struct ModelAnswer {
+  torch::Tensor inputs, outputs;
+  Mode mode;
+};
+
+double difference_of(const Host& host, const ModelAnswer& expected) {
+  const at::NoGradGuard no_grad;
+  const auto actual = plain_forward(host, expected.inputs, expected.mode);
+  const auto largest = expected.outputs.abs().max().clamp_min(1e-12);
+  return ((actual - expected.outputs).abs().max() / largest).item<double>();
+}
+
 // The largest difference of its outputs from those of the model, relative to the largest.
 double compare(const Host& host, const std::string& check_file) {
   const auto loaded = storage::load_safetensors(storage::real_file_system(), check_file, kMostBytes);
@@ -74,13 +88,12 @@ double compare(const Host& host, const std::string& check_file) {
   for (const auto& [name, inputs] : tensors) {
     constexpr std::string_view kInput = "input.";
     if (!name.starts_with(kInput)) continue;
-    const at::NoGradGuard no_grad;
-    const auto expected = tensors.at("output." + name.substr(kInput.size()));
-    const auto actual = plain_forward(host, inputs, Mode::kEvaluate);
-    const auto largest = expected.abs().max().clamp_min(1e-12);
-    worst = std::max(worst, ((actual - expected).abs().max() / largest).item<double>());
+    worst = std::max(
+        worst, difference_of(host, {inputs, tensors.at("output." + name.substr(kInput.size())), Mode::kEvaluate}));
   }
-  return worst;
+  if (!tensors.contains("train.input")) return worst;  // it draws random numbers
+  // Last: batch norm's statistics move.
+  return std::max(worst, difference_of(host, {tensors.at("train.input"), tensors.at("train.output"), Mode::kTrain}));
 }
 
 // One step back through it: every operator has a gradient here.
@@ -136,8 +149,10 @@ double publish_checked(const Scratch& scratch, const ImportRequest& request) {
                     "draw random numbers in evaluation, or change with what it saw?",
                     difference));
   }
-  if (request.replace) storage::remove_published(files, request.folder);
+  std::optional<storage::MovedAway> old;
+  if (files.kind_of(request.folder) != base::PathKind::kNothing) old.emplace(files, request.folder);
   kasmina::publish_host_package(trial, files, request.folder);
+  if (old) old->set_replaced();
   return difference;
 }
 
@@ -155,7 +170,7 @@ int run(const ImportRequest& request) {
   }
   base::write_text(fmt::format(
       "{}: {} parameters in {} operations; {} slots at the ends of blocks, {} places in all (esper import --show {})\n"
-      "evaluation agrees with PyTorch to {:.1e} of the largest output\n",
+      "it agrees with PyTorch to {:.1e} of the largest output\n",
       request.folder, said["parameters"].get<std::int64_t>(), said["operations"].get<std::int64_t>(),
       said["slots"].get<std::int64_t>(), said["sites"].get<std::int64_t>(), request.folder,
       said["largest_difference"].get<double>()));

@@ -177,12 +177,14 @@ class Decoder {
 
 RawSamples decode_images(const ImageList& list, const config::DataConfig& config, const ReadOptions& options,
                          BadSamples& bad) {
-  return Decoder(picked(list, config.max_samples), config, options, bad).decode();
+  return Decoder(list, config, options, bad).decode();
 }
 
 RawParts read_image_folder(const config::DataConfig& config, const ReadOptions& options, BadSamples& bad,
                            TestPart test) {
-  const auto decoded = [&](const ImageList& list) { return decode_images(list, config, options, bad); };
+  const auto decoded = [&](const ImageList& list) {
+    return decode_images(picked(list, config.max_samples), config, options, bad);
+  };
   const auto lists = list_image_parts(config, options, bad, test);
   RawParts parts;
   parts.train = decoded(lists.train);
@@ -193,7 +195,7 @@ RawParts read_image_folder(const config::DataConfig& config, const ReadOptions& 
 }
 
 RawSamples read_image_test(const config::DataConfig& config, const ReadOptions& options, BadSamples& bad) {
-  return decode_images(list_image_test(config, options, bad), config, options, bad);
+  return decode_images(picked(list_image_test(config, options, bad), config.max_samples), config, options, bad);
 }
 
 }  // namespace esper::data

@@ -20,7 +20,7 @@ RawParts read_image_folder(const config::DataConfig& config, const ReadOptions& 
 // The images below data.test_path alone, or below its folder test where it has one.
 RawSamples read_image_test(const config::DataConfig& config, const ReadOptions& options, BadSamples& bad);
 
-// The same of any list: its images, thinned to data.max_samples, with the targets of those that could be read.
+// The images of any list, with the targets of those that could be read.
 RawSamples decode_images(const ImageList& list, const config::DataConfig& config, const ReadOptions& options,
                          BadSamples& bad);
 

@@ -6,6 +6,7 @@
 
 #include "base/error.h"
 #include "kasmina/network/network_forward.h"
+#include "kasmina/network/network_frozen.h"
 #include "kasmina/seed/widening.h"
 #include "kasmina/slot/gates.h"
 
@@ -36,13 +37,17 @@ base::Expected<FoldPlan> plan_of(const NetworkState& network, const Slot& slot) 
   if (slot.site.taken_by.empty()) {
     return base::failure("no single linear layer consumes the output of " + slot.site.id);
   }
+  const auto& layer = slot.site.taken_by;
+  if (is_frozen(network, layer + ".weight") || is_frozen(network, layer + ".bias")) {
+    return base::failure("host.freeze keeps " + layer + " as it is");
+  }
   const auto& slots = network.structure.slots;
   const auto next = index_of(network, slot) + 1;
   if (next < slots.size() && slots[next].seed && is_widening(*slots[next].seed)) {
     return base::failure(
         fmt::format("the further units at {} take the output of {} too", slots[next].site.id, slot.site.id));
   }
-  FoldPlan plan{slot.site.taken_by, slot_map(*slot.seed)};
+  FoldPlan plan{layer, slot_map(*slot.seed)};
   if (const auto foldable = check_foldable(layer_named(network.host, plan.layer), plan.map); !foldable) {
     return base::failure(foldable.error());
   }

@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "base/error.h"
+#include "base/text/printable.h"
 #include "config/facts/exported_host.h"
 #include "kasmina/host/hosts.h"
 #include "kasmina/tensor/stored_tensor.h"
@@ -82,7 +83,9 @@ Tensors add_tensors(ModuleScope scope, const ExportedHost& host, const Tensors& 
   constexpr std::string_view kScope = "host.";
   Tensors tensors;
   for (const auto& [id, value] : values) {
-    if (!id.starts_with(kScope)) refuse(folder, "weights.safetensors has a tensor with another name: " + id);
+    if (!id.starts_with(kScope) || !program::is_tensor_name(id)) {
+      refuse(folder, "weights.safetensors has a tensor with a name that no model has: " + base::in_quotes(id));
+    }
     const std::string name = id.substr(kScope.size());
     const bool learns = std::ranges::find(host.parameters, id) != host.parameters.end();
     if (learns && value.scalar_type() != torch::kFloat32) refuse(folder, id + " is no float32 tensor");
@@ -166,7 +169,7 @@ class Segments {
 void require_cuts(const std::string& folder, const ModelProgram& model, const std::vector<Cut>& cuts) {
   const auto& program = model.body.program;
   for (const Cut& cut : cuts) {
-    const bool exists = cut.operation < program.operations.size();
+    const bool exists = cut.operation < program.operations.size() && cut.value >= 0;
     const auto makes = [&](const program::Argument& result) {
       const auto ids = program::ids_of(result);
       return std::ranges::find(ids, cut.value) != ids.end();
@@ -175,6 +178,20 @@ void require_cuts(const std::string& folder, const ModelProgram& model, const st
       refuse(folder, "host.json names a place that its programs have not");
     }
   }
+}
+
+// Into which a seed at the site could be folded: one of the layers that learn, of the site's channels.
+void require_layer(const std::string& folder, const ExportedHost& host, const ExportedSite& site,
+                   const Tensors& values) {
+  if (site.taken_by.empty()) return;
+  const std::string id = site.taken_by + ".weight";
+  const bool learns = std::ranges::find(host.parameters, id) != host.parameters.end();
+  const auto weight = values.find(id);
+  if (learns && weight != values.end() && weight->second.dim() >= 2 && weight->second.size(1) == site.shape.channels) {
+    return;
+  }
+  refuse(folder, fmt::format("host.json names {} as the layer behind {}, and that is no layer of {} inputs that learns",
+                             base::in_quotes(site.taken_by), base::in_quotes(site.path), site.shape.channels));
 }
 
 void check_sample(const ExportedHost& host, const leyline::SampleShape& sample) {
@@ -225,6 +242,7 @@ HostBody build_exported_host(ModuleScope scope, const HostPlan& plan) {
   HostBody body;
   std::vector<Cut> in_training, in_evaluation;
   for (const ExportedSite& site : config::named_sites(*host, plan.named)) {
+    require_layer(folder, *host, site, values);
     body.sites.push_back({.id = leyline::slot_id_of(body.sites.size()),
                           .shape = site.shape,
                           .path = site.path,

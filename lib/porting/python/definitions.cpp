@@ -7,6 +7,7 @@
 #include "porting_loading.h"
 #include "porting_modules.h"
 #include "porting_numbers.h"
+#include "porting_token_numbers.h"
 #include "porting_tokens.h"
 
 namespace esper::porting {
@@ -91,7 +92,8 @@ std::vector<std::string_view> defined_names() {
 }
 
 std::string_view preprocessing_of_numbers() { return from_first_definition(kNumbers); }
-std::string_view preprocessing_of_tokens() { return from_first_definition(kTokens); }
+std::string_view preprocessing_of_text() { return from_first_definition(kTokens); }
+std::string_view preprocessing_of_tokens() { return from_first_definition(kTokenNumbers); }
 std::string_view loading() { return from_first_definition(kLoading); }
 
 }  // namespace esper::porting

@@ -14,8 +14,9 @@ std::string definitions_for(const std::string& text);
 // The classes and functions of those files.
 std::vector<std::string_view> defined_names();
 
-// numbers.py, tokens.py and loading.py without what precedes their first definition.
+// numbers.py, tokens.py, token_numbers.py and loading.py without what precedes their first definition.
 std::string_view preprocessing_of_numbers();
+std::string_view preprocessing_of_text();
 std::string_view preprocessing_of_tokens();
 std::string_view loading();
 

@@ -47,13 +47,17 @@ std::string in_docstring(const std::string& title) {
   return text;
 }
 
+std::string_view preparation_of(const data::Preprocessing& preprocessing) {
+  if (preprocessing.element != data::Element::kToken) return preprocessing_of_numbers();
+  return preprocessing.kind == config::DataKind::kText ? preprocessing_of_text() : preprocessing_of_tokens();
+}
+
 }  // namespace
 
 std::string python_file(const NetworkSource& source, const data::Preprocessing& preprocessing,
                         const std::string& title) {
   const std::string network = network_class(source);
-  const auto prepare =
-      source.sample.kind == leyline::SampleKind::kTokens ? preprocessing_of_tokens() : preprocessing_of_numbers();
+  const auto prepare = preparation_of(preprocessing);
   return fmt::format("\"\"\"{}\"\"\"\n{}\n{}\n\n{}{}\n\n{}\n\n{}", in_docstring(title), kImports,
                      constants(source, preprocessing), definitions_for(network), network, prepare, loading());
 }

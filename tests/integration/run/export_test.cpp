@@ -87,6 +87,25 @@ TEST_CASE("a run is exported in every format, each compared with Esper's own out
   }
 }
 
+TEST_CASE("a network over tokens is exported with and without a vocabulary of words, and prepares their numbers") {
+  const RunRoom room;
+  const std::string tokens = ESPER_SOURCE_DIR "/data/examples/tokens/";
+  const auto config = room.write("tokens.yaml",
+                                 "epochs: 1\nhost: {kind: transformer, layers: 1, segments: 1, embedding: 8, "
+                                 "heads: 2}\n");
+  for (const bool named : {true, false}) {
+    Words settings = {"task=language", "data.kind=tokens", "data.path=" + tokens + "train.bin", "data.context=4",
+                      "data.batch_size=4"};
+    if (named) settings.push_back("data.vocabulary=" + tokens + "vocabulary.json");
+    const auto run = room.run(named ? "named" : "numbers").string();
+    const auto trained = train(config, run, settings);
+    INFO(trained.err);
+    REQUIRE(trained.exit_code == 0);
+    require_agreement(run_esper({"export", run, "--format", "pytorch", "--out", run + "-torch", "--json"}));
+    CHECK_THAT(contents_of(run + "-torch/MODEL.md"), ContainsSubstring("preprocess([0, 1])"));
+  }
+}
+
 TEST_CASE("an export replaces an export on request, and nothing else") {
   const TrainedRoom trained;
   REQUIRE(trained.write("safetensors", "out").exit_code == 0);

@@ -64,6 +64,12 @@ class Half(Net):
         self.half()
 
 
+class Leaves(Net):
+    def __init__(self):
+        super().__init__()
+        raise SystemExit(3)
+
+
 class Noisy(Net):
     def forward(self, x):
         return super().forward(x) + torch.rand(x.shape[0], 10)
@@ -181,6 +187,10 @@ TEST_CASE("an imported model trains and grows, and its run needs neither its fil
   const auto forked = run_esper({"fork", straight.string() + "@14", "--run-dir", fork, "--no-train"});
   INFO(forked.err);
   CHECK(fs::exists(fs::path(fork) / "host" / "host.json"));
+  fs::remove_all(straight / "host");
+  const auto without = run_esper({"evaluate", straight.string()});
+  CHECK(without.exit_code == 5);
+  CHECK_THAT(without.err, ContainsSubstring("has no folder host"));
 }
 
 // The class is the first of two words, which a network that takes the words' table into account learns at once: rows of
@@ -267,6 +277,7 @@ TEST_CASE("what an import refuses is named, and nothing is left behind") {
   import.refused("Two", "returns 2 values");
   import.refused("Half", ".float()");
   import.refused("Noisy", "outputs differ");
+  import.refused("Leaves", "ended Python");
   import.refused("Net", "NAME=VALUE", {"--arg", "num_classes"});
   import.refused("Net", "num_klasses", {"--arg", "num_klasses=3"});
   import.refused("Net", "only safetensors", {"--weights", "net.pt"});
@@ -277,6 +288,18 @@ TEST_CASE("what an import refuses is named, and nothing is left behind") {
       ContainsSubstring("there is no file"));
   CHECK_THAT(run_esper({"import", "--from-timm", "resnet18", "--example", "1x8x8", "--out", import.out}).err,
              ContainsSubstring("timm is not installed"));
+}
+
+TEST_CASE("a model's own modules may be called as those of the import are") {
+  const ImportRoom import;
+  const fs::path models = import.room.path / "models";
+  fs::create_directory(models);
+  fs::rename(import.model, models / "example.py");
+  import.room.write("build.py", "from models.example import Net\n");
+  const auto made =
+      run_esper({"import", import.room.path.string() + "/build.py:Net", "--example", "1x8x8", "--out", import.out});
+  INFO(made.err);
+  CHECK(made.exit_code == 0);
 }
 
 TEST_CASE("a run file that does not fit an imported model is refused before anything is made") {

@@ -161,4 +161,19 @@ TEST_CASE("what is no document at all is refused") {
   CHECK(read_preprocessing(both.dump()));  // without standardisation
 }
 
+TEST_CASE("a table of many columns is read as it was written") {
+  Preprocessing it = of_features();
+  constexpr std::int64_t kColumns = 20000;
+  it.kind = config::DataKind::kTable;
+  it.shape = leyline::features_shape(kColumns, 2);
+  it.standardization = {};
+  it.feature_names.clear();
+  it.table.targets = {"kind"};
+  for (std::int64_t i = 0; i < kColumns; ++i) it.table.inputs.push_back({"gene" + std::to_string(i)});
+  const auto read = read_preprocessing(text_of(it));
+  REQUIRE(read);
+  CHECK(read->table.inputs.size() == kColumns);
+  CHECK(read->table.inputs.back().name == "gene19999");
+}
+
 }  // namespace esper::test

@@ -150,6 +150,23 @@ TEST_CASE("webdataset: arrays, and targets in .json") {
   CHECK_THAT(shards.complaint(), ContainsSubstring("00.tar/a: its .json has no number or text \"prise\""));
 }
 
+TEST_CASE("webdataset: data.max_samples thins each part, not what the parts are split from") {
+  std::vector<NamedBytes> images, arrays;
+  for (int i = 0; i < 8; ++i) {
+    const std::string key = std::to_string(i);
+    images.insert(images.end(), {image(key + ".png", i), text(key + ".cls", i % 2 == 0 ? "a" : "b")});
+    arrays.insert(arrays.end(),
+                  {array(key + ".npy", static_cast<float>(i)), text(key + ".cls", i % 2 == 0 ? "a" : "b")});
+  }
+  for (const auto& members : {images, arrays}) {
+    Shards shards(tar(members));
+    shards.config.max_samples = 3;
+    const auto splits = shards.load();
+    CHECK(num_samples(splits.train) == 3);
+    CHECK(num_samples(splits.validation) == 3);
+  }
+}
+
 TEST_CASE("webdataset: samples that lack something are named, or skipped and counted") {
   const auto complaint = [](const Bytes& shard) { return Shards(shard).complaint(); };
   CHECK_THAT(complaint(tar({image("a.png", 1)})), ContainsSubstring("00.tar/a: has no .cls"));

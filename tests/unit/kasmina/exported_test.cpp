@@ -136,9 +136,10 @@ TEST_CASE("a package that was tampered with is refused, and says where") {
   auto text = test::read_text(package + "/evaluate.json");
   text[text.find("relu")] = 'g';
   test::write_text(package + "/evaluate.json", text);
-  REQUIRE_THROWS_AS(build_host(host_of(package), kSample, 1, torch::kCPU), base::Error);
+  const auto build = [&] { build_host(host_of(package), kSample, 1, torch::kCPU); };
+  REQUIRE_THROWS_WITH(build(), ContainsSubstring(package) && ContainsSubstring("evaluate.json"));
   std::filesystem::remove(package + "/evaluate.json");
-  REQUIRE_THROWS_AS(build_host(host_of(package), kSample, 1, torch::kCPU), base::Error);
+  REQUIRE_THROWS_WITH(build(), ContainsSubstring(package) && ContainsSubstring("evaluate.json"));
 }
 
 TEST_CASE("what does not fit an imported network is named with the way out") {
@@ -159,9 +160,39 @@ TEST_CASE("what does not fit an imported network is named with the way out") {
   PackageFiles missing;
   missing.weights.pop_back();
   CHECK_THAT(refusal(missing, ExitCode::kData), ContainsSubstring("host.count"));
-  PackageFiles no_place;
-  no_place.description["sites"][0]["train"] = nlohmann::json::array({7, 400});
-  CHECK_THAT(refusal(no_place, ExitCode::kData), ContainsSubstring("place"));
+  for (const auto& cut :
+       {nlohmann::json::array({7, 400}), nlohmann::json::array({-1, 1}), nlohmann::json::array({5, 1})}) {
+    PackageFiles no_place;
+    no_place.description["sites"][0]["train"] = cut;
+    CHECK_THAT(refusal(no_place, ExitCode::kData), ContainsSubstring("a place that its programs have not"));
+  }
+}
+
+// Its manifest is right: hashes prove that nothing was changed by accident, not who wrote it.
+TEST_CASE("a package whose content was written to do harm is refused") {
+  using base::ExitCode;
+  const std::string code = "host.x\n (__import__('os').system('true'),), #";
+  PackageFiles buffer;
+  buffer.weights.push_back({code, at::zeros({1})});
+  CHECK_THAT(refusal(buffer, ExitCode::kData), ContainsSubstring("a name that no model has"));
+  PackageFiles input;
+  input.train["inputs"][4][0] = code;
+  CHECK_THAT(refusal(input, ExitCode::kData), ContainsSubstring("an input's name"));
+  PackageFiles device;
+  device.train["operations"][1] = {"aten::to.device", device.train["operations"][1][1],
+                                   device.train["operations"][1][2]};
+  device.train["operations"][1][1] = nlohmann::json::parse(
+      R"([["tensor", 6], ["device", "cuda;"], ["int", 6], ["bool", false], ["bool", false], ["none"]])");
+  CHECK_THAT(refusal(device, ExitCode::kData), ContainsSubstring("neither cpu nor cuda"));
+  PackageFiles output;
+  output.evaluate["output"] = -1;
+  CHECK_THAT(refusal(output, ExitCode::kData), ContainsSubstring("its output is no value"));
+  for (const char* layer : {"host.c", "host.count", "host.a"}) {
+    PackageFiles folds;
+    folds.description["sites"][1]["auto"] = true;
+    folds.description["sites"][1]["taken_by"] = layer;
+    CHECK_THAT(refusal(folds, ExitCode::kData), ContainsSubstring(std::string("\"") + layer + "\""));
+  }
 }
 
 }  // namespace esper::kasmina

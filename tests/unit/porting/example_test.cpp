@@ -30,17 +30,22 @@ TEST_CASE("numbers lie around their mean; without standardisation they are taken
   CHECK(at::equal(plain.raw, plain.inputs));
 }
 
-TEST_CASE("tokens come with the first sequence as text where they have names") {
+TEST_CASE("tokens come with the first sequence as a prompt: characters of a text, else numbers") {
   data::Preprocessing it;
   it.task = config::Task::kLanguage;
   it.element = data::Element::kToken;
   it.shape = leyline::tokens_shape(6, 3);
-  CHECK(porting::make_example(it, 2).text.empty());
   it.class_names = {"a", "\u00e9", "c"};
+  const auto numbers = porting::make_example(it, 2).text;
+  it.kind = config::DataKind::kText;
   const auto example = porting::make_example(it, 2);
-  std::string expected;
-  for (int i = 0; i < 6; ++i)
-    expected += it.class_names[static_cast<std::size_t>(example.inputs[0][i].item<std::int64_t>())];
+  std::string expected, expected_numbers;
+  for (int i = 0; i < 6; ++i) {
+    const auto token = example.inputs[0][i].item<std::int64_t>();
+    expected += it.class_names[static_cast<std::size_t>(token)];
+    expected_numbers += std::to_string(token) + " ";
+  }
   CHECK(example.text == expected);
+  CHECK(numbers == expected_numbers);
   CHECK_FALSE(example.raw.defined());
 }

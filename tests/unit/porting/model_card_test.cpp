@@ -48,6 +48,8 @@ TEST_CASE("every format has its lines, text its own sample") {
   card.format = "pytorch";
   CHECK(has(porting::model_card(card, it), "model.preprocess(samples)"));
   it.shape = leyline::tokens_shape(8, 2);
+  CHECK(has(porting::model_card(card, it), "model.preprocess([0, 1])"));
+  it.kind = config::DataKind::kText;
   CHECK(has(porting::model_card(card, it), "model.preprocess(\"a text\")"));
 }
 

@@ -7,7 +7,7 @@ import sympy
 import torch
 from torch.export import Dim
 
-from refusal import Refusal
+from .refusal import Refusal
 
 TYPICAL = 61  # the batch size at which sizes are written; where they depend on it, an expression stands beside them
 DTYPES = {torch.uint8: 0, torch.int8: 1, torch.int16: 2, torch.int32: 3, torch.int64: 4, torch.float16: 5,
@@ -255,7 +255,7 @@ class Program:
         if isinstance(value, torch.fx.Node):
             if value in self.ids:
                 return ["tensor", self.ids[value]]
-            return self._size(value, kind, place, what)
+            return self._size(value, kind, place, f"{what} ({self._place_of(node)})")
         if isinstance(value, bool):
             return ["bool", value]
         if isinstance(value, int):
@@ -278,7 +278,9 @@ class Program:
 
     def _size(self, value, kind, place, what):
         number = value.meta.get("val")
-        if not isinstance(number, (int, torch.SymInt)) or "Tensor" in kind:
+        if isinstance(number, torch.SymFloat) or "Tensor" in kind:
+            raise Refusal(f"{what} is a number that is computed outside tensors, as .item() does; keep it in a tensor")
+        if not isinstance(number, (int, torch.SymInt)):
             return self._refuse(what, value)
         return ["int", self._number(number, [*place, 0], what)]
 

@@ -4,7 +4,7 @@ import os
 
 import torch
 
-from refusal import Refusal
+from .refusal import Refusal
 
 FLOAT32 = 6
 KINDS = {2: "features", 3: "sequence", 4: "image"}
@@ -128,8 +128,8 @@ def passes_mean(uses, operation, value):
     return None
 
 
-def taken_by(uses, value, rank):
-    """The layer that alone takes the value and is linear; empty where there is none."""
+def taken_by(uses, value, rank, learning):
+    """The layer that alone takes the value, is linear and learns; empty where there is none."""
     operation = only_reader(uses, value)
     if operation is not None and rank == 4 and operation[0] != "aten::conv2d":
         value = passes_mean(uses, operation, value)
@@ -144,12 +144,12 @@ def taken_by(uses, value, rank):
     names = [inputs[a[1]] if a[0] == "tensor" and a[1] < len(inputs) else "" for a in arguments[1:3]]
     layer = names[0].removesuffix(".weight")
     alone = len(uses.read[arguments[1][1]]) == 1
-    if layer == names[0] or not alone or (arguments[2] != ["none"] and names[1] != layer + ".bias"):
+    if layer == names[0] or names[0] not in learning or not alone or (arguments[2] != ["none"] and names[1] != layer + ".bias"):
         return ""
     return layer
 
 
-def find_sites(model, train, evaluate):
+def find_sites(model, train, evaluate, learning):
     uses = Uses(train), Uses(evaluate)
     outputs = [module_outputs(u) for u in uses]
     blocks = set(blocks_of(model))
@@ -169,7 +169,7 @@ def find_sites(model, train, evaluate):
         sites.append({"path": path, "also": [p for p in paths if p != path], "kind": KINDS[len(sizes) + 1],
                       "shape": sizes,
                       "auto": bool(named) and not is_end and num_consumers(uses[0], path, value) == 1,
-                      "taken_by": taken_by(uses[0], value, len(sizes) + 1),
+                      "taken_by": taken_by(uses[0], value, len(sizes) + 1, learning),
                       "train": [value, uses[0].made[value]], "evaluate": [other, uses[1].made[other]]})
     sites.sort(key=lambda site: site["train"][1])
     in_order = [site["evaluate"][1] for site in sites]
@@ -187,9 +187,10 @@ def describe(model, train, evaluate, tensors, options):
     if options.license:
         with open(options.license, encoding="utf-8") as file:
             text = file.read()
+    learning = ["host." + name for name in tensors.parameters]
     package, _, name = options.source.rpartition(":")
     return {"format": 1, "source": f"{os.path.basename(package)}:{name}", "class": type(model).__name__,
             "arguments": options.argument, "seed": options.seed, "torch": torch.__version__, "license": text,
-            "output": sizes[0], "parameters": ["host." + name for name in tensors.parameters],
+            "output": sizes[0], "parameters": learning,
             "frozen": ["host." + name for name in tensors.frozen],
-            "sites": find_sites(model, train, evaluate)}
+            "sites": find_sites(model, train, evaluate, learning)}

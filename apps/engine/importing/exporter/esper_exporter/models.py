@@ -4,12 +4,13 @@ import ast
 import importlib
 import importlib.util
 import os
+import re
 import sys
 import traceback
 
 import torch
 
-from refusal import Refusal
+from .refusal import Refusal
 
 
 def arguments_of(options):
@@ -103,6 +104,9 @@ class Tensors:
             self._add(name, tensor)
 
     def _add(self, name, tensor):
+        if not re.fullmatch(r"[A-Za-z0-9_.-]{1,250}", name):
+            raise Refusal(f"the tensor {name!r} has a name with other characters than letters, digits and _.-; rename the "
+                          "module that holds it")
         place = (tensor.untyped_storage().data_ptr(), tensor.storage_offset(), tensor.shape, tensor.stride())
         known = self._by_place.get(place) if tensor.numel() > 0 else None
         if known is not None:

@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from refusal import Refusal
+from .refusal import Refusal
 
 
 class Part:

@@ -1,0 +1,102 @@
+"""Writes a PyTorch model as a host package: two programs of ATen calls, the weights, a description. One JSON object on
+standard output says how it went."""
+
+import argparse
+import json
+import os
+import warnings
+
+import torch
+from safetensors.torch import save_file
+
+from . import description, models, programs
+from .example import Example, adapt
+from .refusal import Refusal
+
+BATCH = 3  # of the example: neither 1, which torch broadcasts, nor a size that a model is likely to have
+
+
+def check_outputs(model, example):
+    """What the model says in evaluation of two batches: the engine has to find the same."""
+    model.eval()
+    tensors = {}
+    with torch.no_grad():
+        for batch in (2, BATCH + 2):
+            x = example.batch(batch)
+            tensors[f"input.{batch}"] = x.contiguous()
+            tensors[f"output.{batch}"] = model(x).contiguous()
+    return tensors
+
+
+def training_outputs(model, example):
+    """The same in training mode; nothing where the model draws random numbers there. Its buffers stay as they are."""
+    buffers = {name: buffer.clone() for name, buffer in model.named_buffers()}
+    x, outputs = example.batch(BATCH), []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        with torch.no_grad():
+            outputs.append(model.train()(x).contiguous())
+            for name, buffer in model.named_buffers():
+                buffer.copy_(buffers[name])
+    return {"train.input": x.contiguous(), "train.output": outputs[0]} if torch.equal(*outputs) else {}
+
+
+def write_json(path, content):
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(content, file, separators=(",", ":"))
+
+
+def run(options):
+    torch.manual_seed(options.seed)
+    model = models.load(options)
+    models.require_float32(model)
+    example = Example(options.example)
+    tensors = models.Tensors(model)
+    adapt(model, example, options.output)
+    written = {}
+    for mode in ("train", "evaluate"):
+        exported = programs.export(model.train(mode == "train"), example.batch(BATCH), mode)
+        written[mode] = programs.Program(exported, tensors, mode)
+    host = description.describe(model, written["train"], written["evaluate"], tensors, options)
+    host["input"] = {"sizes": example.sizes, "dtype": example.dtype, "example": options.example}
+    os.makedirs(options.out, exist_ok=True)
+    for mode, program in written.items():
+        write_json(os.path.join(options.out, mode + ".json"), program.to_json())
+    write_json(os.path.join(options.out, "host.json"), host)
+    save_file({"host." + name: tensor for name, tensor in tensors.values.items()},
+              os.path.join(options.out, "weights.safetensors"))
+    save_file({**check_outputs(model, example), **training_outputs(model, example)}, os.path.join(options.out, "check.safetensors"))
+    return {"operations": len(written["train"].operations), "parameters": tensors.num_parameters(),
+            "slots": sum(site["auto"] for site in host["sites"]), "sites": len(host["sites"])}
+
+
+def parse_options():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--source", required=True, help="MODULE.py:NAME, timm:NAME or torchvision:NAME")
+    parser.add_argument("--example", required=True)
+    parser.add_argument("--output", default="")
+    parser.add_argument("--argument", action="append", default=[])
+    parser.add_argument("--weights", default="")
+    parser.add_argument("--license", default="")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", required=True)
+    return parser.parse_args()
+
+
+def main():
+    options = parse_options()
+    answer = os.dup(1)
+    os.dup2(2, 1)  # what the model prints is no answer
+    warnings.simplefilter("ignore")
+    try:
+        result = run(options)
+    except Refusal as refusal:
+        result = {"refused": str(refusal)}
+    except SystemExit as end:
+        result = {"refused": f"the model's code ended Python (sys.exit, status {end.code}); take that out of the file"}
+    except Exception as error:  # noqa: BLE001: any error of the model's code is reported
+        result = {"refused": models.explain(error, options.source)}
+    with os.fdopen(answer, "w", encoding="utf-8") as out:
+        out.write(json.dumps(result) + "\n")
+    return 0
+
