@@ -30,8 +30,8 @@
 
 namespace esper::base {
 
-inline constexpr std::size_t kMostJsonText = 1 << 20;     // bytes of one text
-inline constexpr std::size_t kMostJsonItems = 1 << 20;    // of one list or map
+inline constexpr std::size_t kMostJsonText = 1 << 20;   // bytes of one text
+inline constexpr std::size_t kMostJsonItems = 1 << 20;  // of one list or map
 
 template <class Struct, class Field>
 struct JsonMember {
