@@ -92,8 +92,12 @@ bool names_site(const ExportedSite& site, const std::string& text) {
   constexpr std::string_view kOut = ".out";
   const std::string_view pattern =
       text.ends_with(kOut) ? std::string_view(text).substr(0, text.size() - kOut.size()) : std::string_view(text);
-  return base::fits_pattern(site.path, pattern) ||
-         std::ranges::any_of(site.also, [&](const std::string& path) { return base::fits_pattern(path, pattern); });
+  const auto names = [&](const std::string& path) {
+    const bool any_depth = pattern.find("**") != pattern.npos;
+    const bool is_as_deep = std::ranges::count(path, '.') == std::ranges::count(pattern, '.');
+    return (any_depth || is_as_deep) && base::fits_pattern(path, pattern);
+  };
+  return names(site.path) || std::ranges::any_of(site.also, names);
 }
 
 std::vector<ExportedSite> named_sites(const ExportedHost& host, const std::vector<std::string>& slots) {

@@ -39,8 +39,9 @@ struct ExportedHost {
 // Fails with the reason, a sentence with the way out.
 base::Expected<ExportedHost> read_exported_host(const std::string& folder);
 
-// The sites that growth.slots names: by the path of a module or a pattern of paths, with ".out" behind it or not;
-// `auto`, or nothing at all, is the end of each block.
+// The sites that growth.slots names: by the path of a module or a pattern of paths, with ".out" behind it or not ("*"
+// is any text without a dot, so "layer3.*" are the modules right below layer3; "**" any text); `auto`, or nothing at
+// all, is the end of each block.
 std::vector<ExportedSite> named_sites(const ExportedHost& host, const std::vector<std::string>& slots);
 // What one of these texts names.
 bool names_site(const ExportedSite& site, const std::string& text);

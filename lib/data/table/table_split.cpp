@@ -16,7 +16,8 @@ void drop_untrained(std::vector<std::int64_t>& part, const TableRows& rows, cons
     if (trained[label]) return false;
     bad.report(file, fmt::format("line {}", rows.lines[static_cast<std::size_t>(row)]),
                "class " + base::in_quotes(rows.targets.class_names[label]) +
-                   " does not occur in the training part; another data.split_seed may put it there");
+                   " does not occur in the training part; another data.split_seed may put it there, and a number to "
+                   "predict is task: regression");
     return true;
   });
 }

@@ -123,6 +123,44 @@ TEST_CASE("a network with modules in its slots is measured in every lane, and no
   CHECK_THAT(report["refused"][0].at("reason").get<std::string>(), ContainsSubstring("no modules in slots"));
 }
 
+// So a recorded step costs what the built-in network's costs, compiled or not; eager pays for the interpreter alone.
+TEST_CASE(
+    "an imported network's recorded step is as many calls as the built-in network's, and both are timed in turns") {
+  const RunRoom room;
+  const std::string models = ESPER_SOURCE_DIR "/configs/imported/";
+  std::string alphabet = " \n.";
+  for (char c = 'a'; c <= 'z'; ++c) alphabet += {c, static_cast<char>(c - 'a' + 'A')};
+  alphabet += "0123456789";
+  std::string text;
+  for (int i = 0; i < 400; ++i) text += alphabet;
+  const auto path = room.write("text.txt", text);
+  struct Twin {
+    std::string scenario, model, example;
+    Words settings;
+  };
+  const std::vector<Twin> twins{{"cnn", "Cnn", "1x28x28", {}},
+                                {"transformer", "Transformer", "64:int64", sets({"data.path=" + path})}};
+  for (const auto& [scenario, model, example, settings] : twins) {
+    CAPTURE(scenario);
+    const auto package = (room.path / scenario).string();
+    const auto imported = run_esper({"import", models + "models.py:" + model, "--example", example, "--out", package});
+    INFO(imported.err);
+    REQUIRE(imported.exit_code == 0);
+    const Words counts{"--counts", "--lanes", "eager,replay", "--json"};
+    const auto built_in = report_of(run_esper_long(Words{"bench", "--scenario", scenario} + counts))["counts"];
+    const auto own = report_of(run_esper_long(Words{"bench", "--config", models + scenario + ".yaml"} + counts +
+                                              settings + sets({"host.path=" + package})))["counts"];
+    CHECK(own["replay"]["operators"] == built_in["replay"]["operators"]);
+    CHECK(own["eager"]["operators"] <= built_in["eager"]["operators"]);
+  }
+  const auto both =
+      report_of(run_esper_long(Words{"bench", "--config", models + "cnn.yaml", "--against", models + "cnn.yaml",
+                                     "--rounds", "3", "--epochs", "3", "--lanes", "replay", "--json"} +
+                               sets({"host.path=" + (room.path / "cnn").string()})));
+  CHECK(both["ratios"]["replay@cnn/replay"].get<double>() > 0);
+  CHECK(both["against"]["name"] == "cnn");
+}
+
 TEST_CASE("a baseline is kept by machine, shown, and compared on that machine alone") {
   const RunRoom room;
   const auto folder = room.path / "perf";

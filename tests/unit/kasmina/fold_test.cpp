@@ -207,6 +207,10 @@ TEST_CASE("what algebra or the measurement does not allow stays a seed, and an e
   decoder.layers = decoder.segments = 2;
   decoder.embedding = 16;
   decoder.heads = 2;
+  auto frozen = tiny_host();
+  frozen.freeze = {"block1.linear.bias"};
+  kept(Grown(frozen, tiny_sample(), quick_growth(), at::randn({8, 4})), "r0c0", "linear",
+       "host.freeze keeps host.block1.linear as it is");
   kept(Grown(decoder, leyline::tokens_shape(6, 11), quick_growth(), at::arange(12).remainder(11).view({2, 6})), "r0c0",
        "lora", "no single linear layer consumes the output of r0c0");
 }
