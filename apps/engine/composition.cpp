@@ -22,7 +22,7 @@ tolaria::RunFacts facts_of(const CompositionParts& parts, const Loaders& loaders
           .device = bench.device,
           .batches_per_epoch = loaders.train->num_batches(),
           .skipped_samples = bench.data.skipped,
-          .untaught_classes = data::classes_without_samples(bench.data.train),
+          .classes_without_samples = data::classes_without_samples(bench.data.train),
           .preprocessing = preprocessing_text(bench),
           .clock = clock,
           .started = clock.now()};

@@ -36,6 +36,7 @@ int show(const std::string& folder, bool json) {
   if (json) {
     print_json({{"source", host->source},
                 {"input", host->input},
+                {"example", host->example},
                 {"takes_tokens", host->takes_tokens},
                 {"output", host->output},
                 {"parameters", host->parameters},
@@ -43,11 +44,12 @@ int show(const std::string& folder, bool json) {
                 {"sites", std::move(sites)}});
     return 0;
   }
-  print(
-      fmt::format("{}: samples of [{}]{}, outputs [{}], {} tensors that learn\nplaces where modules can grow (* at the "
-                  "end of a block: what growth.slots: [auto] names)\n",
-                  host->source, fmt::join(host->input, ", "), host->takes_tokens ? " tokens" : "",
-                  fmt::join(host->output, ", "), host->parameters.size()));
+  print(fmt::format(
+      "{}: samples of [{}]{}{}, outputs [{}], {} tensors that learn\nplaces where modules can grow (* at the "
+      "end of a block: what growth.slots: [auto] names)\n",
+      host->source, fmt::join(host->input, ", "), host->takes_tokens ? " tokens" : "",
+      host->example.empty() ? "" : " (--example " + host->example + ")", fmt::join(host->output, ", "),
+      host->parameters.size()));
   for (const auto& site : sites) {
     print_line(fmt::format("{} {:<32} {:<9} {}", site["is_block"].get<bool>() ? "*" : " ",
                            site["path"].get<std::string>(), site["kind"].get<std::string>(), site["shape"].dump()));

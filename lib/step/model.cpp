@@ -94,9 +94,7 @@ std::unique_ptr<Model> build_model(const config::RunConfig& config, const leylin
   check_class_weights(settings.loss, sample.num_classes);
   auto model = std::unique_ptr<Model>(new Model{
       {config.host, config.growth, sample, config.seed, device}, settings, make_step_state(settings, device)});
-  std::vector<std::string> host_ids;
-  for (const auto& parameter : model->network.state().host.tensors.parameters) host_ids.push_back(parameter.id);
-  check_rules(settings.rules, host_ids);
+  check_rules(settings.rules, model->network.state().host.tensors.parameters);
   follow_structure(*model);
   return model;
 }

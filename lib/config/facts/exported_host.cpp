@@ -61,6 +61,7 @@ ExportedHost host_of(const json& document) {
   ExportedHost host;
   host.source = document.at("source").get<std::string>();
   host.input = sizes_of(document.at("input").at("sizes"));
+  host.example = document.at("input").value("example", "");
   host.takes_tokens = document.at("input").at("dtype").get<std::string>() == "int64";
   host.output = sizes_of(document.at("output"));
   host.parameters = document.at("parameters").get<std::vector<std::string>>();

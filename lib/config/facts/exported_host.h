@@ -30,6 +30,7 @@ struct ExportedSite {
 struct ExportedHost {
   std::string source;                           // "model.py:ResNet"
   std::vector<std::int64_t> input;              // sizes of one sample
+  std::string example;                          // what the model takes of it: "1x8x8,3:int64"; empty: not known
   bool takes_tokens = false;                    // whole numbers
   std::vector<std::int64_t> output;             // sizes of one sample's output
   std::vector<std::string> parameters, frozen;  // "host.fc.weight": what learns, and what the model never let learn

@@ -180,15 +180,16 @@ void require_cuts(const std::string& folder, const ModelProgram& model, const st
   }
 }
 
-// Into which a seed at the site could be folded: one of the layers that learn, of the site's channels.
-void require_layer(const std::string& folder, const ExportedHost& host, const ExportedSite& site,
-                   const Tensors& values) {
-  if (site.taken_by.empty()) return;
+// The layer into which a seed at the site could be folded; empty where there is none, as where the model itself froze
+// it.
+std::string layer_behind(const std::string& folder, const ExportedHost& host, const ExportedSite& site,
+                         const Tensors& values) {
   const std::string id = site.taken_by + ".weight";
+  if (site.taken_by.empty() || std::ranges::find(host.frozen, id) != host.frozen.end()) return {};
   const bool learns = std::ranges::find(host.parameters, id) != host.parameters.end();
   const auto weight = values.find(id);
   if (learns && weight != values.end() && weight->second.dim() >= 2 && weight->second.size(1) == site.shape.channels) {
-    return;
+    return site.taken_by;
   }
   refuse(folder, fmt::format("host.json names {} as the layer behind {}, and that is no layer of {} inputs that learns",
                              base::in_quotes(site.taken_by), base::in_quotes(site.path), site.shape.channels));
@@ -242,11 +243,10 @@ HostBody build_exported_host(ModuleScope scope, const HostPlan& plan) {
   HostBody body;
   std::vector<Cut> in_training, in_evaluation;
   for (const ExportedSite& site : config::named_sites(*host, plan.named)) {
-    require_layer(folder, *host, site, values);
     body.sites.push_back({.id = leyline::slot_id_of(body.sites.size()),
                           .shape = site.shape,
                           .path = site.path,
-                          .taken_by = site.taken_by});
+                          .taken_by = layer_behind(folder, *host, site, values)});
     in_training.push_back(site.training);
     in_evaluation.push_back(site.evaluation);
   }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "config/training_config.h"
+#include "kasmina/tensor/tensor_table.h"
 
 namespace esper::step {
 
@@ -23,7 +24,7 @@ struct ElementFactors {
 };
 
 // Throws Error{kConfig} where a rule's pattern fits none of the host's parameters.
-void check_rules(const ParameterRules& rules, std::span<const std::string> host_ids);
+void check_rules(const ParameterRules& rules, std::span<const kasmina::NamedTensor> host);
 
 // Patterns are of the host's ids, also without the "host." before them; seeds have the optimizer's own numbers. Of the
 // parameters, in their order.

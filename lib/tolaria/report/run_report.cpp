@@ -54,9 +54,9 @@ void record_decision_process(const Run& run) {
 }
 
 // Says which outputs nothing teaches; the first of them by name.
-void report_untaught(const Run& run) {
+void report_missing_classes(const Run& run) {
   constexpr std::size_t kMostNamed = 20;
-  const auto& classes = run.facts.untaught_classes;
+  const auto& classes = run.facts.classes_without_samples;
   if (classes.empty()) return;
   std::string named = base::joined(std::span(classes).first(std::min(kMostNamed, classes.size())));
   if (classes.size() > kMostNamed) named += ", ...";
@@ -76,7 +76,7 @@ void report_start(const Run& run, const RunStart& start) {
     run.outbox.emit(event("tolaria.samples_skipped"_event, Level::kWarning,
                           {{"count", std::to_string(run.facts.skipped_samples)}}));
   }
-  report_untaught(run);
+  report_missing_classes(run);
   run.saver.record(start_record(resumed ? "resumed" : "started",
                                 {run.progress.step, run.progress.epoch, run.facts.training_hash},
                                 kasmina::topology_of(run.model.network.save_topology())));

@@ -19,10 +19,10 @@ struct RunFacts {
   std::string run_id;         // names the run in telemetry
   std::string training_hash;  // names the training in checkpoints: TrainingIdentity::text()
   torch::Device device;
-  std::int64_t batches_per_epoch = 0;              // in microbatches
-  std::int64_t skipped_samples = 0;                // that could not be read
-  std::vector<std::string> untaught_classes = {};  // that no training sample has
-  std::string preprocessing = {};                  // text of data::Preprocessing, which checkpoints keep; empty: none
+  std::int64_t batches_per_epoch = 0;                     // in microbatches
+  std::int64_t skipped_samples = 0;                       // that could not be read
+  std::vector<std::string> classes_without_samples = {};  // that no training sample has
+  std::string preprocessing = {};  // text of data::Preprocessing, which checkpoints keep; empty: none
   base::Clock clock{};
   base::Duration started{};  // of this process, monotonic
 

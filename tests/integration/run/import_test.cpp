@@ -201,7 +201,9 @@ TEST_CASE("a model of several inputs and results trains on rows, one of series o
                                  "--out", import.out, "--json"});
   INFO(joined.err);
   REQUIRE(joined.exit_code == 0);
-  CHECK(json_of(run_esper({"import", "--show", import.out, "--json"}))["input"] == json{18});
+  const auto shown = json_of(run_esper({"import", "--show", import.out, "--json"}));
+  CHECK(shown["input"] == json{18});
+  CHECK(shown["example"] == "1x4x4,2:int64");
   std::string rows;
   for (int i = 0; i < 240; ++i) {
     for (int k = 0; k < 16; ++k) rows += std::to_string((i * 7 + k * 5) % 11) + ",";

@@ -187,6 +187,12 @@ TEST_CASE("a package whose content was written to do harm is refused") {
   PackageFiles output;
   output.evaluate["output"] = -1;
   CHECK_THAT(refusal(output, ExitCode::kData), ContainsSubstring("its output is no value"));
+  PackageFiles frozen;
+  frozen.description["sites"][1]["auto"] = true;
+  frozen.description["frozen"] = {"host.b.weight", "host.b.bias"};
+  frozen.description["parameters"] = {"host.a.weight", "host.a.bias"};
+  const TemporaryFolder folder;
+  CHECK(build_host(host_of(test::write_package(folder, frozen)), kSample, 1, torch::kCPU).sites.at(1).taken_by.empty());
   for (const char* layer : {"host.c", "host.count", "host.a"}) {
     PackageFiles folds;
     folds.description["sites"][1]["auto"] = true;

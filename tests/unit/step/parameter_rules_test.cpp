@@ -45,9 +45,10 @@ TEST_CASE("rules are of the host's parameters alone, and one that fits none of t
   ParameterRules rules{{"*:lr=0.5"}, true};
   const auto factors = element_factors(rules, config::OptimizerConfig{}, ids, parameters);
   CHECK(at::equal(factors.lr, at::tensor({.5f, 1.f})));
-  check_rules(rules, std::span(ids).first(1));
+  const std::vector<kasmina::NamedTensor> host{{ids[0], parameters[0]}};
+  check_rules(rules, host);
   rules.groups = {"layer1.wieght:lr=0.1"};
-  CHECK_THROWS_WITH(check_rules(rules, std::span(ids).first(1)),
+  CHECK_THROWS_WITH(check_rules(rules, host),
                     "training.groups: \"layer1.wieght\" fits no parameter of the host; did you mean layer1.weight?");
 }
 

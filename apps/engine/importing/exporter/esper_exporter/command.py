@@ -65,7 +65,8 @@ def run(options):
     write_json(os.path.join(options.out, "host.json"), host)
     save_file({"host." + name: tensor for name, tensor in tensors.values.items()},
               os.path.join(options.out, "weights.safetensors"))
-    save_file({**check_outputs(model, example), **training_outputs(model, example)}, os.path.join(options.out, "check.safetensors"))
+    save_file({**check_outputs(model, example), **training_outputs(model, example)},
+              os.path.join(options.out, "check.safetensors"))
     return {"operations": len(written["train"].operations), "parameters": tensors.num_parameters(),
             "slots": sum(site["auto"] for site in host["sites"]), "sites": len(host["sites"])}
 

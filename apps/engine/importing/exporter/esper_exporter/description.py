@@ -144,7 +144,8 @@ def taken_by(uses, value, rank, learning):
     names = [inputs[a[1]] if a[0] == "tensor" and a[1] < len(inputs) else "" for a in arguments[1:3]]
     layer = names[0].removesuffix(".weight")
     alone = len(uses.read[arguments[1][1]]) == 1
-    if layer == names[0] or names[0] not in learning or not alone or (arguments[2] != ["none"] and names[1] != layer + ".bias"):
+    is_layer = layer != names[0] and (arguments[2] == ["none"] or names[1] == layer + ".bias")
+    if not is_layer or not alone or names[0] not in learning:
         return ""
     return layer
 

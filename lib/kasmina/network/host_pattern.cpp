@@ -1,0 +1,34 @@
+#include "kasmina/network/host_pattern.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "base/error.h"
+#include "base/text/nearest.h"
+#include "base/text/pattern.h"
+#include "base/text/printable.h"
+
+namespace esper::kasmina {
+namespace {
+
+constexpr std::string_view kHost = "host.";
+
+}  // namespace
+
+bool fits_host_parameter(std::string_view id, std::string_view pattern) {
+  if (!id.starts_with(kHost)) return false;
+  return base::fits_pattern(id, pattern) || base::fits_pattern(id.substr(kHost.size()), pattern);
+}
+
+void require_host_parameter(std::string_view pattern, std::span<const NamedTensor> host, const std::string& field,
+                            std::string_view text) {
+  const auto fits = [&](const NamedTensor& parameter) { return fits_host_parameter(parameter.id, pattern); };
+  if (std::ranges::any_of(host, fits)) return;
+  std::vector<std::string> known;
+  for (const auto& parameter : host) known.push_back(parameter.id.substr(kHost.size()));
+  const auto close = base::nearest(std::string(pattern), known);
+  throw base::Error(base::ExitCode::kConfig, field + ": " + base::in_quotes(text) + " fits no parameter of the host" +
+                                                 (close ? "; did you mean " + *close + "?" : ""));
+}
+
+}  // namespace esper::kasmina
