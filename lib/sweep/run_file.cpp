@@ -1,0 +1,133 @@
+#include "sweep/run_file.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+#include <utility>
+
+#include "base/error.h"
+#include "base/names.h"
+#include "base/text/joined.h"
+#include "base/text/text_file.h"
+#include "config/facts/metric_facts.h"
+#include "config/loading/assignment.h"
+#include "config/loading/document_loader.h"
+#include "config/writing/free_fields.h"
+#include "config/writing/write.h"
+
+namespace esper::sweep {
+
+using base::joined;
+using base::Place;
+using base::Problem;
+using config::LoadedConfig;
+
+namespace {
+
+constexpr std::size_t kMostProblems = 20;
+
+// Of a field of the run file, or of an item of it.
+std::string field_of(const std::string& path) { return path.substr(0, path.find('[')); }
+
+class ConfigurationCheck {
+ public:
+  ConfigurationCheck(const Sweep& sweep, const SweepPlaces& places) : sweep_(sweep), places_(places) {}
+
+  bool has_room() const { return problems_.size() < kMostProblems; }
+  std::vector<Problem> take() { return std::move(problems_); }
+
+  void check(const Configuration& configuration) {
+    const auto assignments = assignments_of(sweep_, configuration);
+    const LoadedConfig loaded = config::read_run_config(sweep_.settings.config, assignments);
+    for (const Problem& problem : loaded.problems) add(problem, configuration, assignments);
+    if (loaded.problems.empty()) check_figures(loaded.config, assignments);
+  }
+
+ private:
+  void check_figures(const config::RunConfig& config, const std::vector<std::string>& assignments) {
+    const auto figures = config::metrics_of(config.task);
+    if (std::ranges::find(figures, sweep_.settings.metric) == figures.end()) {
+      report({places_.metric, "metric",
+              fmt::format("runs of task {} have no {}; their figures: {}", base::name_of(config.task),
+                          base::name_of(sweep_.settings.metric),
+                          joined(figures, ", ", [](config::Metric one) { return base::name_of(one); }))},
+             assignments);
+    }
+    if (sweep_.settings.method == Method::kHalving && config::epochs_are_fixed(config)) {
+      report({places_.method, "method",
+              "halving continues runs with more epochs, but this run's course depends on its last epoch: a cosine "
+              "schedule that ends with it (of seeds, too), or germinations at a percentage of it; set "
+              "training.schedule.total_steps or another schedule, or method: random"},
+             assignments);
+    }
+  }
+
+  void add(const Problem& problem, const Configuration& configuration, const std::vector<std::string>& assignments) {
+    for (std::size_t i = 0; i < assignments.size(); ++i) {
+      if (problem.place.file != config::assignment_origin(assignments[i])) continue;
+      return report({place_of(sweep_.parameters[i], configuration[i]), "parameters." + problem.path, problem.text},
+                    assignments);
+    }
+    // Of two fields that do not fit, the run file gives one: the sweep gives the other.
+    const auto found = std::ranges::find(sweep_.parameters, field_of(problem.path), &Parameter::key);
+    report({found == sweep_.parameters.end() ? places_.parameters : found->place, "parameters", to_string(problem)},
+           assignments);
+  }
+
+  static Place place_of(const Parameter& parameter, const std::string& value) {
+    const auto found = std::ranges::find(parameter.values, value);
+    const auto index = static_cast<std::size_t>(found - parameter.values.begin());
+    return index < parameter.value_places.size() ? parameter.value_places[index] : parameter.place;
+  }
+
+  void report(Problem problem, const std::vector<std::string>& assignments) {
+    const auto key = std::tuple(problem.place.line, problem.place.column, problem.path, problem.text);
+    if (!has_room() || !known_.insert(key).second) return;
+    problem.text += " (with " + joined(assignments) + ")";
+    problems_.push_back(std::move(problem));
+  }
+
+  const Sweep& sweep_;
+  const SweepPlaces& places_;
+  std::set<std::tuple<int, int, std::string, std::string>> known_;
+  std::vector<Problem> problems_;
+};
+
+}  // namespace
+
+base::Expected<LoadedConfig> read_run_file(const std::string& path) {
+  const auto file = base::read_text_file(path, config::YamlLimits::kBytes, base::Streams::kRefused);
+  if (!file) return base::failure(path + " " + file.error());
+  LoadedConfig unused;
+  const config::DocumentLoader loader(unused, path);
+  if (const auto line = loader.foreign_line(config::parse_yaml(*file, path))) {
+    const std::string place = *line > 0 ? fmt::format(" (line {})", *line) : "";
+    return base::failure(path + " is not a run file" + place + "; if it is meant to be one: esper config check " +
+                         path);
+  }
+  return config::read_run_config(path);
+}
+
+std::vector<Problem> check_configurations(const Sweep& sweep, const std::vector<Configuration>& configurations,
+                                          const SweepPlaces& places) {
+  ConfigurationCheck check(sweep, places);
+  for (const Configuration& configuration : configurations) {
+    if (!check.has_room()) break;
+    check.check(configuration);
+  }
+  return check.take();
+}
+
+std::string best_run_file(const Sweep& sweep, std::size_t configuration) {
+  const auto all = configurations(sweep);
+  ESPER_CHECK(configuration < all.size(), "no such configuration");
+  auto assignments = assignments_of(sweep, all[configuration]);
+  if (sweep.settings.method == Method::kHalving) {
+    assignments.push_back("epochs=" + std::to_string(sweep.settings.halving.max_epochs));
+  }
+  return config::resolved_yaml(config::load_run_config(sweep.settings.config, assignments));
+}
+
+}  // namespace esper::sweep

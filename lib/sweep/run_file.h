@@ -1,0 +1,34 @@
+#pragma once
+// The run file of a sweep, and what it makes of the sweep's configurations. Any thread.
+
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "base/text/problem.h"
+#include "config/loading/load.h"
+#include "sweep/expand.h"
+#include "sweep/sweep.h"
+
+namespace esper::sweep {
+
+// The run file alone, or why there is none. Of a file that is something else nothing is shown: the sweep file may come
+// from somebody who cannot read it.
+base::Expected<config::LoadedConfig> read_run_file(const std::string& path);
+
+// Where problems of configurations belong.
+struct SweepPlaces {
+  base::Place parameters, metric, method;
+};
+
+// Reads the run file with each configuration as a run would. A problem has the place of the value that it is about;
+// each is listed once, with the first configuration that has it.
+std::vector<base::Problem> check_configurations(const Sweep& sweep, const std::vector<Configuration>& configurations,
+                                                const SweepPlaces& places);
+
+// The run file with one configuration's values as a run file that stands alone: every field, and with halving the
+// epochs of the last rung. Throws base::ConfigError where the run file no longer takes them. index: below the size of
+// configurations().
+std::string best_run_file(const Sweep& sweep, std::size_t configuration);
+
+}  // namespace esper::sweep

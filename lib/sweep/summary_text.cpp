@@ -1,0 +1,172 @@
+// A summary for people and for programs.
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <set>
+
+#include "base/names.h"
+#include "base/text/json_struct.h"
+#include "base/text/printable.h"
+#include "base/text/utf8.h"
+#include "sweep/summary.h"
+
+namespace esper::sweep {
+
+using base::json_member;
+
+constexpr auto names(SeedFigure::State) {
+  using S = SeedFigure::State;
+  return std::array{std::pair{S::kPending, "pending"}, std::pair{S::kDone, "done"}, std::pair{S::kFailed, "failed"}};
+}
+
+constexpr auto json_members(const SeedFigure*) {
+  return std::tuple{json_member("seed", &SeedFigure::seed), json_member("state", &SeedFigure::state),
+                    json_member("value", &SeedFigure::value)};
+}
+
+constexpr auto json_members(const SummaryRow*) {
+  using R = SummaryRow;
+  return std::tuple{json_member("configuration", &R::configuration),
+                    json_member("parameters", &R::parameters),
+                    json_member("epochs", &R::epochs),
+                    json_member("seeds", &R::seeds),
+                    json_member("done", &R::done),
+                    json_member("failed", &R::failed),
+                    json_member("mean", &R::mean),
+                    json_member("half_width", &R::half_width)};
+}
+
+constexpr auto json_members(const Comparison*) {
+  using C = Comparison;
+  return std::tuple{json_member("best", &C::best),
+                    json_member("second", &C::second),
+                    json_member("pairs", &C::pairs),
+                    json_member("lead", &C::lead),
+                    json_member("low", &C::low),
+                    json_member("high", &C::high),
+                    json_member("excludes_zero", &C::excludes_zero)};
+}
+
+constexpr auto json_members(const Summary*) {
+  using S = Summary;
+  return std::tuple{json_member("name", &S::name),
+                    json_member("metric", &S::metric),
+                    json_member("goal", &S::goal),
+                    json_member("complete", &S::complete),
+                    json_member("rows", &S::rows),
+                    json_member("best", &S::best),
+                    json_member("comparison", &S::comparison)};
+}
+
+namespace {
+
+using Cells = std::vector<std::string>;
+
+std::size_t width_of(std::string_view text) {
+  std::size_t width = 0;
+  for (; !text.empty(); ++width) text.remove_prefix(static_cast<std::size_t>(std::abs(base::utf8_length(text))));
+  return width;
+}
+
+// Columns two blanks apart; the last one is not filled up.
+std::string aligned(const std::vector<Cells>& lines) {
+  std::vector<std::size_t> widths(lines.front().size());
+  for (const Cells& cells : lines) {
+    for (std::size_t i = 0; i < cells.size(); ++i) widths[i] = std::max(widths[i], width_of(cells[i]));
+  }
+  std::string text;
+  for (const Cells& cells : lines) {
+    for (std::size_t i = 0; i < cells.size(); ++i) {
+      text += cells[i];
+      if (i + 1 < cells.size()) text.append(widths[i] + 2 - width_of(cells[i]), ' ');
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+std::string last_part(const std::string& key) { return key.substr(key.rfind('.') + 1); }
+
+// "lr" of "training.optimizer.lr", where no other parameter ends so.
+std::map<std::string, std::string> short_names(const SummaryRow& row) {
+  std::multiset<std::string> ends;
+  for (const auto& [key, value] : row.parameters) ends.insert(last_part(key));
+  std::map<std::string, std::string> shown;
+  for (const auto& [key, value] : row.parameters) shown[key] = ends.count(last_part(key)) == 1 ? last_part(key) : key;
+  return shown;
+}
+
+std::string seeds_text(const SummaryRow& row) {
+  std::string text = fmt::format("{}/{}", row.done, row.seeds.size());
+  if (row.failed > 0) text += fmt::format(", {} failed", row.failed);
+  return text;
+}
+
+std::string figure_text(const SummaryRow& row) {
+  if (!row.mean) return "-";
+  std::string text = fmt::format("{:.5g}", *row.mean);
+  if (row.half_width) text += fmt::format(" ± {:.2g}", *row.half_width);
+  return text;
+}
+
+std::string table_text(const Summary& summary) {
+  const auto shown = short_names(summary.rows.front());
+  const bool has_epochs = summary.rows.front().epochs > 0;
+  Cells head{"configuration"};
+  for (const auto& [key, name] : shown) head.push_back(name);
+  if (has_epochs) head.emplace_back("epochs");
+  head.emplace_back("seeds");
+  head.push_back(std::string(base::name_of(summary.metric)) + ", 95 % interval");
+  std::vector<Cells> lines{head};
+  for (const SummaryRow& row : summary.rows) {
+    Cells cells{std::to_string(row.configuration)};
+    for (const auto& [key, value] : row.parameters) cells.push_back(base::shortened(base::printable_line(value), 30));
+    if (has_epochs) cells.push_back(std::to_string(row.epochs));
+    cells.push_back(seeds_text(row));
+    cells.push_back(figure_text(row));
+    lines.push_back(std::move(cells));
+  }
+  return aligned(lines);
+}
+
+std::string comparison_text(const Comparison& comparison) {
+  std::string text = fmt::format("{:.3g} better than configuration {}", comparison.lead, comparison.second);
+  if (!comparison.low) return text + "; one seed cannot show whether that is chance\n";
+  text += fmt::format(" on the same {} seeds, 95 % interval {:+.3g} to {:+.3g}: ", comparison.pairs, *comparison.low,
+                      *comparison.high);
+  return text + (comparison.excludes_zero ? "excludes zero\n"
+                                          : "includes zero, so these seeds do not show which of the two is better\n");
+}
+
+std::string best_text(const Summary& summary) {
+  if (!summary.best) return "best mean  none yet: no configuration has all of its seeds\n";
+  const SummaryRow& best = summary.rows.front();
+  std::string text = fmt::format("best mean  configuration {}, {} {:.5g}", *summary.best, base::name_of(summary.metric),
+                                 best.mean.value());
+  if (best.epochs > 0) text += fmt::format(" after {} epochs", best.epochs);
+  text += "\n           ";
+  text += summary.comparison ? comparison_text(*summary.comparison)
+                             : "no second configuration to compare it with is complete\n";
+  if (summary.complete > 2) {
+    text += fmt::format("           the best of {} looks better than it is: other seeds would confirm it\n",
+                        summary.complete);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string summary_text(const Summary& summary) {
+  const bool is_maximized = summary.goal == Goal::kMaximize;
+  std::string text = fmt::format("sweep      {}\nmetric     {}, {} is better\ncomplete   {} of {} configurations\n\n",
+                                 base::printable_line(summary.name), base::name_of(summary.metric),
+                                 is_maximized ? "more" : "less", summary.complete, summary.rows.size());
+  if (summary.rows.empty()) return text;
+  return text + table_text(summary) + "\n" + best_text(summary);
+}
+
+nlohmann::json summary_json(const Summary& summary) { return base::to_json(summary); }
+
+}  // namespace esper::sweep

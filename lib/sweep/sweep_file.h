@@ -1,0 +1,27 @@
+#pragma once
+// Reads a sweep file (docs/sweep.md), with every problem at once: of the file, of its run file, and of each
+// configuration as the run file takes it. Any thread.
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/text/problem.h"
+#include "sweep/sweep.h"
+
+namespace esper::sweep {
+
+struct LoadedSweep {
+  Sweep sweep;                          // to be used only where there are no problems; nothing in it is left to default
+  std::vector<base::Problem> problems;  // by place, those of the run file last
+  std::vector<base::Problem> warnings;
+};
+
+LoadedSweep read_sweep(const std::string& path);
+// The same for a text. `file`: what places show; its folder is where `config` is looked up.
+LoadedSweep read_sweep_text(std::string_view text, const std::string& file);
+
+// Throws base::ConfigError (exit 2) with all problems.
+Sweep load_sweep(const std::string& path);
+
+}  // namespace esper::sweep
