@@ -163,6 +163,12 @@ TEST_CASE("no more is begun than there is room for") {
   CHECK(decide(kRules, std::vector<ConfigurationProgress>(5), 2) ==
         Decisions{{Kind::kStart, 0, 0, 1}, {Kind::kStart, 1, 0, 1}});
   CHECK(decide(kRules, std::vector<ConfigurationProgress>(5), 0).empty());
+  const HalvingRules rules{{1, 2}, 2, Goal::kMaximize};
+  const std::vector<ConfigurationProgress> progress{reached({1}), reached({2}), reached({3}), reached({4}), {}};
+  CHECK(decide(rules, progress, 1) == Decisions{{Kind::kPromote, 3, 1, 2},
+                                                {Kind::kKeepPaused, 2, 0, 1},
+                                                {Kind::kKeepPaused, 1, 0, 1},
+                                                {Kind::kKeepPaused, 0, 0, 1}});
 }
 
 TEST_CASE("with all results of a rung known, its best part is promoted and nothing else") {

@@ -34,6 +34,7 @@ TEST_CASE("a rung that was passed keeps its result") {
 
 TEST_CASE("a seed that failed or diverged makes the worst result, whatever the others do") {
   CHECK(std::isnan(rung_result({{{State::kFailed, {}}, {State::kRunning, {}}}, 0}, 0).value()));
+  CHECK_FALSE(rung_result({{{State::kFailed, {}}}, 0}, 1));
   CHECK(std::isnan(rung_result({{{State::kReached, {kNan}}, {State::kReached, {1}}}, 0}, 0).value()));
   CHECK(std::isnan(rung_result({{{State::kReached, {INFINITY}}}, 0}, 0).value()));
 }

@@ -119,6 +119,7 @@ TEST_CASE("bad ranges are reported") {
   CHECK(random("{min: 2, max: 1}").ends_with(path + ": min must be below max, but min is 2 and max 1"));
   CHECK(random("{min: 1, max: 1}").ends_with(path + ": min must be below max, but min is 1 and max 1"));
   CHECK(random("{min: 0, max: 1, scale: log}").ends_with(path + ": scale: log needs min > 0, but it is 0"));
+  CHECK(random("{min: 1e-310, max: 1, scale: log}").ends_with(path + ": min and max are too far apart"));
   CHECK(random("{min: 0}").ends_with(path + ".max: is missing; a range has min and max"));
   CHECK(random("{min: 0, max: 1001}").ends_with(path + ".max: must be 0 to 1000, but is 1001"));
   CHECK(random("{min: a, max: 1}").ends_with(path + ".min: expected a number, found \"a\""));
@@ -129,6 +130,7 @@ TEST_CASE("bad ranges are reported") {
     return problem_of("method: random\nsamples: 3\nparameters: {" + parameter + "}\n");
   };
   CHECK(of("device.kind: {min: 1, max: 2}").ends_with("takes text, so it has no range; write values: [...]"));
+  CHECK(of("data.split_seed: {min: 1, max: 9007199254740992}").ends_with(".max: must be below 2^53 in size"));
   CHECK(of("host.base_channels: {min: 1.5, max: 2}").find("min: expected a whole number, found \"1.5\"") !=
         std::string::npos);
   CHECK(problem_of("parameters: {epochs: {min: 1, max: 2}}\n")
