@@ -28,9 +28,6 @@ namespace {
 
 constexpr std::size_t kMostProblems = 20;
 
-// Of a field of the run file, or of an item of it.
-std::string field_of(const std::string& path) { return path.substr(0, path.find('[')); }
-
 class ConfigurationCheck {
  public:
   ConfigurationCheck(const Sweep& sweep, const SweepPlaces& places) : sweep_(sweep), places_(places) {}
@@ -71,9 +68,7 @@ class ConfigurationCheck {
                     assignments);
     }
     // Of two fields that do not fit, the run file gives one: the sweep gives the other.
-    const auto found = std::ranges::find(sweep_.parameters, field_of(problem.path), &Parameter::key);
-    report({found == sweep_.parameters.end() ? places_.parameters : found->place, "parameters", to_string(problem)},
-           assignments);
+    report({places_.parameters, "parameters", to_string(problem)}, assignments);
   }
 
   static Place place_of(const Parameter& parameter, const std::string& value) {
