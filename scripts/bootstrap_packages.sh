@@ -1,19 +1,42 @@
 # shellcheck shell=bash
 # Debian packages and Catch2 3; sourced by bootstrap.
 
+# The lines of debian-packages.txt of which nothing is installed.
 missing_packages() {
-  local wanted
+  local wanted names installed line name
   mapfile -t wanted < <(grep -v '^#' "$ROOT/scripts/debian-packages.txt")
-  local installed
-  installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "${wanted[@]}" 2>/dev/null | sed -n 's/^ii //p' || true)
-  printf '%s\n' "${wanted[@]}" | grep -vxF -e "$installed" || true
+  mapfile -t names < <(printf '%s\n' "${wanted[@]}" | tr '|' '\n')
+  installed=$(dpkg-query -W -f '${db:Status-Abbrev}${Package}\n' "${names[@]}" 2>/dev/null | sed -n 's/^ii //p' || true)
+  for line in "${wanted[@]}"; do
+    for name in ${line//|/ }; do
+      grep -qxF -e "$name" <<<"$installed" && continue 2
+    done
+    echo "$line"
+  done
 }
 
-# install_packages NAME...: as root, or with a sudo that asks for no password; else prints what to run.
+# The version that apt would install; nothing where it knows none.
+candidate_of() {
+  LC_ALL=C apt-cache policy "$1" | sed -n 's/^  Candidate: //p' | grep -vxF '(none)' || true
+}
+
+# chosen NAME|NAME...: of each the first that apt knows, else the first.
+chosen() {
+  local line name
+  for line in "$@"; do
+    for name in ${line//|/ }; do
+      [[ $line == *"|"* && -z $(candidate_of "$name") ]] || break
+      name=
+    done
+    echo "${name:-${line%%|*}}"
+  done
+}
+
+# install_packages NAME|NAME...: as root, or with a sudo that asks for no password; else prints what to run.
 install_packages() {
   if ((EUID != 0)) && ! sudo -n true 2>/dev/null; then
     say "Debian packages are missing and this user cannot install them. Run this, then try again:"
-    say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $*"
+    say "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $(chosen "$@" | paste -sd ' ')"
     exit "$EXIT_RESOURCES"
   fi
   say "installing Debian packages: $*"
@@ -22,8 +45,10 @@ install_packages() {
   # A former install that was interrupted leaves packages unpacked but not configured; apt refuses to work until they are.
   run_logged "$log" "dpkg --configure -a" "${as_root[@]}" dpkg --configure -a || exit "$EXIT_RESOURCES"
   run_logged "$log" "apt-get update" "${as_root[@]}" apt-get update || exit "$EXIT_RESOURCES"
+  local names
+  mapfile -t names < <(chosen "$@")
   run_logged "$log" "apt-get install" "${as_root[@]}" \
-    apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "$@" || exit "$EXIT_RESOURCES"
+    apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends "${names[@]}" || exit "$EXIT_RESOURCES"
 }
 
 ensure_packages() {
@@ -46,8 +71,8 @@ ensure_catch2() {
   command -v apt-get >/dev/null || return 0
   local name version
   for name in catch2 libcatch2-dev; do
-    version=$(LC_ALL=C apt-cache policy "$name" | sed -n 's/^  Candidate: //p')
-    if [[ -n $version && $version != "(none)" ]] && dpkg --compare-versions "$version" ge 3; then
+    version=$(candidate_of "$name")
+    if [[ -n $version ]] && dpkg --compare-versions "$version" ge 3; then
       install_packages "$name"
       return
     fi

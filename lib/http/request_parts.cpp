@@ -1,0 +1,61 @@
+#include "http/request_parts.h"
+
+#include <charconv>
+#include <string_view>
+#include <utility>
+
+#include "http/target.h"
+
+namespace esper::http {
+namespace {
+
+namespace beast_http = boost::beast::http;
+
+std::string_view view_of(boost::beast::string_view text) { return {text.data(), text.size()}; }
+
+std::string_view header(const RequestMessage& message, beast_http::field field) { return view_of(message[field]); }
+
+// The value of a header that may come at most once; "" where it comes more often, which no rule admits.
+std::optional<std::string_view> only_header(const RequestMessage& message, beast_http::field field) {
+  const auto count = message.count(field);
+  if (count == 0) return std::nullopt;
+  return count == 1 ? header(message, field) : std::string_view();
+}
+
+std::optional<std::int64_t> event_id(std::string_view text) {
+  std::int64_t id = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), id);
+  return error == std::errc() && end == text.data() + text.size() ? std::optional(id) : std::nullopt;
+}
+
+}  // namespace
+
+std::variant<Request, Refusal> request_of(const RequestMessage& message, const std::string* token) {
+  auto target = parse_target(view_of(message.target()));
+  if (!target) return Refusal{400, target.error()};
+  const auto method = view_of(message.method_string());
+  Request request{.method = std::string(method == "HEAD" ? "GET" : method),
+                  .path = std::move(target->path),
+                  .query = std::move(target->query),
+                  .content_type = std::string(header(message, beast_http::field::content_type)),
+                  .authorization = std::string(header(message, beast_http::field::authorization)),
+                  .last_event_id = event_id(view_of(message["Last-Event-ID"])),
+                  .body = {},
+                  .peer = {}};
+  if (token != nullptr) {
+    const auto shown = request.query.find("token");
+    const auto host = only_header(message, beast_http::field::host);
+    Credentials credentials{.method = request.method,
+                            .path = request.path,
+                            .query_token = std::nullopt,
+                            .authorization = request.authorization,
+                            .host = host && !host->empty() ? host : std::nullopt,
+                            .origin = only_header(message, beast_http::field::origin)};
+    if (shown != request.query.end()) credentials.query_token = shown->second;
+    if (auto refusal = check_loopback_access(credentials, *token)) return *std::move(refusal);
+    request.query.erase("token");
+  }
+  return request;
+}
+
+}  // namespace esper::http

@@ -1,0 +1,110 @@
+#include "http/service.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "http/connection.h"
+#include "http/event_text.h"
+#include "http/listener.h"
+#include "http/response_text.h"
+
+namespace esper::http {
+
+Service::Service(boost::asio::io_context& loop, Handler handler, ServerOptions options)
+    : loop_(loop), handler_(std::move(handler)), options_(std::move(options)), heartbeat_(loop) {}
+
+void Service::listen(base::Descriptor listening, std::shared_ptr<const std::string> token) {
+  listeners_.push_back(std::make_shared<Listener>(weak_from_this(), loop_, std::move(listening), std::move(token)));
+  listeners_.back()->start();
+}
+
+// Closes the connection that has been idle for longest, where all are in use.
+bool Service::make_room() {
+  if (connections_.size() < options_.limits.connections) return true;
+  const auto evictable =
+      std::ranges::min_element(connections_, {}, [](const auto& connection) { return connection->evictable_since(); });
+  if (evictable == connections_.end()) return false;
+  const auto since = (*evictable)->evictable_since();
+  if (since > std::chrono::steady_clock::now() - options_.limits.evictable_after) return false;
+  const auto connection = *evictable;
+  connection->close();
+  return true;
+}
+
+void Service::adopt(base::Descriptor descriptor, Entrance entrance) {
+  if (is_closed_) return;
+  if (!make_room()) {
+    ++counts_.refused_full;
+    const auto response = error_response(503, "too many connections");
+    const std::string text = response_head(response, AfterResponse::kClose) + response.body;
+    // An empty send buffer takes it whole; who is gone already misses nothing.
+    (void)!send(descriptor.number(), text.data(), text.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+    return;
+  }
+  ++counts_.accepted;
+  boost::system::error_code error;
+  Socket socket(loop_);
+  const int family = entrance.token ? AF_INET : AF_UNIX;
+  socket.assign(boost::asio::generic::stream_protocol(family, 0), descriptor.number(), error);
+  if (error) return;
+  (void)descriptor.release();
+  auto connection = std::make_shared<Connection>(shared_from_this(), std::move(socket), std::move(entrance));
+  connections_.insert(connection);
+  counts_.open = connections_.size();
+  connection->start();
+}
+
+Response Service::answer(const Request& request) {
+  try {
+    return handler_(request);
+  } catch (const std::exception& error) {
+    return error_response(500, error.what());
+  } catch (...) {
+    return error_response(500, "an exception of an unknown type");
+  }
+}
+
+void Service::stream_began() {
+  if (++counts_.streams == 1) schedule_heartbeat();
+}
+
+void Service::stream_ended() {
+  if (--counts_.streams == 0) heartbeat_.cancel();
+}
+
+void Service::connection_ended(const std::shared_ptr<Connection>& connection) {
+  connections_.erase(connection);
+  counts_.open = connections_.size();
+}
+
+void Service::publish(const Event& event) {
+  if (counts_.streams > 0) send_to_streams(event_text(event));
+}
+
+void Service::send_to_streams(const std::string& text) {
+  const auto connections = connections_;  // one that is dropped leaves the set
+  for (const auto& connection : connections) connection->send_event_text(text);
+}
+
+void Service::schedule_heartbeat() {
+  heartbeat_.expires_after(options_.limits.heartbeat);
+  heartbeat_.async_wait([self = weak_from_this()](const boost::system::error_code& error) {
+    const auto service = self.lock();
+    if (error || !service || service->counts_.streams == 0) return;
+    service->send_to_streams(std::string(kHeartbeat));
+    if (service->counts_.streams > 0) service->schedule_heartbeat();
+  });
+}
+
+void Service::close() {
+  if (std::exchange(is_closed_, true)) return;
+  for (const auto& file : socket_files_) file.remove();
+  for (const auto& listener : listeners_) listener->close();
+  listeners_.clear();
+  while (!connections_.empty()) (*connections_.begin())->close();
+  heartbeat_.cancel();
+}
+
+}  // namespace esper::http

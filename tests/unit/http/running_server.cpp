@@ -1,0 +1,131 @@
+#include "running_server.h"
+
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <boost/asio/post.hpp>
+#include <future>
+#include <stdexcept>
+#include <thread>
+
+#include "base/text/timed_write.h"
+#include "support/patience.h"
+
+namespace esper::test {
+
+namespace {
+
+http::Deadline patience() { return std::chrono::steady_clock::now() + kPatience; }
+
+}  // namespace
+
+http::Response echo(const http::Request& request) {
+  http::Response response;
+  response.content_type = "text/plain";
+  response.body = request.method + " " + request.path;
+  for (const auto& [name, value] : request.query) response.body += " " + name + "=" + value;
+  response.body += " " + request.body;
+  return response;
+}
+
+struct RunningServer::Parts {
+  boost::asio::io_context loop;
+  http::Server server;
+  std::thread thread;
+
+  Parts(http::Handler handler, http::ServerOptions options) : server(loop, std::move(handler), std::move(options)) {}
+};
+
+RunningServer::RunningServer(http::Handler handler, http::ServerOptions options)
+    : parts_(std::make_unique<Parts>(std::move(handler), std::move(options))) {
+  const auto listening = parts_->server.listen_unix(folder_ / "socket");
+  if (!listening) throw std::runtime_error(listening.error());
+  parts_->thread = std::thread([this] { parts_->loop.run(); });
+  on_loop([this](http::Server&) { thread_ = gettid(); });
+}
+
+RunningServer::~RunningServer() {
+  on_loop([](http::Server& server) { server.close(); });
+  parts_->thread.join();
+}
+
+void RunningServer::on_loop(const std::function<void(http::Server&)>& work) {
+  std::promise<void> done;
+  boost::asio::post(parts_->loop, [&] {
+    work(parts_->server);
+    done.set_value();
+  });
+  done.get_future().get();
+}
+
+http::LoopbackEndpoint RunningServer::listen_loopback(const std::string& token) {
+  http::LoopbackEndpoint endpoint{0, token};
+  on_loop([&](http::Server& server) { endpoint.port = server.listen_loopback(0, token).value(); });
+  return endpoint;
+}
+
+void RunningServer::publish(const http::Event& event) {
+  on_loop([&](http::Server& server) { server.publish(event); });
+}
+
+http::ServerCounts RunningServer::counts() {
+  http::ServerCounts counts;
+  on_loop([&](http::Server& server) { counts = server.counts(); });
+  return counts;
+}
+
+bool RunningServer::comes_to(const std::function<bool(const http::ServerCounts&)>& condition) {
+  const auto end = patience();
+  while (!condition(counts())) {
+    if (std::chrono::steady_clock::now() > end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  }
+  return true;
+}
+
+RawClient::RawClient(const http::Endpoint& endpoint) {
+  auto connection = http::connect_to(endpoint, patience());
+  if (!connection) throw std::runtime_error(connection.error());
+  connection_ = *std::move(connection);
+}
+
+bool RawClient::send(std::string_view bytes, base::Duration timeout) {
+  return base::write_all(connection_.number(), bytes, timeout).error == 0;
+}
+
+bool RawClient::send(std::string_view bytes) { return send(bytes, kPatience); }
+
+void RawClient::end_input() { shutdown(connection_.number(), SHUT_WR); }
+
+std::string RawClient::read_all() {
+  std::string all, buffer;
+  for (;;) {
+    const auto read = http::read_some(connection_, buffer, patience());
+    if (!read || read->end == http::ReadEnd::kClosed) return all;
+    if (read->end == http::ReadEnd::kTimeOut) return all + "[the server did not close the connection]";
+    all += read->bytes;
+  }
+}
+
+std::string RawClient::read_until(std::string_view end) {
+  std::string all, byte(1, '\0');
+  const auto deadline = patience();
+  while (!all.ends_with(end) && std::chrono::steady_clock::now() < deadline) {
+    const auto count = recv(connection_.number(), byte.data(), 1, 0);
+    if (count <= 0) break;
+    all += byte;
+  }
+  return all;
+}
+
+bool RawClient::is_closed_within(base::Duration timeout) {
+  std::string buffer;
+  const auto deadline = std::chrono::steady_clock::now() + timeout;
+  for (;;) {
+    const auto read = http::read_some(connection_, buffer, deadline);
+    if (!read || read->end == http::ReadEnd::kClosed) return true;
+    if (read->end == http::ReadEnd::kTimeOut) return false;
+  }
+}
+
+}  // namespace esper::test

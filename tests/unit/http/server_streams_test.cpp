@@ -1,0 +1,149 @@
+// Event streams, as the server sends them.
+#include <catch2/catch_test_macros.hpp>
+#include <chrono>
+#include <memory>
+#include <vector>
+
+#include "http/client.h"
+#include "http/event_reader.h"
+#include "http/server.h"
+#include "running_server.h"
+#include "support/patience.h"
+
+using namespace esper;
+using namespace std::chrono_literals;
+using test::RawClient;
+using test::RunningServer;
+
+namespace {
+
+// Streams begin with the event after the last one that the client has seen.
+http::Response stream(const http::Request& request) {
+  if (request.path != "/events") return test::echo(request);
+  http::Response response;
+  response.is_event_stream = true;
+  if (request.last_event_id) response.first_events = {{*request.last_event_id + 1, "missed", "x"}};
+  return response;
+}
+
+http::EventReader open_stream(const http::Endpoint& endpoint, std::optional<std::int64_t> last = std::nullopt) {
+  auto reader = http::EventReader::open(endpoint, "/events", test::kPatience, last);
+  INFO((reader ? "" : reader.error()));
+  REQUIRE(reader);
+  return *std::move(reader);
+}
+
+http::Event next_of(http::EventReader& reader) {
+  auto event = reader.next(test::kPatience);
+  INFO((event ? "" : event.error()));
+  REQUIRE(event);
+  REQUIRE(event->has_value());
+  return **event;
+}
+
+}  // namespace
+
+TEST_CASE("each stream gets each event in order, over both kinds of sockets") {
+  RunningServer server(stream);
+  auto local = open_stream(server.endpoint());
+  auto tcp = open_stream(server.listen_loopback("secret"));
+  REQUIRE(server.comes_to([](const auto& counts) { return counts.streams == 2; }));
+  for (int i = 0; i < 500; ++i) server.publish({i, "epoch", "{\"loss\": " + std::to_string(i) + "}\nsecond line"});
+  for (auto* reader : {&local, &tcp})
+    for (int i = 0; i < 500; ++i)
+      REQUIRE(next_of(*reader) == http::Event{i, "epoch", "{\"loss\": " + std::to_string(i) + "}\nsecond line"});
+  const auto none = local.next(20ms);
+  REQUIRE(none);
+  CHECK(!none->has_value());
+}
+
+TEST_CASE("a client that comes back gets first what it has missed") {
+  RunningServer server(stream);
+  auto reader = open_stream(server.endpoint(), 41);
+  CHECK(next_of(reader) == http::Event{42, "missed", "x"});
+  server.publish({43, "", "new"});
+  CHECK(next_of(reader) == http::Event{43, "", "new"});
+}
+
+TEST_CASE("a stream whose client does not read is dropped, and the others go on") {
+  RunningServer server(stream);
+  RawClient deaf(server.endpoint());
+  deaf.send("GET /events HTTP/1.1\r\nHost: x\r\n\r\n");
+  auto reader = open_stream(server.endpoint());
+  REQUIRE(server.comes_to([](const auto& counts) { return counts.streams == 2; }));
+  const std::string data(100'000, 'x');
+  for (int i = 0; i < 50; ++i) {
+    server.publish({i, "", data});
+    REQUIRE(next_of(reader).id == i);
+  }
+  CHECK(server.counts().dropped_streams == 1);
+  CHECK(server.counts().streams == 1);
+}
+
+TEST_CASE("a stream whose client stops reading is dropped at the deadline for writing, too") {
+  http::ServerOptions options;
+  options.limits.write = 100ms;
+  options.limits.waiting_event_bytes = 64u << 20;
+  RunningServer server(stream, options);
+  RawClient deaf(server.endpoint());
+  deaf.send("GET /events HTTP/1.1\r\nHost: x\r\n\r\n");
+  REQUIRE(server.comes_to([](const auto& counts) { return counts.streams == 1; }));
+  server.publish({1, "", std::string(16 << 20, 'x')});
+  CHECK(server.comes_to([](const auto& counts) { return counts.open == 0 && counts.streams == 0; }));
+}
+
+TEST_CASE("streams get a comment now and then, so that both sides see that the other is there") {
+  http::ServerOptions options;
+  options.limits.heartbeat = 10ms;
+  RunningServer server(stream, options);
+  RawClient client(server.endpoint());
+  client.send("GET /events HTTP/1.1\r\nHost: x\r\n\r\n");
+  CHECK(test::has(client.read_until("\r\n\r\n"), "Content-Type: text/event-stream\r\n"));
+  CHECK(client.read_until("\n\n") == ": alive\n\n");
+  CHECK(client.read_until("\n\n") == ": alive\n\n");
+}
+
+TEST_CASE("streams cannot take all connections") {
+  http::ServerOptions options;
+  options.limits.streams = 2;
+  RunningServer server(stream, options);
+  auto first = open_stream(server.endpoint());
+  auto second = std::make_unique<http::EventReader>(open_stream(server.endpoint()));
+  const auto third = http::EventReader::open(server.endpoint(), "/events", test::kPatience);
+  REQUIRE(!third);
+  CHECK(third.error() == "no event stream, but status 503: {\"error\":\"too many event streams\"}\n");
+  second.reset();
+  REQUIRE(server.comes_to([](const auto& counts) { return counts.streams == 1; }));
+  CHECK(http::EventReader::open(server.endpoint(), "/events", test::kPatience).has_value());
+}
+
+TEST_CASE("HEAD of a stream gets its header alone") {
+  RunningServer server(stream);
+  const auto head = http::request(server.endpoint(), "HEAD", "/events", {}, test::kPatience);
+  REQUIRE(head);
+  CHECK(head->content_type == "text/event-stream");
+  CHECK(server.counts().streams == 0);
+}
+
+TEST_CASE("the handler may publish while it answers") {
+  http::Server* self = nullptr;
+  RunningServer server([&](const http::Request& request) {
+    if (request.path == "/say") self->publish({1, "said", request.body});
+    return stream(request);
+  });
+  server.on_loop([&](http::Server& s) { self = &s; });
+  auto reader = open_stream(server.endpoint());
+  REQUIRE(http::request(server.endpoint(), "POST", "/say", "hello", test::kPatience));
+  CHECK(next_of(reader) == http::Event{1, "said", "hello"});
+}
+
+TEST_CASE("a reader learns that the stream has ended") {
+  RunningServer server(stream);
+  auto reader = open_stream(server.endpoint());
+  server.publish({1, "", "last"});
+  server.on_loop([](http::Server& s) { s.close(); });
+  CHECK(next_of(reader).data == "last");
+  const auto end = reader.next(test::kPatience);
+  REQUIRE(!end);
+  CHECK(end.error() == "the server ended the stream");
+}
