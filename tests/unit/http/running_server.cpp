@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <future>
 #include <stdexcept>
@@ -30,6 +31,7 @@ http::Response echo(const http::Request& request) {
 
 struct RunningServer::Parts {
   boost::asio::io_context loop;
+  boost::asio::executor_work_guard<boost::asio::io_context::executor_type> stays{loop.get_executor()};
   http::Server server;
   std::thread thread;
 
@@ -46,6 +48,7 @@ RunningServer::RunningServer(http::Handler handler, http::ServerOptions options)
 
 RunningServer::~RunningServer() {
   on_loop([](http::Server& server) { server.close(); });
+  parts_->stays.reset();
   parts_->thread.join();
 }
 
