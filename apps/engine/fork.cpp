@@ -18,6 +18,7 @@
 #include "engine/trusted_programs.h"
 #include "engine/workbench.h"
 #include "history/run_history.h"
+#include "history/setting_change.h"
 #include "kasmina/host/host_package.h"
 #include "kasmina/slot/topology.h"
 #include "nissa/log.h"
@@ -145,6 +146,7 @@ history::GrowthRecord fork_record(const ForkRequest& fork, const std::string& ch
 
 // Makes the new run's folder, whole when this returns. Its lock ends with it.
 std::string publish(const ForkRequest& request, const std::string& checkpoint, const CheckpointImage& image) {
+  const auto changes = tolaria::run_progress_from_json(image.run.at("progress")).changes;
   const auto& config = request.job.config;
   const auto now = static_cast<std::uint64_t>(base::Clock().wall().count());
   const auto path = request.run.folder.empty()
@@ -154,14 +156,21 @@ std::string publish(const ForkRequest& request, const std::string& checkpoint, c
   const auto folder = tolaria::create_run_folder(files, path, config::resolved_yaml(config));
   kasmina::keep_host_package(config.host, files, path + "/" + kRunHostFolder);
   tolaria::CheckpointStore store(files, folder.checkpoints(), folder.journal(), config.checkpoint);
+  if (!changes.empty()) history::publish_accepted(files, path, changes);
   const json note = history::growth_record_json(fork_record(request, checkpoint, image));
   store.record(note.dump(-1, ' ', false, json::error_handler_t::replace));
   store.publish(image, tolaria::CheckpointStore::Rank::kOrdinary);
   return path;
 }
 
+// With the settings that were changed while the parent trained, up to the checkpoint.
+config::RunConfig settings_of(const CheckpointImage& image, const config::RunConfig& config) {
+  const auto changes = tolaria::run_progress_from_json(image.run.at("progress")).changes;
+  return history::settings_at(config, changes, image.info.epoch + 1);
+}
+
 bool is_over(const CheckpointImage& image, const config::RunConfig& config) {
-  return image.info.epoch >= static_cast<std::uint32_t>(config.epochs);
+  return image.info.epoch >= static_cast<std::uint32_t>(settings_of(image, config).epochs);
 }
 
 void print_fork(const ForkRequest& request, const std::string& checkpoint, const CheckpointImage& image,
@@ -176,7 +185,8 @@ void print_fork(const ForkRequest& request, const std::string& checkpoint, const
   const std::string seeds = base::joined(request.without);
   base::write_line("forked from " + checkpoint + (seeds.empty() ? "" : ", without " + seeds));
   if (is_over(image, request.job.config)) {
-    base::write_line(no_epochs_left(image.info.epoch, request.job.config, "esper train --resume " + path));
+    base::write_line(
+        no_epochs_left(image.info.epoch, settings_of(image, request.job.config), "esper train --resume " + path));
   } else {
     base::write_line("to continue: esper train --resume " + path);
   }
@@ -188,7 +198,7 @@ void require_epochs_left(const ForkRequest& request, const CheckpointImage& imag
   std::string command = command_of(request);
   for (const auto& seed : request.without) command += " --without " + seed;
   if (request.job.config.policy.kind != request.parents_policy) command += " --policy none";
-  throw Error(ExitCode::kConfig, no_epochs_left(image.info.epoch, request.job.config, command));
+  throw Error(ExitCode::kConfig, no_epochs_left(image.info.epoch, settings_of(image, request.job.config), command));
 }
 
 // Everything but what goes on training needs, so that its memory is free again by then.

@@ -143,13 +143,14 @@ void keep_normaliser(Workbench& bench, const tolaria::ResumePoint& from) {
 tolaria::ResumePoint resume(const OpenRun& open, Workbench& bench, const tolaria::TrainingIdentity& identity,
                             tamiyo::RunPolicy& policy) {
   const std::string& path = open.folder.path;
-  auto from = tolaria::find_resume_point(
-      open.files, path,
-      {bench.config, identity, bench.device, batches_per_epoch(bench), [&bench] { return fresh_model(bench); }},
-      policy);
+  const auto changes = history::accepted_changes(open.files, path);
+  auto from = tolaria::find_resume_point(open.files, path,
+                                         {bench.config, identity, bench.device, batches_per_epoch(bench),
+                                          [&bench] { return fresh_model(bench); }, changes},
+                                         policy);
   if (from.model) bench.model = std::move(from.model);
   keep_normaliser(bench, from);
-  require_epochs_left(from.progress, bench.config, path);
+  require_epochs_left(from.progress, history::settings_at(bench.config, changes, from.progress.epoch + 1), path);
   if (!from.unchecked.empty()) nissa::log::warning(from.unchecked);
   keep_config(open, bench.config);
   return from;
@@ -184,6 +185,8 @@ std::unique_ptr<Composition> compose(const TrainRequest& request, Workbench& ben
 
 tolaria::RunOutcome run_epochs(Composition& composition, const OpenRun& open) {
   try {
+    tolaria::LiveChanges changes(open.files, open.folder.path, composition.changeable());
+    composition.run().changes = &changes;
     return tolaria::run_epochs(composition.run());
   } catch (const std::exception& error) {
     composition.abandon(error);

@@ -58,6 +58,7 @@ int fork_run(ForkOptions options) {
   refuse_repeated(request.without);
   const config::RunConfig before = read_config_of_run(request.parent).config;
   request.job.config = load_config_of_run(request.parent, options.assignments);
+  refuse_overridden(request.parent, before, request.job.config, options.assignments);
   if (const std::string changes = forbidden_changes(before, request.job.config, "A fork"); !changes.empty()) {
     throw base::Error(base::ExitCode::kConfig, "a fork continues its parent's training; these fields would change" +
                                                    changes + " --policy none turns growth decisions off");

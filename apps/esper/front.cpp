@@ -91,6 +91,7 @@ void build_front(Front& front) {
   add_policy(front);
   add_import(front);
   add_fork(front);
+  add_set(front);
   add_bench(front);
   add_baseline(front);
   add_doctor(front);

@@ -19,6 +19,7 @@ void add_import(Front& front);
 void add_predict(Front& front);
 void add_export(Front& front);
 void add_fork(Front& front);
+void add_set(Front& front);
 void add_receipt(Front& front);
 void add_topo_log(CLI::App& topo, Front& front);
 void add_topo_show(CLI::App& topo, Front& front);

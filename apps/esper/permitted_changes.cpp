@@ -4,9 +4,13 @@
 
 #include "config/fields/field_table.h"
 #include "config/fields/field_text.h"
+#include "config/loading/live_settings.h"
 #include "config/loading/load.h"
 #include "config/writing/free_fields.h"
 #include "config/writing/write.h"
+#include "esper/run_options.h"
+#include "history/setting_change.h"
+#include "storage/confined_file_system.h"
 
 namespace esper {
 
@@ -27,6 +31,23 @@ std::string forbidden_changes(const RunConfig& before, const RunConfig& after, c
     changes += "\n  " + rows[i].path + ": " + old_value + " -> " + value;
   }
   return fmt::format("{}\n{} may change {}.", changes, who, config::free_fields_text());
+}
+
+void refuse_overridden(const std::string& run, const RunConfig& before, const RunConfig& after,
+                       const std::vector<std::string>& assignments) {
+  storage::ConfinedFileSystem files(run, storage::Owner::kAnyone);
+  std::string fields;
+  for (const auto& change : history::accepted_changes(files, run)) {
+    const bool differs = config::live_value(before, change.field) != config::live_value(after, change.field);
+    if (!differs && !sets(assignments, change.field)) continue;
+    fields += fmt::format("\n  {}: {} from epoch {} on", change.field, change.value, change.epoch);
+  }
+  if (fields.empty()) return;
+  throw base::Error(
+      base::ExitCode::kConfig,
+      fmt::format("these settings were changed while {} trained, which holds:{}\nLeave them out, and change "
+                  "them with esper set RUN KEY=VALUE",
+                  run, fields));
 }
 
 }  // namespace esper

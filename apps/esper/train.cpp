@@ -20,10 +20,11 @@ struct TrainOptions {
 bool may_be_of_run(const std::string& config) { return std::filesystem::path(config).filename() == kRunConfigFile; }
 
 // A resumed run continues with the training it began.
-void refuse_other_training(const TrainRequest& request) {
+void refuse_other_training(const TrainRequest& request, const std::vector<std::string>& assignments) {
   const std::string path = config_in_run(request.resume);
-  const std::string changes =
-      forbidden_changes(read_config_of_run(request.resume).config, request.job.config, "A resumed run");
+  const config::RunConfig before = read_config_of_run(request.resume).config;
+  refuse_overridden(request.resume, before, request.job.config, assignments);
+  const std::string changes = forbidden_changes(before, request.job.config, "A resumed run");
   if (changes.empty()) return;
   throw base::Error(base::ExitCode::kConfig,
                     "run " + request.resume + " was started with other settings; these fields would change" + changes +
@@ -44,7 +45,7 @@ int train(TrainOptions options) {
   // Before the engine is loaded: a mistake in the file then costs milliseconds.
   request.job.config = options.config.empty() ? load_config_of_run(request.resume, options.assignments)
                                               : config::load_run_config(options.config, options.assignments);
-  if (!request.resume.empty()) refuse_other_training(request);
+  if (!request.resume.empty()) refuse_other_training(request, options.assignments);
   return run_in_engine(request);
 }
 

@@ -31,8 +31,7 @@ struct RequestFile {
 
 constexpr auto json_members(const RequestFile*) { return std::tuple{json_member("set", &RequestFile::set)}; }
 
-std::string folder_of(const std::string& run) { return run + "/changes"; }
-std::string accepted_path(const std::string& run) { return folder_of(run) + "/accepted.json"; }
+std::string accepted_path(const std::string& run) { return changes_folder(run) + "/accepted.json"; }
 
 // "request-0003.json" is 3.
 std::optional<std::uint32_t> number_in(std::string_view name, std::string_view begin) {
@@ -48,6 +47,13 @@ std::string named(const std::string& folder, std::string_view begin, std::uint32
   return fmt::format("{}/{}{:04}{}", folder, begin, number, kEnd);
 }
 
+base::Expected<SettingChanges> accepted_in(std::string_view text) {
+  const auto document = base::parse_json(text, kMostAcceptedBytes);
+  if (!document) return base::failure(document.error());
+  if (!document->is_object() || !document->contains("changes")) return base::failure("it has no \"changes\"");
+  return setting_changes_from(document->at("changes"));
+}
+
 // Of everyone who leaves a request, so that no two have one number.
 base::File lock_requests(FileSystem& files, const std::string& folder) {
   constexpr int kAttempts = 40;
@@ -61,7 +67,7 @@ base::File lock_requests(FileSystem& files, const std::string& folder) {
 // Requests are looked at before the accepted ones: between the two, a request only moves from there to here.
 std::uint32_t next_number(FileSystem& files, const std::string& run) {
   std::uint32_t last = 0;
-  for (const auto& entry : files.list(folder_of(run))) {
+  for (const auto& entry : files.list(changes_folder(run))) {
     last = std::max({last, number_in(entry.name, kRequest).value_or(0), number_in(entry.name, kRefused).value_or(0)});
   }
   for (const auto& change : accepted_changes(files, run)) last = std::max(last, change.request);
@@ -74,6 +80,8 @@ constexpr auto json_members(const SettingChange*) {
   return std::tuple{json_member("epoch", &SettingChange::epoch), json_member("field", &SettingChange::field),
                     json_member("value", &SettingChange::value), json_member("request", &SettingChange::request)};
 }
+
+std::string changes_folder(const std::string& run) { return run + "/changes"; }
 
 nlohmann::json setting_changes_json(const SettingChanges& changes) { return base::to_json(changes); }
 
@@ -107,13 +115,6 @@ std::vector<std::string> assignments_of(const RequestedSettings& settings) {
   return assignments;
 }
 
-static base::Expected<SettingChanges> accepted_in(std::string_view text) {
-  const auto document = base::parse_json(text, kMostAcceptedBytes);
-  if (!document) return base::failure(document.error());
-  if (!document->is_object() || !document->contains("changes")) return base::failure("it has no \"changes\"");
-  return setting_changes_from(document->at("changes"));
-}
-
 SettingChanges accepted_changes(FileSystem& files, const std::string& run) {
   const std::string path = accepted_path(run);
   if (files.kind_of(path) == base::PathKind::kNothing) return {};
@@ -126,7 +127,7 @@ SettingChanges accepted_changes(FileSystem& files, const std::string& run) {
 }
 
 void publish_accepted(FileSystem& files, const std::string& run, const SettingChanges& changes) {
-  storage::ensure_folder(files, folder_of(run));
+  storage::ensure_folder(files, changes_folder(run));
   const std::string text = base::json_line({{"changes", setting_changes_json(changes)}}) + "\n";
   storage::publish_file(files, accepted_path(run), storage::bytes_of(text));
 }
@@ -141,7 +142,7 @@ config::RunConfig settings_at(const config::RunConfig& own, const SettingChanges
 }
 
 std::vector<SettingRequest> pending_requests(FileSystem& files, const std::string& run) {
-  const std::string folder = folder_of(run);
+  const std::string folder = changes_folder(run);
   if (files.kind_of(folder) != base::PathKind::kFolder) return {};
   std::vector<SettingRequest> requests;
   for (const auto& entry : files.list(folder)) {
@@ -169,7 +170,7 @@ base::Expected<RequestedSettings> read_request(FileSystem& files, const SettingR
 }
 
 SettingRequest publish_request(FileSystem& files, const std::string& run, const RequestedSettings& settings) {
-  const std::string folder = folder_of(run);
+  const std::string folder = changes_folder(run);
   storage::ensure_folder(files, folder);
   const auto lock = lock_requests(files, folder);
   storage::remove_leftovers_under_lock(files, folder, [](std::string_view name) { return name.starts_with(kRequest); });

@@ -40,6 +40,9 @@ SettingChanges changes_until(const SettingChanges& changes, std::uint32_t epoch)
 // "field=value"
 std::vector<std::string> assignments_of(const SettingChanges& changes);
 
+// "RUN/changes"
+std::string changes_folder(const std::string& run);
+
 // Those that the run accepted so far; none where there is no such file. Throws Error{kCheckpoint} for a damaged file,
 // and IoError.
 SettingChanges accepted_changes(base::FileSystem& files, const std::string& run);

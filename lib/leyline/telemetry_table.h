@@ -354,6 +354,10 @@ inline constexpr std::array kTable{
           "seed_id slot blueprint epoch stage alpha result loss_gain loss_gain_half_width points_gain "
           "points_gain_half_width reason"),
     gauge("tolaria.seeds.active", "count", "active seeds at the end of the epoch"),
+    event("tolaria.setting_changed", "a setting changed while the run trained; it holds from this epoch on",
+          "field before after epoch"),
+    event("tolaria.setting_refused", "a request to change settings was not accepted, or could not be handled yet",
+          "path reason"),
     counter("tolaria.step.checks_failed_total", "count", "comparisons with eager that a lane failed"),
     counter("tolaria.step.checks_total", "count", "comparisons of a lane with eager"),
     gauge("tolaria.step.lane", "bool", "1 for the lane that runs the step", "lane"),

@@ -30,11 +30,18 @@ std::string loss_and_accuracy(const char* title, std::optional<double> loss, std
 }
 
 bool is_turning_point(std::string_view name) {
-  constexpr std::array kNames{
-      "seed_stage"_event.name(),           "seed_grafted"_event.name(),           "seed_removed"_event.name(),
-      "tolaria.run_started"_event.name(),  "tolaria.run_finished"_event.name(),   "tolaria.resumed"_event.name(),
-      "tolaria.interrupted"_event.name(),  "tolaria.early_stop"_event.name(),     "tolaria.lane_adopted"_event.name(),
-      "tolaria.save_resumed"_event.name(), "tolaria.compile_waiting"_event.name()};
+  constexpr std::array kNames{"seed_stage"_event.name(),
+                              "seed_grafted"_event.name(),
+                              "seed_removed"_event.name(),
+                              "tolaria.run_started"_event.name(),
+                              "tolaria.run_finished"_event.name(),
+                              "tolaria.resumed"_event.name(),
+                              "tolaria.interrupted"_event.name(),
+                              "tolaria.early_stop"_event.name(),
+                              "tolaria.lane_adopted"_event.name(),
+                              "tolaria.save_resumed"_event.name(),
+                              "tolaria.compile_waiting"_event.name(),
+                              "tolaria.setting_changed"_event.name()};
   return std::ranges::count(kNames, name) > 0;
 }
 

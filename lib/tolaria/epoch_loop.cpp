@@ -50,6 +50,8 @@ class EpochLoop {
   RunOutcome run();
 
  private:
+  // Between two epochs.
+  void follow_changes();
   // Empty: the run continues.
   std::optional<RunOutcome> run_epoch();
   Measurements measure();
@@ -94,10 +96,17 @@ class EpochLoop {
 RunOutcome EpochLoop::run() {
   if (run_.progress.step > 0) good_state_.keep();
   growth_.ask_again();
-  while (!is_last_epoch_over() && !should_stop_early()) {
+  for (follow_changes(); !is_last_epoch_over() && !should_stop_early(); follow_changes()) {
     if (const auto outcome = run_epoch()) return *outcome;
   }
   return finish();
+}
+
+void EpochLoop::follow_changes() {
+  if (run_.changes == nullptr) return;
+  run_.changes->begin_epoch();
+  run_.display.epochs = static_cast<std::uint32_t>(config().epochs);
+  run_.outbox.flush();
 }
 
 std::optional<RunOutcome> EpochLoop::run_epoch() {

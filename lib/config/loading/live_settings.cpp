@@ -30,19 +30,6 @@ FieldRow row_of(RunConfig& config, std::string_view path) {
   return *found;
 }
 
-// Only the value: other threads may be reading the fields beside it.
-void copy_live_fields(RunConfig& from, RunConfig& to) {
-  const auto sources = field_table(from), targets = field_table(to);
-  for (std::size_t i = 0; i < sources.size(); ++i) {
-    if (!is_live_field(sources[i].path)) continue;
-    std::visit(
-        [&]<class Value>(const Value& source) {
-          if constexpr (std::is_pointer_v<Value>) *std::get<Value>(targets[i].value) = *source;
-        },
-        sources[i].value);
-  }
-}
-
 bool is_field(const RunConfig& config, std::string_view path) {
   RunConfig copy = config;
   return std::ranges::count(field_table(copy), path, &FieldRow::path) > 0;
@@ -77,6 +64,19 @@ std::string live_value(const RunConfig& config, std::string_view path) {
   return field_yaml(row_of(copy, path).value);
 }
 
+void take_live_fields(const RunConfig& from, RunConfig& to) {
+  RunConfig source_config = from;
+  const auto sources = field_table(source_config), targets = field_table(to);
+  for (std::size_t i = 0; i < sources.size(); ++i) {
+    if (!is_live_field(sources[i].path)) continue;
+    std::visit(
+        [&]<class Value>(const Value& source) {
+          if constexpr (std::is_pointer_v<Value>) *std::get<Value>(targets[i].value) = *source;
+        },
+        sources[i].value);
+  }
+}
+
 LiveConfig with_live_settings(const RunConfig& own, const std::vector<std::string>& assignments) {
   auto loaded = read_run_config_text(resolved_yaml(own), "the run's settings", assignments, DocumentKind::kOfRun);
   LiveConfig live{own, std::move(loaded.problems)};
@@ -86,7 +86,7 @@ LiveConfig with_live_settings(const RunConfig& own, const std::vector<std::strin
       live.problems.push_back({{assignment_origin(assignment), 0, 0}, path, std::move(why)});
     }
   }
-  copy_live_fields(loaded.config, live.config);
+  take_live_fields(loaded.config, live.config);
   return live;
 }
 

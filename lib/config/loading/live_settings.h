@@ -18,6 +18,9 @@ std::string live_fields_text();
 // One of them as in a run file; reading it gives the same value.
 std::string live_value(const RunConfig& config, std::string_view path);
 
+// Copies them, and touches no other field.
+void take_live_fields(const RunConfig& from, RunConfig& to);
+
 struct LiveConfig {
   RunConfig config;                     // `own` with the new values; to be used only where there are no problems
   std::vector<base::Problem> problems;  // of the assignments, and of the configuration that they lead to

@@ -24,6 +24,9 @@ base::Expected<void> load(const CheckpointImage& image, const ResumeTarget& targ
   if (progress.epoch != image.info.epoch || progress.step != image.info.step) {
     return base::failure("run.json belongs to another step");
   }
+  if (progress.changes != history::changes_until(target.changes, progress.trained_epoch())) {
+    return base::failure("it was trained with other settings than changes/accepted.json says");
+  }
   if (progress.batch > target.batches_per_epoch) return base::failure("its cursor is beyond the end of the epoch");
   const std::string controller = image.run.at("controller");
   const auto restored = step::restore_model(*model, image.run.at("topology"), image.tensors, target.device);

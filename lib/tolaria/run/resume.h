@@ -32,6 +32,7 @@ struct ResumeTarget {
   torch::Device device;
   std::int64_t batches_per_epoch = 0;  // microbatches
   lanes::ModelFactory build;           // of the configuration, as at a run's start
+  history::SettingChanges changes;     // that the run accepted
 };
 
 // Without any checkpoint the run starts from the beginning. If there are or were some and none is usable, or the

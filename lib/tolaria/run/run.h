@@ -11,6 +11,7 @@
 #include "leyline/progress.h"
 #include "program/compile_service.h"
 #include "tamiyo/service/run_policy.h"
+#include "tolaria/run/live_changes.h"
 #include "tolaria/run/outbox.h"
 #include "tolaria/run/run_facts.h"
 #include "tolaria/run/saver.h"
@@ -53,6 +54,7 @@ struct Run {
   base::Ledger& ledger;  // of this thread's time, in this process
   leyline::Progress& display;
   std::vector<StepTime>* step_times = nullptr;  // receives every step, for benchmarks
+  LiveChanges* changes = nullptr;               // null: no setting changes
   AtTheEnd at_the_end = AtTheEnd::kSettle;
 };
 

@@ -1,5 +1,6 @@
 #pragma once
-// The constants of a run in this process. Any thread.
+// The constants of a run in this process. Any thread; but the fields that may change while a run trains
+// (config/loading/live_settings.h) are the training thread's, and constant for an epoch (live_changes.h).
 
 #include <torch/types.h>
 

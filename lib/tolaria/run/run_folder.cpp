@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "history/require_run_folder.h"
+#include "history/setting_change.h"
 #include "storage/atomic_publish.h"
 #include "storage/file_tools.h"
 #include "storage/folder_lock.h"
@@ -43,6 +44,9 @@ void remove_leftovers(FileSystem& files, const RunFolder& folder) {
   storage::remove_leftovers_under_lock(files, folder.path, is_run_file);
   storage::remove_leftovers_under_lock(files, folder.checkpoints(),
                                        [](std::string_view name) { return name.starts_with("epoch-"); });
+  const std::string changes = history::changes_folder(folder.path);
+  if (files.kind_of(changes) != PathKind::kFolder) return;
+  storage::remove_leftovers_under_lock(files, changes, [](std::string_view name) { return name == "accepted.json"; });
 }
 
 }  // namespace

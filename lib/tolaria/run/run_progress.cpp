@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 #include <nlohmann/json.hpp>
+#include <stdexcept>
 
 #include "base/names.h"
 #include "base/text/json_fields.h"
@@ -66,6 +67,13 @@ json ewma(const Ewma& value) {
 }
 Ewma ewma_from(const json& saved) { return {base::optional_of<double>(saved.at("mean")), saved.at("variance")}; }
 
+// Checkpoints of earlier versions have none.
+history::SettingChanges changes_from(const json& saved) {
+  auto changes = history::setting_changes_from(saved.value("changes", json::array()));
+  if (!changes) throw std::out_of_range("changes: " + changes.error());
+  return std::move(*changes);
+}
+
 GradientShares gradient_shares(const step::StepMetrics& metrics, const GradientShares& before) {
   double sum = 0;
   for (const auto& [id, norm] : metrics.group_gradient_norms) sum += norm;
@@ -121,20 +129,22 @@ base::Expected<void> restore_tensors(RunProgress& progress, const std::vector<ka
 }
 
 json to_json(const RunProgress& progress) {
-  json saved = {{"epoch", progress.epoch},
-                {"batch", progress.batch},
-                {"step", progress.step},
-                {"wall_s", progress.wall_s},
-                {"train", figures(progress.train)},
-                {"validation", progress.validation ? figures(*progress.validation) : json()},
-                {"best", nullptr},
-                {"patience", progress.patience ? figures(*progress.patience) : json()},
-                {"epochs_without_better", progress.epochs_without_better},
-                {"loss", ewma(progress.loss)},
-                {"gradient_norm", ewma(progress.gradient_norm)},
-                {"gradient_shares", json::object()},
-                {"conservative_epochs", progress.conservative_epochs},
-                {"control", to_json(progress.control)}};
+  json saved = {
+      {"epoch", progress.epoch},
+      {"batch", progress.batch},
+      {"step", progress.step},
+      {"wall_s", progress.wall_s},
+      {"train", figures(progress.train)},
+      {"validation", progress.validation ? figures(*progress.validation) : json()},
+      {"best", nullptr},
+      {"patience", progress.patience ? figures(*progress.patience) : json()},
+      {"epochs_without_better", progress.epochs_without_better},
+      {"loss", ewma(progress.loss)},
+      {"gradient_norm", ewma(progress.gradient_norm)},
+      {"gradient_shares", json::object()},
+      {"conservative_epochs", progress.conservative_epochs},
+      {"control", to_json(progress.control)},
+      {"changes", history::setting_changes_json(history::changes_until(progress.changes, progress.trained_epoch()))}};
   for (const auto& [id, share] : progress.gradient_shares) {
     saved["gradient_shares"][id] = {{"share", share.share}, {"delta", share.delta}};
   }
@@ -167,6 +177,7 @@ RunProgress run_progress_from_json(const json& saved) {
   }
   progress.conservative_epochs = saved.at("conservative_epochs");
   progress.control = control_record_from_json(saved.value("control", json()));
+  progress.changes = changes_from(saved);
   return progress;
 }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "config/run_config.h"
+#include "history/setting_change.h"
 #include "step/step_metrics.h"
 #include "tolaria/run/control_record.h"
 #include "tolaria/run/validation_window.h"
@@ -62,6 +63,11 @@ struct RunProgress {
   std::uint64_t conservative_epochs = 0;  // number of epochs whose decision was late or failed
   ControlRecord control;
   ValidationWindow window;  // of the last epochs, as the policy needs them
+  // That hold in the present epoch; checkpoints carry those that steps were trained with.
+  history::SettingChanges changes;
+
+  // The epoch of the last step, counted from 1; 0 before the first one.
+  std::uint32_t trained_epoch() const { return epoch + (batch > 0 ? 1 : 0); }
 };
 
 // By which figures epochs are compared.

@@ -12,6 +12,7 @@ StepSetup::StepSetup(const RunFacts& facts, step::Model& model)
       schedule_{facts.config.growth.seed_schedule, facts.config.training.schedule, facts.length()} {}
 
 void StepSetup::follow_network() {
+  schedule_.length = facts_.length();
   if (!schedule_.is_default()) groups_ = model_.network.parameter_groups();
 }
 

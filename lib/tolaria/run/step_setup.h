@@ -18,7 +18,7 @@ class StepSetup {
   // Borrows both.
   StepSetup(const RunFacts& facts, step::Model& model);
 
-  // Before the first step, and after the network may have changed.
+  // Before the first step, and after the network or the run's epochs may have changed.
   void follow_network();
   // Sets what the step reads besides the batch. step: its place in the run, from 0.
   void prepare(std::int64_t step, std::span<const step::Microbatch> microbatches);
