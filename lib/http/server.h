@@ -8,7 +8,8 @@
 //
 // All methods, and the handler, are called on the loop's thread (or before it runs). The handler must not wait. What it
 // throws becomes a response 500 that has the reason. Where no client is connected the loop only waits for connections:
-// there are no timers. The loop must outlive the server.
+// there are no timers (Asio leaves the kernel's timer set when a deadline is cancelled, so the last one may wake the
+// loop once more). The loop must outlive the server.
 
 #include <sys/types.h>
 

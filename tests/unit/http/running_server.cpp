@@ -104,7 +104,8 @@ std::string RawClient::read_all() {
   std::string all, buffer;
   for (;;) {
     const auto read = http::read_some(connection_, buffer, patience());
-    if (!read || read->end == http::ReadEnd::kClosed) return all;
+    if (!read) return all + "[the connection broke]";
+    if (read->end == http::ReadEnd::kClosed) return all;
     if (read->end == http::ReadEnd::kTimeOut) return all + "[the server did not close the connection]";
     all += read->bytes;
   }

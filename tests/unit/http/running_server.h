@@ -50,7 +50,7 @@ class RawClient {
   bool send(std::string_view bytes);
   // Tells the server that no more will come.
   void end_input();
-  // What comes until the server closes the connection.
+  // What comes until the server closes the connection; its last words say so where it did not, or did it with a reset.
   std::string read_all();
   // What comes, up to and with `end`; all there was where the connection ended before.
   std::string read_until(std::string_view end);

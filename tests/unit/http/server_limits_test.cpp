@@ -78,3 +78,15 @@ TEST_CASE("a client that is still sending gets the refusal all the same") {
     CHECK(response->status == 401);
   }
 }
+
+TEST_CASE("a refusal ends in a closed connection, not in a broken one, although not all that was sent is read") {
+  RunningServer server;
+  const http::Endpoint endpoints[] = {server.endpoint(), server.listen_loopback("secret")};
+  for (const auto& endpoint : endpoints) {
+    RawClient client(endpoint);
+    client.send("POST / HTTP/1.1\r\nContent-Length: 10000000\r\n\r\n" + std::string(100'000, 'x'));
+    client.end_input();
+    const auto all = client.read_all();
+    CHECK(all.ends_with("}\n"));
+  }
+}
