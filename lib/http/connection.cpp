@@ -8,6 +8,7 @@
 #include <boost/beast/http/rfc7230.hpp>
 #include <utility>
 
+#include "base/error.h"
 #include "http/event_text.h"
 #include "http/request_parts.h"
 

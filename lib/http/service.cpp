@@ -3,6 +3,7 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "http/connection.h"
