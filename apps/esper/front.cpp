@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "base/text/joined.h"
 #include "base/text/nearest.h"
@@ -22,6 +23,12 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+// Whether the option's value is the next word.
+bool takes_value(const CLI::App& app, const std::string& option) {
+  const CLI::Option* known = app.get_option_no_throw(option);
+  return known != nullptr && known->get_items_expected_max() > 0;
+}
+
 // Down the tree of commands, as far as the words go.
 struct Walk {
   const CLI::App* last;
@@ -31,10 +38,15 @@ struct Walk {
 
 Walk follow(const CLI::App& root, const std::vector<std::string>& words) {
   Walk walk{&root, root.get_name(), ""};
+  bool is_value = false;
   for (const std::string& word : words) {
     const std::vector<std::string> names = command_names(*walk.last);
     if (names.empty()) break;
-    if (word.starts_with('-')) continue;
+    if (std::exchange(is_value, false)) continue;
+    if (word.starts_with('-')) {
+      is_value = takes_value(*walk.last, word);
+      continue;
+    }
     if (std::find(names.begin(), names.end(), word) == names.end()) {
       walk.stranger = word;
       break;
@@ -92,6 +104,11 @@ void build_front(Front& front) {
   add_import(front);
   add_fork(front);
   add_set(front);
+  add_submit(front);
+  add_jobs(front);
+  add_job(front);
+  add_logs(front);
+  add_daemon(front);
   add_bench(front);
   add_baseline(front);
   add_doctor(front);

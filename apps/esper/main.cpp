@@ -11,6 +11,7 @@
 #include "esper/command_line.h"
 #include "esper/front.h"
 #include "esper/output.h"
+#include "jobs/process/shim.h"
 
 namespace esper {
 namespace {
@@ -23,6 +24,8 @@ int usage_error(const std::string& text, const std::string& command, Format form
 
 int run_front(int argc, char** argv, Format format) {
   base::fault::arm_from_environment();
+  // No command for users: the daemon starts it.
+  if (argc == 3 && argv[1] == std::string_view("job-shim")) return jobs::run_shim({argv[2]});
   CLI::App app;
   Front front{app, {}};
   build_front(front);

@@ -31,6 +31,7 @@ struct Start {
   std::vector<char*> arguments, environment;
   std::vector<ChildFile> files;
   const char* folder = nullptr;
+  ChildLifetime lifetime{};
   pid_t parent = -1;
   int problem = -1;  // takes errno; closed by exec
 };
@@ -42,9 +43,13 @@ struct Start {
 }
 
 [[noreturn]] void become(const Start& start) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (::getppid() != start.parent) ::_exit(kCannotStart);  // it ended before it could be asked to take us along
-  ::setpgid(0, 0);
+  if (start.lifetime == ChildLifetime::kOwn) {
+    ::setsid();
+  } else {
+    ::prctl(PR_SET_PDEATHSIG, start.lifetime == ChildLifetime::kToldWithParent ? SIGTERM : SIGKILL);
+    if (::getppid() != start.parent) ::_exit(kCannotStart);  // it ended before it could be asked to take us along
+    ::setpgid(0, 0);
+  }
   for (int number = 1; number < NSIG; ++number) ::signal(number, SIG_DFL);
   sigset_t none;
   sigemptyset(&none);
@@ -112,6 +117,7 @@ pid_t start_child(const ChildPlan& plan) {
               .environment = {},
               .files = {},
               .folder = plan.folder.empty() ? nullptr : plan.folder.c_str(),
+              .lifetime = plan.lifetime,
               .parent = ::getpid(),
               .problem = report.number()};
   if (plan.environment) {

@@ -1,6 +1,6 @@
 #pragma once
 // Starts a program as a child of this process. The child leads a process group of its own, which end_group() of
-// line_channel.h ends, and the kernel kills it when the thread that started it ends, however that happens. Any thread.
+// line_channel.h ends. Any thread.
 
 #include <sys/types.h>
 
@@ -16,11 +16,19 @@ struct ChildFile {
   int ours = -1;
 };
 
+// What becomes of the child when the thread that started it ends, however that happens.
+enum class ChildLifetime {
+  kKilledWithParent,  // the kernel kills it
+  kToldWithParent,    // the kernel sends it SIGTERM
+  kOwn,               // nothing: it leads a session of its own
+};
+
 struct ChildPlan {
   std::vector<std::string> command;  // a program, looked up in PATH unless it has a slash, and its arguments; no shell
-  std::vector<ChildFile> files;      // beside our standard ones; the child has no other
+  std::vector<ChildFile> files;      // beside, or in place of, our standard ones; the child has no other
   std::optional<std::vector<std::string>> environment = {};  // "NAME=value", all of it; nothing: this process's own
   std::string folder = {};                                   // that it starts in; empty: this process's own
+  ChildLifetime lifetime = ChildLifetime::kKilledWithParent;
 };
 
 // Throws std::system_error with the reason where the program cannot be started.

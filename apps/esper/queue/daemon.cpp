@@ -1,0 +1,96 @@
+// `esper daemon`: the queue's process, and what is asked of it.
+#include "jobs/daemon/daemon.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+
+#include "base/error.h"
+#include "esper/front.h"
+#include "esper/queue/daemon_client.h"
+#include "esper/run_options.h"
+
+namespace esper {
+namespace {
+
+struct DaemonCommand {
+  DaemonAddress address;
+  std::int64_t threads = 0;
+  std::string stop_grace = "60s";
+  std::int64_t most_interruptions = jobs::RestartRules{}.most_interruptions;
+  int ready_file = -1;
+};
+
+int run(const DaemonCommand& command) {
+  const auto grace = base::parse_duration(command.stop_grace);
+  if (!grace) throw base::Error(base::ExitCode::kConfig, "--stop-grace: needs a duration, like 60s or 5m");
+  jobs::DaemonOptions options;
+  options.state_dir = state_dir_of(command.address);
+  options.program = own_program();
+  options.version = build_name();
+  options.restarts.most_interruptions = static_cast<int>(command.most_interruptions);
+  options.stop_grace = *grace;
+  options.threads = command.threads;
+  options.ready = base::Descriptor(command.ready_file);
+  jobs::run_daemon(std::move(options));
+  return 0;
+}
+
+int report(const DaemonAddress& address, const nlohmann::json& daemon) {
+  if (address.json) {
+    print_json(daemon);
+    return 0;
+  }
+  print_line(fmt::format("daemon {}: process {}, {}{}", daemon.value("state_dir", ""), daemon.value("pid", 0),
+                         daemon.value("version", ""), daemon.value("draining", false) ? ", draining" : ""));
+  for (const auto& [state, count] : daemon["jobs"].items()) {
+    if (count != 0) print_line(fmt::format("  {:10} {}", state, count.get<std::int64_t>()));
+  }
+  return 0;
+}
+
+void add_request(CLI::App& daemon, Front& front, const std::string& name, const std::string& help,
+                 const std::string& method, const std::string& target) {
+  CLI::App* command = add_command(daemon, name, help, "esper daemon " + name);
+  const auto address = std::make_shared<DaemonAddress>();
+  add_daemon_options(*command, *address);
+  command->callback([&front, address, method, target] {
+    front.run = [address, method, target] { return report(*address, ask_daemon(*address, method, target)); };
+  });
+}
+
+}  // namespace
+
+void add_daemon(Front& front) {
+  CLI::App* command = add_command(front.root, "daemon", "Run the queue of trainings, or ask about it",
+                                  "esper daemon --threads 8\n         esper daemon status");
+  const auto options = std::make_shared<DaemonCommand>();
+  add_daemon_options(*command, options->address);
+  command->add_option("--threads", options->threads, "Threads for all jobs together; default: the machine's cores")
+      ->type_name("N")
+      ->check(CLI::Range(1, 4096));
+  command
+      ->add_option("--stop-grace", options->stop_grace,
+                   "How long a job has to save and stop before it is killed; default: 60s")
+      ->type_name("TIME");
+  command
+      ->add_option("--most-interruptions", options->most_interruptions,
+                   "How often in a row a job is started again for one cause without a new checkpoint; default: 5")
+      ->type_name("N")
+      ->check(CLI::Range(0, 1000000));
+  command->add_option("--ready-file", options->ready_file, "Descriptor that takes \"ready\" once clients can connect")
+      ->type_name("N")
+      ->group("");
+  command->require_subcommand(0, 1);
+  add_request(*command, front, "status", "What the daemon has", "GET", "/v1/daemon");
+  add_request(*command, front, "drain", "Begin no further job; what runs goes on", "POST", "/v1/daemon/drain");
+  add_request(*command, front, "stop", "End the daemon; running jobs go on, and the next daemon finds them", "POST",
+              "/v1/daemon/stop");
+  command->callback([&front, options] {
+    if (!front.run) front.run = [options] { return run(*options); };
+  });
+}
+
+}  // namespace esper

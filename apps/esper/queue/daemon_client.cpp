@@ -1,0 +1,127 @@
+#include "esper/queue/daemon_client.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <poll.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <filesystem>
+#include <system_error>
+
+#include "base/descriptor.h"
+#include "base/text/child_process.h"
+#include "base/text/json_struct.h"
+#include "esper/run_options.h"
+#include "http/client.h"
+#include "jobs/daemon/daemon.h"
+#include "storage/file_tools.h"
+#include "storage/real_file_system.h"
+
+namespace esper {
+namespace {
+
+using base::Error;
+using base::ExitCode;
+
+constexpr auto kAnswerTime = std::chrono::seconds(30);
+constexpr int kStartTimeMs = 20000;
+constexpr int kReadyFile = 5;
+constexpr std::size_t kMostAnswerBytes = 64u << 20;
+
+struct ReadyPipe {
+  base::Descriptor read, write;
+};
+
+ReadyPipe ready_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) < 0) throw std::system_error(errno, std::generic_category(), "cannot make a pipe");
+  return {base::Descriptor(ends[0]), base::Descriptor(ends[1])};
+}
+
+// Whether the daemon said that it listens, before it ended and before the time was over.
+bool is_ready(int pipe) {
+  pollfd waiting{pipe, POLLIN, 0};
+  if (::poll(&waiting, 1, kStartTimeMs) != 1) return false;
+  std::array<char, 16> said{};
+  return ::read(pipe, said.data(), said.size()) > 0;
+}
+
+void start_daemon(const std::string& state_dir) {
+  storage::ensure_folder(storage::real_file_system(), state_dir);
+  const std::string log_path = state_dir + "/daemon.log";
+  const base::Descriptor log(::open(log_path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600));
+  const base::Descriptor nothing(::open("/dev/null", O_RDWR | O_CLOEXEC));
+  if (!log.is_open()) throw Error(ExitCode::kResources, "cannot write " + log_path);
+  ReadyPipe ready = ready_pipe();
+  base::start_child(
+      {.command = {own_program(), "daemon", "--state-dir", state_dir, "--ready-file", std::to_string(kReadyFile)},
+       .files = {{STDIN_FILENO, nothing.number()},
+                 {STDOUT_FILENO, log.number()},
+                 {STDERR_FILENO, log.number()},
+                 {kReadyFile, ready.write.number()}},
+       .folder = "/",
+       .lifetime = base::ChildLifetime::kOwn});
+  ready.write.reset();
+  if (!is_ready(ready.read.number()))
+    throw Error(ExitCode::kResources, "the daemon did not start; see the end of " + log_path);
+}
+
+}  // namespace
+
+std::string own_program() {
+  std::error_code failed;
+  const auto path = std::filesystem::read_symlink("/proc/self/exe", failed);
+  if (failed) throw Error(ExitCode::kResources, "cannot find this program's own file: " + failed.message());
+  return path.string();
+}
+
+void add_daemon_options(CLI::App& command, DaemonAddress& address) {
+  command
+      .add_option(
+          "--state-dir", address.state_dir,
+          "The daemon's folder; default: $ESPER_DAEMON_DIR, else esper/daemon in $XDG_STATE_HOME or ~/.local/state")
+      ->type_name("DIR")
+      ->check(refuse_empty);
+  add_json_flag(command, address.json);
+}
+
+std::string state_dir_of(const DaemonAddress& address) {
+  const auto set = [](const char* name) -> std::string {
+    const char* value = std::getenv(name);
+    return value == nullptr ? "" : value;
+  };
+  std::string path = address.state_dir.empty() ? set("ESPER_DAEMON_DIR") : address.state_dir;
+  if (path.empty()) {
+    const std::string state = set("XDG_STATE_HOME"), home = set("HOME");
+    if (state.empty() && home.empty())
+      throw Error(ExitCode::kConfig, "there is no home folder for the daemon's state: give --state-dir DIR");
+    path = (state.empty() ? home + "/.local/state" : state) + "/esper/daemon";
+  }
+  return std::filesystem::absolute(path).lexically_normal().string();
+}
+
+nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
+                          const nlohmann::json& body, StartDaemon start) {
+  const std::string state_dir = state_dir_of(address);
+  const http::Endpoint endpoint = http::UnixEndpoint{jobs::socket_of(state_dir)};
+  const std::string text = body.is_null() ? "" : base::json_line(body);
+  auto response = http::request(endpoint, method, target, text, kAnswerTime);
+  if (!response && start == StartDaemon::kIfNeeded) {
+    start_daemon(state_dir);
+    response = http::request(endpoint, method, target, text, kAnswerTime);
+  }
+  if (!response) {
+    throw Error(ExitCode::kTryAgain, fmt::format("no daemon answers for {}: {}; start one: esper daemon --state-dir {}",
+                                                 state_dir, response.error(), state_dir));
+  }
+  const auto document = base::parse_json(response->body, kMostAnswerBytes);
+  if (!document) throw Error(ExitCode::kBug, "the daemon's answer cannot be read: " + document.error());
+  if (response->status < 300) return *document;
+  throw Error(response->status >= 500 ? ExitCode::kResources : ExitCode::kConfig,
+              document->value("error", fmt::format("the daemon refused with status {}", response->status)));
+}
+
+}  // namespace esper

@@ -1,0 +1,34 @@
+#pragma once
+// How the commands reach the daemon: one that listens already, or one that is started for them.
+
+#include <CLI/CLI.hpp>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+
+#include "esper/output.h"
+
+namespace esper {
+
+struct DaemonAddress {
+  std::string state_dir;  // as given; empty: the user's own
+  bool json = false;
+
+  Format format() const { return json ? Format::kJson : Format::kText; }
+};
+
+enum class StartDaemon { kNo, kIfNeeded };
+
+// --state-dir and --json.
+void add_daemon_options(CLI::App& command, DaemonAddress& address);
+// Absolute. Throws Error{kConfig} where there is no home folder.
+std::string state_dir_of(const DaemonAddress& address);
+
+// The daemon's answer. Throws Error with the daemon's reason where it refuses: kConfig; kTryAgain where none answers.
+nlohmann::json ask_daemon(const DaemonAddress& address, std::string_view method, const std::string& target,
+                          const nlohmann::json& body = nullptr, StartDaemon start = StartDaemon::kNo);
+
+// This program's own file.
+std::string own_program();
+
+}  // namespace esper

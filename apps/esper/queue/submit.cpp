@@ -1,0 +1,108 @@
+// `esper submit`: puts a run file into the daemon's queue.
+#include <fmt/core.h>
+
+#include <filesystem>
+#include <memory>
+#include <random>
+
+#include "base/error.h"
+#include "config/writing/write.h"
+#include "esper/front.h"
+#include "esper/queue/daemon_client.h"
+#include "esper/run_options.h"
+#include "jobs/job/job.h"
+
+namespace esper {
+namespace {
+
+struct SubmitOptions {
+  DaemonAddress address;
+  ConfigOptions config;
+  jobs::Submission submission;
+  std::string memory;
+  bool no_daemon_start = false;
+};
+
+constexpr auto kMemoryUnits =
+    std::array{std::pair{"KiB", 10}, std::pair{"MiB", 20}, std::pair{"GiB", 30}, std::pair{"TiB", 40}};
+
+// "4GiB"
+std::int64_t bytes_in(const std::string& text) {
+  for (const auto& [unit, shift] : kMemoryUnits) {
+    if (!text.ends_with(unit)) continue;
+    const std::string digits = text.substr(0, text.size() - 3);
+    if (!digits.empty() && digits.size() <= 6 && digits.find_first_not_of("0123456789") == std::string::npos)
+      return std::stoll(digits) << shift;
+  }
+  throw base::Error(base::ExitCode::kConfig, "--memory: needs a whole number and a unit, like 4GiB or 500MiB");
+}
+
+// Sent again with an answer that was lost, it is the same submission.
+std::string new_token() {
+  std::random_device random;
+  return fmt::format("{:08x}{:08x}{:08x}{:08x}", random(), random(), random(), random());
+}
+
+std::string absolute(const std::string& path) { return std::filesystem::absolute(path).lexically_normal().string(); }
+
+int submit(SubmitOptions options) {
+  const config::RunConfig config = load_or_throw(options.config).config;
+  jobs::Submission& submission = options.submission;
+  submission.config = config::resolved_yaml(config);
+  submission.folder = std::filesystem::current_path().string();
+  submission.runs_dir = absolute(config.runs_dir);
+  if (!submission.run_dir.empty()) submission.run_dir = absolute(submission.run_dir);
+  if (submission.name.empty()) submission.name = config.name;
+  submission.needs.threads = config.device.threads;
+  if (!options.memory.empty()) submission.needs.memory_bytes = bytes_in(options.memory);
+  submission.token = new_token();
+  const auto start = options.no_daemon_start ? StartDaemon::kNo : StartDaemon::kIfNeeded;
+  options.address.json = options.config.json;
+  const auto job = ask_daemon(options.address, "POST", "/v1/jobs", base::to_json(submission), start);
+  if (options.config.json) {
+    print_json(job);
+  } else {
+    print_line(
+        fmt::format("job {}: {}, run folder {}", job.value("id", 0), job.value("state", ""), job.value("run_dir", "")));
+  }
+  return 0;
+}
+
+}  // namespace
+
+void add_submit(Front& front) {
+  CLI::App* command = add_command(front.root, "submit", "Put a run file into the daemon's queue",
+                                  "esper submit configs/run/digits.yaml --set epochs=5 --priority 10");
+  const auto options = std::make_shared<SubmitOptions>();
+  add_config_options(*command, options->config);
+  command
+      ->add_option(
+          "--state-dir", options->address.state_dir,
+          "The daemon's folder; default: $ESPER_DAEMON_DIR, else esper/daemon in $XDG_STATE_HOME or ~/.local/state")
+      ->type_name("DIR")
+      ->check(refuse_empty);
+  jobs::Submission& submission = options->submission;
+  command->add_option("--name", submission.name, "Default: the run file's name")
+      ->type_name("NAME")
+      ->check(refuse_empty);
+  command->add_option("--run-dir", submission.run_dir, "Run folder to create; default: a new one in runs_dir")
+      ->type_name("DIR")
+      ->check(refuse_empty);
+  command->add_option("--priority", submission.priority, "Higher ones first, and lower ones make room; default: 0")
+      ->type_name("N");
+  command->add_option("--after", submission.after, "Begin once these jobs have succeeded")
+      ->type_name("JOB")
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  command->add_option("--gpus", submission.needs.gpus, "How many GPUs it gets; default: 0")
+      ->type_name("N")
+      ->check(CLI::Range(0, 64));
+  command
+      ->add_option("--memory", options->memory,
+                   "Memory that must be left for it, like 4GiB; default: it is not counted")
+      ->type_name("SIZE");
+  command->add_flag("--hold", submission.hold, "Wait until `esper job resume`");
+  command->add_flag("--no-daemon-start", options->no_daemon_start, "Fail where no daemon runs, rather than start one");
+  command->callback([&front, options] { front.run = [options] { return submit(*options); }; });
+}
+
+}  // namespace esper

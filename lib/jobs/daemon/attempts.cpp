@@ -1,0 +1,180 @@
+#include "jobs/daemon/attempts.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <cerrno>
+
+#include "base/fault.h"
+#include "base/text/child_process.h"
+#include "jobs/process/shim.h"
+#include "storage/atomic_publish.h"
+#include "storage/file_tools.h"
+#include "storage/real_file_system.h"
+
+extern char** environ;
+
+namespace esper::jobs {
+namespace {
+
+constexpr auto kLookAgain = std::chrono::milliseconds(20);  // at a lock whose holder is about to end
+
+std::vector<std::string> environment_with(const std::vector<std::int64_t>& gpus) {
+  std::vector<std::string> environment;
+  for (char** entry = environ; *entry != nullptr; ++entry) {
+    const std::string_view text = *entry;
+    if (!text.starts_with("CUDA_VISIBLE_DEVICES=") && !text.starts_with("NOTIFY_SOCKET="))
+      environment.emplace_back(text);
+  }
+  if (gpus.empty()) return environment;
+  std::string numbers;
+  for (const auto gpu : gpus) numbers += (numbers.empty() ? "" : ",") + std::to_string(gpu);
+  environment.push_back("CUDA_VISIBLE_DEVICES=" + numbers);
+  return environment;
+}
+
+bool has_run(const std::string& run_dir) {
+  return storage::real_file_system().kind_of(run_dir + "/config.yaml") != base::PathKind::kNothing;
+}
+
+std::vector<std::string> command_of(const std::string& program, const Job& job, const JobFolder& folder) {
+  if (has_run(job.run_dir)) return {program, "train", "--resume", job.run_dir, "--trust-program"};
+  return {program, "train", "--config", folder.run_file(), "--run-dir", job.run_dir};
+}
+
+// Names of checkpoints sort by their place in the training.
+std::string newest_checkpoint(const std::string& run_dir) {
+  try {
+    std::string newest;
+    for (const auto& entry : storage::real_file_system().list(run_dir + "/checkpoints"))
+      if (entry.name.starts_with("epoch-") && entry.name.find('.') == std::string::npos) newest = entry.name;
+    return newest;
+  } catch (const base::IoError&) {
+    return "";
+  }
+}
+
+}  // namespace
+
+struct Attempts::Watch {
+  Watch(boost::asio::io_context& loop, Job watched, base::Descriptor descriptor)
+      : job(std::move(watched)), alive(loop, descriptor.release()), timer(loop) {}
+  Job job;
+  boost::asio::posix::stream_descriptor alive;
+  boost::asio::steady_timer timer;
+  bool is_stopping = false;
+};
+
+Attempts::Attempts(boost::asio::io_context& loop, Setup setup, Ended ended)
+    : loop_(loop), setup_(std::move(setup)), ended_(std::move(ended)) {}
+Attempts::~Attempts() = default;
+
+JobFolder Attempts::folder_of(JobId job) const { return {fmt::format("{}/{:06}", setup_.folder, job)}; }
+
+base::Descriptor Attempts::open_alive(const JobFolder& folder) const {
+  const std::string path = folder.alive();
+  if (::mkfifo(path.c_str(), 0600) < 0 && errno != EEXIST) throw base::IoError("make", path, errno);
+  base::Descriptor alive(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW));
+  if (!alive.is_open()) throw base::IoError("open", path, errno);
+  return alive;
+}
+
+void Attempts::start(const Job& job, const std::string& run_file) {
+  const JobFolder folder = folder_of(job.id);
+  auto& files = storage::real_file_system();
+  storage::ensure_folder(files, folder.path);
+  storage::publish_file(files, folder.run_file(), storage::bytes_of(run_file));
+  const AttemptRecord attempt{.attempt = job.attempts,
+                              .command = command_of(setup_.program, job, folder),
+                              .environment = environment_with(job.gpus),
+                              .folder = job.folder};
+  write_record(folder.attempt(), base::to_json(attempt));
+  auto lock = try_lock(folder);
+  if (!lock.is_open()) throw base::IoError("lock", folder.lock(), EWOULDBLOCK);
+  auto alive = open_alive(folder);
+  if (base::fault::hit("jobs.before_start")) ::kill(::getpid(), SIGKILL);
+  start_shim(folder, setup_.program, std::move(lock));
+  if (base::fault::hit("jobs.after_start")) ::kill(::getpid(), SIGKILL);
+  watch(job, std::move(alive));
+}
+
+std::optional<AttemptEnd> Attempts::adopt(const Job& job) {
+  const JobFolder folder = folder_of(job.id);
+  storage::ensure_folder(storage::real_file_system(), folder.path);
+  auto alive = open_alive(folder);
+  // After the FIFO was opened: of those that ended before, it tells nothing.
+  if (try_lock(folder).is_open()) return end_of(Watch(loop_, job, std::move(alive)));
+  watch(job, std::move(alive));
+  return std::nullopt;
+}
+
+void Attempts::watch(const Job& job, base::Descriptor alive) {
+  watches_[job.id] = std::make_unique<Watch>(loop_, job, std::move(alive));
+  await(job.id);
+}
+
+void Attempts::await(JobId job) {
+  watches_.at(job)->alive.async_wait(boost::asio::posix::stream_descriptor::wait_read,
+                                     [this, job](const boost::system::error_code& error) {
+                                       if (error != boost::asio::error::operation_aborted) look_at(job);
+                                     });
+}
+
+// All processes have closed the FIFO. The lock goes with the last of them, in the same moment or the next.
+void Attempts::look_at(JobId job) {
+  const auto found = watches_.find(job);
+  if (found == watches_.end()) return;
+  if (try_lock(folder_of(job)).is_open()) {
+    const auto watch = std::move(found->second);
+    watches_.erase(found);
+    ended_(job, end_of(*watch));
+    return;
+  }
+  auto& timer = found->second->timer;
+  timer.expires_after(kLookAgain);
+  timer.async_wait([this, job](const boost::system::error_code& error) {
+    if (!error) look_at(job);
+  });
+}
+
+void Attempts::stop(JobId job) {
+  const auto found = watches_.find(job);
+  if (found == watches_.end()) return;
+  Watch& watch = *found->second;
+  if (std::exchange(watch.is_stopping, true)) return;
+  const auto processes = read_process(folder_of(job), watch.job.attempts);
+  // The shim tells the trainer. Without a shim the kernel has told it already.
+  if (!processes || !send_signal(processes->shim, SIGTERM, SignalTarget::kProcess)) watch.is_stopping = false;
+  watch.timer.expires_after(watch.is_stopping ? setup_.stop_grace : base::Duration(std::chrono::milliseconds(50)));
+  watch.timer.async_wait([this, job](const boost::system::error_code& error) {
+    const auto left = watches_.find(job);
+    if (error || left == watches_.end()) return;
+    if (left->second->is_stopping) {
+      kill(job);
+    } else {
+      stop(job);  // its processes are just being started
+    }
+  });
+}
+
+void Attempts::kill(JobId job) {
+  const auto processes = read_process(folder_of(job), watches_.at(job)->job.attempts);
+  if (processes) send_signal(processes->trainer, SIGKILL, SignalTarget::kGroup);
+}
+
+AttemptEnd Attempts::end_of(const Watch& watch) const {
+  AttemptEnd end{.checkpoint = newest_checkpoint(watch.job.run_dir)};
+  const auto record = read_exit(folder_of(watch.job.id), watch.job.attempts);
+  if (!record) return end;
+  end.exit_code = record->exit_code;
+  end.signal = record->signal;
+  end.problem = record->problem;
+  return end;
+}
+
+}  // namespace esper::jobs

@@ -1,0 +1,53 @@
+#pragma once
+// The attempts of jobs that have processes: starts them, learns of their end, stops them. On the loop's thread.
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "base/quantity.h"
+#include "jobs/job/attempt_end.h"
+#include "jobs/process/job_files.h"
+
+namespace esper::jobs {
+
+class Attempts {
+ public:
+  struct Setup {
+    std::string folder;         // that has a folder for each job
+    std::string program;        // esper
+    base::Duration stop_grace;  // from the request to save and stop to the kill
+  };
+  using Ended = std::function<void(JobId, const AttemptEnd&)>;
+
+  // `ended` is called from the loop, once for each attempt that was started or adopted.
+  Attempts(boost::asio::io_context& loop, Setup setup, Ended ended);
+  ~Attempts();
+
+  // The attempt whose number the job has. Nothing lives of it if this throws: std::system_error, base::IoError.
+  void start(const Job& job, const std::string& run_file);
+  // Of a job that another daemon began: nothing if its processes live, which are watched from here on; else their end.
+  std::optional<AttemptEnd> adopt(const Job& job);
+  // Tells the trainer to save and stop, and kills it after a while. Repeated calls change nothing.
+  void stop(JobId job);
+  JobFolder folder_of(JobId job) const;
+
+ private:
+  struct Watch;
+  base::Descriptor open_alive(const JobFolder& folder) const;
+  void watch(const Job& job, base::Descriptor alive);
+  void await(JobId job);
+  void look_at(JobId job);
+  void kill(JobId job);
+  AttemptEnd end_of(const Watch& watch) const;
+
+  boost::asio::io_context& loop_;
+  const Setup setup_;
+  const Ended ended_;
+  std::map<JobId, std::unique_ptr<Watch>> watches_;
+};
+
+}  // namespace esper::jobs

@@ -1,0 +1,140 @@
+#include "jobs/daemon/daemon.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sched.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/sysinfo.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <array>
+#include <boost/asio/post.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <cerrno>
+#include <thread>
+
+#include "base/file_system.h"
+#include "base/text/json_struct.h"
+#include "http/server.h"
+#include "jobs/daemon/api.h"
+#include "jobs/database/schema.h"
+#include "nissa/log.h"
+#include "storage/file_tools.h"
+#include "storage/real_file_system.h"
+
+namespace esper::jobs {
+namespace {
+
+std::string text_of(int file) {
+  std::array<char, 64> text{};
+  const auto got = ::pread(file, text.data(), text.size(), 0);
+  return {text.data(), static_cast<std::size_t>(std::max<ssize_t>(got, 0))};
+}
+
+// One daemon for one folder. Held while it lives.
+base::Descriptor lock_state(const std::string& state_dir) {
+  const std::string path = state_dir + "/lock";
+  base::Descriptor lock(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!lock.is_open()) throw base::IoError("open", path, errno);
+  if (::flock(lock.number(), LOCK_EX | LOCK_NB) < 0) {
+    throw base::Error(base::ExitCode::kTryAgain,
+                      fmt::format("a daemon of {} runs already: process {}", state_dir, text_of(lock.number())));
+  }
+  const std::string pid = std::to_string(::getpid());
+  if (::ftruncate(lock.number(), 0) < 0 || ::pwrite(lock.number(), pid.data(), pid.size(), 0) < 0)
+    throw base::IoError("write", path, errno);
+  return lock;
+}
+
+void make_private_folder(const std::string& path) {
+  storage::ensure_folder(storage::real_file_system(), path);
+  if (::chmod(path.c_str(), 0700) < 0) throw base::IoError("change the mode of", path, errno);
+}
+
+Capacity capacity_of(const DaemonOptions& options) {
+  cpu_set_t mine;
+  const bool known = ::sched_getaffinity(0, sizeof mine, &mine) == 0;
+  const std::int64_t cores = known ? CPU_COUNT(&mine) : std::thread::hardware_concurrency();
+  struct sysinfo memory{};
+  ::sysinfo(&memory);
+  return {.threads = options.threads > 0 ? options.threads : std::max<std::int64_t>(cores, 1),
+          .memory_bytes = static_cast<std::int64_t>(memory.totalram) * memory.mem_unit};
+}
+
+// The shims that this daemon started: how they ended is in their jobs' folders.
+void reap() {
+  while (::waitpid(-1, nullptr, WNOHANG) > 0) {
+  }
+}
+
+class Daemon {
+ public:
+  explicit Daemon(const DaemonOptions& options)
+      : store_(open_database(options.state_dir + "/jobs.db")),
+        queue_(loop_, store_, setup_of(options), [this](const Job& job) { publish(job); }),
+        api_(store_, queue_, {options.version, options.state_dir}, [this] { stop(); }),
+        server_(loop_, [this](const http::Request& request) { return api_.answer(request); }),
+        signals_(loop_, SIGTERM, SIGINT, SIGCHLD) {}
+
+  void run(const std::string& socket, base::Descriptor ready) {
+    await_signal();
+    queue_.recover();
+    if (auto listening = server_.listen_unix(socket); !listening)
+      throw base::Error(base::ExitCode::kResources, listening.error());
+    static constexpr std::string_view kReady = "ready\n";
+    if (ready.is_open() && ::write(ready.number(), kReady.data(), kReady.size()) < 0)
+      nissa::log::warning("whoever started this daemon does not wait for it any more");
+    ready.reset();
+    loop_.run();
+  }
+
+ private:
+  static QueueSetup setup_of(const DaemonOptions& options) {
+    return {.attempts = {options.state_dir + "/jobs", options.program, options.stop_grace},
+            .restarts = options.restarts,
+            .capacity = capacity_of(options)};
+  }
+
+  void await_signal() {
+    signals_.async_wait([this](const boost::system::error_code& error, int signal) {
+      if (error) return;
+      reap();
+      if (signal != SIGCHLD) return stop();
+      await_signal();
+    });
+  }
+
+  void publish(const Job& job) {
+    server_.publish({.id = ++events_, .name = "job", .data = base::json_line(base::to_json(job))});
+  }
+
+  // After the response to whoever asked.
+  void stop() {
+    boost::asio::post(loop_, [this] { loop_.stop(); });
+  }
+
+  boost::asio::io_context loop_{1};
+  JobStore store_;
+  Queue queue_;
+  Api api_;
+  http::Server server_;
+  boost::asio::signal_set signals_;
+  std::int64_t events_ = 0;
+};
+
+}  // namespace
+
+std::string socket_of(const std::string& state_dir) { return state_dir + "/daemon.sock"; }
+
+void run_daemon(DaemonOptions options) {
+  make_private_folder(options.state_dir);
+  make_private_folder(options.state_dir + "/jobs");
+  const auto lock = lock_state(options.state_dir);
+  Daemon daemon(options);
+  daemon.run(socket_of(options.state_dir), std::move(options.ready));
+}
+
+}  // namespace esper::jobs

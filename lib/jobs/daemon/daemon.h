@@ -1,0 +1,31 @@
+#pragma once
+// The daemon's process: one thread, one loop. It sleeps unless someone asks or a job's processes end.
+
+#include <optional>
+#include <string>
+
+#include "base/descriptor.h"
+#include "base/quantity.h"
+#include "jobs/job/attempt_end.h"
+
+namespace esper::jobs {
+
+struct DaemonOptions {
+  std::string state_dir;  // absolute; made if needed, mode 0700
+  std::string program;    // esper's own file, for the jobs
+  std::string version;    // of esper
+  RestartRules restarts{};
+  base::Duration stop_grace = std::chrono::seconds(60);
+  std::int64_t threads = 0;  // for jobs; 0: all of the machine's
+  // Takes one line when clients can connect: "ready". Not open: nobody waits for it.
+  base::Descriptor ready{};
+};
+
+// Where the daemon of a state folder listens.
+std::string socket_of(const std::string& state_dir);
+
+// Until it is told to stop, by a client, SIGTERM or SIGINT; jobs that run go on then. Throws base::Error: another
+// daemon has the folder (kTryAgain), the database cannot be used (kCheckpoint).
+void run_daemon(DaemonOptions options);
+
+}  // namespace esper::jobs

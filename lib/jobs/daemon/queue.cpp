@@ -1,0 +1,230 @@
+#include "jobs/daemon/queue.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <system_error>
+
+#include "base/clock.h"
+#include "base/file_system.h"
+#include "base/names.h"
+#include "jobs/job/job_states.h"
+#include "nissa/log.h"
+
+namespace esper::jobs {
+namespace {
+
+using S = JobState;
+
+// Jobs that wait for their delay stand between those that could begin.
+constexpr std::int64_t kMostLookedAt = 256;
+
+std::int64_t wall_ms() { return std::chrono::duration_cast<std::chrono::milliseconds>(base::Clock().wall()).count(); }
+
+std::string_view verb(Queue::Action action) {
+  switch (action) {
+    case Queue::Action::kCancel:
+      return "cancel";
+    case Queue::Action::kPause:
+      return "pause";
+    case Queue::Action::kResume:
+      return "resume";
+    case Queue::Action::kRetry:
+      return "retry";
+  }
+  return "";
+}
+
+const std::vector<JobState> kActive{S::kStarting, S::kRunning, S::kStopping};
+
+}  // namespace
+
+Queue::Queue(boost::asio::io_context& loop, JobStore& store, QueueSetup setup, std::function<void(const Job&)> changed)
+    : loop_(loop),
+      store_(store),
+      setup_(std::move(setup)),
+      changed_(std::move(changed)),
+      attempts_(loop, setup_.attempts, [this](JobId id, const AttemptEnd& end) { ended(id, end); }),
+      retry_(loop) {}
+
+void Queue::save(const Job& job, const std::optional<Asked>& asked) {
+  store_.save(job, asked);
+  changed_(job);
+}
+
+void Queue::recover() {
+  for (Job job : store_.list({.states = kActive})) {
+    const auto end = attempts_.adopt(job);
+    if (!end) {
+      if (job.state == S::kStarting) {
+        job.state = S::kRunning;
+        save(job);
+      }
+      if (job.state == S::kStopping) attempts_.stop(job.id);
+    } else if (job.state == S::kStarting && !read_process(attempts_.folder_of(job.id), job.attempts)) {
+      job.state = S::kQueued;  // it never began
+      job.gpus.clear();
+      save(job);
+    } else {
+      finish(job, *end);
+    }
+  }
+  schedule();
+}
+
+base::Expected<Job> Queue::submit(const Submission& submission, std::int64_t uid) {
+  const auto made = store_.submit(submission, {wall_ms(), uid, "submit", submission.name});
+  if (made) {
+    changed_(*made);
+    schedule();
+  }
+  return made;
+}
+
+void Queue::request_stop(Job& job, StopPurpose purpose) {
+  job.state = S::kStopping;
+  job.purpose = purpose;
+}
+
+base::Expected<Job> Queue::act(JobId id, Action action, std::int64_t uid) {
+  auto found = store_.find(id);
+  if (!found) return base::failure(fmt::format("there is no job {}", id));
+  Job job = *found;
+  const S state = job.state;
+  const bool waits = state == S::kHeld || state == S::kQueued || state == S::kPaused;
+  const bool runs = state == S::kStarting || state == S::kRunning;
+  // A stop that makes room, or a pause, can still become another one.
+  const bool stops = state == S::kStopping && job.purpose != StopPurpose::kCancel;
+  if (action == Action::kCancel && waits) {
+    job.state = S::kCancelled;
+    job.reason = "cancelled by the user before it ran on";
+    job.ended_ms = wall_ms();
+  } else if (action == Action::kCancel && (runs || stops)) {
+    request_stop(job, StopPurpose::kCancel);
+  } else if (action == Action::kPause && state == S::kQueued) {
+    job.state = S::kHeld;
+    job.reason = "held back by the user";
+  } else if (action == Action::kPause && (runs || stops)) {
+    request_stop(job, StopPurpose::kPause);
+  } else if (action == Action::kResume && (state == S::kHeld || state == S::kPaused)) {
+    job.state = S::kQueued;
+    job.reason.clear();
+  } else if (action == Action::kRetry && is_terminal(state) && state != S::kSucceeded) {
+    job.state = S::kQueued;
+    job.reason = "retried by the user";
+    job.interruptions = 0;
+    job.ended_ms = 0;
+  } else {
+    return base::failure(fmt::format("job {} is {}: it cannot be told to {}", id, base::name_of(state), verb(action)));
+  }
+  save(job, Asked{wall_ms(), uid, std::string(verb(action)), ""});
+  if (job.state == S::kStopping) attempts_.stop(id);
+  schedule();
+  return job;
+}
+
+base::Expected<Job> Queue::set_priority(JobId id, std::int64_t priority, std::int64_t uid) {
+  auto job = store_.find(id);
+  if (!job) return base::failure(fmt::format("there is no job {}", id));
+  if (is_terminal(job->state)) return base::failure(fmt::format("job {} has ended: {}", id, base::name_of(job->state)));
+  job->priority = priority;
+  save(*job, Asked{wall_ms(), uid, "priority", std::to_string(priority)});
+  schedule();
+  return *job;
+}
+
+std::string Queue::waiting_reason(const Job& job) const {
+  if (job.state != S::kQueued) return job.reason;
+  if (is_draining_) return "the daemon is draining: no job begins";
+  if (not_before_.contains(job.id)) return "waits before it is started again; " + job.reason;
+  if (const auto found = reasons_.find(job.id); found != reasons_.end()) return found->second;
+  if (!job.reason.empty()) return job.reason;
+  return job.after.empty() ? "waits for its turn" : "waits for its turn, or for the jobs that it comes after";
+}
+
+// Once for all that happened in this turn of the loop.
+void Queue::schedule() {
+  if (std::exchange(is_look_due_, true)) return;
+  boost::asio::post(loop_, [this] {
+    is_look_due_ = false;
+    look();
+  });
+}
+
+std::vector<Job> Queue::startable() {
+  const auto now = std::chrono::steady_clock::now();
+  std::erase_if(not_before_, [&](const auto& entry) { return entry.second <= now; });
+  auto ready = store_.ready(kMostLookedAt + static_cast<std::int64_t>(not_before_.size()));
+  std::erase_if(ready, [&](const Job& job) { return not_before_.contains(job.id); });
+  if (!not_before_.empty()) {
+    const auto next = std::ranges::min_element(not_before_, {}, [](const auto& entry) { return entry.second; });
+    retry_.expires_at(next->second);
+    retry_.async_wait([this](const boost::system::error_code& error) {
+      if (!error) schedule();
+    });
+  }
+  return ready;
+}
+
+void Queue::look() {
+  for (Job job : store_.without_hope()) {
+    job.state = S::kFailed;
+    job.reason = "a job that it comes after did not succeed";
+    job.ended_ms = wall_ms();
+    save(job);
+    schedule();
+  }
+  if (is_draining_) return;
+  const auto ready = startable();
+  const auto active = store_.list({.states = kActive});
+  const Placement placement = place(ready, active, setup_.capacity);
+  reasons_.clear();
+  for (const auto& wait : placement.waits) reasons_[wait.job] = wait.reason;
+  for (const auto& one : placement.starts) start(*std::ranges::find(ready, one.job, &Job::id), one.gpus);
+  for (const JobId id : placement.yields) {
+    Job job = *std::ranges::find(active, id, &Job::id);
+    request_stop(job, StopPurpose::kYield);
+    save(job);
+    attempts_.stop(id);
+  }
+}
+
+void Queue::start(Job job, const std::vector<std::int64_t>& gpus) {
+  job.state = S::kStarting;
+  job.gpus = gpus;
+  job.reason.clear();
+  ++job.attempts;
+  job.started_ms = wall_ms();
+  save(job);
+  try {
+    attempts_.start(job, store_.config_of(job.id));
+  } catch (const std::system_error& error) {
+    return finish(job, {.problem = error.what()});
+  } catch (const base::IoError& error) {
+    return finish(job, {.problem = error.what()});
+  }
+  job.state = S::kRunning;
+  save(job);
+}
+
+void Queue::put_off(const Job& job) {
+  const auto delay = restart_delay(job, setup_.restarts);
+  if (delay.count() > 0) not_before_[job.id] = std::chrono::steady_clock::now() + delay;
+}
+
+void Queue::ended(JobId id, const AttemptEnd& end) {
+  finish(*store_.find(id), end);
+  schedule();
+}
+
+void Queue::finish(Job job, const AttemptEnd& end) {
+  const bool asked = job.purpose != StopPurpose::kNone;
+  settle(job, end, setup_.restarts);
+  if (job.state == S::kQueued && !asked) put_off(job);
+  if (is_terminal(job.state)) job.ended_ms = wall_ms();
+  save(job);
+  nissa::log::info(fmt::format("job {} is {}: {}", job.id, base::name_of(job.state), job.reason));
+}
+
+}  // namespace esper::jobs

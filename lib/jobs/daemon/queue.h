@@ -1,0 +1,65 @@
+#pragma once
+// The queue: what users ask of jobs, and what follows from it and from the ends of attempts. On the loop's thread.
+// What a method promises is in the database when it returns.
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <functional>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/expected.h"
+#include "jobs/daemon/attempts.h"
+#include "jobs/schedule/placement.h"
+#include "jobs/store/job_store.h"
+
+namespace esper::jobs {
+
+struct QueueSetup {
+  Attempts::Setup attempts;
+  RestartRules restarts;
+  Capacity capacity;
+};
+
+class Queue {
+ public:
+  // `changed` is called for each job whose state changed.
+  Queue(boost::asio::io_context& loop, JobStore& store, QueueSetup setup, std::function<void(const Job&)> changed);
+
+  // Once, before anything else: adopts the processes that live, settles those that do not.
+  void recover();
+  base::Expected<Job> submit(const Submission& submission, std::int64_t uid);
+  enum class Action { kCancel, kPause, kResume, kRetry };
+  // Fails with the reason where the job's state does not allow it.
+  base::Expected<Job> act(JobId id, Action action, std::int64_t uid);
+  base::Expected<Job> set_priority(JobId id, std::int64_t priority, std::int64_t uid);
+  // No job begins any more; what runs goes on.
+  void drain() { is_draining_ = true; }
+  bool is_draining() const { return is_draining_; }
+  // Why a queued job does not run now; empty: nothing known.
+  std::string waiting_reason(const Job& job) const;
+
+ private:
+  void schedule();
+  void look();
+  void start(Job job, const std::vector<std::int64_t>& gpus);
+  void request_stop(Job& job, StopPurpose purpose);
+  void ended(JobId id, const AttemptEnd& end);
+  void finish(Job job, const AttemptEnd& end);
+  void put_off(const Job& job);
+  std::vector<Job> startable();
+  void save(const Job& job, const std::optional<Asked>& asked = {});
+
+  boost::asio::io_context& loop_;
+  JobStore& store_;
+  const QueueSetup setup_;
+  const std::function<void(const Job&)> changed_;
+  Attempts attempts_;
+  boost::asio::steady_timer retry_;
+  std::map<JobId, std::chrono::steady_clock::time_point> not_before_;  // interrupted jobs, until their delay has passed
+  std::map<JobId, std::string> reasons_;                               // of jobs that wait for resources
+  bool is_draining_ = false, is_look_due_ = false;
+};
+
+}  // namespace esper::jobs

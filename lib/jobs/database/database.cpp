@@ -1,0 +1,105 @@
+#include "jobs/database/database.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include "base/fault.h"
+
+namespace esper::jobs {
+namespace {
+
+constexpr int kCacheKib = 2048;
+
+[[noreturn]] void fail_with(sqlite3* connection, const std::string& what, int code) {
+  throw DatabaseError(what, code, connection != nullptr ? sqlite3_errmsg(connection) : sqlite3_errstr(code));
+}
+
+}  // namespace
+
+DatabaseError::DatabaseError(const std::string& what, int code, const std::string& text)
+    : Error(base::ExitCode::kResources, what + ": " + text), code_(code & 0xff) {}
+
+Statement::Statement(sqlite3* connection, std::string_view sql) : connection_(connection) {
+  sqlite3_stmt* made = nullptr;
+  const int code = sqlite3_prepare_v2(connection, sql.data(), static_cast<int>(sql.size()), &made, nullptr);
+  statement_.reset(made);
+  check(code, "cannot prepare a statement");
+}
+
+void Statement::check(int code, const char* what) const {
+  if (code != SQLITE_OK) fail_with(connection_, std::string("database: ") + what, code);
+}
+
+Statement& Statement::bind(std::int64_t value) {
+  check(sqlite3_bind_int64(statement_.get(), ++bound_, value), "cannot bind a number");
+  return *this;
+}
+
+Statement& Statement::bind(std::string_view value) {
+  check(sqlite3_bind_text64(statement_.get(), ++bound_, value.data(), value.size(), SQLITE_TRANSIENT, SQLITE_UTF8),
+        "cannot bind a text");
+  return *this;
+}
+
+Statement& Statement::bind_nothing() {
+  check(sqlite3_bind_null(statement_.get(), ++bound_), "cannot bind nothing");
+  return *this;
+}
+
+bool Statement::step() {
+  const int code = sqlite3_step(statement_.get());
+  if (code != SQLITE_ROW && code != SQLITE_DONE) fail_with(connection_, "database: cannot carry out a statement", code);
+  return code == SQLITE_ROW;
+}
+
+void Statement::run() {
+  while (step()) {
+  }
+}
+
+std::int64_t Statement::integer(int column) const { return sqlite3_column_int64(statement_.get(), column); }
+
+std::string Statement::text(int column) const {
+  const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement_.get(), column));
+  if (bytes == nullptr) return {};
+  return {bytes, static_cast<std::size_t>(sqlite3_column_bytes(statement_.get(), column))};
+}
+
+bool Statement::is_nothing(int column) const { return sqlite3_column_type(statement_.get(), column) == SQLITE_NULL; }
+
+Database::Database(const std::string& path) {
+  sqlite3* made = nullptr;
+  const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+  const int code = sqlite3_open_v2(path.c_str(), &made, flags, nullptr);
+  connection_.reset(made);
+  if (code != SQLITE_OK) fail_with(made, "cannot open " + path, code);
+  sqlite3_extended_result_codes(made, 0);
+  // EXCLUSIVE comes first: the index of the log is then this process's memory, not a shared file.
+  run("PRAGMA locking_mode=EXCLUSIVE; PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA foreign_keys=ON;"
+      "PRAGMA temp_store=MEMORY; PRAGMA mmap_size=0; PRAGMA cache_size=-" +
+      std::to_string(kCacheKib) + ";");
+}
+
+void Database::run(const std::string& sql) {
+  const int code = sqlite3_exec(connection_.get(), sql.c_str(), nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) fail_with(connection_.get(), "database: cannot carry out a statement", code);
+}
+
+Transaction::Transaction(Database& database) : database_(database) { database_.run("BEGIN IMMEDIATE"); }
+
+Transaction::~Transaction() {
+  if (!open_) return;
+  try {
+    database_.run("ROLLBACK");
+  } catch (const DatabaseError&) {  // the failed statement has rolled back already
+  }
+}
+
+void Transaction::commit() {
+  if (base::fault::hit("jobs.before_commit")) ::kill(::getpid(), SIGKILL);
+  database_.run("COMMIT");
+  open_ = false;
+  if (base::fault::hit("jobs.after_commit")) ::kill(::getpid(), SIGKILL);
+}
+
+}  // namespace esper::jobs

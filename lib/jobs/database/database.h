@@ -1,0 +1,86 @@
+#pragma once
+// SQLite with owners for its handles. One thread; one connection in the whole system: SQLite before 3.51.3 can damage a
+// database in WAL mode where several connections checkpoint, so this one takes the file for itself alone.
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "base/error.h"
+
+namespace esper::jobs {
+
+// A statement that could not be carried out; the transaction around it is rolled back.
+class DatabaseError : public base::Error {
+ public:
+  DatabaseError(const std::string& what, int code, const std::string& text);
+  // Space is used up: what was to be written is refused, and can be tried again when there is room.
+  bool out_of_space() const { return code_ == SQLITE_FULL || code_ == SQLITE_IOERR; }
+
+ private:
+  int code_;
+};
+
+class Statement {
+ public:
+  // Parameters count from 1, in the order of the question marks.
+  Statement& bind(std::int64_t value);
+  Statement& bind(std::string_view value);
+  Statement& bind_nothing();
+  // True: there is a row to read.
+  bool step();
+  // To the end; for statements without rows.
+  void run();
+  // Of the row; columns count from 0.
+  std::int64_t integer(int column) const;
+  std::string text(int column) const;
+  bool is_nothing(int column) const;
+
+ private:
+  friend class Database;
+  Statement(sqlite3* connection, std::string_view sql);
+  struct Finalize {
+    void operator()(sqlite3_stmt* statement) const { sqlite3_finalize(statement); }
+  };
+  void check(int code, const char* what) const;
+
+  sqlite3* connection_;
+  std::unique_ptr<sqlite3_stmt, Finalize> statement_;
+  int bound_ = 0;
+};
+
+class Database {
+ public:
+  // Makes the file if needed. Commits are on the disk when they return. Throws DatabaseError.
+  explicit Database(const std::string& path);
+
+  Statement prepare(std::string_view sql) { return {connection_.get(), sql}; }
+  // Several statements without rows.
+  void run(const std::string& sql);
+  std::int64_t last_id() const { return sqlite3_last_insert_rowid(connection_.get()); }
+
+ private:
+  struct Close {
+    void operator()(sqlite3* connection) const { sqlite3_close(connection); }
+  };
+  std::unique_ptr<sqlite3, Close> connection_;
+};
+
+// All or nothing: rolled back at the end of its life unless committed.
+class Transaction {
+ public:
+  explicit Transaction(Database& database);
+  ~Transaction();
+  Transaction(const Transaction&) = delete;
+  Transaction& operator=(const Transaction&) = delete;
+  void commit();
+
+ private:
+  Database& database_;
+  bool open_ = true;
+};
+
+}  // namespace esper::jobs

@@ -1,0 +1,119 @@
+#include "jobs/job/attempt_end.h"
+
+#include <fmt/core.h>
+#include <string.h>
+
+#include <algorithm>
+
+#include "base/error.h"
+
+namespace esper::jobs {
+namespace {
+
+using base::ExitCode;
+
+constexpr auto kMeanings = std::array{std::pair{ExitCode::kDone, "done"},
+                                      std::pair{ExitCode::kConfig, "configuration error"},
+                                      std::pair{ExitCode::kData, "data error"},
+                                      std::pair{ExitCode::kDiverged, "the training diverged"},
+                                      std::pair{ExitCode::kCheckpoint, "no usable checkpoint"},
+                                      std::pair{ExitCode::kResources, "out of memory or disk space"},
+                                      std::pair{ExitCode::kPolicy, "policy error"},
+                                      std::pair{ExitCode::kBug, "a bug of Esper"},
+                                      std::pair{ExitCode::kTryAgain, "try again later"},
+                                      std::pair{ExitCode::kHungUp, "saved and stopped by SIGHUP"},
+                                      std::pair{ExitCode::kInterrupted, "saved and stopped by SIGINT"},
+                                      std::pair{ExitCode::kTerminated, "saved and stopped by SIGTERM"}};
+
+// It would have gone on by itself: what ended it came from outside, or may pass.
+bool is_interruption(const AttemptEnd& end) {
+  if (!end.problem.empty()) return false;
+  if (!end.exit_code) return true;
+  switch (static_cast<ExitCode>(*end.exit_code)) {
+    case ExitCode::kResources:
+    case ExitCode::kTryAgain:
+    case ExitCode::kHungUp:
+    case ExitCode::kInterrupted:
+    case ExitCode::kTerminated:
+      return true;
+    default:
+      return false;
+  }
+}
+
+JobState state_after_exit(int exit_code) {
+  if (exit_code == static_cast<int>(ExitCode::kDone)) return JobState::kSucceeded;
+  return exit_code == static_cast<int>(ExitCode::kDiverged) ? JobState::kDiverged : JobState::kFailed;
+}
+
+void count_interruption(Job& job, const AttemptEnd& end) {
+  const std::string cause = meaning(end);
+  const bool again = cause == job.cause && end.checkpoint == job.checkpoint;
+  job.interruptions = again ? job.interruptions + 1 : 1;
+  job.cause = cause;
+}
+
+void start_again(Job& job, const AttemptEnd& end, const RestartRules& rules) {
+  count_interruption(job, end);
+  if (job.interruptions > rules.most_interruptions) {
+    job.state = JobState::kFailed;
+    job.reason =
+        fmt::format("interrupted {} times in a row without a new checkpoint: {}", job.interruptions, job.cause);
+    return;
+  }
+  job.state = JobState::kQueued;
+  job.reason = "interrupted: " + job.cause;
+}
+
+void follow_request(Job& job, const AttemptEnd& end) {
+  const std::string how = meaning(end);
+  switch (job.purpose) {
+    case StopPurpose::kCancel:
+      job.state = JobState::kCancelled;
+      job.reason = "cancelled by the user; " + how;
+      break;
+    case StopPurpose::kPause:
+      job.state = JobState::kPaused;
+      job.reason = "paused by the user; " + how;
+      break;
+    default:
+      job.state = JobState::kQueued;
+      job.reason = "made room for a job of higher priority; " + how;
+  }
+}
+
+}  // namespace
+
+std::string meaning(const AttemptEnd& end) {
+  if (!end.problem.empty()) return end.problem;
+  if (end.signal != 0) return fmt::format("signal {} ({})", end.signal, ::strsignal(end.signal));
+  if (!end.exit_code) return "its processes ended unseen";
+  const auto known =
+      std::ranges::find(kMeanings, static_cast<ExitCode>(*end.exit_code), [](const auto& row) { return row.first; });
+  return fmt::format("exit status {}: {}", *end.exit_code, known == kMeanings.end() ? "unknown" : known->second);
+}
+
+void settle(Job& job, const AttemptEnd& end, const RestartRules& rules) {
+  job.exit_code = end.exit_code;
+  const bool asked = job.purpose != StopPurpose::kNone;
+  if (!is_interruption(end)) {
+    job.state = end.exit_code && end.problem.empty() ? state_after_exit(*end.exit_code) : JobState::kFailed;
+    if (job.state != JobState::kSucceeded && job.purpose == StopPurpose::kCancel) job.state = JobState::kCancelled;
+    job.reason = meaning(end);
+  } else if (asked) {
+    follow_request(job, end);
+  } else {
+    start_again(job, end, rules);
+  }
+  job.checkpoint = end.checkpoint;
+  job.purpose = StopPurpose::kNone;
+  job.gpus.clear();
+}
+
+base::Duration restart_delay(const Job& job, const RestartRules& rules) {
+  if (job.interruptions == 0) return {};
+  const auto doublings = std::min<std::int64_t>(job.interruptions - 1, 20);
+  return std::min(rules.first_delay * (std::int64_t{1} << doublings), rules.longest_delay);
+}
+
+}  // namespace esper::jobs

@@ -1,0 +1,35 @@
+#pragma once
+// What becomes of a job whose processes have ended. Pure functions. Any thread.
+
+#include <optional>
+#include <string>
+
+#include "base/quantity.h"
+#include "jobs/job/job.h"
+
+namespace esper::jobs {
+
+// How the processes of one attempt ended.
+struct AttemptEnd {
+  std::optional<int> exit_code{};  // of the training process; none: a signal ended it, or nobody saw the end
+  int signal = 0;                  // that ended it
+  std::string problem{};           // it could not be started: why
+  std::string checkpoint{};        // the newest one of the run folder; empty: none
+};
+
+// How often an interrupted job is started again.
+struct RestartRules {
+  int most_interruptions = 5;  // in a row, of one cause, without a new checkpoint
+  base::Duration first_delay = std::chrono::seconds(1), longest_delay = std::chrono::minutes(5);
+};
+
+// Moves the job to what follows: state, reason, counts of interruptions, exit code.
+void settle(Job& job, const AttemptEnd& end, const RestartRules& rules);
+
+// How long an interrupted job waits before it is started again: doubles with each interruption in a row.
+base::Duration restart_delay(const Job& job, const RestartRules& rules);
+
+// "exit status 3: data error", "signal 9 (Killed)"
+std::string meaning(const AttemptEnd& end);
+
+}  // namespace esper::jobs

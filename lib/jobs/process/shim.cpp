@@ -1,0 +1,105 @@
+#include "jobs/process/shim.h"
+
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <system_error>
+
+#include "base/file_system.h"
+#include "base/text/child_process.h"
+#include "storage/file_tools.h"
+#include "storage/real_file_system.h"
+
+namespace esper::jobs {
+namespace {
+
+sigset_t awaited_signals() {
+  sigset_t signals;
+  sigemptyset(&signals);
+  for (const int signal : {SIGCHLD, SIGTERM, SIGINT, SIGHUP}) sigaddset(&signals, signal);
+  return signals;
+}
+
+base::Descriptor open_or_fail(const std::string& path, int flags) {
+  base::Descriptor file(::open(path.c_str(), flags | O_CLOEXEC | O_NOFOLLOW, 0600));
+  if (!file.is_open()) throw base::IoError("open", path, errno);
+  return file;
+}
+
+base::ChildPlan trainer_plan(const AttemptRecord& attempt, int output) {
+  return {.command = attempt.command,
+          .files = {{STDOUT_FILENO, output}, {STDERR_FILENO, output}, {kShimLock, kShimLock}, {kShimAlive, kShimAlive}},
+          .environment = attempt.environment,
+          .folder = attempt.folder,
+          .lifetime = base::ChildLifetime::kToldWithParent};
+}
+
+void fill_in(ExitRecord& record, int status) {
+  if (WIFEXITED(status)) record.exit_code = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) record.signal = WTERMSIG(status);
+  struct rusage used{};
+  ::getrusage(RUSAGE_CHILDREN, &used);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) * 1e-6;
+  };
+  record.cpu_s = seconds(used.ru_utime) + seconds(used.ru_stime);
+  record.peak_bytes = used.ru_maxrss * 1024;
+}
+
+void wait_for(pid_t trainer, const sigset_t& signals, ExitRecord& record) {
+  while (true) {
+    int status = 0;
+    if (::waitpid(trainer, &status, WNOHANG) == trainer) return fill_in(record, status);
+    const int signal = ::sigwaitinfo(&signals, nullptr);
+    if (signal > 0 && signal != SIGCHLD) ::kill(trainer, SIGTERM);
+  }
+}
+
+void train(const JobFolder& folder, const AttemptRecord& attempt, const sigset_t& signals, ExitRecord& record) {
+  const auto output = open_or_fail(folder.output(), O_WRONLY | O_CREAT | O_APPEND);
+  try {
+    const pid_t trainer = base::start_child(trainer_plan(attempt, output.number()));
+    const ProcessRecord processes{attempt.attempt, identity_of(::getpid()).value_or(ProcessIdentity{}),
+                                  identity_of(trainer).value_or(ProcessIdentity{})};
+    write_record(folder.process(), base::to_json(processes));
+    wait_for(trainer, signals, record);
+  } catch (const std::system_error& error) {
+    record.problem = error.what();
+  }
+}
+
+}  // namespace
+
+pid_t start_shim(const JobFolder& folder, const std::string& program, base::Descriptor lock) {
+  if (::mkfifo(folder.alive().c_str(), 0600) < 0 && errno != EEXIST) throw base::IoError("make", folder.alive(), errno);
+  // For both reading and writing: opening a FIFO for writing alone waits for a reader.
+  const auto alive = open_or_fail(folder.alive(), O_RDWR);
+  const auto writing = open_or_fail(folder.alive(), O_WRONLY);
+  const auto nothing = open_or_fail("/dev/null", O_RDWR);
+  const auto log = open_or_fail(folder.output(), O_WRONLY | O_CREAT | O_APPEND);
+  return base::start_child({.command = {program, "job-shim", folder.path},
+                            .files = {{STDIN_FILENO, nothing.number()},
+                                      {STDOUT_FILENO, log.number()},
+                                      {STDERR_FILENO, log.number()},
+                                      {kShimLock, lock.number()},
+                                      {kShimAlive, writing.number()}},
+                            .lifetime = base::ChildLifetime::kOwn});
+}
+
+int run_shim(const JobFolder& folder) {
+  const sigset_t signals = awaited_signals();
+  ::sigprocmask(SIG_BLOCK, &signals, nullptr);
+  const auto attempt = read_attempt(folder);
+  if (!attempt) return static_cast<int>(base::ExitCode::kBug);
+  ExitRecord record{.attempt = attempt->attempt};
+  train(folder, *attempt, signals, record);
+  write_record(folder.exit(), base::to_json(record));
+  return 0;
+}
+
+}  // namespace esper::jobs
